@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/cpu.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    unsigned bit;
+} cpu_names[] = {
+    { "sse2", CPU_SSE2 },
+    { "avx2", CPU_AVX2 },
+};
+
+static unsigned detect(void)
+{
+    unsigned found = 0;
+
+#if defined(__x86_64__) || defined(__i386__)
+    if (__builtin_cpu_supports("sse2"))
+        found |= CPU_SSE2;
+    if (__builtin_cpu_supports("avx2"))
+        found |= CPU_AVX2;
+#endif
+    return found;
+}
+
+/* The features that a comma-separated list names; other words name none. */
+static unsigned parse_list(const char *list)
+{
+    unsigned named = 0;
+
+    while (*list != '\0') {
+        size_t len = strcspn(list, ",");
+
+        for (size_t i = 0; i < sizeof(cpu_names) / sizeof(*cpu_names); i++)
+            if (strlen(cpu_names[i].name) == len &&
+                strncmp(list, cpu_names[i].name, len) == 0)
+                named |= cpu_names[i].bit;
+        list += len + (list[len] == ',');
+    }
+    return named;
+}
+
+unsigned cpu_features(void)
+{
+    const char *list = getenv("FRAMEFS_CPU");
+
+    return list ? detect() & parse_list(list) : detect();
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/fault.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int fault_set(struct fault *fault, int error, uint64_t off, const char *what)
+{
+    *fault = FAULT_NONE;
+    fault->off = off;
+    fault->what = what;
+    return error;
+}
+
+int fault_set_id(struct fault *fault, uint64_t off, const char *what, int id)
+{
+    fault_set(fault, -ENOTSUP, off, what);
+    fault->id = id;
+    return -ENOTSUP;
+}
+
+/* Append to the text of `size` bytes, as far as there is room. */
+__attribute__((format(printf, 3, 4))) static void append(char *text,
+                                                         size_t size,
+                                                         const char *format,
+                                                         ...)
+{
+    size_t len = strlen(text);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text + len, size - len, format, args);
+    va_end(args);
+}
+
+void fault_format(const struct fault *fault, int error, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (fault->object[0] != '\0')
+        append(text, size, "%s: ", fault->object);
+    if (fault->chunk_no >= 0)
+        append(text, size, "chunk %" PRId64 ", ", fault->chunk_no);
+    if (fault->what && fault->id >= 0)
+        append(text, size, "offset %" PRIu64 ": %s (%d)", fault->off,
+               fault->what, fault->id);
+    else if (fault->what)
+        append(text, size, "offset %" PRIu64 ": %s", fault->off, fault->what);
+    else
+        append(text, size, "%s", strerror(-error));
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BASE_LIST_H
+#define BASE_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * A circular, doubly linked list whose nodes live inside what they link.  The
+ * head is a node too; a node that is in no list points at itself.
+ */
+struct list {
+    struct list *prev;
+    struct list *next;
+};
+
+/* The struct of `type` whose member `member` is `node`. */
+#define list_entry(node, type, member) \
+    ((type *)(void *)((char *)(node)-offsetof(type, member)))
+
+#define list_for_each(node, head) \
+    for (struct list *node = (head)->next; node != (head); node = node->next)
+
+/* The loop body may remove `node` from the list. */
+#define list_for_each_safe(node, head)                                \
+    for (struct list *node = (head)->next, *node##_next = node->next; \
+         node != (head); node = node##_next, node##_next = node##_next->next)
+
+static inline void list_init(struct list *list)
+{
+    list->prev = list;
+    list->next = list;
+}
+
+static inline bool list_empty(const struct list *list)
+{
+    return list->next == list;
+}
+
+/* Add `node`, which is in no list, at the end of `head`. */
+static inline void list_append(struct list *head, struct list *node)
+{
+    node->prev = head->prev;
+    node->next = head;
+    head->prev->next = node;
+    head->prev = node;
+}
+
+/* Take `node` out of its list, if it is in one. */
+static inline void list_remove(struct list *node)
+{
+    node->prev->next = node->next;
+    node->next->prev = node->prev;
+    list_init(node);
+}
+
+#endif

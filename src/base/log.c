@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <syslog.h>
+
+/* Set before there are threads, and only read from then on. */
+static struct {
+    const char *program;
+    enum log_sink sink;
+    enum log_level level;
+} setup = { "framefs", LOG_SINK_STDERR, LOG_LEVEL_WARNING };
+
+void log_setup(const char *program, enum log_sink sink, enum log_level level)
+{
+    setup.program = program;
+    setup.sink = sink;
+    setup.level = level;
+    if (sink == LOG_SINK_SYSLOG)
+        openlog(program, LOG_PID, LOG_DAEMON);
+}
+
+static int syslog_priority(enum log_level level)
+{
+    switch (level) {
+    case LOG_LEVEL_ERROR:
+        return LOG_ERR;
+    case LOG_LEVEL_WARNING:
+        return LOG_WARNING;
+    case LOG_LEVEL_INFO:
+        return LOG_INFO;
+    case LOG_LEVEL_DEBUG:
+        break;
+    }
+    return LOG_DEBUG;
+}
+
+void log_message(enum log_level level, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+
+    if (level > setup.level)
+        return;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+
+    if (setup.sink == LOG_SINK_SYSLOG)
+        syslog(syslog_priority(level), "%s", text);
+    else
+        fprintf(stderr, "%s: %s\n", setup.program, text);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/pool.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+
+/* Locking.  `lock` is a leaf, dropped while a task runs. */
+struct pool {
+    /* Constant once pool_new() returns. */
+    pthread_t *threads;
+    unsigned nthreads;
+
+    /* Guarded by `lock`. */
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* a task came, or `stopping` was set */
+    struct list tasks;
+    bool stopping;
+};
+
+/* The next task, or NULL when there is none left and the pool stops. */
+static struct pool_task *take(struct pool *pool)
+{
+    struct pool_task *task = NULL;
+
+    pthread_mutex_lock(&pool->lock);
+    while (list_empty(&pool->tasks) && !pool->stopping)
+        pthread_cond_wait(&pool->changed, &pool->lock);
+    if (!list_empty(&pool->tasks)) {
+        task = list_entry(pool->tasks.next, struct pool_task, node);
+        list_remove(&task->node);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return task;
+}
+
+static void *work(void *arg)
+{
+    struct pool *pool = arg;
+    struct pool_task *task;
+
+    while ((task = take(pool)))
+        task->run(task);
+    return NULL;
+}
+
+/* Threads inherit the mask, so signals are left to those who expect them. */
+static int start(struct pool *pool, unsigned nthreads)
+{
+    sigset_t all;
+    sigset_t old;
+    int error = 0;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    while (pool->nthreads < nthreads && !error) {
+        error =
+            pthread_create(&pool->threads[pool->nthreads], NULL, work, pool);
+        pool->nthreads += !error;
+    }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return -error;
+}
+
+int pool_new(unsigned nthreads, struct pool **out)
+{
+    struct pool *pool = calloc(1, sizeof(*pool));
+    int r;
+
+    if (!pool)
+        return -ENOMEM;
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->changed, NULL);
+    list_init(&pool->tasks);
+
+    pool->threads = calloc(nthreads, sizeof(*pool->threads));
+    r = pool->threads || nthreads == 0 ? start(pool, nthreads) : -ENOMEM;
+    if (r < 0) {
+        pool_free(pool);
+        return r;
+    }
+
+    *out = pool;
+    return 0;
+}
+
+void pool_free(struct pool *pool)
+{
+    if (!pool)
+        return;
+
+    pthread_mutex_lock(&pool->lock);
+    pool->stopping = true;
+    pthread_cond_broadcast(&pool->changed);
+    pthread_mutex_unlock(&pool->lock);
+
+    for (unsigned i = 0; i < pool->nthreads; i++)
+        pthread_join(pool->threads[i], NULL);
+    pthread_cond_destroy(&pool->changed);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool->threads);
+    free(pool);
+}
+
+void pool_submit(struct pool *pool, struct pool_task *task)
+{
+    list_init(&task->node);
+    pthread_mutex_lock(&pool->lock);
+    list_append(&pool->tasks, &task->node);
+    pthread_cond_signal(&pool->changed);
+    pthread_mutex_unlock(&pool->lock);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/cpu.h"
+#include "base/fault.h"
+#include "base/list.h"
+#include "base/pool.h"
+#include "base/size.h"
+#include "suite.h"
+
+START_TEST(bytes_are_read_in_the_order_asked_for)
+{
+    const uint8_t bytes[] = { 0xff, 1, 2, 3, 4, 5, 6, 7, 8 };
+
+    ck_assert_uint_eq(load_le16(bytes + 1), 0x0201);
+    ck_assert_uint_eq(load_be16(bytes + 1), 0x0102);
+    ck_assert_uint_eq(load_le32(bytes + 1), 0x04030201);
+    ck_assert_uint_eq(load_be32(bytes + 1), 0x01020304);
+    ck_assert_uint_eq(load_le64(bytes + 1), 0x0807060504030201);
+    ck_assert_uint_eq(load_be64(bytes + 1), 0x0102030405060708);
+}
+END_TEST
+
+START_TEST(sizes_that_overflow_are_refused)
+{
+    uint64_t out = 7;
+
+    ck_assert(!size_add(UINT64_MAX, 1, &out));
+    ck_assert(!size_mul(UINT64_MAX / 2, 3, &out));
+    ck_assert_uint_eq(out, 7);
+    ck_assert(size_add(UINT64_MAX - 1, 1, &out));
+    ck_assert_uint_eq(out, UINT64_MAX);
+    ck_assert(size_mul(UINT32_MAX, UINT32_MAX, &out));
+    ck_assert_uint_eq(out, (uint64_t)UINT32_MAX * UINT32_MAX);
+}
+END_TEST
+
+START_TEST(a_range_that_wraps_round_is_not_within)
+{
+    ck_assert(size_within(10, 0, 10));
+    ck_assert(size_within(0, 10, 10));
+    ck_assert(!size_within(1, 10, 10));
+    ck_assert(!size_within(11, 0, 10));
+    ck_assert(!size_within(2, UINT64_MAX, 10));
+}
+END_TEST
+
+START_TEST(pieces_count_the_last_short_one)
+{
+    ck_assert_uint_eq(size_pieces(0, 4), 0);
+    ck_assert_uint_eq(size_pieces(8, 4), 2);
+    ck_assert_uint_eq(size_pieces(9, 4), 3);
+    ck_assert_uint_eq(size_pieces(UINT64_MAX, 2), UINT64_MAX / 2 + 1);
+}
+END_TEST
+
+START_TEST(list_keeps_order_and_lets_nodes_go)
+{
+    struct item {
+        int value;
+        struct list node;
+    } items[4];
+    struct list head;
+    int sum = 0;
+
+    list_init(&head);
+    for (int i = 0; i < 4; i++) {
+        items[i].value = i;
+        list_append(&head, &items[i].node);
+    }
+    list_for_each_safe(node, &head) {
+        struct item *item = list_entry(node, struct item, node);
+
+        if (item->value % 2)
+            list_remove(node);
+    }
+    list_for_each(node, &head)
+        sum = 10 * sum + list_entry(node, struct item, node)->value;
+    ck_assert_int_eq(sum, 2);
+    ck_assert_ptr_eq(head.prev, &items[2].node);
+}
+END_TEST
+
+START_TEST(a_fault_says_chunk_place_and_reason)
+{
+    struct fault fault;
+    char text[128];
+
+    ck_assert_int_eq(fault_set(&fault, -EBADMSG, 12, "typesize is zero"),
+                     -EBADMSG);
+    fault_format(&fault, -EBADMSG, text, sizeof(text));
+    ck_assert_str_eq(text, "offset 12: typesize is zero");
+
+    fault.chunk_no = 3;
+    strcpy(fault.object, "0000000A.chunk");
+    fault_format(&fault, -EBADMSG, text, sizeof(text));
+    ck_assert_str_eq(text,
+                     "0000000A.chunk: chunk 3, offset 12: typesize is zero");
+
+    ck_assert_int_eq(fault_set_id(&fault, 1, "codec is not in this build", 33),
+                     -ENOTSUP);
+    fault_format(&fault, -ENOTSUP, text, sizeof(text));
+    ck_assert_str_eq(text, "offset 1: codec is not in this build (33)");
+}
+END_TEST
+
+START_TEST(a_fault_without_a_reason_gives_that_of_the_system)
+{
+    struct fault fault = FAULT_NONE;
+    char text[64];
+    char cut[8];
+
+    fault_format(&fault, -ENOENT, text, sizeof(text));
+    ck_assert_str_eq(text, "No such file or directory");
+    fault_format(&fault, -ENOENT, cut, sizeof(cut));
+    ck_assert_str_eq(cut, "No such");
+}
+END_TEST
+
+START_TEST(cpu_features_can_only_be_narrowed)
+{
+    unsigned all;
+
+    unsetenv("FRAMEFS_CPU");
+    all = cpu_features();
+    setenv("FRAMEFS_CPU", "portable", 1);
+    ck_assert_uint_eq(cpu_features(), 0);
+    setenv("FRAMEFS_CPU", "sse2,avx2", 1);
+    ck_assert_uint_eq(cpu_features(), all);
+    setenv("FRAMEFS_CPU", "sse2", 1);
+    ck_assert_uint_eq(cpu_features(), all & CPU_SSE2);
+    unsetenv("FRAMEFS_CPU");
+}
+END_TEST
+
+struct counted_task {
+    struct pool_task task;
+    atomic_int *count;
+};
+
+static void count_and_free(struct pool_task *task)
+{
+    struct counted_task *counted = (struct counted_task *)task;
+
+    atomic_fetch_add(counted->count, 1);
+    free(counted);
+}
+
+START_TEST(a_pool_runs_every_task_before_it_is_freed)
+{
+    struct pool *pool;
+    atomic_int count = 0;
+
+    ck_assert_int_eq(pool_new(3, &pool), 0);
+    for (int i = 0; i < 1000; i++) {
+        struct counted_task *counted = malloc(sizeof(*counted));
+
+        ck_assert_ptr_nonnull(counted);
+        counted->task.run = count_and_free;
+        counted->count = &count;
+        pool_submit(pool, &counted->task);
+    }
+    pool_free(pool);
+    ck_assert_int_eq(count, 1000);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        bytes_are_read_in_the_order_asked_for,
+        sizes_that_overflow_are_refused,
+        a_range_that_wraps_round_is_not_within,
+        pieces_count_the_last_short_one,
+        list_keeps_order_and_lets_nodes_go,
+        a_fault_says_chunk_place_and_reason,
+        a_fault_without_a_reason_gives_that_of_the_system,
+        cpu_features_can_only_be_narrowed,
+        a_pool_runs_every_task_before_it_is_freed,
+        NULL,
+    };
+
+    return suite_run("base", tests);
+}
