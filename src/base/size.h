@@ -42,4 +42,12 @@ static inline bool size_within(uint64_t off, uint64_t len, uint64_t end)
     return off <= end && len <= end - off;
 }
 
+/*
+ * Read a size as a user types it: a decimal number of bytes, with a suffix K,
+ * M, G or T, in either case, for units of 1024 if wanted.
+ *
+ * Returns false, and leaves `out` alone, if it is none or does not fit.
+ */
+bool size_parse(const char *text, uint64_t *out);
+
 #endif

@@ -49,6 +49,26 @@ START_TEST(a_range_that_wraps_round_is_not_within)
 }
 END_TEST
 
+START_TEST(a_typed_size_has_at_most_one_suffix)
+{
+    const char *const bad[] = {
+        "",    "K",    "-1",   " 1",        "1KB",
+        "1 K", "0x10", "1.5M", "16777216T", "18446744073709551616"
+    };
+    uint64_t out = 7;
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        ck_assert_msg(!size_parse(bad[i], &out), "%s", bad[i]);
+    ck_assert_uint_eq(out, 7);
+    ck_assert(size_parse("18446744073709551615", &out));
+    ck_assert_uint_eq(out, UINT64_MAX);
+    ck_assert(size_parse("3k", &out));
+    ck_assert_uint_eq(out, 3072);
+    ck_assert(size_parse("2T", &out));
+    ck_assert_uint_eq(out, UINT64_C(2) << 40);
+}
+END_TEST
+
 START_TEST(pieces_count_the_last_short_one)
 {
     ck_assert_uint_eq(size_pieces(0, 4), 0);
@@ -175,6 +195,7 @@ int main(void)
         bytes_are_read_in_the_order_asked_for,
         sizes_that_overflow_are_refused,
         a_range_that_wraps_round_is_not_within,
+        a_typed_size_has_at_most_one_suffix,
         pieces_count_the_last_short_one,
         list_keeps_order_and_lets_nodes_go,
         a_fault_says_chunk_place_and_reason,

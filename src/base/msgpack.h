@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BASE_MSGPACK_H
+#define BASE_MSGPACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The markers that frames use.  Each value has one fixed encoding there, so a
+ * reader asks for the marker that must come and needs no general parser.
+ *
+ * Format: frame.md, "Conventions"; MessagePack specification.
+ */
+enum msgpack_marker {
+    MSGPACK_FIXARRAY = 0x90, /* low nibble: number of elements */
+    MSGPACK_FIXSTR = 0xA0,   /* low five bits: length */
+    MSGPACK_BIN32 = 0xC6,
+    MSGPACK_UINT16 = 0xCD,
+    MSGPACK_UINT32 = 0xCE,
+    MSGPACK_UINT64 = 0xCF,
+    MSGPACK_INT16 = 0xD1,
+    MSGPACK_INT32 = 0xD2,
+    MSGPACK_INT64 = 0xD3,
+    MSGPACK_FIXEXT16 = 0xD8,
+    MSGPACK_ARRAY16 = 0xDC,
+    MSGPACK_MAP16 = 0xDE,
+};
+
+/*
+ * A reader that never passes the end of its bytes.  The first thing that is
+ * not as asked for makes it fail, and all that follows too, so that a run of
+ * calls needs one check at its end.
+ */
+struct msgpack {
+    const uint8_t *bytes;
+    size_t len;
+    size_t pos;         /* of what comes next, or of what failed */
+    bool little_endian; /* as in some frames of 2021; else big-endian */
+    bool failed;
+};
+
+/* The next byte; 0 if there is none. */
+uint8_t msgpack_byte(struct msgpack *reader);
+
+/* The next byte must be this one. */
+void msgpack_expect(struct msgpack *reader, uint8_t byte);
+
+/* The next two or four bytes, which follow a marker; 0 if there are none. */
+uint16_t msgpack_u16(struct msgpack *reader);
+uint32_t msgpack_u32(struct msgpack *reader);
+
+/* The next `len` bytes, in place; NULL if there are not as many. */
+const uint8_t *msgpack_bytes(struct msgpack *reader, size_t len);
+
+/* The next value, a string of up to 31 bytes, in place; NULL if it is none. */
+const uint8_t *msgpack_fixstr(struct msgpack *reader, size_t *len);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/size.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Bytes in the unit of a suffix, or 0 if it is none. */
+static uint64_t suffix_unit(const char *suffix)
+{
+    static const char letters[] = "KMGT";
+    const char *letter;
+
+    if (suffix[0] == '\0')
+        return 1;
+    letter = strchr(letters, toupper((unsigned char)suffix[0]));
+    if (!letter || suffix[1] != '\0')
+        return 0;
+    return UINT64_C(1024) << 10 * (letter - letters);
+}
+
+bool size_parse(const char *text, uint64_t *out)
+{
+    unsigned long long number;
+    uint64_t unit;
+    char *end;
+
+    if (!isdigit((unsigned char)text[0]))
+        return false;
+    errno = 0;
+    number = strtoull(text, &end, 10);
+    unit = suffix_unit(end);
+    return errno == 0 && unit != 0 && size_mul(number, unit, out);
+}

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/size.h"
+#include "chunk/chunk_format.h"
+#include "chunk/chunk_private.h"
+
+/* Scratch beyond this is given back after each block. */
+enum {
+    SCRATCH_KEEP = 8 * 1024 * 1024
+};
+
+struct chunk_decoder {
+    struct codec_state *codec_state;
+    const struct shuffle_ops *shuffle;
+    uint8_t *scratch;
+    size_t scratch_size;
+};
+
+int chunk_decoder_new(unsigned cpu, struct chunk_decoder **out)
+{
+    struct chunk_decoder *decoder = calloc(1, sizeof(*decoder));
+    int r;
+
+    if (!decoder)
+        return -ENOMEM;
+    r = codec_state_new(&decoder->codec_state);
+    if (r < 0)
+        goto fail;
+
+    decoder->shuffle = shuffle_select(cpu);
+    *out = decoder;
+    return 0;
+
+fail:
+    chunk_decoder_free(decoder);
+    return r;
+}
+
+void chunk_decoder_free(struct chunk_decoder *decoder)
+{
+    if (!decoder)
+        return;
+    codec_state_free(decoder->codec_state);
+    free(decoder->scratch);
+    free(decoder);
+}
+
+static void drop_scratch(struct chunk_decoder *decoder)
+{
+    free(decoder->scratch);
+    decoder->scratch = NULL;
+    decoder->scratch_size = 0;
+}
+
+static int grow_scratch(struct chunk_decoder *decoder, size_t size)
+{
+    if (size <= decoder->scratch_size)
+        return 0;
+    drop_scratch(decoder);
+    decoder->scratch = malloc(size);
+    if (!decoder->scratch)
+        return -ENOMEM;
+    decoder->scratch_size = size;
+    return 0;
+}
+
+/* The stored bytes of a block, read from front to back. */
+struct input {
+    const uint8_t *bytes;
+    uint32_t len;
+    uint32_t pos;
+    uint32_t off; /* of the bytes in the chunk */
+};
+
+/* All that is needed to decode one block. */
+struct job {
+    const struct chunk *chunk;
+    struct chunk_decoder *decoder;
+    struct fault *fault;
+    struct input in;
+};
+
+static int bad_input(const struct job *job, const char *what)
+{
+    return fault_set(job->fault, -EBADMSG, (uint64_t)job->in.off + job->in.pos,
+                     what);
+}
+
+/* Decode the next `len` bytes with the codec. */
+static int run_codec(struct job *job, uint32_t len, uint8_t *dst,
+                     size_t dst_len)
+{
+    const struct chunk *chunk = job->chunk;
+    struct input *in = &job->in;
+
+    if (!chunk->codec)
+        return fault_set_id(job->fault, (uint64_t)in->off + in->pos,
+                            "chunk needs a codec that is not supported",
+                            chunk->header.codec);
+
+    int r = chunk->codec->decode(job->decoder->codec_state, chunk->dict,
+                                 in->bytes + in->pos, len, dst, dst_len);
+    if (r == -EBADMSG)
+        return bad_input(job, "stream is refused by its codec");
+    if (r < 0)
+        return fault_set(job->fault, r, in->off, "no memory for the codec");
+    in->pos += len;
+    return 0;
+}
+
+/* A stream of one byte value.  `csize` is the value, negated. */
+static int decode_run(struct job *job, int32_t csize, uint8_t *dst,
+                      size_t dst_len)
+{
+    struct input *in = &job->in;
+
+    if (in->pos == in->len)
+        return bad_input(job, "stream leaves its block");
+    if ((in->bytes[in->pos] & CHUNK_RUN_TOKEN) == 0)
+        return bad_input(job, "stream has a reserved token");
+    if (csize < -CHUNK_RUN_VALUE_MAX)
+        return bad_input(job, "stream repeats more than a byte");
+    in->pos++;
+    memset(dst, -csize, dst_len);
+    return 0;
+}
+
+/* Format: Chunk Format, 6 "Streams". */
+static int decode_stream(struct job *job, uint8_t *dst, size_t dst_len)
+{
+    struct input *in = &job->in;
+    int32_t csize;
+
+    if (in->len - in->pos < CHUNK_STREAM_PREFIX_LEN)
+        return bad_input(job, "stream leaves its block");
+    csize = (int32_t)load_le32(in->bytes + in->pos);
+    in->pos += CHUNK_STREAM_PREFIX_LEN;
+
+    if (csize < 0)
+        return decode_run(job, csize, dst, dst_len);
+    if ((uint32_t)csize > in->len - in->pos)
+        return bad_input(job, "stream leaves its block");
+    if (csize == 0) {
+        memset(dst, 0, dst_len);
+    } else if ((uint32_t)csize == dst_len) {
+        memcpy(dst, in->bytes + in->pos, dst_len);
+        in->pos += (uint32_t)csize;
+    } else {
+        return run_codec(job, (uint32_t)csize, dst, dst_len);
+    }
+    return 0;
+}
+
+/*
+ * Where the codec has to put a block of `len` bytes, so that undoing the last
+ * filter puts it into `dst`.
+ */
+static int coded_place(const struct job *job, size_t len, uint8_t *dst,
+                       uint8_t **out)
+{
+    const struct filter_pipeline *pipeline = &job->chunk->pipeline;
+
+    if (filter_pipeline_nmoves(pipeline) > 0) {
+        if (len > CHUNK_BLOCK_MAX)
+            return fault_set(job->fault, -ENOTSUP, job->in.off,
+                             "block is larger than 128 MiB");
+        if (grow_scratch(job->decoder, len) < 0)
+            return fault_set(job->fault, -ENOMEM, job->in.off,
+                             "no memory for a block");
+    }
+    *out = filter_pipeline_undo_src(pipeline, dst, job->decoder->scratch);
+    return 0;
+}
+
+static void undo_filters(const struct job *job, size_t len,
+                         const uint8_t *first, uint8_t *dst)
+{
+    const struct chunk *chunk = job->chunk;
+    const struct filter_block block = {
+        .len = len,
+        .typesize = chunk->header.typesize,
+        .item_size = chunk->item_size,
+        .chunk_version = chunk->header.version,
+        .first = first,
+        .shuffle = job->decoder->shuffle,
+    };
+
+    filter_pipeline_undo(&chunk->pipeline, &block, dst, job->decoder->scratch);
+}
+
+/* Decode a block of a CHUNK_BLOCKS.  Format: Chunk Format, 5 and 6. */
+static int decode_streams(struct job *job, uint32_t len, const uint8_t *first,
+                          uint8_t *dst)
+{
+    const struct chunk *chunk = job->chunk;
+    bool is_full = len == chunk->header.blocksize;
+    uint32_t nstreams = is_full ? chunk->nstreams : 1;
+    uint32_t stream_len = len / nstreams;
+    uint8_t *coded;
+    int r;
+
+    r = coded_place(job, len, dst, &coded);
+    for (uint32_t i = 0; r == 0 && i < nstreams; i++)
+        r = decode_stream(job, coded + (size_t)i * stream_len, stream_len);
+    if (r < 0)
+        return r;
+    undo_filters(job, len, first, dst);
+    return 0;
+}
+
+/*
+ * Decode a VL-block, which is what is left of the input, to at most `room`
+ * bytes.  Returns their number.  Format: Chunk Format, 9.
+ */
+static ssize_t decode_vlblock(struct job *job, uint8_t *dst, uint32_t room)
+{
+    struct input *in = &job->in;
+    uint8_t *coded;
+    uint32_t len;
+    int r;
+
+    if (in->len - in->pos <= CHUNK_STREAM_PREFIX_LEN)
+        return bad_input(job, "VL-block is too short");
+    len = load_le32(in->bytes + in->pos);
+    if (len == 0 || len > room)
+        return bad_input(job, "VL-blocks do not add up to the chunk");
+    in->pos += CHUNK_STREAM_PREFIX_LEN;
+
+    r = coded_place(job, len, dst, &coded);
+    if (r < 0)
+        return r;
+    if (in->len - in->pos == len)
+        memcpy(coded, in->bytes + in->pos, len);
+    else
+        r = run_codec(job, in->len - in->pos, coded, len);
+    if (r < 0)
+        return r;
+    undo_filters(job, len, NULL, dst);
+    return len;
+}
+
+static int decode_vlblocks(struct job *job, uint32_t extent, uint8_t *dst)
+{
+    const struct chunk_header *header = &job->chunk->header;
+    const uint32_t *starts = job->chunk->starts;
+    uint32_t done = 0;
+
+    for (uint32_t i = 0; i < header->nvlblocks; i++) {
+        bool is_last = i + 1 == header->nvlblocks;
+        uint32_t end = is_last ? header->cbytes : starts[i + 1];
+
+        job->in.pos = starts[i] - starts[0];
+        job->in.len = end - starts[0];
+        if (job->in.len > extent)
+            return bad_input(job, "VL-blocks are too long");
+        ssize_t len = decode_vlblock(job, dst + done, header->nbytes - done);
+        if (len < 0)
+            return (int)len;
+        done += (uint32_t)len;
+    }
+    if (done != header->nbytes)
+        return fault_set(job->fault, -EBADMSG, CHUNK_OFF_NBYTES,
+                         "VL-blocks do not add up to the chunk");
+    return 0;
+}
+
+ssize_t chunk_decode_block(const struct chunk *chunk, uint32_t block,
+                           const uint8_t *src, const uint8_t *first,
+                           uint8_t *dst, struct chunk_decoder *decoder,
+                           struct fault *fault)
+{
+    const struct chunk_header *header = &chunk->header;
+    uint32_t len = chunk_block_size(chunk, block);
+    struct job job = { chunk, decoder, fault, { .bytes = src } };
+    int r;
+
+    switch (header->kind) {
+    case CHUNK_BLOCKS:
+        chunk_block_extent(chunk, block, &job.in.off, &job.in.len);
+        r = decode_streams(&job, len, block > 0 ? first : NULL, dst);
+        break;
+    case CHUNK_VLBLOCKS:
+        chunk_block_extent(chunk, block, &job.in.off, &job.in.len);
+        r = decode_vlblocks(&job, job.in.len, dst);
+        break;
+    case CHUNK_COPY:
+        memcpy(dst, src, len);
+        return len;
+    default:
+        chunk_fill(chunk, block * header->blocksize, dst, len);
+        return len;
+    }
+    if (decoder->scratch_size > SCRATCH_KEEP)
+        drop_scratch(decoder);
+    return r < 0 ? r : (ssize_t)len;
+}
+
+static ssize_t decode_all(const struct chunk *chunk, const uint8_t *data,
+                          uint8_t *dst, struct chunk_decoder *decoder,
+                          struct fault *fault)
+{
+    const struct chunk_header *header = &chunk->header;
+    uint8_t *out = dst;
+
+    for (uint32_t i = 0; i < header->nblocks; i++) {
+        uint32_t off = 0;
+        uint32_t len;
+
+        if (header->kind <= CHUNK_COPY)
+            chunk_block_extent(chunk, i, &off, &len);
+        ssize_t n =
+            chunk_decode_block(chunk, i, data + off, dst, out, decoder, fault);
+        if (n < 0)
+            return n;
+        out += n;
+    }
+    return header->nbytes;
+}
+
+ssize_t chunk_decode(const uint8_t *data, size_t len, uint32_t item_size,
+                     uint8_t *dst, size_t cap, struct chunk_decoder *decoder,
+                     struct fault *fault)
+{
+    struct chunk_header header;
+    struct chunk *chunk;
+    ssize_t n;
+
+    n = chunk_header_parse(data, len, &header, fault);
+    if (n < 0)
+        return n;
+    if (header.cbytes > len)
+        return fault_set(fault, -EBADMSG, len, "chunk is cut short");
+    if (header.nbytes > cap)
+        return fault_set(fault, -ERANGE, CHUNK_OFF_NBYTES,
+                         "chunk is larger than the room for it");
+
+    n = chunk_open(&header, data, item_size, &chunk, fault);
+    if (n < 0)
+        return n;
+    n = decode_all(chunk, data, dst, decoder, fault);
+    chunk_close(chunk);
+    return n;
+}

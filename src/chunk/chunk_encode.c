@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "chunk/chunk_encode.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/size.h"
+#include "chunk/chunk_format.h"
+#include "chunk/codec.h"
+#include "chunk/filter.h"
+
+enum {
+    VERSION = 5,
+    VERSIONLZ = 1,
+    NBYTES_MIN = 32
+};
+
+/* How much a dictionary may cost, and how little data it is made from. */
+enum {
+    DICT_SHARE = 20, /* at most this part of the chunk */
+    DICT_MIN = 256,
+    DICT_NSAMPLES_MIN = 8,
+    DICT_SAMPLE_SHARE = 16, /* the samples are this part of the chunk */
+};
+
+struct chunk_encoder {
+    const struct shuffle_ops *shuffle;
+    struct codec_state *codecs;
+    uint8_t *scratch;
+    size_t scratch_len;
+};
+
+/* A chunk in the making. */
+struct draft {
+    struct chunk_encoder *encoder;
+    const struct chunk_params *params;
+    const struct codec *codec;
+    struct codec_dict *dict;
+    struct filter_pipeline pipeline;
+
+    const uint8_t *src;
+    uint32_t nbytes;
+    uint32_t blocksize;
+    uint32_t nblocks;
+    uint8_t typesize; /* of the header */
+    bool split;
+    bool use_dict; /* if one can be made */
+
+    uint8_t *dst;
+    size_t cap;
+    size_t pos; /* bytes written */
+
+    /* In the encoder's scratch. */
+    uint8_t *moves[2]; /* for the filters, a block each */
+    uint8_t *filtered; /* all blocks, if a dictionary is made; else NULL */
+};
+
+int chunk_encoder_new(unsigned cpu, struct chunk_encoder **out)
+{
+    struct chunk_encoder *encoder = calloc(1, sizeof(*encoder));
+    int r;
+
+    if (!encoder)
+        return -ENOMEM;
+    r = codec_state_new(&encoder->codecs);
+    if (r < 0) {
+        chunk_encoder_free(encoder);
+        return r;
+    }
+    encoder->shuffle = shuffle_select(cpu);
+    *out = encoder;
+    return 0;
+}
+
+void chunk_encoder_free(struct chunk_encoder *encoder)
+{
+    if (!encoder)
+        return;
+    codec_state_free(encoder->codecs);
+    free(encoder->scratch);
+    free(encoder);
+}
+
+/* What is in the scratch is lost when it grows. */
+static int ready_scratch(struct draft *draft)
+{
+    struct chunk_encoder *encoder = draft->encoder;
+    size_t moves_len = 2 * (size_t)draft->blocksize;
+    size_t len = moves_len + (draft->use_dict ? draft->nbytes : 0);
+
+    if (encoder->scratch_len < len) {
+        free(encoder->scratch);
+        encoder->scratch = malloc(len);
+        encoder->scratch_len = encoder->scratch ? len : 0;
+    }
+    if (!encoder->scratch)
+        return -ENOMEM;
+
+    draft->moves[0] = encoder->scratch;
+    draft->moves[1] = encoder->scratch + draft->blocksize;
+    return 0;
+}
+
+static uint8_t codec_format(uint8_t codec)
+{
+    switch (codec) {
+    case CODEC_LZ4:
+    case CODEC_LZ4HC:
+        return CHUNK_CODEC_LZ4;
+    case CODEC_ZLIB:
+        return CHUNK_CODEC_ZLIB;
+    case CODEC_ZSTD:
+        return CHUNK_CODEC_ZSTD;
+    default:
+        return CHUNK_CODEC_BLOSCLZ;
+    }
+}
+
+/* What all kinds of chunks have in common. */
+static void write_header(const struct draft *draft, uint8_t flags,
+                         uint8_t blosc2_flags, uint32_t cbytes)
+{
+    uint8_t *dst = draft->dst;
+
+    memset(dst, 0, CHUNK_LONG_HEADER_LEN);
+    dst[CHUNK_OFF_VERSION] = VERSION;
+    dst[CHUNK_OFF_VERSIONLZ] = VERSIONLZ;
+    dst[CHUNK_OFF_FLAGS] = CHUNK_FLAG_LONG_HEADER | flags;
+    dst[CHUNK_OFF_TYPESIZE] = draft->typesize;
+    store_le32(dst + CHUNK_OFF_NBYTES, draft->nbytes);
+    store_le32(dst + CHUNK_OFF_BLOCKSIZE, draft->blocksize);
+    store_le32(dst + CHUNK_OFF_CBYTES, cbytes);
+    dst[CHUNK_OFF_BLOSC2_FLAGS] = blosc2_flags;
+}
+
+/* How the chunk was to be encoded; special chunks leave it out. */
+static void write_header_params(const struct draft *draft)
+{
+    const struct chunk_params *params = draft->params;
+    uint8_t *dst = draft->dst;
+
+    memcpy(dst + CHUNK_OFF_FILTERS, params->filters, CHUNK_NFILTERS);
+    memcpy(dst + CHUNK_OFF_FILTERS_META, params->filters_meta, CHUNK_NFILTERS);
+    dst[CHUNK_OFF_CODEC] = params->codec;
+}
+
+static ssize_t write_copy(struct draft *draft)
+{
+    size_t len = CHUNK_LONG_HEADER_LEN + (size_t)draft->nbytes;
+
+    if (len > draft->cap)
+        return -ERANGE;
+
+    write_header(draft, CHUNK_FLAG_MEMCPY, 0, (uint32_t)len);
+    write_header_params(draft);
+    memcpy(draft->dst + CHUNK_LONG_HEADER_LEN, draft->src, draft->nbytes);
+    return (ssize_t)len;
+}
+
+static bool repeats(const uint8_t *bytes, size_t len, size_t period)
+{
+    return memcmp(bytes, bytes + period, len - period) == 0;
+}
+
+static bool is_nan(const uint8_t *item, size_t typesize)
+{
+    static const uint8_t nan32[4] = { 0, 0, 0xc0, 0x7f };
+    static const uint8_t nan64[8] = { 0, 0, 0, 0, 0, 0, 0xf8, 0x7f };
+
+    return (typesize == 4 && memcmp(item, nan32, sizeof(nan32)) == 0) ||
+           (typesize == 8 && memcmp(item, nan64, sizeof(nan64)) == 0);
+}
+
+/* Which special chunk holds the bytes, of which there are some. */
+static unsigned special_kind(const struct draft *draft)
+{
+    const uint8_t *src = draft->src;
+    uint32_t nbytes = draft->nbytes;
+    uint32_t typesize = draft->params->typesize;
+    bool bodied = draft->params->bodied;
+
+    if (src[0] == 0 && repeats(src, nbytes, 1))
+        return bodied ? CHUNK_SPECIAL_NONE : CHUNK_SPECIAL_ZEROS;
+    if (typesize > UINT8_MAX || nbytes % typesize != 0 ||
+        !repeats(src, nbytes, typesize))
+        return CHUNK_SPECIAL_NONE;
+    if (is_nan(src, typesize) && !bodied)
+        return CHUNK_SPECIAL_NANS;
+    return nbytes > typesize ? CHUNK_SPECIAL_VALUE : CHUNK_SPECIAL_NONE;
+}
+
+/* Format: Blosc2 Chunk Format, 7 "Special-value chunks". */
+static ssize_t write_special(struct draft *draft, unsigned kind)
+{
+    uint32_t item_len = kind == CHUNK_SPECIAL_VALUE ? draft->typesize : 0;
+    uint32_t len = CHUNK_LONG_HEADER_LEN + item_len;
+
+    if (len > draft->cap)
+        return -ERANGE;
+
+    /* Readers fill block by block, each with whole items. */
+    if (draft->blocksize < draft->typesize && kind != CHUNK_SPECIAL_ZEROS)
+        draft->blocksize = draft->typesize;
+    write_header(draft, 0, (uint8_t)(kind << CHUNK_BFLAG_SPECIAL_SHIFT), len);
+    memcpy(draft->dst + CHUNK_LONG_HEADER_LEN, draft->src, item_len);
+    return (ssize_t)len;
+}
+
+static size_t room(const struct draft *draft)
+{
+    return draft->cap - draft->pos;
+}
+
+/* Store a stream of one byte, repeated. */
+static int write_run(struct draft *draft, uint8_t value)
+{
+    size_t len = CHUNK_STREAM_PREFIX_LEN + (value != 0);
+    uint8_t *dst = draft->dst + draft->pos;
+
+    if (len > room(draft))
+        return -ERANGE;
+
+    store_le32(dst, -(uint32_t)value);
+    if (value != 0)
+        dst[CHUNK_STREAM_PREFIX_LEN] = CHUNK_RUN_TOKEN;
+    draft->pos += len;
+    return 0;
+}
+
+static int write_stream(struct draft *draft, const uint8_t *src, size_t len)
+{
+    uint8_t *dst = draft->dst + draft->pos;
+    size_t cap = len - 1;
+    ssize_t r;
+
+    if (repeats(src, len, 1))
+        return write_run(draft, src[0]);
+    if (room(draft) < CHUNK_STREAM_PREFIX_LEN)
+        return -ERANGE;
+    if (cap > room(draft) - CHUNK_STREAM_PREFIX_LEN)
+        cap = room(draft) - CHUNK_STREAM_PREFIX_LEN;
+
+    r = draft->codec->encode(draft->encoder->codecs, draft->dict,
+                             draft->params->clevel, src, len,
+                             dst + CHUNK_STREAM_PREFIX_LEN, cap);
+    if (r < 0)
+        return (int)r;
+    if (r == 0) {
+        if (len > room(draft) - CHUNK_STREAM_PREFIX_LEN)
+            return -ERANGE;
+        memcpy(dst + CHUNK_STREAM_PREFIX_LEN, src, len);
+        r = (ssize_t)len;
+    }
+    store_le32(dst, (uint32_t)r);
+    draft->pos += CHUNK_STREAM_PREFIX_LEN + (size_t)r;
+    return 0;
+}
+
+static size_t block_len(const struct draft *draft, uint32_t block_no)
+{
+    size_t off = (size_t)block_no * draft->blocksize;
+    size_t left = draft->nbytes - off;
+
+    return left < draft->blocksize ? left : draft->blocksize;
+}
+
+/* Returns the block with all filters applied. */
+static const uint8_t *filter_block(const struct draft *draft, uint32_t block_no)
+{
+    struct filter_block block = {
+        .len = block_len(draft, block_no),
+        .typesize = draft->typesize,
+        .item_size = draft->params->typesize,
+        .chunk_version = VERSION,
+        .first = block_no > 0 ? draft->src : NULL,
+        .shuffle = draft->encoder->shuffle,
+    };
+    size_t off = (size_t)block_no * draft->blocksize;
+
+    return filter_pipeline_apply(&draft->pipeline, &block, draft->src + off,
+                                 draft->moves[0], draft->moves[1]);
+}
+
+static int write_block(struct draft *draft, uint32_t block_no)
+{
+    size_t len = block_len(draft, block_no);
+    bool split = draft->split && len == draft->blocksize;
+    size_t stream_len = split ? len / draft->typesize : len;
+    const uint8_t *bytes;
+
+    store_le32(draft->dst + CHUNK_LONG_HEADER_LEN +
+                   CHUNK_BSTART_LEN * (size_t)block_no,
+               (uint32_t)draft->pos);
+
+    if (draft->filtered)
+        bytes = draft->filtered + (size_t)block_no * draft->blocksize;
+    else
+        bytes = filter_block(draft, block_no);
+
+    for (size_t off = 0; off < len; off += stream_len) {
+        int r = write_stream(draft, bytes + off, stream_len);
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static void filter_all_blocks(struct draft *draft)
+{
+    uint8_t *filtered = draft->encoder->scratch + 2 * (size_t)draft->blocksize;
+
+    for (uint32_t i = 0; i < draft->nblocks; i++)
+        memcpy(filtered + (size_t)i * draft->blocksize, filter_block(draft, i),
+               block_len(draft, i));
+    draft->filtered = filtered;
+}
+
+/*
+ * Make a dictionary from the beginning of the filtered chunk and write it
+ * behind the block starts.  It is no error if none comes of it.
+ *
+ * Format: Writing Blosc2 chunks, 6 "Dictionaries".
+ */
+static int write_dict(struct draft *draft)
+{
+    size_t nsamples = draft->nblocks;
+    size_t cap = draft->nbytes / DICT_SHARE;
+    uint8_t *dst = draft->dst + draft->pos;
+    size_t len;
+    int r;
+
+    if (draft->split)
+        nsamples *= draft->typesize;
+    if (nsamples < DICT_NSAMPLES_MIN)
+        nsamples = DICT_NSAMPLES_MIN;
+    if (cap > CHUNK_DICT_MAX)
+        cap = CHUNK_DICT_MAX;
+    if (cap < DICT_MIN || room(draft) < CHUNK_DICT_PREFIX_LEN + cap ||
+        draft->nbytes / nsamples < DICT_SAMPLE_SHARE)
+        return 0;
+
+    filter_all_blocks(draft);
+    len = draft->codec->make_dict(
+        draft->filtered, draft->nbytes / nsamples / DICT_SAMPLE_SHARE,
+        (unsigned)nsamples, dst + CHUNK_DICT_PREFIX_LEN, cap);
+    if (len == 0)
+        return 0;
+
+    r = draft->codec->new_encode_dict(dst + CHUNK_DICT_PREFIX_LEN, len,
+                                      draft->params->clevel, &draft->dict);
+    if (r < 0)
+        return r;
+    store_le32(dst, (uint32_t)len);
+    draft->pos += CHUNK_DICT_PREFIX_LEN + len;
+    return 0;
+}
+
+static int write_body(struct draft *draft)
+{
+    size_t starts_len = CHUNK_BSTART_LEN * (size_t)draft->nblocks;
+    int r = 0;
+
+    if (CHUNK_LONG_HEADER_LEN + starts_len > draft->cap)
+        return -ERANGE;
+    draft->pos = CHUNK_LONG_HEADER_LEN + starts_len;
+
+    if (draft->use_dict)
+        r = write_dict(draft);
+    for (uint32_t i = 0; i < draft->nblocks && r == 0; i++)
+        r = write_block(draft, i);
+    return r;
+}
+
+/* Bits of the header that say how blocks are encoded. */
+static uint8_t block_flags(const struct draft *draft)
+{
+    unsigned flags = (unsigned)codec_format(draft->params->codec)
+                     << CHUNK_FLAG_CODEC_SHIFT;
+
+    if (!draft->split)
+        flags |= CHUNK_FLAG_UNSPLIT;
+    if (filter_pipeline_has_delta(&draft->pipeline))
+        flags |= CHUNK_FLAG_DELTA;
+    return (uint8_t)flags;
+}
+
+/* Returns -ERANGE if the chunk would be larger than `cap`. */
+static ssize_t write_blocks(struct draft *draft)
+{
+    int r = ready_scratch(draft);
+
+    if (r < 0)
+        return r;
+
+    r = write_body(draft);
+    if (r == 0) {
+        write_header(draft, block_flags(draft),
+                     draft->dict ? CHUNK_BFLAG_DICT : 0, (uint32_t)draft->pos);
+        write_header_params(draft);
+    }
+    if (draft->dict)
+        draft->codec->free_dict(draft->dict);
+    return r < 0 ? r : (ssize_t)draft->pos;
+}
+
+/* Blocks, if they take less than a copy; else the copy. */
+static ssize_t write_smallest(struct draft *draft)
+{
+    size_t cap = draft->cap;
+    ssize_t r;
+
+    if (draft->params->clevel == 0 || draft->nbytes < NBYTES_MIN)
+        return write_copy(draft);
+
+    if (draft->cap >= CHUNK_LONG_HEADER_LEN + (size_t)draft->nbytes)
+        draft->cap = CHUNK_LONG_HEADER_LEN + (size_t)draft->nbytes - 1;
+    r = write_blocks(draft);
+    draft->cap = cap;
+    return r == -ERANGE ? write_copy(draft) : r;
+}
+
+ssize_t chunk_encode(struct chunk_encoder *encoder,
+                     const struct chunk_params *params, const uint8_t *src,
+                     size_t nbytes, uint8_t *dst, size_t cap)
+{
+    struct draft draft = {
+        .encoder = encoder,
+        .params = params,
+        .src = src,
+        .nbytes = (uint32_t)nbytes,
+        .dst = dst,
+        .cap = cap,
+    };
+    unsigned special;
+    int r = chunk_params_check(params);
+
+    if (r < 0)
+        return r;
+    if (nbytes > CHUNK_NBYTES_MAX)
+        return -EINVAL;
+
+    draft.codec = codec_by_id(params->codec);
+    draft.use_dict = params->use_dict && draft.codec->make_dict;
+    draft.typesize = chunk_params_typesize(params);
+    draft.blocksize = chunk_params_blocksize(params, draft.nbytes);
+    draft.nblocks = (uint32_t)size_pieces(nbytes, draft.blocksize);
+    draft.split = chunk_params_split(params, draft.blocksize);
+    filter_pipeline_init(&draft.pipeline, params->filters, params->filters_meta,
+                         draft.typesize);
+
+    special = nbytes > 0 ? special_kind(&draft) : CHUNK_SPECIAL_NONE;
+    if (special != CHUNK_SPECIAL_NONE)
+        return write_special(&draft, special);
+    return write_smallest(&draft);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "chunk/chunk_params.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "chunk/chunk_format.h"
+#include "chunk/codec.h"
+#include "chunk/filter.h"
+
+enum {
+    KIB = 1024
+};
+
+/* Blocks smaller than the chunk pay from this size on. */
+enum {
+    CHUNK_SIZE_MIN = 32 * KIB
+};
+
+/* Splitting pays for few bytes an item, and streams of some length. */
+enum {
+    SPLIT_TYPESIZE_MAX = 16,
+    SPLIT_ITEMS_MIN = 32
+};
+
+/* Bounds of the block size that suits splitting. */
+enum {
+    SPLIT_BLOCK_MIN = 32 * KIB,
+    SPLIT_BLOCK_MAX = 4096 * KIB
+};
+
+static bool is_lossy(unsigned filter)
+{
+    return filter == FILTER_TRUNC_PREC || filter == FILTER_INT_TRUNC;
+}
+
+static int check_filters(const struct chunk_params *params)
+{
+    bool bars_delta = false;
+
+    for (unsigned i = 0; i < CHUNK_NFILTERS; i++) {
+        uint8_t filter = params->filters[i];
+        int r = filter_check(filter, params->filters_meta[i],
+                             chunk_params_typesize(params));
+
+        if (r < 0)
+            return r;
+        if (bars_delta && filter == FILTER_DELTA)
+            return -EINVAL;
+        if (is_lossy(filter) || filter == FILTER_DELTA)
+            bars_delta = true;
+    }
+    return 0;
+}
+
+int chunk_params_check(const struct chunk_params *params)
+{
+    if (params->typesize < 1 || params->typesize > CHUNK_BLOCKSIZE_MAX ||
+        params->blocksize > CHUNK_BLOCKSIZE_MAX || params->clevel > 9 ||
+        params->split_mode < CHUNK_SPLIT_ALWAYS ||
+        params->split_mode > CHUNK_SPLIT_FORWARD)
+        return -EINVAL;
+    if (!codec_by_id(params->codec))
+        return -ENOTSUP;
+    return check_filters(params);
+}
+
+uint8_t chunk_params_typesize(const struct chunk_params *params)
+{
+    return params->typesize <= UINT8_MAX ? (uint8_t)params->typesize : 1;
+}
+
+static bool has_shuffle(const struct chunk_params *params)
+{
+    for (unsigned i = 0; i < CHUNK_NFILTERS; i++) {
+        if (params->filters[i] == FILTER_SHUFFLE)
+            return true;
+    }
+    return false;
+}
+
+static bool splits_well(uint8_t codec, uint8_t clevel)
+{
+    return codec == CODEC_BLOSCLZ || codec == CODEC_LZ4 ||
+           (codec == CODEC_ZSTD && clevel <= 5);
+}
+
+/* Format: Writing Blosc2 chunks, 3 "Split or not". */
+static bool wants_split(const struct chunk_params *params, uint32_t typesize,
+                        uint32_t blocksize)
+{
+    switch (params->split_mode) {
+    case CHUNK_SPLIT_ALWAYS:
+        return true;
+    case CHUNK_SPLIT_NEVER:
+        return false;
+    default:
+        return splits_well(params->codec, params->clevel) &&
+               has_shuffle(params) && typesize <= SPLIT_TYPESIZE_MAX &&
+               blocksize / typesize >= SPLIT_ITEMS_MIN;
+    }
+}
+
+bool chunk_params_split(const struct chunk_params *params, uint32_t blocksize)
+{
+    uint32_t typesize = chunk_params_typesize(params);
+
+    return blocksize % typesize == 0 &&
+           wants_split(params, typesize, blocksize);
+}
+
+/* Codecs that take their time find more in larger blocks. */
+static bool is_thorough(uint8_t codec)
+{
+    return codec == CODEC_LZ4HC || codec == CODEC_ZLIB || codec == CODEC_ZSTD;
+}
+
+static uint32_t unsplit_blocksize(const struct chunk_params *params)
+{
+    static const uint16_t fast[10] = {
+        8, 16, 32, 64, 128, 128, 256, 256, 256, 256,
+    };
+    static const uint16_t thorough[10] = {
+        16, 32, 64, 128, 256, 256, 512, 512, 512, 1024,
+    };
+
+    return KIB * (is_thorough(params->codec) ? thorough[params->clevel]
+                                             : fast[params->clevel]);
+}
+
+static uint32_t split_blocksize(const struct chunk_params *params)
+{
+    static const uint16_t per_byte[10] = {
+        0, 32, 32, 32, 64, 64, 64, 128, 256, 512,
+    };
+    uint64_t size = (uint64_t)KIB * per_byte[params->clevel] * params->typesize;
+
+    if (size < SPLIT_BLOCK_MIN)
+        return SPLIT_BLOCK_MIN;
+    return size < SPLIT_BLOCK_MAX ? (uint32_t)size : SPLIT_BLOCK_MAX;
+}
+
+/* Format: Writing Blosc2 chunks, 2 "Block size". */
+uint32_t chunk_params_blocksize(const struct chunk_params *params,
+                                uint32_t nbytes)
+{
+    uint32_t typesize = params->typesize;
+    uint32_t size = params->blocksize;
+
+    if (nbytes < typesize)
+        return 1;
+
+    if (size == 0) {
+        if (params->clevel > 0 && wants_split(params, typesize, nbytes))
+            size = split_blocksize(params);
+        else
+            size = nbytes < CHUNK_SIZE_MIN ? nbytes : unsplit_blocksize(params);
+    }
+    if (size > nbytes)
+        size = nbytes;
+    return size > typesize ? size - size % typesize : size;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CHUNK_CHUNK_PRIVATE_H
+#define CHUNK_CHUNK_PRIVATE_H
+
+#include "chunk/chunk.h"
+#include "chunk/codec.h"
+#include "chunk/filter.h"
+
+/* Constant once opened. */
+struct chunk {
+    struct chunk_header header;
+    uint32_t item_size; /* of the frame, or 0 */
+
+    /* The rest is for CHUNK_BLOCKS and CHUNK_VLBLOCKS, but for `value`. */
+    struct filter_pipeline pipeline; /* empty if filters stay as they are */
+    const struct codec *codec;       /* NULL if this build lacks it */
+    struct codec_dict *dict;         /* NULL if there is none to use */
+    uint32_t nstreams;               /* in a block of full size */
+    uint32_t data_off;               /* behind block starts and dictionary */
+    uint32_t *starts;                /* of each block, in the chunk */
+    uint32_t *sorted; /* the same in rising order; NULL if `starts` rise */
+    uint8_t *value;   /* CHUNK_VALUE: the item */
+};
+
+#endif

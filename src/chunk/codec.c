@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "chunk/codec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chunk/codec_private.h"
+
+static const struct codec *const codecs[] = {
+    &codec_blosclz, &codec_lz4, &codec_lz4hc, &codec_zlib, &codec_zstd,
+};
+
+enum {
+    NCODECS = sizeof(codecs) / sizeof(codecs[0])
+};
+
+/* Registered codecs that this build lacks. */
+static const struct {
+    unsigned id;
+    const char *name;
+} lacking[] = {
+    { CODEC_SNAPPY, "snappy" },       { CODEC_LIZARD, "lizard" },
+    { CODEC_NDLZ, "ndlz" },           { CODEC_ZFP_ACC, "zfp_acc" },
+    { CODEC_ZFP_PREC, "zfp_prec" },   { CODEC_ZFP_RATE, "zfp_rate" },
+    { CODEC_OPENHTJ2K, "openhtj2k" }, { CODEC_GROK, "grok" },
+    { CODEC_OPENZL, "openzl" },       { CODEC_J2K, "j2k" },
+    { CODEC_HTJ2K, "htj2k" },
+};
+
+enum {
+    NLACKING = sizeof(lacking) / sizeof(lacking[0])
+};
+
+const struct codec *codec_by_id(unsigned id)
+{
+    for (size_t i = 0; i < NCODECS; i++)
+        if (codecs[i]->id == id)
+            return codecs[i];
+    return NULL;
+}
+
+const struct codec *codec_by_name(const char *name)
+{
+    for (size_t i = 0; i < NCODECS; i++)
+        if (strcmp(codecs[i]->name, name) == 0)
+            return codecs[i];
+    return NULL;
+}
+
+const char *codec_name(unsigned id)
+{
+    const struct codec *codec = codec_by_id(id);
+
+    if (codec)
+        return codec->name;
+    for (size_t i = 0; i < NLACKING; i++)
+        if (lacking[i].id == id)
+            return lacking[i].name;
+    return "unknown";
+}
+
+int codec_state_new(struct codec_state **out)
+{
+    struct codec_state *state = calloc(1, sizeof(*state));
+
+    if (!state)
+        return -ENOMEM;
+    *out = state;
+    return 0;
+}
+
+void codec_state_free(struct codec_state *state)
+{
+    if (!state)
+        return;
+    codec_blosclz_fini(state);
+    codec_lz4_fini(state);
+    codec_zlib_fini(state);
+    codec_zstd_fini(state);
+    free(state);
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/bytes.h"
+#include "chunk/codec_private.h"
+
+enum {
+    LITERALS_MAX = 32, /* in one instruction */
+    LONG_MATCH = 9,    /* from here on the length takes further bytes */
+    NEAR_MIN = 5,      /* shorter matches save less than they */
+    FAR_MIN = 7,       /* slow down decoding */
+    NEAR_MAX = 8191,   /* distance that two bytes hold */
+    FAR_MAX = 8192 + 65535,
+    TAIL = 12, /* no match starts here, so that eight bytes can be read */
+    TABLE_BITS_MAX = 14,
+};
+
+/*
+ * A slot holds the position after which a sequence with that hash was seen
+ * last.  Positions go on counting from stream to stream, so that what earlier
+ * streams left in the table lies too far back to be taken for a match, and the
+ * table need not be cleared.
+ */
+struct blosclz_encoder {
+    uint32_t base; /* position of the first byte of the stream */
+    uint32_t slots[1 << TABLE_BITS_MAX];
+};
+
+/* What a level buys. */
+struct effort {
+    unsigned table_bits; /* a table that stays in the first cache is faster */
+    unsigned skip_shift; /* after 2^skip_shift misses, step by one more byte */
+};
+
+static const struct effort efforts[10] = {
+    [1] = { 12, 4 }, [2] = { 12, 5 }, [3] = { 13, 5 },
+    [4] = { 13, 6 }, [5] = { 13, 6 }, [6] = { 14, 6 },
+    [7] = { 14, 7 }, [8] = { 14, 7 }, [9] = { 14, 8 },
+};
+
+/* What is being encoded. */
+struct stream {
+    struct blosclz_encoder *encoder;
+    const struct effort *effort;
+    const uint8_t *src;
+    const uint8_t *end;
+};
+
+struct match {
+    const uint8_t *start;
+    size_t len;
+    size_t distance;
+};
+
+/* The encoded bytes as far as they are written. */
+struct output {
+    uint8_t *pos;
+    uint8_t *end;
+};
+
+/* Give the next stream positions that no slot is near. */
+static void advance(struct blosclz_encoder *encoder, size_t len)
+{
+    encoder->base += (uint32_t)len + FAR_MAX + 1;
+    if (encoder->base < INT32_MAX)
+        return;
+
+    memset(encoder->slots, 0, sizeof(encoder->slots));
+    encoder->base = FAR_MAX + 1;
+}
+
+/* The slot of the five bytes at `bytes`; sequences of four recur by chance. */
+static inline uint32_t *slot_of(const struct stream *stream,
+                                const uint8_t *bytes)
+{
+    uint64_t hash = (load_le64(bytes) << 24) * 0x9e3779b97f4a7c15u;
+
+    return &stream->encoder->slots[hash >> (64 - stream->effort->table_bits)];
+}
+
+static inline uint32_t position_of(const struct stream *stream,
+                                   const uint8_t *bytes)
+{
+    return stream->encoder->base + (uint32_t)(bytes - stream->src);
+}
+
+/* How many bytes from `a` on equal those from `b` on; `a` < `b` < `end`. */
+static inline size_t common_len(const uint8_t *a, const uint8_t *b,
+                                const uint8_t *end)
+{
+    const uint8_t *start = b;
+
+    for (; end - b >= 8; a += 8, b += 8) {
+        uint64_t diff = load_le64(a) ^ load_le64(b);
+
+        if (diff)
+            return (size_t)(b - start) + (size_t)__builtin_ctzll(diff) / 8;
+    }
+    while (b < end && *a == *b) {
+        a++;
+        b++;
+    }
+    return (size_t)(b - start);
+}
+
+static bool put_literals(struct output *out, const uint8_t *src, size_t len)
+{
+    size_t room = (size_t)(out->end - out->pos);
+
+    if (len + (len + LITERALS_MAX - 1) / LITERALS_MAX > room)
+        return false;
+
+    while (len > 0) {
+        size_t run = len < LITERALS_MAX ? len : LITERALS_MAX;
+
+        *out->pos++ = (uint8_t)(run - 1);
+        memcpy(out->pos, src, run);
+        out->pos += run;
+        src += run;
+        len -= run;
+    }
+    return true;
+}
+
+static bool put_match(struct output *out, size_t len, size_t distance)
+{
+    bool far = distance > NEAR_MAX;
+    size_t code = far ? NEAR_MAX : distance - 1;
+    uint8_t *pos = out->pos;
+
+    if ((size_t)(out->end - pos) < 6 + len / 255)
+        return false;
+
+    if (len < LONG_MATCH) {
+        *pos++ = (uint8_t)((len - 2) << 5 | code >> 8);
+    } else {
+        *pos++ = (uint8_t)(7 << 5 | code >> 8);
+        for (len -= LONG_MATCH; len >= 255; len -= 255)
+            *pos++ = 255;
+        *pos++ = (uint8_t)len;
+    }
+    *pos++ = (uint8_t)code;
+    if (far) {
+        *pos++ = (uint8_t)((distance - NEAR_MAX - 1) >> 8);
+        *pos++ = (uint8_t)(distance - NEAR_MAX - 1);
+    }
+    out->pos = pos;
+    return true;
+}
+
+/*
+ * Extend a match of four bytes at `here` both ways, but not to before `anchor`,
+ * and take it if it is then long enough.
+ */
+static inline bool extend_match(const struct stream *stream,
+                                const uint8_t *anchor, const uint8_t *here,
+                                size_t distance, struct match *out)
+{
+    const uint8_t *stop =
+        here + 4 + common_len(here + 4 - distance, here + 4, stream->end - 1);
+    const uint8_t *start = here < anchor ? anchor : here;
+
+    while (start > anchor && start - distance > stream->src &&
+           start[-1] == *(start - distance - 1))
+        start--;
+    if (stop - start < (distance > NEAR_MAX ? FAR_MIN : NEAR_MIN))
+        return false;
+
+    *out = (struct match){ start, (size_t)(stop - start), distance };
+    return true;
+}
+
+/*
+ * Find the next match that is worth taking.  The search begins at `from`; the
+ * match does not begin before `anchor`.
+ */
+static bool find_match(const struct stream *stream, const uint8_t *anchor,
+                       const uint8_t *from, struct match *out)
+{
+    const uint8_t *stop = stream->end - TAIL;
+    unsigned skip_shift = stream->effort->skip_shift;
+    size_t step = (size_t)1 << skip_shift;
+
+    for (const uint8_t *here = from; here < stop;
+         here += step++ >> skip_shift) {
+        uint32_t *slot = slot_of(stream, here);
+        uint32_t position = position_of(stream, here);
+        size_t distance = position - *slot;
+
+        *slot = position;
+        if (distance <= FAR_MAX &&
+            load_le32(here) == load_le32(here - distance) &&
+            extend_match(stream, anchor, here, distance, out))
+            return true;
+    }
+    return false;
+}
+
+static bool encode(const struct stream *stream, struct output *out)
+{
+    const uint8_t *anchor = stream->src; /* all before it is written */
+    const uint8_t *from = anchor + 1;    /* since literals come first */
+    struct match match;
+
+    while (find_match(stream, anchor, from, &match)) {
+        if (!put_literals(out, anchor, (size_t)(match.start - anchor)) ||
+            !put_match(out, match.len, match.distance))
+            return false;
+
+        /* In long runs only what straddles their borders finds the last. */
+        anchor = match.start + match.len;
+        from = anchor - 1;
+        if (from < stream->end - TAIL)
+            *slot_of(stream, from - 1) = position_of(stream, from - 1);
+    }
+    return put_literals(out, anchor, (size_t)(stream->end - anchor));
+}
+
+static struct blosclz_encoder *ready_encoder(struct codec_state *state)
+{
+    if (!state->blosclz_encoder) {
+        state->blosclz_encoder = calloc(1, sizeof(struct blosclz_encoder));
+        if (state->blosclz_encoder)
+            state->blosclz_encoder->base = FAR_MAX + 1;
+    }
+    return state->blosclz_encoder;
+}
+
+ssize_t codec_blosclz_encode(struct codec_state *state,
+                             const struct codec_dict *dict, int level,
+                             const uint8_t *src, size_t src_len, uint8_t *dst,
+                             size_t dst_cap)
+{
+    struct blosclz_encoder *encoder = ready_encoder(state);
+    struct stream stream = {
+        .encoder = encoder,
+        .effort = &efforts[level],
+        .src = src,
+        .end = src + src_len,
+    };
+    struct output out = { .pos = dst, .end = dst + dst_cap };
+    bool fits;
+
+    (void)dict;
+    if (!encoder)
+        return -ENOMEM;
+    if (src_len <= TAIL)
+        return 0;
+
+    fits = encode(&stream, &out);
+    advance(encoder, src_len);
+    if (!fits)
+        return 0;
+
+    dst[0] |= 1 << 5; /* marks the level of the format */
+    return out.pos - dst;
+}
+
+void codec_blosclz_fini(struct codec_state *state)
+{
+    free(state->blosclz_encoder);
+}

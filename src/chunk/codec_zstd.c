@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <zdict.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include "chunk/codec_private.h"
+
+struct codec_dict {
+    ZSTD_DDict *digest;
+    ZSTD_CDict *encode_digest;
+};
+
+static int decode(struct codec_state *state, const struct codec_dict *dict,
+                  const uint8_t *src, size_t src_len, uint8_t *dst,
+                  size_t dst_len)
+{
+    size_t len;
+
+    if (!state->zstd_decoder)
+        state->zstd_decoder = ZSTD_createDCtx();
+    if (!state->zstd_decoder)
+        return -ENOMEM;
+
+    if (dict)
+        len = ZSTD_decompress_usingDDict(state->zstd_decoder, dst, dst_len, src,
+                                         src_len, dict->digest);
+    else
+        len = ZSTD_decompressDCtx(state->zstd_decoder, dst, dst_len, src,
+                                  src_len);
+
+    if (ZSTD_getErrorCode(len) == ZSTD_error_memory_allocation)
+        return -ENOMEM;
+    return len == dst_len ? 0 : -EBADMSG;
+}
+
+/* The levels of zstd, in steps of two; the last is its highest. */
+static int zstd_level(int level)
+{
+    return level < 9 ? 2 * level - 1 : ZSTD_maxCLevel();
+}
+
+static ssize_t encode(struct codec_state *state, const struct codec_dict *dict,
+                      int level, const uint8_t *src, size_t src_len,
+                      uint8_t *dst, size_t dst_cap)
+{
+    size_t len;
+
+    if (!state->zstd_encoder)
+        state->zstd_encoder = ZSTD_createCCtx();
+    if (!state->zstd_encoder)
+        return -ENOMEM;
+
+    if (dict)
+        len = ZSTD_compress_usingCDict(state->zstd_encoder, dst, dst_cap, src,
+                                       src_len, dict->encode_digest);
+    else
+        len = ZSTD_compressCCtx(state->zstd_encoder, dst, dst_cap, src, src_len,
+                                zstd_level(level));
+
+    if (ZSTD_getErrorCode(len) == ZSTD_error_memory_allocation)
+        return -ENOMEM;
+    return ZSTD_isError(len) ? 0 : (ssize_t)len;
+}
+
+static void free_dict(struct codec_dict *dict)
+{
+    ZSTD_freeDDict(dict->digest);
+    ZSTD_freeCDict(dict->encode_digest);
+    free(dict);
+}
+
+/*
+ * Entropy tables are used if the bytes start with the magic number of zstd
+ * dictionaries; else they are raw content.
+ */
+static int new_dict(const uint8_t *bytes, size_t len, struct codec_dict **out)
+{
+    struct codec_dict *dict = calloc(1, sizeof(*dict));
+
+    if (!dict)
+        return -ENOMEM;
+    dict->digest = ZSTD_createDDict(bytes, len);
+    if (!dict->digest) {
+        free(dict);
+        return -EBADMSG;
+    }
+    *out = dict;
+    return 0;
+}
+
+static int new_encode_dict(const uint8_t *bytes, size_t len, int level,
+                           struct codec_dict **out)
+{
+    struct codec_dict *dict = calloc(1, sizeof(*dict));
+
+    if (!dict)
+        return -ENOMEM;
+    dict->encode_digest = ZSTD_createCDict(bytes, len, zstd_level(level));
+    if (!dict->encode_digest) {
+        free(dict);
+        return -ENOMEM;
+    }
+    *out = dict;
+    return 0;
+}
+
+static size_t make_dict(const uint8_t *samples, size_t sample_len,
+                        unsigned nsamples, uint8_t *dst, size_t dst_cap)
+{
+    size_t *lens = malloc(nsamples * sizeof(*lens));
+    size_t len;
+
+    if (!lens)
+        return 0;
+    for (unsigned i = 0; i < nsamples; i++)
+        lens[i] = sample_len;
+    len = ZDICT_trainFromBuffer(dst, dst_cap, samples, lens, nsamples);
+    free(lens);
+    return ZDICT_isError(len) ? 0 : len;
+}
+
+static size_t dict_footprint(const struct codec_dict *dict)
+{
+    return sizeof(*dict) + ZSTD_sizeof_DDict(dict->digest);
+}
+
+void codec_zstd_fini(struct codec_state *state)
+{
+    ZSTD_freeDCtx(state->zstd_decoder);
+    ZSTD_freeCCtx(state->zstd_encoder);
+}
+
+const struct codec codec_zstd = {
+    .id = CODEC_ZSTD,
+    .name = "zstd",
+    .decode = decode,
+    .new_dict = new_dict,
+    .free_dict = free_dict,
+    .dict_footprint = dict_footprint,
+    .encode = encode,
+    .make_dict = make_dict,
+    .new_encode_dict = new_encode_dict,
+};

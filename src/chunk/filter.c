@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "chunk/filter.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+
+#include "chunk/filters.h"
+
+static const struct filter *const filters[] = {
+    &filter_shuffle,       &filter_bitshuffle, &filter_delta,
+    &filter_trunc_prec,    &filter_bytedelta,  &filter_int_trunc,
+    &filter_bytedelta_old,
+};
+
+enum {
+    NFILTERS = sizeof(filters) / sizeof(*filters)
+};
+
+const struct filter *filter_by_id(unsigned id)
+{
+    for (size_t i = 0; i < NFILTERS; i++) {
+        if (filters[i]->id == id)
+            return filters[i];
+    }
+    return NULL;
+}
+
+const struct filter *filter_by_name(const char *name)
+{
+    for (size_t i = 0; i < NFILTERS; i++) {
+        if (filters[i]->apply && strcmp(filters[i]->name, name) == 0)
+            return filters[i];
+    }
+    return NULL;
+}
+
+const char *filter_name(unsigned id)
+{
+    const struct filter *filter = filter_by_id(id);
+
+    if (filter)
+        return filter->name;
+    switch (id) {
+    case FILTER_NONE:
+        return "none";
+    case FILTER_NDCELL:
+        return "ndcell";
+    case FILTER_NDMEAN:
+        return "ndmean";
+    default:
+        return "unknown";
+    }
+}
+
+int filter_check(unsigned id, uint8_t meta, unsigned typesize)
+{
+    const struct filter *filter = filter_by_id(id);
+
+    if (id == FILTER_NONE)
+        return 0;
+    if (!filter || !filter->apply)
+        return -EINVAL;
+    return filter->check ? filter->check(meta, typesize) : 0;
+}
+
+/* Does the filter leave every block as it is? */
+static bool is_identity(unsigned id, uint8_t meta, unsigned typesize)
+{
+    if (id == FILTER_SHUFFLE)
+        return (meta ? meta : typesize) == 1;
+    return id == FILTER_NONE;
+}
+
+int filter_pipeline_init(struct filter_pipeline *pipeline,
+                         const uint8_t ids[CHUNK_NFILTERS],
+                         const uint8_t meta[CHUNK_NFILTERS], unsigned typesize)
+{
+    unsigned n = 0;
+
+    for (unsigned slot = 0; slot < CHUNK_NFILTERS; slot++) {
+        if (is_identity(ids[slot], meta[slot], typesize))
+            continue;
+        pipeline->filters[n] = filter_by_id(ids[slot]);
+        if (!pipeline->filters[n])
+            return ids[slot];
+        pipeline->meta[n++] = meta[slot];
+    }
+    pipeline->nfilters = n;
+    return 0;
+}
+
+bool filter_pipeline_has_delta(const struct filter_pipeline *pipeline)
+{
+    for (unsigned i = 0; i < pipeline->nfilters; i++) {
+        if (pipeline->filters[i]->id == FILTER_DELTA)
+            return true;
+    }
+    return false;
+}
+
+unsigned filter_pipeline_nmoves(const struct filter_pipeline *pipeline)
+{
+    unsigned nmoves = 0;
+
+    for (unsigned i = 0; i < pipeline->nfilters; i++)
+        nmoves += pipeline->filters[i]->undo != NULL;
+    return nmoves;
+}
+
+uint8_t *filter_pipeline_undo_src(const struct filter_pipeline *pipeline,
+                                  uint8_t *dst, uint8_t *scratch)
+{
+    return filter_pipeline_nmoves(pipeline) % 2 ? scratch : dst;
+}
+
+void filter_pipeline_undo(const struct filter_pipeline *pipeline,
+                          const struct filter_block *block, uint8_t *dst,
+                          uint8_t *scratch)
+{
+    uint8_t *here = filter_pipeline_undo_src(pipeline, dst, scratch);
+
+    for (unsigned i = pipeline->nfilters; i-- > 0;) {
+        const struct filter *filter = pipeline->filters[i];
+
+        if (filter->undo_in_place)
+            filter->undo_in_place(block, pipeline->meta[i], here);
+        if (filter->undo) {
+            uint8_t *there = here == dst ? scratch : dst;
+
+            filter->undo(block, pipeline->meta[i], here, there);
+            here = there;
+        }
+    }
+    assert(here == dst);
+}
+
+const uint8_t *filter_pipeline_apply(const struct filter_pipeline *pipeline,
+                                     const struct filter_block *block,
+                                     const uint8_t *src, uint8_t *a, uint8_t *b)
+{
+    for (unsigned i = 0; i < pipeline->nfilters; i++) {
+        uint8_t *dst = src == a ? b : a;
+
+        pipeline->filters[i]->apply(block, pipeline->meta[i], src, dst);
+        src = dst;
+    }
+    return src;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "base/bytes.h"
+#include "chunk/filters.h"
+
+/*
+ * How many low bits of an item, of whose `nbits` bits some are to be kept (a
+ * parameter >= 0) or cleared (its opposite), are cleared; out of range, 0 to
+ * nbits - 1, if the parameter makes no sense.
+ *
+ * Format: Filters of Blosc2 chunks, 4 "TRUNC_PREC" and 4b "INT_TRUNC".
+ */
+static int bits_cleared(uint8_t meta, int nbits)
+{
+    int bits = (int8_t)meta;
+
+    return bits < 0 ? -bits : nbits - bits;
+}
+
+/* Bits in the mantissa of a floating-point number; 0 if there is no such. */
+static int mantissa_bits(unsigned typesize)
+{
+    switch (typesize) {
+    case 4:
+        return 23;
+    case 8:
+        return 52;
+    default:
+        return 0;
+    }
+}
+
+static int integer_bits(unsigned typesize)
+{
+    switch (typesize) {
+    case 1:
+    case 2:
+    case 4:
+    case 8:
+        return 8 * (int)typesize;
+    default:
+        return 0;
+    }
+}
+
+static int check(uint8_t meta, int nbits)
+{
+    int cleared = bits_cleared(meta, nbits);
+
+    return cleared >= 0 && cleared < nbits ? 0 : -EINVAL;
+}
+
+static int trunc_prec_check(uint8_t meta, unsigned typesize)
+{
+    return check(meta, mantissa_bits(typesize));
+}
+
+static int int_trunc_check(uint8_t meta, unsigned typesize)
+{
+    return check(meta, integer_bits(typesize));
+}
+
+/* Clear low bits of all whole items; their size divides 8. */
+static void clear_bits(const struct filter_block *block, int nbits,
+                       const uint8_t *src, uint8_t *dst)
+{
+    size_t whole = block->len - block->len % block->typesize;
+    uint64_t low = ((uint64_t)1 << nbits) - 1;
+    uint8_t mask[8];
+
+    for (size_t i = 0; i < sizeof(mask); i++)
+        mask[i] = (uint8_t) ~(low >> 8 * (i % block->typesize));
+    for (size_t i = 0; i < whole; i++)
+        dst[i] = src[i] & mask[i % 8];
+    memcpy(dst + whole, src + whole, block->len - whole);
+}
+
+static void trunc_prec_apply(const struct filter_block *block, uint8_t meta,
+                             const uint8_t *src, uint8_t *dst)
+{
+    int nbits = bits_cleared(meta, mantissa_bits(block->typesize));
+
+    clear_bits(block, nbits, src, dst);
+}
+
+static void int_trunc_apply(const struct filter_block *block, uint8_t meta,
+                            const uint8_t *src, uint8_t *dst)
+{
+    int nbits = bits_cleared(meta, integer_bits(block->typesize));
+
+    clear_bits(block, nbits, src, dst);
+}
+
+const struct filter filter_trunc_prec = {
+    .id = FILTER_TRUNC_PREC,
+    .name = "trunc_prec",
+    .check = trunc_prec_check,
+    .apply = trunc_prec_apply,
+};
+
+const struct filter filter_int_trunc = {
+    .id = FILTER_INT_TRUNC,
+    .name = "int_trunc",
+    .check = int_trunc_check,
+    .apply = int_trunc_apply,
+};

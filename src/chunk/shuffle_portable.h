@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CHUNK_SHUFFLE_PORTABLE_H
+#define CHUNK_SHUFFLE_PORTABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The portable kernels, from a given place on, for what is left when vectors
+ * no longer fit.  See struct shuffle_ops for the arguments.
+ *
+ *  done  items (bitshuffle: groups of eight items) that have been dealt with
+ */
+void shuffle_rest(size_t typesize, size_t len, size_t done, const uint8_t *src,
+                  uint8_t *dst);
+void unshuffle_rest(size_t typesize, size_t len, size_t done,
+                    const uint8_t *src, uint8_t *dst);
+void bitshuffle_rest(size_t typesize, size_t len, size_t done,
+                     const uint8_t *src, uint8_t *dst);
+void bitunshuffle_rest(size_t typesize, size_t len, size_t done,
+                       const uint8_t *src, uint8_t *dst);
+#endif

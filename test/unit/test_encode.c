@@ -1,0 +1,638 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/cpu.h"
+#include "chunk/chunk_encode.h"
+#include "chunk/chunk_format.h"
+#include "chunk/codec.h"
+#include "chunk/filter.h"
+#include "suite.h"
+
+enum {
+    NBYTES_MAX = 400000,
+    CAP = NBYTES_MAX + CHUNK_OVERHEAD_MAX
+};
+
+/* The examples are from Blosc2 Chunk Format, made by c-blosc2 3.x. */
+static const struct chunk_params plain_lz4 = {
+    .typesize = 4,
+    .codec = CODEC_LZ4,
+    .clevel = 5,
+    .split_mode = CHUNK_SPLIT_FORWARD,
+};
+
+static const struct chunk_params shuffled_lz4 = {
+    .typesize = 4,
+    .codec = CODEC_LZ4,
+    .clevel = 5,
+    .filters = { 0, 0, 0, 0, 0, FILTER_SHUFFLE },
+    .split_mode = CHUNK_SPLIT_FORWARD,
+};
+
+static struct chunk_encoder *encoder;
+static struct chunk_decoder *decoder;
+static uint8_t src[NBYTES_MAX];
+static uint8_t chunk[CAP];
+static uint8_t decoded[NBYTES_MAX];
+
+static uint32_t draw(void)
+{
+    static uint32_t seed = 1;
+
+    seed = seed * 1664525 + 1013904223;
+    return seed >> 16;
+}
+
+static void fill_noise(size_t nbytes)
+{
+    for (size_t i = 0; i < nbytes; i++)
+        src[i] = (uint8_t)draw();
+}
+
+/* Runs and repetitions of all lengths, between them noise. */
+static void fill_mixture(size_t nbytes)
+{
+    size_t pos = 0;
+
+    while (pos < nbytes) {
+        size_t len = 1 + draw() % (draw() % 8 ? 20 : 5000);
+        size_t distance = 1 + draw() % (pos + 1);
+        unsigned kind = draw() % 3;
+
+        for (; len > 0 && pos < nbytes; len--, pos++)
+            src[pos] = kind == 0 || distance > pos ? (uint8_t)draw()
+                       : kind == 1                 ? src[pos - distance]
+                                                   : src[pos - 1];
+    }
+}
+
+static void fill_rising(size_t nbytes)
+{
+    for (size_t i = 0; i + 4 <= nbytes; i += 4)
+        store_le32(src + i, (uint32_t)i);
+}
+
+static void fill_repeated(const void *item, size_t item_len, size_t nbytes)
+{
+    for (size_t i = 0; i < nbytes; i += item_len)
+        memcpy(src + i, item, item_len);
+}
+
+static size_t encode(const struct chunk_params *params, size_t nbytes)
+{
+    ssize_t len = chunk_encode(encoder, params, src, nbytes, chunk,
+                               nbytes + CHUNK_OVERHEAD_MAX);
+
+    ck_assert_int_ge(len, CHUNK_LONG_HEADER_LEN);
+    ck_assert_uint_le((size_t)len, nbytes + CHUNK_OVERHEAD_MAX);
+    return (size_t)len;
+}
+
+static void decode(const struct chunk_params *params, size_t len, size_t nbytes)
+{
+    struct fault fault = FAULT_NONE;
+    ssize_t r = chunk_decode(chunk, len, params->typesize, decoded, NBYTES_MAX,
+                             decoder, &fault);
+
+    ck_assert_msg(r == (ssize_t)nbytes, "%zd: %s", r,
+                  fault.what ? fault.what : "");
+}
+
+static void expect_round_trip(const struct chunk_params *params, size_t nbytes)
+{
+    decode(params, encode(params, nbytes), nbytes);
+    ck_assert_msg(memcmp(decoded, src, nbytes) == 0,
+                  "codec %u, level %u, typesize %u, %zu bytes", params->codec,
+                  params->clevel, params->typesize, nbytes);
+}
+
+/* Chunks up to a size read back, each of a different mixture of bytes. */
+static void expect_round_trips(const struct chunk_params *params)
+{
+    static const size_t sizes[] = {
+        1,    2,    3,    7,     15,    16,    31,    32,     33,
+        65,   66,   255,  256,   1000,  4096,  4099,  32767,  32768,
+        8192, 8191, 8193, 65535, 65536, 65537, 99991, 262144, 300001,
+    };
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        fill_mixture(sizes[i]);
+        expect_round_trip(params, sizes[i]);
+    }
+}
+
+static struct chunk_header header_of(size_t len)
+{
+    struct fault fault = FAULT_NONE;
+    struct chunk_header header;
+
+    ck_assert_int_eq(chunk_header_parse(chunk, len, &header, &fault), 0);
+    return header;
+}
+
+START_TEST(every_kind_of_stream_is_as_the_reference_writes_it)
+{
+    static const uint8_t expected[] = {
+        0x05, 0x01, 0x25, 0x04, 0x28, 0x01, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00,
+        0xb1, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x01, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x28, 0x00, 0x00, 0x00,
+        0x85, 0x00, 0x00, 0x00, 0x40, 0x00, 0x00, 0x00, 0x00, 0x01, 0x02, 0x03,
+        0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f,
+        0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b,
+        0x1c, 0x1d, 0x1e, 0x1f, 0x20, 0x21, 0x22, 0x23, 0x24, 0x25, 0x26, 0x27,
+        0x28, 0x29, 0x2a, 0x2b, 0x2c, 0x2d, 0x2e, 0x2f, 0x30, 0x31, 0x32, 0x33,
+        0x34, 0x35, 0x36, 0x37, 0x38, 0x39, 0x3a, 0x3b, 0x3c, 0x3d, 0x3e, 0x3f,
+        0x0c, 0x00, 0x00, 0x00, 0x2f, 0x00, 0x01, 0x02, 0x00, 0x26, 0x50, 0x01,
+        0x00, 0x01, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0xf9, 0xff, 0xff, 0xff,
+        0x01, 0x28, 0x00, 0x00, 0x00, 0x40, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46,
+        0x47, 0x48, 0x49, 0x00, 0x01, 0x00, 0x01, 0x00, 0x01, 0x00, 0x01, 0x00,
+        0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x07,
+        0x07, 0x07, 0x07, 0x07, 0x07, 0x07, 0x07, 0x07, 0x07,
+    };
+    struct chunk_params params = shuffled_lz4;
+
+    for (uint32_t i = 0; i < 74; i++)
+        store_le32(src + 4 * i, i | (i & 1) << 8 | 7u << 24);
+    params.blocksize = 256;
+    ck_assert_uint_eq(encode(&params, 296), sizeof(expected));
+    ck_assert_mem_eq(chunk, expected, sizeof(expected));
+}
+END_TEST
+
+START_TEST(runs_are_as_the_reference_writes_them)
+{
+    static const uint8_t expected[] = {
+        0x05, 0x01, 0x15, 0x04, 0xa1, 0x86, 0x01, 0x00, 0xa0, 0x86,
+        0x01, 0x00, 0x32, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x28, 0x00, 0x00, 0x00, 0x2d, 0x00, 0x00, 0x00,
+        0x01, 0xff, 0xff, 0xff, 0x01, 0x01, 0xff, 0xff, 0xff, 0x01,
+    };
+    const struct chunk_params params = {
+        .typesize = 4,
+        .blocksize = 100000,
+        .codec = CODEC_BLOSCLZ,
+        .clevel = 5,
+        .split_mode = CHUNK_SPLIT_FORWARD,
+    };
+
+    memset(src, 0xff, 100001);
+    ck_assert_uint_eq(encode(&params, 100001), sizeof(expected));
+    ck_assert_mem_eq(chunk, expected, sizeof(expected));
+}
+END_TEST
+
+START_TEST(nothing_is_a_header_as_the_reference_writes_it)
+{
+    static const uint8_t expected[32] = {
+        0x05, 0x01, 0x07, 0x08, 0, 0, 0, 0, 0x01, 0, 0, 0, 0x20, [21] = 0x01,
+    };
+    const struct chunk_params params = {
+        .typesize = 8,
+        .codec = CODEC_BLOSCLZ,
+        .clevel = 5,
+        .filters = { 0, 0, 0, 0, 0, FILTER_SHUFFLE },
+        .split_mode = CHUNK_SPLIT_FORWARD,
+    };
+
+    ck_assert_uint_eq(encode(&params, 0), sizeof(expected));
+    ck_assert_mem_eq(chunk, expected, sizeof(expected));
+}
+END_TEST
+
+START_TEST(nans_become_a_special_chunk_as_the_reference_writes_it)
+{
+    static const uint8_t expected[32] = {
+        0x05, 0x01, 0x05, 0x04, 0x28, 0, 0, 0, 0x28, 0, 0, 0, 0x20, [31] = 0x20,
+    };
+    static const uint8_t nan[] = { 0, 0, 0xc0, 0x7f };
+
+    fill_repeated(nan, sizeof(nan), 40);
+    ck_assert_uint_eq(encode(&shuffled_lz4, 40), sizeof(expected));
+    ck_assert_mem_eq(chunk, expected, sizeof(expected));
+}
+END_TEST
+
+START_TEST(a_repeated_item_becomes_a_special_chunk_as_the_reference_writes_it)
+{
+    static const uint8_t expected[36] = {
+        0x05, 0x01, 0x05,        0x04,        0x90, 0x01, 0,
+        0,    0x90, 0x01,        0,           0,    0x24, 0,
+        0,    0,    [31] = 0x30, [32] = 0x01, 0x02, 0x03, 0x04,
+    };
+    static const uint8_t item[] = { 1, 2, 3, 4 };
+
+    fill_repeated(item, sizeof(item), 400);
+    ck_assert_uint_eq(encode(&shuffled_lz4, 400), sizeof(expected));
+    ck_assert_mem_eq(chunk, expected, sizeof(expected));
+}
+END_TEST
+
+START_TEST(zeros_become_a_special_chunk_at_any_level_and_size)
+{
+    static const size_t sizes[] = { 1, 3, 4, 31, 32, 1000, 100001 };
+
+    memset(src, 0, NBYTES_MAX);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        struct chunk_params params = shuffled_lz4;
+
+        params.clevel = (uint8_t)i;
+        ck_assert_uint_eq(encode(&params, sizes[i]), CHUNK_LONG_HEADER_LEN);
+        ck_assert_int_eq(header_of(CHUNK_LONG_HEADER_LEN).kind, CHUNK_ZEROS);
+        expect_round_trip(&params, sizes[i]);
+    }
+}
+END_TEST
+
+START_TEST(a_bodied_chunk_is_never_a_header_alone)
+{
+    static const uint8_t nan[] = { 0, 0, 0xc0, 0x7f };
+    struct chunk_params params = shuffled_lz4;
+
+    params.bodied = true;
+    memset(src, 0, 10000);
+    ck_assert_int_eq(header_of(encode(&params, 8)).kind, CHUNK_COPY);
+    ck_assert_int_eq(header_of(encode(&params, 10000)).kind, CHUNK_BLOCKS);
+    expect_round_trip(&params, 10000);
+    fill_repeated(nan, sizeof(nan), 400);
+    ck_assert_int_eq(header_of(encode(&params, 400)).kind, CHUNK_VALUE);
+    expect_round_trip(&params, 400);
+}
+END_TEST
+
+START_TEST(an_item_that_does_not_divide_the_chunk_is_not_repeated)
+{
+    static const uint8_t item[] = { 1, 2, 3, 4 };
+
+    fill_repeated(item, sizeof(item), 404);
+    ck_assert_int_eq(header_of(encode(&plain_lz4, 402)).kind, CHUNK_BLOCKS);
+    expect_round_trip(&plain_lz4, 402);
+}
+END_TEST
+
+START_TEST(blocks_of_a_repeated_item_hold_whole_items)
+{
+    static const uint8_t item[] = { 1, 2, 3, 4 };
+    struct chunk_params params = plain_lz4;
+
+    fill_repeated(item, sizeof(item), 400);
+    params.blocksize = 3;
+    ck_assert_uint_eq(header_of(encode(&params, 400)).blocksize, 4);
+    expect_round_trip(&params, 400);
+}
+END_TEST
+
+START_TEST(noise_is_copied_behind_a_header)
+{
+    fill_noise(NBYTES_MAX);
+    for (uint8_t codec = CODEC_BLOSCLZ; codec <= CODEC_ZSTD; codec++) {
+        struct chunk_params params = shuffled_lz4;
+
+        params.codec = codec;
+        params.use_dict = true;
+        if (!codec_by_id(codec))
+            continue;
+        ck_assert_uint_eq(encode(&params, NBYTES_MAX), CAP);
+        ck_assert_int_eq(header_of(CAP).kind, CHUNK_COPY);
+        ck_assert_uint_eq(chunk[CHUNK_OFF_BLOSC2_FLAGS], 0);
+        expect_round_trip(&params, NBYTES_MAX);
+    }
+}
+END_TEST
+
+START_TEST(level_zero_copies)
+{
+    struct chunk_params params = shuffled_lz4;
+
+    params.clevel = 0;
+    fill_rising(4000);
+    ck_assert_uint_eq(encode(&params, 4000), 4000 + CHUNK_OVERHEAD_MAX);
+    expect_round_trip(&params, 4000);
+}
+END_TEST
+
+START_TEST(a_chunk_that_does_not_fit_is_refused)
+{
+    fill_noise(1000);
+    ck_assert_int_eq(chunk_encode(encoder, &plain_lz4, src, 1000, chunk, 1031),
+                     -ERANGE);
+    memset(src, 0, 1000);
+    ck_assert_int_eq(chunk_encode(encoder, &plain_lz4, src, 1000, chunk, 31),
+                     -ERANGE);
+}
+END_TEST
+
+START_TEST(no_codec_writes_beyond_the_room_it_has)
+{
+    struct chunk_params params = shuffled_lz4;
+
+    fill_mixture(6000);
+    params.use_dict = true;
+    for (params.codec = 0; params.codec <= CODEC_ZSTD; params.codec++) {
+        for (size_t cap = 0; codec_by_id(params.codec) && cap < 6032;
+             cap += 5) {
+            ssize_t len;
+
+            memset(chunk + cap, 0x5a, 64);
+            len = chunk_encode(encoder, &params, src, 6000, chunk, cap);
+            ck_assert(len == -ERANGE || (len > 0 && len <= (ssize_t)cap));
+            for (size_t i = 0; i < 64; i++)
+                ck_assert_uint_eq(chunk[cap + i], 0x5a);
+        }
+    }
+}
+END_TEST
+
+START_TEST(all_codecs_and_levels_read_back)
+{
+    struct chunk_params params = shuffled_lz4;
+
+    for (uint8_t codec = CODEC_BLOSCLZ; codec <= CODEC_ZSTD; codec++) {
+        params.codec = codec;
+        for (uint8_t level = 0; codec_by_id(codec) && level <= 9; level++) {
+            params.clevel = level;
+            expect_round_trips(&params);
+        }
+    }
+}
+END_TEST
+
+START_TEST(all_typesizes_and_split_modes_read_back)
+{
+    static const uint32_t typesizes[] = {
+        1, 2, 3, 4, 7, 8, 12, 16, 17, 32, 100, 255, 256, 1000, 70000, 500000,
+    };
+    struct chunk_params params = shuffled_lz4;
+
+    for (size_t i = 0; i < sizeof(typesizes) / sizeof(*typesizes); i++) {
+        params.typesize = typesizes[i];
+        for (unsigned mode = CHUNK_SPLIT_ALWAYS; mode <= CHUNK_SPLIT_FORWARD;
+             mode++) {
+            params.split_mode = mode;
+            params.codec = CODEC_LZ4;
+            expect_round_trips(&params);
+            params.codec = CODEC_BLOSCLZ;
+            expect_round_trips(&params);
+        }
+    }
+}
+END_TEST
+
+START_TEST(all_filters_alone_and_stacked_read_back)
+{
+    static const uint8_t pipelines[][CHUNK_NFILTERS] = {
+        { 0 },
+        { FILTER_BITSHUFFLE },
+        { FILTER_DELTA },
+        { FILTER_DELTA, FILTER_SHUFFLE },
+        { 0, FILTER_SHUFFLE, 0, FILTER_BYTEDELTA },
+        { FILTER_SHUFFLE, FILTER_DELTA },
+        { FILTER_DELTA, FILTER_BITSHUFFLE, FILTER_SHUFFLE, FILTER_BYTEDELTA,
+          FILTER_BITSHUFFLE, FILTER_BYTEDELTA },
+    };
+    struct chunk_params params = plain_lz4;
+
+    for (size_t i = 0; i < sizeof(pipelines) / sizeof(*pipelines); i++) {
+        memcpy(params.filters, pipelines[i], CHUNK_NFILTERS);
+        for (params.typesize = 1; params.typesize <= 9; params.typesize++)
+            expect_round_trips(&params);
+        params.typesize = 300;
+        expect_round_trips(&params);
+    }
+}
+END_TEST
+
+START_TEST(all_block_sizes_read_back)
+{
+    static const uint32_t sizes[] = { 1, 2, 3, 4, 5, 100, 4095, 32768, 500000 };
+    struct chunk_params params = shuffled_lz4;
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        params.blocksize = sizes[i];
+        params.split_mode = CHUNK_SPLIT_ALWAYS;
+        expect_round_trips(&params);
+    }
+}
+END_TEST
+
+START_TEST(a_lossy_filter_drops_bits_of_what_shrinks)
+{
+    struct chunk_params params = plain_lz4;
+
+    params.filters[4] = FILTER_INT_TRUNC;
+    params.filters_meta[4] = (uint8_t)-4;
+    params.filters[5] = FILTER_SHUFFLE;
+    fill_rising(4000);
+    for (size_t i = 0; i < 4000; i += 4)
+        src[i] |= 5;
+    decode(&params, encode(&params, 4000), 4000);
+    for (size_t i = 0; i < 4000; i += 4)
+        src[i] &= 0xf0;
+    ck_assert_mem_eq(decoded, src, 4000);
+}
+END_TEST
+
+START_TEST(dictionaries_read_back_and_shrink_small_blocks)
+{
+    static const uint8_t codecs[] = { CODEC_LZ4, CODEC_LZ4HC, CODEC_ZSTD };
+    struct chunk_params params = plain_lz4;
+
+    for (size_t i = 0; i < sizeof(codecs); i++) {
+        size_t len;
+
+        params.codec = codecs[i];
+        params.use_dict = true;
+        expect_round_trips(&params);
+
+        params.blocksize = 512;
+        fill_mixture(4096);
+        for (size_t pos = 4096; pos < NBYTES_MAX; pos++)
+            src[pos] = src[pos % 4096];
+        len = encode(&params, NBYTES_MAX);
+        ck_assert(header_of(len).has_dict);
+        expect_round_trip(&params, NBYTES_MAX);
+
+        params.use_dict = false;
+        ck_assert_uint_lt(len, encode(&params, NBYTES_MAX));
+        params.blocksize = 0;
+    }
+}
+END_TEST
+
+START_TEST(a_codec_without_dictionaries_writes_none)
+{
+    struct chunk_params params = shuffled_lz4;
+
+    params.codec = CODEC_ZLIB;
+    params.use_dict = true;
+    fill_rising(100000);
+    ck_assert(!header_of(encode(&params, 100000)).has_dict);
+}
+END_TEST
+
+/* BloscLZ counts positions through all streams, up to 2 GiB. */
+START_TEST(tens_of_thousands_of_streams_read_back)
+{
+    struct chunk_params params = plain_lz4;
+
+    params.codec = CODEC_BLOSCLZ;
+    fill_mixture(NBYTES_MAX);
+    for (unsigned i = 0; i < 40000; i++)
+        expect_round_trip(&params, 100 + i % 50);
+}
+END_TEST
+
+START_TEST(what_cannot_be_read_back_is_refused)
+{
+    struct chunk_params params = plain_lz4;
+
+    ck_assert_int_eq(chunk_params_check(&params), 0);
+    params.filters[0] = FILTER_INT_TRUNC;
+    params.filters_meta[0] = 12;
+    ck_assert_int_eq(chunk_params_check(&params), 0);
+    params.filters[1] = FILTER_DELTA;
+    ck_assert_int_eq(chunk_params_check(&params), -EINVAL);
+    params.filters[0] = FILTER_DELTA;
+    ck_assert_int_eq(chunk_params_check(&params), -EINVAL);
+    params.filters[1] = FILTER_NDCELL;
+    ck_assert_int_eq(chunk_params_check(&params), -EINVAL);
+    params.filters[1] = FILTER_TRUNC_PREC;
+    params.filters_meta[1] = 10;
+    params.typesize = 2;
+    ck_assert_int_eq(chunk_params_check(&params), -EINVAL);
+}
+END_TEST
+
+START_TEST(parameters_out_of_range_are_refused)
+{
+    struct chunk_params params = plain_lz4;
+
+    params.typesize = 0;
+    ck_assert_int_eq(chunk_params_check(&params), -EINVAL);
+    params = plain_lz4;
+    params.clevel = 10;
+    ck_assert_int_eq(chunk_params_check(&params), -EINVAL);
+    params = plain_lz4;
+    params.split_mode = 0;
+    ck_assert_int_eq(chunk_params_check(&params), -EINVAL);
+    params = plain_lz4;
+    params.codec = CODEC_SNAPPY;
+    ck_assert_int_eq(chunk_encode(encoder, &params, src, 100, chunk, CAP),
+                     -ENOTSUP);
+    ck_assert_int_eq(chunk_encode(encoder, &plain_lz4, src,
+                                  CHUNK_NBYTES_MAX + (size_t)1, chunk, CAP),
+                     -EINVAL);
+}
+END_TEST
+
+START_TEST(automatic_block_sizes_are_those_of_the_reference)
+{
+    static const struct {
+        uint8_t codec;
+        uint8_t filter;
+        uint8_t typesize;
+        uint32_t expected[5]; /* for levels 1, 3, 5, 7, 9 */
+    } rows[] = {
+        { CODEC_LZ4,
+          FILTER_SHUFFLE,
+          4,
+          { 131072, 131072, 262144, 524288, 2097152 } },
+        { CODEC_BLOSCLZ,
+          FILTER_SHUFFLE,
+          8,
+          { 262144, 262144, 524288, 1048576, 4194304 } },
+        { CODEC_LZ4,
+          FILTER_BITSHUFFLE,
+          4,
+          { 16384, 65536, 131072, 262144, 262144 } },
+        { CODEC_BLOSCLZ,
+          FILTER_SHUFFLE,
+          17,
+          { 16371, 65535, 131070, 262140, 262140 } },
+        { CODEC_ZSTD,
+          FILTER_SHUFFLE,
+          8,
+          { 262144, 262144, 524288, 524288, 1048576 } },
+        { CODEC_LZ4HC,
+          FILTER_SHUFFLE,
+          4,
+          { 32768, 131072, 262144, 524288, 1048576 } },
+        { CODEC_ZLIB,
+          FILTER_NONE,
+          4,
+          { 32768, 131072, 262144, 524288, 1048576 } },
+    };
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct chunk_params params = plain_lz4;
+
+        params.codec = rows[i].codec;
+        params.typesize = rows[i].typesize;
+        params.filters[5] = rows[i].filter;
+        for (uint8_t j = 0; j < 5; j++) {
+            params.clevel = (uint8_t)(2 * j + 1);
+            ck_assert_uint_eq(chunk_params_blocksize(&params, 100000000),
+                              rows[i].expected[j]);
+        }
+    }
+}
+END_TEST
+
+START_TEST(blocks_are_of_whole_items_and_within_the_chunk)
+{
+    struct chunk_params params = plain_lz4;
+
+    params.typesize = 12;
+    ck_assert_uint_eq(chunk_params_blocksize(&params, 0), 1);
+    ck_assert_uint_eq(chunk_params_blocksize(&params, 11), 1);
+    ck_assert_uint_eq(chunk_params_blocksize(&params, 100), 96);
+    params.blocksize = 50;
+    ck_assert_uint_eq(chunk_params_blocksize(&params, 1000), 48);
+    ck_assert_uint_eq(chunk_params_blocksize(&params, 40), 36);
+    params.blocksize = 5;
+    ck_assert_uint_eq(chunk_params_blocksize(&params, 1000), 5);
+    ck_assert(!chunk_params_split(&params, 5));
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        every_kind_of_stream_is_as_the_reference_writes_it,
+        runs_are_as_the_reference_writes_them,
+        nothing_is_a_header_as_the_reference_writes_it,
+        nans_become_a_special_chunk_as_the_reference_writes_it,
+        a_repeated_item_becomes_a_special_chunk_as_the_reference_writes_it,
+        zeros_become_a_special_chunk_at_any_level_and_size,
+        a_bodied_chunk_is_never_a_header_alone,
+        an_item_that_does_not_divide_the_chunk_is_not_repeated,
+        blocks_of_a_repeated_item_hold_whole_items,
+        noise_is_copied_behind_a_header,
+        level_zero_copies,
+        a_chunk_that_does_not_fit_is_refused,
+        no_codec_writes_beyond_the_room_it_has,
+        all_codecs_and_levels_read_back,
+        all_typesizes_and_split_modes_read_back,
+        all_filters_alone_and_stacked_read_back,
+        all_block_sizes_read_back,
+        a_lossy_filter_drops_bits_of_what_shrinks,
+        dictionaries_read_back_and_shrink_small_blocks,
+        a_codec_without_dictionaries_writes_none,
+        tens_of_thousands_of_streams_read_back,
+        what_cannot_be_read_back_is_refused,
+        parameters_out_of_range_are_refused,
+        automatic_block_sizes_are_those_of_the_reference,
+        blocks_are_of_whole_items_and_within_the_chunk,
+        NULL,
+    };
+    int status = 1;
+
+    if (chunk_encoder_new(cpu_features(), &encoder) == 0 &&
+        chunk_decoder_new(cpu_features(), &decoder) == 0)
+        status = suite_run("encode", tests);
+    chunk_encoder_free(encoder);
+    chunk_decoder_free(decoder);
+    return status;
+}
