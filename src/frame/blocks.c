@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "frame/blocks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How much is read at a time; gaps up to this size are read over. */
+enum {
+    PIECE_BLOCKS = 256,
+    PIECE_BYTES = 8 << 20,
+    PIECE_GAP = 4096,
+};
+
+/* The bytes of one block. */
+struct extent {
+    uint32_t off; /* in the chunk */
+    uint32_t len;
+    size_t input_off; /* in the input of the piece */
+};
+
+/* Some blocks that are read together. */
+struct piece {
+    uint32_t first; /* block */
+    uint32_t n;
+    struct extent extents[PIECE_BLOCKS]; /* in order of their numbers */
+    uint16_t order[PIECE_BLOCKS];        /* and of their offsets */
+    struct store_range ranges[PIECE_BLOCKS];
+    size_t nranges;
+    size_t input_len;
+};
+
+bool blocks_exist(enum chunk_kind kind)
+{
+    switch (kind) {
+    case CHUNK_BLOCKS:
+    case CHUNK_VLBLOCKS:
+    case CHUNK_COPY:
+        return true;
+    default:
+        return false;
+    }
+}
+
+int blocks_read_error(int error, uint64_t off, struct fault *fault)
+{
+    if (error == -ENODATA)
+        return fault_set(fault, -EBADMSG, off, "file ends in the chunk");
+    return fault_set(fault, error, off, NULL);
+}
+
+/* Keep `order` sorted by offset; blocks mostly come in that order already. */
+static void insert_sorted(struct piece *piece, uint32_t i)
+{
+    uint32_t at = i;
+
+    while (at > 0 &&
+           piece->extents[piece->order[at - 1]].off > piece->extents[i].off) {
+        piece->order[at] = piece->order[at - 1];
+        at--;
+    }
+    piece->order[at] = (uint16_t)i;
+}
+
+/* Take as many of the blocks as one piece may have. */
+static void gather_blocks(struct piece *piece, const struct chunk *chunk,
+                          uint32_t first, uint32_t n)
+{
+    size_t bytes = 0;
+    uint32_t i = 0;
+
+    while (i < n && i < PIECE_BLOCKS) {
+        struct extent *extent = &piece->extents[i];
+
+        chunk_block_extent(chunk, first + i, &extent->off, &extent->len);
+        if (i > 0 && bytes + extent->len > PIECE_BYTES)
+            break;
+        bytes += extent->len;
+        insert_sorted(piece, i);
+        i++;
+    }
+    piece->first = first;
+    piece->n = i;
+}
+
+/* Merge the extents into ranges, and lay these out one after another. */
+static void merge_ranges(struct piece *piece, uint64_t chunk_off)
+{
+    struct store_range *range = NULL;
+    uint64_t start = 0;
+    size_t range_at = 0;
+
+    piece->nranges = 0;
+    piece->input_len = 0;
+    for (uint32_t i = 0; i < piece->n; i++) {
+        struct extent *extent = &piece->extents[piece->order[i]];
+        uint64_t end = (uint64_t)extent->off + extent->len;
+
+        if (!range || extent->off > start + range->len + PIECE_GAP) {
+            range = &piece->ranges[piece->nranges++];
+            range->off = chunk_off + extent->off;
+            range->len = 0;
+            start = extent->off;
+            range_at = piece->input_len;
+        }
+        if (end > start + range->len)
+            range->len = (size_t)(end - start);
+        extent->input_off = range_at + (size_t)(extent->off - start);
+        piece->input_len = range_at + range->len;
+    }
+}
+
+static int read_piece(struct piece *piece, const struct blocks_source *source,
+                      uint8_t *input, struct fault *fault)
+{
+    size_t at = 0;
+    int r;
+
+    for (size_t i = 0; i < piece->nranges; i++) {
+        piece->ranges[i].buf = input + at;
+        at += piece->ranges[i].len;
+    }
+    r = store_object_read(source->object, piece->ranges, piece->nranges);
+    if (r < 0)
+        return blocks_read_error(r, piece->extents[0].off, fault);
+    return 0;
+}
+
+/*
+ * Decode the blocks of a piece.
+ *
+ *  input  what was read, or the whole chunk
+ */
+static int decode_piece(const struct piece *piece, const struct chunk *chunk,
+                        const uint8_t *input, bool whole,
+                        const uint8_t *first_block, uint8_t *dst,
+                        struct chunk_decoder *decoder, struct fault *fault)
+{
+    for (uint32_t i = 0; i < piece->n; i++) {
+        const struct extent *extent = &piece->extents[i];
+        size_t off = whole ? extent->off : extent->input_off;
+        ssize_t n = chunk_decode_block(chunk, piece->first + i, input + off,
+                                       first_block, dst, decoder, fault);
+
+        if (n < 0)
+            return (int)n;
+        dst += n;
+    }
+    return 0;
+}
+
+static int read_and_decode(struct piece *piece,
+                           const struct blocks_source *source,
+                           const struct chunk *chunk,
+                           const uint8_t *first_block, uint8_t *dst,
+                           struct chunk_decoder *decoder, struct fault *fault)
+{
+    uint8_t *input;
+    int r;
+
+    if (source->bytes)
+        return decode_piece(piece, chunk, source->bytes, true, first_block, dst,
+                            decoder, fault);
+    merge_ranges(piece, source->off);
+    input = malloc(piece->input_len);
+    if (!input)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    r = read_piece(piece, source, input, fault);
+    if (r == 0)
+        r = decode_piece(piece, chunk, input, false, first_block, dst, decoder,
+                         fault);
+    free(input);
+    return r;
+}
+
+/* Stored bytes go straight to where they are wanted. */
+static int read_copy(const struct blocks_source *source,
+                     const struct chunk *chunk, uint32_t first, uint32_t n,
+                     uint8_t *dst, struct fault *fault)
+{
+    struct extent start = { 0 };
+    struct extent last = { 0 };
+    size_t len;
+    int r;
+
+    chunk_block_extent(chunk, first, &start.off, &start.len);
+    chunk_block_extent(chunk, first + n - 1, &last.off, &last.len);
+    len = (size_t)last.off + last.len - start.off;
+    if (source->bytes) {
+        memcpy(dst, source->bytes + start.off, len);
+        return 0;
+    }
+    r = store_object_read_at(source->object, source->off + start.off, dst, len);
+    if (r < 0)
+        return blocks_read_error(r, start.off, fault);
+    return 0;
+}
+
+int blocks_decode(const struct blocks_source *source, const struct chunk *chunk,
+                  uint32_t first, uint32_t n, const uint8_t *first_block,
+                  uint8_t *dst, struct chunk_decoder *decoder,
+                  struct fault *fault)
+{
+    const struct chunk_header *header = chunk_get_header(chunk);
+    struct piece piece;
+    uint32_t done = 0;
+    int r = 0;
+
+    if (header->kind == CHUNK_COPY)
+        return read_copy(source, chunk, first, n, dst, fault);
+    if (first == 0)
+        first_block = dst;
+    while (done < n && r == 0) {
+        gather_blocks(&piece, chunk, first + done, n - done);
+        r = read_and_decode(&piece, source, chunk, first_block,
+                            dst + (size_t)done * header->blocksize, decoder,
+                            fault);
+        done += piece.n;
+    }
+    return r;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FRAME_BLOCKS_H
+#define FRAME_BLOCKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/fault.h"
+#include "chunk/chunk.h"
+#include "store/store.h"
+
+/* Are there blocks in chunks of this kind, or are they special? */
+bool blocks_exist(enum chunk_kind kind);
+
+/*
+ * Record that bytes at an offset of a chunk could not be read.  Returns
+ * `error`, or -EBADMSG for -ENODATA: they were there when the frame was opened.
+ */
+int blocks_read_error(int error, uint64_t off, struct fault *fault);
+
+/* Where the bytes of a chunk are. */
+struct blocks_source {
+    struct store_object *object;
+    uint64_t off;         /* of the chunk in the object */
+    const uint8_t *bytes; /* the whole chunk if it is in memory, else NULL */
+};
+
+/*
+ * Read and decode a run of blocks of a chunk, which is not special.
+ *
+ *  first, n     blocks, inside nblocks; n > 0
+ *  first_block  block 0, decoded, if `first` is not 0 and decoding needs it
+ *  dst          room for the decoded blocks, one after another
+ *
+ * Only the bytes of these blocks are read, and small gaps between them, about
+ * 8 MiB at a time or one block.
+ *
+ * Returns 0, an error of chunk_decode_block(), or one of the store; -EBADMSG
+ * if the object ends in a block.  Offsets of faults count from the start of
+ * the chunk.
+ */
+int blocks_decode(const struct blocks_source *source, const struct chunk *chunk,
+                  uint32_t first, uint32_t n, const uint8_t *first_block,
+                  uint8_t *dst, struct chunk_decoder *decoder,
+                  struct fault *fault);
+
+#endif

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "frame/frame.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "frame/frame_private.h"
+#include "frame/frame_source.h"
+
+const char *const frame_index_names[2] = { "chunks.b2frame",
+                                           "chunks.b2eframe" };
+
+/* Bytes of the index that are read when a frame is opened. */
+enum {
+    INDEX_HEAD_LEN = 4096
+};
+
+int frame_fault(const struct frame *frame, int error, uint64_t off,
+                const char *what, struct fault *fault)
+{
+    fault_set(fault, error, off, what);
+    frame_fault_name(frame, fault);
+    return error;
+}
+
+void frame_fault_name(const struct frame *frame, struct fault *fault)
+{
+    snprintf(fault->object, sizeof(fault->object), "%s", frame->object_name);
+}
+
+int frame_read_ranges(const struct frame *frame,
+                      const struct store_range *ranges, size_t nranges,
+                      struct fault *fault)
+{
+    int r = store_object_read(frame->object, ranges, nranges);
+
+    if (r == -ENODATA)
+        return frame_fault(frame, -EBADMSG, ranges[nranges - 1].off,
+                           "file has become shorter than the frame", fault);
+    if (r < 0)
+        return frame_fault(frame, r, ranges[0].off, NULL, fault);
+    return 0;
+}
+
+int frame_read_at(const struct frame *frame, uint64_t off, void *buf,
+                  size_t len, struct fault *fault)
+{
+    const struct store_range range = { .off = off, .len = len, .buf = buf };
+
+    return frame_read_ranges(frame, &range, 1, fault);
+}
+
+uint64_t frame_chunks_end(const struct frame *frame)
+{
+    return frame->base + frame->info.header_len + frame->info.cbytes;
+}
+
+/* Open the frame's file: the object "", or the index file of a directory. */
+static int open_object(struct frame *frame, struct fault *fault)
+{
+    int r = -ENOENT;
+
+    frame->object_name = "";
+    if (!store_is_directory(frame->store)) {
+        r = store_open(frame->store, "", &frame->object);
+    } else {
+        for (size_t i = 0; i < 2 && r == -ENOENT; i++) {
+            frame->object_name = frame_index_names[i];
+            r = store_open(frame->store, frame->object_name, &frame->object);
+        }
+        if (r == -ENOENT)
+            frame->object_name = frame_index_names[0];
+    }
+    if (r == -EINVAL)
+        return frame_fault(frame, r, 0, "index file is no regular file", fault);
+    if (r == 0)
+        r = store_object_stat(frame->object, &frame->stat);
+    if (r < 0)
+        return frame_fault(frame, r, 0, NULL, fault);
+    return 0;
+}
+
+static int read_header(struct frame *frame, struct fault *fault)
+{
+    bool sparse = store_is_directory(frame->store);
+    uint8_t bytes[FRAME_HEADER_MAX];
+    uint64_t avail;
+    size_t len;
+    int r;
+
+    if (sparse && frame->base != 0)
+        return frame_fault(frame, -EINVAL, 0,
+                           "a sparse frame cannot lie inside a file", fault);
+    if (frame->base > frame->stat.size)
+        return frame_fault(frame, -EBADMSG, frame->stat.size,
+                           "file ends before the frame", fault);
+    avail = frame->stat.size - frame->base;
+    len = avail < sizeof(bytes) ? (size_t)avail : sizeof(bytes);
+    r = frame_read_at(frame, frame->base, bytes, len, fault);
+    if (r < 0)
+        return r;
+    r = frame_header_parse(bytes, len, avail, sparse, &frame->info, fault);
+    if (r < 0) {
+        fault->off += frame->base;
+        frame_fault_name(frame, fault);
+    }
+    return r;
+}
+
+int frame_read_info(struct store *store, uint64_t base, struct frame_info *out,
+                    struct store_stat *stat, struct fault *fault)
+{
+    struct frame frame = { .store = store, .base = base };
+    int r = open_object(&frame, fault);
+
+    if (r == 0)
+        r = read_header(&frame, fault);
+    if (r == 0) {
+        *out = frame.info;
+        *stat = frame.stat;
+    }
+    store_object_close(frame.object);
+    return r;
+}
+
+static int parse_trailer(struct frame *frame, const uint8_t *end,
+                         struct fault *fault)
+{
+    int r =
+        frame_header_trailer_len(&frame->info, end, &frame->trailer_len, fault);
+
+    if (r < 0) {
+        fault->off += frame->base;
+        frame_fault_name(frame, fault);
+    }
+    return r;
+}
+
+/* Format: sparse-frame.md, 2. */
+uint64_t frame_index_off(const struct frame_info *info)
+{
+    return info->header_len + (info->sparse ? 0 : info->cbytes);
+}
+
+static int open_index(struct frame *frame, uint64_t off, const uint8_t *head,
+                      size_t head_len, struct fault *fault)
+{
+    uint64_t end = frame->info.frame_len - frame->trailer_len;
+    uint64_t nentries;
+    int r;
+
+    if (off > end)
+        return frame_fault(frame, -EBADMSG, frame->base + FRAME_CBYTES_OFF,
+                           "cbytes leaves no room for the index", fault);
+    r = index_open(frame->object, frame->base + off, frame->base + end, head,
+                   head_len, &frame->index, fault);
+    if (r < 0) {
+        frame_fault_name(frame, fault);
+        return r;
+    }
+    nentries = index_nentries(frame->index);
+    if (frame->info.chunksize == 0)
+        frame->info.nchunks = nentries;
+    if (nentries != frame->info.nchunks)
+        return frame_fault(frame, -EBADMSG, frame->base + off,
+                           "the index has not one entry for each chunk", fault);
+    return 0;
+}
+
+/*
+ * Read the end of the trailer and the start of the index in one go.  There is
+ * no index if there are no chunks.
+ */
+static int read_ends(struct frame *frame, struct fault *fault)
+{
+    const struct frame_info *info = &frame->info;
+    uint8_t end[FRAME_TRAILER_END_LEN];
+    uint8_t head[INDEX_HEAD_LEN];
+    struct store_range ranges[2];
+    size_t nranges = 0;
+    size_t head_len = 0;
+    uint64_t off = 0;
+    int r;
+
+    if (info->nbytes > 0) {
+        off = frame_index_off(info);
+        if (off > info->frame_len)
+            return frame_fault(frame, -EBADMSG, frame->base + FRAME_CBYTES_OFF,
+                               "cbytes is larger than the frame", fault);
+        head_len = info->frame_len - off < sizeof(head)
+                       ? (size_t)(info->frame_len - off)
+                       : sizeof(head);
+        ranges[nranges++] =
+            (struct store_range){ frame->base + off, head_len, head };
+    }
+    if (info->format != FRAME_FORMAT_A)
+        ranges[nranges++] =
+            (struct store_range){ frame->base + info->frame_len - sizeof(end),
+                                  sizeof(end), end };
+    if (nranges == 0)
+        return 0;
+    r = frame_read_ranges(frame, ranges, nranges, fault);
+    if (r == 0 && info->format != FRAME_FORMAT_A)
+        r = parse_trailer(frame, end, fault);
+    if (r == 0 && info->nbytes > 0)
+        r = open_index(frame, off, head, head_len, fault);
+    return r;
+}
+
+/*
+ * Was the short last chunk moved elsewhere, so that a full one is last?  The
+ * header does not tell.  Format: frame.md, 6.
+ */
+static bool last_chunk_is_full(struct frame *frame)
+{
+    uint64_t last = frame->info.nchunks - 1;
+    struct frame_entry entry;
+    struct frame_sizes sizes;
+    struct fault ignored;
+
+    return frame_get_entry(frame, last, &entry, &ignored) == 0 &&
+           !entry.special &&
+           frame_source_sizes(frame, last, &entry, &sizes, &ignored) == 0 &&
+           sizes.nbytes == frame->info.chunksize;
+}
+
+static bool chunks_differ(struct frame *frame)
+{
+    const struct frame_info *info = &frame->info;
+
+    if (info->nchunks == 0)
+        return false;
+    if (info->chunksize == 0)
+        return true;
+    return info->nchunks > 1 && info->nbytes % info->chunksize != 0 &&
+           last_chunk_is_full(frame);
+}
+
+int frame_open(struct store *store, uint64_t base, struct frame **out,
+               struct fault *fault)
+{
+    struct frame *frame = calloc(1, sizeof(*frame));
+    int r;
+
+    if (!frame)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    frame->base = base;
+    frame->store = store;
+    r = open_object(frame, fault);
+    if (r == 0)
+        r = read_header(frame, fault);
+    if (r == 0)
+        r = read_ends(frame, fault);
+    if (r == 0 && chunks_differ(frame)) {
+        r = frame_walk_new(frame, &frame->walk);
+        if (r < 0)
+            fault_set(fault, r, 0, NULL);
+    }
+    if (r < 0)
+        goto fail;
+
+    *out = frame;
+    return 0;
+
+fail:
+    frame->store = NULL; /* still the caller's */
+    frame_close(frame);
+    return r;
+}
+
+void frame_close(struct frame *frame)
+{
+    if (!frame)
+        return;
+    frame_walk_free(frame->walk);
+    index_close(frame->index);
+    store_object_close(frame->object);
+    store_close(frame->store);
+    free(frame);
+}
+
+const struct frame_info *frame_get_info(const struct frame *frame)
+{
+    return &frame->info;
+}
+
+const struct store_stat *frame_get_stat(const struct frame *frame)
+{
+    return &frame->stat;
+}
+
+/* The span of a chunk where all but the last are of one size. */
+static struct frame_span regular_span(const struct frame_info *info,
+                                      uint64_t chunk_no)
+{
+    uint64_t off = chunk_no * info->chunksize;
+    uint64_t rest = info->nbytes - off;
+
+    return (struct frame_span){
+        .chunk_no = chunk_no,
+        .off = off,
+        .nbytes = rest < info->chunksize ? (uint32_t)rest : info->chunksize,
+    };
+}
+
+int frame_locate(struct frame *frame, uint64_t off, struct frame_span *out,
+                 struct fault *fault)
+{
+    if (off >= frame->info.nbytes)
+        return fault_set(fault, -ERANGE, 0, NULL);
+    if (frame->walk)
+        return frame_walk_locate(frame->walk, off, out, fault);
+    *out = regular_span(&frame->info, off / frame->info.chunksize);
+    return 0;
+}
+
+int frame_span_of(struct frame *frame, uint64_t chunk_no,
+                  struct frame_span *out, struct fault *fault)
+{
+    if (chunk_no >= frame->info.nchunks)
+        return fault_set(fault, -ERANGE, 0, NULL);
+    if (frame->walk)
+        return frame_walk_span_of(frame->walk, chunk_no, out, fault);
+    *out = regular_span(&frame->info, chunk_no);
+    return 0;
+}

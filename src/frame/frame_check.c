@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "frame/frame_private.h"
+#include "frame/frame_source.h"
+#include "frame/metalayer.h"
+
+enum {
+    /* Longer contents of metalayers are not decoded. */
+    CHECK_CONTENT_MAX = 64 << 20,
+    /* Of more stored chunks only the first are compared with each other. */
+    CHECK_PLACES_MAX = 2 << 20,
+};
+
+/* Where a stored chunk lies; 16 bytes. */
+struct place {
+    uint64_t off;
+    uint32_t cbytes;
+    uint32_t chunk_no;
+};
+
+struct check {
+    struct frame *frame;
+    void (*report)(void *context, int error, const struct fault *fault);
+    void *context;
+    struct place *places;
+    size_t nplaces;
+    size_t room;
+    size_t nread; /* stored chunks whose headers were read */
+};
+
+/* Report what breaks the format; hand back what is no fault of the frame. */
+static int report(const struct check *check, int error,
+                  const struct fault *fault)
+{
+    if (error != -EBADMSG && error != -ENOTSUP)
+        return error;
+    check->report(check->context, error, fault);
+    return 0;
+}
+
+static int check_metalayer(const struct check *check,
+                           const struct metalayer *layer)
+{
+    struct fault fault = FAULT_NONE;
+    uint8_t *content = NULL;
+    size_t len;
+    int r = metalayer_read(check->frame, layer, CHECK_CONTENT_MAX, &content,
+                           &len, &fault);
+
+    free(content);
+    if (r == -E2BIG)
+        return 0;
+    return r < 0 ? report(check, r, &fault) : 0;
+}
+
+static int check_metalayers(const struct check *check)
+{
+    struct metalayer_list list = { 0 };
+    struct fault fault = FAULT_NONE;
+    int r = metalayer_list_read(check->frame, &list, &fault);
+
+    if (r < 0)
+        return report(check, r, &fault);
+    for (size_t i = 0; i < list.nlayers && r == 0; i++)
+        r = check_metalayer(check, &list.layers[i]);
+    metalayer_list_free(&list);
+    return r;
+}
+
+static int add_place(struct check *check, const struct place *place)
+{
+    if (check->nplaces == check->room) {
+        size_t room = check->room ? 2 * check->room : FRAME_SOURCE_BATCH;
+        struct place *places = realloc(check->places, room * sizeof(places[0]));
+
+        if (!places)
+            return -ENOMEM;
+        check->places = places;
+        check->room = room;
+    }
+    check->places[check->nplaces++] = *place;
+    return 0;
+}
+
+/* Note where the stored chunks of a batch lie.  Those that are damaged are
+   found out when they are opened. */
+static int add_places(struct check *check, uint64_t first, size_t n,
+                      const int64_t *raw, struct frame_entry *entries,
+                      struct frame_sizes *sizes)
+{
+    struct fault fault = FAULT_NONE;
+    int r;
+
+    for (size_t i = 0; i < n; i++)
+        if (frame_parse_entry(check->frame, first + i, raw[i], &entries[i],
+                              &fault) < 0)
+            entries[i].special = true;
+    r = frame_source_sizes_of(check->frame, entries, n, sizes, &fault);
+    if (r < 0)
+        return report(check, r, &fault);
+    for (size_t i = 0; i < n && r == 0; i++) {
+        struct place place = {
+            .off = entries[i].place,
+            .cbytes = sizes[i].cbytes,
+            .chunk_no = (uint32_t)(first + i),
+        };
+
+        if (entries[i].special)
+            continue;
+        check->nread++;
+        if (sizes[i].error == 0)
+            r = add_place(check, &place);
+    }
+    return r;
+}
+
+/* What is needed for a batch of entries. */
+struct batch {
+    int64_t raw[FRAME_SOURCE_BATCH];
+    struct frame_entry entries[FRAME_SOURCE_BATCH];
+    struct frame_sizes sizes[FRAME_SOURCE_BATCH];
+};
+
+static int collect_places(struct check *check)
+{
+    struct frame *frame = check->frame;
+    uint64_t nchunks = frame->info.nchunks;
+    struct batch *batch = malloc(sizeof(*batch));
+    struct fault fault = FAULT_NONE;
+    int r = 0;
+
+    if (!batch)
+        return -ENOMEM;
+    /* Two rounds of entries that repeat tell all. */
+    if (nchunks > 2 * index_period(frame->index))
+        nchunks = 2 * index_period(frame->index);
+    for (uint64_t first = 0;
+         first < nchunks && check->nread < CHECK_PLACES_MAX && r == 0;
+         first += FRAME_SOURCE_BATCH) {
+        uint64_t rest = nchunks - first;
+        size_t n =
+            rest < FRAME_SOURCE_BATCH ? (size_t)rest : FRAME_SOURCE_BATCH;
+
+        r = frame_read_raw(frame, first, n, batch->raw, &fault);
+        if (r < 0) {
+            r = report(check, r, &fault);
+            break;
+        }
+        r = add_places(check, first, n, batch->raw, batch->entries,
+                       batch->sizes);
+    }
+    free(batch);
+    return r;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *x = a;
+    const struct place *y = b;
+
+    if (x->off != y->off)
+        return x->off < y->off ? -1 : 1;
+    return (x->chunk_no > y->chunk_no) - (x->chunk_no < y->chunk_no);
+}
+
+static void compare_all_places(const struct check *check)
+{
+    uint64_t end = 0;
+
+    if (check->nplaces > 0)
+        qsort(check->places, check->nplaces, sizeof(check->places[0]),
+              compare_places);
+    for (size_t i = 0; i < check->nplaces; i++) {
+        const struct place *place = &check->places[i];
+
+        if (place->off < end) {
+            struct fault fault;
+
+            fault_set(&fault, -EBADMSG, place->off,
+                      "chunk overlaps another one");
+            fault.chunk_no = place->chunk_no;
+            check->report(check->context, -EBADMSG, &fault);
+        }
+        if (place->off + place->cbytes > end)
+            end = place->off + place->cbytes;
+    }
+}
+
+/* Chunk files may be shared: old releases gave ids out twice.
+   Format: sparse-frame.md, 3. */
+static int check_places(struct check *check)
+{
+    int r;
+
+    if (!check->frame->index || check->frame->info.sparse)
+        return 0;
+    r = collect_places(check);
+    if (r == 0)
+        compare_all_places(check);
+    free(check->places);
+    return r;
+}
+
+static int check_sizes(const struct check *check)
+{
+    struct fault fault = FAULT_NONE;
+    int r;
+
+    if (!check->frame->walk)
+        return 0;
+    r = frame_walk_check(check->frame->walk, &fault);
+    return r < 0 ? report(check, r, &fault) : 0;
+}
+
+int frame_check(struct frame *frame,
+                void (*report_fault)(void *context, int error,
+                                     const struct fault *fault),
+                void *context)
+{
+    struct check check = {
+        .frame = frame,
+        .report = report_fault,
+        .context = context,
+    };
+    int r = check_metalayers(&check);
+
+    if (r == 0)
+        r = check_places(&check);
+    if (r == 0)
+        r = check_sizes(&check);
+    return r;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "base/size.h"
+#include "frame/frame_private.h"
+
+/* Entries that are read at a time when looking for one. */
+enum {
+    ENTRY_BATCH = 512
+};
+
+int frame_read_raw(struct frame *frame, uint64_t first, size_t n, int64_t *raw,
+                   struct fault *fault)
+{
+    int r = index_read(frame->index, first, n, raw, fault);
+
+    if (r < 0)
+        frame_fault_name(frame, fault);
+    return r;
+}
+
+/* A fault of an entry, at the index. */
+static int entry_fault(const struct frame *frame, uint64_t chunk_no,
+                       const char *what, struct fault *fault)
+{
+    frame_fault(frame, -EBADMSG, frame->base + frame_index_off(&frame->info),
+                what, fault);
+    fault->chunk_no = (int64_t)chunk_no;
+    return -EBADMSG;
+}
+
+/* Format: frame.md, 5.1, where the bits are tested in this order. */
+static bool special_kind(uint64_t raw, enum chunk_kind *out)
+{
+    unsigned bits = (unsigned)(raw >> FRAME_ENTRY_KIND_SHIFT);
+
+    if (bits & FRAME_ENTRY_ZEROS)
+        *out = CHUNK_ZEROS;
+    else if (bits & FRAME_ENTRY_UNINIT)
+        *out = CHUNK_UNINIT;
+    else if (bits & FRAME_ENTRY_NANS)
+        *out = CHUNK_NANS;
+    else
+        return false;
+    return true;
+}
+
+/* The first sparse frames had numbers of chunk files negated, and no special
+   values.  Format: history.md, 4. */
+int frame_parse_entry(const struct frame *frame, uint64_t chunk_no, int64_t raw,
+                      struct frame_entry *out, struct fault *fault)
+{
+    const struct frame_info *info = &frame->info;
+    bool negated = info->sparse && info->format == FRAME_FORMAT_B;
+    struct frame_entry entry = { 0 };
+
+    if (raw < 0 && !negated) {
+        entry.special = true;
+        if (!special_kind((uint64_t)raw, &entry.kind))
+            return entry_fault(frame, chunk_no,
+                               "index entry is of no known kind", fault);
+    } else if (info->sparse) {
+        entry.place = raw < 0 ? -(uint64_t)raw : (uint64_t)raw;
+        if (entry.place > UINT32_MAX)
+            return entry_fault(frame, chunk_no,
+                               "index entry is no number of a chunk file",
+                               fault);
+    } else {
+        if (!size_within((uint64_t)raw, FRAME_CHUNK_MIN, info->cbytes))
+            return entry_fault(frame, chunk_no,
+                               "index entry lies outside the chunks section",
+                               fault);
+        entry.place = frame->base + info->header_len + (uint64_t)raw;
+    }
+    *out = entry;
+    return 0;
+}
+
+int frame_get_entry(struct frame *frame, uint64_t chunk_no,
+                    struct frame_entry *out, struct fault *fault)
+{
+    int64_t raw;
+    int r;
+
+    if (chunk_no >= frame->info.nchunks)
+        return fault_set(fault, -ERANGE, 0, NULL);
+    r = frame_read_raw(frame, chunk_no, 1, &raw, fault);
+    if (r < 0)
+        return r;
+    return frame_parse_entry(frame, chunk_no, raw, out, fault);
+}
+
+/* Entries that are no good are no holes; reading them tells more. */
+static bool is_hole(const struct frame *frame, int64_t raw)
+{
+    struct frame_entry entry;
+    struct fault ignored;
+
+    return frame_parse_entry(frame, 0, raw, &entry, &ignored) == 0 &&
+           entry.special && entry.kind != CHUNK_NANS;
+}
+
+int frame_next(struct frame *frame, uint64_t chunk_no, bool hole, uint64_t *out,
+               struct fault *fault)
+{
+    uint64_t end = frame->info.nchunks;
+    int64_t raw[ENTRY_BATCH];
+
+    /* What follows one period has been seen. */
+    if (chunk_no < end && end - chunk_no > index_period(frame->index))
+        end = chunk_no + index_period(frame->index);
+    while (chunk_no < end) {
+        size_t n = end - chunk_no < ENTRY_BATCH ? (size_t)(end - chunk_no)
+                                                : ENTRY_BATCH;
+        int r = frame_read_raw(frame, chunk_no, n, raw, fault);
+
+        if (r < 0)
+            return r;
+        for (size_t i = 0; i < n; i++)
+            if (is_hole(frame, raw[i]) == hole) {
+                *out = chunk_no + i;
+                return 0;
+            }
+        chunk_no += n;
+    }
+    *out = frame->info.nchunks;
+    return 0;
+}

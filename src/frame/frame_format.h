@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FRAME_FRAME_FORMAT_H
+#define FRAME_FRAME_FORMAT_H
+
+/*
+ * Where things are in header, index and trailer of a frame.  Offsets count
+ * from the start of the frame.  What lies at an offset is the value; its
+ * msgpack marker is the byte before.
+ */
+
+/* All layouts.  Format: frame.md, 2 "Fixed part of the header". */
+enum {
+    FRAME_ARRAY_OFF = 0x00, /* marker with the number of elements */
+    FRAME_MAGIC_OFF = 0x01, /* A8, then "b2frame" and NUL */
+    FRAME_HEADER_LEN_OFF = 0x0B,
+    FRAME_LEN_OFF = 0x10,
+    FRAME_GENERAL_FLAGS_OFF = 0x19,
+    FRAME_TYPE_OFF = 0x1A,
+    FRAME_CODEC_FLAGS_OFF = 0x1B,
+    FRAME_OTHER_FLAGS_OFF = 0x1C,
+    FRAME_NBYTES_OFF = 0x1E,
+    FRAME_CBYTES_OFF = 0x27,
+    FRAME_TYPESIZE_OFF = 0x30,
+};
+
+/* Layout E, 14 elements.  Format: the same. */
+enum {
+    FRAME_E_BLOCKSIZE_OFF = 0x35,
+    FRAME_E_CHUNKSIZE_OFF = 0x3A,
+    FRAME_E_NFILTERS_OFF = 0x46,
+    FRAME_E_FILTERS_OFF = 0x47,
+    FRAME_E_CODEC_OFF = 0x4D,
+    FRAME_E_CODEC_META_OFF = 0x4E,
+    FRAME_E_FILTERS_META_OFF = 0x4F,
+    FRAME_E_OTHER_FLAGS2_OFF = 0x55,
+    FRAME_E_METALAYERS_OFF = 0x57, /* also the length of the fixed part */
+};
+
+/* Layouts B, C and D, 13 elements.  Format: history.md, 3. */
+enum {
+    FRAME_B_CHUNKSIZE_OFF = 0x35,
+    FRAME_B_NFILTERS_OFF = 0x41,
+    FRAME_B_FILTERS_OFF = 0x42,
+    FRAME_B_FILTERS_META_OFF = 0x4A,
+    FRAME_B_METALAYERS_OFF = 0x52,
+};
+
+/* Layout A, 11 or 12 elements.  Format: history.md, 2. */
+enum {
+    FRAME_A_CHUNKSIZE_OFF = 0x35,
+    FRAME_A_METALAYERS_OFF = 0x40, /* there are none if the header ends here */
+};
+
+/* Flags.  Format: frame.md, 2.1 to 2.3. */
+enum {
+    FRAME_VERSION_MASK = 0x0F, /* of the general flags */
+    FRAME_VERSION_MAX = 3,
+    FRAME_FLAG_VLBLOCKS = 0x80,
+    FRAME_TYPE_CONTIGUOUS = 0,
+    FRAME_TYPE_SPARSE = 1,
+    FRAME_CODEC_MASK = 0x0F, /* of the codec flags; the level lies above */
+    FRAME_CODEC_ELSEWHERE = 6,
+    FRAME_SPLIT_MASK = 0x03,     /* of the other flags */
+    FRAME_FLAG2_USE_DICT = 0x01, /* of the second other flags */
+};
+
+/* End of the trailer.  Format: frame.md, 7 "Trailer". */
+enum {
+    FRAME_TRAILER_END_LEN = 23, /* it starts with the marker of the length */
+    FRAME_TRAILER_LEN_OFF = 1,
+    FRAME_TRAILER_MIN = 25,
+};
+
+/*
+ * Metalayers: a map of names and offsets, then an array of values.
+ * Format: frame.md, 3 and 7; history.md, 3 for the user meta.
+ */
+enum {
+    FRAME_METALAYERS_MAX = 16,
+    FRAME_VLMETALAYERS_MAX = 8192,
+    FRAME_TRAILER_LAYERS_OFF = 2, /* in the trailer: user meta, if it starts
+                                     with MSGPACK_BIN32, or vlmetalayers */
+    FRAME_MAP_HEAD_LEN = 7,       /* up to the first entry */
+    FRAME_MAP_ENTRY_MAX = 37,     /* name, marker, offset */
+    FRAME_ARRAY_HEAD_LEN = 3,     /* marker and count */
+    FRAME_VALUE_HEAD_LEN = 5,     /* marker and length */
+};
+
+/* Index entries.  Format: frame.md, 5 "The index chunk". */
+enum {
+    FRAME_INDEX_TYPESIZE = 8,
+    FRAME_ENTRY_KIND_SHIFT = 56, /* of the byte that says what it is */
+    FRAME_ENTRY_ZEROS = 0x01,
+    FRAME_ENTRY_NANS = 0x02,
+    FRAME_ENTRY_UNINIT = 0x04,
+};
+
+/* Shortest chunk: a header of Blosc 1.  Format: frame.md, 10 "Reading
+   safely". */
+enum {
+    FRAME_CHUNK_MIN = 16
+};
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FRAME_FRAME_PRIVATE_H
+#define FRAME_FRAME_PRIVATE_H
+
+#include "frame/frame.h"
+#include "frame/frame_header.h"
+#include "frame/frame_walk.h"
+#include "frame/index.h"
+
+/* An open frame, for the files of this layer.  Constant once it is open, but
+   for what index and walk guard themselves. */
+struct frame {
+    struct store *store;
+    struct store_object *object; /* the frame's file, or index file */
+    const char *object_name;     /* of the index file, else "" */
+    struct store_stat stat;
+    uint64_t base; /* of the frame in its file */
+    struct frame_info info;
+    uint32_t trailer_len;    /* 0: layout A, which has none */
+    struct index *index;     /* NULL if there are no chunks */
+    struct frame_walk *walk; /* NULL if places follow from the chunksize */
+};
+
+/*
+ * Record a fault at an offset of the frame's file, or index file, and hand the
+ * error back.  `what` is NULL for errors of the system.
+ */
+int frame_fault(const struct frame *frame, int error, uint64_t off,
+                const char *what, struct fault *fault);
+
+/* Say that a fault lies in the frame's file, or index file. */
+void frame_fault_name(const struct frame *frame, struct fault *fault);
+
+/*
+ * Read from the frame's file.  Offsets count from its start.  A file that ends
+ * early is -EBADMSG, since its length was checked when it was opened.
+ */
+int frame_read_ranges(const struct frame *frame,
+                      const struct store_range *ranges, size_t nranges,
+                      struct fault *fault);
+int frame_read_at(const struct frame *frame, uint64_t off, void *buf,
+                  size_t len, struct fault *fault);
+
+/*
+ * Read the entries of chunks `first` to `first + n - 1`, which exist, as the
+ * index has them.
+ */
+int frame_read_raw(struct frame *frame, uint64_t first, size_t n, int64_t *raw,
+                   struct fault *fault);
+
+/*
+ * Find out what an index entry means.  Returns 0, or -EBADMSG if it is neither
+ * special nor a place inside the chunks section.
+ */
+int frame_parse_entry(const struct frame *frame, uint64_t chunk_no, int64_t raw,
+                      struct frame_entry *out, struct fault *fault);
+
+/* Where the index starts, in the frame. */
+uint64_t frame_index_off(const struct frame_info *info);
+
+/* End of the chunks section in the frame's file, which is contiguous. */
+uint64_t frame_chunks_end(const struct frame *frame);
+
+#endif

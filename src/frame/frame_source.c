@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "frame/frame_source.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frame/blocks.h"
+#include "frame/frame_private.h"
+
+/* Bytes that hold any chunk header. */
+enum {
+    HEAD_LEN = 32
+};
+
+/* Names of chunk files: the usual one, and one of a day in January 2021.
+   Format: sparse-frame.md, 1; history.md, 4. */
+static const char *const name_formats[] = {
+    "%08" PRIX64 ".chunk",
+    "%016" PRIX64 ".chunk",
+};
+
+static int open_chunk_file(struct frame *frame, uint64_t id,
+                           struct frame_source *source)
+{
+    int r = -ENOENT;
+
+    for (size_t i = 0; i < 2 && r == -ENOENT; i++) {
+        snprintf(source->name, sizeof(source->name), name_formats[i], id);
+        r = store_open(frame->store, source->name, &source->object);
+    }
+    if (r == -ENOENT)
+        snprintf(source->name, sizeof(source->name), name_formats[0], id);
+    return r;
+}
+
+static int open_sparse(struct frame *frame, uint64_t id,
+                       struct frame_source *source, struct fault *fault)
+{
+    struct store_stat stat;
+    int r = open_chunk_file(frame, id, source);
+
+    if (r == -ENOENT)
+        return fault_set(fault, -EBADMSG, 0, "chunk file is missing");
+    if (r == -EINVAL)
+        return fault_set(fault, -EBADMSG, 0, "chunk file is no regular file");
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    r = store_object_stat(source->object, &stat);
+    if (r < 0) {
+        store_object_close(source->object);
+        return fault_set(fault, r, 0, NULL);
+    }
+    source->avail = stat.size;
+    return 0;
+}
+
+int frame_source_open(struct frame *frame, uint64_t chunk_no,
+                      const struct frame_entry *entry, struct frame_source *out,
+                      struct fault *fault)
+{
+    struct frame_source source = { 0 };
+
+    if (frame->info.sparse) {
+        int r = open_sparse(frame, entry->place, &source, fault);
+
+        if (r < 0)
+            return frame_source_fault(&source, chunk_no, r, fault);
+    } else {
+        source.object = frame->object;
+        source.off = entry->place;
+        source.avail = frame_chunks_end(frame) - entry->place;
+    }
+    *out = source;
+    return 0;
+}
+
+void frame_source_close(struct frame *frame, struct frame_source *source)
+{
+    if (source->object != frame->object)
+        store_object_close(source->object);
+}
+
+int frame_source_fault(const struct frame_source *source, uint64_t chunk_no,
+                       int error, struct fault *fault)
+{
+    fault->off += source->off;
+    fault->chunk_no = (int64_t)chunk_no;
+    snprintf(fault->object, sizeof(fault->object), "%s", source->name);
+    return error;
+}
+
+static size_t head_len(uint64_t avail)
+{
+    return avail < HEAD_LEN ? (size_t)avail : HEAD_LEN;
+}
+
+static int parse_sizes(const uint8_t *head, uint64_t avail,
+                       struct frame_sizes *out, struct fault *fault)
+{
+    struct chunk_header header;
+    int r = chunk_header_parse(head, head_len(avail), &header, fault);
+
+    if (r < 0)
+        return r;
+    if (header.cbytes > avail)
+        return fault_set(fault, -EBADMSG, 0, "chunk is cut short");
+    *out = (struct frame_sizes){
+        .nbytes = header.nbytes,
+        .cbytes = header.cbytes,
+    };
+    return 0;
+}
+
+int frame_source_sizes(struct frame *frame, uint64_t chunk_no,
+                       const struct frame_entry *entry, struct frame_sizes *out,
+                       struct fault *fault)
+{
+    struct frame_source source;
+    uint8_t head[HEAD_LEN];
+    int r = frame_source_open(frame, chunk_no, entry, &source, fault);
+
+    if (r < 0)
+        return r;
+    r = store_object_read_at(source.object, source.off, head,
+                             head_len(source.avail));
+    if (r < 0)
+        r = blocks_read_error(r, 0, fault);
+    else
+        r = parse_sizes(head, source.avail, out, fault);
+    frame_source_close(frame, &source);
+    if (r < 0)
+        return frame_source_fault(&source, chunk_no, r, fault);
+    return 0;
+}
+
+static int sparse_sizes_of(struct frame *frame,
+                           const struct frame_entry *entries, size_t n,
+                           struct frame_sizes *sizes)
+{
+    struct fault fault;
+
+    for (size_t i = 0; i < n; i++)
+        if (!entries[i].special)
+            sizes[i].error =
+                frame_source_sizes(frame, 0, &entries[i], &sizes[i], &fault);
+    return 0;
+}
+
+/* Headers that are read together. */
+struct heads {
+    uint8_t bytes[FRAME_SOURCE_BATCH][HEAD_LEN];
+    struct store_range ranges[FRAME_SOURCE_BATCH];
+};
+
+static int read_heads(struct frame *frame, const struct frame_entry *entries,
+                      size_t n, struct heads *heads, struct fault *fault)
+{
+    uint64_t end = frame_chunks_end(frame);
+    size_t nranges = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (!entries[i].special)
+            heads->ranges[nranges++] = (struct store_range){
+                .off = entries[i].place,
+                .len = head_len(end - entries[i].place),
+                .buf = heads->bytes[i],
+            };
+    return frame_read_ranges(frame, heads->ranges, nranges, fault);
+}
+
+static int contiguous_sizes_of(struct frame *frame,
+                               const struct frame_entry *entries, size_t n,
+                               struct frame_sizes *sizes, struct fault *fault)
+{
+    uint64_t end = frame_chunks_end(frame);
+    struct heads *heads = malloc(sizeof(*heads));
+    struct fault ignored;
+    int r;
+
+    if (!heads)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    r = read_heads(frame, entries, n, heads, fault);
+    for (size_t i = 0; i < n && r == 0; i++)
+        if (!entries[i].special)
+            sizes[i].error = parse_sizes(
+                heads->bytes[i], end - entries[i].place, &sizes[i], &ignored);
+    free(heads);
+    return r;
+}
+
+int frame_source_sizes_of(struct frame *frame,
+                          const struct frame_entry *entries, size_t n,
+                          struct frame_sizes *sizes, struct fault *fault)
+{
+    if (frame->info.sparse)
+        return sparse_sizes_of(frame, entries, n, sizes);
+    return contiguous_sizes_of(frame, entries, n, sizes, fault);
+}

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "frame/frame_walk.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/size.h"
+#include "chunk/chunk_format.h"
+#include "frame/frame_private.h"
+#include "frame/frame_source.h"
+
+enum {
+    WALK_GROUP = FRAME_SOURCE_BATCH, /* chunks whose sizes are read together */
+    WALK_SLOTS = 8,                  /* groups whose sizes are kept */
+    WALK_FILES_MAX = 1 << 22,        /* chunk files that are opened for this */
+};
+
+/* Sizes of the chunks of one group. */
+struct group {
+    uint64_t no;
+    uint64_t used; /* when, by the walk's clock; 0: free */
+    uint32_t n;
+    uint32_t nbytes[WALK_GROUP];
+};
+
+/* What was met on the way from the first group on. */
+struct tally {
+    uint64_t nbytes; /* of stored chunks */
+    uint64_t nstored;
+    uint64_t nspecial;
+};
+
+/*
+ * Locking.  `lock` is a leaf, not held while anything is read; two threads may
+ * walk the same group, of which one then keeps what it found.
+ */
+struct frame_walk {
+    /* Constant once frame_walk_new() returns. */
+    struct frame *frame;
+    uint64_t ngroups;
+
+    /* Guarded by `lock`. */
+    pthread_mutex_t lock;
+    uint64_t *starts; /* of groups 0 to nstarts - 1, and of what follows */
+    uint64_t nstarts;
+    uint64_t room;           /* in `starts` */
+    uint64_t nstored;        /* chunks in the groups whose end is known */
+    uint32_t special_nbytes; /* of a special chunk; 0: not found out yet */
+    struct group slots[WALK_SLOTS];
+    uint64_t clock;
+};
+
+/* A group as it was read, before the sizes of special chunks are known. */
+struct reading {
+    uint64_t first;
+    size_t n;
+    int64_t raw[WALK_GROUP];
+    struct frame_entry entries[WALK_GROUP];
+    struct frame_sizes sizes[WALK_GROUP];
+    struct tally tally;
+};
+
+int frame_walk_new(struct frame *frame, struct frame_walk **out)
+{
+    struct frame_walk *walk = calloc(1, sizeof(*walk));
+
+    if (!walk)
+        return -ENOMEM;
+    walk->starts = calloc(1, sizeof(walk->starts[0]));
+    if (!walk->starts) {
+        free(walk);
+        return -ENOMEM;
+    }
+    pthread_mutex_init(&walk->lock, NULL);
+    walk->frame = frame;
+    walk->ngroups = size_pieces(frame->info.nchunks, WALK_GROUP);
+    walk->room = 1;
+    walk->nstarts = 1;
+    *out = walk;
+    return 0;
+}
+
+void frame_walk_free(struct frame_walk *walk)
+{
+    if (!walk)
+        return;
+    pthread_mutex_destroy(&walk->lock);
+    free(walk->starts);
+    free(walk);
+}
+
+/*
+ * Chunks do not overlap, so that a frame whose index names more of them than
+ * it has room for is damaged.  Without this bound a few bytes could ask for a
+ * walk of hours.
+ */
+static int check_tally(const struct frame *frame, uint64_t nstored,
+                       struct fault *fault)
+{
+    if (frame->info.sparse && nstored > WALK_FILES_MAX)
+        return frame_fault(frame, -ENOTSUP, 0,
+                           "too many chunk files of differing size", fault);
+    if (!frame->info.sparse && nstored > frame->info.cbytes / FRAME_CHUNK_MIN)
+        return frame_fault(frame, -EBADMSG, frame->base + FRAME_CBYTES_OFF,
+                           "the chunks section has no room for all chunks",
+                           fault);
+    return 0;
+}
+
+/* Take the size of a stored chunk, or say what is wrong with it. */
+static int count_stored(struct frame *frame, struct reading *reading, size_t i,
+                        struct fault *fault)
+{
+    uint64_t chunk_no = reading->first + i;
+    struct frame_sizes *sizes = &reading->sizes[i];
+    uint32_t chunksize = frame->info.chunksize;
+
+    if (sizes->error < 0) {
+        /* Once more, to learn where and why. */
+        int r = frame_source_sizes(frame, chunk_no, &reading->entries[i], sizes,
+                                   fault);
+
+        if (r < 0)
+            return r;
+    }
+    if (chunksize > 0 && sizes->nbytes > chunksize) {
+        frame_fault(frame, -EBADMSG, reading->entries[i].place,
+                    "chunk is larger than the chunksize", fault);
+        fault->chunk_no = (int64_t)chunk_no;
+        return -EBADMSG;
+    }
+    reading->tally.nbytes += sizes->nbytes;
+    reading->tally.nstored++;
+    return 0;
+}
+
+static int read_group(struct frame *frame, uint64_t group_no,
+                      struct reading *reading, struct fault *fault)
+{
+    uint64_t rest;
+    int r;
+
+    reading->first = group_no * WALK_GROUP;
+    rest = frame->info.nchunks - reading->first;
+    reading->n = rest < WALK_GROUP ? (size_t)rest : WALK_GROUP;
+    reading->tally = (struct tally){ 0 };
+
+    r = frame_read_raw(frame, reading->first, reading->n, reading->raw, fault);
+    for (size_t i = 0; i < reading->n && r == 0; i++)
+        r = frame_parse_entry(frame, reading->first + i, reading->raw[i],
+                              &reading->entries[i], fault);
+    if (r == 0)
+        r = frame_source_sizes_of(frame, reading->entries, reading->n,
+                                  reading->sizes, fault);
+    for (size_t i = 0; i < reading->n && r == 0; i++) {
+        if (reading->entries[i].special)
+            reading->tally.nspecial++;
+        else
+            r = count_stored(frame, reading, i, fault);
+    }
+    return r;
+}
+
+/* Add up all that is stored. */
+static int walk_all(struct frame_walk *walk, struct reading *reading,
+                    struct tally *total, struct fault *fault)
+{
+    *total = (struct tally){ 0 };
+    for (uint64_t i = 0; i < walk->ngroups; i++) {
+        int r = read_group(walk->frame, i, reading, fault);
+
+        if (r < 0)
+            return r;
+        total->nbytes += reading->tally.nbytes;
+        total->nstored += reading->tally.nstored;
+        total->nspecial += reading->tally.nspecial;
+        r = check_tally(walk->frame, total->nstored, fault);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* What size must special chunks have, so that the sum is right?  0: none. */
+static uint64_t fitting_size(const struct frame_info *info,
+                             const struct tally *total)
+{
+    uint64_t most = info->chunksize > 0 ? info->chunksize : CHUNK_NBYTES_MAX;
+    uint64_t missing;
+
+    if (total->nbytes > info->nbytes)
+        return 0;
+    missing = info->nbytes - total->nbytes;
+    if (info->chunksize > 0 && missing % info->chunksize == 0 &&
+        missing / info->chunksize == total->nspecial)
+        return info->chunksize;
+    return total->nspecial == 1 && missing <= most ? missing : 0;
+}
+
+static uint32_t known_special_nbytes(struct frame_walk *walk)
+{
+    uint32_t nbytes;
+
+    pthread_mutex_lock(&walk->lock);
+    nbytes = walk->special_nbytes;
+    pthread_mutex_unlock(&walk->lock);
+    return nbytes;
+}
+
+/* Find out what size special chunks have. */
+static int find_special_nbytes(struct frame_walk *walk, uint32_t *out,
+                               struct fault *fault)
+{
+    const struct frame_info *info = &walk->frame->info;
+    struct reading *reading;
+    struct tally total;
+    uint64_t nbytes;
+    int r;
+
+    *out = known_special_nbytes(walk);
+    if (*out > 0)
+        return 0;
+    reading = malloc(sizeof(*reading));
+    if (!reading)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    r = walk_all(walk, reading, &total, fault);
+    free(reading);
+    if (r < 0)
+        return r;
+    nbytes = fitting_size(info, &total);
+    if (nbytes == 0)
+        return frame_fault(walk->frame, -EBADMSG,
+                           walk->frame->base + FRAME_NBYTES_OFF,
+                           "the sizes of special chunks are lost", fault);
+    *out = (uint32_t)nbytes;
+    pthread_mutex_lock(&walk->lock);
+    walk->special_nbytes = *out;
+    pthread_mutex_unlock(&walk->lock);
+    return 0;
+}
+
+/* Read all sizes of a group. */
+static int load_group(struct frame_walk *walk, uint64_t group_no,
+                      struct group *out, struct tally *tally,
+                      struct fault *fault)
+{
+    struct reading *reading = malloc(sizeof(*reading));
+    uint32_t special_nbytes = 0;
+    int r;
+
+    if (!reading)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    r = read_group(walk->frame, group_no, reading, fault);
+    if (r == 0 && reading->tally.nspecial > 0)
+        r = find_special_nbytes(walk, &special_nbytes, fault);
+    if (r == 0) {
+        out->no = group_no;
+        out->n = (uint32_t)reading->n;
+        for (size_t i = 0; i < reading->n; i++)
+            out->nbytes[i] = reading->entries[i].special
+                                 ? special_nbytes
+                                 : reading->sizes[i].nbytes;
+        *tally = reading->tally;
+        tally->nbytes += tally->nspecial * special_nbytes;
+    }
+    free(reading);
+    return r;
+}
+
+/* Keep a group in place of the one that was used longest ago. */
+static void keep_group_locked(struct frame_walk *walk,
+                              const struct group *group)
+{
+    struct group *oldest = &walk->slots[0];
+
+    for (size_t i = 1; i < WALK_SLOTS; i++)
+        if (walk->slots[i].used < oldest->used)
+            oldest = &walk->slots[i];
+    *oldest = *group;
+    oldest->used = ++walk->clock;
+}
+
+static int add_start_locked(struct frame_walk *walk, uint64_t start)
+{
+    if (walk->nstarts == walk->room) {
+        uint64_t room = 2 * walk->room;
+        uint64_t *starts =
+            realloc(walk->starts, room * sizeof(walk->starts[0]));
+
+        if (!starts)
+            return -ENOMEM;
+        walk->starts = starts;
+        walk->room = room;
+    }
+    walk->starts[walk->nstarts++] = start;
+    return 0;
+}
+
+/* Where groups start, as far as is known. */
+struct progress {
+    uint64_t group_no; /* first group whose end is not known */
+    uint64_t start;
+    uint64_t nstored; /* chunks before it */
+};
+
+static struct progress get_progress(struct frame_walk *walk)
+{
+    struct progress progress;
+
+    pthread_mutex_lock(&walk->lock);
+    progress.group_no = walk->nstarts - 1;
+    progress.start = walk->starts[progress.group_no];
+    progress.nstored = walk->nstored;
+    pthread_mutex_unlock(&walk->lock);
+    return progress;
+}
+
+/* Walk through one more group. */
+static int extend(struct frame_walk *walk, const struct progress *progress,
+                  struct fault *fault)
+{
+    const struct frame *frame = walk->frame;
+    bool last = progress->group_no == walk->ngroups - 1;
+    struct group group;
+    struct tally tally;
+    uint64_t end;
+    int r = load_group(walk, progress->group_no, &group, &tally, fault);
+
+    if (r < 0)
+        return r;
+    r = check_tally(frame, progress->nstored + tally.nstored, fault);
+    if (r < 0)
+        return r;
+    end = progress->start + tally.nbytes;
+    if (end > frame->info.nbytes || (last && end < frame->info.nbytes))
+        return frame_fault(frame, -EBADMSG, frame->base + FRAME_NBYTES_OFF,
+                           "the sizes of the chunks do not add up to nbytes",
+                           fault);
+
+    pthread_mutex_lock(&walk->lock);
+    if (walk->nstarts - 1 == progress->group_no) {
+        r = add_start_locked(walk, end);
+        walk->nstored += tally.nstored;
+        keep_group_locked(walk, &group);
+    }
+    pthread_mutex_unlock(&walk->lock);
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}
+
+/* A group whose start is known; where that is. */
+static int get_group(struct frame_walk *walk, uint64_t group_no,
+                     struct group *out, uint64_t *start, struct fault *fault)
+{
+    struct tally tally;
+    bool kept = false;
+    int r;
+
+    pthread_mutex_lock(&walk->lock);
+    *start = walk->starts[group_no];
+    for (size_t i = 0; i < WALK_SLOTS && !kept; i++) {
+        struct group *slot = &walk->slots[i];
+
+        kept = slot->used > 0 && slot->no == group_no;
+        if (kept) {
+            slot->used = ++walk->clock;
+            *out = *slot;
+        }
+    }
+    pthread_mutex_unlock(&walk->lock);
+    if (kept)
+        return 0;
+
+    r = load_group(walk, group_no, out, &tally, fault);
+    if (r < 0)
+        return r;
+    pthread_mutex_lock(&walk->lock);
+    keep_group_locked(walk, out);
+    pthread_mutex_unlock(&walk->lock);
+    return 0;
+}
+
+/* The group that holds a byte, which lies in those that are known. */
+static uint64_t find_group(struct frame_walk *walk, uint64_t off)
+{
+    uint64_t low = 0;
+    uint64_t high;
+
+    pthread_mutex_lock(&walk->lock);
+    high = walk->nstarts - 1;
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+
+        if (walk->starts[middle] <= off)
+            low = middle;
+        else
+            high = middle;
+    }
+    pthread_mutex_unlock(&walk->lock);
+    return low;
+}
+
+int frame_walk_locate(struct frame_walk *walk, uint64_t off,
+                      struct frame_span *out, struct fault *fault)
+{
+    struct progress progress;
+    struct group group;
+    uint64_t start;
+    uint32_t i = 0;
+    int r;
+
+    for (progress = get_progress(walk); progress.start <= off;
+         progress = get_progress(walk)) {
+        r = extend(walk, &progress, fault);
+        if (r < 0)
+            return r;
+    }
+    r = get_group(walk, find_group(walk, off), &group, &start, fault);
+    if (r < 0)
+        return r;
+    while (i < group.n && off - start >= group.nbytes[i])
+        start += group.nbytes[i++];
+    if (i == group.n)
+        return frame_fault(walk->frame, -EBADMSG, 0,
+                           "the frame was changed meanwhile", fault);
+    *out = (struct frame_span){
+        .chunk_no = group.no * WALK_GROUP + i,
+        .off = start,
+        .nbytes = group.nbytes[i],
+    };
+    return 0;
+}
+
+int frame_walk_span_of(struct frame_walk *walk, uint64_t chunk_no,
+                       struct frame_span *out, struct fault *fault)
+{
+    uint64_t group_no = chunk_no / WALK_GROUP;
+    uint32_t wanted = (uint32_t)(chunk_no % WALK_GROUP);
+    struct progress progress;
+    struct group group;
+    uint64_t start;
+    int r;
+
+    for (progress = get_progress(walk); progress.group_no <= group_no;
+         progress = get_progress(walk)) {
+        r = extend(walk, &progress, fault);
+        if (r < 0)
+            return r;
+    }
+    r = get_group(walk, group_no, &group, &start, fault);
+    if (r < 0)
+        return r;
+    for (uint32_t i = 0; i < wanted; i++)
+        start += group.nbytes[i];
+    *out = (struct frame_span){
+        .chunk_no = chunk_no,
+        .off = start,
+        .nbytes = group.nbytes[wanted],
+    };
+    return 0;
+}
+
+int frame_walk_check(struct frame_walk *walk, struct fault *fault)
+{
+    struct progress progress = get_progress(walk);
+    int r = 0;
+
+    while (progress.group_no < walk->ngroups && r == 0) {
+        r = extend(walk, &progress, fault);
+        progress = get_progress(walk);
+    }
+    return r;
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "frame/index.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "base/size.h"
+#include "chunk/chunk.h"
+#include "frame/blocks.h"
+#include "frame/frame_format.h"
+
+enum {
+    INDEX_UNIT_MAX = 8 << 20,   /* largest block that is decoded */
+    INDEX_COPY_UNIT = 16 << 10, /* bytes read at a time if they are no blocks */
+    INDEX_KEPT_BYTES = 1 << 20, /* of decoded units, or one unit */
+    INDEX_SLOTS = 8,
+};
+
+/* Decoded bytes of the index. */
+struct slot {
+    uint8_t *bytes; /* NULL: free */
+    uint64_t unit_no;
+    uint64_t used; /* when, by the index's clock */
+};
+
+/*
+ * Locking.  `lock` is a leaf, not held while anything is read or decoded; two
+ * threads that want one unit at a time may both decode it.
+ */
+struct index {
+    /* Constant once index_open() returns. */
+    struct store_object *object;
+    uint64_t off; /* of the chunk in the object */
+    struct chunk *chunk;
+    const struct chunk_header *header;
+    uint32_t unit;        /* bytes decoded at a time; the last may be shorter */
+    uint8_t *first_block; /* NULL if decoding does not need it */
+    unsigned nslots;
+
+    /* Guarded by `lock`. */
+    pthread_mutex_t lock;
+    struct slot slots[INDEX_SLOTS];
+    uint64_t clock;
+    struct chunk_decoder *decoder; /* one to spare, or NULL */
+};
+
+uint64_t index_nentries(const struct index *index)
+{
+    return index->header->nbytes / FRAME_INDEX_TYPESIZE;
+}
+
+uint64_t index_period(const struct index *index)
+{
+    uint64_t len = index->header->value_len;
+
+    if (blocks_exist(index->header->kind))
+        return index_nentries(index);
+    if (len == 0)
+        return 1;
+    /* Where the repeated items and the entries meet again. */
+    while (len % FRAME_INDEX_TYPESIZE != 0)
+        len *= 2;
+    return len / FRAME_INDEX_TYPESIZE;
+}
+
+static uint32_t unit_len(const struct index *index, uint64_t unit_no)
+{
+    uint64_t rest = index->header->nbytes - unit_no * index->unit;
+
+    return rest < index->unit ? (uint32_t)rest : index->unit;
+}
+
+static struct chunk_decoder *take_decoder(struct index *index)
+{
+    struct chunk_decoder *decoder;
+
+    pthread_mutex_lock(&index->lock);
+    decoder = index->decoder;
+    index->decoder = NULL;
+    pthread_mutex_unlock(&index->lock);
+    if (!decoder && chunk_decoder_new(cpu_features(), &decoder) < 0)
+        return NULL;
+    return decoder;
+}
+
+static void put_decoder(struct index *index, struct chunk_decoder *decoder)
+{
+    struct chunk_decoder *surplus;
+
+    pthread_mutex_lock(&index->lock);
+    surplus = index->decoder;
+    index->decoder = decoder;
+    pthread_mutex_unlock(&index->lock);
+    chunk_decoder_free(surplus);
+}
+
+static int decode_block(struct index *index, uint64_t unit_no, uint8_t *dst,
+                        struct fault *fault)
+{
+    const struct blocks_source source = {
+        .object = index->object,
+        .off = index->off,
+    };
+    struct chunk_decoder *decoder = take_decoder(index);
+    int r;
+
+    if (!decoder)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    r = blocks_decode(&source, index->chunk, (uint32_t)unit_no, 1,
+                      index->first_block, dst, decoder, fault);
+    put_decoder(index, decoder);
+    return r;
+}
+
+static int load_unit(struct index *index, uint64_t unit_no, uint8_t *dst,
+                     struct fault *fault)
+{
+    uint64_t off;
+    int r;
+
+    if (index->header->kind != CHUNK_COPY) {
+        r = decode_block(index, unit_no, dst, fault);
+        if (r < 0)
+            fault->off += index->off;
+        return r;
+    }
+    off = index->off + index->header->header_len + unit_no * index->unit;
+    r = store_object_read_at(index->object, off, dst, unit_len(index, unit_no));
+    return r < 0 ? blocks_read_error(r, off, fault) : 0;
+}
+
+static struct slot *find_slot_locked(struct index *index, uint64_t unit_no)
+{
+    for (unsigned i = 0; i < index->nslots; i++)
+        if (index->slots[i].bytes && index->slots[i].unit_no == unit_no)
+            return &index->slots[i];
+    return NULL;
+}
+
+/* The slot that is free or was used longest ago. */
+static struct slot *oldest_slot_locked(struct index *index)
+{
+    struct slot *oldest = &index->slots[0];
+
+    for (unsigned i = 1; i < index->nslots; i++)
+        if (index->slots[i].used < oldest->used)
+            oldest = &index->slots[i];
+    return oldest;
+}
+
+static bool copy_kept(struct index *index, uint64_t unit_no, size_t off,
+                      uint8_t *dst, size_t len)
+{
+    struct slot *slot;
+
+    pthread_mutex_lock(&index->lock);
+    slot = find_slot_locked(index, unit_no);
+    if (slot) {
+        memcpy(dst, slot->bytes + off, len);
+        slot->used = ++index->clock;
+    }
+    pthread_mutex_unlock(&index->lock);
+    return slot != NULL;
+}
+
+/* Keep a decoded unit, which becomes the index's, in place of another. */
+static void keep(struct index *index, uint64_t unit_no, uint8_t *bytes)
+{
+    struct slot *slot;
+    uint8_t *old;
+
+    pthread_mutex_lock(&index->lock);
+    slot = find_slot_locked(index, unit_no);
+    if (!slot)
+        slot = oldest_slot_locked(index);
+    old = slot->bytes;
+    slot->bytes = bytes;
+    slot->unit_no = unit_no;
+    slot->used = ++index->clock;
+    pthread_mutex_unlock(&index->lock);
+    free(old);
+}
+
+/* Copy bytes that lie inside one unit. */
+static int read_in_unit(struct index *index, uint64_t unit_no, size_t off,
+                        uint8_t *dst, size_t len, struct fault *fault)
+{
+    uint8_t *bytes;
+    int r;
+
+    if (copy_kept(index, unit_no, off, dst, len))
+        return 0;
+    bytes = malloc(unit_len(index, unit_no));
+    if (!bytes)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    r = load_unit(index, unit_no, bytes, fault);
+    if (r < 0) {
+        free(bytes);
+        return r;
+    }
+    memcpy(dst, bytes + off, len);
+    keep(index, unit_no, bytes);
+    return 0;
+}
+
+static int read_bytes(struct index *index, uint64_t off, uint8_t *dst,
+                      size_t len, struct fault *fault)
+{
+    if (!blocks_exist(index->header->kind)) {
+        chunk_fill(index->chunk, (uint32_t)off, dst, len);
+        return 0;
+    }
+    while (len > 0) {
+        uint64_t unit_no = off / index->unit;
+        size_t unit_off = (size_t)(off % index->unit);
+        size_t n = unit_len(index, unit_no) - unit_off;
+        int r;
+
+        if (n > len)
+            n = len;
+        r = read_in_unit(index, unit_no, unit_off, dst, n, fault);
+        if (r < 0)
+            return r;
+        off += n;
+        dst += n;
+        len -= n;
+    }
+    return 0;
+}
+
+int index_read(struct index *index, uint64_t first, size_t n, int64_t *entries,
+               struct fault *fault)
+{
+    int r = read_bytes(index, first * FRAME_INDEX_TYPESIZE, (uint8_t *)entries,
+                       n * FRAME_INDEX_TYPESIZE, fault);
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < n; i++)
+        entries[i] = (int64_t)le64toh((uint64_t)entries[i]);
+    return 0;
+}
+
+/* Format: frame.md, 5. */
+static int check_header(const struct chunk_header *header, uint64_t avail,
+                        struct fault *fault)
+{
+    if (header->cbytes > avail)
+        return fault_set(fault, -EBADMSG, 0,
+                         "the index does not fit into the frame");
+    if (header->typesize != FRAME_INDEX_TYPESIZE)
+        return fault_set(fault, -EBADMSG, 0, "typesize of the index is not 8");
+    if (header->nbytes == 0 || header->nbytes % FRAME_INDEX_TYPESIZE != 0)
+        return fault_set(fault, -EBADMSG, 0,
+                         "the index is not a whole number of entries");
+    if (blocks_exist(header->kind) && header->kind != CHUNK_COPY &&
+        header->blocksize > INDEX_UNIT_MAX)
+        return fault_set(fault, -ENOTSUP, 0,
+                         "blocks of the index are too large");
+    return 0;
+}
+
+/* Open the chunk, whose head may have to be read first. */
+static int open_chunk(struct index *index, const struct chunk_header *header,
+                      const uint8_t *head, size_t head_len, struct fault *fault)
+{
+    size_t need = chunk_head_len(header);
+    uint8_t *more = NULL;
+    int r = 0;
+
+    if (need > head_len) {
+        more = malloc(need);
+        if (!more)
+            return fault_set(fault, -ENOMEM, 0, NULL);
+        r = store_object_read_at(index->object, index->off, more, need);
+        if (r < 0)
+            r = blocks_read_error(r, 0, fault);
+    }
+    if (r == 0)
+        r = chunk_open(header, more ? more : head, 0, &index->chunk, fault);
+    free(more);
+    return r;
+}
+
+static int keep_first_block(struct index *index, struct fault *fault)
+{
+    if (!blocks_exist(index->header->kind) ||
+        !chunk_needs_first_block(index->chunk))
+        return 0;
+    index->first_block = malloc(unit_len(index, 0));
+    if (!index->first_block)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    return decode_block(index, 0, index->first_block, fault);
+}
+
+static int open_index(struct index *index, uint64_t avail, const uint8_t *head,
+                      size_t head_len, struct fault *fault)
+{
+    struct chunk_header header;
+    int r = chunk_header_parse(head, head_len, &header, fault);
+
+    if (r == 0)
+        r = check_header(&header, avail, fault);
+    if (r == 0)
+        r = open_chunk(index, &header, head, head_len, fault);
+    if (r < 0)
+        return r;
+    index->header = chunk_get_header(index->chunk);
+    index->unit =
+        header.kind == CHUNK_COPY ? INDEX_COPY_UNIT : header.blocksize;
+    index->nslots = INDEX_SLOTS;
+    while (index->nslots > 1 &&
+           (uint64_t)index->nslots * index->unit > INDEX_KEPT_BYTES)
+        index->nslots--;
+    return keep_first_block(index, fault);
+}
+
+int index_open(struct store_object *object, uint64_t off, uint64_t end,
+               const uint8_t *head, size_t head_len, struct index **out,
+               struct fault *fault)
+{
+    struct index *index = calloc(1, sizeof(*index));
+    int r;
+
+    if (!index)
+        return fault_set(fault, -ENOMEM, off, NULL);
+    pthread_mutex_init(&index->lock, NULL);
+    index->object = object;
+    index->off = off;
+    r = open_index(index, end - off, head, head_len, fault);
+    if (r < 0) {
+        fault->off += off;
+        index_close(index);
+        return r;
+    }
+    *out = index;
+    return 0;
+}
+
+void index_close(struct index *index)
+{
+    if (!index)
+        return;
+    for (unsigned i = 0; i < INDEX_SLOTS; i++)
+        free(index->slots[i].bytes);
+    free(index->first_block);
+    chunk_decoder_free(index->decoder);
+    chunk_close(index->chunk);
+    pthread_mutex_destroy(&index->lock);
+    free(index);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "store/store_local.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/size.h"
+#include "store/store_backend.h"
+
+/* Opening a fifo or a terminal neither waits nor has other effects. */
+static int open_flags(mode_t type)
+{
+    if (type == S_IFDIR)
+        return O_PATH | O_DIRECTORY | O_CLOEXEC;
+    return O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+}
+
+/* The error of an open() that failed, with one for all wrong types. */
+static int open_error(void)
+{
+    switch (errno) {
+    case ELOOP:   /* a link that is not followed */
+    case ENXIO:   /* a socket, or a device that is not there */
+    case ENOTDIR: /* a file where a directory should be */
+        return -EINVAL;
+    default:
+        return -errno;
+    }
+}
+
+/* Hand `fd` back if it is of the type, else close it. */
+static int insist_on_type(int fd, mode_t type)
+{
+    struct stat st;
+    int r = fd;
+
+    if (fstat(fd, &st) < 0)
+        r = -errno;
+    else if ((st.st_mode & S_IFMT) != type)
+        r = -EINVAL;
+    if (r < 0)
+        close(fd);
+    return r;
+}
+
+static int open_beneath(int dirfd, const char *path, mode_t type)
+{
+    const struct open_how how = {
+        .flags = (unsigned)open_flags(type),
+        .resolve =
+            RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
+
+    return (int)syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
+}
+
+int store_local_open(int dirfd, const char *path, unsigned flags, mode_t type)
+{
+    int fd;
+
+    if (flags & STORE_FOLLOW) {
+        fd = openat(dirfd, path, open_flags(type));
+    } else {
+        fd = open_beneath(dirfd, path, type);
+        /* EPERM: a sandbox that does not know the call. */
+        if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+            return store_local_walk(dirfd, path, type);
+    }
+    if (fd < 0)
+        return open_error();
+    return insist_on_type(fd, type);
+}
+
+/* Copy the first name of a path, and pass it and the slashes behind it. */
+static int next_name(const char **path, char name[NAME_MAX + 1])
+{
+    size_t len = strcspn(*path, "/");
+
+    if (len > NAME_MAX)
+        return -ENAMETOOLONG;
+    memcpy(name, *path, len);
+    name[len] = '\0';
+    if (strcmp(name, "..") == 0)
+        return -EXDEV;
+    *path += len;
+    *path += strspn(*path, "/");
+    return 0;
+}
+
+int store_local_walk(int dirfd, const char *path, mode_t type)
+{
+    char name[NAME_MAX + 1];
+    int fd = dirfd;
+
+    if (path[0] == '/')
+        return -EXDEV;
+    do {
+        int parent = fd;
+        int r = next_name(&path, name);
+
+        if (r == 0) {
+            mode_t part = *path != '\0' ? S_IFDIR : type;
+
+            fd = openat(parent, name, open_flags(part) | O_NOFOLLOW);
+            if (fd < 0)
+                r = open_error();
+        }
+        if (parent != dirfd)
+            close(parent);
+        if (r < 0)
+            return r;
+    } while (*path != '\0');
+    return insist_on_type(fd, type);
+}
+
+struct local_object {
+    struct store_object object;
+    int fd;
+    bool owned;
+};
+
+static int local_stat(struct store_object *object, struct store_stat *out)
+{
+    const struct local_object *local = (struct local_object *)object;
+    struct stat st;
+
+    if (fstat(local->fd, &st) < 0)
+        return -errno;
+    *out = (struct store_stat){
+        .size = (uint64_t)st.st_size,
+        .allocated = (uint64_t)st.st_blocks * 512,
+        .dev = st.st_dev,
+        .ino = st.st_ino,
+        .mtime = st.st_mtim,
+        .ctime = st.st_ctim,
+    };
+    return 0;
+}
+
+static int read_range(int fd, const struct store_range *range)
+{
+    size_t done = 0;
+
+    if (range->len > 0 && !size_within(range->off, range->len, INT64_MAX))
+        return -ENODATA;
+    while (done < range->len) {
+        ssize_t n = pread(fd, range->buf + done, range->len - done,
+                          (off_t)(range->off + done));
+
+        if (n == 0)
+            return -ENODATA;
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        if (n > 0)
+            done += (size_t)n;
+    }
+    return 0;
+}
+
+static int local_read(struct store_object *object,
+                      const struct store_range *ranges, size_t nranges)
+{
+    const struct local_object *local = (struct local_object *)object;
+    int r = 0;
+
+    for (size_t i = 0; i < nranges && r == 0; i++)
+        r = read_range(local->fd, &ranges[i]);
+    return r;
+}
+
+static void local_close(struct store_object *object)
+{
+    struct local_object *local = (struct local_object *)object;
+
+    if (local->owned)
+        close(local->fd);
+    free(local);
+}
+
+static const struct store_object_ops local_object_ops = {
+    .stat = local_stat,
+    .read = local_read,
+    .close = local_close,
+};
+
+int store_local_object(int fd, bool owned, struct store_object **out)
+{
+    struct local_object *local = malloc(sizeof(*local));
+
+    if (!local) {
+        if (owned)
+            close(fd);
+        return -ENOMEM;
+    }
+    local->object.ops = &local_object_ops;
+    local->fd = fd;
+    local->owned = owned;
+    *out = &local->object;
+    return 0;
+}
