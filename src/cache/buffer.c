@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cache/buffer.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum {
+    PAGE = 4096,
+    LARGE = 64 * 1024, /* from here on whole pages */
+    SMALL_STEP = 64,   /* below, so that a spare's links always fit */
+};
+
+struct buffer_spare {
+    struct buffer_spare *next;
+    size_t size;
+};
+
+size_t buffer_size(size_t len)
+{
+    size_t step = len >= LARGE ? PAGE : SMALL_STEP;
+
+    return (len + step - 1) / step * step;
+}
+
+uint8_t *buffer_new(size_t size)
+{
+    if (size < LARGE)
+        return malloc(size);
+
+    void *buf = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return buf == MAP_FAILED ? NULL : buf;
+}
+
+void buffer_free(uint8_t *buf, size_t size)
+{
+    if (size < LARGE)
+        free(buf);
+    else
+        munmap(buf, size);
+}
+
+void buffer_push(struct buffer_stack *stack, uint8_t *buf, size_t size)
+{
+    struct buffer_spare *spare = (struct buffer_spare *)(void *)buf;
+
+    spare->next = stack->top;
+    spare->size = size;
+    stack->top = spare;
+    stack->count++;
+    stack->nbytes += size;
+}
+
+/* Unlink the buffer that `link` points to. */
+static struct buffer_spare *pop(struct buffer_stack *stack,
+                                struct buffer_spare **link)
+{
+    struct buffer_spare *spare = *link;
+
+    *link = spare->next;
+    stack->count--;
+    stack->nbytes -= spare->size;
+    return spare;
+}
+
+uint8_t *buffer_take(struct buffer_stack *stack, size_t size)
+{
+    struct buffer_spare **link = &stack->top;
+
+    while (*link && (*link)->size != size)
+        link = &(*link)->next;
+    return *link ? (uint8_t *)pop(stack, link) : NULL;
+}
+
+void buffer_move(struct buffer_stack *from, struct buffer_stack *to)
+{
+    struct buffer_spare *spare = pop(from, &from->top);
+
+    buffer_push(to, (uint8_t *)spare, spare->size);
+}
+
+void buffer_stack_fini(struct buffer_stack *stack)
+{
+    while (stack->top) {
+        struct buffer_spare *spare = pop(stack, &stack->top);
+
+        buffer_free((uint8_t *)spare, spare->size);
+    }
+}

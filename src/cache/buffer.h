@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CACHE_BUFFER_H
+#define CACHE_BUFFER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Memory for decoded blocks.  Large buffers are whole pages, straight from the
+ * system and back to it, so that what is freed is really free; kept for reuse,
+ * they cost no page faults and no zeroing again.
+ */
+
+/* The size of the buffer that holds `len` bytes; buffers of one size fit. */
+size_t buffer_size(size_t len);
+
+/* `size` is a buffer_size().  The content is undefined.  NULL: no memory. */
+uint8_t *buffer_new(size_t size);
+void buffer_free(uint8_t *buf, size_t size);
+
+/* Buffers that nobody uses, linked through their first bytes.  Zeroed: none.
+   The caller locks it. */
+struct buffer_stack {
+    struct buffer_spare *top;
+    size_t count;
+    size_t nbytes;
+};
+
+void buffer_push(struct buffer_stack *stack, uint8_t *buf, size_t size);
+
+/* Take out a buffer of exactly this size, or return NULL. */
+uint8_t *buffer_take(struct buffer_stack *stack, size_t size);
+
+/* Move the topmost buffer, of which there is one, to another stack. */
+void buffer_move(struct buffer_stack *from, struct buffer_stack *to);
+
+/* Free them all. */
+void buffer_stack_fini(struct buffer_stack *stack);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CACHE_CACHE_H
+#define CACHE_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/list.h"
+
+/*
+ * Decoded chunks.
+ *
+ * An entry is one chunk.  Its blocks lie in *units*: buffers of some whole
+ * blocks, about a megabyte, so that a chunk of the usual size is one buffer
+ * and one of a gigabyte can be cached in parts.  Each block is missing, being
+ * decoded by one thread, or ready.  What is not in use stays until room is
+ * needed, and goes in the order of its last use.
+ *
+ * The capacity is a hard limit.  A thread waits for room only while it holds
+ * nothing, so threads never wait for each other in a circle.
+ */
+struct cache;
+
+/* What an entry holds. */
+struct cache_shape {
+    uint32_t nbytes;    /* decoded size of the chunk */
+    uint32_t blocksize; /* of its blocks; the last one may be shorter */
+    uint32_t nblocks;   /* 0: the chunk takes no memory for its content */
+    bool needs_first;   /* decoding a block takes block 0, decoded */
+    size_t scratch;     /* bytes that decoding takes up meanwhile */
+    void *chunk;        /* the owner's, kept with the entry */
+    size_t footprint;   /* bytes of memory that `chunk` holds */
+};
+
+/* How a file fills the cache.  No lock is held while one of these runs. */
+struct cache_ops {
+    /*
+     * Describe a chunk.  One thread at a time does it for an entry.
+     *
+     * Returns 0, or a negative errno; whoever waited for it then tries for
+     * itself, and so does the next to ask.
+     */
+    int (*describe)(void *context, uint64_t chunk_no,
+                    struct cache_shape *shape);
+
+    /*
+     * Decode blocks `first` to `first + n - 1`, one after another, to `dst`.
+     *
+     *  first_block  block 0, decoded, if shape->needs_first and `first` is not
+     *               0; else NULL
+     *
+     * Returns 0 or a negative errno.  A run that fails is tried again block by
+     * block, so that one bad block costs only its own bytes.
+     */
+    int (*decode)(void *context, const struct cache_shape *shape,
+                  uint32_t first, uint32_t n, const uint8_t *first_block,
+                  uint8_t *dst);
+
+    /* Free cache_shape.chunk. */
+    void (*forget)(void *chunk);
+};
+
+/* A file whose chunks are cached; the struct is its owner's. */
+struct cache_file {
+    const struct cache_ops *ops;
+    struct list entries; /* the cache's from here on, guarded by its lock */
+    size_t nentries;     /* those in the list and those being freed */
+};
+
+/* Figures since the start. */
+struct cache_stats {
+    uint64_t hits;    /* pins that found all blocks ready */
+    uint64_t misses;  /* pins that did not */
+    uint64_t decoded; /* blocks */
+    uint64_t waits;   /* times that a thread waited for another's decoding */
+    uint64_t evicted; /* bytes */
+    size_t used;      /* bytes held or set aside now */
+    size_t spare;     /* bytes in buffers that wait to be used again */
+};
+
+/*
+ * Make a cache.
+ *
+ *  capacity  bytes that all it holds may take up: decoded blocks, recycled
+ *            buffers, opened chunks, scratch, and its own tables
+ *
+ * Returns 0 or -ENOMEM.
+ */
+int cache_new(size_t capacity, struct cache **out);
+
+/* All files must have been dropped.  Accepts NULL. */
+void cache_free(struct cache *cache);
+
+void cache_file_init(struct cache_file *file, const struct cache_ops *ops);
+
+/* Forget all chunks of a file.  None may be pinned. */
+void cache_file_drop(struct cache *cache, struct cache_file *file);
+
+/* Bytes of one chunk. */
+struct cache_range {
+    struct cache_file *file;
+    uint64_t chunk_no;
+    uint32_t off; /* first byte, below the decoded size of the chunk */
+    uint32_t len; /* at least 1; cut at the end of the chunk */
+};
+
+/* What a caller is ready to wait for. */
+enum cache_wait {
+    CACHE_WAIT_ROOM,   /* room, so the caller holds no pin; and decoders */
+    CACHE_WAIT_DECODE, /* blocks that another thread is decoding */
+    CACHE_WAIT_NEVER,  /* neither, to decode ahead; just for describe() */
+};
+
+/* Decoded bytes that stay in place until unpinned. */
+struct cache_pin {
+    void *chunk;               /* cache_shape.chunk */
+    const uint8_t *data;       /* first byte asked for; NULL if nblocks is 0 */
+    uint32_t len;              /* how many there are from there */
+    struct cache_entry *entry; /* the cache's own, from here on */
+    struct cache_unit *unit;
+};
+
+/*
+ * Pin the first bytes of a range, as many as lie in one unit, after decoding
+ * those that are missing.  Missing blocks that lie next to each other are
+ * decoded together.
+ *
+ *  context  for the file's ops
+ *  out      `len` is at least 1, and less than to the end of the range or unit
+ *           if what follows could not be decoded.  With CACHE_WAIT_NEVER it is
+ *           not cut, and the bytes may not be ready: only the length counts
+ *
+ * Returns 0, or
+ *  -EAGAIN  there is no room unless others let go of theirs; never with
+ *           CACHE_WAIT_ROOM
+ *  -ENOMEM  one unit is more than the cache can hold
+ *  others   from the file's ops, when the first byte can't be had
+ */
+int cache_pin(struct cache *cache, const struct cache_range *range,
+              enum cache_wait wait, void *context, struct cache_pin *out);
+
+/* Let go of `npins` pins. */
+void cache_unpin(struct cache *cache, const struct cache_pin *pins,
+                 size_t npins);
+
+void cache_get_stats(struct cache *cache, struct cache_stats *out);
+
+#endif

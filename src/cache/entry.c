@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cache/entry.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/size.h"
+#include "cache/buffer.h"
+
+enum {
+    UNIT_SIZE = 1 << 20,       /* bytes of blocks that share a buffer */
+    ALLOCATION_OVERHEAD = 128, /* of an entry's few small allocations */
+};
+
+void entry_set_shape(struct cache_entry *entry, const struct cache_shape *shape)
+{
+    entry->shape = *shape;
+    entry->unit_blocks = 1;
+    entry->nunits = 1;
+    if (shape->nblocks == 0)
+        return;
+
+    if (shape->blocksize < UNIT_SIZE)
+        entry->unit_blocks = UNIT_SIZE / shape->blocksize;
+    entry->nunits = (uint32_t)size_pieces(shape->nblocks, entry->unit_blocks);
+}
+
+int entry_alloc_units(struct cache_entry *entry)
+{
+    size_t units_size = entry->nunits * sizeof(*entry->units);
+
+    entry->units = calloc(1, units_size + entry->shape.nblocks);
+    if (!entry->units)
+        return -ENOMEM;
+
+    entry->states = (uint8_t *)entry->units + units_size;
+    for (uint32_t i = 0; i < entry->nunits; i++) {
+        list_init(&entry->units[i].node);
+        entry->units[i].entry = entry;
+    }
+    return 0;
+}
+
+size_t entry_size(const struct cache_entry *entry)
+{
+    return sizeof(*entry) + entry->nunits * sizeof(*entry->units) +
+           entry->shape.nblocks + entry->shape.footprint + ALLOCATION_OVERHEAD;
+}
+
+struct cache_unit *entry_unit(const struct cache_entry *entry, uint32_t block)
+{
+    return &entry->units[block / entry->unit_blocks];
+}
+
+size_t entry_unit_size(const struct cache_unit *unit)
+{
+    const struct cache_shape *shape = &unit->entry->shape;
+    size_t off = (size_t)entry_unit_first(unit) * shape->blocksize;
+    size_t end = (size_t)entry_unit_end(unit) * shape->blocksize;
+
+    return buffer_size((end < shape->nbytes ? end : shape->nbytes) - off);
+}
+
+uint32_t entry_unit_first(const struct cache_unit *unit)
+{
+    return (uint32_t)(unit - unit->entry->units) * unit->entry->unit_blocks;
+}
+
+uint32_t entry_unit_end(const struct cache_unit *unit)
+{
+    uint32_t end = entry_unit_first(unit) + unit->entry->unit_blocks;
+
+    return end < unit->entry->shape.nblocks ? end : unit->entry->shape.nblocks;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CACHE_ROOM_H
+#define CACHE_ROOM_H
+
+#include <pthread.h>
+
+#include "cache/buffer.h"
+#include "cache/entry.h"
+
+/*
+ * Room in the cache: what counts, what is evicted, who waits.
+ *
+ * Locking.  `lock` is a leaf: nothing that blocks, and no other lock, is taken
+ * while it is held; what has to be freed goes to the doomed lists until it is
+ * dropped.  The content of a buffer belongs to the thread that marked its
+ * blocks FILLING, and is constant once they are READY.
+ *
+ * At any time used + reserved <= capacity; and used + spares.nbytes, which is
+ * what is really allocated, passes capacity only while the lock is held.
+ */
+struct cache {
+    /* Constant once cache_new() returns. */
+    size_t capacity;
+    size_t table_size; /* bytes of `buckets` */
+    size_t bucket_mask;
+
+    /* Guarded by `lock`, as are all entries. */
+    pthread_mutex_t lock;
+    pthread_cond_t filled;   /* a block left FILLING, or an entry was made */
+    pthread_cond_t released; /* something became idle or was freed, or it is
+                                the next one's turn */
+    struct cache_entry **buckets;
+    struct list idle; /* units to evict, the least recently used first */
+    size_t used;      /* bytes of buffers, entries, scratch, tables */
+    size_t reserved;  /* bytes set aside for those who had to wait */
+    uint64_t tickets; /* handed out to those who wait for room */
+    uint64_t serving; /* the ticket whose turn it is */
+    struct buffer_stack spares;
+    struct buffer_stack doomed_buffers;
+    struct cache_entry *doomed;
+    struct cache_stats stats;
+};
+
+/* One call of cache_pin(). */
+struct cache_request {
+    const struct cache_range *range;
+    enum cache_wait wait;
+    void *context;
+    size_t need;  /* bytes that it takes up at most, as far as known */
+    size_t held;  /* bytes reserved for it and not used yet */
+    bool refused; /* there was no room */
+};
+
+/* Drop the lock, then free what is no longer wanted. */
+void room_unlock(struct cache *cache);
+
+/* Where the chain of a chunk's hash starts. */
+struct cache_entry **room_bucket(struct cache *cache,
+                                 const struct cache_file *file,
+                                 uint64_t chunk_no);
+
+/* Unlink an entry, of which nothing is counted any more, and have it freed. */
+void room_remove_locked(struct cache *cache, struct cache_entry *entry);
+
+/* Evict an entry that nobody uses. */
+void room_evict_locked(struct cache *cache, struct cache_entry *entry);
+
+/*
+ * Count `size` bytes as used, first out of what is held for the request, then
+ * after evicting what is in the way.  Returns false if there is no room.
+ */
+bool room_charge_locked(struct cache *cache, struct cache_request *request,
+                        size_t size);
+
+/* What was used for a while is held for the request again. */
+void room_uncharge_locked(struct cache *cache, struct cache_request *request,
+                          size_t size);
+
+/*
+ * Set aside all that a request needs, in turn, waiting as long as it takes.
+ * The caller holds nothing, so whoever holds something goes on and lets go.
+ *
+ * Returns 0, or -ENOMEM if the cache can never hold so much.
+ */
+int room_reserve_locked(struct cache *cache, struct cache_request *request);
+
+/* Give back what a request did not use. */
+void room_release_locked(struct cache *cache, struct cache_request *request);
+
+/* Keep an entry, or let it go. */
+void room_use_locked(struct cache_entry *entry);
+void room_put_locked(struct cache *cache, struct cache_entry *entry);
+
+/*
+ * Pin a unit and see that it has a buffer.
+ *
+ * Returns 0, -EAGAIN if there is no room, or -ENOMEM; it is then not pinned.
+ */
+int room_pin_locked(struct cache *cache, struct cache_request *request,
+                    struct cache_unit *unit);
+void room_unpin_locked(struct cache *cache, struct cache_unit *unit);
+
+#endif

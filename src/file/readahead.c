@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "file/readahead.h"
+
+#include <stdlib.h>
+
+#include "file/file_private.h"
+
+enum {
+    STEP = 1 << 20,  /* bytes for one task */
+    STREAK_MIN = 2,  /* reads in a row after which a reader is sequential */
+    SLACK_READS = 4, /* how far out of order reads may come, in reads */
+};
+
+/* Some bytes to decode ahead. */
+struct readahead_task {
+    struct pool_task task;
+    struct file *file;
+    uint64_t off;
+    uint64_t end;
+};
+
+void readahead_init(struct readahead *ahead, size_t limit)
+{
+    ahead->limit = limit;
+    pthread_mutex_init(&ahead->lock, NULL);
+    pthread_cond_init(&ahead->finished, NULL);
+}
+
+void readahead_fini(struct readahead *ahead)
+{
+    pthread_mutex_lock(&ahead->lock);
+    ahead->stopping = true;
+    while (ahead->ntasks > 0)
+        pthread_cond_wait(&ahead->finished, &ahead->lock);
+    pthread_mutex_unlock(&ahead->lock);
+
+    pthread_cond_destroy(&ahead->finished);
+    pthread_mutex_destroy(&ahead->lock);
+}
+
+/* Update what is known of a reader. */
+static void note_read_locked(struct file_reader *reader, uint64_t off,
+                             size_t len)
+{
+    uint64_t slack = (uint64_t)len * SLACK_READS;
+    uint64_t end = off + len;
+
+    if (off > reader->next_off + slack || off + slack < reader->next_off) {
+        *reader = (struct file_reader){ .next_off = end };
+    } else if (end > reader->next_off) {
+        reader->next_off = end;
+        reader->streak += reader->streak < STREAK_MIN;
+    }
+}
+
+/* How much to decode in one task, so that a short window is shared out too. */
+static size_t task_size(const struct readahead *ahead)
+{
+    return ahead->limit < STEP ? ahead->limit : STEP;
+}
+
+/* Choose what to decode next; nothing while half a window is still ahead. */
+static void plan_locked(const struct file *file, struct file_reader *reader,
+                        uint64_t *from, uint64_t *to)
+{
+    const struct frame_info *info = frame_get_info(file->frame);
+    size_t step = task_size(&file->ahead);
+
+    *from = *to = 0;
+    if (reader->streak < STREAK_MIN)
+        return;
+    if (reader->window == 0)
+        reader->window = info->chunksize > step ? info->chunksize : step;
+    if (reader->window > file->ahead.limit)
+        reader->window = file->ahead.limit;
+    if (reader->ahead_off < reader->next_off)
+        reader->ahead_off = reader->next_off;
+    if (reader->ahead_off - reader->next_off >= reader->window / 2)
+        return;
+
+    *from = reader->ahead_off;
+    *to = reader->next_off + reader->window;
+    *to = *to >= info->nbytes ? info->nbytes : *to - *to % step;
+    if (*to > *from) {
+        reader->ahead_off = *to;
+        reader->window *= 2;
+    }
+}
+
+static bool is_stopping(struct readahead *ahead)
+{
+    bool stopping;
+
+    pthread_mutex_lock(&ahead->lock);
+    stopping = ahead->stopping;
+    pthread_mutex_unlock(&ahead->lock);
+    return stopping;
+}
+
+static void count_tasks(struct readahead *ahead, int change)
+{
+    pthread_mutex_lock(&ahead->lock);
+    ahead->ntasks += (size_t)change;
+    if (ahead->ntasks == 0)
+        pthread_cond_signal(&ahead->finished);
+    pthread_mutex_unlock(&ahead->lock);
+}
+
+/* Whatever fails here fails again, with a word to say, when it is read. */
+static void run_task(struct pool_task *pool_task)
+{
+    struct readahead_task *task = (struct readahead_task *)(void *)pool_task;
+    struct file *file = task->file;
+    struct fault fault;
+    struct cache_pin pin;
+
+    while (task->off < task->end && !is_stopping(&file->ahead)) {
+        int r = file_pin(file, task->off, (size_t)(task->end - task->off),
+                         CACHE_WAIT_NEVER, &pin, &fault);
+
+        if (r < 0)
+            break;
+        task->off += pin.len;
+        cache_unpin(file->context->cache, &pin, 1);
+    }
+    free(task);
+    count_tasks(&file->ahead, -1);
+}
+
+static void submit(struct file *file, uint64_t off, uint64_t end)
+{
+    struct readahead_task *task = malloc(sizeof(*task));
+
+    if (!task)
+        return;
+
+    *task = (struct readahead_task){
+        .task.run = run_task, .file = file, .off = off, .end = end
+    };
+    count_tasks(&file->ahead, 1);
+    pool_submit(file->context->pool, &task->task);
+}
+
+void readahead_follow(struct file *file, struct file_reader *reader,
+                      uint64_t off, size_t len)
+{
+    struct readahead *ahead = &file->ahead;
+    size_t step = task_size(ahead);
+    uint64_t from;
+    uint64_t to;
+
+    if (!reader || ahead->limit == 0)
+        return;
+
+    pthread_mutex_lock(&ahead->lock);
+    note_read_locked(reader, off, len);
+    plan_locked(file, reader, &from, &to);
+    pthread_mutex_unlock(&ahead->lock);
+
+    while (from < to) {
+        uint64_t end = from - from % step + step;
+
+        if (end > to)
+            end = to;
+        submit(file, from, end);
+        from = end;
+    }
+}

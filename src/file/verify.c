@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "file/verify.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+
+#include "base/cpu.h"
+#include "base/pool.h"
+
+/* Bytes that all threads together may decode to. */
+static const size_t memory_max = (size_t)256 << 20;
+
+/* Decoded bytes of the blocks that are asked for in one call. */
+static const size_t run_size = (size_t)1 << 20;
+
+/* worker.chunk_no when there is none left, worker.place before the first. */
+static const uint64_t none = UINT64_MAX;
+
+struct finding {
+    int error;
+    struct fault fault;
+};
+
+struct worker {
+    struct pool_task task;
+    struct verify *verify;
+    struct chunk_decoder *decoder;
+    uint64_t chunk_no; /* guarded by verify->lock */
+    uint64_t place;    /* of the chunk decoded last */
+
+    /* What is wrong with the chunk.  No more than its blocks, whose starts are
+       in the frame. */
+    struct finding *findings;
+    size_t nfindings;
+};
+
+/*
+ * Locking.  Nothing is read or decoded while `lock` is held; the listener is
+ * called under it.
+ */
+struct verify {
+    struct frame *frame;
+    uint64_t nchunks;
+    const struct verify_listener *listener;
+    struct worker *workers;
+    unsigned nworkers;
+
+    pthread_mutex_t lock;
+    pthread_cond_t moved; /* a worker has gone on, or has freed memory */
+    uint64_t next;        /* chunk to take */
+    size_t used;          /* bytes reserved */
+    struct finding last;  /* what was told last */
+    int error;            /* that keeps us from looking at all */
+};
+
+static void note(struct worker *worker, int error, const struct fault *fault)
+{
+    size_t size = (worker->nfindings + 1) * sizeof(*worker->findings);
+    struct finding *findings = realloc(worker->findings, size);
+
+    if (!findings) {
+        pthread_mutex_lock(&worker->verify->lock);
+        worker->verify->error = -ENOMEM;
+        pthread_mutex_unlock(&worker->verify->lock);
+        return;
+    }
+    worker->findings = findings;
+    findings[worker->nfindings++] = (struct finding){ error, *fault };
+}
+
+static bool is_first_locked(const struct worker *worker)
+{
+    const struct verify *verify = worker->verify;
+
+    for (unsigned i = 0; i < verify->nworkers; i++)
+        if (verify->workers[i].chunk_no < worker->chunk_no)
+            return false;
+    return true;
+}
+
+/* Do two findings name the same byte, and the same reason? */
+static bool is_same(const struct finding *a, const struct finding *b)
+{
+    return a->error == b->error && a->fault.what == b->fault.what &&
+           a->fault.off == b->fault.off &&
+           strcmp(a->fault.object, b->fault.object) == 0;
+}
+
+static void tell_locked(struct verify *verify, const struct finding *finding)
+{
+    if (finding->fault.what && is_same(&verify->last, finding))
+        return;
+    verify->last = *finding;
+    verify->listener->fault(verify->listener->context, finding->error,
+                            &finding->fault);
+}
+
+/* Tell what was found once all chunks before this one are done. */
+static void tell_findings(struct worker *worker)
+{
+    struct verify *verify = worker->verify;
+
+    if (worker->nfindings == 0)
+        return;
+
+    pthread_mutex_lock(&verify->lock);
+    while (!is_first_locked(worker))
+        pthread_cond_wait(&verify->moved, &verify->lock);
+    for (size_t i = 0; i < worker->nfindings; i++)
+        tell_locked(verify, &worker->findings[i]);
+    pthread_mutex_unlock(&verify->lock);
+
+    free(worker->findings);
+    worker->findings = NULL;
+    worker->nfindings = 0;
+}
+
+/* Wait until there is room for `size` bytes, at most memory_max. */
+static void reserve(struct verify *verify, size_t size)
+{
+    pthread_mutex_lock(&verify->lock);
+    while (size > memory_max - verify->used)
+        pthread_cond_wait(&verify->moved, &verify->lock);
+    verify->used += size;
+    pthread_mutex_unlock(&verify->lock);
+}
+
+static void unreserve(struct verify *verify, size_t size)
+{
+    pthread_mutex_lock(&verify->lock);
+    verify->used -= size;
+    pthread_cond_broadcast(&verify->moved);
+    pthread_mutex_unlock(&verify->lock);
+}
+
+/* Some blocks of a chunk, and where to decode them to. */
+struct run {
+    const struct frame_chunk *chunk;
+    const uint8_t *first_block; /* decoded, if the others need it */
+    uint8_t *dst;
+};
+
+/* Decode blocks; if that fails and there are several, find those at fault. */
+static int decode_run(struct worker *worker, const struct run *run,
+                      uint32_t first, uint32_t n)
+{
+    struct fault fault = FAULT_NONE;
+    int r;
+
+    r = frame_chunk_decode(worker->verify->frame, run->chunk, first, n,
+                           first == 0 ? NULL : run->first_block, run->dst,
+                           worker->decoder, &fault);
+    if (r < 0 && n == 1)
+        note(worker, r, &fault);
+    if (r == 0 || n == 1)
+        return r;
+
+    for (uint32_t block = first; block < first + n; block++) {
+        r = decode_run(worker, run, block, 1);
+        if (r == -ENOTSUP)
+            return r;
+    }
+    return 0;
+}
+
+static void decode_blocks(struct worker *worker,
+                          const struct frame_chunk *chunk, uint32_t nrun,
+                          uint8_t *buf)
+{
+    struct run run = { .chunk = chunk, .dst = buf };
+    uint32_t block = 0;
+    uint32_t n;
+    int r = 0;
+
+    if (chunk_needs_first_block(chunk->chunk)) {
+        r = decode_run(worker, &run, 0, 1);
+        run.first_block = buf;
+        run.dst = buf + chunk->blocksize;
+        block = 1;
+        if (r < 0)
+            return;
+    }
+    for (; block < chunk->nblocks && r != -ENOTSUP; block += n) {
+        n = chunk->nblocks - block < nrun ? chunk->nblocks - block : nrun;
+        r = decode_run(worker, &run, block, n);
+    }
+}
+
+/* Decode a chunk that has blocks, within the memory there is. */
+static void decode_chunk(struct worker *worker, const struct frame_chunk *chunk)
+{
+    size_t blocksize = chunk->blocksize;
+    size_t nrun = blocksize < run_size ? run_size / blocksize : 1;
+    bool with_first = chunk_needs_first_block(chunk->chunk);
+    struct fault fault;
+    size_t size;
+    uint8_t *buf;
+
+    if (nrun > chunk->nblocks)
+        nrun = chunk->nblocks;
+    size = (nrun + with_first) * blocksize;
+    if (size > memory_max) {
+        fault_set(&fault, -ENOMEM, chunk->entry.place,
+                  "the chunk has blocks that take too much memory");
+        fault.chunk_no = (int64_t)chunk->span.chunk_no;
+        note(worker, -ENOMEM, &fault);
+        return;
+    }
+
+    reserve(worker->verify, size);
+    buf = malloc(size);
+    if (buf)
+        decode_blocks(worker, chunk, (uint32_t)nrun, buf);
+    else
+        note(worker, -ENOMEM, &FAULT_NONE);
+    free(buf);
+    unreserve(worker->verify, size);
+}
+
+/* Check one chunk.  A place that many entries of the index name in a row is
+   decoded once: there is no end to such chunks in a small frame. */
+static void check_chunk(struct worker *worker)
+{
+    struct frame_chunk *chunk;
+    struct fault fault = FAULT_NONE;
+    int r;
+
+    r = frame_chunk_open(worker->verify->frame, worker->chunk_no, &chunk,
+                         &fault);
+    if (r < 0) {
+        note(worker, r, &fault);
+        return;
+    }
+    if (chunk->nblocks > 0 && chunk->entry.place != worker->place) {
+        decode_chunk(worker, chunk);
+        worker->place = chunk->entry.place;
+    }
+    frame_chunk_close(chunk);
+}
+
+/* Take the next chunk; false if there is none. */
+static bool take_chunk(struct worker *worker)
+{
+    struct verify *verify = worker->verify;
+    bool taken = false;
+
+    pthread_mutex_lock(&verify->lock);
+    worker->chunk_no = none;
+    if (verify->error == 0 && verify->next < verify->nchunks) {
+        worker->chunk_no = verify->next++;
+        taken = true;
+    }
+    verify->listener->progress(verify->listener->context, verify->next,
+                               verify->nchunks);
+    pthread_cond_broadcast(&verify->moved);
+    pthread_mutex_unlock(&verify->lock);
+    return taken;
+}
+
+/*
+ * If the chunk is a hole, let the others go on behind the last of the holes
+ * that follow.  An index that cannot be read was told by frame_check().
+ */
+static bool skip_holes(struct worker *worker)
+{
+    struct verify *verify = worker->verify;
+    struct fault fault;
+    uint64_t next;
+    int r;
+
+    r = frame_next(verify->frame, worker->chunk_no, false, &next, &fault);
+    if (r < 0 || next == worker->chunk_no)
+        return r < 0;
+
+    pthread_mutex_lock(&verify->lock);
+    if (verify->next < next)
+        verify->next = next;
+    pthread_mutex_unlock(&verify->lock);
+    return true;
+}
+
+static void run_worker(struct pool_task *task)
+{
+    struct worker *worker = (struct worker *)(void *)task;
+
+    while (take_chunk(worker)) {
+        if (!skip_holes(worker))
+            check_chunk(worker);
+        tell_findings(worker);
+    }
+}
+
+static void report_structure(void *context, int error,
+                             const struct fault *fault)
+{
+    struct verify *verify = context;
+
+    tell_locked(verify, &(struct finding){ error, *fault });
+}
+
+/* Check all chunks with the workers there are. */
+static int run_workers(struct verify *verify)
+{
+    struct pool *pool;
+    int r;
+
+    r = pool_new(verify->nworkers, &pool);
+    if (r < 0)
+        return r;
+    for (unsigned i = 0; i < verify->nworkers; i++)
+        pool_submit(pool, &verify->workers[i].task);
+    pool_free(pool);
+    return verify->error;
+}
+
+static int new_workers(struct verify *verify, unsigned nworkers)
+{
+    int r = 0;
+
+    verify->workers = calloc(nworkers, sizeof(*verify->workers));
+    if (!verify->workers)
+        return -ENOMEM;
+    verify->nworkers = nworkers;
+    for (unsigned i = 0; i < nworkers && r == 0; i++) {
+        verify->workers[i].task.run = run_worker;
+        verify->workers[i].verify = verify;
+        verify->workers[i].place = none;
+        r = chunk_decoder_new(cpu_features(), &verify->workers[i].decoder);
+    }
+    return r;
+}
+
+static void free_workers(struct verify *verify)
+{
+    for (unsigned i = 0; i < verify->nworkers; i++)
+        chunk_decoder_free(verify->workers[i].decoder);
+    free(verify->workers);
+}
+
+int verify_frame(struct frame *frame, unsigned nthreads,
+                 const struct verify_listener *listener)
+{
+    struct verify verify = {
+        .frame = frame,
+        .nchunks = frame_get_info(frame)->nchunks,
+        .listener = listener,
+        .lock = PTHREAD_MUTEX_INITIALIZER,
+        .moved = PTHREAD_COND_INITIALIZER,
+    };
+    int r;
+
+    r = frame_check(frame, report_structure, &verify);
+    if (r < 0)
+        return r;
+    r = new_workers(&verify, nthreads ? nthreads : (unsigned)get_nprocs());
+    if (r == 0)
+        r = run_workers(&verify);
+    free_workers(&verify);
+    return r;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cache_mock.h"
+
+START_TEST(bytes_come_as_decoded_up_to_the_end_of_the_chunk)
+{
+    struct mock mock;
+    struct cache_pin pinned;
+
+    mock_open(&mock, 1 << 20);
+    ck_assert_int_eq(pin(&mock, 3, 5000, 1 << 20, CACHE_WAIT_ROOM, &pinned), 0);
+    ck_assert_uint_eq(pinned.len, CHUNK - 5000);
+    ck_assert(is_right(&pinned, 3, 5000));
+    cache_unpin(mock.cache, &pinned, 1);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(a_large_chunk_comes_in_parts_of_a_megabyte)
+{
+    struct mock mock;
+    struct cache_pin pinned;
+    uint32_t off = 0;
+
+    mock_open(&mock, 4 << 20);
+    mock.shape.nbytes = (5 << 20) + 1;
+    mock.shape.blocksize = 48 * 1024;
+    mock.shape.nblocks = 107;
+    while (off < mock.shape.nbytes) {
+        ck_assert_int_eq(pin(&mock, 3, off, 8 << 20, CACHE_WAIT_ROOM, &pinned),
+                         0);
+        ck_assert_uint_le(pinned.len, 1 << 20);
+        ck_assert(is_right(&pinned, 3, off));
+        off += pinned.len;
+        cache_unpin(mock.cache, &pinned, 1);
+    }
+    ck_assert_uint_eq(off, mock.shape.nbytes);
+    ck_assert_uint_eq(mock.ndescribed, 1);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(what_is_there_is_not_decoded_again)
+{
+    struct mock mock;
+
+    mock_open(&mock, 1 << 20);
+    touch(&mock, 3, 0, CHUNK);
+    touch(&mock, 3, 100, 10000);
+    ck_assert_uint_eq(mock.nruns, 1);
+    ck_assert_uint_eq(mock.ndescribed, 1);
+    ck_assert_uint_eq(stats_of(&mock).hits, 1);
+    ck_assert_uint_eq(stats_of(&mock).misses, 1);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(only_blocks_that_are_touched_and_missing_are_decoded)
+{
+    struct mock mock;
+
+    mock_open(&mock, 1 << 20);
+    touch(&mock, 3, 5 * BLOCK + 10, BLOCK);
+    ck_assert_uint_eq(stats_of(&mock).decoded, 2);
+    ck_assert_uint_eq(mock.nruns, 1);
+    touch(&mock, 3, 4 * BLOCK, 4 * BLOCK);
+    ck_assert_uint_eq(stats_of(&mock).decoded, 4);
+    ck_assert_uint_eq(mock.nruns, 3);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(the_first_block_is_decoded_first_where_others_need_it)
+{
+    struct mock mock;
+
+    mock_open(&mock, 8 << 20);
+    mock.shape.needs_first = true;
+    mock.shape.nbytes = 3 << 20;
+    mock.shape.nblocks = (3 << 20) / BLOCK;
+    touch(&mock, 3, 2 << 20, BLOCK);
+    ck_assert_uint_eq(stats_of(&mock).decoded, 2);
+    touch(&mock, 3, 0, 1 << 20);
+    touch(&mock, 4, 0, 1 << 20);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(a_bad_block_costs_only_its_own_bytes)
+{
+    struct mock mock;
+    struct cache_pin pinned;
+
+    mock_open(&mock, 1 << 20);
+    mock.bad = 3;
+    ck_assert_int_eq(pin(&mock, 0, 10, CHUNK, CACHE_WAIT_ROOM, &pinned), 0);
+    ck_assert_uint_eq(pinned.len, 3 * BLOCK - 10);
+    ck_assert(is_right(&pinned, 0, 10));
+    cache_unpin(mock.cache, &pinned, 1);
+    ck_assert_int_eq(pin(&mock, 0, 3 * BLOCK, CHUNK, CACHE_WAIT_ROOM, &pinned),
+                     -EBADMSG);
+    touch(&mock, 0, 4 * BLOCK, CHUNK);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(a_block_that_failed_is_tried_again)
+{
+    struct mock mock;
+    struct cache_pin pinned;
+
+    mock_open(&mock, 1 << 20);
+    mock.bad = 0;
+    ck_assert_int_eq(pin(&mock, 0, 0, 1, CACHE_WAIT_ROOM, &pinned), -EBADMSG);
+    mock.bad = NOTHING_BAD;
+    touch(&mock, 0, 0, CHUNK);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(the_least_recently_used_chunk_goes_first)
+{
+    struct mock mock;
+
+    mock_open(&mock, 3 * (CHUNK + ENTRY_MAX));
+    touch(&mock, 1, 0, CHUNK);
+    touch(&mock, 2, 0, CHUNK);
+    touch(&mock, 3, 0, CHUNK);
+    touch(&mock, 1, 0, 1);
+    touch(&mock, 4, 0, CHUNK);
+    ck_assert_uint_eq(mock.nruns, 4);
+    touch(&mock, 1, 0, CHUNK);
+    touch(&mock, 3, 0, CHUNK);
+    ck_assert_uint_eq(mock.nruns, 4);
+    touch(&mock, 2, 0, CHUNK);
+    ck_assert_uint_eq(mock.nruns, 5);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(what_is_pinned_stays)
+{
+    struct mock mock;
+    struct cache_pin pins[2];
+    struct cache_pin more;
+
+    mock_open(&mock, 2 * (CHUNK + ENTRY_MAX));
+    ck_assert_int_eq(pin(&mock, 1, 0, CHUNK, CACHE_WAIT_ROOM, &pins[0]), 0);
+    ck_assert_int_eq(pin(&mock, 2, 0, CHUNK, CACHE_WAIT_DECODE, &pins[1]), 0);
+    ck_assert_int_eq(pin(&mock, 3, 0, CHUNK, CACHE_WAIT_DECODE, &more),
+                     -EAGAIN);
+    ck_assert(is_right(&pins[0], 1, 0));
+    ck_assert(is_right(&pins[1], 2, 0));
+    cache_unpin(mock.cache, &pins[0], 1);
+    ck_assert_int_eq(pin(&mock, 3, 0, CHUNK, CACHE_WAIT_DECODE, &more), 0);
+    ck_assert(is_right(&pins[1], 2, 0));
+    ck_assert(is_right(&more, 3, 0));
+    cache_unpin(mock.cache, &pins[1], 1);
+    cache_unpin(mock.cache, &more, 1);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(a_buffer_is_used_again_for_the_next_chunk)
+{
+    struct mock mock;
+    struct cache_pin pinned;
+    const uint8_t *first;
+
+    mock_open(&mock, CHUNK + ENTRY_MAX);
+    ck_assert_int_eq(pin(&mock, 1, 0, CHUNK, CACHE_WAIT_ROOM, &pinned), 0);
+    first = pinned.data;
+    cache_unpin(mock.cache, &pinned, 1);
+    ck_assert_int_eq(pin(&mock, 2, 0, CHUNK, CACHE_WAIT_ROOM, &pinned), 0);
+    ck_assert_ptr_eq(pinned.data, first);
+    ck_assert(is_right(&pinned, 2, 0));
+    ck_assert_uint_gt(stats_of(&mock).evicted, 0);
+    cache_unpin(mock.cache, &pinned, 1);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(spare_buffers_of_another_size_make_way)
+{
+    struct mock mock;
+
+    mock_open(&mock, 4 * CHUNK);
+    for (uint64_t chunk_no = 0; chunk_no < 200; chunk_no++) {
+        mock.shape.nblocks = 1 + chunk_no % NBLOCKS;
+        mock.shape.nbytes = mock.shape.nblocks * BLOCK;
+        touch(&mock, chunk_no, 0, mock.shape.nbytes);
+        ck_assert_uint_le(stats_of(&mock).used + stats_of(&mock).spare,
+                          4 * CHUNK);
+    }
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(more_than_the_cache_can_hold_is_refused)
+{
+    struct mock mock;
+    struct cache_pin pinned;
+
+    mock_open(&mock, 1 << 20);
+    touch(&mock, 1, 0, CHUNK);
+
+    mock.shape.blocksize = mock.shape.nbytes = 1 << 20;
+    mock.shape.nblocks = 1;
+    ck_assert_int_eq(pin(&mock, 2, 0, 1, CACHE_WAIT_ROOM, &pinned), -ENOMEM);
+    mock.shape.blocksize = mock.shape.nbytes = 1 << 19;
+    mock.shape.scratch = 1 << 19;
+    ck_assert_int_eq(pin(&mock, 3, 0, 1, CACHE_WAIT_ROOM, &pinned), -ENOMEM);
+    mock.shape.scratch = 0;
+    mock.shape.nbytes = mock.shape.nblocks = 1u << 31;
+    mock.shape.blocksize = 1;
+    ck_assert_int_eq(pin(&mock, 4, 0, 1, CACHE_WAIT_ROOM, &pinned), -ENOMEM);
+
+    touch(&mock, 1, 0, CHUNK);
+    ck_assert_uint_eq(mock.nruns, 1);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(chunks_without_blocks_are_kept_and_evicted_too)
+{
+    struct mock mock;
+    struct cache_pin pinned;
+
+    mock_open(&mock, 64 * 1024);
+    mock.shape.nbytes = 1 << 30;
+    mock.shape.blocksize = mock.shape.nblocks = 0;
+    for (uint64_t chunk_no = 0; chunk_no < 2000; chunk_no++) {
+        ck_assert_int_eq(
+            pin(&mock, chunk_no, 7, UINT32_MAX, CACHE_WAIT_ROOM, &pinned), 0);
+        ck_assert_ptr_null(pinned.data);
+        ck_assert_uint_eq(pinned.len, (1 << 30) - 7);
+        cache_unpin(mock.cache, &pinned, 1);
+    }
+    ck_assert_int_eq(pin(&mock, 1999, 7, 1, CACHE_WAIT_ROOM, &pinned), 0);
+    cache_unpin(mock.cache, &pinned, 1);
+    ck_assert_uint_eq(mock.ndescribed, 2000);
+    ck_assert_int_eq(pin(&mock, 0, 7, 1, CACHE_WAIT_ROOM, &pinned), 0);
+    cache_unpin(mock.cache, &pinned, 1);
+    ck_assert_uint_eq(mock.ndescribed, 2001);
+    ck_assert_uint_le(stats_of(&mock).used, 64 * 1024);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(a_dropped_file_leaves_nothing_behind)
+{
+    struct mock mock;
+    size_t before;
+
+    mock_open(&mock, 16 << 20);
+    before = stats_of(&mock).used;
+    for (uint64_t chunk_no = 0; chunk_no < 150; chunk_no++)
+        touch(&mock, chunk_no, 0, CHUNK);
+    ck_assert_uint_gt(stats_of(&mock).used, before);
+    cache_file_drop(mock.cache, &mock.file);
+    ck_assert_uint_eq(stats_of(&mock).used, before);
+    touch(&mock, 1, 0, CHUNK);
+    mock_close(&mock);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        bytes_come_as_decoded_up_to_the_end_of_the_chunk,
+        a_large_chunk_comes_in_parts_of_a_megabyte,
+        what_is_there_is_not_decoded_again,
+        only_blocks_that_are_touched_and_missing_are_decoded,
+        the_first_block_is_decoded_first_where_others_need_it,
+        a_bad_block_costs_only_its_own_bytes,
+        a_block_that_failed_is_tried_again,
+        the_least_recently_used_chunk_goes_first,
+        what_is_pinned_stays,
+        a_buffer_is_used_again_for_the_next_chunk,
+        spare_buffers_of_another_size_make_way,
+        more_than_the_cache_can_hold_is_refused,
+        chunks_without_blocks_are_kept_and_evicted_too,
+        a_dropped_file_leaves_nothing_behind,
+        NULL,
+    };
+
+    return suite_run("cache", tests);
+}

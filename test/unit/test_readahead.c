@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "file_sample.h"
+
+static uint64_t blocks_decoded(const struct sample *sample)
+{
+    struct cache_stats stats;
+
+    cache_get_stats(sample->context->cache, &stats);
+    return stats.decoded;
+}
+
+static void read_piece(const struct sample *sample, struct file_reader *reader,
+                       uint64_t off, size_t len)
+{
+    struct file_data data;
+    struct fault fault;
+    int error;
+
+    ck_assert_int_eq(
+        file_read(sample->file, reader, off, len, &data, &error, &fault), 0);
+    ck_assert_uint_eq(data.len, len);
+    file_data_put(sample->file, &data);
+}
+
+/* Wait until more is decoded than `n` blocks. */
+static void wait_for_blocks(const struct sample *sample, uint64_t n)
+{
+    const struct timespec pause = { .tv_nsec = 100000 };
+
+    while (blocks_decoded(sample) <= n)
+        nanosleep(&pause, NULL);
+}
+
+/* How many blocks a read without a reader decodes. */
+static uint64_t blocks_of(uint64_t off, size_t len)
+{
+    struct sample sample;
+    uint64_t n;
+
+    sample_open_store(&sample, open_store("total-24mib"), BIG_CACHE, 0);
+    read_piece(&sample, NULL, off, len);
+    n = blocks_decoded(&sample);
+    sample_close(&sample);
+    return n;
+}
+
+START_TEST(decoding_runs_ahead_of_a_sequential_reader)
+{
+    struct sample sample;
+    struct file_reader reader = { 0 };
+    uint64_t all = blocks_of(0, 24 << 20);
+
+    sample_open_store(&sample, open_store("total-24mib"), BIG_CACHE, 8 << 20);
+    for (uint64_t off = 0; off < 4 << 20; off += 128 * 1024)
+        read_piece(&sample, &reader, off, 128 * 1024);
+    wait_for_blocks(&sample, blocks_of(0, 6 << 20));
+    for (uint64_t off = 4 << 20; off < 24 << 20; off += 128 * 1024)
+        read_piece(&sample, &reader, off, 128 * 1024);
+    ck_assert_uint_eq(blocks_decoded(&sample), all);
+    sample_close(&sample);
+}
+END_TEST
+
+START_TEST(reads_out_of_order_by_a_few_are_still_sequential)
+{
+    struct sample sample;
+    struct file_reader reader = { 0 };
+    size_t len = 128 * 1024;
+
+    sample_open_store(&sample, open_store("total-24mib"), BIG_CACHE, 8 << 20);
+    for (uint64_t off = 0; off < 4 << 20; off += 4 * len) {
+        read_piece(&sample, &reader, off + len, len);
+        read_piece(&sample, &reader, off, len);
+        read_piece(&sample, &reader, off + 3 * len, len);
+        read_piece(&sample, &reader, off + 2 * len, len);
+    }
+    wait_for_blocks(&sample, blocks_of(0, 6 << 20));
+    sample_close(&sample);
+}
+END_TEST
+
+START_TEST(nothing_is_decoded_ahead_of_a_random_reader)
+{
+    struct sample sample;
+    struct file_reader reader = { 0 };
+    unsigned seed = 1;
+
+    sample_open_store(&sample, open_store("total-24mib"), BIG_CACHE, 8 << 20);
+    for (int i = 0; i < 200; i++) {
+        uint64_t page = (unsigned)rand_r(&seed) % (24 * 256);
+
+        read_piece(&sample, &reader, page * 4096, 4096);
+        ck_assert_uint_eq(reader.ahead_off, 0);
+    }
+    sample_close(&sample);
+}
+END_TEST
+
+START_TEST(a_file_can_be_closed_while_it_is_decoded_ahead)
+{
+    struct sample sample;
+
+    for (int i = 0; i < 20; i++) {
+        struct file_reader reader = { 0 };
+
+        sample_open_store(&sample, open_store("total-24mib"), BIG_CACHE,
+                          8 << 20);
+        for (uint64_t off = 0; off < 5 << 16; off += 1 << 16)
+            read_piece(&sample, &reader, off, 1 << 16);
+        ck_assert_uint_gt(reader.ahead_off, 0);
+        sample_close(&sample);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        decoding_runs_ahead_of_a_sequential_reader,
+        reads_out_of_order_by_a_few_are_still_sequential,
+        nothing_is_decoded_ahead_of_a_random_reader,
+        a_file_can_be_closed_while_it_is_decoded_ahead,
+        NULL,
+    };
+
+    return suite_run("readahead", tests);
+}
