@@ -91,15 +91,21 @@ static int compare_starts(const void *a, const void *b)
 }
 
 /* Writers with several threads store blocks in the order they were done. */
-static int sort_starts(struct chunk *chunk, uint32_t nstarts)
+static int sort_starts(struct chunk *chunk, uint32_t nstarts,
+                       struct fault *fault)
 {
     size_t size = (size_t)nstarts * sizeof(*chunk->sorted);
 
     chunk->sorted = malloc(size);
     if (!chunk->sorted)
-        return -ENOMEM;
+        return out_of_memory(fault);
     memcpy(chunk->sorted, chunk->starts, size);
     qsort(chunk->sorted, nstarts, sizeof(*chunk->sorted), compare_starts);
+
+    for (uint32_t i = 1; i < nstarts; i++)
+        if (chunk->sorted[i] == chunk->sorted[i - 1])
+            return fault_set(fault, -EBADMSG, chunk->sorted[i],
+                             "two blocks start at the same byte");
     return 0;
 }
 
@@ -148,7 +154,7 @@ static int open_starts(struct chunk *chunk, const uint8_t *head,
     if (chunk->header.kind == CHUNK_VLBLOCKS)
         return fault_set(fault, -EBADMSG, chunk->header.header_len,
                          "starts of VL-blocks do not rise");
-    return sort_starts(chunk, nstarts) < 0 ? out_of_memory(fault) : 0;
+    return sort_starts(chunk, nstarts, fault);
 }
 
 static int open_blocks(struct chunk *chunk, const uint8_t *head,

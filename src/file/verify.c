@@ -221,6 +221,26 @@ static void decode_chunk(struct worker *worker, const struct frame_chunk *chunk)
     unreserve(worker->verify, size);
 }
 
+/* Let the workers go on with this chunk, if they are not behind it. */
+static void skip_to(struct verify *verify, uint64_t chunk_no)
+{
+    pthread_mutex_lock(&verify->lock);
+    if (verify->next < chunk_no)
+        verify->next = chunk_no;
+    pthread_mutex_unlock(&verify->lock);
+}
+
+/*
+ * Is a chunk not found because another one, or the frame, is damaged?  Then
+ * its size is not known, and so the place of none of those behind it.
+ */
+static bool is_elsewhere(const struct worker *worker, int error,
+                         const struct fault *fault)
+{
+    return (error == -EBADMSG || error == -ENOTSUP) &&
+           fault->chunk_no != (int64_t)worker->chunk_no;
+}
+
 /* Check one chunk.  A place that many entries of the index name in a row is
    decoded once: there is no end to such chunks in a small frame. */
 static void check_chunk(struct worker *worker)
@@ -233,6 +253,8 @@ static void check_chunk(struct worker *worker)
                          &fault);
     if (r < 0) {
         note(worker, r, &fault);
+        if (is_elsewhere(worker, r, &fault))
+            skip_to(worker->verify, worker->verify->nchunks);
         return;
     }
     if (chunk->nblocks > 0 && chunk->entry.place != worker->place) {
@@ -275,11 +297,7 @@ static bool skip_holes(struct worker *worker)
     r = frame_next(verify->frame, worker->chunk_no, false, &next, &fault);
     if (r < 0 || next == worker->chunk_no)
         return r < 0;
-
-    pthread_mutex_lock(&verify->lock);
-    if (verify->next < next)
-        verify->next = next;
-    pthread_mutex_unlock(&verify->lock);
+    skip_to(verify, next);
     return true;
 }
 

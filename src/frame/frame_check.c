@@ -27,7 +27,8 @@ struct check {
     struct place *places;
     size_t nplaces;
     size_t room;
-    size_t nread; /* stored chunks whose headers were read */
+    size_t nread;   /* stored chunks whose headers were read */
+    uint64_t total; /* what they take up, if they do not overlap */
 };
 
 /* Report what breaks the format; hand back what is no fault of the frame. */
@@ -81,6 +82,7 @@ static int add_place(struct check *check, const struct place *place)
         check->room = room;
     }
     check->places[check->nplaces++] = *place;
+    check->total += place->cbytes;
     return 0;
 }
 
@@ -136,8 +138,10 @@ static int collect_places(struct check *check)
     /* Two rounds of entries that repeat tell all. */
     if (nchunks > 2 * index_period(frame->index))
         nchunks = 2 * index_period(frame->index);
+    /* Chunks that take up more than there is overlap: enough of them. */
     for (uint64_t first = 0;
-         first < nchunks && check->nread < CHECK_PLACES_MAX && r == 0;
+         first < nchunks && check->nread < CHECK_PLACES_MAX &&
+         check->total <= frame->info.cbytes && r == 0;
          first += FRAME_SOURCE_BATCH) {
         uint64_t rest = nchunks - first;
         size_t n =

@@ -49,6 +49,8 @@ struct frame_walk {
     uint32_t special_nbytes; /* of a special chunk; 0: not found out yet */
     struct group slots[WALK_SLOTS];
     uint64_t clock;
+    int error; /* what stopped the walk for good, and why; or 0 */
+    struct fault fault;
 };
 
 /* A group as it was read, before the sizes of special chunks are known. */
@@ -317,8 +319,8 @@ static struct progress get_progress(struct frame_walk *walk)
 }
 
 /* Walk through one more group. */
-static int extend(struct frame_walk *walk, const struct progress *progress,
-                  struct fault *fault)
+static int walk_group(struct frame_walk *walk, const struct progress *progress,
+                      struct fault *fault)
 {
     const struct frame *frame = walk->frame;
     bool last = progress->group_no == walk->ngroups - 1;
@@ -346,6 +348,33 @@ static int extend(struct frame_walk *walk, const struct progress *progress,
     }
     pthread_mutex_unlock(&walk->lock);
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}
+
+/*
+ * Walk on.  Damage is remembered: each chunk behind it asks again, and a walk
+ * may have been long.
+ */
+static int extend(struct frame_walk *walk, const struct progress *progress,
+                  struct fault *fault)
+{
+    int r;
+
+    pthread_mutex_lock(&walk->lock);
+    r = walk->error;
+    if (r < 0)
+        *fault = walk->fault;
+    pthread_mutex_unlock(&walk->lock);
+    if (r < 0)
+        return r;
+
+    r = walk_group(walk, progress, fault);
+    if (r == -EBADMSG || r == -ENOTSUP) {
+        pthread_mutex_lock(&walk->lock);
+        walk->error = r;
+        walk->fault = *fault;
+        pthread_mutex_unlock(&walk->lock);
+    }
+    return r;
 }
 
 /* A group whose start is known; where that is. */

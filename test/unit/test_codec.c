@@ -257,7 +257,8 @@ START_TEST(blosclz_agrees_with_its_description_on_random_streams)
         size_t n = random_stream(&seed, src, cap, &len);
 
         if (next_random(&seed) % 4 == 0)
-            src[next_random(&seed) % n] ^= 1 << next_random(&seed) % 8;
+            src[next_random(&seed) % n] ^=
+                (uint8_t)(1 << next_random(&seed) % 8);
         ck_assert_uint_le(len, DST_CAP);
         bool accepted = model(src, n, expected, len);
         ck_assert_int_eq(blosclz(src, n, out, len), accepted ? 0 : -EBADMSG);
