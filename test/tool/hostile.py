@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Damaged and deceptive frames give an error or right content, and no more.
+
+usage: hostile.py B2FRAME [corpus]
+
+Without `corpus` the frames of test/data/bad are tried, with it all that lie
+beside the source tree.
+"""
+
+import collections
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import corpus
+from corpus import check
+
+TOOL = sys.argv[1]
+TIMEOUT = 5         # seconds for any frame
+WHOLE = 64 << 20    # bytes of content that are compared
+PIECE = 1 << 20     # bytes read from both ends of larger ones
+MEMORY = 288 << 20  # bytes: the cache, and 32 MiB
+
+# What was tried, what may come of it, and what the content might be.
+Case = collections.namedtuple('Case', 'id path accept contents base')
+
+
+def b2frame(verb, path, *options):
+    return corpus.run(TOOL, verb, *options, path, timeout=TIMEOUT)
+
+
+def base_content(row):
+    """Content of the intact frame, if it is at hand and comparable: where the
+    index was changed, its other entries may be in another order."""
+    if row['class'] == 'index':
+        return None
+    path = os.path.join(corpus.CORPUS, 'raw', row.get('base', '-') + '.raw')
+    if not os.path.exists(path):
+        return None
+    with open(path, 'rb') as content:
+        data = content.read()
+    right = hashlib.sha256(data).hexdigest() == row['base_sha256']
+    return data if right else None
+
+
+def cases(top):
+    result = []
+    for row in corpus.table(os.path.join(top, 'manifest.tsv')):
+        accept = set(row['accept'].split(','))
+        contents = {row[word + '_sha256'] for word in accept & {'base', 'ref'}}
+        result.append(Case(row['id'], os.path.join(top, row['path']), accept,
+                           contents - {'-', ''}, base_content(row)))
+    return result
+
+
+def special_cases(directory):
+    """Frames with pipes, links and holes in them, made on the spot."""
+    top = os.path.join(corpus.CORPUS, 'hostile')
+    subprocess.run([os.path.join(top, 'make_special.sh'), directory],
+                   check=True)
+    base = corpus.table(os.path.join(top, 'bases', 'base.tsv'))[0]
+    return [Case(row['id'], os.path.join(directory, row['path']),
+                 set(row['accept'].split(',')), {base['sha256']}, None)
+            for row in corpus.table(os.path.join(top, 'special.tsv'))]
+
+
+def check_error(done, case):
+    said = done.stderr.decode(errors='replace')
+    check(said.startswith('b2frame: %s: ' % case.path) and
+          said.count('\n') == 1, 'is refused with: ' + said)
+
+
+def check_content(case, data, nbytes):
+    """All of the content was read: may it be this?"""
+    check(len(data) == nbytes, '%d bytes, info says %d' % (len(data), nbytes))
+    if hashlib.sha256(data).hexdigest() in case.contents:
+        return
+    if 'prefix' in case.accept and case.base and case.base.startswith(data):
+        return
+    check('any' in case.accept or not case.contents, 'has other content')
+
+
+def try_cat(case, nbytes):
+    """Read the frame.  Is all of it readable?"""
+    if nbytes <= WHOLE:
+        done = b2frame('cat', case.path)
+    else:
+        done = b2frame('cat', case.path, '--length', str(PIECE))
+        if done.returncode == 0:
+            done = b2frame('cat', case.path, '--offset', str(nbytes - PIECE))
+    if done.returncode == 0:
+        if nbytes <= WHOLE:
+            check_content(case, done.stdout, nbytes)
+        return True
+    check_error(done, case)
+    check('any' in case.accept or not case.base or
+          case.base.startswith(done.stdout), 'delivers wrong bytes')
+    return False
+
+
+def test(case):
+    done = b2frame('info', case.path, '--json')
+    opened = done.returncode == 0
+    if opened:
+        readable = try_cat(case, json.loads(done.stdout)['nbytes'])
+    else:
+        check_error(done, case)
+        done = b2frame('cat', case.path)
+        check(done.returncode == 1 and not done.stdout,
+              'is read though info refuses it')
+        check_error(done, case)
+        readable = False
+    check(readable or case.accept & {'error', 'any'}, 'is refused')
+
+    done = b2frame('verify', case.path)
+    check(done.returncode == 1 or readable and case.accept != {'error'},
+          'verify finds no fault')
+    check(corpus.SANITIZED or corpus.peak_memory() < MEMORY,
+          'takes %d MiB' % (corpus.peak_memory() >> 20))
+
+
+def main():
+    corpus.limit_memory()
+    if sys.argv[2:] == ['corpus']:
+        corpus.need_corpus()
+        with tempfile.TemporaryDirectory() as directory:
+            corpus.run_all(test,
+                           cases(os.path.join(corpus.CORPUS, 'hostile')) +
+                           special_cases(directory))
+    corpus.run_all(test, cases(os.path.join(corpus.DATA, 'bad')))
+
+
+main()

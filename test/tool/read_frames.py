@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every frame reads as the program that wrote it says.
+
+usage: read_frames.py B2FRAME [corpus]
+
+Without `corpus` the frames of test/data are read, with it all that lie beside
+the source tree.
+"""
+
+import hashlib
+import json
+import random
+import sys
+
+import corpus
+from corpus import check
+
+TOOL = sys.argv[1]
+
+
+def b2frame(verb, frame, *options, timeout=60):
+    if frame.offset:
+        options += ('--frame-offset', str(frame.offset))
+    return corpus.run(TOOL, verb, *options, frame.path, timeout=timeout)
+
+
+def cat(frame, offset=None, length=None):
+    options = []
+    if offset is not None:
+        options += ['--offset', str(offset)]
+    if length is not None:
+        options += ['--length', str(length)]
+    done = b2frame('cat', frame, *options)
+    check(done.returncode == 0, done.stderr.decode().strip())
+    check(not done.stderr, 'says ' + done.stderr.decode().strip())
+    return done.stdout
+
+
+def sha256(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def check_whole(frame):
+    """All bytes, and the same again in two odd pieces."""
+    data = cat(frame)
+    check(len(data) == frame.nbytes, 'has %d bytes' % len(data))
+    check(sha256(data) == frame.sha256, 'has other content')
+
+    pick = random.Random(frame.id)
+    offset = pick.randint(0, len(data))
+    length = pick.randint(0, len(data))
+    check(cat(frame, offset, length) == data[offset:offset + length],
+          'differs in %d+%d' % (offset, length))
+    check(cat(frame, offset) == data[offset:], 'differs from %d' % offset)
+    check(cat(frame, frame.nbytes) == b'', 'has bytes behind its end')
+
+
+def check_windows(frame):
+    for window in frame.windows:
+        data = cat(frame, window.offset, window.length)
+        check(len(data) == window.length and sha256(data) == window.sha256,
+              'differs in %d+%d' % (window.offset, window.length))
+
+
+def check_refused(frame):
+    """What cannot be read is said so, by cat and by verify."""
+    word = {'ENOTSUP': 'not supported', 'EBADMSG': ''}[frame.error]
+    done = b2frame('cat', frame)
+    said = done.stderr.decode()
+    check(done.returncode == 1, 'is not refused')
+    check(said.startswith('b2frame: %s: ' % frame.path) and word in said and
+          said.count('\n') == 1, 'is refused with: ' + said)
+
+
+def check_verify(frame):
+    done = b2frame('verify', frame)
+    said = done.stdout.decode()
+    if frame.error:
+        check(done.returncode == 1 and said.startswith(frame.path + ': '),
+              'verify finds no fault')
+    else:
+        check(done.returncode == 0 and said == frame.path + ': ok\n',
+              'verify says ' + said)
+
+
+def printable(name):
+    """As layers.tsv writes a name."""
+    return ''.join('\\x%02x' % ord(c) if c < ' ' or c in '\\\x7f' else c
+                   for c in name)
+
+
+def layers_of(info):
+    """What `info --json` says of metalayers, as rows of layers.tsv do."""
+    return {(layer['kind'], printable(layer['name']), layer['size'],
+             sha256(bytes.fromhex(layer['content'])))
+            for layer in info['metalayers']}
+
+
+def check_info(frame, layers):
+    done = b2frame('info', frame, '--json')
+    if frame.error == 'EBADMSG' and done.returncode == 1:
+        return
+    check(done.returncode == 0, done.stderr.decode().strip())
+    info = json.loads(done.stdout)
+    check(info['nbytes'] == frame.nbytes, 'info: nbytes %d' % info['nbytes'])
+    if layers is not None:
+        check(layers_of(info) == layers, 'info: metalayers differ')
+
+
+def test(item):
+    frame, layers = item.frame, item.layers
+    if frame.error:
+        check_refused(frame)
+    elif frame.windows:
+        check_windows(frame)
+    else:
+        check_whole(frame)
+    check_verify(frame)
+    check_info(frame, layers)
+    limit = 0 if corpus.SANITIZED else 288 << 20
+    check(not limit or corpus.peak_memory() < limit,
+          'takes %d MiB' % (corpus.peak_memory() >> 20))
+
+
+class Item:
+    """A frame and its metalayers, as a set of rows, or None if unknown."""
+
+    def __init__(self, frame, layers):
+        self.id = frame.id
+        self.frame = frame
+        self.layers = layers
+
+
+def with_layers(frames, path):
+    rows = {}
+    for row in corpus.table(path):
+        rows.setdefault(row['id'], set()).add(
+            (row['kind'], row['name'], int(row['nbytes']), row['sha256']))
+    return [Item(frame, rows.get(frame.id, set())) for frame in frames]
+
+
+def main():
+    corpus.limit_memory()
+    if sys.argv[2:] == ['corpus']:
+        corpus.need_corpus()
+        items = with_layers(corpus.corpus_frames(),
+                            corpus.CORPUS + '/layers.tsv')
+        items += [Item(frame, None) for frame in corpus.old_frames()]
+    else:
+        items = with_layers(corpus.data_frames(),
+                            corpus.DATA + '/frames/layers.tsv')
+    corpus.run_all(test, items)
+
+
+main()

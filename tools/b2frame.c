@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "verb.h"
+
+static const struct verb *const verbs[] = {
+    &verb_info,
+    &verb_cat,
+    &verb_verify,
+};
+
+enum {
+    NVERBS = sizeof(verbs) / sizeof(verbs[0])
+};
+
+static void print_usage(FILE *to)
+{
+    fprintf(to, "usage: b2frame VERB [OPTION...] FRAME...\n"
+                "       b2frame VERB --help | --help | --version\n");
+}
+
+static void print_help(void)
+{
+    print_usage(stdout);
+    printf("\nShow and check Blosc2 frames, files or directories.\n\nVerbs:\n");
+    for (size_t i = 0; i < NVERBS; i++)
+        printf("  %-8s %s\n", verbs[i]->name, verbs[i]->summary);
+    printf("\nExample:\n"
+           "  b2frame info measurements.b2frame\n");
+}
+
+static void print_synopsis(const struct verb *verb, FILE *to)
+{
+    fprintf(to, "usage: b2frame %s %s\n", verb->name, verb->args);
+}
+
+void verb_help(const struct verb *verb)
+{
+    print_synopsis(verb, stdout);
+    printf("\n%s.\n\n%s", verb->summary, verb->help);
+    exit(EXIT_SUCCESS);
+}
+
+void verb_usage(const struct verb *verb)
+{
+    print_synopsis(verb, stderr);
+    exit(EXIT_USAGE);
+}
+
+static const struct verb *find_verb(const char *name)
+{
+    for (size_t i = 0; i < NVERBS; i++)
+        if (strcmp(verbs[i]->name, name) == 0)
+            return verbs[i];
+    return NULL;
+}
+
+/* An option before any verb. */
+static int run_option(const char *option)
+{
+    if (strcmp(option, "--help") == 0) {
+        print_help();
+        return EXIT_SUCCESS;
+    }
+    if (strcmp(option, "--version") == 0) {
+        printf("b2frame %s\n", FRAMEFS_VERSION);
+        return EXIT_SUCCESS;
+    }
+    log_error("unknown option '%s'", option);
+    print_usage(stderr);
+    return EXIT_USAGE;
+}
+
+static int run(int argc, char **argv)
+{
+    const struct verb *verb;
+
+    if (argc < 2) {
+        print_usage(stderr);
+        return EXIT_USAGE;
+    }
+    if (argv[1][0] == '-')
+        return run_option(argv[1]);
+
+    verb = find_verb(argv[1]);
+    if (!verb) {
+        log_error("unknown verb '%s'", argv[1]);
+        print_usage(stderr);
+        return EXIT_USAGE;
+    }
+    return verb->run(verb, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    int status;
+
+    log_setup("b2frame", LOG_SINK_STDERR, LOG_LEVEL_WARNING);
+    status = run(argc, argv);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        log_error("standard output: %s", strerror(errno));
+        return EXIT_FAILURE;
+    }
+    return status;
+}

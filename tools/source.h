@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TOOLS_SOURCE_H
+#define TOOLS_SOURCE_H
+
+#include <stdint.h>
+
+#include "base/fault.h"
+#include "store/store.h"
+
+/*
+ * Open the store of a frame that a user named: a file, or the directory of a
+ * sparse frame.
+ *
+ *  frame_offset  where in the file the frame starts; 0 for a directory
+ *
+ * Returns 0 or a negative errno; -EISDIR for an offset into a directory.
+ */
+int source_open(const char *path, uint64_t frame_offset, struct store **out);
+
+/* Say on standard error why a frame could not be opened or read. */
+void source_report(const char *path, int error, const struct fault *fault);
+
+#endif

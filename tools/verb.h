@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TOOLS_VERB_H
+#define TOOLS_VERB_H
+
+/* Exit status of wrong usage, beside EXIT_SUCCESS and EXIT_FAILURE. */
+enum {
+    EXIT_USAGE = 2
+};
+
+/* One verb of b2frame: a row of its table. */
+struct verb {
+    const char *name;
+    const char *args;    /* what follows the name in the synopsis */
+    const char *summary; /* one line, for the list of verbs */
+    const char *help;    /* options, then an example */
+
+    /* Do it; `argv[0]` is the verb.  Returns the exit status. */
+    int (*run)(const struct verb *verb, int argc, char **argv);
+};
+
+extern const struct verb verb_info;
+extern const struct verb verb_cat;
+extern const struct verb verb_verify;
+
+/* Print the help of a verb on standard output, and exit with success. */
+_Noreturn void verb_help(const struct verb *verb);
+
+/* Print the synopsis of a verb on standard error, and exit with EXIT_USAGE.
+   What is wrong was said before. */
+_Noreturn void verb_usage(const struct verb *verb);
+
+#endif

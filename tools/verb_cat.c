@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "args.h"
+#include "base/log.h"
+#include "file/file.h"
+#include "progress.h"
+#include "source.h"
+#include "verb.h"
+
+/* Bytes asked for at a time: enough for a large write, few enough to leave
+   most of the cache to what is decoded ahead. */
+static const size_t piece_size = (size_t)4 << 20;
+
+struct cat {
+    const char *path;
+    uint64_t frame_offset;
+    uint64_t off; /* first byte wanted */
+    uint64_t len; /* how many; cut at the end */
+};
+
+/* Drop the first `len` bytes from a vector of buffers. */
+static void advance(struct iovec **iov, size_t *niov, size_t len)
+{
+    while (*niov > 0 && len >= (*iov)->iov_len) {
+        len -= (*iov)->iov_len;
+        (*iov)++;
+        (*niov)--;
+    }
+    if (len > 0) {
+        (*iov)->iov_base = (char *)(*iov)->iov_base + len;
+        (*iov)->iov_len -= len;
+    }
+}
+
+/* Write all the buffers to standard output.  Returns 0 or a negative errno. */
+static int write_out(struct iovec *iov, size_t niov)
+{
+    while (niov > 0) {
+        int n = niov < IOV_MAX ? (int)niov : IOV_MAX;
+        ssize_t written = writev(STDOUT_FILENO, iov, n);
+
+        if (written < 0 && errno != EINTR)
+            return -errno;
+        if (written > 0)
+            advance(&iov, &niov, (size_t)written);
+    }
+    return 0;
+}
+
+/* Say why writing failed; nothing if the reader of a pipe has had enough. */
+static int report_write(int error)
+{
+    if (error != -EPIPE)
+        log_error("standard output: %s", strerror(-error));
+    return error;
+}
+
+/*
+ * Write `*len` bytes of the file, or as many of them as can be read, which are
+ * then the new `*len`.  Returns 0 or a negative errno, which was reported.
+ */
+static int copy_piece(struct file *file, const struct cat *cat,
+                      struct file_reader *reader, uint64_t off, size_t *len)
+{
+    struct fault fault = FAULT_NONE;
+    struct file_data data = { 0 };
+    int error = 0;
+    int r;
+
+    r = file_read(file, reader, off, *len, &data, &error, &fault);
+    *len = data.len;
+    if (r < 0) {
+        source_report(cat->path, r, &fault);
+        return r;
+    }
+    r = write_out(data.iov, data.niov);
+    file_data_put(file, &data);
+    if (r < 0)
+        return report_write(r);
+    if (error < 0)
+        source_report(cat->path, error, &fault);
+    return error;
+}
+
+static int copy(struct file *file, const struct cat *cat)
+{
+    uint64_t size = file_size(file);
+    uint64_t left = cat->off < size ? size - cat->off : 0;
+    uint64_t total = cat->len < left ? cat->len : left;
+    struct progress progress = { 0 };
+    struct file_reader reader = { 0 };
+    uint64_t done = 0;
+    int r = 0;
+
+    if (!isatty(STDOUT_FILENO))
+        progress_start(&progress);
+    while (done < total && r == 0) {
+        size_t len =
+            total - done < piece_size ? (size_t)(total - done) : piece_size;
+
+        r = copy_piece(file, cat, &reader, cat->off + done, &len);
+        done += len;
+        progress_update(&progress, done, total);
+    }
+    progress_clear(&progress);
+    return r;
+}
+
+/* Open the frame and copy what is wanted of it; errors are reported. */
+static int cat_frame(struct file_context *context, const struct cat *cat)
+{
+    struct fault fault = FAULT_NONE;
+    struct store *store;
+    struct file *file;
+    int r;
+
+    r = source_open(cat->path, cat->frame_offset, &store);
+    if (r < 0) {
+        source_report(cat->path, r, &fault);
+        return r;
+    }
+    r = file_open(context, store, cat->frame_offset, &file, &fault);
+    if (r < 0) {
+        source_report(cat->path, r, &fault);
+        store_close(store);
+        return r;
+    }
+    r = copy(file, cat);
+    file_close(file);
+    return r;
+}
+
+static int run(const struct verb *verb, int argc, char **argv)
+{
+    static const struct option options[] = {
+        { "offset", required_argument, NULL, 'o' },
+        { "length", required_argument, NULL, 'l' },
+        { "frame-offset", required_argument, NULL, ARGS_FRAME_OFFSET },
+        { "help", no_argument, NULL, ARGS_HELP },
+        { NULL, 0, NULL, 0 },
+    };
+    struct cat cat = { .len = UINT64_MAX };
+    struct file_context *context;
+    int option;
+    int r;
+
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
+        switch (option) {
+        case 'o':
+            cat.off = args_size(verb, optarg);
+            break;
+        case 'l':
+            cat.len = args_size(verb, optarg);
+            break;
+        default:
+            args_common(verb, option, &cat.frame_offset);
+        }
+    cat.path = args_frame(verb, argc, argv);
+
+    r = file_context_new(&file_default_options, &context);
+    if (r < 0) {
+        log_error("cannot start: %s", strerror(-r));
+        return EXIT_FAILURE;
+    }
+    r = cat_frame(context, &cat);
+    file_context_free(context);
+    return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+const struct verb verb_cat = {
+    .name = "cat",
+    .args = "[--offset N] [--length N] [--frame-offset N] FRAME",
+    .summary = "Write decoded bytes to standard output",
+    .help = "Options:\n"
+            "  --offset N        start at byte N of the decoded bytes\n"
+            "  --length N        stop after N bytes\n" ARGS_COMMON_HELP "\n"
+            "N is a number of bytes; 4K, 4M, 4G and 4T are units of 1024.\n"
+            "At a damaged chunk everything before it is written, and the exit "
+            "status is 1.\n\n"
+            "Example:\n"
+            "  b2frame cat --offset 1M --length 64K run7.b2frame >part\n",
+    .run = run,
+};

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "args.h"
+#include "chunk/codec.h"
+#include "chunk/filter.h"
+#include "file/info.h"
+#include "frame/frame.h"
+#include "frame/metalayer.h"
+#include "source.h"
+#include "verb.h"
+
+struct info {
+    const char *path;
+    uint64_t frame_offset;
+    bool json;
+    bool chunks;
+};
+
+/* Print a label that `format` follows. */
+static void print_label(const char *label)
+{
+    printf("%-12s  ", label);
+}
+
+/* A number of bytes, and the same in a unit that can be taken in. */
+static void print_bytes(const char *label, uint64_t nbytes)
+{
+    static const char *const units[] = { "KiB", "MiB", "GiB",
+                                         "TiB", "PiB", "EiB" };
+    double amount = (double)nbytes;
+    int unit = -1;
+
+    print_label(label);
+    printf("%" PRIu64, nbytes);
+    while (amount >= 1024) {
+        amount /= 1024;
+        unit++;
+    }
+    if (unit >= 0)
+        printf(" (%.1f %s)", amount, units[unit]);
+    putchar('\n');
+}
+
+/* A name from a frame, without what a terminal would act on. */
+static void print_name(const char *name)
+{
+    for (; *name != '\0'; name++) {
+        unsigned char byte = (unsigned char)*name;
+
+        if (byte < 0x20 || byte == 0x7f || byte == '\\')
+            printf("\\x%02x", byte);
+        else
+            putchar(byte);
+    }
+}
+
+/* Does the parameter of a filter count bits to keep, or if negative to drop? */
+static bool meta_is_signed(unsigned filter)
+{
+    return filter == FILTER_TRUNC_PREC || filter == FILTER_INT_TRUNC;
+}
+
+static void print_filters(const uint8_t *filters, const uint8_t *meta)
+{
+    bool any = false;
+
+    for (int i = 0; i < CHUNK_NFILTERS; i++) {
+        if (filters[i] == FILTER_NONE)
+            continue;
+        printf("%s%s", any ? "+" : "", filter_name(filters[i]));
+        if (meta[i] != 0)
+            printf(":%d",
+                   meta_is_signed(filters[i]) ? (int8_t)meta[i] : meta[i]);
+        any = true;
+    }
+    if (!any)
+        printf("none");
+}
+
+/* How many bytes the frame takes, by its own account. */
+static uint64_t stored_size(const struct frame_info *info)
+{
+    return info->frame_len + (info->sparse ? info->cbytes : 0);
+}
+
+static void print_sizes(const struct frame_info *info)
+{
+    uint64_t stored = stored_size(info);
+
+    print_bytes("nbytes", info->nbytes);
+    print_bytes("stored", stored);
+    print_label("ratio");
+    printf("%.2f\n", (double)info->nbytes / (double)stored);
+}
+
+static void print_geometry(const struct frame_info *info)
+{
+    print_label("layout");
+    printf("%s, format %c, version %u%s\n",
+           info->sparse ? "sparse" : "contiguous", 'A' + (int)info->format,
+           info->version,
+           info->vlblocks ? ", blocks of sizes of their own" : "");
+    print_sizes(info);
+    print_label("typesize");
+    printf("%" PRIu32 "\n", info->typesize);
+    print_label("nchunks");
+    printf("%" PRIu64 "\n", info->nchunks);
+    print_label("chunksize");
+    if (info->chunksize > 0)
+        printf("%" PRIu32 "\n", info->chunksize);
+    else
+        printf("%s\n", info->nchunks > 0 ? "variable" : "not decided");
+    print_label("blocksize");
+    if (info->blocksize > 0)
+        printf("%" PRIu32 "\n", info->blocksize);
+    else
+        printf("automatic\n");
+}
+
+/* What new chunks are compressed with. */
+static void print_defaults(const struct frame_info *info)
+{
+    static const char *const split_modes[] = { "always", "never", "auto",
+                                               "compatible" };
+
+    print_label("codec");
+    printf("%s, level %u%s\n", codec_name(info->codec), info->clevel,
+           info->use_dict ? ", with dictionaries" : "");
+    print_label("filters");
+    print_filters(info->filters, info->filters_meta);
+    putchar('\n');
+    print_label("split");
+    printf("%s\n", split_modes[(info->split_mode - 1) % 4]);
+}
+
+/* What stands in the place of something that cannot be read. */
+static void print_fault(int error, const struct fault *fault)
+{
+    char text[256];
+
+    fault_format(fault, error, text, sizeof(text));
+    printf("%s\n", text);
+}
+
+static void print_layer(struct frame *frame, const struct metalayer *layer)
+{
+    static const char *const labels[] = {
+        [METALAYER_FIXED] = "metalayer",
+        [METALAYER_VL] = "vlmetalayer",
+        [METALAYER_USERMETA] = "usermeta",
+    };
+    struct fault fault = FAULT_NONE;
+    uint32_t size;
+    int r;
+
+    print_label(labels[layer->kind]);
+    print_name(layer->name);
+    printf("%s", layer->name[0] != '\0' ? "  " : "");
+    r = metalayer_size(frame, layer, &size, &fault);
+    if (r < 0)
+        print_fault(r, &fault);
+    else
+        printf("%" PRIu32 " bytes\n", size);
+}
+
+static void print_layers(struct frame *frame)
+{
+    struct metalayer_list list;
+    struct fault fault = FAULT_NONE;
+    int r;
+
+    r = metalayer_list_read(frame, &list, &fault);
+    if (r < 0) {
+        print_label("metalayers");
+        print_fault(r, &fault);
+        return;
+    }
+    for (size_t i = 0; i < list.nlayers; i++)
+        print_layer(frame, &list.layers[i]);
+    metalayer_list_free(&list);
+}
+
+/* What a row of the table says of a chunk behind its number. */
+static void print_chunk(const struct frame_chunk *chunk)
+{
+    static const char *const kinds[] = {
+        [CHUNK_BLOCKS] = "blocks", [CHUNK_VLBLOCKS] = "vlblocks",
+        [CHUNK_COPY] = "copy",     [CHUNK_ZEROS] = "zeros",
+        [CHUNK_NANS] = "nans",     [CHUNK_VALUE] = "value",
+        [CHUNK_UNINIT] = "uninit",
+    };
+    const struct chunk_header *header;
+
+    if (chunk->entry.special)
+        printf("%14s", "-");
+    else
+        printf("%14" PRIu64, chunk->entry.place);
+    printf(" %10" PRIu32 " %10" PRIu32 " %10" PRIu32 "  %s", chunk->span.nbytes,
+           chunk->cbytes, chunk->blocksize, kinds[chunk->kind]);
+    if (chunk->kind == CHUNK_BLOCKS || chunk->kind == CHUNK_VLBLOCKS) {
+        header = chunk_get_header(chunk->chunk);
+        printf(", %s, ", codec_name(header->codec));
+        print_filters(header->filters, header->filters_meta);
+    }
+    putchar('\n');
+}
+
+static void print_chunks(struct frame *frame)
+{
+    const struct frame_info *info = frame_get_info(frame);
+    struct frame_chunk *chunk;
+    struct fault fault = FAULT_NONE;
+    int r;
+
+    printf("\n%10s %14s %10s %10s %10s  %s\n", "chunk",
+           info->sparse ? "file" : "offset", "nbytes", "cbytes", "blocksize",
+           "kind, codec, filters");
+    for (uint64_t i = 0; i < info->nchunks; i++) {
+        printf("%10" PRIu64 " ", i);
+        r = frame_chunk_open(frame, i, &chunk, &fault);
+        if (r < 0) {
+            print_fault(r, &fault);
+            continue;
+        }
+        print_chunk(chunk);
+        frame_chunk_close(chunk);
+    }
+}
+
+static void print_text(struct frame *frame, const struct info *info)
+{
+    print_geometry(frame_get_info(frame));
+    print_defaults(frame_get_info(frame));
+    print_layers(frame);
+    if (info->chunks)
+        print_chunks(frame);
+}
+
+static int print_json(struct frame *frame, const struct info *info)
+{
+    unsigned parts = INFO_CONTENT | (info->chunks ? INFO_CHUNKS : 0);
+    int r = info_write(frame, parts, stdout);
+
+    putchar('\n');
+    if (r < 0)
+        source_report(info->path, r, &FAULT_NONE);
+    return r;
+}
+
+/* Open the frame and print what is wanted; errors are reported. */
+static int info_frame(const struct info *info)
+{
+    struct fault fault = FAULT_NONE;
+    struct frame *frame;
+    struct store *store;
+    int r;
+
+    r = source_open(info->path, info->frame_offset, &store);
+    if (r < 0) {
+        source_report(info->path, r, &fault);
+        return r;
+    }
+    r = frame_open(store, info->frame_offset, &frame, &fault);
+    if (r < 0) {
+        source_report(info->path, r, &fault);
+        store_close(store);
+        return r;
+    }
+    if (info->json)
+        r = print_json(frame, info);
+    else
+        print_text(frame, info);
+    frame_close(frame);
+    return r;
+}
+
+static int run(const struct verb *verb, int argc, char **argv)
+{
+    static const struct option options[] = {
+        { "json", no_argument, NULL, 'j' },
+        { "chunks", no_argument, NULL, 'c' },
+        { "frame-offset", required_argument, NULL, ARGS_FRAME_OFFSET },
+        { "help", no_argument, NULL, ARGS_HELP },
+        { NULL, 0, NULL, 0 },
+    };
+    struct info info = { 0 };
+    int option;
+
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
+        switch (option) {
+        case 'j':
+            info.json = true;
+            break;
+        case 'c':
+            info.chunks = true;
+            break;
+        default:
+            args_common(verb, option, &info.frame_offset);
+        }
+    info.path = args_frame(verb, argc, argv);
+
+    return info_frame(&info) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+const struct verb verb_info = {
+    .name = "info",
+    .args = "[--json] [--chunks] [--frame-offset N] FRAME",
+    .summary = "Show geometry, codec, sizes and metalayers",
+    .help =
+        "Options:\n"
+        "  --json            print a JSON object\n"
+        "  --chunks          print a table of the chunks too\n" ARGS_COMMON_HELP
+        "\n"
+        "Example:\n"
+        "  b2frame info --chunks run7.b2frame\n",
+    .run = run,
+};

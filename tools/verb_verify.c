@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <json.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "args.h"
+#include "base/log.h"
+#include "file/verify.h"
+#include "progress.h"
+#include "source.h"
+#include "verb.h"
+
+struct verify {
+    uint64_t frame_offset;
+    bool json;
+    bool quiet;
+    const char *path; /* of the frame that is being verified */
+    uint64_t nfaults; /* found in it */
+    struct progress progress;
+};
+
+static void print_json(struct json_object *object)
+{
+    printf("%s", json_object_to_json_string_ext(
+                     object,
+                     JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+    json_object_put(object);
+}
+
+/* What kind of fault an error is, for a program. */
+static const char *fault_kind(int error)
+{
+    switch (error) {
+    case -EBADMSG:
+        return "damaged";
+    case -ENOTSUP:
+        return "unsupported";
+    default:
+        return "unreadable";
+    }
+}
+
+static void print_fault_json(const struct fault *fault, int error)
+{
+    struct json_object *object = json_object_new_object();
+    const char *reason = fault->what ? fault->what : strerror(-error);
+
+    if (fault->object[0] != '\0')
+        json_object_object_add(object, "object",
+                               json_object_new_string(fault->object));
+    if (fault->chunk_no >= 0)
+        json_object_object_add(object, "chunk",
+                               json_object_new_int64(fault->chunk_no));
+    if (fault->what)
+        json_object_object_add(object, "offset",
+                               json_object_new_uint64(fault->off));
+    if (fault->id >= 0)
+        json_object_object_add(object, "id", json_object_new_int(fault->id));
+    json_object_object_add(object, "kind",
+                           json_object_new_string(fault_kind(error)));
+    json_object_object_add(object, "reason", json_object_new_string(reason));
+    print_json(object);
+}
+
+static void print_fault(void *context, int error, const struct fault *fault)
+{
+    struct verify *verify = context;
+    char text[256];
+
+    progress_clear(&verify->progress);
+    if (verify->json) {
+        printf("%s\n    ", verify->nfaults > 0 ? "," : "");
+        print_fault_json(fault, error);
+    } else {
+        fault_format(fault, error, text, sizeof(text));
+        printf("%s: %s\n", verify->path, text);
+    }
+    verify->nfaults++;
+}
+
+static void show_progress(void *context, uint64_t done, uint64_t nchunks)
+{
+    struct verify *verify = context;
+
+    progress_update(&verify->progress, done, nchunks);
+}
+
+/*
+ * A frame that cannot be opened has a fault, which is a result, or cannot be
+ * got at.  Returns 0 or the error.
+ */
+static int report_open(struct verify *verify, int error,
+                       const struct fault *fault)
+{
+    if (error == -EBADMSG || error == -ENOTSUP) {
+        print_fault(verify, error, fault);
+        return 0;
+    }
+    source_report(verify->path, error, fault);
+    return error;
+}
+
+/* Look at all of a frame; `store` becomes its own. */
+static int verify_store(struct verify *verify, struct store *store)
+{
+    const struct verify_listener listener = {
+        .fault = print_fault,
+        .progress = show_progress,
+        .context = verify,
+    };
+    struct fault fault = FAULT_NONE;
+    struct frame *frame;
+    int r;
+
+    r = frame_open(store, verify->frame_offset, &frame, &fault);
+    if (r < 0) {
+        store_close(store);
+        return report_open(verify, r, &fault);
+    }
+    progress_start(&verify->progress);
+    r = verify_frame(frame, 0, &listener);
+    progress_clear(&verify->progress);
+    if (r < 0)
+        source_report(verify->path, r, &fault);
+    frame_close(frame);
+    return r;
+}
+
+/* Verify one frame and print what was found.  Is it good? */
+static bool verify_path(struct verify *verify, const char *path)
+{
+    struct store *store;
+    int r;
+
+    verify->path = path;
+    verify->nfaults = 0;
+    r = source_open(path, verify->frame_offset, &store);
+    if (r < 0)
+        source_report(path, r, &FAULT_NONE);
+    else
+        r = verify_store(verify, store);
+    if (r == 0 && verify->nfaults == 0 && !verify->quiet && !verify->json)
+        printf("%s: ok\n", path);
+    return r == 0 && verify->nfaults == 0;
+}
+
+/* The same as an element of a JSON array. */
+static bool verify_path_json(struct verify *verify, const char *path)
+{
+    bool good;
+
+    printf("  {\"frame\": ");
+    print_json(json_object_new_string(path));
+    printf(", \"faults\": [");
+    good = verify_path(verify, path);
+    printf("], \"ok\": %s}", good ? "true" : "false");
+    return good;
+}
+
+/* Verify all frames.  Are they all good? */
+static bool verify_all(struct verify *verify, char **paths, int npaths)
+{
+    bool all_good = true;
+
+    if (!verify->json) {
+        for (int i = 0; i < npaths; i++)
+            all_good &= verify_path(verify, paths[i]);
+        return all_good;
+    }
+    printf("[\n");
+    for (int i = 0; i < npaths; i++) {
+        all_good &= verify_path_json(verify, paths[i]);
+        printf(i < npaths - 1 ? ",\n" : "\n");
+    }
+    printf("]\n");
+    return all_good;
+}
+
+static int run(const struct verb *verb, int argc, char **argv)
+{
+    static const struct option options[] = {
+        { "json", no_argument, NULL, 'j' },
+        { "quiet", no_argument, NULL, 'q' },
+        { "frame-offset", required_argument, NULL, ARGS_FRAME_OFFSET },
+        { "help", no_argument, NULL, ARGS_HELP },
+        { NULL, 0, NULL, 0 },
+    };
+    struct verify verify = { 0 };
+    int option;
+
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
+        switch (option) {
+        case 'j':
+            verify.json = true;
+            break;
+        case 'q':
+            verify.quiet = true;
+            break;
+        default:
+            args_common(verb, option, &verify.frame_offset);
+        }
+    args_frames(verb, argc);
+
+    return verify_all(&verify, argv + optind, argc - optind) ? EXIT_SUCCESS
+                                                             : EXIT_FAILURE;
+}
+
+const struct verb verb_verify = {
+    .name = "verify",
+    .args = "[--json] [--quiet] [--frame-offset N] FRAME...",
+    .summary = "Check every structure and decode every chunk",
+    .help = "Options:\n"
+            "  --json            print the result as JSON\n"
+            "  --quiet           print only faults\n" ARGS_COMMON_HELP "\n"
+            "Each fault is one line with its chunk and its offset in the "
+            "file.\n"
+            "The exit status is 1 if there are any.\n\n"
+            "Example:\n"
+            "  b2frame verify --quiet *.b2frame\n",
+    .run = run,
+};
