@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/backing.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "frame/frame.h"
+#include "fuse/hash.h"
+
+/* A path that leads to what a descriptor stands for, past all mounts. */
+struct fd_path {
+    char text[sizeof("/proc/self/fd/") + 10];
+};
+
+static struct fd_path path_of_fd(int fd)
+{
+    struct fd_path path;
+
+    snprintf(path.text, sizeof(path.text), "/proc/self/fd/%d", fd);
+    return path;
+}
+
+void backing_close(struct backing_place *place)
+{
+    if (place->owned)
+        close(place->dirfd);
+}
+
+/* Does an error say nothing of the file that was to be looked at? */
+static bool is_shortage(int error)
+{
+    return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
+}
+
+/* Does a regular file start as a frame does? */
+static int has_magic(int dirfd, const char *name)
+{
+    int fd =
+        openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    uint8_t bytes[FRAME_MAGIC_LEN];
+    ssize_t n;
+
+    if (fd < 0)
+        return is_shortage(-errno) ? -errno : false;
+    n = pread(fd, bytes, sizeof(bytes), 0);
+    close(fd);
+    return n == FRAME_MAGIC_LEN && frame_has_magic(bytes, sizeof(bytes));
+}
+
+/* Attributes of the index file in the directory `name`. */
+static int stat_index(int dirfd, const char *name, struct stat *out)
+{
+    int fd = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int r = -ENOENT;
+
+    if (fd < 0)
+        return -errno;
+    for (int i = 0; i < 2 && r == -ENOENT; i++)
+        r = fstatat(fd, frame_index_names[i], out, AT_SYMLINK_NOFOLLOW) < 0
+                ? -errno
+                : 0;
+    close(fd);
+    return r;
+}
+
+static int type_of(int dirfd, const char *name, unsigned char *type)
+{
+    struct stat st;
+
+    if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    *type = (unsigned char)IFTODT(st.st_mode);
+    return 0;
+}
+
+static int kind_of_directory(int dirfd, const char *name)
+{
+    struct stat st;
+    int r = stat_index(dirfd, name, &st);
+
+    if (is_shortage(r))
+        return r;
+    return r == 0 ? ENTRY_SPARSE : ENTRY_DIRECTORY;
+}
+
+int backing_kind(const struct backing_dir *dir, const char *name,
+                 unsigned char type)
+{
+    int r = 0;
+
+    if (dir->only)
+        return strcmp(name, dir->only) == 0 ? (int)dir->only_kind : ENTRY_NONE;
+    if (dir->except && strcmp(name, dir->except) == 0)
+        return ENTRY_NONE;
+    if (type == DT_UNKNOWN)
+        r = type_of(dir->fd, name, &type);
+    if (r < 0)
+        return r == -ENOENT || r == -ENAMETOOLONG ? ENTRY_NONE : r;
+
+    if (type == DT_DIR)
+        return kind_of_directory(dir->fd, name);
+    if (type != DT_REG)
+        return ENTRY_OTHER;
+    r = names_has_suffix(name) ? has_magic(dir->fd, name) : false;
+    if (r < 0)
+        return r;
+    return r ? ENTRY_FRAME : ENTRY_OTHER;
+}
+
+static int kind_of_name(void *context, const char *name)
+{
+    return backing_kind(context, name, DT_UNKNOWN);
+}
+
+struct names_dir backing_names(struct backing_dir *dir)
+{
+    return (struct names_dir){
+        .keep = dir->keep,
+        .kind = kind_of_name,
+        .context = dir,
+    };
+}
+
+static bool is_of_kind(const struct stat *st, enum entry_kind kind)
+{
+    switch (kind) {
+    case ENTRY_DIRECTORY:
+    case ENTRY_SPARSE:
+        return S_ISDIR(st->st_mode);
+    case ENTRY_FRAME:
+        return S_ISREG(st->st_mode);
+    case ENTRY_OTHER:
+        return !S_ISDIR(st->st_mode);
+    case ENTRY_NONE:
+        break;
+    }
+    return false;
+}
+
+/*
+ * Who may read a sparse frame: whom the index file lets, and the directory lets
+ * at it.  If their owners differ nobody knows who is who, and all must be let.
+ */
+static mode_t sparse_mode(const struct stat *dir, const struct stat *index)
+{
+    mode_t search = dir->st_mode & 0111;
+
+    if (dir->st_uid != index->st_uid || dir->st_gid != index->st_gid)
+        search = (dir->st_mode & 0011) == 0011 ? 0111 : 0;
+    return (index->st_mode & ~(mode_t)0777) | (index->st_mode & 7 * search);
+}
+
+int backing_stat(const struct backing_place *place, enum entry_kind kind,
+                 struct stat *out)
+{
+    struct stat st;
+    struct stat index;
+
+    if (fstatat(place->dirfd, place->name, &st,
+                AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) < 0)
+        return -errno;
+    if (!is_of_kind(&st, kind))
+        return -ESTALE;
+    if (kind == ENTRY_SPARSE) {
+        int r = stat_index(place->dirfd, place->name, &index);
+
+        if (r < 0)
+            return r == -ENOENT ? -ESTALE : r;
+        index.st_mode = sparse_mode(&st, &index);
+        index.st_dev = st.st_dev;
+        index.st_ino = st.st_ino;
+        st = index;
+    }
+    *out = st;
+    return 0;
+}
+
+int backing_open(const struct backing_place *place, int flags)
+{
+    int fd;
+
+    if (place->name[0] == '\0')
+        fd = open(path_of_fd(place->dirfd).text, flags | O_CLOEXEC);
+    else
+        fd = openat(place->dirfd, place->name, flags | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
+ssize_t backing_getxattr(const struct backing_place *place, const char *name,
+                         void *value, size_t size)
+{
+    int fd = backing_open(place, O_PATH);
+    ssize_t r;
+
+    if (fd < 0)
+        return fd;
+    r = getxattr(path_of_fd(fd).text, name, value, size);
+    if (r < 0)
+        r = -errno;
+    close(fd);
+    return r;
+}
+
+ssize_t backing_listxattr(const struct backing_place *place, char *list,
+                          size_t size)
+{
+    int fd = backing_open(place, O_PATH);
+    ssize_t r;
+
+    if (fd < 0)
+        return fd;
+    r = listxattr(path_of_fd(fd).text, list, size);
+    if (r < 0)
+        r = -errno;
+    close(fd);
+    return r;
+}
+
+int backing_store(const struct backing_place *place, enum entry_kind kind,
+                  struct store **out)
+{
+    if (kind == ENTRY_SPARSE)
+        return store_dir_open(place->dirfd, place->name, 0, out);
+    if (place->name[0] == '\0')
+        return store_file_open(AT_FDCWD, path_of_fd(place->dirfd).text,
+                               STORE_FOLLOW, out);
+    return store_file_open(place->dirfd, place->name, 0, out);
+}
+
+uint64_t backing_stamp(const struct stat *st)
+{
+    uint64_t hash = hash_mix(st->st_dev, st->st_ino);
+
+    hash = hash_mix(hash, (uint64_t)st->st_size);
+    hash = hash_mix(hash, (uint64_t)st->st_mtim.tv_sec);
+    hash = hash_mix(hash, (uint64_t)st->st_mtim.tv_nsec);
+    hash = hash_mix(hash, (uint64_t)st->st_ctim.tv_sec);
+    hash = hash_mix(hash, (uint64_t)st->st_ctim.tv_nsec);
+    return hash | 1;
+}

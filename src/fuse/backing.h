@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FUSE_BACKING_H
+#define FUSE_BACKING_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "fuse/names.h"
+#include "store/store.h"
+
+/*
+ * What lies under SOURCE, one name at a time.
+ *
+ * Everything is reached by a descriptor of the directory that it is in and a
+ * single name, and no symbolic link is followed, so nothing outside SOURCE can
+ * be.  Functions return negative errnos.
+ */
+
+/* A directory in which entries are looked up. */
+struct backing_dir {
+    int fd;
+    bool keep;        /* names are never changed */
+    const char *only; /* the one entry that is there; or NULL */
+    enum entry_kind only_kind;
+    const char *except; /* an entry that is not to be seen; or NULL */
+};
+
+/* An entry that a user named, or that was found in a directory. */
+struct backing_place {
+    int dirfd;
+    bool owned; /* dirfd is closed with the place */
+    /* One name; "." for the directory itself; "" for `dirfd` itself if that is
+       a regular file, opened with O_PATH. */
+    char name[NAME_MAX + 1];
+};
+
+/* Let go of a place. */
+void backing_close(struct backing_place *place);
+
+/*
+ * What an entry is.
+ *
+ *  type  its DT_ type if known, else DT_UNKNOWN
+ *
+ * Returns an entry_kind or an error.  A file that looks like a frame but cannot
+ * be read is none.
+ */
+int backing_kind(const struct backing_dir *dir, const char *name,
+                 unsigned char type);
+
+/* The rule by which the entries of a directory show; good as long as `dir`. */
+struct names_dir backing_names(struct backing_dir *dir);
+
+/*
+ * Attributes of an entry.  Those of a sparse frame are those of its index
+ * file, but for device and inode number, which are the directory's, and for
+ * permissions that the directory does not grant.
+ *
+ * Returns 0; -ESTALE if what is there is not of that kind; or an error.
+ */
+int backing_stat(const struct backing_place *place, enum entry_kind kind,
+                 struct stat *out);
+
+/* Like openat(); `flags` need not say O_NOFOLLOW or O_CLOEXEC. */
+int backing_open(const struct backing_place *place, int flags);
+
+/* Like getxattr() and listxattr(); links have attributes of their own. */
+ssize_t backing_getxattr(const struct backing_place *place, const char *name,
+                         void *value, size_t size);
+ssize_t backing_listxattr(const struct backing_place *place, char *list,
+                          size_t size);
+
+/* Open the store of a frame. */
+int backing_store(const struct backing_place *place, enum entry_kind kind,
+                  struct store **out);
+
+/*
+ * A number that differs between states of a file that differ in what stat()
+ * says of them: identity, size, time of modification and of change.  Never 0.
+ */
+uint64_t backing_stamp(const struct stat *st);
+
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/fs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fuse/attr.h"
+#include "fuse/hash.h"
+#include "store/store_local.h"
+
+/* Name a place in a directory. */
+static void set_name(const struct fs *fs, const char *name,
+                     enum entry_kind kind, struct backing_place *place)
+{
+    if (fs->pinned && entry_is_frame(kind))
+        name = kind == ENTRY_SPARSE ? "." : "";
+    memmove(place->name, name, strlen(name) + 1);
+}
+
+void fs_entry_place(const struct fs *fs, const struct backing_dir *dir,
+                    const char *name, enum entry_kind kind,
+                    struct backing_place *out)
+{
+    out->dirfd = dir->fd;
+    out->owned = false;
+    set_name(fs, name, kind, out);
+}
+
+static int open_path(struct fs *fs, const char *path)
+{
+    int fd = store_local_open(fs->root_fd, path, 0, S_IFDIR);
+
+    /* It was a directory when it was looked up. */
+    return fd == -EINVAL || fd == -ENOENT ? -ESTALE : fd;
+}
+
+int fs_place(struct fs *fs, const struct node *node, struct backing_place *out)
+{
+    char dir[PATH_MAX];
+    int r = node_locate(&fs->nodes, node, dir, out->name);
+
+    if (r < 0)
+        return r;
+    set_name(fs, out->name, node->id.kind, out);
+    out->owned = dir[0] != '\0';
+    out->dirfd = fs->root_fd;
+    if (out->owned)
+        out->dirfd = open_path(fs, dir);
+    return out->dirfd < 0 ? out->dirfd : 0;
+}
+
+/* Is a directory the one that holds the mount point? */
+static bool holds_mount(const struct fs *fs, int fd)
+{
+    struct stat st;
+
+    return fs->mounted && fstat(fd, &st) == 0 &&
+           st.st_dev == fs->mounted_in.st_dev &&
+           st.st_ino == fs->mounted_in.st_ino;
+}
+
+int fs_dir(struct fs *fs, const struct node *node, int flags,
+           struct backing_dir *out)
+{
+    struct backing_place place;
+    int r = fs_place(fs, node, &place);
+
+    if (r < 0)
+        return r;
+    r = backing_open(&place, flags | O_DIRECTORY);
+    backing_close(&place);
+    if (r < 0)
+        return r;
+    *out = (struct backing_dir){
+        .fd = r,
+        .keep = fs->keep_names,
+        .only = fs->only,
+        .only_kind = fs->only_kind,
+        .except = holds_mount(fs, r) ? fs->mounted : NULL,
+    };
+    return 0;
+}
+
+int fs_enter(struct fs *fs, struct node *parent, const struct backing_dir *dir,
+             const char *name, enum entry_kind kind, struct node **out,
+             struct stat *st)
+{
+    struct backing_place place;
+    struct node_id id;
+    int r;
+
+    fs_entry_place(fs, dir, name, kind, &place);
+    r = backing_stat(&place, kind, st);
+    if (r < 0)
+        return r;
+    id = node_id_of(st, kind);
+    r = node_get(&fs->nodes, parent, name, &id, out);
+    if (r < 0)
+        return r;
+    r = attr_complete(fs, *out, &place, st);
+    if (r < 0)
+        node_forget(&fs->nodes, *out, 1);
+    return r;
+}
+
+int fs_lookup(struct fs *fs, struct node *parent, const char *shown,
+              struct node **out, struct stat *st)
+{
+    char name[NAME_MAX + 1];
+    struct backing_dir dir;
+    struct names_dir names;
+    int r = fs_dir(fs, parent, O_PATH, &dir);
+
+    if (r < 0)
+        return r;
+    names = backing_names(&dir);
+    r = names_find(&names, shown, name);
+    if (r == ENTRY_NONE)
+        r = -ENOENT;
+    else if (r > 0)
+        r = fs_enter(fs, parent, &dir, name, (enum entry_kind)r, out, st);
+    close(dir.fd);
+    return r;
+}
+
+void fs_hold(struct fs *fs, struct fs_held *held)
+{
+    pthread_mutex_lock(&fs->nodes.lock);
+    list_append(&fs->held, &held->link);
+    pthread_mutex_unlock(&fs->nodes.lock);
+}
+
+void fs_let_go(struct fs *fs, struct fs_held *held)
+{
+    pthread_mutex_lock(&fs->nodes.lock);
+    list_remove(&held->link);
+    pthread_mutex_unlock(&fs->nodes.lock);
+}
+
+uint64_t fs_ino(const struct fs *fs, uint64_t dev, uint64_t ino)
+{
+    return dev == fs->dev ? ino : ino ^ hash_mix(0, dev);
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "fuse/fs.h"
+
+/* What is known of SOURCE and MOUNTPOINT while they are opened. */
+struct paths {
+    const char *said; /* SOURCE as the user wrote it */
+    char *source;     /* without links, as the next */
+    char *mountpoint;
+    struct stat source_st;
+    struct stat mountpoint_st;
+    enum entry_kind kind; /* of SOURCE */
+};
+
+static int resolve(const char *path, char **out, struct stat *st)
+{
+    *out = realpath(path, NULL);
+    if (!*out || stat(*out, st) < 0)
+        return -errno;
+    return 0;
+}
+
+/* What SOURCE is; a file can only be a frame, whatever its name. */
+static int kind_of_source(const struct paths *paths)
+{
+    const struct backing_dir dir = { .fd = AT_FDCWD };
+
+    if (S_ISDIR(paths->source_st.st_mode))
+        return backing_kind(&dir, paths->source, DT_DIR);
+    return S_ISREG(paths->source_st.st_mode) ? ENTRY_FRAME : -EINVAL;
+}
+
+static int paths_init(const struct fs_options *options, struct paths *paths)
+{
+    int r;
+
+    paths->said = options->source;
+    r = resolve(options->source, &paths->source, &paths->source_st);
+    if (r == 0)
+        r = kind_of_source(paths);
+    if (r < 0) {
+        log_error("%s: %s", paths->said,
+                  r == -EINVAL ? "neither a directory nor a regular file"
+                               : strerror(-r));
+        return r;
+    }
+    paths->kind = (enum entry_kind)r;
+    r = resolve(options->mountpoint, &paths->mountpoint, &paths->mountpoint_st);
+    if (r < 0)
+        log_error("%s: %s", options->mountpoint, strerror(-r));
+    return r;
+}
+
+static void paths_fini(struct paths *paths)
+{
+    free(paths->source);
+    free(paths->mountpoint);
+}
+
+static bool is_below(const char *path, const char *dir)
+{
+    size_t len = strlen(dir);
+
+    return strncmp(path, dir, len) == 0 &&
+           (path[len] == '/' || (len > 0 && dir[len - 1] == '/'));
+}
+
+/*
+ * Split off the last name of a path without links.
+ *
+ *  dir  receives the directory, opened with O_PATH
+ */
+static int split(const char *path, int *dir, char **name)
+{
+    const char *slash = strrchr(path, '/');
+    char *parent = strndup(path, slash > path ? (size_t)(slash - path) : 1);
+    int r = 0;
+
+    *name = strdup(slash + 1);
+    *dir = -1;
+    if (!parent || !*name)
+        r = -ENOMEM;
+    else if ((*dir = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
+        r = -errno;
+    free(parent);
+    return r;
+}
+
+/* If the mount hides an entry of SOURCE, find out which. */
+static int find_hidden(struct fs *fs, const struct paths *paths)
+{
+    int dir;
+    int r;
+
+    if (!is_below(paths->mountpoint, paths->source))
+        return 0;
+    r = split(paths->mountpoint, &dir, &fs->mounted);
+    if (r == 0 && fstat(dir, &fs->mounted_in) < 0)
+        r = -errno;
+    if (dir >= 0)
+        close(dir);
+    return r;
+}
+
+static int open_tree(struct fs *fs, const struct paths *paths)
+{
+    int r;
+
+    if (fs->base > 0) {
+        log_error("%s: is a directory, and offset= is for a frame in a file",
+                  paths->said);
+        return -EINVAL;
+    }
+    if (!S_ISDIR(paths->mountpoint_st.st_mode)) {
+        log_error("%s: is a directory of files, and %s is none", paths->said,
+                  paths->mountpoint);
+        return -ENOTDIR;
+    }
+    fs->root_fd = open(paths->source, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fs->root_fd < 0)
+        return -errno;
+    r = find_hidden(fs, paths);
+    if (r < 0)
+        return r;
+    return node_table_init(&fs->nodes, ENTRY_DIRECTORY, ".");
+}
+
+/* Refuse what is no frame, before it is mounted. */
+static int check_frame(struct fs *fs, const struct paths *paths)
+{
+    const struct backing_dir dir = { .fd = fs->root_fd };
+    struct fault fault = FAULT_NONE;
+    struct backing_place place;
+    struct frame_info info;
+    struct store_stat st;
+    struct store *store;
+    char text[256];
+    int r;
+
+    fs_entry_place(fs, &dir, fs->only, paths->kind, &place);
+    r = backing_store(&place, paths->kind, &store);
+    if (r == 0) {
+        r = frame_read_info(store, fs->base, &info, &st, &fault);
+        store_close(store);
+    }
+    if (r < 0) {
+        fault_format(&fault, r, text, sizeof(text));
+        log_error("%s: %s", paths->said, text);
+    }
+    return r;
+}
+
+static int open_frame(struct fs *fs, const struct paths *paths)
+{
+    bool onto_file = !S_ISDIR(paths->mountpoint_st.st_mode);
+    int r;
+
+    if (fs->base > 0 && paths->kind == ENTRY_SPARSE) {
+        log_error("%s: is a directory, and offset= is for a frame in a file",
+                  paths->said);
+        return -EINVAL;
+    }
+    if (is_below(paths->mountpoint, paths->source)) {
+        log_error("%s: lies inside the frame", paths->mountpoint);
+        return -EINVAL;
+    }
+    r = split(paths->source, &fs->root_fd, &fs->only);
+    if (r < 0)
+        return r;
+    fs->only_kind = paths->kind;
+    fs->pinned = paths->source_st.st_dev == paths->mountpoint_st.st_dev &&
+                 paths->source_st.st_ino == paths->mountpoint_st.st_ino;
+    if (fs->pinned) {
+        close(fs->root_fd);
+        fs->root_fd = open(paths->source, O_PATH | O_CLOEXEC);
+        if (fs->root_fd < 0)
+            return -errno;
+    }
+    r = check_frame(fs, paths);
+    if (r < 0)
+        return r;
+    return node_table_init(&fs->nodes,
+                           onto_file ? paths->kind : ENTRY_DIRECTORY,
+                           onto_file ? fs->only : ".");
+}
+
+int fs_open(const struct fs_options *options, struct fs **out)
+{
+    struct paths paths = { 0 };
+    struct fs *fs = calloc(1, sizeof(*fs));
+    int r;
+
+    if (!fs)
+        return -ENOMEM;
+    list_init(&fs->held);
+    fs->root_fd = -1;
+    fs->keep_names = options->keep_names;
+    fs->base = options->offset;
+    r = paths_init(options, &paths);
+    if (r == 0 && paths.kind == ENTRY_DIRECTORY)
+        r = open_tree(fs, &paths);
+    else if (r == 0)
+        r = open_frame(fs, &paths);
+    fs->dev = paths.source_st.st_dev;
+    paths_fini(&paths);
+    if (r < 0) {
+        fs_close(fs);
+        return r;
+    }
+    *out = fs;
+    return 0;
+}
+
+void fs_close(struct fs *fs)
+{
+    if (!fs)
+        return;
+    list_for_each_safe(link, &fs->held) {
+        struct fs_held *held = list_entry(link, struct fs_held, link);
+
+        held->close(fs, held);
+    }
+    file_context_free(fs->files);
+    node_table_fini(&fs->nodes);
+    if (fs->root_fd >= 0)
+        close(fs->root_fd);
+    free(fs->only);
+    free(fs->mounted);
+    free(fs);
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "fuse/ops.h"
+
+enum {
+    EXIT_USAGE = 2
+};
+
+static const char program[] = "framefs";
+
+struct mount {
+    struct fs *fs;
+    struct fuse_session *session;
+    bool mounted;
+    bool signals; /* are handled by the session */
+    char *mountpoint;
+    struct ops_data data;
+};
+
+/* What libfuse has to say goes where our messages go. */
+static void log_fuse(enum fuse_log_level level, const char *format,
+                     va_list args)
+{
+    char text[1024];
+
+    vsnprintf(text, sizeof(text), format, args);
+    text[strcspn(text, "\n")] = '\0';
+    log_message(level <= FUSE_LOG_ERR       ? LOG_LEVEL_ERROR
+                : level <= FUSE_LOG_WARNING ? LOG_LEVEL_WARNING
+                : level < FUSE_LOG_DEBUG    ? LOG_LEVEL_INFO
+                                            : LOG_LEVEL_DEBUG,
+                "%s", text);
+}
+
+static int find_mountpoint(struct mount *mount, const char *path)
+{
+    struct statvfs unused;
+    struct stat st;
+
+    mount->mountpoint = realpath(path, NULL);
+    /* What stat() says may be a dead daemon's, out of the kernel's cache. */
+    if (mount->mountpoint && statvfs(mount->mountpoint, &unused) == 0 &&
+        stat(mount->mountpoint, &st) == 0) {
+        if (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode))
+            return 0;
+        log_error("%s: neither a directory nor a regular file", path);
+        return -ENOTDIR;
+    }
+    if (errno == ENOTCONN)
+        log_error("%s: a mount whose daemon died is left here; clear it with: "
+                  "fusermount3 -u %s",
+                  path, path);
+    else
+        log_error("%s: %s", path, strerror(errno));
+    return -ENOENT;
+}
+
+static int open_mount(struct mount *mount, struct options *options)
+{
+    if (find_mountpoint(mount, options->fs.mountpoint) < 0)
+        return EXIT_FAILURE;
+    if (fs_open(&options->fs, &mount->fs) < 0)
+        return EXIT_FAILURE;
+    mount->data.fs = mount->fs;
+    /* If libfuse does not know an option it says so, piece by piece. */
+    mount->session = fuse_session_new(&options->args, &ops_table,
+                                      sizeof(ops_table), &mount->data);
+    if (!mount->session)
+        return EXIT_USAGE;
+    fuse_set_log_func(log_fuse);
+    mount->signals = fuse_set_signal_handlers(mount->session) == 0;
+    mount->mounted = fuse_session_mount(mount->session, mount->mountpoint) == 0;
+    return mount->signals && mount->mounted ? 0 : EXIT_FAILURE;
+}
+
+static void close_mount(struct mount *mount)
+{
+    if (mount->mounted)
+        fuse_session_unmount(mount->session);
+    if (mount->signals)
+        fuse_remove_signal_handlers(mount->session);
+    if (mount->session)
+        fuse_session_destroy(mount->session);
+    fs_close(mount->fs);
+    free(mount->mountpoint);
+}
+
+/* Each file that a program opens takes a descriptor here. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+/*
+ * Go on in a child.  The parent waits for the byte that the child writes when
+ * the mount answers, and leaves.  Returns 0 in the child, or a negative errno.
+ */
+static int detach(struct mount *mount)
+{
+    int ready[2];
+    char byte;
+
+    if (pipe2(ready, O_CLOEXEC) < 0)
+        return -errno;
+    switch (fork()) {
+    case -1:
+        return -errno;
+    case 0:
+        close(ready[0]);
+        mount->data.ready_fd = ready[1];
+        setsid();
+        return chdir("/") < 0 ? -errno : 0;
+    default:
+        close(ready[1]);
+        _exit(read(ready[0], &byte, 1) == 1 ? EXIT_SUCCESS : EXIT_FAILURE);
+    }
+}
+
+/* From here on nobody looks at our standard error. */
+static void leave_terminal(void)
+{
+    int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    log_setup(program, LOG_SINK_SYSLOG, LOG_LEVEL_WARNING);
+    for (int i = STDIN_FILENO; fd >= 0 && i <= STDERR_FILENO; i++)
+        dup2(fd, i);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
+static int loop(struct fuse_session *session)
+{
+#if FUSE_MAJOR_VERSION == 3 && FUSE_MINOR_VERSION < 12
+    struct fuse_loop_config config = { .max_idle_threads = 10 };
+
+    return fuse_session_loop_mt(session, &config);
+#else
+    return fuse_session_loop_mt(session, NULL);
+#endif
+}
+
+static int serve(struct mount *mount, const struct options *options)
+{
+    int r = options->foreground ? 0 : detach(mount);
+
+    raise_descriptor_limit();
+    if (r == 0)
+        r = file_context_new(&options->file, &mount->fs->files);
+    if (r < 0) {
+        log_error("cannot start: %s", strerror(-r));
+        return EXIT_FAILURE;
+    }
+    if (!options->foreground)
+        leave_terminal();
+    return loop(mount->session) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int mount_run(struct options *options)
+{
+    struct mount mount = { .data.ready_fd = -1 };
+    int status;
+
+    log_setup(program, LOG_SINK_STDERR,
+              options->debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARNING);
+    status = open_mount(&mount, options);
+    if (status == 0)
+        status = serve(&mount, options);
+    close_mount(&mount);
+    return status;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/names.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+/* First the one that wins if several frames want the same name. */
+static const char *const suffixes[] = {
+    ".b2frame", ".b2f", ".b2", ".b2nd", ".b2eframe",
+};
+
+enum {
+    NSUFFIXES = sizeof(suffixes) / sizeof(suffixes[0])
+};
+
+static void copy(char *to, const char *from)
+{
+    memcpy(to, from, strlen(from) + 1);
+}
+
+static bool ends_in(const char *name, const char *suffix)
+{
+    size_t len = strlen(name);
+    size_t suffix_len = strlen(suffix);
+
+    return len >= suffix_len && strcmp(name + len - suffix_len, suffix) == 0;
+}
+
+bool names_hidden(const char *name)
+{
+    return ends_in(name, ".b2lock") ||
+           strncmp(name, NAMES_TEMPORARY, strlen(NAMES_TEMPORARY)) == 0;
+}
+
+/* Which suffix a name bears; NSUFFIXES if none. */
+static size_t suffix_of(const char *name)
+{
+    size_t rank = 0;
+
+    while (rank < NSUFFIXES && !ends_in(name, suffixes[rank]))
+        rank++;
+    return rank;
+}
+
+bool names_has_suffix(const char *name)
+{
+    size_t rank = suffix_of(name);
+
+    /* The last one was for directories only. */
+    return rank < NSUFFIXES - 1;
+}
+
+bool names_stem(const char *name, char *stem)
+{
+    size_t rank = suffix_of(name);
+    size_t len;
+
+    if (rank == NSUFFIXES)
+        return false;
+    len = strlen(name) - strlen(suffixes[rank]);
+    memcpy(stem, name, len);
+    stem[len] = '\0';
+    return len > 0 && strcmp(stem, ".") != 0 && strcmp(stem, "..") != 0 &&
+           !names_hidden(stem);
+}
+
+static int kind_of(const struct names_dir *dir, const char *name)
+{
+    if (names_hidden(name))
+        return ENTRY_NONE;
+    return dir->kind(dir->context, name);
+}
+
+/*
+ * Find the first frame that is named `stem` with one of the first `nsuffixes`
+ * suffixes.  Returns its kind, or as names_find().
+ */
+static int find_frame(const struct names_dir *dir, const char *stem,
+                      size_t nsuffixes, char *name)
+{
+    size_t len = strlen(stem);
+
+    for (size_t i = 0; i < nsuffixes; i++) {
+        int r;
+
+        if (len + strlen(suffixes[i]) > NAME_MAX)
+            continue;
+        memcpy(name, stem, len);
+        copy(name + len, suffixes[i]);
+        r = kind_of(dir, name);
+        if (r < 0 || entry_is_frame((enum entry_kind)r))
+            return r;
+    }
+    return ENTRY_NONE;
+}
+
+/*
+ * Does an entry of this kind show under its own name?  Returns 0, 1 or an
+ * error.  Names get shorter from call to call, so the recursion ends.
+ */
+static int shows_in_full(const struct names_dir *dir, const char *name,
+                         enum entry_kind kind)
+{
+    char stem[NAME_MAX + 1];
+    char rival[NAME_MAX + 1];
+    int r;
+
+    if (dir->keep || !entry_is_frame(kind) || !names_stem(name, stem))
+        return 1;
+    r = kind_of(dir, stem);
+    if (r > ENTRY_NONE)
+        r = shows_in_full(dir, stem, (enum entry_kind)r);
+    if (r != 0)
+        return r;
+    r = find_frame(dir, stem, suffix_of(name), rival);
+    return r > ENTRY_NONE ? 1 : r;
+}
+
+int names_shown(const struct names_dir *dir, const char *name,
+                enum entry_kind kind, char *shown)
+{
+    int r = shows_in_full(dir, name, kind);
+
+    if (r < 0)
+        return r;
+    if (r == 0)
+        names_stem(name, shown);
+    else
+        copy(shown, name);
+    return 0;
+}
+
+int names_find(const struct names_dir *dir, const char *shown, char *name)
+{
+    int kind;
+    int r;
+
+    if (strlen(shown) > NAME_MAX)
+        return -ENAMETOOLONG;
+    kind = kind_of(dir, shown);
+    if (kind < 0)
+        return kind;
+    r = kind == ENTRY_NONE ? 0
+                           : shows_in_full(dir, shown, (enum entry_kind)kind);
+    if (r < 0)
+        return r;
+    if (r > 0) {
+        copy(name, shown);
+        return kind;
+    }
+    if (dir->keep || names_hidden(shown))
+        return ENTRY_NONE;
+    return find_frame(dir, shown, NSUFFIXES, name);
+}

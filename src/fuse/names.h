@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FUSE_NAMES_H
+#define FUSE_NAMES_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+/*
+ * Under which name each entry of a directory shows.
+ *
+ * A frame loses its suffix, unless the name without it is taken: by an entry
+ * that shows under just that name, or by a frame whose suffix comes first in
+ * the order .b2frame, .b2f, .b2, .b2nd, .b2eframe.  Then it shows in full, as
+ * all other entries do.  So no two entries show under one name.
+ */
+
+/* What an entry of a directory is. */
+enum entry_kind {
+    ENTRY_NONE,      /* not there, or not shown */
+    ENTRY_OTHER,     /* passed through as it is */
+    ENTRY_DIRECTORY, /* a directory that is no frame */
+    ENTRY_FRAME,     /* a frame in one file */
+    ENTRY_SPARSE,    /* a frame that is a directory */
+};
+
+static inline bool entry_is_frame(enum entry_kind kind)
+{
+    return kind == ENTRY_FRAME || kind == ENTRY_SPARSE;
+}
+
+/* How names are looked up in one directory. */
+struct names_dir {
+    bool keep; /* names are never changed */
+
+    /* The kind of the entry of a name, or a negative errno. */
+    int (*kind)(void *context, const char *name);
+    void *context;
+};
+
+/* Names of our own temporary files start like this. */
+#define NAMES_TEMPORARY ".framefs-tmp."
+
+/* The longest suffix that a stored name has over the one that shows. */
+enum {
+    NAMES_SUFFIX_MAX = sizeof(".b2frame") - 1
+};
+
+/* Is the entry never shown: a lock sidecar or a temporary file? */
+bool names_hidden(const char *name);
+
+/* Does a name end as that of a frame in one file does? */
+bool names_has_suffix(const char *name);
+
+/*
+ * Cut the suffix off the name of a frame.
+ *
+ *  stem  room for NAME_MAX + 1 bytes
+ *
+ * Returns false if the name bears no suffix, or nothing that may show is left.
+ */
+bool names_stem(const char *name, char *stem);
+
+/*
+ * The name under which an entry shows.
+ *
+ *  kind   what it is, not ENTRY_NONE
+ *  shown  room for NAME_MAX + 1 bytes
+ *
+ * Returns 0, or an error of dir->kind().
+ */
+int names_shown(const struct names_dir *dir, const char *name,
+                enum entry_kind kind, char *shown);
+
+/*
+ * The entry that shows under a name.
+ *
+ *  name  room for NAME_MAX + 1 bytes
+ *
+ * Returns its kind, which is ENTRY_NONE if there is none; -ENAMETOOLONG; or an
+ * error of dir->kind().
+ */
+int names_find(const struct names_dir *dir, const char *shown, char *name);
+
+#endif

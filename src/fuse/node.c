@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/node.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuse/hash.h"
+#include "fuse/report.h"
+
+enum {
+    MIN_BUCKETS = 1024
+};
+
+struct node_id node_id_of(const struct stat *st, enum entry_kind kind)
+{
+    uint64_t readers = hash_mix(st->st_uid, st->st_gid);
+
+    return (struct node_id){
+        .dev = st->st_dev,
+        .ino = st->st_ino,
+        .readers = hash_mix(readers, st->st_mode & 0444),
+        .kind = kind,
+    };
+}
+
+static struct node **id_bucket(const struct node_table *table,
+                               const struct node_id *id)
+{
+    uint64_t hash = hash_mix(hash_mix(id->dev, id->ino), id->kind);
+
+    return &table->by_id[hash & (table->nbuckets - 1)];
+}
+
+static struct node **place_bucket(const struct node_table *table,
+                                  const struct node *parent, const char *name)
+{
+    uint64_t hash = (uintptr_t)parent;
+
+    for (; *name != '\0'; name++)
+        hash = hash_mix(hash, (unsigned char)*name);
+    return &table->by_place[hash & (table->nbuckets - 1)];
+}
+
+static void link_id(struct node_table *table, struct node *node)
+{
+    struct node **bucket = id_bucket(table, &node->id);
+
+    node->next_id = *bucket;
+    *bucket = node;
+}
+
+static void unlink_id(struct node_table *table, struct node *node)
+{
+    struct node **link = id_bucket(table, &node->id);
+
+    while (*link != node)
+        link = &(*link)->next_id;
+    *link = node->next_id;
+}
+
+static void link_place(struct node_table *table, struct node *node)
+{
+    struct node **bucket;
+
+    if (!entry_is_frame(node->id.kind))
+        return;
+    bucket = place_bucket(table, node->parent, node->name);
+    node->next_place = *bucket;
+    *bucket = node;
+}
+
+static void unlink_place(struct node_table *table, struct node *node)
+{
+    struct node **link;
+
+    if (!entry_is_frame(node->id.kind))
+        return;
+    link = place_bucket(table, node->parent, node->name);
+    while (*link != node)
+        link = &(*link)->next_place;
+    *link = node->next_place;
+}
+
+static bool is_same_file(const struct node_id *a, const struct node_id *b)
+{
+    return a->ino == b->ino && a->dev == b->dev && a->kind == b->kind;
+}
+
+/* May one frame take the place of another without a program noticing? */
+static bool is_successor(const struct node_id *a, const struct node_id *b)
+{
+    return entry_is_frame(a->kind) && a->kind == b->kind &&
+           a->readers == b->readers;
+}
+
+static struct node *find_id(const struct node_table *table,
+                            const struct node_id *id)
+{
+    struct node *node = *id_bucket(table, id);
+
+    while (node && !is_same_file(&node->id, id))
+        node = node->next_id;
+    return node;
+}
+
+static struct node *find_place(const struct node_table *table,
+                               const struct node *parent, const char *name,
+                               const struct node_id *id)
+{
+    struct node *node = *place_bucket(table, parent, name);
+
+    while (node && (node->parent != parent || !is_successor(&node->id, id) ||
+                    strcmp(node->name, name) != 0))
+        node = node->next_place;
+    return node;
+}
+
+/* Make both tables that size; they stay as they are if there is no memory. */
+static void resize(struct node_table *table, size_t nbuckets)
+{
+    struct node_table old = *table;
+    struct node **by_id = calloc(nbuckets, sizeof(struct node *));
+    struct node **by_place = calloc(nbuckets, sizeof(struct node *));
+
+    if (!by_id || !by_place) {
+        free(by_id);
+        free(by_place);
+        return;
+    }
+    table->by_id = by_id;
+    table->by_place = by_place;
+    table->nbuckets = nbuckets;
+    for (size_t i = 0; i < old.nbuckets; i++) {
+        for (struct node *node = old.by_id[i], *next; node; node = next) {
+            next = node->next_id;
+            link_id(table, node);
+            link_place(table, node);
+        }
+    }
+    free(old.by_id);
+    free(old.by_place);
+}
+
+static void grow(struct node_table *table)
+{
+    if (table->nnodes > table->nbuckets)
+        resize(table, 2 * table->nbuckets);
+}
+
+static void shrink(struct node_table *table)
+{
+    if (table->nbuckets == MIN_BUCKETS || table->nnodes > table->nbuckets / 4)
+        return;
+    resize(table, table->nbuckets / 2);
+    /* What a large tree took is given back, not kept for the next one. */
+    malloc_trim(0);
+}
+
+int node_table_init(struct node_table *table, enum entry_kind root_kind,
+                    const char *root_name)
+{
+    pthread_mutex_init(&table->lock, NULL);
+    table->by_id = calloc(MIN_BUCKETS, sizeof(struct node *));
+    table->by_place = calloc(MIN_BUCKETS, sizeof(struct node *));
+    table->nbuckets = MIN_BUCKETS;
+    table->root.id.kind = root_kind;
+    table->root.name = strdup(root_name);
+    table->root.nlookup = 1;
+    if (!table->by_id || !table->by_place || !table->root.name)
+        return -ENOMEM;
+    return 0;
+}
+
+static void node_free(struct node *node)
+{
+    fault_log_free(node->faults);
+    free(node->name);
+}
+
+void node_table_fini(struct node_table *table)
+{
+    if (table->nbuckets == 0)
+        return;
+    for (size_t i = 0; table->by_id && i < table->nbuckets; i++) {
+        for (struct node *node = table->by_id[i], *next; node; node = next) {
+            next = node->next_id;
+            node_free(node);
+            free(node);
+        }
+    }
+    node_free(&table->root);
+    free(table->by_id);
+    free(table->by_place);
+    pthread_mutex_destroy(&table->lock);
+}
+
+/* Free a node that nothing refers to, then its parent if that is due, … */
+static void release_locked(struct node_table *table, struct node *node)
+{
+    while (node->nlookup == 0 && node->nrefs == 0) {
+        struct node *parent = node->parent;
+
+        unlink_place(table, node);
+        unlink_id(table, node);
+        node_free(node);
+        free(node);
+        table->nnodes--;
+        parent->nrefs--;
+        node = parent;
+    }
+    shrink(table);
+}
+
+static bool is_below(const struct node *node, const struct node *ancestor)
+{
+    while (node && node != ancestor)
+        node = node->parent;
+    return node != NULL;
+}
+
+/* A known file was seen under another name. */
+static int move_locked(struct node_table *table, struct node *node,
+                       struct node *parent, const char *name)
+{
+    struct node *old_parent = node->parent;
+    char *copy;
+
+    if (parent == old_parent && strcmp(name, node->name) == 0)
+        return 0;
+    /* Names move while we look: never make a circle of what was seen. */
+    if (is_below(parent, node))
+        return 0;
+    copy = strdup(name);
+    if (!copy)
+        return -ENOMEM;
+
+    unlink_place(table, node);
+    free(node->name);
+    node->name = copy;
+    node->parent = parent;
+    link_place(table, node);
+    parent->nrefs++;
+    old_parent->nrefs--;
+    release_locked(table, old_parent);
+    return 0;
+}
+
+static int create_locked(struct node_table *table, struct node *parent,
+                         const char *name, const struct node_id *id,
+                         struct node **out)
+{
+    struct node *node = calloc(1, sizeof(*node));
+
+    if (!node)
+        return -ENOMEM;
+    node->name = strdup(name);
+    if (!node->name) {
+        free(node);
+        return -ENOMEM;
+    }
+    node->id = *id;
+    node->parent = parent;
+    parent->nrefs++;
+    table->nnodes++;
+    link_id(table, node);
+    link_place(table, node);
+    grow(table);
+    *out = node;
+    return 0;
+}
+
+static int get_locked(struct node_table *table, struct node *parent,
+                      const char *name, const struct node_id *id,
+                      struct node **out)
+{
+    struct node *node = find_id(table, id);
+
+    if (node) {
+        node->id.readers = id->readers;
+        *out = node;
+        return move_locked(table, node, parent, name);
+    }
+    node = find_place(table, parent, name, id);
+    if (!node)
+        return create_locked(table, parent, name, id, out);
+
+    unlink_id(table, node);
+    node->id = *id;
+    link_id(table, node);
+    *out = node;
+    return 0;
+}
+
+bool node_is(struct node_table *table, const struct node *node,
+             const struct stat *st)
+{
+    struct node_id id = node_id_of(st, node->id.kind);
+    bool same;
+
+    /* The user named the root, whatever is there. */
+    if (node == &table->root)
+        return true;
+    pthread_mutex_lock(&table->lock);
+    same = is_same_file(&node->id, &id) || is_successor(&node->id, &id);
+    pthread_mutex_unlock(&table->lock);
+    return same;
+}
+
+int node_get(struct node_table *table, struct node *parent, const char *name,
+             const struct node_id *id, struct node **out)
+{
+    int r;
+
+    pthread_mutex_lock(&table->lock);
+    r = get_locked(table, parent, name, id, out);
+    if (r == 0)
+        (*out)->nlookup++;
+    pthread_mutex_unlock(&table->lock);
+    return r;
+}
+
+void node_forget(struct node_table *table, struct node *node, uint64_t n)
+{
+    if (node == &table->root)
+        return;
+    pthread_mutex_lock(&table->lock);
+    node->nlookup -= n;
+    release_locked(table, node);
+    pthread_mutex_unlock(&table->lock);
+}
+
+void node_ref(struct node_table *table, struct node *node)
+{
+    pthread_mutex_lock(&table->lock);
+    node->nrefs++;
+    pthread_mutex_unlock(&table->lock);
+}
+
+void node_unref(struct node_table *table, struct node *node)
+{
+    pthread_mutex_lock(&table->lock);
+    node->nrefs--;
+    release_locked(table, node);
+    pthread_mutex_unlock(&table->lock);
+}
+
+/* Put a name, and a slash before what follows, in front of `path`. */
+static char *prepend(char *path, const char *start, const char *name,
+                     bool slash)
+{
+    size_t len = strlen(name);
+
+    if (len + slash > (size_t)(path - start))
+        return NULL;
+    if (slash)
+        *--path = '/';
+    return memcpy(path - len, name, len);
+}
+
+/* Write the path from below the root to `node`; "" if it is the root. */
+static int path_locked(const struct node_table *table, const struct node *node,
+                       char *out)
+{
+    char *end = out + PATH_MAX - 1;
+    char *path = end;
+
+    *end = '\0';
+    for (; node != &table->root; node = node->parent) {
+        path = prepend(path, out, node->name, path != end);
+        if (!path)
+            return -ENAMETOOLONG;
+    }
+    memmove(out, path, strlen(path) + 1);
+    return 0;
+}
+
+int node_locate(struct node_table *table, const struct node *node, char *dir,
+                char *name)
+{
+    const struct node *parent;
+    int r;
+
+    pthread_mutex_lock(&table->lock);
+    parent = node->parent ? node->parent : node;
+    memcpy(name, node->name, strlen(node->name) + 1);
+    r = path_locked(table, parent, dir);
+    pthread_mutex_unlock(&table->lock);
+    return r;
+}

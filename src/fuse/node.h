@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FUSE_NODE_H
+#define FUSE_NODE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "fuse/names.h"
+
+struct fault_log;
+struct open_file;
+
+/* Who a node is. */
+struct node_id {
+    uint64_t dev; /* of the file, or of a sparse frame's directory */
+    uint64_t ino;
+    uint64_t readers; /* a hash of who may read it, when last looked up */
+    enum entry_kind kind;
+};
+
+/*
+ * A file that the kernel knows: what it calls an inode.
+ *
+ * A node holds no descriptor, only where it was last seen, so a tree of any
+ * size can be known at a time.  Files are told apart by device, inode number
+ * and kind; two names of one file are one node.  A frame that was replaced by
+ * another under its name, for the same readers, stays the node that it was.
+ *
+ * Everything but `id.kind` is guarded by the table's lock.
+ */
+struct node {
+    struct node_id id;
+    struct node *parent; /* a reference; NULL for the root */
+    char *name;          /* the entry in `parent`, not the name that shows */
+    uint64_t nlookup;    /* references of the kernel */
+    uint64_t nrefs;      /* references of children and of open files */
+    struct node *next_id;
+    struct node *next_place;
+    struct open_file *open;   /* while it is open; see open_file.h */
+    uint64_t cached;          /* stamp of the state in the kernel's cache */
+    struct fault_log *faults; /* what was reported; see report.h */
+};
+
+/*
+ * All nodes: hash tables by identity and, frames only, by place, that grow and
+ * shrink.
+ *
+ * Locking.  `lock` is a leaf: nothing that blocks is done while it is held.
+ */
+struct node_table {
+    pthread_mutex_t lock;
+    struct node **by_id;
+    struct node **by_place;
+    size_t nbuckets; /* of each; a power of two */
+    size_t nnodes;   /* the root does not count */
+    struct node root;
+};
+
+/* The identity of a file of a kind that was seen. */
+struct node_id node_id_of(const struct stat *st, enum entry_kind kind);
+
+/*
+ * Make a table that holds just the root.
+ *
+ *  root_name  where the root is found, see struct backing_place
+ *
+ * Returns 0 or -ENOMEM.
+ */
+int node_table_init(struct node_table *table, enum entry_kind root_kind,
+                    const char *root_name);
+
+/* Free all nodes, whatever refers to them.  Accepts a zeroed table. */
+void node_table_fini(struct node_table *table);
+
+/*
+ * Find or make the node of an entry that was just seen, and count a reference
+ * of the kernel's.  Returns 0 or -ENOMEM.
+ */
+int node_get(struct node_table *table, struct node *parent, const char *name,
+             const struct node_id *id, struct node **out);
+
+/* Give back references of the kernel's, and free what nothing refers to. */
+void node_forget(struct node_table *table, struct node *node, uint64_t n);
+
+/* Take and drop a reference of our own. */
+void node_ref(struct node_table *table, struct node *node);
+void node_unref(struct node_table *table, struct node *node);
+
+/*
+ * Where a node is.
+ *
+ *  dir   path of the directory that it is in, from the root; "" if that is the
+ *        root's; room for PATH_MAX bytes
+ *  name  its name there; room for NAME_MAX + 1 bytes
+ *
+ * Returns 0 or -ENAMETOOLONG.
+ */
+int node_locate(struct node_table *table, const struct node *node, char *dir,
+                char *name);
+
+/*
+ * Is a file that was seen at the node's place the node?  If not, it is another
+ * file, which the next lookup will find.
+ */
+bool node_is(struct node_table *table, const struct node *node,
+             const struct stat *st);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FUSE_OPS_H
+#define FUSE_OPS_H
+
+#include <fuse_lowlevel.h>
+
+#include "fuse/fs.h"
+
+/* The user data of a session. */
+struct ops_data {
+    struct fs *fs;
+    int ready_fd; /* gets one byte when the kernel talks to us; -1: none */
+};
+
+/* How the requests of the kernel are answered. */
+extern const struct fuse_lowlevel_ops ops_table;
+
+#endif

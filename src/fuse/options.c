@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/options.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/size.h"
+
+const char options_usage[] =
+    "usage: framefs [-o OPTION,...] [-f] [-d] SOURCE MOUNTPOINT\n"
+    "\n"
+    "Show each Blosc2 frame under SOURCE as an ordinary file under MOUNTPOINT.\n"
+    "SOURCE is a directory, or one frame.  Unmount with: fusermount3 -u "
+    "MOUNTPOINT\n"
+    "\n"
+    "  -f         stay in the foreground, log to standard error\n"
+    "  -d         the same, and print every request\n"
+    "  --help     print this text\n"
+    "  --version  print the version\n"
+    "\n"
+    "Options for -o, SIZE with a suffix K, M, G or T if wanted:\n"
+    "  ro              mount read-only, as it is now in any case\n"
+    "  offset=SIZE     the frame SOURCE starts at this byte of its file\n"
+    "  names=keep      frames show under their full names\n"
+    "  cache=SIZE      decoded data to keep in memory (256M)\n"
+    "  threads=N       threads that decode ahead (one for each CPU)\n"
+    "  readahead=SIZE  how far they decode ahead of a sequential reader\n"
+    "and those of FUSE, such as allow_other.\n";
+
+enum key {
+    KEY_FOREGROUND,
+    KEY_DEBUG,
+    KEY_HELP,
+    KEY_VERSION,
+    KEY_OFFSET,
+    KEY_NAMES,
+    KEY_CACHE,
+    KEY_THREADS,
+    KEY_READAHEAD,
+};
+
+/* FUSE_OPT_KEY() without its conversion from int, which compilers warn of. */
+#define OPTION(template, key)     \
+    {                             \
+        template, UINT32_MAX, key \
+    }
+
+static const struct fuse_opt known[] = {
+    OPTION("-f", KEY_FOREGROUND),
+    OPTION("-d", KEY_DEBUG),
+    OPTION("debug", KEY_DEBUG),
+    OPTION("-h", KEY_HELP),
+    OPTION("--help", KEY_HELP),
+    OPTION("-V", KEY_VERSION),
+    OPTION("--version", KEY_VERSION),
+    OPTION("offset=", KEY_OFFSET),
+    OPTION("names=", KEY_NAMES),
+    OPTION("cache=", KEY_CACHE),
+    OPTION("threads=", KEY_THREADS),
+    OPTION("readahead=", KEY_READAHEAD),
+    FUSE_OPT_END,
+};
+
+static const char *value_of(const char *option)
+{
+    return strchr(option, '=') + 1;
+}
+
+/* Read the value of an option as a number from `min` to `max`. */
+static int parse_size(const char *option, uint64_t min, uint64_t max,
+                      uint64_t *out)
+{
+    uint64_t value;
+
+    if (!size_parse(value_of(option), &value) || value < min || value > max) {
+        log_error("%s: not a size that makes sense", option);
+        return -EINVAL;
+    }
+    *out = value;
+    return 0;
+}
+
+static int set_names(struct options *options, const char *option)
+{
+    if (strcmp(value_of(option), "keep") != 0) {
+        log_error("%s: names are kept with names=keep, or suffixes dropped",
+                  option);
+        return -EINVAL;
+    }
+    options->fs.keep_names = true;
+    return 0;
+}
+
+static int set_size(const char *option, uint64_t min, size_t *out)
+{
+    uint64_t size;
+    int r = parse_size(option, min, SIZE_MAX, &size);
+
+    if (r == 0)
+        *out = (size_t)size;
+    return r;
+}
+
+static int set_threads(struct options *options, const char *option)
+{
+    uint64_t nthreads;
+    int r = parse_size(option, 1, 1024, &nthreads);
+
+    if (r == 0)
+        options->file.nthreads = (unsigned)nthreads;
+    return r;
+}
+
+/* Take an option of ours. */
+static int set_known(struct options *options, enum key key, const char *option)
+{
+    switch (key) {
+    case KEY_FOREGROUND:
+        options->foreground = true;
+        return 0;
+    case KEY_DEBUG:
+        options->debug = options->foreground = true;
+        return 0;
+    case KEY_HELP:
+        options->help = true;
+        return 0;
+    case KEY_VERSION:
+        options->version = true;
+        return 0;
+    case KEY_OFFSET:
+        return parse_size(option, 0, INT64_MAX, &options->fs.offset);
+    case KEY_NAMES:
+        return set_names(options, option);
+    case KEY_CACHE:
+        return set_size(option, 1, &options->file.cache_size);
+    case KEY_THREADS:
+        return set_threads(options, option);
+    case KEY_READAHEAD:
+        return set_size(option, 0, &options->file.readahead);
+    }
+    return -EINVAL;
+}
+
+static int set_path(struct options *options, const char *path)
+{
+    if (!options->fs.source) {
+        options->fs.source = path;
+    } else if (!options->fs.mountpoint) {
+        options->fs.mountpoint = path;
+    } else {
+        log_error("%s: one argument too many", path);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* Called by libfuse for each argument; returns -1, 0, or 1 to pass it on. */
+static int take_argument(void *data, const char *arg, int key,
+                         struct fuse_args *args __attribute__((unused)))
+{
+    struct options *options = data;
+    int r;
+
+    if (key == FUSE_OPT_KEY_OPT && arg[0] != '-')
+        return 1;
+    if (key == FUSE_OPT_KEY_OPT) {
+        log_error("%s: unknown option", arg);
+        return -1;
+    }
+    if (key == FUSE_OPT_KEY_NONOPT)
+        r = set_path(options, arg);
+    else
+        r = set_known(options, (enum key)key, arg);
+    return r < 0 ? -1 : 0;
+}
+
+/* Give libfuse what it is always to be told, where the user's options win. */
+static int add_defaults(struct options *options)
+{
+    static const char common[] = "-osubtype=framefs,default_permissions";
+    struct fuse_args *args = &options->args;
+    char *name = NULL;
+    char *opts = NULL;
+    int r = -1;
+
+    if (asprintf(&name, "fsname=%s", options->fs.source) < 0)
+        return -ENOMEM;
+    if (fuse_opt_add_opt_escaped(&opts, name) == 0)
+        r = fuse_opt_insert_arg(args, 1, opts);
+    if (r == 0)
+        r = fuse_opt_insert_arg(args, 1, "-o");
+    if (r == 0)
+        r = fuse_opt_insert_arg(args, 1, common);
+    if (r == 0)
+        r = fuse_opt_add_arg(args, "-oro");
+    if (r == 0 && options->debug)
+        r = fuse_opt_add_arg(args, "-odebug");
+    free(opts);
+    free(name);
+    return r == 0 ? 0 : -ENOMEM;
+}
+
+int options_parse(int argc, char **argv, struct options *out)
+{
+    *out = (struct options){
+        .file = file_default_options,
+        .args = FUSE_ARGS_INIT(argc, argv),
+    };
+    if (fuse_opt_parse(&out->args, out, known, take_argument) < 0)
+        return -EINVAL;
+    if (out->help || out->version)
+        return 0;
+    if (!out->fs.mountpoint) {
+        log_error("SOURCE and MOUNTPOINT are needed, see framefs --help");
+        return -EINVAL;
+    }
+    return add_defaults(out);
+}
+
+void options_fini(struct options *options)
+{
+    fuse_opt_free_args(&options->args);
+}

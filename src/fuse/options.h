@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FUSE_OPTIONS_H
+#define FUSE_OPTIONS_H
+
+#include <fuse_opt.h>
+#include <stdbool.h>
+
+#include "file/file.h"
+#include "fuse/fs.h"
+
+/* What the command line of framefs says. */
+struct options {
+    struct fs_options fs;
+    struct file_options file;
+    bool foreground;
+    bool debug;
+    bool help;             /* print the usage, and that is all */
+    bool version;          /* likewise */
+    struct fuse_args args; /* for libfuse */
+};
+
+/* How framefs is called. */
+extern const char options_usage[];
+
+/*
+ * Read a command line.  What is wrong with it is logged.
+ *
+ * Returns 0, -EINVAL for wrong usage, or -ENOMEM.  The strings are those of
+ * `argv`, or live as long as `out`.
+ */
+int options_parse(int argc, char **argv, struct options *out);
+
+/* Accepts a zeroed struct. */
+void options_fini(struct options *options);
+
+#endif

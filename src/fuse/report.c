@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/report.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "fuse/hash.h"
+
+enum {
+    MAX_FAULTS = 32
+};
+
+/* Which faults of a file's present state were logged. */
+struct fault_log {
+    uint64_t state;
+    unsigned nfaults;
+    uint64_t faults[MAX_FAULTS];
+};
+
+void fault_log_free(struct fault_log *log)
+{
+    free(log);
+}
+
+bool report_is_fault(int error)
+{
+    switch (error) {
+    case -ENOMEM:
+    case -EMFILE:
+    case -ENFILE:
+    case -ENOENT:
+    case -ESTALE:
+        return false;
+    default:
+        return true;
+    }
+}
+
+static uint64_t hash_of(int error, const struct fault *fault)
+{
+    uint64_t hash = hash_mix((uint64_t)-error, fault->off);
+
+    hash = hash_mix(hash, (uint64_t)fault->chunk_no);
+    hash = hash_mix(hash, (uintptr_t)fault->what);
+    for (const char *c = fault->object; *c != '\0'; c++)
+        hash = hash_mix(hash, (unsigned char)*c);
+    return hash;
+}
+
+/* Note a fault down.  Returns false if it was there or there is no room. */
+static bool note_locked(struct node *node, uint64_t state, uint64_t fault)
+{
+    struct fault_log *log = node->faults;
+
+    if (!log)
+        log = node->faults = calloc(1, sizeof(*log));
+    if (!log)
+        return true;
+    if (log->state != state)
+        *log = (struct fault_log){ .state = state };
+    for (unsigned i = 0; i < log->nfaults; i++) {
+        if (log->faults[i] == fault)
+            return false;
+    }
+    if (log->nfaults == MAX_FAULTS)
+        return false;
+    log->faults[log->nfaults++] = fault;
+    return true;
+}
+
+/* A name may hold anything, but a message is one line. */
+static void make_printable(char *text)
+{
+    for (; *text != '\0'; text++) {
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            *text = '?';
+    }
+}
+
+void report_fault(struct node_table *table, struct node *node, uint64_t state,
+                  int error, const struct fault *fault)
+{
+    char dir[PATH_MAX] = "";
+    char name[NAME_MAX + 1];
+    char text[256];
+    bool fresh;
+
+    if (!report_is_fault(error))
+        return;
+    pthread_mutex_lock(&table->lock);
+    fresh = note_locked(node, state, hash_of(error, fault));
+    pthread_mutex_unlock(&table->lock);
+    if (!fresh)
+        return;
+
+    node_locate(table, node, dir, name);
+    make_printable(dir);
+    make_printable(name);
+    fault_format(fault, error, text, sizeof(text));
+    log_error("%s%s%s: %s", dir, dir[0] != '\0' ? "/" : "", name, text);
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/xattr.h"
+
+#include <errno.h>
+#include <linux/limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "file/info.h"
+#include "frame/metalayer.h"
+#include "fuse/open_file.h"
+#include "fuse/report.h"
+
+#define USER "user."
+#define OURS "user.b2frame."
+
+static const struct {
+    enum metalayer_kind kind;
+    const char *prefix;
+} prefixes[] = {
+    { METALAYER_FIXED, OURS "meta." },
+    { METALAYER_VL, OURS "vlmeta." },
+    { METALAYER_USERMETA, OURS "usermeta" },
+};
+
+enum {
+    NPREFIXES = sizeof(prefixes) / sizeof(prefixes[0])
+};
+
+static bool starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* The metalayer of an attribute's name, or NULL. */
+static const struct metalayer *find_layer(const struct metalayer_list *list,
+                                          const char *name)
+{
+    for (size_t i = 0; i < NPREFIXES; i++) {
+        if (starts_with(name, prefixes[i].prefix))
+            return metalayer_find(list, prefixes[i].kind,
+                                  name + strlen(prefixes[i].prefix));
+    }
+    return NULL;
+}
+
+/* A store's word for a file cut short is ours for no such attribute. */
+static int layer_error(int r)
+{
+    return r == -ENODATA ? -EBADMSG : r;
+}
+
+static int get_layer(struct frame *frame, const char *name, char **out,
+                     size_t *len, struct fault *fault)
+{
+    struct metalayer_list list;
+    const struct metalayer *layer;
+    uint8_t *content;
+    int r = metalayer_list_read(frame, &list, fault);
+
+    if (r < 0)
+        return layer_error(r);
+    layer = find_layer(&list, name);
+    if (layer)
+        r = layer_error(
+            metalayer_read(frame, layer, XATTR_SIZE_MAX, &content, len, fault));
+    else
+        r = -ENODATA;
+    if (r == 0)
+        *out = (char *)content;
+    metalayer_list_free(&list);
+    return r;
+}
+
+static int list_layers(struct frame *frame, FILE *out, struct fault *fault)
+{
+    struct metalayer_list list;
+    int r = metalayer_list_read(frame, &list, fault);
+
+    if (r < 0)
+        return layer_error(r);
+    for (size_t i = 0; i < list.nlayers; i++) {
+        const struct metalayer *layer = &list.layers[i];
+
+        for (size_t j = 0; j < NPREFIXES; j++) {
+            if (prefixes[j].kind == layer->kind)
+                fprintf(out, "%s%s%c", prefixes[j].prefix, layer->name, '\0');
+        }
+    }
+    metalayer_list_free(&list);
+    return 0;
+}
+
+static int get_info(struct frame *frame, char **out, size_t *len)
+{
+    int r = info_text(frame, 0, out);
+
+    if (r == 0)
+        *len = strlen(*out);
+    return r;
+}
+
+/* Attributes that the frame's own bytes hold, and the frame they are from. */
+struct frame_attrs {
+    struct fs *fs;
+    struct open_file *open;
+    struct snapshot *snapshot;
+    struct frame *frame;
+    struct fault fault;
+};
+
+static int frame_attrs_open(struct fs *fs, struct node *node,
+                            struct frame_attrs *out)
+{
+    int r;
+
+    *out = (struct frame_attrs){ .fs = fs, .fault = FAULT_NONE };
+    r = open_file_get(fs, node, &out->open);
+    if (r < 0)
+        return r;
+    out->snapshot = open_file_snapshot(out->open);
+    out->frame = file_frame(out->snapshot->file);
+    return 0;
+}
+
+/* Let go of the frame, and report `r` if it tells that it is damaged. */
+static void frame_attrs_close(struct frame_attrs *attrs, int r)
+{
+    if (r < 0 && r != -ENODATA && r != -E2BIG)
+        report_fault(&attrs->fs->nodes, attrs->open->node,
+                     backing_stamp(&attrs->snapshot->st), r, &attrs->fault);
+    snapshot_put(attrs->snapshot);
+    open_file_put(attrs->fs, attrs->open);
+}
+
+static int get_ours(struct fs *fs, struct node *node, const char *name,
+                    char **out, size_t *len)
+{
+    struct frame_attrs attrs;
+    int r = frame_attrs_open(fs, node, &attrs);
+
+    if (r < 0)
+        return r;
+    if (strcmp(name, OURS "info") == 0)
+        r = get_info(attrs.frame, out, len);
+    else
+        r = get_layer(attrs.frame, name, out, len, &attrs.fault);
+    frame_attrs_close(&attrs, r);
+    return r;
+}
+
+static int list_ours(struct fs *fs, struct node *node, FILE *out)
+{
+    struct frame_attrs attrs;
+    int r = frame_attrs_open(fs, node, &attrs);
+
+    if (r < 0)
+        return r;
+    fprintf(out, OURS "info%c", '\0');
+    r = list_layers(attrs.frame, out, &attrs.fault);
+    frame_attrs_close(&attrs, r);
+    return r;
+}
+
+static int get_backing(struct fs *fs, struct node *node, const char *name,
+                       char **out, size_t *len)
+{
+    struct backing_place place;
+    char *value;
+    ssize_t r;
+
+    if (fs_is_made_up(fs, node))
+        return -ENODATA;
+    value = malloc(XATTR_SIZE_MAX);
+    if (!value)
+        return -ENOMEM;
+    r = fs_place(fs, node, &place);
+    if (r == 0) {
+        r = backing_getxattr(&place, name, value, XATTR_SIZE_MAX);
+        backing_close(&place);
+    }
+    if (r < 0) {
+        free(value);
+        return (int)r;
+    }
+    *out = value;
+    *len = (size_t)r;
+    return 0;
+}
+
+int xattr_get(struct fs *fs, struct node *node, const char *name, char **out,
+              size_t *len)
+{
+    if (!entry_is_frame(node->id.kind))
+        return get_backing(fs, node, name, out, len);
+    if (starts_with(name, OURS))
+        return get_ours(fs, node, name, out, len);
+    if (starts_with(name, USER))
+        return get_backing(fs, node, name, out, len);
+    return -ENODATA;
+}
+
+/* Does an attribute of the backing file show? */
+static bool is_shown(const struct node *node, const char *name)
+{
+    return !entry_is_frame(node->id.kind) ||
+           (starts_with(name, USER) && !starts_with(name, OURS));
+}
+
+static int list_backing(struct fs *fs, struct node *node, FILE *out)
+{
+    struct backing_place place;
+    char *list;
+    ssize_t r;
+
+    if (fs_is_made_up(fs, node))
+        return 0;
+    list = malloc(XATTR_LIST_MAX);
+    if (!list)
+        return -ENOMEM;
+    r = fs_place(fs, node, &place);
+    if (r == 0) {
+        r = backing_listxattr(&place, list, XATTR_LIST_MAX);
+        backing_close(&place);
+    }
+    for (const char *name = list; name < list + (r > 0 ? r : 0);
+         name += strlen(name) + 1) {
+        if (is_shown(node, name))
+            fprintf(out, "%s%c", name, '\0');
+    }
+    free(list);
+    return r < 0 ? (int)r : 0;
+}
+
+int xattr_list(struct fs *fs, struct node *node, char **out, size_t *len)
+{
+    FILE *text = open_memstream(out, len);
+    int r;
+
+    if (!text)
+        return -ENOMEM;
+    r = list_backing(fs, node, text);
+    /* The file system of SOURCE may have no attributes at all. */
+    if (entry_is_frame(node->id.kind) && (r == 0 || r == -EOPNOTSUPP))
+        r = list_ours(fs, node, text);
+    if (fclose(text) != 0 && r == 0)
+        r = -ENOMEM;
+    if (r == 0 && *len > XATTR_LIST_MAX)
+        r = -E2BIG;
+    if (r < 0)
+        free(*out);
+    return r;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FUSE_XATTR_H
+#define FUSE_XATTR_H
+
+#include <stddef.h>
+
+#include "fuse/fs.h"
+
+/*
+ * Extended attributes: those of the file, and for a frame
+ *
+ *  user.b2frame.info         geometry, codec, filters and sizes, as JSON
+ *  user.b2frame.meta.NAME    a metalayer
+ *  user.b2frame.vlmeta.NAME  a vlmetalayer
+ *  user.b2frame.usermeta     the nameless one of frames before 2021
+ *
+ * Functions write bytes that the caller frees to `out`.  They return 0, an
+ * error of the store or the frame, -E2BIG for more than the system can hand
+ * on, or
+ *  -ENODATA  there is no such attribute
+ */
+
+/* The value of an attribute. */
+int xattr_get(struct fs *fs, struct node *node, const char *name, char **out,
+              size_t *len);
+
+/* The names of all, each ended by a NUL. */
+int xattr_list(struct fs *fs, struct node *node, char **out, size_t *len);
+
+#endif

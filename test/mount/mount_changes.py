@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What other programs do to a mounted frame is seen within a second.
+
+usage: mount_changes.py FRAMEFS [TEST...]
+"""
+
+import errno
+import mmap
+import os
+import random
+import subprocess
+import time
+
+from mounted import (PATIENCE, Mount, check, error_of, frame, main, read,
+                     replace, wait_for, write)
+
+DATA = random.Random(2).randbytes(300000)
+MORE = random.Random(3).randbytes(100000)
+
+
+def make(data=DATA, **how):
+    os.makedirs('src', exist_ok=True)
+    write('src/a.b2frame', frame(data, 10000, **how))
+
+
+def becomes(get, right, what):
+    """`get()` gives `right` within a second, and as long again for the test."""
+    start = time.monotonic()
+    wait_for(lambda: get() == right, what)
+    check(time.monotonic() - start < 2, what + ' takes too long')
+
+
+def frame_that_is_replaced():
+    make()
+    with Mount('src', 'mnt') as mount:
+        check(read(mount / 'a') == DATA, 'content')
+        replace('src/a.b2frame', frame(DATA + MORE, 10000))
+        becomes(lambda: os.path.getsize(mount / 'a'), 400000, 'size')
+        check(read(mount / 'a') == DATA + MORE, 'content, replaced')
+
+
+def frame_that_is_written_over():
+    make()
+    with Mount('src', 'mnt') as mount:
+        check(read(mount / 'a') == DATA, 'content')
+        write('src/a.b2frame', frame(DATA[::-1], 10000))
+        becomes(lambda: read(mount / 'a') == DATA[::-1], True, 'content')
+
+
+def program_that_holds_it_open_sees_it_grow():
+    make()
+    with Mount('src', 'mnt') as mount:
+        fd = os.open(mount / 'a', os.O_RDONLY)
+        check(os.pread(fd, 1 << 20, 0) == DATA, 'content')
+        for data in (DATA + MORE, DATA + MORE + DATA):
+            replace('src/a.b2frame', frame(data, 10000))
+            becomes(lambda size=len(data): os.fstat(fd).st_size == size, True,
+                    'size')
+            check(os.pread(fd, 1 << 20, 0) == data, 'content')
+        os.close(fd)
+
+
+def program_that_holds_it_open_sees_other_bytes():
+    make()
+    with Mount('src', 'mnt') as mount:
+        fd = os.open(mount / 'a', os.O_RDONLY)
+        mapped = mmap.mmap(fd, 0, prot=mmap.PROT_READ)
+        check(mapped[:] == DATA, 'content')
+        replace('src/a.b2frame', frame(DATA[::-1], 10000))
+        becomes(lambda: os.pread(fd, 1 << 20, 0) == DATA[::-1], True, 'content')
+        check(mapped[:] == DATA[::-1], 'mapped content')
+        mapped.close()
+        os.close(fd)
+
+
+def tail_follows_a_growing_frame():
+    make(b'line 1\n')
+    text = b'line 1\n'
+    with Mount('src', 'mnt') as mount:
+        tail = subprocess.Popen(['tail', '-f', '-s', '0.1', mount / 'a'],
+                                stdout=subprocess.PIPE)
+        try:
+            check(tail.stdout.readline() == b'line 1\n', 'first line')
+            for i in range(2, 5):
+                text += b'line %d\n' % i
+                replace('src/a.b2frame', frame(text, 10000))
+                check(tail.stdout.readline() == b'line %d\n' % i,
+                      'line %d' % i)
+        finally:
+            tail.kill()
+            tail.wait(PATIENCE)
+            tail.stdout.close()
+
+
+def frame_that_is_removed_stays_readable_while_open():
+    make()
+    write('src/plain', DATA)
+    with Mount('src', 'mnt') as mount:
+        fds = [os.open(mount / name, os.O_RDONLY) for name in ('a', 'plain')]
+        os.unlink('src/a.b2frame')
+        os.unlink('src/plain')
+        becomes(lambda: error_of(os.stat, mount / 'a'), errno.ENOENT, 'its end')
+        for fd in fds:
+            becomes(lambda fd=fd: os.fstat(fd).st_nlink, 0, 'no link')
+            check(os.fstat(fd).st_size == len(DATA), 'size')
+            check(os.pread(fd, 1 << 20, 0) == DATA, 'content')
+            os.close(fd)
+
+
+def other_typesize_makes_old_handles_stale():
+    make(typesize=4)
+    with Mount('src', 'mnt') as mount:
+        fd = os.open(mount / 'a', os.O_RDONLY)
+        check(os.pread(fd, 10, 0) == DATA[:10], 'content')
+        replace('src/a.b2frame', frame(DATA[::-1], 10000, typesize=8))
+        becomes(lambda: error_of(os.pread, fd, 10, 0), errno.ESTALE, 'ESTALE')
+        check(read(mount / 'a') == DATA[::-1], 'content, opened again')
+        os.close(fd)
+
+
+def frame_for_other_readers_is_another_file():
+    make()
+    with Mount('src', 'mnt') as mount:
+        fd = os.open(mount / 'a', os.O_RDONLY)
+        write('src/new', frame(DATA[::-1], 10000))
+        os.chmod('src/new', 0o600)
+        os.rename('src/new', 'src/a.b2frame')
+        becomes(lambda: os.stat(mount / 'a').st_mode & 0o777, 0o600, 'mode')
+        check(read(mount / 'a') == DATA[::-1], 'content')
+        check(os.pread(fd, 1 << 20, 0) == DATA, 'content of the old one')
+        check(os.fstat(fd).st_nlink == 0, 'links of the old one')
+        os.close(fd)
+
+
+def broken_state_in_between_is_passed_over():
+    make()
+    with Mount('src', 'mnt') as mount:
+        fd = os.open(mount / 'a', os.O_RDONLY)
+        check(os.pread(fd, 1 << 20, 0) == DATA, 'content')
+        replace('src/a.b2frame', frame(DATA + MORE, 10000)[:-50])
+        becomes(lambda: 'a.b2frame: ' in mount.log() or os.fstat(fd) is None,
+                True, 'message')
+        check(os.fstat(fd).st_size == len(DATA), 'size')
+        replace('src/a.b2frame', frame(DATA + MORE, 10000))
+        becomes(lambda: os.fstat(fd).st_size, 400000, 'size')
+        check(os.pread(fd, 1 << 20, 0) == DATA + MORE, 'content')
+        os.close(fd)
+
+
+def files_become_frames_and_back():
+    make()
+    write('src/b.b2frame', b'not yet')
+    os.mkdir('src/c')
+    with Mount('src', 'mnt') as mount:
+        check(read(mount / 'b.b2frame') == b'not yet', 'content')
+        check(os.path.isdir(mount / 'c'), 'a directory')
+        replace('src/b.b2frame', frame(DATA, 10000))
+        write('src/c/chunks.b2frame', b'damaged')
+        write('src/a.b2frame', b'no more')
+        becomes(lambda: sorted(os.listdir(mount.path)),
+                ['a.b2frame', 'b', 'c'], 'other names')
+        becomes(lambda: os.path.isfile(mount / 'c'), True, 'a file')
+        check(read(mount / 'b') == DATA, 'content of the frame')
+        check(read(mount / 'a.b2frame') == b'no more', 'content of the file')
+
+
+def unchanged_frames_stay_in_the_cache_of_the_kernel():
+    make()
+    os.utime('src/a.b2frame')
+    time.sleep(0.2)  # until time stamps of the file tell all changes
+    with Mount('src', 'mnt') as mount:
+        for _ in range(2):
+            check(read(mount / 'a') == DATA, 'content')
+        before = requests(mount)
+        check(read(mount / 'a') == DATA, 'content')
+        check(requests(mount) == before, 'was read again')
+
+
+def requests(mount):
+    """Bytes that the daemon has written to the kernel and to files, but for
+    what answers a request without data."""
+    with open('/proc/%d/io' % mount.daemon.pid, encoding='ascii') as counts:
+        values = dict(line.split(': ') for line in counts)
+    return int(values['wchar']) // 50000
+
+
+main(frame_that_is_replaced,
+     frame_that_is_written_over,
+     program_that_holds_it_open_sees_it_grow,
+     program_that_holds_it_open_sees_other_bytes,
+     tail_follows_a_growing_frame,
+     frame_that_is_removed_stays_readable_while_open,
+     other_typesize_makes_old_handles_stale,
+     frame_for_other_readers_is_another_file,
+     broken_state_in_between_is_passed_over,
+     files_become_frames_and_back,
+     unchanged_frames_stay_in_the_cache_of_the_kernel)

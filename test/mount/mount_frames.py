@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every frame shows what the program that wrote it says.
+
+usage: mount_frames.py FRAMEFS [corpus]
+
+Without `corpus` the frames of test/data are read, with it all that lie beside
+the source tree.
+"""
+
+import concurrent.futures
+import errno
+import hashlib
+import json
+import mmap
+import os
+import random
+import sys
+
+from mounted import Mount, check, corpus, error_of, need_fuse, read, workplace
+
+SUFFIXES = ('.b2frame', '.b2f', '.b2', '.b2nd', '.b2eframe')
+PREFIXES = {'user.b2frame.meta.': 'fixed', 'user.b2frame.vlmeta.': 'vl',
+            'user.b2frame.usermeta': 'usermeta'}
+VALUE_MAX = 65536  # bytes; the system hands on no longer attribute
+MEMORY = 288 << 20  # bytes: the cache, and 32 MiB
+
+
+def sha256(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def direct(fd, off, length):
+    """Read past the cache of the kernel."""
+    buffer = mmap.mmap(-1, length)
+    count = os.preadv(fd, [buffer], off)
+    return buffer[:count]
+
+
+def in_pieces(fd, nbytes, seed):
+    """The content, read by eight threads in odd pieces, the last ones first."""
+    pick = random.Random(seed)
+    places = []
+    end = nbytes
+    while end > 0:
+        off = max(0, end - pick.randint(1, 1 + nbytes // 20))
+        places.append((off, end - off))
+        end = off
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        pieces = list(pool.map(lambda place: direct(fd, *place), places))
+    return b''.join(reversed(pieces))
+
+
+def check_content(frame, path):
+    data = read(path)
+    check(len(data) == frame.nbytes, 'has %d bytes' % len(data))
+    check(sha256(data) == frame.sha256, 'has other content')
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECT)
+    try:
+        check(in_pieces(fd, len(data), frame.id) == data, 'differs in pieces')
+    finally:
+        os.close(fd)
+
+
+def check_windows(frame, path):
+    for window in frame.windows:
+        data = read(path, window.offset, window.length)
+        check(len(data) == window.length and sha256(data) == window.sha256,
+              'differs in %d+%d' % (window.offset, window.length))
+
+
+def check_refused(frame, path):
+    wanted = {'ENOTSUP': errno.EOPNOTSUPP, 'EBADMSG': errno.EIO}
+    check(error_of(read, path) == wanted[frame.error], 'is not refused')
+
+
+def printable(name):
+    """As layers.tsv writes a name."""
+    return ''.join('\\x%02x' % ord(c) if c < ' ' or c in '\\\x7f' else c
+                   for c in name)
+
+
+def layer(path, attribute):
+    """An extended attribute as a row of layers.tsv, without its content if it
+    is too long; None if it is something else."""
+    for prefix, kind in PREFIXES.items():
+        if attribute.startswith(prefix):
+            name = printable(attribute[len(prefix):])
+            try:
+                value = os.getxattr(path, attribute)
+            except OSError as error:
+                check(error.errno == errno.E2BIG, 'xattr: %s' % error)
+                return kind, name, None, None
+            return kind, name, len(value), sha256(value)
+    return None
+
+
+def check_layers(path, rows):
+    wanted = {row if row[2] <= VALUE_MAX else row[:2] + (None, None)
+              for row in rows}
+    found = {layer(path, name) for name in os.listxattr(path)} - {None}
+    check(found == wanted, 'metalayers differ: %s' % (found ^ wanted))
+
+
+def check_shown(frame, layers, path):
+    size = os.stat(path).st_size
+    check(size == frame.nbytes or frame.error == 'EBADMSG', 'size %d' % size)
+    if frame.error:
+        check_refused(frame, path)
+    elif frame.windows:
+        check_windows(frame, path)
+    elif frame.sha256 != '-':
+        check_content(frame, path)
+    if frame.error != 'EBADMSG':
+        info = json.loads(os.getxattr(path, 'user.b2frame.info'))
+        check(info['nbytes'] == frame.nbytes, 'info: %d bytes' % info['nbytes'])
+        if layers is not None:
+            check_layers(path, layers)
+
+
+def shown_path(top, mount, frame):
+    """Where a frame shows; None if it is not named as a frame is."""
+    path = os.path.relpath(frame.path, top)
+    if frame.name:
+        return mount / os.path.join(os.path.dirname(path), frame.name)
+    stem, suffix = os.path.splitext(path)
+    if frame.offset > 0 or suffix not in SUFFIXES:
+        return None
+    return mount / (stem if os.path.exists(mount / stem) else path)
+
+
+class Item:
+    """A frame and its metalayers, as a set of rows, or None if unknown."""
+
+    def __init__(self, frame, layers):
+        self.id = frame.id
+        self.frame = frame
+        self.layers = layers
+
+
+def with_layers(frames, path):
+    rows = {}
+    for row in corpus.table(path):
+        rows.setdefault(row['id'], set()).add(
+            (row['kind'], row['name'], int(row['nbytes']), row['sha256']))
+    return [Item(frame, rows.get(frame.id, set())) for frame in frames]
+
+
+def main():
+    need_fuse()
+    if sys.argv[2:] == ['corpus']:
+        corpus.need_corpus()
+        top = corpus.CORPUS
+        items = with_layers(corpus.corpus_frames(), top + '/layers.tsv')
+        items += [Item(frame, None) for frame in corpus.old_frames()]
+    else:
+        top = os.path.join(corpus.DATA, 'frames')
+        items = with_layers(corpus.data_frames(), top + '/layers.tsv')
+
+    with workplace(), Mount(top, 'mnt') as mount:
+        def test(item):
+            path = shown_path(top, mount, item.frame)
+            if path:
+                check_shown(item.frame, item.layers, path)
+                check(corpus.SANITIZED or mount.memory() < MEMORY,
+                      'daemon holds %d bytes' % mount.memory())
+                return
+            point = 'mnt-' + item.id
+            os.mkdir(point)
+            with Mount(item.frame.path, point, '-o',
+                       'offset=%d' % item.frame.offset) as own:
+                name, = os.listdir(own.path)
+                check_shown(item.frame, item.layers, own / name)
+
+        corpus.run_all(test, items)
+
+
+main()

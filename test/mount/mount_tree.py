@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Large trees: memory and descriptors stay bounded, and are given back.
+
+usage: mount_tree.py FRAMEFS [TEST...]
+"""
+
+import os
+
+from mounted import (Mount, check, corpus, frame, main, read, wait_for, write)
+
+NFILES = 10000
+DATA = b'the content of every file'
+
+
+def make_tree(directories):
+    """Directories of frames and other files, NFILES of each in all."""
+    each = NFILES // directories
+    write('frame', frame(DATA, 4096))
+    for i in range(directories):
+        os.makedirs('src/%d' % i)
+        for j in range(each):
+            os.link('frame' if j == 0 else 'src/%d/frame' % i,
+                    'src/%d/%s' % (i, 'frame' if j == 0 else 'link%d' % j))
+        for j in range(each):
+            write('src/%d/f%d.b2frame' % (i, j), frame(DATA, 4096))
+
+
+def walk(mount):
+    """The number of files, each looked up, and of bytes in them."""
+    nfiles = 0
+    nbytes = 0
+    for top, _, names in os.walk(mount.path):
+        nfiles += len(names)
+        nbytes += sum(os.lstat(os.path.join(top, name)).st_size
+                      for name in names)
+    return nfiles, nbytes
+
+
+def drop_caches():
+    """Make the kernel forget what it knows of files; False if it may not."""
+    try:
+        with open('/proc/sys/vm/drop_caches', 'w', encoding='ascii') as drop:
+            drop.write('2')
+        return True
+    except OSError:
+        return False
+
+
+def tree_of_many_files():
+    make_tree(20)
+    with Mount('src', 'mnt') as mount:
+        before = mount.descriptors()
+        start = mount.memory()
+        nfiles, nbytes = walk(mount)
+        check(nfiles == 2 * NFILES, '%d files' % nfiles)
+        size = os.path.getsize('frame')
+        check(nbytes == NFILES * (len(DATA) + size), '%d bytes' % nbytes)
+        check(mount.descriptors() == before, 'descriptors are held')
+        check(corpus.SANITIZED or mount.memory() - start < 16 << 20,
+              'holds %d bytes' % (mount.memory() - start))
+        check(read(mount / '7/f77') == DATA, 'content')
+
+
+def one_large_directory():
+    os.mkdir('src')
+    for i in range(NFILES):
+        write('src/f%05d.b2frame' % i, frame(DATA, 4096))
+    with Mount('src', 'mnt') as mount:
+        names = os.listdir(mount.path)
+        check(sorted(names) == ['f%05d' % i for i in range(NFILES)],
+              '%d names' % len(names))
+        with os.scandir(mount.path) as entries:
+            first = [next(entries).name for _ in range(5000)]
+            for i in range(0, NFILES, 2):
+                os.unlink('src/f%05d.b2frame' % i)
+            rest = [entry.name for entry in entries]
+        check(len(set(first + rest)) == len(first + rest), 'a name comes twice')
+        left = {'f%05d' % i for i in range(1, NFILES, 2)}
+        check(left <= set(first + rest), 'a name is missing')
+
+
+def nodes_are_forgotten():
+    make_tree(1)
+    with Mount('src', 'mnt') as mount:
+        start = mount.memory()
+        walk(mount)
+        full = mount.memory()
+        if corpus.SANITIZED or not drop_caches():
+            return
+        wait_for(lambda: mount.memory() < start + (full - start) * 3 // 4 or
+                 not drop_caches(), 'memory to be given back')
+        check(walk(mount)[0] == 2 * NFILES, 'files are gone')
+
+
+def hard_links_are_one_file():
+    os.makedirs('src/sub')
+    write('src/a.b2frame', frame(DATA, 4096))
+    os.link('src/a.b2frame', 'src/sub/b.b2')
+    with Mount('src', 'mnt') as mount:
+        a, b = os.stat(mount / 'a'), os.stat(mount / 'sub/b')
+        check((a.st_ino, a.st_nlink) == (b.st_ino, b.st_nlink), 'differ')
+        check(a.st_nlink == 2, 'links')
+        os.unlink('src/a.b2frame')
+        check(read(mount / 'sub/b') == DATA, 'content')
+
+
+main(tree_of_many_files,
+     one_large_directory,
+     nodes_are_forgotten,
+     hard_links_are_one_file)

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the tests of the mount share: mounting, and frames made on the spot."""
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(
+    os.path.abspath(__file__))), 'tool'))
+import corpus  # pylint: disable=wrong-import-position
+from corpus import check
+
+FRAMEFS = os.path.abspath(sys.argv[1])
+PATIENCE = 60 if corpus.SANITIZED else 20  # seconds until a test gives up
+
+
+def need_fuse():
+    """Leave, as skipped, where nothing can be mounted."""
+    usable = os.access('/dev/fuse', os.R_OK | os.W_OK)
+    if not usable or not shutil.which('fusermount3'):
+        print('no FUSE here')
+        sys.exit(corpus.SKIP)
+
+
+def is_mounted(path):
+    """Is something mounted here, working or not?"""
+    path = os.path.realpath(path)
+    with open('/proc/self/mountinfo', encoding='utf-8') as mounts:
+        return any(line.split()[4].replace('\\040', ' ') == path
+                   for line in mounts)
+
+
+def wait_for(condition, what):
+    """Wait until a condition holds, looking again when mounts change."""
+    end = time.monotonic() + PATIENCE
+    with open('/proc/self/mountinfo', encoding='utf-8') as mounts:
+        poll = select.poll()
+        poll.register(mounts, select.POLLPRI)
+        while not condition():
+            check(time.monotonic() < end, 'waited in vain for ' + what)
+            poll.poll(50)
+
+
+class Mount:
+    """A mount in the foreground, for a `with` statement; gives itself."""
+
+    def __init__(self, source, path, *options):
+        self.source = str(source)
+        self.path = str(path)
+        self.options = options
+        self.daemon = None
+        self.messages = tempfile.TemporaryFile('w+')
+
+    def __enter__(self):
+        words = [FRAMEFS, '-f', *self.options, self.source, self.path]
+        self.daemon = subprocess.Popen(words, stdin=subprocess.DEVNULL,
+                                       stderr=self.messages,
+                                       env=corpus.environment())
+        try:
+            wait_for(lambda: self.daemon.poll() is not None or
+                     is_mounted(self.path), 'the mount')
+            check(self.daemon.poll() is None, 'cannot mount: ' + self.log())
+            os.stat(self.path)
+        except BaseException:
+            self.kill()
+            raise
+        return self
+
+    def __exit__(self, kind, value, trace):
+        try:
+            status = self.stop(signal.SIGTERM)
+            check(kind not in (None, SystemExit) or status == 0,
+                  'daemon left with %d: %s' % (status, self.log()))
+        finally:
+            self.kill()
+
+    def stop(self, number):
+        """Send a signal; the status with which the daemon leaves."""
+        if self.daemon.poll() is None:
+            self.daemon.send_signal(number)
+        return self.daemon.wait(PATIENCE)
+
+    def kill(self):
+        """Leave nothing behind, whatever went wrong."""
+        self.daemon.kill()
+        self.daemon.wait()
+        subprocess.run(['fusermount3', '-quz', self.path], check=False,
+                       stderr=subprocess.DEVNULL)
+
+    def log(self):
+        """What the daemon has said so far."""
+        self.messages.seek(0)
+        return self.messages.read()
+
+    def memory(self):
+        """Bytes of memory that the daemon holds."""
+        with open('/proc/%d/statm' % self.daemon.pid,
+                  encoding='ascii') as statm:
+            return int(statm.read().split()[1]) * os.sysconf('SC_PAGE_SIZE')
+
+    def descriptors(self):
+        """Number of descriptors that the daemon has open."""
+        return len(os.listdir('/proc/%d/fd' % self.daemon.pid))
+
+    def __truediv__(self, name):
+        return os.path.join(self.path, name)
+
+
+@contextlib.contextmanager
+def workplace():
+    """A directory to work in, with an empty `mnt` in it."""
+    with tempfile.TemporaryDirectory(prefix='framefs-test-') as top:
+        os.mkdir(os.path.join(top, 'mnt'))
+        old = os.getcwd()
+        os.chdir(top)
+        try:
+            yield top
+        finally:
+            os.chdir(old)
+
+
+def sh(command, status=0):
+    """Run a shell command; what it prints."""
+    done = subprocess.run(['sh', '-c', command], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          env=corpus.environment(), check=False, text=True,
+                          timeout=PATIENCE)
+    check(status is None or done.returncode == status, '%s: status %d: %s' %
+          (command, done.returncode, done.stdout))
+    return done.stdout
+
+
+def read(path, *where):
+    """All bytes of a file, or some: offset and length."""
+    with open(path, 'rb') as file:
+        if not where:
+            return file.read()
+        return os.pread(file.fileno(), where[1], where[0])
+
+
+def write(path, data):
+    """Make a file, or overwrite it."""
+    with open(path, 'wb') as file:
+        file.write(data)
+
+
+def replace(path, data):
+    """Put a file in the place of another in one step."""
+    write(path + '.new', data)
+    os.rename(path + '.new', path)
+
+
+def error_of(call, *args):
+    """The errno with which a call fails; 0 if it does not."""
+    try:
+        call(*args)
+    except OSError as error:
+        return error.errno
+    return 0
+
+
+def chunk(data, typesize=1):
+    """A chunk that stores its data as they are.  Format: chunk.md, 2."""
+    return struct.pack('<BBBBIII16x', 5, 1, 0x17, typesize, len(data),
+                       len(data), len(data) + 32) + data
+
+
+def frame(data, chunksize, typesize=1):
+    """A contiguous frame of data in such chunks.  Format: frame.md."""
+    pieces = [data[i:i + chunksize] for i in range(0, len(data), chunksize)]
+    chunks = b''.join(chunk(piece, typesize) for piece in pieces)
+    index = b''
+    if pieces:
+        index = chunk(struct.pack('<%dQ' % len(pieces), *(
+            i * (chunksize + 32) for i in range(len(pieces)))), 8)
+    trailer = bytes.fromhex('940193cd0006de0000dc0000ce00000023d800') + bytes(16)
+    frame_len = 0x61 + len(chunks) + len(index) + len(trailer)
+    header = b'\x9e\xa8b2frame\0' + struct.pack(
+        '>BIBQB4sBQBQBIBIBIBHBHBBB16x', 0xd2, 0x61, 0xcf, frame_len, 0xa4,
+        b'\x12\0\x50\x03', 0xd3, len(data), 0xd3, len(chunks), 0xd2, typesize,
+        0xd2, 0, 0xd2, chunksize, 0xd1, 1, 0xd1, 1, 0xc2, 0xd8, 6)
+    header += bytes.fromhex('93cd0007de0000dc0000')
+    return header + chunks + index + trailer
+
+
+def write_sparse(path, data):
+    """Make a sparse frame of one chunk.  Format: sparse-frame.md, 2."""
+    whole = frame(data, len(data))
+    index = whole[:0x61] + whole[0x61 + len(data) + 32:]
+    index = index[:0x10] + len(index).to_bytes(8, 'big') + index[0x18:]
+    index = index[:0x1a] + b'\1' + index[0x1b:]
+    os.mkdir(path)
+    write(path + '/chunks.b2frame', index)
+    write(path + '/00000000.chunk', chunk(data))
+
+
+def chunk_offset(number, chunksize):
+    """Where a chunk of such a frame starts in its file."""
+    return 0x61 + number * (chunksize + 32)
+
+
+def main(*tests):
+    """Run tests, or those that are named, each in a workplace of its own."""
+    need_fuse()
+    wanted = sys.argv[2:]
+    failures = 0
+    for test in tests:
+        if wanted and test.__name__ not in wanted:
+            continue
+        try:
+            with workplace():
+                test()
+        except corpus.Failure as failure:
+            print('%s: %s' % (test.__name__, failure))
+            failures += 1
+        except (OSError, subprocess.SubprocessError):
+            print('%s:' % test.__name__)
+            traceback.print_exc(file=sys.stdout)
+            failures += 1
+    print('%d of %d failed' % (failures, len(wanted or tests)))
+    sys.exit(failures > 0)

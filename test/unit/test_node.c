@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fuse/node.h"
+#include "suite.h"
+
+static struct node_table table;
+
+static void make_table(void)
+{
+    memset(&table, 0, sizeof(table));
+    ck_assert_int_eq(node_table_init(&table, ENTRY_DIRECTORY, "."), 0);
+}
+
+static void free_table(void)
+{
+    ck_assert_uint_eq(table.nnodes, 0);
+    node_table_fini(&table);
+}
+
+static struct node *get(struct node *parent, const char *name, uint64_t ino,
+                        enum entry_kind kind)
+{
+    const struct node_id id = { .dev = 1, .ino = ino, .kind = kind };
+    struct node *node;
+
+    ck_assert_int_eq(node_get(&table, parent, name, &id, &node), 0);
+    return node;
+}
+
+static void check_path(const struct node *node, const char *wanted)
+{
+    char dir[PATH_MAX];
+    char name[NAME_MAX + 1];
+    char path[PATH_MAX + NAME_MAX + 2];
+
+    ck_assert_int_eq(node_locate(&table, node, dir, name), 0);
+    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    ck_assert_str_eq(path, wanted);
+}
+
+static void forget(struct node *node)
+{
+    node_forget(&table, node, 1);
+}
+
+START_TEST(two_names_of_a_file_are_one_node)
+{
+    make_table();
+    struct node *dir = get(&table.root, "dir", 2, ENTRY_DIRECTORY);
+    struct node *a = get(&table.root, "a", 3, ENTRY_FRAME);
+    struct node *b = get(dir, "b", 3, ENTRY_FRAME);
+
+    ck_assert_ptr_eq(a, b);
+    check_path(a, "dir/b");
+    ck_assert_ptr_ne(get(&table.root, "c", 3, ENTRY_OTHER), a);
+    node_forget(&table, get(&table.root, "c", 3, ENTRY_OTHER), 2);
+    node_forget(&table, a, 2);
+    forget(dir);
+    free_table();
+}
+END_TEST
+
+START_TEST(a_frame_replaced_for_the_same_readers_stays_its_node)
+{
+    make_table();
+    struct node *frame = get(&table.root, "a", 3, ENTRY_FRAME);
+    struct node *other = get(&table.root, "b", 4, ENTRY_OTHER);
+    struct node *replaced = get(&table.root, "b", 6, ENTRY_OTHER);
+
+    ck_assert_ptr_eq(get(&table.root, "a", 5, ENTRY_FRAME), frame);
+    ck_assert_uint_eq(frame->id.ino, 5);
+    ck_assert_ptr_ne(replaced, other);
+    const struct node_id private = { 1, 7, 1, ENTRY_FRAME };
+    struct node *hidden;
+
+    ck_assert_int_eq(node_get(&table, &table.root, "a", &private, &hidden), 0);
+    ck_assert_ptr_ne(hidden, frame);
+    forget(hidden);
+    node_forget(&table, frame, 2);
+    forget(other);
+    forget(replaced);
+    free_table();
+}
+END_TEST
+
+START_TEST(a_directory_lives_as_long_as_what_is_in_it)
+{
+    make_table();
+    struct node *dir = get(&table.root, "dir", 2, ENTRY_DIRECTORY);
+    struct node *sub = get(dir, "sub", 3, ENTRY_DIRECTORY);
+    struct node *file = get(sub, "file", 4, ENTRY_OTHER);
+
+    forget(dir);
+    forget(sub);
+    check_path(file, "dir/sub/file");
+    node_ref(&table, file);
+    forget(file);
+    check_path(file, "dir/sub/file");
+    node_unref(&table, file);
+    free_table();
+}
+END_TEST
+
+START_TEST(directories_that_move_make_no_circle)
+{
+    make_table();
+    struct node *a = get(&table.root, "a", 2, ENTRY_DIRECTORY);
+    struct node *b = get(a, "b", 3, ENTRY_DIRECTORY);
+
+    ck_assert_ptr_eq(get(b, "a", 2, ENTRY_DIRECTORY), a);
+    check_path(b, "a/b");
+    ck_assert_ptr_eq(get(&table.root, "b", 3, ENTRY_DIRECTORY), b);
+    ck_assert_ptr_eq(get(b, "a", 2, ENTRY_DIRECTORY), a);
+    check_path(a, "b/a");
+    node_forget(&table, a, 3);
+    node_forget(&table, b, 2);
+    free_table();
+}
+END_TEST
+
+START_TEST(the_table_grows_and_shrinks)
+{
+    enum {
+        NFILES = 20000
+    };
+    static struct node *nodes[NFILES];
+    char name[32];
+
+    make_table();
+    size_t small = table.nbuckets;
+
+    for (unsigned i = 0; i < NFILES; i++) {
+        snprintf(name, sizeof(name), "file%u", i);
+        nodes[i] = get(&table.root, name, i, ENTRY_FRAME);
+    }
+    ck_assert_uint_eq(table.nnodes, NFILES);
+    ck_assert_uint_ge(table.nbuckets, NFILES / 2);
+    for (unsigned i = 0; i < NFILES; i++) {
+        snprintf(name, sizeof(name), "file%u", i);
+        ck_assert_ptr_eq(get(&table.root, name, i, ENTRY_FRAME), nodes[i]);
+    }
+    for (unsigned i = 0; i < NFILES; i++)
+        node_forget(&table, nodes[i], 2);
+    ck_assert_uint_eq(table.nbuckets, small);
+    free_table();
+}
+END_TEST
+
+START_TEST(paths_longer_than_any_are_refused)
+{
+    struct node *nodes[20];
+    char name[NAME_MAX + 1];
+    char dir[PATH_MAX];
+
+    memset(name, 'x', NAME_MAX);
+    name[NAME_MAX] = '\0';
+    make_table();
+    for (unsigned i = 0; i < 20; i++)
+        nodes[i] = get(i == 0 ? &table.root : nodes[i - 1], name, i + 2,
+                       ENTRY_DIRECTORY);
+    ck_assert_int_eq(node_locate(&table, nodes[14], dir, name), 0);
+    ck_assert_uint_eq(strlen(dir), 14 * 256 - 1);
+    ck_assert_int_eq(node_locate(&table, nodes[19], dir, name), -ENAMETOOLONG);
+    for (unsigned i = 20; i-- > 0;)
+        forget(nodes[i]);
+    free_table();
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        two_names_of_a_file_are_one_node,
+        a_frame_replaced_for_the_same_readers_stays_its_node,
+        a_directory_lives_as_long_as_what_is_in_it,
+        directories_that_move_make_no_circle,
+        the_table_grows_and_shrinks,
+        paths_longer_than_any_are_refused,
+        NULL,
+    };
+
+    return suite_run("node", tests);
+}

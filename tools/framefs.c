@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "fuse/mount.h"
+
+enum {
+    EXIT_USAGE = 2
+};
+
+int main(int argc, char **argv)
+{
+    struct options options;
+    int status = EXIT_SUCCESS;
+    int r;
+
+    log_setup("framefs", LOG_SINK_STDERR, LOG_LEVEL_WARNING);
+    r = options_parse(argc, argv, &options);
+    if (r < 0)
+        status = r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
+    else if (options.help)
+        fputs(options_usage, stdout);
+    else if (options.version)
+        puts("framefs " FRAMEFS_VERSION);
+    else
+        status = mount_run(&options);
+    options_fini(&options);
+    return status;
+}
