@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,6 +17,9 @@ int main(int argc, char **argv)
     int status = EXIT_SUCCESS;
     int r;
 
+    /* A heap for each thread would keep some 5 MiB beside the cache's limit,
+       for threads that come and go. */
+    mallopt(M_ARENA_MAX, 2);
     log_setup("framefs", LOG_SINK_STDERR, LOG_LEVEL_WARNING);
     r = options_parse(argc, argv, &options);
     if (r < 0)
