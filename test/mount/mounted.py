@@ -49,6 +49,12 @@ def wait_for(condition, what):
             poll.poll(50)
 
 
+def heed_signals():
+    """Whoever runs the tests may ignore signals; a daemon inherits that."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Mount:
     """A mount in the foreground, for a `with` statement; gives itself."""
 
@@ -63,7 +69,8 @@ class Mount:
         words = [FRAMEFS, '-f', *self.options, self.source, self.path]
         self.daemon = subprocess.Popen(words, stdin=subprocess.DEVNULL,
                                        stderr=self.messages,
-                                       env=corpus.environment())
+                                       env=corpus.environment(),
+                                       preexec_fn=heed_signals)
         try:
             wait_for(lambda: self.daemon.poll() is not None or
                      is_mounted(self.path), 'the mount')
