@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "store/store.h"
 
+#include <errno.h>
+
 #include "store/store_backend.h"
+
+struct store *store_get(struct store *store)
+{
+    atomic_fetch_add(&store->nshared, 1);
+    return store;
+}
 
 void store_close(struct store *store)
 {
-    if (store)
+    if (store && atomic_fetch_sub(&store->nshared, 1) == 0)
         store->ops->close(store);
 }
 
@@ -19,9 +27,15 @@ int store_open(struct store *store, const char *name, struct store_object **out)
     return store->ops->open(store, name, out);
 }
 
+struct store_object *store_object_get(struct store_object *object)
+{
+    atomic_fetch_add(&object->nshared, 1);
+    return object;
+}
+
 void store_object_close(struct store_object *object)
 {
-    if (object)
+    if (object && atomic_fetch_sub(&object->nshared, 1) == 0)
         object->ops->close(object);
 }
 
@@ -42,4 +56,85 @@ int store_object_read_at(struct store_object *object, uint64_t off, void *buf,
     const struct store_range range = { .off = off, .len = len, .buf = buf };
 
     return store_object_read(object, &range, 1);
+}
+
+int store_object_write(struct store_object *object, uint64_t off,
+                       const void *buf, size_t len)
+{
+    if (!object->ops->write)
+        return -EROFS;
+    return object->ops->write(object, off, buf, len);
+}
+
+int store_object_truncate(struct store_object *object, uint64_t size)
+{
+    if (!object->ops->truncate)
+        return -EROFS;
+    return object->ops->truncate(object, size);
+}
+
+int store_object_punch(struct store_object *object, uint64_t off, uint64_t len)
+{
+    if (!object->ops->punch)
+        return -EROFS;
+    return object->ops->punch(object, off, len);
+}
+
+int store_object_sync(struct store_object *object)
+{
+    if (!object->ops->sync)
+        return -EROFS;
+    return object->ops->sync(object);
+}
+
+int store_create(struct store *store, const char *name, const char *like,
+                 struct store_object **out)
+{
+    if (!store->ops->create)
+        return -EROFS;
+    return store->ops->create(store, name, like, out);
+}
+
+int store_draft(struct store *store, const char *name,
+                struct store_object **out)
+{
+    if (!store->ops->draft)
+        return -EROFS;
+    return store->ops->draft(store, name, out);
+}
+
+int store_publish(struct store *store, const char *name,
+                  struct store_object *draft)
+{
+    if (!store->ops->publish)
+        return -EROFS;
+    return store->ops->publish(store, name, draft);
+}
+
+void store_discard(struct store *store, struct store_object *draft)
+{
+    if (draft)
+        store->ops->discard(store, draft);
+}
+
+int store_remove(struct store *store, const char *name)
+{
+    if (!store->ops->remove)
+        return -EROFS;
+    return store->ops->remove(store, name);
+}
+
+int store_sync(struct store *store)
+{
+    if (!store->ops->sync)
+        return -EROFS;
+    return store->ops->sync(store);
+}
+
+int store_list(struct store *store,
+               int (*visit)(void *context, const char *name), void *context)
+{
+    if (!store->ops->list)
+        return -EROFS;
+    return store->ops->list(store, visit, context);
 }

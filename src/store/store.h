@@ -17,7 +17,8 @@
  */
 struct store;
 
-/* One object, open for reading.  Any number of threads may read it. */
+/* One object, open.  Any number of threads may use it; bytes that are written
+   and read at a time may be read half old, half new. */
 struct store_object;
 
 struct store_stat {
@@ -42,7 +43,14 @@ struct store_range {
 enum store_flags {
     STORE_FOLLOW = 1 << 0, /* symbolic links are followed: for a path that a
                               user typed; never for names found in a tree */
+    STORE_WRITE = 1 << 1,  /* objects may be changed */
+    STORE_NEW = 1 << 2,    /* the file is not there yet, store_publish() makes
+                              it; of a file only, with STORE_WRITE */
 };
+
+/* Names of objects that are being made start like this.  What a crash leaves
+   of them may be removed. */
+#define STORE_TEMPORARY ".framefs-tmp."
 
 /*
  * A store of one local file, which is its object "".
@@ -83,7 +91,10 @@ struct store_mem_file {
 int store_mem_open_dir(const struct store_mem_file *files, size_t nfiles,
                        struct store **out);
 
-/* Accepts NULL.  Objects must be closed first. */
+/* Take one more reference, to be given back by store_close(). */
+struct store *store_get(struct store *store);
+
+/* Accepts NULL.  Objects must be closed before the last reference goes. */
 void store_close(struct store *store);
 
 /* Does the store hold named objects (true) or the one object "" (false)? */
@@ -95,6 +106,9 @@ bool store_is_directory(const struct store *store);
  */
 int store_open(struct store *store, const char *name,
                struct store_object **out);
+
+/* Take one more reference, to be given back by store_object_close(). */
+struct store_object *store_object_get(struct store_object *object);
 
 /* Accepts NULL. */
 void store_object_close(struct store_object *object);
@@ -112,5 +126,75 @@ int store_object_read(struct store_object *object,
 /* Read one range. */
 int store_object_read_at(struct store_object *object, uint64_t off, void *buf,
                          size_t len);
+
+/*
+ * Changes.  All return 0, -EROFS if the store was not opened for them, or
+ * another negative errno; what was changed then is not known, but for what is
+ * said below.
+ *
+ * The object "" can be written in place.  Objects of a directory can be
+ * written by who made them, through store_create() or store_draft().
+ */
+
+/* Write all of a range; the object grows if it is too short. */
+int store_object_write(struct store_object *object, uint64_t off,
+                       const void *buf, size_t len);
+
+/* Set the size; what is added reads as zeros. */
+int store_object_truncate(struct store_object *object, uint64_t size);
+
+/* Give back what a range takes up, as far as the store can; it may read as
+   zeros then.  The size stays. */
+int store_object_punch(struct store_object *object, uint64_t off, uint64_t len);
+
+/* Wait until what was written lasts. */
+int store_object_sync(struct store_object *object);
+
+/*
+ * Make a new, empty object in a directory.  One that has this name is removed
+ * first.
+ *
+ *  like  name of an object whose owner and permissions it gets, or NULL
+ */
+int store_create(struct store *store, const char *name, const char *like,
+                 struct store_object **out);
+
+/*
+ * Begin an object that is to take the place of another, or to be a new one.
+ * Until then it bears a temporary name.  It gets owner, permissions and
+ * extended attributes of what it replaces.
+ */
+int store_draft(struct store *store, const char *name,
+                struct store_object **out);
+
+/*
+ * Let a draft take its place, in one step that lasts when this returns.  The
+ * draft must be synced.  References to what it replaces remain good.
+ *
+ * Also returns -ESTALE if the file has been renamed or replaced by others, or
+ * -EEXIST if one has come up where there was none; nothing has happened then.
+ * A file that was removed meanwhile stays so.
+ *
+ * Not while other threads use the store of a single file.
+ */
+int store_publish(struct store *store, const char *name,
+                  struct store_object *draft);
+
+/* Remove a draft that was not published, and give back the reference.  Accepts
+   NULL. */
+void store_discard(struct store *store, struct store_object *draft);
+
+/* Remove an object of a directory.  References to it remain good. */
+int store_remove(struct store *store, const char *name);
+
+/* Wait until names in a directory last. */
+int store_sync(struct store *store);
+
+/*
+ * Name all objects of a directory, in no order, also what is none.  `visit`
+ * returns 0 to go on; else its result ends the list and is returned.
+ */
+int store_list(struct store *store,
+               int (*visit)(void *context, const char *name), void *context);
 
 #endif

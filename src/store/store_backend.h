@@ -2,6 +2,8 @@
 #ifndef STORE_STORE_BACKEND_H
 #define STORE_STORE_BACKEND_H
 
+#include <stdatomic.h>
+
 #include "store/store.h"
 
 /* What each kind of store brings along; store.c is the same for all. */
@@ -11,11 +13,25 @@ struct store_ops {
     int (*open)(struct store *store, const char *name,
                 struct store_object **out);
     void (*close)(struct store *store);
+
+    /* NULL if the store is only read. */
+    int (*create)(struct store *store, const char *name, const char *like,
+                  struct store_object **out);
+    int (*draft)(struct store *store, const char *name,
+                 struct store_object **out);
+    int (*publish)(struct store *store, const char *name,
+                   struct store_object *draft);
+    void (*discard)(struct store *store, struct store_object *draft);
+    int (*remove)(struct store *store, const char *name);
+    int (*sync)(struct store *store);
+    int (*list)(struct store *store,
+                int (*visit)(void *context, const char *name), void *context);
 };
 
 /* The head of every store, which allocates it and frees it in `close`. */
 struct store {
     const struct store_ops *ops;
+    atomic_uint nshared; /* references beside the first */
 };
 
 struct store_object_ops {
@@ -23,11 +39,19 @@ struct store_object_ops {
     int (*read)(struct store_object *object, const struct store_range *ranges,
                 size_t nranges);
     void (*close)(struct store_object *object);
+
+    /* NULL if the object is only read. */
+    int (*write)(struct store_object *object, uint64_t off, const void *buf,
+                 size_t len);
+    int (*truncate)(struct store_object *object, uint64_t size);
+    int (*punch)(struct store_object *object, uint64_t off, uint64_t len);
+    int (*sync)(struct store_object *object);
 };
 
 /* The head of every object, likewise. */
 struct store_object {
     const struct store_object_ops *ops;
+    atomic_uint nshared;
 };
 
 #endif

@@ -1,29 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/store_backend.h"
 #include "store/store_local.h"
 
 struct dir_store {
     struct store store;
     int fd;
+    bool writable;
 };
+
+static bool is_name(const char *name)
+{
+    return name[0] != '\0' && !strchr(name, '/');
+}
 
 static int dir_open_object(struct store *store, const char *name,
                            struct store_object **out)
 {
     int fd;
 
-    if (name[0] == '\0' || strchr(name, '/'))
+    if (!is_name(name))
         return -ENOENT;
     fd = store_local_open(((struct dir_store *)store)->fd, name, 0, S_IFREG);
     if (fd < 0)
         return fd;
-    return store_local_object(fd, true, out);
+    return store_local_object(fd, false, out);
 }
 
 static void dir_close(struct store *store)
@@ -32,10 +40,143 @@ static void dir_close(struct store *store)
     free(store);
 }
 
+/* The directory, if it may be changed and the name is one in it. */
+static int dir_to_change(struct store *store, const char *name)
+{
+    const struct dir_store *dir = (struct dir_store *)store;
+
+    if (!dir->writable)
+        return -EROFS;
+    return is_name(name) ? dir->fd : -EINVAL;
+}
+
+/* Open what a new object is to be like; -1 if it is not there. */
+static int open_like(int dir, const char *name)
+{
+    int fd = name ? store_local_open(dir, name, 0, S_IFREG) : -1;
+
+    return fd < 0 ? -1 : fd;
+}
+
+static void close_like(int like)
+{
+    if (like >= 0)
+        close(like);
+}
+
+static int dir_create(struct store *store, const char *name, const char *like,
+                      struct store_object **out)
+{
+    int dir = dir_to_change(store, name);
+    int like_fd;
+    int r;
+
+    if (dir < 0)
+        return dir;
+    if (unlinkat(dir, name, 0) < 0 && errno != ENOENT)
+        return -errno;
+    like_fd = open_like(dir, like);
+    r = store_local_create(dir, name, like_fd, out);
+    close_like(like_fd);
+    return r;
+}
+
+static int dir_draft(struct store *store, const char *name,
+                     struct store_object **out)
+{
+    int dir = dir_to_change(store, name);
+    int like_fd;
+    int r;
+
+    if (dir < 0)
+        return dir;
+    like_fd = open_like(dir, name);
+    r = store_local_draft(dir, like_fd, out);
+    close_like(like_fd);
+    return r;
+}
+
+static int dir_publish(struct store *store, const char *name,
+                       struct store_object *draft)
+{
+    struct store_local *local = (struct store_local *)draft;
+    int dir = dir_to_change(store, name);
+
+    if (dir < 0)
+        return dir;
+    if (renameat(dir, local->draft, dir, name) < 0)
+        return -errno;
+    local->draft[0] = '\0';
+    return store_local_sync_dir(dir);
+}
+
+static void dir_discard(struct store *store, struct store_object *draft)
+{
+    store_local_discard(((struct dir_store *)store)->fd, draft);
+}
+
+static int dir_remove(struct store *store, const char *name)
+{
+    int dir = dir_to_change(store, name);
+
+    if (dir < 0)
+        return dir;
+    return unlinkat(dir, name, 0) < 0 ? -errno : 0;
+}
+
+static int dir_sync(struct store *store)
+{
+    return store_local_sync_dir(((struct dir_store *)store)->fd);
+}
+
+static int visit_all(DIR *stream, int (*visit)(void *context, const char *name),
+                     void *context)
+{
+    const struct dirent *entry;
+    int r = 0;
+
+    errno = 0;
+    while (r == 0 && (entry = readdir(stream))) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            r = visit(context, entry->d_name);
+        errno = 0;
+    }
+    return r == 0 ? -errno : r;
+}
+
+static int dir_list(struct store *store,
+                    int (*visit)(void *context, const char *name),
+                    void *context)
+{
+    int fd = openat(((struct dir_store *)store)->fd, ".",
+                    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *stream;
+    int r;
+
+    if (fd < 0)
+        return -errno;
+    stream = fdopendir(fd);
+    if (!stream) {
+        r = -errno;
+        close(fd);
+        return r;
+    }
+    r = visit_all(stream, visit, context);
+    closedir(stream);
+    return r;
+}
+
 static const struct store_ops dir_ops = {
     .directory = true,
     .open = dir_open_object,
     .close = dir_close,
+    .create = dir_create,
+    .draft = dir_draft,
+    .publish = dir_publish,
+    .discard = dir_discard,
+    .remove = dir_remove,
+    .sync = dir_sync,
+    .list = dir_list,
 };
 
 int store_dir_open(int dirfd, const char *path, unsigned flags,
@@ -46,13 +187,14 @@ int store_dir_open(int dirfd, const char *path, unsigned flags,
 
     if (fd < 0)
         return fd;
-    dir = malloc(sizeof(*dir));
+    dir = calloc(1, sizeof(*dir));
     if (!dir) {
         close(fd);
         return -ENOMEM;
     }
     dir->store.ops = &dir_ops;
     dir->fd = fd;
+    dir->writable = flags & STORE_WRITE;
     *out = &dir->store;
     return 0;
 }

@@ -15,11 +15,13 @@
 #include "store/store_backend.h"
 
 /* Opening a fifo or a terminal neither waits nor has other effects. */
-static int open_flags(mode_t type)
+static int open_flags(unsigned flags, mode_t type)
 {
+    int access = flags & STORE_WRITE ? O_RDWR : O_RDONLY;
+
     if (type == S_IFDIR)
         return O_PATH | O_DIRECTORY | O_CLOEXEC;
-    return O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    return access | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 }
 
 /* The error of an open() that failed, with one for all wrong types. */
@@ -50,10 +52,11 @@ static int insist_on_type(int fd, mode_t type)
     return r;
 }
 
-static int open_beneath(int dirfd, const char *path, mode_t type)
+static int open_beneath(int dirfd, const char *path, unsigned flags,
+                        mode_t type)
 {
     const struct open_how how = {
-        .flags = (unsigned)open_flags(type),
+        .flags = (unsigned)open_flags(flags, type),
         .resolve =
             RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
     };
@@ -66,12 +69,12 @@ int store_local_open(int dirfd, const char *path, unsigned flags, mode_t type)
     int fd;
 
     if (flags & STORE_FOLLOW) {
-        fd = openat(dirfd, path, open_flags(type));
+        fd = openat(dirfd, path, open_flags(flags, type));
     } else {
-        fd = open_beneath(dirfd, path, type);
+        fd = open_beneath(dirfd, path, flags, type);
         /* EPERM: a sandbox that does not know the call. */
         if (fd < 0 && (errno == ENOSYS || errno == EPERM))
-            return store_local_walk(dirfd, path, type);
+            return store_local_walk(dirfd, path, flags, type);
     }
     if (fd < 0)
         return open_error();
@@ -94,7 +97,7 @@ static int next_name(const char **path, char name[NAME_MAX + 1])
     return 0;
 }
 
-int store_local_walk(int dirfd, const char *path, mode_t type)
+int store_local_walk(int dirfd, const char *path, unsigned flags, mode_t type)
 {
     char name[NAME_MAX + 1];
     int fd = dirfd;
@@ -108,7 +111,7 @@ int store_local_walk(int dirfd, const char *path, mode_t type)
         if (r == 0) {
             mode_t part = *path != '\0' ? S_IFDIR : type;
 
-            fd = openat(parent, name, open_flags(part) | O_NOFOLLOW);
+            fd = openat(parent, name, open_flags(flags, part) | O_NOFOLLOW);
             if (fd < 0)
                 r = open_error();
         }
@@ -120,15 +123,9 @@ int store_local_walk(int dirfd, const char *path, mode_t type)
     return insist_on_type(fd, type);
 }
 
-struct local_object {
-    struct store_object object;
-    int fd;
-    bool owned;
-};
-
 static int local_stat(struct store_object *object, struct store_stat *out)
 {
-    const struct local_object *local = (struct local_object *)object;
+    const struct store_local *local = (struct store_local *)object;
     struct stat st;
 
     if (fstat(local->fd, &st) < 0)
@@ -167,7 +164,7 @@ static int read_range(int fd, const struct store_range *range)
 static int local_read(struct store_object *object,
                       const struct store_range *ranges, size_t nranges)
 {
-    const struct local_object *local = (struct local_object *)object;
+    const struct store_local *local = (struct store_local *)object;
     int r = 0;
 
     for (size_t i = 0; i < nranges && r == 0; i++)
@@ -177,31 +174,31 @@ static int local_read(struct store_object *object,
 
 static void local_close(struct store_object *object)
 {
-    struct local_object *local = (struct local_object *)object;
-
-    if (local->owned)
-        close(local->fd);
-    free(local);
+    close(((struct store_local *)object)->fd);
+    free(object);
 }
 
 static const struct store_object_ops local_object_ops = {
     .stat = local_stat,
     .read = local_read,
     .close = local_close,
+    .write = store_local_write,
+    .truncate = store_local_truncate,
+    .punch = store_local_punch,
+    .sync = store_local_sync,
 };
 
-int store_local_object(int fd, bool owned, struct store_object **out)
+int store_local_object(int fd, bool writable, struct store_object **out)
 {
-    struct local_object *local = malloc(sizeof(*local));
+    struct store_local *local = calloc(1, sizeof(*local));
 
     if (!local) {
-        if (owned)
-            close(fd);
+        close(fd);
         return -ENOMEM;
     }
     local->object.ops = &local_object_ops;
     local->fd = fd;
-    local->owned = owned;
+    local->writable = writable;
     *out = &local->object;
     return 0;
 }

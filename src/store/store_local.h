@@ -4,7 +4,7 @@
 
 #include <sys/types.h>
 
-#include "store/store.h"
+#include "store/store_backend.h"
 
 /* What the stores of a local file and of a local directory share. */
 
@@ -12,7 +12,8 @@
  * Open a file to read, or a directory to look up names in.
  *
  *  dirfd, path, flags  as for store_file_open()
- *  type                S_IFREG or S_IFDIR, which it must be
+ *  type                S_IFREG or S_IFDIR, which it must be; a file is also
+ *                      opened for writing with STORE_WRITE
  *
  * Opening never waits, whatever `path` turns out to be.  Returns a descriptor,
  * or a negative errno: -EINVAL if it is of another type or a symbolic link
@@ -24,13 +25,45 @@ int store_local_open(int dirfd, const char *path, unsigned flags, mode_t type);
  * The same without STORE_FOLLOW, for kernels that have no openat2(): the path
  * is walked name by name, and may not contain "..".
  */
-int store_local_walk(int dirfd, const char *path, mode_t type);
+int store_local_walk(int dirfd, const char *path, unsigned flags, mode_t type);
+
+enum {
+    STORE_DRAFT_NAME_LEN = sizeof(STORE_TEMPORARY) + 16
+};
+
+/* An open file. */
+struct store_local {
+    struct store_object object;
+    int fd;
+    bool writable;
+    char draft[STORE_DRAFT_NAME_LEN]; /* its temporary name, or "" */
+};
+
+/* Make an object of an open file, which closes `fd`, also if this fails. */
+int store_local_object(int fd, bool writable, struct store_object **out);
+
+/* How objects of open files are changed. */
+int store_local_write(struct store_object *object, uint64_t off,
+                      const void *buf, size_t len);
+int store_local_truncate(struct store_object *object, uint64_t size);
+int store_local_punch(struct store_object *object, uint64_t off, uint64_t len);
+int store_local_sync(struct store_object *object);
 
 /*
- * Make an object of an open file.
- *
- *  owned  the object closes `fd`, also if making it fails
+ * Make a file in a directory.  It gets owner and permissions of the open file
+ * `like`, unless that is -1.  There must be none of this name.
  */
-int store_local_object(int fd, bool owned, struct store_object **out);
+int store_local_create(int dir, const char *name, int like,
+                       struct store_object **out);
+
+/* The same under a temporary name, with the extended attributes of `like`. */
+int store_local_draft(int dir, int like, struct store_object **out);
+
+/* Remove the temporary name of a draft, if it still bears it, and give the
+   reference back. */
+void store_local_discard(int dir, struct store_object *draft);
+
+/* Wait until the names in a directory, open with O_PATH or not, last. */
+int store_local_sync_dir(int dir);
 
 #endif

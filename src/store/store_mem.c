@@ -69,7 +69,7 @@ static int mem_open_object(struct store *store, const char *name,
     object = malloc(sizeof(*object));
     if (!object)
         return -ENOMEM;
-    object->object.ops = &mem_object_ops;
+    object->object = (struct store_object){ .ops = &mem_object_ops };
     object->file = &mem->files[i];
     *out = &object->object;
     return 0;
@@ -101,7 +101,7 @@ static int mem_new(const struct store_ops *ops,
 
     if (!mem)
         return -ENOMEM;
-    mem->store.ops = ops;
+    mem->store = (struct store){ .ops = ops };
     mem->nfiles = nfiles;
     if (nfiles > 0)
         memcpy(mem->files, files, nfiles * sizeof(files[0]));

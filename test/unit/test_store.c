@@ -166,7 +166,7 @@ static void check_file_open(const struct tree *tree, const char *path, int want)
 {
     struct store *store = NULL;
     int r = store_file_open(tree->fd, path, 0, &store);
-    int fd = store_local_walk(tree->fd, path, S_IFREG);
+    int fd = store_local_walk(tree->fd, path, 0, S_IFREG);
 
     ck_assert_msg(r == want, "%s: %d", path, r);
     ck_assert_msg((fd < 0 ? fd : 0) == want, "walk to %s: %d", path, fd);

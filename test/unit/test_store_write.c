@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "store/store.h"
+#include "suite.h"
+
+/* A directory with "file", which holds "0123456789", of mode 0640. */
+struct tree {
+    char path[64];
+    int fd;
+};
+
+static void make_tree(struct tree *tree)
+{
+    int fd;
+
+    strcpy(tree->path, "/tmp/test_store_write.XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(tree->path));
+    tree->fd = open(tree->path, O_RDONLY | O_DIRECTORY);
+    fd = openat(tree->fd, "file", O_WRONLY | O_CREAT | O_EXCL, 0640);
+    ck_assert_int_eq(write(fd, "0123456789", 10), 10);
+    close(fd);
+}
+
+static void remove_tree(const struct tree *tree)
+{
+    char command[96];
+
+    close(tree->fd);
+    snprintf(command, sizeof(command), "rm -r %s", tree->path);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static struct store *open_file(const struct tree *tree, const char *name,
+                               unsigned flags)
+{
+    struct store *store;
+
+    ck_assert_int_eq(store_file_open(tree->fd, name, flags, &store), 0);
+    return store;
+}
+
+static struct store_object *draft_of(struct store *store, const char *text)
+{
+    struct store_object *draft;
+
+    ck_assert_int_eq(store_draft(store, "", &draft), 0);
+    ck_assert_int_eq(store_object_write(draft, 0, text, strlen(text)), 0);
+    ck_assert_int_eq(store_object_sync(draft), 0);
+    return draft;
+}
+
+static void check_file(const struct tree *tree, const char *name,
+                       const char *text)
+{
+    char bytes[32];
+    int fd = openat(tree->fd, name, O_RDONLY);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(read(fd, bytes, sizeof(bytes)), (ssize_t)strlen(text));
+    ck_assert_mem_eq(bytes, text, strlen(text));
+    close(fd);
+}
+
+static int count_names(void *context, const char *name)
+{
+    (void)name;
+    ++*(int *)context;
+    return 0;
+}
+
+/* Are these all names in the directory? */
+static void check_nnames(const struct tree *tree, int n)
+{
+    struct store *store;
+    int found = 0;
+
+    ck_assert_int_eq(store_dir_open(tree->fd, ".", 0, &store), 0);
+    ck_assert_int_eq(store_list(store, count_names, &found), 0);
+    ck_assert_int_eq(found, n);
+    store_close(store);
+}
+
+START_TEST(file_is_written_in_place)
+{
+    struct tree tree;
+    struct store *store;
+    struct store_object *object;
+
+    make_tree(&tree);
+    store = open_file(&tree, "file", STORE_WRITE);
+    ck_assert_int_eq(store_open(store, "", &object), 0);
+    ck_assert_int_eq(store_object_write(object, 8, "abcd", 4), 0);
+    check_file(&tree, "file", "01234567abcd");
+    ck_assert_int_eq(store_object_punch(object, 0, 2), 0);
+    ck_assert_int_eq(store_object_truncate(object, 3), 0);
+    ck_assert_int_eq(store_object_sync(object), 0);
+    store_object_close(object);
+    store_close(store);
+    remove_tree(&tree);
+}
+END_TEST
+
+START_TEST(file_opened_to_be_read_is_not_written)
+{
+    struct tree tree;
+    struct store *store;
+    struct store_object *object;
+
+    make_tree(&tree);
+    store = open_file(&tree, "file", 0);
+    ck_assert_int_eq(store_open(store, "", &object), 0);
+    ck_assert_int_eq(store_object_write(object, 0, "x", 1), -EROFS);
+    ck_assert_int_eq(store_object_truncate(object, 0), -EROFS);
+    ck_assert_int_eq(store_object_punch(object, 0, 1), -EROFS);
+    store_object_close(object);
+    ck_assert_int_eq(store_draft(store, "", &object), -EROFS);
+    store_close(store);
+    check_file(&tree, "file", "0123456789");
+    remove_tree(&tree);
+}
+END_TEST
+
+START_TEST(draft_takes_the_place_of_a_file_with_mode_and_attributes)
+{
+    struct tree tree;
+    struct store *store;
+    struct store_object *old;
+    struct store_object *draft;
+    struct stat st;
+    char bytes[10];
+    bool attributes;
+    int fd;
+
+    make_tree(&tree);
+    fd = openat(tree.fd, "file", O_RDONLY);
+    attributes = fsetxattr(fd, "user.colour", "red", 3, 0) == 0;
+    close(fd);
+    store = open_file(&tree, "file", STORE_WRITE);
+    ck_assert_int_eq(store_open(store, "", &old), 0);
+    draft = draft_of(store, "new");
+    check_file(&tree, "file", "0123456789");
+    ck_assert_int_eq(store_publish(store, "", draft), 0);
+    check_file(&tree, "file", "new");
+    check_nnames(&tree, 1);
+    ck_assert_int_eq(fstatat(tree.fd, "file", &st, 0), 0);
+    ck_assert_uint_eq(st.st_mode & 07777, 0640);
+    if (attributes) {
+        fd = openat(tree.fd, "file", O_RDONLY);
+        ck_assert_int_eq(fgetxattr(fd, "user.colour", bytes, 3), 3);
+        close(fd);
+    }
+    /* Who has the old one still can read it. */
+    ck_assert_int_eq(store_object_read_at(old, 0, bytes, 10), 0);
+    ck_assert_mem_eq(bytes, "0123456789", 10);
+    store_object_close(old);
+    store_object_close(draft);
+    store_close(store);
+    remove_tree(&tree);
+}
+END_TEST
+
+START_TEST(draft_that_is_discarded_leaves_nothing)
+{
+    struct tree tree;
+    struct store *store;
+
+    make_tree(&tree);
+    store = open_file(&tree, "file", STORE_WRITE);
+    store_discard(store, draft_of(store, "new"));
+    store_close(store);
+    check_nnames(&tree, 1);
+    remove_tree(&tree);
+}
+END_TEST
+
+START_TEST(file_that_others_replaced_is_not_replaced)
+{
+    struct tree tree;
+    struct store *store;
+    struct store_object *draft;
+
+    make_tree(&tree);
+    store = open_file(&tree, "file", STORE_WRITE);
+    draft = draft_of(store, "new");
+    ck_assert_int_eq(renameat(tree.fd, "file", tree.fd, "moved"), 0);
+    ck_assert_int_eq(store_publish(store, "", draft), -ESTALE);
+    store_discard(store, draft);
+    store_close(store);
+    check_nnames(&tree, 1);
+    check_file(&tree, "moved", "0123456789");
+    remove_tree(&tree);
+}
+END_TEST
+
+START_TEST(file_that_was_removed_stays_so)
+{
+    struct tree tree;
+    struct store *store;
+    struct store_object *draft;
+    struct store_object *object;
+    char bytes[3];
+
+    make_tree(&tree);
+    store = open_file(&tree, "file", STORE_WRITE);
+    draft = draft_of(store, "new");
+    ck_assert_int_eq(unlinkat(tree.fd, "file", 0), 0);
+    ck_assert_int_eq(store_publish(store, "", draft), 0);
+    check_nnames(&tree, 0);
+    ck_assert_int_eq(store_open(store, "", &object), 0);
+    ck_assert_int_eq(store_object_read_at(object, 0, bytes, 3), 0);
+    ck_assert_mem_eq(bytes, "new", 3);
+    store_object_close(object);
+    store_object_close(draft);
+    store_close(store);
+    remove_tree(&tree);
+}
+END_TEST
+
+START_TEST(new_file_comes_up_once_only)
+{
+    struct tree tree;
+    struct store *store;
+    struct store_object *draft;
+
+    make_tree(&tree);
+    store = open_file(&tree, "other", STORE_WRITE | STORE_NEW);
+    draft = draft_of(store, "new");
+    ck_assert_int_eq(store_open(store, "", &(struct store_object *){ NULL }),
+                     -ENOENT);
+    ck_assert_int_eq(store_publish(store, "", draft), 0);
+    check_file(&tree, "other", "new");
+    store_object_close(draft);
+    store_close(store);
+
+    store = open_file(&tree, "file", STORE_WRITE | STORE_NEW);
+    draft = draft_of(store, "new");
+    ck_assert_int_eq(store_publish(store, "", draft), -EEXIST);
+    store_discard(store, draft);
+    store_close(store);
+    check_file(&tree, "file", "0123456789");
+    check_nnames(&tree, 2);
+    remove_tree(&tree);
+}
+END_TEST
+
+START_TEST(link_that_was_followed_stays_one)
+{
+    struct tree tree;
+    struct store *store;
+    struct store_object *draft;
+    struct stat st;
+
+    make_tree(&tree);
+    ck_assert_int_eq(symlinkat("file", tree.fd, "link"), 0);
+    store = open_file(&tree, "link", STORE_FOLLOW | STORE_WRITE);
+    draft = draft_of(store, "new");
+    ck_assert_int_eq(store_publish(store, "", draft), 0);
+    ck_assert_int_eq(fstatat(tree.fd, "link", &st, AT_SYMLINK_NOFOLLOW), 0);
+    ck_assert(S_ISLNK(st.st_mode));
+    check_file(&tree, "file", "new");
+    store_object_close(draft);
+    store_close(store);
+    remove_tree(&tree);
+}
+END_TEST
+
+START_TEST(directory_gets_objects_like_others)
+{
+    struct tree tree;
+    struct store *store;
+    struct store_object *object;
+    struct stat st;
+
+    make_tree(&tree);
+    ck_assert_int_eq(symlinkat("file", tree.fd, "made"), 0);
+    ck_assert_int_eq(store_dir_open(tree.fd, ".", STORE_WRITE, &store), 0);
+    ck_assert_int_eq(store_create(store, "made", "file", &object), 0);
+    ck_assert_int_eq(store_object_write(object, 0, "made", 4), 0);
+    store_object_close(object);
+    ck_assert_int_eq(fstatat(tree.fd, "made", &st, AT_SYMLINK_NOFOLLOW), 0);
+    ck_assert(S_ISREG(st.st_mode));
+    ck_assert_uint_eq(st.st_mode & 07777, 0640);
+    check_file(&tree, "file", "0123456789");
+    ck_assert_int_eq(store_sync(store), 0);
+    ck_assert_int_eq(store_remove(store, "made"), 0);
+    ck_assert_int_eq(store_remove(store, "made"), -ENOENT);
+    ck_assert_int_eq(store_create(store, "../made", NULL, &object), -EINVAL);
+    store_close(store);
+    check_nnames(&tree, 1);
+    remove_tree(&tree);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        file_is_written_in_place,
+        file_opened_to_be_read_is_not_written,
+        draft_takes_the_place_of_a_file_with_mode_and_attributes,
+        draft_that_is_discarded_leaves_nothing,
+        file_that_others_replaced_is_not_replaced,
+        file_that_was_removed_stays_so,
+        new_file_comes_up_once_only,
+        link_that_was_followed_stays_one,
+        directory_gets_objects_like_others,
+        NULL,
+    };
+
+    return suite_run("store write", tests);
+}
