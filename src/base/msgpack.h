@@ -15,6 +15,8 @@
 enum msgpack_marker {
     MSGPACK_FIXARRAY = 0x90, /* low nibble: number of elements */
     MSGPACK_FIXSTR = 0xA0,   /* low five bits: length */
+    MSGPACK_FALSE = 0xC2,
+    MSGPACK_TRUE = 0xC3,
     MSGPACK_BIN32 = 0xC6,
     MSGPACK_UINT16 = 0xCD,
     MSGPACK_UINT32 = 0xCE,

@@ -227,7 +227,7 @@ static bool last_chunk_is_full(struct frame *frame)
            sizes.nbytes == frame->info.chunksize;
 }
 
-static bool chunks_differ(struct frame *frame)
+bool frame_chunks_differ(struct frame *frame)
 {
     const struct frame_info *info = &frame->info;
 
@@ -254,7 +254,7 @@ int frame_open(struct store *store, uint64_t base, struct frame **out,
         r = read_header(frame, fault);
     if (r == 0)
         r = read_ends(frame, fault);
-    if (r == 0 && chunks_differ(frame)) {
+    if (r == 0 && frame_chunks_differ(frame)) {
         r = frame_walk_new(frame, &frame->walk);
         if (r < 0)
             fault_set(fault, r, 0, NULL);
@@ -279,6 +279,7 @@ void frame_close(struct frame *frame)
     index_close(frame->index);
     store_object_close(frame->object);
     store_close(frame->store);
+    era_put(frame->era);
     free(frame);
 }
 

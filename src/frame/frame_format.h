@@ -25,6 +25,7 @@ enum {
 
 /* Layout E, 14 elements.  Format: the same. */
 enum {
+    FRAME_E_NELEMENTS = 14,
     FRAME_E_BLOCKSIZE_OFF = 0x35,
     FRAME_E_CHUNKSIZE_OFF = 0x3A,
     FRAME_E_NFILTERS_OFF = 0x46,
@@ -54,7 +55,10 @@ enum {
 /* Flags.  Format: frame.md, 2.1 to 2.3. */
 enum {
     FRAME_VERSION_MASK = 0x0F, /* of the general flags */
-    FRAME_VERSION_MAX = 3,
+    FRAME_VERSION_ORDINARY = 2,
+    FRAME_VERSION_MAX = 3, /* written if chunks or blocks differ in size */
+    FRAME_FLAG_OFFSETS_64 = 0x10,
+    FRAME_FLAG_VARIABLE = 0x40,
     FRAME_FLAG_VLBLOCKS = 0x80,
     FRAME_TYPE_CONTIGUOUS = 0,
     FRAME_TYPE_SPARSE = 1,
@@ -69,6 +73,7 @@ enum {
     FRAME_TRAILER_END_LEN = 23, /* it starts with the marker of the length */
     FRAME_TRAILER_LEN_OFF = 1,
     FRAME_TRAILER_MIN = 25,
+    FRAME_TRAILER_VERSION = 1,
 };
 
 /*
@@ -90,9 +95,16 @@ enum {
 enum {
     FRAME_INDEX_TYPESIZE = 8,
     FRAME_ENTRY_KIND_SHIFT = 56, /* of the byte that says what it is */
+    FRAME_ENTRY_SPECIAL = 0x80,
     FRAME_ENTRY_ZEROS = 0x01,
     FRAME_ENTRY_NANS = 0x02,
     FRAME_ENTRY_UNINIT = 0x04,
+};
+
+/* Some readers refuse ids of chunk files above cbytes less this.
+   Format: sparse-frame.md, 4. */
+enum {
+    FRAME_ID_MARGIN = 32
 };
 
 /* Shortest chunk: a header of Blosc 1.  Format: frame.md, 10 "Reading

@@ -6,6 +6,7 @@
 #include "frame/frame_header.h"
 #include "frame/frame_walk.h"
 #include "frame/index.h"
+#include "frame/plot.h"
 
 /* An open frame, for the files of this layer.  Constant once it is open, but
    for what index and walk guard themselves. */
@@ -19,6 +20,7 @@ struct frame {
     uint32_t trailer_len;    /* 0: layout A, which has none */
     struct index *index;     /* NULL if there are no chunks */
     struct frame_walk *walk; /* NULL if places follow from the chunksize */
+    struct era *era;         /* NULL if the frame is not being changed */
 };
 
 /*
@@ -54,6 +56,12 @@ int frame_read_raw(struct frame *frame, uint64_t first, size_t n, int64_t *raw,
  */
 int frame_parse_entry(const struct frame *frame, uint64_t chunk_no, int64_t raw,
                       struct frame_entry *out, struct fault *fault);
+
+/*
+ * Do chunks lie at places of their own, which only a walk finds?  Looks at the
+ * last chunk, if the header leaves that open.
+ */
+bool frame_chunks_differ(struct frame *frame);
 
 /* Where the index starts, in the frame. */
 uint64_t frame_index_off(const struct frame_info *info);

@@ -22,6 +22,11 @@ static const char *const name_formats[] = {
     "%016" PRIX64 ".chunk",
 };
 
+void frame_source_name(uint64_t id, char name[FRAME_SOURCE_NAME_LEN])
+{
+    snprintf(name, FRAME_SOURCE_NAME_LEN, name_formats[0], id);
+}
+
 static int open_chunk_file(struct frame *frame, uint64_t id,
                            struct frame_source *source)
 {
@@ -110,6 +115,7 @@ static int parse_sizes(const uint8_t *head, uint64_t avail,
     *out = (struct frame_sizes){
         .nbytes = header.nbytes,
         .cbytes = header.cbytes,
+        .header_len = header.header_len,
     };
     return 0;
 }

@@ -4,15 +4,22 @@
 
 #include "frame/frame.h"
 
+enum {
+    FRAME_SOURCE_NAME_LEN = 24
+};
+
+/* The name of a chunk file.  Format: sparse-frame.md, 1. */
+void frame_source_name(uint64_t id, char name[FRAME_SOURCE_NAME_LEN]);
+
 /*
  * Where the bytes of one stored chunk are: in the chunks section of a
  * contiguous frame, or in a file of their own.
  */
 struct frame_source {
     struct store_object *object;
-    uint64_t off;   /* of the chunk in the object */
-    uint64_t avail; /* bytes from there that it may use */
-    char name[24];  /* of the chunk file, or "" */
+    uint64_t off;                     /* of the chunk in the object */
+    uint64_t avail;                   /* bytes from there that it may use */
+    char name[FRAME_SOURCE_NAME_LEN]; /* of the chunk file, or "" */
 };
 
 /*
@@ -40,6 +47,7 @@ struct frame_sizes {
     int error; /* the header cannot be read: why */
     uint32_t nbytes;
     uint32_t cbytes;
+    uint8_t header_len; /* 16 or 32 */
 };
 
 /* Read the sizes of one chunk, which is stored. */

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FRAME_FRAME_CHANGE_H
+#define FRAME_FRAME_CHANGE_H
+
+#include "chunk/chunk_params.h"
+#include "frame/frame.h"
+
+/*
+ * Changes of a frame.
+ *
+ * An open frame is constant.  A change is made beside it: chunks are written
+ * to places that no frame uses, and put into an index in memory.  A commit
+ * makes that the state of the frame in one step, and hands out an open frame
+ * of the new state; the change then goes on from there.
+ *
+ * Whoever still has a frame of an older state may go on to read it: what it
+ * uses is not given back, nor used again, before all older states that came
+ * from the change are closed.  Frames that were opened on their own do not
+ * count.
+ *
+ * At every moment the store holds the state of the last commit, or of the one
+ * before, also if it is a crash that ends the writing.
+ *
+ * One thread at a time may use a change, but for frame_change_write() and
+ * frame_change_drop(), which any number may call beside it.  There must be one
+ * change of a frame at a time.
+ *
+ * A change takes about 40 bytes of memory for each chunk of the frame.
+ */
+struct frame_change;
+
+enum {
+    /* Frames of more chunks are not changed. */
+    FRAME_CHANGE_CHUNKS_MAX = 1 << 22,
+};
+
+/*
+ * Begin a change.
+ *
+ *  frame  opened from a store with STORE_WRITE.  If there was a change before,
+ *         what its last commit handed out
+ *
+ * Reads the index, the metalayers, and of a contiguous frame the headers of
+ * all chunks, to know what is free.  What crashes have left in a sparse frame
+ * is removed.  Chunks that must not be in a frame any more, with headers of 16
+ * bytes, are written again.
+ *
+ * Returns 0, -EROFS for a frame inside a larger file, -EBADMSG (also if chunks
+ * overlap), -EFBIG if there are too many chunks, -E2BIG if metalayers
+ * are too long, -ENOMEM or an error of the store.
+ */
+int frame_change_open(struct frame *frame, struct frame_change **out,
+                      struct fault *fault);
+
+/* How chunks are encoded that the frame gets. */
+struct chunk_params frame_chunk_params(const struct frame_info *info);
+
+/* How a new frame is to be. */
+struct frame_params {
+    struct chunk_params chunks; /* defaults for its chunks */
+    uint8_t codec_meta;
+    uint32_t chunksize; /* 0: that of the first chunk */
+};
+
+/*
+ * Begin a frame that is not there yet.  It comes up with the first commit.
+ *
+ *  store  an empty directory, for a sparse frame, or of a new file; stays the
+ *         caller's
+ *
+ * Returns 0, -EINVAL if `params` are no good, -ENOTSUP if this build lacks the
+ * codec, -ENOMEM or an error of the store.
+ */
+int frame_change_new(struct store *store, const struct frame_params *params,
+                     struct frame_change **out, struct fault *fault);
+
+/* What was not committed is dropped.  Accepts NULL. */
+void frame_change_close(struct frame_change *change);
+
+/*
+ * The frame as it will be after a commit.  Lengths of header and frame, and
+ * cbytes, are those of the last one.
+ */
+const struct frame_info *frame_change_get_info(
+    const struct frame_change *change);
+
+/* May chunks differ in size? */
+bool frame_change_is_variable(const struct frame_change *change);
+
+/* A chunk that is written, but in no index yet. */
+struct frame_written {
+    int64_t entry;
+    uint32_t nbytes;
+    uint32_t cbytes;
+    uint64_t epoch; /* the frame has not been written anew since */
+};
+
+/*
+ * Write a chunk to a free place.
+ *
+ *  bytes, len  the chunk.  Zeros, NaNs and uninitialised chunks that are a
+ *              header alone are not stored: the index will name them, or, if
+ *              chunks may differ in size, one repeated item stands for them
+ *
+ * Returns 0, -EINVAL if a frame cannot hold the chunk (its header has 16 bytes;
+ * it is empty), -ENOTSUP if its blocks are, or are not, of sizes of their own
+ * other than those of the frame; -ENOMEM or an error of the store.
+ */
+int frame_change_write(struct frame_change *change, const uint8_t *bytes,
+                       size_t len, struct frame_written *out,
+                       struct fault *fault);
+
+/* Give up a chunk that was written but not put. */
+void frame_change_drop(struct frame_change *change,
+                       const struct frame_written *written);
+
+/*
+ * Changes of the index, in memory.  A chunk must have the size that belongs to
+ * its number: all but the last have the chunksize, unless they may differ.
+ *
+ * All return 0, or leave everything as it was and return -ERANGE if there is
+ * no such chunk, -EINVAL if a size does not fit, -EFBIG if there are too many
+ * chunks, -ESTALE if the frame has been written anew since the chunk was
+ * written, or -ENOMEM.
+ */
+
+/* Replace a chunk. */
+int frame_change_put(struct frame_change *change, uint64_t chunk_no,
+                     const struct frame_written *written);
+
+/* Insert a chunk before another one, or at the end. */
+int frame_change_insert(struct frame_change *change, uint64_t chunk_no,
+                        const struct frame_written *written);
+
+/* Remove `n` chunks. */
+int frame_change_delete(struct frame_change *change, uint64_t first,
+                        uint64_t n);
+
+/*
+ * Change the order.
+ *
+ *  order  for each place the number of the chunk that comes there
+ */
+int frame_change_reorder(struct frame_change *change, const uint64_t *order);
+
+/*
+ * Cut the frame, or let it grow by zeros; not if chunks may differ in size.
+ *
+ * A stored chunk is not cut or made longer for this: -EINVAL says that it must
+ * first be put, or deleted, by the caller.  Or there may be an error of the
+ * store, as chunks that are no whole number of items get stored; the size has
+ * then come as far as possible.
+ */
+int frame_change_resize(struct frame_change *change, uint64_t nbytes,
+                        struct fault *fault);
+
+/*
+ * Let chunks differ in size from now on.  Special chunks get stored, as the
+ * index would no longer tell their sizes.
+ */
+int frame_change_make_variable(struct frame_change *change,
+                               struct fault *fault);
+
+/*
+ * Set a metalayer.
+ *
+ * Returns 0, -EINVAL if the name is too long, or if its content has another
+ * length than before, or if there is none and the frame has chunks; -E2BIG if
+ * there are too many or they are too long; -ENOMEM.
+ */
+int frame_change_set_metalayer(struct frame_change *change, const char *name,
+                               const void *content, size_t len);
+
+/*
+ * Set a vlmetalayer.  Its content is compressed.
+ *
+ * Returns 0, -EINVAL if the name is too long, -E2BIG, -ENOMEM.
+ */
+int frame_change_set_vlmetalayer(struct frame_change *change, const char *name,
+                                 const void *content, size_t len);
+
+/* Returns 0, or -ENODATA if there is no such vlmetalayer. */
+int frame_change_remove_vlmetalayer(struct frame_change *change,
+                                    const char *name);
+
+/*
+ * Make the change the state of the frame, for good.
+ *
+ *  out  receives the new state, to be closed by the caller
+ *
+ * Most changes are made in place.  A frame of an old layout, one whose last
+ * chunk goes, and one whose header changes in length are written anew, as
+ * frame_change_compact() does.
+ *
+ * Returns 0, -ESTALE if the frame was changed by others, -ENOMEM or an error
+ * of the store.  The old state or the new one is then there; nothing is lost,
+ * and the commit can be tried again.
+ */
+int frame_change_commit(struct frame_change *change, struct frame **out,
+                        struct fault *fault);
+
+/*
+ * Commit, with the frame written anew and without dead space.  Chunks that
+ * are written, but not put, are lost.  Hard links keep the old state.
+ */
+int frame_change_compact(struct frame_change *change, struct frame **out,
+                         struct fault *fault);
+
+/* Bytes of a contiguous frame. */
+struct frame_usage {
+    uint64_t live; /* header, chunks, metalayers */
+    uint64_t used; /* up to the end of all that is in use */
+};
+
+/* Both are 0 for a sparse frame, in which nothing is dead. */
+struct frame_usage frame_change_get_usage(struct frame_change *change);
+
+#endif

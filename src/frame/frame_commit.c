@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "frame/frame_commit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Begin a commit in the place where the frame is. */
+int commit_init(struct commit *commit, struct frame_change *change,
+                struct plot *plot, struct store_object *object)
+{
+    *commit = (struct commit){
+        .change = change,
+        .info = change->info,
+        .object = store_object_get(object),
+        .plot = plot_get(plot),
+    };
+    commit->info.format = FRAME_FORMAT_E;
+    commit->info.version = change->variable || change->info.vlblocks
+                               ? FRAME_VERSION_MAX
+                               : FRAME_VERSION_ORDINARY;
+    if (plot_list_reserve(&change->dying, 2) < 0)
+        return -ENOMEM;
+    return era_new(plot, &commit->era);
+}
+
+/* The state is on the disk: it becomes that of the change. */
+void commit_finish(struct commit *commit, struct frame **out)
+{
+    struct frame_change *change = commit->change;
+    struct frame *frame = commit->frame;
+
+    pthread_mutex_lock(&change->lock);
+    change->info = commit->info;
+    pthread_mutex_unlock(&change->lock);
+    frame_write_fixed(&change->info, change->variable, change->vl.nlayers > 0,
+                      change->header);
+    change->header_known = true;
+    change->header_changed = false;
+    change->rewrite = false;
+    change->unsynced_lost = false;
+    change->fresh.n = 0;
+    change->fresh_cbytes = 0;
+    if (!change->info.sparse)
+        change->tail =
+            (struct space_extent){ commit->tail_off,
+                                   commit->index_len + commit->trailer_len };
+    era_put(change->era);
+    change->era = era_get(commit->era);
+
+    store_object_stat(frame->object, &frame->stat);
+    commit->frame = NULL;
+    *out = frame;
+}
+
+/* End of the chunks of the state to come. */
+static uint64_t chunks_end(const struct frame_change *change)
+{
+    uint64_t end = change->info.header_len;
+
+    for (uint64_t i = 0; i < change->info.nchunks; i++) {
+        const struct change_chunk *chunk = &change->chunks[i];
+        uint64_t chunk_end = frame_change_off(change, chunk) + chunk->cbytes;
+
+        if (chunk->entry >= 0 && chunk_end > end)
+            end = chunk_end;
+    }
+    return end;
+}
+
+/* Find a place for index and trailer: free, and behind all chunks. */
+int commit_place_tail(struct commit *commit, uint64_t from)
+{
+    uint64_t len = commit->index_len + commit->trailer_len;
+    int r = plot_alloc(commit->plot, from, len, &commit->tail_off);
+
+    if (r < 0)
+        return r;
+    commit->info.cbytes = commit->info.nchunks > 0
+                              ? commit->tail_off - commit->info.header_len
+                              : 0;
+    commit->info.frame_len = commit->tail_off + len;
+    return 0;
+}
+
+/* All up to the moment at which the new state becomes that of the frame. */
+static int prepare_in_place(struct commit *commit, struct fault *fault)
+{
+    int r = commit_make_frame(commit, fault);
+
+    if (r < 0)
+        return r;
+    r = commit_write_tail(commit);
+    if (r == 0)
+        r = commit_sync(commit);
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}
+
+/* Write the fields of the header.  When this fails nobody knows which state
+   is the frame's; neither may be overwritten. */
+static int switch_in_place(struct commit *commit, struct fault *fault)
+{
+    struct frame_change *change = commit->change;
+    int r = commit_write_fields(commit);
+
+    if (r == 0)
+        r = commit_sync(commit);
+    if (r == 0)
+        return 0;
+    change->header_known = false;
+    plot_list_add(&change->dying, commit->tail_off,
+                  commit->index_len + commit->trailer_len);
+    return fault_set(fault, r, 0, NULL);
+}
+
+static int commit_in_place(struct frame_change *change, struct frame **out,
+                           struct fault *fault)
+{
+    struct commit commit;
+    int r =
+        commit_init(&commit, change, change->plot, plot_object(change->plot));
+
+    if (r == 0)
+        r = commit_encode(&commit);
+    if (r == 0)
+        r = commit_place_tail(&commit, chunks_end(change));
+    if (r < 0) {
+        commit_fini(&commit);
+        return fault_set(fault, r, 0, NULL);
+    }
+    r = prepare_in_place(&commit, fault);
+    if (r < 0)
+        plot_give(change->plot, commit.tail_off,
+                  commit.index_len + commit.trailer_len);
+    else
+        r = switch_in_place(&commit, fault);
+    if (r == 0) {
+        plot_list_add(&change->dying, change->tail.off, change->tail.len);
+        era_end(change->era, &change->dying, commit.era);
+        commit_finish(&commit, out);
+    }
+    commit_fini(&commit);
+    return r;
+}
+
+/* Write index, trailer and header behind and before the chunks of a draft. */
+int commit_fill_draft(struct commit *commit, struct fault *fault)
+{
+    int r = commit_encode(commit);
+
+    if (r == 0)
+        r = commit_place_tail(commit, plot_end(commit->plot));
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    r = commit_make_frame(commit, fault);
+    if (r < 0)
+        return r;
+    r = commit_write_all(commit);
+    if (r == 0)
+        r = commit_sync(commit);
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}
+
+/* Let a new frame come up.  Whether that failed or not, from here on its file
+   is changed like any other. */
+static int publish_new(struct frame_change *change, struct fault *fault)
+{
+    int r = store_publish(change->store, "", change->draft);
+
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    store_object_close(change->draft);
+    change->draft = NULL;
+    return 0;
+}
+
+/* The first commit of a frame that was new. */
+static int commit_new(struct frame_change *change, struct frame **out,
+                      struct fault *fault)
+{
+    struct commit commit;
+    struct frame *frame;
+    int r = commit_init(&commit, change, change->plot, change->draft);
+
+    if (r < 0)
+        fault_set(fault, r, 0, NULL);
+    else
+        r = commit_fill_draft(&commit, fault);
+    if (r < 0) {
+        if (commit.info.frame_len > 0)
+            plot_give(change->plot, commit.tail_off,
+                      commit.info.frame_len - commit.tail_off);
+        commit_fini(&commit);
+        return r;
+    }
+    commit_finish(&commit, &frame);
+    commit_fini(&commit);
+    r = publish_new(change, fault);
+    if (r < 0)
+        frame_close(frame);
+    else
+        *out = frame;
+    return r;
+}
+
+/* An empty frame has its trailer right behind the header, where something else
+   may be.  Format: frame.md, 1. */
+static bool must_rewrite(const struct frame_change *change)
+{
+    if (change->rewrite)
+        return true;
+    if (change->info.nchunks == 0 &&
+        !(change->draft && plot_end(change->plot) == change->info.header_len))
+        return true;
+    return !change->draft && !commit_fields_suffice(change);
+}
+
+static int commit_change(struct frame_change *change, bool anew,
+                         struct frame **out, struct fault *fault)
+{
+    int r = 0;
+
+    if (change->draft && change->era)
+        r = publish_new(change, fault);
+    if (r < 0)
+        return r;
+    r = change->draft ? 0 : commit_check_unchanged(change);
+    if (r == 0)
+        r = commit_write_again(change);
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    if (change->info.sparse)
+        return commit_sparse(change, out, fault);
+    if (anew)
+        return commit_anew(change, out, fault);
+    if (change->draft)
+        return commit_new(change, out, fault);
+    return commit_in_place(change, out, fault);
+}
+
+int frame_change_commit(struct frame_change *change, struct frame **out,
+                        struct fault *fault)
+{
+    return commit_change(change, must_rewrite(change), out, fault);
+}
+
+int frame_change_compact(struct frame_change *change, struct frame **out,
+                         struct fault *fault)
+{
+    return commit_change(change, true, out, fault);
+}
+
+struct frame_usage frame_change_get_usage(struct frame_change *change)
+{
+    struct frame_usage usage = { 0 };
+
+    if (change->info.sparse)
+        return usage;
+    usage.live = change->info.header_len + change->tail.len;
+    for (uint64_t i = 0; i < change->info.nchunks; i++)
+        if (change->chunks[i].entry >= 0)
+            usage.live += change->chunks[i].cbytes;
+    usage.used = plot_end(change->plot);
+    return usage;
+}

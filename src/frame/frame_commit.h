@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FRAME_FRAME_COMMIT_H
+#define FRAME_FRAME_COMMIT_H
+
+#include "frame/frame_change_private.h"
+
+/* A commit on its way: the state to come, which nothing refers to yet. */
+struct commit {
+    struct frame_change *change;
+    struct frame_info info;
+    struct store_object *object; /* a reference to what will hold it */
+    struct plot *plot;           /* likewise */
+    struct era *era;
+    uint8_t *tail; /* index, trailer */
+    size_t index_len;
+    size_t trailer_len;
+    uint64_t tail_off; /* in the object */
+    struct frame *frame;
+};
+
+/*
+ * Begin a commit; what is set up so far is in `commit` also if it fails.
+ *
+ *  plot, object  where the frame will live
+ *
+ * All functions here return 0 or a negative errno, those without a fault the
+ * reason alone.
+ */
+int commit_init(struct commit *commit, struct frame_change *change,
+                struct plot *plot, struct store_object *object);
+
+/* Accepts any state. */
+void commit_fini(struct commit *commit);
+
+/* Encode index and trailer. */
+int commit_encode(struct commit *commit);
+
+/* Find a place for index and trailer: free, and not before `from`, the end of
+   the chunks. */
+int commit_place_tail(struct commit *commit, uint64_t from);
+
+/* Make the frame of the new state, of which all but the file is known. */
+int commit_make_frame(struct commit *commit, struct fault *fault);
+
+/* Write index and trailer; the same with all of the header. */
+int commit_write_tail(struct commit *commit);
+int commit_write_all(struct commit *commit);
+
+/* Write what of the header may change in place, in one call. */
+int commit_write_fields(struct commit *commit);
+
+/* Can that be done, or is the header too long for this? */
+bool commit_fields_suffice(const struct frame_change *change);
+
+/* Sync; if that fails, nobody knows what has reached the disk. */
+int commit_sync(struct commit *commit);
+
+/* Write a frame to a draft that has its chunks already: index and trailer
+   behind them, the header before them; and sync it. */
+int commit_fill_draft(struct commit *commit, struct fault *fault);
+
+/* The new state is the frame's: it becomes that of the change. */
+void commit_finish(struct commit *commit, struct frame **out);
+
+/* Write the frame anew, without dead space, and let that take its place. */
+int commit_anew(struct frame_change *change, struct frame **out,
+                struct fault *fault);
+
+/* Commit a sparse frame. */
+int commit_sparse(struct frame_change *change, struct frame **out,
+                  struct fault *fault);
+
+/* Is the frame still what the last commit left?  Returns 0, -ESTALE or an
+   error of the store. */
+int commit_check_unchanged(struct frame_change *change);
+
+/* Write what a sync that failed may have lost once more. */
+int commit_write_again(struct frame_change *change);
+
+#endif

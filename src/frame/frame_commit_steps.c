@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "frame/frame_commit.h"
+#include "frame/frame_source.h"
+
+enum {
+    /* As much as every disk writes whole or not at all. */
+    SECTOR_LEN = 512,
+    COPY_LEN = 1 << 20,
+};
+
+void commit_fini(struct commit *commit)
+{
+    frame_close(commit->frame);
+    free(commit->tail);
+    era_put(commit->era);
+    plot_put(commit->plot);
+    store_object_close(commit->object);
+}
+
+static int encode_index(struct commit *commit)
+{
+    const struct frame_change *change = commit->change;
+    size_t n = (size_t)commit->info.nchunks;
+    int64_t *entries = malloc(n * sizeof(entries[0]));
+    ssize_t len;
+
+    if (!entries)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        entries[i] = change->chunks[i].entry;
+    len = frame_write_index(change->encoder, entries, n, commit->tail);
+    free(entries);
+    if (len < 0)
+        return (int)len;
+    commit->index_len = (size_t)len;
+    return 0;
+}
+
+int commit_encode(struct commit *commit)
+{
+    const struct frame_change *change = commit->change;
+    size_t n = (size_t)commit->info.nchunks;
+    size_t index_max = n * FRAME_INDEX_TYPESIZE + CHUNK_OVERHEAD_MAX;
+
+    commit->trailer_len = (size_t)frame_write_trailer_len(&change->vl);
+    commit->tail = malloc(index_max + commit->trailer_len);
+    if (!commit->tail)
+        return -ENOMEM;
+    if (n > 0) {
+        int r = encode_index(commit);
+
+        if (r < 0)
+            return r;
+    }
+    frame_write_trailer(&change->vl, commit->tail + commit->index_len);
+    return 0;
+}
+
+static int open_index(struct commit *commit, struct fault *fault)
+{
+    if (commit->info.nchunks == 0)
+        return 0;
+    return index_open(commit->object, commit->tail_off,
+                      commit->tail_off + commit->index_len, commit->tail,
+                      commit->index_len, &commit->frame->index, fault);
+}
+
+int commit_make_frame(struct commit *commit, struct fault *fault)
+{
+    struct frame *frame = calloc(1, sizeof(*frame));
+    int r;
+
+    if (!frame)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    commit->frame = frame;
+    frame->store = store_get(commit->change->store);
+    frame->object = store_object_get(commit->object);
+    frame->object_name = commit->info.sparse ? frame_index_names[0] : "";
+    frame->info = commit->info;
+    frame->trailer_len = (uint32_t)commit->trailer_len;
+    frame->era = era_get(commit->era);
+    r = open_index(commit, fault);
+    if (r == 0 && commit->change->variable && commit->info.nchunks > 0) {
+        r = frame_walk_new(frame, &frame->walk);
+        if (r < 0)
+            fault_set(fault, r, 0, NULL);
+    }
+    return r;
+}
+
+int commit_write_tail(struct commit *commit)
+{
+    return store_object_write(commit->object, commit->tail_off, commit->tail,
+                              commit->index_len + commit->trailer_len);
+}
+
+static void write_fixed(const struct commit *commit, uint8_t *dst)
+{
+    frame_write_fixed(&commit->info, commit->change->variable,
+                      commit->change->vl.nlayers > 0, dst);
+}
+
+/* Returns all of the header; the caller frees it. */
+static uint8_t *make_header(const struct commit *commit)
+{
+    const struct frame_change *change = commit->change;
+    uint8_t *bytes = malloc(commit->info.header_len);
+
+    if (bytes)
+        frame_write_header(&commit->info, change->variable,
+                           change->vl.nlayers > 0, &change->fixed, bytes);
+    return bytes;
+}
+
+int commit_write_all(struct commit *commit)
+{
+    uint8_t *header = make_header(commit);
+    int r;
+
+    if (!header)
+        return -ENOMEM;
+    r = store_object_write(commit->object, 0, header, commit->info.header_len);
+    free(header);
+    return r < 0 ? r : commit_write_tail(commit);
+}
+
+int commit_write_fields(struct commit *commit)
+{
+    uint8_t fixed[FRAME_E_METALAYERS_OFF];
+    uint8_t *header;
+    int r;
+
+    if (!commit->change->header_changed) {
+        write_fixed(commit, fixed);
+        return store_object_write(commit->object, FRAME_LEN_OFF,
+                                  fixed + FRAME_LEN_OFF,
+                                  sizeof(fixed) - FRAME_LEN_OFF);
+    }
+    header = make_header(commit);
+    if (!header)
+        return -ENOMEM;
+    r = store_object_write(commit->object, FRAME_LEN_OFF,
+                           header + FRAME_LEN_OFF,
+                           commit->info.header_len - FRAME_LEN_OFF);
+    free(header);
+    return r;
+}
+
+bool commit_fields_suffice(const struct frame_change *change)
+{
+    return !change->header_changed ||
+           (change->info.header_len <= SECTOR_LEN &&
+            frame_write_header_len(&change->fixed) == change->info.header_len);
+}
+
+int commit_sync(struct commit *commit)
+{
+    int r = store_object_sync(commit->object);
+
+    if (r < 0)
+        commit->change->unsynced_lost = true;
+    return r;
+}
+
+int commit_check_unchanged(struct frame_change *change)
+{
+    uint8_t bytes[sizeof(change->header)];
+    struct store_object *object;
+    int r;
+
+    if (!change->header_known)
+        return 0;
+    r = store_open(change->store,
+                   change->info.sparse ? frame_index_names[0] : "", &object);
+    if (r < 0)
+        return r == -ENOENT ? -ESTALE : r;
+    r = store_object_read_at(object, 0, bytes, sizeof(bytes));
+    store_object_close(object);
+    if (r < 0)
+        return r == -ENODATA ? -ESTALE : r;
+    return memcmp(bytes, change->header, sizeof(bytes)) == 0 ? 0 : -ESTALE;
+}
+
+/* Write bytes of a file in their own place. */
+static int write_bytes_again(struct store_object *object,
+                             const struct space_extent *extent, uint8_t *buf)
+{
+    uint64_t done = 0;
+    int r = 0;
+
+    while (done < extent->len && r == 0) {
+        uint64_t rest = extent->len - done;
+        size_t n = rest < COPY_LEN ? (size_t)rest : COPY_LEN;
+
+        r = store_object_read_at(object, extent->off + done, buf, n);
+        if (r == 0)
+            r = store_object_write(object, extent->off + done, buf, n);
+        done += n;
+    }
+    return r;
+}
+
+/* Files that lost something are made anew, as they are only open to be read. */
+static int write_file_again(struct store *store, uint64_t id, uint8_t *buf)
+{
+    char name[FRAME_SOURCE_NAME_LEN];
+    struct store_object *from;
+    struct store_object *to;
+    struct store_stat stat;
+    int r;
+
+    frame_source_name(id, name);
+    r = store_open(store, name, &from);
+    if (r < 0)
+        return r;
+    r = store_object_stat(from, &stat);
+    if (r == 0)
+        r = store_create(store, name, frame_index_names[0], &to);
+    if (r == 0) {
+        for (uint64_t off = 0; off < stat.size && r == 0; off += COPY_LEN) {
+            uint64_t rest = stat.size - off;
+            size_t n = rest < COPY_LEN ? (size_t)rest : COPY_LEN;
+
+            r = store_object_read_at(from, off, buf, n);
+            if (r == 0)
+                r = store_object_write(to, off, buf, n);
+        }
+        store_object_close(to);
+    }
+    store_object_close(from);
+    return r;
+}
+
+int commit_write_again(struct frame_change *change)
+{
+    uint8_t *buf;
+    int r = 0;
+
+    if (!change->unsynced_lost)
+        return 0;
+    buf = malloc(COPY_LEN);
+    if (!buf)
+        return -ENOMEM;
+    for (size_t i = 0; i < change->fresh.n && r == 0; i++) {
+        const struct space_extent *extent = &change->fresh.extents[i];
+
+        if (change->info.sparse)
+            r = write_file_again(change->store, extent->off, buf);
+        else
+            r = write_bytes_again(plot_object(change->plot), extent, buf);
+    }
+    free(buf);
+    if (r == 0)
+        change->unsynced_lost = false;
+    return r;
+}

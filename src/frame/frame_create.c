@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cpu.h"
+#include "chunk/chunk_format.h"
+#include "frame/frame_change_private.h"
+
+struct chunk_params frame_chunk_params(const struct frame_info *info)
+{
+    struct chunk_params params = {
+        .typesize = info->typesize,
+        .blocksize = info->blocksize,
+        .codec = (uint8_t)info->codec,
+        .clevel = (uint8_t)info->clevel,
+        .split_mode = (enum chunk_split)info->split_mode,
+        .use_dict = info->use_dict,
+    };
+
+    memcpy(params.filters, info->filters, CHUNK_NFILTERS);
+    memcpy(params.filters_meta, info->filters_meta, CHUNK_NFILTERS);
+    return params;
+}
+
+static struct frame_info info_of(const struct frame_params *params, bool sparse)
+{
+    const struct chunk_params *chunks = &params->chunks;
+    struct frame_info info = {
+        .format = FRAME_FORMAT_E,
+        .sparse = sparse,
+        .typesize = chunks->typesize,
+        .blocksize = chunks->blocksize,
+        .chunksize = params->chunksize,
+        .codec = chunks->codec,
+        .codec_meta = params->codec_meta,
+        .clevel = chunks->clevel,
+        .split_mode = chunks->split_mode,
+        .use_dict = chunks->use_dict,
+    };
+
+    memcpy(info.filters, chunks->filters, CHUNK_NFILTERS);
+    memcpy(info.filters_meta, chunks->filters_meta, CHUNK_NFILTERS);
+    return info;
+}
+
+static int change_alloc(struct store *store, struct frame_change **out,
+                        struct fault *fault)
+{
+    struct frame_change *change = calloc(1, sizeof(*change));
+
+    if (!change || chunk_encoder_new(cpu_features(), &change->encoder) < 0) {
+        free(change);
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    }
+    pthread_mutex_init(&change->lock, NULL);
+    change->store = store_get(store);
+    *out = change;
+    return 0;
+}
+
+int frame_change_open(struct frame *frame, struct frame_change **out,
+                      struct fault *fault)
+{
+    struct frame_change *change;
+    int r;
+
+    if (frame->base != 0)
+        return frame_fault(frame, -EROFS, frame->base,
+                           "a frame inside a file is not changed", fault);
+    r = change_alloc(frame->store, &change, fault);
+    if (r < 0)
+        return r;
+    change->info = frame->info;
+    r = frame_adopt(change, frame, fault);
+    if (r < 0) {
+        frame_change_close(change);
+        return r;
+    }
+    *out = change;
+    return 0;
+}
+
+static int begin_new(struct frame_change *change, struct fault *fault)
+{
+    struct frame_info *info = &change->info;
+    int r = 0;
+
+    info->header_len = (uint32_t)frame_write_header_len(&change->fixed);
+    if (!info->sparse)
+        r = store_draft(change->store, "", &change->draft);
+    if (r == 0)
+        r = plot_new(change->store, change->draft, &change->plot);
+    if (r == 0 && !info->sparse)
+        r = plot_take(change->plot, 0, info->header_len);
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    return 0;
+}
+
+int frame_change_new(struct store *store, const struct frame_params *params,
+                     struct frame_change **out, struct fault *fault)
+{
+    struct frame_change *change;
+    int r = chunk_params_check(&params->chunks);
+
+    if (r < 0 || params->chunksize > CHUNK_NBYTES_MAX)
+        return fault_set(fault, r < 0 ? r : -EINVAL, 0, NULL);
+    r = change_alloc(store, &change, fault);
+    if (r < 0)
+        return r;
+    change->info = info_of(params, store_is_directory(store));
+    r = frame_change_reserve(change, 0);
+    if (r < 0)
+        fault_set(fault, r, 0, NULL);
+    else
+        r = begin_new(change, fault);
+    if (r < 0) {
+        frame_change_close(change);
+        return r;
+    }
+    *out = change;
+    return 0;
+}
+
+/* Chunks that were put, but not committed, go; unless a commit that failed may
+   have made them part of the frame. */
+static void drop_fresh(struct frame_change *change)
+{
+    if (change->draft || !change->header_known)
+        return;
+    for (size_t i = 0; i < change->fresh.n; i++)
+        plot_give(change->plot, change->fresh.extents[i].off,
+                  change->fresh.extents[i].len);
+}
+
+void frame_change_close(struct frame_change *change)
+{
+    if (!change)
+        return;
+    drop_fresh(change);
+    store_discard(change->store, change->draft);
+    plot_list_free(&change->fresh);
+    plot_list_free(&change->dying);
+    plot_put(change->plot);
+    era_put(change->era);
+    layers_free(&change->fixed);
+    layers_free(&change->vl);
+    free(change->chunks);
+    chunk_encoder_free(change->encoder);
+    pthread_mutex_destroy(&change->lock);
+    store_close(change->store);
+    free(change);
+}
+
+static bool name_fits(const char *name)
+{
+    return strlen(name) <= METALAYER_NAME_MAX;
+}
+
+/* A new metalayer makes the header longer. */
+static int make_header_room(struct frame_change *change)
+{
+    uint64_t len = frame_write_header_len(&change->fixed);
+    uint32_t old = change->info.header_len;
+    int r;
+
+    if (!change->draft || plot_end(change->plot) != old) {
+        change->rewrite = true;
+        return 0;
+    }
+    r = plot_take(change->plot, old, len - old);
+    if (r < 0)
+        return r;
+    pthread_mutex_lock(&change->lock);
+    change->info.header_len = (uint32_t)len;
+    pthread_mutex_unlock(&change->lock);
+    return 0;
+}
+
+static uint8_t *copy_of(const void *content, size_t len)
+{
+    uint8_t *bytes = malloc(len > 0 ? len : 1);
+
+    if (bytes && len > 0)
+        memcpy(bytes, content, len);
+    return bytes;
+}
+
+/* Does the list have room for one more layer of this size? */
+static int check_room(const struct layers *layers, const struct layer *old,
+                      size_t len)
+{
+    if (!old && layers->nlayers >= FRAME_METALAYERS_MAX)
+        return -E2BIG;
+    if (len > LAYERS_BYTES_MAX - CHUNK_OVERHEAD_MAX ||
+        layers_encoded_len(layers) + len > LAYERS_BYTES_MAX)
+        return -E2BIG;
+    return 0;
+}
+
+int frame_change_set_metalayer(struct frame_change *change, const char *name,
+                               const void *content, size_t len)
+{
+    const struct layer *old = layers_find(&change->fixed, name);
+    uint8_t *bytes;
+    int r;
+
+    if (!name_fits(name) || (old && old->len != len) ||
+        (!old && change->info.nchunks > 0))
+        return -EINVAL;
+    r = check_room(&change->fixed, old, len);
+    if (r < 0)
+        return r;
+    bytes = copy_of(content, len);
+    if (!bytes)
+        return -ENOMEM;
+    r = layers_set(&change->fixed, name, bytes, (uint32_t)len);
+    if (r < 0) {
+        free(bytes);
+        return r;
+    }
+    change->header_changed = true;
+    return old ? 0 : make_header_room(change);
+}
+
+/* The content as a chunk.  Format: frame.md, 7 "Trailer". */
+static ssize_t encode_layer(struct frame_change *change, const void *content,
+                            size_t len, uint8_t **out)
+{
+    static const struct chunk_params params = {
+        .typesize = 1,
+        .clevel = 5,
+        .split_mode = CHUNK_SPLIT_FORWARD,
+        .bodied = true,
+    };
+    size_t cap = len + CHUNK_OVERHEAD_MAX;
+    uint8_t *bytes = malloc(cap);
+    ssize_t n;
+
+    if (!bytes)
+        return -ENOMEM;
+    n = chunk_encode(change->encoder, &params, content, len, bytes, cap);
+    if (n < 0)
+        free(bytes);
+    else
+        *out = bytes;
+    return n;
+}
+
+int frame_change_set_vlmetalayer(struct frame_change *change, const char *name,
+                                 const void *content, size_t len)
+{
+    const struct layer *old = layers_find(&change->vl, name);
+    uint8_t *bytes;
+    ssize_t n;
+    int r;
+
+    if (!name_fits(name))
+        return -EINVAL;
+    r = check_room(&change->vl, old, len);
+    if (r < 0)
+        return r;
+    n = encode_layer(change, content, len, &bytes);
+    if (n < 0)
+        return (int)n;
+    r = layers_set(&change->vl, name, bytes, (uint32_t)n);
+    if (r < 0)
+        free(bytes);
+    return r;
+}
+
+int frame_change_remove_vlmetalayer(struct frame_change *change,
+                                    const char *name)
+{
+    struct layer *layer = layers_find(&change->vl, name);
+
+    if (!layer)
+        return -ENODATA;
+    layers_remove(&change->vl, layer);
+    return 0;
+}

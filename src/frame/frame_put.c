@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "chunk/chunk_format.h"
+#include "frame/frame_change_private.h"
+#include "frame/frame_pattern.h"
+#include "frame/frame_source.h"
+
+/* Longest chunk that repeats an item for a special one. */
+enum {
+    VALUE_CHUNK_MAX = CHUNK_LONG_HEADER_LEN + 8
+};
+
+/* Where the frame lives while a chunk is written to it, and what it takes. */
+struct site {
+    struct plot *plot; /* a reference */
+    uint64_t epoch;
+    uint32_t header_len;
+    uint32_t typesize;
+    bool sparse;
+    bool vlblocks;
+    bool variable;
+};
+
+static struct site get_site(struct frame_change *change)
+{
+    struct site site;
+
+    pthread_mutex_lock(&change->lock);
+    site.plot = plot_get(change->plot);
+    site.epoch = change->epoch;
+    site.header_len = change->info.header_len;
+    site.typesize = change->info.typesize;
+    site.sparse = change->info.sparse;
+    site.vlblocks = change->info.vlblocks;
+    site.variable = change->variable;
+    pthread_mutex_unlock(&change->lock);
+    return site;
+}
+
+int64_t frame_special_entry(enum chunk_kind kind)
+{
+    uint64_t bits = FRAME_ENTRY_SPECIAL;
+
+    switch (kind) {
+    case CHUNK_NANS:
+        bits |= FRAME_ENTRY_NANS;
+        break;
+    case CHUNK_UNINIT:
+        bits |= FRAME_ENTRY_UNINIT;
+        break;
+    default:
+        bits |= FRAME_ENTRY_ZEROS;
+        break;
+    }
+    return (int64_t)(bits << FRAME_ENTRY_KIND_SHIFT);
+}
+
+/*
+ * Can the index stand for the chunk?  The reference library refuses entries
+ * for chunks that are no whole number of items (observed: 3.3.3, which fails
+ * to make such a chunk of zeros).
+ */
+static bool fits_index(const struct site *site,
+                       const struct chunk_header *header)
+{
+    return !site->variable && header->nbytes % site->typesize == 0 &&
+           (header->kind != CHUNK_NANS || header->typesize == site->typesize);
+}
+
+/*
+ * Make a chunk that repeats an item, for one of zeros or NaNs that must be
+ * stored.  Format: frame.md, 5.2; Blosc2 Chunk Format, 7.
+ */
+static size_t make_value_chunk(bool nans, uint8_t item_len, uint32_t nbytes,
+                               uint8_t *dst)
+{
+    uint32_t most = (uint32_t)CHUNK_BLOCKSIZE_MAX / item_len * item_len;
+    size_t len = CHUNK_LONG_HEADER_LEN + item_len;
+
+    memset(dst, 0, len);
+    dst[CHUNK_OFF_VERSION] = 5;
+    dst[CHUNK_OFF_VERSIONLZ] = 1;
+    dst[CHUNK_OFF_FLAGS] = CHUNK_FLAG_LONG_HEADER;
+    dst[CHUNK_OFF_TYPESIZE] = item_len;
+    store_le32(dst + CHUNK_OFF_NBYTES, nbytes);
+    store_le32(dst + CHUNK_OFF_BLOCKSIZE, nbytes < most ? nbytes : most);
+    store_le32(dst + CHUNK_OFF_CBYTES, (uint32_t)len);
+    dst[CHUNK_OFF_BLOSC2_FLAGS] = CHUNK_SPECIAL_VALUE
+                                  << CHUNK_BFLAG_SPECIAL_SHIFT;
+    if (nans)
+        memcpy(dst + CHUNK_LONG_HEADER_LEN, frame_pattern_nans(item_len),
+               item_len);
+    return len;
+}
+
+static int check_chunk(const struct site *site,
+                       const struct chunk_header *header, size_t len,
+                       struct fault *fault)
+{
+    if (header->header_len != CHUNK_LONG_HEADER_LEN || header->nbytes == 0 ||
+        header->cbytes != len)
+        return fault_set(fault, -EINVAL, 0, "a frame cannot hold this chunk");
+    if ((header->kind == CHUNK_VLBLOCKS) != site->vlblocks)
+        return fault_set(fault, -ENOTSUP, 0,
+                         "blocks of this kind do not go with the frame");
+    return 0;
+}
+
+static int write_bytes(const struct site *site, uint64_t off,
+                       const uint8_t *bytes, size_t len)
+{
+    return store_object_write(plot_object(site->plot), off, bytes, len);
+}
+
+static int write_file(struct frame_change *change, uint64_t id,
+                      const uint8_t *bytes, size_t len)
+{
+    char name[FRAME_SOURCE_NAME_LEN];
+    struct store_object *file;
+    int r;
+
+    frame_source_name(id, name);
+    r = store_create(change->store, name, frame_index_names[0], &file);
+    if (r < 0)
+        return r;
+    r = store_object_write(file, 0, bytes, len);
+    store_object_close(file);
+    return r;
+}
+
+static int store_chunk(struct frame_change *change, const struct site *site,
+                       const uint8_t *bytes, size_t len, int64_t *entry)
+{
+    uint64_t units = site->sparse ? 1 : len;
+    uint64_t off;
+    int r = plot_alloc(site->plot, 0, units, &off);
+
+    if (r < 0)
+        return r;
+    r = site->sparse ? write_file(change, off, bytes, len)
+                     : write_bytes(site, off, bytes, len);
+    if (r < 0) {
+        plot_give(site->plot, off, units);
+        return r;
+    }
+    *entry = (int64_t)(site->sparse ? off : off - site->header_len);
+    return 0;
+}
+
+/* Store a chunk of known size. */
+static int write_stored(struct frame_change *change, const struct site *site,
+                        const uint8_t *bytes, size_t len, uint32_t nbytes,
+                        struct frame_written *out, struct fault *fault)
+{
+    struct frame_written written = {
+        .nbytes = nbytes,
+        .cbytes = (uint32_t)len,
+        .epoch = site->epoch,
+    };
+    int r = store_chunk(change, site, bytes, len, &written.entry);
+
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    *out = written;
+    return 0;
+}
+
+static int write_value(struct frame_change *change, const struct site *site,
+                       bool nans, uint8_t item_len, uint32_t nbytes,
+                       struct frame_written *out, struct fault *fault)
+{
+    uint8_t bytes[VALUE_CHUNK_MAX];
+    size_t len = make_value_chunk(nans, item_len, nbytes, bytes);
+
+    return write_stored(change, site, bytes, len, nbytes, out, fault);
+}
+
+int frame_change_write_value(struct frame_change *change, bool nans,
+                             uint32_t nbytes, struct frame_written *out,
+                             struct fault *fault)
+{
+    struct site site = get_site(change);
+    uint8_t item_len = nans ? (uint8_t)site.typesize : 1;
+    int r = write_value(change, &site, nans, item_len, nbytes, out, fault);
+
+    plot_put(site.plot);
+    return r;
+}
+
+static int write_chunk(struct frame_change *change, const struct site *site,
+                       const struct chunk_header *header, const uint8_t *bytes,
+                       struct frame_written *out, struct fault *fault)
+{
+    bool nans = header->kind == CHUNK_NANS;
+
+    if (header->cbytes > CHUNK_LONG_HEADER_LEN)
+        return write_stored(change, site, bytes, header->cbytes, header->nbytes,
+                            out, fault);
+    if (!fits_index(site, header))
+        return write_value(change, site, nans, nans ? header->typesize : 1,
+                           header->nbytes, out, fault);
+    *out = (struct frame_written){
+        .entry = frame_special_entry(header->kind),
+        .nbytes = header->nbytes,
+        .epoch = site->epoch,
+    };
+    return 0;
+}
+
+int frame_change_write(struct frame_change *change, const uint8_t *bytes,
+                       size_t len, struct frame_written *out,
+                       struct fault *fault)
+{
+    struct chunk_header header;
+    struct site site;
+    int r = chunk_header_parse(bytes, len, &header, fault);
+
+    if (r < 0)
+        return r;
+    site = get_site(change);
+    r = check_chunk(&site, &header, len, fault);
+    if (r == 0)
+        r = write_chunk(change, &site, &header, bytes, out, fault);
+    plot_put(site.plot);
+    return r;
+}
+
+void frame_change_drop(struct frame_change *change,
+                       const struct frame_written *written)
+{
+    struct site site = get_site(change);
+
+    /* Of older epochs all is gone already, but for chunk files. */
+    if (written->entry >= 0 && written->epoch == site.epoch) {
+        if (site.sparse)
+            plot_give(site.plot, (uint64_t)written->entry, 1);
+        else
+            plot_give(site.plot, site.header_len + (uint64_t)written->entry,
+                      written->cbytes);
+    }
+    plot_put(site.plot);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "frame/plot.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "frame/frame_source.h"
+
+/*
+ * A hole is made so much wider on either side, if what lies there is free:
+ * stores give back whole blocks only, which two dead places may share.
+ */
+enum {
+    PLOT_BLOCK_MAX = 64 << 10
+};
+
+struct plot {
+    /* Constant. */
+    struct store *store;
+    struct store_object *object;
+
+    atomic_uint nrefs;
+
+    /* Guards `space`.  A leaf, but that the file is cut while it is held: who
+       gets a place behind the end must find it uncut. */
+    pthread_mutex_t lock;
+    struct space space;
+};
+
+struct era {
+    atomic_uint nrefs;
+    struct plot *plot;
+
+    /* Set once, by era_end(). */
+    struct plot_list dead;
+    struct era *next;
+};
+
+int plot_new(struct store *store, struct store_object *object,
+             struct plot **out)
+{
+    struct plot *plot = calloc(1, sizeof(*plot));
+
+    if (!plot || space_init(&plot->space) < 0) {
+        free(plot);
+        return -ENOMEM;
+    }
+    pthread_mutex_init(&plot->lock, NULL);
+    atomic_init(&plot->nrefs, 1);
+    plot->store = store_get(store);
+    plot->object = object ? store_object_get(object) : NULL;
+    *out = plot;
+    return 0;
+}
+
+struct plot *plot_get(struct plot *plot)
+{
+    atomic_fetch_add(&plot->nrefs, 1);
+    return plot;
+}
+
+void plot_put(struct plot *plot)
+{
+    if (!plot || atomic_fetch_sub(&plot->nrefs, 1) > 1)
+        return;
+    store_object_close(plot->object);
+    store_close(plot->store);
+    space_fini(&plot->space);
+    pthread_mutex_destroy(&plot->lock);
+    free(plot);
+}
+
+struct store_object *plot_object(const struct plot *plot)
+{
+    return plot->object;
+}
+
+int plot_take(struct plot *plot, uint64_t off, uint64_t len)
+{
+    int r;
+
+    pthread_mutex_lock(&plot->lock);
+    r = space_take(&plot->space, off, len);
+    pthread_mutex_unlock(&plot->lock);
+    return r;
+}
+
+int plot_alloc(struct plot *plot, uint64_t from, uint64_t len, uint64_t *out)
+{
+    int r;
+
+    pthread_mutex_lock(&plot->lock);
+    r = space_alloc(&plot->space, from, len, out);
+    pthread_mutex_unlock(&plot->lock);
+    return r;
+}
+
+uint64_t plot_end(struct plot *plot)
+{
+    uint64_t end;
+
+    pthread_mutex_lock(&plot->lock);
+    end = space_end(&plot->space);
+    pthread_mutex_unlock(&plot->lock);
+    return end;
+}
+
+static void give_bytes(struct plot *plot, uint64_t off, uint64_t len)
+{
+    struct space_extent wide;
+
+    pthread_mutex_lock(&plot->lock);
+    wide = space_widen(&plot->space, off, len, PLOT_BLOCK_MAX);
+    pthread_mutex_unlock(&plot->lock);
+
+    store_object_punch(plot->object, wide.off, wide.len);
+
+    pthread_mutex_lock(&plot->lock);
+    space_give(&plot->space, wide.off, wide.len);
+    if (space_end(&plot->space) <= wide.off)
+        store_object_truncate(plot->object, space_end(&plot->space));
+    pthread_mutex_unlock(&plot->lock);
+}
+
+static void give_files(struct plot *plot, uint64_t id, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++) {
+        char name[FRAME_SOURCE_NAME_LEN];
+
+        frame_source_name(id + i, name);
+        store_remove(plot->store, name);
+    }
+    pthread_mutex_lock(&plot->lock);
+    space_give(&plot->space, id, n);
+    pthread_mutex_unlock(&plot->lock);
+}
+
+void plot_give(struct plot *plot, uint64_t off, uint64_t len)
+{
+    if (plot->object)
+        give_bytes(plot, off, len);
+    else
+        give_files(plot, off, len);
+}
+
+int plot_list_reserve(struct plot_list *list, size_t more)
+{
+    size_t room =
+        2 * list->room > list->n + more ? 2 * list->room : list->n + more;
+    struct space_extent *extents;
+
+    if (list->room - list->n >= more)
+        return 0;
+    extents = realloc(list->extents, room * sizeof(extents[0]));
+    if (!extents)
+        return -ENOMEM;
+    list->extents = extents;
+    list->room = room;
+    return 0;
+}
+
+void plot_list_add(struct plot_list *list, uint64_t off, uint64_t len)
+{
+    list->extents[list->n++] = (struct space_extent){ off, len };
+}
+
+void plot_list_free(struct plot_list *list)
+{
+    free(list->extents);
+    *list = (struct plot_list){ 0 };
+}
+
+int era_new(struct plot *plot, struct era **out)
+{
+    struct era *era = calloc(1, sizeof(*era));
+
+    if (!era)
+        return -ENOMEM;
+    atomic_init(&era->nrefs, 1);
+    era->plot = plot_get(plot);
+    *out = era;
+    return 0;
+}
+
+struct era *era_get(struct era *era)
+{
+    atomic_fetch_add(&era->nrefs, 1);
+    return era;
+}
+
+struct plot *era_plot(const struct era *era)
+{
+    return era->plot;
+}
+
+void era_put(struct era *era)
+{
+    while (era && atomic_fetch_sub(&era->nrefs, 1) == 1) {
+        struct era *next = era->next;
+
+        for (size_t i = 0; i < era->dead.n; i++)
+            plot_give(era->plot, era->dead.extents[i].off,
+                      era->dead.extents[i].len);
+        plot_list_free(&era->dead);
+        plot_put(era->plot);
+        free(era);
+        era = next;
+    }
+}
+
+void era_end(struct era *era, struct plot_list *dead, struct era *next)
+{
+    era->dead = *dead;
+    *dead = (struct plot_list){ 0 };
+    era->next = next ? era_get(next) : NULL;
+}

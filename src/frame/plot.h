@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FRAME_PLOT_H
+#define FRAME_PLOT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "frame/space.h"
+#include "store/store.h"
+
+/*
+ * Where a frame that is changed lives: its file, or the numbers of its chunk
+ * files, and what of it is free.  Any number of threads may use it.
+ */
+struct plot;
+
+/* Places in a plot. */
+struct plot_list {
+    struct space_extent *extents;
+    size_t n;
+    size_t room;
+};
+
+/*
+ * Make a plot of which all is free, with one reference.
+ *
+ *  object  the frame's file; NULL: chunk files of their own.  Both get a
+ *          reference more
+ *
+ * Returns 0 or -ENOMEM.
+ */
+int plot_new(struct store *store, struct store_object *object,
+             struct plot **out);
+
+struct plot *plot_get(struct plot *plot);
+
+/* Accepts NULL. */
+void plot_put(struct plot *plot);
+
+/* The frame's file, or NULL. */
+struct store_object *plot_object(const struct plot *plot);
+
+/* See space_take(), space_alloc() and space_end(). */
+int plot_take(struct plot *plot, uint64_t off, uint64_t len);
+int plot_alloc(struct plot *plot, uint64_t from, uint64_t len, uint64_t *out);
+uint64_t plot_end(struct plot *plot);
+
+/*
+ * Give a place back, and what it takes up: a hole is punched, the file is cut
+ * at its end, or the chunk file is removed.  Where that fails the place is
+ * free all the same.
+ */
+void plot_give(struct plot *plot, uint64_t off, uint64_t len);
+
+/* Room for `more` places behind those of the list.  Returns 0 or -ENOMEM. */
+int plot_list_reserve(struct plot_list *list, size_t more);
+
+/* Add a place, for which there is room. */
+void plot_list_add(struct plot_list *list, uint64_t off, uint64_t len);
+
+/* Accepts a zeroed list. */
+void plot_list_free(struct plot_list *list);
+
+/*
+ * The time in which one state of a frame is the newest.  What dies at its end
+ * is given back when nobody looks at that state any more, nor at an older one:
+ * each era holds a reference to the next.
+ */
+struct era;
+
+/* Returns 0 or -ENOMEM. */
+int era_new(struct plot *plot, struct era **out);
+
+struct era *era_get(struct era *era);
+
+struct plot *era_plot(const struct era *era);
+
+/* Accepts NULL. */
+void era_put(struct era *era);
+
+/*
+ * End an era, once.
+ *
+ *  dead  becomes the era's, and is empty then
+ *  next  the one that follows; NULL if the frame has moved elsewhere
+ */
+void era_end(struct era *era, struct plot_list *dead, struct era *next);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TEST_CHANGE_MODEL_H
+#define TEST_CHANGE_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "frame/frame_change.h"
+
+enum {
+    MODEL_CHUNKSIZE = 640,
+    MODEL_TYPESIZE = 4,
+    MODEL_CHUNKS_MAX = 24,
+    MODEL_LAYERS = 3,
+};
+
+struct model_chunk {
+    size_t len;
+    uint8_t bytes[MODEL_CHUNKSIZE];
+};
+
+/* What a frame should hold: its chunks and vlmetalayers. */
+struct model {
+    bool variable;
+    size_t nchunks;
+    struct model_chunk chunks[MODEL_CHUNKS_MAX];
+    char layers[MODEL_LAYERS][32]; /* "layer0" and so on; "" if not there */
+};
+
+/* New frames of the model's geometry. */
+extern const struct frame_params model_params;
+
+/* Numbers by chance, the same each time; `state` starts as anything. */
+uint32_t model_random(uint64_t *state, uint32_t below);
+
+/*
+ * Make a change by chance, to a frame and to the model.
+ *
+ * Returns what the change returned; the model follows only on success.
+ */
+int model_step(struct model *model, struct frame_change *change,
+               uint64_t *random);
+
+/* Append one chunk of random bytes; returns what the change returned. */
+int model_append(struct model *model, struct frame_change *change, size_t len,
+                 uint64_t *random);
+
+/* Does the frame hold what the model does, and nothing that is wrong? */
+bool model_matches(const struct model *model, struct frame *frame);
+
+/* Fails the test unless it does. */
+void model_check(const struct model *model, struct frame *frame);
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "change_model.h"
+#include "frame_open.h"
+#include "suite.h"
+
+/* A new directory, and where the frame in it is. */
+struct place {
+    char dir[64];
+    char path[80];
+    bool sparse;
+};
+
+static void make_place(struct place *place, bool sparse)
+{
+    strcpy(place->dir, "/tmp/test_commit.XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(place->dir));
+    snprintf(place->path, sizeof(place->path), "%s/frame", place->dir);
+    place->sparse = sparse;
+    if (sparse)
+        ck_assert_int_eq(mkdir(place->path, 0700), 0);
+}
+
+static void remove_place(const struct place *place)
+{
+    char command[128];
+
+    snprintf(command, sizeof(command), "rm -r %s", place->dir);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static struct store *open_store(const struct place *place, unsigned flags)
+{
+    struct store *store;
+    int r = place->sparse
+                ? store_dir_open(AT_FDCWD, place->path,
+                                 flags & ~(unsigned)STORE_NEW, &store)
+                : store_file_open(AT_FDCWD, place->path, flags, &store);
+
+    ck_assert_int_eq(r, 0);
+    return store;
+}
+
+static struct frame_change *create(const struct place *place)
+{
+    struct store *store =
+        open_store(place, STORE_FOLLOW | STORE_WRITE | STORE_NEW);
+    struct frame_change *change;
+    struct fault fault;
+
+    ck_assert_int_eq(frame_change_new(store, &model_params, &change, &fault),
+                     0);
+    store_close(store);
+    return change;
+}
+
+static struct frame *open_frame(const struct place *place, unsigned flags)
+{
+    struct frame *frame;
+    struct fault fault;
+
+    ck_assert_int_eq(
+        frame_open(open_store(place, STORE_FOLLOW | flags), 0, &frame, &fault),
+        0);
+    return frame;
+}
+
+static struct frame *commit(struct frame_change *change)
+{
+    struct frame *frame;
+    struct fault fault;
+
+    ck_assert_int_eq(frame_change_commit(change, &frame, &fault), 0);
+    return frame;
+}
+
+/* Does the frame hold what the model does, opened anew? */
+static void check_stored(const struct place *place, const struct model *model)
+{
+    struct frame *frame = open_frame(place, 0);
+
+    model_check(model, frame);
+    frame_close(frame);
+}
+
+/* A frame that is being changed. */
+struct work {
+    struct place place;
+    struct model model;
+    struct frame_change *change;
+    struct frame *frame; /* of the last commit */
+};
+
+static void make_variable(struct work *work)
+{
+    struct fault fault;
+
+    ck_assert_int_eq(frame_change_make_variable(work->change, &fault), 0);
+    work->model.variable = true;
+}
+
+static void begin(struct work *work, bool sparse)
+{
+    memset(work, 0, sizeof(*work));
+    make_place(&work->place, sparse);
+    work->change = create(&work->place);
+    work->frame = commit(work->change);
+}
+
+static void end(struct work *work)
+{
+    frame_change_close(work->change);
+    frame_close(work->frame);
+    remove_place(&work->place);
+}
+
+/* Commit; the state before it must stay readable until it is closed. */
+static void commit_and_check(struct work *work, const struct model *old)
+{
+    struct frame *next = commit(work->change);
+
+    model_check(&work->model, next);
+    model_check(old, work->frame);
+    frame_close(work->frame);
+    work->frame = next;
+    check_stored(&work->place, &work->model);
+}
+
+static void reopen(struct work *work)
+{
+    struct fault fault;
+
+    frame_change_close(work->change);
+    frame_close(work->frame);
+    check_stored(&work->place, &work->model);
+    work->frame = open_frame(&work->place, STORE_WRITE);
+    ck_assert_int_eq(frame_change_open(work->frame, &work->change, &fault), 0);
+    if (work->model.variable)
+        make_variable(work);
+}
+
+static void change_by_chance(bool sparse, bool variable, uint64_t random)
+{
+    struct work work;
+
+    begin(&work, sparse);
+    if (variable)
+        make_variable(&work);
+    for (int round = 0; round < 60; round++) {
+        struct model old = work.model;
+
+        for (uint32_t n = model_random(&random, 6); n > 0; n--)
+            ck_assert_int_eq(model_step(&work.model, work.change, &random), 0);
+        if (model_random(&random, 8) == 0) {
+            /* What was not committed is gone. */
+            work.model = old;
+            reopen(&work);
+        } else {
+            commit_and_check(&work, &old);
+        }
+    }
+    end(&work);
+}
+
+START_TEST(contiguous_frame_changes_by_chance)
+{
+    for (uint64_t i = 0; i < 30; i++)
+        change_by_chance(false, false, i);
+}
+END_TEST
+
+START_TEST(sparse_frame_changes_by_chance)
+{
+    for (uint64_t i = 0; i < 30; i++)
+        change_by_chance(true, false, i);
+}
+END_TEST
+
+START_TEST(variable_frame_changes_by_chance)
+{
+    for (uint64_t i = 0; i < 30; i++)
+        change_by_chance(i % 2, true, i);
+}
+END_TEST
+
+enum {
+    NWRITERS = 3,
+    NWRITTEN = 200, /* by each */
+};
+
+/* A thread that writes chunks, while others do, and commits go on. */
+struct writer {
+    pthread_t thread;
+    struct frame_change *change;
+    struct frame_written written[NWRITTEN];
+    uint8_t byte;
+};
+
+static void *write_chunks(void *context)
+{
+    struct writer *writer = context;
+    uint8_t chunk[32 + MODEL_CHUNKSIZE] = { 5, 1, 7, 4 };
+    struct fault fault;
+
+    chunk[4] = chunk[8] = MODEL_CHUNKSIZE & 0xFF;
+    chunk[5] = chunk[9] = MODEL_CHUNKSIZE >> 8;
+    chunk[12] = sizeof(chunk) & 0xFF;
+    chunk[13] = sizeof(chunk) >> 8;
+    memset(chunk + 32, writer->byte, MODEL_CHUNKSIZE);
+    for (size_t i = 0; i < NWRITTEN; i++)
+        if (frame_change_write(writer->change, chunk, sizeof(chunk),
+                               &writer->written[i], &fault) < 0)
+            return writer;
+    return NULL;
+}
+
+static void write_by_threads(bool sparse)
+{
+    struct writer writers[NWRITERS];
+    uint8_t bytes[MODEL_CHUNKSIZE];
+    uint64_t random = 1;
+    struct work work;
+
+    begin(&work, sparse);
+    /* An empty frame would be written anew each time. */
+    ck_assert_int_eq(
+        model_append(&work.model, work.change, MODEL_CHUNKSIZE, &random), 0);
+    for (size_t i = 0; i < NWRITERS; i++) {
+        writers[i].change = work.change;
+        writers[i].byte = (uint8_t)(i + 1);
+        pthread_create(&writers[i].thread, NULL, write_chunks, &writers[i]);
+    }
+    for (int i = 0; i < 20; i++) {
+        struct frame *next = commit(work.change);
+
+        frame_close(work.frame);
+        work.frame = next;
+    }
+    for (size_t i = 0; i < NWRITERS; i++) {
+        void *failed;
+
+        pthread_join(writers[i].thread, &failed);
+        ck_assert_ptr_null(failed);
+        for (size_t j = 0; j < NWRITTEN; j++)
+            ck_assert_int_eq(
+                frame_change_insert(work.change, 0, &writers[i].written[j]), 0);
+    }
+    frame_close(work.frame);
+    work.frame = commit(work.change);
+    for (size_t i = 0; i < NWRITERS * NWRITTEN; i++) {
+        memset(bytes, (int)(NWRITERS - i / NWRITTEN), sizeof(bytes));
+        check_chunk(work.frame, i, bytes, sizeof(bytes));
+    }
+    end(&work);
+}
+
+START_TEST(threads_write_chunks_beside_commits)
+{
+    write_by_threads(false);
+    write_by_threads(true);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        contiguous_frame_changes_by_chance,
+        sparse_frame_changes_by_chance,
+        variable_frame_changes_by_chance,
+        threads_write_chunks_beside_commits,
+        NULL,
+    };
+
+    return suite_run("commit", tests);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "change_model.h"
+#include "frame_open.h"
+#include "record_store.h"
+#include "suite.h"
+
+enum {
+    STATES_MAX = 64,
+    SUBSETS_MAX = 40, /* tried of what need not have reached the disk */
+};
+
+/* States in the order of their commits, and when each was begun and done. */
+struct history {
+    struct disk *disk;
+    struct model states[STATES_MAX];
+    size_t begun[STATES_MAX]; /* in operations of the disk */
+    size_t done[STATES_MAX];
+    size_t nstates;
+};
+
+static struct frame *commit(struct history *history,
+                            struct frame_change *change,
+                            const struct model *model, bool anew)
+{
+    size_t i = history->nstates++;
+    struct frame *frame;
+    struct fault fault;
+
+    ck_assert_uint_lt(i, STATES_MAX);
+    history->states[i] = *model;
+    history->begun[i] = disk_nops(history->disk);
+    ck_assert_int_eq(anew ? frame_change_compact(change, &frame, &fault)
+                          : frame_change_commit(change, &frame, &fault),
+                     0);
+    history->done[i] = disk_nops(history->disk);
+    return frame;
+}
+
+/* Make a history by chance.  Old states are closed now and then, so that their
+   space is used again. */
+static struct history *make_history(bool sparse, uint64_t random)
+{
+    struct history *history = calloc(1, sizeof(*history));
+    struct model *model = calloc(1, sizeof(*model));
+    struct frame_change *change;
+    struct frame *frame;
+    struct store *store;
+    struct fault fault;
+
+    ck_assert(history && model);
+    history->disk = disk_new(sparse);
+    store = disk_store(history->disk);
+    ck_assert_int_eq(frame_change_new(store, &model_params, &change, &fault),
+                     0);
+    store_close(store);
+    frame = commit(history, change, model, false);
+    for (int round = 0; round < 14; round++) {
+        struct frame *next;
+
+        for (uint32_t n = 1 + model_random(&random, 4); n > 0; n--)
+            ck_assert_int_eq(model_step(model, change, &random), 0);
+        next = commit(history, change, model, model_random(&random, 8) == 0);
+        frame_close(frame);
+        frame = next;
+    }
+    frame_change_close(change);
+    frame_close(frame);
+    free(model);
+    return history;
+}
+
+static void free_history(struct history *history)
+{
+    disk_free(history->disk);
+    free(history);
+}
+
+/* Which of the operations that need not be on the disk are not. */
+struct choice {
+    uint64_t mask;
+    bool keep_all;
+    bool torn;
+};
+
+static bool is_dropped(void *context, size_t i)
+{
+    const struct choice *choice = context;
+
+    return !choice->keep_all && choice->mask >> i % 64 & 1;
+}
+
+/* A crash must leave the last state that was done, or one begun since. */
+static void check_crash(const struct history *history, size_t nops,
+                        const struct choice *choice)
+{
+    struct image *image = disk_crash(history->disk, nops, choice->torn,
+                                     is_dropped, (void *)choice);
+    struct store *store = image_store(image);
+    struct frame *frame = NULL;
+    struct fault fault;
+    bool found = false;
+    size_t first = 0;
+    int r = store ? frame_open(store, 0, &frame, &fault) : -1;
+
+    while (first + 1 < history->nstates && history->done[first + 1] <= nops)
+        first++;
+    if (r < 0) /* right only as long as there was no frame */
+        found = history->done[0] > nops;
+    for (size_t i = first;
+         r == 0 && !found && i < history->nstates && history->begun[i] <= nops;
+         i++)
+        found = model_matches(&history->states[i], frame);
+    ck_assert_msg(found, "crash behind operation %zu of %zu, mask %llx", nops,
+                  disk_nops(history->disk), (unsigned long long)choice->mask);
+    if (r < 0)
+        store_close(store);
+    frame_close(frame);
+    image_free(image);
+}
+
+/* Crash behind each operation, with some of what was not synced lost. */
+static void crash_everywhere(const struct history *history, uint64_t *random)
+{
+    for (size_t nops = 0; nops <= disk_nops(history->disk); nops++) {
+        size_t n = disk_nunsynced(history->disk, nops);
+        struct choice choice = { .keep_all = true };
+
+        check_crash(history, nops, &choice);
+        choice.torn = true;
+        check_crash(history, nops, &choice);
+        choice.keep_all = false;
+        if (n <= 5) {
+            for (choice.mask = 1; choice.mask < 1u << n; choice.mask++)
+                check_crash(history, nops, &choice);
+            continue;
+        }
+        for (size_t i = 0; i < SUBSETS_MAX; i++) {
+            choice.mask = (uint64_t)model_random(random, 1u << 31) << 33 |
+                          (uint64_t)model_random(random, 1u << 31) << 2;
+            check_crash(history, nops, &choice);
+        }
+    }
+}
+
+static void crash_by_chance(bool sparse, uint64_t random)
+{
+    struct history *history = make_history(sparse, random);
+
+    crash_everywhere(history, &random);
+    free_history(history);
+}
+
+START_TEST(contiguous_frame_survives_every_crash)
+{
+    for (uint64_t i = 0; i < 6; i++)
+        crash_by_chance(false, i);
+}
+END_TEST
+
+START_TEST(sparse_frame_survives_every_crash)
+{
+    for (uint64_t i = 0; i < 6; i++)
+        crash_by_chance(true, i);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        contiguous_frame_survives_every_crash,
+        sparse_frame_survives_every_crash,
+        NULL,
+    };
+
+    return suite_run("commit crash", tests);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "change_model.h"
+#include "frame_open.h"
+#include "record_store.h"
+#include "suite.h"
+
+/* What was not synced is lost, where all should be synced. */
+static bool is_dropped(void *context, size_t i)
+{
+    (void)i;
+    return *(const bool *)context;
+}
+
+/* Does the disk hold one of two states, or no frame yet? */
+static void check_disk(const struct disk *disk, const struct model *old,
+                       const struct model *new, bool synced)
+{
+    struct image *image =
+        disk_crash(disk, disk_nops(disk), false, is_dropped, &synced);
+    struct store *store = image_store(image);
+    struct frame *frame = NULL;
+    struct fault fault;
+    int r = store ? frame_open(store, 0, &frame, &fault) : -1;
+
+    if (r < 0) {
+        ck_assert_ptr_null(old);
+        store_close(store);
+    } else {
+        ck_assert((old && model_matches(old, frame)) ||
+                  model_matches(new, frame));
+    }
+    frame_close(frame);
+    image_free(image);
+}
+
+static struct frame_change *create(struct disk *disk)
+{
+    struct store *store = disk_store(disk);
+    struct frame_change *change = NULL;
+    struct fault fault;
+
+    while (frame_change_new(store, &model_params, &change, &fault) < 0)
+        ck_assert(fault.what == NULL);
+    store_close(store);
+    return change;
+}
+
+/* Steps that fail are tried again: each time by the same chance. */
+static void steps(struct model *model, struct frame_change *change,
+                  uint64_t *random, bool *failed)
+{
+    for (int i = 0; i < 4; i++) {
+        uint64_t before = *random;
+
+        while (model_step(model, change, random) < 0) {
+            *random = before;
+            *failed = true;
+        }
+    }
+}
+
+static struct frame *commit(struct disk *disk, struct frame_change *change,
+                            const struct model *old, const struct model *new,
+                            bool anew, bool *failed)
+{
+    struct frame *frame;
+    struct fault fault;
+    int r;
+
+    while ((r = anew ? frame_change_compact(change, &frame, &fault)
+                     : frame_change_commit(change, &frame, &fault)) < 0) {
+        ck_assert(r == -ENOSPC || r == -EIO);
+        check_disk(disk, old, new, false);
+        check_disk(disk, old, new, true);
+        *failed = true;
+    }
+    check_disk(disk, new, new, true);
+    return frame;
+}
+
+/*
+ * Create, change and commit, where a few calls fail, from one on.  Returns
+ * false if that one was never reached.
+ */
+static bool run(bool sparse, size_t first, size_t n, int error, uint64_t random)
+{
+    struct disk *disk = disk_new(sparse);
+    struct model model = { 0 };
+    struct model old;
+    struct frame_change *change;
+    struct frame *frame;
+    bool failed = false;
+    bool reached;
+
+    disk_fail(disk, first, n, error);
+    change = create(disk);
+    frame = commit(disk, change, NULL, &model, false, &failed);
+    for (int round = 0; round < 5; round++) {
+        struct frame *next;
+
+        old = model;
+        steps(&model, change, &random, &failed);
+        next = commit(disk, change, &old, &model, round == 3, &failed);
+        frame_close(frame);
+        frame = next;
+        /* The calls that fail may be some of these. */
+        for (int i = 0; i < 10 && !model_matches(&model, frame); i++)
+            ck_assert_int_lt(i, 9);
+    }
+    reached = disk_ncalls(disk) > first;
+    frame_change_close(change);
+    frame_close(frame);
+    check_disk(disk, &model, &model, true);
+    disk_free(disk);
+    return reached;
+}
+
+static void fail_everywhere(bool sparse, int error)
+{
+    for (uint64_t random = 0; random < 3; random++)
+        for (size_t n = 1; n <= 4; n += 3)
+            for (size_t first = 0; run(sparse, first, n, error, random);
+                 first++)
+                ck_assert_uint_lt(first, 10000);
+}
+
+START_TEST(contiguous_frame_outlives_each_call_that_fails)
+{
+    fail_everywhere(false, -EIO);
+}
+END_TEST
+
+START_TEST(sparse_frame_outlives_each_call_that_fails)
+{
+    fail_everywhere(true, -ENOSPC);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        contiguous_frame_outlives_each_call_that_fails,
+        sparse_frame_outlives_each_call_that_fails,
+        NULL,
+    };
+
+    return suite_run("commit faults", tests);
+}

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "change_model.h"
+#include "chunk/codec.h"
+#include "chunk/filter.h"
+#include "frame/metalayer.h"
+#include "frame_build.h"
+#include "frame_open.h"
+#include "record_store.h"
+#include "suite.h"
+
+/* A frame on a disk in memory that is being changed. */
+struct work {
+    struct disk *disk;
+    struct model model;
+    struct frame_change *change;
+    struct frame *frame;
+    uint64_t random;
+};
+
+static struct frame *commit(struct frame_change *change)
+{
+    struct frame *frame;
+    struct fault fault;
+
+    ck_assert_int_eq(frame_change_commit(change, &frame, &fault), 0);
+    return frame;
+}
+
+static struct frame_change *new_change(struct disk *disk,
+                                       const struct frame_params *params)
+{
+    struct store *store = disk_store(disk);
+    struct frame_change *change;
+    struct fault fault;
+
+    ck_assert_int_eq(frame_change_new(store, params, &change, &fault), 0);
+    store_close(store);
+    return change;
+}
+
+/* Begin with `nchunks` chunks. */
+static void begin(struct work *work, bool sparse, size_t nchunks)
+{
+    memset(work, 0, sizeof(*work));
+    work->disk = disk_new(sparse);
+    work->change = new_change(work->disk, &model_params);
+    for (size_t i = 0; i < nchunks; i++)
+        ck_assert_int_eq(model_append(&work->model, work->change,
+                                      MODEL_CHUNKSIZE, &work->random),
+                         0);
+    work->frame = commit(work->change);
+}
+
+static void commit_work(struct work *work)
+{
+    struct frame *frame = commit(work->change);
+
+    frame_close(work->frame);
+    work->frame = frame;
+}
+
+static void end(struct work *work)
+{
+    frame_change_close(work->change);
+    frame_close(work->frame);
+    disk_free(work->disk);
+}
+
+static void check_bytes(const struct disk *disk, const void *bytes, size_t len)
+{
+    struct store *store = disk_store((struct disk *)disk);
+    struct store_object *object;
+    struct store_stat stat;
+    uint8_t got[512];
+
+    ck_assert_int_eq(store_open(store, "", &object), 0);
+    ck_assert_int_eq(store_object_stat(object, &stat), 0);
+    ck_assert_uint_eq(stat.size, len);
+    ck_assert_int_eq(store_object_read_at(object, 0, got, len), 0);
+    ck_assert_mem_eq(got, bytes, len);
+    store_object_close(object);
+    store_close(store);
+}
+
+/* Format: frame.md, 8.1. */
+START_TEST(empty_frame_is_that_of_the_documents)
+{
+    static const uint8_t bytes[0x84] = {
+        0x9e, 0xa8, 0x62, 0x32, 0x66, 0x72, 0x61, 0x6d, 0x65, 0x00, 0xd2, 0x00,
+        0x00, 0x00, 0x61, 0xcf, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x84,
+        0xa4, 0x12, 0x00, 0x50, 0x03, 0xd3, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0xd3, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xd2,
+        0x00, 0x00, 0x00, 0x04, 0xd2, 0x00, 0x00, 0x00, 0x00, 0xd2, 0xff, 0xff,
+        0xff, 0xff, 0xd1, 0x00, 0x01, 0xd1, 0x00, 0x01, 0xc2, 0xd8, 0x06, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x93, 0xcd, 0x00, 0x07, 0xde, 0x00, 0x00, 0xdc, 0x00,
+        0x00, 0x94, 0x01, 0x93, 0xcd, 0x00, 0x06, 0xde, 0x00, 0x00, 0xdc, 0x00,
+        0x00, 0xce, 0x00, 0x00, 0x00, 0x23, 0xd8,
+    };
+    static const struct frame_params params = {
+        .chunks = { .typesize = 4,
+                    .codec = CODEC_BLOSCLZ,
+                    .clevel = 5,
+                    .filters = { 0, 0, 0, 0, 0, FILTER_SHUFFLE },
+                    .split_mode = CHUNK_SPLIT_FORWARD },
+    };
+    struct disk *disk = disk_new(false);
+    struct frame_change *change = new_change(disk, &params);
+
+    frame_close(commit(change));
+    check_bytes(disk, bytes, sizeof(bytes));
+    frame_change_close(change);
+    disk_free(disk);
+}
+END_TEST
+
+START_TEST(new_frame_has_no_dead_bytes)
+{
+    struct work work;
+    struct frame_usage usage;
+
+    begin(&work, false, 5);
+    usage = frame_change_get_usage(work.change);
+    ck_assert_uint_eq(usage.live, usage.used);
+    ck_assert_uint_eq(usage.used, frame_get_info(work.frame)->frame_len);
+    end(&work);
+}
+END_TEST
+
+START_TEST(metalayers_are_set_before_there_are_chunks)
+{
+    struct work work;
+    struct metalayer_list list;
+    struct fault fault;
+    uint8_t *content;
+    size_t len;
+
+    begin(&work, false, 0);
+    ck_assert_int_eq(frame_change_set_metalayer(work.change, "one", "abc", 3),
+                     0);
+    ck_assert_int_eq(frame_change_set_metalayer(work.change, "two", "", 0), 0);
+    commit_work(&work);
+    ck_assert_int_eq(
+        model_append(&work.model, work.change, MODEL_CHUNKSIZE, &work.random),
+        0);
+    commit_work(&work);
+    ck_assert_int_eq(frame_change_set_metalayer(work.change, "one", "xyz", 3),
+                     0);
+    ck_assert_int_eq(frame_change_set_metalayer(work.change, "one", "xy", 2),
+                     -EINVAL);
+    ck_assert_int_eq(frame_change_set_metalayer(work.change, "new", "xy", 2),
+                     -EINVAL);
+    commit_work(&work);
+    ck_assert_int_eq(metalayer_list_read(work.frame, &list, &fault), 0);
+    ck_assert_uint_eq(list.nlayers, 2);
+    ck_assert_int_eq(
+        metalayer_read(work.frame, &list.layers[0], 9, &content, &len, &fault),
+        0);
+    ck_assert_uint_eq(len, 3);
+    ck_assert_mem_eq(content, "xyz", 3);
+    free(content);
+    metalayer_list_free(&list);
+    model_check(&work.model, work.frame);
+    end(&work);
+}
+END_TEST
+
+START_TEST(sizes_that_do_not_fit_are_refused)
+{
+    struct work work;
+    struct frame_written written = { .entry = -1, .nbytes = 8 };
+    struct fault fault;
+    uint64_t order[3] = { 2, 0, 1 };
+
+    begin(&work, false, 2);
+    ck_assert_int_eq(frame_change_put(work.change, 0, &written), -EINVAL);
+    ck_assert_int_eq(frame_change_insert(work.change, 1, &written), -EINVAL);
+    ck_assert_int_eq(frame_change_put(work.change, 2, &written), -ERANGE);
+    ck_assert_int_eq(frame_change_insert(work.change, 3, &written), -ERANGE);
+    ck_assert_int_eq(frame_change_delete(work.change, 1, 2), -ERANGE);
+    ck_assert_int_eq(model_append(&work.model, work.change, 8, &work.random),
+                     0);
+    ck_assert_int_eq(frame_change_insert(work.change, 3, &written), -EINVAL);
+    ck_assert_int_eq(frame_change_reorder(work.change, order), -EINVAL);
+    order[0] = 1;
+    order[2] = 2;
+    order[1] = 1;
+    ck_assert_int_eq(frame_change_reorder(work.change, order), -EINVAL);
+    ck_assert_int_eq(frame_change_resize(work.change, 5000, &fault), -EINVAL);
+    ck_assert_int_eq(frame_change_resize(work.change, UINT64_MAX / 2, &fault),
+                     -EFBIG);
+    commit_work(&work);
+    model_check(&work.model, work.frame);
+    end(&work);
+}
+END_TEST
+
+/* The reference library does not read an index entry for such a chunk. */
+START_TEST(zeros_that_are_no_whole_items_are_stored)
+{
+    struct work work;
+    struct frame_entry entry;
+    struct fault fault;
+
+    begin(&work, false, 0);
+    ck_assert_int_eq(
+        frame_change_resize(work.change, 2 * MODEL_CHUNKSIZE + 5, &fault), 0);
+    commit_work(&work);
+    ck_assert_int_eq(frame_get_entry(work.frame, 1, &entry, &fault), 0);
+    ck_assert(entry.special);
+    ck_assert_int_eq(frame_get_entry(work.frame, 2, &entry, &fault), 0);
+    ck_assert(!entry.special);
+    check_chunk(work.frame, 2, "\0\0\0\0\0", 5);
+    ck_assert_int_eq(
+        frame_change_resize(work.change, 2 * MODEL_CHUNKSIZE, &fault), 0);
+    commit_work(&work);
+    ck_assert_uint_eq(frame_get_info(work.frame)->nchunks, 2);
+    end(&work);
+}
+END_TEST
+
+START_TEST(chunk_written_before_the_frame_moved_is_stale)
+{
+    uint8_t chunk[32] = { 5, 1, 5, 4 };
+    struct frame_written written;
+    struct frame *frame;
+    struct work work;
+    struct fault fault;
+
+    chunk[4] = chunk[8] = 64;
+    chunk[12] = 32;
+    chunk[31] = 0x10;
+    begin(&work, false, 1);
+    ck_assert_int_eq(
+        frame_change_write(work.change, chunk, sizeof(chunk), &written, &fault),
+        0);
+    ck_assert_int_eq(frame_change_compact(work.change, &frame, &fault), 0);
+    ck_assert_int_eq(frame_change_insert(work.change, 1, &written), -ESTALE);
+    frame_change_drop(work.change, &written);
+    frame_close(work.frame);
+    work.frame = frame;
+    end(&work);
+}
+END_TEST
+
+START_TEST(frame_that_others_changed_is_not_committed)
+{
+    struct work work;
+    struct store *store;
+    struct store_object *object;
+    struct frame *frame;
+    struct fault fault;
+
+    begin(&work, false, 2);
+    ck_assert_int_eq(frame_change_delete(work.change, 0, 1), 0);
+    store = disk_store(work.disk);
+    ck_assert_int_eq(store_open(store, "", &object), 0);
+    ck_assert_int_eq(store_object_write(object, 0x17, "\xFF", 1), 0);
+    ck_assert_int_eq(frame_change_commit(work.change, &frame, &fault), -ESTALE);
+    store_object_close(object);
+    store_close(store);
+    end(&work);
+}
+END_TEST
+
+/* Write a chunk that is stored, and insert it at the end. */
+static int64_t append_stored(struct work *work)
+{
+    struct build *build = build_new();
+    struct frame_written written;
+    struct fault fault;
+    uint64_t n = frame_change_get_info(work->change)->nchunks;
+
+    build_copy(build, 4, work->model.chunks[0].bytes, MODEL_CHUNKSIZE);
+    ck_assert_int_eq(frame_change_write(work->change, build->bytes, build->len,
+                                        &written, &fault),
+                     0);
+    ck_assert_int_eq(frame_change_insert(work->change, n, &written), 0);
+    free(build);
+    return written.entry;
+}
+
+START_TEST(sparse_frame_takes_the_lowest_ids_that_no_state_uses)
+{
+    struct work work;
+
+    begin(&work, true, 0);
+    for (int64_t i = 0; i < 4; i++)
+        ck_assert_int_eq(append_stored(&work), i);
+    commit_work(&work);
+    ck_assert_int_eq(frame_change_delete(work.change, 1, 1), 0);
+    ck_assert_int_eq(append_stored(&work), 4);
+    commit_work(&work);
+    ck_assert_int_eq(append_stored(&work), 1);
+    end(&work);
+}
+END_TEST
+
+START_TEST(cbytes_of_a_sparse_frame_covers_its_ids)
+{
+    struct work work;
+
+    begin(&work, true, 0);
+    for (int i = 0; i < 4; i++)
+        append_stored(&work);
+    commit_work(&work);
+    ck_assert_uint_eq(frame_get_info(work.frame)->cbytes,
+                      4 * (MODEL_CHUNKSIZE + 32));
+    ck_assert_int_eq(frame_change_delete(work.change, 0, 3), 0);
+    commit_work(&work);
+    ck_assert_uint_eq(frame_get_info(work.frame)->cbytes, MODEL_CHUNKSIZE + 32);
+    end(&work);
+}
+END_TEST
+
+START_TEST(what_a_crash_left_of_a_sparse_frame_is_removed)
+{
+    struct work work;
+    struct store *store;
+    struct store_object *object;
+    struct fault fault;
+
+    begin(&work, true, 0);
+    append_stored(&work);
+    commit_work(&work);
+    frame_change_close(work.change);
+    frame_close(work.frame);
+    store = disk_store(work.disk);
+    ck_assert_int_eq(store_create(store, "0000002A.chunk", NULL, &object), 0);
+    store_object_close(object);
+    ck_assert_int_eq(store_create(store, "notes.chunk", NULL, &object), 0);
+    store_object_close(object);
+    ck_assert_int_eq(frame_open(store, 0, &work.frame, &fault), 0);
+    ck_assert_int_eq(frame_change_open(work.frame, &work.change, &fault), 0);
+    ck_assert_int_eq(store_open(store, "0000002A.chunk", &object), -ENOENT);
+    ck_assert_int_eq(store_open(store, "notes.chunk", &object), 0);
+    store_object_close(object);
+    ck_assert_int_eq(store_open(store, "00000000.chunk", &object), 0);
+    store_object_close(object);
+    end(&work);
+}
+END_TEST
+
+/* Read a file of the test data onto a disk. */
+static struct disk *disk_of_data(const char *name)
+{
+    char path[4096];
+    uint8_t *bytes = malloc(1 << 20);
+    struct disk *disk;
+    size_t len;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "%s/frames/%s", getenv("FRAMEFS_TEST_DATA"),
+             name);
+    file = fopen(path, "rb");
+    ck_assert_msg(file && bytes, "no %s", path);
+    len = fread(bytes, 1, 1 << 20, file);
+    fclose(file);
+    disk = disk_of(bytes, len);
+    free(bytes);
+    return disk;
+}
+
+static void check_same(struct frame *a, struct frame *b)
+{
+    uint8_t *x = malloc(1 << 20);
+    uint8_t *y = malloc(1 << 20);
+    struct fault fault;
+    size_t x_len;
+    size_t y_len;
+
+    ck_assert(x && y);
+    ck_assert_uint_eq(frame_get_info(a)->nchunks, frame_get_info(b)->nchunks);
+    for (uint64_t i = 0; i < frame_get_info(a)->nchunks; i++) {
+        ck_assert_int_eq(read_chunk(a, i, x, 1 << 20, &x_len, &fault), 0);
+        ck_assert_int_eq(read_chunk(b, i, y, 1 << 20, &y_len, &fault), 0);
+        ck_assert_uint_eq(x_len, y_len);
+        ck_assert_mem_eq(x, y, x_len);
+    }
+    free(x);
+    free(y);
+}
+
+/* A change of something else leaves the chunks of a frame as they are. */
+static void change_data(const char *name)
+{
+    struct disk *disk = disk_of_data(name);
+    struct frame_change *change;
+    struct frame *before;
+    struct frame *after;
+    struct fault fault;
+
+    ck_assert_int_eq(frame_open(disk_store(disk), 0, &before, &fault), 0);
+    ck_assert_int_eq(frame_change_open(before, &change, &fault), 0);
+    ck_assert_int_eq(frame_change_set_vlmetalayer(change, "new", "abc", 3), 0);
+    after = commit(change);
+    check_same(before, after);
+    ck_assert_int_eq(frame_get_info(after)->format, FRAME_FORMAT_E);
+    frame_close(after);
+    frame_change_close(change);
+    ck_assert_int_eq(frame_open(disk_store(disk), 0, &after, &fault), 0);
+    check_same(before, after);
+    for (uint64_t i = 0; i < frame_get_info(after)->nchunks; i++) {
+        struct frame_chunk *chunk;
+
+        ck_assert_int_eq(frame_chunk_open(after, i, &chunk, &fault), 0);
+        if (chunk->chunk)
+            ck_assert_uint_eq(chunk_get_header(chunk->chunk)->header_len, 32);
+        frame_chunk_close(chunk);
+    }
+    frame_close(after);
+    frame_close(before);
+    disk_free(disk);
+}
+
+START_TEST(frame_of_an_old_layout_is_written_anew)
+{
+    change_data("beta1-meta.b2frame");
+    change_data("beta3-usermeta.b2frame");
+    change_data("beta4-plain.b2frame");
+}
+END_TEST
+
+START_TEST(chunks_with_short_headers_are_written_anew)
+{
+    change_data("short-header-lz4.b2frame");
+    change_data("short-header-zstd.b2frame");
+    change_data("short-header-zlib.b2frame");
+}
+END_TEST
+
+/* Format: frame.md, 13. */
+START_TEST(frame_inside_a_file_is_not_changed)
+{
+    struct disk *disk;
+    struct frame_change *change;
+    struct frame *frame;
+    struct fault fault;
+    uint8_t bytes[8 + 0x84 + 8] = { 0 };
+    struct work work;
+    struct store *store;
+    struct store_object *object;
+
+    begin(&work, false, 0);
+    store = disk_store(work.disk);
+    ck_assert_int_eq(store_open(store, "", &object), 0);
+    ck_assert_int_eq(store_object_read_at(object, 0, bytes + 8, 0x84), 0);
+    store_object_close(object);
+    store_close(store);
+    end(&work);
+    disk = disk_of(bytes, sizeof(bytes));
+    ck_assert_int_eq(frame_open(disk_store(disk), 8, &frame, &fault), 0);
+    ck_assert_int_eq(frame_change_open(frame, &change, &fault), -EROFS);
+    frame_close(frame);
+    disk_free(disk);
+}
+END_TEST
+
+START_TEST(frame_whose_chunks_overlap_is_not_changed)
+{
+    struct build *chunks = build_new();
+    struct frame_change *change;
+    struct frame *frame;
+    struct fault fault;
+    struct build *built;
+    struct disk *disk;
+    const int64_t entries[] = { 0, 0 };
+
+    build_copy(chunks, 4, "0123456789abcdef", 16);
+    built = build_frame(&(struct build_frame){
+        .chunks = chunks,
+        .entries = entries,
+        .nentries = 2,
+        .nbytes = 32,
+        .chunksize = 16,
+        .typesize = 4,
+    });
+    disk = disk_of(built->bytes, built->len);
+    ck_assert_int_eq(frame_open(disk_store(disk), 0, &frame, &fault), 0);
+    ck_assert_int_eq(frame_change_open(frame, &change, &fault), -EBADMSG);
+    frame_close(frame);
+    disk_free(disk);
+    free(built);
+    free(chunks);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        empty_frame_is_that_of_the_documents,
+        new_frame_has_no_dead_bytes,
+        metalayers_are_set_before_there_are_chunks,
+        sizes_that_do_not_fit_are_refused,
+        zeros_that_are_no_whole_items_are_stored,
+        chunk_written_before_the_frame_moved_is_stale,
+        frame_that_others_changed_is_not_committed,
+        sparse_frame_takes_the_lowest_ids_that_no_state_uses,
+        cbytes_of_a_sparse_frame_covers_its_ids,
+        what_a_crash_left_of_a_sparse_frame_is_removed,
+        frame_of_an_old_layout_is_written_anew,
+        chunks_with_short_headers_are_written_anew,
+        frame_inside_a_file_is_not_changed,
+        frame_whose_chunks_overlap_is_not_changed,
+        NULL,
+    };
+
+    return suite_run("frame change", tests);
+}
