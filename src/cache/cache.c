@@ -264,11 +264,14 @@ static int fill_locked(struct cache *cache, struct cache_request *request,
         int r = fill_missing_locked(cache, request, unit, first, end);
         uint32_t block = first + run_of(entry, first, end, BLOCK_READY);
 
-        if (r < 0 || block == end || request->wait == CACHE_WAIT_NEVER)
+        if (block == end || request->wait == CACHE_WAIT_NEVER)
             return r;
+        /* What others decode before a block that failed is wanted too. */
         if (entry->states[block] == BLOCK_FILLING) {
             cache->stats.waits++;
             pthread_cond_wait(&cache->filled, &cache->lock);
+        } else if (r < 0) {
+            return r;
         }
     }
 }
@@ -349,7 +352,8 @@ static int pin_range_locked(struct cache *cache, struct cache_request *request,
     struct cache_unit *unit = NULL;
     const uint8_t *data = NULL;
 
-    assert(off < shape->nbytes);
+    if (off >= shape->nbytes)
+        return -ERANGE;
     if (stop > shape->nbytes)
         stop = shape->nbytes;
 

@@ -135,6 +135,7 @@ struct cache_pin {
  *  -EAGAIN  there is no room unless others let go of theirs; never with
  *           CACHE_WAIT_ROOM
  *  -ENOMEM  one unit is more than the cache can hold
+ *  -ERANGE  the chunk, as it was described, ends before the range
  *  others   from the file's ops, when the first byte can't be had
  */
 int cache_pin(struct cache *cache, const struct cache_range *range,

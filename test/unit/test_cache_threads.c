@@ -128,6 +128,30 @@ START_TEST(decoding_ahead_does_not_wait_for_other_decoders)
 }
 END_TEST
 
+START_TEST(what_another_thread_decodes_counts_before_a_bad_block)
+{
+    struct mock mock;
+    struct reader first = { .mock = &mock, .len = BLOCK };
+    struct reader all = { .mock = &mock, .len = CHUNK };
+
+    mock_open(&mock, 1 << 20);
+    mock.shut = true;
+    mock.bad = 3;
+    ck_assert_int_eq(pthread_create(&first.thread, NULL, read_once, &first), 0);
+    while (mock.nruns == 0)
+        pause_briefly();
+    ck_assert_int_eq(pthread_create(&all.thread, NULL, read_once, &all), 0);
+    while (mock.nruns < 5)
+        pause_briefly();
+    mock.shut = false;
+    pthread_join(first.thread, NULL);
+    pthread_join(all.thread, NULL);
+    ck_assert_int_eq(all.result, 0);
+    ck_assert(all.right);
+    mock_close(&mock);
+}
+END_TEST
+
 static void *read_at_random(void *arg)
 {
     struct reader *reader = arg;
@@ -189,6 +213,7 @@ int main(void)
         one_decode_serves_all_who_wait_for_it,
         all_who_wait_for_a_bad_block_learn_of_it,
         decoding_ahead_does_not_wait_for_other_decoders,
+        what_another_thread_decodes_counts_before_a_bad_block,
         threads_that_need_all_the_room_take_turns,
         the_limit_holds_while_threads_compete,
         NULL,
