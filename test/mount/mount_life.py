@@ -105,6 +105,15 @@ def daemon_answers_when_its_parent_leaves():
     check(os.listdir('mnt') == [], 'is still mounted')
 
 
+def closed_standard_streams_do_no_harm():
+    make()
+    sh('%s src mnt <&- >&- 2>&-' % FRAMEFS)
+    try:
+        check(read('mnt/a') == DATA, 'content')
+    finally:
+        sh('fusermount3 -u mnt')
+
+
 def signals_unmount():
     make()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -164,6 +173,7 @@ main(wrong_usage_is_named,
      help_and_version,
      manual_page_and_help_name_the_same_options,
      daemon_answers_when_its_parent_leaves,
+     closed_standard_streams_do_no_harm,
      signals_unmount,
      signal_unmounts_while_a_file_is_open,
      unmounting_ends_the_daemon,
