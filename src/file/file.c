@@ -32,6 +32,7 @@ int file_context_new(const struct file_options *options,
     if (!context)
         return -ENOMEM;
 
+    pthread_mutex_init(&context->readers_lock, NULL);
     if (nthreads == 0)
         nthreads = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
     context->readahead =
@@ -58,6 +59,7 @@ void file_context_free(struct file_context *context)
     pool_free(context->pool);
     decoders_fini(&context->decoders);
     cache_free(context->cache);
+    pthread_mutex_destroy(&context->readers_lock);
     free(context);
 }
 

@@ -62,7 +62,7 @@ struct frame *file_frame(struct file *file);
 uint64_t file_size(const struct file *file);
 
 /* What one reader did last, so that read-ahead can follow it.  Starts zeroed;
-   the file locks it. */
+   the files of a context, to any of which it may go on, lock it. */
 struct file_reader {
     uint64_t next_off;  /* where it goes on if it reads sequentially */
     uint64_t ahead_off; /* up to where decoding was asked for */

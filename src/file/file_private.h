@@ -14,6 +14,9 @@ struct file_context {
     struct pool *pool;
     struct decoders decoders;
     size_t readahead; /* file_options.readahead, cut to a part of the cache */
+
+    /* A leaf.  Guards every reader: one may go on from file to file. */
+    pthread_mutex_t readers_lock;
 };
 
 /* Likewise. */

@@ -152,10 +152,10 @@ void readahead_follow(struct file *file, struct file_reader *reader,
     if (!reader || ahead->limit == 0)
         return;
 
-    pthread_mutex_lock(&ahead->lock);
+    pthread_mutex_lock(&file->context->readers_lock);
     note_read_locked(reader, off, len);
     plan_locked(file, reader, &from, &to);
-    pthread_mutex_unlock(&ahead->lock);
+    pthread_mutex_unlock(&file->context->readers_lock);
 
     while (from < to) {
         uint64_t end = from - from % step + step;

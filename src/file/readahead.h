@@ -13,8 +13,7 @@ struct file_reader;
 /*
  * Decoding ahead of the sequential readers of one file, by the pool.
  *
- * Locking.  `lock` is a leaf.  It guards all below it, and every reader of the
- * file.
+ * Locking.  `lock` is a leaf.  It guards all below it.
  */
 struct readahead {
     size_t limit; /* the longest window, in bytes; 0: none */

@@ -293,6 +293,17 @@ const struct store_stat *frame_get_stat(const struct frame *frame)
     return &frame->stat;
 }
 
+/* Being linked, unlinked or renamed changes the ctime, but no bytes. */
+bool frame_is_unwritten(const struct frame *frame)
+{
+    const struct store_stat *then = &frame->stat;
+    struct store_stat now;
+
+    return store_object_stat(frame->object, &now) == 0 &&
+           now.size == then->size && now.mtime.tv_sec == then->mtime.tv_sec &&
+           now.mtime.tv_nsec == then->mtime.tv_nsec;
+}
+
 /* The span of a chunk where all but the last are of one size. */
 static struct frame_span regular_span(const struct frame_info *info,
                                       uint64_t chunk_no)

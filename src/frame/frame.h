@@ -92,6 +92,12 @@ const struct frame_info *frame_get_info(const struct frame *frame);
 /* What the store said of the frame's file, or index file, when it was opened. */
 const struct store_stat *frame_get_stat(const struct frame *frame);
 
+/*
+ * Has nobody written to the frame's file, or index file, since it was opened?
+ * Only then does all that was read from it belong together.
+ */
+bool frame_is_unwritten(const struct frame *frame);
+
 /* One chunk's place among the decoded bytes of the frame. */
 struct frame_span {
     uint64_t chunk_no;

@@ -137,7 +137,8 @@ static int stat_gone(struct fs *fs, struct node *node, struct stat *out)
     } else if (snapshot) {
         r = fstat(snapshot->fd, out) < 0 ? -errno : 0;
     }
-    out->st_ino = fs_ino(fs, out->st_dev, out->st_ino);
+    if (r == 0)
+        out->st_ino = fs_ino(fs, out->st_dev, out->st_ino);
     snapshot_put(snapshot);
     open_file_put(fs, open);
     return r;

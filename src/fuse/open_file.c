@@ -243,7 +243,7 @@ void open_file_put(struct fs *fs, struct open_file *open)
 }
 
 /* Look where the node is now, and open what is there if it is new. */
-static int refresh_at_place(struct fs *fs, struct open_file *open)
+int open_file_renew(struct fs *fs, struct open_file *open)
 {
     struct backing_place place;
     struct stat st;
@@ -267,7 +267,7 @@ int open_file_get(struct fs *fs, struct node *node, struct open_file **out)
 
     if (!open)
         return -ENOMEM;
-    r = refresh_at_place(fs, open);
+    r = open_file_renew(fs, open);
     if (r < 0) {
         open_file_put(fs, open);
         return r;

@@ -49,6 +49,10 @@ struct open_file {
  */
 int open_file_get(struct fs *fs, struct node *node, struct open_file **out);
 
+/* See to it that the state of an open node is the newest.  Errors as
+   open_file_get(). */
+int open_file_renew(struct fs *fs, struct open_file *open);
+
 /* Take a reference if the node is open; else NULL. */
 struct open_file *open_file_find(struct fs *fs, struct node *node);
 

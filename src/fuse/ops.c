@@ -23,6 +23,11 @@ struct handle {
     struct file_reader reader;
 };
 
+/* How often a read or seek is tried that another program wrote into. */
+enum {
+    READ_TRIES = 3
+};
+
 /* What a program may see of an error of ours. */
 static int error_of(int r)
 {
@@ -31,6 +36,7 @@ static int error_of(int r)
     case -ENODATA: /* a file shorter than it says */
     case -EINVAL:  /* a special file where a regular one should be */
     case -ERANGE:
+    case -EAGAIN: /* a frame that is written to again and again */
         return EIO;
     case -ENOTSUP:
         return EOPNOTSUPP;
@@ -178,7 +184,9 @@ static int handle_fill(fuse_req_t req, struct handle *handle,
         r = -EACCES;
     if (snapshot->file)
         handle->typesize = typesize_of(snapshot);
-    fi->keep_cache = open_file_cached(fs_of(req), handle->open->node, snapshot);
+    if (r == 0)
+        fi->keep_cache =
+            open_file_cached(fs_of(req), handle->open->node, snapshot);
     fi->fh = (uintptr_t)handle;
     snapshot_put(snapshot);
     return r;
@@ -230,28 +238,48 @@ static void report(struct fs *fs, struct handle *handle,
 }
 
 /*
- * A reply that is shorter than what was asked for means the end of the file to
- * the kernel.  So it is all or nothing, and for the bytes beside those that are
- * damaged the kernel, or the program, asks again in smaller pieces.
+ * Read from a frame.  A writer puts chunks where the index was, so nothing that
+ * was read, nor an error, is worth a thing if the file was written to.
+ *
+ * Returns 0, -EAGAIN in this case, or an error, which is reported.
  */
-static void read_frame(fuse_req_t req, struct handle *handle,
-                       struct snapshot *snapshot, size_t size, uint64_t off)
+static int read_state(struct fs *fs, struct handle *handle,
+                      struct snapshot *snapshot, size_t size, uint64_t off,
+                      struct file_data *data)
 {
     struct fault fault = FAULT_NONE;
-    struct file_data data = { 0 };
     int error = 0;
-    int r = file_read(snapshot->file, &handle->reader, off, size, &data, &error,
+    int r = file_read(snapshot->file, &handle->reader, off, size, data, &error,
                       &fault);
 
     if (r == 0)
         r = error;
-    if (r == 0) {
+    if (!frame_is_unwritten(file_frame(snapshot->file)))
+        return -EAGAIN;
+    if (r < 0)
+        report(fs, handle, snapshot, r, &fault);
+    return r;
+}
+
+/*
+ * A reply that is shorter than what was asked for means the end of the file to
+ * the kernel.  So it is all or nothing, and for the bytes beside those that are
+ * damaged the kernel, or the program, asks again in smaller pieces.
+ *
+ * Returns 0, or -EAGAIN if there was no reply, as read_state().
+ */
+static int read_frame(fuse_req_t req, struct handle *handle,
+                      struct snapshot *snapshot, size_t size, uint64_t off)
+{
+    struct file_data data = { 0 };
+    int r = read_state(fs_of(req), handle, snapshot, size, off, &data);
+
+    if (r == 0)
         fuse_reply_iov(req, data.iov, (int)data.niov);
-    } else {
-        report(fs_of(req), handle, snapshot, r, &fault);
+    else if (r != -EAGAIN)
         reply_error(req, r);
-    }
     file_data_put(snapshot->file, &data);
+    return r == -EAGAIN ? r : 0;
 }
 
 static void read_other(fuse_req_t req, int fd, size_t size, off_t off)
@@ -270,22 +298,41 @@ static bool has_changed_shape(const struct handle *handle,
     return snapshot->file && typesize_of(snapshot) != handle->typesize;
 }
 
-static void ops_read(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
-                     size_t size, off_t off, struct fuse_file_info *fi)
+/* Reply from the newest state that is open; -EAGAIN as read_frame(). */
+static int try_read(fuse_req_t req, struct handle *handle, size_t size,
+                    off_t off)
 {
-    struct handle *handle = handle_of(fi);
     struct snapshot *snapshot = open_file_snapshot(handle->open);
+    int r = 0;
 
     if (has_changed_shape(handle, snapshot))
         fuse_reply_err(req, ESTALE);
     else if (snapshot->file)
-        read_frame(req, handle, snapshot, size, (uint64_t)off);
+        r = read_frame(req, handle, snapshot, size, (uint64_t)off);
     else
         read_other(req, snapshot->fd, size, off);
     snapshot_put(snapshot);
+    return r;
 }
 
-/* Returns the offset that was found, or an error. */
+static void ops_read(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
+                     size_t size, off_t off, struct fuse_file_info *fi)
+{
+    struct handle *handle = handle_of(fi);
+    int r = try_read(req, handle, size, off);
+
+    for (int tries = 1; r == -EAGAIN && tries < READ_TRIES; tries++) {
+        r = open_file_renew(fs_of(req), handle->open);
+        if (r == 0)
+            r = try_read(req, handle, size, off);
+        else
+            reply_error(req, r);
+    }
+    if (r == -EAGAIN)
+        reply_error(req, r);
+}
+
+/* Returns the offset that was found, -EAGAIN as read_state(), or an error. */
 static off_t seek(struct fs *fs, struct handle *handle,
                   struct snapshot *snapshot, off_t off, int whence)
 {
@@ -299,23 +346,39 @@ static off_t seek(struct fs *fs, struct handle *handle,
     }
     r = file_seek(snapshot->file, (uint64_t)off, whence == SEEK_HOLE, &found,
                   &fault);
+    if (!frame_is_unwritten(file_frame(snapshot->file)))
+        return -EAGAIN;
     if (r < 0 && r != -ENXIO)
         report(fs, handle, snapshot, r, &fault);
     return r < 0 ? r : (off_t)found;
 }
 
+static off_t try_seek(struct fs *fs, struct handle *handle, off_t off,
+                      int whence)
+{
+    struct snapshot *snapshot = open_file_snapshot(handle->open);
+
+    off = seek(fs, handle, snapshot, off, whence);
+    snapshot_put(snapshot);
+    return off;
+}
+
 static void ops_lseek(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
                       off_t off, int whence, struct fuse_file_info *fi)
 {
+    struct fs *fs = fs_of(req);
     struct handle *handle = handle_of(fi);
-    struct snapshot *snapshot = open_file_snapshot(handle->open);
+    off_t found = try_seek(fs, handle, off, whence);
 
-    off = seek(fs_of(req), handle, snapshot, off, whence);
-    if (off < 0)
-        reply_error(req, (int)off);
+    for (int tries = 1; found == -EAGAIN && tries < READ_TRIES; tries++) {
+        found = open_file_renew(fs, handle->open);
+        if (found == 0)
+            found = try_seek(fs, handle, off, whence);
+    }
+    if (found < 0)
+        reply_error(req, (int)found);
     else
-        fuse_reply_lseek(req, off);
-    snapshot_put(snapshot);
+        fuse_reply_lseek(req, found);
 }
 
 static void ops_opendir(fuse_req_t req, fuse_ino_t ino,

@@ -74,6 +74,18 @@ def program_that_holds_it_open_sees_other_bytes():
         os.close(fd)
 
 
+def chunk_that_takes_the_place_of_the_index_is_not_read_as_one():
+    make()
+    more = bytes([0x81]) * 10000  # as an index: chunks of zeros
+    with Mount('src', 'mnt') as mount:
+        fd = os.open(mount / 'a', os.O_RDONLY)
+        with open('src/a.b2frame', 'r+b') as file:
+            file.write(frame(DATA + more, 10000))
+        check(os.lseek(fd, 0, os.SEEK_DATA) == 0, 'no hole')
+        check(os.pread(fd, len(DATA), 0) == DATA, 'content')
+        os.close(fd)
+
+
 def tail_follows_a_growing_frame():
     make(b'line 1\n')
     text = b'line 1\n'
@@ -189,6 +201,7 @@ main(frame_that_is_replaced,
      frame_that_is_written_over,
      program_that_holds_it_open_sees_it_grow,
      program_that_holds_it_open_sees_other_bytes,
+     chunk_that_takes_the_place_of_the_index_is_not_read_as_one,
      tail_follows_a_growing_frame,
      frame_that_is_removed_stays_readable_while_open,
      other_typesize_makes_old_handles_stale,

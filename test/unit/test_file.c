@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <pthread.h>
 
+#include "base/bytes.h"
 #include "file_sample.h"
+#include "frame_build.h"
 
 enum {
     NTHREADS = 8
@@ -315,6 +317,45 @@ START_TEST(what_is_no_frame_is_refused)
 }
 END_TEST
 
+START_TEST(a_chunk_that_grows_under_the_cache_is_refused)
+{
+    enum {
+        N = 9 * 1024
+    };
+    static const uint8_t data[8] = { 0 };
+    struct build *chunks = build_new();
+    int64_t *entries = calloc(N, sizeof(*entries));
+    struct sample sample;
+    struct store *store;
+    struct file_data got;
+    struct fault fault;
+    struct build *frame;
+    int error;
+    int r;
+
+    for (size_t i = 0; i < N; i++) {
+        entries[i] = (int64_t)chunks->len;
+        build_copy(chunks, 4, data, sizeof(data));
+    }
+    frame = build_items(chunks, entries, N, N * 8, 0);
+    ck_assert_int_eq(store_mem_open(frame->bytes, frame->len, &store), 0);
+    sample_open_store(&sample, store, BIG_CACHE, 0);
+    for (uint64_t off = 4; off < N * 8; off += 1024 * 8) {
+        ck_assert_int_eq(
+            file_read(sample.file, NULL, off, 1, &got, &error, &fault), 0);
+        file_data_put(sample.file, &got);
+    }
+    store_le32(frame->bytes + 97 + 4, 12);
+    store_le32(frame->bytes + 97 + 12, 32 + 12);
+    r = file_read(sample.file, NULL, 8, 1, &got, &error, &fault);
+    ck_assert_int_eq(r, -EBADMSG);
+    sample_close(&sample);
+    free(frame);
+    free(entries);
+    free(chunks);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -329,6 +370,7 @@ int main(void)
         holes_are_where_the_index_has_zeros,
         a_file_is_current_until_its_stat_changes,
         what_is_no_frame_is_refused,
+        a_chunk_that_grows_under_the_cache_is_refused,
         NULL,
     };
 
