@@ -134,7 +134,8 @@ struct cache_pin {
  * Returns 0, or
  *  -EAGAIN  there is no room unless others let go of theirs; never with
  *           CACHE_WAIT_ROOM
- *  -ENOMEM  one unit is more than the cache can hold
+ *  -ENOTSUP one unit, and what decoding it takes, is more than the capacity
+ *  -ENOMEM  from the system
  *  -ERANGE  the chunk, as it was described, ends before the range
  *  others   from the file's ops, when the first byte can't be had
  */

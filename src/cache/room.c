@@ -176,7 +176,7 @@ int room_reserve_locked(struct cache *cache, struct cache_request *request)
 
     room_release_locked(cache, request);
     if (!fits_at_all(cache, request->need))
-        return -ENOMEM;
+        return -ENOTSUP;
 
     ticket = cache->tickets++;
     while (ticket != cache->serving || !make_room_locked(cache, request->need))

@@ -80,7 +80,7 @@ void room_uncharge_locked(struct cache *cache, struct cache_request *request,
  * Set aside all that a request needs, in turn, waiting as long as it takes.
  * The caller holds nothing, so whoever holds something goes on and lets go.
  *
- * Returns 0, or -ENOMEM if the cache can never hold so much.
+ * Returns 0, or -ENOTSUP if the cache can never hold so much.
  */
 int room_reserve_locked(struct cache *cache, struct cache_request *request);
 

@@ -88,8 +88,9 @@ struct file_data {
  * Returns 0 and the bytes, which are fewer than asked for (`out->len`) when
  * the file ends or when what follows cannot be read; or, if not even the first
  * byte can be read, the error:
- *  -EBADMSG  damaged;  -ENOTSUP  needs a codec or filter we lack
- *  -ENOMEM   a block is larger than the cache
+ *  -EBADMSG  damaged
+ *  -ENOTSUP  needs a codec or filter we lack, or a block that is more than
+ *            the cache can hold, with what decoding it takes
  *  others    from the store
  * If fewer than all bytes up to the end of the file came, `*error` says why;
  * else it is 0.

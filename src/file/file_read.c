@@ -113,6 +113,8 @@ int file_pin(struct file *file, uint64_t off, size_t len, enum cache_wait wait,
     r = cache_pin(file->context->cache, &range, wait, &fill, out);
     if (r == -ERANGE)
         r = fault_set(fault, -EBADMSG, 0, "the frame was changed meanwhile");
+    if (r == -ENOTSUP && !fault->what)
+        fault_set(fault, r, 0, "block is too large for the cache");
     if (r < 0 && fault->chunk_no < 0)
         fault->chunk_no = (int64_t)span.chunk_no;
     return r;
