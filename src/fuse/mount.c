@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -26,6 +27,7 @@ struct mount {
     bool mounted;
     bool signals; /* are handled by the session */
     char *mountpoint;
+    dev_t covered; /* what MOUNTPOINT lay on before */
     struct ops_data data;
 };
 
@@ -53,6 +55,7 @@ static int find_mountpoint(struct mount *mount, const char *path)
     /* What stat() says may be a dead daemon's, out of the kernel's cache. */
     if (mount->mountpoint && statvfs(mount->mountpoint, &unused) == 0 &&
         stat(mount->mountpoint, &st) == 0) {
+        mount->covered = st.st_dev;
         if (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode))
             return 0;
         log_error("%s: neither a directory nor a regular file", path);
@@ -74,6 +77,7 @@ static int open_mount(struct mount *mount, struct options *options)
     if (fs_open(&options->fs, &mount->fs) < 0)
         return EXIT_FAILURE;
     mount->data.fs = mount->fs;
+    mount->data.max_read = options->max_read;
     /* If libfuse does not know an option it says so, piece by piece. */
     mount->session = fuse_session_new(&options->args, &ops_table,
                                       sizeof(ops_table), &mount->data);
@@ -109,6 +113,18 @@ static void raise_descriptor_limit(void)
 }
 
 /*
+ * Is the mount there?  The kernel and libfuse may still part after the first
+ * request.  This process must not keep the connection open meanwhile.
+ */
+static bool answers(const struct mount *mount)
+{
+    struct stat st;
+
+    close(fuse_session_fd(mount->session));
+    return stat(mount->mountpoint, &st) == 0 && st.st_dev != mount->covered;
+}
+
+/*
  * Go on in a child.  The parent waits for the byte that the child writes when
  * the mount answers, and leaves.  Returns 0 in the child, or a negative errno.
  */
@@ -129,7 +145,8 @@ static int detach(struct mount *mount)
         return chdir("/") < 0 ? -errno : 0;
     default:
         close(ready[1]);
-        _exit(read(ready[0], &byte, 1) == 1 ? EXIT_SUCCESS : EXIT_FAILURE);
+        _exit(read(ready[0], &byte, 1) == 1 && answers(mount) ? EXIT_SUCCESS
+                                                              : EXIT_FAILURE);
     }
 }
 

@@ -83,6 +83,7 @@ static void ops_init(void *userdata, struct fuse_conn_info *conn)
                             FUSE_CAP_PARALLEL_DIROPS;
 
     conn->want |= conn->capable & wanted;
+    conn->max_read = data->max_read;
     if (data->ready_fd >= 0 && write(data->ready_fd, "", 1) == 1)
         close(data->ready_fd);
 }

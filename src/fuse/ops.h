@@ -9,7 +9,8 @@
 /* The user data of a session. */
 struct ops_data {
     struct fs *fs;
-    int ready_fd; /* gets one byte when the kernel talks to us; -1: none */
+    uint32_t max_read; /* bytes of a request, as mounted; 0: any */
+    int ready_fd;      /* gets one byte when the kernel talks to us; -1: none */
 };
 
 /* How the requests of the kernel are answered. */

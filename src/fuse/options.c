@@ -41,6 +41,7 @@ enum key {
     KEY_CACHE,
     KEY_THREADS,
     KEY_READAHEAD,
+    KEY_MAX_READ,
 };
 
 /* FUSE_OPT_KEY() without its conversion from int, which compilers warn of. */
@@ -62,6 +63,7 @@ static const struct fuse_opt known[] = {
     OPTION("cache=", KEY_CACHE),
     OPTION("threads=", KEY_THREADS),
     OPTION("readahead=", KEY_READAHEAD),
+    OPTION("max_read=", KEY_MAX_READ),
     FUSE_OPT_END,
 };
 
@@ -115,6 +117,16 @@ static int set_threads(struct options *options, const char *option)
     return r;
 }
 
+static int set_max_read(struct options *options, const char *option)
+{
+    uint64_t size;
+    int r = parse_size(option, 0, UINT32_MAX, &size);
+
+    if (r == 0)
+        options->max_read = (uint32_t)size;
+    return r;
+}
+
 /* Take an option of ours. */
 static int set_known(struct options *options, enum key key, const char *option)
 {
@@ -141,6 +153,8 @@ static int set_known(struct options *options, enum key key, const char *option)
         return set_threads(options, option);
     case KEY_READAHEAD:
         return set_size(option, 0, &options->file.readahead);
+    case KEY_MAX_READ:
+        return set_max_read(options, option);
     }
     return -EINVAL;
 }
@@ -175,7 +189,8 @@ static int take_argument(void *data, const char *arg, int key,
         r = set_path(options, arg);
     else
         r = set_known(options, (enum key)key, arg);
-    return r < 0 ? -1 : 0;
+    /* The kernel has to be told of this one too. */
+    return r < 0 ? -1 : key == KEY_MAX_READ;
 }
 
 /* Give libfuse what it is always to be told, where the user's options win. */

@@ -4,6 +4,7 @@
 
 #include <fuse_opt.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "file/file.h"
 #include "fuse/fs.h"
@@ -12,6 +13,7 @@
 struct options {
     struct fs_options fs;
     struct file_options file;
+    uint32_t max_read; /* bytes of a request; 0: what the kernel likes */
     bool foreground;
     bool debug;
     bool help;             /* print the usage, and that is all */

@@ -105,6 +105,16 @@ def daemon_answers_when_its_parent_leaves():
     check(os.listdir('mnt') == [], 'is still mounted')
 
 
+def largest_read_is_as_asked_for():
+    make()
+    done = framefs('-o', 'max_read=4096', 'src', 'mnt')
+    check(done.returncode == 0, 'status %d' % done.returncode)
+    try:
+        check(read('mnt/a') == DATA, 'content')
+    finally:
+        sh('fusermount3 -u mnt')
+
+
 def closed_standard_streams_do_no_harm():
     make()
     sh('%s src mnt <&- >&- 2>&-' % FRAMEFS)
@@ -173,6 +183,7 @@ main(wrong_usage_is_named,
      help_and_version,
      manual_page_and_help_name_the_same_options,
      daemon_answers_when_its_parent_leaves,
+     largest_read_is_as_asked_for,
      closed_standard_streams_do_no_harm,
      signals_unmount,
      signal_unmounts_while_a_file_is_open,
