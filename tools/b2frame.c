@@ -92,6 +92,7 @@ static int run(int argc, char **argv)
         print_usage(stderr);
         return EXIT_USAGE;
     }
+    argv[1] = argv[0]; /* which complaints of getopt start with */
     return verb->run(verb, argc - 1, argv + 1);
 }
 
