@@ -7,16 +7,18 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "cache/room.h"
+#include "cache/fill.h"
 
 enum {
     BYTES_PER_BUCKET = 1024, /* of capacity */
     DROP_BATCH = 64,         /* entries dropped while the lock is held */
+    HELD_PARTS = 4,          /* of capacity; one is kept free of written data */
 };
 
 int cache_new(size_t capacity, struct cache **out)
 {
     struct cache *cache = calloc(1, sizeof(*cache));
+    pthread_condattr_t monotonic;
     size_t nbuckets = 16;
 
     if (!cache)
@@ -30,6 +32,7 @@ int cache_new(size_t capacity, struct cache **out)
         return -ENOMEM;
     }
     cache->capacity = capacity;
+    cache->held_max = capacity / HELD_PARTS * (HELD_PARTS - 1);
     cache->bucket_mask = nbuckets - 1;
     cache->table_size = nbuckets * sizeof(*cache->buckets);
     cache->used = cache->table_size;
@@ -37,6 +40,10 @@ int cache_new(size_t capacity, struct cache **out)
     pthread_mutex_init(&cache->lock, NULL);
     pthread_cond_init(&cache->filled, NULL);
     pthread_cond_init(&cache->released, NULL);
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&cache->pressed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
 
     *out = cache;
     return 0;
@@ -49,6 +56,7 @@ void cache_free(struct cache *cache)
 
     assert(cache->used == cache->table_size);
     buffer_stack_fini(&cache->spares);
+    pthread_cond_destroy(&cache->pressed);
     pthread_cond_destroy(&cache->released);
     pthread_cond_destroy(&cache->filled);
     pthread_mutex_destroy(&cache->lock);
@@ -60,7 +68,11 @@ void cache_file_init(struct cache_file *file, const struct cache_ops *ops)
 {
     file->ops = ops;
     list_init(&file->entries);
+    list_init(&file->dirty);
+    list_init(&file->staged);
     file->nentries = 0;
+    file->ndirty = 0;
+    file->held = 0;
 }
 
 void cache_file_drop(struct cache *cache, struct cache_file *file)
@@ -83,230 +95,6 @@ void cache_file_drop(struct cache *cache, struct cache_file *file)
     pthread_mutex_unlock(&cache->lock);
 }
 
-static struct cache_entry *find_locked(struct cache *cache,
-                                       const struct cache_range *range)
-{
-    struct cache_entry *entry =
-        *room_bucket(cache, range->file, range->chunk_no);
-
-    while (entry &&
-           (entry->file != range->file || entry->chunk_no != range->chunk_no))
-        entry = entry->next;
-    return entry;
-}
-
-/* Make an entry that is not yet described; others who want it wait. */
-static struct cache_entry *insert_locked(struct cache *cache,
-                                         const struct cache_range *range)
-{
-    struct cache_entry **bucket =
-        room_bucket(cache, range->file, range->chunk_no);
-    struct cache_entry *entry = calloc(1, sizeof(*entry));
-
-    if (!entry)
-        return NULL;
-
-    entry->file = range->file;
-    entry->chunk_no = range->chunk_no;
-    entry->nusers = 1;
-    entry->next = *bucket;
-    *bucket = entry;
-    list_append(&range->file->entries, &entry->node);
-    range->file->nentries++;
-    return entry;
-}
-
-/* Count what a described entry takes up, then allocate it. */
-static int admit_locked(struct cache *cache, struct cache_request *request,
-                        struct cache_entry *entry)
-{
-    size_t size = entry_size(entry);
-    int r;
-
-    request->need = size;
-    if (!room_charge_locked(cache, request, size))
-        return -EAGAIN;
-
-    room_unlock(cache);
-    r = entry_alloc_units(entry);
-    pthread_mutex_lock(&cache->lock);
-    if (r < 0)
-        room_uncharge_locked(cache, request, size);
-    return r;
-}
-
-/* Describe a new entry, with the lock dropped meanwhile. */
-static int make_entry_locked(struct cache *cache, struct cache_request *request,
-                             struct cache_entry **out)
-{
-    const struct cache_range *range = request->range;
-    struct cache_entry *entry = insert_locked(cache, range);
-    struct cache_shape shape;
-    int r;
-
-    if (!entry)
-        return -ENOMEM;
-
-    room_unlock(cache);
-    r = range->file->ops->describe(request->context, range->chunk_no, &shape);
-    pthread_mutex_lock(&cache->lock);
-    if (r == 0) {
-        entry_set_shape(entry, &shape);
-        r = admit_locked(cache, request, entry);
-        entry->described = true;
-    }
-    pthread_cond_broadcast(&cache->filled);
-    if (r < 0) {
-        room_remove_locked(cache, entry);
-        return r;
-    }
-    *out = entry;
-    return 0;
-}
-
-/* Find or make an entry, and keep it. */
-static int get_entry_locked(struct cache *cache, struct cache_request *request,
-                            struct cache_entry **out)
-{
-    struct cache_entry *entry = find_locked(cache, request->range);
-
-    while (entry && !entry->described) {
-        cache->stats.waits++;
-        pthread_cond_wait(&cache->filled, &cache->lock);
-        entry = find_locked(cache, request->range);
-    }
-    if (!entry)
-        return make_entry_locked(cache, request, out);
-
-    room_use_locked(entry);
-    *out = entry;
-    return 0;
-}
-
-/* How many blocks from `first` on are in one state. */
-static uint32_t run_of(const struct cache_entry *entry, uint32_t first,
-                       uint32_t end, enum block_state state)
-{
-    uint32_t block = first;
-
-    while (block < end && entry->states[block] == state)
-        block++;
-    return block - first;
-}
-
-/* Decode missing blocks of a pinned unit, with the lock dropped meanwhile. */
-static int decode_locked(struct cache *cache, struct cache_request *request,
-                         struct cache_unit *unit, uint32_t first, uint32_t n)
-{
-    struct cache_entry *entry = unit->entry;
-    const struct cache_shape *shape = &entry->shape;
-    size_t off = (size_t)(first - entry_unit_first(unit)) * shape->blocksize;
-    const uint8_t *first_block = NULL;
-    int r;
-
-    if (!room_charge_locked(cache, request, shape->scratch))
-        return -EAGAIN;
-    if (shape->needs_first && first > 0)
-        first_block = entry->units[0].buf;
-    memset(entry->states + first, BLOCK_FILLING, n);
-
-    room_unlock(cache);
-    r = entry->file->ops->decode(request->context, shape, first, n, first_block,
-                                 unit->buf + off);
-    pthread_mutex_lock(&cache->lock);
-
-    memset(entry->states + first, r < 0 ? BLOCK_MISSING : BLOCK_READY, n);
-    cache->stats.decoded += r < 0 ? 0 : n;
-    room_uncharge_locked(cache, request, shape->scratch);
-    pthread_cond_broadcast(&cache->filled);
-    return r;
-}
-
-/*
- * Decode the missing blocks of a pinned unit.  If a run of them fails, they
- * are tried one at a time, up to the first bad one.
- */
-static int fill_missing_locked(struct cache *cache,
-                               struct cache_request *request,
-                               struct cache_unit *unit, uint32_t first,
-                               uint32_t end)
-{
-    uint32_t longest = end - first;
-
-    for (uint32_t block = first; block < end;) {
-        uint32_t limit = longest < end - block ? block + longest : end;
-        uint32_t n = run_of(unit->entry, block, limit, BLOCK_MISSING);
-
-        if (n == 0) {
-            block++;
-            continue;
-        }
-
-        int r = decode_locked(cache, request, unit, block, n);
-
-        if (r < 0 && (n == 1 || request->refused))
-            return r;
-        if (r < 0)
-            longest = 1;
-        else
-            block += n;
-    }
-    return 0;
-}
-
-/* Make blocks of a pinned unit ready, by this thread or by others. */
-static int fill_locked(struct cache *cache, struct cache_request *request,
-                       struct cache_unit *unit, uint32_t first, uint32_t end)
-{
-    const struct cache_entry *entry = unit->entry;
-
-    for (;;) {
-        int r = fill_missing_locked(cache, request, unit, first, end);
-        uint32_t block = first + run_of(entry, first, end, BLOCK_READY);
-
-        if (block == end || request->wait == CACHE_WAIT_NEVER)
-            return r;
-        /* What others decode before a block that failed is wanted too. */
-        if (entry->states[block] == BLOCK_FILLING) {
-            cache->stats.waits++;
-            pthread_cond_wait(&cache->filled, &cache->lock);
-        } else if (r < 0) {
-            return r;
-        }
-    }
-}
-
-/* Make block 0, which others need, and then those others ready. */
-static int fill_from_first_locked(struct cache *cache,
-                                  struct cache_request *request,
-                                  struct cache_unit *unit, uint32_t first,
-                                  uint32_t end)
-{
-    struct cache_unit *first_unit = &unit->entry->units[0];
-    int r;
-
-    r = room_pin_locked(cache, request, first_unit);
-    if (r < 0)
-        return r;
-    r = fill_locked(cache, request, first_unit, 0, 1);
-    if (r == 0 && unit->entry->states[0] == BLOCK_READY)
-        r = fill_locked(cache, request, unit, first, end);
-    room_unpin_locked(cache, first_unit);
-    return r;
-}
-
-/* The most that a request may take up, its entry included. */
-static size_t need_of(const struct cache_unit *unit)
-{
-    const struct cache_entry *entry = unit->entry;
-    size_t need =
-        entry_size(entry) + entry_unit_size(unit) + entry->shape.scratch;
-
-    if (entry->shape.needs_first && unit != entry->units)
-        need += entry_unit_size(entry->units);
-    return need;
-}
-
 /* Pin the unit that a range starts in, with its blocks in [first, end) ready;
    `end` may come down to the first one that can't be had. */
 static int pin_unit_locked(struct cache *cache, struct cache_request *request,
@@ -317,22 +105,19 @@ static int pin_unit_locked(struct cache *cache, struct cache_request *request,
     uint32_t ready;
     int r;
 
-    request->need = need_of(unit);
+    request->need = fill_need(unit);
     r = room_pin_locked(cache, request, unit);
     if (r < 0)
         return r;
 
-    ready = first + run_of(entry, first, *end, BLOCK_READY);
+    ready = first + entry_run(entry, first, *end, BLOCK_READY);
     if (ready == *end) {
         cache->stats.hits++;
         return 0;
     }
     cache->stats.misses++;
-    if (entry->shape.needs_first)
-        r = fill_from_first_locked(cache, request, unit, first, *end);
-    else
-        r = fill_locked(cache, request, unit, first, *end);
-    ready = first + run_of(entry, first, *end, BLOCK_READY);
+    r = fill_locked(cache, request, unit, first, *end);
+    ready = first + entry_run(entry, first, *end, BLOCK_READY);
     if (r < 0 && ready == first) {
         room_unpin_locked(cache, unit);
         return r;
@@ -370,15 +155,22 @@ static int pin_range_locked(struct cache *cache, struct cache_request *request,
             return r;
         if (stop > (uint64_t)end * shape->blocksize)
             stop = (uint64_t)end * shape->blocksize;
-        data = unit->buf +
+        data = unit->buffer->bytes +
                (off - (uint64_t)entry_unit_first(unit) * shape->blocksize);
     }
+    if (entry->retired) {
+        if (unit)
+            room_unpin_locked(cache, unit);
+        return -ERESTART;
+    }
+    if (unit)
+        room_freeze_locked(unit);
 
     *out = (struct cache_pin){ .chunk = shape->chunk,
                                .data = data,
                                .len = (uint32_t)(stop - off),
                                .entry = entry,
-                               .unit = unit };
+                               .buffer = unit ? unit->buffer : NULL };
     return 0;
 }
 
@@ -394,14 +186,15 @@ int cache_pin(struct cache *cache, const struct cache_range *range,
     pthread_mutex_lock(&cache->lock);
     do {
         request.refused = false;
-        r = get_entry_locked(cache, &request, &entry);
+        r = fill_get_locked(cache, &request, &entry);
         if (r == 0) {
             r = pin_range_locked(cache, &request, entry, out);
             if (r < 0)
                 room_put_locked(cache, entry);
         }
-    } while (r < 0 && request.refused && wait == CACHE_WAIT_ROOM &&
-             (r = room_reserve_locked(cache, &request)) == 0);
+    } while (r == -ERESTART ||
+             (r < 0 && request.refused && wait == CACHE_WAIT_ROOM &&
+              (r = room_reserve_locked(cache, &request)) == 0));
     room_release_locked(cache, &request);
     room_unlock(cache);
     return r;
@@ -412,8 +205,8 @@ void cache_unpin(struct cache *cache, const struct cache_pin *pins,
 {
     pthread_mutex_lock(&cache->lock);
     for (size_t i = 0; i < npins; i++) {
-        if (pins[i].unit)
-            room_unpin_locked(cache, pins[i].unit);
+        if (pins[i].buffer)
+            room_thaw_locked(cache, pins[i].buffer);
         room_put_locked(cache, pins[i].entry);
     }
     room_unlock(cache);
@@ -425,5 +218,6 @@ void cache_get_stats(struct cache *cache, struct cache_stats *out)
     *out = cache->stats;
     out->used = cache->used + cache->reserved;
     out->spare = cache->spares.nbytes;
+    out->held = cache->held;
     pthread_mutex_unlock(&cache->lock);
 }

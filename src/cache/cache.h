@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
 
 #include "base/list.h"
 
@@ -28,6 +30,8 @@ struct cache_shape {
     uint32_t blocksize; /* of its blocks; the last one may be shorter */
     uint32_t nblocks;   /* 0: the chunk takes no memory for its content */
     bool needs_first;   /* decoding a block takes block 0, decoded */
+    bool writable;      /* its blocks can be written; else it is described
+                           anew for that */
     size_t scratch;     /* bytes that decoding takes up meanwhile */
     void *chunk;        /* the owner's, kept with the entry */
     size_t footprint;   /* bytes of memory that `chunk` holds */
@@ -38,10 +42,12 @@ struct cache_ops {
     /*
      * Describe a chunk.  One thread at a time does it for an entry.
      *
+     *  writing  it is to be written, so the shape must be writable
+     *
      * Returns 0, or a negative errno; whoever waited for it then tries for
      * itself, and so does the next to ask.
      */
-    int (*describe)(void *context, uint64_t chunk_no,
+    int (*describe)(void *context, uint64_t chunk_no, bool writing,
                     struct cache_shape *shape);
 
     /*
@@ -57,6 +63,10 @@ struct cache_ops {
                   uint32_t first, uint32_t n, const uint8_t *first_block,
                   uint8_t *dst);
 
+    /* What cache_shape.chunk says of the stored chunk is out of date with the
+       next commit.  The cache's lock is held.  NULL if nothing is written. */
+    void (*outdate)(void *chunk);
+
     /* Free cache_shape.chunk. */
     void (*forget)(void *chunk);
 };
@@ -66,6 +76,11 @@ struct cache_file {
     const struct cache_ops *ops;
     struct list entries; /* the cache's from here on, guarded by its lock */
     size_t nentries;     /* those in the list and those being freed */
+    struct list dirty;   /* entries written and not gathered since, the one
+                            that is so for longest first */
+    size_t ndirty;       /* those in the list */
+    struct list staged;  /* entries taken and not committed since */
+    size_t held;         /* bytes that wait for a commit */
 };
 
 /* Figures since the start. */
@@ -77,6 +92,7 @@ struct cache_stats {
     uint64_t evicted; /* bytes */
     size_t used;      /* bytes held or set aside now */
     size_t spare;     /* bytes in buffers that wait to be used again */
+    size_t held;      /* bytes that wait for a commit */
 };
 
 /*
@@ -118,7 +134,7 @@ struct cache_pin {
     const uint8_t *data;       /* first byte asked for; NULL if nblocks is 0 */
     uint32_t len;              /* how many there are from there */
     struct cache_entry *entry; /* the cache's own, from here on */
-    struct cache_unit *unit;
+    struct cache_buffer *buffer;
 };
 
 /*
@@ -147,5 +163,115 @@ void cache_unpin(struct cache *cache, const struct cache_pin *pins,
                  size_t npins);
 
 void cache_get_stats(struct cache *cache, struct cache_stats *out);
+
+/*
+ * Writing.
+ *
+ * Bytes that are pinned never change: who writes to a unit that is pinned gets
+ * another buffer for it, and the pins keep theirs.
+ *
+ * What was written is *dirty*.  It is taken out chunk by chunk, to be encoded
+ * and *staged*, and is held in memory until it is committed.  While a chunk is
+ * gathered, which means copied, those who want to write to it wait; after that
+ * writing makes it dirty once more.
+ *
+ * At most three quarters of the capacity are held.  Who wants to write when
+ * they are full waits for a flush, which someone must run whenever
+ * cache_await_flush() returns.
+ */
+
+/*
+ * Write the first bytes of a range, as many as lie in one unit.  Blocks that
+ * are overwritten in part are decoded before.
+ *
+ *  range  its length may be 0, which makes the chunk dirty and no more
+ *  src    the bytes; NULL for zeros
+ *
+ * The caller holds no pin.  Returns the number of bytes written, or
+ *  -EAGAIN  there is no room, and flushes fail
+ *  -ENOMEM  the chunk is more than the cache can hold while it is encoded
+ *  -ERANGE  the chunk ends before the range starts
+ *  others   from the file's ops
+ */
+ssize_t cache_write(struct cache *cache, const struct cache_range *range,
+                    void *context, const uint8_t *src);
+
+/* Forget chunks `first` to `end` - 1 of a file, also what was written. */
+void cache_retire(struct cache *cache, struct cache_file *file, uint64_t first,
+                  uint64_t end);
+
+/* A chunk that is taken to be encoded. */
+struct cache_taken {
+    uint64_t chunk_no;
+    uint32_t nbytes;
+    struct cache_entry *entry; /* the cache's own */
+};
+
+/* Take the chunk that is dirty for longest.  Returns false if none is. */
+bool cache_take(struct cache *cache, struct cache_file *file,
+                struct cache_taken *out);
+
+/*
+ * Set memory aside for encoding a taken chunk: `nbytes` to gather it, and as
+ * much again and a little more for the outcome.  Waits for room.
+ *
+ * Returns the number of bytes set aside, or -ENOMEM.
+ */
+ssize_t cache_set_aside(struct cache *cache, const struct cache_taken *taken);
+void cache_give_back(struct cache *cache, size_t size);
+
+/*
+ * Copy a taken chunk, after decoding what is not in memory.
+ *
+ *  dst  room for `nbytes` bytes
+ *
+ * Returns 0, -ERESTART if it was retired, or an error of the file's ops.
+ */
+int cache_gather(struct cache *cache, const struct cache_taken *taken,
+                 void *context, uint8_t *dst);
+
+/* Let go of a taken chunk: it is staged, or else dirty again. */
+void cache_put_taken(struct cache *cache, const struct cache_taken *taken,
+                     bool staged);
+
+/* What is staged is about to be committed. */
+void cache_outdate(struct cache *cache, struct cache_file *file);
+
+/* What is staged has been committed: it is held no longer. */
+void cache_settle(struct cache *cache, struct cache_file *file);
+
+/* Make a chunk dirty that is in memory in a form to be written; else return
+   false. */
+bool cache_soil(struct cache *cache, struct cache_file *file,
+                uint64_t chunk_no);
+
+/* Is a chunk dirty or staged? */
+bool cache_is_dirty(struct cache *cache, struct cache_file *file,
+                    uint64_t chunk_no);
+
+/* Where a file is dirty or staged: the lowest chunk and behind the highest.
+   Returns false if it is not. */
+bool cache_find_held(struct cache *cache, struct cache_file *file,
+                     uint64_t *first, uint64_t *end);
+
+/* Number of dirty chunks; bytes that wait for a commit. */
+size_t cache_count_dirty(struct cache *cache, const struct cache_file *file);
+size_t cache_count_held(struct cache *cache, const struct cache_file *file);
+
+/*
+ * Wait until what is held should be committed: half of the capacity is, or
+ * someone waits for room.
+ *
+ *  deadline  on CLOCK_MONOTONIC; NULL: none
+ *
+ * Returns false if the deadline has passed, or after cache_stop_flushes().
+ */
+bool cache_await_flush(struct cache *cache, const struct timespec *deadline);
+
+/* A flush that cache_await_flush() asked for has ended. */
+void cache_end_flush(struct cache *cache, bool failed);
+
+/* Nobody calls cache_await_flush() any more. */
+void cache_stop_flushes(struct cache *cache);
 
 #endif

@@ -10,6 +10,7 @@
 enum {
     UNIT_SIZE = 1 << 20,       /* bytes of blocks that share a buffer */
     ALLOCATION_OVERHEAD = 128, /* of an entry's few small allocations */
+    ENCODE_SLACK = 64 << 10,   /* for encoding, besides two copies */
 };
 
 void entry_set_shape(struct cache_entry *entry, const struct cache_shape *shape)
@@ -45,6 +46,22 @@ size_t entry_size(const struct cache_entry *entry)
 {
     return sizeof(*entry) + entry->nunits * sizeof(*entry->units) +
            entry->shape.nblocks + entry->shape.footprint + ALLOCATION_OVERHEAD;
+}
+
+size_t entry_encode_size(const struct cache_entry *entry)
+{
+    return 2 * (size_t)entry->shape.nbytes + entry->shape.scratch +
+           ENCODE_SLACK;
+}
+
+uint32_t entry_run(const struct cache_entry *entry, uint32_t first,
+                   uint32_t end, enum block_state state)
+{
+    uint32_t block = first;
+
+    while (block < end && entry->states[block] == state)
+        block++;
+    return block - first;
 }
 
 struct cache_unit *entry_unit(const struct cache_entry *entry, uint32_t block)

@@ -6,16 +6,28 @@
 
 enum block_state {
     BLOCK_MISSING,
-    BLOCK_FILLING, /* some thread decodes it with the lock dropped */
+    BLOCK_FILLING, /* some thread decodes or writes it, the lock dropped */
+    BLOCK_MOVING,  /* it was ready, and comes into another buffer */
     BLOCK_READY,
+};
+
+/* Memory for the blocks of a unit. */
+struct cache_buffer {
+    uint8_t *bytes;
+    size_t size;             /* of the bytes */
+    struct cache_unit *unit; /* NULL: the unit has got another one */
+    uint32_t npins;          /* of cache_pin(), so that the bytes that were
+                                ready must not change */
 };
 
 /* Some whole blocks of a chunk in one buffer. */
 struct cache_unit {
     struct list node; /* in cache.idle, or alone */
     struct cache_entry *entry;
-    uint8_t *buf; /* NULL: none of its blocks is in memory */
-    uint32_t npins;
+    struct cache_buffer *buffer; /* NULL: none of its blocks is in memory */
+    uint32_t nusers; /* pins of the buffer, and threads at work on it */
+    bool dirty;      /* written, and not gathered since */
+    bool staged;     /* gathered, and not committed since */
 };
 
 /*
@@ -32,7 +44,15 @@ struct cache_entry {
     uint64_t chunk_no;
     uint32_t nusers;   /* pins and threads that keep it */
     uint32_t nbuffers; /* units that have one */
-    bool described;    /* else one thread does so, and nothing below is set */
+    bool retired;      /* it is in no bucket any more, and goes with its last
+                          user */
+    bool dirty;        /* written, and not gathered since */
+    bool staged;       /* taken to be committed, which it was not yet */
+    bool gathering;    /* writers wait */
+    uint32_t nwriters; /* threads that copy bytes into it */
+    struct list dirty_node;  /* in file->dirty, or alone */
+    struct list staged_node; /* in file->staged, or alone */
+    bool described; /* else one thread does so, and nothing below is set */
     struct cache_shape shape;
     uint32_t unit_blocks; /* blocks in each unit but the last */
     uint32_t nunits;      /* at least 1 */
@@ -49,6 +69,13 @@ int entry_alloc_units(struct cache_entry *entry);
 
 /* Bytes that an entry takes up without its buffers. */
 size_t entry_size(const struct cache_entry *entry);
+
+/* Bytes that it takes to encode a chunk: two copies, and some more. */
+size_t entry_encode_size(const struct cache_entry *entry);
+
+/* How many blocks from `first` to below `end` are in one state, in a row. */
+uint32_t entry_run(const struct cache_entry *entry, uint32_t first,
+                   uint32_t end, enum block_state state);
 
 /* The unit that a block lies in. */
 struct cache_unit *entry_unit(const struct cache_entry *entry, uint32_t block);

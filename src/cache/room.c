@@ -6,8 +6,10 @@
 #include <string.h>
 
 enum {
-    SPARES_MAX = 64
-}; /* buffers kept for reuse */
+    SPARES_MAX = 64,      /* buffers kept for reuse */
+    BUFFER_OVERHEAD = 64, /* struct cache_buffer, as allocated */
+    FAILURES_MAX = 2,     /* flushes that fail before waiting is given up */
+};
 
 /* Free entries that were unlinked.  The lock is not held. */
 static void free_entries(struct cache *cache, struct cache_entry *doomed)
@@ -58,29 +60,47 @@ struct cache_entry **room_bucket(struct cache *cache,
     return &cache->buckets[(hash >> 32) & cache->bucket_mask];
 }
 
-void room_remove_locked(struct cache *cache, struct cache_entry *entry)
+/* Take an entry out of its bucket, if it is in one. */
+static void unlink_locked(struct cache *cache, struct cache_entry *entry)
 {
     struct cache_entry **link =
         room_bucket(cache, entry->file, entry->chunk_no);
 
-    while (*link != entry)
+    while (*link && *link != entry)
         link = &(*link)->next;
-    *link = entry->next;
+    if (*link)
+        *link = entry->next;
+}
+
+void room_remove_locked(struct cache *cache, struct cache_entry *entry)
+{
+    unlink_locked(cache, entry);
     list_remove(&entry->node);
     entry->next = cache->doomed;
     cache->doomed = entry;
+}
+
+size_t room_unit_cost(const struct cache_unit *unit)
+{
+    return entry_unit_size(unit) + BUFFER_OVERHEAD;
+}
+
+/* Keep the bytes of a buffer for reuse. */
+static void drop_buffer_locked(struct cache *cache, struct cache_buffer *buffer)
+{
+    buffer_push(&cache->spares, buffer->bytes, buffer->size);
+    cache->used -= buffer->size + BUFFER_OVERHEAD;
+    free(buffer);
 }
 
 /* Take the buffer from an idle unit. */
 static void empty_unit_locked(struct cache *cache, struct cache_unit *unit)
 {
     uint32_t first = entry_unit_first(unit);
-    size_t size = entry_unit_size(unit);
 
-    buffer_push(&cache->spares, unit->buf, size);
-    cache->used -= size;
-    cache->stats.evicted += size;
-    unit->buf = NULL;
+    cache->stats.evicted += unit->buffer->size;
+    drop_buffer_locked(cache, unit->buffer);
+    unit->buffer = NULL;
     unit->entry->nbuffers--;
     memset(unit->entry->states + first, BLOCK_MISSING,
            entry_unit_end(unit) - first);
@@ -92,22 +112,47 @@ static void evict_unit_locked(struct cache *cache, struct cache_unit *unit)
     struct cache_entry *entry = unit->entry;
 
     list_remove(&unit->node);
-    if (unit->buf)
+    if (unit->buffer)
         empty_unit_locked(cache, unit);
-    if (entry->nusers == 0 && entry->nbuffers == 0) {
+    if (entry->nusers == 0 && entry->nbuffers == 0 && !entry->dirty &&
+        !entry->staged) {
         cache->used -= entry_size(entry);
         room_remove_locked(cache, entry);
     }
 }
 
+/* Nothing of an entry is kept for a commit any more. */
+static void forsake_locked(struct cache *cache, struct cache_entry *entry)
+{
+    if (entry->dirty)
+        entry->file->ndirty--;
+    list_remove(&entry->dirty_node);
+    list_remove(&entry->staged_node);
+    entry->dirty = entry->staged = false;
+    for (uint32_t i = 0; i < entry->nunits; i++)
+        room_mark_locked(cache, &entry->units[i], false, false);
+}
+
+void room_retire_locked(struct cache *cache, struct cache_entry *entry)
+{
+    unlink_locked(cache, entry);
+    entry->retired = true;
+    forsake_locked(cache, entry);
+    if (entry->nusers == 0)
+        room_evict_locked(cache, entry);
+    pthread_cond_broadcast(&cache->released);
+}
+
 void room_evict_locked(struct cache *cache, struct cache_entry *entry)
 {
-    uint32_t left = entry->nbuffers;
+    uint32_t left;
 
+    forsake_locked(cache, entry);
+    left = entry->nbuffers;
     if (left == 0)
         evict_unit_locked(cache, &entry->units[0]);
     for (struct cache_unit *unit = entry->units; left > 0; unit++) {
-        if (unit->buf) {
+        if (unit->buffer) {
             left--;
             evict_unit_locked(cache, unit);
         }
@@ -143,7 +188,7 @@ bool room_charge_locked(struct cache *cache, struct cache_request *request,
     size_t own = size < request->held ? size : request->held;
     size_t more = size - own;
 
-    if (more > 0 && (cache->serving != cache->tickets ||
+    if (more > 0 && ((cache->serving != cache->tickets && !request->urgent) ||
                      !fits_at_all(cache, request->need) ||
                      !make_room_locked(cache, more))) {
         request->refused = true;
@@ -166,26 +211,56 @@ void room_uncharge_locked(struct cache *cache, struct cache_request *request,
 /* Those who wait for room may look again. */
 static void wake_locked(struct cache *cache)
 {
-    if (cache->serving != cache->tickets)
+    if (cache->serving != cache->tickets || cache->nurgent > 0)
         pthread_cond_broadcast(&cache->released);
+}
+
+/*
+ * Wait until there is room, which what is held for a commit may take up.
+ * Returns 0, or -ENOMEM if that does not come down.
+ */
+static int await_room_locked(struct cache *cache, struct cache_request *request,
+                             const uint64_t *ticket)
+{
+    uint64_t nfailed = cache->nfailed;
+
+    for (;;) {
+        if (!ticket || *ticket == cache->serving) {
+            if (make_room_locked(cache, request->need))
+                return 0;
+            if (cache->held > 0 && cache->nfailed - nfailed >= FAILURES_MAX)
+                return -ENOMEM;
+        }
+        if (cache->held > 0)
+            pthread_cond_signal(&cache->pressed);
+        pthread_cond_wait(&cache->released, &cache->lock);
+    }
 }
 
 int room_reserve_locked(struct cache *cache, struct cache_request *request)
 {
-    uint64_t ticket;
+    uint64_t ticket = 0;
+    int r;
 
     room_release_locked(cache, request);
     if (!fits_at_all(cache, request->need))
         return -ENOTSUP;
 
-    ticket = cache->tickets++;
-    while (ticket != cache->serving || !make_room_locked(cache, request->need))
-        pthread_cond_wait(&cache->released, &cache->lock);
-    cache->serving++;
-    cache->reserved += request->need;
-    request->held = request->need;
+    if (request->urgent) {
+        cache->nurgent++;
+        r = await_room_locked(cache, request, NULL);
+        cache->nurgent--;
+    } else {
+        ticket = cache->tickets++;
+        r = await_room_locked(cache, request, &ticket);
+        cache->serving++;
+    }
+    if (r == 0) {
+        cache->reserved += request->need;
+        request->held = request->need;
+    }
     wake_locked(cache);
-    return 0;
+    return r;
 }
 
 void room_release_locked(struct cache *cache, struct cache_request *request)
@@ -204,31 +279,48 @@ void room_use_locked(struct cache_entry *entry)
         list_remove(&entry->units[0].node);
 }
 
+void room_settle_locked(struct cache *cache, struct cache_entry *entry)
+{
+    if (entry->nusers > 0)
+        return;
+    if (entry->retired)
+        room_evict_locked(cache, entry);
+    else if (entry->nbuffers == 0 && !entry->dirty && !entry->staged)
+        list_append(&cache->idle, &entry->units[0].node);
+}
+
 void room_put_locked(struct cache *cache, struct cache_entry *entry)
 {
-    if (--entry->nusers == 0 && entry->nbuffers == 0)
-        list_append(&cache->idle, &entry->units[0].node);
+    entry->nusers--;
+    room_settle_locked(cache, entry);
     wake_locked(cache);
 }
 
 /* A new buffer takes no memory before it is used, so the lock may be held. */
-static int give_buffer_locked(struct cache *cache,
+static int make_buffer_locked(struct cache *cache,
                               struct cache_request *request,
-                              struct cache_unit *unit)
+                              struct cache_unit *unit,
+                              struct cache_buffer **out)
 {
+    struct cache_buffer *buffer;
     size_t size = entry_unit_size(unit);
 
-    if (!room_charge_locked(cache, request, size))
+    if (!room_charge_locked(cache, request, room_unit_cost(unit)))
         return -EAGAIN;
 
-    unit->buf = buffer_take(&cache->spares, size);
-    if (!unit->buf)
-        unit->buf = buffer_new(size);
-    if (!unit->buf) {
-        room_uncharge_locked(cache, request, size);
+    buffer = calloc(1, sizeof(*buffer));
+    if (buffer)
+        buffer->bytes = buffer_take(&cache->spares, size);
+    if (buffer && !buffer->bytes)
+        buffer->bytes = buffer_new(size);
+    if (!buffer || !buffer->bytes) {
+        free(buffer);
+        room_uncharge_locked(cache, request, room_unit_cost(unit));
         return -ENOMEM;
     }
-    unit->entry->nbuffers++;
+    buffer->size = size;
+    buffer->unit = unit;
+    *out = buffer;
     return 0;
 }
 
@@ -238,9 +330,11 @@ int room_pin_locked(struct cache *cache, struct cache_request *request,
     int r = 0;
 
     list_remove(&unit->node);
-    unit->npins++;
-    if (!unit->buf)
-        r = give_buffer_locked(cache, request, unit);
+    unit->nusers++;
+    if (!unit->buffer) {
+        r = make_buffer_locked(cache, request, unit, &unit->buffer);
+        unit->entry->nbuffers += r == 0;
+    }
     if (r < 0)
         room_unpin_locked(cache, unit);
     return r;
@@ -248,9 +342,100 @@ int room_pin_locked(struct cache *cache, struct cache_request *request,
 
 void room_unpin_locked(struct cache *cache, struct cache_unit *unit)
 {
-    if (--unit->npins > 0)
+    if (--unit->nusers > 0)
         return;
-    if (unit->buf)
+    if (unit->buffer && !unit->dirty && !unit->staged)
         list_append(&cache->idle, &unit->node);
     wake_locked(cache);
+}
+
+void room_freeze_locked(struct cache_unit *unit)
+{
+    unit->buffer->npins++;
+}
+
+void room_thaw_locked(struct cache *cache, struct cache_buffer *buffer)
+{
+    buffer->npins--;
+    if (buffer->unit) {
+        room_unpin_locked(cache, buffer->unit);
+    } else if (buffer->npins == 0) {
+        drop_buffer_locked(cache, buffer);
+        wake_locked(cache);
+    }
+}
+
+/* Copy a run of blocks to the new buffer of their unit. */
+static void move_run_locked(struct cache *cache, struct cache_unit *unit,
+                            const uint8_t *from, uint32_t first, uint32_t n)
+{
+    const struct cache_shape *shape = &unit->entry->shape;
+    size_t start = (size_t)entry_unit_first(unit) * shape->blocksize;
+    size_t off = (size_t)first * shape->blocksize;
+    size_t end = (size_t)(first + n) * shape->blocksize;
+    uint8_t *to = unit->buffer->bytes;
+
+    if (end > shape->nbytes)
+        end = shape->nbytes;
+    room_unlock(cache);
+    memcpy(to + (off - start), from + (off - start), end - off);
+    pthread_mutex_lock(&cache->lock);
+    memset(unit->entry->states + first, BLOCK_READY, n);
+}
+
+/* The same for all blocks that are ready; others may be filled meanwhile. */
+static void move_blocks_locked(struct cache *cache, struct cache_unit *unit,
+                               const uint8_t *from)
+{
+    struct cache_entry *entry = unit->entry;
+    uint32_t end = entry_unit_end(unit);
+
+    for (uint32_t i = entry_unit_first(unit); i < end; i++)
+        if (entry->states[i] == BLOCK_READY)
+            entry->states[i] = BLOCK_MOVING;
+    for (uint32_t i = entry_unit_first(unit); i < end; i++) {
+        uint32_t n = entry_run(entry, i, end, BLOCK_MOVING);
+
+        if (n > 0)
+            move_run_locked(cache, unit, from, i, n);
+    }
+    pthread_cond_broadcast(&cache->filled);
+}
+
+int room_renew_locked(struct cache *cache, struct cache_request *request,
+                      struct cache_unit *unit)
+{
+    struct cache_buffer *old = unit->buffer;
+    struct cache_buffer *buffer;
+    int r = make_buffer_locked(cache, request, unit, &buffer);
+
+    if (r < 0)
+        return r;
+    unit->nusers -= old->npins;
+    unit->buffer = buffer;
+    old->unit = NULL;
+    old->npins++;
+    move_blocks_locked(cache, unit, old->bytes);
+    room_thaw_locked(cache, old);
+    return 0;
+}
+
+void room_mark_locked(struct cache *cache, struct cache_unit *unit, bool dirty,
+                      bool staged)
+{
+    bool was_held = unit->dirty || unit->staged;
+    bool is_held = dirty || staged;
+    size_t cost = room_unit_cost(unit);
+
+    unit->dirty = dirty;
+    unit->staged = staged;
+    if (is_held == was_held)
+        return;
+    cache->held += is_held ? cost : 0 - cost;
+    unit->entry->file->held += is_held ? cost : 0 - cost;
+    if (is_held)
+        return;
+    if (unit->nusers == 0 && unit->buffer)
+        list_append(&cache->idle, &unit->node);
+    pthread_cond_broadcast(&cache->released);
 }

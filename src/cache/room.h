@@ -21,6 +21,8 @@
 struct cache {
     /* Constant once cache_new() returns. */
     size_t capacity;
+    size_t held_max;   /* of `held`, so that what is left always suffices to
+                        read, and to encode one chunk */
     size_t table_size; /* bytes of `buckets` */
     size_t bucket_mask;
 
@@ -28,20 +30,27 @@ struct cache {
     pthread_mutex_t lock;
     pthread_cond_t filled;   /* a block left FILLING, or an entry was made */
     pthread_cond_t released; /* something became idle or was freed, or it is
-                                the next one's turn */
+                                the next one's turn, or a flush ended */
+    pthread_cond_t pressed;  /* a flush is wanted */
     struct cache_entry **buckets;
-    struct list idle; /* units to evict, the least recently used first */
-    size_t used;      /* bytes of buffers, entries, scratch, tables */
-    size_t reserved;  /* bytes set aside for those who had to wait */
-    uint64_t tickets; /* handed out to those who wait for room */
-    uint64_t serving; /* the ticket whose turn it is */
+    struct list idle;  /* units to evict, the least recently used first */
+    size_t used;       /* bytes of buffers, entries, scratch, tables */
+    size_t held;       /* bytes of these in units that wait for a commit */
+    size_t reserved;   /* bytes set aside for those who had to wait */
+    uint64_t tickets;  /* handed out to those who wait for room */
+    uint64_t serving;  /* the ticket whose turn it is */
+    uint32_t nurgent;  /* urgent requests that wait for room */
+    uint32_t nheld_up; /* threads that wait for `held` to come down */
+    uint64_t nflushes; /* ended */
+    uint64_t nfailed;  /* of these */
+    bool closing;      /* nobody waits for flushes to be wanted any more */
     struct buffer_stack spares;
     struct buffer_stack doomed_buffers;
     struct cache_entry *doomed;
     struct cache_stats stats;
 };
 
-/* One call of cache_pin(). */
+/* One call that needs room. */
 struct cache_request {
     const struct cache_range *range;
     enum cache_wait wait;
@@ -49,6 +58,9 @@ struct cache_request {
     size_t need;  /* bytes that it takes up at most, as far as known */
     size_t held;  /* bytes reserved for it and not used yet */
     bool refused; /* there was no room */
+    bool held_up; /* there was, but too much is held for a commit */
+    bool writing; /* the chunk is to be written */
+    bool urgent;  /* others wait for what this is for, so it does not line up */
 };
 
 /* Drop the lock, then free what is no longer wanted. */
@@ -61,6 +73,12 @@ struct cache_entry **room_bucket(struct cache *cache,
 
 /* Unlink an entry, of which nothing is counted any more, and have it freed. */
 void room_remove_locked(struct cache *cache, struct cache_entry *entry);
+
+/*
+ * Unlink an entry that is described.  Whoever uses it may go on; it is freed
+ * with its last user, and what was written to it is lost.
+ */
+void room_retire_locked(struct cache *cache, struct cache_entry *entry);
 
 /* Evict an entry that nobody uses. */
 void room_evict_locked(struct cache *cache, struct cache_entry *entry);
@@ -87,6 +105,9 @@ int room_reserve_locked(struct cache *cache, struct cache_request *request);
 /* Give back what a request did not use. */
 void room_release_locked(struct cache *cache, struct cache_request *request);
 
+/* Bytes that a unit takes up with its buffer. */
+size_t room_unit_cost(const struct cache_unit *unit);
+
 /* Keep an entry, or let it go. */
 void room_use_locked(struct cache_entry *entry);
 void room_put_locked(struct cache *cache, struct cache_entry *entry);
@@ -99,5 +120,27 @@ void room_put_locked(struct cache *cache, struct cache_entry *entry);
 int room_pin_locked(struct cache *cache, struct cache_request *request,
                     struct cache_unit *unit);
 void room_unpin_locked(struct cache *cache, struct cache_unit *unit);
+
+/* Keep the bytes of a unit as they are for a pin, and let go of them. */
+void room_freeze_locked(struct cache_unit *unit);
+void room_thaw_locked(struct cache *cache, struct cache_buffer *buffer);
+
+/*
+ * Give a pinned unit, of whose blocks none is being filled, a buffer that
+ * nobody has frozen, with the blocks that are ready.  The lock is dropped
+ * meanwhile.
+ *
+ * Returns 0, -EAGAIN if there is no room, or -ENOMEM.
+ */
+int room_renew_locked(struct cache *cache, struct cache_request *request,
+                      struct cache_unit *unit);
+
+/* Keep a unit, or let it be evicted, as its `dirty` and `staged` say from now
+   on.  Units of entries that are retired are neither. */
+void room_mark_locked(struct cache *cache, struct cache_unit *unit, bool dirty,
+                      bool staged);
+
+/* An entry is no longer staged, or dirty: it may be evicted. */
+void room_settle_locked(struct cache *cache, struct cache_entry *entry);
 
 #endif

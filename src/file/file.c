@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "file/file_private.h"
+#include "file/writeback.h"
 
 enum {
     AHEAD_PART = 4,          /* part of the cache that one reader may fill */
@@ -19,6 +20,7 @@ const struct file_options file_default_options = {
     .cache_size = (size_t)256 << 20,
     .nthreads = 0,
     .readahead = (size_t)8 << 20,
+    .commit = 5,
 };
 
 int file_context_new(const struct file_options *options,
@@ -35,6 +37,7 @@ int file_context_new(const struct file_options *options,
     pthread_mutex_init(&context->readers_lock, NULL);
     if (nthreads == 0)
         nthreads = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+    context->nthreads = nthreads;
     context->readahead =
         options->readahead < ahead_max ? options->readahead : ahead_max;
     r = cache_new(options->cache_size, &context->cache);
@@ -42,6 +45,8 @@ int file_context_new(const struct file_options *options,
         r = decoders_init(&context->decoders, nthreads + 1);
     if (r == 0)
         r = pool_new(nthreads, &context->pool);
+    if (r == 0)
+        r = flusher_new(context->cache, options->commit, &context->flusher);
     if (r < 0) {
         file_context_free(context);
         return r;
@@ -56,6 +61,7 @@ void file_context_free(struct file_context *context)
     if (!context)
         return;
 
+    flusher_free(context->flusher);
     pool_free(context->pool);
     decoders_fini(&context->decoders);
     cache_free(context->cache);
@@ -139,80 +145,171 @@ static int open_frame(struct store *store, uint64_t base, struct frame **out,
     }
 }
 
-int file_open(struct file_context *context, struct store *store, uint64_t base,
-              struct file **out, struct fault *fault)
+/* A file of a frame, which becomes its own. */
+static int file_new(struct file_context *context, struct frame *frame,
+                    struct file **out)
 {
+    const struct frame_info *info = frame_get_info(frame);
     struct file *file = calloc(1, sizeof(*file));
-    int r;
+    struct file_state *state = calloc(1, sizeof(*state));
 
-    if (!file)
-        return fault_set(fault, -ENOMEM, 0, NULL);
-
-    r = open_frame(store, base, &file->frame, fault);
-    if (r < 0) {
+    if (!file || !state) {
         free(file);
-        return r;
+        free(state);
+        return -ENOMEM;
     }
+    *state = (struct file_state){ .nrefs = 1, .frame = frame };
+    list_init(&file->states);
+    list_append(&file->states, &state->node);
+    file->state = state;
     file->context = context;
+    file->nbytes = info->nbytes;
+    list_init(&file->flush_node);
+    pthread_mutex_init(&file->lock, NULL);
+    pthread_cond_init(&file->changed, NULL);
     cache_file_init(&file->chunks, &file_chunk_ops);
-    readahead_init(&file->ahead, context->readahead);
-
+    readahead_init(&file->ahead, context->readahead, info->chunksize);
     *out = file;
     return 0;
 }
 
-void file_close(struct file *file)
+int file_open(struct file_context *context, struct store *store, uint64_t base,
+              struct file **out, struct fault *fault)
 {
-    if (!file)
-        return;
+    struct frame *frame;
+    int r = open_frame(store, base, &frame, fault);
 
-    readahead_fini(&file->ahead);
-    cache_file_drop(file->context->cache, &file->chunks);
-    frame_close(file->frame);
+    if (r < 0)
+        return r;
+    r = file_new(context, frame, out);
+    if (r < 0) {
+        frame_close(frame);
+        return fault_set(fault, r, 0, NULL);
+    }
+    return 0;
+}
+
+static void file_free(struct file *file)
+{
+    frame_change_close(file->change);
+    file_state_put(file, file->state);
+    store_close(file->store);
+    ranges_fini(&file->zeros);
+    ranges_fini(&file->applied);
+    pthread_cond_destroy(&file->changed);
+    pthread_mutex_destroy(&file->lock);
     free(file);
 }
 
-bool file_is_current(const struct file *file, const struct store_stat *now)
+int file_open_writable(struct file_context *context, struct store *store,
+                       struct file **out, struct fault *fault)
 {
-    return same_stat(frame_get_stat(file->frame), now);
+    struct file *file;
+    int r = file_open(context, store, 0, &file, fault);
+
+    if (r < 0)
+        return r;
+    file->writable = true;
+    file->store = store_get(store);
+    r = flusher_add(context->flusher, file);
+    if (r < 0) {
+        /* The caller keeps the store, of which a frame holds a reference. */
+        store_get(store);
+        readahead_fini(&file->ahead);
+        file_free(file);
+        return fault_set(fault, r, 0, NULL);
+    }
+    *out = file;
+    return 0;
 }
 
-struct frame *file_frame(struct file *file)
+int file_create(struct file_context *context, struct store *store,
+                const struct file_params *params, struct file **out,
+                struct fault *fault)
 {
-    return file->frame;
+    struct frame *frame;
+    struct frame_change *change;
+    struct file *file = NULL;
+    int r = writeback_create(store, params, &frame, &change, fault);
+
+    if (r < 0)
+        return r;
+    r = file_new(context, frame, &file);
+    if (r == 0) {
+        file->writable = true;
+        file->store = store;
+        file->change = change;
+        file->params = params->chunk;
+        file->renew = params->chunk.typesize == 0;
+        file->grid = frame_change_get_info(change)->chunksize;
+        file->ahead.least = file->grid;
+        file->begun = true;
+        r = flusher_add(context->flusher, file);
+    } else {
+        frame_close(frame);
+        frame_change_close(change);
+    }
+    if (r < 0) {
+        if (file) {
+            store_get(store);
+            readahead_fini(&file->ahead);
+            file_free(file);
+        }
+        return fault_set(fault, r, 0, NULL);
+    }
+    *out = file;
+    return 0;
+}
+
+int file_close(struct file *file)
+{
+    struct fault fault;
+    int r = 0;
+
+    if (!file)
+        return 0;
+
+    if (file->writable) {
+        flusher_remove(file->context->flusher, file);
+        r = writeback_finish(file, &fault);
+    }
+    readahead_fini(&file->ahead);
+    cache_file_drop(file->context->cache, &file->chunks);
+    file_free(file);
+    return r;
+}
+
+bool file_is_current(struct file *file, const struct store_stat *now)
+{
+    struct file_state *state = file_state_get(file);
+    bool same = same_stat(frame_get_stat(state->frame), now);
+
+    file_state_put(file, state);
+    return same;
 }
 
 uint64_t file_size(const struct file *file)
 {
-    return frame_get_info(file->frame)->nbytes;
+    return file->nbytes;
 }
 
-int file_seek(struct file *file, uint64_t off, bool hole, uint64_t *out,
-              struct fault *fault)
+int file_locate(struct file *file, uint64_t off, struct frame_span *out,
+                struct fault *fault)
 {
-    struct frame_span span;
-    uint64_t chunk_no;
+    uint32_t grid = file->grid;
+    struct file_state *state;
     int r;
 
-    if (off >= file_size(file))
-        return -ENXIO;
-
-    r = frame_locate(file->frame, off, &span, fault);
-    if (r < 0)
-        return r;
-    r = frame_next(file->frame, span.chunk_no, hole, &chunk_no, fault);
-    if (r < 0)
-        return r;
-    if (chunk_no == span.chunk_no) {
-        *out = off;
+    if (grid > 0) {
+        *out = (struct frame_span){ .chunk_no = off / grid,
+                                    .off = off - off % grid,
+                                    .nbytes = grid };
         return 0;
     }
-
-    r = frame_span_of(file->frame, chunk_no, &span, fault);
-    if (r == -ERANGE && !hole)
-        return -ENXIO;
-    if (r < 0 && r != -ERANGE)
-        return r;
-    *out = r == 0 ? span.off : file_size(file);
-    return 0;
+    if (!file->writable)
+        return frame_locate(file->state->frame, off, out, fault);
+    state = file_state_get(file);
+    r = frame_locate(state->frame, off, out, fault);
+    file_state_put(file, state);
+    return r;
 }

@@ -9,17 +9,22 @@
 #include <sys/uio.h>
 
 #include "base/fault.h"
+#include "chunk/chunk_params.h"
 #include "frame/frame.h"
+#include "frame/metalayer.h"
 #include "store/store.h"
 
-/* What all open files share: the cache, the worker threads, the decoders. */
+/* What all open files share: the cache, the worker threads, the coders. */
 struct file_context;
 
 struct file_options {
-    size_t cache_size; /* bytes of decoded data to keep, a hard limit */
-    unsigned nthreads; /* workers that decode ahead; 0: one for each CPU */
+    size_t cache_size; /* bytes of decoded data to keep, a hard limit; it
+                          counts what is not yet written out too */
+    unsigned nthreads; /* workers that code chunks; 0: one for each CPU */
     size_t readahead;  /* bytes to decode ahead of a sequential reader, at most
                           a quarter of the cache; 0: none */
+    unsigned commit;   /* seconds after which what was written is committed;
+                          0: when asked, or when the cache fills up */
 };
 
 extern const struct file_options file_default_options;
@@ -46,19 +51,59 @@ struct file;
 int file_open(struct file_context *context, struct store *store, uint64_t base,
               struct file **out, struct fault *fault);
 
-/* Accepts NULL.  Waits for what is being decoded ahead. */
-void file_close(struct file *file);
+/*
+ * The same, to be changed.  No other struct file may be open for writing the
+ * same frame.  A frame at an offset in its file can't be opened so.  What
+ * can't be changed for what it is says so at the first change, with -ENOTSUP.
+ *
+ *  store  opened for writing, see store.h
+ */
+int file_open_writable(struct file_context *context, struct store *store,
+                       struct file **out, struct fault *fault);
+
+/* What a new frame is to be. */
+struct file_params {
+    struct chunk_params chunk; /* typesize 0: chosen by what is written first,
+                                  of 1 2 4 8 16 */
+    uint32_t chunksize;        /* bytes; made a multiple of the typesize */
+};
+
+/*
+ * Make a frame without content, and open it to be changed.
+ *
+ *  store  opened for writing: an empty file, or an empty directory, which
+ *         makes a sparse frame; the file's on success
+ *
+ * A valid empty frame is in place when this returns; it is durable after
+ * file_sync().  Errors as chunk_params_check(), and of the store.
+ */
+int file_create(struct file_context *context, struct store *store,
+                const struct file_params *params, struct file **out,
+                struct fault *fault);
+
+/*
+ * Close a file.  Accepts NULL.  Waits for what is being decoded ahead.
+ *
+ * What was written is committed first.  If that fails, it is lost, and the
+ * error is returned: call file_sync() before, and if that fails file_unsaved()
+ * to say what is lost.
+ */
+int file_close(struct file *file);
 
 /*
  * Is the frame's file, or index file, still the one that was opened, and as
  * it was then?
  */
-bool file_is_current(const struct file *file, const struct store_stat *now);
+bool file_is_current(struct file *file, const struct store_stat *now);
 
-/* The frame, for its geometry and metalayers; belongs to the file. */
-struct frame *file_frame(struct file *file);
+/*
+ * The newest committed state of the frame, for its geometry and metalayers.
+ * It stays open until put back.
+ */
+struct frame *file_frame_get(struct file *file);
+void file_frame_put(struct file *file, struct frame *frame);
 
-/* Decoded size in bytes. */
+/* Decoded size in bytes, with what was written and is not yet committed. */
 uint64_t file_size(const struct file *file);
 
 /* What one reader did last, so that read-ahead can follow it.  Starts zeroed;
@@ -108,5 +153,103 @@ void file_data_put(struct file *file, struct file_data *data);
  */
 int file_seek(struct file *file, uint64_t off, bool hole, uint64_t *out,
               struct fault *fault);
+
+/*
+ * Write bytes.  The file grows as needed; what lies between its end and `off`
+ * becomes zeros.  Readers see the bytes when this returns.
+ *
+ * Bytes are kept in memory until they are committed: at file_sync(), after
+ * `commit` seconds, when half of the cache is full of them.  If that fails,
+ * they stay in memory, and the next write or sync of the file reports the
+ * error, once; a later commit may succeed.
+ *
+ * Returns 0 or
+ *  -EROFS    the file is not writable
+ *  -ENOTSUP  frames of this kind are not changed
+ *  -EFBIG    the file would be too long
+ *  -ENOMEM   a chunk is too large for the cache
+ *  -EBADMSG  what is partly overwritten, or needed around it, is damaged
+ *  others    from the store, also of an earlier commit: the bytes are written
+ *            all the same, unless there is no room for them in memory
+ */
+int file_write(struct file *file, uint64_t off, const void *bytes, size_t len,
+               struct fault *fault);
+
+/* The same with the bytes in pieces. */
+int file_writev(struct file *file, uint64_t off, const struct iovec *iov,
+                size_t niov, struct fault *fault);
+
+/* Change the size: cut, or add zeros.  Errors as file_write(). */
+int file_truncate(struct file *file, uint64_t size, struct fault *fault);
+
+/*
+ * Make a range zero; whole chunks become holes.  The size stays: the range is
+ * cut at the end of the file.  Errors as file_write().
+ */
+int file_zero(struct file *file, uint64_t off, uint64_t len,
+              struct fault *fault);
+
+/*
+ * Copy bytes from one file to another, or within one, if they do not overlap.
+ * Whole chunks are copied compressed if they have one size in both frames and
+ * start at one in both, and neither frame is of variable geometry.
+ *
+ *  done  receives the number of bytes copied, also on error; less than `len`
+ *        if the source ends
+ *
+ * Errors as file_read() and file_write().
+ */
+int file_copy(struct file *src, uint64_t src_off, struct file *dst,
+              uint64_t dst_off, uint64_t len, uint64_t *done,
+              struct fault *fault);
+
+/*
+ * Commit all that was written until now, durably.
+ *
+ * Returns 0, or why this commit, or an earlier one that nobody was told of,
+ * failed.
+ */
+int file_sync(struct file *file, struct fault *fault);
+
+/* Bytes that are written and not yet committed, as memory holds them. */
+uint64_t file_dirty(struct file *file);
+
+/*
+ * Where written bytes lie that are not yet committed: from the first to behind
+ * the last.  Returns false if there are none.
+ */
+bool file_unsaved(struct file *file, uint64_t *off, uint64_t *end);
+
+/*
+ * Set a metalayer, and commit that with all that was written.
+ *
+ *  kind  METALAYER_VL: it is made if need be.  METALAYER_FIXED: it exists, and
+ *        keeps its length
+ *
+ * Returns 0, -EINVAL (another length, a name that can't be), -ENOENT (no such
+ * fixed metalayer), -ENOSPC (too many or too large), or as file_write().
+ */
+int file_meta_set(struct file *file, enum metalayer_kind kind, const char *name,
+                  const void *bytes, size_t len, struct fault *fault);
+
+/* Remove a vlmetalayer.  Returns 0, -ENOENT, or as file_meta_set(). */
+int file_meta_remove(struct file *file, const char *name, struct fault *fault);
+
+/*
+ * Insert, remove or reorder chunks.  All that was written is committed before,
+ * and the change itself when these return.
+ *
+ *  chunk_no  0 to the number of chunks (to insert), or below
+ *  order     number of the chunk that comes to each place
+ *
+ * Returns 0, -ERANGE if there is no such chunk, -EINVAL if the sizes do not go
+ * with the frame's chunksize or `order` is no permutation; or as file_write().
+ */
+int file_chunk_insert(struct file *file, uint64_t chunk_no, const void *bytes,
+                      size_t len, struct fault *fault);
+int file_chunk_delete(struct file *file, uint64_t chunk_no,
+                      struct fault *fault);
+int file_chunk_reorder(struct file *file, const uint64_t *order,
+                       uint64_t nchunks, struct fault *fault);
 
 #endif

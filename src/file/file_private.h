@@ -2,38 +2,150 @@
 #ifndef FILE_FILE_PRIVATE_H
 #define FILE_FILE_PRIVATE_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "base/pool.h"
 #include "cache/cache.h"
 #include "file/decoders.h"
 #include "file/file.h"
+#include "file/flusher.h"
+#include "file/ranges.h"
 #include "file/readahead.h"
+#include "frame/frame_change.h"
 
 /* Constant once made, but for what its parts guard themselves. */
 struct file_context {
     struct cache *cache;
     struct pool *pool;
+    unsigned nthreads; /* of the pool */
     struct decoders decoders;
+    struct flusher *flusher;
     size_t readahead; /* file_options.readahead, cut to a part of the cache */
 
     /* A leaf.  Guards every reader: one may go on from file to file. */
     pthread_mutex_t readers_lock;
 };
 
-/* Likewise. */
-struct file {
-    struct file_context *context;
+/* A committed state of a frame. */
+struct file_state {
+    struct list node; /* in file.states */
+    unsigned nrefs;   /* guarded by file.lock */
     struct frame *frame;
+    uint64_t epoch; /* goes up when chunks may lie elsewhere than before */
+};
+
+/*
+ * An open frame.
+ *
+ * Changes.  Written bytes are in the cache.  What else differs from the newest
+ * committed state is `nbytes` and `zeros`.  Three kinds of operations work on
+ * a file beside each other, under these rules:
+ *
+ *  writers    change bytes below `nbytes`; any number at a time
+ *  extender   a writer that goes beyond; one at a time, beside writers
+ *  reshaper   drops or moves whole chunks; alone, without waiting for room
+ *  committer  one at a time; not beside a reshaper, but beside writers
+ *
+ * Writers may wait for room in the cache, and so for a committer, who waits for
+ * none of them.
+ *
+ * Locking.  `lock` is a leaf.  It guards what is said to be below.
+ */
+struct file {
+    /* Constant. */
+    struct file_context *context;
+    bool writable;
+    struct store *store; /* of a file that is writable; a reference */
+
+    /* Guarded by themselves. */
     struct cache_file chunks;
     struct readahead ahead;
+
+    /* Read without the lock. */
+    atomic_uint_fast64_t nbytes; /* changed under the lock */
+    atomic_uint grid;  /* size of all chunks but the last; 0: see the frame */
+    atomic_bool begun; /* changes have begun: what follows is constant */
+    struct chunk_params params; /* of new chunks; typesize 0: not decided */
+
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* any of these: */
+    unsigned nwriters;
+    unsigned nreshapers; /* those that wait */
+    bool extending;
+    bool reshaping;
+    bool committing;
+
+    /* Guarded by `lock`. */
+    struct file_state *state; /* the newest */
+    struct list states;       /* all that are in use */
+    int stuck;                /* chunks were moved, and it is not known whether
+                                 that was committed: why */
+    struct ranges zeros;      /* chunks that became zeros */
+    struct ranges applied;    /* those that the next commit makes so for good */
+    bool reshaped;            /* size or zeros have changed */
+    int error;                /* of a commit that nobody has been told of */
+    struct fault fault;       /* goes with it */
+
+    /* The committer's. */
+    struct frame_change *change;
+    bool renew; /* the frame is empty, and to be made anew before it gets
+                   chunks: what its header says is not fixed yet */
+
+    struct list flush_node; /* the flusher's */
+    bool flushing;
+};
+
+/* What the cache keeps of a chunk. */
+struct file_chunk {
+    uint64_t chunk_no;
+    struct frame_chunk *stored; /* NULL: zeros that are not stored */
+    uint64_t off;               /* of its first byte in the file */
+    uint64_t epoch;             /* of the state that it was found in */
+    atomic_bool outdated;       /* it has been stored anew since */
+    const uint8_t *pattern;     /* see struct frame_chunk */
+    size_t pattern_len;
+};
+
+/* One operation, as the cache's callbacks know it. */
+struct file_fill {
+    struct file *file;
+    struct fault *fault;
 };
 
 /* How chunks come into the cache. */
 extern const struct cache_ops file_chunk_ops;
 
+/* Become the reshaper, when all others are through; or be it no longer. */
+void file_enter_alone(struct file *file);
+void file_leave_alone(struct file *file);
+
+/*
+ * Copy stored chunks of a frame of the same chunksize and typesize over those
+ * of a file, which exist, and commit.
+ *
+ *  done  receives the number of chunks copied; less than `nchunks` if one
+ *        can't be read
+ */
+int file_copy_chunks(struct file *file, uint64_t chunk_no, struct frame *src,
+                     uint64_t src_chunk_no, uint64_t nchunks, uint64_t *done,
+                     struct fault *fault);
+
+/* Take or let go of the newest committed state. */
+struct file_state *file_state_get(struct file *file);
+void file_state_put(struct file *file, struct file_state *state);
+
+/*
+ * Find the chunk that holds a byte below the size of a file, or right behind
+ * its end.  The chunk's size is the one that it may grow to.
+ */
+int file_locate(struct file *file, uint64_t off, struct frame_span *out,
+                struct fault *fault);
+
 /*
  * Pin bytes of a file from `off` on, which is below its size, up to the end of
  * a piece of a chunk at most.  See cache_pin(); the chunk of `out` is a struct
- * frame_chunk, whose pattern repeats if there are no data.
+ * file_chunk, whose pattern repeats if there are no data.
  */
 int file_pin(struct file *file, uint64_t off, size_t len, enum cache_wait wait,
              struct cache_pin *out, struct fault *fault);

@@ -6,8 +6,7 @@
 #include "file/file_private.h"
 
 enum {
-    LARGE_BLOCK = 256 * 1024, /* from here on, memory for decoding counts */
-    PIECES_MAX = 64,          /* pins, and pieces, of one read in place */
+    PIECES_MAX = 64, /* pins, and pieces, of one read in place */
 };
 
 /* What a read keeps in place, or a copy of it. */
@@ -18,91 +17,17 @@ struct file_hold {
     struct iovec iov[PIECES_MAX];
 };
 
-/* One read, as the cache's callbacks know it. */
-struct fill {
-    struct file *file;
-    struct fault *fault;
-};
-
-/*
- * A large block takes memory that counts while it is decoded: one more buffer
- * for filters, and one for its stored bytes, which are twice the block at most.
- */
-static size_t scratch_of(const struct frame_chunk *chunk)
-{
-    uint64_t stored = 2 * (uint64_t)chunk->blocksize;
-
-    if (chunk->blocksize < LARGE_BLOCK)
-        return 0;
-    if (stored > chunk->cbytes)
-        stored = chunk->cbytes;
-    return chunk->blocksize + (size_t)stored;
-}
-
-static int describe(void *context, uint64_t chunk_no, struct cache_shape *shape)
-{
-    const struct fill *fill = context;
-    struct frame_chunk *chunk;
-    int r;
-
-    r = frame_chunk_open(fill->file->frame, chunk_no, &chunk, fill->fault);
-    if (r < 0)
-        return r;
-
-    *shape = (struct cache_shape){
-        .nbytes = chunk->span.nbytes,
-        .blocksize = chunk->blocksize,
-        .nblocks = chunk->nblocks,
-        .needs_first =
-            chunk->nblocks > 1 && chunk_needs_first_block(chunk->chunk),
-        .scratch = scratch_of(chunk),
-        .chunk = chunk,
-        .footprint = chunk->footprint,
-    };
-    return 0;
-}
-
-static int decode(void *context, const struct cache_shape *shape,
-                  uint32_t first, uint32_t n, const uint8_t *first_block,
-                  uint8_t *dst)
-{
-    const struct fill *fill = context;
-    struct decoders *decoders = &fill->file->context->decoders;
-    struct chunk_decoder *decoder;
-    int r;
-
-    r = decoders_get(decoders, &decoder);
-    if (r < 0)
-        return r;
-
-    r = frame_chunk_decode(fill->file->frame, shape->chunk, first, n,
-                           first_block, dst, decoder, fill->fault);
-    decoders_put(decoders, decoder);
-    return r;
-}
-
-static void forget(void *chunk)
-{
-    frame_chunk_close(chunk);
-}
-
-const struct cache_ops file_chunk_ops = {
-    .describe = describe,
-    .decode = decode,
-    .forget = forget,
-};
-
 int file_pin(struct file *file, uint64_t off, size_t len, enum cache_wait wait,
              struct cache_pin *out, struct fault *fault)
 {
-    struct fill fill = { .file = file, .fault = fault };
+    struct file_fill fill = { .file = file, .fault = fault };
     struct cache_range range = { .file = &file->chunks };
     struct frame_span span;
     uint64_t rest;
     int r;
 
     *fault = FAULT_NONE;
-    r = frame_locate(file->frame, off, &span, fault);
+    r = file_locate(file, off, &span, fault);
     if (r < 0)
         return r;
 
@@ -134,7 +59,7 @@ static bool add_piece(struct file_data *data, const uint8_t *bytes, size_t len)
 }
 
 /* The same for a special chunk; `off` counts from its start. */
-static bool add_pattern(struct file_data *data, const struct frame_chunk *chunk,
+static bool add_pattern(struct file_data *data, const struct file_chunk *chunk,
                         uint64_t off, size_t len)
 {
     while (len > 0) {
@@ -161,7 +86,7 @@ static int gather(struct file *file, uint64_t off, size_t len,
     data->iov = hold->iov;
     while (data->len < len) {
         struct cache_pin *pin = &hold->pins[hold->npins];
-        const struct frame_chunk *chunk;
+        const struct file_chunk *chunk;
         uint64_t at = off + data->len;
         int r;
 
@@ -174,15 +99,14 @@ static int gather(struct file *file, uint64_t off, size_t len,
             return r;
         hold->npins++;
         chunk = pin->chunk;
-        if (pin->data
-                ? !add_piece(data, pin->data, pin->len)
-                : !add_pattern(data, chunk, at - chunk->span.off, pin->len))
+        if (pin->data ? !add_piece(data, pin->data, pin->len)
+                      : !add_pattern(data, chunk, at - chunk->off, pin->len))
             return -EAGAIN;
     }
     return 0;
 }
 
-static void copy_pattern(const struct frame_chunk *chunk, uint64_t off,
+static void copy_pattern(const struct file_chunk *chunk, uint64_t off,
                          uint8_t *dst, size_t len)
 {
     while (len > 0) {
@@ -231,10 +155,9 @@ static int copy_out(struct file *file, uint64_t off, size_t len,
         if (pin.data) {
             memcpy(copy + done, pin.data, pin.len);
         } else {
-            const struct frame_chunk *chunk = pin.chunk;
+            const struct file_chunk *chunk = pin.chunk;
 
-            copy_pattern(chunk, off + done - chunk->span.off, copy + done,
-                         pin.len);
+            copy_pattern(chunk, off + done - chunk->off, copy + done, pin.len);
         }
         done += pin.len;
         cache_unpin(file->context->cache, &pin, 1);
@@ -244,6 +167,12 @@ static int copy_out(struct file *file, uint64_t off, size_t len,
     if (done > 0)
         add_piece(data, copy, done);
     return r;
+}
+
+/* A file that has become shorter while it was read just ends. */
+static int end_of_file(struct file *file, uint64_t off, int error)
+{
+    return error == -ERANGE && off >= file_size(file) ? 0 : error;
 }
 
 int file_read(struct file *file, struct file_reader *reader, uint64_t off,
@@ -272,6 +201,7 @@ int file_read(struct file *file, struct file_reader *reader, uint64_t off,
         unpin_all(file, &data);
         r = copy_out(file, off, len, &data, fault);
     }
+    r = end_of_file(file, off + data.len, r);
     if (r < 0 && data.len == 0) {
         file_data_put(file, &data);
         return r;

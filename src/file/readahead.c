@@ -19,9 +19,10 @@ struct readahead_task {
     uint64_t end;
 };
 
-void readahead_init(struct readahead *ahead, size_t limit)
+void readahead_init(struct readahead *ahead, size_t limit, size_t least)
 {
     ahead->limit = limit;
+    ahead->least = least;
     pthread_mutex_init(&ahead->lock, NULL);
     pthread_cond_init(&ahead->finished, NULL);
 }
@@ -63,14 +64,14 @@ static size_t task_size(const struct readahead *ahead)
 static void plan_locked(const struct file *file, struct file_reader *reader,
                         uint64_t *from, uint64_t *to)
 {
-    const struct frame_info *info = frame_get_info(file->frame);
+    uint64_t size = file_size(file);
     size_t step = task_size(&file->ahead);
 
     *from = *to = 0;
     if (reader->streak < STREAK_MIN)
         return;
     if (reader->window == 0)
-        reader->window = info->chunksize > step ? info->chunksize : step;
+        reader->window = file->ahead.least > step ? file->ahead.least : step;
     if (reader->window > file->ahead.limit)
         reader->window = file->ahead.limit;
     if (reader->ahead_off < reader->next_off)
@@ -80,7 +81,7 @@ static void plan_locked(const struct file *file, struct file_reader *reader,
 
     *from = reader->ahead_off;
     *to = reader->next_off + reader->window;
-    *to = *to >= info->nbytes ? info->nbytes : *to - *to % step;
+    *to = *to >= size ? size : *to - *to % step;
     if (*to > *from) {
         reader->ahead_off = *to;
         reader->window *= 2;

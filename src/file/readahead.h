@@ -17,13 +17,14 @@ struct file_reader;
  */
 struct readahead {
     size_t limit; /* the longest window, in bytes; 0: none */
+    size_t least; /* the shortest */
     pthread_mutex_t lock;
     pthread_cond_t finished; /* `ntasks` has come down to 0 */
     size_t ntasks;           /* waiting or running */
     bool stopping;           /* tasks are to end as soon as they can */
 };
 
-void readahead_init(struct readahead *ahead, size_t limit);
+void readahead_init(struct readahead *ahead, size_t limit, size_t least);
 
 /* Stop, and wait for what is being decoded. */
 void readahead_fini(struct readahead *ahead);

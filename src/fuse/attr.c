@@ -87,6 +87,15 @@ static int read_info(struct fs *fs, struct node *node,
     return 0;
 }
 
+static struct frame_info info_of(const struct snapshot *snapshot)
+{
+    struct frame *frame = file_frame_get(snapshot->file);
+    struct frame_info info = *frame_get_info(frame);
+
+    file_frame_put(snapshot->file, frame);
+    return info;
+}
+
 static int complete_frame(struct fs *fs, struct node *node,
                           const struct backing_place *place, struct stat *st)
 {
@@ -101,7 +110,7 @@ static int complete_frame(struct fs *fs, struct node *node,
             snapshot = open_file_snapshot(open);
     }
     if (snapshot)
-        info = *frame_get_info(file_frame(snapshot->file));
+        info = info_of(snapshot);
     else
         r = read_info(fs, node, place, st, &info);
     if (r == 0)
@@ -127,11 +136,13 @@ static int stat_gone(struct fs *fs, struct node *node, struct stat *out)
 {
     struct open_file *open = open_file_find(fs, node);
     struct snapshot *snapshot = open ? open_file_snapshot(open) : NULL;
+    struct frame_info info;
     int r = -ESTALE;
 
     if (snapshot && snapshot->file) {
         *out = snapshot->st;
-        show_frame(fs, frame_get_info(file_frame(snapshot->file)), out);
+        info = info_of(snapshot);
+        show_frame(fs, &info, out);
         out->st_nlink = 0;
         r = 0;
     } else if (snapshot) {

@@ -162,7 +162,20 @@ static void ops_readlink(fuse_req_t req, fuse_ino_t ino)
 
 static uint32_t typesize_of(const struct snapshot *snapshot)
 {
-    return frame_get_info(file_frame(snapshot->file))->typesize;
+    struct frame *frame = file_frame_get(snapshot->file);
+    uint32_t typesize = frame_get_info(frame)->typesize;
+
+    file_frame_put(snapshot->file, frame);
+    return typesize;
+}
+
+static bool is_unwritten(const struct snapshot *snapshot)
+{
+    struct frame *frame = file_frame_get(snapshot->file);
+    bool unwritten = frame_is_unwritten(frame);
+
+    file_frame_put(snapshot->file, frame);
+    return unwritten;
 }
 
 static void handle_close(struct fs *fs, struct fs_held *held)
@@ -255,7 +268,7 @@ static int read_state(struct fs *fs, struct handle *handle,
 
     if (r == 0)
         r = error;
-    if (!frame_is_unwritten(file_frame(snapshot->file)))
+    if (!is_unwritten(snapshot))
         return -EAGAIN;
     if (r < 0)
         report(fs, handle, snapshot, r, &fault);
@@ -347,7 +360,7 @@ static off_t seek(struct fs *fs, struct handle *handle,
     }
     r = file_seek(snapshot->file, (uint64_t)off, whence == SEEK_HOLE, &found,
                   &fault);
-    if (!frame_is_unwritten(file_frame(snapshot->file)))
+    if (!is_unwritten(snapshot))
         return -EAGAIN;
     if (r < 0 && r != -ENXIO)
         report(fs, handle, snapshot, r, &fault);

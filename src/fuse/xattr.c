@@ -120,7 +120,7 @@ static int frame_attrs_open(struct fs *fs, struct node *node,
     if (r < 0)
         return r;
     out->snapshot = open_file_snapshot(out->open);
-    out->frame = file_frame(out->snapshot->file);
+    out->frame = file_frame_get(out->snapshot->file);
     return 0;
 }
 
@@ -130,6 +130,7 @@ static void frame_attrs_close(struct frame_attrs *attrs, int r)
     if (r < 0 && r != -ENODATA && r != -E2BIG)
         report_fault(&attrs->fs->nodes, attrs->open->node,
                      backing_stamp(&attrs->snapshot->st), r, &attrs->fault);
+    file_frame_put(attrs->snapshot->file, attrs->frame);
     snapshot_put(attrs->snapshot);
     open_file_put(attrs->fs, attrs->open);
 }

@@ -58,12 +58,13 @@ static inline void check_limit(struct mock *mock)
         mock->too_much = true;
 }
 
-static inline int mock_describe(void *context, uint64_t chunk_no,
+static inline int mock_describe(void *context, uint64_t chunk_no, bool writing,
                                 struct cache_shape *shape)
 {
     struct mock *mock = context;
 
     *shape = mock->shape;
+    shape->writable = writing;
     shape->chunk = malloc(sizeof(chunk_no));
     memcpy(shape->chunk, &chunk_no, sizeof(chunk_no));
     mock->ndescribed++;

@@ -210,6 +210,7 @@ START_TEST(a_damaged_block_costs_only_its_own_bytes)
     struct file_data data;
     struct fault fault;
     struct store *store;
+    struct frame *frame;
     char path[4096];
     uint8_t *bytes;
     size_t len;
@@ -218,7 +219,9 @@ START_TEST(a_damaged_block_costs_only_its_own_bytes)
     data_path(path, sizeof(path), "frames", "last-block-short", ".b2frame");
     bytes = read_whole(path, &len);
     sample_open(&sample, "last-block-short", BIG_CACHE);
-    spoil_block(bytes, file_frame(sample.file), 1, 3);
+    frame = file_frame_get(sample.file);
+    spoil_block(bytes, frame, 1, 3);
+    file_frame_put(sample.file, frame);
     ck_assert_int_eq(store_mem_open(bytes, len, &store), 0);
     sample_open_store(&damaged, store, BIG_CACHE, 0);
     damaged.content = sample.content;
@@ -288,9 +291,12 @@ START_TEST(a_file_is_current_until_its_stat_changes)
 {
     struct sample sample;
     struct store_stat stat;
+    struct frame *frame;
 
     sample_open(&sample, "last-block-short", BIG_CACHE);
-    stat = *frame_get_stat(file_frame(sample.file));
+    frame = file_frame_get(sample.file);
+    stat = *frame_get_stat(frame);
+    file_frame_put(sample.file, frame);
     ck_assert(file_is_current(sample.file, &stat));
     stat.mtime.tv_nsec ^= 1;
     ck_assert(!file_is_current(sample.file, &stat));

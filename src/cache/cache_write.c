@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "cache/fill.h"
+
+/* Bytes to write, once it is known where. */
+struct span {
+    struct cache_unit *unit;
+    uint32_t off; /* in the chunk */
+    uint32_t len;
+    uint32_t first; /* blocks */
+    uint32_t end;
+};
+
+/* The part of a range that lies in one unit. */
+static struct span span_of(const struct cache_entry *entry,
+                           const struct cache_range *range)
+{
+    const struct cache_shape *shape = &entry->shape;
+    uint64_t stop = (uint64_t)range->off + range->len;
+    struct span span = { .off = range->off };
+
+    if (stop > shape->nbytes)
+        stop = shape->nbytes;
+    span.first = range->off / shape->blocksize;
+    span.end = (uint32_t)size_pieces(stop, shape->blocksize);
+    span.unit = entry_unit(entry, span.first);
+    if (span.end > entry_unit_end(span.unit)) {
+        span.end = entry_unit_end(span.unit);
+        stop = (uint64_t)span.end * shape->blocksize;
+    }
+    span.len = (uint32_t)(stop - range->off);
+    return span;
+}
+
+static void mark_dirty_locked(struct cache_entry *entry)
+{
+    if (entry->dirty || entry->retired)
+        return;
+    entry->dirty = true;
+    list_append(&entry->file->dirty, &entry->dirty_node);
+    entry->file->ndirty++;
+}
+
+/* Is a block neither ready nor missing? */
+static bool is_busy(const struct cache_entry *entry, uint32_t first,
+                    uint32_t end)
+{
+    for (uint32_t i = first; i < end; i++)
+        if (entry->states[i] == BLOCK_FILLING ||
+            entry->states[i] == BLOCK_MOVING)
+            return true;
+    return false;
+}
+
+/* The block of those to be overwritten in part that is not ready, or `end`. */
+static uint32_t find_edge(const struct cache_entry *entry,
+                          const struct span *span)
+{
+    const struct cache_shape *shape = &entry->shape;
+    uint32_t stop = span->off + span->len;
+    uint32_t last = span->end - 1;
+
+    if (span->off % shape->blocksize != 0 &&
+        entry->states[span->first] != BLOCK_READY)
+        return span->first;
+    if (stop % shape->blocksize != 0 && stop < shape->nbytes &&
+        entry->states[last] != BLOCK_READY)
+        return last;
+    return span->end;
+}
+
+/*
+ * See to it that bytes can be written: the entry is not being gathered, blocks
+ * at the edges are ready, nobody is at work on those between, and the buffer
+ * is not frozen.
+ */
+static int prepare_locked(struct cache *cache, struct cache_request *request,
+                          const struct span *span)
+{
+    struct cache_unit *unit = span->unit;
+    const struct cache_entry *entry = unit->entry;
+
+    for (;;) {
+        uint32_t edge = find_edge(entry, span);
+        bool frozen = unit->buffer->npins > 0;
+        int r = 0;
+
+        if (entry->retired)
+            return -ERESTART;
+        if (entry->gathering || is_busy(entry, span->first, span->end) ||
+            (frozen &&
+             is_busy(entry, entry_unit_first(unit), entry_unit_end(unit))))
+            pthread_cond_wait(&cache->filled, &cache->lock);
+        else if (edge < span->end)
+            r = fill_locked(cache, request, unit, edge, edge + 1);
+        else if (frozen)
+            r = room_renew_locked(cache, request, unit);
+        else
+            return 0;
+        if (r < 0)
+            return r;
+    }
+}
+
+/* Copy the bytes, with the lock dropped meanwhile. */
+static void copy_in_locked(struct cache *cache, const struct span *span,
+                           const uint8_t *src)
+{
+    struct cache_unit *unit = span->unit;
+    struct cache_entry *entry = unit->entry;
+    uint8_t *dst = unit->buffer->bytes + span->off -
+                   (size_t)entry_unit_first(unit) * entry->shape.blocksize;
+    uint32_t n = span->end - span->first;
+
+    entry->nwriters++;
+    memset(entry->states + span->first, BLOCK_FILLING, n);
+    room_mark_locked(cache, unit, true, unit->staged);
+    mark_dirty_locked(entry);
+    if (cache->held > cache->capacity / 2)
+        pthread_cond_signal(&cache->pressed);
+    room_unlock(cache);
+    if (src)
+        memcpy(dst, src, span->len);
+    else
+        memset(dst, 0, span->len);
+    pthread_mutex_lock(&cache->lock);
+    memset(entry->states + span->first, BLOCK_READY, n);
+    entry->nwriters--;
+    pthread_cond_broadcast(&cache->filled);
+}
+
+/* May more be held? */
+static bool may_hold(const struct cache *cache, const struct cache_unit *unit)
+{
+    return unit->dirty || unit->staged ||
+           cache->held + room_unit_cost(unit) <= cache->held_max;
+}
+
+static ssize_t write_unit_locked(struct cache *cache,
+                                 struct cache_request *request,
+                                 const struct span *span, const uint8_t *src)
+{
+    struct cache_unit *unit = span->unit;
+    int r;
+
+    request->need = fill_need(unit) + room_unit_cost(unit);
+    r = room_pin_locked(cache, request, unit);
+    if (r < 0)
+        return r;
+    r = prepare_locked(cache, request, span);
+    if (r == 0 && !may_hold(cache, unit)) {
+        request->held_up = true;
+        r = -EAGAIN;
+    }
+    if (r == 0)
+        copy_in_locked(cache, span, src);
+    room_unpin_locked(cache, unit);
+    return r < 0 ? r : (ssize_t)span->len;
+}
+
+static ssize_t write_entry_locked(struct cache *cache,
+                                  struct cache_request *request,
+                                  struct cache_entry *entry, const uint8_t *src)
+{
+    const struct cache_range *range = request->range;
+    const struct cache_shape *shape = &entry->shape;
+    struct span span;
+
+    if (entry_encode_size(entry) + cache->table_size >
+        cache->capacity - cache->held_max)
+        return -ENOMEM;
+    if (range->len == 0) {
+        mark_dirty_locked(entry);
+        return entry->retired ? -ERESTART : 0;
+    }
+    if (range->off >= shape->nbytes)
+        return -ERANGE;
+    span = span_of(entry, range);
+    if (room_unit_cost(span.unit) > cache->held_max)
+        return -ENOMEM;
+    if (!may_hold(cache, span.unit)) {
+        request->held_up = true;
+        return -EAGAIN;
+    }
+    return write_unit_locked(cache, request, &span, src);
+}
+
+/* Wait until less is held, or a flush has ended. */
+static void await_less_locked(struct cache *cache)
+{
+    uint64_t nflushes = cache->nflushes;
+    size_t held = cache->held;
+
+    cache->nheld_up++;
+    pthread_cond_signal(&cache->pressed);
+    while (cache->nflushes == nflushes && cache->held >= held)
+        pthread_cond_wait(&cache->released, &cache->lock);
+    cache->nheld_up--;
+}
+
+/* Wait for what a write was refused for.  Returns 0 if it is to be tried
+   again, or the error that it failed with, or that waiting did. */
+static int await_locked(struct cache *cache, struct cache_request *request,
+                        int error, uint64_t nfailed)
+{
+    if (error == -ERESTART)
+        return 0;
+    if (request->refused)
+        return room_reserve_locked(cache, request);
+    if (!request->held_up || cache->nfailed - nfailed >= 2)
+        return error;
+    room_release_locked(cache, request);
+    await_less_locked(cache);
+    return 0;
+}
+
+ssize_t cache_write(struct cache *cache, const struct cache_range *range,
+                    void *context, const uint8_t *src)
+{
+    struct cache_request request = { .range = range,
+                                     .wait = CACHE_WAIT_ROOM,
+                                     .context = context,
+                                     .writing = true };
+    struct cache_entry *entry;
+    uint64_t nfailed;
+    ssize_t r;
+    int again;
+
+    pthread_mutex_lock(&cache->lock);
+    nfailed = cache->nfailed;
+    do {
+        request.refused = request.held_up = false;
+        r = fill_get_locked(cache, &request, &entry);
+        if (r == 0) {
+            r = write_entry_locked(cache, &request, entry, src);
+            room_put_locked(cache, entry);
+        }
+        again = r < 0 ? await_locked(cache, &request, (int)r, nfailed) : -1;
+    } while (again == 0);
+    room_release_locked(cache, &request);
+    room_unlock(cache);
+    return r < 0 ? again : r;
+}
+
+void cache_retire(struct cache *cache, struct cache_file *file, uint64_t first,
+                  uint64_t end)
+{
+    pthread_mutex_lock(&cache->lock);
+    list_for_each_safe(node, &file->entries) {
+        struct cache_entry *entry = list_entry(node, struct cache_entry, node);
+
+        if (entry->chunk_no >= first && entry->chunk_no < end)
+            room_retire_locked(cache, entry);
+    }
+    room_unlock(cache);
+}

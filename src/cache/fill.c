@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cache/fill.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct cache_entry *fill_find_locked(struct cache *cache,
+                                     const struct cache_range *range)
+{
+    struct cache_entry *entry =
+        *room_bucket(cache, range->file, range->chunk_no);
+
+    while (entry &&
+           (entry->file != range->file || entry->chunk_no != range->chunk_no))
+        entry = entry->next;
+    return entry;
+}
+
+/* Make an entry that is not yet described; others who want it wait. */
+static struct cache_entry *insert_locked(struct cache *cache,
+                                         const struct cache_range *range)
+{
+    struct cache_entry **bucket =
+        room_bucket(cache, range->file, range->chunk_no);
+    struct cache_entry *entry = calloc(1, sizeof(*entry));
+
+    if (!entry)
+        return NULL;
+
+    entry->file = range->file;
+    entry->chunk_no = range->chunk_no;
+    entry->nusers = 1;
+    list_init(&entry->dirty_node);
+    list_init(&entry->staged_node);
+    entry->next = *bucket;
+    *bucket = entry;
+    list_append(&range->file->entries, &entry->node);
+    range->file->nentries++;
+    return entry;
+}
+
+/* Count what a described entry takes up, then allocate it. */
+static int admit_locked(struct cache *cache, struct cache_request *request,
+                        struct cache_entry *entry)
+{
+    size_t size = entry_size(entry);
+    int r;
+
+    request->need = size;
+    if (!room_charge_locked(cache, request, size))
+        return -EAGAIN;
+
+    room_unlock(cache);
+    r = entry_alloc_units(entry);
+    pthread_mutex_lock(&cache->lock);
+    if (r < 0)
+        room_uncharge_locked(cache, request, size);
+    return r;
+}
+
+/* Describe a new entry, with the lock dropped meanwhile. */
+static int make_entry_locked(struct cache *cache, struct cache_request *request,
+                             struct cache_entry **out)
+{
+    const struct cache_range *range = request->range;
+    struct cache_entry *entry = insert_locked(cache, range);
+    struct cache_shape shape;
+    int r;
+
+    if (!entry)
+        return -ENOMEM;
+
+    room_unlock(cache);
+    r = range->file->ops->describe(request->context, range->chunk_no,
+                                   request->writing, &shape);
+    pthread_mutex_lock(&cache->lock);
+    if (r == 0) {
+        entry_set_shape(entry, &shape);
+        r = admit_locked(cache, request, entry);
+        entry->described = true;
+    }
+    if (r == 0 && entry->retired) {
+        room_uncharge_locked(cache, request, entry_size(entry));
+        r = -ERESTART;
+    }
+    pthread_cond_broadcast(&cache->filled);
+    if (r < 0) {
+        room_remove_locked(cache, entry);
+        return r;
+    }
+    *out = entry;
+    return 0;
+}
+
+int fill_get_locked(struct cache *cache, struct cache_request *request,
+                    struct cache_entry **out)
+{
+    struct cache_entry *entry = fill_find_locked(cache, request->range);
+
+    while (entry && !entry->described) {
+        cache->stats.waits++;
+        pthread_cond_wait(&cache->filled, &cache->lock);
+        entry = fill_find_locked(cache, request->range);
+    }
+    if (entry && request->writing && !entry->shape.writable) {
+        room_retire_locked(cache, entry);
+        entry = NULL;
+    }
+    if (!entry)
+        return make_entry_locked(cache, request, out);
+
+    room_use_locked(entry);
+    *out = entry;
+    return 0;
+}
+
+/* Decode missing blocks of a pinned unit, with the lock dropped meanwhile. */
+static int decode_locked(struct cache *cache, struct cache_request *request,
+                         struct cache_unit *unit, uint32_t first, uint32_t n)
+{
+    struct cache_entry *entry = unit->entry;
+    const struct cache_shape *shape = &entry->shape;
+    size_t off = (size_t)(first - entry_unit_first(unit)) * shape->blocksize;
+    const uint8_t *first_block = NULL;
+    int r;
+
+    if (!room_charge_locked(cache, request, shape->scratch))
+        return -EAGAIN;
+    if (shape->needs_first && first > 0)
+        first_block = entry->units[0].buffer->bytes;
+    memset(entry->states + first, BLOCK_FILLING, n);
+
+    room_unlock(cache);
+    r = entry->file->ops->decode(request->context, shape, first, n, first_block,
+                                 unit->buffer->bytes + off);
+    pthread_mutex_lock(&cache->lock);
+
+    memset(entry->states + first, r < 0 ? BLOCK_MISSING : BLOCK_READY, n);
+    cache->stats.decoded += r < 0 ? 0 : n;
+    room_uncharge_locked(cache, request, shape->scratch);
+    pthread_cond_broadcast(&cache->filled);
+    return r;
+}
+
+/*
+ * Decode the missing blocks of a pinned unit.  If a run of them fails, they
+ * are tried one at a time, up to the first bad one.
+ */
+static int fill_missing_locked(struct cache *cache,
+                               struct cache_request *request,
+                               struct cache_unit *unit, uint32_t first,
+                               uint32_t end)
+{
+    uint32_t longest = end - first;
+
+    for (uint32_t block = first; block < end;) {
+        uint32_t limit = longest < end - block ? block + longest : end;
+        uint32_t n = entry_run(unit->entry, block, limit, BLOCK_MISSING);
+
+        if (n == 0) {
+            block++;
+            continue;
+        }
+
+        int r = decode_locked(cache, request, unit, block, n);
+
+        if (r < 0 && (n == 1 || request->refused))
+            return r;
+        if (r < 0)
+            longest = 1;
+        else
+            block += n;
+    }
+    return 0;
+}
+
+/* The same for blocks that need none but themselves. */
+static int fill_plain_locked(struct cache *cache, struct cache_request *request,
+                             struct cache_unit *unit, uint32_t first,
+                             uint32_t end)
+{
+    const struct cache_entry *entry = unit->entry;
+
+    for (;;) {
+        int r = fill_missing_locked(cache, request, unit, first, end);
+        uint32_t block = first + entry_run(entry, first, end, BLOCK_READY);
+
+        if (block == end || request->wait == CACHE_WAIT_NEVER)
+            return r;
+        /* What others decode before a block that failed is wanted too. */
+        if (entry->states[block] != BLOCK_MISSING) {
+            cache->stats.waits++;
+            pthread_cond_wait(&cache->filled, &cache->lock);
+        } else if (r < 0) {
+            return r;
+        }
+    }
+}
+
+/* Make block 0, which others need, and then those others ready. */
+static int fill_from_first_locked(struct cache *cache,
+                                  struct cache_request *request,
+                                  struct cache_unit *unit, uint32_t first,
+                                  uint32_t end)
+{
+    struct cache_unit *first_unit = &unit->entry->units[0];
+    int r;
+
+    r = room_pin_locked(cache, request, first_unit);
+    if (r < 0)
+        return r;
+    r = fill_plain_locked(cache, request, first_unit, 0, 1);
+    if (r == 0 && unit->entry->states[0] == BLOCK_READY)
+        r = fill_plain_locked(cache, request, unit, first, end);
+    room_unpin_locked(cache, first_unit);
+    return r;
+}
+
+int fill_locked(struct cache *cache, struct cache_request *request,
+                struct cache_unit *unit, uint32_t first, uint32_t end)
+{
+    if (unit->entry->shape.needs_first)
+        return fill_from_first_locked(cache, request, unit, first, end);
+    return fill_plain_locked(cache, request, unit, first, end);
+}
+
+size_t fill_need(const struct cache_unit *unit)
+{
+    const struct cache_entry *entry = unit->entry;
+    size_t need =
+        entry_size(entry) + room_unit_cost(unit) + entry->shape.scratch;
+
+    if (entry->shape.needs_first && unit != entry->units)
+        need += room_unit_cost(entry->units);
+    return need;
+}

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "file/file_private.h"
+#include "frame/frame_pattern.h"
+
+enum {
+    LARGE_BLOCK = 256 * 1024, /* from here on, memory for decoding counts */
+    BLOCK_MIN = 4096,         /* of chunks that are written */
+};
+
+/*
+ * A large block takes memory that counts while it is decoded: one more buffer
+ * for filters, and one for its stored bytes, which are twice the block at most.
+ */
+static size_t scratch_of(const struct frame_chunk *chunk)
+{
+    uint64_t stored = 2 * (uint64_t)chunk->blocksize;
+
+    if (chunk->blocksize < LARGE_BLOCK)
+        return 0;
+    if (stored > chunk->cbytes)
+        stored = chunk->cbytes;
+    return chunk->blocksize + (size_t)stored;
+}
+
+/* The newest state; and is a chunk zeros that it knows nothing of? */
+static struct file_state *find_source(struct file *file, uint64_t chunk_no,
+                                      bool *zeros)
+{
+    struct file_state *state;
+
+    pthread_mutex_lock(&file->lock);
+    state = file->state;
+    state->nrefs++;
+    *zeros =
+        ranges_have(&file->zeros, chunk_no) ||
+        ranges_have(&file->applied, chunk_no) ||
+        (file->grid > 0 && chunk_no >= frame_get_info(state->frame)->nchunks);
+    pthread_mutex_unlock(&file->lock);
+    return state;
+}
+
+/* Find out what is stored of a chunk. */
+static int open_chunk(struct file *file, uint64_t chunk_no,
+                      struct file_chunk *chunk, struct fault *fault)
+{
+    bool zeros;
+    struct file_state *state = find_source(file, chunk_no, &zeros);
+    int r = 0;
+
+    chunk->chunk_no = chunk_no;
+    chunk->epoch = state->epoch;
+    if (zeros) {
+        chunk->off = chunk_no * file->grid;
+        chunk->pattern = frame_pattern_zeros;
+        chunk->pattern_len = FRAME_PATTERN_LEN;
+    } else {
+        r = frame_chunk_open(state->frame, chunk_no, &chunk->stored, fault);
+        if (r == 0) {
+            chunk->off = chunk->stored->span.off;
+            chunk->pattern = chunk->stored->pattern;
+            chunk->pattern_len = chunk->stored->pattern_len;
+        }
+    }
+    file_state_put(file, state);
+    return r;
+}
+
+/* How a chunk is cached that is to be read, or can be written as it is. */
+static struct cache_shape shape_to_read(const struct file *file,
+                                        struct file_chunk *chunk)
+{
+    const struct frame_chunk *stored = chunk->stored;
+    bool writable;
+
+    if (!stored)
+        return (struct cache_shape){ .nbytes = file->grid };
+
+    writable = file->begun && stored->nblocks > 0 &&
+               (file->grid == 0 || stored->span.nbytes == file->grid);
+    return (struct cache_shape){
+        .nbytes = stored->span.nbytes,
+        .blocksize = stored->blocksize,
+        .nblocks = stored->nblocks,
+        .needs_first = !writable && stored->nblocks > 1 &&
+                       chunk_needs_first_block(stored->chunk),
+        .writable = writable,
+        .scratch = scratch_of(stored),
+        .footprint = stored->footprint,
+    };
+}
+
+/* How a chunk is cached that cannot be written as it is stored. */
+static struct cache_shape shape_to_write(const struct file *file,
+                                         struct file_chunk *chunk)
+{
+    struct cache_shape shape = {
+        .nbytes = file->grid > 0 ? file->grid : chunk->stored->span.nbytes,
+        .writable = true,
+        .scratch = chunk->stored ? scratch_of(chunk->stored) : 0,
+        .footprint = chunk->stored ? chunk->stored->footprint : 0,
+    };
+    struct chunk_params params = file->params;
+
+    if (params.typesize == 0)
+        params.typesize = 1;
+    shape.blocksize = chunk_params_blocksize(&params, shape.nbytes);
+    if (shape.blocksize < BLOCK_MIN)
+        shape.blocksize = shape.nbytes < BLOCK_MIN ? shape.nbytes : BLOCK_MIN;
+    shape.nblocks = (uint32_t)size_pieces(shape.nbytes, shape.blocksize);
+    return shape;
+}
+
+static void forget(void *arg)
+{
+    struct file_chunk *chunk = arg;
+
+    frame_chunk_close(chunk->stored);
+    free(chunk);
+}
+
+static int describe(void *context, uint64_t chunk_no, bool writing,
+                    struct cache_shape *shape)
+{
+    const struct file_fill *fill = context;
+    struct file_chunk *chunk = calloc(1, sizeof(*chunk));
+    int r;
+
+    if (!chunk)
+        return fault_set(fill->fault, -ENOMEM, 0, NULL);
+    r = open_chunk(fill->file, chunk_no, chunk, fill->fault);
+    if (r < 0) {
+        forget(chunk);
+        return r;
+    }
+    *shape = shape_to_read(fill->file, chunk);
+    if (writing && !shape->writable)
+        *shape = shape_to_write(fill->file, chunk);
+    shape->chunk = chunk;
+    shape->footprint += sizeof(*chunk);
+    return 0;
+}
+
+/* Bytes of a chunk to decode, whatever blocks it has. */
+struct part {
+    struct frame *frame;
+    const struct frame_chunk *chunk;
+    struct chunk_decoder *decoder;
+    struct fault *fault;
+};
+
+/* Decode blocks; the first one may be needed for that. */
+static int decode_blocks(const struct part *part, uint32_t first, uint32_t n,
+                         uint8_t *dst)
+{
+    const struct frame_chunk *chunk = part->chunk;
+    uint8_t *first_block = NULL;
+    int r = 0;
+
+    if (first > 0 && chunk_needs_first_block(chunk->chunk)) {
+        first_block = malloc(chunk->blocksize);
+        if (!first_block)
+            return fault_set(part->fault, -ENOMEM, 0, NULL);
+        r = frame_chunk_decode(part->frame, chunk, 0, 1, NULL, first_block,
+                               part->decoder, part->fault);
+    }
+    if (r == 0)
+        r = frame_chunk_decode(part->frame, chunk, first, n, first_block, dst,
+                               part->decoder, part->fault);
+    free(first_block);
+    return r;
+}
+
+/* Decode bytes that do not start and end with blocks. */
+static int decode_bytes(const struct part *part, uint32_t off, uint32_t len,
+                        uint8_t *dst)
+{
+    uint32_t blocksize = part->chunk->blocksize;
+    uint32_t first = off / blocksize;
+    uint32_t end = (uint32_t)size_pieces((uint64_t)off + len, blocksize);
+    uint8_t *blocks = malloc((size_t)(end - first) * blocksize);
+    int r;
+
+    if (!blocks)
+        return fault_set(part->fault, -ENOMEM, 0, NULL);
+    r = decode_blocks(part, first, end - first, blocks);
+    if (r == 0)
+        memcpy(dst, blocks + (off - (size_t)first * blocksize), len);
+    free(blocks);
+    return r;
+}
+
+static void copy_pattern(const struct frame_chunk *chunk, uint32_t off,
+                         uint8_t *dst, size_t len)
+{
+    while (len > 0) {
+        size_t start = off % chunk->pattern_len;
+        size_t n = chunk->pattern_len - start;
+
+        if (n > len)
+            n = len;
+        memcpy(dst, chunk->pattern + start, n);
+        dst += n;
+        off += (uint32_t)n;
+        len -= n;
+    }
+}
+
+/* Decode what a stored chunk has of a range; what is behind it is zeros. */
+static int decode_range(const struct part *part, uint32_t off, uint32_t len,
+                        uint32_t blocksize, uint8_t *dst)
+{
+    const struct frame_chunk *chunk = part->chunk;
+    uint32_t nbytes = chunk ? chunk->span.nbytes : 0;
+    uint32_t have = off >= nbytes ? 0 : nbytes - off;
+
+    if (have > len)
+        have = len;
+    memset(dst + have, 0, len - have);
+    if (have == 0)
+        return 0;
+    if (chunk->nblocks == 0) {
+        copy_pattern(chunk, off, dst, have);
+        return 0;
+    }
+    if (chunk->blocksize == blocksize)
+        return decode_blocks(part, off / blocksize,
+                             (uint32_t)size_pieces(have, blocksize), dst);
+    return decode_bytes(part, off, have, dst);
+}
+
+/* The chunk as it is stored now, which the caller closes; or NULL if what the
+   cache keeps of it still holds. */
+static int open_newest(const struct file_state *state,
+                       const struct file_chunk *chunk, struct frame_chunk **out,
+                       struct fault *fault)
+{
+    *out = NULL;
+    if (!chunk->outdated && chunk->epoch == state->epoch)
+        return 0;
+    if (chunk->chunk_no >= frame_get_info(state->frame)->nchunks)
+        return 0;
+    return frame_chunk_open(state->frame, chunk->chunk_no, out, fault);
+}
+
+static int decode_newest(const struct file_fill *fill,
+                         const struct cache_shape *shape, uint32_t first,
+                         uint32_t n, uint8_t *dst,
+                         struct chunk_decoder *decoder)
+{
+    const struct file_chunk *chunk = shape->chunk;
+    struct file *file = fill->file;
+    struct file_state *state = file_state_get(file);
+    struct part part = { state->frame, chunk->stored, decoder, fill->fault };
+    uint64_t off = (uint64_t)first * shape->blocksize;
+    uint64_t end = off + (uint64_t)n * shape->blocksize;
+    struct frame_chunk *newest;
+    int r;
+
+    if (end > shape->nbytes)
+        end = shape->nbytes;
+    r = open_newest(state, chunk, &newest, fill->fault);
+    if (r == 0) {
+        if (newest)
+            part.chunk = newest;
+        r = decode_range(&part, (uint32_t)off, (uint32_t)(end - off),
+                         shape->blocksize, dst);
+        frame_chunk_close(newest);
+    }
+    file_state_put(file, state);
+    return r;
+}
+
+static int decode(void *context, const struct cache_shape *shape,
+                  uint32_t first, uint32_t n, const uint8_t *first_block,
+                  uint8_t *dst)
+{
+    const struct file_fill *fill = context;
+    const struct file_chunk *chunk = shape->chunk;
+    struct decoders *decoders = &fill->file->context->decoders;
+    struct chunk_decoder *decoder;
+    int r;
+
+    r = decoders_get(decoders, &decoder);
+    if (r < 0)
+        return r;
+    if (fill->file->writable)
+        r = decode_newest(fill, shape, first, n, dst, decoder);
+    else
+        r = frame_chunk_decode(fill->file->state->frame, chunk->stored, first,
+                               n, first_block, dst, decoder, fill->fault);
+    decoders_put(decoders, decoder);
+    return r;
+}
+
+static void outdate(void *arg)
+{
+    struct file_chunk *chunk = arg;
+
+    chunk->outdated = true;
+}
+
+const struct cache_ops file_chunk_ops = {
+    .describe = describe,
+    .decode = decode,
+    .outdate = outdate,
+    .forget = forget,
+};

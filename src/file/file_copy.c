@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "base/size.h"
+#include "file/writeback.h"
+
+enum {
+    PIECE = 1 << 20, /* bytes that are copied by way of memory at a time */
+    BATCH = 256,     /* chunks copied by one commit */
+};
+
+/* Could stored chunks of one frame stand in the other? */
+static bool are_alike(struct file *src, struct file *dst)
+{
+    struct frame *from = file_frame_get(src);
+    struct frame *to = file_frame_get(dst);
+    const struct frame_info *a = frame_get_info(from);
+    const struct frame_info *b = frame_get_info(to);
+    bool alike = dst->grid > 0 && a->chunksize == dst->grid &&
+                 a->typesize == b->typesize && !a->vlblocks && src != dst;
+
+    file_frame_put(dst, to);
+    file_frame_put(src, from);
+    return alike;
+}
+
+/* How many chunks from `off` on are stored, of full size, and as they are? */
+static uint64_t count_stored(struct file *src, struct frame *frame,
+                             uint64_t off, uint64_t len)
+{
+    uint32_t size = frame_get_info(frame)->chunksize;
+    uint64_t n = 0;
+
+    while (n < BATCH && (n + 1) * size <= len) {
+        struct frame_span span;
+        struct frame_entry entry;
+        struct fault fault;
+
+        if (frame_locate(frame, off + n * size, &span, &fault) < 0 ||
+            frame_get_entry(frame, span.chunk_no, &entry, &fault) < 0)
+            break;
+        if (entry.special || span.off != off + n * size ||
+            span.nbytes != size || span.chunk_no != span.off / size ||
+            cache_is_dirty(src->context->cache, &src->chunks, span.chunk_no))
+            break;
+        n++;
+    }
+    return n;
+}
+
+/* Copy stored chunks.  Returns the number of bytes, 0 if it can't be done so,
+   or an error. */
+static int copy_stored(struct file *src, uint64_t src_off, struct file *dst,
+                       uint64_t dst_off, uint64_t len, uint64_t *done,
+                       struct fault *fault)
+{
+    uint32_t grid = dst->grid;
+    struct frame *frame;
+    uint64_t n;
+    int r = 0;
+
+    *done = 0;
+    if (src_off % grid != 0 || dst_off % grid != 0)
+        return 0;
+    frame = file_frame_get(src);
+    n = count_stored(src, frame, src_off, len);
+    if (n > 0 && dst_off + n * grid > file_size(dst))
+        r = file_truncate(dst, dst_off + n * grid, fault);
+    if (n > 0 && r == 0)
+        r = file_copy_chunks(dst, dst_off / grid, frame, src_off / grid, n,
+                             done, fault);
+    *done *= grid;
+    file_frame_put(src, frame);
+    return r;
+}
+
+/* Copy bytes by way of memory. */
+static int copy_bytes(struct file *src, uint64_t src_off, struct file *dst,
+                      uint64_t dst_off, uint64_t len, uint64_t *done,
+                      struct fault *fault)
+{
+    struct file_data data;
+    int error = 0;
+    int r;
+
+    if (len > PIECE)
+        len = PIECE;
+    if (dst->grid > 0 && len > dst->grid - dst_off % dst->grid)
+        len = dst->grid - dst_off % dst->grid;
+    r = file_read(src, NULL, src_off, (size_t)len, &data, &error, fault);
+    if (r < 0)
+        return r;
+    *done = data.len;
+    r = file_writev(dst, dst_off, data.iov, data.niov, fault);
+    file_data_put(src, &data);
+    return r < 0 ? r : error;
+}
+
+int file_copy(struct file *src, uint64_t src_off, struct file *dst,
+              uint64_t dst_off, uint64_t len, uint64_t *done,
+              struct fault *fault)
+{
+    bool alike;
+    int r = writeback_begin(dst, fault);
+
+    *done = 0;
+    if (r < 0)
+        return r;
+    alike = are_alike(src, dst);
+    if (alike && len >= dst->grid && src->begun)
+        r = writeback_commit(src, NULL, fault);
+    while (r == 0 && *done < len) {
+        uint64_t from = src_off + *done;
+        uint64_t to = dst_off + *done;
+        uint64_t n = 0;
+
+        if (from >= file_size(src))
+            break;
+        if (alike)
+            r = copy_stored(src, from, dst, to, len - *done, &n, fault);
+        if (r == 0 && n == 0)
+            r = copy_bytes(src, from, dst, to, len - *done, &n, fault);
+        *done += r == 0 ? n : 0;
+    }
+    return r;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "file/writeback.h"
+
+struct file_state *file_state_get(struct file *file)
+{
+    struct file_state *state;
+
+    pthread_mutex_lock(&file->lock);
+    state = file->state;
+    state->nrefs++;
+    pthread_mutex_unlock(&file->lock);
+    return state;
+}
+
+void file_state_put(struct file *file, struct file_state *state)
+{
+    unsigned nrefs;
+
+    pthread_mutex_lock(&file->lock);
+    nrefs = --state->nrefs;
+    if (nrefs == 0)
+        list_remove(&state->node);
+    pthread_mutex_unlock(&file->lock);
+    if (nrefs > 0)
+        return;
+    frame_close(state->frame);
+    free(state);
+}
+
+struct frame *file_frame_get(struct file *file)
+{
+    return file_state_get(file)->frame;
+}
+
+void file_frame_put(struct file *file, struct frame *frame)
+{
+    struct file_state *state = NULL;
+
+    pthread_mutex_lock(&file->lock);
+    list_for_each(node, &file->states) {
+        state = list_entry(node, struct file_state, node);
+        if (state->frame == frame)
+            break;
+    }
+    pthread_mutex_unlock(&file->lock);
+    file_state_put(file, state);
+}
+
+/* A metalayer to set, or to remove if there are no `bytes`. */
+struct meta_edit {
+    struct writeback_edit edit;
+    enum metalayer_kind kind;
+    const char *name;
+    const void *bytes;
+    size_t len;
+};
+
+static int set_meta(struct frame_change *change,
+                    const struct writeback_edit *edit, struct fault *fault)
+{
+    const struct meta_edit *meta = (const struct meta_edit *)(const void *)edit;
+    int r;
+
+    if (!meta->bytes)
+        r = frame_change_remove_vlmetalayer(change, meta->name);
+    else if (meta->kind == METALAYER_VL)
+        r = frame_change_set_vlmetalayer(change, meta->name, meta->bytes,
+                                         meta->len);
+    else
+        r = frame_change_set_metalayer(change, meta->name, meta->bytes,
+                                       meta->len);
+    if (r == -ENODATA)
+        r = -ENOENT;
+    else if (r == -E2BIG)
+        r = -ENOSPC;
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}
+
+/* Is there such a fixed metalayer? */
+static int check_fixed(struct file *file, const char *name, struct fault *fault)
+{
+    struct frame *frame = file_frame_get(file);
+    struct metalayer_list list;
+    int r = metalayer_list_read(frame, &list, fault);
+
+    if (r == 0) {
+        if (!metalayer_find(&list, METALAYER_FIXED, name))
+            r = fault_set(fault, -ENOENT, 0, NULL);
+        metalayer_list_free(&list);
+    }
+    file_frame_put(file, frame);
+    return r;
+}
+
+int file_meta_set(struct file *file, enum metalayer_kind kind, const char *name,
+                  const void *bytes, size_t len, struct fault *fault)
+{
+    const struct meta_edit edit = { .edit.run = set_meta,
+                                    .kind = kind,
+                                    .name = name,
+                                    .bytes = len > 0 ? bytes : "",
+                                    .len = len };
+    int r = writeback_begin(file, fault);
+
+    if (r == 0 && kind == METALAYER_FIXED)
+        r = check_fixed(file, name, fault);
+    return r < 0 ? r : writeback_commit(file, &edit.edit, fault);
+}
+
+int file_meta_remove(struct file *file, const char *name, struct fault *fault)
+{
+    const struct meta_edit edit = { .edit.run = set_meta,
+                                    .kind = METALAYER_VL,
+                                    .name = name };
+    int r = writeback_begin(file, fault);
+
+    return r < 0 ? r : writeback_commit(file, &edit.edit, fault);
+}

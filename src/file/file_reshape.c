@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cpu.h"
+#include "base/size.h"
+#include "chunk/chunk_encode.h"
+#include "chunk/chunk_format.h"
+#include "file/writeback.h"
+#include "frame/frame_source.h"
+
+/* Changes of chunks as wholes. */
+struct reshape {
+    struct writeback_edit edit;
+    struct file *file;
+    uint64_t chunk_no;
+    uint64_t nchunks;
+    const void *bytes; /* of a chunk to insert */
+    size_t len;
+    const uint64_t *order;
+    struct frame *src; /* to copy stored chunks from */
+    uint64_t src_chunk_no;
+    uint64_t *done; /* number of chunks copied */
+};
+
+static const struct reshape *reshape_of(const struct writeback_edit *edit)
+{
+    return (const struct reshape *)(const void *)edit;
+}
+
+/* Become the reshaper, with all that was written committed. */
+static int begin(struct file *file, struct fault *fault)
+{
+    uint64_t first;
+    uint64_t end;
+    int r = writeback_begin(file, fault);
+
+    while (r == 0) {
+        r = writeback_commit(file, NULL, fault);
+        if (r < 0)
+            break;
+        file_enter_alone(file);
+        if (!cache_find_held(file->context->cache, &file->chunks, &first,
+                             &end) &&
+            !file->reshaped)
+            return 0;
+        file_leave_alone(file);
+    }
+    return r;
+}
+
+/* Commit an edit of chunks. */
+static int reshape(struct file *file, const struct reshape *what,
+                   struct fault *fault)
+{
+    int r = begin(file, fault);
+
+    if (r < 0)
+        return r;
+    r = writeback_reshape(file, &what->edit, fault);
+    file_leave_alone(file);
+    return r;
+}
+
+static int run_delete(struct frame_change *change,
+                      const struct writeback_edit *edit, struct fault *fault)
+{
+    const struct reshape *what = reshape_of(edit);
+    int r = frame_change_delete(change, what->chunk_no, 1);
+
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}
+
+static int run_reorder(struct frame_change *change,
+                       const struct writeback_edit *edit, struct fault *fault)
+{
+    const struct reshape *what = reshape_of(edit);
+    int r = -EINVAL;
+
+    if (what->nchunks == frame_change_get_info(change)->nchunks)
+        r = frame_change_reorder(change, what->order);
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}
+
+/* Encode a chunk, and write it. */
+static int write_chunk(const struct reshape *what, struct frame_change *change,
+                       struct frame_written *written, struct fault *fault)
+{
+    size_t cap = what->len + CHUNK_OVERHEAD_MAX;
+    uint8_t *chunk = malloc(cap);
+    struct chunk_encoder *encoder = NULL;
+    ssize_t len = chunk ? chunk_encoder_new(cpu_features(), &encoder) : -ENOMEM;
+    int r;
+
+    if (len == 0)
+        len = chunk_encode(encoder, &what->file->params, what->bytes, what->len,
+                           chunk, cap);
+    if (len < 0)
+        r = fault_set(fault, (int)len, 0, NULL);
+    else
+        r = frame_change_write(change, chunk, (size_t)len, written, fault);
+    chunk_encoder_free(encoder);
+    free(chunk);
+    return r;
+}
+
+static int run_insert(struct frame_change *change,
+                      const struct writeback_edit *edit, struct fault *fault)
+{
+    const struct reshape *what = reshape_of(edit);
+    struct frame_written written;
+    int r = write_chunk(what, change, &written, fault);
+
+    if (r < 0)
+        return r;
+    r = frame_change_insert(change, what->chunk_no, &written);
+    if (r < 0) {
+        frame_change_drop(change, &written);
+        return fault_set(fault, r, 0, NULL);
+    }
+    return 0;
+}
+
+int file_chunk_insert(struct file *file, uint64_t chunk_no, const void *bytes,
+                      size_t len, struct fault *fault)
+{
+    const struct reshape what = { .edit = { run_insert, true },
+                                  .file = file,
+                                  .chunk_no = chunk_no,
+                                  .bytes = bytes,
+                                  .len = len };
+
+    if (len == 0 || len > CHUNK_NBYTES_MAX)
+        return fault_set(fault, -EINVAL, 0, NULL);
+    return reshape(file, &what, fault);
+}
+
+int file_chunk_delete(struct file *file, uint64_t chunk_no, struct fault *fault)
+{
+    const struct reshape what = { .edit = { run_delete, true },
+                                  .file = file,
+                                  .chunk_no = chunk_no };
+
+    return reshape(file, &what, fault);
+}
+
+int file_chunk_reorder(struct file *file, const uint64_t *order,
+                       uint64_t nchunks, struct fault *fault)
+{
+    const struct reshape what = { .edit = { run_reorder, true },
+                                  .file = file,
+                                  .order = order,
+                                  .nchunks = nchunks };
+
+    return reshape(file, &what, fault);
+}
+
+/* Read a stored chunk as it is. */
+static int read_stored(struct frame *frame, uint64_t chunk_no, uint32_t cbytes,
+                       uint8_t *bytes, struct fault *fault)
+{
+    struct frame_entry entry;
+    struct frame_source source;
+    int r = frame_get_entry(frame, chunk_no, &entry, fault);
+
+    if (r == 0)
+        r = frame_source_open(frame, chunk_no, &entry, &source, fault);
+    if (r < 0)
+        return r;
+    r = cbytes > source.avail
+            ? fault_set(fault, -EBADMSG, source.off, "chunk is cut off")
+            : store_object_read_at(source.object, source.off, bytes, cbytes);
+    frame_source_close(frame, &source);
+    return r;
+}
+
+/* Copy one stored chunk to the change. */
+static int copy_chunk(const struct reshape *what, uint64_t i,
+                      struct frame_change *change, struct fault *fault)
+{
+    struct frame_chunk *chunk;
+    struct frame_written written;
+    uint8_t *bytes;
+    int r = frame_chunk_open(what->src, what->src_chunk_no + i, &chunk, fault);
+
+    if (r < 0)
+        return r;
+    bytes = malloc(chunk->cbytes);
+    r = bytes ? read_stored(what->src, what->src_chunk_no + i, chunk->cbytes,
+                            bytes, fault)
+              : -ENOMEM;
+    if (r == 0)
+        r = frame_change_write(change, bytes, chunk->cbytes, &written, fault);
+    if (r == 0) {
+        r = frame_change_put(change, what->chunk_no + i, &written);
+        if (r < 0)
+            frame_change_drop(change, &written);
+    }
+    free(bytes);
+    frame_chunk_close(chunk);
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}
+
+/* Copies as many as it can. */
+static int run_copy(struct frame_change *change,
+                    const struct writeback_edit *edit, struct fault *fault)
+{
+    const struct reshape *what = reshape_of(edit);
+    int r = 0;
+
+    for (uint64_t i = 0; i < what->nchunks && r == 0; i++) {
+        r = copy_chunk(what, i, change, fault);
+        if (r == 0)
+            *what->done = i + 1;
+    }
+    return *what->done > 0 ? 0 : r;
+}
+
+int file_copy_chunks(struct file *file, uint64_t chunk_no, struct frame *src,
+                     uint64_t src_chunk_no, uint64_t nchunks, uint64_t *done,
+                     struct fault *fault)
+{
+    const struct reshape what = { .edit = { run_copy, true },
+                                  .file = file,
+                                  .chunk_no = chunk_no,
+                                  .nchunks = nchunks,
+                                  .src = src,
+                                  .src_chunk_no = src_chunk_no,
+                                  .done = done };
+
+    *done = 0;
+    return reshape(file, &what, fault);
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "base/size.h"
+#include "file/file_private.h"
+#include "file/writeback.h"
+
+/* What a writer is allowed to do until it is through. */
+enum part {
+    PART_WRITER,
+    PART_EXTENDER,
+};
+
+/* Begin to write up to `end`, as an extender if that is behind the end of the
+   file. */
+static enum part enter(struct file *file, uint64_t end)
+{
+    enum part part;
+
+    pthread_mutex_lock(&file->lock);
+    while (file->reshaping || file->nreshapers > 0 ||
+           (end > file->nbytes && file->extending))
+        pthread_cond_wait(&file->changed, &file->lock);
+    part = end > file->nbytes ? PART_EXTENDER : PART_WRITER;
+    if (part == PART_EXTENDER)
+        file->extending = true;
+    else
+        file->nwriters++;
+    pthread_mutex_unlock(&file->lock);
+    return part;
+}
+
+static void leave(struct file *file, enum part part)
+{
+    pthread_mutex_lock(&file->lock);
+    if (part == PART_EXTENDER)
+        file->extending = false;
+    else
+        file->nwriters--;
+    pthread_cond_broadcast(&file->changed);
+    pthread_mutex_unlock(&file->lock);
+}
+
+void file_enter_alone(struct file *file)
+{
+    pthread_mutex_lock(&file->lock);
+    file->nreshapers++;
+    while (file->reshaping || file->committing || file->extending ||
+           file->nwriters > 0)
+        pthread_cond_wait(&file->changed, &file->lock);
+    file->nreshapers--;
+    file->reshaping = true;
+    pthread_mutex_unlock(&file->lock);
+}
+
+void file_leave_alone(struct file *file)
+{
+    pthread_mutex_lock(&file->lock);
+    file->reshaping = false;
+    pthread_cond_broadcast(&file->changed);
+    pthread_mutex_unlock(&file->lock);
+}
+
+/* Bytes up to `end` are in the cache: the file reaches so far. */
+static void extend_to(struct file *file, uint64_t end)
+{
+    pthread_mutex_lock(&file->lock);
+    if (end > file->nbytes) {
+        file->nbytes = end;
+        file->reshaped = true;
+    }
+    pthread_mutex_unlock(&file->lock);
+}
+
+/* Write bytes, or zeros if there is no `src`, to chunks. */
+static int put_bytes(struct file *file, uint64_t off, const uint8_t *src,
+                     uint64_t len, struct fault *fault)
+{
+    struct file_fill fill = { .file = file, .fault = fault };
+
+    *fault = FAULT_NONE;
+    while (len > 0) {
+        struct cache_range range = { .file = &file->chunks };
+        struct frame_span span;
+        ssize_t n = file_locate(file, off, &span, fault);
+
+        if (n < 0)
+            return (int)n;
+        range.chunk_no = span.chunk_no;
+        range.off = (uint32_t)(off - span.off);
+        range.len = len < span.nbytes - range.off ? (uint32_t)len
+                                                  : span.nbytes - range.off;
+        n = cache_write(file->context->cache, &range, &fill, src);
+        if (n < 0 && fault->chunk_no < 0)
+            fault->chunk_no = (int64_t)span.chunk_no;
+        if (n < 0)
+            return (int)n;
+        off += (uint64_t)n;
+        src = src ? src + n : NULL;
+        len -= (uint64_t)n;
+        extend_to(file, off);
+    }
+    return 0;
+}
+
+/* Chunks that come up are zeros by themselves, but what is behind the end in
+   the last one is rubbish. */
+static int fill_gap(struct file *file, uint64_t off, struct fault *fault)
+{
+    uint64_t size = file->nbytes;
+    uint64_t end =
+        size % file->grid == 0 ? size : size - size % file->grid + file->grid;
+
+    if (end > off)
+        end = off;
+    return size < end ? put_bytes(file, size, NULL, end - size, fault) : 0;
+}
+
+/* May the file get so long? */
+static int check_end(const struct file *file, uint64_t off, uint64_t len,
+                     struct fault *fault)
+{
+    uint64_t max = (uint64_t)file->grid * FRAME_CHANGE_CHUNKS_MAX;
+
+    if (off > INT64_MAX || len > INT64_MAX - off)
+        return fault_set(fault, -EFBIG, 0, NULL);
+    if (off + len <= file->nbytes)
+        return 0;
+    if (file->grid == 0)
+        return fault_set(fault, -ENOTSUP, 0,
+                         "a frame whose chunks differ in size keeps its size");
+    return off + len > max ? fault_set(fault, -EFBIG, 0, NULL) : 0;
+}
+
+/* Where there is no memory for more, say why it is not written out. */
+static int explain(struct file *file, int error, struct fault *fault)
+{
+    int r;
+
+    if (error != -EAGAIN)
+        return error;
+    r = writeback_take_error(file, fault);
+    return r < 0 ? r : fault_set(fault, -ENOSPC, 0, NULL);
+}
+
+int file_writev(struct file *file, uint64_t off, const struct iovec *iov,
+                size_t niov, struct fault *fault)
+{
+    uint64_t len = 0;
+    enum part part;
+    int r;
+
+    for (size_t i = 0; i < niov; i++)
+        len += iov[i].iov_len;
+    r = writeback_begin(file, fault);
+    if (r == 0)
+        r = check_end(file, off, len, fault);
+    if (r < 0 || len == 0)
+        return r;
+
+    part = enter(file, off + len);
+    if (part == PART_EXTENDER)
+        r = fill_gap(file, off, fault);
+    for (size_t i = 0; i < niov && r == 0; i++) {
+        r = put_bytes(file, off, iov[i].iov_base, iov[i].iov_len, fault);
+        off += iov[i].iov_len;
+    }
+    leave(file, part);
+    return r < 0 ? explain(file, r, fault) : writeback_take_error(file, fault);
+}
+
+int file_write(struct file *file, uint64_t off, const void *bytes, size_t len,
+               struct fault *fault)
+{
+    const struct iovec iov = { .iov_base = (void *)(uintptr_t)bytes,
+                               .iov_len = len };
+
+    return file_writev(file, off, &iov, 1, fault);
+}
+
+static int grow(struct file *file, uint64_t size, struct fault *fault)
+{
+    enum part part = enter(file, size);
+    int r = part == PART_EXTENDER ? fill_gap(file, size, fault) : 0;
+
+    if (r == 0)
+        extend_to(file, size);
+    leave(file, part);
+    return r;
+}
+
+/* Chunks become zeros.  Returns 0 or -ENOMEM. */
+static int drop_chunks(struct file *file, uint64_t first, uint64_t end)
+{
+    int r;
+
+    pthread_mutex_lock(&file->lock);
+    r = ranges_reserve(&file->zeros, 1);
+    if (r == 0)
+        ranges_add(&file->zeros, first, end);
+    file->reshaped = true;
+    pthread_mutex_unlock(&file->lock);
+    if (r == 0)
+        cache_retire(file->context->cache, &file->chunks, first, end);
+    return r;
+}
+
+/*
+ * Cut the file.  What is left of a chunk has to be stored anew.  Returns false
+ * if that is not in memory yet, and nothing has happened.
+ */
+static bool try_cut(struct file *file, uint64_t size, int *error)
+{
+    struct cache *cache = file->context->cache;
+    uint64_t first = size_pieces(size, file->grid);
+    bool ready;
+
+    *error = 0;
+    file_enter_alone(file);
+    ready = size >= file->nbytes || size % file->grid == 0 ||
+            cache_soil(cache, &file->chunks, size / file->grid);
+    if (ready && size < file->nbytes) {
+        *error = drop_chunks(file, first, UINT64_MAX);
+        if (*error == 0)
+            file->nbytes = size;
+    }
+    file_leave_alone(file);
+    return ready;
+}
+
+static int cut(struct file *file, uint64_t size, struct fault *fault)
+{
+    struct file_fill fill = { .file = file, .fault = fault };
+    struct cache_range range = { .file = &file->chunks,
+                                 .chunk_no = size / file->grid };
+    int r;
+
+    *fault = FAULT_NONE;
+    while (!try_cut(file, size, &r)) {
+        r = (int)cache_write(file->context->cache, &range, &fill, NULL);
+        if (r < 0)
+            return r;
+    }
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}
+
+int file_truncate(struct file *file, uint64_t size, struct fault *fault)
+{
+    int r = writeback_begin(file, fault);
+
+    if (r == 0)
+        r = check_end(file, size, 0, fault);
+    if (r < 0)
+        return r;
+    if (size > file->nbytes)
+        r = grow(file, size, fault);
+    else if (size < file->nbytes && file->grid == 0)
+        return fault_set(fault, -ENOTSUP, 0,
+                         "a frame whose chunks differ in size keeps its size");
+    else if (size < file->nbytes)
+        r = cut(file, size, fault);
+    return r < 0 ? explain(file, r, fault) : writeback_take_error(file, fault);
+}
+
+static int write_zeros(struct file *file, uint64_t off, uint64_t end,
+                       struct fault *fault)
+{
+    enum part part;
+    int r;
+
+    if (off >= end)
+        return 0;
+    part = enter(file, end);
+    if (end > file->nbytes)
+        end = file->nbytes;
+    r = off < end ? put_bytes(file, off, NULL, end - off, fault) : 0;
+    leave(file, part);
+    return r;
+}
+
+/* Make whole chunks zero; the last one of the file may be short. */
+static int zero_chunks(struct file *file, uint64_t first, uint64_t end,
+                       struct fault *fault)
+{
+    int r;
+
+    if (first >= end)
+        return 0;
+    file_enter_alone(file);
+    r = drop_chunks(file, first, end);
+    file_leave_alone(file);
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}
+
+int file_zero(struct file *file, uint64_t off, uint64_t len,
+              struct fault *fault)
+{
+    uint64_t size = file->nbytes;
+    uint64_t grid;
+    uint64_t first;
+    uint64_t end;
+    int r = writeback_begin(file, fault);
+
+    if (r < 0 || off >= size)
+        return r;
+    if (len > size - off)
+        len = size - off;
+    grid = file->grid > 0 ? file->grid : UINT64_MAX;
+    first = size_pieces(off, grid) * grid;
+    end = off + len == size ? size_pieces(size, grid) * grid
+                            : (off + len) - (off + len) % grid;
+    if (file->grid == 0 || first >= end) {
+        r = write_zeros(file, off, off + len, fault);
+    } else {
+        r = write_zeros(file, off, first, fault);
+        if (r == 0)
+            r = write_zeros(file, end, off + len, fault);
+        if (r == 0)
+            r = zero_chunks(file, first / grid, end / grid, fault);
+    }
+    return r < 0 ? explain(file, r, fault) : writeback_take_error(file, fault);
+}

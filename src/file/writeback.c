@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "file/writeback.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/size.h"
+#include "chunk/chunk_format.h"
+#include "file/encode.h"
+#include "file/renew.h"
+
+enum {
+    DEFAULT_CHUNKSIZE = 1 << 20, /* of frames that leave it open */
+};
+
+/* A commit on its way. */
+struct round {
+    struct file *file;
+    uint64_t nbytes; /* size of the file that it makes durable */
+    struct encoded_list encoded;
+    struct frame *frame; /* the state that came of it */
+    bool reshapes;       /* see struct writeback_edit */
+};
+
+/* Become the committer, beside whom there is no reshaper but `reshaping`. */
+static void enter(struct file *file, bool reshaping)
+{
+    pthread_mutex_lock(&file->lock);
+    while (file->committing || (file->reshaping && !reshaping))
+        pthread_cond_wait(&file->changed, &file->lock);
+    file->committing = true;
+    pthread_mutex_unlock(&file->lock);
+}
+
+static void leave(struct file *file)
+{
+    pthread_mutex_lock(&file->lock);
+    file->committing = false;
+    pthread_cond_broadcast(&file->changed);
+    pthread_mutex_unlock(&file->lock);
+}
+
+/* What chunks of this frame are to be like. */
+static int begin_frame(struct file *file, struct fault *fault)
+{
+    const struct frame_info *info = frame_change_get_info(file->change);
+    int r;
+
+    file->params = frame_chunk_params(info);
+    r = chunk_params_check(&file->params);
+    if (r < 0)
+        return fault_set(fault, -ENOTSUP, 0,
+                         "chunks of this kind can be read, but not made");
+    if (info->vlblocks)
+        return fault_set(fault, -ENOTSUP, 0,
+                         "frames of blocks of variable size are not changed");
+    if (frame_change_is_variable(file->change))
+        return 0;
+    if (info->chunksize > 0) {
+        file->grid = info->chunksize;
+        return 0;
+    }
+    file->renew = true;
+    file->grid = info->typesize < DEFAULT_CHUNKSIZE
+                     ? DEFAULT_CHUNKSIZE - DEFAULT_CHUNKSIZE % info->typesize
+                     : info->typesize;
+    return 0;
+}
+
+int writeback_begin(struct file *file, struct fault *fault)
+{
+    int r = 0;
+
+    if (!file->writable)
+        return fault_set(fault, -EROFS, 0, NULL);
+    if (file->begun)
+        return 0;
+    enter(file, false);
+    if (!file->begun) {
+        r = frame_change_open(file->state->frame, &file->change, fault);
+        if (r == 0)
+            r = begin_frame(file, fault);
+        if (r == 0) {
+            file->begun = true;
+        } else {
+            frame_change_close(file->change);
+            file->change = NULL;
+        }
+    }
+    leave(file);
+    return r;
+}
+
+static uint32_t size_of(const struct round *round, uint64_t chunk_no)
+{
+    uint64_t grid = round->file->grid;
+    uint64_t rest = round->nbytes - chunk_no * grid;
+
+    return (uint32_t)(rest < grid ? rest : grid);
+}
+
+/* A chunk of zeros, which an index holds as such. */
+static void make_zeros(uint32_t nbytes, uint8_t chunk[CHUNK_LONG_HEADER_LEN])
+{
+    memset(chunk, 0, CHUNK_LONG_HEADER_LEN);
+    chunk[CHUNK_OFF_VERSION] = 5;
+    chunk[CHUNK_OFF_VERSIONLZ] = 1;
+    chunk[CHUNK_OFF_FLAGS] = CHUNK_FLAG_LONG_HEADER;
+    chunk[CHUNK_OFF_TYPESIZE] = 1;
+    store_le32(chunk + CHUNK_OFF_NBYTES, nbytes);
+    store_le32(chunk + CHUNK_OFF_BLOCKSIZE, 1);
+    store_le32(chunk + CHUNK_OFF_CBYTES, CHUNK_LONG_HEADER_LEN);
+    chunk[CHUNK_OFF_BLOSC2_FLAGS] = CHUNK_SPECIAL_ZEROS
+                                    << CHUNK_BFLAG_SPECIAL_SHIFT;
+}
+
+/* Put zeros for a chunk. */
+static int put_zeros(struct round *round, uint64_t chunk_no,
+                     struct fault *fault)
+{
+    struct frame_change *change = round->file->change;
+    struct frame_written written;
+    uint8_t chunk[CHUNK_LONG_HEADER_LEN];
+    int r;
+
+    make_zeros(size_of(round, chunk_no), chunk);
+    r = frame_change_write(change, chunk, sizeof(chunk), &written, fault);
+    if (r == 0)
+        r = frame_change_put(change, chunk_no, &written);
+    return r;
+}
+
+/* Let the change know of chunks that became zeros.  From here on it does. */
+static int apply_zeros(struct round *round, struct fault *fault)
+{
+    struct file *file = round->file;
+    const struct frame_info *info = frame_change_get_info(file->change);
+    struct ranges zeros;
+    int r;
+
+    pthread_mutex_lock(&file->lock);
+    r = ranges_reserve(&file->applied, file->zeros.n);
+    zeros = file->zeros;
+    if (r == 0) {
+        for (size_t i = 0; i < zeros.n; i++)
+            ranges_add(&file->applied, zeros.list[i].first, zeros.list[i].end);
+        file->zeros = (struct ranges){ 0 };
+    }
+    pthread_mutex_unlock(&file->lock);
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+
+    for (size_t i = 0; i < zeros.n && r == 0; i++)
+        for (uint64_t chunk_no = zeros.list[i].first;
+             chunk_no < zeros.list[i].end && chunk_no < info->nchunks && r == 0;
+             chunk_no++)
+            r = put_zeros(round, chunk_no, fault);
+    ranges_fini(&zeros);
+    return r;
+}
+
+/* Put the chunks that were encoded, as far as there are such. */
+static int apply_chunks(struct round *round)
+{
+    struct file *file = round->file;
+    struct encoded_list *encoded = &round->encoded;
+    uint64_t nchunks = frame_change_get_info(file->change)->nchunks;
+    size_t kept = 0;
+    int error = 0;
+
+    for (size_t i = 0; i < encoded->n; i++) {
+        const struct encoded *one = &encoded->list[i];
+        int r = -ERANGE;
+
+        if (one->taken.chunk_no < nchunks)
+            r = frame_change_put(file->change, one->taken.chunk_no,
+                                 &one->written);
+        if (r == 0) {
+            cache_put_taken(file->context->cache, &one->taken, true);
+        } else {
+            encoded->list[kept++] = *one;
+            if (r != -ERANGE)
+                error = r;
+        }
+    }
+    encoded->n = kept;
+    return error;
+}
+
+/* Make the change what the file is. */
+static int apply(struct round *round, struct fault *fault)
+{
+    struct frame_change *change = round->file->change;
+    const struct frame_info *info = frame_change_get_info(change);
+    uint64_t nchunks;
+    int r = 0;
+
+    if (round->file->grid == 0) {
+        r = apply_chunks(round);
+        return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+    }
+    nchunks = size_pieces(round->nbytes, round->file->grid);
+    if (info->nchunks > nchunks)
+        r = frame_change_delete(change, nchunks, info->nchunks - nchunks);
+    if (r == 0)
+        r = apply_zeros(round, fault);
+    if (r == 0)
+        r = apply_chunks(round);
+    if (r == 0)
+        r = frame_change_resize(change, round->nbytes, fault);
+    if (r == 0)
+        r = apply_chunks(round);
+    return r;
+}
+
+/* Give up chunks that did not get into the change. */
+static void drop_encoded(struct round *round)
+{
+    struct file *file = round->file;
+
+    for (size_t i = 0; i < round->encoded.n; i++) {
+        frame_change_drop(file->change, &round->encoded.list[i].written);
+        cache_put_taken(file->context->cache, &round->encoded.list[i].taken,
+                        false);
+    }
+    free(round->encoded.list);
+}
+
+/* May chunks lie elsewhere than in the state before? */
+static bool has_moved(const struct file_state *old, struct frame *frame)
+{
+    const struct store_stat *before = frame_get_stat(old->frame);
+    const struct store_stat *now = frame_get_stat(frame);
+
+    return old->epoch == 0 ||
+           (!frame_get_info(frame)->sparse && before->ino != now->ino);
+}
+
+/* The new state is there: from here on readers see it. */
+static void switch_state(struct round *round, struct file_state *state)
+{
+    struct file *file = round->file;
+    struct cache *cache = file->context->cache;
+    struct file_state *old = file->state;
+    bool short_of;
+
+    *state = (struct file_state){
+        .nrefs = 1,
+        .frame = round->frame,
+        .epoch = old->epoch + has_moved(old, round->frame),
+    };
+    if (round->reshapes)
+        round->nbytes = frame_get_info(round->frame)->nbytes;
+    cache_outdate(cache, &file->chunks);
+    pthread_mutex_lock(&file->lock);
+    list_append(&file->states, &state->node);
+    file->state = state;
+    file->applied.n = 0;
+    if (round->reshapes)
+        file->nbytes = round->nbytes;
+    short_of = file->nbytes != round->nbytes;
+    file->reshaped = short_of || file->zeros.n > 0;
+    pthread_mutex_unlock(&file->lock);
+    /* What was written behind the size of this commit is not in it. */
+    if (short_of && file->grid > 0 && round->nbytes % file->grid != 0)
+        cache_soil(cache, &file->chunks, round->nbytes / file->grid);
+    cache_settle(cache, &file->chunks);
+    if (round->reshapes)
+        cache_retire(cache, &file->chunks, 0, UINT64_MAX);
+    file_state_put(file, old);
+}
+
+static int commit_change(struct round *round, struct fault *fault)
+{
+    struct file_state *state = calloc(1, sizeof(*state));
+    int r;
+
+    if (!state)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    r = frame_change_commit(round->file->change, &round->frame, fault);
+    if (r < 0) {
+        free(state);
+        return r;
+    }
+    switch_state(round, state);
+    return 0;
+}
+
+/* Errors that concern some chunks only. */
+static bool is_partial(int error)
+{
+    return error == -EBADMSG || error == -ENOTSUP;
+}
+
+static int run_reshape(struct round *round, const struct writeback_edit *edit,
+                       struct fault *fault)
+{
+    struct file *file = round->file;
+    int r = edit->run(file->change, edit, fault);
+
+    if (r < 0)
+        return r;
+    round->reshapes = true;
+    r = commit_change(round, fault);
+    if (r < 0)
+        file->stuck = r;
+    return r;
+}
+
+/* Encode what is dirty, and commit it. */
+static int run_writes(struct round *round, struct fault *fault)
+{
+    struct file *file = round->file;
+    struct fault partial = FAULT_NONE;
+    int error;
+    int r;
+
+    error = encode_dirty(file, round->nbytes, &round->encoded, &partial);
+    r = is_partial(error) ? 0 : error;
+    if (r == 0)
+        r = apply(round, fault);
+    drop_encoded(round);
+    if (error < 0 && (r < 0 || !is_partial(error))) {
+        *fault = partial;
+        return error;
+    }
+    if (r == 0)
+        r = commit_change(round, fault);
+    if (r == 0 && error < 0) {
+        *fault = partial;
+        r = error;
+    }
+    return r;
+}
+
+static int run_round(struct round *round, const struct writeback_edit *edit,
+                     struct fault *fault)
+{
+    struct file *file = round->file;
+    int r = 0;
+
+    if (file->stuck < 0)
+        return fault_set(fault, file->stuck, 0, NULL);
+    if (file->renew && (round->nbytes > 0 || (edit && edit->reshapes)))
+        r = renew_frame(file, fault);
+    if (r == 0 && edit && edit->reshapes)
+        return run_reshape(round, edit, fault);
+    if (r == 0 && edit)
+        r = edit->run(file->change, edit, fault);
+    return r < 0 ? r : run_writes(round, fault);
+}
+
+/* Is there anything to commit? */
+static bool is_changed(struct file *file)
+{
+    bool reshaped;
+    uint64_t first;
+    uint64_t end;
+
+    pthread_mutex_lock(&file->lock);
+    reshaped = file->reshaped;
+    pthread_mutex_unlock(&file->lock);
+    return reshaped ||
+           cache_find_held(file->context->cache, &file->chunks, &first, &end);
+}
+
+static int commit(struct file *file, const struct writeback_edit *edit,
+                  bool reshaping, struct fault *fault)
+{
+    struct round round = { .file = file };
+    int r = 0;
+
+    *fault = FAULT_NONE;
+    enter(file, reshaping);
+    round.nbytes = file->nbytes;
+    if (edit || is_changed(file))
+        r = run_round(&round, edit, fault);
+    leave(file);
+    return r;
+}
+
+int writeback_commit(struct file *file, const struct writeback_edit *edit,
+                     struct fault *fault)
+{
+    return commit(file, edit, false, fault);
+}
+
+int writeback_reshape(struct file *file, const struct writeback_edit *edit,
+                      struct fault *fault)
+{
+    return commit(file, edit, true, fault);
+}
+
+int writeback_flush(struct file *file)
+{
+    struct fault fault;
+    int r = file->begun ? writeback_commit(file, NULL, &fault) : 0;
+
+    if (r < 0) {
+        pthread_mutex_lock(&file->lock);
+        file->error = r;
+        file->fault = fault;
+        pthread_mutex_unlock(&file->lock);
+    }
+    return r;
+}
+
+int writeback_take_error(struct file *file, struct fault *fault)
+{
+    int r;
+
+    pthread_mutex_lock(&file->lock);
+    r = file->error;
+    if (r < 0)
+        *fault = file->fault;
+    file->error = 0;
+    pthread_mutex_unlock(&file->lock);
+    return r;
+}
+
+int writeback_finish(struct file *file, struct fault *fault)
+{
+    struct frame_usage usage;
+    struct frame *frame;
+    int r;
+
+    if (!file->begun)
+        return 0;
+    r = writeback_commit(file, NULL, fault);
+    if (r < 0)
+        return r;
+    usage = frame_change_get_usage(file->change);
+    if (usage.used > 2 * usage.live &&
+        frame_change_compact(file->change, &frame, fault) == 0)
+        frame_close(frame);
+    return 0;
+}
+
+int file_sync(struct file *file, struct fault *fault)
+{
+    int r = 0;
+    int earlier;
+    struct fault other;
+
+    if (!file->begun)
+        return 0;
+    r = writeback_commit(file, NULL, fault);
+    earlier = writeback_take_error(file, &other);
+    if (r == 0 && earlier < 0) {
+        *fault = other;
+        r = earlier;
+    }
+    return r;
+}
+
+uint64_t file_dirty(struct file *file)
+{
+    return cache_count_held(file->context->cache, &file->chunks);
+}
+
+bool file_unsaved(struct file *file, uint64_t *off, uint64_t *end)
+{
+    uint64_t first;
+    uint64_t behind;
+
+    if (!cache_find_held(file->context->cache, &file->chunks, &first, &behind))
+        return false;
+    *off = first * file->grid;
+    *end = behind * file->grid;
+    if (*end > file->nbytes || file->grid == 0)
+        *end = file->nbytes;
+    return true;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FILE_WRITEBACK_H
+#define FILE_WRITEBACK_H
+
+#include "file/file_private.h"
+
+/* From written chunks in the cache to committed ones in the frame. */
+
+/* What else a commit is to change. */
+struct writeback_edit {
+    int (*run)(struct frame_change *change, const struct writeback_edit *edit,
+               struct fault *fault);
+    bool reshapes; /* chunks come to be elsewhere, so that all that is known
+                      of them goes; nothing is written beside it */
+};
+
+/* Begin to change a file, once.  Returns 0 or an error to be passed up. */
+int writeback_begin(struct file *file, struct fault *fault);
+
+/* Make an empty frame.  See file_create(). */
+int writeback_create(struct store *store, const struct file_params *params,
+                     struct frame **frame, struct frame_change **change,
+                     struct fault *fault);
+
+/* Commit for the last time; and compact the frame if more of it is dead than
+   alive.  Returns 0 or why not all was committed. */
+int writeback_finish(struct file *file, struct fault *fault);
+
+/*
+ * Commit what was written until now.
+ *
+ *  edit  NULL: nothing else
+ *
+ * Returns 0 or why some of it, or the edit, was not committed.
+ */
+int writeback_commit(struct file *file, const struct writeback_edit *edit,
+                     struct fault *fault);
+
+/* The same from within a reshaper. */
+int writeback_reshape(struct file *file, const struct writeback_edit *edit,
+                      struct fault *fault);
+
+/* Commit in the background: an error is kept for the next who asks. */
+int writeback_flush(struct file *file);
+
+/* Take the error of a background commit, if there was one since.  Returns 0 or
+   that. */
+int writeback_take_error(struct file *file, struct fault *fault);
+
+#endif
