@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "fuse/kernel.h"
 #include "fuse/open_file.h"
 #include "fuse/report.h"
 
@@ -30,11 +31,12 @@ static uint64_t chunk_blocks(const struct frame_info *info)
     return size_pieces(cbytes, STAT_BLOCK);
 }
 
-/* What a frame takes up; never 0 if it has a byte. */
+/* What a frame takes up, and will when `dirty` bytes are written out; never 0
+   if it has a byte. */
 static blkcnt_t frame_blocks(const struct fs *fs, const struct stat *st,
-                             const struct frame_info *info)
+                             const struct frame_info *info, uint64_t dirty)
 {
-    uint64_t blocks = (uint64_t)st->st_blocks;
+    uint64_t blocks = (uint64_t)st->st_blocks + size_pieces(dirty, STAT_BLOCK);
 
     if (info->sparse)
         blocks += chunk_blocks(info);
@@ -54,14 +56,26 @@ static blksize_t frame_blksize(const struct frame_info *info)
 
 /* Make the attributes of a frame's file those of the file that it shows. */
 static void show_frame(const struct fs *fs, const struct frame_info *info,
-                       struct stat *st)
+                       uint64_t dirty, struct stat *st)
 {
     st->st_mode = S_IFREG | (st->st_mode & 07777);
     st->st_nlink = info->sparse ? 1 : st->st_nlink;
     st->st_rdev = 0;
     st->st_size = (off_t)info->nbytes;
-    st->st_blocks = frame_blocks(fs, st, info);
+    st->st_blocks = frame_blocks(fs, st, info, dirty);
     st->st_blksize = frame_blksize(info);
+}
+
+/* Do that by what is open of it, and may be ahead of what is stored. */
+static void show_open(const struct fs *fs, const struct snapshot *snapshot,
+                      struct stat *st)
+{
+    struct frame *frame = file_frame_get(snapshot->file);
+    struct frame_info info = *frame_get_info(frame);
+
+    file_frame_put(snapshot->file, frame);
+    info.nbytes = file_size(snapshot->file);
+    show_frame(fs, &info, file_dirty(snapshot->file), st);
 }
 
 /* The header of a frame that is not open; empty if it is damaged. */
@@ -72,7 +86,7 @@ static int read_info(struct fs *fs, struct node *node,
     struct fault fault = FAULT_NONE;
     struct store_stat unused;
     struct store *store;
-    int r = backing_store(place, node->id.kind, &store);
+    int r = backing_store(place, node->id.kind, 0, &store);
 
     if (r == 0) {
         r = frame_read_info(store, fs->base, info, &unused, &fault);
@@ -87,37 +101,58 @@ static int read_info(struct fs *fs, struct node *node,
     return 0;
 }
 
-static struct frame_info info_of(const struct snapshot *snapshot)
+static int complete_closed(struct fs *fs, struct node *node,
+                           const struct backing_place *place, struct stat *st)
 {
-    struct frame *frame = file_frame_get(snapshot->file);
-    struct frame_info info = *frame_get_info(frame);
+    struct frame_info info;
+    int r = read_info(fs, node, place, st, &info);
 
-    file_frame_put(snapshot->file, frame);
-    return info;
+    if (r == 0)
+        show_frame(fs, &info, 0, st);
+    return r;
 }
 
 static int complete_frame(struct fs *fs, struct node *node,
                           const struct backing_place *place, struct stat *st)
 {
     struct open_file *open = open_file_find(fs, node);
-    struct snapshot *snapshot = NULL;
-    struct frame_info info;
-    int r = 0;
+    struct snapshot *snapshot;
+    int r;
 
-    if (open) {
-        r = open_file_refresh(fs, open, place, st);
-        if (r == 0)
-            snapshot = open_file_snapshot(open);
+    if (!open)
+        return complete_closed(fs, node, place, st);
+    r = open_file_refresh(fs, open, place, st, false);
+    snapshot = r < 0 ? NULL : open_file_snapshot(open);
+    if (snapshot) {
+        show_open(fs, snapshot, st);
+        if (r > 0 && fs->writeback)
+            kernel_tell(fs, node, snapshot, (uint64_t)st->st_size);
     }
-    if (snapshot)
-        info = info_of(snapshot);
-    else
-        r = read_info(fs, node, place, st, &info);
-    if (r == 0)
-        show_frame(fs, &info, st);
     snapshot_put(snapshot);
     open_file_put(fs, open);
-    return r;
+    return r < 0 ? r : 0;
+}
+
+/*
+ * A file that is passed through, open to be read only, was changed by others if
+ * it has changed.
+ */
+static void watch_other(struct fs *fs, struct node *node, const struct stat *st)
+{
+    uint64_t content = backing_content_stamp(st);
+    struct open_file *open = open_file_find(fs, node);
+    struct snapshot *snapshot = open ? open_file_snapshot(open) : NULL;
+    bool changed;
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    changed = snapshot && !snapshot->writable && node->content != content;
+    if (changed)
+        node->content = content;
+    pthread_mutex_unlock(&fs->nodes.lock);
+    if (changed)
+        kernel_tell(fs, node, snapshot, (uint64_t)st->st_size);
+    snapshot_put(snapshot);
+    open_file_put(fs, open);
 }
 
 int attr_complete(struct fs *fs, struct node *node,
@@ -127,6 +162,8 @@ int attr_complete(struct fs *fs, struct node *node,
 
     if (entry_is_frame(node->id.kind))
         r = complete_frame(fs, node, place, st);
+    else if (fs->writeback && S_ISREG(st->st_mode))
+        watch_other(fs, node, st);
     st->st_ino = fs_ino(fs, st->st_dev, st->st_ino);
     return r;
 }
@@ -136,13 +173,11 @@ static int stat_gone(struct fs *fs, struct node *node, struct stat *out)
 {
     struct open_file *open = open_file_find(fs, node);
     struct snapshot *snapshot = open ? open_file_snapshot(open) : NULL;
-    struct frame_info info;
     int r = -ESTALE;
 
     if (snapshot && snapshot->file) {
         *out = snapshot->st;
-        info = info_of(snapshot);
-        show_frame(fs, &info, out);
+        show_open(fs, snapshot, out);
         out->st_nlink = 0;
         r = 0;
     } else if (snapshot) {
@@ -192,6 +227,8 @@ int attr_get(struct fs *fs, struct node *node, struct stat *out)
     r = backing_stat(&place, node->id.kind, &st);
     if (r == 0 && node_is(&fs->nodes, node, &st)) {
         r = attr_complete(fs, node, &place, &st);
+        if (node_is_removed(&fs->nodes, node))
+            st.st_nlink = 0;
         *out = st;
     } else if (r == 0 || r == -ENOENT || r == -ESTALE) {
         r = stat_gone(fs, node, out);

@@ -52,18 +52,23 @@ static int has_magic(int dirfd, const char *name)
     return n == FRAME_MAGIC_LEN && frame_has_magic(bytes, sizeof(bytes));
 }
 
-/* Attributes of the index file in the directory `name`. */
-static int stat_index(int dirfd, const char *name, struct stat *out)
+/* Attributes of the index file in the directory `name`, and what it is called
+   if `index` is not NULL. */
+static int stat_index(int dirfd, const char *name, struct stat *out,
+                      const char **index)
 {
     int fd = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     int r = -ENOENT;
 
     if (fd < 0)
         return -errno;
-    for (int i = 0; i < 2 && r == -ENOENT; i++)
+    for (int i = 0; i < 2 && r == -ENOENT; i++) {
         r = fstatat(fd, frame_index_names[i], out, AT_SYMLINK_NOFOLLOW) < 0
                 ? -errno
                 : 0;
+        if (index)
+            *index = frame_index_names[i];
+    }
     close(fd);
     return r;
 }
@@ -81,7 +86,7 @@ static int type_of(int dirfd, const char *name, unsigned char *type)
 static int kind_of_directory(int dirfd, const char *name)
 {
     struct stat st;
-    int r = stat_index(dirfd, name, &st);
+    int r = stat_index(dirfd, name, &st, NULL);
 
     if (is_shortage(r))
         return r;
@@ -167,7 +172,7 @@ int backing_stat(const struct backing_place *place, enum entry_kind kind,
     if (!is_of_kind(&st, kind))
         return -ESTALE;
     if (kind == ENTRY_SPARSE) {
-        int r = stat_index(place->dirfd, place->name, &index);
+        int r = stat_index(place->dirfd, place->name, &index, NULL);
 
         if (r < 0)
             return r == -ENOENT ? -ESTALE : r;
@@ -206,6 +211,32 @@ ssize_t backing_getxattr(const struct backing_place *place, const char *name,
     return r;
 }
 
+int backing_setxattr(const struct backing_place *place, const char *name,
+                     const void *value, size_t size, int flags)
+{
+    int fd = backing_open(place, O_PATH);
+    int r;
+
+    if (fd < 0)
+        return fd;
+    r = setxattr(path_of_fd(fd).text, name, value, size, flags) < 0 ? -errno
+                                                                    : 0;
+    close(fd);
+    return r;
+}
+
+int backing_removexattr(const struct backing_place *place, const char *name)
+{
+    int fd = backing_open(place, O_PATH);
+    int r;
+
+    if (fd < 0)
+        return fd;
+    r = removexattr(path_of_fd(fd).text, name) < 0 ? -errno : 0;
+    close(fd);
+    return r;
+}
+
 ssize_t backing_listxattr(const struct backing_place *place, char *list,
                           size_t size)
 {
@@ -221,24 +252,140 @@ ssize_t backing_listxattr(const struct backing_place *place, char *list,
     return r;
 }
 
-int backing_store(const struct backing_place *place, enum entry_kind kind,
-                  struct store **out)
+/*
+ * A directory lets at the files of a sparse frame everyone to whom the mode of
+ * the frame gives anything, and its owner in any case.
+ */
+static mode_t directory_mode(mode_t mode)
 {
-    if (kind == ENTRY_SPARSE)
-        return store_dir_open(place->dirfd, place->name, 0, out);
-    if (place->name[0] == '\0')
-        return store_file_open(AT_FDCWD, path_of_fd(place->dirfd).text,
-                               STORE_FOLLOW, out);
-    return store_file_open(place->dirfd, place->name, 0, out);
+    mode_t read = mode & 0444;
+
+    return 0700 | read | (mode & 0222) | read >> 2 | (mode & 0222) >> 1 |
+           (mode & 0111);
 }
 
-uint64_t backing_stamp(const struct stat *st)
+/* The path of a file, or of the index file of a sparse frame. */
+struct fd_name {
+    int fd; /* of its directory, to be closed if `owned` */
+    bool owned;
+    const char *name;
+};
+
+static int find_file(const struct backing_place *place, enum entry_kind kind,
+                     struct fd_name *out)
+{
+    struct stat st;
+    int r;
+
+    *out = (struct fd_name){ .fd = place->dirfd, .name = place->name };
+    if (kind != ENTRY_SPARSE)
+        return 0;
+    r = stat_index(place->dirfd, place->name, &st, &out->name);
+    if (r == 0)
+        r = backing_open(place, O_PATH | O_DIRECTORY);
+    if (r < 0)
+        return r;
+    out->fd = r;
+    out->owned = true;
+    return 0;
+}
+
+static void close_file(const struct fd_name *file)
+{
+    if (file->owned)
+        close(file->fd);
+}
+
+static int chmod_one(int dirfd, const char *name, mode_t mode)
+{
+    int fd;
+    int r;
+
+    if (name[0] == '\0')
+        return chmod(path_of_fd(dirfd).text, mode) < 0 ? -errno : 0;
+    fd = openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    r = chmod(path_of_fd(fd).text, mode) < 0 ? -errno : 0;
+    close(fd);
+    return r;
+}
+
+int backing_chmod(const struct backing_place *place, enum entry_kind kind,
+                  mode_t mode)
+{
+    struct fd_name file;
+    int r = find_file(place, kind, &file);
+
+    if (r < 0)
+        return r;
+    if (kind == ENTRY_SPARSE)
+        r = chmod_one(place->dirfd, place->name, directory_mode(mode));
+    if (r == 0)
+        r = chmod_one(file.fd, file.name, mode);
+    close_file(&file);
+    return r;
+}
+
+int backing_chown(const struct backing_place *place, enum entry_kind kind,
+                  uid_t uid, gid_t gid)
+{
+    const int flags = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH;
+    struct fd_name file;
+    int r = find_file(place, kind, &file);
+
+    if (r < 0)
+        return r;
+    if (fchownat(file.fd, file.name, uid, gid, flags) < 0 ||
+        (kind == ENTRY_SPARSE &&
+         fchownat(place->dirfd, place->name, uid, gid, flags) < 0))
+        r = -errno;
+    close_file(&file);
+    return r;
+}
+
+int backing_utimens(const struct backing_place *place, enum entry_kind kind,
+                    const struct timespec times[2])
+{
+    struct fd_name file;
+    int r = find_file(place, kind, &file);
+
+    if (r < 0)
+        return r;
+    if (file.name[0] == '\0')
+        r = utimensat(AT_FDCWD, path_of_fd(file.fd).text, times, 0);
+    else
+        r = utimensat(file.fd, file.name, times, AT_SYMLINK_NOFOLLOW);
+    r = r < 0 ? -errno : 0;
+    close_file(&file);
+    return r;
+}
+
+int backing_store(const struct backing_place *place, enum entry_kind kind,
+                  unsigned flags, struct store **out)
+{
+    if (kind == ENTRY_SPARSE)
+        return store_dir_open(place->dirfd, place->name, flags, out);
+    if (place->name[0] == '\0')
+        return store_file_open(AT_FDCWD, path_of_fd(place->dirfd).text,
+                               flags | STORE_FOLLOW, out);
+    return store_file_open(place->dirfd, place->name, flags, out);
+}
+
+uint64_t backing_content_stamp(const struct stat *st)
 {
     uint64_t hash = hash_mix(st->st_dev, st->st_ino);
 
     hash = hash_mix(hash, (uint64_t)st->st_size);
     hash = hash_mix(hash, (uint64_t)st->st_mtim.tv_sec);
     hash = hash_mix(hash, (uint64_t)st->st_mtim.tv_nsec);
+    return hash | 1;
+}
+
+uint64_t backing_stamp(const struct stat *st)
+{
+    uint64_t hash = backing_content_stamp(st);
+
     hash = hash_mix(hash, (uint64_t)st->st_ctim.tv_sec);
     hash = hash_mix(hash, (uint64_t)st->st_ctim.tv_nsec);
     return hash | 1;

@@ -73,14 +73,36 @@ ssize_t backing_getxattr(const struct backing_place *place, const char *name,
 ssize_t backing_listxattr(const struct backing_place *place, char *list,
                           size_t size);
 
-/* Open the store of a frame. */
+int backing_setxattr(const struct backing_place *place, const char *name,
+                     const void *value, size_t size, int flags);
+int backing_removexattr(const struct backing_place *place, const char *name);
+
+/*
+ * Like fchmodat(), fchownat() and utimensat(), of what shows.  A sparse
+ * frame's directory lets at its files whom the index file lets, and its owner.
+ */
+int backing_chmod(const struct backing_place *place, enum entry_kind kind,
+                  mode_t mode);
+int backing_chown(const struct backing_place *place, enum entry_kind kind,
+                  uid_t uid, gid_t gid);
+int backing_utimens(const struct backing_place *place, enum entry_kind kind,
+                    const struct timespec times[2]);
+
+/*
+ * Open the store of a frame.
+ *
+ *  flags  0, or STORE_WRITE to change it
+ */
 int backing_store(const struct backing_place *place, enum entry_kind kind,
-                  struct store **out);
+                  unsigned flags, struct store **out);
 
 /*
  * A number that differs between states of a file that differ in what stat()
  * says of them: identity, size, time of modification and of change.  Never 0.
  */
 uint64_t backing_stamp(const struct stat *st);
+
+/* The same, but for what only the metadata of the file make differ. */
+uint64_t backing_content_stamp(const struct stat *st);
 
 #endif

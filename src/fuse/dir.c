@@ -74,6 +74,11 @@ void dir_close(struct dir *dir)
     free(dir);
 }
 
+int dir_sync(struct dir *dir)
+{
+    return dir->stream && fsync(dir->backing.fd) < 0 ? -errno : 0;
+}
+
 const struct backing_dir *dir_backing(const struct dir *dir)
 {
     return &dir->backing;

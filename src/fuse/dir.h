@@ -39,6 +39,9 @@ struct dir_entry {
  */
 int dir_read(struct dir *dir, off_t off, struct dir_entry *out);
 
+/* fsync() */
+int dir_sync(struct dir *dir);
+
 /* The directory, to enter what was read from it. */
 const struct backing_dir *dir_backing(const struct dir *dir);
 

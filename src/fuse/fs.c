@@ -11,6 +11,7 @@
 
 #include "fuse/attr.h"
 #include "fuse/hash.h"
+#include "fuse/open_file.h"
 #include "store/store_local.h"
 
 /* Name a place in a directory. */
@@ -39,11 +40,31 @@ static int open_path(struct fs *fs, const char *path)
     return fd == -EINVAL || fd == -ENOENT ? -ESTALE : fd;
 }
 
+/* A file whose name was removed is found while it is open. */
+static int place_of_open(struct fs *fs, const struct node *node,
+                         struct backing_place *out)
+{
+    int fd = -ESTALE;
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    if (node->open)
+        fd = open_file_anchor(node->open);
+    pthread_mutex_unlock(&fs->nodes.lock);
+    if (fd < 0)
+        return fd;
+    *out = (struct backing_place){ .dirfd = fd, .owned = true };
+    if (node->id.kind == ENTRY_SPARSE)
+        out->name[0] = '.';
+    return 0;
+}
+
 int fs_place(struct fs *fs, const struct node *node, struct backing_place *out)
 {
     char dir[PATH_MAX];
     int r = node_locate(&fs->nodes, node, dir, out->name);
 
+    if (r == -ESTALE)
+        return place_of_open(fs, node, out);
     if (r < 0)
         return r;
     set_name(fs, out->name, node->id.kind, out);
@@ -86,6 +107,42 @@ int fs_dir(struct fs *fs, const struct node *node, int flags,
     return 0;
 }
 
+/*
+ * May the kernel go on with what it holds of a file?  Of a writable mount it
+ * takes no news of a file's size.
+ */
+static bool is_agreed(struct fs *fs, struct node *node, const struct stat *st)
+{
+    uint64_t content = backing_content_stamp(st);
+    bool agreed;
+
+    if (!fs->writeback || !S_ISREG(st->st_mode) || node == &fs->nodes.root)
+        return true;
+    pthread_mutex_lock(&fs->nodes.lock);
+    if (node->content == 0)
+        node->content = content;
+    agreed = node->open || node->content == content;
+    pthread_mutex_unlock(&fs->nodes.lock);
+    return agreed;
+}
+
+/* The node of a file, which is a new one if others have changed the file. */
+static int get_node(struct fs *fs, struct node *parent, const char *name,
+                    const struct node_id *id, const struct stat *st,
+                    struct node **out)
+{
+    int r = node_get(&fs->nodes, parent, name, id, out);
+
+    if (r < 0 || is_agreed(fs, *out, st))
+        return r;
+    node_supersede(&fs->nodes, *out);
+    node_forget(&fs->nodes, *out, 1);
+    r = node_get(&fs->nodes, parent, name, id, out);
+    if (r == 0)
+        is_agreed(fs, *out, st);
+    return r;
+}
+
 int fs_enter(struct fs *fs, struct node *parent, const struct backing_dir *dir,
              const char *name, enum entry_kind kind, struct node **out,
              struct stat *st)
@@ -99,7 +156,7 @@ int fs_enter(struct fs *fs, struct node *parent, const struct backing_dir *dir,
     if (r < 0)
         return r;
     id = node_id_of(st, kind);
-    r = node_get(&fs->nodes, parent, name, &id, out);
+    r = get_node(fs, parent, name, &id, st, out);
     if (r < 0)
         return r;
     r = attr_complete(fs, *out, &place, st);
@@ -108,23 +165,41 @@ int fs_enter(struct fs *fs, struct node *parent, const struct backing_dir *dir,
     return r;
 }
 
-int fs_lookup(struct fs *fs, struct node *parent, const char *shown,
-              struct node **out, struct stat *st)
+int fs_find(struct fs *fs, struct node *parent, const char *shown,
+            struct fs_entry *out)
 {
-    char name[NAME_MAX + 1];
-    struct backing_dir dir;
     struct names_dir names;
-    int r = fs_dir(fs, parent, O_PATH, &dir);
+    int r = fs_dir(fs, parent, O_PATH, &out->dir);
 
     if (r < 0)
         return r;
-    names = backing_names(&dir);
-    r = names_find(&names, shown, name);
-    if (r == ENTRY_NONE)
-        r = -ENOENT;
-    else if (r > 0)
-        r = fs_enter(fs, parent, &dir, name, (enum entry_kind)r, out, st);
-    close(dir.fd);
+    names = backing_names(&out->dir);
+    r = names_find(&names, shown, out->name);
+    if (r < 0) {
+        fs_entry_close(out);
+        return r;
+    }
+    out->kind = (enum entry_kind)r;
+    return 0;
+}
+
+void fs_entry_close(struct fs_entry *entry)
+{
+    close(entry->dir.fd);
+}
+
+int fs_lookup(struct fs *fs, struct node *parent, const char *shown,
+              struct node **out, struct stat *st)
+{
+    struct fs_entry entry;
+    int r = fs_find(fs, parent, shown, &entry);
+
+    if (r < 0)
+        return r;
+    r = -ENOENT;
+    if (entry.kind != ENTRY_NONE)
+        r = fs_enter(fs, parent, &entry.dir, entry.name, entry.kind, out, st);
+    fs_entry_close(&entry);
     return r;
 }
 

@@ -2,6 +2,8 @@
 #ifndef FUSE_FS_H
 #define FUSE_FS_H
 
+#include <fuse_lowlevel.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -23,10 +25,27 @@ struct fs {
     char *only;      /* the entry to show if SOURCE is a frame, else NULL */
     enum entry_kind only_kind;
     char *mounted; /* the entry that the mount hides, if that is in SOURCE, */
-    struct stat mounted_in;     /* and the directory that it is in */
-    struct file_context *files; /* ours */
+    struct stat mounted_in; /* and the directory that it is in */
+    bool writable;
+    bool writeback; /* the kernel keeps what is written for a while, and takes
+                       a file's size for its own affair */
+    bool sparse;    /* what new frames are */
+    struct file_params params;    /* likewise */
+    struct file_context *files;   /* ours */
+    struct fuse_session *session; /* to tell the kernel what has changed */
+    struct pool *teller;          /* its one thread tells the kernel */
 
-    struct list held; /* what programs hold open; guarded by `nodes.lock` */
+    /* Guarded by `nodes.lock`. */
+    struct list held;      /* what programs hold open */
+    struct list unsaved;   /* struct open_file that nobody holds, and that could
+                              not be written out */
+    pthread_cond_t closed; /* signalled when an open file was closed */
+
+    pthread_mutex_t trash_lock; /* a leaf */
+    int trash_fd; /* directory of frames that were removed while they were
+                      open, locked; -1: none is needed; under `trash_lock` */
+    char trash[NAMES_TEMPORARY_MAX]; /* its name in `root_fd`, likewise */
+
     struct node_table nodes;
 };
 
@@ -41,7 +60,10 @@ struct fs_options {
     const char *source;
     const char *mountpoint; /* exists */
     bool keep_names;        /* names are never changed */
-    uint64_t offset;        /* byte at which the frame SOURCE starts */
+    bool read_only;
+    bool sparse;               /* what new frames are */
+    struct file_params params; /* likewise */
+    uint64_t offset;           /* byte at which the frame SOURCE starts */
 };
 
 /*
@@ -86,6 +108,19 @@ int fs_dir(struct fs *fs, const struct node *node, int flags,
 int fs_enter(struct fs *fs, struct node *parent, const struct backing_dir *dir,
              const char *name, enum entry_kind kind, struct node **out,
              struct stat *st);
+
+/* An entry of a directory, by the name under which it shows. */
+struct fs_entry {
+    struct backing_dir dir;
+    enum entry_kind kind; /* ENTRY_NONE: nothing shows so */
+    char name[NAME_MAX + 1];
+};
+
+/* Find an entry.  Returns 0, or an error, also -ENAMETOOLONG. */
+int fs_find(struct fs *fs, struct node *parent, const char *shown,
+            struct fs_entry *out);
+
+void fs_entry_close(struct fs_entry *entry);
 
 /* Do the same for the entry that shows under a name; -ENOENT if none does. */
 int fs_lookup(struct fs *fs, struct node *parent, const char *shown,

@@ -8,6 +8,8 @@
 
 #include "base/log.h"
 #include "fuse/fs.h"
+#include "fuse/open_file.h"
+#include "fuse/remove.h"
 
 /* What is known of SOURCE and MOUNTPOINT while they are opened. */
 struct paths {
@@ -145,7 +147,7 @@ static int check_frame(struct fs *fs, const struct paths *paths)
     int r;
 
     fs_entry_place(fs, &dir, fs->only, paths->kind, &place);
-    r = backing_store(&place, paths->kind, &store);
+    r = backing_store(&place, paths->kind, 0, &store);
     if (r == 0) {
         r = frame_read_info(store, fs->base, &info, &st, &fault);
         store_close(store);
@@ -191,6 +193,12 @@ static int open_frame(struct fs *fs, const struct paths *paths)
                            onto_file ? fs->only : ".");
 }
 
+/* May anything be changed there, ever? */
+static bool is_writable(const char *source)
+{
+    return faccessat(AT_FDCWD, source, W_OK, AT_EACCESS) == 0;
+}
+
 int fs_open(const struct fs_options *options, struct fs **out)
 {
     struct paths paths = { 0 };
@@ -200,8 +208,13 @@ int fs_open(const struct fs_options *options, struct fs **out)
     if (!fs)
         return -ENOMEM;
     list_init(&fs->held);
-    fs->root_fd = -1;
+    list_init(&fs->unsaved);
+    pthread_cond_init(&fs->closed, NULL);
+    pthread_mutex_init(&fs->trash_lock, NULL);
+    fs->root_fd = fs->trash_fd = -1;
     fs->keep_names = options->keep_names;
+    fs->sparse = options->sparse;
+    fs->params = options->params;
     fs->base = options->offset;
     r = paths_init(options, &paths);
     if (r == 0 && paths.kind == ENTRY_DIRECTORY)
@@ -209,6 +222,11 @@ int fs_open(const struct fs_options *options, struct fs **out)
     else if (r == 0)
         r = open_frame(fs, &paths);
     fs->dev = paths.source_st.st_dev;
+    fs->writable = r == 0 && !options->read_only && fs->base == 0 &&
+                   is_writable(paths.source);
+    /* A root that is a file is never looked up, where the kernel would learn
+       that others have changed it. */
+    fs->writeback = fs->writable && !entry_is_frame(fs->nodes.root.id.kind);
     paths_fini(&paths);
     if (r < 0) {
         fs_close(fs);
@@ -227,11 +245,15 @@ void fs_close(struct fs *fs)
 
         held->close(fs, held);
     }
+    open_file_give_up(fs);
+    remove_trash(fs);
     file_context_free(fs->files);
     node_table_fini(&fs->nodes);
     if (fs->root_fd >= 0)
         close(fs->root_fd);
     free(fs->only);
     free(fs->mounted);
+    pthread_mutex_destroy(&fs->trash_lock);
+    pthread_cond_destroy(&fs->closed);
     free(fs);
 }

@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/pool.h"
 #include "fuse/ops.h"
+#include "fuse/remove.h"
 
 enum {
     EXIT_USAGE = 2
@@ -77,12 +79,15 @@ static int open_mount(struct mount *mount, struct options *options)
     if (fs_open(&options->fs, &mount->fs) < 0)
         return EXIT_FAILURE;
     mount->data.fs = mount->fs;
+    if (!mount->fs->writable && fuse_opt_add_arg(&options->args, "-oro") < 0)
+        return EXIT_FAILURE;
     mount->data.max_read = options->max_read;
     /* If libfuse does not know an option it says so, piece by piece. */
     mount->session = fuse_session_new(&options->args, &ops_table,
                                       sizeof(ops_table), &mount->data);
     if (!mount->session)
         return EXIT_USAGE;
+    mount->fs->session = mount->session;
     fuse_set_log_func(log_fuse);
     mount->signals = fuse_set_signal_handlers(mount->session) == 0;
     mount->mounted = fuse_session_mount(mount->session, mount->mountpoint) == 0;
@@ -95,6 +100,8 @@ static void close_mount(struct mount *mount)
         fuse_session_unmount(mount->session);
     if (mount->signals)
         fuse_remove_signal_handlers(mount->session);
+    if (mount->fs)
+        pool_free(mount->fs->teller);
     if (mount->session)
         fuse_session_destroy(mount->session);
     fs_close(mount->fs);
@@ -178,8 +185,14 @@ static int serve(struct mount *mount, const struct options *options)
     int r = options->foreground ? 0 : detach(mount);
 
     raise_descriptor_limit();
+    /* The kernel has applied the umask of the program that makes a file. */
+    umask(0);
+    if (mount->fs->writable)
+        remove_leftovers(mount->fs);
     if (r == 0)
         r = file_context_new(&options->file, &mount->fs->files);
+    if (r == 0)
+        r = pool_new(1, &mount->fs->teller);
     if (r < 0) {
         log_error("cannot start: %s", strerror(-r));
         return EXIT_FAILURE;

@@ -153,3 +153,42 @@ int names_find(const struct names_dir *dir, const char *shown, char *name)
         return ENTRY_NONE;
     return find_frame(dir, shown, NSUFFIXES, name);
 }
+
+/* Returns 1 and the stored name, 0 if that is taken, or as names_new(). */
+static int try_suffix(const struct names_dir *dir, const char *shown,
+                      const char *suffix, char *name)
+{
+    size_t len = strlen(shown);
+    int r;
+
+    if (len + strlen(suffix) > NAME_MAX)
+        return -ENAMETOOLONG;
+    memcpy(name, shown, len);
+    copy(name + len, suffix);
+    r = kind_of(dir, name);
+    return r < 0 ? r : r == ENTRY_NONE;
+}
+
+int names_new(const struct names_dir *dir, const char *shown, const char *like,
+              char *name)
+{
+    size_t own = like ? suffix_of(like) : NSUFFIXES;
+    int r = 0;
+
+    if (names_hidden(shown))
+        return -EPERM;
+    if (dir->keep) {
+        if (strlen(shown) > NAME_MAX)
+            return -ENAMETOOLONG;
+        copy(name, shown);
+        return 0;
+    }
+    if (own < NSUFFIXES)
+        r = try_suffix(dir, shown, suffixes[own], name);
+    /* The last one is not for new frames. */
+    for (size_t i = 0; r == 0 && i < NSUFFIXES - 1; i++)
+        r = try_suffix(dir, shown, suffixes[i], name);
+    if (r == 0)
+        return -EEXIST;
+    return r < 0 ? r : 0;
+}

@@ -45,6 +45,11 @@ enum {
     NAMES_SUFFIX_MAX = sizeof(".b2frame") - 1
 };
 
+/* Room for a unique name that starts so. */
+enum {
+    NAMES_TEMPORARY_MAX = sizeof(NAMES_TEMPORARY) + 32
+};
+
 /* Is the entry never shown: a lock sidecar or a temporary file? */
 bool names_hidden(const char *name);
 
@@ -80,5 +85,17 @@ int names_shown(const struct names_dir *dir, const char *name,
  * error of dir->kind().
  */
 int names_find(const struct names_dir *dir, const char *shown, char *name);
+
+/*
+ * A name for a frame that is to show under a name by which nothing shows yet.
+ *
+ *  like  the name that it had, whose suffix it keeps if that is free; or NULL
+ *  name  room for NAME_MAX + 1 bytes
+ *
+ * Returns 0; -ENAMETOOLONG; -EEXIST if no name is free; -EPERM if no frame
+ * shows under such a name; or an error of dir->kind().
+ */
+int names_new(const struct names_dir *dir, const char *shown, const char *like,
+              char *name);
 
 #endif

@@ -65,7 +65,7 @@ static void link_place(struct node_table *table, struct node *node)
 {
     struct node **bucket;
 
-    if (!entry_is_frame(node->id.kind))
+    if (!entry_is_frame(node->id.kind) || node->gone || node->unlisted)
         return;
     bucket = place_bucket(table, node->parent, node->name);
     node->next_place = *bucket;
@@ -76,12 +76,22 @@ static void unlink_place(struct node_table *table, struct node *node)
 {
     struct node **link;
 
-    if (!entry_is_frame(node->id.kind))
+    if (!entry_is_frame(node->id.kind) || node->gone || node->unlisted)
         return;
     link = place_bucket(table, node->parent, node->name);
     while (*link != node)
         link = &(*link)->next_place;
     *link = node->next_place;
+}
+
+/* Let a node be found by nothing. */
+static void unlist(struct node_table *table, struct node *node)
+{
+    if (node->unlisted)
+        return;
+    unlink_place(table, node);
+    unlink_id(table, node);
+    node->unlisted = true;
 }
 
 static bool is_same_file(const struct node_id *a, const struct node_id *b)
@@ -166,6 +176,7 @@ int node_table_init(struct node_table *table, enum entry_kind root_kind,
     table->by_id = calloc(MIN_BUCKETS, sizeof(struct node *));
     table->by_place = calloc(MIN_BUCKETS, sizeof(struct node *));
     table->nbuckets = MIN_BUCKETS;
+    list_init(&table->all);
     table->root.id.kind = root_kind;
     table->root.name = strdup(root_name);
     table->root.nlookup = 1;
@@ -184,12 +195,11 @@ void node_table_fini(struct node_table *table)
 {
     if (table->nbuckets == 0)
         return;
-    for (size_t i = 0; table->by_id && i < table->nbuckets; i++) {
-        for (struct node *node = table->by_id[i], *next; node; node = next) {
-            next = node->next_id;
-            node_free(node);
-            free(node);
-        }
+    list_for_each_safe(link, &table->all) {
+        struct node *node = list_entry(link, struct node, all);
+
+        node_free(node);
+        free(node);
     }
     node_free(&table->root);
     free(table->by_id);
@@ -203,8 +213,8 @@ static void release_locked(struct node_table *table, struct node *node)
     while (node->nlookup == 0 && node->nrefs == 0) {
         struct node *parent = node->parent;
 
-        unlink_place(table, node);
-        unlink_id(table, node);
+        unlist(table, node);
+        list_remove(&node->all);
         node_free(node);
         free(node);
         table->nnodes--;
@@ -228,7 +238,7 @@ static int move_locked(struct node_table *table, struct node *node,
     struct node *old_parent = node->parent;
     char *copy;
 
-    if (parent == old_parent && strcmp(name, node->name) == 0)
+    if (parent == old_parent && strcmp(name, node->name) == 0 && !node->gone)
         return 0;
     /* Names move while we look: never make a circle of what was seen. */
     if (is_below(parent, node))
@@ -241,6 +251,7 @@ static int move_locked(struct node_table *table, struct node *node,
     free(node->name);
     node->name = copy;
     node->parent = parent;
+    node->gone = false;
     link_place(table, node);
     parent->nrefs++;
     old_parent->nrefs--;
@@ -265,6 +276,7 @@ static int create_locked(struct node_table *table, struct node *parent,
     node->parent = parent;
     parent->nrefs++;
     table->nnodes++;
+    list_append(&table->all, &node->all);
     link_id(table, node);
     link_place(table, node);
     grow(table);
@@ -332,6 +344,90 @@ void node_forget(struct node_table *table, struct node *node, uint64_t n)
     pthread_mutex_unlock(&table->lock);
 }
 
+struct node *node_find(struct node_table *table, const struct node *parent,
+                       const char *name, const struct node_id *id)
+{
+    struct node *node;
+
+    pthread_mutex_lock(&table->lock);
+    node = find_id(table, id);
+    if (!node)
+        node = find_place(table, parent, name, id);
+    if (node)
+        node->nrefs++;
+    pthread_mutex_unlock(&table->lock);
+    return node;
+}
+
+void node_renew(struct node_table *table, struct node *node,
+                const struct node_id *id)
+{
+    pthread_mutex_lock(&table->lock);
+    if (!node->unlisted && node != &table->root) {
+        unlink_id(table, node);
+        node->id = *id;
+        link_id(table, node);
+    }
+    pthread_mutex_unlock(&table->lock);
+}
+
+void node_made(struct node_table *table, const struct node_id *id)
+{
+    struct node *node;
+
+    pthread_mutex_lock(&table->lock);
+    node = find_id(table, id);
+    if (node) {
+        /* No file has this number; a frame is found by its place. */
+        unlink_id(table, node);
+        node->id.ino = 0;
+        link_id(table, node);
+    }
+    pthread_mutex_unlock(&table->lock);
+}
+
+void node_removed(struct node_table *table, struct node *node,
+                  const struct node *parent, const char *name, bool last)
+{
+    pthread_mutex_lock(&table->lock);
+    if (last)
+        unlist(table, node);
+    if (!node->gone && node->parent == parent &&
+        strcmp(node->name, name) == 0) {
+        unlink_place(table, node);
+        node->gone = true;
+    }
+    pthread_mutex_unlock(&table->lock);
+}
+
+int node_moved(struct node_table *table, struct node *node, struct node *parent,
+               const char *name)
+{
+    int r;
+
+    pthread_mutex_lock(&table->lock);
+    r = move_locked(table, node, parent, name);
+    pthread_mutex_unlock(&table->lock);
+    return r;
+}
+
+bool node_is_removed(struct node_table *table, const struct node *node)
+{
+    bool removed;
+
+    pthread_mutex_lock(&table->lock);
+    removed = node->gone && node->unlisted;
+    pthread_mutex_unlock(&table->lock);
+    return removed;
+}
+
+void node_supersede(struct node_table *table, struct node *node)
+{
+    pthread_mutex_lock(&table->lock);
+    unlist(table, node);
+    pthread_mutex_unlock(&table->lock);
+}
+
 void node_ref(struct node_table *table, struct node *node)
 {
     pthread_mutex_lock(&table->lock);
@@ -386,7 +482,7 @@ int node_locate(struct node_table *table, const struct node *node, char *dir,
     pthread_mutex_lock(&table->lock);
     parent = node->parent ? node->parent : node;
     memcpy(name, node->name, strlen(node->name) + 1);
-    r = path_locked(table, parent, dir);
+    r = node->gone ? -ESTALE : path_locked(table, parent, dir);
     pthread_mutex_unlock(&table->lock);
     return r;
 }

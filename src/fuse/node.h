@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "base/list.h"
 #include "fuse/names.h"
 
 struct fault_log;
@@ -37,10 +38,16 @@ struct node {
     char *name;          /* the entry in `parent`, not the name that shows */
     uint64_t nlookup;    /* references of the kernel */
     uint64_t nrefs;      /* references of children and of open files */
+    struct list all;     /* in the table's list; unused for the root */
     struct node *next_id;
     struct node *next_place;
+    bool gone;     /* its name was removed, and it is found by none */
+    bool unlisted; /* it is not found by `id` either: the file was removed, or
+                      another node took over */
     struct open_file *open;   /* while it is open; see open_file.h */
     uint64_t cached;          /* stamp of the state in the kernel's cache */
+    uint64_t content;         /* content stamp of the last state known to agree
+                               with what the kernel holds of the file; or 0 */
     struct fault_log *faults; /* what was reported; see report.h */
 };
 
@@ -55,6 +62,7 @@ struct node_table {
     struct node **by_id;
     struct node **by_place;
     size_t nbuckets; /* of each; a power of two */
+    struct list all; /* of all nodes but the root */
     size_t nnodes;   /* the root does not count */
     struct node root;
 };
@@ -96,10 +104,48 @@ void node_unref(struct node_table *table, struct node *node);
  *        root's; room for PATH_MAX bytes
  *  name  its name there; room for NAME_MAX + 1 bytes
  *
- * Returns 0 or -ENAMETOOLONG.
+ * Returns 0; -ENAMETOOLONG; or -ESTALE if that name was removed.
  */
 int node_locate(struct node_table *table, const struct node *node, char *dir,
                 char *name);
+
+/*
+ * Find the node of an entry that was just seen, if it is known, and take a
+ * reference of our own.  Returns NULL if it is not.
+ */
+struct node *node_find(struct node_table *table, const struct node *parent,
+                       const char *name, const struct node_id *id);
+
+/*
+ * A frame was written anew, and is another file.  To be told before the old one
+ * goes, for its number may then be given to any file.
+ */
+void node_renew(struct node_table *table, struct node *node,
+                const struct node_id *id);
+
+/*
+ * A file was just made: a node of that identity is of one that is gone, or was
+ * written anew under another number.
+ */
+void node_made(struct node_table *table, const struct node_id *id);
+
+/*
+ * A name of a node was removed.
+ *
+ *  last  it was the only one: the file goes when nobody holds it open
+ */
+void node_removed(struct node_table *table, struct node *node,
+                  const struct node *parent, const char *name, bool last);
+
+/* A node is under another name now.  Returns 0 or -ENOMEM. */
+int node_moved(struct node_table *table, struct node *node, struct node *parent,
+               const char *name);
+
+/* Was the only name of a node's file removed? */
+bool node_is_removed(struct node_table *table, const struct node *node);
+
+/* The next lookup of the node's file makes a new node. */
+void node_supersede(struct node_table *table, struct node *node);
 
 /*
  * Is a file that was seen at the node's place the node?  If not, it is another

@@ -17,37 +17,70 @@
  */
 struct snapshot {
     atomic_uint nrefs;
-    uint64_t stamp;    /* as backing_stamp(), or 0 if it may still change
+    uint64_t stamp; /* as backing_stamp(), or 0 if it may still change
                           without that changing */
-    struct stat st;    /* as backing_stat() gave it */
+    struct stat st; /* as backing_stat() gave it */
+    bool writable;
+    bool cached;       /* the kernel caches this state; guarded by the lock of
+                          the node table, and not constant */
     struct file *file; /* a frame; or NULL, and */
-    int fd;            /* a file that is passed through; else -1 */
+    int fd;            /* a file that is passed through; else, in a writable
+                          mount, the frame's file or directory, opened with
+                          O_PATH; else -1 */
 };
 
 /*
  * What all handles of a node share.
  *
- * Locking.  `lock` is a leaf.  One thread at a time opens a new state, marked
+ * Locking.  `lock` is a leaf; it may be taken under that of the node table.  One thread at a time opens a new state, marked
  * `busy`, with the lock dropped; the others wait on `idle`.
  */
 struct open_file {
     struct node *node; /* constant; a reference */
-    unsigned nrefs;    /* guarded by the lock of the node table */
+
+    /* Guarded by the lock of the node table. */
+    unsigned nrefs;
+    bool closing;        /* the last reference is going */
+    struct list unsaved; /* in fs->unsaved, if `nrefs` is 0 */
 
     pthread_mutex_t lock;
     pthread_cond_t idle;
     bool busy;
     struct snapshot *current; /* the newest state; NULL if none was opened */
+    unsigned nchanges;        /* metadata that we change at this moment */
+    bool mtime_set;           /* the time of modification is to be */
+    struct timespec mtime;    /* this, whenever data were written out */
 };
 
 /*
  * Open a node, or take a reference if it is open, and see to it that its state
  * is the newest.
  *
+ *  writable  it is to be changed
+ *
  * Returns 0; -ESTALE if it is no longer there; or an error of the store or the
  * frame, which is reported if it says something of the file.
  */
-int open_file_get(struct fs *fs, struct node *node, struct open_file **out);
+int open_file_get(struct fs *fs, struct node *node, bool writable,
+                  struct open_file **out);
+
+/*
+ * Take in hand a frame that was just made.
+ *
+ *  place  where it is
+ *  file   becomes ours on success
+ *
+ * Returns 0 or a negative errno.
+ */
+int open_file_adopt(struct fs *fs, struct node *node,
+                    const struct backing_place *place, struct file *file,
+                    struct open_file **out);
+
+/*
+ * May the kernel go on with what it holds of a file that was just opened?  If
+ * not, -ESTALE makes it look the file up again, and find a new node.
+ */
+bool open_file_is_agreed(struct fs *fs, struct open_file *open);
 
 /* See to it that the state of an open node is the newest.  Errors as
    open_file_get(). */
@@ -56,8 +89,44 @@ int open_file_renew(struct fs *fs, struct open_file *open);
 /* Take a reference if the node is open; else NULL. */
 struct open_file *open_file_find(struct fs *fs, struct node *node);
 
-/* Drop a reference.  Accepts NULL. */
+/*
+ * Drop a reference.  Accepts NULL.
+ *
+ * With the last one, what was written is made durable.  If that fails it is
+ * logged, and what was written is kept for another try.
+ */
 void open_file_put(struct fs *fs, struct open_file *open);
+
+/* What the kernel holds of a file agrees with what is stored of it now. */
+void open_file_note_content(struct fs *fs, struct node *node);
+
+/* Close what could not be written out, for good, and log what is lost. */
+void open_file_give_up(struct fs *fs);
+
+/* Write out what was written, durably.  Errors as file_sync(). */
+int open_file_sync(struct fs *fs, struct open_file *open);
+
+/*
+ * The same for a node that gets another name, if it is open.  What was written
+ * goes to disk under the old one, so what is found under the new one is never
+ * less, and is the same file.  `node` may be NULL.
+ */
+int open_file_sync_node(struct fs *fs, struct node *node);
+
+/* Note down that data are written; the kernel sets no time of its own after
+   that if `direct`. */
+void open_file_written(struct open_file *open, bool direct);
+
+/* Keep a time of modification although data are written out after it. */
+void open_file_set_mtime(struct open_file *open, const struct timespec *mtime);
+
+/*
+ * Do what changes the file of an open node, but not its content as it shows.
+ * Between these two a new state is not looked for, and the state that the
+ * change makes is taken for the one before.  Both accept NULL.
+ */
+void open_file_begin_change(struct open_file *open);
+void open_file_end_change(struct fs *fs, struct open_file *open);
 
 /*
  * Open the state of the file that was just seen, unless it is open.
@@ -65,14 +134,27 @@ void open_file_put(struct fs *fs, struct open_file *open);
  *  place, st  where, and what backing_stat() said
  *
  * If that fails while an older state is open, that one stays: another program
- * may be writing, and the next try may succeed.  Returns 0 if any state is
- * open, or an error as open_file_get().
+ * may be writing, and the next try may succeed.  A state with bytes that are
+ * not written out stays, too.
+ *
+ * Returns 0 if any state is open, 1 if it took the place of an older one, or
+ * an error as open_file_get().
  */
 int open_file_refresh(struct fs *fs, struct open_file *open,
-                      const struct backing_place *place, const struct stat *st);
+                      const struct backing_place *place, const struct stat *st,
+                      bool writable);
+
+/*
+ * A descriptor of the file, or of a sparse frame's directory, to find it by
+ * when it has no name.  The caller closes it.  Returns -ESTALE if there is none.
+ */
+int open_file_anchor(struct open_file *open);
 
 /* The newest state that is open, with a reference; NULL if there is none. */
 struct snapshot *open_file_snapshot(struct open_file *open);
+
+/* Take one more reference.  Returns `snapshot`. */
+struct snapshot *snapshot_get(struct snapshot *snapshot);
 
 /* Accepts NULL. */
 void snapshot_put(struct snapshot *snapshot);
@@ -82,6 +164,6 @@ void snapshot_put(struct snapshot *snapshot);
  * if it was that before, so what the kernel has cached is right.
  */
 bool open_file_cached(struct fs *fs, struct node *node,
-                      const struct snapshot *snapshot);
+                      struct snapshot *snapshot);
 
 #endif

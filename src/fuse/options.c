@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/size.h"
+#include "fuse/params.h"
 
 const char options_usage[] =
     "usage: framefs [-o OPTION,...] [-f] [-d] SOURCE MOUNTPOINT\n"
@@ -23,12 +24,21 @@ const char options_usage[] =
     "  --version  print the version\n"
     "\n"
     "Options for -o, SIZE with a suffix K, M, G or T if wanted:\n"
-    "  ro              mount read-only, as it is now in any case\n"
+    "  ro              mount read-only\n"
     "  offset=SIZE     the frame SOURCE starts at this byte of its file\n"
     "  names=keep      frames show under their full names\n"
     "  cache=SIZE      decoded data to keep in memory (256M)\n"
     "  threads=N       threads that decode ahead (one for each CPU)\n"
     "  readahead=SIZE  how far they decode ahead of a sequential reader\n"
+    "  commit=SECONDS  after which what was written is made durable (5)\n"
+    "New files are frames so made:\n"
+    "  layout=contiguous|sparse  one file, or a directory of chunks\n"
+    "  codec=NAME      blosclz, lz4, lz4hc, zlib or zstd (lz4)\n"
+    "  clevel=N        0 to 9 (5)\n"
+    "  filters=F[:META]+F...  up to six, or none (shuffle)\n"
+    "  typesize=auto|N  bytes per element (auto)\n"
+    "  chunksize=SIZE  decoded bytes in a chunk (1M)\n"
+    "  blocksize=SIZE|auto  decoded bytes in a block (auto)\n"
     "and those of FUSE, such as allow_other.\n";
 
 enum key {
@@ -41,6 +51,10 @@ enum key {
     KEY_CACHE,
     KEY_THREADS,
     KEY_READAHEAD,
+    KEY_READ_ONLY,
+    KEY_COMMIT,
+    KEY_LAYOUT,
+    KEY_PARAM,
     KEY_MAX_READ,
 };
 
@@ -51,6 +65,17 @@ enum key {
     }
 
 static const struct fuse_opt known[] = {
+    OPTION("-f", KEY_FOREGROUND),     OPTION("-d", KEY_DEBUG),
+    OPTION("debug", KEY_DEBUG),       OPTION("-h", KEY_HELP),
+    OPTION("--help", KEY_HELP),       OPTION("-V", KEY_VERSION),
+    OPTION("--version", KEY_VERSION), OPTION("offset=", KEY_OFFSET),
+    OPTION("names=", KEY_NAMES),      OPTION("cache=", KEY_CACHE),
+    OPTION("threads=", KEY_THREADS),  OPTION("readahead=", KEY_READAHEAD),
+    OPTION("ro", KEY_READ_ONLY),      OPTION("commit=", KEY_COMMIT),
+    OPTION("layout=", KEY_LAYOUT),    OPTION("codec=", KEY_PARAM),
+    OPTION("clevel=", KEY_PARAM),     OPTION("filters=", KEY_PARAM),
+    OPTION("typesize=", KEY_PARAM),   OPTION("chunksize=", KEY_PARAM),
+    OPTION("blocksize=", KEY_PARAM),  FUSE_OPT_END,
     OPTION("-f", KEY_FOREGROUND),
     OPTION("-d", KEY_DEBUG),
     OPTION("debug", KEY_DEBUG),
@@ -117,6 +142,42 @@ static int set_threads(struct options *options, const char *option)
     return r;
 }
 
+static int set_commit(struct options *options, const char *option)
+{
+    uint64_t seconds;
+    int r = parse_size(option, 0, 86400, &seconds);
+
+    if (r == 0)
+        options->file.commit = (unsigned)seconds;
+    return r;
+}
+
+static int set_layout(struct options *options, const char *option)
+{
+    bool sparse = strcmp(value_of(option), "sparse") == 0;
+
+    if (!sparse && strcmp(value_of(option), "contiguous") != 0) {
+        log_error("%s: the layout is contiguous or sparse", option);
+        return -EINVAL;
+    }
+    options->fs.sparse = sparse;
+    return 0;
+}
+
+/* Set one of the parameters of new frames. */
+static int set_param(struct options *options, const char *option)
+{
+    char name[16] = "";
+    size_t len = (size_t)(value_of(option) - option) - 1;
+    int r;
+
+    memcpy(name, option, len < sizeof(name) ? len : sizeof(name) - 1);
+    r = params_set(&options->fs.params, name, value_of(option));
+    if (r < 0)
+        log_error("%s: not a value that makes sense", option);
+    return r;
+}
+
 static int set_max_read(struct options *options, const char *option)
 {
     uint64_t size;
@@ -153,6 +214,15 @@ static int set_known(struct options *options, enum key key, const char *option)
         return set_threads(options, option);
     case KEY_READAHEAD:
         return set_size(option, 0, &options->file.readahead);
+    case KEY_READ_ONLY:
+        options->fs.read_only = true;
+        return 0;
+    case KEY_COMMIT:
+        return set_commit(options, option);
+    case KEY_LAYOUT:
+        return set_layout(options, option);
+    case KEY_PARAM:
+        return set_param(options, option);
     case KEY_MAX_READ:
         return set_max_read(options, option);
     }
@@ -210,8 +280,6 @@ static int add_defaults(struct options *options)
         r = fuse_opt_insert_arg(args, 1, "-o");
     if (r == 0)
         r = fuse_opt_insert_arg(args, 1, common);
-    if (r == 0)
-        r = fuse_opt_add_arg(args, "-oro");
     if (r == 0 && options->debug)
         r = fuse_opt_add_arg(args, "-odebug");
     free(opts);
@@ -223,6 +291,7 @@ int options_parse(int argc, char **argv, struct options *out)
 {
     *out = (struct options){
         .file = file_default_options,
+        .fs.params = params_default,
         .args = FUSE_ARGS_INIT(argc, argv),
     };
     if (fuse_opt_parse(&out->args, out, known, take_argument) < 0)
@@ -231,6 +300,11 @@ int options_parse(int argc, char **argv, struct options *out)
         return 0;
     if (!out->fs.mountpoint) {
         log_error("SOURCE and MOUNTPOINT are needed, see framefs --help");
+        return -EINVAL;
+    }
+    if (params_check(&out->fs.params) < 0) {
+        log_error("codec, filters, typesize and blocksize of new files do not "
+                  "go together");
         return -EINVAL;
     }
     return add_defaults(out);

@@ -2,9 +2,11 @@
 #include "fuse/report.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "fuse/hash.h"
@@ -80,11 +82,23 @@ static void make_printable(char *text)
     }
 }
 
-void report_fault(struct node_table *table, struct node *node, uint64_t state,
-                  int error, const struct fault *fault)
+/* Log something of a file, under the name that it has below SOURCE. */
+static void log_named(struct node_table *table, struct node *node,
+                      const char *text)
 {
     char dir[PATH_MAX] = "";
     char name[NAME_MAX + 1];
+
+    if (node_locate(table, node, dir, name) < 0)
+        dir[0] = '\0';
+    make_printable(dir);
+    make_printable(name);
+    log_error("%s%s%s: %s", dir, dir[0] != '\0' ? "/" : "", name, text);
+}
+
+void report_fault(struct node_table *table, struct node *node, uint64_t state,
+                  int error, const struct fault *fault)
+{
     char text[256];
     bool fresh;
 
@@ -95,10 +109,18 @@ void report_fault(struct node_table *table, struct node *node, uint64_t state,
     pthread_mutex_unlock(&table->lock);
     if (!fresh)
         return;
-
-    node_locate(table, node, dir, name);
-    make_printable(dir);
-    make_printable(name);
     fault_format(fault, error, text, sizeof(text));
-    log_error("%s%s%s: %s", dir, dir[0] != '\0' ? "/" : "", name, text);
+    log_named(table, node, text);
+}
+
+void report_lost(struct node_table *table, struct node *node, int error,
+                 uint64_t off, uint64_t end, const char *fate)
+{
+    char text[256];
+
+    snprintf(text, sizeof(text),
+             "bytes %" PRIu64 " to %" PRIu64 " cannot be written and are %s: "
+             "%s",
+             off, end, fate, strerror(-error));
+    log_named(table, node, text);
 }

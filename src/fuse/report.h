@@ -21,6 +21,15 @@ bool report_is_fault(int error);
 void report_fault(struct node_table *table, struct node *node, uint64_t state,
                   int error, const struct fault *fault);
 
+/*
+ * Log that bytes of a file could not be written out.
+ *
+ *  off, end  where they lie; both 0 if that is not known
+ *  fate      what becomes of them
+ */
+void report_lost(struct node_table *table, struct node *node, int error,
+                 uint64_t off, uint64_t end, const char *fate);
+
 /* Accepts NULL. */
 void fault_log_free(struct fault_log *log);
 

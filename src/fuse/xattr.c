@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/xattr.h>
 
 #include "file/info.h"
 #include "frame/metalayer.h"
@@ -110,13 +111,13 @@ struct frame_attrs {
     struct fault fault;
 };
 
-static int frame_attrs_open(struct fs *fs, struct node *node,
+static int frame_attrs_open(struct fs *fs, struct node *node, bool writable,
                             struct frame_attrs *out)
 {
     int r;
 
     *out = (struct frame_attrs){ .fs = fs, .fault = FAULT_NONE };
-    r = open_file_get(fs, node, &out->open);
+    r = open_file_get(fs, node, writable, &out->open);
     if (r < 0)
         return r;
     out->snapshot = open_file_snapshot(out->open);
@@ -127,7 +128,7 @@ static int frame_attrs_open(struct fs *fs, struct node *node,
 /* Let go of the frame, and report `r` if it tells that it is damaged. */
 static void frame_attrs_close(struct frame_attrs *attrs, int r)
 {
-    if (r < 0 && r != -ENODATA && r != -E2BIG)
+    if (r == -EBADMSG || r == -ENOTSUP || r == -EIO)
         report_fault(&attrs->fs->nodes, attrs->open->node,
                      backing_stamp(&attrs->snapshot->st), r, &attrs->fault);
     file_frame_put(attrs->snapshot->file, attrs->frame);
@@ -139,7 +140,7 @@ static int get_ours(struct fs *fs, struct node *node, const char *name,
                     char **out, size_t *len)
 {
     struct frame_attrs attrs;
-    int r = frame_attrs_open(fs, node, &attrs);
+    int r = frame_attrs_open(fs, node, false, &attrs);
 
     if (r < 0)
         return r;
@@ -154,7 +155,7 @@ static int get_ours(struct fs *fs, struct node *node, const char *name,
 static int list_ours(struct fs *fs, struct node *node, FILE *out)
 {
     struct frame_attrs attrs;
-    int r = frame_attrs_open(fs, node, &attrs);
+    int r = frame_attrs_open(fs, node, false, &attrs);
 
     if (r < 0)
         return r;
@@ -252,4 +253,137 @@ int xattr_list(struct fs *fs, struct node *node, char **out, size_t *len)
     if (r < 0)
         free(*out);
     return r;
+}
+
+/* The metalayer that an attribute's name is for; NPREFIXES if none that can be
+   changed. */
+static size_t find_prefix(const char *name)
+{
+    size_t i = 0;
+
+    while (i < NPREFIXES && (prefixes[i].kind == METALAYER_USERMETA ||
+                             !starts_with(name, prefixes[i].prefix)))
+        i++;
+    return i;
+}
+
+/* Does a metalayer's presence go with the flags of setxattr()? */
+static int check_flags(struct frame_attrs *attrs, const char *name, int flags)
+{
+    struct metalayer_list list;
+    bool there;
+    int r;
+
+    if (flags == 0)
+        return 0;
+    r = metalayer_list_read(attrs->frame, &list, &attrs->fault);
+    if (r < 0)
+        return layer_error(r);
+    there = find_layer(&list, name) != NULL;
+    metalayer_list_free(&list);
+    if (there)
+        return flags & XATTR_CREATE ? -EEXIST : 0;
+    return flags & XATTR_REPLACE ? -ENODATA : 0;
+}
+
+/* A fixed metalayer that is not there cannot be added, nor one removed. */
+static int change_error(int r)
+{
+    switch (r) {
+    case -ENOENT:
+        return -EINVAL;
+    case -ENODATA:
+        return -EBADMSG;
+    default:
+        return r;
+    }
+}
+
+static int set_ours(struct fs *fs, struct node *node, const char *name,
+                    const void *value, size_t size, int flags)
+{
+    size_t prefix = find_prefix(name);
+    struct frame_attrs attrs;
+    int r;
+
+    if (prefix == NPREFIXES)
+        return -EPERM;
+    r = frame_attrs_open(fs, node, true, &attrs);
+    if (r < 0)
+        return r;
+    open_file_begin_change(attrs.open);
+    r = check_flags(&attrs, name, flags);
+    if (r == 0)
+        r = change_error(file_meta_set(
+            attrs.snapshot->file, prefixes[prefix].kind,
+            name + strlen(prefixes[prefix].prefix), value, size, &attrs.fault));
+    open_file_end_change(fs, attrs.open);
+    frame_attrs_close(&attrs, r);
+    return r;
+}
+
+static int remove_ours(struct fs *fs, struct node *node, const char *name)
+{
+    size_t prefix = find_prefix(name);
+    struct frame_attrs attrs;
+    int r;
+
+    if (prefix == NPREFIXES || prefixes[prefix].kind != METALAYER_VL)
+        return -EPERM;
+    r = frame_attrs_open(fs, node, true, &attrs);
+    if (r < 0)
+        return r;
+    open_file_begin_change(attrs.open);
+    r = file_meta_remove(attrs.snapshot->file,
+                         name + strlen(prefixes[prefix].prefix), &attrs.fault);
+    r = r == -ENOENT ? -ENODATA : r;
+    open_file_end_change(fs, attrs.open);
+    frame_attrs_close(&attrs, r);
+    return r;
+}
+
+/* Set an attribute of the backing file, or remove it if `value` is NULL. */
+static int change_backing(struct fs *fs, struct node *node, const char *name,
+                          const void *value, size_t size, int flags)
+{
+    struct backing_place place;
+    struct open_file *open;
+    int r;
+
+    if (fs_is_made_up(fs, node))
+        return -EPERM;
+    r = fs_place(fs, node, &place);
+    if (r < 0)
+        return r;
+    open = open_file_find(fs, node);
+    open_file_begin_change(open);
+    r = value ? backing_setxattr(&place, name, value, size, flags)
+              : backing_removexattr(&place, name);
+    open_file_end_change(fs, open);
+    open_file_put(fs, open);
+    backing_close(&place);
+    return r;
+}
+
+int xattr_set(struct fs *fs, struct node *node, const char *name,
+              const void *value, size_t size, int flags)
+{
+    if (entry_is_frame(node->id.kind)) {
+        if (starts_with(name, OURS))
+            return set_ours(fs, node, name, value, size, flags);
+        if (!starts_with(name, USER))
+            return -ENOTSUP;
+    }
+    return change_backing(fs, node, name, value ? value : "", size, flags);
+}
+
+int xattr_remove(struct fs *fs, struct node *node, const char *name)
+{
+    if (entry_is_frame(node->id.kind)) {
+        if (starts_with(name, OURS))
+            return remove_ours(fs, node, name);
+        if (!starts_with(name, USER))
+            return -ENODATA;
+    }
+    return change_backing(fs, node, name, NULL, 0, 0);
 }

@@ -24,6 +24,16 @@
 int xattr_get(struct fs *fs, struct node *node, const char *name, char **out,
               size_t *len);
 
+/*
+ * Set or remove one.  Also return
+ *  -EPERM    it tells what the frame is, and is not set
+ *  -EINVAL   a metalayer keeps its length, and none is added
+ *  -EEXIST   it is there, and `flags` has XATTR_CREATE
+ */
+int xattr_set(struct fs *fs, struct node *node, const char *name,
+              const void *value, size_t size, int flags);
+int xattr_remove(struct fs *fs, struct node *node, const char *name);
+
 /* The names of all, each ended by a NUL. */
 int xattr_list(struct fs *fs, struct node *node, char **out, size_t *len);
 

@@ -98,7 +98,7 @@ def daemon_answers_when_its_parent_leaves():
         check(done.returncode == 0 and not done.stderr, 'is not mounted')
         check(read('mnt/a') == DATA, 'content')
         line = sh('grep %s/mnt /proc/self/mounts' % os.getcwd())
-        check(' fuse.framefs ro,' in line and 'default_permissions' in line,
+        check(' fuse.framefs rw,' in line and 'default_permissions' in line,
               'mounts says ' + line)
     finally:
         sh('fusermount3 -u mnt')

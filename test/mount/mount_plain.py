@@ -150,7 +150,7 @@ def as_nobody(call, *args):
 def nothing_can_be_changed():
     make()
     write('src/a.b2frame', frame(DATA, 4096))
-    with Mount('src', 'mnt', '-o', 'rw') as mount:
+    with Mount('src', 'mnt', '-o', 'ro') as mount:
         for call in (lambda: open(mount / 'a', 'r+b'),
                      lambda: open(mount / 'plain', 'ab'),
                      lambda: os.unlink(mount / 'a'),

@@ -82,6 +82,8 @@ class Mount:
         return self
 
     def __exit__(self, kind, value, trace):
+        if not self.daemon:
+            return
         try:
             status = self.stop(signal.SIGTERM)
             check(kind not in (None, SystemExit) or status == 0,
@@ -94,6 +96,11 @@ class Mount:
         if self.daemon.poll() is None:
             self.daemon.send_signal(number)
         return self.daemon.wait(PATIENCE)
+
+    def crash(self):
+        """End the daemon as a power failure would, for it alone."""
+        self.kill()
+        self.daemon = None
 
     def kill(self):
         """Leave nothing behind, whatever went wrong."""

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/create.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fuse/remove.h"
+
+/* What is being made, and where. */
+struct making {
+    struct fs *fs;
+    const struct create *create;
+    struct fs_entry entry; /* what it becomes */
+    struct file *file;     /* a frame that was made, open; or NULL */
+};
+
+/* Find the directory for something new, and see that it would show. */
+static int open_parent(struct fs *fs, struct node *parent, const char *shown,
+                       struct fs_entry *out)
+{
+    int r;
+
+    if (fs_is_made_up(fs, parent) || names_hidden(shown))
+        return -EPERM;
+    r = fs_find(fs, parent, shown, out);
+    if (r == 0 && out->kind != ENTRY_NONE) {
+        fs_entry_close(out);
+        r = -EEXIST;
+    }
+    return r;
+}
+
+/* What kind of entry is to be made. */
+static enum entry_kind kind_of(const struct fs *fs, const struct create *create)
+{
+    if (S_ISDIR(create->mode))
+        return ENTRY_DIRECTORY;
+    if (!S_ISREG(create->mode) ||
+        (fs->keep_names && !names_has_suffix(create->shown)))
+        return ENTRY_OTHER;
+    return fs->sparse ? ENTRY_SPARSE : ENTRY_FRAME;
+}
+
+/* The name that it is stored under. */
+static int choose_name(struct fs_entry *entry, const char *shown,
+                       const char *like)
+{
+    struct names_dir names = backing_names(&entry->dir);
+
+    if (entry_is_frame(entry->kind))
+        return names_new(&names, shown, like, entry->name);
+    memcpy(entry->name, shown, strlen(shown) + 1);
+    return 0;
+}
+
+/* Nobody but the daemon can use what has no owner yet. */
+static int make_inode(const struct making *making)
+{
+    const struct create *create = making->create;
+    const struct fs_entry *entry = &making->entry;
+    int fd;
+    int r;
+
+    switch (entry->kind) {
+    case ENTRY_DIRECTORY:
+    case ENTRY_SPARSE:
+        r = mkdirat(entry->dir.fd, entry->name, 0700);
+        break;
+    case ENTRY_FRAME:
+        fd = r = openat(entry->dir.fd, entry->name,
+                        O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (fd >= 0)
+            close(fd);
+        break;
+    default:
+        if (S_ISLNK(create->mode))
+            r = symlinkat(create->target, entry->dir.fd, entry->name);
+        else
+            r = mknodat(entry->dir.fd, entry->name,
+                        (create->mode & S_IFMT) | 0600, create->rdev);
+    }
+    return r < 0 ? -errno : 0;
+}
+
+static int make_frame(struct making *making, const struct backing_place *place)
+{
+    struct fs *fs = making->fs;
+    struct fault fault = FAULT_NONE;
+    struct store *store;
+    int r = backing_store(place, making->entry.kind, STORE_WRITE, &store);
+
+    if (r < 0)
+        return r;
+    r = file_create(fs->files, store, &fs->params, &making->file, &fault);
+    if (r < 0)
+        store_close(store);
+    return r;
+}
+
+/* Give what was made to its owner, and then its mode. */
+static int give_away(const struct making *making,
+                     const struct backing_place *place)
+{
+    const struct create *create = making->create;
+    mode_t mode = create->mode & 07777;
+    gid_t gid = create->owner.gid;
+    struct stat dir;
+    int r = 0;
+
+    if (fstat(place->dirfd, &dir) < 0)
+        return -errno;
+    if (dir.st_mode & S_ISGID) {
+        gid = dir.st_gid;
+        if (S_ISDIR(create->mode))
+            mode |= S_ISGID;
+    }
+    if (geteuid() == 0)
+        r = backing_chown(place, making->entry.kind, create->owner.uid, gid);
+    if (r == 0 && !S_ISLNK(create->mode))
+        r = backing_chmod(place, making->entry.kind, mode);
+    return r;
+}
+
+/* Make a frame of it if it is to be one, and give it away. */
+static int furnish(struct making *making)
+{
+    struct backing_place place;
+    int r = 0;
+
+    fs_entry_place(making->fs, &making->entry.dir, making->entry.name,
+                   making->entry.kind, &place);
+    if (entry_is_frame(making->entry.kind))
+        r = make_frame(making, &place);
+    if (r == 0)
+        r = give_away(making, &place);
+    return r;
+}
+
+static void unmake(struct making *making)
+{
+    const struct fs_entry *entry = &making->entry;
+
+    file_close(making->file);
+    making->file = NULL;
+    if (entry->kind == ENTRY_SPARSE)
+        remove_tree(entry->dir.fd, entry->name);
+    else
+        unlinkat(entry->dir.fd, entry->name,
+                 entry->kind == ENTRY_DIRECTORY ? AT_REMOVEDIR : 0);
+}
+
+/* Enter what was made, and open it or close it again. */
+static int enter(struct making *making, struct open_file **open,
+                 struct node **out, struct stat *st)
+{
+    struct fs *fs = making->fs;
+    const struct fs_entry *entry = &making->entry;
+    struct open_file *made = NULL;
+    struct backing_place place;
+    struct node_id id;
+    int r;
+
+    fs_entry_place(fs, &entry->dir, entry->name, entry->kind, &place);
+    r = backing_stat(&place, entry->kind, st);
+    if (r < 0)
+        return r;
+    id = node_id_of(st, entry->kind);
+    node_made(&fs->nodes, &id);
+    r = fs_enter(fs, making->create->parent, &entry->dir, entry->name,
+                 entry->kind, out, st);
+    if (r < 0)
+        return r;
+    if (making->file)
+        r = open_file_adopt(fs, *out, &place, making->file, &made);
+    else if (open)
+        r = open_file_get(fs, *out, true, &made);
+    if (r < 0) {
+        node_forget(&fs->nodes, *out, 1);
+        return r;
+    }
+    making->file = NULL;
+    if (open)
+        *open = made;
+    else
+        open_file_put(fs, made);
+    return 0;
+}
+
+int create_entry(struct fs *fs, const struct create *create,
+                 struct open_file **open, struct node **out, struct stat *st)
+{
+    struct making making = { .fs = fs, .create = create };
+    int r = open_parent(fs, create->parent, create->shown, &making.entry);
+
+    if (r < 0)
+        return r;
+    making.entry.kind = kind_of(fs, create);
+    r = choose_name(&making.entry, create->shown, NULL);
+    if (r == 0)
+        r = make_inode(&making);
+    if (r == 0) {
+        r = furnish(&making);
+        if (r == 0)
+            r = enter(&making, open, out, st);
+        if (r < 0)
+            unmake(&making);
+    }
+    fs_entry_close(&making.entry);
+    return r;
+}
+
+int create_link(struct fs *fs, struct node *node, struct node *parent,
+                const char *shown, struct node **out, struct stat *st)
+{
+    struct backing_place place;
+    struct fs_entry entry;
+    int r;
+
+    if (node->id.kind == ENTRY_SPARSE || node->id.kind == ENTRY_DIRECTORY)
+        return -EPERM;
+    r = open_file_sync_node(fs, node);
+    if (r == 0)
+        r = fs_place(fs, node, &place);
+    if (r < 0)
+        return r;
+    r = open_parent(fs, parent, shown, &entry);
+    if (r == 0) {
+        entry.kind = node->id.kind;
+        r = choose_name(&entry, shown, place.name);
+        if (r == 0 &&
+            linkat(place.dirfd, place.name, entry.dir.fd, entry.name, 0) < 0)
+            r = -errno;
+        if (r == 0)
+            r = fs_enter(fs, parent, &entry.dir, entry.name, entry.kind, out,
+                         st);
+        fs_entry_close(&entry);
+    }
+    backing_close(&place);
+    return r;
+}

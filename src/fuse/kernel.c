@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/kernel.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/pool.h"
+
+/* What is to be told. */
+struct news {
+    struct pool_task task;
+    struct fs *fs;
+    struct node *node;         /* a reference, as the next */
+    struct snapshot *snapshot; /* the new state */
+    uint64_t size;             /* of what it shows */
+};
+
+/* The byte of a file at an offset, if it can be read. */
+static bool read_byte(const struct snapshot *snapshot, uint64_t off,
+                      uint8_t *out)
+{
+    struct fault fault = FAULT_NONE;
+    struct file_data data = { 0 };
+    int error = 0;
+    bool any;
+
+    if (!snapshot->file)
+        return pread(snapshot->fd, out, 1, (off_t)off) == 1;
+    any = file_read(snapshot->file, NULL, off, 1, &data, &error, &fault) == 0 &&
+          data.len == 1;
+    if (any)
+        memcpy(out, data.iov[0].iov_base, 1);
+    file_data_put(snapshot->file, &data);
+    return any;
+}
+
+static void tell(struct pool_task *task)
+{
+    struct news *news = list_entry(task, struct news, task);
+    struct fs *fs = news->fs;
+    bool is_root = news->node == &fs->nodes.root;
+    fuse_ino_t ino = is_root ? FUSE_ROOT_ID : (uintptr_t)news->node;
+    struct fuse_bufvec last = FUSE_BUFVEC_INIT(1);
+    uint8_t byte;
+
+    fuse_lowlevel_notify_inval_inode(fs->session, ino, 0, 0);
+    last.buf[0].mem = &byte;
+    if (news->size > 0 && read_byte(news->snapshot, news->size - 1, &byte))
+        fuse_lowlevel_notify_store(fs->session, ino, (off_t)(news->size - 1),
+                                   &last, 0);
+    snapshot_put(news->snapshot);
+    node_unref(&fs->nodes, news->node);
+    free(news);
+}
+
+void kernel_tell(struct fs *fs, struct node *node, struct snapshot *snapshot,
+                 uint64_t size)
+{
+    struct news *news = malloc(sizeof(*news));
+
+    if (!news)
+        return;
+    node_ref(&fs->nodes, node);
+    *news = (struct news){
+        .task.run = tell,
+        .fs = fs,
+        .node = node,
+        .snapshot = snapshot_get(snapshot),
+        .size = size,
+    };
+    pool_submit(fs->teller, &news->task);
+}

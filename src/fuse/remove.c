@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/remove.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#define TRASH NAMES_TEMPORARY "removed."
+
+enum {
+    TRASH_NAMES = 1000 /* to try */
+};
+
+static bool is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+static DIR *open_dir(int dirfd, const char *name)
+{
+    int fd =
+        openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+    if (fd >= 0 && !dir)
+        close(fd);
+    return dir;
+}
+
+/* Remove what is in a directory; the first error is returned. */
+static int remove_content(DIR *dir)
+{
+    const struct dirent *entry;
+    int r = 0;
+
+    while ((entry = readdir(dir))) {
+        int one =
+            is_dots(entry->d_name) ? 0 : remove_tree(dirfd(dir), entry->d_name);
+
+        if (r == 0)
+            r = one;
+    }
+    return r;
+}
+
+int remove_tree(int at, const char *name)
+{
+    DIR *dir;
+    int r;
+
+    if (unlinkat(at, name, 0) == 0)
+        return 0;
+    r = -errno;
+    if (r != -EISDIR && r != -EPERM)
+        return r;
+    dir = open_dir(at, name);
+    if (!dir)
+        return r;
+    r = remove_content(dir);
+    closedir(dir);
+    if (r == 0 && unlinkat(at, name, AT_REMOVEDIR) < 0)
+        r = -errno;
+    return r;
+}
+
+/* Is nothing in a directory that shows? */
+static int check_hidden(DIR *dir)
+{
+    const struct dirent *entry;
+
+    while ((entry = readdir(dir))) {
+        if (!is_dots(entry->d_name) && !names_hidden(entry->d_name))
+            return -ENOTEMPTY;
+    }
+    return 0;
+}
+
+int remove_hidden(int dirfd, const char *name)
+{
+    DIR *dir = open_dir(dirfd, name);
+    int r;
+
+    if (!dir)
+        return -errno;
+    r = check_hidden(dir);
+    if (r == 0) {
+        rewinddir(dir);
+        r = remove_content(dir);
+    }
+    closedir(dir);
+    return r;
+}
+
+/* Make the hidden directory under a name, and lock it before others can. */
+static int try_trash(struct fs *fs, unsigned n)
+{
+    int fd;
+
+    snprintf(fs->trash, sizeof(fs->trash), TRASH "%ld.%u", (long)getpid(), n);
+    if (mkdirat(fs->root_fd, fs->trash, 0700) < 0)
+        return -errno;
+    fd = openat(fs->root_fd, fs->trash,
+                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? -EEXIST : -errno;
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        close(fd);
+        return -EEXIST;
+    }
+    return fd;
+}
+
+/* The hidden directory of this daemon. */
+static int get_trash(struct fs *fs)
+{
+    int fd;
+
+    pthread_mutex_lock(&fs->trash_lock);
+    fd = fs->trash_fd < 0 ? -EEXIST : fs->trash_fd;
+    for (unsigned n = 0; fd == -EEXIST && n < TRASH_NAMES; n++)
+        fd = try_trash(fs, n);
+    if (fd >= 0)
+        fs->trash_fd = fd;
+    pthread_mutex_unlock(&fs->trash_lock);
+    return fd;
+}
+
+void remove_trash(struct fs *fs)
+{
+    if (fs->trash_fd < 0)
+        return;
+    remove_tree(fs->root_fd, fs->trash);
+    close(fs->trash_fd);
+}
+
+/* Remove a hidden directory unless its daemon lives. */
+static void remove_leftover(struct fs *fs, const char *name)
+{
+    int fd = openat(fs->root_fd, name,
+                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        remove_tree(fs->root_fd, name);
+    close(fd);
+}
+
+void remove_leftovers(struct fs *fs)
+{
+    const struct dirent *entry;
+    DIR *dir;
+
+    if (fs->only)
+        return;
+    dir = open_dir(fs->root_fd, ".");
+    while (dir && (entry = readdir(dir))) {
+        if (strncmp(entry->d_name, TRASH, strlen(TRASH)) == 0)
+            remove_leftover(fs, entry->d_name);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+/* The name of a frame in the hidden directory. */
+struct retired_name {
+    char text[sizeof("18446744073709551615")];
+};
+
+static struct retired_name retired_name(uint64_t ino)
+{
+    struct retired_name name;
+
+    snprintf(name.text, sizeof(name.text), "%" PRIu64, ino);
+    return name;
+}
+
+void remove_retired(struct fs *fs, const struct stat *st)
+{
+    remove_tree(fs->trash_fd, retired_name(st->st_ino).text);
+}
+
+static bool is_open(struct fs *fs, const struct node *node)
+{
+    bool open;
+
+    if (!node)
+        return false;
+    pthread_mutex_lock(&fs->nodes.lock);
+    open = node->open != NULL;
+    pthread_mutex_unlock(&fs->nodes.lock);
+    return open;
+}
+
+static int remove_sparse(struct fs *fs, const struct node *node, int at,
+                         const char *name)
+{
+    bool open = is_open(fs, node);
+    struct stat st;
+    int trash = get_trash(fs);
+
+    if (trash < 0)
+        return trash;
+    if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    if (renameat(at, name, trash, retired_name(st.st_ino).text) < 0) {
+        /* It is on another file system than SOURCE. */
+        if (errno == EXDEV && !open)
+            return remove_tree(at, name);
+        return errno == EXDEV ? -EBUSY : -errno;
+    }
+    if (!open)
+        remove_retired(fs, &st);
+    return 0;
+}
+
+static int remove_empty(int at, const char *name)
+{
+    int r;
+
+    if (unlinkat(at, name, AT_REMOVEDIR) == 0)
+        return 0;
+    if (errno != ENOTEMPTY && errno != EEXIST)
+        return -errno;
+    r = remove_hidden(at, name);
+    if (r == 0 && unlinkat(at, name, AT_REMOVEDIR) < 0)
+        r = -errno;
+    return r;
+}
+
+int remove_entry(struct fs *fs, const struct node *node, int dirfd,
+                 const char *name, enum entry_kind kind)
+{
+    if (kind == ENTRY_SPARSE)
+        return remove_sparse(fs, node, dirfd, name);
+    if (kind == ENTRY_DIRECTORY)
+        return remove_empty(dirfd, name);
+    return unlinkat(dirfd, name, 0) < 0 ? -errno : 0;
+}
+
+/* Remove an entry, and let its node know. */
+static int remove_found(struct fs *fs, struct node *parent,
+                        const struct fs_entry *entry)
+{
+    struct backing_place place;
+    struct node_id id;
+    struct node *node;
+    struct stat st;
+    int r;
+
+    fs_entry_place(fs, &entry->dir, entry->name, entry->kind, &place);
+    r = backing_stat(&place, entry->kind, &st);
+    if (r < 0)
+        return r;
+    id = node_id_of(&st, entry->kind);
+    node = node_find(&fs->nodes, parent, entry->name, &id);
+    r = remove_entry(fs, node, entry->dir.fd, entry->name, entry->kind);
+    if (node && r == 0)
+        node_removed(&fs->nodes, node, parent, entry->name,
+                     S_ISDIR(st.st_mode) || entry->kind == ENTRY_SPARSE ||
+                         st.st_nlink <= 1);
+    if (node)
+        node_unref(&fs->nodes, node);
+    return r;
+}
+
+int remove_file(struct fs *fs, struct node *parent, const char *shown)
+{
+    struct fs_entry entry;
+    int r = fs_find(fs, parent, shown, &entry);
+
+    if (r < 0)
+        return r;
+    if (fs_is_made_up(fs, parent))
+        r = -EPERM;
+    else if (entry.kind == ENTRY_NONE)
+        r = -ENOENT;
+    else if (entry.kind == ENTRY_DIRECTORY)
+        r = -EISDIR;
+    else
+        r = remove_found(fs, parent, &entry);
+    fs_entry_close(&entry);
+    return r;
+}
+
+int remove_directory(struct fs *fs, struct node *parent, const char *shown)
+{
+    struct fs_entry entry;
+    int r = fs_find(fs, parent, shown, &entry);
+
+    if (r < 0)
+        return r;
+    if (fs_is_made_up(fs, parent))
+        r = -EPERM;
+    else if (entry.kind == ENTRY_NONE)
+        r = -ENOENT;
+    else if (entry.kind != ENTRY_DIRECTORY)
+        r = -ENOTDIR;
+    else
+        r = remove_found(fs, parent, &entry);
+    fs_entry_close(&entry);
+    return r;
+}

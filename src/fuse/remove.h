@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FUSE_REMOVE_H
+#define FUSE_REMOVE_H
+
+#include "fuse/fs.h"
+
+/*
+ * Removing files and directories.
+ *
+ * A sparse frame leaves its place in one step, for a hidden directory in
+ * SOURCE.  There it is removed, at once or when it is closed.  The directory
+ * is locked with flock() as long as its daemon lives; what others left behind
+ * goes at the next writable mount.
+ *
+ * Functions return 0 or a negative errno.
+ */
+
+/* unlink() */
+int remove_file(struct fs *fs, struct node *parent, const char *shown);
+
+/* rmdir(); files that do not show are removed with the directory. */
+int remove_directory(struct fs *fs, struct node *parent, const char *shown);
+
+/* Remove what does not show from a directory; -ENOTEMPTY if anything shows. */
+int remove_hidden(int dirfd, const char *name);
+
+/* Remove a file, or a directory with all that is in it. */
+int remove_tree(int dirfd, const char *name);
+
+/*
+ * Remove an entry that nothing shows any more as what it was.
+ *
+ *  node  its node with a reference, or NULL if it is not known
+ */
+int remove_entry(struct fs *fs, const struct node *node, int dirfd,
+                 const char *name, enum entry_kind kind);
+
+/* Remove a sparse frame that has left its place.  `st` as backing_stat(). */
+void remove_retired(struct fs *fs, const struct stat *st);
+
+/* Remove what daemons that are gone left behind. */
+void remove_leftovers(struct fs *fs);
+
+/* Remove the hidden directory of this daemon, if there is one. */
+void remove_trash(struct fs *fs);
+
+#endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/rename.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "fuse/open_file.h"
+#include "fuse/remove.h"
+
+/* One side of a rename. */
+struct side {
+    struct node *parent;
+    struct fs_entry entry;
+    struct node *node; /* a reference; NULL if the entry is not known */
+    struct stat st;
+};
+
+struct move {
+    struct fs *fs;
+    const struct rename *args;
+    struct side from;
+    struct side to;
+    char target[NAME_MAX + 1]; /* the name to store it under */
+};
+
+static int side_init(struct fs *fs, struct node *parent, const char *shown,
+                     struct side *side)
+{
+    struct backing_place place;
+    struct node_id id;
+    int r = fs_find(fs, parent, shown, &side->entry);
+
+    if (r < 0)
+        return r;
+    side->parent = parent;
+    side->node = NULL;
+    if (side->entry.kind == ENTRY_NONE)
+        return 0;
+    fs_entry_place(fs, &side->entry.dir, side->entry.name, side->entry.kind,
+                   &place);
+    r = backing_stat(&place, side->entry.kind, &side->st);
+    if (r < 0) {
+        fs_entry_close(&side->entry);
+        return r;
+    }
+    id = node_id_of(&side->st, side->entry.kind);
+    side->node = node_find(&fs->nodes, parent, side->entry.name, &id);
+    return 0;
+}
+
+static void side_fini(struct fs *fs, struct side *side)
+{
+    if (side->node)
+        node_unref(&fs->nodes, side->node);
+    fs_entry_close(&side->entry);
+}
+
+static bool is_there(const struct side *side)
+{
+    return side->entry.kind != ENTRY_NONE;
+}
+
+static bool is_frame(const struct side *side)
+{
+    return entry_is_frame(side->entry.kind);
+}
+
+static bool is_same_file(const struct move *move)
+{
+    return is_there(&move->to) && move->from.st.st_dev == move->to.st.st_dev &&
+           move->from.st.st_ino == move->to.st.st_ino;
+}
+
+/* A frame in a file is one by its name. */
+static bool would_cease(const struct side *side, const char *name)
+{
+    return side->entry.kind == ENTRY_FRAME && !names_has_suffix(name);
+}
+
+static int choose_target(struct move *move)
+{
+    struct names_dir names = backing_names(&move->to.entry.dir);
+    const char *shown = move->args->new_shown;
+    int r = 0;
+
+    if (is_frame(&move->from) && is_frame(&move->to))
+        strcpy(move->target, move->to.entry.name);
+    else if (is_frame(&move->from))
+        r = names_new(&names, shown, move->from.entry.name, move->target);
+    else
+        strcpy(move->target, shown);
+    return r == 0 && would_cease(&move->from, move->target) ? -EXDEV : r;
+}
+
+static int move_to(const struct move *move, const char *name, unsigned flags)
+{
+    int r = renameat2(move->from.entry.dir.fd, move->from.entry.name,
+                      move->to.entry.dir.fd, name, flags);
+
+    return r < 0 ? -errno : 0;
+}
+
+/* Remove what was replaced from where it is now. */
+static int remove_replaced(const struct move *move, const struct side *at)
+{
+    return remove_entry(move->fs, move->to.node, at->entry.dir.fd,
+                        at->entry.name, move->to.entry.kind);
+}
+
+/* Take the place of an entry in one step. */
+static int replace(const struct move *move)
+{
+    int r;
+
+    if (move->from.entry.kind == ENTRY_SPARSE ||
+        move->to.entry.kind == ENTRY_SPARSE) {
+        r = move_to(move, move->target, RENAME_EXCHANGE);
+        return r < 0 ? r : remove_replaced(move, &move->from);
+    }
+    r = move_to(move, move->target, 0);
+    if ((r == -ENOTEMPTY || r == -EEXIST) &&
+        move->to.entry.kind == ENTRY_DIRECTORY) {
+        r = remove_hidden(move->to.entry.dir.fd, move->to.entry.name);
+        if (r == 0)
+            r = move_to(move, move->target, 0);
+    }
+    return r;
+}
+
+static int move_files(const struct move *move)
+{
+    int r;
+
+    if (is_there(&move->to) && strcmp(move->target, move->to.entry.name) == 0)
+        return replace(move);
+    r = move_to(move, move->target, RENAME_NOREPLACE);
+    if (r == 0 && is_there(&move->to))
+        r = remove_replaced(move, &move->to);
+    return r;
+}
+
+/* Let the nodes know. */
+static int move_nodes(const struct move *move)
+{
+    struct node_table *nodes = &move->fs->nodes;
+    const struct side *to = &move->to;
+
+    if (to->node)
+        node_removed(nodes, to->node, to->parent, to->entry.name,
+                     S_ISDIR(to->st.st_mode) || to->st.st_nlink <= 1 ||
+                         to->entry.kind == ENTRY_SPARSE);
+    if (move->from.node)
+        return node_moved(nodes, move->from.node, to->parent, move->target);
+    return 0;
+}
+
+static int exchange(const struct move *move)
+{
+    const struct side *from = &move->from;
+    const struct side *to = &move->to;
+    int r;
+
+    if (!is_there(to))
+        return -ENOENT;
+    if (is_frame(from) != is_frame(to))
+        return -EINVAL;
+    if (would_cease(from, to->entry.name) || would_cease(to, from->entry.name))
+        return -EXDEV;
+    r = open_file_sync_node(move->fs, from->node);
+    if (r == 0)
+        r = open_file_sync_node(move->fs, to->node);
+    if (r < 0)
+        return r;
+    r = move_to(move, to->entry.name, RENAME_EXCHANGE);
+    if (r < 0)
+        return r;
+    if (from->node)
+        r = node_moved(&move->fs->nodes, from->node, to->parent,
+                       to->entry.name);
+    if (to->node && r == 0)
+        r = node_moved(&move->fs->nodes, to->node, from->parent,
+                       from->entry.name);
+    return r;
+}
+
+static int move(struct move *move)
+{
+    int r;
+
+    if (!is_there(&move->from))
+        return -ENOENT;
+    if (move->args->flags & RENAME_EXCHANGE)
+        return exchange(move);
+    if (is_there(&move->to) && (move->args->flags & RENAME_NOREPLACE))
+        return -EEXIST;
+    if (is_same_file(move))
+        return 0;
+    r = choose_target(move);
+    if (r == 0)
+        r = open_file_sync_node(move->fs, move->from.node);
+    if (r == 0)
+        r = move_files(move);
+    return r < 0 ? r : move_nodes(move);
+}
+
+int rename_entry(struct fs *fs, const struct rename *args)
+{
+    struct move it = { .fs = fs, .args = args };
+    int r;
+
+    if (args->flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE))
+        return -EINVAL;
+    if (fs_is_made_up(fs, args->parent) || names_hidden(args->new_shown))
+        return -EPERM;
+    r = side_init(fs, args->parent, args->shown, &it.from);
+    if (r < 0)
+        return r;
+    r = side_init(fs, args->new_parent, args->new_shown, &it.to);
+    if (r == 0) {
+        r = move(&it);
+        side_fini(fs, &it.to);
+    }
+    side_fini(fs, &it.from);
+    return r;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/setattr.h"
+
+#include <errno.h>
+#include <fuse_lowlevel.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fuse/open_file.h"
+#include "fuse/report.h"
+
+enum {
+    SET_OWNER = FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID,
+    SET_ATIME = FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_ATIME_NOW,
+    SET_MTIME = FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW,
+};
+
+static int set_size(struct fs *fs, struct node *node, off_t size)
+{
+    struct fault fault = FAULT_NONE;
+    struct open_file *open;
+    struct snapshot *snapshot;
+    int r = open_file_get(fs, node, true, &open);
+
+    if (r < 0)
+        return r;
+    snapshot = open_file_snapshot(open);
+    if (snapshot->file)
+        r = file_truncate(snapshot->file, (uint64_t)size, &fault);
+    else
+        r = ftruncate(snapshot->fd, size) < 0 ? -errno : 0;
+    if (r < 0 && snapshot->file)
+        report_fault(&fs->nodes, node, backing_stamp(&snapshot->st), r, &fault);
+    open_file_written(open, true);
+    snapshot_put(snapshot);
+    open_file_put(fs, open);
+    return r;
+}
+
+static struct timespec time_to_set(int set, int omit_unless, int now,
+                                   const struct timespec *value)
+{
+    struct timespec time = { .tv_nsec = UTIME_OMIT };
+
+    if (set & now)
+        clock_gettime(CLOCK_REALTIME, &time);
+    else if (set & omit_unless)
+        time = *value;
+    return time;
+}
+
+static int set_times(struct open_file *open, const struct backing_place *place,
+                     enum entry_kind kind, const struct stat *st, int set)
+{
+    const struct timespec times[2] = {
+        time_to_set(set, FUSE_SET_ATTR_ATIME, FUSE_SET_ATTR_ATIME_NOW,
+                    &st->st_atim),
+        time_to_set(set, FUSE_SET_ATTR_MTIME, FUSE_SET_ATTR_MTIME_NOW,
+                    &st->st_mtim),
+    };
+
+    /* What is written out later would set the time again. */
+    if (open && entry_is_frame(kind) && (set & SET_MTIME))
+        open_file_set_mtime(open, &times[1]);
+    return backing_utimens(place, kind, times);
+}
+
+static int set_metadata(struct open_file *open,
+                        const struct backing_place *place, enum entry_kind kind,
+                        const struct stat *st, int set)
+{
+    int r = 0;
+
+    if (set & SET_OWNER)
+        r = backing_chown(place, kind,
+                          set & FUSE_SET_ATTR_UID ? st->st_uid : (uid_t)-1,
+                          set & FUSE_SET_ATTR_GID ? st->st_gid : (gid_t)-1);
+    if (r == 0 && (set & FUSE_SET_ATTR_MODE))
+        r = backing_chmod(place, kind, st->st_mode & 07777);
+    if (r == 0 && (set & (SET_ATIME | SET_MTIME)))
+        r = set_times(open, place, kind, st, set);
+    return r;
+}
+
+int setattr_apply(struct fs *fs, struct node *node, const struct stat *st,
+                  int set)
+{
+    struct backing_place place;
+    struct open_file *open;
+    int r = 0;
+
+    if (fs_is_made_up(fs, node))
+        return -EPERM;
+    if (set & FUSE_SET_ATTR_SIZE)
+        r = set_size(fs, node, st->st_size);
+    if (r < 0 || !(set & ~FUSE_SET_ATTR_SIZE))
+        return r;
+    r = fs_place(fs, node, &place);
+    if (r < 0)
+        return r;
+    open = open_file_find(fs, node);
+    open_file_begin_change(open);
+    r = set_metadata(open, &place, node->id.kind, st, set);
+    open_file_end_change(fs, open);
+    backing_close(&place);
+    if (!open)
+        open_file_note_content(fs, node);
+    open_file_put(fs, open);
+    return r;
+}

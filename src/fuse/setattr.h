@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FUSE_SETATTR_H
+#define FUSE_SETATTR_H
+
+#include <sys/stat.h>
+
+#include "fuse/fs.h"
+
+/*
+ * Change attributes of a node.
+ *
+ *  st   the new values
+ *  set  which of them to set: FUSE_SET_ATTR_*
+ *
+ * Returns 0 or a negative errno.
+ */
+int setattr_apply(struct fs *fs, struct node *node, const struct stat *st,
+                  int set);
+
+#endif

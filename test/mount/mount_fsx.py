@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Random operations on one file do what they do to bytes in memory.
+
+usage: mount_fsx.py FRAMEFS [TEST...]
+
+FRAMEFS_FSX_OPERATIONS and FRAMEFS_FSX_SEED make it longer, or other.
+"""
+
+import ctypes
+import mmap
+import os
+import random
+
+from mounted import Mount, check, main, read
+
+OPERATIONS = int(os.environ.get('FRAMEFS_FSX_OPERATIONS', '2000'))
+SEED = int(os.environ.get('FRAMEFS_FSX_SEED', '1'))
+MAX_SIZE = 300000
+MAX_LENGTH = 70000
+KEEP_SIZE, PUNCH_HOLE, ZERO_RANGE = 1, 2, 16
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+class File:
+    """A file, and what must be in it."""
+
+    def __init__(self, path, choice):
+        self.path = path
+        self.choice = choice
+        self.model = bytearray()
+        self.fd = os.open(path, os.O_RDWR | os.O_CREAT)
+
+    def span(self, limit):
+        """A random offset and length below a limit."""
+        off = self.choice.randrange(limit + 1)
+        return off, min(self.choice.randrange(1, MAX_LENGTH),
+                        limit - off)
+
+    def fill(self, off, data):
+        """Put bytes into the model."""
+        if off > len(self.model):
+            self.model += bytes(off - len(self.model))
+        self.model[off:off + len(data)] = data
+
+    def write(self):
+        off, size = self.span(MAX_SIZE)
+        data = self.choice.randbytes(size)
+        done = 0
+        while done < size:
+            done += os.pwrite(self.fd, data[done:], off + done)
+        if size:
+            self.fill(off, data)
+
+    def read(self):
+        off, size = self.span(MAX_SIZE)
+        check(os.pread(self.fd, size, off) == self.model[off:off + size],
+              'read %d bytes at %d' % (size, off))
+
+    def truncate(self):
+        size = self.choice.randrange(MAX_SIZE + 1)
+        os.ftruncate(self.fd, size)
+        self.model = (self.model + bytes(MAX_SIZE))[:size]
+
+    def map_read(self):
+        off, size = self.span(len(self.model))
+        if size:
+            with mmap.mmap(self.fd, 0, prot=mmap.PROT_READ) as mapped:
+                check(mapped[off:off + size] == self.model[off:off + size],
+                      'mapped: %d bytes at %d' % (size, off))
+
+    def map_write(self):
+        off, size = self.span(len(self.model))
+        if size:
+            data = self.choice.randbytes(size)
+            with mmap.mmap(self.fd, 0) as mapped:
+                mapped[off:off + size] = data
+                if self.choice.random() < 0.5:
+                    mapped.flush()
+            self.fill(off, data)
+
+    def allocate(self, mode, off, size):
+        """fallocate(); what no file system must have is passed over."""
+        result = libc.fallocate(self.fd, mode, ctypes.c_long(off),
+                                ctypes.c_long(size))
+        check(result == 0, 'fallocate: errno %d' % ctypes.get_errno())
+
+    def punch(self):
+        off, size = self.span(MAX_SIZE)
+        if size:
+            self.allocate(PUNCH_HOLE | KEEP_SIZE, off, size)
+            size = max(0, min(size, len(self.model) - off))
+            self.model[off:off + size] = bytes(size)
+
+    def zero(self):
+        off, size = self.span(MAX_SIZE)
+        if size:
+            self.allocate(ZERO_RANGE, off, size)
+            self.fill(off, bytes(size))
+
+    def copy(self):
+        from_off, size = self.span(len(self.model))
+        to_off = self.choice.randrange(MAX_SIZE - size + 1)
+        if size == 0 or abs(from_off - to_off) < size:
+            return
+        data = bytes(self.model[from_off:from_off + size])
+        done = 0
+        while done < size:
+            done += os.copy_file_range(self.fd, self.fd, size - done,
+                                       from_off + done, to_off + done)
+        self.fill(to_off, data)
+
+    def sync(self):
+        os.fsync(self.fd)
+
+    def reopen(self):
+        os.close(self.fd)
+        self.fd = os.open(self.path, os.O_RDWR)
+
+    def step(self):
+        """One operation, and a look at the size."""
+        operation = self.choice.choice((
+            self.write, self.write, self.write, self.read, self.read,
+            self.truncate, self.map_read, self.map_write, self.punch, self.zero,
+            self.copy, self.sync, self.reopen))
+        operation()
+        size = os.fstat(self.fd).st_size
+        check(size == len(self.model), '%s: size %d, not %d' %
+              (operation.__name__, size, len(self.model)))
+
+
+def exercise(layout, *options):
+    os.mkdir('src')
+    choice = random.Random(SEED)
+    where = ('-o', 'layout=' + layout, *options)
+    with Mount('src', 'mnt', *where) as mount:
+        file = File(mount / 'a', choice)
+        for step in range(OPERATIONS):
+            try:
+                file.step()
+            except BaseException:
+                print('operation %d of seed %d' % (step, SEED))
+                raise
+        os.close(file.fd)
+        check(read(mount / 'a') == file.model, 'all of it')
+    with Mount('src', 'mnt', *where) as mount:
+        check(read(mount / 'a') == file.model, 'mounted again')
+
+
+def contiguous():
+    exercise('contiguous', '-o', 'chunksize=20000')
+
+
+def sparse():
+    exercise('sparse', '-o', 'chunksize=20000')
+
+
+def large_chunks():
+    exercise('contiguous', '-o', 'codec=zstd,clevel=1')
+
+
+def small_cache_and_no_time_to_commit():
+    exercise('contiguous', '-o', 'chunksize=4K,cache=1M,commit=1')
+
+
+main(contiguous,
+     sparse,
+     large_chunks,
+     small_cache_and_no_time_to_commit)

@@ -1,0 +1,508 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A mounted tree is written as any directory, and all of it becomes frames.
+
+usage: mount_write.py FRAMEFS [TEST...]
+"""
+
+import errno
+import mmap
+import os
+import random
+import stat
+import subprocess
+import sys
+
+from mounted import (Mount, check, error_of, is_mounted, main, read, sh,
+                     wait_for, write)
+
+DATA = random.Random(5).randbytes(300000)
+LAYOUTS = ('contiguous', 'sparse')
+
+
+def layouts(test):
+    """Run a test on each layout, in a tree of its own."""
+    def both():
+        for layout in LAYOUTS:
+            os.makedirs(layout + '/src')
+            os.mkdir(layout + '/mnt')
+            os.chdir(layout)
+            test(layout)
+            os.chdir('..')
+    both.__name__ = test.__name__
+    return both
+
+
+def mounted(layout, *options):
+    return Mount('src', 'mnt', '-o', 'layout=' + layout, *options)
+
+
+def is_frame(name, layout):
+    """Is a frame of this layout stored?"""
+    path = 'src/' + name
+    if layout == 'sparse':
+        path += '/chunks.b2frame'
+    return os.path.isfile(path) and read(path, 2, 7) == b'b2frame'
+
+
+@layouts
+def new_file_is_a_frame(layout):
+    with mounted(layout) as mount:
+        for name in ('a', 'a.b2frame', 'empty'):
+            with open(mount / name, 'xb') as file:
+                check(is_frame(name + '.b2frame', layout), name + ' at once')
+                file.write(b'' if name == 'empty' else DATA)
+        check(sorted(os.listdir('mnt')) == ['a', 'a.b2frame', 'empty'], 'names')
+        check(read(mount / 'a') == DATA, 'content')
+        check(error_of(lambda: open(mount / 'a', 'xb')) == errno.EEXIST, 'twice')
+    with mounted(layout) as mount:
+        for name in ('a', 'a.b2frame'):
+            check(read(mount / name) == DATA, name + ', mounted again')
+        check(os.path.getsize(mount / 'empty') == 0, 'empty, mounted again')
+
+
+@layouts
+def overwrite_append_truncate(layout):
+    model = bytearray(DATA)
+    with mounted(layout, '-o', 'chunksize=10000') as mount:
+        write(mount / 'a', DATA)
+        with open(mount / 'a', 'r+b', buffering=0) as file:
+            for off, size in ((0, 1), (9999, 2), (12345, 54321), (299999, 10)):
+                piece = bytes([off % 251 + 1]) * size
+                os.pwrite(file.fileno(), piece, off)
+                model[off:off + size] = piece
+            for size in (123456, 400000, 400001, 5):
+                file.truncate(size)
+                model = (model + bytes(size))[:size]
+                check(read(mount / 'a') == model, 'cut or grown to %d' % size)
+        with open(mount / 'a', 'ab') as file:
+            file.write(DATA)
+        model += DATA
+        os.truncate(mount / 'a', 100)
+        del model[100:]
+        check(os.path.getsize(mount / 'a') == 100, 'size')
+        sh('printf later >>mnt/a')
+        model += b'later'
+        check(read(mount / 'a') == model, 'appended')
+    with mounted(layout) as mount:
+        check(read(mount / 'a') == model, 'mounted again')
+        write(mount / 'a', b'short')
+        check(read(mount / 'a') == b'short', 'O_TRUNC')
+
+
+@layouts
+def two_processes_append(layout):
+    with mounted(layout) as mount:
+        script = ('import os, sys\n'
+                  'fd = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | '
+                  'os.O_CREAT)\n'
+                  'for i in range(500): os.write(fd, sys.argv[2].encode() * 9 '
+                  '+ b"\\n")\n')
+        writers = [subprocess.Popen([sys.executable, '-c', script, mount / 'log',
+                                     word]) for word in 'ab']
+        check([w.wait() for w in writers] == [0, 0], 'writers')
+        lines = read(mount / 'log').split(b'\n')
+        check(lines.count(b'a' * 9) == 500 and lines.count(b'b' * 9) == 500 and
+              len(lines) == 1001, 'lines are torn or lost')
+
+
+@layouts
+def shared_mapping(layout):
+    with mounted(layout) as mount:
+        write(mount / 'a', DATA)
+        with open(mount / 'a', 'r+b') as file:
+            with mmap.mmap(file.fileno(), 0) as mapped:
+                mapped[100000:100005] = b'hello'
+                mapped.flush()
+        check(read(mount / 'a', 100000, 5) == b'hello', 'mapped')
+    with mounted(layout) as mount:
+        check(read(mount / 'a') == DATA[:100000] + b'hello' + DATA[100005:],
+              'mounted again')
+
+
+@layouts
+def rename_takes_the_place_of_another(layout):
+    with mounted(layout) as mount:
+        for name in ('a', 'b'):
+            write(mount / name, name.encode() * 1000)
+        with open(mount / 'b', 'rb', buffering=0) as old:
+            os.rename(mount / 'a', mount / 'b')
+            check(old.read(10) == b'b' * 10, 'the old one, open')
+            check(os.fstat(old.fileno()).st_nlink == 0, 'links of the old one')
+        check(read(mount / 'b') == b'a' * 1000, 'content')
+        check(os.listdir('mnt') == ['b'], 'names')
+        check([n for n in os.listdir('src') if not n.startswith('.')] ==
+              ['b.b2frame'], 'stored names')
+        sh('mv mnt/b mnt/c && mkdir mnt/d && mv mnt/c mnt/d/e')
+        check(read(mount / 'd/e') == b'a' * 1000, 'in another directory')
+        sh('mv mnt/d mnt/f')
+        check(read(mount / 'f/e') == b'a' * 1000, 'with its directory')
+    check(is_frame('f/e.b2frame', layout), 'is stored elsewhere')
+
+
+@layouts
+def rename_while_it_is_written(layout):
+    with mounted(layout) as mount:
+        with open(mount / 'a', 'wb', buffering=0) as file:
+            file.write(DATA)
+            os.rename(mount / 'a', mount / 'b')
+            file.write(DATA)
+            os.fsync(file.fileno())
+            file.write(DATA)
+        check(read(mount / 'b') == 3 * DATA, 'content')
+    with mounted(layout) as mount:
+        check(read(mount / 'b') == 3 * DATA, 'content, mounted again')
+
+
+def frames_take_the_places_of_other_files():
+    os.mkdir('src')
+    write('src/plain', b'plain')
+    os.symlink('nowhere', 'src/link')
+    with Mount('src', 'mnt') as mount:
+        for name in ('plain', 'link'):
+            write(mount / 'a', DATA)
+            os.rename(mount / 'a', mount / name)
+            check(read(mount / name) == DATA, name)
+        check(sorted(os.listdir('src')) == ['link.b2frame', 'plain.b2frame'],
+              'stored names')
+        os.symlink('there', mount / 'new')
+        os.rename(mount / 'new', mount / 'link')
+        check(os.readlink(mount / 'link') == 'there', 'a link again')
+        check(sorted(os.listdir('mnt')) == ['link', 'plain'], 'names')
+
+
+@layouts
+def exchange_and_no_replace(layout):
+    with mounted(layout) as mount:
+        for name in ('a', 'b'):
+            write(mount / name, name.encode() * 1000)
+        check(renameat2(mount / 'a', mount / 'b', 1) == errno.EEXIST,
+              'RENAME_NOREPLACE')
+        check(renameat2(mount / 'a', mount / 'b', 2) == 0, 'RENAME_EXCHANGE')
+        check(read(mount / 'a')[:1] == b'b' and read(mount / 'b')[:1] == b'a',
+              'exchanged')
+        check(renameat2(mount / 'a', mount / 'c', 1) == 0, 'to a free name')
+        check(sorted(os.listdir('mnt')) == ['b', 'c'], 'names')
+
+
+def renameat2(old, new, flags):
+    """The errno of renameat2()."""
+    import ctypes
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.renameat2(-100, os.fsencode(old), -100, os.fsencode(new),
+                      flags) == 0:
+        return 0
+    return ctypes.get_errno()
+
+
+@layouts
+def removed_file_lives_while_it_is_open(layout):
+    with mounted(layout) as mount:
+        with open(mount / 'a', 'w+b', buffering=0) as file:
+            file.write(DATA)
+            os.unlink(mount / 'a')
+            check(os.listdir('mnt') == [], 'is still listed')
+            write(mount / 'a', b'another')
+            file.write(DATA)
+            os.fsync(file.fileno())
+            check(os.pread(file.fileno(), 10**6, 0) == 2 * DATA, 'content')
+            check(os.fstat(file.fileno()).st_nlink == 0, 'links')
+            os.fchmod(file.fileno(), 0o600)
+            check(os.fstat(file.fileno()).st_mode & 0o777 == 0o600, 'mode')
+        check(read(mount / 'a') == b'another', 'the new one')
+        os.unlink(mount / 'a')
+    check(os.listdir('src') == [], 'something is left')
+
+
+def sparse_left_over_from_a_dead_daemon_is_removed():
+    os.mkdir('src')
+    with mounted('sparse') as mount:
+        write(mount / 'a', DATA)
+        file = open(mount / 'a', 'rb')
+        os.unlink(mount / 'a')
+        check(len(os.listdir('src')) == 1, 'nothing is kept')
+        with mounted_beside() as other:
+            check(os.listdir(other.path) == [], 'shows')
+            check(file.read(10) == DATA[:10], 'of a living one is removed')
+        mount.crash()
+        error_of(file.close)
+    with mounted('sparse'):
+        check(os.listdir('src') == [], 'is left')
+
+
+def mounted_beside():
+    os.makedirs('beside', exist_ok=True)
+    return Mount('src', 'beside')
+
+
+def hard_links():
+    os.mkdir('src')
+    with Mount('src', 'mnt') as mount:
+        write(mount / 'a', DATA)
+        os.link(mount / 'a', mount / 'b')
+        check(os.stat(mount / 'a').st_nlink == 2, 'links')
+        with open(mount / 'b', 'r+b') as file:
+            file.write(b'changed')
+        check(read(mount / 'a')[:7] == b'changed', 'the other name')
+        os.unlink(mount / 'a')
+        check(read(mount / 'b')[:7] == b'changed', 'is left')
+        check(os.stat(mount / 'b').st_nlink == 1, 'one link')
+    shutil_clean()
+    with mounted('sparse') as mount:
+        write(mount / 'a', DATA)
+        check(error_of(os.link, mount / 'a', mount / 'c') == errno.EPERM,
+              'sparse')
+
+
+def shutil_clean():
+    sh('rm -rf src && mkdir src')
+
+
+@layouts
+def owner_mode_and_times(layout):
+    with mounted(layout) as mount:
+        os.umask(0o027)
+        write(mount / 'a', DATA)
+        check(os.stat(mount / 'a').st_mode == stat.S_IFREG | 0o640, 'umask')
+        os.umask(0o022)
+        os.chmod(mount / 'a', 0o4705)
+        check(os.stat(mount / 'a').st_mode == stat.S_IFREG | 0o4705, 'chmod')
+        with open(mount / 'a', 'r+b') as file:
+            file.write(DATA[::-1])
+            file.flush()
+            os.utime(mount / 'a', ns=(10**18, 123456789012345678))
+        if os.getuid() == 0:
+            os.chown(mount / 'a', 12, 34)
+    with mounted(layout) as mount:
+        st = os.stat(mount / 'a')
+        check(st.st_mtime_ns == 123456789012345678, 'time of modification')
+        check(st.st_mode & 0o777 == 0o705, 'mode')
+        if os.getuid() == 0:
+            check((st.st_uid, st.st_gid) == (12, 34), 'owner')
+        with open(mount / 'a', 'ab') as file:
+            file.write(DATA)
+        st = os.stat(mount / 'a')
+        check(st.st_mtime_ns > 10**18, 'time after a write')
+    st = os.stat('src/a.b2frame/chunks.b2frame' if layout == 'sparse'
+                 else 'src/a.b2frame')
+    check(st.st_mode & 0o777 == 0o705, 'mode that is stored')
+
+
+@layouts
+def what_a_user_makes_is_the_users(layout):
+    if os.getuid() != 0:
+        return
+    os.mkdir('src/team')
+    os.chown('src/team', 0, 77)
+    os.chmod('src/team', 0o2777)
+    for path in ('..', '.', 'src'):
+        os.chmod(path, 0o777)
+    with mounted(layout, '-o', 'allow_other') as mount:
+        check(as_nobody(make_all, mount) == 0, 'cannot be made')
+        for name, gid in (('file', 65534), ('dir', 65534), ('link', 65534),
+                          ('team/file', 77), ('team/dir', 77)):
+            st = os.lstat(mount / name)
+            check((st.st_uid, st.st_gid) == (65534, gid), name)
+        check(os.stat(mount / 'team/dir').st_mode & stat.S_ISGID, 'S_ISGID')
+        check(as_nobody(read, mount / 'file') == 0, 'cannot be read')
+
+
+def make_all(mount):
+    for top in ('', 'team/'):
+        write(mount / (top + 'file'), DATA)
+        os.mkdir(mount / (top + 'dir'))
+    os.symlink('x', mount / 'link')
+
+
+def as_nobody(call, *args):
+    """The errno with which a call fails for a user without rights."""
+    child = os.fork()
+    if child == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+        os._exit(error_of(call, *args))
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@layouts
+def holes_are_punched(layout):
+    with mounted(layout, '-o', 'chunksize=4K') as mount:
+        write(mount / 'a', DATA)
+        sh('fallocate -p -o 10000 -l 100000 mnt/a')
+        model = DATA[:10000] + bytes(100000) + DATA[110000:]
+        check(read(mount / 'a') == model, 'punched')
+        sh('fallocate -z -o 290000 -l 20000 mnt/a')
+        model = model[:290000] + bytes(20000)
+        check(read(mount / 'a') == model, 'zeroed')
+        sh('fallocate -l 320000 mnt/a')
+        check(os.path.getsize(mount / 'a') == 320000, 'longer')
+        check(os.stat(mount / 'a').st_blocks > 0, 'blocks before the commit')
+        sh('sync -d mnt/a')
+        fd = os.open(mount / 'a', os.O_RDONLY)
+        check(os.lseek(fd, 20000, os.SEEK_DATA) >= 106496, 'SEEK_DATA')
+        os.close(fd)
+    with mounted(layout) as mount:
+        check(read(mount / 'a') == model + bytes(10000), 'mounted again')
+
+
+@layouts
+def attributes_are_set(layout):
+    with mounted(layout) as mount:
+        write(mount / 'a', DATA)
+        path = mount / 'a'
+        os.setxattr(path, 'user.b2frame.vlmeta.colour', b'red')
+        os.setxattr(path, 'user.b2frame.vlmeta.colour', b'green and blue')
+        check(os.getxattr(path, 'user.b2frame.vlmeta.colour') ==
+              b'green and blue', 'vlmetalayer')
+        check(error_of(os.setxattr, path, 'user.b2frame.vlmeta.colour', b'x',
+                       os.XATTR_CREATE) == errno.EEXIST, 'XATTR_CREATE')
+        check(error_of(os.setxattr, path, 'user.b2frame.info', b'') ==
+              errno.EPERM, 'info')
+        check(error_of(os.setxattr, path, 'user.b2frame.meta.none', b'x') ==
+              errno.EINVAL, 'a new metalayer')
+        check(read(path) == DATA, 'content')
+    with mounted(layout) as mount:
+        path = mount / 'a'
+        check(os.getxattr(path, 'user.b2frame.vlmeta.colour') ==
+              b'green and blue', 'mounted again')
+        os.removexattr(path, 'user.b2frame.vlmeta.colour')
+        check(error_of(os.getxattr, path, 'user.b2frame.vlmeta.colour') ==
+              errno.ENODATA, 'removed')
+        check(error_of(os.removexattr, path, 'user.b2frame.vlmeta.colour') ==
+              errno.ENODATA, 'removed twice')
+
+
+@layouts
+def directories_go_with_what_does_not_show(layout):
+    os.mkdir('src/d')
+    write('src/d/x.b2lock', b'')
+    write('src/d/y', b'')
+    with mounted(layout) as mount:
+        check(error_of(os.rmdir, mount / 'd') == errno.ENOTEMPTY, 'not empty')
+        os.unlink(mount / 'd/y')
+        os.rmdir(mount / 'd')
+    check(os.listdir('src') == [], 'is left')
+
+
+@layouts
+def names_that_cannot_be(layout):
+    with mounted(layout) as mount:
+        longest = os.statvfs('mnt').f_namemax
+        write(mount / ('x' * longest), b'1')
+        check(error_of(write, mount / ('x' * (longest + 1)), b'1') ==
+              errno.ENAMETOOLONG, 'too long')
+        for name in ('.framefs-tmp.x', 'a.b2lock'):
+            check(error_of(write, mount / name, b'1') == errno.EPERM, name)
+
+
+def kept_names():
+    os.mkdir('src')
+    with Mount('src', 'mnt', '-o', 'names=keep') as mount:
+        write(mount / 'a', DATA)
+        write(mount / 'b.b2frame', DATA)
+        check(read('src/a') == DATA, 'is no plain file')
+        check(is_frame('b.b2frame', 'contiguous'), 'is no frame')
+        check(read(mount / 'b.b2frame') == DATA, 'content')
+        check(error_of(os.rename, mount / 'b.b2frame', mount / 'c') ==
+              errno.EXDEV, 'ceases to be a frame')
+
+
+def plain_files_are_written_through():
+    os.mkdir('src')
+    write('src/plain', DATA)
+    with Mount('src', 'mnt') as mount:
+        with open(mount / 'plain', 'r+b') as file:
+            file.seek(1000)
+            file.write(b'hello')
+        with open(mount / 'plain', 'ab') as file:
+            file.write(b'end')
+            file.flush()
+            os.fsync(file.fileno())
+        wanted = DATA[:1000] + b'hello' + DATA[1005:] + b'end'
+        check(read('src/plain') == wanted, 'below')
+        check(read(mount / 'plain') == wanted, 'above')
+        os.mkfifo(mount / 'fifo')
+        check(stat.S_ISFIFO(os.stat('src/fifo').st_mode), 'fifo')
+
+
+@layouts
+def full_disk(layout):
+    if os.getuid() != 0:
+        return
+    sh('mount -t tmpfs -o size=2m none src')
+    try:
+        with mounted(layout, '-o', 'chunksize=64K') as mount:
+            write(mount / 'kept', DATA)
+            sh('sync -d mnt/kept')
+            write('src/ballast', bytes(1000000))
+            data = random.Random(6).randbytes(1500000)
+            fd = os.open(mount / 'a', os.O_RDWR | os.O_CREAT)
+            error = error_of(os.write, fd, data) or error_of(os.fsync, fd)
+            check(error == errno.ENOSPC, 'fits: %d' % error)
+            os.unlink('src/ballast')
+            os.fsync(fd)
+            os.close(fd)
+            check(read(mount / 'a') == data, 'content')
+        with mounted(layout) as mount:
+            check(read(mount / 'a') == data, 'content, mounted again')
+            check(read(mount / 'kept') == DATA, 'what was there')
+    finally:
+        sh('umount src')
+
+
+@layouts
+def killed_daemon_loses_nothing_that_was_synced(layout):
+    with mounted(layout) as mount:
+        file = open(mount / 'a', 'wb', buffering=0)
+        file.write(DATA)
+        os.fsync(file.fileno())
+        file.write(DATA)
+        mount.crash()
+        error_of(file.close)
+    with mounted(layout) as mount:
+        check(read(mount / 'a')[:len(DATA)] == DATA, 'content')
+
+
+@layouts
+def unmounting_waits_until_all_is_written(layout):
+    with mounted(layout, '-o', 'commit=0') as mount:
+        for i in range(20):
+            write(mount / str(i), DATA[i:])
+        sh('fusermount3 -u mnt')
+        mount.daemon.wait()
+    wait_for(lambda: not is_mounted('mnt'), 'the end')
+    with mounted(layout) as mount:
+        for i in range(20):
+            check(read(mount / str(i)) == DATA[i:], 'file %d' % i)
+
+
+def read_only():
+    os.mkdir('src')
+    with Mount('src', 'mnt', '-o', 'ro') as mount:
+        check(error_of(write, mount / 'a', b'') == errno.EROFS, 'is made')
+
+
+main(new_file_is_a_frame,
+     overwrite_append_truncate,
+     two_processes_append,
+     shared_mapping,
+     rename_takes_the_place_of_another,
+     rename_while_it_is_written,
+     frames_take_the_places_of_other_files,
+     exchange_and_no_replace,
+     removed_file_lives_while_it_is_open,
+     sparse_left_over_from_a_dead_daemon_is_removed,
+     hard_links,
+     owner_mode_and_times,
+     what_a_user_makes_is_the_users,
+     holes_are_punched,
+     attributes_are_set,
+     directories_go_with_what_does_not_show,
+     names_that_cannot_be,
+     kept_names,
+     plain_files_are_written_through,
+     full_disk,
+     killed_daemon_loses_nothing_that_was_synced,
+     unmounting_waits_until_all_is_written,
+     read_only)
