@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "base/size.h"
-#include "fuse/params.h"
+#include "file/params.h"
 
 const char options_usage[] =
     "usage: framefs [-o OPTION,...] [-f] [-d] SOURCE MOUNTPOINT\n"
@@ -65,31 +65,24 @@ enum key {
     }
 
 static const struct fuse_opt known[] = {
-    OPTION("-f", KEY_FOREGROUND),     OPTION("-d", KEY_DEBUG),
-    OPTION("debug", KEY_DEBUG),       OPTION("-h", KEY_HELP),
-    OPTION("--help", KEY_HELP),       OPTION("-V", KEY_VERSION),
-    OPTION("--version", KEY_VERSION), OPTION("offset=", KEY_OFFSET),
-    OPTION("names=", KEY_NAMES),      OPTION("cache=", KEY_CACHE),
-    OPTION("threads=", KEY_THREADS),  OPTION("readahead=", KEY_READAHEAD),
-    OPTION("ro", KEY_READ_ONLY),      OPTION("commit=", KEY_COMMIT),
-    OPTION("layout=", KEY_LAYOUT),    OPTION("codec=", KEY_PARAM),
-    OPTION("clevel=", KEY_PARAM),     OPTION("filters=", KEY_PARAM),
-    OPTION("typesize=", KEY_PARAM),   OPTION("chunksize=", KEY_PARAM),
-    OPTION("blocksize=", KEY_PARAM),  FUSE_OPT_END,
-    OPTION("-f", KEY_FOREGROUND),
-    OPTION("-d", KEY_DEBUG),
-    OPTION("debug", KEY_DEBUG),
-    OPTION("-h", KEY_HELP),
-    OPTION("--help", KEY_HELP),
-    OPTION("-V", KEY_VERSION),
-    OPTION("--version", KEY_VERSION),
-    OPTION("offset=", KEY_OFFSET),
-    OPTION("names=", KEY_NAMES),
-    OPTION("cache=", KEY_CACHE),
-    OPTION("threads=", KEY_THREADS),
-    OPTION("readahead=", KEY_READAHEAD),
-    OPTION("max_read=", KEY_MAX_READ),
-    FUSE_OPT_END,
+    OPTION("-f", KEY_FOREGROUND),      OPTION("-d", KEY_DEBUG),
+    OPTION("debug", KEY_DEBUG),        OPTION("-h", KEY_HELP),
+    OPTION("--help", KEY_HELP),        OPTION("-V", KEY_VERSION),
+    OPTION("--version", KEY_VERSION),  OPTION("offset=", KEY_OFFSET),
+    OPTION("names=", KEY_NAMES),       OPTION("cache=", KEY_CACHE),
+    OPTION("threads=", KEY_THREADS),   OPTION("readahead=", KEY_READAHEAD),
+    OPTION("ro", KEY_READ_ONLY),       OPTION("commit=", KEY_COMMIT),
+    OPTION("layout=", KEY_LAYOUT),     OPTION("codec=", KEY_PARAM),
+    OPTION("clevel=", KEY_PARAM),      OPTION("filters=", KEY_PARAM),
+    OPTION("typesize=", KEY_PARAM),    OPTION("chunksize=", KEY_PARAM),
+    OPTION("blocksize=", KEY_PARAM),   FUSE_OPT_END,
+    OPTION("-f", KEY_FOREGROUND),      OPTION("-d", KEY_DEBUG),
+    OPTION("debug", KEY_DEBUG),        OPTION("-h", KEY_HELP),
+    OPTION("--help", KEY_HELP),        OPTION("-V", KEY_VERSION),
+    OPTION("--version", KEY_VERSION),  OPTION("offset=", KEY_OFFSET),
+    OPTION("names=", KEY_NAMES),       OPTION("cache=", KEY_CACHE),
+    OPTION("threads=", KEY_THREADS),   OPTION("readahead=", KEY_READAHEAD),
+    OPTION("max_read=", KEY_MAX_READ), FUSE_OPT_END,
 };
 
 static const char *value_of(const char *option)

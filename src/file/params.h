@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_PARAMS_H
-#define FUSE_PARAMS_H
+#ifndef FILE_PARAMS_H
+#define FILE_PARAMS_H
 
 #include "file/file.h"
 

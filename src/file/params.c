@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/params.h"
+#include "file/params.h"
 
 #include <errno.h>
 #include <stdlib.h>
