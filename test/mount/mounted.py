@@ -19,6 +19,7 @@ import corpus  # pylint: disable=wrong-import-position
 from corpus import check
 
 FRAMEFS = os.path.abspath(sys.argv[1])
+B2FRAME = os.path.join(os.path.dirname(FRAMEFS), 'b2frame')
 PATIENCE = 60 if corpus.SANITIZED else 20  # seconds until a test gives up
 
 

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A frame that is overwritten at random for long takes what its chunks take.
+
+usage: mount_space.py FRAMEFS [TEST...]
+
+FRAMEFS_SPACE_SIZE (32M) says how large the file is: the larger, the longer it
+takes.  256M is overwritten 20,000 times.
+"""
+
+import json
+import os
+import random
+import subprocess
+
+from mounted import B2FRAME, Mount, check, main, write
+
+MIB = 1 << 20
+SIZE = int(os.environ.get('FRAMEFS_SPACE_SIZE', '32M').rstrip('M')) * MIB
+PAGE = 4096
+NWRITES = 20000 * SIZE // (256 * MIB)
+CHUNKSIZE = max(SIZE // 1024, 64 << 10)
+ON_DISK = 1.10  # times what the live chunks take
+APPARENT = 2
+
+POOL = random.Random(1).randbytes(MIB)
+
+
+def page(choice):
+    """Bytes that compress more or less well."""
+    n = choice.randrange(PAGE)
+    at = choice.randrange(len(POOL) - n)
+    return POOL[at:at + n] + bytes([n % 256]) * (PAGE - n)
+
+
+def live(path):
+    """Bytes of all chunks."""
+    info = subprocess.run([B2FRAME, 'info', '--json', '--chunks', path],
+                          stdout=subprocess.PIPE, check=True).stdout
+    return sum(chunk['cbytes'] for chunk in json.loads(info)['chunks'])
+
+
+def used(path):
+    """Bytes on disk, and the apparent size, of a frame."""
+    paths = [path]
+    if os.path.isdir(path):
+        paths = [os.path.join(path, name) for name in os.listdir(path)]
+    stats = [os.stat(path) for path in paths]
+    return (sum(st.st_blocks * 512 for st in stats),
+            sum(st.st_size for st in stats))
+
+
+def judge(path, when, closed):
+    """Does a frame take what it should?  One commit of all chunks doubles it
+    until it is closed."""
+    disk, size = used(path)
+    chunks = live(path)
+    print('%s, %s: disk %.3f, apparent %.3f of %d bytes' %
+          (path, when, disk / chunks, size / chunks, chunks))
+    check(disk <= ON_DISK * chunks, '%s: %.3f times its chunks on disk' %
+          (when, disk / chunks))
+    check(not closed or size <= APPARENT * chunks,
+          '%s: %.3f times its chunks long' % (when, size / chunks))
+
+
+def overwrite(layout, sync_every):
+    choice = random.Random(7)
+    os.mkdir('src')
+    options = 'layout=%s,chunksize=%d' % (layout, CHUNKSIZE)
+    with Mount('src', 'mnt', '-o', options) as mount:
+        write(mount / 'a', b''.join(page(choice) for _ in range(SIZE // PAGE)))
+        fd = os.open(mount / 'a', os.O_RDWR)
+        for i in range(NWRITES):
+            os.pwrite(fd, page(choice), PAGE * choice.randrange(SIZE // PAGE))
+            if sync_every and i % sync_every == 0:
+                os.fsync(fd)
+        os.fsync(fd)
+        judge('src/a.b2frame', layout + ', overwritten', False)
+        os.close(fd)
+    judge('src/a.b2frame', layout + ', unmounted', True)
+
+
+def contiguous():
+    overwrite('contiguous', 0)
+
+
+def contiguous_synced_often():
+    overwrite('contiguous', 20)
+
+
+def sparse():
+    overwrite('sparse', 0)
+
+
+def sparse_synced_often():
+    overwrite('sparse', 20)
+
+
+main(contiguous,
+     contiguous_synced_often,
+     sparse,
+     sparse_synced_often)
