@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "args.h"
+#include "chunk/chunk_params.h"
 #include "chunk/codec.h"
 #include "chunk/filter.h"
 #include "file/info.h"
@@ -124,9 +125,6 @@ static void print_geometry(const struct frame_info *info)
 /* What new chunks are compressed with. */
 static void print_defaults(const struct frame_info *info)
 {
-    static const char *const split_modes[] = { "always", "never", "auto",
-                                               "compatible" };
-
     print_label("codec");
     printf("%s, level %u%s\n", codec_name(info->codec), info->clevel,
            info->use_dict ? ", with dictionaries" : "");
@@ -134,7 +132,7 @@ static void print_defaults(const struct frame_info *info)
     print_filters(info->filters, info->filters_meta);
     putchar('\n');
     print_label("split");
-    printf("%s\n", split_modes[(info->split_mode - 1) % 4]);
+    printf("%s\n", chunk_split_name(info->split_mode));
 }
 
 /* What stands in the place of something that cannot be read. */
@@ -187,12 +185,6 @@ static void print_layers(struct frame *frame)
 /* What a row of the table says of a chunk behind its number. */
 static void print_chunk(const struct frame_chunk *chunk)
 {
-    static const char *const kinds[] = {
-        [CHUNK_BLOCKS] = "blocks", [CHUNK_VLBLOCKS] = "vlblocks",
-        [CHUNK_COPY] = "copy",     [CHUNK_ZEROS] = "zeros",
-        [CHUNK_NANS] = "nans",     [CHUNK_VALUE] = "value",
-        [CHUNK_UNINIT] = "uninit",
-    };
     const struct chunk_header *header;
 
     if (chunk->entry.special)
@@ -200,7 +192,7 @@ static void print_chunk(const struct frame_chunk *chunk)
     else
         printf("%14" PRIu64, chunk->entry.place);
     printf(" %10" PRIu32 " %10" PRIu32 " %10" PRIu32 "  %s", chunk->span.nbytes,
-           chunk->cbytes, chunk->blocksize, kinds[chunk->kind]);
+           chunk->cbytes, chunk->blocksize, chunk_kind_name(chunk->kind));
     if (chunk->kind == CHUNK_BLOCKS || chunk->kind == CHUNK_VLBLOCKS) {
         header = chunk_get_header(chunk->chunk);
         printf(", %s, ", codec_name(header->codec));

@@ -35,6 +35,9 @@ enum chunk_kind {
     CHUNK_UNINIT,   /* nothing: content was never set; shown as zeros */
 };
 
+/* The word for a kind: "blocks", "vlblocks" and so on. */
+const char *chunk_kind_name(enum chunk_kind kind);
+
 /*
  * The header of a chunk, checked.
  *

@@ -16,6 +16,18 @@ struct raw_header {
     uint32_t blocksize; /* as stored */
 };
 
+const char *chunk_kind_name(enum chunk_kind kind)
+{
+    static const char *const names[] = {
+        [CHUNK_BLOCKS] = "blocks", [CHUNK_VLBLOCKS] = "vlblocks",
+        [CHUNK_COPY] = "copy",     [CHUNK_ZEROS] = "zeros",
+        [CHUNK_NANS] = "nans",     [CHUNK_VALUE] = "value",
+        [CHUNK_UNINIT] = "uninit",
+    };
+
+    return names[kind];
+}
+
 static int read_short_header(const uint8_t *data, struct chunk_header *header,
                              struct raw_header *raw, struct fault *fault)
 {

@@ -29,6 +29,18 @@ enum {
     SPLIT_BLOCK_MAX = 4096 * KIB
 };
 
+const char *chunk_split_name(enum chunk_split mode)
+{
+    static const char *const names[] = {
+        [CHUNK_SPLIT_ALWAYS] = "always",
+        [CHUNK_SPLIT_NEVER] = "never",
+        [CHUNK_SPLIT_AUTO] = "auto",
+        [CHUNK_SPLIT_FORWARD] = "compatible",
+    };
+
+    return names[mode];
+}
+
 static bool is_lossy(unsigned filter)
 {
     return filter == FILTER_TRUNC_PREC || filter == FILTER_INT_TRUNC;

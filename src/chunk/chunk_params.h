@@ -20,6 +20,9 @@ enum chunk_split {
     CHUNK_SPLIT_FORWARD = 4, /* the same today; what frames have by default */
 };
 
+/* The word for a mode: "always", "never", "auto" or "compatible". */
+const char *chunk_split_name(enum chunk_split mode);
+
 /* How to encode a chunk. */
 struct chunk_params {
     uint32_t typesize;  /* bytes per item, 1 to CHUNK_BLOCKSIZE_MAX */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chunk/chunk_params.h"
 #include "chunk/codec.h"
 #include "chunk/filter.h"
 #include "frame/frame.h"
@@ -144,15 +145,11 @@ static int add_geometry(struct json_object *object,
 static int add_defaults(struct json_object *object,
                         const struct frame_info *info)
 {
-    static const char *const split_modes[] = { "always", "never", "auto",
-                                               "compatible" };
-
     return add_string(object, "codec", codec_name(info->codec)) |
            add_number(object, "codec_id", info->codec) |
            add_number(object, "codec_meta", info->codec_meta) |
            add_number(object, "clevel", info->clevel) |
-           add_string(object, "split",
-                      split_modes[(info->split_mode - 1) % 4]) |
+           add_string(object, "split", chunk_split_name(info->split_mode)) |
            add_flag(object, "use_dict", info->use_dict) |
            add_filters(object, info->filters, info->filters_meta);
 }
@@ -304,14 +301,8 @@ static int add_layers(struct json_object *object, struct frame *frame,
 static int add_chunk(struct json_object *object,
                      const struct frame_chunk *chunk, bool sparse)
 {
-    static const char *const kinds[] = {
-        [CHUNK_BLOCKS] = "blocks", [CHUNK_VLBLOCKS] = "vlblocks",
-        [CHUNK_COPY] = "copy",     [CHUNK_ZEROS] = "zeros",
-        [CHUNK_NANS] = "nans",     [CHUNK_VALUE] = "value",
-        [CHUNK_UNINIT] = "uninit",
-    };
     const struct chunk_header *header;
-    int r = add_string(object, "kind", kinds[chunk->kind]) |
+    int r = add_string(object, "kind", chunk_kind_name(chunk->kind)) |
             add_number(object, "nbytes", chunk->span.nbytes) |
             add_number(object, "cbytes", chunk->cbytes);
 
