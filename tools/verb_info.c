@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "args.h"
+#include "base/text.h"
 #include "chunk/chunk_params.h"
 #include "chunk/codec.h"
 #include "chunk/filter.h"
@@ -44,19 +45,6 @@ static void print_bytes(const char *label, uint64_t nbytes)
     if (unit >= 0)
         printf(" (%.1f %s)", amount, units[unit]);
     putchar('\n');
-}
-
-/* A name from a frame, without what a terminal would act on. */
-static void print_name(const char *name)
-{
-    for (; *name != '\0'; name++) {
-        unsigned char byte = (unsigned char)*name;
-
-        if (byte < 0x20 || byte == 0x7f || byte == '\\')
-            printf("\\x%02x", byte);
-        else
-            putchar(byte);
-    }
 }
 
 /* Does the parameter of a filter count bits to keep, or if negative to drop? */
@@ -152,12 +140,13 @@ static void print_layer(struct frame *frame, const struct metalayer *layer)
         [METALAYER_USERMETA] = "usermeta",
     };
     struct fault fault = FAULT_NONE;
+    char name[TEXT_ESCAPED_SIZE(METALAYER_NAME_MAX)];
     uint32_t size;
     int r;
 
     print_label(labels[layer->kind]);
-    print_name(layer->name);
-    printf("%s", layer->name[0] != '\0' ? "  " : "");
+    text_escape(layer->name, TEXT_PLAIN_PRINTABLE, name, sizeof(name));
+    printf("%s%s", name, name[0] != '\0' ? "  " : "");
     r = metalayer_size(frame, layer, &size, &fault);
     if (r < 0)
         print_fault(r, &fault);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <json.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "args.h"
-#include "base/log.h"
+#include "base/text.h"
 #include "file/verify.h"
 #include "progress.h"
 #include "source.h"
@@ -18,7 +19,8 @@ struct verify {
     bool json;
     bool quiet;
     const char *path; /* of the frame that is being verified */
-    uint64_t nfaults; /* found in it */
+    char name[TEXT_ESCAPED_SIZE(PATH_MAX)]; /* the same to be printed */
+    uint64_t nfaults;                       /* found in it */
     struct progress progress;
 };
 
@@ -76,7 +78,7 @@ static void print_fault(void *context, int error, const struct fault *fault)
         print_fault_json(fault, error);
     } else {
         fault_format(fault, error, text, sizeof(text));
-        printf("%s: %s\n", verify->path, text);
+        printf("%s: %s\n", verify->name, text);
     }
     verify->nfaults++;
 }
@@ -136,6 +138,7 @@ static bool verify_path(struct verify *verify, const char *path)
     int r;
 
     verify->path = path;
+    text_escape(path, TEXT_PLAIN_PRINTABLE, verify->name, sizeof(verify->name));
     verify->nfaults = 0;
     r = source_open(path, verify->frame_offset, &store);
     if (r < 0)
@@ -143,8 +146,24 @@ static bool verify_path(struct verify *verify, const char *path)
     else
         r = verify_store(verify, store);
     if (r == 0 && verify->nfaults == 0 && !verify->quiet && !verify->json)
-        printf("%s: ok\n", path);
+        printf("%s: ok\n", verify->name);
     return r == 0 && verify->nfaults == 0;
+}
+
+/* A path as a member of a JSON object, which is to be UTF-8. */
+static void print_path_json(const char *path)
+{
+    char text[TEXT_ESCAPED_SIZE(PATH_MAX)];
+
+    if (text_is_utf8(path)) {
+        printf("\"frame\": ");
+        print_json(json_object_new_string(path));
+        return;
+    }
+    text_escape(path, TEXT_PLAIN_ASCII, text, sizeof(text));
+    printf("\"frame\": ");
+    print_json(json_object_new_string(text));
+    printf(", \"escaped\": true");
 }
 
 /* The same as an element of a JSON array. */
@@ -152,8 +171,8 @@ static bool verify_path_json(struct verify *verify, const char *path)
 {
     bool good;
 
-    printf("  {\"frame\": ");
-    print_json(json_object_new_string(path));
+    printf("  {");
+    print_path_json(path);
     printf(", \"faults\": [");
     good = verify_path(verify, path);
     printf("], \"ok\": %s}", good ? "true" : "false");

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/log.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <syslog.h>
+
+#include "base/text.h"
+
+/* Room for a path and what is said of it. */
+enum {
+    MESSAGE_MAX = PATH_MAX + 1024
+};
 
 /* Set before there are threads, and only read from then on. */
 static struct {
@@ -38,15 +46,17 @@ static int syslog_priority(enum log_level level)
 
 void log_message(enum log_level level, const char *format, ...)
 {
-    char text[1024];
+    char message[MESSAGE_MAX];
+    char text[TEXT_ESCAPED_SIZE(MESSAGE_MAX)];
     va_list args;
 
     if (level > setup.level)
         return;
 
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    vsnprintf(message, sizeof(message), format, args);
     va_end(args);
+    text_escape(message, TEXT_PLAIN_PRINTABLE, text, sizeof(text));
 
     if (setup.sink == LOG_SINK_SYSLOG)
         syslog(syslog_priority(level), "%s", text);

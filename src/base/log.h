@@ -21,7 +21,8 @@ enum log_sink {
  */
 void log_setup(const char *program, enum log_sink sink, enum log_level level);
 
-/* Print one message: a lower-case phrase without a newline. */
+/* Print one message: a lower-case phrase, on one line whatever the names in it
+   hold. */
 void log_message(enum log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "chunk/chunk_params.h"
 #include "chunk/codec.h"
 #include "chunk/filter.h"
@@ -154,61 +155,14 @@ static int add_defaults(struct json_object *object,
            add_filters(object, info->filters, info->filters_meta);
 }
 
-/* Length of the UTF-8 sequence at `text`, or 0 if it is none. */
-static size_t utf8_len(const unsigned char *text)
-{
-    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    size_t len = text[0] < 0x80                      ? 1
-                 : text[0] >= 0xc2 && text[0] < 0xe0 ? 2
-                 : text[0] >= 0xe0 && text[0] < 0xf0 ? 3
-                 : text[0] >= 0xf0 && text[0] < 0xf5 ? 4
-                                                     : 0;
-    uint32_t code = text[0] & (0xffu >> (len + 1));
-
-    if (len < 2)
-        return len;
-    for (size_t i = 1; i < len; i++) {
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (text[i] & 0x3f);
-    }
-    if (code < least[len] || code > 0x10ffff ||
-        (code >= 0xd800 && code < 0xe000))
-        return 0;
-    return len;
-}
-
-static bool is_utf8(const char *text)
-{
-    const unsigned char *at = (const unsigned char *)text;
-
-    while (*at != '\0') {
-        size_t len = utf8_len(at);
-
-        if (len == 0)
-            return false;
-        at += len;
-    }
-    return true;
-}
-
 static int add_name(struct json_object *object, const char *name)
 {
-    char text[4 * METALAYER_NAME_MAX + 1];
-    char *end = text;
+    char text[TEXT_ESCAPED_SIZE(METALAYER_NAME_MAX)];
 
-    if (is_utf8(name))
+    if (text_is_utf8(name))
         return add_string(object, "name", name);
 
-    for (; *name != '\0'; name++) {
-        unsigned char byte = (unsigned char)*name;
-
-        if (byte >= 0x20 && byte < 0x7f && byte != '\\')
-            *end++ = (char)byte;
-        else
-            end += snprintf(end, 5, "\\x%02x", byte);
-    }
-    *end = '\0';
+    text_escape(name, TEXT_PLAIN_ASCII, text, sizeof(text));
     return add_string(object, "name", text) | add_flag(object, "escaped", true);
 }
 

@@ -70,6 +70,14 @@ if ! "$tool" verify --quiet "$frame" >"$dir/out" || [ -s "$dir/out" ]; then
     failed=1
 fi
 
+# Names may hold any bytes: they break neither lines nor JSON.
+odd=$dir/$(printf 'a\nb\377')
+cp "$frame" "$odd"
+works '/a.x0ab.*: ok$' verify "$odd"
+works '/a..x0ab..xff", "escaped": true' verify --json "$odd"
+fails 1 '/none.x0a: No such file or directory$' info "$dir/none
+"
+
 "$tool" info "$frame" >/dev/full 2>"$dir/err"
 if [ $? -ne 1 ] || ! grep -q 'No space left' "$dir/err"; then
     echo 'a full disk passes unnoticed'

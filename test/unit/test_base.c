@@ -10,6 +10,7 @@
 #include "base/list.h"
 #include "base/pool.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "suite.h"
 
 START_TEST(bytes_are_read_in_the_order_asked_for)
@@ -189,6 +190,30 @@ START_TEST(a_pool_runs_every_task_before_it_is_freed)
 }
 END_TEST
 
+START_TEST(an_escaped_text_is_one_line_and_is_cut_between_bytes)
+{
+    char text[TEXT_ESCAPED_SIZE(3)];
+
+    text_escape("\n\\\xff", TEXT_PLAIN_ASCII, text, sizeof(text));
+    ck_assert_str_eq(text, "\\x0a\\x5c\\xff");
+    text_escape("a\n\xff", TEXT_PLAIN_PRINTABLE, text, sizeof(text));
+    ck_assert_str_eq(text, "a\\x0a\xff");
+    text_escape("ab\n", TEXT_PLAIN_PRINTABLE, text, 6);
+    ck_assert_str_eq(text, "ab");
+}
+END_TEST
+
+START_TEST(only_the_shortest_form_of_a_character_is_utf8)
+{
+    ck_assert(text_is_utf8("a\xc3\xa9\xf0\x9f\x98\x80"));
+    ck_assert(!text_is_utf8("\xc0\xaf"));
+    ck_assert(!text_is_utf8("\xe0\x80\xaf"));
+    ck_assert(!text_is_utf8("\xed\xa0\x80"));
+    ck_assert(!text_is_utf8("\xf4\x90\x80\x80"));
+    ck_assert(!text_is_utf8("\xc3"));
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -202,6 +227,8 @@ int main(void)
         a_fault_without_a_reason_gives_that_of_the_system,
         cpu_features_can_only_be_narrowed,
         a_pool_runs_every_task_before_it_is_freed,
+        an_escaped_text_is_one_line_and_is_cut_between_bytes,
+        only_the_shortest_form_of_a_character_is_utf8,
         NULL,
     };
 
