@@ -6,6 +6,7 @@
 #
 # usage: usage.sh B2FRAME
 set -u
+export LC_ALL=C
 tool=$1
 frame=$(dirname "$0")/../data/frames/chunk-4mib.b2frame
 dir=$(mktemp -d)
