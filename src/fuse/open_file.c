@@ -119,6 +119,19 @@ struct snapshot *snapshot_get(struct snapshot *snapshot)
     return snapshot;
 }
 
+bool snapshot_is_overwritten(const struct snapshot *snapshot)
+{
+    struct frame *frame;
+    bool unwritten;
+
+    if (snapshot->writable)
+        return false;
+    frame = file_frame_get(snapshot->file);
+    unwritten = frame_is_unwritten(frame);
+    file_frame_put(snapshot->file, frame);
+    return !unwritten;
+}
+
 static struct snapshot *current_locked(struct open_file *open)
 {
     return open->current ? snapshot_get(open->current) : NULL;
@@ -563,8 +576,7 @@ void open_file_end_change(struct fs *fs, struct open_file *open)
 }
 
 /* Look where the node is now, and open what is there if it is new. */
-static int refresh_at_place(struct fs *fs, struct open_file *open,
-                            bool writable)
+static int renew(struct fs *fs, struct open_file *open, bool writable)
 {
     struct backing_place place;
     struct stat st;
@@ -579,6 +591,13 @@ static int refresh_at_place(struct fs *fs, struct open_file *open,
         r = open_file_refresh(fs, open, &place, &st, writable);
     backing_close(&place);
     return r == -ENOENT ? -ESTALE : r;
+}
+
+int open_file_renew(struct fs *fs, struct open_file *open)
+{
+    int r = renew(fs, open, false);
+
+    return r < 0 ? r : 0;
 }
 
 /* Others have changed a file that was open before. */
@@ -600,7 +619,7 @@ int open_file_get(struct fs *fs, struct node *node, bool writable,
 
     if (!open)
         return -ENOMEM;
-    r = refresh_at_place(fs, open, writable);
+    r = renew(fs, open, writable);
     if (r < 0) {
         open_file_put(fs, open);
         return r;

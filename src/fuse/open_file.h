@@ -160,6 +160,12 @@ struct snapshot *snapshot_get(struct snapshot *snapshot);
 void snapshot_put(struct snapshot *snapshot);
 
 /*
+ * Has another program written to the frame's file since this state of it was
+ * opened?  Of a writable state we cannot tell, for we write to it ourselves.
+ */
+bool snapshot_is_overwritten(const struct snapshot *snapshot);
+
+/*
  * Note down which state of a file the kernel caches from now on.  Returns true
  * if it was that before, so what the kernel has cached is right.
  */

@@ -12,6 +12,7 @@ int request_error(int r)
     case -ENODATA: /* a file shorter than it says */
     case -EINVAL:  /* a special file where a regular one should be */
     case -ERANGE:
+    case -EAGAIN: /* a frame that is written to again and again */
         return EIO;
     case -ENOTSUP:
         return EOPNOTSUPP;

@@ -159,6 +159,7 @@ def nothing_can_be_changed():
                      lambda: os.truncate(mount / 'a', 0),
                      lambda: os.setxattr(mount / 'a', 'user.x', b'y')):
             check(error_of(call) == errno.EROFS, 'is not refused')
+        check(os.statvfs(mount.path).f_flag & os.ST_RDONLY, 'says it is not')
 
 
 main(files_are_the_same,

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/handle.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "fuse/access.h"
+#include "fuse/report.h"
+#include "fuse/setattr.h"
+
+/* The typesize of a frame, or 0 while it holds nothing and may change it. */
+uint32_t handle_typesize_of(const struct snapshot *snapshot)
+{
+    struct frame *frame = file_frame_get(snapshot->file);
+    const struct frame_info *info = frame_get_info(frame);
+    uint32_t typesize = info->nbytes > 0 ? info->typesize : 0;
+
+    file_frame_put(snapshot->file, frame);
+    return typesize;
+}
+
+void handle_close(struct fs *fs, struct handle *handle)
+{
+    fs_let_go(fs, &handle->held);
+    open_file_put(fs, handle->open);
+    free(handle);
+}
+
+static void close_held(struct fs *fs, struct fs_held *held)
+{
+    handle_close(fs, list_entry(held, struct handle, held));
+}
+
+/* Note down what a handle was opened on.  Returns 0, or -EACCES. */
+static int fill(fuse_req_t req, struct handle *handle,
+                struct fuse_file_info *fi)
+{
+    struct snapshot *snapshot = open_file_snapshot(handle->open);
+    int r = 0;
+
+    if (!access_is_granted(req, &snapshot->st))
+        r = -EACCES;
+    if (snapshot->file && !snapshot->writable)
+        handle->typesize = handle_typesize_of(snapshot);
+    if (r == 0)
+        fi->keep_cache =
+            open_file_cached(request_fs(req), handle->open->node, snapshot);
+    fi->fh = (uintptr_t)handle;
+    snapshot_put(snapshot);
+    return r;
+}
+
+struct handle *handle_new(struct fs *fs)
+{
+    struct handle *handle = calloc(1, sizeof(*handle));
+
+    if (!handle)
+        return NULL;
+    handle->held.close = close_held;
+    fs_hold(fs, &handle->held);
+    return handle;
+}
+
+static bool wants_to_write(const struct fuse_file_info *fi)
+{
+    return (fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC);
+}
+
+int handle_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
+{
+    const struct stat empty = { .st_size = 0 };
+    struct fs *fs = request_fs(req);
+    struct handle *handle = handle_new(fs);
+    int r;
+
+    if (!handle)
+        return -ENOMEM;
+    r = open_file_get(fs, node, wants_to_write(fi), &handle->open);
+    if (r == 0 && !open_file_is_agreed(fs, handle->open))
+        r = -ESTALE;
+    if (r == 0)
+        r = fill(req, handle, fi);
+    if (r == 0 && (fi->flags & O_TRUNC))
+        r = setattr_apply(fs, node, &empty, FUSE_SET_ATTR_SIZE);
+    if (r < 0)
+        handle_close(fs, handle);
+    return r;
+}
+
+void handle_report(struct fs *fs, const struct handle *handle,
+                   const struct snapshot *snapshot, int error,
+                   const struct fault *fault)
+{
+    report_fault(&fs->nodes, handle->open->node, backing_stamp(&snapshot->st),
+                 error, fault);
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "fuse/handle.h"
+#include "fuse/ops_private.h"
+
+static int write_other(int fd, const char *buf, size_t size, off_t off)
+{
+    while (size > 0) {
+        ssize_t n = pwrite(fd, buf, size, off);
+
+        if (n < 0)
+            return -errno;
+        buf += n;
+        size -= (size_t)n;
+        off += n;
+    }
+    return 0;
+}
+
+/* Report an error of a change, unless the program alone is to blame. */
+static int finish_change(struct fs *fs, struct handle *handle,
+                         const struct snapshot *snapshot, int r,
+                         const struct fault *fault)
+{
+    if (r < 0 && snapshot->file && r != -EFBIG && r != -EINVAL)
+        handle_report(fs, handle, snapshot, r, fault);
+    return r;
+}
+
+void ops_write(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
+               const char *buf, size_t size, off_t off,
+               struct fuse_file_info *fi)
+{
+    struct handle *handle = handle_of(fi);
+    struct snapshot *snapshot = open_file_snapshot(handle->open);
+    struct fault fault = FAULT_NONE;
+    int r;
+
+    if (snapshot->file)
+        r = finish_change(
+            request_fs(req), handle, snapshot,
+            file_write(snapshot->file, (uint64_t)off, buf, size, &fault),
+            &fault);
+    else
+        r = write_other(snapshot->fd, buf, size, off);
+    open_file_written(handle->open, !fi->writepage);
+    snapshot_put(snapshot);
+    if (r < 0)
+        request_fail_change(req, r);
+    else
+        fuse_reply_write(req, size);
+}
+
+/* fallocate() of a frame, which takes no space before it is written. */
+static int allocate(struct file *file, int mode, uint64_t off, uint64_t len,
+                    struct fault *fault)
+{
+    int r = 0;
+
+    if (mode &
+        ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
+        return -EOPNOTSUPP;
+    if (!(mode & FALLOC_FL_KEEP_SIZE) && off + len > file_size(file))
+        r = file_truncate(file, off + len, fault);
+    if (r == 0 && (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)))
+        r = file_zero(file, off, len, fault);
+    return r;
+}
+
+void ops_fallocate(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
+                   int mode, off_t off, off_t len, struct fuse_file_info *fi)
+{
+    struct handle *handle = handle_of(fi);
+    struct snapshot *snapshot = open_file_snapshot(handle->open);
+    struct fault fault = FAULT_NONE;
+    int r;
+
+    if (snapshot->file)
+        r = finish_change(request_fs(req), handle, snapshot,
+                          allocate(snapshot->file, mode, (uint64_t)off,
+                                   (uint64_t)len, &fault),
+                          &fault);
+    else
+        r = fallocate(snapshot->fd, mode, off, len) < 0 ? -errno : 0;
+    open_file_written(handle->open, true);
+    snapshot_put(snapshot);
+    request_done(req, r);
+}
+
+/* Returns 0 and the number of bytes copied, -EXDEV for the kernel to copy
+   them, or another error. */
+static int copy(struct fs *fs, struct handle *handle, struct snapshot *from,
+                off_t from_off, struct snapshot *to, off_t to_off, size_t len,
+                uint64_t *done)
+{
+    struct fault fault = FAULT_NONE;
+    ssize_t n;
+    int r;
+
+    *done = 0;
+    if (!from->file != !to->file)
+        return -EXDEV;
+    if (!from->file) {
+        n = copy_file_range(from->fd, &from_off, to->fd, &to_off, len, 0);
+        *done = n < 0 ? 0 : (uint64_t)n;
+        return n < 0 ? -errno : 0;
+    }
+    if (from->file == to->file && from_off < to_off + (off_t)len &&
+        to_off < from_off + (off_t)len)
+        return -EXDEV;
+    r = file_copy(from->file, (uint64_t)from_off, to->file, (uint64_t)to_off,
+                  len, done, &fault);
+    return finish_change(fs, handle, to, *done > 0 ? 0 : r, &fault);
+}
+
+void ops_copy_file_range(fuse_req_t req,
+                         fuse_ino_t ino_in __attribute__((unused)),
+                         off_t off_in, struct fuse_file_info *fi_in,
+                         fuse_ino_t ino_out __attribute__((unused)),
+                         off_t off_out, struct fuse_file_info *fi_out,
+                         size_t len, int flags __attribute__((unused)))
+{
+    struct handle *out = handle_of(fi_out);
+    struct snapshot *from = open_file_snapshot(handle_of(fi_in)->open);
+    struct snapshot *to = open_file_snapshot(out->open);
+    uint64_t done;
+    int r = copy(request_fs(req), out, from, off_in, to, off_out, len, &done);
+
+    open_file_written(out->open, true);
+    snapshot_put(from);
+    snapshot_put(to);
+    if (r < 0)
+        request_fail_change(req, r);
+    else
+        fuse_reply_write(req, (size_t)done);
+}
