@@ -15,7 +15,9 @@ import traceback
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))), 'tool'))
-import corpus  # pylint: disable=wrong-import-position
+# pylint: disable=wrong-import-position
+import corpus
+import oracle
 from corpus import check
 
 FRAMEFS = os.path.abspath(sys.argv[1])
@@ -220,6 +222,27 @@ def write_sparse(path, data):
 def chunk_offset(number, chunksize):
     """Where a chunk of such a frame starts in its file."""
     return 0x61 + number * (chunksize + 32)
+
+
+def check_sound(*paths):
+    """Nothing is wrong with frames."""
+    if paths:
+        done = corpus.run(B2FRAME, 'verify', *paths, timeout=300)
+        check(done.returncode == 0, 'unsound: ' + done.stderr.decode())
+
+
+def check_frames(contents):
+    """Frames, by path, are sound and hold what they must, for ourselves and
+    for an independent reader, if there is one."""
+    check_sound(*contents)
+    for path, content in contents.items():
+        done = corpus.run(B2FRAME, 'cat', path)
+        check(done.returncode == 0 and done.stdout == content,
+              'b2frame cat %s: %d bytes of %d' %
+              (path, len(done.stdout), len(content)))
+    if oracle.is_here():
+        complaints = oracle.complaints(contents)
+        check(not complaints, 'others read: ' + complaints)
 
 
 def main(*tests):

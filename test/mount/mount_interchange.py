@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is written to a mount, by whatever means, others read from its frames.
+
+usage: mount_interchange.py FRAMEFS [TEST...]
+
+For each layout and codec, files of awkward sizes are written to mounts of
+several parameters.  Their frames are then read by b2frame, and by an
+independent reader if that lies beside the source tree.
+"""
+
+import math
+import mmap
+import os
+import random
+import struct
+
+from mounted import Mount, check, check_frames, main, write
+
+LAYOUTS = ('contiguous', 'sparse')
+CODECS = ('blosclz', 'lz4', 'lz4hc', 'zlib', 'zstd')
+
+# Lists of different lengths, so that values meet in many combinations.
+CLEVELS = (5, 1, 9, 0)
+FILTERS = ('shuffle', 'bitshuffle', 'none', 'delta+shuffle',
+           'shuffle+bytedelta:%d')
+TYPESIZES = ('auto', 4, 3, 8, 1, 16, 255)
+CHUNKSIZES = (4096, 10000, 65536, 4100, 30000, 1 << 20)
+BLOCKSIZES = ('auto', 1000, 'auto', 4096)
+
+
+# Contents.
+
+def zeros(_, size):
+    return bytes(size)
+
+
+def nans(_, size):
+    return (struct.pack('<d', math.nan) * (size // 8 + 1))[:size]
+
+
+def repeats(_, size):
+    return (b'\x01\x02\x03\x04' * (size // 4 + 1))[:size]
+
+
+def noise(choice, size):
+    return choice.randbytes(size)
+
+
+def floats(choice, size):
+    level = choice.random()
+    return struct.pack('<%df' % (size // 4 + 1), *(
+        math.sin(level + i / 100) for i in range(size // 4 + 1)))[:size]
+
+
+def integers(choice, size):
+    start = choice.randrange(1000)
+    return struct.pack('<%dQ' % (size // 8 + 1),
+                       *range(start, start + size // 8 + 1))[:size]
+
+
+def patches(choice, size):
+    """Some of everything, in stretches of any length."""
+    content = b''
+    while len(content) < size:
+        kind = choice.choice((zeros, zeros, nans, repeats, noise, floats))
+        content += kind(choice, choice.randrange(1, 3 + size // 3))
+    return content[:size]
+
+
+CONTENTS = (floats, patches, noise, integers, zeros, patches, repeats, nans)
+
+
+# Ways to write them.
+
+def pieces(choice, size):
+    """Odd pieces, in order."""
+    off = 0
+    while off < size:
+        length = min(choice.randrange(1, 3 + size // 7), size - off)
+        yield off, off + length
+        off += length
+
+
+def at_once(_, path, content):
+    write(path, content)
+
+
+def in_shuffled_pieces(choice, path, content):
+    places = list(pieces(choice, len(content)))
+    choice.shuffle(places)
+    with open(path, 'wb', buffering=0) as file:
+        for off, end in places:
+            os.pwrite(file.fileno(), content[off:end], off)
+
+
+def appended(choice, path, content):
+    write(path, b'')
+    for off, end in pieces(choice, len(content)):
+        with open(path, 'ab') as file:
+            file.write(content[off:end])
+
+
+def around_holes(choice, path, content):
+    with open(path, 'wb', buffering=0) as file:
+        file.truncate(len(content))
+        for off, end in pieces(choice, len(content)):
+            if any(content[off:end]):
+                os.pwrite(file.fileno(), content[off:end], off)
+
+
+def over_other_content(choice, path, content):
+    """Replace what was committed, which was longer or shorter."""
+    write(path, choice.randbytes(choice.randrange(2 * len(content) + 2)))
+    with open(path, 'r+b', buffering=0) as file:
+        os.fsync(file.fileno())
+        file.write(content)
+        file.truncate(len(content))
+
+
+def amended(choice, path, content):
+    """Commit it with mistakes, which are then corrected."""
+    wrong = bytearray(content)
+    places = [place for place in pieces(choice, len(content))
+              if choice.random() < 0.3]
+    for off, end in places:
+        wrong[off:end] = choice.randbytes(end - off)
+    with open(path, 'w+b', buffering=0) as file:
+        file.write(wrong)
+        os.fsync(file.fileno())
+        for off, end in places:
+            os.pwrite(file.fileno(), content[off:end], off)
+
+
+def renamed_over(choice, path, content):
+    write(path, choice.randbytes(10000))
+    write(path + '.new', content)
+    os.rename(path + '.new', path)
+
+
+def mapped(_, path, content):
+    with open(path, 'w+b') as file:
+        file.truncate(len(content))
+        if content:
+            with mmap.mmap(file.fileno(), 0) as view:
+                view[:] = content
+
+
+def copied(_, path, content):
+    """By the system, from one frame to another."""
+    write(path + '.from', content)
+    with open(path + '.from', 'rb') as file, open(path, 'wb') as to:
+        done = 0
+        while done < len(content):
+            done += os.copy_file_range(file.fileno(), to.fileno(),
+                                       len(content) - done)
+    os.unlink(path + '.from')
+
+
+WAYS = (at_once, in_shuffled_pieces, appended, around_holes,
+        over_other_content, amended, renamed_over, mapped, copied)
+
+
+# Parameters.
+
+def parameters(number):
+    """Some combination of the parameters."""
+    typesize = TYPESIZES[number % len(TYPESIZES)]
+    width = 1 if typesize == 'auto' else typesize
+    return {
+        'clevel': CLEVELS[number % len(CLEVELS)],
+        'filters': FILTERS[number % len(FILTERS)].replace('%d', str(width)),
+        'typesize': typesize,
+        'chunksize': CHUNKSIZES[number % len(CHUNKSIZES)],
+        'blocksize': BLOCKSIZES[number % len(BLOCKSIZES)],
+    }
+
+
+def sizes(params):
+    """Where something begins or ends."""
+    width = 8 if params['typesize'] == 'auto' else params['typesize']
+    chunk = params['chunksize'] - params['chunksize'] % width
+    block = 1000 if params['blocksize'] == 'auto' else params['blocksize']
+    result = {0, 1, width - 1, width, block - 1, block, block + 1, chunk - 1,
+              chunk, chunk + 1}
+    if chunk < 1 << 20:
+        result |= {2 * chunk, 5 * chunk + 1, 7 * chunk - width}
+    return sorted(result)
+
+
+def fill(mount, number, params):
+    """Write files to a mount; their contents by the paths of the frames."""
+    choice = random.Random(number)
+    contents = {}
+    for i, size in enumerate(sizes(params)):
+        content = CONTENTS[(number + i) % len(CONTENTS)](choice, size)
+        way = WAYS[(3 * number + i) % len(WAYS)]
+        name = '%d-%s' % (size, way.__name__)
+        way(choice, mount / name, content)
+        contents['%s/%s.b2frame' % (mount.source, name)] = content
+    return contents
+
+
+def exchange(layout, codec):
+    """The test of a layout and a codec."""
+    def test():
+        contents = {}
+        first = 8 * (CODECS.index(codec) + len(CODECS) * LAYOUTS.index(layout))
+        for number in range(first, first + 8):
+            params = parameters(number)
+            words = ['layout=' + layout, 'codec=' + codec]
+            words += ['%s=%s' % item for item in params.items()]
+            os.mkdir('src%d' % number)
+            with Mount('src%d' % number, 'mnt', '-o',
+                       ','.join(words)) as mount:
+                contents.update(fill(mount, number, params))
+        check_frames(contents)
+
+    test.__name__ = '%s_%s_is_read_by_others' % (layout, codec)
+    return test
+
+
+main(*(exchange(layout, codec) for layout in LAYOUTS for codec in CODECS))
