@@ -8,12 +8,7 @@
 #include "base/cpu.h"
 #include "base/size.h"
 #include "chunk/chunk_encode.h"
-
-/* Larger items must save more than a part in this many, as later chunks may
-   be of another kind. */
-enum {
-    GAIN_PARTS = 50
-};
+#include "chunk/chunk_typesize.h"
 
 /*
  * What several tasks work on.
@@ -225,32 +220,6 @@ int encode_dirty(struct file *file, uint64_t nbytes, struct encoded_list *out,
     return job.error;
 }
 
-/* The typesize that makes the chunk smallest; 1 unless another is better by
-   some. */
-static int choose(const struct file *file, struct chunk_encoder *encoder,
-                  const struct desk *desk, uint32_t len, uint32_t *out)
-{
-    struct chunk_params params = file->params;
-    ssize_t best = 0;
-
-    for (uint32_t typesize = 1; typesize <= 16; typesize *= 2) {
-        ssize_t size;
-
-        params.typesize = typesize;
-        if (file->grid % typesize != 0 || chunk_params_check(&params) < 0)
-            continue;
-        size = chunk_encode(encoder, &params, desk->bytes, len, desk->chunk,
-                            desk->cap);
-        if (size < 0)
-            return (int)size;
-        if (typesize == 1 || size < best - best / GAIN_PARTS) {
-            best = size;
-            *out = typesize;
-        }
-    }
-    return 0;
-}
-
 int encode_choose_typesize(struct file *file, uint32_t *out,
                            struct fault *fault)
 {
@@ -268,7 +237,9 @@ int encode_choose_typesize(struct file *file, uint32_t *out,
     if (r == 0) {
         r = gather(file, &taken, &desk, fault);
         if (r == 0)
-            r = choose(file, encoder, &desk, length(&job, &taken), out);
+            r = chunk_choose_typesize(encoder, &file->params, file->grid,
+                                      desk.bytes, length(&job, &taken),
+                                      desk.chunk, out);
         chunk_encoder_free(encoder);
     }
     desk_fini(&desk, file);

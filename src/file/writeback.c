@@ -3,11 +3,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/bytes.h"
 #include "base/size.h"
-#include "chunk/chunk_format.h"
 #include "file/encode.h"
 #include "file/renew.h"
 
@@ -101,32 +98,15 @@ static uint32_t size_of(const struct round *round, uint64_t chunk_no)
     return (uint32_t)(rest < grid ? rest : grid);
 }
 
-/* A chunk of zeros, which an index holds as such. */
-static void make_zeros(uint32_t nbytes, uint8_t chunk[CHUNK_LONG_HEADER_LEN])
-{
-    memset(chunk, 0, CHUNK_LONG_HEADER_LEN);
-    chunk[CHUNK_OFF_VERSION] = 5;
-    chunk[CHUNK_OFF_VERSIONLZ] = 1;
-    chunk[CHUNK_OFF_FLAGS] = CHUNK_FLAG_LONG_HEADER;
-    chunk[CHUNK_OFF_TYPESIZE] = 1;
-    store_le32(chunk + CHUNK_OFF_NBYTES, nbytes);
-    store_le32(chunk + CHUNK_OFF_BLOCKSIZE, 1);
-    store_le32(chunk + CHUNK_OFF_CBYTES, CHUNK_LONG_HEADER_LEN);
-    chunk[CHUNK_OFF_BLOSC2_FLAGS] = CHUNK_SPECIAL_ZEROS
-                                    << CHUNK_BFLAG_SPECIAL_SHIFT;
-}
-
 /* Put zeros for a chunk. */
 static int put_zeros(struct round *round, uint64_t chunk_no,
                      struct fault *fault)
 {
     struct frame_change *change = round->file->change;
     struct frame_written written;
-    uint8_t chunk[CHUNK_LONG_HEADER_LEN];
-    int r;
+    int r = frame_change_write_zeros(change, size_of(round, chunk_no), &written,
+                                     fault);
 
-    make_zeros(size_of(round, chunk_no), chunk);
-    r = frame_change_write(change, chunk, sizeof(chunk), &written, fault);
     if (r == 0)
         r = frame_change_put(change, chunk_no, &written);
     return r;

@@ -244,16 +244,14 @@ static bool is_zeros(const struct frame_change *change, uint64_t chunk_no)
     return entry < 0 && entry != frame_special_entry(CHUNK_NANS);
 }
 
-/* Make a chunk of zeros: special, or one that repeats them. */
-static int make_zeros(struct frame_change *change, uint64_t nbytes,
-                      struct frame_written *out, struct fault *fault)
+int frame_change_write_zeros(struct frame_change *change, uint32_t nbytes,
+                             struct frame_written *out, struct fault *fault)
 {
-    if (nbytes % change->info.typesize != 0)
-        return frame_change_write_value(change, false, (uint32_t)nbytes, out,
-                                        fault);
+    if (change->variable || nbytes % change->info.typesize != 0)
+        return frame_change_write_value(change, false, nbytes, out, fault);
     *out = (struct frame_written){
         .entry = frame_special_entry(CHUNK_ZEROS),
-        .nbytes = (uint32_t)nbytes,
+        .nbytes = nbytes,
         .epoch = change->epoch,
     };
     return 0;
@@ -264,7 +262,7 @@ static int put_zeros(struct frame_change *change, uint64_t chunk_no,
                      uint64_t nbytes, struct fault *fault)
 {
     struct frame_written written;
-    int r = make_zeros(change, nbytes, &written, fault);
+    int r = frame_change_write_zeros(change, (uint32_t)nbytes, &written, fault);
 
     if (r < 0)
         return r;

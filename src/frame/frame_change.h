@@ -110,6 +110,11 @@ int frame_change_write(struct frame_change *change, const uint8_t *bytes,
                        size_t len, struct frame_written *out,
                        struct fault *fault);
 
+/* Make a chunk of zeros, which is only stored if the index can't name it.
+   Errors as frame_change_write(), but -EINVAL. */
+int frame_change_write_zeros(struct frame_change *change, uint32_t nbytes,
+                             struct frame_written *out, struct fault *fault);
+
 /* Give up a chunk that was written but not put. */
 void frame_change_drop(struct frame_change *change,
                        const struct frame_written *written);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "chunk/chunk_typesize.h"
+
+/* Larger items must save more than a part in this many, as later chunks may
+   be of another kind. */
+enum {
+    GAIN_PARTS = 50,
+    TYPESIZE_MAX = 16
+};
+
+int chunk_choose_typesize(struct chunk_encoder *encoder,
+                          const struct chunk_params *params, uint32_t chunksize,
+                          const uint8_t *bytes, size_t nbytes, uint8_t *scratch,
+                          uint32_t *out)
+{
+    struct chunk_params tried = *params;
+    size_t cap = nbytes + CHUNK_OVERHEAD_MAX;
+    uint32_t chosen = 1;
+    ssize_t best = 0;
+    ssize_t size = 0;
+
+    for (uint32_t typesize = 1; typesize <= TYPESIZE_MAX && size >= 0;
+         typesize *= 2) {
+        tried.typesize = typesize;
+        if (chunksize % typesize != 0 || chunk_params_check(&tried) < 0)
+            continue;
+        size = chunk_encode(encoder, &tried, bytes, nbytes, scratch, cap);
+        if (typesize == 1 || (size >= 0 && size < best - best / GAIN_PARTS)) {
+            best = size;
+            chosen = typesize;
+        }
+    }
+    if (size < 0)
+        return (int)size;
+    *out = chosen;
+    return 0;
+}
