@@ -2,22 +2,22 @@
 #include "source.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 
 #include "base/log.h"
 
 int source_open(const char *path, uint64_t frame_offset, struct store **out)
 {
-    struct stat st;
+    struct store *store;
+    int r = store_path_open(path, 0, &store);
 
-    if (stat(path, &st) < 0)
-        return -errno;
-    if (!S_ISDIR(st.st_mode))
-        return store_file_open(AT_FDCWD, path, STORE_FOLLOW, out);
-    if (frame_offset != 0)
+    if (r < 0)
+        return r;
+    if (store_is_directory(store) && frame_offset != 0) {
+        store_close(store);
         return -EISDIR;
-    return store_dir_open(AT_FDCWD, path, STORE_FOLLOW, out);
+    }
+    *out = store;
+    return 0;
 }
 
 void source_report(const char *path, int error, const struct fault *fault)

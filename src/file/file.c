@@ -16,13 +16,6 @@ enum {
     RECENT_SECONDS = 2,      /* age of a file that may still be written */
 };
 
-const struct file_options file_default_options = {
-    .cache_size = (size_t)256 << 20,
-    .nthreads = 0,
-    .readahead = (size_t)8 << 20,
-    .commit = 5,
-};
-
 int file_context_new(const struct file_options *options,
                      struct file_context **out)
 {

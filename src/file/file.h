@@ -29,6 +29,18 @@ struct file_options {
 
 extern const struct file_options file_default_options;
 
+/*
+ * Set one of them from text.
+ *
+ *  name   cache, threads, readahead or commit
+ *  value  a size, or a number
+ *
+ * Returns 0, -EINVAL if the value makes no sense, or -ENOENT if there is no
+ * such option.
+ */
+int file_options_set(struct file_options *options, const char *name,
+                     const char *value);
+
 /* Returns 0 or a negative errno. */
 int file_context_new(const struct file_options *options,
                      struct file_context **out);

@@ -15,6 +15,12 @@ enum {
     CHUNK_HEAD_LEN = 32
 };
 
+static const char *const prefixes[] = {
+    [METALAYER_FIXED] = "meta.",
+    [METALAYER_VL] = "vlmeta.",
+    [METALAYER_USERMETA] = "usermeta",
+};
+
 /* Part of the frame that holds a map of names, and their values. */
 struct section {
     enum metalayer_kind kind;
@@ -330,6 +336,33 @@ const struct metalayer *metalayer_find(const struct metalayer_list *list,
             strcmp(list->layers[i].name, name) == 0)
             return &list->layers[i];
     return NULL;
+}
+
+const char *metalayer_prefix(enum metalayer_kind kind)
+{
+    return prefixes[kind];
+}
+
+const char *metalayer_parse_label(const char *label, enum metalayer_kind *kind)
+{
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+        size_t len = strlen(prefixes[i]);
+
+        if (strncmp(label, prefixes[i], len) == 0) {
+            *kind = (enum metalayer_kind)i;
+            return label + len;
+        }
+    }
+    return NULL;
+}
+
+const struct metalayer *metalayer_find_label(const struct metalayer_list *list,
+                                             const char *label)
+{
+    enum metalayer_kind kind;
+    const char *name = metalayer_parse_label(label, &kind);
+
+    return name ? metalayer_find(list, kind, name) : NULL;
 }
 
 /* Say where in the file a fault of a layer's chunk lies. */

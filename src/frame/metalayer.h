@@ -51,6 +51,20 @@ const struct metalayer *metalayer_find(const struct metalayer_list *list,
                                        const char *name);
 
 /*
+ * How users name a metalayer: "meta.NAME", "vlmeta.NAME", or "usermeta".
+ */
+
+/* What comes before its name. */
+const char *metalayer_prefix(enum metalayer_kind kind);
+
+/* The kind and name that are meant, or NULL if the label is none. */
+const char *metalayer_parse_label(const char *label, enum metalayer_kind *kind);
+
+/* The metalayer that is meant, or NULL. */
+const struct metalayer *metalayer_find_label(const struct metalayer_list *list,
+                                             const char *label);
+
+/*
  * Find out how long the content is when decoded.
  *
  * Returns 0 or an error as above.

@@ -48,13 +48,9 @@ enum key {
     KEY_VERSION,
     KEY_OFFSET,
     KEY_NAMES,
-    KEY_CACHE,
-    KEY_THREADS,
-    KEY_READAHEAD,
     KEY_READ_ONLY,
-    KEY_COMMIT,
     KEY_LAYOUT,
-    KEY_PARAM,
+    KEY_NAMED,
     KEY_MAX_READ,
 };
 
@@ -74,18 +70,18 @@ static const struct fuse_opt known[] = {
     OPTION("--version", KEY_VERSION),
     OPTION("offset=", KEY_OFFSET),
     OPTION("names=", KEY_NAMES),
-    OPTION("cache=", KEY_CACHE),
-    OPTION("threads=", KEY_THREADS),
-    OPTION("readahead=", KEY_READAHEAD),
+    OPTION("cache=", KEY_NAMED),
+    OPTION("threads=", KEY_NAMED),
+    OPTION("readahead=", KEY_NAMED),
     OPTION("ro", KEY_READ_ONLY),
-    OPTION("commit=", KEY_COMMIT),
+    OPTION("commit=", KEY_NAMED),
     OPTION("layout=", KEY_LAYOUT),
-    OPTION("codec=", KEY_PARAM),
-    OPTION("clevel=", KEY_PARAM),
-    OPTION("filters=", KEY_PARAM),
-    OPTION("typesize=", KEY_PARAM),
-    OPTION("chunksize=", KEY_PARAM),
-    OPTION("blocksize=", KEY_PARAM),
+    OPTION("codec=", KEY_NAMED),
+    OPTION("clevel=", KEY_NAMED),
+    OPTION("filters=", KEY_NAMED),
+    OPTION("typesize=", KEY_NAMED),
+    OPTION("chunksize=", KEY_NAMED),
+    OPTION("blocksize=", KEY_NAMED),
     OPTION("max_read=", KEY_MAX_READ),
     FUSE_OPT_END,
 };
@@ -120,36 +116,6 @@ static int set_names(struct options *options, const char *option)
     return 0;
 }
 
-static int set_size(const char *option, uint64_t min, size_t *out)
-{
-    uint64_t size;
-    int r = parse_size(option, min, SIZE_MAX, &size);
-
-    if (r == 0)
-        *out = (size_t)size;
-    return r;
-}
-
-static int set_threads(struct options *options, const char *option)
-{
-    uint64_t nthreads;
-    int r = parse_size(option, 1, 1024, &nthreads);
-
-    if (r == 0)
-        options->file.nthreads = (unsigned)nthreads;
-    return r;
-}
-
-static int set_commit(struct options *options, const char *option)
-{
-    uint64_t seconds;
-    int r = parse_size(option, 0, 86400, &seconds);
-
-    if (r == 0)
-        options->file.commit = (unsigned)seconds;
-    return r;
-}
-
 static int set_layout(struct options *options, const char *option)
 {
     bool sparse = strcmp(value_of(option), "sparse") == 0;
@@ -162,15 +128,17 @@ static int set_layout(struct options *options, const char *option)
     return 0;
 }
 
-/* Set one of the parameters of new frames. */
-static int set_param(struct options *options, const char *option)
+/* Set one of the options of files, or of the parameters of new frames. */
+static int set_named(struct options *options, const char *option)
 {
     char name[16] = "";
     size_t len = (size_t)(value_of(option) - option) - 1;
     int r;
 
     memcpy(name, option, len < sizeof(name) ? len : sizeof(name) - 1);
-    r = params_set(&options->fs.params, name, value_of(option));
+    r = file_options_set(&options->file, name, value_of(option));
+    if (r == -ENOENT)
+        r = params_set(&options->fs.params, name, value_of(option));
     if (r < 0)
         log_error("%s: not a value that makes sense", option);
     return r;
@@ -206,21 +174,13 @@ static int set_known(struct options *options, enum key key, const char *option)
         return parse_size(option, 0, INT64_MAX, &options->fs.offset);
     case KEY_NAMES:
         return set_names(options, option);
-    case KEY_CACHE:
-        return set_size(option, 1, &options->file.cache_size);
-    case KEY_THREADS:
-        return set_threads(options, option);
-    case KEY_READAHEAD:
-        return set_size(option, 0, &options->file.readahead);
     case KEY_READ_ONLY:
         options->fs.read_only = true;
         return 0;
-    case KEY_COMMIT:
-        return set_commit(options, option);
     case KEY_LAYOUT:
         return set_layout(options, option);
-    case KEY_PARAM:
-        return set_param(options, option);
+    case KEY_NAMED:
+        return set_named(options, option);
     case KEY_MAX_READ:
         return set_max_read(options, option);
     }

@@ -16,34 +16,15 @@
 #define USER "user."
 #define OURS "user.b2frame."
 
-static const struct {
-    enum metalayer_kind kind;
-    const char *prefix;
-} prefixes[] = {
-    { METALAYER_FIXED, OURS "meta." },
-    { METALAYER_VL, OURS "vlmeta." },
-    { METALAYER_USERMETA, OURS "usermeta" },
-};
-
-enum {
-    NPREFIXES = sizeof(prefixes) / sizeof(prefixes[0])
-};
-
 static bool starts_with(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* The metalayer of an attribute's name, or NULL. */
-static const struct metalayer *find_layer(const struct metalayer_list *list,
-                                          const char *name)
+/* The label of a metalayer in an attribute's name. */
+static const char *label_in(const char *name)
 {
-    for (size_t i = 0; i < NPREFIXES; i++) {
-        if (starts_with(name, prefixes[i].prefix))
-            return metalayer_find(list, prefixes[i].kind,
-                                  name + strlen(prefixes[i].prefix));
-    }
-    return NULL;
+    return name + strlen(OURS);
 }
 
 /* A store's word for a file cut short is ours for no such attribute. */
@@ -62,7 +43,7 @@ static int get_layer(struct frame *frame, const char *name, char **out,
 
     if (r < 0)
         return layer_error(r);
-    layer = find_layer(&list, name);
+    layer = metalayer_find_label(&list, label_in(name));
     if (layer)
         r = layer_error(
             metalayer_read(frame, layer, XATTR_SIZE_MAX, &content, len, fault));
@@ -84,10 +65,8 @@ static int list_layers(struct frame *frame, FILE *out, struct fault *fault)
     for (size_t i = 0; i < list.nlayers; i++) {
         const struct metalayer *layer = &list.layers[i];
 
-        for (size_t j = 0; j < NPREFIXES; j++) {
-            if (prefixes[j].kind == layer->kind)
-                fprintf(out, "%s%s%c", prefixes[j].prefix, layer->name, '\0');
-        }
+        fprintf(out, OURS "%s%s%c", metalayer_prefix(layer->kind), layer->name,
+                '\0');
     }
     metalayer_list_free(&list);
     return 0;
@@ -255,18 +234,6 @@ int xattr_list(struct fs *fs, struct node *node, char **out, size_t *len)
     return r;
 }
 
-/* The metalayer that an attribute's name is for; NPREFIXES if none that can be
-   changed. */
-static size_t find_prefix(const char *name)
-{
-    size_t i = 0;
-
-    while (i < NPREFIXES && (prefixes[i].kind == METALAYER_USERMETA ||
-                             !starts_with(name, prefixes[i].prefix)))
-        i++;
-    return i;
-}
-
 /* Does a metalayer's presence go with the flags of setxattr()? */
 static int check_flags(struct frame_attrs *attrs, const char *name, int flags)
 {
@@ -279,7 +246,7 @@ static int check_flags(struct frame_attrs *attrs, const char *name, int flags)
     r = metalayer_list_read(attrs->frame, &list, &attrs->fault);
     if (r < 0)
         return layer_error(r);
-    there = find_layer(&list, name) != NULL;
+    there = metalayer_find_label(&list, label_in(name)) != NULL;
     metalayer_list_free(&list);
     if (there)
         return flags & XATTR_CREATE ? -EEXIST : 0;
@@ -302,11 +269,12 @@ static int change_error(int r)
 static int set_ours(struct fs *fs, struct node *node, const char *name,
                     const void *value, size_t size, int flags)
 {
-    size_t prefix = find_prefix(name);
+    enum metalayer_kind kind;
+    const char *bare = metalayer_parse_label(label_in(name), &kind);
     struct frame_attrs attrs;
     int r;
 
-    if (prefix == NPREFIXES)
+    if (!bare || kind == METALAYER_USERMETA)
         return -EPERM;
     r = frame_attrs_open(fs, node, true, &attrs);
     if (r < 0)
@@ -314,9 +282,8 @@ static int set_ours(struct fs *fs, struct node *node, const char *name,
     open_file_begin_change(attrs.open);
     r = check_flags(&attrs, name, flags);
     if (r == 0)
-        r = change_error(file_meta_set(
-            attrs.snapshot->file, prefixes[prefix].kind,
-            name + strlen(prefixes[prefix].prefix), value, size, &attrs.fault));
+        r = change_error(file_meta_set(attrs.snapshot->file, kind, bare, value,
+                                       size, &attrs.fault));
     open_file_end_change(fs, attrs.open);
     frame_attrs_close(&attrs, r);
     return r;
@@ -324,18 +291,18 @@ static int set_ours(struct fs *fs, struct node *node, const char *name,
 
 static int remove_ours(struct fs *fs, struct node *node, const char *name)
 {
-    size_t prefix = find_prefix(name);
+    enum metalayer_kind kind;
+    const char *bare = metalayer_parse_label(label_in(name), &kind);
     struct frame_attrs attrs;
     int r;
 
-    if (prefix == NPREFIXES || prefixes[prefix].kind != METALAYER_VL)
+    if (!bare || kind != METALAYER_VL)
         return -EPERM;
     r = frame_attrs_open(fs, node, true, &attrs);
     if (r < 0)
         return r;
     open_file_begin_change(attrs.open);
-    r = file_meta_remove(attrs.snapshot->file,
-                         name + strlen(prefixes[prefix].prefix), &attrs.fault);
+    r = file_meta_remove(attrs.snapshot->file, bare, &attrs.fault);
     r = r == -ENOENT ? -ENODATA : r;
     open_file_end_change(fs, attrs.open);
     frame_attrs_close(&attrs, r);

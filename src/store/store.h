@@ -71,6 +71,13 @@ int store_dir_open(int dirfd, const char *path, unsigned flags,
                    struct store **out);
 
 /*
+ * A store of what a path that a user typed leads to: a file, or a directory.
+ *
+ *  flags  STORE_FOLLOW is understood
+ */
+int store_path_open(const char *path, unsigned flags, struct store **out);
+
+/*
  * A store of one object "" in memory.
  *
  *  bytes, len  not copied; must outlive the store

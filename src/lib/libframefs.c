@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "file/params.h"
+#include "lib/libframefs_private.h"
+
+enum {
+    PIECE_LEN = 4 << 20 /* bytes that are asked for at a time */
+};
+
+struct framefs {
+    struct file_context *context;
+};
+
+/* The one thing that is no handle's: see framefs_error(). */
+static _Thread_local char message[512];
+
+const char *framefs_version(void)
+{
+    return FRAMEFS_VERSION;
+}
+
+const char *framefs_error(void)
+{
+    return message;
+}
+
+int libframefs_fail(const char *subject, int error, const struct fault *fault)
+{
+    char text[256];
+
+    fault_format(fault, error, text, sizeof(text));
+    snprintf(message, sizeof(message), "%s: %s", subject, text);
+    return error;
+}
+
+int libframefs_refuse(const char *subject, int error, const char *why)
+{
+    snprintf(message, sizeof(message), "%s: %s", subject,
+             why ? why : strerror(-error));
+    return error;
+}
+
+static int set_one(char *word, void *to,
+                   int (*set)(void *to, const char *name, const char *value))
+{
+    char *value = strchr(word, '=');
+    int r = -ENOENT;
+
+    if (value) {
+        *value = '\0';
+        r = set(to, word, value + 1);
+        *value = '=';
+    }
+    if (r == -ENOENT)
+        return libframefs_refuse(word, -EINVAL, "unknown option");
+    if (r == -EINVAL)
+        return libframefs_refuse(word, r, "not a value that makes sense");
+    return r < 0 ? libframefs_refuse(word, r, NULL) : 0;
+}
+
+/* Set each of the options NAME=VALUE,...; accepts NULL. */
+static int set_options(const char *options, void *to,
+                       int (*set)(void *to, const char *name,
+                                  const char *value))
+{
+    char *text = strdup(options ? options : "");
+    char *rest = text;
+    char *word;
+    int r = 0;
+
+    if (!text)
+        return libframefs_refuse("options", -ENOMEM, NULL);
+    while (r == 0 && (word = strsep(&rest, ",")))
+        if (word[0] != '\0')
+            r = set_one(word, to, set);
+    free(text);
+    return r;
+}
+
+static int set_file_option(void *to, const char *name, const char *value)
+{
+    return file_options_set(to, name, value);
+}
+
+int framefs_new(const char *options, struct framefs **out)
+{
+    struct file_options settings = file_default_options;
+    struct framefs *fs;
+    int r = set_options(options, &settings, set_file_option);
+
+    if (r < 0)
+        return r;
+    fs = calloc(1, sizeof(*fs));
+    r = fs ? file_context_new(&settings, &fs->context) : -ENOMEM;
+    if (r < 0) {
+        free(fs);
+        return libframefs_refuse("libframefs", r, NULL);
+    }
+    *out = fs;
+    return 0;
+}
+
+void framefs_free(struct framefs *fs)
+{
+    if (!fs)
+        return;
+    file_context_free(fs->context);
+    free(fs);
+}
+
+static int new_frame(const char *path, struct framefs_frame **out)
+{
+    size_t size = strlen(path) + 1;
+    struct framefs_frame *frame = calloc(1, sizeof(*frame) + size);
+
+    if (!frame)
+        return libframefs_refuse(path, -ENOMEM, NULL);
+    memcpy(frame->path, path, size);
+    *out = frame;
+    return 0;
+}
+
+/* Open the frame in a store, which becomes its own on success. */
+static int open_file(struct framefs *fs, struct store *store, int flags,
+                     uint64_t offset, struct file **out, struct fault *fault)
+{
+    if (!(flags & FRAMEFS_WRITE))
+        return file_open(fs->context, store, offset, out, fault);
+    if (offset > 0)
+        return fault_set(fault, -EROFS, offset,
+                         "a frame inside a file is not changed");
+    return file_open_writable(fs->context, store, out, fault);
+}
+
+int framefs_open(struct framefs *fs, const char *path, int flags,
+                 uint64_t offset, struct framefs_frame **out)
+{
+    unsigned mode = flags & FRAMEFS_WRITE ? STORE_WRITE : 0;
+    struct fault fault = FAULT_NONE;
+    struct framefs_frame *frame;
+    struct store *store;
+    int r;
+
+    if (flags & ~FRAMEFS_WRITE)
+        return libframefs_refuse(path, -EINVAL, "unknown flags");
+    r = new_frame(path, &frame);
+    if (r < 0)
+        return r;
+    r = store_path_open(path, mode, &store);
+    if (r == 0) {
+        r = open_file(fs, store, flags, offset, &frame->file, &fault);
+        if (r < 0)
+            store_close(store);
+    }
+    if (r < 0) {
+        free(frame);
+        return libframefs_fail(path, r, &fault);
+    }
+    *out = frame;
+    return 0;
+}
+
+/* What a new frame is to be. */
+struct creation {
+    struct file_params params;
+    bool sparse;
+};
+
+static int set_creation(void *to, const char *name, const char *value)
+{
+    struct creation *creation = to;
+
+    if (strcmp(name, "layout") != 0)
+        return params_set(&creation->params, name, value);
+    creation->sparse = strcmp(value, "sparse") == 0;
+    return creation->sparse || strcmp(value, "contiguous") == 0 ? 0 : -EINVAL;
+}
+
+static int make_place(const char *path, bool sparse)
+{
+    int fd;
+
+    if (sparse)
+        return mkdir(path, 0777) < 0 ? -errno : 0;
+    fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return -errno;
+    close(fd);
+    return 0;
+}
+
+/* Make an empty frame of what was just made at a path. */
+static int make_file(struct framefs *fs, const char *path,
+                     const struct creation *creation, struct file **out,
+                     struct fault *fault)
+{
+    struct store *store;
+    int r = store_path_open(path, STORE_WRITE, &store);
+
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    r = file_create(fs->context, store, &creation->params, out, fault);
+    if (r < 0)
+        store_close(store);
+    return r;
+}
+
+int framefs_create(struct framefs *fs, const char *path, const char *options,
+                   struct framefs_frame **out)
+{
+    struct creation creation = { .params = params_default };
+    struct fault fault = FAULT_NONE;
+    struct framefs_frame *frame;
+    int r = set_options(options, &creation, set_creation);
+
+    if (r < 0)
+        return r;
+    if (params_check(&creation.params) < 0)
+        return libframefs_refuse(options, -EINVAL,
+                                 "options do not go together");
+    r = new_frame(path, &frame);
+    if (r < 0)
+        return r;
+    r = make_place(path, creation.sparse);
+    if (r == 0) {
+        r = make_file(fs, path, &creation, &frame->file, &fault);
+        if (r < 0)
+            remove(path);
+    }
+    if (r < 0) {
+        free(frame);
+        return libframefs_fail(path, r, &fault);
+    }
+    *out = frame;
+    return 0;
+}
+
+int framefs_close(struct framefs_frame *frame)
+{
+    struct fault fault = FAULT_NONE;
+    int r;
+
+    if (!frame)
+        return 0;
+    r = file_sync(frame->file, &fault);
+    if (r < 0)
+        libframefs_fail(frame->path, r, &fault);
+    file_close(frame->file);
+    free(frame);
+    return r;
+}
+
+uint64_t framefs_size(const struct framefs_frame *frame)
+{
+    return file_size(frame->file);
+}
+
+/* Read up to PIECE_LEN bytes; fewer came if `*error` is set, or at the end. */
+static ssize_t read_piece(struct framefs_frame *frame, uint8_t *buf, size_t len,
+                          uint64_t off, int *error, struct fault *fault)
+{
+    struct file_data data = { 0 };
+    int r = file_read(frame->file, &frame->reader, off,
+                      len < PIECE_LEN ? len : PIECE_LEN, &data, error, fault);
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < data.niov; i++) {
+        memcpy(buf, data.iov[i].iov_base, data.iov[i].iov_len);
+        buf += data.iov[i].iov_len;
+    }
+    len = data.len;
+    file_data_put(frame->file, &data);
+    return (ssize_t)len;
+}
+
+ssize_t framefs_pread(struct framefs_frame *frame, void *buf, size_t len,
+                      uint64_t off)
+{
+    struct fault fault = FAULT_NONE;
+    size_t done = 0;
+    int error = 0;
+    ssize_t n = 1;
+
+    if (len > SSIZE_MAX)
+        len = SSIZE_MAX;
+    while (done < len && n > 0 && error == 0) {
+        n = read_piece(frame, (uint8_t *)buf + done, len - done, off + done,
+                       &error, &fault);
+        done += n > 0 ? (size_t)n : 0;
+    }
+    if (done == 0 && n < 0)
+        return libframefs_fail(frame->path, (int)n, &fault);
+    return (ssize_t)done;
+}
+
+ssize_t framefs_pwrite(struct framefs_frame *frame, const void *buf, size_t len,
+                       uint64_t off)
+{
+    struct fault fault = FAULT_NONE;
+    int r;
+
+    if (len > SSIZE_MAX)
+        return libframefs_refuse(frame->path, -EINVAL, NULL);
+    r = file_write(frame->file, off, buf, len, &fault);
+    return r < 0 ? libframefs_fail(frame->path, r, &fault) : (ssize_t)len;
+}
+
+int framefs_truncate(struct framefs_frame *frame, uint64_t size)
+{
+    struct fault fault = FAULT_NONE;
+    int r = file_truncate(frame->file, size, &fault);
+
+    return r < 0 ? libframefs_fail(frame->path, r, &fault) : 0;
+}
+
+int framefs_sync(struct framefs_frame *frame)
+{
+    struct fault fault = FAULT_NONE;
+    int r = file_sync(frame->file, &fault);
+
+    return r < 0 ? libframefs_fail(frame->path, r, &fault) : 0;
+}

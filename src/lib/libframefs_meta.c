@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chunk/codec.h"
+#include "file/info.h"
+#include "lib/libframefs_private.h"
+
+enum {
+    CONTENT_MAX = 64 << 20 /* bytes of a metalayer that is read */
+};
+
+static void fill_info(const struct frame_info *from, struct framefs_info *out)
+{
+    *out = (struct framefs_info){
+        .size = from->nbytes,
+        .stored = from->frame_len + (from->sparse ? from->cbytes : 0),
+        .nchunks = from->nchunks,
+        .chunksize = from->chunksize,
+        .blocksize = from->blocksize,
+        .typesize = from->typesize,
+        .clevel = from->clevel,
+        .sparse = from->sparse,
+        .version = from->version,
+    };
+    snprintf(out->codec, sizeof(out->codec), "%s", codec_name(from->codec));
+}
+
+int framefs_info(struct framefs_frame *frame, struct framefs_info *out,
+                 size_t size)
+{
+    struct framefs_info info;
+    struct frame *state;
+
+    if (size > sizeof(info))
+        return libframefs_refuse(frame->path, -EINVAL,
+                                 "this library is too old");
+    state = file_frame_get(frame->file);
+    fill_info(frame_get_info(state), &info);
+    file_frame_put(frame->file, state);
+    memcpy(out, &info, size);
+    return 0;
+}
+
+/* Hand out bytes to a caller that has room for `size`, or asks how many. */
+static ssize_t hand_out(const struct framefs_frame *frame, const void *bytes,
+                        size_t len, void *to, size_t size)
+{
+    if (size == 0)
+        return (ssize_t)len;
+    if (len > size)
+        return libframefs_refuse(frame->path, -ERANGE, NULL);
+    memcpy(to, bytes, len);
+    return (ssize_t)len;
+}
+
+ssize_t framefs_info_json(struct framefs_frame *frame, char *text, size_t size)
+{
+    struct frame *state = file_frame_get(frame->file);
+    char *info;
+    ssize_t len = info_text(state, INFO_CONTENT, &info);
+
+    file_frame_put(frame->file, state);
+    if (len < 0)
+        return libframefs_refuse(frame->path, (int)len, NULL);
+    len = hand_out(frame, info, strlen(info) + 1, text, size);
+    free(info);
+    return len < 0 ? len : len - 1;
+}
+
+/* The metalayers of the last commit; which state they are of is kept open. */
+static int open_layers(struct framefs_frame *frame, struct frame **state,
+                       struct metalayer_list *list)
+{
+    struct fault fault = FAULT_NONE;
+    int r;
+
+    *state = file_frame_get(frame->file);
+    r = metalayer_list_read(*state, list, &fault);
+    if (r < 0)
+        file_frame_put(frame->file, *state);
+    return r < 0 ? libframefs_fail(frame->path, r, &fault) : 0;
+}
+
+static void close_layers(struct framefs_frame *frame, struct frame *state,
+                         struct metalayer_list *list)
+{
+    metalayer_list_free(list);
+    file_frame_put(frame->file, state);
+}
+
+static char *list_names(const struct metalayer_list *list, size_t *len)
+{
+    char *names = NULL;
+    FILE *text = open_memstream(&names, len);
+
+    if (!text)
+        return NULL;
+    for (size_t i = 0; i < list->nlayers; i++)
+        fprintf(text, "%s%s%c", metalayer_prefix(list->layers[i].kind),
+                list->layers[i].name, '\0');
+    if (fclose(text) != 0) {
+        free(names);
+        return NULL;
+    }
+    return names;
+}
+
+ssize_t framefs_meta_list(struct framefs_frame *frame, char *list, size_t size)
+{
+    struct metalayer_list layers;
+    struct frame *state;
+    size_t len;
+    char *names;
+    ssize_t r = open_layers(frame, &state, &layers);
+
+    if (r < 0)
+        return r;
+    names = list_names(&layers, &len);
+    close_layers(frame, state, &layers);
+    if (!names)
+        return libframefs_refuse(frame->path, -ENOMEM, NULL);
+    r = hand_out(frame, names, len, list, size);
+    free(names);
+    return r;
+}
+
+ssize_t framefs_meta_get(struct framefs_frame *frame, const char *name,
+                         void *buf, size_t size)
+{
+    const struct metalayer *layer = NULL;
+    struct fault fault = FAULT_NONE;
+    struct metalayer_list layers;
+    struct frame *state;
+    uint8_t *content;
+    size_t len;
+    ssize_t r = open_layers(frame, &state, &layers);
+
+    if (r < 0)
+        return r;
+    layer = metalayer_find_label(&layers, name);
+    if (layer)
+        r = metalayer_read(state, layer, CONTENT_MAX, &content, &len, &fault);
+    close_layers(frame, state, &layers);
+    if (!layer)
+        return libframefs_refuse(frame->path, -ENODATA, "no such metalayer");
+    if (r < 0)
+        return libframefs_fail(frame->path, (int)r, &fault);
+    r = hand_out(frame, content, len, buf, size);
+    free(content);
+    return r;
+}
+
+/* Why a metalayer could not be changed. */
+static int fail_change(const struct framefs_frame *frame, int error,
+                       const struct fault *fault)
+{
+    if (error == -ENOENT)
+        return libframefs_refuse(frame->path, -ENODATA, "no such metalayer");
+    return libframefs_fail(frame->path, error, fault);
+}
+
+int framefs_meta_set(struct framefs_frame *frame, const char *name,
+                     const void *buf, size_t len)
+{
+    struct fault fault = FAULT_NONE;
+    enum metalayer_kind kind;
+    const char *bare = metalayer_parse_label(name, &kind);
+    int r;
+
+    if (!bare || kind == METALAYER_USERMETA)
+        return libframefs_refuse(name, -EINVAL, "not a name that can be set");
+    r = file_meta_set(frame->file, kind, bare, buf, len, &fault);
+    return r < 0 ? fail_change(frame, r, &fault) : 0;
+}
+
+int framefs_meta_remove(struct framefs_frame *frame, const char *name)
+{
+    struct fault fault = FAULT_NONE;
+    enum metalayer_kind kind;
+    const char *bare = metalayer_parse_label(name, &kind);
+    int r;
+
+    if (!bare || kind != METALAYER_VL)
+        return libframefs_refuse(name, -EINVAL,
+                                 "not a name that can be removed");
+    r = file_meta_remove(frame->file, bare, &fault);
+    return r < 0 ? fail_change(frame, r, &fault) : 0;
+}
