@@ -231,15 +231,19 @@ def check_sound(*paths):
         check(done.returncode == 0, 'unsound: ' + done.stderr.decode())
 
 
+def check_content(path, content):
+    """A frame is sound, and b2frame reads this from it."""
+    check_sound(path)
+    done = corpus.run(B2FRAME, 'cat', path)
+    check(done.returncode == 0 and done.stdout == content,
+          '%s: other content, %d bytes' % (path, len(done.stdout)))
+
+
 def check_frames(contents):
     """Frames, by path, are sound and hold what they must, for ourselves and
     for an independent reader, if there is one."""
-    check_sound(*contents)
     for path, content in contents.items():
-        done = corpus.run(B2FRAME, 'cat', path)
-        check(done.returncode == 0 and done.stdout == content,
-              'b2frame cat %s: %d bytes of %d' %
-              (path, len(done.stdout), len(content)))
+        check_content(path, content)
     if oracle.is_here():
         complaints = oracle.complaints(contents)
         check(not complaints, 'others read: ' + complaints)

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Frames that other programs wrote are changed through a mount, and others
+read what was written to them.
+
+usage: mount_foreign.py FRAMEFS [corpus]
+
+Without `corpus` copies of the frames of test/data are changed, with it copies
+of all that lie beside the source tree.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import random
+import shutil
+import sys
+
+from mounted import (Mount, check, check_content, corpus, need_fuse, oracle,
+                     read, workplace)
+
+NBYTES_MAX = 1 << 20
+LOSSY = ('trunc_prec', 'int_trunc')
+OLD_BYTEDELTA = 34
+LAYERS = ('user.b2frame.meta.', 'user.b2frame.vlmeta.', 'user.b2frame.usermeta')
+
+
+class Subject:
+    """A copy of a frame, and how it is to be changed."""
+
+    def __init__(self, frame, change):
+        self.frame = frame
+        self.change = change
+        self.id = '%s-%s' % (frame.id, change.__name__)
+        self.stored = 'src/%s.b2frame' % self.id
+        self.content = None
+        self.layers = None
+
+    def copy(self):
+        if os.path.isdir(self.frame.path):
+            shutil.copytree(self.frame.path, self.stored)
+        else:
+            shutil.copyfile(self.frame.path, self.stored)
+
+    def shown(self, mount):
+        return mount / self.id
+
+
+# Changes.  Each makes one to a file and to its model, a bytearray.
+
+def spans(choice, size, chunksize):
+    """Places to overwrite: at either end, and where chunks meet."""
+    for off in {0, size - 1, chunksize - 1, size // chunksize * chunksize - 2,
+                choice.randrange(size)}:
+        if 0 <= off < size:
+            yield off, min(size - off,
+                           choice.choice((1, 3, 100, chunksize + 2)))
+
+
+def overwrite(choice, fd, model, chunksize):
+    for off, length in spans(choice, len(model), chunksize):
+        piece = choice.randbytes(length)
+        os.pwrite(fd, piece, off)
+        model[off:off + length] = piece
+
+
+def append(choice, fd, model, chunksize):
+    for length in (1, choice.randrange(chunksize) + 1, chunksize + 1):
+        piece = choice.randbytes(length)
+        os.pwrite(fd, piece, len(model))
+        model += piece
+        os.fsync(fd)
+
+
+def cut(choice, fd, model, chunksize):
+    for size in (len(model) - 1, choice.randrange(len(model)),
+                 len(model) + chunksize):
+        os.ftruncate(fd, size)
+        model[:] = (model + bytes(size))[:size]
+
+
+CHANGES = (overwrite, append, cut)
+
+
+def layers(path):
+    """Names of the metalayers, and contents of those that the system hands on.
+    What was user metadata once is now an ordinary layer of that name."""
+    result = {}
+    for name in os.listxattr(path):
+        if not name.startswith(LAYERS):
+            continue
+        new_name = name.replace('b2frame.usermeta', 'b2frame.vlmeta.usermeta')
+        try:
+            result[new_name] = os.getxattr(path, name)
+        except OSError as error:
+            check(error.errno == errno.E2BIG, '%s: %s' % (name, error))
+            result[new_name] = None
+    return result
+
+
+def cannot_be_made(filters):
+    """Are these filters undone, but not applied?"""
+    barred = False
+    for item in filters:
+        if item['id'] == OLD_BYTEDELTA or barred and item['name'] == 'delta':
+            return True
+        barred |= item['name'] in (*LOSSY, 'delta')
+    return False
+
+
+def is_refused(subject, info):
+    """Are frames of this kind not to be changed so?"""
+    if info['vlblocks'] or cannot_be_made(info['filters']):
+        return True
+    if subject.change is overwrite or info['nbytes'] == 0:
+        return False
+    return info['chunksize'] == 0 or 'odd-partial' in subject.id
+
+
+def change_one(subject, mount):
+    """Change what shows in a mount, and keep what must be there then."""
+    path = subject.shown(mount)
+    info = json.loads(os.getxattr(path, 'user.b2frame.info'))
+    subject.content = read(path)
+    check(hashlib.sha256(subject.content).hexdigest() == subject.frame.sha256,
+          'content before')
+    subject.layers = layers(path)
+    model = bytearray(subject.content)
+    with open(path, 'r+b', buffering=0) as file:
+        try:
+            subject.change(random.Random(subject.id), file.fileno(), model,
+                           info['chunksize'] or 1000)
+            os.fsync(file.fileno())
+            error = 0
+        except OSError as failure:
+            error = failure.errno
+    refused = is_refused(subject, info)
+    check(error == (errno.EOPNOTSUPP if refused else 0), 'error %d' % error)
+    if refused:
+        return
+    subject.content = None
+    if not any(item['name'] in LOSSY for item in info['filters']):
+        check(read(path) == model, 'content after')
+        subject.content = bytes(model)
+
+
+def look_again(subject, mount):
+    """Is it there when it was committed?"""
+    path = subject.shown(mount)
+    content = read(path)
+    check(subject.content in (None, content), 'content, mounted again')
+    check(layers(path) == subject.layers, 'metalayers')
+    subject.content = content
+
+
+def check_stored(subject):
+    check_content(subject.stored, subject.content)
+
+
+def complaints(items):
+    """What an independent reader finds wrong.  Odd frames are those that it
+    takes otherwise, or not at all."""
+    if not oracle.is_here():
+        return []
+    return oracle.complaints({
+        subject.stored: subject.content for subject in items
+        if not subject.id.startswith('odd-')}).splitlines()
+
+
+def subjects():
+    """Copies of all frames of known content, one for each change."""
+    if sys.argv[2:] == ['corpus']:
+        corpus.need_corpus()
+        frames = corpus.corpus_frames() + corpus.old_frames()
+    else:
+        frames = corpus.data_frames()
+    return [Subject(frame, change) for frame in frames
+            if not frame.error and frame.sha256 != '-' and
+            frame.offset == 0 and frame.nbytes <= NBYTES_MAX
+            for change in CHANGES if frame.nbytes > 0 or change is append]
+
+
+def main():
+    need_fuse()
+    items = subjects()
+    failures = []
+
+    def each(step):
+        for subject in items:
+            try:
+                step(subject)
+            except (corpus.Failure, OSError) as failure:
+                failures.append('%s: %s' % (subject.id, failure))
+
+    with workplace():
+        os.mkdir('src')
+        each(Subject.copy)
+        with Mount('src', 'mnt') as mount:
+            each(lambda subject: change_one(subject, mount))
+        with Mount('src', 'mnt') as mount:
+            each(lambda subject: look_again(subject, mount))
+        each(check_stored)
+        failures += complaints(items)
+    print('\n'.join(failures))
+    print('%d of %d failed' % (len(failures), len(items)))
+    sys.exit(len(failures) > 0)
+
+
+main()
