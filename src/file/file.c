@@ -254,6 +254,14 @@ int file_create(struct file_context *context, struct store *store,
     return 0;
 }
 
+/* Let go of all that a file has, written or not. */
+static void release(struct file *file)
+{
+    readahead_fini(&file->ahead);
+    cache_file_drop(file->context->cache, &file->chunks);
+    file_free(file);
+}
+
 int file_close(struct file *file)
 {
     struct fault fault;
@@ -266,10 +274,16 @@ int file_close(struct file *file)
         flusher_remove(file->context->flusher, file);
         r = writeback_finish(file, &fault);
     }
-    readahead_fini(&file->ahead);
-    cache_file_drop(file->context->cache, &file->chunks);
-    file_free(file);
+    release(file);
     return r;
+}
+
+void file_discard(struct file *file)
+{
+    if (!file)
+        return;
+    flusher_remove(file->context->flusher, file);
+    release(file);
 }
 
 bool file_is_current(struct file *file, const struct store_stat *now)

@@ -103,6 +103,12 @@ int file_create(struct file_context *context, struct store *store,
 int file_close(struct file *file);
 
 /*
+ * Close a file whose frame was removed: what was written since the last commit
+ * is dropped.  Accepts NULL.
+ */
+void file_discard(struct file *file);
+
+/*
  * Is the frame's file, or index file, still the one that was opened, and as
  * it was then?
  */
@@ -222,6 +228,18 @@ int file_copy(struct file *src, uint64_t src_off, struct file *dst,
  * failed.
  */
 int file_sync(struct file *file, struct fault *fault);
+
+/*
+ * Is everything that was written committed, and no commit under way?  Then it
+ * is this file's last commit that is stored, or what others have put there.
+ */
+bool file_is_settled(struct file *file);
+
+/*
+ * Why an earlier commit failed that nobody was told of, which is told now; else
+ * 0.
+ */
+int file_take_error(struct file *file, struct fault *fault);
 
 /* Bytes that are written and not yet committed, as memory holds them. */
 uint64_t file_dirty(struct file *file);

@@ -139,7 +139,7 @@ static int explain(struct file *file, int error, struct fault *fault)
 
     if (error != -EAGAIN)
         return error;
-    r = writeback_take_error(file, fault);
+    r = file_take_error(file, fault);
     return r < 0 ? r : fault_set(fault, -ENOSPC, 0, NULL);
 }
 
@@ -166,7 +166,7 @@ int file_writev(struct file *file, uint64_t off, const struct iovec *iov,
         off += iov[i].iov_len;
     }
     leave(file, part);
-    return r < 0 ? explain(file, r, fault) : writeback_take_error(file, fault);
+    return r < 0 ? explain(file, r, fault) : file_take_error(file, fault);
 }
 
 int file_write(struct file *file, uint64_t off, const void *bytes, size_t len,
@@ -259,7 +259,7 @@ int file_truncate(struct file *file, uint64_t size, struct fault *fault)
                          "a frame whose chunks differ in size keeps its size");
     else if (size < file->nbytes)
         r = cut(file, size, fault);
-    return r < 0 ? explain(file, r, fault) : writeback_take_error(file, fault);
+    return r < 0 ? explain(file, r, fault) : file_take_error(file, fault);
 }
 
 static int write_zeros(struct file *file, uint64_t off, uint64_t end,
@@ -318,5 +318,5 @@ int file_zero(struct file *file, uint64_t off, uint64_t len,
         if (r == 0)
             r = zero_chunks(file, first / grid, end / grid, fault);
     }
-    return r < 0 ? explain(file, r, fault) : writeback_take_error(file, fault);
+    return r < 0 ? explain(file, r, fault) : file_take_error(file, fault);
 }

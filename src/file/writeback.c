@@ -387,7 +387,7 @@ int writeback_flush(struct file *file)
     return r;
 }
 
-int writeback_take_error(struct file *file, struct fault *fault)
+int file_take_error(struct file *file, struct fault *fault)
 {
     int r;
 
@@ -427,12 +427,22 @@ int file_sync(struct file *file, struct fault *fault)
     if (!file->begun)
         return 0;
     r = writeback_commit(file, NULL, fault);
-    earlier = writeback_take_error(file, &other);
+    earlier = file_take_error(file, &other);
     if (r == 0 && earlier < 0) {
         *fault = other;
         r = earlier;
     }
     return r;
+}
+
+bool file_is_settled(struct file *file)
+{
+    bool committing;
+
+    pthread_mutex_lock(&file->lock);
+    committing = file->committing;
+    pthread_mutex_unlock(&file->lock);
+    return !committing && !is_changed(file);
 }
 
 uint64_t file_dirty(struct file *file)

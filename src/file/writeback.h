@@ -40,11 +40,7 @@ int writeback_commit(struct file *file, const struct writeback_edit *edit,
 int writeback_reshape(struct file *file, const struct writeback_edit *edit,
                       struct fault *fault);
 
-/* Commit in the background: an error is kept for the next who asks. */
+/* Commit in the background: an error is kept for file_take_error(). */
 int writeback_flush(struct file *file);
-
-/* Take the error of a background commit, if there was one since.  Returns 0 or
-   that. */
-int writeback_take_error(struct file *file, struct fault *fault);
 
 #endif

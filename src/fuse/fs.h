@@ -11,6 +11,7 @@
 #include "base/list.h"
 #include "file/file.h"
 #include "fuse/backing.h"
+#include "fuse/closer.h"
 #include "fuse/node.h"
 
 /* The mounted tree. */
@@ -36,16 +37,14 @@ struct fs {
     struct pool *teller;          /* its one thread tells the kernel */
 
     /* Guarded by `nodes.lock`. */
-    struct list held;      /* what programs hold open */
-    struct list unsaved;   /* struct open_file that nobody holds, and that could
-                              not be written out */
-    pthread_cond_t closed; /* signalled when an open file was closed */
+    struct list held; /* what programs hold open */
 
     pthread_mutex_t trash_lock; /* a leaf */
     int trash_fd; /* directory of frames that were removed while they were
                       open, locked; -1: none is needed; under `trash_lock` */
     char trash[NAMES_TEMPORARY_MAX]; /* its name in `root_fd`, likewise */
 
+    struct closer closer; /* see there for its locks */
     struct node_table nodes;
 };
 

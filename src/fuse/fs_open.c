@@ -208,8 +208,7 @@ int fs_open(const struct fs_options *options, struct fs **out)
     if (!fs)
         return -ENOMEM;
     list_init(&fs->held);
-    list_init(&fs->unsaved);
-    pthread_cond_init(&fs->closed, NULL);
+    closer_init(&fs->closer);
     pthread_mutex_init(&fs->trash_lock, NULL);
     fs->root_fd = fs->trash_fd = -1;
     fs->keep_names = options->keep_names;
@@ -245,7 +244,7 @@ void fs_close(struct fs *fs)
 
         held->close(fs, held);
     }
-    open_file_give_up(fs);
+    closer_stop(fs);
     remove_trash(fs);
     file_context_free(fs->files);
     node_table_fini(&fs->nodes);
@@ -254,6 +253,6 @@ void fs_close(struct fs *fs)
     free(fs->only);
     free(fs->mounted);
     pthread_mutex_destroy(&fs->trash_lock);
-    pthread_cond_destroy(&fs->closed);
+    closer_fini(&fs->closer);
     free(fs);
 }

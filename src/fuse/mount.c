@@ -193,6 +193,8 @@ static int serve(struct mount *mount, const struct options *options)
         r = file_context_new(&options->file, &mount->fs->files);
     if (r == 0)
         r = pool_new(1, &mount->fs->teller);
+    if (r == 0 && mount->fs->writable)
+        r = closer_start(&mount->fs->closer);
     if (r < 0) {
         log_error("cannot start: %s", strerror(-r));
         return EXIT_FAILURE;

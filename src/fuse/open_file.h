@@ -3,51 +3,31 @@
 #define FUSE_OPEN_FILE_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/stat.h>
+#include <time.h>
 
-#include "file/file.h"
-#include "fuse/fs.h"
-
-/*
- * One state of a file on disk, open.  It lives until the last read from it is
- * answered, even if a newer state was opened meanwhile.  Constant.
- */
-struct snapshot {
-    atomic_uint nrefs;
-    uint64_t stamp; /* as backing_stamp(), or 0 if it may still change
-                          without that changing */
-    struct stat st; /* as backing_stat() gave it */
-    bool writable;
-    bool cached;       /* the kernel caches this state; guarded by the lock of
-                          the node table, and not constant */
-    struct file *file; /* a frame; or NULL, and */
-    int fd;            /* a file that is passed through; else, in a writable
-                          mount, the frame's file or directory, opened with
-                          O_PATH; else -1 */
-};
+#include "fuse/closer.h"
+#include "fuse/snapshot.h"
 
 /*
  * What all handles of a node share.
  *
- * Locking.  `lock` is a leaf; it may be taken under that of the node table.  One thread at a time opens a new state, marked
- * `busy`, with the lock dropped; the others wait on `idle`.
+ * Locking.  `lock` is a leaf, but that it may be taken under the lock of the
+ * node table.  One thread at a time opens a new state, marked `busy`, with the
+ * lock dropped; the others wait on `idle`.
  */
 struct open_file {
     struct node *node; /* constant; a reference */
 
     /* Guarded by the lock of the node table. */
     unsigned nrefs;
-    bool closing;        /* the last reference is going */
-    struct list unsaved; /* in fs->unsaved, if `nrefs` is 0 */
+    struct closing closing; /* see closer.h */
 
     pthread_mutex_t lock;
     pthread_cond_t idle;
     bool busy;
     struct snapshot *current; /* the newest state; NULL if none was opened */
-    unsigned nchanges;        /* metadata that we change at this moment */
     bool mtime_set;           /* the time of modification is to be */
     struct timespec mtime;    /* this, whenever data were written out */
 };
@@ -76,32 +56,39 @@ int open_file_adopt(struct fs *fs, struct node *node,
                     const struct backing_place *place, struct file *file,
                     struct open_file **out);
 
+/* Take a reference if the node is open; else NULL. */
+struct open_file *open_file_find(struct fs *fs, struct node *node);
+
+/* Drop a reference; the closer sees to what is written.  Accepts NULL. */
+void open_file_put(struct fs *fs, struct open_file *open);
+
+/* Free one that nothing refers to, its node neither. */
+void open_file_free(struct open_file *open);
+
 /*
  * May the kernel go on with what it holds of a file that was just opened?  If
  * not, -ESTALE makes it look the file up again, and find a new node.
  */
 bool open_file_is_agreed(struct fs *fs, struct open_file *open);
 
-/* See to it that the state of an open node is the newest.  Errors as
-   open_file_get(). */
-int open_file_renew(struct fs *fs, struct open_file *open);
-
-/* Take a reference if the node is open; else NULL. */
-struct open_file *open_file_find(struct fs *fs, struct node *node);
-
 /*
- * Drop a reference.  Accepts NULL.
- *
- * With the last one, what was written is made durable.  If that fails it is
- * logged, and what was written is kept for another try.
+ * Note down which state of a file the kernel caches from now on.  Returns true
+ * if it was that before, so what the kernel has cached is right.
  */
-void open_file_put(struct fs *fs, struct open_file *open);
+bool open_file_cached(struct fs *fs, struct node *node,
+                      struct snapshot *snapshot);
 
 /* What the kernel holds of a file agrees with what is stored of it now. */
 void open_file_note_content(struct fs *fs, struct node *node);
 
-/* Close what could not be written out, for good, and log what is lost. */
-void open_file_give_up(struct fs *fs);
+/* The newest state that is open, with a reference; NULL if there is none. */
+struct snapshot *open_file_snapshot(struct open_file *open);
+
+/*
+ * A descriptor of the file, or of a sparse frame's directory, to find it by
+ * when it has no name.  The caller closes it.  Returns -ESTALE if there is none.
+ */
+int open_file_anchor(struct open_file *open);
 
 /* Write out what was written, durably.  Errors as file_sync(). */
 int open_file_sync(struct fs *fs, struct open_file *open);
@@ -121,12 +108,8 @@ void open_file_written(struct open_file *open, bool direct);
 void open_file_set_mtime(struct open_file *open, const struct timespec *mtime);
 
 /*
- * Do what changes the file of an open node, but not its content as it shows.
- * Between these two a new state is not looked for, and the state that the
- * change makes is taken for the one before.  Both accept NULL.
+ * Opening the state that a file is in now: open_file_refresh.c.
  */
-void open_file_begin_change(struct open_file *open);
-void open_file_end_change(struct fs *fs, struct open_file *open);
 
 /*
  * Open the state of the file that was just seen, unless it is open.
@@ -144,32 +127,16 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
                       const struct backing_place *place, const struct stat *st,
                       bool writable);
 
-/*
- * A descriptor of the file, or of a sparse frame's directory, to find it by
- * when it has no name.  The caller closes it.  Returns -ESTALE if there is none.
- */
-int open_file_anchor(struct open_file *open);
+/* Look where the node is now, and do that with what is there. */
+int open_file_renew(struct fs *fs, struct open_file *open, bool writable);
 
-/* The newest state that is open, with a reference; NULL if there is none. */
-struct snapshot *open_file_snapshot(struct open_file *open);
-
-/* Take one more reference.  Returns `snapshot`. */
-struct snapshot *snapshot_get(struct snapshot *snapshot);
-
-/* Accepts NULL. */
-void snapshot_put(struct snapshot *snapshot);
+/* Make a state that is open already the newest one. */
+void open_file_start(struct open_file *open, struct snapshot *snapshot);
 
 /*
- * Has another program written to the frame's file since this state of it was
- * opened?  Of a writable state we cannot tell, for we write to it ourselves.
+ * Something of an open file was changed by us, but not its content.  So the
+ * state that is open is the newest still.  Accepts NULL.
  */
-bool snapshot_is_overwritten(const struct snapshot *snapshot);
-
-/*
- * Note down which state of a file the kernel caches from now on.  Returns true
- * if it was that before, so what the kernel has cached is right.
- */
-bool open_file_cached(struct fs *fs, struct node *node,
-                      struct snapshot *snapshot);
+void open_file_note_change(struct fs *fs, struct open_file *open);
 
 #endif

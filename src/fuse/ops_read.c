@@ -96,8 +96,8 @@ void ops_read(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
     int r = try_read(req, handle, size, off);
 
     for (int tries = 1; r == -EAGAIN && tries < READ_TRIES; tries++) {
-        r = open_file_renew(request_fs(req), handle->open);
-        if (r == 0)
+        r = open_file_renew(request_fs(req), handle->open, false);
+        if (r >= 0)
             r = try_read(req, handle, size, off);
         else
             request_fail(req, r);
@@ -145,8 +145,8 @@ void ops_lseek(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
     off_t found = try_seek(fs, handle, off, whence);
 
     for (int tries = 1; found == -EAGAIN && tries < READ_TRIES; tries++) {
-        found = open_file_renew(fs, handle->open);
-        if (found == 0)
+        found = open_file_renew(fs, handle->open, false);
+        if (found >= 0)
             found = try_seek(fs, handle, off, whence);
     }
     if (found < 0)

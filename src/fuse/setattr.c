@@ -99,9 +99,8 @@ int setattr_apply(struct fs *fs, struct node *node, const struct stat *st,
     if (r < 0)
         return r;
     open = open_file_find(fs, node);
-    open_file_begin_change(open);
     r = set_metadata(open, &place, node->id.kind, st, set);
-    open_file_end_change(fs, open);
+    open_file_note_change(fs, open);
     backing_close(&place);
     if (!open)
         open_file_note_content(fs, node);

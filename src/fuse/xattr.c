@@ -279,12 +279,10 @@ static int set_ours(struct fs *fs, struct node *node, const char *name,
     r = frame_attrs_open(fs, node, true, &attrs);
     if (r < 0)
         return r;
-    open_file_begin_change(attrs.open);
     r = check_flags(&attrs, name, flags);
     if (r == 0)
         r = change_error(file_meta_set(attrs.snapshot->file, kind, bare, value,
                                        size, &attrs.fault));
-    open_file_end_change(fs, attrs.open);
     frame_attrs_close(&attrs, r);
     return r;
 }
@@ -301,10 +299,8 @@ static int remove_ours(struct fs *fs, struct node *node, const char *name)
     r = frame_attrs_open(fs, node, true, &attrs);
     if (r < 0)
         return r;
-    open_file_begin_change(attrs.open);
     r = file_meta_remove(attrs.snapshot->file, bare, &attrs.fault);
     r = r == -ENOENT ? -ENODATA : r;
-    open_file_end_change(fs, attrs.open);
     frame_attrs_close(&attrs, r);
     return r;
 }
@@ -323,10 +319,9 @@ static int change_backing(struct fs *fs, struct node *node, const char *name,
     if (r < 0)
         return r;
     open = open_file_find(fs, node);
-    open_file_begin_change(open);
     r = value ? backing_setxattr(&place, name, value, size, flags)
               : backing_removexattr(&place, name);
-    open_file_end_change(fs, open);
+    open_file_note_change(fs, open);
     open_file_put(fs, open);
     backing_close(&place);
     return r;

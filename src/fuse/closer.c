@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/closer.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "fuse/open_file.h"
+#include "fuse/remove.h"
+#include "fuse/report.h"
+
+enum {
+    NTHREADS = 8,
+    DELAY_NS = 100 * 1000 * 1000,
+    NANOSECONDS = 1000 * 1000 * 1000,
+    NWAITING_CALM = 64,  /* more do not wait for their time */
+    NWAITING_MAX = 1024, /* more are closed by who lets go of them */
+};
+
+void closer_init(struct closer *closer)
+{
+    pthread_condattr_t attr;
+
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&closer->hurry, &attr);
+    pthread_condattr_destroy(&attr);
+    pthread_cond_init(&closer->closed, NULL);
+    list_init(&closer->unsaved);
+}
+
+int closer_start(struct closer *closer)
+{
+    return pool_new(NTHREADS, &closer->pool);
+}
+
+void closer_fini(struct closer *closer)
+{
+    pthread_cond_destroy(&closer->hurry);
+    pthread_cond_destroy(&closer->closed);
+}
+
+/* Is there a frame that was written, and is to stay? */
+static bool is_to_be_saved(struct fs *fs, const struct open_file *open)
+{
+    const struct snapshot *current = open->current;
+
+    return current && current->writable && current->file &&
+           !node_is_removed(&fs->nodes, open->node);
+}
+
+/* Log what of a file is not written out. */
+static void report_unsaved(struct fs *fs, struct open_file *open, int error,
+                           const char *fate)
+{
+    uint64_t off = 0;
+    uint64_t end = 0;
+
+    file_unsaved(open->current->file, &off, &end);
+    report_lost(&fs->nodes, open->node, error, off, end, fate);
+}
+
+static int save(struct fs *fs, struct open_file *open, const char *fate)
+{
+    struct fault fault = FAULT_NONE;
+    int r = 0;
+
+    if (is_to_be_saved(fs, open))
+        r = file_sync(open->current->file, &fault);
+    if (r < 0)
+        report_unsaved(fs, open, r, fate);
+    return r;
+}
+
+/* Give the file the time of modification that a program asked for. */
+static void apply_mtime(struct fs *fs, struct open_file *open)
+{
+    const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, open->mtime };
+    struct backing_place place;
+
+    if (!open->mtime_set || fs_place(fs, open->node, &place) < 0)
+        return;
+    backing_utimens(&place, open->node->id.kind, times);
+    backing_close(&place);
+}
+
+/* Close the last state of a file. */
+static void close_state(struct fs *fs, struct open_file *open)
+{
+    struct snapshot *current = open->current;
+    bool removed = node_is_removed(&fs->nodes, open->node);
+    bool written = current && current->writable;
+    /* Its file is found by this while it has no name. */
+    int anchor = open_file_anchor(open);
+
+    if (removed && current && open->node->id.kind == ENTRY_SPARSE)
+        remove_retired(fs, &current->st);
+    if (removed && current)
+        current->removed = true;
+    open->current = NULL;
+    snapshot_put(current);
+    if (written && !removed) {
+        apply_mtime(fs, open);
+        open_file_note_content(fs, open->node);
+    }
+    if (anchor >= 0)
+        close(anchor);
+}
+
+/* Close a file for good, whatever becomes of it. */
+static void close_finally(struct fs *fs, struct open_file *open)
+{
+    struct node *node = open->node;
+
+    close_state(fs, open);
+    pthread_mutex_lock(&fs->nodes.lock);
+    node->open = NULL;
+    pthread_cond_broadcast(&fs->closer.closed);
+    pthread_mutex_unlock(&fs->nodes.lock);
+    node_unref(&fs->nodes, node);
+    open_file_free(open);
+}
+
+/* Keep a file that could not be written out. */
+static void keep(struct fs *fs, struct open_file *open)
+{
+    pthread_mutex_lock(&fs->nodes.lock);
+    open->closing.final = false;
+    open->nrefs = 0;
+    list_append(&fs->closer.unsaved, &open->closing.unsaved);
+    pthread_cond_broadcast(&fs->closer.closed);
+    pthread_mutex_unlock(&fs->nodes.lock);
+}
+
+/* Take one of the files that could not be written out; NULL if there is none. */
+static struct open_file *take_unsaved(struct fs *fs)
+{
+    struct open_file *open = NULL;
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    if (!list_empty(&fs->closer.unsaved)) {
+        open = list_entry(fs->closer.unsaved.next, struct open_file,
+                          closing.unsaved);
+        list_remove(&open->closing.unsaved);
+        open->nrefs = 1;
+    }
+    pthread_mutex_unlock(&fs->nodes.lock);
+    return open;
+}
+
+/* Drop a reference.  If it is the last, nobody gets at the file any more. */
+static bool begin_final(struct fs *fs, struct open_file *open)
+{
+    bool last;
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    last = open->nrefs == 1;
+    if (last)
+        open->closing.final = true;
+    else
+        open->nrefs--;
+    pthread_mutex_unlock(&fs->nodes.lock);
+    return last;
+}
+
+/*
+ * Write out a file and close it, if nobody opens it meanwhile.  Most of the
+ * work is done while they may; what was written then is dealt with after.
+ *
+ * Returns 0, or an error if it is kept.
+ */
+static int close_or_keep(struct fs *fs, struct open_file *open)
+{
+    int r = save(fs, open, "kept in memory");
+
+    if (!begin_final(fs, open))
+        return 0;
+    if (r == 0)
+        r = save(fs, open, "kept in memory");
+    if (r < 0)
+        keep(fs, open);
+    else
+        close_finally(fs, open);
+    return r;
+}
+
+/* Close a file; where there was room for it, there may be room for others. */
+static void close_one(struct fs *fs, struct open_file *open)
+{
+    while (open && close_or_keep(fs, open) == 0)
+        open = take_unsaved(fs);
+}
+
+static bool is_past(const struct timespec *time)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec > time->tv_sec ||
+           (now.tv_sec == time->tv_sec && now.tv_nsec >= time->tv_nsec);
+}
+
+/* Called by a thread of the pool. */
+static void run(struct pool_task *task)
+{
+    struct open_file *open = list_entry(task, struct open_file, closing.task);
+    struct fs *fs = open->closing.fs;
+    struct closer *closer = &fs->closer;
+    bool taken;
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    while (!closer->stopping && closer->nwaiting <= NWAITING_CALM &&
+           !is_past(&open->closing.due))
+        pthread_cond_timedwait(&closer->hurry, &fs->nodes.lock,
+                               &open->closing.due);
+    closer->nwaiting--;
+    open->closing.waiting = false;
+    /* Who holds it open will put it again. */
+    taken = open->nrefs == 0;
+    if (taken)
+        open->nrefs = 1;
+    pthread_mutex_unlock(&fs->nodes.lock);
+    if (taken)
+        close_one(fs, open);
+}
+
+static struct timespec due_time(void)
+{
+    struct timespec due;
+
+    clock_gettime(CLOCK_MONOTONIC, &due);
+    due.tv_nsec += DELAY_NS;
+    if (due.tv_nsec >= NANOSECONDS) {
+        due.tv_nsec -= NANOSECONDS;
+        due.tv_sec++;
+    }
+    return due;
+}
+
+/* Where a file goes that is put. */
+enum fate {
+    HELD,   /* there are other references */
+    WAITS,  /* its task is with the pool */
+    QUEUED, /* its task is to be given to the pool */
+    CLOSED, /* it is to be closed now */
+};
+
+/* Is a file to be written out by our threads? */
+static bool may_wait(const struct closer *closer, const struct open_file *open)
+{
+    const struct snapshot *current = open->current;
+
+    return closer->pool && !closer->stopping &&
+           closer->nwaiting < NWAITING_MAX && current && current->writable &&
+           current->file;
+}
+
+static enum fate put_locked(struct fs *fs, struct open_file *open)
+{
+    struct closer *closer = &fs->closer;
+    struct closing *closing = &open->closing;
+
+    if (open->nrefs > 1) {
+        open->nrefs--;
+        return HELD;
+    }
+    if (!closing->waiting && !may_wait(closer, open))
+        return CLOSED;
+    open->nrefs = 0;
+    closing->due = due_time();
+    if (closing->waiting)
+        return WAITS;
+    closing->task.run = run;
+    closing->fs = fs;
+    closing->waiting = true;
+    closer->nwaiting++;
+    if (closer->nwaiting > NWAITING_CALM)
+        pthread_cond_broadcast(&closer->hurry);
+    return QUEUED;
+}
+
+void closer_put(struct fs *fs, struct open_file *open)
+{
+    enum fate fate;
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    fate = put_locked(fs, open);
+    pthread_mutex_unlock(&fs->nodes.lock);
+    if (fate == QUEUED)
+        pool_submit(fs->closer.pool, &open->closing.task);
+    else if (fate == CLOSED)
+        close_one(fs, open);
+}
+
+void closer_stop(struct fs *fs)
+{
+    struct closer *closer = &fs->closer;
+    struct open_file *open;
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    closer->stopping = true;
+    pthread_cond_broadcast(&closer->hurry);
+    pthread_mutex_unlock(&fs->nodes.lock);
+    pool_free(closer->pool);
+    closer->pool = NULL;
+    while ((open = take_unsaved(fs))) {
+        save(fs, open, "lost");
+        close_finally(fs, open);
+    }
+}

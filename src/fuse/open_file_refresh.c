@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "fuse/open_file.h"
+#include "fuse/report.h"
+
+/* Is the frame that is stored the one that the last commit has left? */
+static bool is_as_committed(struct file *file, const struct frame_info *stored)
+{
+    struct frame *frame = file_frame_get(file);
+    const struct frame_info *info = frame_get_info(frame);
+    bool same = info->nbytes == stored->nbytes &&
+                info->cbytes == stored->cbytes &&
+                info->frame_len == stored->frame_len;
+
+    file_frame_put(file, frame);
+    return same;
+}
+
+/*
+ * Is what was seen of a writable frame what we made of it ourselves?  Time
+ * stamps do not tell: dead space is given back after a commit.  So the header
+ * is read; while a commit is due or under way, that one finds out.
+ */
+static bool is_our_own(const struct open_file *open,
+                       const struct backing_place *place)
+{
+    struct file *file = open->current->file;
+    struct fault fault = FAULT_NONE;
+    struct frame_info stored;
+    struct store_stat unused;
+    struct store *store;
+    int r;
+
+    if (!file_is_settled(file) ||
+        backing_store(place, open->node->id.kind, 0, &store) < 0)
+        return true;
+    r = frame_read_info(store, 0, &stored, &unused, &fault);
+    store_close(store);
+    return r < 0 || is_as_committed(file, &stored) || !file_is_settled(file);
+}
+
+/*
+ * Does the open state fall behind the one that was seen?  A file that is
+ * passed through is as new as can be.
+ */
+static bool is_stale(const struct open_file *open, const struct stat *st,
+                     bool writable)
+{
+    const struct snapshot *current = open->current;
+
+    if (!current || (writable && !current->writable))
+        return true;
+    return entry_is_frame(open->node->id.kind) &&
+           current->stamp != backing_stamp(st);
+}
+
+/* Wait for one's turn.  Returns false if there is nothing to do any more. */
+static bool begin_refresh(struct open_file *open, const struct stat *st,
+                          bool *writable)
+{
+    bool stale;
+
+    pthread_mutex_lock(&open->lock);
+    while (open->busy)
+        pthread_cond_wait(&open->idle, &open->lock);
+    if (open->current && open->current->writable)
+        *writable = true;
+    stale = is_stale(open, st, *writable);
+    open->busy = stale;
+    pthread_mutex_unlock(&open->lock);
+    return stale;
+}
+
+/* Make a new state, or NULL, the current one, and give back the old. */
+static struct snapshot *end_refresh(struct open_file *open,
+                                    struct snapshot *snapshot)
+{
+    struct snapshot *old = NULL;
+
+    pthread_mutex_lock(&open->lock);
+    if (snapshot) {
+        old = open->current;
+        open->current = snapshot;
+    }
+    open->busy = false;
+    pthread_cond_broadcast(&open->idle);
+    pthread_mutex_unlock(&open->lock);
+    return old;
+}
+
+/* Is any state open that will do? */
+static bool has_state(struct open_file *open, bool writable)
+{
+    bool any;
+
+    pthread_mutex_lock(&open->lock);
+    any = open->current && open->current->writable == writable;
+    pthread_mutex_unlock(&open->lock);
+    return any;
+}
+
+/* The state that is open is the one that was seen. */
+static void confirm(struct open_file *open, const struct stat *st)
+{
+    pthread_mutex_lock(&open->lock);
+    open->current->stamp = snapshot_stamp(st);
+    pthread_mutex_unlock(&open->lock);
+}
+
+int open_file_refresh(struct fs *fs, struct open_file *open,
+                      const struct backing_place *place, const struct stat *st,
+                      bool writable)
+{
+    struct fault fault = FAULT_NONE;
+    struct snapshot *snapshot = NULL;
+    struct snapshot *old;
+    bool other;
+    int r;
+
+    if (!begin_refresh(open, st, &writable))
+        return 0;
+    if (open->current && open->current->writable && open->current->file &&
+        is_our_own(open, place)) {
+        confirm(open, st);
+        end_refresh(open, NULL);
+        return 0;
+    }
+    r = snapshot_open(fs, open->node->id.kind, place, st, writable, &snapshot,
+                      &fault);
+    if (r < 0 && entry_is_frame(open->node->id.kind))
+        report_fault(&fs->nodes, open->node, backing_stamp(st), r, &fault);
+    old = end_refresh(open, snapshot);
+    other = old && old->stamp != backing_stamp(st);
+    snapshot_put(old);
+    if (r == 0)
+        return other;
+    return has_state(open, writable) ? 0 : r;
+}
+
+int open_file_renew(struct fs *fs, struct open_file *open, bool writable)
+{
+    struct backing_place place;
+    struct stat st;
+    int r = fs_place(fs, open->node, &place);
+
+    if (r < 0)
+        return r;
+    r = backing_stat(&place, open->node->id.kind, &st);
+    if (r == 0 && !node_is(&fs->nodes, open->node, &st))
+        r = -ESTALE;
+    if (r == 0)
+        r = open_file_refresh(fs, open, &place, &st, writable);
+    backing_close(&place);
+    return r == -ENOENT ? -ESTALE : r;
+}
+
+void open_file_start(struct open_file *open, struct snapshot *snapshot)
+{
+    snapshot_put(end_refresh(open, snapshot));
+}
+
+void open_file_note_change(struct fs *fs, struct open_file *open)
+{
+    struct backing_place place;
+    struct stat st;
+    int r;
+
+    if (!open || fs_place(fs, open->node, &place) < 0)
+        return;
+    r = backing_stat(&place, open->node->id.kind, &st);
+    backing_close(&place);
+    if (r < 0)
+        return;
+    pthread_mutex_lock(&open->lock);
+    if (open->current &&
+        backing_content_stamp(&open->current->st) == backing_content_stamp(&st))
+        open->current->stamp = snapshot_stamp(&st);
+    pthread_mutex_unlock(&open->lock);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/snapshot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * Time stamps of files are as coarse as the clock tick.  Of a file that changed
+ * less than this ago another change may leave no trace in them.
+ */
+static const double SETTLE_SECONDS = 0.1;
+
+uint64_t snapshot_stamp(const struct stat *st)
+{
+    struct timespec now;
+    double age;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    age = difftime(now.tv_sec, st->st_ctim.tv_sec) +
+          1e-9 * (double)(now.tv_nsec - st->st_ctim.tv_nsec);
+    return age < 0 || age > SETTLE_SECONDS ? backing_stamp(st) : 0;
+}
+
+struct snapshot *snapshot_new(const struct stat *st, bool writable)
+{
+    struct snapshot *snapshot = calloc(1, sizeof(*snapshot));
+
+    if (!snapshot)
+        return NULL;
+    atomic_init(&snapshot->nrefs, 1);
+    snapshot->stamp = snapshot_stamp(st);
+    snapshot->st = *st;
+    snapshot->writable = writable;
+    snapshot->fd = -1;
+    return snapshot;
+}
+
+static int open_frame(struct fs *fs, struct snapshot *snapshot,
+                      const struct backing_place *place, enum entry_kind kind,
+                      struct fault *fault)
+{
+    struct store *store;
+    int r = backing_store(place, kind, snapshot->writable ? STORE_WRITE : 0,
+                          &store);
+
+    if (r < 0)
+        return r;
+    if (snapshot->writable)
+        r = file_open_writable(fs->files, store, &snapshot->file, fault);
+    else
+        r = file_open(fs->files, store, fs->base, &snapshot->file, fault);
+    if (r < 0)
+        store_close(store);
+    if (r == 0 && fs->writable)
+        r = snapshot->fd = backing_open(place, O_PATH);
+    return r < 0 ? r : 0;
+}
+
+/* Open a file that is passed through, if it is the one that was seen. */
+static int open_other(struct snapshot *snapshot,
+                      const struct backing_place *place)
+{
+    struct stat st;
+    int mode = snapshot->writable ? O_RDWR : O_RDONLY;
+    int fd = backing_open(place, mode | O_NONBLOCK | O_NOCTTY);
+
+    if (fd < 0)
+        return fd;
+    snapshot->fd = fd;
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if (st.st_ino != snapshot->st.st_ino || st.st_dev != snapshot->st.st_dev)
+        return -ESTALE;
+    return 0;
+}
+
+int snapshot_open(struct fs *fs, enum entry_kind kind,
+                  const struct backing_place *place, const struct stat *st,
+                  bool writable, struct snapshot **out, struct fault *fault)
+{
+    struct snapshot *snapshot = snapshot_new(st, writable);
+    int r;
+
+    if (!snapshot)
+        return -ENOMEM;
+    if (entry_is_frame(kind))
+        r = open_frame(fs, snapshot, place, kind, fault);
+    else
+        r = open_other(snapshot, place);
+    if (r < 0) {
+        snapshot_put(snapshot);
+        return r;
+    }
+    *out = snapshot;
+    return 0;
+}
+
+void snapshot_put(struct snapshot *snapshot)
+{
+    if (!snapshot || atomic_fetch_sub(&snapshot->nrefs, 1) > 1)
+        return;
+    if (snapshot->removed)
+        file_discard(snapshot->file);
+    else
+        file_close(snapshot->file);
+    if (snapshot->fd >= 0)
+        close(snapshot->fd);
+    free(snapshot);
+}
+
+struct snapshot *snapshot_get(struct snapshot *snapshot)
+{
+    atomic_fetch_add(&snapshot->nrefs, 1);
+    return snapshot;
+}
+
+bool snapshot_is_overwritten(const struct snapshot *snapshot)
+{
+    struct frame *frame;
+    bool unwritten;
+
+    if (snapshot->writable)
+        return false;
+    frame = file_frame_get(snapshot->file);
+    unwritten = frame_is_unwritten(frame);
+    file_frame_put(snapshot->file, frame);
+    return !unwritten;
+}

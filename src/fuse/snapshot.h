@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FUSE_SNAPSHOT_H
+#define FUSE_SNAPSHOT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "file/file.h"
+#include "fuse/fs.h"
+
+/*
+ * One state of a file on disk, open.  It lives until the last read from it is
+ * answered, even if a newer state was opened meanwhile.  Constant.
+ */
+struct snapshot {
+    atomic_uint nrefs;
+    uint64_t stamp; /* as backing_stamp(), or 0 if it may still change
+                          without that changing */
+    struct stat st; /* as backing_stat() gave it */
+    bool writable;
+    bool removed;      /* what was written need not be stored any more; set by
+                          the only one who has the state */
+    bool cached;       /* the kernel caches this state; guarded by the lock of
+                          the node table, and not constant */
+    struct file *file; /* a frame; or NULL, and */
+    int fd;            /* a file that is passed through; else, in a writable
+                          mount, the frame's file or directory, opened with
+                          O_PATH; else -1 */
+};
+
+/*
+ * Make a state of which nothing is open yet, with one reference; NULL if there
+ * is no memory.
+ *
+ *  st  as backing_stat() gave it
+ */
+struct snapshot *snapshot_new(const struct stat *st, bool writable);
+
+/*
+ * Open the file that was just seen.
+ *
+ *  kind, place, st  what, where, and what backing_stat() said
+ *
+ * Returns 0; -ESTALE if another file is there now; or an error of the store or
+ * the frame.
+ */
+int snapshot_open(struct fs *fs, enum entry_kind kind,
+                  const struct backing_place *place, const struct stat *st,
+                  bool writable, struct snapshot **out, struct fault *fault);
+
+/* Take one more reference.  Returns `snapshot`. */
+struct snapshot *snapshot_get(struct snapshot *snapshot);
+
+/* Accepts NULL. */
+void snapshot_put(struct snapshot *snapshot);
+
+/* A stamp of a file, or 0 if another change may leave no trace in it. */
+uint64_t snapshot_stamp(const struct stat *st);
+
+/*
+ * Has another program written to the frame's file since this state of it was
+ * opened?  Of a writable state we cannot tell, for we write to it ourselves.
+ */
+bool snapshot_is_overwritten(const struct snapshot *snapshot);
+
+#endif
