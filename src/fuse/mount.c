@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,6 +186,8 @@ static int serve(struct mount *mount, const struct options *options)
     int r = options->foreground ? 0 : detach(mount);
 
     raise_descriptor_limit();
+    /* A file that would get too long is an error like others. */
+    signal(SIGXFSZ, SIG_IGN);
     /* The kernel has applied the umask of the program that makes a file. */
     umask(0);
     if (mount->fs->writable)

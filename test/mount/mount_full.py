@@ -1,0 +1,303 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A disk that is full, or fails, is reported, and harms nothing that was stored.
+
+usage: mount_full.py FRAMEFS [TEST...]
+
+Each test is run on each layout, in a tmpfs and on ext4; those that need a disk
+of their own are skipped where none can be made.
+"""
+
+import contextlib
+import errno
+import glob
+import os
+import random
+import resource
+import subprocess
+import threading
+
+from mounted import (B2FRAME, PATIENCE, Mount, check, corpus, error_of, main,
+                     read, sh, write)
+
+MIB = 1 << 20
+KEPT = random.Random(5).randbytes(300000)
+DATA = random.Random(6).randbytes(3 * MIB)
+ROOM = MIB  # left for DATA
+
+
+def run_on(*kinds):
+    """Run a test on disks of some kinds, for both layouts."""
+    def decorate(test):
+        def every():
+            for kind in kinds:
+                for layout in ('contiguous', 'sparse'):
+                    place = kind.__name__ + '-' + layout
+                    os.makedirs(place + '/src')
+                    os.mkdir(place + '/mnt')
+                    os.chdir(place)
+                    with kind():
+                        test(layout)
+                    os.chdir('..')
+        every.__name__ = test.__name__
+        return every
+    return decorate
+
+
+@contextlib.contextmanager
+def tmpfs():
+    sh('mount -t tmpfs -o size=16m none src')
+    try:
+        yield
+    finally:
+        sh('umount src')
+
+
+@contextlib.contextmanager
+def ext4():
+    """A disk that becomes read-only on errors."""
+    sh('truncate -s 20M disk && mkfs.ext4 -q -m 0 -e remount-ro disk')
+    sh('mount -o loop disk src')
+    try:
+        yield
+    finally:
+        sh('umount src')
+
+
+@contextlib.contextmanager
+def promptly(mount):
+    """What hangs gets an error: the daemon is killed."""
+    timer = threading.Timer(PATIENCE, mount.daemon.kill)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def room():
+    st = os.statvfs('src')
+    return st.f_bavail * st.f_frsize
+
+
+@contextlib.contextmanager
+def mounted(layout, *options):
+    with Mount('src', 'mnt', '-o', 'chunksize=64K,layout=' + layout,
+               *options) as mount, promptly(mount):
+        yield mount
+
+
+def sync(path):
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def fill_up(mount):
+    """Store a file that must live, and leave little room."""
+    write(mount / 'kept', KEPT)
+    sync(mount / 'kept')
+    write(mount / 'ballast', random.Random(7).randbytes(room() - ROOM))
+    sync(mount / 'ballast')
+
+
+def write_all(fd, data):
+    """The first error of writing and syncing."""
+    for off in range(0, len(data), 128 << 10):
+        error = error_of(os.pwrite, fd, data[off:off + (128 << 10)], off)
+        if error:
+            return error
+    return error_of(os.fsync, fd)
+
+
+def check_stored(layout, **wanted):
+    """Are frames valid, and do they hold what they should?"""
+    frames = [path for path in glob.glob('src/*.b2frame')]
+    done = subprocess.run([B2FRAME, 'verify', '--quiet', *frames],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          check=False)
+    check(done.returncode == 0, 'verify: ' + done.stdout.decode())
+    with mounted(layout) as mount:
+        for name, content in wanted.items():
+            check(read(mount / name) == content, name + ', mounted again')
+
+
+@run_on(tmpfs, ext4)
+def what_does_not_fit_is_written_when_there_is_room(layout):
+    with mounted(layout) as mount:
+        fill_up(mount)
+        fd = os.open(mount / 'a', os.O_RDWR | os.O_CREAT)
+        check(write_all(fd, DATA) == errno.ENOSPC, 'fits')
+        check(read(mount / 'a') == DATA, 'content that is not stored')
+        check(read(mount / 'kept') == KEPT, 'what was there')
+        check(error_of(os.fsync, fd) == errno.ENOSPC, 'fits now')
+        os.unlink(mount / 'ballast')
+        os.fsync(fd)
+        os.close(fd)
+        check(read(mount / 'a') == DATA, 'content')
+    check_stored(layout, a=DATA, kept=KEPT)
+
+
+@run_on(tmpfs, ext4)
+def overwriting_what_is_stored(layout):
+    """A frame is never half-written: so its old chunks need room, too."""
+    with mounted(layout) as mount:
+        fill_up(mount)
+        old = read(mount / 'ballast')
+        new = DATA + old[len(DATA):]
+        fd = os.open(mount / 'ballast', os.O_RDWR)
+        check(write_all(fd, DATA) == errno.ENOSPC, 'fits')
+        check(read(mount / 'ballast') == new, 'content that is not stored')
+        mount.crash()
+        error_of(os.close, fd)
+    check_stored(layout, ballast=old, kept=KEPT)
+
+
+@run_on(tmpfs, ext4)
+def close_reports_that_the_disk_is_full(layout):
+    with mounted(layout) as mount:
+        fill_up(mount)
+        fd = os.open(mount / 'a', os.O_RDWR | os.O_CREAT)
+        error = error_of(os.pwrite, fd, DATA, 0) or error_of(os.close, fd)
+        check(error == errno.ENOSPC, 'error %d' % error)
+        os.unlink(mount / 'ballast')
+        sync(mount / 'a')
+    check_stored(layout, a=DATA, kept=KEPT)
+
+
+@run_on(tmpfs, ext4)
+def more_than_memory_holds_is_refused(layout):
+    with mounted(layout, '-o', 'cache=4M') as mount:
+        fill_up(mount)
+        fd = os.open(mount / 'a', os.O_RDWR | os.O_CREAT)
+        for i in range(5):
+            check(write_all(fd, DATA * 5) == errno.ENOSPC, 'fits')
+            check(read(mount / 'kept') == KEPT, 'what was there')
+        os.unlink(mount / 'ballast')
+        check(write_all(fd, DATA) in (0, errno.ENOSPC), 'an error of now')
+        check(write_all(fd, DATA) == 0, 'there is no room')
+        os.ftruncate(fd, len(DATA))
+        os.close(fd)
+    check_stored(layout, a=DATA, kept=KEPT)
+
+
+@run_on(tmpfs, ext4)
+def unmounting_says_what_is_lost(layout):
+    with mounted(layout) as mount:
+        fill_up(mount)
+        fd = os.open(mount / 'a', os.O_RDWR | os.O_CREAT)
+        os.pwrite(fd, DATA[:100], 0)
+        os.fsync(fd)
+        check(write_all(fd, DATA) == errno.ENOSPC, 'fits')
+        error_of(os.close, fd)
+        sh('fusermount3 -u mnt')
+        check(mount.daemon.wait(PATIENCE) == 0, 'status')
+        said = 'a.b2frame: bytes 0 to %d cannot be written and are lost' % \
+            len(DATA)
+        check(said in mount.log(), mount.log())
+    check_stored(layout, a=DATA[:100], kept=KEPT)
+
+
+@run_on(tmpfs, ext4)
+def files_are_removed_and_cut_on_a_full_disk(layout):
+    with mounted(layout) as mount:
+        write(mount / 'b', DATA)
+        sync(mount / 'b')
+        fill_up(mount)
+        check(error_of(write, 'src/full', bytes(4 * MIB)) == errno.ENOSPC,
+              'there is room')
+        check(error_of(write, mount / 'c', DATA) in (0, errno.ENOSPC), 'c')
+        os.truncate(mount / 'b', 100000)
+        if os.path.exists(mount / 'c'):
+            os.unlink(mount / 'c')
+        os.unlink(mount / 'ballast')
+        sync(mount / 'b')
+    check_stored(layout, b=DATA[:100000], kept=KEPT)
+
+
+@run_on(tmpfs)
+def no_inodes_are_left(layout):
+    sh('mount -o remount,nr_inodes=20 src')
+    with mounted(layout) as mount:
+        write(mount / 'kept', KEPT[:100000])
+        sync(mount / 'kept')
+        made = []
+        error = 0
+        while not error:
+            check(len(made) < 20, 'there are inodes')
+            made.append(mount / ('x%d' % len(made)))
+            error = error_of(write, made[-1], b'x') or \
+                error_of(sync, made[-1])
+        check(error == errno.ENOSPC, 'error %d' % error)
+        check(read(mount / 'kept') == KEPT[:100000], 'what was there')
+        for path in filter(os.path.exists, made[1:]):
+            os.unlink(path)
+        write(mount / 'y', b'y')
+        sync(mount / 'y')
+    check_stored(layout, kept=KEPT[:100000], y=b'y')
+
+
+def limit_files(mount, size):
+    """Let no file of the daemon get larger."""
+    limits = (size, resource.RLIM_INFINITY)
+    resource.prlimit(mount.daemon.pid, resource.RLIMIT_FSIZE, limits)
+
+
+@run_on(tmpfs, ext4)
+def file_size_limit_does_not_kill_the_daemon(layout):
+    """As a quota, for the daemon alone."""
+    with mounted(layout, '-o', 'chunksize=2M') as mount:
+        write(mount / 'kept', KEPT)
+        sync(mount / 'kept')
+        fd = os.open(mount / 'a', os.O_RDWR | os.O_CREAT)
+        limit_files(mount, MIB)
+        check(write_all(fd, DATA) == errno.EFBIG, 'is written')
+        check(read(mount / 'kept') == KEPT, 'what was there')
+        limit_files(mount, 10)
+        check(error_of(write, mount / 'b', b'') == errno.EFBIG, 'is made')
+        limit_files(mount, resource.RLIM_INFINITY)
+        os.fsync(fd)
+        os.close(fd)
+    check_stored(layout, a=DATA, kept=KEPT)
+
+
+def loop_of(path):
+    """The name of the device that is mounted."""
+    device = os.stat(path).st_dev
+    return os.path.basename(os.path.realpath('/sys/dev/block/%d:%d' % (
+        os.major(device), os.minor(device))))
+
+
+@run_on(ext4)
+def disk_that_becomes_read_only(layout):
+    with mounted(layout) as mount:
+        write(mount / 'kept', KEPT)
+        fd = os.open(mount / 'a', os.O_RDWR | os.O_CREAT)
+        os.pwrite(fd, DATA, 0)
+        os.fsync(fd)
+        sync(mount / 'kept')
+        write('/sys/fs/ext4/%s/trigger_fs_error' % loop_of('src'), b'test')
+        check(write_all(fd, DATA[::-1]) in (errno.EROFS, errno.EIO), 'writes')
+        check(read(mount / 'kept') == KEPT, 'what was there')
+        check(error_of(write, mount / 'b', b'') in (errno.EROFS, errno.EIO),
+              'is made')
+        error_of(os.close, fd)
+        sh('fusermount3 -u mnt')
+        check(mount.daemon.wait(PATIENCE) == 0, 'status')
+        check('a.b2frame: bytes 0 to %d' % len(DATA) in mount.log(),
+              mount.log())
+    sh('umount src && mount -o loop disk src')
+    check_stored(layout, a=DATA, kept=KEPT)
+
+
+main(what_does_not_fit_is_written_when_there_is_room,
+     overwriting_what_is_stored,
+     close_reports_that_the_disk_is_full,
+     more_than_memory_holds_is_refused,
+     unmounting_says_what_is_lost,
+     files_are_removed_and_cut_on_a_full_disk,
+     no_inodes_are_left,
+     file_size_limit_does_not_kill_the_daemon,
+     disk_that_becomes_read_only)
