@@ -6,15 +6,17 @@
 
 void args_common(const struct verb *verb, int option, uint64_t *frame_offset)
 {
-    switch (option) {
-    case ARGS_FRAME_OFFSET:
+    if (option == ARGS_FRAME_OFFSET)
         *frame_offset = args_size(verb, optarg);
-        break;
-    case ARGS_HELP:
+    else
+        args_help(verb, option);
+}
+
+void args_help(const struct verb *verb, int option)
+{
+    if (option == ARGS_HELP)
         verb_help(verb);
-    default:
-        verb_usage(verb);
-    }
+    verb_usage(verb);
 }
 
 uint64_t args_size(const struct verb *verb, const char *text)
@@ -31,17 +33,28 @@ uint64_t args_size(const struct verb *verb, const char *text)
 void args_frames(const struct verb *verb, int argc)
 {
     if (optind == argc) {
-        log_error("no frame is named");
+        log_error("no FRAME is given");
         verb_usage(verb);
     }
 }
 
-const char *args_frame(const struct verb *verb, int argc, char **argv)
+char **args_take(const struct verb *verb, int argc, char **argv, int n,
+                 const char *const *names)
 {
-    args_frames(verb, argc);
-    if (optind < argc - 1) {
-        log_error("'%s' is one argument too many", argv[optind + 1]);
+    if (argc - optind < n) {
+        log_error("no %s is given", names[argc - optind]);
         verb_usage(verb);
     }
-    return argv[optind];
+    if (argc - optind > n) {
+        log_error("'%s' is one argument too many", argv[optind + n]);
+        verb_usage(verb);
+    }
+    return argv + optind;
+}
+
+const char *args_frame(const struct verb *verb, int argc, char **argv)
+{
+    static const char *const names[] = { "FRAME" };
+
+    return args_take(verb, argc, argv, 1, names)[0];
 }

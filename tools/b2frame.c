@@ -11,6 +11,7 @@ static const struct verb *const verbs[] = {
     &verb_info,
     &verb_cat,
     &verb_verify,
+    &verb_create,
 };
 
 enum {
@@ -26,7 +27,8 @@ static void print_usage(FILE *to)
 static void print_help(void)
 {
     print_usage(stdout);
-    printf("\nShow and check Blosc2 frames, files or directories.\n\nVerbs:\n");
+    printf(
+        "\nMake, show, check and change Blosc2 frames, files or directories.\n\nVerbs:\n");
     for (size_t i = 0; i < NVERBS; i++)
         printf("  %-8s %s\n", verbs[i]->name, verbs[i]->summary);
     printf("\nExample:\n"

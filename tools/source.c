@@ -24,6 +24,8 @@ void source_report(const char *path, int error, const struct fault *fault)
 {
     char text[256];
 
+    if (error == -EINTR)
+        return;
     fault_format(fault, error, text, sizeof(text));
     log_error("%s: %s", path, text);
 }

@@ -17,7 +17,8 @@
  */
 int source_open(const char *path, uint64_t frame_offset, struct store **out);
 
-/* Say on standard error why a frame could not be opened or read. */
+/* Say on standard error why something could not be done with a frame; nothing
+   for -EINTR, as it is the user who wanted that. */
 void source_report(const char *path, int error, const struct fault *fault);
 
 #endif

@@ -21,6 +21,7 @@ struct verb {
 extern const struct verb verb_info;
 extern const struct verb verb_cat;
 extern const struct verb verb_verify;
+extern const struct verb verb_create;
 
 /* Print the help of a verb on standard output, and exit with success. */
 _Noreturn void verb_help(const struct verb *verb);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "amount.h"
 #include "args.h"
 #include "base/text.h"
 #include "chunk/chunk_params.h"
@@ -31,19 +32,14 @@ static void print_label(const char *label)
 /* A number of bytes, and the same in a unit that can be taken in. */
 static void print_bytes(const char *label, uint64_t nbytes)
 {
-    static const char *const units[] = { "KiB", "MiB", "GiB",
-                                         "TiB", "PiB", "EiB" };
-    double amount = (double)nbytes;
-    int unit = -1;
+    char amount[AMOUNT_LEN];
 
     print_label(label);
     printf("%" PRIu64, nbytes);
-    while (amount >= 1024) {
-        amount /= 1024;
-        unit++;
+    if (nbytes >= 1024) {
+        amount_format((double)nbytes, amount);
+        printf(" (%s)", amount);
     }
-    if (unit >= 0)
-        printf(" (%.1f %s)", amount, units[unit]);
     putchar('\n');
 }
 

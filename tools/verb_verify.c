@@ -21,6 +21,7 @@ struct verify {
     const char *path; /* of the frame that is being verified */
     char name[TEXT_ESCAPED_SIZE(PATH_MAX)]; /* the same to be printed */
     uint64_t nfaults;                       /* found in it */
+    uint64_t nbytes;                        /* its decoded size */
     struct progress progress;
 };
 
@@ -87,7 +88,10 @@ static void show_progress(void *context, uint64_t done, uint64_t nchunks)
 {
     struct verify *verify = context;
 
-    progress_update(&verify->progress, done, nchunks);
+    double part = (double)done / (double)nchunks;
+
+    progress_update(&verify->progress,
+                    (uint64_t)(part * (double)verify->nbytes), verify->nbytes);
 }
 
 /*
@@ -122,6 +126,7 @@ static int verify_store(struct verify *verify, struct store *store)
         store_close(store);
         return report_open(verify, r, &fault);
     }
+    verify->nbytes = frame_get_info(frame)->nbytes;
     progress_start(&verify->progress);
     r = verify_frame(frame, 0, &listener);
     progress_clear(&verify->progress);

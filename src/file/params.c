@@ -139,6 +139,16 @@ int params_set(struct file_params *params, const char *name, const char *value)
     return -ENOENT;
 }
 
+int params_set_layout(const char *value, bool *sparse)
+{
+    bool is_sparse = strcmp(value, "sparse") == 0;
+
+    if (!is_sparse && strcmp(value, "contiguous") != 0)
+        return -EINVAL;
+    *sparse = is_sparse;
+    return 0;
+}
+
 int params_check(const struct file_params *params)
 {
     struct chunk_params chunk = params->chunk;
@@ -146,4 +156,17 @@ int params_check(const struct file_params *params)
     if (chunk.typesize == TYPESIZE_AUTO)
         chunk.typesize = 1;
     return chunk_params_check(&chunk);
+}
+
+struct frame_params params_frame(const struct file_params *params)
+{
+    struct frame_params frame = { .chunks = params->chunk,
+                                  .chunksize = params->chunksize };
+
+    if (frame.chunks.typesize == 0)
+        frame.chunks.typesize = 1;
+    if (frame.chunksize < frame.chunks.typesize)
+        frame.chunksize = frame.chunks.typesize;
+    frame.chunksize -= frame.chunksize % frame.chunks.typesize;
+    return frame;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "file/encode.h"
+#include "file/params.h"
 #include "file/writeback.h"
 
 enum {
@@ -72,25 +73,11 @@ int renew_frame(struct file *file, struct fault *fault)
     return 0;
 }
 
-/* The frame that a new file starts as. */
-static struct frame_params first_params(const struct file_params *params)
-{
-    struct frame_params first = { .chunks = params->chunk,
-                                  .chunksize = params->chunksize };
-
-    if (first.chunks.typesize == 0)
-        first.chunks.typesize = 1;
-    if (first.chunksize < first.chunks.typesize)
-        first.chunksize = first.chunks.typesize;
-    first.chunksize -= first.chunksize % first.chunks.typesize;
-    return first;
-}
-
 int writeback_create(struct store *store, const struct file_params *params,
                      struct frame **frame, struct frame_change **change,
                      struct fault *fault)
 {
-    const struct frame_params first = first_params(params);
+    const struct frame_params first = params_frame(params);
     int r = frame_change_new(store, &first, change, fault);
 
     if (r < 0)

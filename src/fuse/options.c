@@ -118,14 +118,11 @@ static int set_names(struct options *options, const char *option)
 
 static int set_layout(struct options *options, const char *option)
 {
-    bool sparse = strcmp(value_of(option), "sparse") == 0;
+    int r = params_set_layout(value_of(option), &options->fs.sparse);
 
-    if (!sparse && strcmp(value_of(option), "contiguous") != 0) {
+    if (r < 0)
         log_error("%s: the layout is contiguous or sparse", option);
-        return -EINVAL;
-    }
-    options->fs.sparse = sparse;
-    return 0;
+    return r;
 }
 
 /* Set one of the options of files, or of the parameters of new frames. */

@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""b2frame create makes frames of files and of standard input.
+
+usage: create.py B2FRAME [TEST...]
+"""
+
+import os
+import signal
+import stat
+
+from scene import (b2frame, check, check_frame, check_names, fails, frame, info,
+                   interrupt, main, misuse, noise, numbers, read, small_disk,
+                   write)
+
+MIB = 1 << 20
+
+
+def content_of_any_size_comes_back():
+    for size in (0, 1, 3, MIB - 1, MIB, MIB + 1):
+        data = numbers(size)
+        write('in', data)
+        for layout in ('contiguous', 'sparse'):
+            b2frame('create', '--layout', layout, 'in', 'file')
+            b2frame('create', '--layout', layout, '-', 'pipe', stdin=data)
+            for name in ('file', 'pipe'):
+                check(os.path.isdir(name) == (layout == 'sparse'), 'layout')
+                check_frame(name, data)
+                b2frame('create', '--force', '--layout', 'contiguous', 'in',
+                        name)
+                os.unlink(name)
+
+
+def file_and_pipe_make_the_same_frame():
+    data = numbers(3 * MIB) + noise(MIB + 5)
+    b2frame('create', '--chunksize', '64K', write('in', data), 'file')
+    frame('pipe', data, '--chunksize', '64K')
+    check(read('file') == read('pipe'), 'the frames differ')
+
+
+def options_are_heeded():
+    frame('a', numbers(100000), '--codec', 'zstd', '--clevel', '7',
+          '--filters', 'shuffle+bytedelta:4', '--typesize', '4', '--chunksize',
+          '10000', '--blocksize', '1000')
+    check_frame('a', numbers(100000))
+    told = info('a', '--chunks')
+    check((told['codec'], told['clevel'], told['typesize'], told['chunksize'],
+           told['blocksize']) == ('zstd', 7, 4, 10000, 1000), told)
+    check([(f['name'], f['meta']) for f in told['filters']] ==
+          [('shuffle', 0), ('bytedelta', 4)], told['filters'])
+    check(told['nchunks'] == 10, told['nchunks'])
+    frame('b', numbers(100000), '--codec', 'blosclz', '--filters', 'none')
+    check((info('b')['codec'], info('b')['filters']) == ('blosclz', []), 'b')
+
+
+def typesize_goes_with_the_content():
+    frame('numbers', numbers(100000))
+    frame('noise', noise(100000))
+    check(info('numbers')['typesize'] == 4, info('numbers')['typesize'])
+    check(info('noise')['typesize'] == 1, info('noise')['typesize'])
+
+
+def chunksize_is_a_multiple_of_the_typesize():
+    frame('a', noise(1000), '--typesize', '7', '--chunksize', '100')
+    check(info('a')['chunksize'] == 98, info('a')['chunksize'])
+    check_frame('a', noise(1000))
+
+
+def holes_take_neither_time_nor_room():
+    size = 1 << 40
+    with open('in', 'wb') as file:
+        file.seek(3 * MIB + 5)
+        file.write(numbers(1000))
+        file.truncate(size)
+    b2frame('create', 'in', 'a')
+    check(info('a')['nbytes'] == size, 'size')
+    check(info('a')['typesize'] == 4, 'typesize')
+    check(os.path.getsize('a') < MIB, 'takes %d' % os.path.getsize('a'))
+    part = b2frame('cat', '--length', '5M', 'a')
+    check(part == bytes(3 * MIB + 5) + numbers(1000) +
+          bytes(2 * MIB - 1005), 'content')
+
+
+def owner_mode_and_times_are_kept():
+    write('in', noise(300000))
+    os.chmod('in', 0o640)
+    os.utime('in', ns=(1000000000123456789, 1100000000123456789))
+    if os.geteuid() == 0:
+        os.chown('in', 1234, 4321)
+    want = os.stat('in')
+    b2frame('create', 'in', 'a')
+    b2frame('create', '--layout', 'sparse', 'in', 'b')
+    for path in ('a', 'b/chunks.b2frame'):
+        got = os.stat(path)
+        check((got.st_uid, got.st_gid, got.st_mode, got.st_mtime_ns) ==
+              (want.st_uid, want.st_gid, want.st_mode, want.st_mtime_ns),
+              '%s: %s' % (path, got))
+    check(os.stat('a').st_atime_ns == want.st_atime_ns, 'access time')
+    for name in os.listdir('b') + ['.']:
+        got = os.stat(os.path.join('b', name))
+        mode = 0o750 if name == '.' else 0o640
+        check((got.st_uid, got.st_gid, stat.S_IMODE(got.st_mode)) ==
+              (want.st_uid, want.st_gid, mode), '%s: %s' % (name, got))
+
+
+def pipe_makes_a_file_like_any_other():
+    old = os.umask(0o027)
+    try:
+        frame('a', b'x')
+        frame('b', b'x', '--layout', 'sparse')
+    finally:
+        os.umask(old)
+    modes = [stat.S_IMODE(os.stat(path).st_mode)
+             for path in ('a', 'b', 'b/chunks.b2frame')]
+    check(modes == [0o640, 0o750, 0o640], [oct(mode) for mode in modes])
+
+
+def nothing_is_replaced_without_force():
+    write('in', b'new')
+    frame('sparse', b'old', '--layout', 'sparse')
+    write('file', b'old')
+    os.symlink('nowhere', 'link')
+    for name in ('sparse', 'sparse/', 'file', 'link'):
+        fails('exists already', 'create', 'in', name)
+    check(read('file') == b'old', 'is replaced')
+    check_names('in', 'sparse', 'file', 'link')
+
+
+def force_replaces_files_and_frames():
+    write('in', b'new')
+    for layout in ('contiguous', 'sparse'):
+        frame('sparse', b'old', '--layout', 'sparse', '--force')
+        frame('file', b'old', '--force')
+        frame('target', b'old', '--force')
+        if not os.path.islink('link'):
+            os.symlink('target', 'link')
+        for name in ('sparse', 'file', 'link'):
+            b2frame('create', '--force', '--layout', layout, 'in', name)
+            check_frame(name, b'new')
+        check(os.path.islink('link'), 'the link is replaced')
+        check_names('in', 'sparse', 'file', 'target', 'link')
+
+
+def force_spares_what_is_no_frame():
+    write('in', b'new')
+    os.mkdir('empty')
+    os.mkdir('full')
+    write('full/keep', b'')
+    frame('both', b'old', '--layout', 'sparse')
+    write('both/keep', b'')
+    os.mkfifo('fifo')
+    for name in ('empty', 'full', 'both', 'fifo', '.', '/dev/null'):
+        fails('is not replaced', 'create', '--force', 'in', name)
+    check_names('in', 'empty', 'full', 'both', 'fifo')
+
+
+def wrong_usage_is_explained():
+    write('in', b'x')
+    misuse('create')
+    misuse('create', 'in')
+    misuse('create', 'in', 'a', 'b')
+    misuse('create', '--frobnicate', 'in', 'a')
+    for option, value in (('--codec', 'rar'), ('--clevel', '10'),
+                          ('--clevel', '-1'), ('--filters', 'sieve'),
+                          ('--filters', ''), ('--typesize', '0'),
+                          ('--typesize', '256'), ('--chunksize', '0'),
+                          ('--chunksize', '3G'), ('--chunksize', '1X'),
+                          ('--blocksize', '-'), ('--layout', 'round')):
+        misuse('create', option, value, 'in', 'a')
+    misuse('create', '--filters', 'trunc_prec:99', '--typesize', '4', 'in', 'a')
+    check_names('in')
+
+
+def what_cannot_be_read_or_written_is_named():
+    write('in', b'x')
+    fails('none: No such file', 'create', 'none', 'a')
+    fails('.: Is a directory', 'create', '.', 'a')
+    fails('none/a: No such file', 'create', 'in', 'none/a')
+    fails('in/a: Not a directory', 'create', 'in', 'in/a')
+    fails('n' * 256 + ': File name too long', 'create', 'in', 'n' * 256)
+    check_names('in')
+
+
+def full_disk_leaves_nothing():
+    write('in', noise(3 * MIB))
+    with small_disk(2 * MIB) as disk:
+        for layout in ('contiguous', 'sparse'):
+            fails('No space left', 'create', '--layout', layout, 'in',
+                  disk + '/a')
+            check_names(directory=disk)
+        frame(disk + '/a', b'old')
+        fails('No space left', 'create', '--force', 'in', disk + '/a')
+        check_frame(disk + '/a', b'old')
+        check_names('a', directory=disk)
+
+
+def interrupted_it_leaves_nothing():
+    for layout in ('contiguous', 'sparse'):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            interrupt(number, 'create', '--layout', layout, '-', 'a',
+                      first=noise(3 * MIB))
+            check_names()
+    frame('a', b'old')
+    interrupt(signal.SIGINT, 'create', '--force', '-', 'a', first=noise(MIB))
+    check_frame('a', b'old')
+    check_names('a')
+
+
+main(content_of_any_size_comes_back,
+     file_and_pipe_make_the_same_frame,
+     options_are_heeded,
+     typesize_goes_with_the_content,
+     chunksize_is_a_multiple_of_the_typesize,
+     holes_take_neither_time_nor_room,
+     owner_mode_and_times_are_kept,
+     pipe_makes_a_file_like_any_other,
+     nothing_is_replaced_without_force,
+     force_replaces_files_and_frames,
+     force_spares_what_is_no_frame,
+     wrong_usage_is_explained,
+     what_cannot_be_read_or_written_is_named,
+     full_disk_leaves_nothing,
+     interrupted_it_leaves_nothing)

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the tests of verbs that make and change frames share: a directory for
+each test, b2frame in it, and what is to be seen then."""
+
+import contextlib
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+import corpus
+import oracle
+from corpus import Failure, check
+
+TOOL = os.path.abspath(sys.argv[1])
+TIMEOUT = 60 if not corpus.SANITIZED else 360
+TEMPORARY = '.framefs-tmp.'
+
+
+def noise(size, seed=0):
+    """Bytes that do not shrink."""
+    return random.Random(seed).randbytes(size)
+
+
+def numbers(size):
+    """Bytes that shrink best as elements of four bytes."""
+    words = b''.join(n.to_bytes(4, 'little') for n in range(size // 4 + 1))
+    return words[:size]
+
+
+def b2frame(*words, stdin=b'', status=0):
+    """Run the tool.  Returns what it writes.  What it says must go with the
+    status: nothing, one line, or the usage."""
+    done = subprocess.run([TOOL, *words], input=stdin, env=corpus.environment(),
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=TIMEOUT, check=False)
+    said = done.stderr.decode(errors='replace')
+    what = '%s: status %d, says: %s' % (' '.join(words), done.returncode, said)
+    check(done.returncode == status, what)
+    check('b2frame: ' in said if status else not said, what)
+    check(status == 0 or not done.stdout, what)
+    check(status != 1 or said.count('\n') == 1, what)
+    check(status != 2 or '\nusage: b2frame ' + words[0] in said, what)
+    return said if status else done.stdout
+
+
+def fails(reason, *words, **how):
+    """Run the tool, which must give up with one line that has the reason."""
+    said = b2frame(*words, status=1, **how)
+    check(reason in said, '%s: says: %s' % (' '.join(words), said))
+
+
+def misuse(*words):
+    """Run the tool, which must say how it is used."""
+    b2frame(*words, status=2)
+
+
+def info(path, *options):
+    return json.loads(b2frame('info', '--json', *options, path))
+
+
+def check_frame(path, content):
+    """It is a good frame, and holds this."""
+    b2frame('verify', path)
+    check(b2frame('cat', path) == content, path + ': other content')
+    if oracle.is_here():
+        complaints = oracle.complaints({os.path.abspath(path): content})
+        check(not complaints, 'the oracle: %s' % complaints)
+
+
+def write(path, content):
+    with open(path, 'wb') as file:
+        file.write(content)
+    return path
+
+
+def read(path):
+    with open(path, 'rb') as file:
+        return file.read()
+
+
+def frame(path, content, *options):
+    """Make a frame."""
+    b2frame('create', *options, '-', path, stdin=content)
+    return path
+
+
+def check_names(*names, directory='.'):
+    """These names are in a directory, and no others."""
+    found = sorted(os.listdir(directory))
+    check(found == sorted(names), 'there are ' + ' '.join(found))
+
+
+@contextlib.contextmanager
+def small_disk(size):
+    """A file system with room for so many bytes."""
+    if os.geteuid() != 0:
+        raise Skipped('only root can mount a small disk')
+    os.mkdir('disk')
+    subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=%d' % size, 'tmpfs',
+                    'disk'], check=True)
+    try:
+        yield 'disk'
+    finally:
+        subprocess.run(['umount', 'disk'], check=True)
+
+
+def interrupt(number, *words, first=b''):
+    """Send a signal while the tool reads a pipe, of which it has read `first`,
+    and has begun to write; it must end by that signal."""
+    with subprocess.Popen([TOOL, *words], stdin=subprocess.PIPE, bufsize=0,
+                          stderr=subprocess.PIPE,
+                          env=corpus.environment()) as tool:
+        tool.stdin.write(first)
+        while not any(name.startswith(TEMPORARY) for name in os.listdir('.')):
+            check(tool.poll() is None, 'has ended before it was interrupted')
+        tool.send_signal(number)
+        said = tool.stderr.read()
+        status = tool.wait(timeout=TIMEOUT)
+    check(status == -number, 'status %d after signal %d' % (status, number))
+    check(not said, 'says ' + said.decode(errors='replace'))
+
+
+class Skipped(Exception):
+    """A test that can't be run here, and why."""
+
+
+def run_test(test):
+    """Run one test in its own directory.  Is all well?"""
+    home = os.getcwd()
+    with tempfile.TemporaryDirectory() as directory:
+        os.chdir(directory)
+        try:
+            test()
+        except Skipped as reason:
+            print('%s: skipped, %s' % (test.__name__, reason))
+        except (Failure, subprocess.TimeoutExpired) as failure:
+            print('%s: %s' % (test.__name__, failure))
+            return False
+        finally:
+            os.chdir(home)
+    return True
+
+
+def main(*tests):
+    """Run tests, or those that are named behind the tool."""
+    chosen = [t for t in tests if t.__name__ in sys.argv[2:]] or tests
+    results = [run_test(test) for test in chosen]
+    sys.exit(not all(results))

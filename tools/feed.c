@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "feed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cpu.h"
+#include "chunk/chunk_typesize.h"
+#include "file/pack.h"
+#include "progress.h"
+#include "source.h"
+
+static int report(const char *path, int error)
+{
+    source_report(path, error, &FAULT_NONE);
+    return error;
+}
+
+static int choose(const uint8_t *bytes, size_t len, struct file_params *params)
+{
+    struct chunk_encoder *encoder;
+    uint8_t *scratch = malloc(len + CHUNK_OVERHEAD_MAX);
+    int r = scratch ? chunk_encoder_new(cpu_features(), &encoder) : -ENOMEM;
+
+    if (r == 0) {
+        r = chunk_choose_typesize(encoder, &params->chunk, params->chunksize,
+                                  bytes, len, scratch, &params->chunk.typesize);
+        chunk_encoder_free(encoder);
+    }
+    free(scratch);
+    return r;
+}
+
+int feed_choose_typesize(struct feed *feed, const char *path,
+                         struct file_params *params)
+{
+    uint8_t *bytes;
+    ssize_t n;
+    int r = 0;
+
+    if (params->chunk.typesize != 0)
+        return 0;
+    bytes = malloc(params->chunksize);
+    if (!bytes)
+        return report(path, -ENOMEM);
+    n = feed->sample(feed, bytes, params->chunksize);
+    params->chunk.typesize = 1;
+    if (n > 0)
+        r = choose(bytes, (size_t)n, params);
+    free(bytes);
+    if (r < 0)
+        return report(path, r);
+    return n < 0 ? (int)n : 0;
+}
+
+/* Put one chunk.  Returns its size, 0 at the end, or a reported error. */
+static ssize_t put_chunk(struct feed *feed, const char *path, struct pack *pack,
+                         uint32_t chunksize)
+{
+    struct fault fault = FAULT_NONE;
+    uint8_t *bytes;
+    bool zeros;
+    ssize_t n = pack_room(pack, &bytes, &fault);
+
+    if (n < 0) {
+        source_report(path, (int)n, &fault);
+        return n;
+    }
+    n = feed->read(feed, bytes, chunksize, &zeros);
+    if (n > 0 && zeros)
+        pack_put_zeros(pack, (size_t)n);
+    else if (n > 0)
+        pack_put(pack, (size_t)n);
+    return n;
+}
+
+static int put_all(struct feed *feed, const char *path, struct pack *pack,
+                   uint32_t chunksize)
+{
+    struct fault fault = FAULT_NONE;
+    struct progress progress;
+    uint64_t done = 0;
+    ssize_t n;
+    int r;
+
+    progress_start(&progress);
+    do {
+        n = put_chunk(feed, path, pack, chunksize);
+        done += n > 0 ? (uint64_t)n : 0;
+        progress_update(&progress, done, feed->total);
+    } while (n == (ssize_t)chunksize);
+    progress_clear(&progress);
+    if (n < 0)
+        return (int)n;
+    r = pack_finish(pack, &fault);
+    if (r < 0)
+        source_report(path, r, &fault);
+    return r;
+}
+
+int feed_chunks(struct feed *feed, const char *path,
+                struct frame_change *change, const struct chunk_params *params,
+                uint32_t chunksize)
+{
+    struct pack *pack;
+    int r = pack_new(change, params, chunksize, &pack);
+
+    if (r < 0)
+        return report(path, r);
+    r = put_all(feed, path, pack, chunksize);
+    pack_free(pack);
+    return r;
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "interrupt.h"
+
+enum {
+    ALL_FIRST = 1 << 16 /* bytes of memory that input_read_all() starts with */
+};
+
+static int report(const struct input *input, int error)
+{
+    if (error != -EINTR)
+        log_error("%s: %s", input->name, strerror(-error));
+    return error;
+}
+
+void input_close(struct input *input)
+{
+    if (input->fd != STDIN_FILENO)
+        close(input->fd);
+    free(input->ahead);
+}
+
+const struct stat *input_likeness(const struct input *input)
+{
+    return S_ISREG(input->stat.st_mode) ? &input->stat : NULL;
+}
+
+/* What is left of it as far as that is known: 0 for a pipe. */
+static uint64_t known_size(const struct input *input)
+{
+    uint64_t size = (uint64_t)input->stat.st_size;
+
+    return input->seekable && size > input->off ? size - input->off : 0;
+}
+
+/* Take what was read ahead. */
+static size_t take_ahead(struct input *input, uint8_t *buf, size_t len)
+{
+    size_t n = input->nahead - input->ahead_at;
+
+    if (n > len)
+        n = len;
+    if (n > 0)
+        memcpy(buf, input->ahead + input->ahead_at, n);
+    input->ahead_at += n;
+    return n;
+}
+
+static ssize_t read_some(const struct input *input, uint8_t *buf, size_t len,
+                         uint64_t off)
+{
+    return input->seekable ? pread(input->fd, buf, len, (off_t)off)
+                           : read(input->fd, buf, len);
+}
+
+/* Read from the file, without noting that. */
+static ssize_t read_fully(const struct input *input, uint8_t *buf, size_t len)
+{
+    size_t done = 0;
+
+    while (done < len) {
+        ssize_t n = -EINTR;
+
+        if (interrupt_seen())
+            return n;
+        n = read_some(input, buf + done, len - done, input->off + done);
+        if (n == 0)
+            break;
+        if (n < 0 && errno != EINTR)
+            return report(input, -errno);
+        if (n > 0)
+            done += (size_t)n;
+    }
+    return (ssize_t)done;
+}
+
+ssize_t input_read(struct input *input, void *buf, size_t len)
+{
+    size_t done = take_ahead(input, buf, len);
+    ssize_t n = read_fully(input, (uint8_t *)buf + done, len - done);
+
+    if (n < 0)
+        return n;
+    done += (size_t)n;
+    input->off += done;
+    return (ssize_t)done;
+}
+
+/* Where data go on; the end of the file if there are none. */
+static uint64_t next_data(const struct input *input)
+{
+    off_t off = lseek(input->fd, (off_t)input->off, SEEK_DATA);
+
+    if (off >= 0)
+        return (uint64_t)off;
+    return errno == ENXIO ? (uint64_t)input->stat.st_size : input->off;
+}
+
+static struct input *input_of(struct feed *feed)
+{
+    return (struct input *)(void *)feed;
+}
+
+static ssize_t read_or_skip(struct feed *feed, void *buf, size_t len,
+                            bool *zeros)
+{
+    struct input *input = input_of(feed);
+    uint64_t size = known_size(input);
+    size_t n = size < len ? (size_t)size : len;
+
+    *zeros = n > 0 && next_data(input) >= input->off + n;
+    if (!*zeros)
+        return input_read(input, buf, len);
+    if (interrupt_seen())
+        return -EINTR;
+    input->off += n;
+    return (ssize_t)n;
+}
+
+static ssize_t sample(struct feed *feed, void *buf, size_t len)
+{
+    struct input *input = input_of(feed);
+    struct input later = *input;
+    ssize_t n;
+
+    if (input->seekable) {
+        later.off = next_data(input);
+        return read_fully(&later, buf, len);
+    }
+    n = read_fully(input, buf, len);
+    if (n <= 0)
+        return n;
+    input->ahead = malloc((size_t)n);
+    if (!input->ahead)
+        return report(input, -ENOMEM);
+    memcpy(input->ahead, buf, (size_t)n);
+    input->nahead = (size_t)n;
+    return n;
+}
+
+/* Twice the memory, or `max` + 1 bytes, so as to see that there is more. */
+static int grow(uint8_t **bytes, size_t *room, size_t max)
+{
+    size_t more = *room > max / 2 ? max + 1 : 2 * *room;
+    uint8_t *moved = realloc(*bytes, more);
+
+    if (!moved)
+        return -ENOMEM;
+    *bytes = moved;
+    *room = more;
+    return 0;
+}
+
+ssize_t input_read_all(struct input *input, size_t max, uint8_t **bytes)
+{
+    size_t room = max < ALL_FIRST ? max + 1 : ALL_FIRST;
+    uint8_t *all = malloc(room);
+    size_t len = 0;
+    ssize_t n = all ? 0 : report(input, -ENOMEM);
+
+    while (n == 0) {
+        n = input_read(input, all + len, room - len);
+        if (n < 0)
+            break;
+        len += (size_t)n;
+        if (len < room) {
+            *bytes = all;
+            return (ssize_t)len;
+        }
+        n = len > max ? -EFBIG : grow(&all, &room, max);
+        if (n < 0)
+            report(input, (int)n);
+    }
+    free(all);
+    return n;
+}
+
+int input_open(const char *path, struct input *out)
+{
+    bool standard = strcmp(path, "-") == 0;
+    struct input input = {
+        .feed = { .read = read_or_skip, .sample = sample },
+        .name = standard ? "standard input" : path,
+        .fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC),
+    };
+    off_t off;
+
+    if (input.fd < 0)
+        return report(&input, -errno);
+    if (fstat(input.fd, &input.stat) < 0) {
+        int r = report(&input, -errno);
+
+        input_close(&input);
+        return r;
+    }
+    off = lseek(input.fd, 0, SEEK_CUR);
+    input.seekable = S_ISREG(input.stat.st_mode) && off >= 0;
+    input.off = input.seekable ? (uint64_t)off : 0;
+    input.feed.total = known_size(&input);
+    *out = input;
+    return 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "interrupt.h"
+
+#include <signal.h>
+#include <stddef.h>
+
+static volatile sig_atomic_t seen;
+
+static void note(int number)
+{
+    seen = number;
+}
+
+void interrupt_catch(void)
+{
+    static const int numbers[] = { SIGHUP, SIGINT, SIGTERM };
+    const struct sigaction action = { .sa_handler = note };
+    struct sigaction old;
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        sigaction(numbers[i], NULL, &old);
+        if (old.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &action, NULL);
+    }
+}
+
+bool interrupt_seen(void)
+{
+    return seen != 0;
+}
+
+void interrupt_die(void)
+{
+    if (seen == 0)
+        return;
+    signal(seen, SIG_DFL);
+    raise(seen);
+}

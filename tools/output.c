@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "frame_dir.h"
+#include "interrupt.h"
+#include "source.h"
+
+struct output {
+    const char *path; /* as the user knows it */
+    bool sparse;
+    bool force;
+    mode_t umask; /* that of the user */
+    int dir;      /* where it is to be */
+    char name[NAME_MAX + 1];
+    char draft[sizeof(STORE_TEMPORARY) + 16]; /* its name until then, or "" */
+    struct store *store;
+};
+
+static int report(const struct output *output, int error)
+{
+    if (error == -EEXIST)
+        log_error("%s: exists already, and --force is not given", output->path);
+    else if (error == -ENOTEMPTY)
+        log_error("%s: is neither a file nor a frame, so is not replaced",
+                  output->path);
+    else
+        source_report(output->path, error, &FAULT_NONE);
+    return error;
+}
+
+/* Cut a path into directory and name. */
+static int split_path(struct output *output, const char *path)
+{
+    char parent[PATH_MAX];
+    size_t len = strlen(path);
+    char *slash;
+
+    while (len > 1 && path[len - 1] == '/')
+        len--;
+    if (len >= sizeof(parent))
+        return -ENAMETOOLONG;
+    memcpy(parent, path, len);
+    parent[len] = '\0';
+    slash = strrchr(parent, '/');
+    if (snprintf(output->name, sizeof(output->name), "%s",
+                 slash ? slash + 1 : parent) > NAME_MAX)
+        return -ENAMETOOLONG;
+    if (output->name[0] == '\0' || strcmp(output->name, ".") == 0 ||
+        strcmp(output->name, "..") == 0)
+        return -EISDIR;
+    if (!slash)
+        strcpy(parent, ".");
+    else if (slash == parent)
+        slash[1] = '\0';
+    else
+        *slash = '\0';
+    output->dir = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return output->dir < 0 ? -errno : 0;
+}
+
+/* May what is there be replaced? */
+static int check_old(const struct output *output)
+{
+    struct stat old;
+
+    if (fstatat(output->dir, output->name, &old, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT ? 0 : -errno;
+    if (!output->force)
+        return -EEXIST;
+    if (S_ISDIR(old.st_mode))
+        return frame_dir_check(output->dir, output->name);
+    return S_ISREG(old.st_mode) ? 0 : -ENOTEMPTY;
+}
+
+/* Find out what is to be made where.  A link is replaced by what it leads to
+   being so. */
+static int find_place(struct output *output)
+{
+    char *real = output->force ? realpath(output->path, NULL) : NULL;
+    int r = split_path(output, real ? real : output->path);
+
+    free(real);
+    return r == 0 ? check_old(output) : r;
+}
+
+static int open_draft(struct output *output)
+{
+    uint64_t random;
+
+    if (getrandom(&random, sizeof(random), 0) < 0)
+        return -errno;
+    snprintf(output->draft, sizeof(output->draft),
+             STORE_TEMPORARY "%016" PRIx64, random);
+    if (!output->sparse)
+        return store_file_open(output->dir, output->draft,
+                               STORE_WRITE | STORE_NEW, &output->store);
+    if (mkdirat(output->dir, output->draft, 0700) < 0)
+        return -errno;
+    return store_dir_open(output->dir, output->draft, STORE_WRITE,
+                          &output->store);
+}
+
+int output_open(const char *path, bool sparse, bool force, struct output **out)
+{
+    struct output *output = calloc(1, sizeof(*output));
+    int r;
+
+    if (!output) {
+        log_error("%s: %s", path, strerror(ENOMEM));
+        return -ENOMEM;
+    }
+    *output = (struct output){
+        .path = path,
+        .sparse = sparse,
+        .force = force,
+        .umask = umask(077),
+        .dir = -1,
+    };
+    r = find_place(output);
+    if (r == 0)
+        r = open_draft(output);
+    if (r < 0) {
+        report(output, r);
+        output_close(output);
+        return r;
+    }
+    *out = output;
+    return 0;
+}
+
+void output_close(struct output *output)
+{
+    if (!output)
+        return;
+    store_close(output->store);
+    if (output->draft[0] != '\0' && output->sparse)
+        frame_dir_remove(output->dir, output->draft);
+    else if (output->draft[0] != '\0')
+        unlinkat(output->dir, output->draft, 0);
+    if (output->dir >= 0)
+        close(output->dir);
+    free(output);
+}
+
+struct store *output_store(struct output *output)
+{
+    return output->store;
+}
+
+static int dress(const struct output *output, const struct stat *like)
+{
+    const struct stat new = {
+        .st_uid = geteuid(),
+        .st_gid = (gid_t)-1,
+        .st_mode = 0666 & ~output->umask,
+        .st_atim.tv_nsec = UTIME_OMIT,
+        .st_mtim.tv_nsec = UTIME_OMIT,
+    };
+
+    if (!like)
+        like = &new;
+    return output->sparse ? frame_dir_dress(output->dir, output->draft, like)
+                          : frame_file_dress(output->dir, output->draft, like);
+}
+
+/* Where the kernel or the file system does not know RENAME_NOREPLACE. */
+static int move_if_free(const struct output *output)
+{
+    if (faccessat(output->dir, output->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+        return -EEXIST;
+    return renameat(output->dir, output->draft, output->dir, output->name) < 0
+               ? -errno
+               : 0;
+}
+
+/* Change places with what is there, of which one at least is a directory, and
+   remove that. */
+static int exchange(const struct output *output)
+{
+    if (renameat2(output->dir, output->draft, output->dir, output->name,
+                  RENAME_EXCHANGE) < 0)
+        return -errno;
+    if (unlinkat(output->dir, output->draft, 0) == 0)
+        return 0;
+    return errno == EISDIR ? frame_dir_remove(output->dir, output->draft)
+                           : -errno;
+}
+
+static int move(const struct output *output)
+{
+    unsigned flags = output->force ? 0 : RENAME_NOREPLACE;
+
+    if (renameat2(output->dir, output->draft, output->dir, output->name,
+                  flags) == 0)
+        return 0;
+    switch (errno) {
+    case EINVAL:
+    case ENOSYS:
+        return move_if_free(output);
+    case EISDIR:
+    case ENOTDIR:
+    case ENOTEMPTY:
+        return exchange(output);
+    case EEXIST:
+        return output->force ? exchange(output) : -EEXIST;
+    default:
+        return -errno;
+    }
+}
+
+int output_publish(struct output *output, const struct stat *like)
+{
+    int r = interrupt_seen() ? -EINTR : dress(output, like);
+
+    if (r == 0)
+        r = move(output);
+    if (r < 0)
+        return report(output, r);
+    output->draft[0] = '\0';
+    return fsync(output->dir) < 0 && errno != EINVAL ? report(output, -errno)
+                                                     : 0;
+}

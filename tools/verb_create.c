@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+
+#include "args.h"
+#include "file/params.h"
+#include "input.h"
+#include "interrupt.h"
+#include "new_frame.h"
+#include "output.h"
+#include "source.h"
+#include "verb.h"
+
+struct create {
+    const char *input;
+    const char *path; /* of the frame */
+    struct file_params params;
+    bool sparse;
+    bool force;
+};
+
+static int commit(const struct create *create, struct frame_change *change)
+{
+    struct fault fault = FAULT_NONE;
+    struct frame *frame;
+    int r = frame_change_commit(change, &frame, &fault);
+
+    if (r < 0)
+        source_report(create->path, r, &fault);
+    else
+        frame_close(frame);
+    return r;
+}
+
+/* Write the frame to its store. */
+static int write_frame(struct create *create, struct feed *feed,
+                       struct store *store)
+{
+    struct fault fault = FAULT_NONE;
+    struct frame_params params;
+    struct frame_change *change;
+    int r = feed_choose_typesize(feed, create->path, &create->params);
+
+    if (r < 0)
+        return r;
+    params = params_frame(&create->params);
+    r = frame_change_new(store, &params, &change, &fault);
+    if (r < 0) {
+        source_report(create->path, r, &fault);
+        return r;
+    }
+    r = feed_chunks(feed, create->path, change, &params.chunks,
+                    params.chunksize);
+    if (r == 0)
+        r = commit(create, change);
+    frame_change_close(change);
+    return r;
+}
+
+static int create_frame(struct create *create)
+{
+    struct output *output;
+    struct input input;
+    int r = input_open(create->input, &input);
+
+    if (r < 0)
+        return r;
+    r = output_open(create->path, create->sparse, create->force, &output);
+    if (r == 0) {
+        r = write_frame(create, &input.feed, output_store(output));
+        if (r == 0)
+            r = output_publish(output, input_likeness(&input));
+        output_close(output);
+    }
+    input_close(&input);
+    return r;
+}
+
+static int run(const struct verb *verb, int argc, char **argv)
+{
+    static const struct option options[] = {
+        NEW_FRAME_OPTIONS,
+        { "help", no_argument, NULL, ARGS_HELP },
+        { NULL, 0, NULL, 0 },
+    };
+    static const char *const names[] = { "INPUT", "FRAME" };
+    struct new_frame new_frame = { 0 };
+    struct create create = { .params = params_default };
+    char **args;
+    int option;
+    int r;
+
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
+        if (!new_frame_take(verb, option, &new_frame))
+            args_help(verb, option);
+    new_frame_apply(verb, &new_frame, &create.params, &create.sparse);
+    args = args_take(verb, argc, argv, 2, names);
+    create.input = args[0];
+    create.path = args[1];
+    create.force = new_frame.force;
+
+    interrupt_catch();
+    r = create_frame(&create);
+    interrupt_die();
+    return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+const struct verb verb_create = {
+    .name = "create",
+    .args = "[OPTION...] INPUT|- FRAME",
+    .summary = "Compress a file or standard input",
+    .help = "Options:\n" NEW_FRAME_HELP ARGS_HELP_HELP "\n"
+            "Without options: contiguous, lz4, level 5, shuffle, typesize and "
+            "blocksize\n"
+            "auto, chunks of 1M.  SIZE may end in K, M or G.\n"
+            "The frame gets owner, permissions and times of INPUT, and appears "
+            "when it is\n"
+            "whole.\n\n"
+            "Example:\n"
+            "  b2frame create --codec zstd --typesize 8 run7.f64 "
+            "run7.f64.b2frame\n",
+    .run = run,
+};
