@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "file/file_private.h"
+#include "file/verify.h"
+#include "record_store.h"
+#include "suite.h"
+
+enum {
+    CHUNKSIZE = 512,
+    SIZE_LIMIT = 10 * CHUNKSIZE + 100,
+    NSTEPS = 70,
+    SUBSETS_MAX = 30, /* tried of what need not have reached the disk */
+    NHISTORIES = 3,
+};
+
+/* What a file holds when it is committed, and when that was begun and done. */
+struct state {
+    uint8_t bytes[SIZE_LIMIT];
+    uint64_t size;
+    size_t begun; /* in operations of the disk */
+    size_t done;
+};
+
+struct history {
+    struct disk *disk;
+    struct file_context *context;
+    struct file *file;
+    uint64_t random;
+    struct state now;
+    struct state states[2 * NSTEPS];
+    size_t nstates;
+};
+
+static uint32_t pick(struct history *history, uint32_t below)
+{
+    history->random =
+        history->random * 6364136223846793005 + 1442695040888963407;
+    return (uint32_t)((history->random >> 33) % below);
+}
+
+static void begin_state(struct history *history)
+{
+    history->now.begun = disk_nops(history->disk);
+    history->now.done = SIZE_MAX;
+    history->states[history->nstates++] = history->now;
+}
+
+static void end_state(struct history *history)
+{
+    history->states[history->nstates - 1].done = disk_nops(history->disk);
+}
+
+static void sync_file(struct history *history)
+{
+    struct fault fault;
+
+    begin_state(history);
+    ck_assert_int_eq(file_sync(history->file, &fault), 0);
+    end_state(history);
+}
+
+static void reopen(struct history *history)
+{
+    struct fault fault;
+
+    begin_state(history);
+    ck_assert_int_eq(file_close(history->file), 0);
+    end_state(history);
+    ck_assert_int_eq(file_open_writable(history->context,
+                                        disk_store(history->disk),
+                                        &history->file, &fault),
+                     0);
+}
+
+/* Setting a metalayer commits everything. */
+static void set_layer(struct history *history)
+{
+    struct fault fault;
+
+    begin_state(history);
+    ck_assert_int_eq(file_meta_set(history->file, METALAYER_VL, "name",
+                                   history->now.bytes, pick(history, 99),
+                                   &fault),
+                     0);
+    end_state(history);
+}
+
+/* Numbers of 4 bytes, of which some compress well. */
+static void write_some(struct history *history)
+{
+    struct state *now = &history->now;
+    uint64_t off = pick(history, SIZE_LIMIT);
+    size_t len = 1 + pick(history, pick(history, 2) ? 3 * CHUNKSIZE : 50);
+    uint32_t step = pick(history, 2) ? 1 : pick(history, 1 << 30);
+    struct fault fault;
+
+    if (len > SIZE_LIMIT - off)
+        len = SIZE_LIMIT - off;
+    for (size_t i = 0; i < len; i++)
+        now->bytes[off + i] =
+            (uint8_t)(step * ((off + i) / 4) >> (8 * ((off + i) % 4)));
+    ck_assert_int_eq(
+        file_write(history->file, off, now->bytes + off, len, &fault), 0);
+    if (now->size < off + len)
+        now->size = off + len;
+}
+
+static void truncate_file(struct history *history)
+{
+    struct state *now = &history->now;
+    uint64_t size = pick(history, 3) ? pick(history, SIZE_LIMIT) : 0;
+    struct fault fault;
+
+    ck_assert_int_eq(file_truncate(history->file, size, &fault), 0);
+    if (size < now->size)
+        memset(now->bytes + size, 0, now->size - size);
+    now->size = size;
+}
+
+static void zero_some(struct history *history)
+{
+    struct state *now = &history->now;
+    uint64_t off = pick(history, SIZE_LIMIT);
+    uint64_t len = 1 + pick(history, (uint32_t)(SIZE_LIMIT - off));
+    struct fault fault;
+
+    ck_assert_int_eq(file_zero(history->file, off, len, &fault), 0);
+    if (off < now->size)
+        memset(now->bytes + off, 0,
+               len < now->size - off ? len : now->size - off);
+}
+
+static void step(struct history *history)
+{
+    switch (pick(history, 12)) {
+    case 0:
+        truncate_file(history);
+        break;
+    case 1:
+        zero_some(history);
+        break;
+    case 2:
+        set_layer(history);
+        break;
+    case 3:
+        reopen(history);
+        break;
+    case 4:
+    case 5:
+    case 6:
+        sync_file(history);
+        break;
+    default:
+        write_some(history);
+        break;
+    }
+}
+
+/* Nothing is committed but by these steps, by one thread at a time. */
+static struct file_context *new_context(void)
+{
+    const struct file_options options = { .cache_size = 1 << 20,
+                                          .nthreads = 1 };
+    struct file_context *context;
+
+    ck_assert_int_eq(file_context_new(&options, &context), 0);
+    return context;
+}
+
+/* A file from its making to its last close, of a typesize found out. */
+static struct history *make_history(bool sparse, uint64_t random)
+{
+    const struct file_params params = {
+        .chunk = { .codec = 1,
+                   .clevel = 5,
+                   .filters = { 0, 0, 0, 0, 0, 1 },
+                   .split_mode = CHUNK_SPLIT_FORWARD },
+        .chunksize = CHUNKSIZE
+    };
+    struct history *history = calloc(1, sizeof(*history));
+    struct fault fault;
+
+    ck_assert_ptr_nonnull(history);
+    history->random = random;
+    history->disk = disk_new(sparse);
+    history->context = new_context();
+    begin_state(history);
+    ck_assert_int_eq(file_create(history->context, disk_store(history->disk),
+                                 &params, &history->file, &fault),
+                     0);
+    ck_assert_int_eq(file_sync(history->file, &fault), 0);
+    end_state(history);
+    for (int i = 0; i < NSTEPS; i++)
+        step(history);
+    begin_state(history);
+    ck_assert_int_eq(file_close(history->file), 0);
+    end_state(history);
+    return history;
+}
+
+static void free_history(struct history *history)
+{
+    file_context_free(history->context);
+    disk_free(history->disk);
+    free(history);
+}
+
+static bool is_state(struct file *file, const struct state *state)
+{
+    struct file_data data;
+    struct fault fault;
+    bool same = file_size(file) == state->size;
+    int error;
+
+    if (!same || state->size == 0)
+        return same;
+    if (file_read(file, NULL, 0, state->size, &data, &error, &fault) < 0)
+        return false;
+    same = data.len == state->size;
+    for (size_t i = 0, at = 0; i < data.niov && same;
+         at += data.iov[i++].iov_len)
+        same = memcmp(data.iov[i].iov_base, state->bytes + at,
+                      data.iov[i].iov_len) == 0;
+    file_data_put(file, &data);
+    return same;
+}
+
+static void note_fault(void *context, int error, const struct fault *fault)
+{
+    (void)error;
+    (void)fault;
+    *(bool *)context = true;
+}
+
+static void note_progress(void *context, uint64_t done, uint64_t nchunks)
+{
+    (void)context;
+    (void)done;
+    (void)nchunks;
+}
+
+/* Is nothing wrong with the frame? */
+static bool is_sound(struct file *file)
+{
+    struct frame *frame = file_frame_get(file);
+    bool found = false;
+    const struct verify_listener listener = { .fault = note_fault,
+                                              .progress = note_progress,
+                                              .context = &found };
+    int r = verify_frame(frame, 1, &listener);
+
+    file_frame_put(file, frame);
+    return r == 0 && !found;
+}
+
+/* Does the file hold the last state that was done by then, or one begun since?
+   Before the first was done there need not be a file. */
+static bool is_good(const struct history *history, size_t nops,
+                    struct file *file)
+{
+    size_t first = 0;
+
+    if (!file)
+        return history->states[0].done > nops;
+    while (first + 1 < history->nstates &&
+           history->states[first + 1].done <= nops)
+        first++;
+    for (size_t i = first;
+         i < history->nstates && history->states[i].begun <= nops; i++)
+        if (is_state(file, &history->states[i]))
+            return is_sound(file);
+    return false;
+}
+
+/* Which of the operations that need not be on the disk are not. */
+static bool is_dropped(void *context, size_t i)
+{
+    return *(const uint64_t *)context >> i % 64 & 1;
+}
+
+static void check_crash(const struct history *history, size_t nops, bool torn,
+                        uint64_t dropped)
+{
+    struct image *image =
+        disk_crash(history->disk, nops, torn, is_dropped, &dropped);
+    struct store *store = image_store(image);
+    struct file *file = NULL;
+    struct fault fault;
+
+    if (store && file_open(history->context, store, 0, &file, &fault) < 0)
+        store_close(store);
+    ck_assert_msg(is_good(history, nops, file),
+                  "crash behind operation %zu of %zu, without %llx", nops,
+                  disk_nops(history->disk), (unsigned long long)dropped);
+    ck_assert_int_eq(file_close(file), 0);
+    image_free(image);
+}
+
+/* Crash behind each operation, with some of what was not synced lost. */
+static void crash_everywhere(struct history *history)
+{
+    for (size_t nops = 0; nops <= disk_nops(history->disk); nops++) {
+        size_t n = disk_nunsynced(history->disk, nops);
+
+        check_crash(history, nops, false, 0);
+        check_crash(history, nops, true, 0);
+        for (uint64_t i = 1; n <= 4 && i < UINT64_C(1) << n; i++)
+            check_crash(history, nops, i & 1, i);
+        for (int i = 0; n > 4 && i < SUBSETS_MAX; i++) {
+            uint64_t high = pick(history, 1u << 31);
+
+            check_crash(history, nops, i & 1,
+                        high << 33 | pick(history, 1u << 31));
+        }
+    }
+}
+
+static void crash_by_chance(bool sparse)
+{
+    for (uint64_t i = 0; i < NHISTORIES; i++) {
+        struct history *history = make_history(sparse, i);
+
+        crash_everywhere(history);
+        free_history(history);
+    }
+}
+
+START_TEST(contiguous_file_survives_every_crash)
+{
+    crash_by_chance(false);
+}
+END_TEST
+
+START_TEST(sparse_file_survives_every_crash)
+{
+    crash_by_chance(true);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        contiguous_file_survives_every_crash,
+        sparse_file_survives_every_crash,
+        NULL,
+    };
+
+    return suite_run("writeback crash", tests);
+}
