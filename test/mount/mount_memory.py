@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A daemon that is written to stays within its memory, and lets go of files.
+
+usage: mount_memory.py FRAMEFS [TEST...]
+
+FRAMEFS_MEMORY_SIZE (128M) says how much is written, FRAMEFS_MEMORY_CACHE (32M)
+what the cache is.
+"""
+
+import os
+import random
+import threading
+
+from mounted import Mount, check, corpus, main, wait_for
+
+MIB = 1 << 20
+SIZE = int(os.environ.get('FRAMEFS_MEMORY_SIZE', '128M').rstrip('M')) * MIB
+CACHE = int(os.environ.get('FRAMEFS_MEMORY_CACHE', '32M').rstrip('M')) * MIB
+REST = 64 * MIB  # what a daemon takes beside its cache
+NTHREADS = 40
+NFDS = 1  # of a hidden directory
+POOL = random.Random(3).randbytes(4 * MIB)
+
+
+def piece(choice, size):
+    """Bytes that compress more or less well."""
+    n = choice.randrange(size)
+    at = choice.randrange(len(POOL) - size)
+    return POOL[at:at + n] + bytes(size - n)
+
+
+def status(mount, key):
+    """A number out of /proc/PID/status."""
+    with open('/proc/%d/status' % mount.daemon.pid, encoding='ascii') as lines:
+        return next(int(line.split()[1]) for line in lines
+                    if line.startswith(key + ':'))
+
+
+def layouts(chunksize=MIB):
+    """Run a test on each layout, and watch the daemon."""
+    def decorate(test):
+        def both():
+            for layout in ('contiguous', 'sparse'):
+                os.makedirs(layout + '/src')
+                os.mkdir(layout + '/mnt')
+                os.chdir(layout)
+                watch(test, layout, chunksize)
+                os.chdir('..')
+        both.__name__ = test.__name__
+        return both
+    return decorate
+
+
+def watch(test, layout, chunksize):
+    """Does a daemon keep its limits?"""
+    options = 'layout=%s,cache=%d,chunksize=%d' % (layout, CACHE, chunksize)
+    with Mount('src', 'mnt', '-o', options) as mount:
+        start = mount.descriptors()
+        test(mount)
+        wait_for(lambda: mount.descriptors() <= start + NFDS,
+                 'descriptors to be closed')
+        peak = status(mount, 'VmHWM') * 1024
+        print('%s, %s: %d MiB, %d threads' % (
+            test.__name__, layout, peak // MIB, status(mount, 'Threads')))
+        check(corpus.SANITIZED or peak <= CACHE + REST,
+              '%s: %d MiB in use' % (layout, peak // MIB))
+        check(status(mount, 'Threads') <= NTHREADS, 'threads')
+
+
+@layouts()
+def one_sequence(mount):
+    choice = random.Random(1)
+    with open(mount / 'a', 'wb', buffering=0) as file:
+        for _ in range(SIZE // MIB):
+            file.write(piece(choice, MIB))
+        os.fsync(file.fileno())
+
+
+def write_and_overwrite(mount):
+    choice = random.Random(9)
+    with open(mount / 'a', 'wb', buffering=0) as file:
+        for _ in range(SIZE // MIB):
+            file.write(piece(choice, MIB))
+        os.fsync(file.fileno())
+        for _ in range(SIZE // MIB):
+            os.pwrite(file.fileno(), piece(choice, 4096),
+                      choice.randrange(SIZE - 4096))
+        os.fsync(file.fileno())
+
+
+@layouts(CACHE // 8)
+def large_chunks(mount):
+    write_and_overwrite(mount)
+
+
+@layouts(CACHE // 4)
+def huge_chunks(mount):
+    """Of which it takes three or more to encode one."""
+    write_and_overwrite(mount)
+
+
+@layouts()
+def overwriting_at_random(mount):
+    choice = random.Random(2)
+    with open(mount / 'a', 'w+b', buffering=0) as file:
+        file.truncate(SIZE)
+        for _ in range(SIZE // MIB * 20):
+            page = piece(choice, 4096)
+            os.pwrite(file.fileno(), page, choice.randrange(SIZE - 4096))
+        os.fsync(file.fileno())
+
+
+@layouts()
+def many_files(mount):
+    choice = random.Random(3)
+    for i in range(SIZE // MIB * 5):
+        with open(mount / ('f%d' % i), 'wb') as file:
+            file.write(piece(choice, 20000))
+
+
+@layouts()
+def many_files_at_a_time(mount):
+    choice = random.Random(4)
+    files = [open(mount / ('f%d' % i), 'w+b', buffering=0) for i in range(200)]
+    for _ in range(SIZE // MIB * 10):
+        file = choice.choice(files)
+        os.pwrite(file.fileno(), piece(choice, 100000),
+                  choice.randrange(3 * MIB))
+    for file in files:
+        file.close()
+
+
+@layouts()
+def many_threads(mount):
+    def work(number):
+        choice = random.Random(number)
+        with open(mount / 'a', 'r+b', buffering=0) as file:
+            for _ in range(SIZE // MIB):
+                off = choice.randrange(SIZE // 8)
+                os.pwrite(file.fileno(), piece(choice, 50000), off)
+                os.pread(file.fileno(), 200000, choice.randrange(SIZE // 8))
+                if choice.random() < 0.02:
+                    os.fsync(file.fileno())
+
+    os.close(os.open(mount / 'a', os.O_RDWR | os.O_CREAT))
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+main(one_sequence,
+     large_chunks,
+     huge_chunks,
+     overwriting_at_random,
+     many_files,
+     many_files_at_a_time,
+     many_threads)
