@@ -23,6 +23,13 @@ struct chunk_params frame_chunk_params(const struct frame_info *info)
     return params;
 }
 
+/* The reference library cuts blocks as the header says, and then fails to read
+   those that are no whole number of items (observed: 3.3.3). */
+static uint32_t whole_items(uint32_t blocksize, uint32_t typesize)
+{
+    return blocksize > typesize ? blocksize - blocksize % typesize : blocksize;
+}
+
 static struct frame_info info_of(const struct frame_params *params, bool sparse)
 {
     const struct chunk_params *chunks = &params->chunks;
@@ -30,7 +37,7 @@ static struct frame_info info_of(const struct frame_params *params, bool sparse)
         .format = FRAME_FORMAT_E,
         .sparse = sparse,
         .typesize = chunks->typesize,
-        .blocksize = chunks->blocksize,
+        .blocksize = whole_items(chunks->blocksize, chunks->typesize),
         .chunksize = params->chunksize,
         .codec = chunks->codec,
         .codec_meta = params->codec_meta,

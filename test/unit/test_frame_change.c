@@ -119,6 +119,27 @@ START_TEST(empty_frame_is_that_of_the_documents)
 }
 END_TEST
 
+START_TEST(blocks_of_a_new_frame_are_whole_items)
+{
+    static const struct frame_params params = {
+        .chunks = { .typesize = 16,
+                    .blocksize = 1000,
+                    .codec = CODEC_LZ4,
+                    .clevel = 5,
+                    .split_mode = CHUNK_SPLIT_FORWARD },
+        .chunksize = 4096,
+    };
+    struct disk *disk = disk_new(false);
+    struct frame_change *change = new_change(disk, &params);
+    struct frame *frame = commit(change);
+
+    ck_assert_uint_eq(frame_get_info(frame)->blocksize, 992);
+    frame_close(frame);
+    frame_change_close(change);
+    disk_free(disk);
+}
+END_TEST
+
 START_TEST(new_frame_has_no_dead_bytes)
 {
     struct work work;
@@ -494,6 +515,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         empty_frame_is_that_of_the_documents,
+        blocks_of_a_new_frame_are_whole_items,
         new_frame_has_no_dead_bytes,
         metalayers_are_set_before_there_are_chunks,
         sizes_that_do_not_fit_are_refused,
