@@ -62,6 +62,14 @@ void file_context_free(struct file_context *context)
     free(context);
 }
 
+uint64_t file_context_dirty(struct file_context *context)
+{
+    struct cache_stats stats;
+
+    cache_get_stats(context->cache, &stats);
+    return stats.held;
+}
+
 /* The state of a frame's file, or of its index file. */
 static int stat_store(struct store *store, struct store_stat *out)
 {

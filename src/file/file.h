@@ -48,6 +48,10 @@ int file_context_new(const struct file_options *options,
 /* All files must be closed.  Accepts NULL. */
 void file_context_free(struct file_context *context);
 
+/* Bytes of all files that are written and not yet committed, as memory holds
+   them. */
+uint64_t file_context_dirty(struct file_context *context);
+
 /* A frame as flat bytes.  Any number of threads may use it. */
 struct file;
 

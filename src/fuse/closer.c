@@ -39,35 +39,36 @@ void closer_fini(struct closer *closer)
     pthread_cond_destroy(&closer->closed);
 }
 
-/* Is there a frame that was written, and is to stay? */
-static bool is_to_be_saved(struct fs *fs, const struct open_file *open)
-{
-    const struct snapshot *current = open->current;
-
-    return current && current->writable && current->file &&
-           !node_is_removed(&fs->nodes, open->node);
-}
-
 /* Log what of a file is not written out. */
-static void report_unsaved(struct fs *fs, struct open_file *open, int error,
-                           const char *fate)
+static void report_unsaved(struct fs *fs, struct open_file *open,
+                           struct file *file, int error, const char *fate)
 {
     uint64_t off = 0;
     uint64_t end = 0;
 
-    file_unsaved(open->current->file, &off, &end);
+    file_unsaved(file, &off, &end);
     report_lost(&fs->nodes, open->node, error, off, end, fate);
 }
 
-static int save(struct fs *fs, struct open_file *open, const char *fate)
+/*
+ * Write out a file if it is a frame that is to stay.
+ *
+ *  last  if that fails, it is lost; else it is kept, and logged once
+ */
+static int save(struct fs *fs, struct open_file *open, bool last)
 {
+    struct snapshot *snapshot = open_file_snapshot(open);
     struct fault fault = FAULT_NONE;
     int r = 0;
 
-    if (is_to_be_saved(fs, open))
-        r = file_sync(open->current->file, &fault);
-    if (r < 0)
-        report_unsaved(fs, open, r, fate);
+    if (snapshot && snapshot->writable && snapshot->file &&
+        !node_is_removed(&fs->nodes, open->node))
+        r = file_sync(snapshot->file, &fault);
+    if (r < 0 && (r != open->closing.told || last))
+        report_unsaved(fs, open, snapshot->file, r,
+                       last ? "lost" : "kept in memory");
+    open->closing.told = r;
+    snapshot_put(snapshot);
     return r;
 }
 
@@ -93,7 +94,7 @@ static void close_state(struct fs *fs, struct open_file *open)
     int anchor = open_file_anchor(open);
 
     if (removed && current && open->node->id.kind == ENTRY_SPARSE)
-        remove_retired(fs, &current->st);
+        remove_retired(anchor, &current->st);
     if (removed && current)
         current->removed = true;
     open->current = NULL;
@@ -110,14 +111,19 @@ static void close_state(struct fs *fs, struct open_file *open)
 static void close_finally(struct fs *fs, struct open_file *open)
 {
     struct node *node = open->node;
+    bool waiting;
 
     close_state(fs, open);
     pthread_mutex_lock(&fs->nodes.lock);
     node->open = NULL;
+    open->closing.over = true;
+    waiting = open->closing.waiting;
     pthread_cond_broadcast(&fs->closer.closed);
     pthread_mutex_unlock(&fs->nodes.lock);
     node_unref(&fs->nodes, node);
-    open_file_free(open);
+    /* Else the task frees it that the pool has. */
+    if (!waiting)
+        open_file_free(open);
 }
 
 /* Keep a file that could not be written out. */
@@ -170,12 +176,12 @@ static bool begin_final(struct fs *fs, struct open_file *open)
  */
 static int close_or_keep(struct fs *fs, struct open_file *open)
 {
-    int r = save(fs, open, "kept in memory");
+    int r = save(fs, open, false);
 
     if (!begin_final(fs, open))
         return 0;
     if (r == 0)
-        r = save(fs, open, "kept in memory");
+        r = save(fs, open, false);
     if (r < 0)
         keep(fs, open);
     else
@@ -199,6 +205,16 @@ static bool is_past(const struct timespec *time)
            (now.tv_sec == time->tv_sec && now.tv_nsec >= time->tv_nsec);
 }
 
+/* Take a file that nobody holds open. */
+static bool take_locked(struct open_file *open)
+{
+    if (open->nrefs > 0)
+        return false;
+    open->nrefs = 1;
+    list_remove(&open->closing.unsaved);
+    return true;
+}
+
 /* Called by a thread of the pool. */
 static void run(struct pool_task *task)
 {
@@ -206,6 +222,7 @@ static void run(struct pool_task *task)
     struct fs *fs = open->closing.fs;
     struct closer *closer = &fs->closer;
     bool taken;
+    bool over;
 
     pthread_mutex_lock(&fs->nodes.lock);
     while (!closer->stopping && closer->nwaiting <= NWAITING_CALM &&
@@ -214,12 +231,13 @@ static void run(struct pool_task *task)
                                &open->closing.due);
     closer->nwaiting--;
     open->closing.waiting = false;
+    over = open->closing.over;
     /* Who holds it open will put it again. */
-    taken = open->nrefs == 0;
-    if (taken)
-        open->nrefs = 1;
+    taken = !over && take_locked(open);
     pthread_mutex_unlock(&fs->nodes.lock);
-    if (taken)
+    if (over)
+        open_file_free(open);
+    else if (taken)
         close_one(fs, open);
 }
 
@@ -291,6 +309,19 @@ void closer_put(struct fs *fs, struct open_file *open)
         close_one(fs, open);
 }
 
+void closer_drop(struct fs *fs, struct node *node)
+{
+    struct open_file *open;
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    open = node->open;
+    if (open && !take_locked(open))
+        open = NULL;
+    pthread_mutex_unlock(&fs->nodes.lock);
+    if (open)
+        close_or_keep(fs, open);
+}
+
 void closer_stop(struct fs *fs)
 {
     struct closer *closer = &fs->closer;
@@ -303,7 +334,7 @@ void closer_stop(struct fs *fs)
     pool_free(closer->pool);
     closer->pool = NULL;
     while ((open = take_unsaved(fs))) {
-        save(fs, open, "lost");
+        save(fs, open, true);
         close_finally(fs, open);
     }
 }

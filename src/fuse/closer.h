@@ -11,6 +11,7 @@
 #include "base/pool.h"
 
 struct fs;
+struct node;
 struct open_file;
 
 /*
@@ -42,6 +43,9 @@ struct closing {
     bool waiting;        /* the task is with the pool */
     struct timespec due; /* when it is to be done, by CLOCK_MONOTONIC */
     bool final;          /* the file is being closed: wait for `closed` */
+    bool over;           /* it is closed, and freed by the task */
+    int told;            /* the error that was logged last, or 0; used by who
+                            closes the file */
     struct list unsaved; /* in that list, and nobody holds it open */
     struct fs *fs;       /* for the task */
 };
@@ -64,5 +68,9 @@ void closer_fini(struct closer *closer);
  * written, the file is closed before this returns.
  */
 void closer_put(struct fs *fs, struct open_file *open);
+
+/* A node was removed, see node_removed(): if nobody holds it open, give back at
+   once what it takes up. */
+void closer_drop(struct fs *fs, struct node *node);
 
 #endif

@@ -76,7 +76,8 @@ int handle_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
 
     if (!handle)
         return -ENOMEM;
-    r = open_file_get(fs, node, wants_to_write(fi), &handle->open);
+    handle->writes = wants_to_write(fi);
+    r = open_file_get(fs, node, handle->writes, &handle->open);
     if (r == 0 && !open_file_is_agreed(fs, handle->open))
         r = -ESTALE;
     if (r == 0)

@@ -4,11 +4,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "fuse/closer.h"
 #include "fuse/kernel.h"
 #include "fuse/report.h"
+
+enum {
+    ROOM_MARGIN = 4 << 20, /* bytes on disk, for what a commit adds to data */
+};
 
 static struct open_file *open_file_new(struct node *node)
 {
@@ -217,9 +222,10 @@ struct snapshot *open_file_snapshot(struct open_file *open)
     return snapshot;
 }
 
-int open_file_sync(struct fs *fs, struct open_file *open)
+/* Make a state durable, and report what goes wrong. */
+static int sync_state(struct fs *fs, struct open_file *open,
+                      struct snapshot *snapshot)
 {
-    struct snapshot *snapshot = open_file_snapshot(open);
     struct fault fault = FAULT_NONE;
     int r = 0;
 
@@ -230,6 +236,41 @@ int open_file_sync(struct fs *fs, struct open_file *open)
     if (r < 0 && snapshot->file)
         report_fault(&fs->nodes, open->node, backing_stamp(&snapshot->st), r,
                      &fault);
+    return r;
+}
+
+int open_file_sync(struct fs *fs, struct open_file *open)
+{
+    struct snapshot *snapshot = open_file_snapshot(open);
+    int r = sync_state(fs, open, snapshot);
+
+    snapshot_put(snapshot);
+    return r;
+}
+
+/* May what all files have in memory be more than there is room for? */
+static bool is_room_short(struct fs *fs, const struct snapshot *snapshot)
+{
+    uint64_t dirty = file_context_dirty(fs->files);
+    struct statvfs st;
+
+    return fstatvfs(snapshot->fd, &st) == 0 &&
+           st.f_bavail * st.f_frsize < dirty + ROOM_MARGIN;
+}
+
+int open_file_flush(struct fs *fs, struct open_file *open)
+{
+    struct snapshot *snapshot = open_file_snapshot(open);
+    struct fault fault = FAULT_NONE;
+    int r = 0;
+
+    if (snapshot->file && snapshot->writable &&
+        !node_is_removed(&fs->nodes, open->node)) {
+        r = file_take_error(snapshot->file, &fault);
+        if (r == 0 && !file_is_settled(snapshot->file) &&
+            is_room_short(fs, snapshot))
+            r = sync_state(fs, open, snapshot);
+    }
     snapshot_put(snapshot);
     return r;
 }

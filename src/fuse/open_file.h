@@ -94,6 +94,13 @@ int open_file_anchor(struct open_file *open);
 int open_file_sync(struct fs *fs, struct open_file *open);
 
 /*
+ * Tell what went wrong with what was written, for a program that closes the
+ * file.  If there may be too little room on disk, that is found out by writing
+ * it out; else this does not wait.  Errors as file_sync().
+ */
+int open_file_flush(struct fs *fs, struct open_file *open);
+
+/*
  * The same for a node that gets another name, if it is open.  What was written
  * goes to disk under the old one, so what is found under the new one is never
  * less, and is the same file.  `node` may be NULL.

@@ -17,11 +17,15 @@ void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         handle_close(fs, handle_of(fi));
 }
 
-/* What is written is kept until it is committed, whoever closes the file. */
+/* close() of one of a program's descriptors. */
 void ops_flush(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
-               struct fuse_file_info *fi __attribute__((unused)))
+               struct fuse_file_info *fi)
 {
-    fuse_reply_err(req, 0);
+    const struct handle *handle = handle_of(fi);
+
+    request_done(req, handle->writes
+                          ? open_file_flush(request_fs(req), handle->open)
+                          : 0);
 }
 
 void ops_fsync(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
@@ -62,6 +66,7 @@ void ops_create(fuse_req_t req, fuse_ino_t parent, const char *name,
         request_fail_change(req, r);
         return;
     }
+    handle->writes = true;
     fi->fh = (uintptr_t)handle;
     entry = entry_param(node, &st);
     if (fuse_reply_create(req, &entry, fi) < 0) {

@@ -167,22 +167,27 @@ void remove_leftovers(struct fs *fs)
         closedir(dir);
 }
 
-/* The name of a frame in the hidden directory. */
+/* The name of a frame that has left its place. */
 struct retired_name {
-    char text[sizeof("18446744073709551615")];
+    char text[sizeof(TRASH "18446744073709551615")];
 };
 
 static struct retired_name retired_name(uint64_t ino)
 {
     struct retired_name name;
 
-    snprintf(name.text, sizeof(name.text), "%" PRIu64, ino);
+    snprintf(name.text, sizeof(name.text), TRASH "%" PRIu64, ino);
     return name;
 }
 
-void remove_retired(struct fs *fs, const struct stat *st)
+void remove_retired(int anchor, const struct stat *st)
 {
-    remove_tree(fs->trash_fd, retired_name(st->st_ino).text);
+    int dir = openat(anchor, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    if (dir < 0)
+        return;
+    remove_tree(dir, retired_name(st->st_ino).text);
+    close(dir);
 }
 
 static bool is_open(struct fs *fs, const struct node *node)
@@ -197,26 +202,35 @@ static bool is_open(struct fs *fs, const struct node *node)
     return open;
 }
 
+/*
+ * Take a frame from its place.  If the hidden directory cannot be made, or is
+ * on another file system, it is hidden where it is.  Returns the directory that
+ * it is in now, or a negative errno.
+ */
+static int retire(struct fs *fs, int at, const char *name,
+                  const struct retired_name *retired)
+{
+    int trash = get_trash(fs);
+
+    if (trash >= 0 && renameat(at, name, trash, retired->text) == 0)
+        return trash;
+    return renameat(at, name, at, retired->text) < 0 ? -errno : at;
+}
+
 static int remove_sparse(struct fs *fs, const struct node *node, int at,
                          const char *name)
 {
-    bool open = is_open(fs, node);
+    struct retired_name retired;
     struct stat st;
-    int trash = get_trash(fs);
+    int dir;
 
-    if (trash < 0)
-        return trash;
     if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return -errno;
-    if (renameat(at, name, trash, retired_name(st.st_ino).text) < 0) {
-        /* It is on another file system than SOURCE. */
-        if (errno == EXDEV && !open)
-            return remove_tree(at, name);
-        return errno == EXDEV ? -EBUSY : -errno;
-    }
-    if (!open)
-        remove_retired(fs, &st);
-    return 0;
+    retired = retired_name(st.st_ino);
+    dir = retire(fs, at, name, &retired);
+    if (dir >= 0 && !is_open(fs, node))
+        remove_tree(dir, retired.text);
+    return dir < 0 ? dir : 0;
 }
 
 static int remove_empty(int at, const char *name)
@@ -243,6 +257,17 @@ int remove_entry(struct fs *fs, const struct node *node, int dirfd,
     return unlinkat(dirfd, name, 0) < 0 ? -errno : 0;
 }
 
+void remove_node(struct fs *fs, struct node *node, struct node *parent,
+                 const struct fs_entry *entry, const struct stat *st)
+{
+    bool last = entry->kind == ENTRY_SPARSE || entry->kind == ENTRY_DIRECTORY ||
+                st->st_nlink <= 1;
+
+    node_removed(&fs->nodes, node, parent, entry->name, last);
+    if (last)
+        closer_drop(fs, node);
+}
+
 /* Remove an entry, and let its node know. */
 static int remove_found(struct fs *fs, struct node *parent,
                         const struct fs_entry *entry)
@@ -261,9 +286,7 @@ static int remove_found(struct fs *fs, struct node *parent,
     node = node_find(&fs->nodes, parent, entry->name, &id);
     r = remove_entry(fs, node, entry->dir.fd, entry->name, entry->kind);
     if (node && r == 0)
-        node_removed(&fs->nodes, node, parent, entry->name,
-                     S_ISDIR(st.st_mode) || entry->kind == ENTRY_SPARSE ||
-                         st.st_nlink <= 1);
+        remove_node(fs, node, parent, entry, &st);
     if (node)
         node_unref(&fs->nodes, node);
     return r;

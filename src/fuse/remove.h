@@ -8,9 +8,10 @@
  * Removing files and directories.
  *
  * A sparse frame leaves its place in one step, for a hidden directory in
- * SOURCE.  There it is removed, at once or when it is closed.  The directory
- * is locked with flock() as long as its daemon lives; what others left behind
- * goes at the next writable mount.
+ * SOURCE; if that is on another file system, or cannot be made, it gets a
+ * hidden name where it is.  There it is removed, at once or when it is closed.
+ * The hidden directory is locked with flock() as long as its daemon lives; what
+ * others left behind goes at the next writable mount.
  *
  * Functions return 0 or a negative errno.
  */
@@ -35,8 +36,21 @@ int remove_tree(int dirfd, const char *name);
 int remove_entry(struct fs *fs, const struct node *node, int dirfd,
                  const char *name, enum entry_kind kind);
 
-/* Remove a sparse frame that has left its place.  `st` as backing_stat(). */
-void remove_retired(struct fs *fs, const struct stat *st);
+/*
+ * Let a node know that its entry was removed.
+ *
+ *  st  what backing_stat() said before
+ */
+void remove_node(struct fs *fs, struct node *node, struct node *parent,
+                 const struct fs_entry *entry, const struct stat *st);
+
+/*
+ * Remove a sparse frame that has left its place.
+ *
+ *  anchor  the frame's directory
+ *  st      what backing_stat() said of it
+ */
+void remove_retired(int anchor, const struct stat *st);
 
 /* Remove what daemons that are gone left behind. */
 void remove_leftovers(struct fs *fs);

@@ -148,9 +148,7 @@ static int move_nodes(const struct move *move)
     const struct side *to = &move->to;
 
     if (to->node)
-        node_removed(nodes, to->node, to->parent, to->entry.name,
-                     S_ISDIR(to->st.st_mode) || to->st.st_nlink <= 1 ||
-                         to->entry.kind == ENTRY_SPARSE);
+        remove_node(move->fs, to->node, to->parent, &to->entry, &to->st);
     if (move->from.node)
         return node_moved(nodes, move->from.node, to->parent, move->target);
     return 0;

@@ -452,6 +452,38 @@ def full_disk(layout):
 
 
 @layouts
+def what_is_removed_at_once_is_never_written(layout):
+    with mounted(layout) as mount:
+        before = mount.descriptors() + 1  # a place for removed frames
+        written = bytes_written(mount)
+        for i in range(20):
+            write(mount / 'a', DATA)
+            check(os.path.getsize(mount / 'a') == len(DATA), 'size')
+            os.unlink(mount / 'a')
+        wait_for(lambda: mount.descriptors() <= before, 'files to be closed')
+        check(bytes_written(mount) - written < 10 * len(DATA), 'was written')
+
+
+def bytes_written(mount):
+    """What the daemon has written, to files and to the kernel."""
+    with open('/proc/%d/io' % mount.daemon.pid, encoding='ascii') as counts:
+        return int(dict(line.split(': ') for line in counts)['wchar'])
+
+
+@layouts
+def files_that_are_opened_again_while_they_are_closed(layout):
+    with mounted(layout) as mount:
+        for _ in range(100):
+            for name in 'ab':
+                with open(mount / name, 'ab') as file:
+                    file.write(b'line\n')
+            check(read(mount / 'a') == read(mount / 'b'), 'they differ')
+    with mounted(layout) as mount:
+        for name in 'ab':
+            check(read(mount / name) == b'line\n' * 100, 'mounted again')
+
+
+@layouts
 def killed_daemon_loses_nothing_that_was_synced(layout):
     with mounted(layout) as mount:
         file = open(mount / 'a', 'wb', buffering=0)
@@ -503,6 +535,8 @@ main(new_file_is_a_frame,
      kept_names,
      plain_files_are_written_through,
      full_disk,
+     what_is_removed_at_once_is_never_written,
+     files_that_are_opened_again_while_they_are_closed,
      killed_daemon_loses_nothing_that_was_synced,
      unmounting_waits_until_all_is_written,
      read_only)
