@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "base/size.h"
+#include "numbers.h"
 
 void args_common(const struct verb *verb, int option, uint64_t *frame_offset)
 {
@@ -57,4 +58,29 @@ const char *args_frame(const struct verb *verb, int argc, char **argv)
     static const char *const names[] = { "FRAME" };
 
     return args_take(verb, argc, argv, 1, names)[0];
+}
+
+char **args_only(const struct verb *verb, int argc, char **argv, int n,
+                 const char *const *names)
+{
+    static const struct option options[] = {
+        { "help", no_argument, NULL, ARGS_HELP },
+        { NULL, 0, NULL, 0 },
+    };
+    int option = getopt_long(argc, argv, "", options, NULL);
+
+    if (option != -1)
+        args_help(verb, option);
+    return args_take(verb, argc, argv, n, names);
+}
+
+uint64_t args_number(const struct verb *verb, const char *text)
+{
+    uint64_t number;
+
+    if (!number_parse(text, &number)) {
+        log_error("'%s' is no number of a chunk", text);
+        verb_usage(verb);
+    }
+    return number;
 }

@@ -46,6 +46,13 @@ void args_frames(const struct verb *verb, int argc);
 char **args_take(const struct verb *verb, int argc, char **argv, int n,
                  const char *const *names);
 
+/* The same for a verb without options of its own. */
+char **args_only(const struct verb *verb, int argc, char **argv, int n,
+                 const char *const *names);
+
+/* The number of a chunk.  Exits if it is none. */
+uint64_t args_number(const struct verb *verb, const char *text);
+
 /* The one FRAME behind the options.  Exits if there is none, or more. */
 const char *args_frame(const struct verb *verb, int argc, char **argv);
 

@@ -8,10 +8,9 @@
 #include "verb.h"
 
 static const struct verb *const verbs[] = {
-    &verb_info,
-    &verb_cat,
-    &verb_verify,
-    &verb_create,
+    &verb_info,    &verb_cat,      &verb_verify,  &verb_create,
+    &verb_append,  &verb_insert,   &verb_update,  &verb_delete,
+    &verb_reorder, &verb_truncate, &verb_compact,
 };
 
 enum {

@@ -41,7 +41,13 @@ static uint64_t known_size(const struct input *input)
     return input->seekable && size > input->off ? size - input->off : 0;
 }
 
-/* Take what was read ahead. */
+void input_put_back(struct input *input, uint8_t *bytes, size_t len)
+{
+    input->ahead = bytes;
+    input->nahead = len;
+}
+
+/* Take what is ahead of the file. */
 static size_t take_ahead(struct input *input, uint8_t *buf, size_t len)
 {
     size_t n = input->nahead - input->ahead_at;
@@ -89,9 +95,8 @@ ssize_t input_read(struct input *input, void *buf, size_t len)
 
     if (n < 0)
         return n;
-    done += (size_t)n;
-    input->off += done;
-    return (ssize_t)done;
+    input->off += (size_t)n;
+    return (ssize_t)done + n;
 }
 
 /* Where data go on; the end of the file if there are none. */
@@ -116,7 +121,8 @@ static ssize_t read_or_skip(struct feed *feed, void *buf, size_t len,
     uint64_t size = known_size(input);
     size_t n = size < len ? (size_t)size : len;
 
-    *zeros = n > 0 && next_data(input) >= input->off + n;
+    *zeros = n > 0 && input->ahead_at == input->nahead &&
+             next_data(input) >= input->off + n;
     if (!*zeros)
         return input_read(input, buf, len);
     if (interrupt_seen())
@@ -129,6 +135,7 @@ static ssize_t sample(struct feed *feed, void *buf, size_t len)
 {
     struct input *input = input_of(feed);
     struct input later = *input;
+    uint8_t *bytes;
     ssize_t n;
 
     if (input->seekable) {
@@ -138,11 +145,11 @@ static ssize_t sample(struct feed *feed, void *buf, size_t len)
     n = read_fully(input, buf, len);
     if (n <= 0)
         return n;
-    input->ahead = malloc((size_t)n);
-    if (!input->ahead)
+    bytes = malloc((size_t)n);
+    if (!bytes)
         return report(input, -ENOMEM);
-    memcpy(input->ahead, buf, (size_t)n);
-    input->nahead = (size_t)n;
+    memcpy(bytes, buf, (size_t)n);
+    input_put_back(input, bytes, (size_t)n);
     return n;
 }
 

@@ -17,8 +17,8 @@ struct input {
     int fd;
     struct stat stat;
     bool seekable;   /* a regular file that can be read anywhere */
-    uint64_t off;    /* of the next byte; counted if not seekable */
-    uint8_t *ahead;  /* what was read ahead, or NULL */
+    uint64_t off;    /* of the next byte in the file; else counted */
+    uint8_t *ahead;  /* what comes before that, or NULL */
     size_t ahead_at; /* next byte in there */
     size_t nahead;   /* bytes in there */
 };
@@ -35,6 +35,9 @@ const struct stat *input_likeness(const struct input *input);
 
 /* Read bytes: `len` of them, or fewer only at the end. */
 ssize_t input_read(struct input *input, void *buf, size_t len);
+
+/* Let these bytes, which become the input's, come first.  At most once. */
+void input_put_back(struct input *input, uint8_t *bytes, size_t len);
 
 /*
  * Read all of it.

@@ -5,10 +5,11 @@
 
 #include "base/log.h"
 
-int source_open(const char *path, uint64_t frame_offset, struct store **out)
+int source_open(const char *path, uint64_t frame_offset, unsigned flags,
+                struct store **out)
 {
     struct store *store;
-    int r = store_path_open(path, 0, &store);
+    int r = store_path_open(path, flags, &store);
 
     if (r < 0)
         return r;

@@ -12,10 +12,12 @@
  * sparse frame.
  *
  *  frame_offset  where in the file the frame starts; 0 for a directory
+ *  flags         STORE_WRITE if it is to be changed, or 0
  *
  * Returns 0 or a negative errno; -EISDIR for an offset into a directory.
  */
-int source_open(const char *path, uint64_t frame_offset, struct store **out);
+int source_open(const char *path, uint64_t frame_offset, unsigned flags,
+                struct store **out);
 
 /* Say on standard error why something could not be done with a frame; nothing
    for -EINTR, as it is the user who wanted that. */

@@ -22,6 +22,13 @@ extern const struct verb verb_info;
 extern const struct verb verb_cat;
 extern const struct verb verb_verify;
 extern const struct verb verb_create;
+extern const struct verb verb_append;
+extern const struct verb verb_insert;
+extern const struct verb verb_update;
+extern const struct verb verb_delete;
+extern const struct verb verb_reorder;
+extern const struct verb verb_truncate;
+extern const struct verb verb_compact;
 
 /* Print the help of a verb on standard output, and exit with success. */
 _Noreturn void verb_help(const struct verb *verb);

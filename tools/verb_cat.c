@@ -120,7 +120,7 @@ static int cat_frame(struct file_context *context, const struct cat *cat)
     struct file *file;
     int r;
 
-    r = source_open(cat->path, cat->frame_offset, &store);
+    r = source_open(cat->path, cat->frame_offset, 0, &store);
     if (r < 0) {
         source_report(cat->path, r, &fault);
         return r;

@@ -236,7 +236,7 @@ static int info_frame(const struct info *info)
     struct store *store;
     int r;
 
-    r = source_open(info->path, info->frame_offset, &store);
+    r = source_open(info->path, info->frame_offset, 0, &store);
     if (r < 0) {
         source_report(info->path, r, &fault);
         return r;

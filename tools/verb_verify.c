@@ -145,7 +145,7 @@ static bool verify_path(struct verify *verify, const char *path)
     verify->path = path;
     text_escape(path, TEXT_PLAIN_PRINTABLE, verify->name, sizeof(verify->name));
     verify->nfaults = 0;
-    r = source_open(path, verify->frame_offset, &store);
+    r = source_open(path, verify->frame_offset, 0, &store);
     if (r < 0)
         source_report(path, r, &FAULT_NONE);
     else

@@ -194,6 +194,16 @@ int frame_chunk_decode(struct frame *frame, const struct frame_chunk *chunk,
                        struct fault *fault);
 
 /*
+ * Read a chunk whole.
+ *
+ *  len  its decoded size, as frame_span_of() tells it
+ *
+ * Errors as above.
+ */
+int frame_chunk_read(struct frame *frame, uint64_t chunk_no, uint8_t *dst,
+                     size_t len, struct fault *fault);
+
+/*
  * Check what opening and decoding all chunks does not: that metalayers can be
  * read, that the whole index can, that no two stored chunks overlap, that
  * sizes add up.  A chunk that is damaged or missing by itself is left for

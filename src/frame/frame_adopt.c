@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cpu.h"
 #include "chunk/chunk_format.h"
 #include "frame/frame_change_private.h"
 #include "frame/frame_source.h"
@@ -226,25 +225,6 @@ static int make_plot(struct frame_change *change, struct frame *frame,
     return r;
 }
 
-static int decode_all(struct frame *frame, uint64_t chunk_no, uint8_t *dst,
-                      size_t len, struct fault *fault)
-{
-    struct chunk_decoder *decoder = NULL;
-    struct frame_chunk *chunk = NULL;
-    int r = frame_chunk_open(frame, chunk_no, &chunk, fault);
-
-    if (r < 0)
-        return r;
-    r = chunk->span.nbytes == len ? chunk_decoder_new(cpu_features(), &decoder)
-                                  : -EBADMSG;
-    if (r == 0)
-        r = frame_chunk_decode(frame, chunk, 0, chunk->nblocks, NULL, dst,
-                               decoder, fault);
-    chunk_decoder_free(decoder);
-    frame_chunk_close(chunk);
-    return r;
-}
-
 /* Encode bytes as the frame has it, if that can be done here. */
 static ssize_t encode(struct frame_change *change, const uint8_t *src,
                       size_t len, uint8_t *dst, size_t cap)
@@ -290,7 +270,7 @@ static int rewrap(struct frame_change *change, struct frame *frame,
     bytes = malloc(span.nbytes);
     if (!bytes)
         return fault_set(fault, -ENOMEM, 0, NULL);
-    r = decode_all(frame, chunk_no, bytes, span.nbytes, fault);
+    r = frame_chunk_read(frame, chunk_no, bytes, span.nbytes, fault);
     if (r == -EBADMSG || r == -ENOTSUP)
         r = 0;
     else if (r == 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "chunk/chunk_format.h"
 #include "frame/frame_change_private.h"
 #include "frame/frame_source.h"
 
@@ -40,6 +41,24 @@ int frame_change_reserve(struct frame_change *change, uint64_t n)
         return -ENOMEM;
     change->chunks = chunks;
     change->room = room;
+    return 0;
+}
+
+void frame_change_watch(struct frame_change *change,
+                        int (*progress)(void *context, uint64_t done,
+                                        uint64_t total),
+                        void *context)
+{
+    change->progress = progress;
+    change->watcher = context;
+}
+
+int frame_change_set_chunksize(struct frame_change *change, uint32_t chunksize)
+{
+    if (change->info.nchunks > 0 || chunksize < 1 ||
+        chunksize > CHUNK_NBYTES_MAX)
+        return -EINVAL;
+    change->info.chunksize = chunksize;
     return 0;
 }
 

@@ -129,6 +129,10 @@ void frame_change_drop(struct frame_change *change,
  * written, or -ENOMEM.
  */
 
+/* Decide the size of all chunks but the last of a frame that has none yet; if
+   it has some, -EINVAL. */
+int frame_change_set_chunksize(struct frame_change *change, uint32_t chunksize);
+
 /* Replace a chunk. */
 int frame_change_put(struct frame_change *change, uint64_t chunk_no,
                      const struct frame_written *written);
@@ -210,6 +214,18 @@ int frame_change_commit(struct frame_change *change, struct frame **out,
  */
 int frame_change_compact(struct frame_change *change, struct frame **out,
                          struct fault *fault);
+
+/*
+ * Let someone watch while a frame is written anew.
+ *
+ *  progress  called now and then with the bytes done, of `total`.  If it does
+ *            not return 0, the commit ends with that error, and the frame is
+ *            as it was.  NULL: nobody watches
+ */
+void frame_change_watch(struct frame_change *change,
+                        int (*progress)(void *context, uint64_t done,
+                                        uint64_t total),
+                        void *context);
 
 /* Bytes of a contiguous frame. */
 struct frame_usage {

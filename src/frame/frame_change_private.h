@@ -27,6 +27,10 @@ struct frame_change {
     pthread_mutex_t lock;
     uint64_t epoch; /* how often the frame was written anew */
 
+    /* See frame_change_watch(). */
+    int (*progress)(void *context, uint64_t done, uint64_t total);
+    void *watcher;
+
     /* The state to come. */
     struct frame_info info;
     bool variable;       /* chunks may differ in size */

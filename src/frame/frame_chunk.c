@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpu.h"
 #include "frame/blocks.h"
 #include "frame/frame_pattern.h"
 #include "frame/frame_private.h"
@@ -269,5 +270,47 @@ int frame_chunk_decode(struct frame *frame, const struct frame_chunk *chunk,
         frame_source_fault(&source, chunk_no, r, fault);
     if (!open->bytes)
         frame_source_close(frame, &source);
+    return r;
+}
+
+/* Decode a chunk, or repeat what it repeats. */
+static int read_whole(struct frame *frame, const struct frame_chunk *chunk,
+                      uint8_t *dst, struct fault *fault)
+{
+    struct chunk_decoder *decoder;
+    uint32_t nbytes = chunk->span.nbytes;
+    int r;
+
+    if (chunk->nblocks == 0) {
+        for (uint32_t done = 0; done < nbytes;) {
+            size_t n = nbytes - done < chunk->pattern_len ? nbytes - done
+                                                          : chunk->pattern_len;
+
+            memcpy(dst + done, chunk->pattern, n);
+            done += (uint32_t)n;
+        }
+        return 0;
+    }
+    r = chunk_decoder_new(cpu_features(), &decoder);
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    r = frame_chunk_decode(frame, chunk, 0, chunk->nblocks, NULL, dst, decoder,
+                           fault);
+    chunk_decoder_free(decoder);
+    return r;
+}
+
+int frame_chunk_read(struct frame *frame, uint64_t chunk_no, uint8_t *dst,
+                     size_t len, struct fault *fault)
+{
+    struct frame_chunk *chunk;
+    int r = frame_chunk_open(frame, chunk_no, &chunk, fault);
+
+    if (r < 0)
+        return r;
+    r = chunk->span.nbytes == len
+            ? read_whole(frame, chunk, dst, fault)
+            : fault_set(fault, -EBADMSG, 0, "chunk has another size");
+    frame_chunk_close(chunk);
     return r;
 }

@@ -27,12 +27,24 @@ static int copy_bytes(struct store_object *from, uint64_t from_off,
     return r;
 }
 
+/* Bytes of all chunks that are stored. */
+static uint64_t stored_size(const struct frame_change *change)
+{
+    uint64_t size = 0;
+
+    for (uint64_t i = 0; i < change->info.nchunks; i++)
+        if (change->chunks[i].entry >= 0)
+            size += change->chunks[i].cbytes;
+    return size;
+}
+
 /* Copy all chunks in order, without gaps; `entries` receives their places. */
 static int copy_chunks(struct commit *commit, int64_t *entries)
 {
     const struct frame_change *change = commit->change;
     struct store_object *from = plot_object(change->plot);
     uint64_t start = commit->info.header_len;
+    uint64_t total = change->progress ? stored_size(change) : 0;
     uint64_t off = start;
     uint8_t *buf = malloc(COPY_LEN);
     int r = buf ? 0 : -ENOMEM;
@@ -47,6 +59,8 @@ static int copy_chunks(struct commit *commit, int64_t *entries)
                        off, chunk->cbytes, buf);
         entries[i] = (int64_t)(off - start);
         off += chunk->cbytes;
+        if (r == 0 && change->progress)
+            r = change->progress(change->watcher, off - start, total);
     }
     free(buf);
     return r == 0 ? plot_take(commit->plot, 0, off) : r;

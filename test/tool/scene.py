@@ -50,9 +50,11 @@ def b2frame(*words, stdin=b'', status=0):
 
 
 def fails(reason, *words, **how):
-    """Run the tool, which must give up with one line that has the reason."""
+    """Run the tool, which must give up with one line that has the reason.
+    Returns the line."""
     said = b2frame(*words, status=1, **how)
     check(reason in said, '%s: says: %s' % (' '.join(words), said))
+    return said
 
 
 def misuse(*words):
@@ -110,14 +112,19 @@ def small_disk(size):
         subprocess.run(['umount', 'disk'], check=True)
 
 
-def interrupt(number, *words, first=b''):
+def has_begun():
+    """Is there something under a temporary name?"""
+    return any(name.startswith(TEMPORARY) for name in os.listdir('.'))
+
+
+def interrupt(number, *words, first=b'', begun=has_begun):
     """Send a signal while the tool reads a pipe, of which it has read `first`,
     and has begun to write; it must end by that signal."""
     with subprocess.Popen([TOOL, *words], stdin=subprocess.PIPE, bufsize=0,
                           stderr=subprocess.PIPE,
                           env=corpus.environment()) as tool:
         tool.stdin.write(first)
-        while not any(name.startswith(TEMPORARY) for name in os.listdir('.')):
+        while not begun():
             check(tool.poll() is None, 'has ended before it was interrupted')
         tool.send_signal(number)
         said = tool.stderr.read()

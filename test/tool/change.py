@@ -1,0 +1,327 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Verbs of b2frame that change the chunks of a frame.
+
+usage: change.py B2FRAME [TEST...]
+"""
+
+import os
+import shutil
+import signal
+
+import corpus
+from scene import (TOOL, b2frame, check, check_frame, check_names, fails, frame, info,
+                   interrupt, main, misuse, noise, numbers, read, small_disk,
+                   write)
+
+SIZE = 1000
+LAYOUTS = ('contiguous', 'sparse')
+CHANGES = {
+    'append': ('f', 'in'),
+    'insert': ('f', '0', 'in'),
+    'update': ('f', '0', 'in'),
+    'delete': ('f', '0'),
+    'reorder': ('f', '1,0,2'),
+    'truncate': ('--size', '1500', 'f'),
+    'compact': ('f',),
+}
+
+
+def make(content, layout='contiguous', path='f'):
+    """A frame of chunks of SIZE bytes."""
+    return frame(path, content, '--chunksize', str(SIZE), '--typesize', '1',
+                 '--layout', layout, '--force')
+
+
+def chunks(*numbers_):
+    """The content of some chunks, which is all different."""
+    return b''.join(noise(SIZE, n) for n in numbers_)
+
+
+def both(test):
+    """Run a test for either layout."""
+    def run():
+        for layout in LAYOUTS:
+            test(layout)
+    run.__name__ = test.__name__
+    return run
+
+
+@both
+def append_goes_on_behind_the_last_byte(layout):
+    content = b''
+    make(content, layout)
+    for size in (0, 1, 998, 1, 1, 2500, 1000, 10):
+        more = noise(size, size)
+        b2frame('append', 'f', '-', stdin=more)
+        content += more
+        check_frame('f', content)
+    write('in', noise(5000, 1))
+    b2frame('append', 'f', 'in')
+    check_frame('f', content + noise(5000, 1))
+    check(info('f')['chunksize'] == SIZE, 'chunksize')
+
+
+def append_lets_holes_be_holes():
+    make(noise(1500))
+    with open('in', 'wb') as file:
+        file.truncate(1 << 30)
+    b2frame('append', 'f', 'in')
+    check(info('f')['nbytes'] == (1 << 30) + 1500, 'size')
+    check(b2frame('cat', '--length', '2000', 'f') == noise(1500) + bytes(500),
+          'content')
+    check(os.path.getsize('f') < 1 << 20, 'takes up room')
+
+
+@both
+def insert_moves_what_follows(layout):
+    make(chunks(1, 2), layout)
+    b2frame('insert', 'f', '0', write('in', chunks(0)))
+    b2frame('insert', 'f', '3', '-', stdin=chunks(4))
+    b2frame('insert', 'f', '3', '-', stdin=chunks(3))
+    b2frame('insert', 'f', '5', '-', stdin=b'end')
+    check_frame('f', chunks(0, 1, 2, 3, 4) + b'end')
+
+
+@both
+def update_replaces_a_chunk(layout):
+    make(chunks(0, 1, 2), layout)
+    b2frame('update', 'f', '1', '-', stdin=chunks(7))
+    b2frame('update', 'f', '2', '-', stdin=b'end')
+    check_frame('f', chunks(0, 7) + b'end')
+    b2frame('update', 'f', '0', '-', stdin=bytes(SIZE))
+    check_frame('f', bytes(SIZE) + chunks(7) + b'end')
+    check(info('f', '--chunks')['chunks'][0]['kind'] == 'zeros', 'kind')
+
+
+@both
+def delete_closes_the_gap(layout):
+    make(chunks(0, 1, 2) + b'end', layout)
+    b2frame('delete', 'f', '1')
+    check_frame('f', chunks(0, 2) + b'end')
+    b2frame('delete', 'f', '2')
+    b2frame('delete', 'f', '0')
+    b2frame('delete', 'f', '0')
+    check_frame('f', b'')
+    b2frame('append', 'f', '-', stdin=chunks(5))
+    check_frame('f', chunks(5))
+
+
+@both
+def reorder_takes_numbers_and_runs(layout):
+    make(chunks(*range(10)), layout)
+    b2frame('reorder', 'f', '9-5,0,1-3, 4')
+    check_frame('f', chunks(9, 8, 7, 6, 5, 0, 1, 2, 3, 4))
+    b2frame('reorder', 'f', '-', stdin=b'5-9\n4\n3\n2 1\t0\n')
+    check_frame('f', chunks(*range(10)))
+
+
+@both
+def truncate_cuts_and_grows(layout):
+    content = chunks(0, 1, 2, 3)
+    make(content, layout)
+    for size in (3500, 3200, 2000, 1999, 1, 0, 10, 1000, 3333):
+        b2frame('truncate', '--size', str(size), 'f')
+        content = content[:size] + bytes(max(0, size - len(content)))
+        check_frame('f', content)
+    b2frame('truncate', '--size', '1M', 'f')
+    check(info('f')['nbytes'] == 1 << 20, 'size')
+
+
+def compact_gives_dead_space_back():
+    make(chunks(*range(20)))
+    for _ in range(3):
+        for n in range(20):
+            b2frame('update', 'f', str(n), '-', stdin=chunks(n + 50))
+    before = os.path.getsize('f')
+    os.chmod('f', 0o640)
+    b2frame('compact', 'f')
+    check_frame('f', chunks(*range(50, 70)))
+    check(os.path.getsize('f') < before, 'is no smaller')
+    check(os.path.getsize('f') < 21 * (SIZE + 32) + 500, 'is too large')
+    check(os.stat('f').st_mode & 0o777 == 0o640, 'mode')
+    places = [c['offset'] for c in info('f', '--chunks')['chunks']]
+    check(places == sorted(places), 'out of order')
+    check_names('f')
+
+
+def compact_removes_files_without_chunks():
+    make(chunks(0, 1), 'sparse')
+    write('f/0000002A.chunk', b'orphan')
+    b2frame('compact', 'f')
+    check_frame('f', chunks(0, 1))
+    check_names('00000000.chunk', '00000001.chunk', 'chunks.b2frame',
+                directory='f')
+
+
+def whole_frames():
+    """Frames of test/data that can be read, and what is known of them."""
+    for row in corpus.data_frames():
+        if not row.error and not row.offset and not row.windows:
+            yield row.path, info(row.path)
+
+
+def copy(source, path):
+    if os.path.isdir(source):
+        shutil.copytree(source, path)
+    else:
+        shutil.copyfile(source, path)
+
+
+def remove(path):
+    if os.path.isdir(path):
+        shutil.rmtree(path)
+    else:
+        os.unlink(path)
+
+
+def chunks_of_any_size_are_kept_apart():
+    found = 0
+    for source, told in whole_frames():
+        if told['chunksize'] > 0 or told['nchunks'] == 0 or told['vlblocks']:
+            continue
+        copy(source, 'v')
+        content = b2frame('cat', 'v')
+        b2frame('append', 'v', '-', stdin=b'abc')
+        b2frame('insert', 'v', '0', '-', stdin=b'defgh')
+        check_frame('v', b'defgh' + content + b'abc')
+        b2frame('update', 'v', '0', '-', stdin=numbers(5000))
+        b2frame('delete', 'v', str(told['nchunks'] + 1))
+        b2frame('compact', 'v')
+        check_frame('v', numbers(5000) + content)
+        fails('keeps its size', 'truncate', '--size', '10', 'v')
+        remove('v')
+        found += 1
+    check(found > 0, 'there are no such frames')
+
+
+def old_frames_become_new_ones():
+    found = 0
+    for source, told in whole_frames():
+        if told['format'] == 'E':
+            continue
+        copy(source, 'old')
+        content = b2frame('cat', 'old')
+        b2frame('append', 'old', '-', stdin=b'more')
+        check_frame('old', content + b'more')
+        check(info('old')['format'] == 'E', source + ' keeps its format')
+        remove('old')
+        found += 1
+    check(found > 0, 'there are no such frames')
+
+
+def what_does_not_fit_changes_nothing():
+    make(chunks(0, 1) + b'end')
+    before = read('f')
+    write('in', chunks(5))
+    write('short', b'short')
+    write('none', b'')
+    fails("can't have 5 bytes", 'insert', 'f', '0', 'short')
+    fails("can't have 5 bytes", 'update', 'f', '1', 'short')
+    fails("can't have 1000 bytes", 'insert', 'f', '3', 'in')
+    fails('no chunk 3, but 3', 'update', 'f', '3', 'in')
+    fails('no chunk 4, but 3', 'insert', 'f', '4', 'in')
+    fails('no chunk 3', 'delete', 'f', '3')
+    fails('is empty', 'insert', 'f', '0', 'none')
+    for order in ('', '0', '0,1,2,3', '0,0,2', '2,1,0', '0,1,x', '0;1,2',
+                  '0-99999999999', '1-', '99999999999999999999'):
+        fails('each of the 3 chunks once', 'reorder', 'f', order)
+    check(read('f') == before, 'the frame has changed')
+
+
+def wrong_usage_is_explained():
+    write('in', chunks(5))
+    make(chunks(0, 1, 2))
+    before = read('f')
+    for verb, words in CHANGES.items():
+        misuse(verb)
+        misuse(verb, *words[:-1])
+        misuse(verb, *words, 'x')
+        misuse(verb, '--frobnicate', *words)
+        misuse(verb, '--frame-offset', '0', *words)
+    for number in ('x', '-1', '1-2', '', '99999999999999999999'):
+        misuse('delete', '--', 'f', number)
+        misuse('insert', '--', 'f', number, 'in')
+        misuse('update', '--', 'f', number, 'in')
+    misuse('truncate', 'f')
+    misuse('truncate', '--size', 'x', 'f')
+    check(read('f') == before, 'the frame has changed')
+
+
+def what_cannot_be_read_is_named():
+    make(chunks(0, 1, 2))
+    write('plain', b'no frame' * 100)
+    os.mkdir('empty')
+    for verb, words in CHANGES.items():
+        for path, reason in (('none', 'No such file'), ('plain', 'offset 0: '),
+                             ('empty', 'No such file')):
+            write('in', chunks(5))
+            words = [path if word == 'f' else word for word in CHANGES[verb]]
+            said = fails(reason, verb, *words)
+            check(said.startswith('b2frame: %s: ' % path), said)
+        os.unlink('in')
+        if 'in' in words:
+            fails('in: No such file', verb, *CHANGES[verb])
+    check(read('plain') == b'no frame' * 100, 'is written over')
+
+
+def damaged_frames_fail_or_stay_good():
+    """Whatever becomes of them, there is one line, and no crash."""
+    top = os.path.join(corpus.DATA, 'bad')
+    for row in corpus.table(os.path.join(top, 'manifest.tsv')):
+        for verb in ('compact', 'truncate'):
+            copy(os.path.join(top, row['path']), 'f')
+            done = corpus.run(TOOL, verb, *CHANGES[verb])
+            said = done.stderr.decode(errors='replace')
+            check(done.returncode in (0, 1) and
+                  said.count('\n') == done.returncode,
+                  '%s %s: %d, %s' % (verb, row['id'], done.returncode, said))
+            remove('f')
+
+
+def full_disk_leaves_the_frame_as_it_was():
+    with small_disk(256 << 10) as disk:
+        for layout in LAYOUTS:
+            path = disk + '/f'
+            make(chunks(0, 1), layout, path)
+            names = os.listdir(disk)
+            fails('No space left', 'append', path, '-', stdin=noise(1 << 20))
+            check_frame(path, chunks(0, 1))
+            check_names(*names, directory=disk)
+            b2frame('append', path, '-', stdin=b'small')
+            check_frame(path, chunks(0, 1) + b'small')
+            remove(path)
+
+
+def interrupted_append_leaves_the_frame_as_it_was():
+    for layout in LAYOUTS:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            make(chunks(0, 1), layout)
+            grown = (lambda: len(os.listdir('f')) > 4) if layout == 'sparse' \
+                else (lambda: os.path.getsize('f') > 10 * SIZE)
+            interrupt(number, 'append', 'f', '-', first=noise(200 * SIZE),
+                      begun=grown)
+            check_frame('f', chunks(0, 1))
+            b2frame('append', 'f', '-', stdin=b'more')
+            check_frame('f', chunks(0, 1) + b'more')
+            check_names('f')
+            b2frame('create', '--force', '/dev/null', 'f')
+
+
+main(append_goes_on_behind_the_last_byte,
+     append_lets_holes_be_holes,
+     insert_moves_what_follows,
+     update_replaces_a_chunk,
+     delete_closes_the_gap,
+     reorder_takes_numbers_and_runs,
+     truncate_cuts_and_grows,
+     compact_gives_dead_space_back,
+     compact_removes_files_without_chunks,
+     chunks_of_any_size_are_kept_apart,
+     old_frames_become_new_ones,
+     what_does_not_fit_changes_nothing,
+     wrong_usage_is_explained,
+     what_cannot_be_read_is_named,
+     damaged_frames_fail_or_stay_good,
+     full_disk_leaves_the_frame_as_it_was,
+     interrupted_append_leaves_the_frame_as_it_was)

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "edit.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/cpu.h"
+#include "base/log.h"
+#include "chunk/chunk_encode.h"
+#include "chunk/chunk_format.h"
+#include "input.h"
+#include "interrupt.h"
+#include "source.h"
+
+int edit_report(const struct edit *edit, int error, const struct fault *fault)
+{
+    source_report(edit->path, error, fault);
+    return error;
+}
+
+static int watch(void *context, uint64_t done, uint64_t total)
+{
+    struct edit *edit = context;
+
+    progress_update(&edit->progress, done, total);
+    return interrupt_seen() ? -EINTR : 0;
+}
+
+static int open_frame(struct edit *edit, struct fault *fault)
+{
+    struct store *store;
+    int r = source_open(edit->path, 0, STORE_WRITE, &store);
+
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    r = frame_open(store, 0, &edit->frame, fault);
+    if (r < 0) {
+        store_close(store);
+        return r;
+    }
+    return frame_change_open(edit->frame, &edit->change, fault);
+}
+
+int edit_open(const char *path, struct edit *out)
+{
+    struct edit edit = { .path = path };
+    struct fault fault = FAULT_NONE;
+    int r;
+
+    interrupt_catch();
+    r = open_frame(&edit, &fault);
+    if (r < 0) {
+        edit_report(&edit, r, &fault);
+        edit_close(&edit);
+        return r;
+    }
+    *out = edit;
+    return 0;
+}
+
+void edit_close(struct edit *edit)
+{
+    frame_change_close(edit->change);
+    frame_close(edit->frame);
+    interrupt_die();
+}
+
+static int commit(struct edit *edit,
+                  int (*how)(struct frame_change *change, struct frame **out,
+                             struct fault *fault))
+{
+    struct fault fault = FAULT_NONE;
+    struct frame *frame;
+    int r;
+
+    if (interrupt_seen())
+        return -EINTR;
+    progress_start(&edit->progress);
+    frame_change_watch(edit->change, watch, edit);
+    r = how(edit->change, &frame, &fault);
+    progress_clear(&edit->progress);
+    if (r < 0)
+        return edit_report(edit, r, &fault);
+    frame_close(edit->frame);
+    edit->frame = frame;
+    return 0;
+}
+
+int edit_commit(struct edit *edit)
+{
+    return commit(edit, frame_change_commit);
+}
+
+int edit_compact(struct edit *edit)
+{
+    return commit(edit, frame_change_compact);
+}
+
+int edit_chunk_params(const struct edit *edit, struct chunk_params *out)
+{
+    *out = frame_chunk_params(frame_change_get_info(edit->change));
+    if (chunk_params_check(out) == 0)
+        return 0;
+    log_error("%s: chunks of this kind can be read, but not made", edit->path);
+    return -ENOTSUP;
+}
+
+/* Encode and write with room for the outcome. */
+static int write_chunk(struct edit *edit, const struct chunk_params *params,
+                       const uint8_t *bytes, size_t len, uint8_t *room,
+                       struct frame_written *out, struct fault *fault)
+{
+    struct chunk_encoder *encoder;
+    ssize_t n = chunk_encoder_new(cpu_features(), &encoder);
+
+    if (n == 0) {
+        n = chunk_encode(encoder, params, bytes, len, room,
+                         len + CHUNK_OVERHEAD_MAX);
+        chunk_encoder_free(encoder);
+    }
+    if (n < 0)
+        return fault_set(fault, (int)n, 0, NULL);
+    return frame_change_write(edit->change, room, (size_t)n, out, fault);
+}
+
+static int encode_chunk(struct edit *edit, const uint8_t *bytes, size_t len,
+                        struct frame_written *out)
+{
+    struct fault fault = FAULT_NONE;
+    struct chunk_params params;
+    uint8_t *room;
+    int r = edit_chunk_params(edit, &params);
+
+    if (r < 0)
+        return r;
+    room = malloc(len + CHUNK_OVERHEAD_MAX);
+    r = room ? write_chunk(edit, &params, bytes, len, room, out, &fault)
+             : -ENOMEM;
+    free(room);
+    return r < 0 ? edit_report(edit, r, &fault) : 0;
+}
+
+static ssize_t read_chunk(const char *path, uint8_t **bytes)
+{
+    struct input input;
+    ssize_t len = input_open(path, &input);
+
+    if (len < 0)
+        return len;
+    len = input_read_all(&input, CHUNK_NBYTES_MAX, bytes);
+    if (len == 0) {
+        log_error("%s: is empty, which no chunk can be", input.name);
+        free(*bytes);
+        len = -EINVAL;
+    }
+    input_close(&input);
+    return len;
+}
+
+/* Say why a chunk has no place. */
+static int report_place(const struct edit *edit, uint64_t chunk_no,
+                        uint32_t nbytes, int error)
+{
+    const struct frame_info *info = frame_change_get_info(edit->change);
+
+    if (error == -ERANGE)
+        log_error("%s: there is no chunk %" PRIu64 ", but %" PRIu64, edit->path,
+                  chunk_no, info->nchunks);
+    else if (error == -EINVAL)
+        log_error("%s: chunk %" PRIu64 " can't have %" PRIu32
+                  " bytes, all but the last have %" PRIu32,
+                  edit->path, chunk_no, nbytes, info->chunksize);
+    else
+        edit_report(edit, error, &FAULT_NONE);
+    return error;
+}
+
+int edit_put_chunk(struct edit *edit, uint64_t chunk_no, const char *input,
+                   int (*put)(struct frame_change *change, uint64_t chunk_no,
+                              const struct frame_written *written))
+{
+    struct frame_written written;
+    uint8_t *bytes;
+    ssize_t len = read_chunk(input, &bytes);
+    int r;
+
+    if (len < 0)
+        return (int)len;
+    r = encode_chunk(edit, bytes, (size_t)len, &written);
+    free(bytes);
+    if (r < 0)
+        return r;
+    r = put(edit->change, chunk_no, &written);
+    if (r < 0) {
+        frame_change_drop(edit->change, &written);
+        report_place(edit, chunk_no, written.nbytes, r);
+    }
+    return r;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TOOLS_EDIT_H
+#define TOOLS_EDIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "frame/frame_change.h"
+#include "progress.h"
+
+/*
+ * A frame that is being changed.  What is done shows when it is committed, all
+ * in one step.  Functions report their errors, and return 0 or a negative
+ * errno.
+ */
+struct edit {
+    const char *path;
+    struct frame *frame;
+    struct frame_change *change;
+    struct progress progress;
+};
+
+/* Open the frame that a user named.  Interrupts are caught from here on. */
+int edit_open(const char *path, struct edit *out);
+
+/* Drops what was not committed.  Then, if there was an interrupt, the program
+   ends. */
+void edit_close(struct edit *edit);
+
+/* Make it the state of the frame, for good. */
+int edit_commit(struct edit *edit);
+
+/* The same with the frame written anew, without dead space. */
+int edit_compact(struct edit *edit);
+
+/* Say why something could not be done with the frame. */
+int edit_report(const struct edit *edit, int error, const struct fault *fault);
+
+/* How new chunks of the frame are encoded; -ENOTSUP if they can't be. */
+int edit_chunk_params(const struct edit *edit, struct chunk_params *out);
+
+/*
+ * Put a chunk into the index.
+ *
+ *  input  the file that holds its bytes, or "-" for standard input
+ *  put    frame_change_insert() or frame_change_put()
+ */
+int edit_put_chunk(struct edit *edit, uint64_t chunk_no, const char *input,
+                   int (*put)(struct frame_change *change, uint64_t chunk_no,
+                              const struct frame_written *written));
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "args.h"
+#include "edit.h"
+#include "input.h"
+#include "verb.h"
+
+enum {
+    CHUNKSIZE_DEFAULT = 1 << 20 /* of frames that leave it open */
+};
+
+/* Take the last chunk off the frame, to let the bytes of the input follow its
+   own. */
+static int reopen_last(struct edit *edit, struct input *input)
+{
+    uint64_t last = frame_change_get_info(edit->change)->nchunks - 1;
+    struct fault fault = FAULT_NONE;
+    struct frame_span span;
+    uint8_t *bytes = NULL;
+    int r = frame_span_of(edit->frame, last, &span, &fault);
+
+    if (r == 0) {
+        bytes = malloc(span.nbytes);
+        r = bytes ? frame_chunk_read(edit->frame, last, bytes, span.nbytes,
+                                     &fault)
+                  : -ENOMEM;
+    }
+    if (r == 0)
+        r = frame_change_delete(edit->change, last, 1);
+    if (r < 0) {
+        free(bytes);
+        return edit_report(edit, r, &fault);
+    }
+    input_put_back(input, bytes, span.nbytes);
+    return 0;
+}
+
+/* See to it that a full chunk may come next. */
+static int prepare(struct edit *edit, struct input *input)
+{
+    const struct frame_info *info = frame_change_get_info(edit->change);
+    uint32_t size = CHUNKSIZE_DEFAULT;
+    int r;
+
+    if (info->chunksize > 0 && info->nbytes % info->chunksize != 0)
+        return reopen_last(edit, input);
+    if (info->chunksize > 0)
+        return 0;
+    size =
+        info->typesize < size ? size - size % info->typesize : info->typesize;
+    r = frame_change_set_chunksize(edit->change, size);
+    return r < 0 ? edit_report(edit, r, &FAULT_NONE) : 0;
+}
+
+/* Add all that comes in behind the last byte. */
+static int append_bytes(struct edit *edit, const char *path)
+{
+    struct chunk_params params;
+    struct input input;
+    int r = edit_chunk_params(edit, &params);
+
+    if (r < 0)
+        return r;
+    r = input_open(path, &input);
+    if (r < 0)
+        return r;
+    r = prepare(edit, &input);
+    if (r == 0)
+        r = feed_chunks(&input.feed, edit->path, edit->change, &params,
+                        frame_change_get_info(edit->change)->chunksize);
+    input_close(&input);
+    return r;
+}
+
+static int append(const char *frame, const char *path)
+{
+    struct edit edit;
+    int r = edit_open(frame, &edit);
+
+    if (r < 0)
+        return r;
+    if (frame_change_is_variable(edit.change))
+        r = edit_put_chunk(&edit, frame_change_get_info(edit.change)->nchunks,
+                           path, frame_change_insert);
+    else
+        r = append_bytes(&edit, path);
+    if (r == 0)
+        r = edit_commit(&edit);
+    edit_close(&edit);
+    return r;
+}
+
+static int run(const struct verb *verb, int argc, char **argv)
+{
+    static const char *const names[] = { "FRAME", "INPUT" };
+    char **args = args_only(verb, argc, argv, 2, names);
+
+    return append(args[0], args[1]) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+const struct verb verb_append = {
+    .name = "append",
+    .args = "FRAME INPUT|-",
+    .summary = "Add bytes at the end",
+    .help = "Options:\n" ARGS_HELP_HELP "\n"
+            "INPUT, or standard input, follows the last byte, in as many "
+            "chunks as it takes.\n"
+            "If the chunks of the frame differ in size, it becomes one of its "
+            "own.\n\n"
+            "Example:\n"
+            "  sensor | b2frame append log.b2frame -\n",
+    .run = run,
+};

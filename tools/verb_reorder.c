@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "args.h"
+#include "base/log.h"
+#include "edit.h"
+#include "input.h"
+#include "numbers.h"
+#include "verb.h"
+
+enum {
+    LIST_MAX = 1 << 28 /* bytes of a list on standard input */
+};
+
+/* The list of an argument, or of standard input; the caller frees it. */
+static int read_list(const char *arg, char **out)
+{
+    struct input input;
+    uint8_t *bytes;
+    ssize_t len;
+
+    if (strcmp(arg, "-") != 0) {
+        *out = strdup(arg);
+        return *out ? 0 : -ENOMEM;
+    }
+    len = input_open(arg, &input);
+    if (len < 0)
+        return (int)len;
+    len = input_read_all(&input, LIST_MAX, &bytes);
+    input_close(&input);
+    if (len < 0)
+        return (int)len;
+    *out = strndup((const char *)bytes, (size_t)len);
+    free(bytes);
+    return *out ? 0 : -ENOMEM;
+}
+
+/* Say what is wrong with the order. */
+static int report(const struct edit *edit, int error)
+{
+    uint64_t nchunks = frame_change_get_info(edit->change)->nchunks;
+
+    if (error == -EINVAL || error == -ERANGE)
+        log_error("%s: the list must have the number of each of the %" PRIu64
+                  " chunks once, and that of a shorter one last",
+                  edit->path, nchunks);
+    else
+        edit_report(edit, error, &FAULT_NONE);
+    return error;
+}
+
+static int change_order(struct edit *edit, const char *list)
+{
+    uint64_t nchunks = frame_change_get_info(edit->change)->nchunks;
+    struct numbers order;
+    int r = numbers_parse(list, nchunks, &order);
+
+    if (r < 0)
+        return report(edit, r);
+    r = order.n == nchunks ? frame_change_reorder(edit->change, order.list)
+                           : -EINVAL;
+    numbers_free(&order);
+    return r < 0 ? report(edit, r) : edit_commit(edit);
+}
+
+static int reorder(const char *frame, const char *list)
+{
+    struct edit edit;
+    int r = edit_open(frame, &edit);
+
+    if (r < 0)
+        return r;
+    r = change_order(&edit, list);
+    edit_close(&edit);
+    return r;
+}
+
+static int run(const struct verb *verb, int argc, char **argv)
+{
+    static const char *const names[] = { "FRAME", "LIST" };
+    char **args = args_only(verb, argc, argv, 2, names);
+    char *list = NULL;
+    int r = read_list(args[1], &list);
+
+    if (r == 0) {
+        r = reorder(args[0], list);
+        free(list);
+    }
+    return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+const struct verb verb_reorder = {
+    .name = "reorder",
+    .args = "FRAME LIST|-",
+    .summary = "Change the order of the chunks",
+    .help =
+        "Options:\n" ARGS_HELP_HELP "\n"
+        "LIST, or standard input, has the number of each chunk once, in the "
+        "new order,\n"
+        "with commas or white space between them; A-B is all from A to B, "
+        "or backwards.\n\n"
+        "Example:\n"
+        "  b2frame reorder run7.b2frame 1-9,0\n",
+    .run = run,
+};
