@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "file/file_private.h"
+#include "file/new_frame.h"
 #include "file/writeback.h"
 
 enum {
@@ -231,7 +232,7 @@ int file_create(struct file_context *context, struct store *store,
     struct frame *frame;
     struct frame_change *change;
     struct file *file = NULL;
-    int r = writeback_create(store, params, &frame, &change, fault);
+    int r = new_frame_begin(store, params, &frame, &change, fault);
 
     if (r < 0)
         return r;
@@ -241,7 +242,8 @@ int file_create(struct file_context *context, struct store *store,
         file->store = store;
         file->change = change;
         file->params = params->chunk;
-        file->renew = params->chunk.typesize == 0;
+        file->undecided = params->chunk.typesize == 0;
+        file->fleeting = true;
         file->grid = frame_change_get_info(change)->chunksize;
         file->ahead.least = file->grid;
         file->begun = true;

@@ -66,6 +66,8 @@ struct file {
     atomic_uint_fast64_t nbytes; /* changed under the lock */
     atomic_uint grid;  /* size of all chunks but the last; 0: see the frame */
     atomic_bool begun; /* changes have begun: what follows is constant */
+    atomic_bool
+        fleeting; /* the frame is new, and only a commit makes it last */
     struct chunk_params params; /* of new chunks; typesize 0: not decided */
 
     pthread_mutex_t lock;
@@ -89,8 +91,8 @@ struct file {
 
     /* The committer's. */
     struct frame_change *change;
-    bool renew; /* the frame is empty, and to be made anew before it gets
-                   chunks: what its header says is not fixed yet */
+    bool undecided; /* the frame is empty, and what its header says of chunks
+                       is not fixed yet */
 
     struct list flush_node; /* the flusher's */
     bool flushing;

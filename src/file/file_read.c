@@ -17,8 +17,8 @@ struct file_hold {
     struct iovec iov[PIECES_MAX];
 };
 
-int file_pin(struct file *file, uint64_t off, size_t len, enum cache_wait wait,
-             struct cache_pin *out, struct fault *fault)
+static int pin(struct file *file, uint64_t off, size_t len,
+               enum cache_wait wait, struct cache_pin *out, struct fault *fault)
 {
     struct file_fill fill = { .file = file, .fault = fault };
     struct cache_range range = { .file = &file->chunks };
@@ -43,6 +43,16 @@ int file_pin(struct file *file, uint64_t off, size_t len, enum cache_wait wait,
     if (r < 0 && fault->chunk_no < 0)
         fault->chunk_no = (int64_t)span.chunk_no;
     return r;
+}
+
+/* What was looked up before the file was emptied may be lost; what is looked up
+   after that is not. */
+int file_pin(struct file *file, uint64_t off, size_t len, enum cache_wait wait,
+             struct cache_pin *out, struct fault *fault)
+{
+    int r = pin(file, off, len, wait, out, fault);
+
+    return r == -ESTALE ? pin(file, off, len, wait, out, fault) : r;
 }
 
 /* Add a piece to a read in place.  Returns false if there are too many. */
@@ -172,7 +182,9 @@ static int copy_out(struct file *file, uint64_t off, size_t len,
 /* A file that has become shorter while it was read just ends. */
 static int end_of_file(struct file *file, uint64_t off, int error)
 {
-    return error == -ERANGE && off >= file_size(file) ? 0 : error;
+    return (error == -ERANGE || error == -ESTALE) && off >= file_size(file)
+               ? 0
+               : error;
 }
 
 int file_read(struct file *file, struct file_reader *reader, uint64_t off,

@@ -6,7 +6,7 @@
 
 #include "base/size.h"
 #include "file/encode.h"
-#include "file/renew.h"
+#include "file/new_frame.h"
 
 enum {
     DEFAULT_CHUNKSIZE = 1 << 20, /* of frames that leave it open */
@@ -59,7 +59,7 @@ static int begin_frame(struct file *file, struct fault *fault)
         file->grid = info->chunksize;
         return 0;
     }
-    file->renew = true;
+    file->undecided = true;
     file->grid = info->typesize < DEFAULT_CHUNKSIZE
                      ? DEFAULT_CHUNKSIZE - DEFAULT_CHUNKSIZE % info->typesize
                      : info->typesize;
@@ -264,6 +264,7 @@ static int commit_change(struct round *round, struct fault *fault)
         free(state);
         return r;
     }
+    round->file->fleeting = false;
     switch_state(round, state);
     return 0;
 }
@@ -323,8 +324,8 @@ static int run_round(struct round *round, const struct writeback_edit *edit,
 
     if (file->stuck < 0)
         return fault_set(fault, file->stuck, 0, NULL);
-    if (file->renew && (round->nbytes > 0 || (edit && edit->reshapes)))
-        r = renew_frame(file, fault);
+    if (file->undecided && (round->nbytes > 0 || (edit && edit->reshapes)))
+        r = new_frame_decide(file, fault);
     if (r == 0 && edit && edit->reshapes)
         return run_reshape(round, edit, fault);
     if (r == 0 && edit)
@@ -418,15 +419,26 @@ int writeback_finish(struct file *file, struct fault *fault)
     return 0;
 }
 
+static int change_nothing(struct frame_change *change,
+                          const struct writeback_edit *edit,
+                          struct fault *fault)
+{
+    (void)change;
+    (void)edit;
+    (void)fault;
+    return 0;
+}
+
 int file_sync(struct file *file, struct fault *fault)
 {
+    static const struct writeback_edit nothing = { .run = change_nothing };
     int r = 0;
     int earlier;
     struct fault other;
 
     if (!file->begun)
         return 0;
-    r = writeback_commit(file, NULL, fault);
+    r = writeback_commit(file, file->fleeting ? &nothing : NULL, fault);
     earlier = file_take_error(file, &other);
     if (r == 0 && earlier < 0) {
         *fault = other;

@@ -17,13 +17,8 @@ struct writeback_edit {
 /* Begin to change a file, once.  Returns 0 or an error to be passed up. */
 int writeback_begin(struct file *file, struct fault *fault);
 
-/* Make an empty frame.  See file_create(). */
-int writeback_create(struct store *store, const struct file_params *params,
-                     struct frame **frame, struct frame_change **change,
-                     struct fault *fault);
-
 /* Commit for the last time; and compact the frame if more of it is dead than
-   alive.  Returns 0 or why not all was committed. */
+   alive, and it can be replaced.  Returns 0 or why not all was committed. */
 int writeback_finish(struct file *file, struct fault *fault);
 
 /*

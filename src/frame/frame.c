@@ -31,12 +31,24 @@ void frame_fault_name(const struct frame *frame, struct fault *fault)
     snprintf(fault->object, sizeof(fault->object), "%s", frame->object_name);
 }
 
+int frame_check_kept(const struct frame *frame, int r, struct fault *fault)
+{
+    const struct era *era = frame->era;
+
+    if (!era || !era_is_overwritten(era))
+        return r;
+    return frame_fault(frame, -ESTALE, frame->base + frame->info.header_len,
+                       "the frame was emptied meanwhile", fault);
+}
+
 int frame_read_ranges(const struct frame *frame,
                       const struct store_range *ranges, size_t nranges,
                       struct fault *fault)
 {
     int r = store_object_read(frame->object, ranges, nranges);
 
+    if (frame_check_kept(frame, 0, fault) < 0)
+        return -ESTALE;
     if (r == -ENODATA)
         return frame_fault(frame, -EBADMSG, ranges[nranges - 1].off,
                            "file has become shorter than the frame", fault);

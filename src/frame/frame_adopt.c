@@ -158,9 +158,11 @@ static int take_chunks(struct frame_change *change, struct fault *fault)
 
 static int take_file(struct frame_change *change, struct fault *fault)
 {
-    int r = plot_take(change->plot, 0, change->info.header_len);
+    const struct frame_info *info = &change->info;
+    int r = plot_keep(change->plot,
+                      info->nchunks > 0 ? info->header_len : info->frame_len);
 
-    if (r == 0)
+    if (r == 0 && info->nchunks > 0)
         r = plot_take(change->plot, change->tail.off, change->tail.len);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);

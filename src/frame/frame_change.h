@@ -15,8 +15,9 @@
  *
  * Whoever still has a frame of an older state may go on to read it: what it
  * uses is not given back, nor used again, before all older states that came
- * from the change are closed.  Frames that were opened on their own do not
- * count.
+ * from the change are closed.  But once a contiguous frame was emptied, older
+ * states may be lost, and reading them gives -ESTALE.  Frames that were opened
+ * on their own do not count.
  *
  * At every moment the store holds the state of the last commit, or of the one
  * before, also if it is a crash that ends the writing.
@@ -47,7 +48,8 @@ enum {
  *
  * Returns 0, -EROFS for a frame inside a larger file, -EBADMSG (also if chunks
  * overlap), -EFBIG if there are too many chunks, -E2BIG if metalayers
- * are too long, -ENOMEM or an error of the store.
+ * are too long, -EMLINK for a frame of an old layout, which has to be written
+ * anew, that has several names; -ENOMEM or an error of the store.
  */
 int frame_change_open(struct frame *frame, struct frame_change **out,
                       struct fault *fault);
@@ -63,7 +65,8 @@ struct frame_params {
 };
 
 /*
- * Begin a frame that is not there yet.  It comes up with the first commit.
+ * Begin a frame that is not there yet.  It comes up with the first commit, or
+ * with frame_change_begin().
  *
  *  store  an empty directory, for a sparse frame, or of a new file; stays the
  *         caller's
@@ -73,6 +76,29 @@ struct frame_params {
  */
 int frame_change_new(struct store *store, const struct frame_params *params,
                      struct frame_change **out, struct fault *fault);
+
+/*
+ * Let a new frame come up, empty, before the first commit.  This does not wait
+ * until it lasts, which only that commit sees to: if the system crashes before,
+ * there may be no file, or one without content.  If it fails, the change can
+ * only be closed.
+ *
+ *  out  receives the frame, to be closed by the caller
+ *
+ * Returns 0, -EINVAL if there are chunks, -ENOMEM or an error of the store.
+ */
+int frame_change_begin(struct frame_change *change, struct frame **out,
+                       struct fault *fault);
+
+/*
+ * Let a frame that has no chunks, nor any that are written, be another than it
+ * was made as.
+ *
+ * Returns 0, -EINVAL or -ENOTSUP.
+ */
+int frame_change_set_params(struct frame_change *change,
+                            const struct frame_params *params,
+                            struct fault *fault);
 
 /* What was not committed is dropped.  Accepts NULL. */
 void frame_change_close(struct frame_change *change);
@@ -92,7 +118,7 @@ struct frame_written {
     int64_t entry;
     uint32_t nbytes;
     uint32_t cbytes;
-    uint64_t epoch; /* the frame has not been written anew since */
+    uint64_t epoch; /* the frame was not written anew or emptied since */
 };
 
 /*
@@ -125,8 +151,8 @@ void frame_change_drop(struct frame_change *change,
  *
  * All return 0, or leave everything as it was and return -ERANGE if there is
  * no such chunk, -EINVAL if a size does not fit, -EFBIG if there are too many
- * chunks, -ESTALE if the frame has been written anew since the chunk was
- * written, or -ENOMEM.
+ * chunks, -ESTALE if the frame has been written anew, or emptied, since the
+ * chunk was written, or -ENOMEM.
  */
 
 /* Decide the size of all chunks but the last of a frame that has none yet; if
@@ -197,20 +223,21 @@ int frame_change_remove_vlmetalayer(struct frame_change *change,
  *
  *  out  receives the new state, to be closed by the caller
  *
- * Most changes are made in place.  A frame of an old layout, one whose last
- * chunk goes, and one whose header changes in length are written anew, as
- * frame_change_compact() does.
+ * Most changes are made in place.  A frame of an old layout, one whose header
+ * changes in length, and an empty one whose metalayers are not within the
+ * first 512 bytes are written anew, as frame_change_compact() does.
  *
- * Returns 0, -ESTALE if the frame was changed by others, -ENOMEM or an error
- * of the store.  The old state or the new one is then there; nothing is lost,
- * and the commit can be tried again.
+ * Returns 0, -ESTALE if the frame was changed by others, -EMLINK if it must be
+ * written anew and has other names, which would keep the old state; -ENOMEM or
+ * an error of the store.  The old state or the new one is then there; nothing
+ * is lost, and the commit can be tried again.
  */
 int frame_change_commit(struct frame_change *change, struct frame **out,
                         struct fault *fault);
 
 /*
  * Commit, with the frame written anew and without dead space.  Chunks that
- * are written, but not put, are lost.  Hard links keep the old state.
+ * are written, but not put, are lost.  A sparse frame is committed only.
  */
 int frame_change_compact(struct frame_change *change, struct frame **out,
                          struct fault *fault);

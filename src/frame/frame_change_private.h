@@ -25,7 +25,7 @@ struct frame_change {
     struct store *store;
     struct chunk_encoder *encoder;
     pthread_mutex_t lock;
-    uint64_t epoch; /* how often the frame was written anew */
+    uint64_t epoch; /* how often the frame was written anew or emptied */
 
     /* See frame_change_watch(). */
     int (*progress)(void *context, uint64_t done, uint64_t total);
@@ -56,6 +56,7 @@ struct frame_change {
     struct plot_list fresh; /* put since the last one; of files also cbytes */
     uint64_t fresh_cbytes;
     bool unsynced_lost; /* what is fresh may not have reached the disk */
+    bool name_unsynced; /* nor may the name of the file */
 };
 
 /* Index entries of special chunks.  Format: frame.md, 5.1. */

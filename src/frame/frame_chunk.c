@@ -204,6 +204,7 @@ static int open_source(struct frame *frame, struct open_chunk *chunk,
     r = open_stored(&opening, chunk, fault);
     if (r < 0)
         frame_source_fault(&opening.source, span->chunk_no, r, fault);
+    r = frame_check_kept(frame, r, fault);
     frame_source_close(frame, &opening.source);
     chunk->source = opening.source;
     return r;
@@ -268,9 +269,10 @@ int frame_chunk_decode(struct frame *frame, const struct frame_chunk *chunk,
                       fault);
     if (r < 0)
         frame_source_fault(&source, chunk_no, r, fault);
-    if (!open->bytes)
-        frame_source_close(frame, &source);
-    return r;
+    if (open->bytes)
+        return r;
+    frame_source_close(frame, &source);
+    return frame_check_kept(frame, r, fault);
 }
 
 /* Decode a chunk, or repeat what it repeats. */

@@ -10,6 +10,7 @@ int commit_init(struct commit *commit, struct frame_change *change,
 {
     *commit = (struct commit){
         .change = change,
+        .lasts = true,
         .info = change->info,
         .object = store_object_get(object),
         .plot = plot_get(plot),
@@ -67,17 +68,36 @@ static uint64_t chunks_end(const struct frame_change *change)
     return end;
 }
 
+/*
+ * The trailer of an empty frame lies right behind the header.  A chunk that was
+ * written there, and is not put yet, is lost.  Format: frame.md, 1.
+ */
+static int place_behind_header(struct commit *commit)
+{
+    struct frame_change *change = commit->change;
+    int r;
+
+    commit->tail_off = commit->info.header_len;
+    r = plot_keep(commit->plot, commit->tail_off + commit->trailer_len);
+    if (r > 0) {
+        pthread_mutex_lock(&change->lock);
+        change->epoch++;
+        pthread_mutex_unlock(&change->lock);
+    }
+    return r;
+}
+
 /* Find a place for index and trailer: free, and behind all chunks. */
 int commit_place_tail(struct commit *commit, uint64_t from)
 {
     uint64_t len = commit->index_len + commit->trailer_len;
-    int r = plot_alloc(commit->plot, from, len, &commit->tail_off);
+    int r = commit->info.nchunks > 0
+                ? plot_alloc(commit->plot, from, len, &commit->tail_off)
+                : place_behind_header(commit);
 
     if (r < 0)
         return r;
-    commit->info.cbytes = commit->info.nchunks > 0
-                              ? commit->tail_off - commit->info.header_len
-                              : 0;
+    commit->info.cbytes = commit->tail_off - commit->info.header_len;
     commit->info.frame_len = commit->tail_off + len;
     return 0;
 }
@@ -87,7 +107,7 @@ static int prepare_in_place(struct commit *commit, struct fault *fault)
 {
     int r = commit_make_frame(commit, fault);
 
-    if (r < 0)
+    if (r < 0 || commit->info.nchunks == 0)
         return r;
     r = commit_write_tail(commit);
     if (r == 0)
@@ -100,8 +120,11 @@ static int prepare_in_place(struct commit *commit, struct fault *fault)
 static int switch_in_place(struct commit *commit, struct fault *fault)
 {
     struct frame_change *change = commit->change;
-    int r = commit_write_fields(commit);
+    int r;
 
+    if (commit->info.nchunks == 0)
+        era_overwrite(commit->era);
+    r = commit_write_fields(commit);
     if (r == 0)
         r = commit_sync(commit);
     if (r == 0)
@@ -170,17 +193,19 @@ static int publish_new(struct frame_change *change, struct fault *fault)
         return fault_set(fault, r, 0, NULL);
     store_object_close(change->draft);
     change->draft = NULL;
+    change->name_unsynced = true;
     return 0;
 }
 
 /* The first commit of a frame that was new. */
-static int commit_new(struct frame_change *change, struct frame **out,
-                      struct fault *fault)
+static int commit_new(struct frame_change *change, bool lasts,
+                      struct frame **out, struct fault *fault)
 {
     struct commit commit;
     struct frame *frame;
     int r = commit_init(&commit, change, change->plot, change->draft);
 
+    commit.lasts = lasts;
     if (r < 0)
         fault_set(fault, r, 0, NULL);
     else
@@ -202,16 +227,41 @@ static int commit_new(struct frame_change *change, struct frame **out,
     return r;
 }
 
-/* An empty frame has its trailer right behind the header, where something else
-   may be.  Format: frame.md, 1. */
+/* Can what changes be written with the header, in one step? */
 static bool must_rewrite(const struct frame_change *change)
 {
-    if (change->rewrite)
-        return true;
-    if (change->info.nchunks == 0 &&
-        !(change->draft && plot_end(change->plot) == change->info.header_len))
-        return true;
-    return !change->draft && !commit_fields_suffice(change);
+    return change->rewrite ||
+           (!change->draft && !commit_header_suffices(change));
+}
+
+/* See to it that the name of the file lasts, of which there is a new state. */
+static int sync_name(struct frame_change *change, struct fault *fault)
+{
+    int r = change->name_unsynced ? store_sync(change->store) : 0;
+
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    change->name_unsynced = false;
+    return 0;
+}
+
+static int commit_contiguous(struct frame_change *change, bool anew,
+                             struct frame **out, struct fault *fault)
+{
+    int r;
+
+    if (anew)
+        r = commit_anew(change, out, fault);
+    else if (change->draft)
+        r = commit_new(change, true, out, fault);
+    else
+        r = commit_in_place(change, out, fault);
+    if (r < 0)
+        return r;
+    r = sync_name(change, fault);
+    if (r < 0)
+        frame_close(*out);
+    return r;
 }
 
 static int commit_change(struct frame_change *change, bool anew,
@@ -229,12 +279,25 @@ static int commit_change(struct frame_change *change, bool anew,
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     if (change->info.sparse)
-        return commit_sparse(change, out, fault);
-    if (anew)
-        return commit_anew(change, out, fault);
-    if (change->draft)
-        return commit_new(change, out, fault);
-    return commit_in_place(change, out, fault);
+        return commit_sparse(change, true, out, fault);
+    return commit_contiguous(change, anew, out, fault);
+}
+
+int frame_change_begin(struct frame_change *change, struct frame **out,
+                       struct fault *fault)
+{
+    int r;
+
+    if (change->info.nchunks > 0)
+        return fault_set(fault, -EINVAL, 0, NULL);
+    if (change->info.sparse)
+        return commit_sparse(change, false, out, fault);
+    if (plot_list_reserve(&change->fresh, 1) < 0)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    r = commit_new(change, false, out, fault);
+    if (r == 0) /* a sync that fails may lose all of it */
+        plot_list_add(&change->fresh, 0, change->info.frame_len);
+    return r;
 }
 
 int frame_change_commit(struct frame_change *change, struct frame **out,

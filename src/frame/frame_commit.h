@@ -8,6 +8,7 @@
 struct commit {
     struct frame_change *change;
     struct frame_info info;
+    bool lasts;                  /* it is waited until it does */
     struct store_object *object; /* a reference to what will hold it */
     struct plot *plot;           /* likewise */
     struct era *era;
@@ -36,7 +37,7 @@ void commit_fini(struct commit *commit);
 int commit_encode(struct commit *commit);
 
 /* Find a place for index and trailer: free, and not before `from`, the end of
-   the chunks. */
+   the chunks; or if there are none, right behind the header. */
 int commit_place_tail(struct commit *commit, uint64_t from);
 
 /* Make the frame of the new state, of which all but the file is known. */
@@ -46,13 +47,15 @@ int commit_make_frame(struct commit *commit, struct fault *fault);
 int commit_write_tail(struct commit *commit);
 int commit_write_all(struct commit *commit);
 
-/* Write what of the header may change in place, in one call. */
+/* Write what of the header may change in place, and the trailer of an empty
+   frame with it, in one call. */
 int commit_write_fields(struct commit *commit);
 
-/* Can that be done, or is the header too long for this? */
-bool commit_fields_suffice(const struct frame_change *change);
+/* Can that be done, or is it too much for one step? */
+bool commit_header_suffices(const struct frame_change *change);
 
-/* Sync; if that fails, nobody knows what has reached the disk. */
+/* Sync if it is waited for; if that fails, nobody knows what has reached the
+   disk. */
 int commit_sync(struct commit *commit);
 
 /* Write a frame to a draft that has its chunks already: index and trailer
@@ -67,7 +70,7 @@ int commit_anew(struct frame_change *change, struct frame **out,
                 struct fault *fault);
 
 /* Commit a sparse frame. */
-int commit_sparse(struct frame_change *change, struct frame **out,
+int commit_sparse(struct frame_change *change, bool lasts, struct frame **out,
                   struct fault *fault);
 
 /* Is the frame still what the last commit left?  Returns 0, -ESTALE or an

@@ -112,17 +112,15 @@ static int rewrite_to(struct commit *commit, struct frame **out,
     r = commit_fill_draft(commit, fault);
     if (r == 0) {
         r = store_publish(change->store, "", commit->object);
-        if (r < 0) {
-            change->rewrite = true; /* this file may be gone */
-            change->header_known = false;
+        if (r < 0)
             fault_set(fault, r, 0, NULL);
-        }
     }
     if (r < 0) {
         swap_entries(change, entries);
     } else {
         move_to(change, commit);
         commit_finish(commit, out);
+        change->name_unsynced = true;
     }
     free(entries);
     return r;
@@ -134,8 +132,11 @@ int commit_anew(struct frame_change *change, struct frame **out,
     struct store_object *draft;
     struct plot *plot;
     struct commit commit;
-    int r = store_draft(change->store, "", &draft);
+    int r = store_check_place(change->store);
 
+    if (r < 0)
+        return fault_set(fault, r, 0, "the frame has to be written anew");
+    r = store_draft(change->store, "", &draft);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     r = plot_new(change->store, draft, &plot);

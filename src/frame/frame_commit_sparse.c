@@ -42,33 +42,6 @@ static uint64_t sparse_cbytes(const struct frame_change *change)
     return cbytes < INT64_MAX ? cbytes : INT64_MAX;
 }
 
-static int sync_file(struct frame_change *change, uint64_t id)
-{
-    char name[FRAME_SOURCE_NAME_LEN];
-    struct store_object *file;
-    int r;
-
-    frame_source_name(id, name);
-    r = store_open(change->store, name, &file);
-    if (r < 0)
-        return r;
-    r = store_object_sync(file);
-    if (r < 0)
-        change->unsynced_lost = true;
-    store_object_close(file);
-    return r;
-}
-
-/* Chunk files, and their names, last before the index names them. */
-static int sync_files(struct frame_change *change)
-{
-    int r = 0;
-
-    for (size_t i = 0; i < change->fresh.n && r == 0; i++)
-        r = sync_file(change, change->fresh.extents[i].off);
-    return r == 0 ? store_sync(change->store) : r;
-}
-
 static int write_index_file(struct commit *commit, struct fault *fault)
 {
     struct frame_info *info = &commit->info;
@@ -86,11 +59,27 @@ static int write_index_file(struct commit *commit, struct fault *fault)
     if (r < 0)
         return r;
     r = commit_write_all(commit);
-    if (r == 0)
+    if (r == 0 && commit->lasts)
         r = store_object_sync(commit->object);
-    if (r == 0)
-        r = sync_files(commit->change);
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}
+
+/* Let the index file take its place, when the names of the chunk files last; and
+   see to it that it lasts too. */
+static int publish_index(struct commit *commit, struct fault *fault)
+{
+    struct frame_change *change = commit->change;
+    int r = commit->lasts ? store_sync(change->store) : 0;
+
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    r = store_publish(change->store, frame_index_names[0], commit->object);
+    if (r == 0 && commit->lasts)
+        r = store_sync(change->store);
+    if (r == 0)
+        return 0;
+    change->header_known = false;
+    return fault_set(fault, r, 0, NULL);
 }
 
 static void finish_sparse(struct commit *commit, struct frame **out)
@@ -104,7 +93,7 @@ static void finish_sparse(struct commit *commit, struct frame **out)
     commit_finish(commit, out);
 }
 
-int commit_sparse(struct frame_change *change, struct frame **out,
+int commit_sparse(struct frame_change *change, bool lasts, struct frame **out,
                   struct fault *fault)
 {
     struct store_object *draft;
@@ -114,17 +103,13 @@ int commit_sparse(struct frame_change *change, struct frame **out,
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     r = commit_init(&commit, change, change->plot, draft);
+    commit.lasts = lasts;
     if (r < 0)
         fault_set(fault, r, 0, NULL);
     else
         r = write_index_file(&commit, fault);
-    if (r == 0) {
-        r = store_publish(change->store, frame_index_names[0], draft);
-        if (r < 0) {
-            change->header_known = false;
-            fault_set(fault, r, 0, NULL);
-        }
-    }
+    if (r == 0)
+        r = publish_index(&commit, fault);
     if (r == 0)
         finish_sparse(&commit, out);
     commit_fini(&commit);

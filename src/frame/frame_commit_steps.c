@@ -98,21 +98,20 @@ int commit_write_tail(struct commit *commit)
                               commit->index_len + commit->trailer_len);
 }
 
-static void write_fixed(const struct commit *commit, uint8_t *dst)
-{
-    frame_write_fixed(&commit->info, commit->change->variable,
-                      commit->change->vl.nlayers > 0, dst);
-}
-
-/* Returns all of the header; the caller frees it. */
+/* Returns all of the header, and of an empty frame the trailer behind it; the
+   caller frees it. */
 static uint8_t *make_header(const struct commit *commit)
 {
     const struct frame_change *change = commit->change;
-    uint8_t *bytes = malloc(commit->info.header_len);
+    uint64_t header_len = frame_write_header_len(&change->fixed);
+    uint8_t *bytes = malloc(header_len + commit->trailer_len);
 
-    if (bytes)
-        frame_write_header(&commit->info, change->variable,
-                           change->vl.nlayers > 0, &change->fixed, bytes);
+    if (!bytes)
+        return NULL;
+    frame_write_header(&commit->info, change->variable, change->vl.nlayers > 0,
+                       &change->fixed, bytes);
+    if (commit->info.nchunks == 0)
+        memcpy(bytes + header_len, commit->tail, commit->trailer_len);
     return bytes;
 }
 
@@ -128,38 +127,41 @@ int commit_write_all(struct commit *commit)
     return r < 0 ? r : commit_write_tail(commit);
 }
 
+/* How much of a frame is written when its state changes. */
+static uint64_t header_end(const struct frame_change *change)
+{
+    uint64_t header_len = frame_write_header_len(&change->fixed);
+
+    if (change->info.nchunks == 0)
+        return header_len + frame_write_trailer_len(&change->vl);
+    return change->header_changed ? header_len : FRAME_E_METALAYERS_OFF;
+}
+
 int commit_write_fields(struct commit *commit)
 {
-    uint8_t fixed[FRAME_E_METALAYERS_OFF];
-    uint8_t *header;
+    uint64_t end = header_end(commit->change);
+    uint8_t *bytes = make_header(commit);
     int r;
 
-    if (!commit->change->header_changed) {
-        write_fixed(commit, fixed);
-        return store_object_write(commit->object, FRAME_LEN_OFF,
-                                  fixed + FRAME_LEN_OFF,
-                                  sizeof(fixed) - FRAME_LEN_OFF);
-    }
-    header = make_header(commit);
-    if (!header)
+    if (!bytes)
         return -ENOMEM;
-    r = store_object_write(commit->object, FRAME_LEN_OFF,
-                           header + FRAME_LEN_OFF,
-                           commit->info.header_len - FRAME_LEN_OFF);
-    free(header);
+    r = store_object_write(commit->object, FRAME_LEN_OFF, bytes + FRAME_LEN_OFF,
+                           end - FRAME_LEN_OFF);
+    free(bytes);
     return r;
 }
 
-bool commit_fields_suffice(const struct frame_change *change)
+bool commit_header_suffices(const struct frame_change *change)
 {
-    return !change->header_changed ||
-           (change->info.header_len <= SECTOR_LEN &&
-            frame_write_header_len(&change->fixed) == change->info.header_len);
+    if (change->info.nchunks > 0 && !change->header_changed)
+        return true;
+    return header_end(change) <= SECTOR_LEN &&
+           frame_write_header_len(&change->fixed) == change->info.header_len;
 }
 
 int commit_sync(struct commit *commit)
 {
-    int r = store_object_sync(commit->object);
+    int r = commit->lasts ? store_object_sync(commit->object) : 0;
 
     if (r < 0)
         commit->change->unsynced_lost = true;
@@ -204,37 +206,6 @@ static int write_bytes_again(struct store_object *object,
     return r;
 }
 
-/* Files that lost something are made anew, as they are only open to be read. */
-static int write_file_again(struct store *store, uint64_t id, uint8_t *buf)
-{
-    char name[FRAME_SOURCE_NAME_LEN];
-    struct store_object *from;
-    struct store_object *to;
-    struct store_stat stat;
-    int r;
-
-    frame_source_name(id, name);
-    r = store_open(store, name, &from);
-    if (r < 0)
-        return r;
-    r = store_object_stat(from, &stat);
-    if (r == 0)
-        r = store_create(store, name, frame_index_names[0], &to);
-    if (r == 0) {
-        for (uint64_t off = 0; off < stat.size && r == 0; off += COPY_LEN) {
-            uint64_t rest = stat.size - off;
-            size_t n = rest < COPY_LEN ? (size_t)rest : COPY_LEN;
-
-            r = store_object_read_at(from, off, buf, n);
-            if (r == 0)
-                r = store_object_write(to, off, buf, n);
-        }
-        store_object_close(to);
-    }
-    store_object_close(from);
-    return r;
-}
-
 int commit_write_again(struct frame_change *change)
 {
     uint8_t *buf;
@@ -246,12 +217,8 @@ int commit_write_again(struct frame_change *change)
     if (!buf)
         return -ENOMEM;
     for (size_t i = 0; i < change->fresh.n && r == 0; i++) {
-        const struct space_extent *extent = &change->fresh.extents[i];
-
-        if (change->info.sparse)
-            r = write_file_again(change->store, extent->off, buf);
-        else
-            r = write_bytes_again(plot_object(change->plot), extent, buf);
+        r = write_bytes_again(plot_object(change->plot),
+                              &change->fresh.extents[i], buf);
     }
     free(buf);
     if (r == 0)

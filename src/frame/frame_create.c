@@ -30,25 +30,30 @@ static uint32_t whole_items(uint32_t blocksize, uint32_t typesize)
     return blocksize > typesize ? blocksize - blocksize % typesize : blocksize;
 }
 
-static struct frame_info info_of(const struct frame_params *params, bool sparse)
+static void set_params(struct frame_info *info,
+                       const struct frame_params *params)
 {
     const struct chunk_params *chunks = &params->chunks;
-    struct frame_info info = {
-        .format = FRAME_FORMAT_E,
-        .sparse = sparse,
-        .typesize = chunks->typesize,
-        .blocksize = whole_items(chunks->blocksize, chunks->typesize),
-        .chunksize = params->chunksize,
-        .codec = chunks->codec,
-        .codec_meta = params->codec_meta,
-        .clevel = chunks->clevel,
-        .split_mode = chunks->split_mode,
-        .use_dict = chunks->use_dict,
-    };
 
-    memcpy(info.filters, chunks->filters, CHUNK_NFILTERS);
-    memcpy(info.filters_meta, chunks->filters_meta, CHUNK_NFILTERS);
-    return info;
+    info->typesize = chunks->typesize;
+    info->blocksize = whole_items(chunks->blocksize, chunks->typesize);
+    info->chunksize = params->chunksize;
+    info->codec = chunks->codec;
+    info->codec_meta = params->codec_meta;
+    info->clevel = chunks->clevel;
+    info->split_mode = chunks->split_mode;
+    info->use_dict = chunks->use_dict;
+    memcpy(info->filters, chunks->filters, CHUNK_NFILTERS);
+    memcpy(info->filters_meta, chunks->filters_meta, CHUNK_NFILTERS);
+}
+
+static int check_params(const struct frame_params *params, struct fault *fault)
+{
+    int r = chunk_params_check(&params->chunks);
+
+    if (r == 0 && params->chunksize > CHUNK_NBYTES_MAX)
+        r = -EINVAL;
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
 static int change_alloc(struct store *store, struct frame_change **out,
@@ -79,6 +84,14 @@ int frame_change_open(struct frame *frame, struct frame_change **out,
     if (r < 0)
         return r;
     change->info = frame->info;
+    if (frame->info.format != FRAME_FORMAT_E)
+        r = store_check_place(frame->store);
+    if (r < 0) {
+        frame_change_close(change);
+        return frame_fault(frame, r, 0,
+                           "a frame of an old layout has to be written anew",
+                           fault);
+    }
     r = frame_adopt(change, frame, fault);
     if (r < 0) {
         frame_change_close(change);
@@ -99,7 +112,7 @@ static int begin_new(struct frame_change *change, struct fault *fault)
     if (r == 0)
         r = plot_new(change->store, change->draft, &change->plot);
     if (r == 0 && !info->sparse)
-        r = plot_take(change->plot, 0, info->header_len);
+        r = plot_keep(change->plot, info->header_len);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     return 0;
@@ -109,14 +122,15 @@ int frame_change_new(struct store *store, const struct frame_params *params,
                      struct frame_change **out, struct fault *fault)
 {
     struct frame_change *change;
-    int r = chunk_params_check(&params->chunks);
+    int r = check_params(params, fault);
 
-    if (r < 0 || params->chunksize > CHUNK_NBYTES_MAX)
-        return fault_set(fault, r < 0 ? r : -EINVAL, 0, NULL);
-    r = change_alloc(store, &change, fault);
+    if (r == 0)
+        r = change_alloc(store, &change, fault);
     if (r < 0)
         return r;
-    change->info = info_of(params, store_is_directory(store));
+    change->info.format = FRAME_FORMAT_E;
+    change->info.sparse = store_is_directory(store);
+    set_params(&change->info, params);
     r = frame_change_reserve(change, 0);
     if (r < 0)
         fault_set(fault, r, 0, NULL);
@@ -127,6 +141,22 @@ int frame_change_new(struct store *store, const struct frame_params *params,
         return r;
     }
     *out = change;
+    return 0;
+}
+
+int frame_change_set_params(struct frame_change *change,
+                            const struct frame_params *params,
+                            struct fault *fault)
+{
+    int r = check_params(params, fault);
+
+    if (r < 0)
+        return r;
+    if (change->info.nchunks > 0)
+        return fault_set(fault, -EINVAL, 0, NULL);
+    pthread_mutex_lock(&change->lock);
+    set_params(&change->info, params);
+    pthread_mutex_unlock(&change->lock);
     return 0;
 }
 
@@ -176,7 +206,7 @@ static int make_header_room(struct frame_change *change)
         change->rewrite = true;
         return 0;
     }
-    r = plot_take(change->plot, old, len - old);
+    r = plot_keep(change->plot, len);
     if (r < 0)
         return r;
     pthread_mutex_lock(&change->lock);

@@ -16,7 +16,7 @@ int frame_read_raw(struct frame *frame, uint64_t first, size_t n, int64_t *raw,
 
     if (r < 0)
         frame_fault_name(frame, fault);
-    return r;
+    return frame_check_kept(frame, r, fault);
 }
 
 /* A fault of an entry, at the index. */

@@ -20,7 +20,9 @@ struct frame {
     uint32_t trailer_len;    /* 0: layout A, which has none */
     struct index *index;     /* NULL if there are no chunks */
     struct frame_walk *walk; /* NULL if places follow from the chunksize */
-    struct era *era;         /* NULL if the frame is not being changed */
+
+    /* NULL until the frame is changed; set once, beside readers. */
+    struct era *_Atomic era;
 };
 
 /*
@@ -32,6 +34,12 @@ int frame_fault(const struct frame *frame, int error, uint64_t off,
 
 /* Say that a fault lies in the frame's file, or index file. */
 void frame_fault_name(const struct frame *frame, struct fault *fault);
+
+/*
+ * After something was read, with the result `r`: that, or -ESTALE if a change
+ * has overwritten what this older state had there.
+ */
+int frame_check_kept(const struct frame *frame, int r, struct fault *fault);
 
 /*
  * Read from the frame's file.  Offsets count from its start.  A file that ends

@@ -115,6 +115,8 @@ static int write_bytes(const struct site *site, uint64_t off,
     return store_object_write(plot_object(site->plot), off, bytes, len);
 }
 
+/* Chunk files last before an index names them.  Several threads may do this
+   at a time, so it is not left to the commit. */
 static int write_file(struct frame_change *change, uint64_t id,
                       const uint8_t *bytes, size_t len)
 {
@@ -127,6 +129,8 @@ static int write_file(struct frame_change *change, uint64_t id,
     if (r < 0)
         return r;
     r = store_object_write(file, 0, bytes, len);
+    if (r == 0)
+        r = store_object_sync(file);
     store_object_close(file);
     return r;
 }

@@ -22,16 +22,19 @@ struct plot {
     struct store_object *object;
 
     atomic_uint nrefs;
+    atomic_uint overwrites; /* how often the start was overwritten */
 
-    /* Guards `space`.  A leaf, but that the file is cut while it is held: who
-       gets a place behind the end must find it uncut. */
+    /* Guards what follows.  A leaf, but that the file is cut while it is held:
+       who gets a place behind the end must find it uncut. */
     pthread_mutex_t lock;
     struct space space;
+    uint64_t kept; /* all below is in use for good */
 };
 
 struct era {
     atomic_uint nrefs;
     struct plot *plot;
+    unsigned overwrites; /* of the plot when it began */
 
     /* Set once, by era_end(). */
     struct plot_list dead;
@@ -77,6 +80,20 @@ struct store_object *plot_object(const struct plot *plot)
     return plot->object;
 }
 
+int plot_keep(struct plot *plot, uint64_t end)
+{
+    int r = 0;
+
+    pthread_mutex_lock(&plot->lock);
+    if (end > plot->kept) {
+        r = space_fill(&plot->space, plot->kept, end - plot->kept);
+        if (r >= 0)
+            plot->kept = end;
+    }
+    pthread_mutex_unlock(&plot->lock);
+    return r;
+}
+
 int plot_take(struct plot *plot, uint64_t off, uint64_t len)
 {
     int r;
@@ -112,10 +129,17 @@ static void give_bytes(struct plot *plot, uint64_t off, uint64_t len)
     struct space_extent wide;
 
     pthread_mutex_lock(&plot->lock);
+    if (off < plot->kept) {
+        uint64_t lost = plot->kept - off;
+
+        off = plot->kept;
+        len = lost < len ? len - lost : 0;
+    }
     wide = space_widen(&plot->space, off, len, PLOT_BLOCK_MAX);
     pthread_mutex_unlock(&plot->lock);
 
-    store_object_punch(plot->object, wide.off, wide.len);
+    if (wide.len > 0)
+        store_object_punch(plot->object, wide.off, wide.len);
 
     pthread_mutex_lock(&plot->lock);
     space_give(&plot->space, wide.off, wide.len);
@@ -180,6 +204,7 @@ int era_new(struct plot *plot, struct era **out)
         return -ENOMEM;
     atomic_init(&era->nrefs, 1);
     era->plot = plot_get(plot);
+    era->overwrites = atomic_load(&plot->overwrites);
     *out = era;
     return 0;
 }
@@ -208,6 +233,16 @@ void era_put(struct era *era)
         free(era);
         era = next;
     }
+}
+
+void era_overwrite(struct era *era)
+{
+    era->overwrites = atomic_fetch_add(&era->plot->overwrites, 1) + 1;
+}
+
+bool era_is_overwritten(const struct era *era)
+{
+    return atomic_load(&era->plot->overwrites) != era->overwrites;
 }
 
 void era_end(struct era *era, struct plot_list *dead, struct era *next)

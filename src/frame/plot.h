@@ -2,6 +2,7 @@
 #ifndef FRAME_PLOT_H
 #define FRAME_PLOT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,6 +41,12 @@ void plot_put(struct plot *plot);
 /* The frame's file, or NULL. */
 struct store_object *plot_object(const struct plot *plot);
 
+/*
+ * Keep all below `end` for good: none of it is given out from now on, nor back.
+ * Returns 1 if it was in use in part, 0 if not, or -ENOMEM.
+ */
+int plot_keep(struct plot *plot, uint64_t end);
+
 /* See space_take(), space_alloc() and space_end(). */
 int plot_take(struct plot *plot, uint64_t off, uint64_t len);
 int plot_alloc(struct plot *plot, uint64_t from, uint64_t len, uint64_t *out);
@@ -68,7 +75,9 @@ void plot_list_free(struct plot_list *list);
  */
 struct era;
 
-/* Returns 0 or -ENOMEM. */
+/*
+ * Begin an era that may follow.  Returns 0 or -ENOMEM.
+ */
 int era_new(struct plot *plot, struct era **out);
 
 struct era *era_get(struct era *era);
@@ -77,6 +86,15 @@ struct plot *era_plot(const struct era *era);
 
 /* Accepts NULL. */
 void era_put(struct era *era);
+
+/*
+ * For the sake of an era that may follow, the kept start of the plot is about
+ * to be overwritten: what earlier ones have there is lost.
+ */
+void era_overwrite(struct era *era);
+
+/* Has that happened to what an era had there? */
+bool era_is_overwritten(const struct era *era);
 
 /*
  * End an era, once.

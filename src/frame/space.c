@@ -110,6 +110,26 @@ int space_take(struct space *space, uint64_t off, uint64_t len)
     return cut(space, at, off, len);
 }
 
+int space_fill(struct space *space, uint64_t off, uint64_t len)
+{
+    uint64_t end = off + len;
+    uint64_t found = 0;
+
+    for (size_t at = find(space, off); space->free[at].off < end;
+         at = find(space, off)) {
+        const struct space_extent *extent = &space->free[at];
+        uint64_t first = extent->off > off ? extent->off : off;
+        uint64_t last = end_of(extent) < end ? end_of(extent) : end;
+        int r = cut(space, at, first, last - first);
+
+        if (r < 0)
+            return r;
+        found += last - first;
+        off = last;
+    }
+    return found < len;
+}
+
 int space_alloc(struct space *space, uint64_t from, uint64_t len, uint64_t *out)
 {
     for (size_t at = find(space, from); at < space->nfree; at++) {

@@ -103,6 +103,11 @@ int store_draft(struct store *store, const char *name,
     return store->ops->draft(store, name, out);
 }
 
+int store_check_place(struct store *store)
+{
+    return store->ops->check_place ? store->ops->check_place(store) : 0;
+}
+
 int store_publish(struct store *store, const char *name,
                   struct store_object *draft)
 {

@@ -41,15 +41,15 @@ struct store_range {
  * How local stores open what lies below a directory.
  */
 enum store_flags {
-    STORE_FOLLOW = 1 << 0, /* symbolic links are followed: for a path that a
+    STORE_FOLLOW = 1 << 0,  /* symbolic links are followed: for a path that a
                               user typed; never for names found in a tree */
-    STORE_WRITE = 1 << 1,  /* objects may be changed */
-    STORE_NEW = 1 << 2,    /* the file is not there yet, store_publish() makes
+    STORE_WRITE = 1 << 1,   /* objects may be changed */
+    STORE_NEW = 1 << 2,     /* the file is not there yet, store_publish() makes
                               it; of a file only, with STORE_WRITE */
+    STORE_PRIVATE = 1 << 3, /* only its owner may use the file that is made */
 };
 
-/* Names of objects that are being made start like this.  What a crash leaves
-   of them may be removed. */
+/* Names of drafts start like this; see store_remove_stale(). */
 #define STORE_TEMPORARY ".framefs-tmp."
 
 /*
@@ -175,12 +175,22 @@ int store_draft(struct store *store, const char *name,
                 struct store_object **out);
 
 /*
- * Let a draft take its place, in one step that lasts when this returns.  The
- * draft must be synced.  References to what it replaces remain good.
+ * Can the object "" be replaced?  Returns 0, or
+ *  -EMLINK  it has other names, which would keep the old content
+ *  -ESTALE  it is not where it was, and where it has been moved to cannot be
+ *           found out
+ *  -EBUSY   something is mounted upon it
+ * or an error of the system.  For objects of a directory that is always 0.
+ */
+int store_check_place(struct store *store);
+
+/*
+ * Let a draft take its place, in one step; store_sync() makes that last.  The
+ * draft should be synced.  References to what it replaces remain good.
  *
- * Also returns -ESTALE if the file has been renamed or replaced by others, or
- * -EEXIST if one has come up where there was none; nothing has happened then.
- * A file that was removed meanwhile stays so.
+ * A file that was renamed is replaced where it is now; one that was removed
+ * stays so.  Returns errors as store_check_place(), or -EEXIST if a file has
+ * come up where there was none; nothing has happened then.
  *
  * Not while other threads use the store of a single file.
  */
@@ -191,10 +201,11 @@ int store_publish(struct store *store, const char *name,
    NULL. */
 void store_discard(struct store *store, struct store_object *draft);
 
-/* Remove an object of a directory.  References to it remain good. */
+/* Remove an object of a directory.  References to it remain good.  A draft that
+   somebody works on is kept. */
 int store_remove(struct store *store, const char *name);
 
-/* Wait until names in a directory last. */
+/* Wait until names last: those in a directory, or that of the file. */
 int store_sync(struct store *store);
 
 /*
@@ -203,5 +214,15 @@ int store_sync(struct store *store);
  */
 int store_list(struct store *store,
                int (*visit)(void *context, const char *name), void *context);
+
+/*
+ * Remove a draft that was left by a process which has ended.
+ *
+ *  dirfd, name  a regular file with the name of a draft
+ *
+ * Returns 0, -EBUSY if a process works on it, -EINVAL if it is none, or
+ * another negative errno.
+ */
+int store_remove_stale(int dirfd, const char *name);
 
 #endif

@@ -19,6 +19,7 @@ struct store_ops {
                   struct store_object **out);
     int (*draft)(struct store *store, const char *name,
                  struct store_object **out);
+    int (*check_place)(struct store *store); /* NULL: it always can */
     int (*publish)(struct store *store, const char *name,
                    struct store_object *draft);
     void (*discard)(struct store *store, struct store_object *draft);

@@ -76,7 +76,7 @@ static int dir_create(struct store *store, const char *name, const char *like,
     if (unlinkat(dir, name, 0) < 0 && errno != ENOENT)
         return -errno;
     like_fd = open_like(dir, like);
-    r = store_local_create(dir, name, like_fd, out);
+    r = store_local_create(dir, name, like_fd, 0666, out);
     close_like(like_fd);
     return r;
 }
@@ -91,7 +91,7 @@ static int dir_draft(struct store *store, const char *name,
     if (dir < 0)
         return dir;
     like_fd = open_like(dir, name);
-    r = store_local_draft(dir, like_fd, out);
+    r = store_local_draft(dir, like_fd, 0666, out);
     close_like(like_fd);
     return r;
 }
@@ -106,22 +106,21 @@ static int dir_publish(struct store *store, const char *name,
         return dir;
     if (renameat(dir, local->draft, dir, name) < 0)
         return -errno;
-    local->draft[0] = '\0';
-    return store_local_sync_dir(dir);
-}
-
-static void dir_discard(struct store *store, struct store_object *draft)
-{
-    store_local_discard(((struct dir_store *)store)->fd, draft);
+    store_local_published(local);
+    return 0;
 }
 
 static int dir_remove(struct store *store, const char *name)
 {
     int dir = dir_to_change(store, name);
+    int r;
 
     if (dir < 0)
         return dir;
-    return unlinkat(dir, name, 0) < 0 ? -errno : 0;
+    r = store_remove_stale(dir, name);
+    if (r == -EINVAL) /* no draft */
+        r = unlinkat(dir, name, 0) < 0 ? -errno : 0;
+    return r;
 }
 
 static int dir_sync(struct store *store)
@@ -173,7 +172,7 @@ static const struct store_ops dir_ops = {
     .create = dir_create,
     .draft = dir_draft,
     .publish = dir_publish,
-    .discard = dir_discard,
+    .discard = store_local_discard,
     .remove = dir_remove,
     .sync = dir_sync,
     .list = dir_list,

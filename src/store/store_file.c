@@ -14,10 +14,16 @@ struct file_store {
     struct store store;
     struct store_object *current; /* the file; NULL: not there yet */
 
-    /* To replace it; the directory is -1 if it is only read. */
+    /* To make or replace it; the directory is -1 if it is only read. */
+    mode_t mode;
     int dir;
     char name[NAME_MAX + 1];
 };
+
+static int fd_of(const struct store_object *object)
+{
+    return ((const struct store_local *)object)->fd;
+}
 
 static int file_open_object(struct store *store, const char *name,
                             struct store_object **out)
@@ -44,83 +50,44 @@ static int file_draft(struct store *store, const char *name,
                       struct store_object **out)
 {
     const struct file_store *file = (struct file_store *)store;
-    int like = file->current ? ((struct store_local *)file->current)->fd : -1;
+    int like = file->current ? fd_of(file->current) : -1;
 
     if (file->dir < 0)
         return -EROFS;
     if (name[0] != '\0')
         return -EINVAL;
-    return store_local_draft(file->dir, like, out);
+    return store_local_draft(file->dir, like, file->mode, out);
 }
 
-/*
- * Is the file still where it was?  Returns 0, -ENOENT if it has been removed,
- * or -ESTALE.
- */
-static int check_place(const struct file_store *file)
+/* What bears a name in a directory, and is no mount. */
+static int stat_name(int dir, const char *name, struct stat *out)
 {
-    struct stat mine;
-    struct stat there;
-
-    if (fstat(((struct store_local *)file->current)->fd, &mine) < 0)
-        return -errno;
-    if (mine.st_nlink == 0)
-        return -ENOENT;
-    if (fstatat(file->dir, file->name, &there, AT_SYMLINK_NOFOLLOW) < 0)
-        return errno == ENOENT ? -ESTALE : -errno;
-    return mine.st_dev == there.st_dev && mine.st_ino == there.st_ino ? 0
-                                                                      : -ESTALE;
-}
-
-static int move_draft(const struct file_store *file, struct store_local *draft)
-{
-    unsigned flags = file->current ? 0 : RENAME_NOREPLACE;
-    int r = file->current ? check_place(file) : 0;
-
-    if (r == -ENOENT)
-        r = unlinkat(file->dir, draft->draft, 0);
-    else if (r == 0)
-        r = renameat2(file->dir, draft->draft, file->dir, file->name, flags);
-    else
-        return r;
-    return r < 0 ? -errno : 0;
-}
-
-static int file_publish(struct store *store, const char *name,
-                        struct store_object *draft)
-{
-    struct file_store *file = (struct file_store *)store;
-    struct store_local *local = (struct store_local *)draft;
+    int fd = store_local_reach(dir, name, O_PATH | O_NOFOLLOW);
     int r;
 
-    if (name[0] != '\0')
-        return -EINVAL;
-    if (draft != file->current) { /* else only the sync has failed before */
-        r = move_draft(file, local);
-        if (r < 0)
-            return r;
-        local->draft[0] = '\0';
-        store_object_close(file->current);
-        file->current = store_object_get(draft);
-    }
-    return store_local_sync_dir(file->dir);
+    if (fd == -EXDEV)
+        return -EBUSY;
+    if (fd < 0)
+        return fd;
+    r = fstat(fd, out) < 0 ? -errno : 0;
+    close(fd);
+    return r;
 }
 
-static void file_discard(struct store *store, struct store_object *draft)
+/* Is it this file that bears the name?  Returns 0, -ESTALE or an error. */
+static int check_name(int dir, const char *name, const struct stat *file)
 {
-    store_local_discard(((struct file_store *)store)->dir, draft);
+    struct stat there;
+    int r = stat_name(dir, name, &there);
+
+    if (r < 0)
+        return r == -ENOENT || r == -ELOOP ? -ESTALE : r;
+    return file->st_dev == there.st_dev && file->st_ino == there.st_ino
+               ? 0
+               : -ESTALE;
 }
 
-static const struct store_ops file_ops = {
-    .directory = false,
-    .open = file_open_object,
-    .close = file_close,
-    .draft = file_draft,
-    .publish = file_publish,
-    .discard = file_discard,
-};
-
-/* Where a path that may be a link really leads, to be able to replace that. */
+/* Where an open file or directory is now. */
 static int real_path(int fd, char path[PATH_MAX])
 {
     char link[32];
@@ -133,6 +100,191 @@ static int real_path(int fd, char path[PATH_MAX])
     path[len] = '\0';
     return path[0] == '/' ? 0 : -ENOENT;
 }
+
+/* How much two absolute paths have in common, in whole names. */
+static size_t common_len(const char *a, const char *b)
+{
+    size_t common = 0;
+
+    for (size_t i = 0;; i++) {
+        if ((a[i] == '/' || a[i] == '\0') && (b[i] == '/' || b[i] == '\0'))
+            common = i;
+        if (a[i] != b[i] || a[i] == '\0')
+            return common;
+    }
+}
+
+/* The way from a directory to a file; all paths but that are absolute. */
+static int find_way(const char *dir, const char *file, char way[PATH_MAX])
+{
+    size_t common = common_len(dir, file);
+    size_t len = 0;
+
+    for (const char *rest = dir + common; *rest != '\0'; rest++) {
+        if (rest[0] != '/' || rest[1] == '\0')
+            continue;
+        if (len + 3 >= PATH_MAX)
+            return -ENAMETOOLONG;
+        memcpy(way + len, "../", 3);
+        len += 3;
+    }
+    file += common;
+    file += *file == '/';
+    if (len + strlen(file) >= PATH_MAX)
+        return -ENAMETOOLONG;
+    strcpy(way + len, file);
+    return 0;
+}
+
+/* The file has gone somewhere else: from now on its place is there. */
+static int follow_way(struct file_store *file, char *way,
+                      const struct stat *mine)
+{
+    char *slash = strrchr(way, '/');
+    const char *name = slash ? slash + 1 : way;
+    int dir;
+    int r;
+
+    if (slash)
+        *slash = '\0';
+    dir = store_local_reach(file->dir, slash ? way : ".", O_PATH | O_DIRECTORY);
+    if (dir < 0 || strlen(name) > NAME_MAX)
+        r = -ESTALE;
+    else
+        r = check_name(dir, name, mine);
+    if (r == 0) {
+        close(file->dir);
+        file->dir = dir;
+        strcpy(file->name, name);
+    } else if (dir >= 0) {
+        close(dir);
+    }
+    return r;
+}
+
+static int follow(struct file_store *file, const struct stat *mine)
+{
+    char from[PATH_MAX];
+    char to[PATH_MAX];
+    char way[PATH_MAX];
+
+    if (real_path(file->dir, from) < 0 ||
+        real_path(fd_of(file->current), to) < 0 || find_way(from, to, way) < 0)
+        return -ESTALE;
+    return follow_way(file, way, mine);
+}
+
+/*
+ * Is the file at its place, if need be at a new one?  Returns 0, -ENOENT if it
+ * has been removed, or as store_check_place().
+ */
+static int find_file(struct file_store *file)
+{
+    struct stat mine;
+    int r;
+
+    if (fstat(fd_of(file->current), &mine) < 0)
+        return -errno;
+    if (mine.st_nlink == 0)
+        return -ENOENT;
+    if (mine.st_nlink > 1)
+        return -EMLINK;
+    r = check_name(file->dir, file->name, &mine);
+    return r == -ESTALE ? follow(file, &mine) : r;
+}
+
+static int file_check_place(struct store *store)
+{
+    struct file_store *file = (struct file_store *)store;
+    int r;
+
+    if (file->dir < 0)
+        return -EROFS;
+    r = file->current ? find_file(file) : 0;
+    return r == -ENOENT ? 0 : r;
+}
+
+static int rename_draft(const struct file_store *file,
+                        const struct store_local *draft, unsigned flags)
+{
+    int r = renameat2(draft->dir, draft->draft, file->dir, file->name, flags);
+
+    return r < 0 ? -errno : 0;
+}
+
+/*
+ * Exchange a draft with the file, which then can be removed if it is the right
+ * one: others may have renamed it just now.
+ */
+static int exchange(const struct file_store *file,
+                    const struct store_local *draft)
+{
+    struct stat mine;
+    int r = fstat(fd_of(file->current), &mine) < 0 ? -errno : 0;
+
+    if (r == 0)
+        r = rename_draft(file, draft, RENAME_EXCHANGE);
+    if (r < 0)
+        return r == -ENOENT ? -ESTALE : r;
+    r = check_name(draft->dir, draft->draft, &mine);
+    if (r == -ESTALE)
+        rename_draft(file, draft, RENAME_EXCHANGE);
+    else if (r == 0)
+        unlinkat(draft->dir, draft->draft, 0);
+    return r;
+}
+
+static int move_draft(struct file_store *file, const struct store_local *draft)
+{
+    int r;
+
+    if (!file->current)
+        return rename_draft(file, draft, RENAME_NOREPLACE);
+    r = find_file(file);
+    if (r == -ENOENT)
+        return unlinkat(draft->dir, draft->draft, 0) < 0 ? -errno : 0;
+    if (r == 0)
+        r = exchange(file, draft);
+    if (r == -EINVAL) /* what this file system cannot do */
+        r = rename_draft(file, draft, 0);
+    return r;
+}
+
+static int file_publish(struct store *store, const char *name,
+                        struct store_object *draft)
+{
+    struct file_store *file = (struct file_store *)store;
+    struct store_local *local = (struct store_local *)draft;
+    int r;
+
+    if (name[0] != '\0')
+        return -EINVAL;
+    r = move_draft(file, local);
+    if (r < 0)
+        return r;
+    store_local_published(local);
+    store_object_close(file->current);
+    file->current = store_object_get(draft);
+    return 0;
+}
+
+static int file_sync(struct store *store)
+{
+    const struct file_store *file = (struct file_store *)store;
+
+    return file->dir < 0 ? -EROFS : store_local_sync_dir(file->dir);
+}
+
+static const struct store_ops file_ops = {
+    .directory = false,
+    .open = file_open_object,
+    .close = file_close,
+    .draft = file_draft,
+    .check_place = file_check_place,
+    .publish = file_publish,
+    .discard = store_local_discard,
+    .sync = file_sync,
+};
 
 /* Open the directory of a path, and note the name in it. */
 static int open_parent(struct file_store *file, int dirfd, const char *path,
@@ -201,6 +353,7 @@ int store_file_open(int dirfd, const char *path, unsigned flags,
     if (!file)
         return -ENOMEM;
     file->store.ops = &file_ops;
+    file->mode = flags & STORE_PRIVATE ? 0600 : 0666;
     file->dir = -1;
     r = open_file(file, dirfd, path, flags);
     if (r < 0) {

@@ -81,6 +81,21 @@ int store_local_open(int dirfd, const char *path, unsigned flags, mode_t type)
     return insist_on_type(fd, type);
 }
 
+int store_local_reach(int dir, const char *path, int flags)
+{
+    const struct open_how how = {
+        .flags = (unsigned)(flags | O_CLOEXEC),
+        .resolve =
+            RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
+    int fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+
+    /* A name alone leads nowhere but to what is mounted upon it. */
+    if (fd < 0 && (errno == ENOSYS || errno == EPERM) && !strchr(path, '/'))
+        fd = openat(dir, path, flags | O_CLOEXEC);
+    return fd < 0 ? -errno : fd;
+}
+
 /* Copy the first name of a path, and pass it and the slashes behind it. */
 static int next_name(const char **path, char name[NAME_MAX + 1])
 {
@@ -174,8 +189,12 @@ static int local_read(struct store_object *object,
 
 static void local_close(struct store_object *object)
 {
-    close(((struct store_local *)object)->fd);
-    free(object);
+    struct store_local *local = (struct store_local *)object;
+
+    close(local->fd);
+    if (local->dir >= 0)
+        close(local->dir);
+    free(local);
 }
 
 static const struct store_object_ops local_object_ops = {
@@ -198,6 +217,7 @@ int store_local_object(int fd, bool writable, struct store_object **out)
     }
     local->object.ops = &local_object_ops;
     local->fd = fd;
+    local->dir = -1;
     local->writable = writable;
     *out = &local->object;
     return 0;

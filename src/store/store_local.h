@@ -27,6 +27,13 @@ int store_local_open(int dirfd, const char *path, unsigned flags, mode_t type);
  */
 int store_local_walk(int dirfd, const char *path, unsigned flags, mode_t type);
 
+/*
+ * Open what lies in the same mount, with flags for open().  What is mounted
+ * below it may be served by this very process, and must not be waited for.
+ * Returns a descriptor or a negative errno: -EXDEV if a mount is in the way.
+ */
+int store_local_reach(int dir, const char *path, int flags);
+
 enum {
     STORE_DRAFT_NAME_LEN = sizeof(STORE_TEMPORARY) + 16
 };
@@ -36,7 +43,10 @@ struct store_local {
     struct store_object object;
     int fd;
     bool writable;
-    char draft[STORE_DRAFT_NAME_LEN]; /* its temporary name, or "" */
+
+    /* Of a draft: its directory, or -1, and its temporary name, or "". */
+    int dir;
+    char draft[STORE_DRAFT_NAME_LEN];
 };
 
 /* Make an object of an open file, which closes `fd`, also if this fails. */
@@ -50,18 +60,23 @@ int store_local_punch(struct store_object *object, uint64_t off, uint64_t len);
 int store_local_sync(struct store_object *object);
 
 /*
- * Make a file in a directory.  It gets owner and permissions of the open file
- * `like`, unless that is -1.  There must be none of this name.
+ * Make a file in a directory.  There must be none of this name.
+ *
+ *  like  an open file whose owner and permissions it gets, or -1
+ *  mode  if there is none
  */
-int store_local_create(int dir, const char *name, int like,
+int store_local_create(int dir, const char *name, int like, mode_t mode,
                        struct store_object **out);
 
 /* The same under a temporary name, with the extended attributes of `like`. */
-int store_local_draft(int dir, int like, struct store_object **out);
+int store_local_draft(int dir, int like, mode_t mode,
+                      struct store_object **out);
 
-/* Remove the temporary name of a draft, if it still bears it, and give the
-   reference back. */
-void store_local_discard(int dir, struct store_object *draft);
+/* A draft has got another name. */
+void store_local_published(struct store_local *draft);
+
+/* See store_discard(). */
+void store_local_discard(struct store *store, struct store_object *draft);
 
 /* Wait until the names in a directory, open with O_PATH or not, last. */
 int store_local_sync_dir(int dir);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -98,11 +99,11 @@ static int copy_owner(int fd, int like)
     return fchmod(fd, st.st_mode & 07777) < 0 ? -errno : 0;
 }
 
-int store_local_create(int dir, const char *name, int like,
+int store_local_create(int dir, const char *name, int like, mode_t mode,
                        struct store_object **out)
 {
     int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    int fd = openat(dir, name, flags, like < 0 ? 0666 : 0600);
+    int fd = openat(dir, name, flags, like < 0 ? mode : 0600);
     int r = 0;
 
     if (fd < 0)
@@ -155,7 +156,20 @@ static int copy_attributes(int fd, int like)
     return r;
 }
 
-static int create_temporary(int dir, int like, char *name,
+/*
+ * Lock a draft, so that nobody takes it for stale; where there are no locks,
+ * nobody does.  Returns false if it has been removed before it was locked.
+ */
+static bool lock_draft(const struct store_local *draft)
+{
+    struct stat st;
+
+    if (flock(draft->fd, LOCK_EX) < 0)
+        return true;
+    return fstat(draft->fd, &st) < 0 || st.st_nlink > 0;
+}
+
+static int create_temporary(int dir, int like, mode_t mode, char *name,
                             struct store_object **out)
 {
     int r = -EEXIST;
@@ -167,37 +181,94 @@ static int create_temporary(int dir, int like, char *name,
             return -errno;
         snprintf(name, STORE_DRAFT_NAME_LEN, STORE_TEMPORARY "%016" PRIx64,
                  random);
-        r = store_local_create(dir, name, like, out);
+        r = store_local_create(dir, name, like, mode, out);
+        if (r == 0 && !lock_draft((struct store_local *)*out)) {
+            store_object_close(*out);
+            r = -EEXIST;
+        }
     }
     return r;
 }
 
-int store_local_draft(int dir, int like, struct store_object **out)
+int store_local_draft(int dir, int like, mode_t mode, struct store_object **out)
 {
     char name[STORE_DRAFT_NAME_LEN];
     struct store_object *draft;
     struct store_local *local;
-    int r = create_temporary(dir, like, name, &draft);
+    int r = create_temporary(dir, like, mode, name, &draft);
 
     if (r < 0)
         return r;
     local = (struct store_local *)draft;
-    memcpy(local->draft, name, sizeof(name));
-    if (like >= 0)
+    local->dir = fcntl(dir, F_DUPFD_CLOEXEC, 0);
+    if (local->dir < 0)
+        r = -errno;
+    else if (like >= 0)
         r = copy_attributes(local->fd, like);
     if (r < 0) {
-        store_local_discard(dir, draft);
+        unlinkat(dir, name, 0);
+        store_object_close(draft);
         return r;
     }
+    memcpy(local->draft, name, sizeof(name));
     *out = draft;
     return 0;
 }
 
-void store_local_discard(int dir, struct store_object *draft)
+void store_local_published(struct store_local *draft)
+{
+    draft->draft[0] = '\0';
+    flock(draft->fd, LOCK_UN);
+}
+
+void store_local_discard(struct store *store, struct store_object *draft)
 {
     const struct store_local *local = (struct store_local *)draft;
 
+    (void)store;
     if (local->draft[0] != '\0')
-        unlinkat(dir, local->draft, 0);
+        unlinkat(local->dir, local->draft, 0);
     store_object_close(draft);
+}
+
+/* Remove a file that is open and locked, if it still bears the name. */
+static int remove_locked(int dirfd, const char *name, int fd)
+{
+    struct stat mine;
+    struct stat there;
+
+    if (fstat(fd, &mine) < 0 ||
+        fstatat(dirfd, name, &there, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    if (mine.st_dev != there.st_dev || mine.st_ino != there.st_ino)
+        return -EBUSY;
+    return unlinkat(dirfd, name, 0) < 0 ? -errno : 0;
+}
+
+/* Is it a name as create_temporary() makes them? */
+static bool is_temporary(const char *name)
+{
+    const size_t len = strlen(STORE_TEMPORARY);
+
+    return strncmp(name, STORE_TEMPORARY, len) == 0 &&
+           strspn(name + len, "0123456789abcdef") == strlen(name) - len &&
+           strlen(name) == STORE_DRAFT_NAME_LEN - 1;
+}
+
+int store_remove_stale(int dirfd, const char *name)
+{
+    int fd;
+    int r;
+
+    if (!is_temporary(name))
+        return -EINVAL;
+    fd = store_local_open(dirfd, name, 0, S_IFREG);
+    if (fd < 0)
+        return fd;
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+        r = errno == EWOULDBLOCK ? -EBUSY : -errno;
+    else
+        r = remove_locked(dirfd, name, fd);
+    close(fd);
+    return r;
 }

@@ -158,6 +158,12 @@ static int delete (struct model *model, struct frame_change *change,
     return 0;
 }
 
+void model_empty(struct model *model, struct frame_change *change)
+{
+    ck_assert_int_eq(frame_change_delete(change, 0, model->nchunks), 0);
+    model->nchunks = 0;
+}
+
 static int reorder(struct model *model, struct frame_change *change,
                    uint64_t *random)
 {

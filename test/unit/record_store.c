@@ -562,25 +562,21 @@ static int sync_names(struct store *store)
     return r;
 }
 
-/* Two calls, each of which can fail: rename, and sync of the directory. */
 static int publish(struct store *store, const char *name,
                    struct store_object *object)
 {
     struct disk *disk = disk_of_store(store);
     struct disk_object *draft = (struct disk_object *)object;
     struct op op = { .kind = OP_NAME, .file = draft->file };
+    int r = call(disk);
 
-    if (draft->draft[0] != '\0') {
-        int r = call(disk);
-
-        if (r < 0)
-            return r;
-        strcpy(op.name, name);
-        strcpy(op.old_name, draft->draft);
-        record(disk, &op);
-        draft->draft[0] = '\0';
-    }
-    return sync_names(store);
+    if (r < 0)
+        return r;
+    strcpy(op.name, name);
+    strcpy(op.old_name, draft->draft);
+    record(disk, &op);
+    draft->draft[0] = '\0';
+    return 0;
 }
 
 static void discard(struct store *store, struct store_object *object)
@@ -618,6 +614,7 @@ static const struct store_ops file_ops = {
     .draft = draft_object,
     .publish = publish,
     .discard = discard,
+    .sync = sync_names,
 };
 
 static const struct store_ops dir_ops = {

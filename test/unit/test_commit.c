@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "change_model.h"
+#include "chunk/codec.h"
+#include "frame/metalayer.h"
 #include "frame_open.h"
 #include "suite.h"
 
@@ -122,13 +124,15 @@ static void end(struct work *work)
     remove_place(&work->place);
 }
 
-/* Commit; the state before it must stay readable until it is closed. */
+/* Commit; the state before it must stay readable until it is closed, unless it
+   is overwritten by that of a frame in one file which is empty. */
 static void commit_and_check(struct work *work, const struct model *old)
 {
     struct frame *next = commit(work->change);
 
     model_check(&work->model, next);
-    model_check(old, work->frame);
+    if (work->place.sparse || work->model.nchunks > 0)
+        model_check(old, work->frame);
     frame_close(work->frame);
     work->frame = next;
     check_stored(&work->place, &work->model);
@@ -188,6 +192,120 @@ START_TEST(variable_frame_changes_by_chance)
 {
     for (uint64_t i = 0; i < 30; i++)
         change_by_chance(i % 2, true, i);
+}
+END_TEST
+
+START_TEST(state_that_is_overwritten_says_so)
+{
+    uint8_t bytes[MODEL_CHUNKSIZE];
+    struct metalayer_list list;
+    uint64_t random = 1;
+    struct frame *empty;
+    struct fault fault;
+    struct work work;
+    size_t len;
+
+    begin(&work, false);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(
+            model_append(&work.model, work.change, MODEL_CHUNKSIZE, &random),
+            0);
+    commit_and_check(&work, &(struct model){ 0 });
+    /* Without a gap behind the header. */
+    frame_close(work.frame);
+    ck_assert_int_eq(frame_change_compact(work.change, &work.frame, &fault), 0);
+    model_empty(&work.model, work.change);
+    empty = commit(work.change);
+    model_check(&work.model, empty);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_int_eq(
+            read_chunk(work.frame, i, bytes, sizeof(bytes), &len, &fault),
+            -ESTALE);
+    ck_assert_int_eq(metalayer_list_read(work.frame, &list, &fault), -ESTALE);
+    frame_close(work.frame);
+    work.frame = empty;
+    check_stored(&work.place, &work.model);
+    end(&work);
+}
+END_TEST
+
+/* How many bytes the file has, and whether it still is the one it was. */
+static void check_file(const struct work *work, ino_t ino, off_t size)
+{
+    struct stat st;
+
+    ck_assert_int_eq(stat(work->place.path, &st), 0);
+    ck_assert_uint_eq(st.st_ino, ino);
+    if (size > 0)
+        ck_assert_int_eq(st.st_size, size);
+}
+
+START_TEST(frame_stays_one_file_from_empty_to_empty)
+{
+    const struct frame_params params = {
+        .chunks = { .typesize = 2,
+                    .codec = CODEC_ZSTD,
+                    .clevel = 1,
+                    .split_mode = CHUNK_SPLIT_FORWARD },
+        .chunksize = MODEL_CHUNKSIZE,
+    };
+    uint64_t random = 1;
+    struct fault fault;
+    struct work work;
+    struct stat st;
+
+    memset(&work, 0, sizeof(work));
+    make_place(&work.place, false);
+    work.change = create(&work.place);
+    ck_assert_int_eq(frame_change_begin(work.change, &work.frame, &fault), 0);
+    ck_assert_int_eq(stat(work.place.path, &st), 0);
+    ck_assert_int_eq(frame_change_set_params(work.change, &params, &fault), 0);
+    for (int round = 0; round < 4; round++) {
+        struct model old = work.model;
+
+        if (round % 2 == 0) {
+            ck_assert_int_eq(model_append(&work.model, work.change,
+                                          MODEL_CHUNKSIZE, &random),
+                             0);
+            ck_assert_int_eq(
+                frame_change_set_params(work.change, &params, &fault), -EINVAL);
+        } else {
+            model_empty(&work.model, work.change);
+        }
+        commit_and_check(&work, &old);
+        check_file(&work, st.st_ino, round % 2 == 1 ? 132 : 0);
+        ck_assert_uint_eq(frame_get_info(work.frame)->typesize, 2);
+        ck_assert_uint_eq(frame_get_info(work.frame)->codec, CODEC_ZSTD);
+    }
+    end(&work);
+}
+END_TEST
+
+START_TEST(frame_with_two_names_is_not_written_anew)
+{
+    uint64_t random = 1;
+    struct frame *frame;
+    struct fault fault;
+    struct work work;
+    struct stat st;
+    char name[128];
+
+    begin(&work, false);
+    ck_assert_int_eq(
+        model_append(&work.model, work.change, MODEL_CHUNKSIZE, &random), 0);
+    snprintf(name, sizeof(name), "%s/link", work.place.dir);
+    ck_assert_int_eq(link(work.place.path, name), 0);
+    ck_assert_int_eq(stat(name, &st), 0);
+    ck_assert_int_eq(frame_change_compact(work.change, &frame, &fault),
+                     -EMLINK);
+    commit_and_check(&work, &(struct model){ 0 });
+    check_file(&work, st.st_ino, 0);
+    ck_assert_int_eq(rename(name, work.place.path), 0);
+    ck_assert_int_eq(unlink(name), 0);
+    ck_assert_int_eq(frame_change_compact(work.change, &frame, &fault), 0);
+    frame_close(frame);
+    check_stored(&work.place, &work.model);
+    end(&work);
 }
 END_TEST
 
@@ -275,6 +393,9 @@ int main(void)
         contiguous_frame_changes_by_chance,
         sparse_frame_changes_by_chance,
         variable_frame_changes_by_chance,
+        state_that_is_overwritten_says_so,
+        frame_stays_one_file_from_empty_to_empty,
+        frame_with_two_names_is_not_written_anew,
         threads_write_chunks_beside_commits,
         NULL,
     };

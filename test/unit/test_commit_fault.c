@@ -15,8 +15,14 @@ static bool is_dropped(void *context, size_t i)
     return *(const bool *)context;
 }
 
-/* Does the disk hold one of two states, or no frame yet? */
-static void check_disk(const struct disk *disk, const struct model *old,
+/* The state before a commit. */
+struct before {
+    const struct model *model; /* NULL: there is no frame yet */
+    bool lasts;
+};
+
+/* Does the disk hold the state before or the new one, or no frame yet? */
+static void check_disk(const struct disk *disk, const struct before *before,
                        const struct model *new, bool synced)
 {
     struct image *image =
@@ -27,10 +33,10 @@ static void check_disk(const struct disk *disk, const struct model *old,
     int r = store ? frame_open(store, 0, &frame, &fault) : -1;
 
     if (r < 0) {
-        ck_assert_ptr_null(old);
+        ck_assert(!before->lasts);
         store_close(store);
     } else {
-        ck_assert((old && model_matches(old, frame)) ||
+        ck_assert((before->model && model_matches(before->model, frame)) ||
                   model_matches(new, frame));
     }
     frame_close(frame);
@@ -49,6 +55,19 @@ static struct frame_change *create(struct disk *disk)
     return change;
 }
 
+/* Let a frame come up before the first commit. */
+static struct frame_change *begin(struct disk *disk, struct frame **frame)
+{
+    struct frame_change *change = create(disk);
+    struct fault fault;
+
+    while (frame_change_begin(change, frame, &fault) < 0) {
+        frame_change_close(change);
+        change = create(disk);
+    }
+    return change;
+}
+
 /* Steps that fail are tried again: each time by the same chance. */
 static void steps(struct model *model, struct frame_change *change,
                   uint64_t *random, bool *failed)
@@ -64,9 +83,10 @@ static void steps(struct model *model, struct frame_change *change,
 }
 
 static struct frame *commit(struct disk *disk, struct frame_change *change,
-                            const struct model *old, const struct model *new,
-                            bool anew, bool *failed)
+                            const struct before *before,
+                            const struct model *new, bool anew, bool *failed)
 {
+    const struct before after = { new, true };
     struct frame *frame;
     struct fault fault;
     int r;
@@ -74,11 +94,11 @@ static struct frame *commit(struct disk *disk, struct frame_change *change,
     while ((r = anew ? frame_change_compact(change, &frame, &fault)
                      : frame_change_commit(change, &frame, &fault)) < 0) {
         ck_assert(r == -ENOSPC || r == -EIO);
-        check_disk(disk, old, new, false);
-        check_disk(disk, old, new, true);
+        check_disk(disk, before, new, false);
+        check_disk(disk, before, new, true);
         *failed = true;
     }
-    check_disk(disk, new, new, true);
+    check_disk(disk, &after, new, true);
     return frame;
 }
 
@@ -91,20 +111,30 @@ static bool run(bool sparse, size_t first, size_t n, int error, uint64_t random)
     struct disk *disk = disk_new(sparse);
     struct model model = { 0 };
     struct model old;
+    struct before before = { NULL, false };
     struct frame_change *change;
     struct frame *frame;
     bool failed = false;
     bool reached;
 
     disk_fail(disk, first, n, error);
-    change = create(disk);
-    frame = commit(disk, change, NULL, &model, false, &failed);
+    if (random % 2 == 0) {
+        change = create(disk);
+        frame = commit(disk, change, &before, &model, false, &failed);
+        before.lasts = true;
+    } else {
+        change = begin(disk, &frame);
+    }
+    before.model = &old;
     for (int round = 0; round < 5; round++) {
         struct frame *next;
 
         old = model;
         steps(&model, change, &random, &failed);
-        next = commit(disk, change, &old, &model, round == 3, &failed);
+        if (model_random(&random, 4) == 0)
+            model_empty(&model, change);
+        next = commit(disk, change, &before, &model, round == 3, &failed);
+        before.lasts = true;
         frame_close(frame);
         frame = next;
         /* The calls that fail may be some of these. */
@@ -114,14 +144,15 @@ static bool run(bool sparse, size_t first, size_t n, int error, uint64_t random)
     reached = disk_ncalls(disk) > first;
     frame_change_close(change);
     frame_close(frame);
-    check_disk(disk, &model, &model, true);
+    before.model = &model;
+    check_disk(disk, &before, &model, true);
     disk_free(disk);
     return reached;
 }
 
 static void fail_everywhere(bool sparse, int error)
 {
-    for (uint64_t random = 0; random < 3; random++)
+    for (uint64_t random = 0; random < 4; random++)
         for (size_t n = 1; n <= 4; n += 3)
             for (size_t first = 0; run(sparse, first, n, error, random);
                  first++)

@@ -88,6 +88,25 @@ static void check_nnames(const struct tree *tree, int n)
     store_close(store);
 }
 
+static int remove_stale(void *context, const char *name)
+{
+    const struct tree *tree = context;
+
+    return store_remove_stale(tree->fd, name) == 0;
+}
+
+/* Remove what is stale, which is `n` files. */
+static void remove_stale_drafts(const struct tree *tree, int n)
+{
+    struct store *store;
+
+    ck_assert_int_eq(store_dir_open(tree->fd, ".", 0, &store), 0);
+    for (int i = 0; i < n; i++)
+        ck_assert_int_eq(store_list(store, remove_stale, (void *)tree), 1);
+    ck_assert_int_eq(store_list(store, remove_stale, (void *)tree), 0);
+    store_close(store);
+}
+
 START_TEST(file_is_written_in_place)
 {
     struct tree tree;
@@ -181,7 +200,7 @@ START_TEST(draft_that_is_discarded_leaves_nothing)
 }
 END_TEST
 
-START_TEST(file_that_others_replaced_is_not_replaced)
+START_TEST(file_with_other_names_is_not_replaced)
 {
     struct tree tree;
     struct store *store;
@@ -190,12 +209,107 @@ START_TEST(file_that_others_replaced_is_not_replaced)
     make_tree(&tree);
     store = open_file(&tree, "file", STORE_WRITE);
     draft = draft_of(store, "new");
-    ck_assert_int_eq(renameat(tree.fd, "file", tree.fd, "moved"), 0);
-    ck_assert_int_eq(store_publish(store, "", draft), -ESTALE);
+    ck_assert_int_eq(store_check_place(store), 0);
+    ck_assert_int_eq(linkat(tree.fd, "file", tree.fd, "link", 0), 0);
+    ck_assert_int_eq(store_check_place(store), -EMLINK);
+    ck_assert_int_eq(store_publish(store, "", draft), -EMLINK);
     store_discard(store, draft);
     store_close(store);
-    check_nnames(&tree, 1);
-    check_file(&tree, "moved", "0123456789");
+    check_nnames(&tree, 2);
+    check_file(&tree, "file", "0123456789");
+    check_file(&tree, "link", "0123456789");
+    remove_tree(&tree);
+}
+END_TEST
+
+/* A name for the file to go to, and one to come back to. */
+static void rename_and_replace(const char *to, const char *stranger)
+{
+    struct tree tree;
+    struct store *store;
+    struct store_object *draft;
+
+    make_tree(&tree);
+    ck_assert_int_eq(mkdirat(tree.fd, "dir", 0700), 0);
+    ck_assert_int_eq(mkdirat(tree.fd, "dir/far", 0700), 0);
+    store = open_file(&tree, "file", STORE_WRITE);
+    draft = draft_of(store, "new");
+    ck_assert_int_eq(renameat(tree.fd, "file", tree.fd, to), 0);
+    if (stranger)
+        ck_assert_int_eq(symlinkat("/", tree.fd, stranger), 0);
+    ck_assert_int_eq(store_check_place(store), 0);
+    ck_assert_int_eq(store_publish(store, "", draft), 0);
+    ck_assert_int_eq(store_sync(store), 0);
+    store_object_close(draft);
+    check_file(&tree, to, "new");
+
+    draft = draft_of(store, "newer");
+    ck_assert_int_eq(renameat(tree.fd, to, tree.fd, "back"), 0);
+    ck_assert_int_eq(store_publish(store, "", draft), 0);
+    store_object_close(draft);
+    check_file(&tree, "back", "newer");
+    store_close(store);
+    remove_tree(&tree);
+}
+
+START_TEST(file_that_was_renamed_is_replaced_where_it_is)
+{
+    rename_and_replace("moved", NULL);
+    rename_and_replace("dir/moved", "file");
+    rename_and_replace("dir/far/moved", NULL);
+}
+END_TEST
+
+START_TEST(directory_that_was_renamed_is_followed)
+{
+    struct tree tree;
+    struct store *store;
+    struct store_object *draft;
+
+    make_tree(&tree);
+    ck_assert_int_eq(mkdirat(tree.fd, "dir", 0700), 0);
+    ck_assert_int_eq(mkdirat(tree.fd, "other", 0700), 0);
+    ck_assert_int_eq(renameat(tree.fd, "file", tree.fd, "dir/file"), 0);
+    store = open_file(&tree, "dir/file", STORE_WRITE);
+    draft = draft_of(store, "new");
+    ck_assert_int_eq(renameat(tree.fd, "dir", tree.fd, "other/dir"), 0);
+    ck_assert_int_eq(renameat(tree.fd, "other/dir/file", tree.fd, "other/file"),
+                     0);
+    ck_assert_int_eq(store_publish(store, "", draft), 0);
+    check_file(&tree, "other/file", "new");
+    store_object_close(draft);
+    store_close(store);
+    remove_tree(&tree);
+}
+END_TEST
+
+START_TEST(draft_is_stale_when_nobody_works_on_it)
+{
+    struct tree tree;
+    struct store *store;
+    struct store_object *draft;
+    const char *name = STORE_TEMPORARY "0123456789abcdef";
+
+    make_tree(&tree);
+    store = open_file(&tree, "file", STORE_WRITE);
+    close(openat(tree.fd, name, O_WRONLY | O_CREAT | O_EXCL, 0600));
+    draft = draft_of(store, "new");
+    remove_stale_drafts(&tree, 1);
+    check_nnames(&tree, 2);
+    /* What was published is a draft no longer, nor locked like one. */
+    ck_assert_int_eq(store_publish(store, "", draft), 0);
+    ck_assert_int_eq(renameat(tree.fd, "file", tree.fd, name), 0);
+    remove_stale_drafts(&tree, 1);
+    check_nnames(&tree, 0);
+    ck_assert_int_eq(store_remove_stale(tree.fd, "file"), -EINVAL);
+    ck_assert_int_eq(
+        store_remove_stale(tree.fd, STORE_TEMPORARY "0123456789abcdeg"),
+        -EINVAL);
+    ck_assert_int_eq(store_remove_stale(tree.fd, name), -ENOENT);
+    ck_assert_int_eq(mkdirat(tree.fd, name, 0700), 0);
+    ck_assert_int_eq(store_remove_stale(tree.fd, name), -EINVAL);
+    store_object_close(draft);
+    store_close(store);
     remove_tree(&tree);
 }
 END_TEST
@@ -306,7 +420,10 @@ int main(void)
         file_opened_to_be_read_is_not_written,
         draft_takes_the_place_of_a_file_with_mode_and_attributes,
         draft_that_is_discarded_leaves_nothing,
-        file_that_others_replaced_is_not_replaced,
+        file_with_other_names_is_not_replaced,
+        file_that_was_renamed_is_replaced_where_it_is,
+        directory_that_was_renamed_is_followed,
+        draft_is_stale_when_nobody_works_on_it,
         file_that_was_removed_stays_so,
         new_file_comes_up_once_only,
         link_that_was_followed_stays_one,

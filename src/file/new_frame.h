@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FILE_NEW_FRAME_H
+#define FILE_NEW_FRAME_H
+
+#include "file/file_private.h"
+
+/*
+ * Make an empty frame.  See file_create().
+ *
+ *  frame, change  receive the frame and what it is changed by; the caller's
+ */
+int new_frame_begin(struct store *store, const struct file_params *params,
+                    struct frame **frame, struct frame_change **change,
+                    struct fault *fault);
+
+/*
+ * Before an empty frame gets its first chunks, decide what its header is to
+ * say of them.  Returns 0 or an error; it is to be tried again then.
+ */
+int new_frame_decide(struct file *file, struct fault *fault);
+
+#endif
