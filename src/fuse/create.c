@@ -55,13 +55,13 @@ static int choose_name(struct fs_entry *entry, const char *shown,
     return 0;
 }
 
-/* Nobody but the daemon can use what has no owner yet. */
+/* Make all but a frame in one file, which comes up as one.  Nobody but the
+   daemon can use what has no owner yet. */
 static int make_inode(const struct making *making)
 {
     const struct create *create = making->create;
     const struct fs_entry *entry = &making->entry;
-    int fd;
-    int r;
+    int r = 0;
 
     switch (entry->kind) {
     case ENTRY_DIRECTORY:
@@ -69,10 +69,6 @@ static int make_inode(const struct making *making)
         r = mkdirat(entry->dir.fd, entry->name, 0700);
         break;
     case ENTRY_FRAME:
-        fd = r = openat(entry->dir.fd, entry->name,
-                        O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-        if (fd >= 0)
-            close(fd);
         break;
     default:
         if (S_ISLNK(create->mode))
@@ -86,10 +82,12 @@ static int make_inode(const struct making *making)
 
 static int make_frame(struct making *making, const struct backing_place *place)
 {
+    enum entry_kind kind = making->entry.kind;
+    unsigned flags = kind == ENTRY_FRAME ? STORE_NEW | STORE_PRIVATE : 0;
     struct fs *fs = making->fs;
     struct fault fault = FAULT_NONE;
     struct store *store;
-    int r = backing_store(place, making->entry.kind, STORE_WRITE, &store);
+    int r = backing_store(place, kind, STORE_WRITE | flags, &store);
 
     if (r < 0)
         return r;
@@ -142,6 +140,8 @@ static void unmake(struct making *making)
 {
     const struct fs_entry *entry = &making->entry;
 
+    if (entry->kind == ENTRY_FRAME && !making->file)
+        return; /* it did not come up */
     file_close(making->file);
     making->file = NULL;
     if (entry->kind == ENTRY_SPARSE)

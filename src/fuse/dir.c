@@ -123,6 +123,13 @@ static int read_made_up(struct dir *dir, struct dir_entry *out)
     return 1;
 }
 
+/* Remove what a daemon that was killed has left. */
+static void tidy_up(struct dir *dir, const char *name)
+{
+    if (dir->fs->writable)
+        store_remove_stale(dir->backing.fd, name);
+}
+
 /* Does an entry that was read show?  Returns 1, 0 or an error. */
 static int show(struct dir *dir, const struct dirent *entry,
                 struct dir_entry *out)
@@ -132,8 +139,10 @@ static int show(struct dir *dir, const struct dirent *entry,
     int r;
 
     if (!is_dots(entry->d_name)) {
-        if (names_hidden(entry->d_name))
+        if (names_hidden(entry->d_name)) {
+            tidy_up(dir, entry->d_name);
             return 0;
+        }
         kind = backing_kind(&dir->backing, entry->d_name, entry->d_type);
         if (kind <= ENTRY_NONE)
             return kind;

@@ -101,9 +101,9 @@ int open_file_sync(struct fs *fs, struct open_file *open);
 int open_file_flush(struct fs *fs, struct open_file *open);
 
 /*
- * The same for a node that gets another name, if it is open.  What was written
- * goes to disk under the old one, so what is found under the new one is never
- * less, and is the same file.  `node` may be NULL.
+ * Sync a node that gets another name, if it is open: programs write a
+ * file, and then give it the name by which others look for it.  `node` may be
+ * NULL.
  */
 int open_file_sync_node(struct fs *fs, struct node *node);
 
