@@ -292,6 +292,46 @@ def disk_that_becomes_read_only(layout):
     check_stored(layout, a=DATA, kept=KEPT)
 
 
+@contextlib.contextmanager
+def failing():
+    """A disk that fails when 8 MiB of it were written."""
+    os.mkdir('below')
+    sh('mount -t tmpfs -o size=8m none below')
+    try:
+        sh('truncate -s 64M below/disk')
+        sh('mkfs.ext4 -q -m 0 -E lazy_itable_init=1 -J size=4 below/disk')
+        sh('mount -o loop below/disk src')
+        try:
+            yield
+        finally:
+            sh('umount src')
+    finally:
+        sh('umount below')
+
+
+@run_on(failing)
+def disk_that_fails(layout):
+    with mounted(layout) as mount:
+        write(mount / 'kept', KEPT)
+        sync(mount / 'kept')
+        fd = os.open(mount / 'a', os.O_RDWR | os.O_CREAT)
+        os.pwrite(fd, DATA[:MIB], 0)
+        os.fsync(fd)
+        error = 0
+        for i in range(10):
+            error = error or write_all(fd, DATA[i:])
+        check(error in (errno.EIO, errno.EROFS, errno.ENOSPC),
+              'error %d' % error)
+        check(read(mount / 'kept') == KEPT, 'what was there')
+        error_of(os.close, fd)
+        sh('fusermount3 -u mnt')
+        check(mount.daemon.wait(PATIENCE) == 0, 'status')
+        check('a.b2frame: bytes 0 to' in mount.log(), mount.log())
+    sh('umount src && mount -o remount,size=80m below')
+    sh('mount -o loop below/disk src')
+    check_stored(layout, kept=KEPT)
+
+
 main(what_does_not_fit_is_written_when_there_is_room,
      overwriting_what_is_stored,
      close_reports_that_the_disk_is_full,
@@ -300,4 +340,5 @@ main(what_does_not_fit_is_written_when_there_is_room,
      files_are_removed_and_cut_on_a_full_disk,
      no_inodes_are_left,
      file_size_limit_does_not_kill_the_daemon,
-     disk_that_becomes_read_only)
+     disk_that_becomes_read_only,
+     disk_that_fails)
