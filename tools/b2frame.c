@@ -7,11 +7,22 @@
 #include "base/log.h"
 #include "verb.h"
 
+/* clang-format off */
 static const struct verb *const verbs[] = {
-    &verb_info,    &verb_cat,      &verb_verify,  &verb_create,
-    &verb_append,  &verb_insert,   &verb_update,  &verb_delete,
-    &verb_reorder, &verb_truncate, &verb_compact,
+    &verb_info,
+    &verb_cat,
+    &verb_verify,
+    &verb_create,
+    &verb_append,
+    &verb_insert,
+    &verb_update,
+    &verb_delete,
+    &verb_reorder,
+    &verb_truncate,
+    &verb_meta,
+    &verb_compact,
 };
+/* clang-format on */
 
 enum {
     NVERBS = sizeof(verbs) / sizeof(verbs[0])
@@ -29,7 +40,7 @@ static void print_help(void)
     printf(
         "\nMake, show, check and change Blosc2 frames, files or directories.\n\nVerbs:\n");
     for (size_t i = 0; i < NVERBS; i++)
-        printf("  %-8s %s\n", verbs[i]->name, verbs[i]->summary);
+        printf("  %-9s %s\n", verbs[i]->name, verbs[i]->summary);
     printf("\nExample:\n"
            "  b2frame info measurements.b2frame\n");
 }

@@ -21,6 +21,23 @@ int source_open(const char *path, uint64_t frame_offset, unsigned flags,
     return 0;
 }
 
+int source_open_frame(const char *path, uint64_t frame_offset,
+                      struct frame **out)
+{
+    struct fault fault = FAULT_NONE;
+    struct store *store;
+    int r = source_open(path, frame_offset, 0, &store);
+
+    if (r == 0) {
+        r = frame_open(store, frame_offset, out, &fault);
+        if (r < 0)
+            store_close(store);
+    }
+    if (r < 0)
+        source_report(path, r, &fault);
+    return r;
+}
+
 void source_report(const char *path, int error, const struct fault *fault)
 {
     char text[256];

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/fault.h"
+#include "frame/frame.h"
 #include "store/store.h"
 
 /*
@@ -18,6 +19,11 @@
  */
 int source_open(const char *path, uint64_t frame_offset, unsigned flags,
                 struct store **out);
+
+/* Open a frame that a user named, to read it.  Returns 0 or a negative errno,
+   which was reported. */
+int source_open_frame(const char *path, uint64_t frame_offset,
+                      struct frame **out);
 
 /* Say on standard error why something could not be done with a frame; nothing
    for -EINTR, as it is the user who wanted that. */

@@ -28,6 +28,7 @@ extern const struct verb verb_update;
 extern const struct verb verb_delete;
 extern const struct verb verb_reorder;
 extern const struct verb verb_truncate;
+extern const struct verb verb_meta;
 extern const struct verb verb_compact;
 
 /* Print the help of a verb on standard output, and exit with success. */

@@ -130,17 +130,12 @@ static void print_fault(int error, const struct fault *fault)
 
 static void print_layer(struct frame *frame, const struct metalayer *layer)
 {
-    static const char *const labels[] = {
-        [METALAYER_FIXED] = "metalayer",
-        [METALAYER_VL] = "vlmetalayer",
-        [METALAYER_USERMETA] = "usermeta",
-    };
     struct fault fault = FAULT_NONE;
     char name[TEXT_ESCAPED_SIZE(METALAYER_NAME_MAX)];
     uint32_t size;
     int r;
 
-    print_label(labels[layer->kind]);
+    print_label(metalayer_kind_name(layer->kind));
     text_escape(layer->name, TEXT_PLAIN_PRINTABLE, name, sizeof(name));
     printf("%s%s", name, name[0] != '\0' ? "  " : "");
     r = metalayer_size(frame, layer, &size, &fault);
@@ -231,22 +226,11 @@ static int print_json(struct frame *frame, const struct info *info)
 /* Open the frame and print what is wanted; errors are reported. */
 static int info_frame(const struct info *info)
 {
-    struct fault fault = FAULT_NONE;
     struct frame *frame;
-    struct store *store;
-    int r;
+    int r = source_open_frame(info->path, info->frame_offset, &frame);
 
-    r = source_open(info->path, info->frame_offset, 0, &store);
-    if (r < 0) {
-        source_report(info->path, r, &fault);
+    if (r < 0)
         return r;
-    }
-    r = frame_open(store, info->frame_offset, &frame, &fault);
-    if (r < 0) {
-        source_report(info->path, r, &fault);
-        store_close(store);
-        return r;
-    }
     if (info->json)
         r = print_json(frame, info);
     else

@@ -232,6 +232,16 @@ static int append_layer(struct json_object *list, struct frame *frame,
     return r;
 }
 
+static int append_layers(struct json_object *list, struct frame *frame,
+                         const struct metalayer_list *layers, bool with_content)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < layers->nlayers && r == 0; i++)
+        r = append_layer(list, frame, &layers->layers[i], with_content);
+    return r;
+}
+
 static int add_layers(struct json_object *object, struct frame *frame,
                       bool with_content)
 {
@@ -246,8 +256,7 @@ static int add_layers(struct json_object *object, struct frame *frame,
     r = metalayer_list_read(frame, &layers, &fault);
     if (r < 0)
         return add_error(object, r, &fault);
-    for (size_t i = 0; i < layers.nlayers && r == 0; i++)
-        r = append_layer(list, frame, &layers.layers[i], with_content);
+    r = append_layers(list, frame, &layers, with_content);
     metalayer_list_free(&layers);
     return r;
 }
@@ -341,6 +350,25 @@ int info_write(struct frame *frame, unsigned parts, FILE *out)
         r = write_chunks(frame, out);
     json_object_put(object);
     return r;
+}
+
+int info_write_layers(struct frame *frame, unsigned parts, FILE *out,
+                      struct fault *fault)
+{
+    struct json_object *list;
+    struct metalayer_list layers;
+    int r = metalayer_list_read(frame, &layers, fault);
+
+    if (r < 0)
+        return r;
+    list = json_object_new_array();
+    r = list ? append_layers(list, frame, &layers, parts & INFO_CONTENT)
+             : -ENOMEM;
+    if (r == 0)
+        r = write_object(list, 0, out);
+    json_object_put(list);
+    metalayer_list_free(&layers);
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
 int info_text(struct frame *frame, unsigned parts, char **out)

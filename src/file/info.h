@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/fault.h"
+
 struct frame;
 
 /* What a description of a frame holds beside its geometry. */
@@ -29,7 +31,12 @@ enum info_parts {
  */
 int info_write(struct frame *frame, unsigned parts, FILE *out);
 
-/* The same as a string, which the caller frees; best without INFO_CHUNKS. */
+/* Describe its metalayers alone: a JSON array.  As above, or returns why they
+   can't be read. */
+int info_write_layers(struct frame *frame, unsigned parts, FILE *out,
+                      struct fault *fault);
+
+/* The same as info_write() as a string, which the caller frees; best without INFO_CHUNKS. */
 int info_text(struct frame *frame, unsigned parts, char **out);
 
 #endif

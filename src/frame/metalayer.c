@@ -327,6 +327,17 @@ void metalayer_list_free(struct metalayer_list *list)
     *list = (struct metalayer_list){ 0 };
 }
 
+const char *metalayer_kind_name(enum metalayer_kind kind)
+{
+    static const char *const names[] = {
+        [METALAYER_FIXED] = "metalayer",
+        [METALAYER_VL] = "vlmetalayer",
+        [METALAYER_USERMETA] = "usermeta",
+    };
+
+    return names[kind];
+}
+
 const struct metalayer *metalayer_find(const struct metalayer_list *list,
                                        enum metalayer_kind kind,
                                        const char *name)

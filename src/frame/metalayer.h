@@ -15,6 +15,9 @@ enum metalayer_kind {
     METALAYER_USERMETA, /* the one, nameless, of frames before 2021 */
 };
 
+/* The word for a kind: "metalayer", "vlmetalayer" or "usermeta". */
+const char *metalayer_kind_name(enum metalayer_kind kind);
+
 enum {
     METALAYER_NAME_MAX = 31
 };

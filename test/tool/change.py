@@ -6,12 +6,11 @@ usage: change.py B2FRAME [TEST...]
 """
 
 import os
-import shutil
 import signal
 
 import corpus
-from scene import (TOOL, b2frame, check, check_frame, check_names, fails, frame, info,
-                   interrupt, main, misuse, noise, numbers, read, small_disk,
+from scene import (TOOL, b2frame, check, check_frame, check_names, copy, fails, frame, info,
+                   interrupt, main, misuse, noise, numbers, read, remove, small_disk,
                    write)
 
 SIZE = 1000
@@ -159,20 +158,6 @@ def whole_frames():
     for row in corpus.data_frames():
         if not row.error and not row.offset and not row.windows:
             yield row.path, info(row.path)
-
-
-def copy(source, path):
-    if os.path.isdir(source):
-        shutil.copytree(source, path)
-    else:
-        shutil.copyfile(source, path)
-
-
-def remove(path):
-    if os.path.isdir(path):
-        shutil.rmtree(path)
-    else:
-        os.unlink(path)
 
 
 def chunks_of_any_size_are_kept_apart():

@@ -86,6 +86,20 @@ def read(path):
         return file.read()
 
 
+def copy(source, path):
+    if os.path.isdir(source):
+        shutil.copytree(source, path)
+    else:
+        shutil.copyfile(source, path)
+
+
+def remove(path):
+    if os.path.isdir(path):
+        shutil.rmtree(path)
+    else:
+        os.unlink(path)
+
+
 def frame(path, content, *options):
     """Make a frame."""
     b2frame('create', *options, '-', path, stdin=content)
