@@ -1,17 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "base/bytes.h"
 #include "chunk/chunk_format.h"
 #include "frame/frame_change_private.h"
-#include "frame/frame_pattern.h"
 #include "frame/frame_source.h"
-
-/* Longest chunk that repeats an item for a special one. */
-enum {
-    VALUE_CHUNK_MAX = CHUNK_LONG_HEADER_LEN + 8
-};
+#include "frame/frame_value.h"
 
 /* Where the frame lives while a chunk is written to it, and what it takes. */
 struct site {
@@ -68,32 +63,6 @@ static bool fits_index(const struct site *site,
 {
     return !site->variable && header->nbytes % site->typesize == 0 &&
            (header->kind != CHUNK_NANS || header->typesize == site->typesize);
-}
-
-/*
- * Make a chunk that repeats an item, for one of zeros or NaNs that must be
- * stored.  Format: frame.md, 5.2; Blosc2 Chunk Format, 7.
- */
-static size_t make_value_chunk(bool nans, uint8_t item_len, uint32_t nbytes,
-                               uint8_t *dst)
-{
-    uint32_t most = (uint32_t)CHUNK_BLOCKSIZE_MAX / item_len * item_len;
-    size_t len = CHUNK_LONG_HEADER_LEN + item_len;
-
-    memset(dst, 0, len);
-    dst[CHUNK_OFF_VERSION] = 5;
-    dst[CHUNK_OFF_VERSIONLZ] = 1;
-    dst[CHUNK_OFF_FLAGS] = CHUNK_FLAG_LONG_HEADER;
-    dst[CHUNK_OFF_TYPESIZE] = item_len;
-    store_le32(dst + CHUNK_OFF_NBYTES, nbytes);
-    store_le32(dst + CHUNK_OFF_BLOCKSIZE, nbytes < most ? nbytes : most);
-    store_le32(dst + CHUNK_OFF_CBYTES, (uint32_t)len);
-    dst[CHUNK_OFF_BLOSC2_FLAGS] = CHUNK_SPECIAL_VALUE
-                                  << CHUNK_BFLAG_SPECIAL_SHIFT;
-    if (nans)
-        memcpy(dst + CHUNK_LONG_HEADER_LEN, frame_pattern_nans(item_len),
-               item_len);
-    return len;
 }
 
 static int check_chunk(const struct site *site,
@@ -173,13 +142,18 @@ static int write_stored(struct frame_change *change, const struct site *site,
 }
 
 static int write_value(struct frame_change *change, const struct site *site,
-                       bool nans, uint8_t item_len, uint32_t nbytes,
+                       bool nans, uint32_t typesize, uint32_t nbytes,
                        struct frame_written *out, struct fault *fault)
 {
-    uint8_t bytes[VALUE_CHUNK_MAX];
-    size_t len = make_value_chunk(nans, item_len, nbytes, bytes);
+    uint8_t *bytes;
+    size_t len;
+    int r = frame_value_make(nans, typesize, nbytes, &bytes, &len);
 
-    return write_stored(change, site, bytes, len, nbytes, out, fault);
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    r = write_stored(change, site, bytes, len, nbytes, out, fault);
+    free(bytes);
+    return r;
 }
 
 int frame_change_write_value(struct frame_change *change, bool nans,
@@ -187,8 +161,7 @@ int frame_change_write_value(struct frame_change *change, bool nans,
                              struct fault *fault)
 {
     struct site site = get_site(change);
-    uint8_t item_len = nans ? (uint8_t)site.typesize : 1;
-    int r = write_value(change, &site, nans, item_len, nbytes, out, fault);
+    int r = write_value(change, &site, nans, site.typesize, nbytes, out, fault);
 
     plot_put(site.plot);
     return r;
@@ -204,7 +177,8 @@ static int write_chunk(struct frame_change *change, const struct site *site,
         return write_stored(change, site, bytes, header->cbytes, header->nbytes,
                             out, fault);
     if (!fits_index(site, header))
-        return write_value(change, site, nans, nans ? header->typesize : 1,
+        return write_value(change, site, nans,
+                           nans ? header->typesize : site->typesize,
                            header->nbytes, out, fault);
     *out = (struct frame_written){
         .entry = frame_special_entry(header->kind),

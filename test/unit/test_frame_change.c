@@ -245,6 +245,48 @@ START_TEST(zeros_that_are_no_whole_items_are_stored)
 }
 END_TEST
 
+/* Store a chunk of zeros, of some odd size, as the only one. */
+static void check_zeros(uint32_t typesize, uint32_t nbytes)
+{
+    static const uint8_t zeros[3000];
+    struct frame_params params = model_params;
+    struct work work = { 0 };
+    struct frame_entry entry;
+    uint8_t head[4];
+    struct fault fault;
+    struct store *store;
+    struct store_object *object;
+
+    params.chunks.typesize = typesize;
+    params.chunksize = 12 * typesize;
+    work.disk = disk_new(false);
+    work.change = new_change(work.disk, &params);
+    ck_assert_int_eq(frame_change_resize(work.change, nbytes, &fault), 0);
+    work.frame = commit(work.change);
+    check_chunk(work.frame, 0, zeros, nbytes);
+    ck_assert_int_eq(frame_get_entry(work.frame, 0, &entry, &fault), 0);
+    if (!entry.special) {
+        store = disk_store(work.disk);
+        ck_assert_int_eq(store_open(store, "", &object), 0);
+        ck_assert_int_eq(store_object_read_at(object, entry.place, head, 4), 0);
+        ck_assert_uint_eq(head[3], typesize < 256 ? typesize : 1);
+        store_object_close(object);
+        store_close(store);
+    }
+    end(&work);
+}
+
+/* The reference library does not open a frame whose first chunk differs. */
+START_TEST(zeros_that_are_stored_have_the_typesize_of_the_frame)
+{
+    static const uint32_t typesizes[] = { 1, 2, 3, 4, 16, 250, 300 };
+
+    for (size_t i = 0; i < sizeof(typesizes) / sizeof(typesizes[0]); i++)
+        for (uint32_t n = 1; n < 10 * typesizes[i]; n = n * 5 / 4 + 1)
+            check_zeros(typesizes[i], n);
+}
+END_TEST
+
 START_TEST(chunk_written_before_the_frame_moved_is_stale)
 {
     uint8_t chunk[32] = { 5, 1, 5, 4 };
@@ -520,6 +562,7 @@ int main(void)
         metalayers_are_set_before_there_are_chunks,
         sizes_that_do_not_fit_are_refused,
         zeros_that_are_no_whole_items_are_stored,
+        zeros_that_are_stored_have_the_typesize_of_the_frame,
         chunk_written_before_the_frame_moved_is_stale,
         frame_that_others_changed_is_not_committed,
         sparse_frame_takes_the_lowest_ids_that_no_state_uses,
