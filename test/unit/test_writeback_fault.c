@@ -255,12 +255,12 @@ static void change_all(struct bed *bed)
 
 static void reopen(struct bed *bed)
 {
+    struct store *store = disk_store(bed->disk);
     struct fault fault;
 
     ck_assert_int_eq(file_close(bed->file), 0);
     check_synced(bed, SIZE);
-    RETRY(file_open_writable(bed->context, disk_store(bed->disk), &bed->file,
-                             &fault));
+    RETRY(file_open_writable(bed->context, store, &bed->file, &fault));
 }
 
 /* Let some calls fail, from one on.  Returns false if there are not so many. */
