@@ -21,6 +21,7 @@ static const struct verb *const verbs[] = {
     &verb_truncate,
     &verb_meta,
     &verb_compact,
+    &verb_repair,
 };
 /* clang-format on */
 

@@ -62,18 +62,18 @@ int frame_dir_check(int dirfd, const char *name)
 {
     DIR *dir = open_dir(dirfd, name);
     const char *part;
-    bool has_index = false;
+    bool has_part = false;
     int r = 0;
 
     if (!dir)
         return -errno;
     while (r == 0 && (part = next_name(dir))) {
-        has_index |= is_index(part);
+        has_part = true;
         if (!is_part(part))
             r = -ENOTEMPTY;
     }
     if (r == 0)
-        r = errno != 0 ? -errno : has_index ? 0 : -ENOTEMPTY;
+        r = errno != 0 ? -errno : has_part ? 0 : -ENOTEMPTY;
     closedir(dir);
     return r;
 }

@@ -8,8 +8,8 @@
  * The directory of a sparse frame, as a whole.  It is named as for openat().
  */
 
-/* Does a directory hold a sparse frame, and nothing else?  Returns 0,
-   -ENOTEMPTY if not, or another negative errno. */
+/* Does a directory hold a sparse frame, or what is left of one, and nothing
+   else?  Returns 0, -ENOTEMPTY if not, or another negative errno. */
 int frame_dir_check(int dirfd, const char *name);
 
 /* Remove the files of a frame, and then the directory. */

@@ -62,6 +62,7 @@ struct frame_params {
     struct chunk_params chunks; /* defaults for its chunks */
     uint8_t codec_meta;
     uint32_t chunksize; /* 0: that of the first chunk */
+    bool vlblocks;      /* its chunks have blocks of sizes of their own */
 };
 
 /*

@@ -40,6 +40,7 @@ static void set_params(struct frame_info *info,
     info->chunksize = params->chunksize;
     info->codec = chunks->codec;
     info->codec_meta = params->codec_meta;
+    info->vlblocks = params->vlblocks;
     info->clevel = chunks->clevel;
     info->split_mode = chunks->split_mode;
     info->use_dict = chunks->use_dict;

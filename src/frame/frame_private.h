@@ -6,6 +6,7 @@
 #include "frame/frame_header.h"
 #include "frame/frame_walk.h"
 #include "frame/index.h"
+#include "frame/metalayer.h"
 #include "frame/plot.h"
 
 /* An open frame, for the files of this layer.  Constant once it is open, but
@@ -70,6 +71,13 @@ int frame_parse_entry(const struct frame *frame, uint64_t chunk_no, int64_t raw,
  * last chunk, if the header leaves that open.
  */
 bool frame_chunks_differ(struct frame *frame);
+
+/* Read the names of the metalayers in the header, or of those in the trailer,
+   and add them to a list.  As metalayer_list_read(). */
+int metalayer_list_fixed(struct frame *frame, struct metalayer_list *list,
+                         struct fault *fault);
+int metalayer_list_trailer(struct frame *frame, struct metalayer_list *list,
+                           struct fault *fault);
 
 /* Where the index starts, in the frame. */
 uint64_t frame_index_off(const struct frame_info *info);

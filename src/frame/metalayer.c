@@ -226,8 +226,8 @@ static int read_section(struct frame *frame, const struct section *section,
 }
 
 /* Format: frame.md, 3; history.md, 2 for frames without any. */
-static int read_header_layers(struct frame *frame, struct metalayer_list *list,
-                              struct fault *fault)
+int metalayer_list_fixed(struct frame *frame, struct metalayer_list *list,
+                         struct fault *fault)
 {
     uint32_t off = frame_header_metalayers_off(&frame->info);
     struct section section = {
@@ -278,8 +278,8 @@ static int read_usermeta(struct frame *frame, uint64_t off, uint64_t end,
 }
 
 /* What is in the trailer shows in its third byte.  Format: history.md, 1. */
-static int read_trailer_layers(struct frame *frame, struct metalayer_list *list,
-                               struct fault *fault)
+int metalayer_list_trailer(struct frame *frame, struct metalayer_list *list,
+                           struct fault *fault)
 {
     uint64_t start = frame->base + frame->info.frame_len - frame->trailer_len;
     struct section section = {
@@ -309,10 +309,10 @@ int metalayer_list_read(struct frame *frame, struct metalayer_list *out,
                         struct fault *fault)
 {
     struct metalayer_list list = { 0 };
-    int r = read_header_layers(frame, &list, fault);
+    int r = metalayer_list_fixed(frame, &list, fault);
 
     if (r == 0)
-        r = read_trailer_layers(frame, &list, fault);
+        r = metalayer_list_trailer(frame, &list, fault);
     if (r < 0) {
         metalayer_list_free(&list);
         return r;

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FRAME_REPAIR_H
+#define FRAME_REPAIR_H
+
+#include "frame/frame.h"
+
+/*
+ * What a crash or damage has left of a frame, and a new frame made of that.
+ *
+ * If the frame can be opened, its index says which chunks there are.  If not,
+ * the file is searched for what chunks say of themselves: an index is a chunk
+ * too, and known by naming the places of others.  If there is none left, the
+ * chunks are taken in the order in which they lie in the file, or in that of
+ * the numbers of their files.
+ *
+ * Chunks that decode are saved, byte by byte; all others become zeros of the
+ * same size, so that what follows keeps its place.
+ *
+ * Takes about 100 bytes of memory for each chunk, and up to 256 MiB to decode
+ * one.
+ */
+struct repair;
+
+/* Where the order of the chunks comes from. */
+enum repair_order {
+    REPAIR_BY_INDEX,       /* the frame can be opened */
+    REPAIR_BY_FOUND_INDEX, /* an index was found that the header misses */
+    REPAIR_BY_PLACE,       /* in the file, or the numbers of chunk files */
+};
+
+/* What there is to be saved. */
+struct repair_result {
+    enum repair_order order;
+    int error;          /* why the frame can't be opened, or 0 */
+    struct fault fault; /* goes with it */
+    bool sparse;        /* as the frame is */
+    bool header_lost;   /* what it said of typesize, codec and filters is
+                            taken from the chunks */
+    uint64_t nchunks;   /* of the new frame */
+    uint64_t nbytes;    /* likewise */
+    uint64_t nlost;     /* of the chunks, now zeros */
+    uint64_t nbytes_lost;
+    uint64_t nguessed;    /* chunks whose place in the order is a guess */
+    uint64_t nleft_over;  /* chunks that decode, but belong nowhere: most likely
+                            they were replaced by others */
+    uint64_t nbytes_told; /* what the header says of nbytes, or that */
+    uint64_t nlayers;     /* metalayers saved */
+    bool layers_lost;     /* some were not, or it is not known */
+};
+
+/* Who hears of what is found. */
+struct repair_listener {
+    /* A chunk is lost: `nbytes` bytes from `off` on, 0 if not even their number
+       is known. */
+    void (*lost)(void *context, uint64_t chunk_no, uint64_t off,
+                 uint64_t nbytes, int error, const struct fault *fault);
+
+    /* So many bytes of the file were looked at, or written.  Returns 0, or a
+       negative errno to give up. */
+    int (*progress)(void *context, uint64_t done, uint64_t total);
+
+    void *context;
+};
+
+/*
+ * Find out what is left.  Nothing is written.
+ *
+ *  store     stays the caller's, and open
+ *  base      where the frame starts in its file; 0 for a sparse frame
+ *  listener  must live as long
+ *
+ * Returns 0, -EBADMSG if nothing is left, -ENOTSUP if the frame comes from the
+ * future, -EFBIG if there are too many chunks, -ENOMEM, or an error of the
+ * store.
+ */
+int repair_open(struct store *store, uint64_t base,
+                const struct repair_listener *listener, struct repair **out,
+                struct fault *fault);
+
+/* Accepts NULL. */
+void repair_close(struct repair *repair);
+
+const struct repair_result *repair_get_result(const struct repair *repair);
+
+/*
+ * Make a new frame of it, durably.
+ *
+ *  to  see frame_change_new(); an other store than that of the frame
+ *
+ * Returns 0 or a negative errno.
+ */
+int repair_write(struct repair *repair, struct store *to, struct fault *fault);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* What is left of a contiguous frame. */
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "frame/repair.h"
+#include "fuzz.h"
+
+static void insist(bool what)
+{
+    if (!what)
+        abort();
+}
+
+/* Bytes that were told to be lost. */
+static uint64_t nlost;
+
+static void count_lost(void *context, uint64_t chunk_no, uint64_t off,
+                       uint64_t nbytes, int error, const struct fault *fault)
+{
+    char text[256];
+
+    (void)context;
+    (void)chunk_no;
+    (void)off;
+    insist(error < 0);
+    fault_format(fault, error, text, sizeof(text));
+    nlost += nbytes;
+}
+
+static int go_on(void *context, uint64_t done, uint64_t total)
+{
+    (void)context;
+    (void)done;
+    (void)total;
+    return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct repair_listener listener = { .lost = count_lost,
+                                              .progress = go_on };
+    struct fault fault = FAULT_NONE;
+    struct repair *repair;
+    struct store *store;
+
+    if (store_mem_open(data, size, &store) < 0)
+        abort();
+    nlost = 0;
+    if (repair_open(store, 0, &listener, &repair, &fault) == 0) {
+        insist(repair_get_result(repair)->nbytes_lost == nlost);
+        insist(nlost <= repair_get_result(repair)->nbytes);
+        repair_close(repair);
+    }
+    store_close(store);
+    return 0;
+}

@@ -1,0 +1,346 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""b2frame repair saves what is left of a frame, and says what is not.
+
+usage: repair.py B2FRAME [TEST...]
+"""
+
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import time
+
+import corpus
+from scene import (TOOL, b2frame, check, check_frame, check_names, fails, info,
+                   main, misuse, noise, read, small_disk, write)
+
+DATA = os.path.join(corpus.DATA, 'frames')
+
+
+def repair(*words, whole):
+    """Run the verb.  Returns what it says."""
+    done = corpus.run(TOOL, 'repair', *words)
+    said = done.stdout.decode()
+    check(done.returncode == (not whole) and not done.stderr,
+          'status %d, says %s%s' % (done.returncode, said,
+                                    done.stderr.decode()))
+    return said
+
+
+def take(name, path='frame'):
+    """A frame that another program wrote, to be damaged."""
+    source = os.path.join(DATA, name + '.b2frame')
+    (shutil.copytree if os.path.isdir(source) else shutil.copyfile)(source,
+                                                                    path)
+    return b2frame('cat', path)
+
+
+def patch(path, offset, data):
+    with open(path, 'r+b') as file:
+        file.seek(offset)
+        file.write(data)
+
+
+class Layout:
+    """Where things are in the file of a frame."""
+
+    def __init__(self, path):
+        self.data = read(path)
+        self.header_len, self.frame_len = struct.unpack('>IxQ',
+                                                        self.data[11:24])
+        self.nbytes, self.cbytes = struct.unpack('>QxQ', self.data[30:47])
+        self.trailer_len, = struct.unpack(
+            '>I', self.data[self.frame_len - 22:self.frame_len - 18])
+        self.trailer = self.frame_len - self.trailer_len
+        self.index = self.header_len
+        if not self.data[26]:
+            self.index += self.cbytes
+
+
+def saved_as(content, *words, whole=False):
+    """The repaired frame is good and has this content."""
+    said = repair('frame', 'out', *words, whole=whole)
+    check_frame('out', content)
+    return said
+
+
+def a_good_frame_is_copied():
+    for name in ('v2231-plain', 'v204-dir', 'varchunks-zstd', 'vlblocks-zstd',
+                 'medley-4', 'beta4-plain', 'short-header-lz4', 'empty-file'):
+        content = take(name)
+        told = info('frame')
+        saved_as(content, whole=True)
+        for key in ('sparse', 'typesize', 'nchunks', 'codec', 'metalayers'):
+            check(info('out').get(key) == told.get(key), name + ': ' + key)
+        check('frame: %d of %d chunks' % (told['nchunks'], told['nchunks']) in
+              repair('frame', whole=True), name)
+        for path in ('frame', 'out'):
+            (shutil.rmtree if os.path.isdir(path) else os.unlink)(path)
+
+
+def a_trailer_that_is_cut_off_costs_its_metalayers():
+    content = take('v2231-plain')
+    layout = Layout('frame')
+    os.truncate('frame', layout.trailer)
+    said = saved_as(content)
+    check('file is shorter than the frame' in said and
+          'not all metalayers' in said, said)
+    names = [layer['name'] for layer in info('out')['metalayers']]
+    check(names == ['my_info', 'second'], names)
+
+
+def a_trailer_that_lacks_its_end_costs_nothing():
+    content = take('v2231-plain')
+    metalayers = info('frame')['metalayers']
+    os.truncate('frame', Layout('frame').frame_len - 23)
+    saved_as(content, whole=True)
+    check(info('out')['metalayers'] == metalayers, 'metalayers')
+
+
+def a_header_may_lie_about_lengths():
+    for offset, value in ((11, b'\x7f\xff\xff\xff'),
+                          (16, struct.pack('>Q', 1 << 40)),
+                          (16, struct.pack('>Q', 500)),
+                          (39, struct.pack('>Q', 3)),
+                          (39, struct.pack('>Q', 1 << 62))):
+        content = take('v2231-plain')
+        patch('frame', offset, value)
+        said = repair('frame', 'out', whole=True)
+        check('cannot be opened' in said and 'an index was found' in said, said)
+        check_frame('out', content)
+        os.unlink('out')
+
+
+def a_frame_without_header_has_its_chunks():
+    content = take('delete-front')
+    patch('frame', 0, bytes(97))
+    said = saved_as(content)
+    check('the header is lost' in said, said)
+    check(info('out')['typesize'] == 4, info('out')['typesize'])
+
+
+def without_index_chunks_come_in_the_order_of_the_file():
+    content = take('plus1item-lz4')
+    layout = Layout('frame')
+    patch('frame', layout.index, b'\xaa' * (layout.trailer - layout.index))
+    said = saved_as(content)
+    check('the index is lost' in said, said)
+
+
+def special_chunks_are_lost_with_the_index():
+    content = take('v2231-plain')
+    layout = Layout('frame')
+    patch('frame', layout.index, b'\xaa' * (layout.trailer - layout.index))
+    said = saved_as(content[:4 * 1600] + content[7 * 1600:])
+    check('the header counts 14932 bytes' in said, said)
+
+
+def a_damaged_chunk_becomes_zeros():
+    for name in ('v2231-plain', 'varchunks-lz4'):
+        content = take(name)
+        chunks = info('frame', '--chunks')['chunks']
+        start = sum(c['nbytes'] for c in chunks[:2])
+        end = start + chunks[2]['nbytes']
+        patch('frame', chunks[2]['offset'] + 36, b'\xff\xff\xff\x7f')
+        said = saved_as(content[:start] + bytes(end - start) + content[end:])
+        check('frame: chunk 2 is lost, bytes %d to %d: offset ' %
+              (start, end - 1) in said, said)
+        os.unlink('out')
+
+
+def a_missing_chunk_file_becomes_zeros():
+    content = take('v204-dir')
+    chunks = info('frame', '--chunks')['chunks']
+    os.unlink('frame/%08X.chunk' % chunks[1]['id'])
+    start, size = chunks[0]['nbytes'], chunks[1]['nbytes']
+    said = saved_as(content[:start] + bytes(size) + content[start + size:])
+    check('chunk file is missing' in said, said)
+
+
+def chunk_files_do_without_their_index():
+    content = take('threads-4-dir')
+    layer = info('frame')['metalayers']
+    os.unlink('frame/chunks.b2frame')
+    said = saved_as(content)
+    check('No such file' in said and 'order of their files' in said, said)
+    check(not layer or 'not all metalayers' in said, said)
+
+
+def chunk_of(data):
+    """A chunk of bytes as they are."""
+    return (bytes((5, 1, 7, 4)) +
+            struct.pack('<III', len(data), len(data), len(data) + 32) +
+            bytes(16) + data)
+
+
+def index_of(entries):
+    data = b''.join(struct.pack('<q', entry) for entry in entries)
+    return (bytes((5, 1, 7, 8)) +
+            struct.pack('<III', len(data), len(data), len(data) + 32) +
+            bytes(16) + data)
+
+
+def an_append_that_was_killed_is_completed():
+    """The reference library writes a chunk over the index, then an index behind
+    it, and the header last."""
+    before = take('plus1item-lz4')
+    chunks = info('frame', '--chunks')['chunks']
+    layout = Layout('frame')
+    more = noise(chunks[0]['nbytes'])
+    entries = [c['offset'] - layout.header_len for c in chunks]
+
+    # Killed behind the chunk: what was there before it is known.
+    whole = [c for c in chunks if c['nbytes'] == chunks[0]['nbytes']]
+    size = sum(c['nbytes'] for c in whole)
+    write('frame', layout.data[:layout.index] + chunk_of(more))
+    saved_as(before[:size] + more)
+    # In the chunk.
+    write('frame', layout.data[:layout.index] + chunk_of(more)[:-1])
+    saved_as(before, '--force')
+    # Behind the index.
+    entries[-1] = entries[0]
+    entries[0] = layout.index - layout.header_len
+    write('frame', layout.data[:layout.index] + chunk_of(more) +
+          index_of(entries))
+    first = chunks[0]['nbytes']
+    saved_as(more + before[first:size] + before[:first], '--force')
+
+
+def a_damaged_index_gives_what_is_left_of_it():
+    """Entries that can't be are filled with the chunks that nothing names."""
+    content = take('recompressed-copy')
+    layout = Layout('frame')
+    chunks = info('frame', '--chunks')['chunks']
+    entries = [c['offset'] - layout.header_len for c in chunks]
+    entries[1] = 1 << 40
+    index = index_of(entries)
+    end = layout.index + len(index)
+    write('frame', layout.data[:layout.index] + index +
+          layout.data[layout.trailer:])
+    patch('frame', 16, struct.pack('>Q', end + layout.trailer_len))
+    said = saved_as(content)
+    check('is a guess' in said, said)
+
+
+def in_place_keeps_owner_and_mode():
+    for name in ('v2231-plain', 'v204-dir'):
+        content = take(name)
+        index = 'frame/chunks.b2frame' if os.path.isdir('frame') else 'frame'
+        layout = Layout(index)
+        os.truncate(index, layout.frame_len - 23)
+        os.chmod(index, 0o640)
+        os.utime(index, (1000, 1000))
+        repair('--in-place', 'frame', whole=True)
+        check_frame('frame', content)
+        check_names('frame')
+        check((os.stat(index).st_mode & 0o777, os.stat(index).st_mtime) ==
+              (0o640, 1000), 'mode or time')
+        inode = os.stat('frame').st_ino
+        repair('--in-place', 'frame', whole=True)
+        check(os.stat('frame').st_ino == inode, 'a whole frame is replaced')
+        (shutil.rmtree if os.path.isdir('frame') else os.unlink)('frame')
+
+
+def the_input_is_left_alone():
+    take('v2231-plain')
+    os.truncate('frame', 3000)
+    before = read('frame'), os.stat('frame').st_mtime_ns
+    repair('frame', whole=False)
+    check_names('frame')
+    repair('frame', 'out', whole=False)
+    check((read('frame'), os.stat('frame').st_mtime_ns) == before, 'changed')
+
+
+def nothing_is_overwritten_without_force():
+    content = take('v2231-plain')
+    write('out', b'mine')
+    done = corpus.run(TOOL, 'repair', 'frame', 'out')
+    check(done.returncode == 1 and b'out: exists already' in done.stderr,
+          done.stderr)
+    check(read('out') == b'mine', 'overwritten')
+    saved_as(content, '--force', whole=True)
+
+
+def wrong_usage_is_told():
+    misuse('repair', 'a', 'b', 'c')
+    misuse('repair', '--in-place', 'a', 'b')
+    misuse('repair', '--in-place', '--frame-offset', '1', 'a')
+    misuse('repair', '--json', 'a')
+
+
+def what_is_no_frame_has_no_chunks():
+    write('noise', noise(100000))
+    write('empty', b'')
+    os.mkdir('directory')
+    for name in ('noise', 'empty', 'directory'):
+        fails('no chunk is left', 'repair', name, 'out')
+    fails('No such file', 'repair', 'none')
+
+
+def a_flood_of_headers_takes_no_flood_of_time():
+    """Headers of chunks, each of which claims to be all of the file."""
+    size = 1 << 22
+    head = (bytes((5, 1, 7, 4)) + struct.pack('<III', 1 << 20, 1 << 10,
+                                              size >> 1) + bytes(16))
+    write('frame', bytes(97) + head * (size // len(head)))
+    start = time.monotonic()
+    corpus.run(TOOL, 'repair', 'frame')
+    took = time.monotonic() - start
+    check(took < (60 if corpus.SANITIZED else 10), 'takes %d s' % took)
+
+
+def hostile_frames_do_no_harm():
+    top = os.path.join(corpus.DATA, 'bad')
+    for row in corpus.table(os.path.join(top, 'manifest.tsv')):
+        path = os.path.join(top, row['path'])
+        done = corpus.run(TOOL, 'repair', path, 'out')
+        if os.path.exists('out'):
+            said = corpus.run(TOOL, 'verify', 'out').stdout.decode()
+            check(all(line == 'out: ok' or 'not supported' in line
+                      for line in said.splitlines()), path + ': ' + said)
+            (shutil.rmtree if os.path.isdir('out') else os.unlink)('out')
+        else:
+            said = done.stderr.decode()
+            check(done.returncode == 1 and re.fullmatch('b2frame: .*\n', said),
+                  '%s: says %s' % (path, said))
+    check(corpus.SANITIZED or corpus.peak_memory() < 512 << 20,
+          'takes %d MiB' % (corpus.peak_memory() >> 20))
+
+
+def a_full_disk_leaves_nothing():
+    with small_disk(64 << 10) as disk:
+        b2frame('create', '-', 'frame', stdin=noise(100 << 10))
+        done = corpus.run(TOOL, 'repair', 'frame', disk + '/out')
+        check(done.returncode == 1 and b'No space left' in done.stderr,
+              done.stderr)
+        check_names(directory=disk)
+
+
+def an_interrupt_leaves_nothing():
+    b2frame('create', '-', 'frame', '--chunksize', '4K', stdin=noise(64 << 20))
+    with subprocess.Popen([TOOL, 'repair', 'frame', 'out'],
+                          stdout=subprocess.DEVNULL,
+                          env=corpus.environment()) as tool:
+        while os.listdir('.') == ['frame'] and tool.poll() is None:
+            pass
+        tool.send_signal(signal.SIGINT)
+        status = tool.wait()
+    check(status == -signal.SIGINT, 'status %d' % status)
+    check_names('frame')
+
+
+main(a_good_frame_is_copied, a_trailer_that_is_cut_off_costs_its_metalayers,
+     a_trailer_that_lacks_its_end_costs_nothing, a_header_may_lie_about_lengths,
+     a_frame_without_header_has_its_chunks,
+     without_index_chunks_come_in_the_order_of_the_file,
+     special_chunks_are_lost_with_the_index, a_damaged_chunk_becomes_zeros,
+     a_missing_chunk_file_becomes_zeros, chunk_files_do_without_their_index,
+     an_append_that_was_killed_is_completed,
+     a_damaged_index_gives_what_is_left_of_it, in_place_keeps_owner_and_mode,
+     the_input_is_left_alone, nothing_is_overwritten_without_force,
+     wrong_usage_is_told, what_is_no_frame_has_no_chunks,
+     a_flood_of_headers_takes_no_flood_of_time, hostile_frames_do_no_harm,
+     a_full_disk_leaves_nothing, an_interrupt_leaves_nothing)

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "args.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "frame/repair.h"
+#include "interrupt.h"
+#include "output.h"
+#include "progress.h"
+#include "source.h"
+#include "verb.h"
+
+enum {
+    OPTION_IN_PLACE = 0x300,
+    OPTION_FORCE
+};
+
+struct repair_job {
+    const char *path;
+    const char *out; /* NULL: only say what there is */
+    uint64_t frame_offset;
+    bool in_place;
+    bool force;
+    struct progress progress;
+    char name[TEXT_ESCAPED_SIZE(PATH_MAX)]; /* `path`, to be shown */
+};
+
+/* Begin a line about the frame, in place of the progress. */
+static void print_path(struct repair_job *job)
+{
+    progress_clear(&job->progress);
+    printf("%s: ", job->name);
+}
+
+static void print_lost(void *context, uint64_t chunk_no, uint64_t off,
+                       uint64_t nbytes, int error, const struct fault *fault)
+{
+    struct fault place = *fault;
+    char text[256];
+
+    place.chunk_no = -1; /* it comes with the bytes */
+    fault_format(&place, error, text, sizeof(text));
+    print_path(context);
+    printf("chunk %" PRIu64 " is lost, ", chunk_no);
+    if (nbytes > 0)
+        printf("bytes %" PRIu64 " to %" PRIu64, off, off + nbytes - 1);
+    else
+        printf("of unknown size, at byte %" PRIu64, off);
+    printf(": %s\n", text);
+}
+
+static int show_progress(void *context, uint64_t done, uint64_t total)
+{
+    struct repair_job *job = context;
+
+    progress_update(&job->progress, done < total ? done : total, total);
+    return interrupt_seen() ? -EINTR : 0;
+}
+
+/* Why the frame can't be opened, and what was done about it. */
+static void print_order(struct repair_job *job,
+                        const struct repair_result *result)
+{
+    char text[256];
+
+    if (result->error < 0) {
+        fault_format(&result->fault, result->error, text, sizeof(text));
+        print_path(job);
+        printf("cannot be opened: %s\n", text);
+    }
+    if (result->order == REPAIR_BY_FOUND_INDEX) {
+        print_path(job);
+        printf("an index was found, which tells the order of the chunks\n");
+    }
+    if (result->order == REPAIR_BY_PLACE) {
+        print_path(job);
+        printf("the index is lost: chunks are in the order of their %s, and "
+               "special ones are not known\n",
+               result->sparse ? "files" : "places in the file");
+    }
+    if (result->header_lost) {
+        print_path(job);
+        printf("the header is lost: typesize, codec and filters are those of "
+               "a chunk\n");
+    }
+}
+
+static void print_count(struct repair_job *job, uint64_t count,
+                        const char *what)
+{
+    if (count == 0)
+        return;
+    print_path(job);
+    printf("%" PRIu64 " %s\n", count, what);
+}
+
+static void print_result(struct repair_job *job,
+                         const struct repair_result *result)
+{
+    if (result->order == REPAIR_BY_INDEX)
+        print_count(job, result->nguessed,
+                    "chunks have their places by the order in the file, which "
+                    "is a guess");
+    print_count(job, result->nleft_over,
+                "chunks decode, but belong nowhere, and are left out");
+    if (result->layers_lost) {
+        print_path(job);
+        printf("not all metalayers could be read\n");
+    }
+    if (result->nbytes_told != result->nbytes) {
+        print_path(job);
+        printf("the header counts %" PRIu64 " bytes\n", result->nbytes_told);
+    }
+    print_path(job);
+    printf("%" PRIu64 " of %" PRIu64 " chunks and %" PRIu64
+           " metalayers are saved; of %" PRIu64 " bytes %" PRIu64 " are lost\n",
+           result->nchunks - result->nlost, result->nchunks, result->nlayers,
+           result->nbytes, result->nbytes_lost);
+}
+
+/* Is all there, and known to be? */
+static bool is_whole(const struct repair_result *result)
+{
+    return result->error == 0 && result->nlost == 0 && result->nguessed == 0 &&
+           !result->layers_lost;
+}
+
+/* Is anything lost for good?  That is not so if only an index was. */
+static bool is_complete(const struct repair_result *result)
+{
+    return result->nlost == 0 && result->nguessed == 0 &&
+           result->nbytes_told == result->nbytes && !result->layers_lost;
+}
+
+static int write_frame(struct repair_job *job, struct repair *repair,
+                       struct output *output, const struct stat *like)
+{
+    struct fault fault = FAULT_NONE;
+    int r;
+
+    progress_start(&job->progress);
+    r = repair_write(repair, output_store(output), &fault);
+    progress_clear(&job->progress);
+    if (r == -EINTR)
+        return r;
+    if (r < 0) {
+        source_report(job->out, r, &fault);
+        return r;
+    }
+    return output_publish(output, like);
+}
+
+/* Owner, permissions and times of the frame, for what takes its place. */
+static int likeness(const char *path, bool sparse, struct stat *out)
+{
+    char index[PATH_MAX];
+
+    if (sparse &&
+        snprintf(index, sizeof(index), "%s/%s", path, frame_index_names[0]) <
+            (int)sizeof(index) &&
+        stat(index, out) == 0)
+        return 0;
+    if (stat(path, out) < 0)
+        return -errno;
+    if (S_ISDIR(out->st_mode))
+        out->st_mode &= ~(mode_t)0111;
+    return 0;
+}
+
+static int make_frame(struct repair_job *job, struct repair *repair)
+{
+    bool sparse = repair_get_result(repair)->sparse;
+    struct output *output;
+    struct stat like;
+    int r = likeness(job->path, sparse, &like);
+
+    if (r < 0) {
+        source_report(job->path, r, &FAULT_NONE);
+        return r;
+    }
+    r = output_open(job->out, sparse, job->force, &output);
+    if (r < 0)
+        return r;
+    r = write_frame(job, repair, output, &like);
+    output_close(output);
+    return r;
+}
+
+/* Returns whether all is saved; or a negative errno, which was reported. */
+static int repair_store(struct repair_job *job, struct store *store)
+{
+    const struct repair_listener listener = {
+        .lost = print_lost,
+        .progress = show_progress,
+        .context = job,
+    };
+    const struct repair_result *result;
+    struct fault fault = FAULT_NONE;
+    struct repair *repair;
+    int r;
+
+    progress_start(&job->progress);
+    r = repair_open(store, job->frame_offset, &listener, &repair, &fault);
+    progress_clear(&job->progress);
+    if (r < 0) {
+        source_report(job->path, r, &fault);
+        return r;
+    }
+    result = repair_get_result(repair);
+    print_order(job, result);
+    print_result(job, result);
+    if (job->out && !(job->in_place && is_whole(result)))
+        r = make_frame(job, repair);
+    if (r == 0)
+        r = is_complete(result);
+    repair_close(repair);
+    return r;
+}
+
+/* Take FRAME and OUT from the arguments. */
+static void take_paths(const struct verb *verb, int argc, char **argv,
+                       struct repair_job *job)
+{
+    static const char *const names[] = { "FRAME", "OUT" };
+    int n = argc - optind == 2 && !job->in_place ? 2 : 1;
+    char **args = args_take(verb, argc, argv, n, names);
+
+    job->path = args[0];
+    job->out = job->in_place ? job->path : n == 2 ? args[1] : NULL;
+    if (job->in_place && job->frame_offset > 0) {
+        log_error("a frame inside a file is not repaired in place");
+        verb_usage(verb);
+    }
+    job->force |= job->in_place;
+    text_escape(job->path, TEXT_PLAIN_PRINTABLE, job->name, sizeof(job->name));
+}
+
+static int run(const struct verb *verb, int argc, char **argv)
+{
+    static const struct option options[] = {
+        { "in-place", no_argument, NULL, OPTION_IN_PLACE },
+        { "force", no_argument, NULL, OPTION_FORCE },
+        { "frame-offset", required_argument, NULL, ARGS_FRAME_OFFSET },
+        { "help", no_argument, NULL, ARGS_HELP },
+        { NULL, 0, NULL, 0 },
+    };
+    struct repair_job job = { 0 };
+    struct store *store;
+    int option;
+    int r;
+
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
+        switch (option) {
+        case OPTION_IN_PLACE:
+            job.in_place = true;
+            break;
+        case OPTION_FORCE:
+            job.force = true;
+            break;
+        default:
+            args_common(verb, option, &job.frame_offset);
+        }
+    take_paths(verb, argc, argv, &job);
+
+    interrupt_catch();
+    r = source_open(job.path, job.frame_offset, 0, &store);
+    if (r < 0) {
+        source_report(job.path, r, &FAULT_NONE);
+        return EXIT_FAILURE;
+    }
+    r = repair_store(&job, store);
+    store_close(store);
+    interrupt_die();
+    return r > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+const struct verb verb_repair = {
+    .name = "repair",
+    .args = "[--in-place] [--force] [--frame-offset N] FRAME [OUT]",
+    .summary = "Save what a crash or damage left of a frame",
+    .help =
+        "Options:\n"
+        "  --in-place        put the repaired frame in the place of FRAME\n"
+        "  --force           replace OUT\n" ARGS_COMMON_HELP "\n"
+        "Every chunk that decodes is saved; zeros take the place of the "
+        "others, so that\n"
+        "all bytes keep their offsets.  Without OUT nothing is written, but "
+        "said what\n"
+        "could be saved.  The exit status is 1 if not all is saved.\n\n"
+        "Example:\n"
+        "  b2frame repair run7.b2frame saved.b2frame\n",
+    .run = run,
+};
