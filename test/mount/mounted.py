@@ -144,12 +144,12 @@ def workplace():
             os.chdir(old)
 
 
-def sh(command, status=0):
+def sh(command, status=0, patience=PATIENCE):
     """Run a shell command; what it prints."""
     done = subprocess.run(['sh', '-c', command], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           env=corpus.environment(), check=False, text=True,
-                          timeout=PATIENCE)
+                          timeout=patience)
     check(status is None or done.returncode == status, '%s: status %d: %s' %
           (command, done.returncode, done.stdout))
     return done.stdout
