@@ -12,13 +12,15 @@ import mmap
 import os
 import random
 
-from mounted import Mount, check, main, read
+from mounted import Mount, check, check_content, corpus, main, read
 
-OPERATIONS = int(os.environ.get('FRAMEFS_FSX_OPERATIONS', '2000'))
+OPERATIONS = int(os.environ.get('FRAMEFS_FSX_OPERATIONS') or
+                 (500 if corpus.SANITIZED else 1500))
 SEED = int(os.environ.get('FRAMEFS_FSX_SEED', '1'))
-MAX_SIZE = 300000
-MAX_LENGTH = 70000
+MAX_SIZE = 600000
+MAX_LENGTH = 100000
 KEEP_SIZE, PUNCH_HOLE, ZERO_RANGE = 1, 2, 16
+PAGE = mmap.PAGESIZE
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -31,6 +33,7 @@ class File:
         self.choice = choice
         self.model = bytearray()
         self.fd = os.open(path, os.O_RDWR | os.O_CREAT)
+        self.direct_fd = os.open(path, os.O_RDWR | os.O_DIRECT)
 
     def span(self, limit):
         """A random offset and length below a limit."""
@@ -57,6 +60,24 @@ class File:
         off, size = self.span(MAX_SIZE)
         check(os.pread(self.fd, size, off) == self.model[off:off + size],
               'read %d bytes at %d' % (size, off))
+
+    def pages(self):
+        """Memory and an offset such as O_DIRECT wants."""
+        off, size = self.span(MAX_SIZE // PAGE * PAGE - PAGE)
+        return mmap.mmap(-1, size // PAGE * PAGE + PAGE), off // PAGE * PAGE
+
+    def direct_write(self):
+        buffer, off = self.pages()
+        buffer[:] = self.choice.randbytes(len(buffer))
+        done = os.pwritev(self.direct_fd, [buffer], off)
+        check(done == len(buffer), 'wrote %d of %d bytes' % (done, len(buffer)))
+        self.fill(off, buffer[:])
+
+    def direct_read(self):
+        buffer, off = self.pages()
+        done = os.preadv(self.direct_fd, [buffer], off)
+        check(buffer[:done] == self.model[off:off + len(buffer)],
+              'read directly %d bytes at %d' % (len(buffer), off))
 
     def truncate(self):
         size = self.choice.randrange(MAX_SIZE + 1)
@@ -114,57 +135,81 @@ class File:
     def sync(self):
         os.fsync(self.fd)
 
-    def reopen(self):
+    def close(self):
         os.close(self.fd)
+        os.close(self.direct_fd)
+
+    def reopen(self):
+        self.close()
         self.fd = os.open(self.path, os.O_RDWR)
+        self.direct_fd = os.open(self.path, os.O_RDWR | os.O_DIRECT)
+
+    def compare(self):
+        check(read(self.path) == self.model, 'all of it')
 
     def step(self):
         """One operation, and a look at the size."""
         operation = self.choice.choice((
             self.write, self.write, self.write, self.read, self.read,
-            self.truncate, self.map_read, self.map_write, self.punch, self.zero,
-            self.copy, self.sync, self.reopen))
+            self.direct_write, self.direct_read, self.truncate, self.map_read,
+            self.map_write, self.map_write, self.punch, self.zero, self.copy,
+            self.sync, self.reopen, self.compare))
         operation()
         size = os.fstat(self.fd).st_size
         check(size == len(self.model), '%s: size %d, not %d' %
               (operation.__name__, size, len(self.model)))
 
 
-def exercise(layout, *options):
+def exercise(*options):
     os.mkdir('src')
-    choice = random.Random(SEED)
-    where = ('-o', 'layout=' + layout, *options)
+    where = ('-o', ','.join(options))
     with Mount('src', 'mnt', *where) as mount:
-        file = File(mount / 'a', choice)
+        file = File(mount / 'a', random.Random(SEED))
         for step in range(OPERATIONS):
             try:
                 file.step()
             except BaseException:
                 print('operation %d of seed %d' % (step, SEED))
                 raise
-        os.close(file.fd)
-        check(read(mount / 'a') == file.model, 'all of it')
-    with Mount('src', 'mnt', *where) as mount:
-        check(read(mount / 'a') == file.model, 'mounted again')
+        file.close()
+        file.compare()
+    check_content('src/a.b2frame', file.model)
+    with Mount('src', 'mnt', *where):
+        file.compare()
 
 
 def contiguous():
-    exercise('contiguous', '-o', 'chunksize=20000')
+    exercise('layout=contiguous', 'chunksize=20000')
 
 
 def sparse():
-    exercise('sparse', '-o', 'chunksize=20000')
+    exercise('layout=sparse', 'chunksize=20000')
 
 
 def large_chunks():
-    exercise('contiguous', '-o', 'codec=zstd,clevel=1')
+    exercise('layout=contiguous', 'codec=zstd', 'clevel=1')
 
 
-def small_cache_and_no_time_to_commit():
-    exercise('contiguous', '-o', 'chunksize=4K,cache=1M,commit=1')
+def large_chunks_sparse():
+    exercise('layout=sparse')
+
+
+def small_cache():
+    exercise('layout=contiguous', 'chunksize=8K', 'cache=512K')
+
+
+def small_cache_sparse():
+    exercise('layout=sparse', 'chunksize=8K', 'cache=512K', 'threads=4')
+
+
+def no_time_to_commit():
+    exercise('layout=contiguous', 'chunksize=4K', 'cache=1M', 'commit=1')
 
 
 main(contiguous,
      sparse,
      large_chunks,
-     small_cache_and_no_time_to_commit)
+     large_chunks_sparse,
+     small_cache,
+     small_cache_sparse,
+     no_time_to_commit)
