@@ -315,6 +315,7 @@ def run(layout, subjects, choice):
         kill(mount, load, choice)
         for thread in threads:
             thread.join()
+        check('Sanitizer' not in mount.log(), mount.log())
     check(not load.failures, 'before the kill: %s' % load.failures)
     check_frames()
 
