@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "fuse/hidden.h"
 #include "fuse/remove.h"
 
 /* What is being made, and where. */
@@ -14,6 +16,10 @@ struct making {
     const struct create *create;
     struct fs_entry entry; /* what it becomes */
     struct file *file;     /* a frame that was made, open; or NULL */
+
+    /* Of a sparse frame, until it comes up: */
+    char hidden[NAMES_TEMPORARY_MAX]; /* its name */
+    int hidden_fd;                    /* its directory; -1: it is up */
 };
 
 /* Find the directory for something new, and see that it would show. */
@@ -57,7 +63,7 @@ static int choose_name(struct fs_entry *entry, const char *shown,
 
 /* Make all but a frame in one file, which comes up as one.  Nobody but the
    daemon can use what has no owner yet. */
-static int make_inode(const struct making *making)
+static int make_inode(struct making *making)
 {
     const struct create *create = making->create;
     const struct fs_entry *entry = &making->entry;
@@ -65,9 +71,11 @@ static int make_inode(const struct making *making)
 
     switch (entry->kind) {
     case ENTRY_DIRECTORY:
-    case ENTRY_SPARSE:
         r = mkdirat(entry->dir.fd, entry->name, 0700);
         break;
+    case ENTRY_SPARSE:
+        making->hidden_fd = hidden_make(entry->dir.fd, making->hidden);
+        return making->hidden_fd < 0 ? making->hidden_fd : 0;
     case ENTRY_FRAME:
         break;
     default:
@@ -78,6 +86,27 @@ static int make_inode(const struct making *making)
                         (create->mode & S_IFMT) | 0600, create->rdev);
     }
     return r < 0 ? -errno : 0;
+}
+
+/* The name that it bears at this moment. */
+static const char *name_of(const struct making *making)
+{
+    return making->hidden_fd < 0 ? making->entry.name : making->hidden;
+}
+
+/* Let a sparse frame come up. */
+static int come_up(struct making *making)
+{
+    const struct fs_entry *entry = &making->entry;
+
+    if (making->hidden_fd < 0)
+        return 0;
+    if (renameat2(entry->dir.fd, making->hidden, entry->dir.fd, entry->name,
+                  RENAME_NOREPLACE) < 0)
+        return -errno;
+    close(making->hidden_fd);
+    making->hidden_fd = -1;
+    return 0;
 }
 
 static int make_frame(struct making *making, const struct backing_place *place)
@@ -127,12 +156,14 @@ static int furnish(struct making *making)
     struct backing_place place;
     int r = 0;
 
-    fs_entry_place(making->fs, &making->entry.dir, making->entry.name,
+    fs_entry_place(making->fs, &making->entry.dir, name_of(making),
                    making->entry.kind, &place);
     if (entry_is_frame(making->entry.kind))
         r = make_frame(making, &place);
     if (r == 0)
         r = give_away(making, &place);
+    if (r == 0)
+        r = come_up(making);
     return r;
 }
 
@@ -145,10 +176,12 @@ static void unmake(struct making *making)
     file_close(making->file);
     making->file = NULL;
     if (entry->kind == ENTRY_SPARSE)
-        remove_tree(entry->dir.fd, entry->name);
+        remove_tree(entry->dir.fd, name_of(making));
     else
         unlinkat(entry->dir.fd, entry->name,
                  entry->kind == ENTRY_DIRECTORY ? AT_REMOVEDIR : 0);
+    if (making->hidden_fd >= 0)
+        close(making->hidden_fd);
 }
 
 /* Enter what was made, and open it or close it again. */
@@ -191,7 +224,7 @@ static int enter(struct making *making, struct open_file **open,
 int create_entry(struct fs *fs, const struct create *create,
                  struct open_file **open, struct node **out, struct stat *st)
 {
-    struct making making = { .fs = fs, .create = create };
+    struct making making = { .fs = fs, .create = create, .hidden_fd = -1 };
     int r = open_parent(fs, create->parent, create->shown, &making.entry);
 
     if (r < 0)

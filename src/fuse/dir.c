@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fuse/hidden.h"
+
 struct dir {
     struct fs_held held;
     struct fs *fs;
@@ -127,7 +129,7 @@ static int read_made_up(struct dir *dir, struct dir_entry *out)
 static void tidy_up(struct dir *dir, const char *name)
 {
     if (dir->fs->writable)
-        store_remove_stale(dir->backing.fd, name);
+        hidden_tidy_up(dir->backing.fd, name);
 }
 
 /* Does an entry that was read show?  Returns 1, 0 or an error. */

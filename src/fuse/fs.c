@@ -180,7 +180,17 @@ int fs_find(struct fs *fs, struct node *parent, const char *shown,
         return r;
     }
     out->kind = (enum entry_kind)r;
+    if (r == ENTRY_NONE && strlen(shown) > fs_name_max(fs, NAME_MAX)) {
+        fs_entry_close(out);
+        return -ENAMETOOLONG;
+    }
     return 0;
+}
+
+size_t fs_name_max(const struct fs *fs, size_t max)
+{
+    return fs->keep_names || max < NAMES_SUFFIX_MAX ? max
+                                                    : max - NAMES_SUFFIX_MAX;
 }
 
 void fs_entry_close(struct fs_entry *entry)

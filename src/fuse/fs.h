@@ -115,11 +115,18 @@ struct fs_entry {
     char name[NAME_MAX + 1];
 };
 
-/* Find an entry.  Returns 0, or an error, also -ENAMETOOLONG. */
+/*
+ * Find an entry.  Returns 0, or an error; -ENAMETOOLONG for a name that is not
+ * there and passes fs_name_max().
+ */
 int fs_find(struct fs *fs, struct node *parent, const char *shown,
             struct fs_entry *out);
 
 void fs_entry_close(struct fs_entry *entry);
+
+/* The longest name that can be made: one that shows must have room for the
+   suffix that it is stored by.  `max` is that of the file system below. */
+size_t fs_name_max(const struct fs *fs, size_t max);
 
 /* Do the same for the entry that shows under a name; -ENOENT if none does. */
 int fs_lookup(struct fs *fs, struct node *parent, const char *shown,

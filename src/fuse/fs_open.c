@@ -235,6 +235,21 @@ int fs_open(const struct fs_options *options, struct fs **out)
     return 0;
 }
 
+/* Names last, too, once everything else does. */
+static void sync_names(const struct fs *fs)
+{
+    int fd;
+
+    if (!fs->writable)
+        return;
+    fd = openat(fs->root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (syncfs(fd) < 0)
+        log_error("names may not last: %s", strerror(errno));
+    close(fd);
+}
+
 void fs_close(struct fs *fs)
 {
     if (!fs)
@@ -245,6 +260,7 @@ void fs_close(struct fs *fs)
         held->close(fs, held);
     }
     closer_stop(fs);
+    sync_names(fs);
     remove_trash(fs);
     file_context_free(fs->files);
     node_table_fini(&fs->nodes);

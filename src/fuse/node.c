@@ -11,7 +11,7 @@
 #include "fuse/report.h"
 
 enum {
-    MIN_BUCKETS = 1024
+    MIN_BUCKETS = 64
 };
 
 struct node_id node_id_of(const struct stat *st, enum entry_kind kind)
@@ -128,20 +128,14 @@ static struct node *find_place(const struct node_table *table,
     return node;
 }
 
-/* Make both tables that size; they stay as they are if there is no memory. */
-static void resize(struct node_table *table, size_t nbuckets)
+/* Put all nodes into other tables, and give back the old ones. */
+static void rehash_locked(struct node_table *table, struct node ***by_id,
+                          struct node ***by_place, size_t nbuckets)
 {
     struct node_table old = *table;
-    struct node **by_id = calloc(nbuckets, sizeof(struct node *));
-    struct node **by_place = calloc(nbuckets, sizeof(struct node *));
 
-    if (!by_id || !by_place) {
-        free(by_id);
-        free(by_place);
-        return;
-    }
-    table->by_id = by_id;
-    table->by_place = by_place;
+    table->by_id = *by_id;
+    table->by_place = *by_place;
     table->nbuckets = nbuckets;
     for (size_t i = 0; i < old.nbuckets; i++) {
         for (struct node *node = old.by_id[i], *next; node; node = next) {
@@ -150,23 +144,51 @@ static void resize(struct node_table *table, size_t nbuckets)
             link_place(table, node);
         }
     }
-    free(old.by_id);
-    free(old.by_place);
+    *by_id = old.by_id;
+    *by_place = old.by_place;
 }
 
-static void grow(struct node_table *table)
+/* How many buckets there should be. */
+static size_t wanted_locked(const struct node_table *table)
 {
     if (table->nnodes > table->nbuckets)
-        resize(table, 2 * table->nbuckets);
+        return 2 * table->nbuckets;
+    if (table->nbuckets > MIN_BUCKETS && table->nnodes <= table->nbuckets / 4)
+        return table->nbuckets / 2;
+    return table->nbuckets;
 }
 
-static void shrink(struct node_table *table)
+/* Make both tables that size, if it is still wanted and there is memory. */
+static void resize(struct node_table *table, size_t nbuckets)
 {
-    if (table->nbuckets == MIN_BUCKETS || table->nnodes > table->nbuckets / 4)
-        return;
-    resize(table, table->nbuckets / 2);
+    struct node **by_id = calloc(nbuckets, sizeof(struct node *));
+    struct node **by_place = calloc(nbuckets, sizeof(struct node *));
+    bool shrunk = false;
+
+    if (by_id && by_place) {
+        pthread_mutex_lock(&table->lock);
+        if (wanted_locked(table) == nbuckets) {
+            shrunk = nbuckets < table->nbuckets;
+            rehash_locked(table, &by_id, &by_place, nbuckets);
+        }
+        pthread_mutex_unlock(&table->lock);
+    }
+    free(by_id);
+    free(by_place);
     /* What a large tree took is given back, not kept for the next one. */
-    malloc_trim(0);
+    if (shrunk)
+        malloc_trim(0);
+}
+
+/* Unlock the table after nodes have come or gone. */
+static void unlock_and_fit(struct node_table *table)
+{
+    size_t nbuckets = table->nbuckets;
+    size_t wanted = wanted_locked(table);
+
+    pthread_mutex_unlock(&table->lock);
+    if (wanted != nbuckets)
+        resize(table, wanted);
 }
 
 int node_table_init(struct node_table *table, enum entry_kind root_kind,
@@ -221,7 +243,6 @@ static void release_locked(struct node_table *table, struct node *node)
         parent->nrefs--;
         node = parent;
     }
-    shrink(table);
 }
 
 static bool is_below(const struct node *node, const struct node *ancestor)
@@ -279,7 +300,6 @@ static int create_locked(struct node_table *table, struct node *parent,
     list_append(&table->all, &node->all);
     link_id(table, node);
     link_place(table, node);
-    grow(table);
     *out = node;
     return 0;
 }
@@ -330,7 +350,7 @@ int node_get(struct node_table *table, struct node *parent, const char *name,
     r = get_locked(table, parent, name, id, out);
     if (r == 0)
         (*out)->nlookup++;
-    pthread_mutex_unlock(&table->lock);
+    unlock_and_fit(table);
     return r;
 }
 
@@ -341,7 +361,7 @@ void node_forget(struct node_table *table, struct node *node, uint64_t n)
     pthread_mutex_lock(&table->lock);
     node->nlookup -= n;
     release_locked(table, node);
-    pthread_mutex_unlock(&table->lock);
+    unlock_and_fit(table);
 }
 
 struct node *node_find(struct node_table *table, const struct node *parent,
@@ -407,7 +427,7 @@ int node_moved(struct node_table *table, struct node *node, struct node *parent,
 
     pthread_mutex_lock(&table->lock);
     r = move_locked(table, node, parent, name);
-    pthread_mutex_unlock(&table->lock);
+    unlock_and_fit(table);
     return r;
 }
 
@@ -440,7 +460,7 @@ void node_unref(struct node_table *table, struct node *node)
     pthread_mutex_lock(&table->lock);
     node->nrefs--;
     release_locked(table, node);
-    pthread_mutex_unlock(&table->lock);
+    unlock_and_fit(table);
 }
 
 /* Put a name, and a slash before what follows, in front of `path`. */

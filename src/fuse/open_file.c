@@ -136,7 +136,7 @@ int open_file_adopt(struct fs *fs, struct node *node,
     }
     snapshot->file = file;
     snapshot->cached = true; /* nothing, that is */
-    snapshot->fd = backing_open(place, O_PATH);
+    snapshot->fd = snapshot_anchor(place, node->id.kind);
     open_file_start(open, snapshot);
     *out = open;
     return 0;

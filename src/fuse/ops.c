@@ -254,9 +254,7 @@ static void ops_statfs(fuse_req_t req, fuse_ino_t ino __attribute__((unused)))
         fuse_reply_err(req, errno);
         return;
     }
-    /* A name that shows must have room for the suffix that it is stored by. */
-    if (!fs->keep_names && st.f_namemax > NAMES_SUFFIX_MAX)
-        st.f_namemax -= NAMES_SUFFIX_MAX;
+    st.f_namemax = fs_name_max(fs, st.f_namemax);
     fuse_reply_statfs(req, &st);
 }
 

@@ -10,11 +10,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#define TRASH NAMES_TEMPORARY "removed."
-
-enum {
-    TRASH_NAMES = 1000 /* to try */
-};
+#include "fuse/hidden.h"
+#include "fuse/open_file.h"
 
 static bool is_dots(const char *name)
 {
@@ -96,36 +93,19 @@ int remove_hidden(int dirfd, const char *name)
     return r;
 }
 
-/* Make the hidden directory under a name, and lock it before others can. */
-static int try_trash(struct fs *fs, unsigned n)
-{
-    int fd;
-
-    snprintf(fs->trash, sizeof(fs->trash), TRASH "%ld.%u", (long)getpid(), n);
-    if (mkdirat(fs->root_fd, fs->trash, 0700) < 0)
-        return -errno;
-    fd = openat(fs->root_fd, fs->trash,
-                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        return errno == ENOENT ? -EEXIST : -errno;
-    if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-        close(fd);
-        return -EEXIST;
-    }
-    return fd;
-}
-
 /* The hidden directory of this daemon. */
 static int get_trash(struct fs *fs)
 {
     int fd;
 
     pthread_mutex_lock(&fs->trash_lock);
-    fd = fs->trash_fd < 0 ? -EEXIST : fs->trash_fd;
-    for (unsigned n = 0; fd == -EEXIST && n < TRASH_NAMES; n++)
-        fd = try_trash(fs, n);
-    if (fd >= 0)
-        fs->trash_fd = fd;
+    if (fs->trash_fd < 0) {
+        fd = hidden_make(fs->root_fd, fs->trash);
+        if (fd >= 0)
+            fs->trash_fd = fd;
+    } else {
+        fd = fs->trash_fd;
+    }
     pthread_mutex_unlock(&fs->trash_lock);
     return fd;
 }
@@ -138,19 +118,6 @@ void remove_trash(struct fs *fs)
     close(fs->trash_fd);
 }
 
-/* Remove a hidden directory unless its daemon lives. */
-static void remove_leftover(struct fs *fs, const char *name)
-{
-    int fd = openat(fs->root_fd, name,
-                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-    if (fd < 0)
-        return;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-        remove_tree(fs->root_fd, name);
-    close(fd);
-}
-
 void remove_leftovers(struct fs *fs)
 {
     const struct dirent *entry;
@@ -160,8 +127,7 @@ void remove_leftovers(struct fs *fs)
         return;
     dir = open_dir(fs->root_fd, ".");
     while (dir && (entry = readdir(dir))) {
-        if (strncmp(entry->d_name, TRASH, strlen(TRASH)) == 0)
-            remove_leftover(fs, entry->d_name);
+        hidden_tidy_up(fs->root_fd, entry->d_name);
     }
     if (dir)
         closedir(dir);
@@ -169,14 +135,14 @@ void remove_leftovers(struct fs *fs)
 
 /* The name of a frame that has left its place. */
 struct retired_name {
-    char text[sizeof(TRASH "18446744073709551615")];
+    char text[sizeof(NAMES_TEMPORARY "18446744073709551615")];
 };
 
 static struct retired_name retired_name(uint64_t ino)
 {
     struct retired_name name;
 
-    snprintf(name.text, sizeof(name.text), TRASH "%" PRIu64, ino);
+    snprintf(name.text, sizeof(name.text), NAMES_TEMPORARY "%" PRIu64, ino);
     return name;
 }
 
@@ -190,15 +156,23 @@ void remove_retired(int anchor, const struct stat *st)
     close(dir);
 }
 
-static bool is_open(struct fs *fs, const struct node *node)
+/* Is a frame open?  Then its directory is locked, as a hidden one has to be. */
+static bool lock_if_open(struct fs *fs, const struct node *node)
 {
+    int anchor = -1;
     bool open;
 
     if (!node)
         return false;
     pthread_mutex_lock(&fs->nodes.lock);
     open = node->open != NULL;
+    if (open)
+        anchor = open_file_anchor(node->open);
     pthread_mutex_unlock(&fs->nodes.lock);
+    if (anchor >= 0) {
+        flock(anchor, LOCK_SH | LOCK_NB);
+        close(anchor);
+    }
     return open;
 }
 
@@ -220,6 +194,7 @@ static int retire(struct fs *fs, int at, const char *name,
 static int remove_sparse(struct fs *fs, const struct node *node, int at,
                          const char *name)
 {
+    bool open = lock_if_open(fs, node);
     struct retired_name retired;
     struct stat st;
     int dir;
@@ -228,7 +203,7 @@ static int remove_sparse(struct fs *fs, const struct node *node, int at,
         return -errno;
     retired = retired_name(st.st_ino);
     dir = retire(fs, at, name, &retired);
-    if (dir >= 0 && !is_open(fs, node))
+    if (dir >= 0 && !open)
         remove_tree(dir, retired.text);
     return dir < 0 ? dir : 0;
 }

@@ -10,8 +10,7 @@
  * A sparse frame leaves its place in one step, for a hidden directory in
  * SOURCE; if that is on another file system, or cannot be made, it gets a
  * hidden name where it is.  There it is removed, at once or when it is closed.
- * The hidden directory is locked with flock() as long as its daemon lives; what
- * others left behind goes at the next writable mount.
+ * Either is locked while its daemon needs it, see hidden.h.
  *
  * Functions return 0 or a negative errno.
  */

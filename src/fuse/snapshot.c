@@ -38,6 +38,12 @@ struct snapshot *snapshot_new(const struct stat *st, bool writable)
     return snapshot;
 }
 
+int snapshot_anchor(const struct backing_place *place, enum entry_kind kind)
+{
+    return backing_open(place,
+                        kind == ENTRY_SPARSE ? O_RDONLY | O_DIRECTORY : O_PATH);
+}
+
 static int open_frame(struct fs *fs, struct snapshot *snapshot,
                       const struct backing_place *place, enum entry_kind kind,
                       struct fault *fault)
@@ -55,7 +61,7 @@ static int open_frame(struct fs *fs, struct snapshot *snapshot,
     if (r < 0)
         store_close(store);
     if (r == 0 && fs->writable)
-        r = snapshot->fd = backing_open(place, O_PATH);
+        r = snapshot->fd = snapshot_anchor(place, kind);
     return r < 0 ? r : 0;
 }
 

@@ -26,8 +26,7 @@ struct snapshot {
                           the node table, and not constant */
     struct file *file; /* a frame; or NULL, and */
     int fd;            /* a file that is passed through; else, in a writable
-                          mount, the frame's file or directory, opened with
-                          O_PATH; else -1 */
+                          mount, as snapshot_anchor(); else -1 */
 };
 
 /*
@@ -49,6 +48,13 @@ struct snapshot *snapshot_new(const struct stat *st, bool writable);
 int snapshot_open(struct fs *fs, enum entry_kind kind,
                   const struct backing_place *place, const struct stat *st,
                   bool writable, struct snapshot **out, struct fault *fault);
+
+/*
+ * A descriptor to find a frame by when it has no name: of its file, with
+ * O_PATH; or of its directory, which can be locked.  Returns a negative errno
+ * if it fails.
+ */
+int snapshot_anchor(const struct backing_place *place, enum entry_kind kind);
 
 /* Take one more reference.  Returns `snapshot`. */
 struct snapshot *snapshot_get(struct snapshot *snapshot);

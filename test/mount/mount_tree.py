@@ -10,6 +10,7 @@ import os
 from mounted import (Mount, check, corpus, frame, main, read, wait_for, write)
 
 NFILES = 10000
+KEPT_MAX = 2 << 20  # bytes that a daemon may keep of a tree that is forgotten
 DATA = b'the content of every file'
 
 
@@ -92,14 +93,11 @@ def nodes_are_forgotten():
     with Mount('src', 'mnt') as mount:
         start = mount.memory()
         walk(mount)
-        full = mount.memory()
         if corpus.SANITIZED or not drop_caches():
             return
-        # If others dropped the caches before, there is little left to give.
-        limit = start + max((full - start) * 3 // 4, 1 << 20)
         try:
-            wait_for(lambda: mount.memory() < limit or not drop_caches(),
-                     'memory to be given back')
+            wait_for(lambda: mount.memory() - start < KEPT_MAX or
+                     not drop_caches(), 'memory to be given back')
         except corpus.Failure:
             # A mount elsewhere that hangs keeps the kernel from forgetting.
             check(known_to_the_kernel() > NFILES, 'memory is not given back')

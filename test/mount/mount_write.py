@@ -235,6 +235,35 @@ def mounted_beside():
     return Mount('src', 'beside')
 
 
+def sparse_on_another_file_system_lives_while_it_is_open():
+    if os.getuid() != 0:
+        return
+    os.makedirs('src/other')
+    sh('mount -t tmpfs none src/other')
+    try:
+        with mounted('sparse') as mount:
+            with open(mount / 'other/a', 'w+b', buffering=0) as file:
+                file.write(DATA)
+                os.unlink(mount / 'other/a')
+                with mounted_beside() as other:
+                    check(os.listdir(other / 'other') == [], 'is listed')
+                file.write(DATA)
+                os.fsync(file.fileno())
+                check(os.pread(file.fileno(), 10**6, 0) == 2 * DATA, 'content')
+        check(os.listdir('src/other') == [], 'something is left')
+    finally:
+        sh('umount src/other')
+
+
+def left_over_from_a_dead_daemon_is_removed_where_it_is_seen():
+    os.makedirs('src/a/.framefs-tmp.123.0')
+    write('src/a/.framefs-tmp.123.0/chunks.b2frame', b'')
+    write('src/a/.framefs-tmp.0123456789abcdef', b'')
+    with Mount('src', 'mnt') as mount:
+        check(os.listdir(mount / 'a') == [], 'shows')
+        check(os.listdir('src/a') == [], 'is left')
+
+
 def hard_links():
     os.mkdir('src')
     with Mount('src', 'mnt') as mount:
@@ -392,6 +421,10 @@ def names_that_cannot_be(layout):
         write(mount / ('x' * longest), b'1')
         check(error_of(write, mount / ('x' * (longest + 1)), b'1') ==
               errno.ENAMETOOLONG, 'too long')
+        check(error_of(os.mkdir, mount / ('x' * (longest + 1))) ==
+              errno.ENAMETOOLONG, 'too long for a directory')
+        check(error_of(os.stat, mount / ('x' * (longest + 1))) ==
+              errno.ENAMETOOLONG, 'too long to be there')
         for name in ('.framefs-tmp.x', 'a.b2lock'):
             check(error_of(write, mount / name, b'1') == errno.EPERM, name)
 
@@ -525,6 +558,8 @@ main(new_file_is_a_frame,
      exchange_and_no_replace,
      removed_file_lives_while_it_is_open,
      sparse_left_over_from_a_dead_daemon_is_removed,
+     sparse_on_another_file_system_lives_while_it_is_open,
+     left_over_from_a_dead_daemon_is_removed_where_it_is_seen,
      hard_links,
      owner_mode_and_times,
      what_a_user_makes_is_the_users,
