@@ -22,6 +22,7 @@ static const struct verb *const verbs[] = {
     &verb_meta,
     &verb_compact,
     &verb_repair,
+    &verb_map,
 };
 /* clang-format on */
 

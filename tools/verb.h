@@ -31,6 +31,7 @@ extern const struct verb verb_truncate;
 extern const struct verb verb_meta;
 extern const struct verb verb_compact;
 extern const struct verb verb_repair;
+extern const struct verb verb_map;
 
 /* Print the help of a verb on standard output, and exit with success. */
 _Noreturn void verb_help(const struct verb *verb);

@@ -42,7 +42,7 @@ works() {
 fails 2 '^usage: b2frame VERB'
 fails 2 "unknown verb 'frobnicate'" frobnicate
 fails 2 "unknown option '--frobnicate'" --frobnicate
-for verb in info cat verify repair; do
+for verb in info cat verify repair map; do
     fails 2 "^usage: b2frame $verb " $verb
     fails 2 "--frobnicate" $verb --frobnicate "$frame"
     fails 2 "'-1' is no number" $verb --frame-offset -1 "$frame"
