@@ -91,6 +91,7 @@ struct file {
 
     /* The committer's. */
     struct frame_change *change;
+    bool sunk;      /* chunks are where they were not in the newest state */
     bool undecided; /* the frame is empty, and what its header says of chunks
                        is not fixed yet */
 

@@ -10,6 +10,7 @@
 
 enum {
     DEFAULT_CHUNKSIZE = 1 << 20, /* of frames that leave it open */
+    LOOSE_MIN = 1 << 20,         /* bytes that no frame is made shorter for */
 };
 
 /* A commit on its way. */
@@ -209,12 +210,13 @@ static void drop_encoded(struct round *round)
 }
 
 /* May chunks lie elsewhere than in the state before? */
-static bool has_moved(const struct file_state *old, struct frame *frame)
+static bool has_moved(const struct file *file, struct frame *frame)
 {
+    const struct file_state *old = file->state;
     const struct store_stat *before = frame_get_stat(old->frame);
     const struct store_stat *now = frame_get_stat(frame);
 
-    return old->epoch == 0 ||
+    return old->epoch == 0 || file->sunk ||
            (!frame_get_info(frame)->sparse && before->ino != now->ino);
 }
 
@@ -229,7 +231,7 @@ static void switch_state(struct round *round, struct file_state *state)
     *state = (struct file_state){
         .nrefs = 1,
         .frame = round->frame,
-        .epoch = old->epoch + has_moved(old, round->frame),
+        .epoch = old->epoch + has_moved(file, round->frame),
     };
     if (round->reshapes)
         round->nbytes = frame_get_info(round->frame)->nbytes;
@@ -238,6 +240,7 @@ static void switch_state(struct round *round, struct file_state *state)
     list_append(&file->states, &state->node);
     file->state = state;
     file->applied.n = 0;
+    file->sunk = false;
     if (round->reshapes)
         file->nbytes = round->nbytes;
     short_of = file->nbytes != round->nbytes;
@@ -333,6 +336,36 @@ static int run_round(struct round *round, const struct writeback_edit *edit,
     return r < 0 ? r : run_writes(round, fault);
 }
 
+/* Is so much of the frame's file free that it should end at `goal`? */
+static bool is_loose(struct file *file, uint64_t *goal)
+{
+    struct frame_usage usage = frame_change_get_usage(file->change);
+
+    *goal = usage.live / 2 * 3;
+    return usage.used > usage.live / 4 * 7 &&
+           usage.used - usage.live > LOOSE_MIN;
+}
+
+/*
+ * A commit of most of a frame leaves as much space free before it as it takes.
+ * Move some of it there; and then, what was in its place being free, the index
+ * behind it.  If that fails it can wait.
+ */
+static void tighten(struct file *file)
+{
+    struct fault fault;
+    uint64_t goal;
+
+    for (int i = 0; i < 2 && is_loose(file, &goal); i++) {
+        struct round round = { .file = file, .nbytes = file->nbytes };
+        int r = frame_change_sink(file->change, goal, &fault);
+
+        file->sunk = file->sunk || r != 0;
+        if (r < 0 || run_writes(&round, &fault) < 0)
+            break;
+    }
+}
+
 /* Is there anything to commit? */
 static bool is_changed(struct file *file)
 {
@@ -356,8 +389,11 @@ static int commit(struct file *file, const struct writeback_edit *edit,
     *fault = FAULT_NONE;
     enter(file, reshaping);
     round.nbytes = file->nbytes;
-    if (edit || is_changed(file))
+    if (edit || is_changed(file)) {
         r = run_round(&round, edit, fault);
+        if (r == 0 && !reshaping)
+            tighten(file);
+    }
     leave(file);
     return r;
 }

@@ -62,8 +62,8 @@ int frame_change_set_chunksize(struct frame_change *change, uint32_t chunksize)
     return 0;
 }
 
-/* Decoded size of a chunk. */
-static uint64_t size_of(const struct frame_change *change, uint64_t chunk_no)
+uint32_t frame_change_size_of(const struct frame_change *change,
+                              uint64_t chunk_no)
 {
     const struct frame_info *info = &change->info;
     uint64_t rest;
@@ -71,7 +71,7 @@ static uint64_t size_of(const struct frame_change *change, uint64_t chunk_no)
     if (change->variable)
         return change->chunks[chunk_no].nbytes;
     rest = info->nbytes - chunk_no * info->chunksize;
-    return rest < info->chunksize ? rest : info->chunksize;
+    return rest < info->chunksize ? (uint32_t)rest : info->chunksize;
 }
 
 /* Is the last chunk shorter than all others must be? */
@@ -144,7 +144,7 @@ int frame_change_put(struct frame_change *change, uint64_t chunk_no,
     if (plot_list_reserve(&change->dying, 1) < 0 ||
         plot_list_reserve(&change->fresh, 1) < 0)
         return -ENOMEM;
-    old = size_of(change, chunk_no);
+    old = frame_change_size_of(change, chunk_no);
     bury(change, chunk_no, 1);
     set_chunk(change, chunk_no, written);
     info->nbytes += written->nbytes - old;
@@ -202,7 +202,7 @@ int frame_change_delete(struct frame_change *change, uint64_t first, uint64_t n)
     if (plot_list_reserve(&change->dying, (size_t)n) < 0)
         return -ENOMEM;
     for (uint64_t i = first; i < first + n; i++)
-        nbytes += size_of(change, i);
+        nbytes += frame_change_size_of(change, i);
     bury(change, first, n);
     memmove(change->chunks + first, change->chunks + first + n,
             (info->nchunks - first - n) * sizeof(change->chunks[0]));
@@ -319,7 +319,8 @@ static int check_resize(const struct frame_change *change, uint64_t nbytes,
         return -EFBIG;
     common = *n < info->nchunks ? *n : info->nchunks;
     if (common > 0 &&
-        size_in(change, nbytes, common - 1) != size_of(change, common - 1) &&
+        size_in(change, nbytes, common - 1) !=
+            frame_change_size_of(change, common - 1) &&
         !is_zeros(change, common - 1))
         return -EINVAL;
     return 0;
@@ -342,7 +343,7 @@ int frame_change_resize(struct frame_change *change, uint64_t nbytes,
         return fault_set(fault, r, 0, NULL);
     last = info->nchunks - 1;
     if (info->nchunks > 0 &&
-        size_in(change, nbytes, last) != size_of(change, last))
+        size_in(change, nbytes, last) != frame_change_size_of(change, last))
         r = put_zeros(change, last, size_in(change, nbytes, last), fault);
     while (info->nchunks < n && r == 0)
         r = put_zeros(change, info->nchunks,
@@ -358,7 +359,7 @@ static int settle(struct frame_change *change, uint64_t chunk_no,
         change->chunks[chunk_no].entry == frame_special_entry(CHUNK_NANS);
     struct frame_written written;
     int r = frame_change_write_value(
-        change, nans, (uint32_t)size_of(change, chunk_no), &written, fault);
+        change, nans, frame_change_size_of(change, chunk_no), &written, fault);
 
     if (r < 0)
         return r;
@@ -379,7 +380,7 @@ int frame_change_make_variable(struct frame_change *change, struct fault *fault)
     if (r < 0 || change->variable)
         return r;
     for (uint64_t i = 0; i < info->nchunks; i++)
-        change->chunks[i].nbytes = (uint32_t)size_of(change, i);
+        change->chunks[i].nbytes = frame_change_size_of(change, i);
     pthread_mutex_lock(&change->lock);
     change->variable = true;
     pthread_mutex_unlock(&change->lock);

@@ -255,6 +255,18 @@ void frame_change_watch(struct frame_change *change,
                                         uint64_t total),
                         void *context);
 
+/*
+ * Move chunks of a contiguous frame that lie behind `end` into gaps before, as
+ * far as there are such.  The change must be committed, twice, for the frame to
+ * become shorter: its index can take the place of what was moved only when that
+ * is not in use any more.
+ *
+ * Returns 1 if chunks were moved, 0 if not, -ENOMEM or an error of the store;
+ * some may be moved then.
+ */
+int frame_change_sink(struct frame_change *change, uint64_t end,
+                      struct fault *fault);
+
 /* Bytes of a contiguous frame. */
 struct frame_usage {
     uint64_t live; /* header, chunks, metalayers */

@@ -76,6 +76,10 @@ static inline uint64_t frame_change_off(const struct frame_change *change,
     return change->info.header_len + (uint64_t)chunk->entry;
 }
 
+/* Decoded size of a chunk. */
+uint32_t frame_change_size_of(const struct frame_change *change,
+                              uint64_t chunk_no);
+
 /* Write a chunk that repeats zero bytes, or NaNs of the frame's typesize. */
 int frame_change_write_value(struct frame_change *change, bool nans,
                              uint32_t nbytes, struct frame_written *out,

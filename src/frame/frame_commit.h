@@ -65,6 +65,10 @@ int commit_fill_draft(struct commit *commit, struct fault *fault);
 /* The new state is the frame's: it becomes that of the change. */
 void commit_finish(struct commit *commit, struct frame **out);
 
+/* Copy bytes between files, or to elsewhere in one. */
+int commit_copy(struct store_object *from, uint64_t from_off,
+                struct store_object *to, uint64_t to_off, uint64_t len);
+
 /* Write the frame anew, without dead space, and let that take its place. */
 int commit_anew(struct frame_change *change, struct frame **out,
                 struct fault *fault);

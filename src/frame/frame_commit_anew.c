@@ -4,29 +4,6 @@
 
 #include "frame/frame_commit.h"
 
-enum {
-    COPY_LEN = 1 << 20
-};
-
-/* Copy a chunk to its place in a frame that is written anew. */
-static int copy_bytes(struct store_object *from, uint64_t from_off,
-                      struct store_object *to, uint64_t to_off, uint64_t len,
-                      uint8_t *buf)
-{
-    int r = 0;
-
-    for (uint64_t done = 0; done < len && r == 0;) {
-        uint64_t rest = len - done;
-        size_t n = rest < COPY_LEN ? (size_t)rest : COPY_LEN;
-
-        r = store_object_read_at(from, from_off + done, buf, n);
-        if (r == 0)
-            r = store_object_write(to, to_off + done, buf, n);
-        done += n;
-    }
-    return r;
-}
-
 /* Bytes of all chunks that are stored. */
 static uint64_t stored_size(const struct frame_change *change)
 {
@@ -46,8 +23,7 @@ static int copy_chunks(struct commit *commit, int64_t *entries)
     uint64_t start = commit->info.header_len;
     uint64_t total = change->progress ? stored_size(change) : 0;
     uint64_t off = start;
-    uint8_t *buf = malloc(COPY_LEN);
-    int r = buf ? 0 : -ENOMEM;
+    int r = 0;
 
     for (uint64_t i = 0; i < change->info.nchunks && r == 0; i++) {
         const struct change_chunk *chunk = &change->chunks[i];
@@ -55,14 +31,13 @@ static int copy_chunks(struct commit *commit, int64_t *entries)
         entries[i] = chunk->entry;
         if (chunk->entry < 0)
             continue;
-        r = copy_bytes(from, frame_change_off(change, chunk), commit->object,
-                       off, chunk->cbytes, buf);
+        r = commit_copy(from, frame_change_off(change, chunk), commit->object,
+                        off, chunk->cbytes);
         entries[i] = (int64_t)(off - start);
         off += chunk->cbytes;
         if (r == 0 && change->progress)
             r = change->progress(change->watcher, off - start, total);
     }
-    free(buf);
     return r == 0 ? plot_take(commit->plot, 0, off) : r;
 }
 

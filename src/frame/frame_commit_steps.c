@@ -187,40 +187,38 @@ int commit_check_unchanged(struct frame_change *change)
     return memcmp(bytes, change->header, sizeof(bytes)) == 0 ? 0 : -ESTALE;
 }
 
-/* Write bytes of a file in their own place. */
-static int write_bytes_again(struct store_object *object,
-                             const struct space_extent *extent, uint8_t *buf)
+int commit_copy(struct store_object *from, uint64_t from_off,
+                struct store_object *to, uint64_t to_off, uint64_t len)
 {
-    uint64_t done = 0;
-    int r = 0;
+    size_t most = len < COPY_LEN ? (size_t)len : COPY_LEN;
+    uint8_t *buf = malloc(most > 0 ? most : 1);
+    int r = buf ? 0 : -ENOMEM;
 
-    while (done < extent->len && r == 0) {
-        uint64_t rest = extent->len - done;
-        size_t n = rest < COPY_LEN ? (size_t)rest : COPY_LEN;
+    for (uint64_t done = 0; done < len && r == 0;) {
+        uint64_t rest = len - done;
+        size_t n = rest < most ? (size_t)rest : most;
 
-        r = store_object_read_at(object, extent->off + done, buf, n);
+        r = store_object_read_at(from, from_off + done, buf, n);
         if (r == 0)
-            r = store_object_write(object, extent->off + done, buf, n);
+            r = store_object_write(to, to_off + done, buf, n);
         done += n;
     }
+    free(buf);
     return r;
 }
 
 int commit_write_again(struct frame_change *change)
 {
-    uint8_t *buf;
     int r = 0;
 
     if (!change->unsynced_lost)
         return 0;
-    buf = malloc(COPY_LEN);
-    if (!buf)
-        return -ENOMEM;
     for (size_t i = 0; i < change->fresh.n && r == 0; i++) {
-        r = write_bytes_again(plot_object(change->plot),
-                              &change->fresh.extents[i], buf);
+        const struct space_extent *extent = &change->fresh.extents[i];
+        struct store_object *object = plot_object(change->plot);
+
+        r = commit_copy(object, extent->off, object, extent->off, extent->len);
     }
-    free(buf);
     if (r == 0)
         change->unsynced_lost = false;
     return r;

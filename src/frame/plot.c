@@ -114,6 +114,17 @@ int plot_alloc(struct plot *plot, uint64_t from, uint64_t len, uint64_t *out)
     return r;
 }
 
+int plot_alloc_before(struct plot *plot, uint64_t end, uint64_t len,
+                      uint64_t *out)
+{
+    int r;
+
+    pthread_mutex_lock(&plot->lock);
+    r = space_alloc_before(&plot->space, end, len, out);
+    pthread_mutex_unlock(&plot->lock);
+    return r;
+}
+
 uint64_t plot_end(struct plot *plot)
 {
     uint64_t end;

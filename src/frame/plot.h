@@ -47,9 +47,11 @@ struct store_object *plot_object(const struct plot *plot);
  */
 int plot_keep(struct plot *plot, uint64_t end);
 
-/* See space_take(), space_alloc() and space_end(). */
+/* See space_take() and those that follow it. */
 int plot_take(struct plot *plot, uint64_t off, uint64_t len);
 int plot_alloc(struct plot *plot, uint64_t from, uint64_t len, uint64_t *out);
+int plot_alloc_before(struct plot *plot, uint64_t end, uint64_t len,
+                      uint64_t *out);
 uint64_t plot_end(struct plot *plot);
 
 /*

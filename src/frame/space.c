@@ -144,6 +144,17 @@ int space_alloc(struct space *space, uint64_t from, uint64_t len, uint64_t *out)
     return -ENOMEM;
 }
 
+int space_alloc_before(struct space *space, uint64_t end, uint64_t len,
+                       uint64_t *out)
+{
+    for (size_t at = 0; space->free[at].off < end; at++)
+        if (space->free[at].len >= len) {
+            *out = space->free[at].off;
+            return cut(space, at, *out, len);
+        }
+    return -ENOSPC;
+}
+
 void space_give(struct space *space, uint64_t off, uint64_t len)
 {
     size_t at = find(space, off);

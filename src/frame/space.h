@@ -50,6 +50,15 @@ int space_alloc(struct space *space, uint64_t from, uint64_t len,
                 uint64_t *out);
 
 /*
+ * Take the lowest free place of `len` > 0 that ends at or before `end`, which
+ * is used.
+ *
+ * Returns 0, -ENOSPC if there is none, or -ENOMEM.
+ */
+int space_alloc_before(struct space *space, uint64_t end, uint64_t len,
+                       uint64_t *out);
+
+/*
  * Give back a place that was taken, or part of one.  Where there is no memory
  * to note it, it stays taken.
  */

@@ -281,6 +281,41 @@ START_TEST(frame_stays_one_file_from_empty_to_empty)
 }
 END_TEST
 
+START_TEST(chunks_sink_into_gaps_and_the_file_becomes_shorter)
+{
+    const off_t len = (off_t)(32 + MODEL_CHUNKSIZE) * MODEL_CHUNKS_MAX;
+    uint64_t random = 4;
+    struct fault fault;
+    struct work work;
+    struct model old;
+    struct stat st;
+
+    begin(&work, false);
+    for (size_t i = 0; i < MODEL_CHUNKS_MAX; i++)
+        ck_assert_int_eq(
+            model_append(&work.model, work.change, MODEL_CHUNKSIZE, &random),
+            0);
+    commit_and_check(&work, &(struct model){ 0 });
+    ck_assert_int_eq(frame_change_sink(work.change, 0, &fault), 0);
+    /* All at once, so that the new ones lie behind the old ones. */
+    old = work.model;
+    model_empty(&work.model, work.change);
+    for (size_t i = 0; i < MODEL_CHUNKS_MAX; i++)
+        ck_assert_int_eq(
+            model_append(&work.model, work.change, MODEL_CHUNKSIZE, &random),
+            0);
+    commit_and_check(&work, &old);
+    ck_assert_int_eq(stat(work.place.path, &st), 0);
+    ck_assert_int_eq(frame_change_sink(work.change, (uint64_t)len, &fault), 1);
+    for (int i = 0; i < 2; i++)
+        commit_and_check(&work, &work.model);
+    check_file(&work, st.st_ino, 0);
+    ck_assert_int_eq(stat(work.place.path, &st), 0);
+    ck_assert_int_lt(st.st_size, len + 1000);
+    end(&work);
+}
+END_TEST
+
 START_TEST(frame_with_two_names_is_not_written_anew)
 {
     uint64_t random = 1;
@@ -395,6 +430,7 @@ int main(void)
         variable_frame_changes_by_chance,
         state_that_is_overwritten_says_so,
         frame_stays_one_file_from_empty_to_empty,
+        chunks_sink_into_gaps_and_the_file_becomes_shorter,
         frame_with_two_names_is_not_written_anew,
         threads_write_chunks_beside_commits,
         NULL,

@@ -81,6 +81,8 @@ static struct history *make_history(bool sparse, uint64_t random)
             ck_assert_int_eq(model_step(model, change, &random), 0);
         if (model_random(&random, 4) == 0)
             model_empty(model, change);
+        if (model_random(&random, 3) == 0)
+            ck_assert_int_ge(frame_change_sink(change, 1000, &fault), 0);
         next = commit(history, change, model, model_random(&random, 8) == 0);
         frame_close(frame);
         frame = next;

@@ -114,6 +114,7 @@ static bool run(bool sparse, size_t first, size_t n, int error, uint64_t random)
     struct before before = { NULL, false };
     struct frame_change *change;
     struct frame *frame;
+    struct fault fault;
     bool failed = false;
     bool reached;
 
@@ -133,6 +134,8 @@ static bool run(bool sparse, size_t first, size_t n, int error, uint64_t random)
         steps(&model, change, &random, &failed);
         if (model_random(&random, 4) == 0)
             model_empty(&model, change);
+        while (round == 2 && frame_change_sink(change, 1000, &fault) < 0)
+            failed = true;
         next = commit(disk, change, &before, &model, round == 3, &failed);
         before.lasts = true;
         frame_close(frame);

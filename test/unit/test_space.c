@@ -36,6 +36,41 @@ START_TEST(lowest_gap_that_is_large_enough_is_taken)
 }
 END_TEST
 
+START_TEST(gap_before_an_end_is_found_only_there)
+{
+    struct space space;
+    uint64_t off;
+
+    ck_assert_int_eq(space_init(&space), 0);
+    ck_assert_uint_eq(alloc(&space, 0, 100), 0);
+    space_give(&space, 10, 5);
+    space_give(&space, 30, 20);
+    ck_assert_int_eq(space_alloc_before(&space, 30, 6, &off), -ENOSPC);
+    ck_assert_int_eq(space_alloc_before(&space, 50, 6, &off), 0);
+    ck_assert_uint_eq(off, 30);
+    ck_assert_int_eq(space_alloc_before(&space, 100, 15, &off), -ENOSPC);
+    ck_assert_int_eq(space_alloc_before(&space, 100, 14, &off), 0);
+    ck_assert_uint_eq(off, 36);
+    space_fini(&space);
+}
+END_TEST
+
+START_TEST(filling_takes_what_is_free)
+{
+    struct space space;
+    uint64_t off;
+
+    ck_assert_int_eq(space_init(&space), 0);
+    ck_assert_int_eq(space_fill(&space, 0, 10), 0);
+    ck_assert_int_eq(space_take(&space, 20, 10), 0);
+    ck_assert_int_eq(space_fill(&space, 5, 20), 1);
+    ck_assert_int_eq(space_fill(&space, 5, 35), 1);
+    ck_assert_uint_eq(space_end(&space), 40);
+    ck_assert_int_eq(space_alloc_before(&space, 40, 1, &off), -ENOSPC);
+    space_fini(&space);
+}
+END_TEST
+
 START_TEST(what_is_used_cannot_be_taken)
 {
     struct space space;
@@ -122,6 +157,8 @@ int main(void)
 {
     const TTest *const tests[] = {
         lowest_gap_that_is_large_enough_is_taken,
+        gap_before_an_end_is_found_only_there,
+        filling_takes_what_is_free,
         what_is_used_cannot_be_taken,
         widening_takes_free_neighbours_but_not_the_end,
         space_agrees_with_a_map_of_bytes,
