@@ -20,6 +20,7 @@ static const struct verb *const verbs[] = {
     &verb_reorder,
     &verb_truncate,
     &verb_meta,
+    &verb_convert,
     &verb_compact,
     &verb_repair,
     &verb_map,

@@ -42,7 +42,8 @@ bool new_frame_take(const struct verb *verb, int option,
     return true;
 }
 
-bool new_frame_has_params(const struct new_frame *new_frame)
+/* Is anything said of how the content is kept? */
+static bool has_params(const struct new_frame *new_frame)
 {
     for (int i = NEW_FRAME_CODEC; i < NEW_FRAME_FORCE; i++)
         if (new_frame->values[i - NEW_FRAME_LAYOUT])
@@ -50,7 +51,7 @@ bool new_frame_has_params(const struct new_frame *new_frame)
     return false;
 }
 
-void new_frame_apply(const struct verb *verb, const struct new_frame *new_frame,
+bool new_frame_apply(const struct new_frame *new_frame,
                      struct file_params *params, bool *sparse)
 {
     for (int i = NEW_FRAME_LAYOUT; i < NEW_FRAME_FORCE; i++) {
@@ -59,8 +60,5 @@ void new_frame_apply(const struct verb *verb, const struct new_frame *new_frame,
         if (value)
             set(i, value, params, sparse);
     }
-    if (params_check(params) < 0) {
-        log_error("codec, filters, typesize and blocksize do not go together");
-        verb_usage(verb);
-    }
+    return !has_params(new_frame) || params_check(params) == 0;
 }

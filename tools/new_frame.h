@@ -58,15 +58,13 @@ struct new_frame {
 bool new_frame_take(const struct verb *verb, int option,
                     struct new_frame *new_frame);
 
-/* Is any option given that says how the content is kept? */
-bool new_frame_has_params(const struct new_frame *new_frame);
-
 /*
- * Change parameters to what is given.  Exits if these do not go together.
+ * Change parameters to what is given.  Returns false if these do not go
+ * together.
  *
  *  sparse  changed if a layout is given
  */
-void new_frame_apply(const struct verb *verb, const struct new_frame *new_frame,
+bool new_frame_apply(const struct new_frame *new_frame,
                      struct file_params *params, bool *sparse);
 
 #endif

@@ -2,6 +2,8 @@
 #include "source.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "base/log.h"
 
@@ -35,6 +37,24 @@ int source_open_frame(const char *path, uint64_t frame_offset,
     }
     if (r < 0)
         source_report(path, r, &fault);
+    return r;
+}
+
+int source_stat(const char *path, struct stat *out)
+{
+    int dir = open(path, O_PATH | O_CLOEXEC);
+    int r = dir < 0 ? -errno : 0;
+
+    if (r == 0 && fstat(dir, out) < 0)
+        r = -errno;
+    if (r == 0 && S_ISDIR(out->st_mode) &&
+        fstatat(dir, frame_index_names[0], out, 0) < 0 &&
+        fstatat(dir, frame_index_names[1], out, 0) < 0)
+        r = -errno;
+    if (dir >= 0)
+        close(dir);
+    if (r < 0)
+        source_report(path, r, &FAULT_NONE);
     return r;
 }
 

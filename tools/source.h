@@ -3,6 +3,7 @@
 #define TOOLS_SOURCE_H
 
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "base/fault.h"
 #include "frame/frame.h"
@@ -24,6 +25,10 @@ int source_open(const char *path, uint64_t frame_offset, unsigned flags,
    which was reported. */
 int source_open_frame(const char *path, uint64_t frame_offset,
                       struct frame **out);
+
+/* Owner, permissions and times of a frame: of its file, or of the index file in
+   its directory.  Errors as above. */
+int source_stat(const char *path, struct stat *out);
 
 /* Say on standard error why something could not be done with a frame; nothing
    for -EINTR, as it is the user who wanted that. */

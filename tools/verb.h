@@ -29,6 +29,7 @@ extern const struct verb verb_delete;
 extern const struct verb verb_reorder;
 extern const struct verb verb_truncate;
 extern const struct verb verb_meta;
+extern const struct verb verb_convert;
 extern const struct verb verb_compact;
 extern const struct verb verb_repair;
 extern const struct verb verb_map;

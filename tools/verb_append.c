@@ -4,6 +4,7 @@
 
 #include "args.h"
 #include "edit.h"
+#include "file/params.h"
 #include "input.h"
 #include "verb.h"
 
@@ -38,20 +39,24 @@ static int reopen_last(struct edit *edit, struct input *input)
 }
 
 /* See to it that a full chunk may come next. */
-static int prepare(struct edit *edit, struct input *input)
+static int prepare(struct edit *edit, struct input *input,
+                   const struct chunk_params *params)
 {
     const struct frame_info *info = frame_change_get_info(edit->change);
-    uint32_t size = CHUNKSIZE_DEFAULT;
+    const struct file_params decided = { .chunk = *params,
+                                         .chunksize = CHUNKSIZE_DEFAULT };
+    struct frame_params frame;
+    struct fault fault = FAULT_NONE;
     int r;
 
     if (info->chunksize > 0 && info->nbytes % info->chunksize != 0)
         return reopen_last(edit, input);
     if (info->chunksize > 0)
         return 0;
-    size =
-        info->typesize < size ? size - size % info->typesize : info->typesize;
-    r = frame_change_set_chunksize(edit->change, size);
-    return r < 0 ? edit_report(edit, r, &FAULT_NONE) : 0;
+    frame = params_frame(&decided);
+    frame.codec_meta = (uint8_t)info->codec_meta;
+    r = frame_change_set_params(edit->change, &frame, &fault);
+    return r < 0 ? edit_report(edit, r, &fault) : 0;
 }
 
 /* Add all that comes in behind the last byte. */
@@ -66,7 +71,7 @@ static int append_bytes(struct edit *edit, const char *path)
     r = input_open(path, &input);
     if (r < 0)
         return r;
-    r = prepare(edit, &input);
+    r = prepare(edit, &input, &params);
     if (r == 0)
         r = feed_chunks(&input.feed, edit->path, edit->change, &params,
                         frame_change_get_info(edit->change)->chunksize);

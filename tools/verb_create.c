@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "args.h"
+#include "base/log.h"
 #include "file/params.h"
 #include "input.h"
 #include "interrupt.h"
@@ -92,7 +93,10 @@ static int run(const struct verb *verb, int argc, char **argv)
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
         if (!new_frame_take(verb, option, &new_frame))
             args_help(verb, option);
-    new_frame_apply(verb, &new_frame, &create.params, &create.sparse);
+    if (!new_frame_apply(&new_frame, &create.params, &create.sparse)) {
+        log_error("codec, filters, typesize and blocksize do not go together");
+        verb_usage(verb);
+    }
     args = args_take(verb, argc, argv, 2, names);
     create.input = args[0];
     create.path = args[1];

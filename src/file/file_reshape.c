@@ -7,7 +7,6 @@
 #include "chunk/chunk_encode.h"
 #include "chunk/chunk_format.h"
 #include "file/writeback.h"
-#include "frame/frame_source.h"
 
 /* Changes of chunks as wholes. */
 struct reshape {
@@ -155,50 +154,27 @@ int file_chunk_reorder(struct file *file, const uint64_t *order,
     return reshape(file, &what, fault);
 }
 
-/* Read a stored chunk as it is. */
-static int read_stored(struct frame *frame, uint64_t chunk_no, uint32_t cbytes,
-                       uint8_t *bytes, struct fault *fault)
-{
-    struct frame_entry entry;
-    struct frame_source source;
-    int r = frame_get_entry(frame, chunk_no, &entry, fault);
-
-    if (r == 0)
-        r = frame_source_open(frame, chunk_no, &entry, &source, fault);
-    if (r < 0)
-        return r;
-    r = cbytes > source.avail
-            ? fault_set(fault, -EBADMSG, source.off, "chunk is cut off")
-            : store_object_read_at(source.object, source.off, bytes, cbytes);
-    frame_source_close(frame, &source);
-    return r;
-}
-
-/* Copy one stored chunk to the change. */
+/* Copy one stored chunk, which must be good, to the change. */
 static int copy_chunk(const struct reshape *what, uint64_t i,
                       struct frame_change *change, struct fault *fault)
 {
+    uint64_t chunk_no = what->src_chunk_no + i;
     struct frame_chunk *chunk;
     struct frame_written written;
-    uint8_t *bytes;
-    int r = frame_chunk_open(what->src, what->src_chunk_no + i, &chunk, fault);
+    int r = frame_chunk_open(what->src, chunk_no, &chunk, fault);
 
     if (r < 0)
         return r;
-    bytes = malloc(chunk->cbytes);
-    r = bytes ? read_stored(what->src, what->src_chunk_no + i, chunk->cbytes,
-                            bytes, fault)
-              : -ENOMEM;
-    if (r == 0)
-        r = frame_change_write(change, bytes, chunk->cbytes, &written, fault);
-    if (r == 0) {
-        r = frame_change_put(change, what->chunk_no + i, &written);
-        if (r < 0)
-            frame_change_drop(change, &written);
-    }
-    free(bytes);
     frame_chunk_close(chunk);
-    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+    r = frame_change_copy(change, what->src, chunk_no, &written, fault);
+    if (r < 0)
+        return r;
+    r = frame_change_put(change, what->chunk_no + i, &written);
+    if (r < 0) {
+        frame_change_drop(change, &written);
+        return fault_set(fault, r, 0, NULL);
+    }
+    return 0;
 }
 
 /* Copies as many as it can. */

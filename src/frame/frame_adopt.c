@@ -227,58 +227,16 @@ static int make_plot(struct frame_change *change, struct frame *frame,
     return r;
 }
 
-/* Encode bytes as the frame has it, if that can be done here. */
-static ssize_t encode(struct frame_change *change, const uint8_t *src,
-                      size_t len, uint8_t *dst, size_t cap)
-{
-    struct chunk_params params = frame_chunk_params(&change->info);
-
-    if (chunk_params_check(&params) < 0)
-        params = (struct chunk_params){
-            .typesize = change->info.typesize,
-            .clevel = 5,
-            .split_mode = CHUNK_SPLIT_FORWARD,
-        };
-    return chunk_encode(change->encoder, &params, src, len, dst, cap);
-}
-
-static int rewrap_bytes(struct frame_change *change, uint64_t chunk_no,
-                        const uint8_t *src, size_t len, struct fault *fault)
-{
-    size_t cap = len + CHUNK_OVERHEAD_MAX;
-    uint8_t *bytes = malloc(cap);
-    struct frame_written written;
-    ssize_t n = bytes ? encode(change, src, len, bytes, cap) : -ENOMEM;
-    int r = n < 0 ? fault_set(fault, (int)n, 0, NULL) : 0;
-
-    if (r == 0)
-        r = frame_change_write(change, bytes, (size_t)n, &written, fault);
-    if (r == 0)
-        r = frame_change_put(change, chunk_no, &written);
-    free(bytes);
-    return r;
-}
-
 /* Give a chunk a header of the present form, if it can be read. */
 static int rewrap(struct frame_change *change, struct frame *frame,
                   uint64_t chunk_no, struct fault *fault)
 {
-    struct frame_span span;
-    uint8_t *bytes;
-    int r = frame_span_of(frame, chunk_no, &span, fault);
+    struct frame_written written;
+    int r = frame_change_copy(change, frame, chunk_no, &written, fault);
 
-    if (r < 0 || span.nbytes > REWRAP_MAX)
-        return r;
-    bytes = malloc(span.nbytes);
-    if (!bytes)
-        return fault_set(fault, -ENOMEM, 0, NULL);
-    r = frame_chunk_read(frame, chunk_no, bytes, span.nbytes, fault);
     if (r == -EBADMSG || r == -ENOTSUP)
-        r = 0;
-    else if (r == 0)
-        r = rewrap_bytes(change, chunk_no, bytes, span.nbytes, fault);
-    free(bytes);
-    return r;
+        return 0;
+    return r < 0 ? r : frame_change_put(change, chunk_no, &written);
 }
 
 /* Format: frame.md, 5.3. */
@@ -295,7 +253,8 @@ static int rewrap_all(struct frame_change *change, struct frame *frame,
         r = frame_get_entry(frame, i, &entry, fault);
         if (r == 0 && !entry.special &&
             frame_source_sizes(frame, i, &entry, &sizes, &ignored) == 0 &&
-            sizes.header_len == CHUNK_SHORT_HEADER_LEN)
+            sizes.header_len == CHUNK_SHORT_HEADER_LEN &&
+            sizes.nbytes <= REWRAP_MAX)
             r = rewrap(change, frame, i, fault);
     }
     return r;

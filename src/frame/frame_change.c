@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "chunk/chunk_format.h"
 #include "frame/frame_change_private.h"
 #include "frame/frame_source.h"
 
@@ -51,15 +50,6 @@ void frame_change_watch(struct frame_change *change,
 {
     change->progress = progress;
     change->watcher = context;
-}
-
-int frame_change_set_chunksize(struct frame_change *change, uint32_t chunksize)
-{
-    if (change->info.nchunks > 0 || chunksize < 1 ||
-        chunksize > CHUNK_NBYTES_MAX)
-        return -EINVAL;
-    change->info.chunksize = chunksize;
-    return 0;
 }
 
 uint32_t frame_change_size_of(const struct frame_change *change,

@@ -101,6 +101,18 @@ int frame_change_set_params(struct frame_change *change,
                             const struct frame_params *params,
                             struct fault *fault);
 
+/*
+ * The same with the metalayers of another frame.
+ *
+ *  params  NULL: those of the other frame, whether or not chunks can be encoded
+ *          so; its chunks may then be copied
+ *
+ * Errors as above, and as frame_change_open().
+ */
+int frame_change_new_like(struct store *store, struct frame *like,
+                          const struct frame_params *params,
+                          struct frame_change **out, struct fault *fault);
+
 /* What was not committed is dropped.  Accepts NULL. */
 void frame_change_close(struct frame_change *change);
 
@@ -142,6 +154,16 @@ int frame_change_write(struct frame_change *change, const uint8_t *bytes,
 int frame_change_write_zeros(struct frame_change *change, uint32_t nbytes,
                              struct frame_written *out, struct fault *fault);
 
+/*
+ * Write a chunk of a frame whose chunks are alike, as it is stored there; one
+ * whose header has 16 bytes is encoded anew.
+ *
+ * Errors as frame_change_write() and frame_chunk_read().
+ */
+int frame_change_copy(struct frame_change *change, struct frame *from,
+                      uint64_t chunk_no, struct frame_written *out,
+                      struct fault *fault);
+
 /* Give up a chunk that was written but not put. */
 void frame_change_drop(struct frame_change *change,
                        const struct frame_written *written);
@@ -155,10 +177,6 @@ void frame_change_drop(struct frame_change *change,
  * chunks, -ESTALE if the frame has been written anew, or emptied, since the
  * chunk was written, or -ENOMEM.
  */
-
-/* Decide the size of all chunks but the last of a frame that has none yet; if
-   it has some, -EINVAL. */
-int frame_change_set_chunksize(struct frame_change *change, uint32_t chunksize);
 
 /* Replace a chunk. */
 int frame_change_put(struct frame_change *change, uint64_t chunk_no,

@@ -48,6 +48,19 @@ static void set_params(struct frame_info *info,
     memcpy(info->filters_meta, chunks->filters_meta, CHUNK_NFILTERS);
 }
 
+/* All but what depends on what is in the frame. */
+static void take_params(struct frame_change *change, const struct frame *like)
+{
+    change->info = like->info;
+    change->info.frame_len = 0;
+    change->info.nbytes = 0;
+    change->info.cbytes = 0;
+    change->info.nchunks = 0;
+    change->variable = like->walk;
+    if (change->variable)
+        change->info.chunksize = 0;
+}
+
 static int check_params(const struct frame_params *params, struct fault *fault)
 {
     int r = chunk_params_check(&params->chunks);
@@ -119,30 +132,50 @@ static int begin_new(struct frame_change *change, struct fault *fault)
     return 0;
 }
 
-int frame_change_new(struct store *store, const struct frame_params *params,
-                     struct frame_change **out, struct fault *fault)
+/* Begin a frame; `params` or else `like` says how it is to be.  The metalayers
+   of `like` come over. */
+static int begin(struct frame_change *change, const struct frame_params *params,
+                 struct frame *like, struct fault *fault)
+{
+    int r = frame_change_reserve(change, 0);
+
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    if (params)
+        set_params(&change->info, params);
+    else
+        take_params(change, like);
+    change->info.format = FRAME_FORMAT_E;
+    change->info.sparse = store_is_directory(change->store);
+    if (like)
+        r = layers_read(like, &change->fixed, &change->vl, fault);
+    return r < 0 ? r : begin_new(change, fault);
+}
+
+int frame_change_new_like(struct store *store, struct frame *like,
+                          const struct frame_params *params,
+                          struct frame_change **out, struct fault *fault)
 {
     struct frame_change *change;
-    int r = check_params(params, fault);
+    int r = params ? check_params(params, fault) : 0;
 
     if (r == 0)
         r = change_alloc(store, &change, fault);
     if (r < 0)
         return r;
-    change->info.format = FRAME_FORMAT_E;
-    change->info.sparse = store_is_directory(store);
-    set_params(&change->info, params);
-    r = frame_change_reserve(change, 0);
-    if (r < 0)
-        fault_set(fault, r, 0, NULL);
-    else
-        r = begin_new(change, fault);
+    r = begin(change, params, like, fault);
     if (r < 0) {
         frame_change_close(change);
         return r;
     }
     *out = change;
     return 0;
+}
+
+int frame_change_new(struct store *store, const struct frame_params *params,
+                     struct frame_change **out, struct fault *fault)
+{
+    return frame_change_new_like(store, NULL, params, out, fault);
 }
 
 int frame_change_set_params(struct frame_change *change,

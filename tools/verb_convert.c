@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "args.h"
+#include "base/log.h"
+#include "file/params.h"
+#include "frame_feed.h"
+#include "interrupt.h"
+#include "new_frame.h"
+#include "output.h"
+#include "progress.h"
+#include "source.h"
+#include "verb.h"
+
+struct convert {
+    const char *path;
+    const char *out;
+    uint64_t frame_offset;
+    struct file *file;         /* at `path` */
+    struct frame *frame;       /* the same */
+    struct file_params params; /* of the new one */
+    bool sparse;
+    bool encode; /* chunks are encoded anew */
+    bool force;
+};
+
+static int report_out(const struct convert *convert, int error,
+                      const struct fault *fault)
+{
+    source_report(convert->out, error, fault);
+    return error;
+}
+
+static bool are_alike(const struct chunk_params *a,
+                      const struct chunk_params *b)
+{
+    return a->typesize == b->typesize && a->blocksize == b->blocksize &&
+           a->codec == b->codec && a->clevel == b->clevel &&
+           memcmp(a->filters, b->filters, CHUNK_NFILTERS) == 0 &&
+           memcmp(a->filters_meta, b->filters_meta, CHUNK_NFILTERS) == 0;
+}
+
+/* Find out what is to be done. */
+static int plan(const struct new_frame *new_frame, struct convert *convert)
+{
+    const struct frame_info *info = frame_get_info(convert->frame);
+    struct file_params old = { .chunk = frame_chunk_params(info),
+                               .chunksize = info->chunksize };
+
+    convert->params = old;
+    convert->sparse = info->sparse;
+    convert->force = new_frame->force;
+    if (!new_frame_apply(new_frame, &convert->params, &convert->sparse)) {
+        log_error("%s: its codec, filters, typesize and blocksize do not go "
+                  "with these options",
+                  convert->path);
+        return -EINVAL;
+    }
+    convert->encode = convert->params.chunksize != old.chunksize ||
+                      !are_alike(&convert->params.chunk, &old.chunk);
+    if (convert->params.chunksize == 0)
+        convert->params.chunksize = params_default.chunksize;
+    return 0;
+}
+
+/* Copy one chunk as it is; `size` receives its decoded size. */
+static int copy_chunk(const struct convert *convert,
+                      struct frame_change *change, uint64_t chunk_no,
+                      uint32_t *size)
+{
+    struct fault fault = FAULT_NONE;
+    struct frame_written written;
+    int r = interrupt_seen() ? -EINTR : 0;
+
+    if (r == 0)
+        r = frame_change_copy(change, convert->frame, chunk_no, &written,
+                              &fault);
+    if (r == 0) {
+        r = frame_change_insert(change, chunk_no, &written);
+        *size = written.nbytes;
+    }
+    if (r == -EBADMSG || r == -ENOTSUP)
+        source_report(convert->path, r, &fault);
+    else if (r < 0)
+        report_out(convert, r, &fault);
+    return r;
+}
+
+static int copy_chunks(const struct convert *convert,
+                       struct frame_change *change)
+{
+    const struct frame_info *info = frame_get_info(convert->frame);
+    struct progress progress;
+    uint64_t done = 0;
+    int r = 0;
+
+    progress_start(&progress);
+    for (uint64_t i = 0; i < info->nchunks && r == 0; i++) {
+        uint32_t size = 0;
+
+        r = copy_chunk(convert, change, i, &size);
+        done += size;
+        progress_update(&progress, done, info->nbytes);
+    }
+    progress_clear(&progress);
+    return r;
+}
+
+static int commit(const struct convert *convert, struct frame_change *change)
+{
+    struct fault fault = FAULT_NONE;
+    struct frame *frame;
+    int r = frame_change_commit(change, &frame, &fault);
+
+    if (r < 0)
+        return report_out(convert, r, &fault);
+    frame_close(frame);
+    return 0;
+}
+
+/* Make the frame with chunks that are encoded anew. */
+static int encode_frame(struct convert *convert, struct store *store)
+{
+    struct fault fault = FAULT_NONE;
+    struct frame_feed feed;
+    struct frame_params params;
+    struct frame_change *change;
+    int r;
+
+    frame_feed_init(&feed, convert->path, convert->file);
+    r = feed_choose_typesize(&feed.feed, convert->out, &convert->params);
+    if (r < 0)
+        return r;
+    params = params_frame(&convert->params);
+    r = frame_change_new_like(store, convert->frame, &params, &change, &fault);
+    if (r < 0)
+        return report_out(convert, r, &fault);
+    r = feed_chunks(&feed.feed, convert->out, change, &params.chunks,
+                    params.chunksize);
+    if (r == 0)
+        r = commit(convert, change);
+    frame_change_close(change);
+    return r;
+}
+
+/* Make the frame with the same chunks. */
+static int copy_frame(const struct convert *convert, struct store *store)
+{
+    struct fault fault = FAULT_NONE;
+    struct frame_change *change;
+    int r = frame_change_new_like(store, convert->frame, NULL, &change, &fault);
+
+    if (r < 0)
+        return report_out(convert, r, &fault);
+    r = copy_chunks(convert, change);
+    if (r == 0)
+        r = commit(convert, change);
+    frame_change_close(change);
+    return r;
+}
+
+static int write_out(struct convert *convert)
+{
+    struct output *output;
+    struct stat like;
+    int r = source_stat(convert->path, &like);
+
+    if (r < 0)
+        return r;
+    r = output_open(convert->out, convert->sparse, convert->force, &output);
+    if (r < 0)
+        return r;
+    r = convert->encode ? encode_frame(convert, output_store(output))
+                        : copy_frame(convert, output_store(output));
+    if (r == 0)
+        r = output_publish(output, &like);
+    output_close(output);
+    return r;
+}
+
+static int open_file(struct file_context *context, struct convert *convert)
+{
+    struct fault fault = FAULT_NONE;
+    struct store *store;
+    int r = source_open(convert->path, convert->frame_offset, 0, &store);
+
+    if (r == 0) {
+        r = file_open(context, store, convert->frame_offset, &convert->file,
+                      &fault);
+        if (r < 0)
+            store_close(store);
+    }
+    if (r < 0)
+        source_report(convert->path, r, &fault);
+    return r;
+}
+
+static int convert_frame(const struct new_frame *new_frame,
+                         struct convert *convert)
+{
+    struct file_context *context;
+    int r = file_context_new(&file_default_options, &context);
+
+    if (r < 0) {
+        log_error("cannot start: %s", strerror(-r));
+        return r;
+    }
+    r = open_file(context, convert);
+    if (r == 0) {
+        convert->frame = file_frame_get(convert->file);
+        r = plan(new_frame, convert);
+        if (r == 0)
+            r = write_out(convert);
+        file_frame_put(convert->file, convert->frame);
+        file_close(convert->file);
+    }
+    file_context_free(context);
+    return r;
+}
+
+static int run(const struct verb *verb, int argc, char **argv)
+{
+    static const struct option options[] = {
+        NEW_FRAME_OPTIONS,
+        { "frame-offset", required_argument, NULL, ARGS_FRAME_OFFSET },
+        { "help", no_argument, NULL, ARGS_HELP },
+        { NULL, 0, NULL, 0 },
+    };
+    static const char *const names[] = { "FRAME", "OUT" };
+    struct new_frame new_frame = { 0 };
+    struct convert convert = { 0 };
+    char **args;
+    int option;
+    int r;
+
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
+        if (!new_frame_take(verb, option, &new_frame))
+            args_common(verb, option, &convert.frame_offset);
+    args = args_take(verb, argc, argv, 2, names);
+    convert.path = args[0];
+    convert.out = args[1];
+
+    interrupt_catch();
+    r = convert_frame(&new_frame, &convert);
+    interrupt_die();
+    return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+const struct verb verb_convert = {
+    .name = "convert",
+    .args = "[OPTION...] FRAME OUT",
+    .summary = "Copy a frame in another layout or compression",
+    .help = "Options:\n" NEW_FRAME_HELP ARGS_COMMON_HELP "\n"
+            "What no option says is as in FRAME.  Chunks are copied as they "
+            "are if only the\n"
+            "layout changes.  Metalayers, owner, permissions and times are "
+            "kept.\n\n"
+            "Example:\n"
+            "  b2frame convert --layout sparse run7.b2frame run7.d\n",
+    .run = run,
+};
