@@ -40,7 +40,7 @@ struct draft {
     struct codec_dict *dict;
     struct filter_pipeline pipeline;
 
-    const uint8_t *src;
+    const struct chunk_pieces *src;
     uint32_t nbytes;
     uint32_t blocksize;
     uint32_t nblocks;
@@ -54,7 +54,10 @@ struct draft {
 
     /* In the encoder's scratch. */
     uint8_t *moves[2]; /* for the filters, a block each */
-    uint8_t *filtered; /* all blocks, if a dictionary is made; else NULL */
+    uint8_t *joined;   /* for a block that lies in several pieces */
+    uint8_t *filtered; /* all blocks, if a dictionary is tried; else NULL */
+
+    const uint8_t *first; /* block 0 */
 };
 
 int chunk_encoder_new(unsigned cpu, struct chunk_encoder **out)
@@ -83,23 +86,87 @@ void chunk_encoder_free(struct chunk_encoder *encoder)
     free(encoder);
 }
 
+/* Buffers between which filters move a block. */
+static size_t count_moves(const struct chunk_params *params)
+{
+    size_t nfilters = 0;
+
+    for (size_t i = 0; i < CHUNK_NFILTERS; i++)
+        nfilters += params->filters[i] != FILTER_NONE;
+    return nfilters < 2 ? nfilters : 2;
+}
+
+/* Can a block lie in several pieces? */
+static bool must_join(uint32_t nbytes, uint32_t blocksize, size_t piece_len)
+{
+    return piece_len < nbytes && piece_len % blocksize != 0;
+}
+
+size_t chunk_encode_scratch(const struct chunk_params *params, uint32_t nbytes,
+                            size_t piece_len)
+{
+    uint32_t blocksize = chunk_params_blocksize(params, nbytes);
+    size_t nblocks = count_moves(params);
+
+    if (must_join(nbytes, blocksize, piece_len))
+        nblocks += 2;
+    return nblocks * blocksize + (params->use_dict ? nbytes : 0);
+}
+
+static size_t block_len(const struct draft *draft, uint32_t block_no)
+{
+    size_t off = (size_t)block_no * draft->blocksize;
+    size_t left = draft->nbytes - off;
+
+    return left < draft->blocksize ? left : draft->blocksize;
+}
+
+/* A block as it was given, copied to `joined` if it lies in several pieces. */
+static const uint8_t *get_block(const struct draft *draft, uint32_t block_no,
+                                uint8_t *joined)
+{
+    size_t off = (size_t)block_no * draft->blocksize;
+    size_t len = block_len(draft, block_no);
+    const uint8_t *bytes = pieces_at(draft->src, off, len);
+
+    if (bytes)
+        return bytes;
+    pieces_copy(draft->src, off, joined, len);
+    return joined;
+}
+
 /* What is in the scratch is lost when it grows. */
+static int grow_scratch(struct chunk_encoder *encoder, size_t len)
+{
+    if (encoder->scratch_len >= len)
+        return 0;
+    free(encoder->scratch);
+    encoder->scratch = malloc(len);
+    encoder->scratch_len = encoder->scratch ? len : 0;
+    return encoder->scratch ? 0 : -ENOMEM;
+}
+
+/* Divide the scratch up. */
 static int ready_scratch(struct draft *draft)
 {
-    struct chunk_encoder *encoder = draft->encoder;
-    size_t moves_len = 2 * (size_t)draft->blocksize;
-    size_t len = moves_len + (draft->use_dict ? draft->nbytes : 0);
+    const struct chunk_params *params = draft->params;
+    size_t piece_len = draft->src->piece_len;
+    size_t blocksize = draft->blocksize;
+    uint8_t *next;
+    int r = grow_scratch(
+        draft->encoder, chunk_encode_scratch(params, draft->nbytes, piece_len));
 
-    if (encoder->scratch_len < len) {
-        free(encoder->scratch);
-        encoder->scratch = malloc(len);
-        encoder->scratch_len = encoder->scratch ? len : 0;
-    }
-    if (!encoder->scratch)
-        return -ENOMEM;
-
-    draft->moves[0] = encoder->scratch;
-    draft->moves[1] = encoder->scratch + draft->blocksize;
+    if (r < 0)
+        return r;
+    next = draft->encoder->scratch;
+    if (draft->params->use_dict)
+        next += draft->nbytes;
+    for (size_t i = 0; i < count_moves(params); i++, next += blocksize)
+        draft->moves[i] = next;
+    draft->joined = next;
+    if (must_join(draft->nbytes, draft->blocksize, piece_len))
+        next += blocksize;
+    draft->first = get_block(draft, 0, next);
     return 0;
 }
 
@@ -155,7 +222,8 @@ static ssize_t write_copy(struct draft *draft)
 
     write_header(draft, CHUNK_FLAG_MEMCPY, 0, (uint32_t)len);
     write_header_params(draft);
-    memcpy(draft->dst + CHUNK_LONG_HEADER_LEN, draft->src, draft->nbytes);
+    pieces_copy(draft->src, 0, draft->dst + CHUNK_LONG_HEADER_LEN,
+                draft->nbytes);
     return (ssize_t)len;
 }
 
@@ -176,17 +244,17 @@ static bool is_nan(const uint8_t *item, size_t typesize)
 /* Which special chunk holds the bytes, of which there are some. */
 static unsigned special_kind(const struct draft *draft)
 {
-    const uint8_t *src = draft->src;
+    const struct chunk_pieces *src = draft->src;
     uint32_t nbytes = draft->nbytes;
     uint32_t typesize = draft->params->typesize;
     bool bodied = draft->params->bodied;
 
-    if (src[0] == 0 && repeats(src, nbytes, 1))
+    if (src->pieces[0][0] == 0 && pieces_repeat(src, 1))
         return bodied ? CHUNK_SPECIAL_NONE : CHUNK_SPECIAL_ZEROS;
     if (typesize > UINT8_MAX || nbytes % typesize != 0 ||
-        !repeats(src, nbytes, typesize))
+        !pieces_repeat(src, typesize))
         return CHUNK_SPECIAL_NONE;
-    if (is_nan(src, typesize) && !bodied)
+    if (is_nan(src->pieces[0], typesize) && !bodied)
         return CHUNK_SPECIAL_NANS;
     return nbytes > typesize ? CHUNK_SPECIAL_VALUE : CHUNK_SPECIAL_NONE;
 }
@@ -204,7 +272,7 @@ static ssize_t write_special(struct draft *draft, unsigned kind)
     if (draft->blocksize < draft->typesize && kind != CHUNK_SPECIAL_ZEROS)
         draft->blocksize = draft->typesize;
     write_header(draft, 0, (uint8_t)(kind << CHUNK_BFLAG_SPECIAL_SHIFT), len);
-    memcpy(draft->dst + CHUNK_LONG_HEADER_LEN, draft->src, item_len);
+    memcpy(draft->dst + CHUNK_LONG_HEADER_LEN, draft->src->pieces[0], item_len);
     return (ssize_t)len;
 }
 
@@ -258,14 +326,6 @@ static int write_stream(struct draft *draft, const uint8_t *src, size_t len)
     return 0;
 }
 
-static size_t block_len(const struct draft *draft, uint32_t block_no)
-{
-    size_t off = (size_t)block_no * draft->blocksize;
-    size_t left = draft->nbytes - off;
-
-    return left < draft->blocksize ? left : draft->blocksize;
-}
-
 /* Returns the block with all filters applied. */
 static const uint8_t *filter_block(const struct draft *draft, uint32_t block_no)
 {
@@ -274,12 +334,12 @@ static const uint8_t *filter_block(const struct draft *draft, uint32_t block_no)
         .typesize = draft->typesize,
         .item_size = draft->params->typesize,
         .chunk_version = VERSION,
-        .first = block_no > 0 ? draft->src : NULL,
+        .first = block_no > 0 ? draft->first : NULL,
         .shuffle = draft->encoder->shuffle,
     };
-    size_t off = (size_t)block_no * draft->blocksize;
 
-    return filter_pipeline_apply(&draft->pipeline, &block, draft->src + off,
+    return filter_pipeline_apply(&draft->pipeline, &block,
+                                 get_block(draft, block_no, draft->joined),
                                  draft->moves[0], draft->moves[1]);
 }
 
@@ -310,7 +370,7 @@ static int write_block(struct draft *draft, uint32_t block_no)
 
 static void filter_all_blocks(struct draft *draft)
 {
-    uint8_t *filtered = draft->encoder->scratch + 2 * (size_t)draft->blocksize;
+    uint8_t *filtered = draft->encoder->scratch;
 
     for (uint32_t i = 0; i < draft->nblocks; i++)
         memcpy(filtered + (size_t)i * draft->blocksize, filter_block(draft, i),
@@ -426,11 +486,25 @@ ssize_t chunk_encode(struct chunk_encoder *encoder,
                      const struct chunk_params *params, const uint8_t *src,
                      size_t nbytes, uint8_t *dst, size_t cap)
 {
+    const struct chunk_pieces pieces = {
+        .pieces = &src,
+        .piece_len = nbytes > 0 ? nbytes : 1,
+        .nbytes = nbytes,
+    };
+
+    return chunk_encode_pieces(encoder, params, &pieces, dst, cap);
+}
+
+ssize_t chunk_encode_pieces(struct chunk_encoder *encoder,
+                            const struct chunk_params *params,
+                            const struct chunk_pieces *src, uint8_t *dst,
+                            size_t cap)
+{
     struct draft draft = {
         .encoder = encoder,
         .params = params,
         .src = src,
-        .nbytes = (uint32_t)nbytes,
+        .nbytes = (uint32_t)src->nbytes,
         .dst = dst,
         .cap = cap,
     };
@@ -439,19 +513,19 @@ ssize_t chunk_encode(struct chunk_encoder *encoder,
 
     if (r < 0)
         return r;
-    if (nbytes > CHUNK_NBYTES_MAX)
+    if (src->nbytes > CHUNK_NBYTES_MAX)
         return -EINVAL;
 
     draft.codec = codec_by_id(params->codec);
     draft.use_dict = params->use_dict && draft.codec->make_dict;
     draft.typesize = chunk_params_typesize(params);
     draft.blocksize = chunk_params_blocksize(params, draft.nbytes);
-    draft.nblocks = (uint32_t)size_pieces(nbytes, draft.blocksize);
+    draft.nblocks = (uint32_t)size_pieces(draft.nbytes, draft.blocksize);
     draft.split = chunk_params_split(params, draft.blocksize);
     filter_pipeline_init(&draft.pipeline, params->filters, params->filters_meta,
                          draft.typesize);
 
-    special = nbytes > 0 ? special_kind(&draft) : CHUNK_SPECIAL_NONE;
+    special = draft.nbytes > 0 ? special_kind(&draft) : CHUNK_SPECIAL_NONE;
     if (special != CHUNK_SPECIAL_NONE)
         return write_special(&draft, special);
     return write_smallest(&draft);

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "chunk/chunk_params.h"
+#include "chunk/chunk_pieces.h"
 
 /* A chunk never takes more than this beyond what it decodes to. */
 enum {
@@ -42,13 +43,28 @@ void chunk_encoder_free(struct chunk_encoder *encoder);
  *  -EINVAL   too many bytes; or see chunk_params_check()
  *  -ENOTSUP  see chunk_params_check()
  *  -ERANGE   the chunk is larger than `cap`
- *  -ENOMEM   for scratch, which is twice the block, and with a dictionary as
- *            much as the chunk besides
+ *  -ENOMEM   for scratch, see chunk_encode_scratch()
  *
  * Format: Writing Blosc2 chunks.
  */
 ssize_t chunk_encode(struct chunk_encoder *encoder,
                      const struct chunk_params *params, const uint8_t *src,
                      size_t nbytes, uint8_t *dst, size_t cap);
+
+/* The same with the content in pieces; if they are several, of more than
+   UINT8_MAX bytes each.  Blocks that lie in one piece are not copied. */
+ssize_t chunk_encode_pieces(struct chunk_encoder *encoder,
+                            const struct chunk_params *params,
+                            const struct chunk_pieces *src, uint8_t *dst,
+                            size_t cap);
+
+/*
+ * Bytes of scratch that encoding a chunk takes, besides what codecs take.
+ *
+ *  piece_len  of the pieces that the content is in, or a part of it; `nbytes`
+ *             if it is one
+ */
+size_t chunk_encode_scratch(const struct chunk_params *params, uint32_t nbytes,
+                            size_t piece_len);
 
 #endif

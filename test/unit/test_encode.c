@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -597,6 +599,68 @@ START_TEST(blocks_are_of_whole_items_and_within_the_chunk)
 }
 END_TEST
 
+/* The same content in pieces, with room behind each that must not be read. */
+static void check_pieces(const struct chunk_params *params, size_t nbytes,
+                         size_t piece_len)
+{
+    static uint8_t whole[CAP];
+    ssize_t want = chunk_encode(encoder, params, src, nbytes, whole, CAP);
+    size_t npieces = (nbytes + piece_len - 1) / piece_len;
+    const uint8_t **list = calloc(npieces, sizeof(*list));
+    const struct chunk_pieces pieces = { list, piece_len, nbytes };
+
+    for (size_t i = 0; i < npieces; i++) {
+        size_t off = i * piece_len;
+        size_t len = nbytes - off < piece_len ? nbytes - off : piece_len;
+        uint8_t *piece = malloc(len);
+
+        memcpy(piece, src + off, len);
+        list[i] = piece;
+    }
+    ck_assert_int_eq(
+        chunk_encode_pieces(encoder, params, &pieces, chunk, CAP), want);
+    ck_assert_mem_eq(chunk, whole, (size_t)want);
+    for (size_t i = 0; i < npieces; i++)
+        free((void *)(uintptr_t)list[i]);
+    free(list);
+}
+
+static void check_all_pieces(const struct chunk_params *params, size_t nbytes)
+{
+    check_pieces(params, nbytes, nbytes);
+    check_pieces(params, nbytes, nbytes - 1);
+    check_pieces(params, nbytes, 65536);
+    check_pieces(params, nbytes, 4096);
+    check_pieces(params, nbytes, 1001);
+}
+
+START_TEST(content_in_pieces_is_encoded_like_content_in_one)
+{
+    static const float nan_item = NAN;
+    struct chunk_params params = shuffled_lz4;
+    size_t nbytes = 300004;
+
+    params.blocksize = 8192;
+    fill_mixture(nbytes);
+    check_all_pieces(&params, nbytes);
+    fill_noise(nbytes);
+    check_all_pieces(&params, nbytes);
+    fill_repeated(&nan_item, 4, nbytes);
+    check_all_pieces(&params, nbytes);
+    fill_repeated("1234", 4, nbytes);
+    check_all_pieces(&params, nbytes);
+    src[200000]++;
+    check_all_pieces(&params, nbytes);
+    memset(src, 0, nbytes);
+    check_all_pieces(&params, nbytes);
+    fill_rising(nbytes);
+    params.codec = CODEC_ZSTD;
+    params.use_dict = true;
+    params.filters[4] = FILTER_DELTA;
+    check_all_pieces(&params, nbytes);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -625,6 +689,7 @@ int main(void)
         parameters_out_of_range_are_refused,
         automatic_block_sizes_are_those_of_the_reference,
         blocks_are_of_whole_items_and_within_the_chunk,
+        content_in_pieces_is_encoded_like_content_in_one,
         NULL,
     };
     int status = 1;
