@@ -68,11 +68,15 @@ void cache_file_init(struct cache_file *file, const struct cache_ops *ops)
 {
     file->ops = ops;
     list_init(&file->entries);
+    list_init(&file->held);
     list_init(&file->dirty);
+    list_init(&file->full);
+    list_init(&file->due);
     list_init(&file->staged);
     file->nentries = 0;
     file->ndirty = 0;
-    file->held = 0;
+    file->nfull = 0;
+    file->nunsaved = 0;
 }
 
 void cache_file_drop(struct cache *cache, struct cache_file *file)
@@ -197,7 +201,7 @@ int cache_pin(struct cache *cache, const struct cache_range *range,
               (r = room_reserve_locked(cache, &request)) == 0));
     room_release_locked(cache, &request);
     room_unlock(cache);
-    return r;
+    return wait == CACHE_WAIT_ROOM && r == -EAGAIN ? -ENOMEM : r;
 }
 
 void cache_unpin(struct cache *cache, const struct cache_pin *pins,

@@ -2,6 +2,7 @@
 #ifndef CACHE_CACHE_H
 #define CACHE_CACHE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +34,7 @@ struct cache_shape {
     bool writable;      /* its blocks can be written; else it is described
                            anew for that */
     size_t scratch;     /* bytes that decoding takes up meanwhile */
+    size_t encode;      /* bytes that encoding the chunk takes up besides it */
     void *chunk;        /* the owner's, kept with the entry */
     size_t footprint;   /* bytes of memory that `chunk` holds */
 };
@@ -76,11 +78,16 @@ struct cache_file {
     const struct cache_ops *ops;
     struct list entries; /* the cache's from here on, guarded by its lock */
     size_t nentries;     /* those in the list and those being freed */
-    struct list dirty;   /* entries written and not gathered since, the one
-                            that is so for longest first */
-    size_t ndirty;       /* those in the list */
-    struct list staged;  /* entries taken and not committed since */
-    size_t held;         /* bytes that wait for a commit */
+    struct list held;    /* entries that wait for a commit; of these: */
+    struct list dirty;   /* to be encoded some time */
+    struct list full;    /* the same, of which as much was written as they
+                            have: they are likely to be complete */
+    struct list due;     /* to be encoded for the commit under way */
+    struct list staged;  /* in a commit to come */
+    size_t ndirty;       /* those in `dirty`, `full` and `due` */
+    atomic_size_t nfull; /* those in `full`; anyone may read it */
+    uint64_t nunsaved;   /* bytes written to those that are held, at most as
+                            many for each as it has */
 };
 
 /* Figures since the start. */
@@ -151,7 +158,8 @@ struct cache_pin {
  *  -EAGAIN  there is no room unless others let go of theirs; never with
  *           CACHE_WAIT_ROOM
  *  -ENOTSUP one unit, and what decoding it takes, is more than the capacity
- *  -ENOMEM  from the system
+ *  -ENOMEM  from the system; or what waits for commits fills the cache, and
+ *           they fail
  *  -ERANGE  the chunk, as it was described, ends before the range
  *  others   from the file's ops, when the first byte can't be had
  */
@@ -170,14 +178,15 @@ void cache_get_stats(struct cache *cache, struct cache_stats *out);
  * Bytes that are pinned never change: who writes to a unit that is pinned gets
  * another buffer for it, and the pins keep theirs.
  *
- * What was written is *dirty*.  It is taken out chunk by chunk, to be encoded
- * and *staged*, and is held in memory until it is committed.  While a chunk is
- * gathered, which means copied, those who want to write to it wait; after that
- * writing makes it dirty once more.
+ * What was written is *dirty*.  A dirty chunk is *taken* to be encoded: all of
+ * it is pinned, and decoded as far as need be, while those who want to write to
+ * it wait; writing makes it dirty once more.  When it is encoded it is *staged*
+ * for a commit, and with that it is as clean as any other.  Until then it is
+ * held in memory.
  *
- * At most three quarters of the capacity are held.  Who wants to write when
- * they are full waits for a flush, which someone must run whenever
- * cache_await_flush() returns.
+ * So much is held at most that there is room to encode any one chunk of it, and
+ * a quarter of the capacity.  Who wants to write when there is more waits for a
+ * flush, which someone must run whenever cache_await_flush() returns.
  */
 
 /*
@@ -189,7 +198,9 @@ void cache_get_stats(struct cache *cache, struct cache_stats *out);
  *
  * The caller holds no pin.  Returns the number of bytes written, or
  *  -EAGAIN  there is no room, and flushes fail
- *  -ENOMEM  the chunk is more than the cache can hold while it is encoded
+ *  -ENOTSUP the capacity is too small to hold the chunk while it is encoded, or
+ *           for what decoding it takes
+ *  -ENOMEM  from the system
  *  -ERANGE  the chunk ends before the range starts
  *  others   from the file's ops
  */
@@ -204,35 +215,56 @@ void cache_retire(struct cache *cache, struct cache_file *file, uint64_t first,
 struct cache_taken {
     uint64_t chunk_no;
     uint32_t nbytes;
+    void *chunk;               /* cache_shape.chunk */
     struct cache_entry *entry; /* the cache's own */
 };
 
-/* Take the chunk that is dirty for longest.  Returns false if none is. */
+/* Have all chunks taken for a commit that are dirty now.  Returns their
+   number. */
+size_t cache_make_due(struct cache *cache, struct cache_file *file);
+
+/* Which chunks to take. */
+enum cache_kind {
+    CACHE_DUE,
+    CACHE_FULL,
+    CACHE_DIRTY, /* any */
+};
+
+/* Take a chunk that is dirty and that nobody encodes.  Returns false if there
+   is none of this kind. */
 bool cache_take(struct cache *cache, struct cache_file *file,
-                struct cache_taken *out);
+                enum cache_kind kind, struct cache_taken *out);
+
+/* The content of a taken chunk. */
+struct cache_gathered {
+    const uint8_t **pieces;
+    size_t npieces;
+    size_t piece_len;              /* of all but the last, which has the rest */
+    struct cache_buffer **buffers; /* the cache's own, from here on */
+    size_t set_aside;
+};
 
 /*
- * Set memory aside for encoding a taken chunk: `nbytes` to gather it, and as
- * much again and a little more for the outcome.  Waits for room.
+ * Pin all of a chunk that was taken, after decoding what is not in memory, and
+ * set cache_shape.encode bytes aside.  Waits for room.  What is written from
+ * here on makes the chunk dirty again.
  *
- * Returns the number of bytes set aside, or -ENOMEM.
- */
-ssize_t cache_set_aside(struct cache *cache, const struct cache_taken *taken);
-void cache_give_back(struct cache *cache, size_t size);
-
-/*
- * Copy a taken chunk, after decoding what is not in memory.
- *
- *  dst  room for `nbytes` bytes
- *
- * Returns 0, -ERESTART if it was retired, or an error of the file's ops.
+ * Returns 0, -ERESTART if the chunk was retired, -ENOMEM, or an error of the
+ * file's ops.
  */
 int cache_gather(struct cache *cache, const struct cache_taken *taken,
-                 void *context, uint8_t *dst);
+                 void *context, struct cache_gathered *out);
 
-/* Let go of a taken chunk: it is staged, or else dirty again. */
-void cache_put_taken(struct cache *cache, const struct cache_taken *taken,
-                     bool staged);
+/* The chunk is encoded: let go of its content, but not of what was taken.  It
+   may be taken again from here on if it is dirty. */
+void cache_ungather(struct cache *cache, const struct cache_taken *taken,
+                    struct cache_gathered *gathered);
+
+/* Let go of a chunk that was taken: what was taken is dirty again, but not
+   full; or was encoded again; or goes into a commit. */
+void cache_untake(struct cache *cache, const struct cache_taken *taken);
+void cache_put_taken(struct cache *cache, const struct cache_taken *taken);
+void cache_stage(struct cache *cache, const struct cache_taken *taken);
 
 /* What is staged is about to be committed. */
 void cache_outdate(struct cache *cache, struct cache_file *file);
@@ -240,27 +272,28 @@ void cache_outdate(struct cache *cache, struct cache_file *file);
 /* What is staged has been committed: it is held no longer. */
 void cache_settle(struct cache *cache, struct cache_file *file);
 
-/* Make a chunk dirty that is in memory in a form to be written; else return
-   false. */
+/* Make a chunk dirty that is in memory in a form to be written, if it may be
+   held; else return false. */
 bool cache_soil(struct cache *cache, struct cache_file *file,
                 uint64_t chunk_no);
 
-/* Is a chunk dirty or staged? */
+/* Is a chunk held? */
 bool cache_is_dirty(struct cache *cache, struct cache_file *file,
                     uint64_t chunk_no);
 
-/* Where a file is dirty or staged: the lowest chunk and behind the highest.
-   Returns false if it is not. */
-bool cache_find_held(struct cache *cache, struct cache_file *file,
+/* Is anything of a file held, and where: the lowest chunk and behind the
+   highest? */
+bool cache_is_held(struct cache *cache, const struct cache_file *file);
+bool cache_find_held(struct cache *cache, const struct cache_file *file,
                      uint64_t *first, uint64_t *end);
 
-/* Number of dirty chunks; bytes that wait for a commit. */
-size_t cache_count_dirty(struct cache *cache, const struct cache_file *file);
-size_t cache_count_held(struct cache *cache, const struct cache_file *file);
+/* See cache_file.nunsaved. */
+uint64_t cache_count_unsaved(struct cache *cache,
+                             const struct cache_file *file);
 
 /*
- * Wait until what is held should be committed: half of the capacity is, or
- * someone waits for room.
+ * Wait until what is held should be committed: it is two thirds of what it may
+ * be, or someone waits for room.
  *
  *  deadline  on CLOCK_MONOTONIC; NULL: none
  *

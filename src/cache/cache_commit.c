@@ -1,174 +1,208 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <string.h>
+#include <stdlib.h>
 
-#include "base/size.h"
 #include "cache/fill.h"
+#include "cache/hold.h"
 
-bool cache_take(struct cache *cache, struct cache_file *file,
-                struct cache_taken *out)
+/* Move all entries of a list to the end of another. */
+static void make_due_locked(struct cache_file *file, struct list *from)
 {
-    struct cache_entry *entry = NULL;
+    while (!list_empty(from)) {
+        struct cache_entry *entry =
+            list_entry(from->next, struct cache_entry, queue_node);
+
+        hold_set_queue_locked(entry, &file->due);
+    }
+}
+
+size_t cache_make_due(struct cache *cache, struct cache_file *file)
+{
+    size_t n;
 
     pthread_mutex_lock(&cache->lock);
-    if (!list_empty(&file->dirty)) {
-        entry = list_entry(file->dirty.next, struct cache_entry, dirty_node);
-        room_use_locked(entry);
-        list_remove(&entry->dirty_node);
-        entry->dirty = false;
-        file->ndirty--;
-        if (!entry->staged)
-            list_append(&file->staged, &entry->staged_node);
-        entry->staged = true;
-        *out = (struct cache_taken){ .chunk_no = entry->chunk_no,
-                                     .nbytes = entry->shape.nbytes,
-                                     .entry = entry };
-    }
+    make_due_locked(file, &file->full);
+    make_due_locked(file, &file->dirty);
+    n = file->ndirty;
     pthread_mutex_unlock(&cache->lock);
-    return entry != NULL;
-}
-
-ssize_t cache_set_aside(struct cache *cache, const struct cache_taken *taken)
-{
-    struct cache_request request = {
-        .need = entry_encode_size(taken->entry),
-        .urgent = true,
-    };
-    int r;
-
-    pthread_mutex_lock(&cache->lock);
-    r = room_reserve_locked(cache, &request);
-    room_unlock(cache);
-    return r < 0 ? r : (ssize_t)request.need;
-}
-
-void cache_give_back(struct cache *cache, size_t size)
-{
-    struct cache_request request = { .held = size };
-
-    pthread_mutex_lock(&cache->lock);
-    room_release_locked(cache, &request);
-    room_unlock(cache);
-}
-
-/* From here on what is in the units is what gets staged. */
-static void stage_units_locked(struct cache *cache, struct cache_entry *entry)
-{
-    if (entry->dirty) {
-        list_remove(&entry->dirty_node);
-        entry->dirty = false;
-        entry->file->ndirty--;
-    }
-    for (uint32_t i = 0; i < entry->nunits; i++) {
-        struct cache_unit *unit = &entry->units[i];
-
-        if (unit->dirty)
-            room_mark_locked(cache, unit, false, true);
-    }
-}
-
-/* Blocks from `first` on that are in one unit, and all ready or all not. */
-static uint32_t run_at(const struct cache_entry *entry, uint32_t first,
-                       bool *ready)
-{
-    uint32_t end = entry_unit_end(entry_unit(entry, first));
-    uint32_t n = entry_run(entry, first, end, BLOCK_READY);
-
-    *ready = n > 0;
-    while (!*ready && first + n < end &&
-           entry->states[first + n] != BLOCK_READY)
-        n++;
     return n;
 }
 
-/* Copy blocks that are ready out of their unit, the lock dropped meanwhile. */
-static void copy_out_locked(struct cache *cache, struct cache_unit *unit,
-                            uint32_t first, uint8_t *dst, size_t len)
+/* The first of the lists of dirty entries that has one of this kind, if any. */
+static struct list *queue_of(struct cache_file *file, enum cache_kind kind)
 {
-    size_t off =
-        (size_t)(first - entry_unit_first(unit)) * unit->entry->shape.blocksize;
-
-    list_remove(&unit->node);
-    unit->nusers++;
-    room_freeze_locked(unit);
-
-    struct cache_buffer *buffer = unit->buffer;
-
-    room_unlock(cache);
-    memcpy(dst, buffer->bytes + off, len);
-    pthread_mutex_lock(&cache->lock);
-    room_thaw_locked(cache, buffer);
+    if (kind == CACHE_FULL || (kind == CACHE_DIRTY && !list_empty(&file->full)))
+        return &file->full;
+    if (kind == CACHE_DIRTY && !list_empty(&file->dirty))
+        return &file->dirty;
+    return &file->due;
 }
 
-static int copy_blocks_locked(struct cache *cache, struct cache_entry *entry,
-                              void *context, uint8_t *dst)
+bool cache_take(struct cache *cache, struct cache_file *file,
+                enum cache_kind kind, struct cache_taken *out)
 {
-    const struct cache_shape *shape = &entry->shape;
-    uint32_t n;
+    struct list *queue;
+    bool found;
+
+    pthread_mutex_lock(&cache->lock);
+    queue = queue_of(file, kind);
+    found = !list_empty(queue);
+    if (found) {
+        struct cache_entry *entry =
+            list_entry(queue->next, struct cache_entry, queue_node);
+
+        room_use_locked(entry);
+        entry->encoding = true;
+        hold_set_queue_locked(entry, NULL);
+        *out = (struct cache_taken){ .chunk_no = entry->chunk_no,
+                                     .nbytes = entry->shape.nbytes,
+                                     .chunk = entry->shape.chunk,
+                                     .entry = entry };
+    }
+    pthread_mutex_unlock(&cache->lock);
+    return found;
+}
+
+/* Memory for the pieces of a chunk. */
+static int init_gathered(const struct cache_entry *entry,
+                         struct cache_gathered *out)
+{
+    size_t n = entry->nunits;
+
+    *out = (struct cache_gathered){
+        .pieces = calloc(n, sizeof(*out->pieces)),
+        .piece_len = (size_t)entry->unit_blocks * entry->shape.blocksize,
+        .buffers = calloc(n, sizeof(struct cache_buffer *)),
+    };
+    return out->pieces && out->buffers ? 0 : -ENOMEM;
+}
+
+static void fini_gathered(struct cache_gathered *gathered)
+{
+    free(gathered->pieces);
+    free(gathered->buffers);
+}
+
+static void thaw_locked(struct cache *cache,
+                        const struct cache_gathered *gathered)
+{
+    for (size_t i = 0; i < gathered->npieces; i++)
+        room_thaw_locked(cache, gathered->buffers[i]);
+}
+
+/* Have a unit in memory, all of it, and keep it as it is. */
+static int gather_unit_locked(struct cache *cache,
+                              struct cache_request *request,
+                              struct cache_unit *unit,
+                              struct cache_gathered *out)
+{
+    int r = room_pin_locked(cache, request, unit);
+
+    if (r < 0)
+        return r;
+    r = fill_locked(cache, request, unit, entry_unit_first(unit),
+                    entry_unit_end(unit));
+    if (r < 0) {
+        room_unpin_locked(cache, unit);
+        return r;
+    }
+    room_freeze_locked(unit);
+    out->buffers[out->npieces] = unit->buffer;
+    out->pieces[out->npieces++] = unit->buffer->bytes;
+    return 0;
+}
+
+/* The same for all units, with room set aside for that, while writers wait. */
+static int gather_locked(struct cache *cache, struct cache_request *request,
+                         struct cache_entry *entry, struct cache_gathered *out)
+{
     int r = 0;
 
-    for (uint32_t first = 0; first < shape->nblocks && r == 0; first += n) {
-        size_t off = (size_t)first * shape->blocksize;
-        bool ready;
-
-        n = run_at(entry, first, &ready);
-        if (ready) {
-            size_t end = off + (size_t)n * shape->blocksize;
-
-            copy_out_locked(cache, entry_unit(entry, first), first, dst + off,
-                            (end < shape->nbytes ? end : shape->nbytes) - off);
-        } else {
-            room_unlock(cache);
-            r = entry->file->ops->decode(context, shape, first, n, NULL,
-                                         dst + off);
-            pthread_mutex_lock(&cache->lock);
-        }
-    }
+    entry->gathering = true;
+    while (entry->nwriters > 0)
+        pthread_cond_wait(&cache->filled, &cache->lock);
+    if (entry->retired)
+        r = -ERESTART;
+    hold_move_locked(cache, entry, HOLD_DIRTY, HOLD_TAKEN);
+    entry->nwritten = 0;
+    for (uint32_t i = 0; i < entry->nunits && r == 0; i++)
+        r = gather_unit_locked(cache, request, &entry->units[i], out);
+    entry->gathering = false;
+    pthread_cond_broadcast(&cache->filled);
     return r;
 }
 
 int cache_gather(struct cache *cache, const struct cache_taken *taken,
-                 void *context, uint8_t *dst)
+                 void *context, struct cache_gathered *out)
 {
     struct cache_entry *entry = taken->entry;
-    int r = -ERESTART;
+    struct cache_request request = { .context = context, .urgent = true };
+    int r = init_gathered(entry, out);
 
     pthread_mutex_lock(&cache->lock);
-    entry->gathering = true;
-    while (entry->nwriters > 0)
-        pthread_cond_wait(&cache->filled, &cache->lock);
-    if (!entry->retired) {
-        stage_units_locked(cache, entry);
-        r = copy_blocks_locked(cache, entry, context, dst);
+    request.need = entry_encode_need(entry);
+    if (r == 0)
+        r = room_reserve_locked(cache, &request);
+    if (r == 0)
+        r = gather_locked(cache, &request, entry, out);
+    if (r == 0) {
+        out->set_aside = entry->shape.encode;
+        request.held -= entry->shape.encode;
+    } else {
+        thaw_locked(cache, out);
     }
-    entry->gathering = false;
-    pthread_cond_broadcast(&cache->filled);
+    room_release_locked(cache, &request);
     room_unlock(cache);
+    if (r < 0)
+        fini_gathered(out);
     return r;
 }
 
-/* What is staged of an entry is dirty again. */
-static void soil_locked(struct cache *cache, struct cache_entry *entry)
+void cache_ungather(struct cache *cache, const struct cache_taken *taken,
+                    struct cache_gathered *gathered)
 {
-    list_remove(&entry->staged_node);
-    entry->staged = false;
-    if (!entry->dirty) {
-        entry->dirty = true;
-        list_append(&entry->file->dirty, &entry->dirty_node);
-        entry->file->ndirty++;
-    }
-    for (uint32_t i = 0; i < entry->nunits; i++)
-        if (entry->units[i].staged)
-            room_mark_locked(cache, &entry->units[i], true, false);
+    struct cache_request set_aside = { .held = gathered->set_aside };
+
+    pthread_mutex_lock(&cache->lock);
+    thaw_locked(cache, gathered);
+    room_release_locked(cache, &set_aside);
+    taken->entry->encoding = false;
+    hold_queue_locked(taken->entry);
+    room_unlock(cache);
+    fini_gathered(gathered);
 }
 
-void cache_put_taken(struct cache *cache, const struct cache_taken *taken,
-                     bool staged)
+void cache_untake(struct cache *cache, const struct cache_taken *taken)
+{
+    struct cache_entry *entry = taken->entry;
+
+    pthread_mutex_lock(&cache->lock);
+    entry->encoding = false;
+    hold_move_locked(cache, entry, HOLD_TAKEN, HOLD_DIRTY);
+    entry->nwritten = entry->nunsaved;
+    if (entry->nwritten == entry->shape.nbytes)
+        entry->nwritten--;
+    hold_queue_locked(entry);
+    room_put_locked(cache, entry);
+    room_unlock(cache);
+}
+
+void cache_put_taken(struct cache *cache, const struct cache_taken *taken)
 {
     pthread_mutex_lock(&cache->lock);
-    if (!staged && !taken->entry->retired)
-        soil_locked(cache, taken->entry);
     room_put_locked(cache, taken->entry);
+    room_unlock(cache);
+}
+
+void cache_stage(struct cache *cache, const struct cache_taken *taken)
+{
+    struct cache_entry *entry = taken->entry;
+
+    pthread_mutex_lock(&cache->lock);
+    hold_move_locked(cache, entry, HOLD_TAKEN, HOLD_STAGED);
+    if ((entry->held & HOLD_STAGED) && list_empty(&entry->staged_node))
+        list_append(&entry->file->staged, &entry->staged_node);
+    room_put_locked(cache, entry);
     room_unlock(cache);
 }
 
@@ -187,13 +221,9 @@ void cache_outdate(struct cache *cache, struct cache_file *file)
 static void settle_locked(struct cache *cache, struct cache_entry *entry)
 {
     list_remove(&entry->staged_node);
-    entry->staged = false;
-    for (uint32_t i = 0; i < entry->nunits; i++) {
-        struct cache_unit *unit = &entry->units[i];
-
-        if (unit->staged)
-            room_mark_locked(cache, unit, unit->dirty, false);
-    }
+    hold_move_locked(cache, entry, HOLD_STAGED, 0);
+    if (!(entry->held & HOLD_TAKEN))
+        hold_set_unsaved_locked(entry, entry->nwritten);
     room_settle_locked(cache, entry);
 }
 
@@ -203,8 +233,18 @@ void cache_settle(struct cache *cache, struct cache_file *file)
     while (!list_empty(&file->staged))
         settle_locked(cache, list_entry(file->staged.next, struct cache_entry,
                                         staged_node));
-    pthread_cond_broadcast(&cache->released);
     room_unlock(cache);
+}
+
+/* Have all of a chunk encoded again that is held. */
+static void soil_locked(struct cache *cache, struct cache_entry *entry)
+{
+    hold_entry_locked(cache, entry, entry->held | HOLD_DIRTY);
+    for (uint32_t i = 0; i < entry->nunits; i++)
+        if (entry->units[i].held)
+            hold_unit_locked(cache, &entry->units[i],
+                             entry->units[i].held | HOLD_DIRTY);
+    hold_queue_locked(entry);
 }
 
 bool cache_soil(struct cache *cache, struct cache_file *file, uint64_t chunk_no)
@@ -215,7 +255,8 @@ bool cache_soil(struct cache *cache, struct cache_file *file, uint64_t chunk_no)
 
     pthread_mutex_lock(&cache->lock);
     entry = fill_find_locked(cache, &range);
-    found = entry && entry->described && entry->shape.writable;
+    found = entry && entry->described && entry->shape.writable &&
+            hold_check_locked(cache, entry, NULL) == 0;
     if (found) {
         room_use_locked(entry);
         soil_locked(cache, entry);
@@ -234,94 +275,49 @@ bool cache_is_dirty(struct cache *cache, struct cache_file *file,
 
     pthread_mutex_lock(&cache->lock);
     entry = fill_find_locked(cache, &range);
-    dirty = entry && (entry->dirty || entry->staged);
+    dirty = entry && entry->held;
     pthread_mutex_unlock(&cache->lock);
     return dirty;
 }
 
-bool cache_find_held(struct cache *cache, struct cache_file *file,
+bool cache_find_held(struct cache *cache, const struct cache_file *file,
                      uint64_t *first, uint64_t *end)
 {
-    bool found = false;
+    bool found;
 
+    *first = UINT64_MAX;
+    *end = 0;
     pthread_mutex_lock(&cache->lock);
-    list_for_each(node, &file->entries) {
-        const struct cache_entry *entry =
-            list_entry(node, struct cache_entry, node);
+    found = !list_empty(&file->held);
+    list_for_each(node, &file->held) {
+        uint64_t chunk_no =
+            list_entry(node, struct cache_entry, held_node)->chunk_no;
 
-        if (!entry->dirty && !entry->staged)
-            continue;
-        if (!found || entry->chunk_no < *first)
-            *first = entry->chunk_no;
-        if (!found || entry->chunk_no >= *end)
-            *end = entry->chunk_no + 1;
-        found = true;
+        if (chunk_no < *first)
+            *first = chunk_no;
+        if (chunk_no >= *end)
+            *end = chunk_no + 1;
     }
     pthread_mutex_unlock(&cache->lock);
     return found;
 }
 
-size_t cache_count_dirty(struct cache *cache, const struct cache_file *file)
+bool cache_is_held(struct cache *cache, const struct cache_file *file)
 {
-    size_t n;
+    bool held;
 
     pthread_mutex_lock(&cache->lock);
-    n = file->ndirty;
-    pthread_mutex_unlock(&cache->lock);
-    return n;
-}
-
-size_t cache_count_held(struct cache *cache, const struct cache_file *file)
-{
-    size_t held;
-
-    pthread_mutex_lock(&cache->lock);
-    held = file->held;
+    held = !list_empty(&file->held);
     pthread_mutex_unlock(&cache->lock);
     return held;
 }
 
-/* Should what is held be committed now? */
-static bool is_pressed(const struct cache *cache)
+uint64_t cache_count_unsaved(struct cache *cache, const struct cache_file *file)
 {
-    bool is_waited_for = cache->nheld_up > 0 || cache->nurgent > 0 ||
-                         cache->serving != cache->tickets;
-
-    return cache->held > cache->capacity / 2 ||
-           (cache->held > 0 && is_waited_for);
-}
-
-bool cache_await_flush(struct cache *cache, const struct timespec *deadline)
-{
-    bool pressed;
-    int error = 0;
+    uint64_t n;
 
     pthread_mutex_lock(&cache->lock);
-    while (!cache->closing && !is_pressed(cache) && error != ETIMEDOUT) {
-        if (deadline)
-            error =
-                pthread_cond_timedwait(&cache->pressed, &cache->lock, deadline);
-        else
-            pthread_cond_wait(&cache->pressed, &cache->lock);
-    }
-    pressed = !cache->closing && is_pressed(cache);
+    n = file->nunsaved;
     pthread_mutex_unlock(&cache->lock);
-    return pressed;
-}
-
-void cache_end_flush(struct cache *cache, bool failed)
-{
-    pthread_mutex_lock(&cache->lock);
-    cache->nflushes++;
-    cache->nfailed += failed;
-    pthread_cond_broadcast(&cache->released);
-    pthread_mutex_unlock(&cache->lock);
-}
-
-void cache_stop_flushes(struct cache *cache)
-{
-    pthread_mutex_lock(&cache->lock);
-    cache->closing = true;
-    pthread_cond_signal(&cache->pressed);
-    pthread_mutex_unlock(&cache->lock);
+    return n;
 }

@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "cache/fill.h"
+#include "cache/hold.h"
 
 /* Bytes to write, once it is known where. */
 struct span {
@@ -33,15 +34,6 @@ static struct span span_of(const struct cache_entry *entry,
     }
     span.len = (uint32_t)(stop - range->off);
     return span;
-}
-
-static void mark_dirty_locked(struct cache_entry *entry)
-{
-    if (entry->dirty || entry->retired)
-        return;
-    entry->dirty = true;
-    list_append(&entry->file->dirty, &entry->dirty_node);
-    entry->file->ndirty++;
 }
 
 /* Is a block neither ready nor missing? */
@@ -117,10 +109,7 @@ static void copy_in_locked(struct cache *cache, const struct span *span,
 
     entry->nwriters++;
     memset(entry->states + span->first, BLOCK_FILLING, n);
-    room_mark_locked(cache, unit, true, unit->staged);
-    mark_dirty_locked(entry);
-    if (cache->held > cache->capacity / 2)
-        pthread_cond_signal(&cache->pressed);
+    hold_written_locked(cache, unit, span->len);
     room_unlock(cache);
     if (src)
         memcpy(dst, src, span->len);
@@ -132,11 +121,15 @@ static void copy_in_locked(struct cache *cache, const struct span *span,
     pthread_cond_broadcast(&cache->filled);
 }
 
-/* May more be held? */
-static bool may_hold(const struct cache *cache, const struct cache_unit *unit)
+/* Look whether more may be held. */
+static int check_hold(const struct cache *cache, struct cache_request *request,
+                      const struct cache_entry *entry,
+                      const struct cache_unit *unit)
 {
-    return unit->dirty || unit->staged ||
-           cache->held + room_unit_cost(unit) <= cache->held_max;
+    int r = hold_check_locked(cache, entry, unit);
+
+    request->held_up = r == -EAGAIN;
+    return r;
 }
 
 static ssize_t write_unit_locked(struct cache *cache,
@@ -146,15 +139,13 @@ static ssize_t write_unit_locked(struct cache *cache,
     struct cache_unit *unit = span->unit;
     int r;
 
-    request->need = fill_need(unit) + room_unit_cost(unit);
+    request->need = fill_need(unit) + entry_unit_cost(unit);
     r = room_pin_locked(cache, request, unit);
     if (r < 0)
         return r;
     r = prepare_locked(cache, request, span);
-    if (r == 0 && !may_hold(cache, unit)) {
-        request->held_up = true;
-        r = -EAGAIN;
-    }
+    if (r == 0)
+        r = check_hold(cache, request, unit->entry, unit);
     if (r == 0)
         copy_in_locked(cache, span, src);
     room_unpin_locked(cache, unit);
@@ -166,39 +157,24 @@ static ssize_t write_entry_locked(struct cache *cache,
                                   struct cache_entry *entry, const uint8_t *src)
 {
     const struct cache_range *range = request->range;
-    const struct cache_shape *shape = &entry->shape;
-    struct span span;
+    struct span span = { 0 };
+    int r;
 
-    if (entry_encode_size(entry) + cache->table_size >
-        cache->capacity - cache->held_max)
-        return -ENOMEM;
-    if (range->len == 0) {
-        mark_dirty_locked(entry);
-        return entry->retired ? -ERESTART : 0;
-    }
-    if (range->off >= shape->nbytes)
+    if (range->off >= entry->shape.nbytes)
         return -ERANGE;
-    span = span_of(entry, range);
-    if (room_unit_cost(span.unit) > cache->held_max)
-        return -ENOMEM;
-    if (!may_hold(cache, span.unit)) {
-        request->held_up = true;
-        return -EAGAIN;
-    }
-    return write_unit_locked(cache, request, &span, src);
-}
-
-/* Wait until less is held, or a flush has ended. */
-static void await_less_locked(struct cache *cache)
-{
-    uint64_t nflushes = cache->nflushes;
-    size_t held = cache->held;
-
-    cache->nheld_up++;
-    pthread_cond_signal(&cache->pressed);
-    while (cache->nflushes == nflushes && cache->held >= held)
-        pthread_cond_wait(&cache->released, &cache->lock);
-    cache->nheld_up--;
+    if (range->len > 0)
+        span = span_of(entry, range);
+    /* Before it is decoded, or room made for it. */
+    r = check_hold(cache, request, entry, span.unit);
+    if (r < 0)
+        return r;
+    if (range->len > 0)
+        return write_unit_locked(cache, request, &span, src);
+    if (entry->retired)
+        return -ERESTART;
+    hold_entry_locked(cache, entry, entry->held | HOLD_DIRTY);
+    hold_queue_locked(entry);
+    return 0;
 }
 
 /* Wait for what a write was refused for.  Returns 0 if it is to be tried
@@ -210,10 +186,10 @@ static int await_locked(struct cache *cache, struct cache_request *request,
         return 0;
     if (request->refused)
         return room_reserve_locked(cache, request);
-    if (!request->held_up || cache->nfailed - nfailed >= 2)
+    if (!request->held_up || cache->nfailed - nfailed >= CACHE_FAILURES_MAX)
         return error;
     room_release_locked(cache, request);
-    await_less_locked(cache);
+    hold_await_less_locked(cache);
     return 0;
 }
 
@@ -245,15 +221,32 @@ ssize_t cache_write(struct cache *cache, const struct cache_range *range,
     return r < 0 ? again : r;
 }
 
+/* Forget a chunk, if it is in memory. */
+static void retire_one_locked(struct cache *cache, struct cache_file *file,
+                              uint64_t chunk_no)
+{
+    const struct cache_range range = { .file = file, .chunk_no = chunk_no };
+    struct cache_entry *entry = fill_find_locked(cache, &range);
+
+    if (entry)
+        room_retire_locked(cache, entry);
+}
+
 void cache_retire(struct cache *cache, struct cache_file *file, uint64_t first,
                   uint64_t end)
 {
     pthread_mutex_lock(&cache->lock);
-    list_for_each_safe(node, &file->entries) {
-        struct cache_entry *entry = list_entry(node, struct cache_entry, node);
+    if (end - first < file->nentries) {
+        for (uint64_t i = first; i < end; i++)
+            retire_one_locked(cache, file, i);
+    } else {
+        list_for_each_safe(node, &file->entries) {
+            struct cache_entry *entry =
+                list_entry(node, struct cache_entry, node);
 
-        if (entry->chunk_no >= first && entry->chunk_no < end)
-            room_retire_locked(cache, entry);
+            if (entry->chunk_no >= first && entry->chunk_no < end)
+                room_retire_locked(cache, entry);
+        }
     }
     room_unlock(cache);
 }

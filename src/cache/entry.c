@@ -10,7 +10,6 @@
 enum {
     UNIT_SIZE = 1 << 20,       /* bytes of blocks that share a buffer */
     ALLOCATION_OVERHEAD = 128, /* of an entry's few small allocations */
-    ENCODE_SLACK = 64 << 10,   /* for encoding, besides two copies */
 };
 
 void entry_set_shape(struct cache_entry *entry, const struct cache_shape *shape)
@@ -48,10 +47,16 @@ size_t entry_size(const struct cache_entry *entry)
            entry->shape.nblocks + entry->shape.footprint + ALLOCATION_OVERHEAD;
 }
 
-size_t entry_encode_size(const struct cache_entry *entry)
+size_t entry_encode_need(const struct cache_entry *entry)
 {
-    return 2 * (size_t)entry->shape.nbytes + entry->shape.scratch +
-           ENCODE_SLACK;
+    const struct cache_shape *shape = &entry->shape;
+    size_t need =
+        shape->scratch > shape->encode ? shape->scratch : shape->encode;
+
+    for (uint32_t i = 0; i < entry->nunits; i++)
+        if (!(entry->units[i].held & HOLD_DIRTY))
+            need += entry_unit_cost(&entry->units[i]);
+    return need;
 }
 
 uint32_t entry_run(const struct cache_entry *entry, uint32_t first,
@@ -76,6 +81,11 @@ size_t entry_unit_size(const struct cache_unit *unit)
     size_t end = (size_t)entry_unit_end(unit) * shape->blocksize;
 
     return buffer_size((end < shape->nbytes ? end : shape->nbytes) - off);
+}
+
+size_t entry_unit_cost(const struct cache_unit *unit)
+{
+    return entry_unit_size(unit) + CACHE_BUFFER_OVERHEAD;
 }
 
 uint32_t entry_unit_first(const struct cache_unit *unit)

@@ -11,6 +11,17 @@ enum block_state {
     BLOCK_READY,
 };
 
+/* Why a unit, or a chunk, is kept in memory until a commit. */
+enum hold {
+    HOLD_DIRTY = 1,  /* written, and not gathered since */
+    HOLD_TAKEN = 2,  /* gathered to be encoded, and in no commit since */
+    HOLD_STAGED = 4, /* in a commit to come */
+};
+
+enum {
+    CACHE_BUFFER_OVERHEAD = 64, /* struct cache_buffer, as allocated */
+};
+
 /* Memory for the blocks of a unit. */
 struct cache_buffer {
     uint8_t *bytes;
@@ -26,8 +37,7 @@ struct cache_unit {
     struct cache_entry *entry;
     struct cache_buffer *buffer; /* NULL: none of its blocks is in memory */
     uint32_t nusers; /* pins of the buffer, and threads at work on it */
-    bool dirty;      /* written, and not gathered since */
-    bool staged;     /* gathered, and not committed since */
+    unsigned held;   /* a set of enum hold */
 };
 
 /*
@@ -42,15 +52,19 @@ struct cache_entry {
     struct list node;         /* in file->entries */
     struct cache_file *file;
     uint64_t chunk_no;
-    uint32_t nusers;   /* pins and threads that keep it */
-    uint32_t nbuffers; /* units that have one */
-    bool retired;      /* it is in no bucket any more, and goes with its last
+    uint32_t nusers;    /* pins and threads that keep it */
+    uint32_t nbuffers;  /* units that have one */
+    bool retired;       /* it is in no bucket any more, and goes with its last
                           user */
-    bool dirty;        /* written, and not gathered since */
-    bool staged;       /* taken to be committed, which it was not yet */
-    bool gathering;    /* writers wait */
-    uint32_t nwriters; /* threads that copy bytes into it */
-    struct list dirty_node;  /* in file->dirty, or alone */
+    unsigned held;      /* a set of enum hold; and below, what goes with it */
+    bool encoding;      /* one thread is at it, so that no other takes it */
+    bool gathering;     /* writers wait */
+    uint32_t nwriters;  /* threads that copy bytes into it */
+    uint32_t nwritten;  /* bytes written since it was gathered, and */
+    uint32_t nunsaved;  /* not committed; at most as many as it has */
+    struct list *queue; /* file->dirty, full or due, or NULL */
+    struct list queue_node;  /* in that, or alone */
+    struct list held_node;   /* in file->held, or alone */
     struct list staged_node; /* in file->staged, or alone */
     bool described; /* else one thread does so, and nothing below is set */
     struct cache_shape shape;
@@ -70,8 +84,9 @@ int entry_alloc_units(struct cache_entry *entry);
 /* Bytes that an entry takes up without its buffers. */
 size_t entry_size(const struct cache_entry *entry);
 
-/* Bytes that it takes to encode a chunk: two copies, and some more. */
-size_t entry_encode_size(const struct cache_entry *entry);
+/* Bytes that gathering and encoding a chunk take up besides the units that are
+   dirty. */
+size_t entry_encode_need(const struct cache_entry *entry);
 
 /* How many blocks from `first` to below `end` are in one state, in a row. */
 uint32_t entry_run(const struct cache_entry *entry, uint32_t first,
@@ -80,8 +95,9 @@ uint32_t entry_run(const struct cache_entry *entry, uint32_t first,
 /* The unit that a block lies in. */
 struct cache_unit *entry_unit(const struct cache_entry *entry, uint32_t block);
 
-/* Bytes that the buffer of a unit takes up. */
+/* Bytes of the buffer of a unit; and those that it takes up. */
 size_t entry_unit_size(const struct cache_unit *unit);
+size_t entry_unit_cost(const struct cache_unit *unit);
 
 /* The first block of a unit, and the number behind its last one. */
 uint32_t entry_unit_first(const struct cache_unit *unit);

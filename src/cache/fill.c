@@ -31,7 +31,8 @@ static struct cache_entry *insert_locked(struct cache *cache,
     entry->file = range->file;
     entry->chunk_no = range->chunk_no;
     entry->nusers = 1;
-    list_init(&entry->dirty_node);
+    list_init(&entry->queue_node);
+    list_init(&entry->held_node);
     list_init(&entry->staged_node);
     entry->next = *bucket;
     *bucket = entry;
@@ -229,9 +230,9 @@ size_t fill_need(const struct cache_unit *unit)
 {
     const struct cache_entry *entry = unit->entry;
     size_t need =
-        entry_size(entry) + room_unit_cost(unit) + entry->shape.scratch;
+        entry_size(entry) + entry_unit_cost(unit) + entry->shape.scratch;
 
     if (entry->shape.needs_first && unit != entry->units)
-        need += room_unit_cost(entry->units);
+        need += entry_unit_cost(entry->units);
     return need;
 }

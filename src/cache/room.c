@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cache/hold.h"
+
 enum {
-    SPARES_MAX = 64,      /* buffers kept for reuse */
-    BUFFER_OVERHEAD = 64, /* struct cache_buffer, as allocated */
-    FAILURES_MAX = 2,     /* flushes that fail before waiting is given up */
+    SPARES_MAX = 64, /* buffers kept for reuse */
 };
 
 /* Free entries that were unlinked.  The lock is not held. */
@@ -80,16 +80,11 @@ void room_remove_locked(struct cache *cache, struct cache_entry *entry)
     cache->doomed = entry;
 }
 
-size_t room_unit_cost(const struct cache_unit *unit)
-{
-    return entry_unit_size(unit) + BUFFER_OVERHEAD;
-}
-
 /* Keep the bytes of a buffer for reuse. */
 static void drop_buffer_locked(struct cache *cache, struct cache_buffer *buffer)
 {
     buffer_push(&cache->spares, buffer->bytes, buffer->size);
-    cache->used -= buffer->size + BUFFER_OVERHEAD;
+    cache->used -= buffer->size + CACHE_BUFFER_OVERHEAD;
     free(buffer);
 }
 
@@ -114,30 +109,17 @@ static void evict_unit_locked(struct cache *cache, struct cache_unit *unit)
     list_remove(&unit->node);
     if (unit->buffer)
         empty_unit_locked(cache, unit);
-    if (entry->nusers == 0 && entry->nbuffers == 0 && !entry->dirty &&
-        !entry->staged) {
+    if (entry->nusers == 0 && entry->nbuffers == 0 && !entry->held) {
         cache->used -= entry_size(entry);
         room_remove_locked(cache, entry);
     }
-}
-
-/* Nothing of an entry is kept for a commit any more. */
-static void forsake_locked(struct cache *cache, struct cache_entry *entry)
-{
-    if (entry->dirty)
-        entry->file->ndirty--;
-    list_remove(&entry->dirty_node);
-    list_remove(&entry->staged_node);
-    entry->dirty = entry->staged = false;
-    for (uint32_t i = 0; i < entry->nunits; i++)
-        room_mark_locked(cache, &entry->units[i], false, false);
 }
 
 void room_retire_locked(struct cache *cache, struct cache_entry *entry)
 {
     unlink_locked(cache, entry);
     entry->retired = true;
-    forsake_locked(cache, entry);
+    hold_drop_locked(cache, entry);
     if (entry->nusers == 0)
         room_evict_locked(cache, entry);
     pthread_cond_broadcast(&cache->released);
@@ -147,7 +129,7 @@ void room_evict_locked(struct cache *cache, struct cache_entry *entry)
 {
     uint32_t left;
 
-    forsake_locked(cache, entry);
+    hold_drop_locked(cache, entry);
     left = entry->nbuffers;
     if (left == 0)
         evict_unit_locked(cache, &entry->units[0]);
@@ -216,22 +198,25 @@ static void wake_locked(struct cache *cache)
 }
 
 /*
- * Wait until there is room, which what is held for a commit may take up.
- * Returns 0, or -ENOMEM if that does not come down.
+ * Wait until it is a request's turn and there is room, which what is held for
+ * a commit may take up, unless commits wait for the request.
+ *
+ * Returns 0, or -EAGAIN if what is held does not come down.
  */
 static int await_room_locked(struct cache *cache, struct cache_request *request,
-                             const uint64_t *ticket)
+                             uint64_t ticket)
 {
     uint64_t nfailed = cache->nfailed;
 
     for (;;) {
-        if (!ticket || *ticket == cache->serving) {
+        if (request->urgent || ticket == cache->serving) {
             if (make_room_locked(cache, request->need))
                 return 0;
-            if (cache->held > 0 && cache->nfailed - nfailed >= FAILURES_MAX)
-                return -ENOMEM;
+            if (!request->urgent && cache->held > 0 &&
+                cache->nfailed - nfailed >= CACHE_FAILURES_MAX)
+                return -EAGAIN;
         }
-        if (cache->held > 0)
+        if (!request->urgent && cache->held > 0)
             pthread_cond_signal(&cache->pressed);
         pthread_cond_wait(&cache->released, &cache->lock);
     }
@@ -248,11 +233,11 @@ int room_reserve_locked(struct cache *cache, struct cache_request *request)
 
     if (request->urgent) {
         cache->nurgent++;
-        r = await_room_locked(cache, request, NULL);
+        r = await_room_locked(cache, request, 0);
         cache->nurgent--;
     } else {
         ticket = cache->tickets++;
-        r = await_room_locked(cache, request, &ticket);
+        r = await_room_locked(cache, request, ticket);
         cache->serving++;
     }
     if (r == 0) {
@@ -285,7 +270,7 @@ void room_settle_locked(struct cache *cache, struct cache_entry *entry)
         return;
     if (entry->retired)
         room_evict_locked(cache, entry);
-    else if (entry->nbuffers == 0 && !entry->dirty && !entry->staged)
+    else if (entry->nbuffers == 0 && !entry->held)
         list_append(&cache->idle, &entry->units[0].node);
 }
 
@@ -305,7 +290,7 @@ static int make_buffer_locked(struct cache *cache,
     struct cache_buffer *buffer;
     size_t size = entry_unit_size(unit);
 
-    if (!room_charge_locked(cache, request, room_unit_cost(unit)))
+    if (!room_charge_locked(cache, request, entry_unit_cost(unit)))
         return -EAGAIN;
 
     buffer = calloc(1, sizeof(*buffer));
@@ -315,7 +300,7 @@ static int make_buffer_locked(struct cache *cache,
         buffer->bytes = buffer_new(size);
     if (!buffer || !buffer->bytes) {
         free(buffer);
-        room_uncharge_locked(cache, request, room_unit_cost(unit));
+        room_uncharge_locked(cache, request, entry_unit_cost(unit));
         return -ENOMEM;
     }
     buffer->size = size;
@@ -344,7 +329,7 @@ void room_unpin_locked(struct cache *cache, struct cache_unit *unit)
 {
     if (--unit->nusers > 0)
         return;
-    if (unit->buffer && !unit->dirty && !unit->staged)
+    if (unit->buffer && !unit->held)
         list_append(&cache->idle, &unit->node);
     wake_locked(cache);
 }
@@ -418,24 +403,4 @@ int room_renew_locked(struct cache *cache, struct cache_request *request,
     move_blocks_locked(cache, unit, old->bytes);
     room_thaw_locked(cache, old);
     return 0;
-}
-
-void room_mark_locked(struct cache *cache, struct cache_unit *unit, bool dirty,
-                      bool staged)
-{
-    bool was_held = unit->dirty || unit->staged;
-    bool is_held = dirty || staged;
-    size_t cost = room_unit_cost(unit);
-
-    unit->dirty = dirty;
-    unit->staged = staged;
-    if (is_held == was_held)
-        return;
-    cache->held += is_held ? cost : 0 - cost;
-    unit->entry->file->held += is_held ? cost : 0 - cost;
-    if (is_held)
-        return;
-    if (unit->nusers == 0 && unit->buffer)
-        list_append(&cache->idle, &unit->node);
-    pthread_cond_broadcast(&cache->released);
 }

@@ -7,6 +7,10 @@
 #include "cache/buffer.h"
 #include "cache/entry.h"
 
+enum {
+    CACHE_FAILURES_MAX = 2, /* flushes that fail before waiting is given up */
+};
+
 /*
  * Room in the cache: what counts, what is evicted, who waits.
  *
@@ -21,8 +25,7 @@
 struct cache {
     /* Constant once cache_new() returns. */
     size_t capacity;
-    size_t held_max;   /* of `held`, so that what is left always suffices to
-                        read, and to encode one chunk */
+    size_t held_max;   /* of `held` */
     size_t table_size; /* bytes of `buckets` */
     size_t bucket_mask;
 
@@ -35,7 +38,8 @@ struct cache {
     struct cache_entry **buckets;
     struct list idle;  /* units to evict, the least recently used first */
     size_t used;       /* bytes of buffers, entries, scratch, tables */
-    size_t held;       /* bytes of these in units that wait for a commit */
+    size_t held;       /* bytes of these that wait for a commit */
+    size_t encode_max; /* the most that encoding one chunk of those takes */
     size_t reserved;   /* bytes set aside for those who had to wait */
     uint64_t tickets;  /* handed out to those who wait for room */
     uint64_t serving;  /* the ticket whose turn it is */
@@ -60,7 +64,8 @@ struct cache_request {
     bool refused; /* there was no room */
     bool held_up; /* there was, but too much is held for a commit */
     bool writing; /* the chunk is to be written */
-    bool urgent;  /* others wait for what this is for, so it does not line up */
+    bool urgent;  /* commits wait for this, so it waits for none of them, and
+                     does not line up */
 };
 
 /* Drop the lock, then free what is no longer wanted. */
@@ -98,15 +103,13 @@ void room_uncharge_locked(struct cache *cache, struct cache_request *request,
  * Set aside all that a request needs, in turn, waiting as long as it takes.
  * The caller holds nothing, so whoever holds something goes on and lets go.
  *
- * Returns 0, or -ENOTSUP if the cache can never hold so much.
+ * Returns 0, -ENOTSUP if the cache can never hold so much, or -EAGAIN if what
+ * is held for commits is in the way, and they fail.
  */
 int room_reserve_locked(struct cache *cache, struct cache_request *request);
 
 /* Give back what a request did not use. */
 void room_release_locked(struct cache *cache, struct cache_request *request);
-
-/* Bytes that a unit takes up with its buffer. */
-size_t room_unit_cost(const struct cache_unit *unit);
 
 /* Keep an entry, or let it go. */
 void room_use_locked(struct cache_entry *entry);
@@ -135,12 +138,7 @@ void room_thaw_locked(struct cache *cache, struct cache_buffer *buffer);
 int room_renew_locked(struct cache *cache, struct cache_request *request,
                       struct cache_unit *unit);
 
-/* Keep a unit, or let it be evicted, as its `dirty` and `staged` say from now
-   on.  Units of entries that are retired are neither. */
-void room_mark_locked(struct cache *cache, struct cache_unit *unit, bool dirty,
-                      bool staged);
-
-/* An entry is no longer staged, or dirty: it may be evicted. */
+/* An entry is no longer used, or held: it may be evicted. */
 void room_settle_locked(struct cache *cache, struct cache_entry *entry);
 
 #endif

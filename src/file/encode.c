@@ -3,9 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/cpu.h"
 #include "base/size.h"
 #include "chunk/chunk_encode.h"
 #include "chunk/chunk_typesize.h"
@@ -21,9 +19,7 @@ struct job {
 
     pthread_mutex_t lock;
     pthread_cond_t finished;
-    size_t nleft; /* chunks to take */
     unsigned ntasks;
-    struct encoded_list *out;
     int error;
     struct fault *fault;
 };
@@ -33,143 +29,167 @@ struct job_task {
     struct job *job;
 };
 
-/* Two pieces of memory for one chunk, which the cache counts. */
+/* What it takes to encode one chunk. */
 struct desk {
-    ssize_t size; /* as the cache counts it */
-    uint8_t *bytes;
+    struct chunk_encoder *encoder;
     uint8_t *chunk;
     size_t cap; /* of `chunk` */
+    struct cache_gathered gathered;
 };
 
-static int desk_init(struct desk *desk, struct file *file,
-                     const struct cache_taken *taken)
-{
-    desk->size = cache_set_aside(file->context->cache, taken);
-    if (desk->size < 0)
-        return (int)desk->size;
-    desk->cap = (size_t)taken->nbytes + CHUNK_OVERHEAD_MAX;
-    desk->bytes = malloc(taken->nbytes);
-    desk->chunk = malloc(desk->cap);
-    return desk->bytes && desk->chunk ? 0 : -ENOMEM;
-}
-
-static void desk_fini(struct desk *desk, struct file *file)
-{
-    free(desk->bytes);
-    free(desk->chunk);
-    if (desk->size > 0)
-        cache_give_back(file->context->cache, (size_t)desk->size);
-}
-
-static int gather(struct file *file, const struct cache_taken *taken,
-                  struct desk *desk, struct fault *fault)
-{
-    struct file_fill fill = { .file = file, .fault = fault };
-    int r = desk_init(desk, file, taken);
-
-    if (r < 0)
-        return fault_set(fault, r, 0, NULL);
-    r = cache_gather(file->context->cache, taken, &fill, desk->bytes);
-    if (r < 0)
-        fault->chunk_no = (int64_t)taken->chunk_no;
-    return r;
-}
-
 /* Bytes of a chunk that are below the end of the file. */
-static uint32_t length(const struct job *job, const struct cache_taken *taken)
-{
-    uint32_t grid = job->file->grid;
-    uint64_t rest = job->nbytes - taken->chunk_no * grid;
-
-    if (grid == 0)
-        return taken->nbytes;
-    return rest < grid ? (uint32_t)rest : grid;
-}
-
-static int encode(struct job *job, struct chunk_encoder *encoder,
-                  const struct cache_taken *taken,
-                  struct frame_written *written, struct fault *fault)
-{
-    struct file *file = job->file;
-    struct desk desk = { 0 };
-    int r = gather(file, taken, &desk, fault);
-
-    if (r == 0) {
-        ssize_t len = chunk_encode(encoder, &file->params, desk.bytes,
-                                   length(job, taken), desk.chunk, desk.cap);
-
-        if (len < 0)
-            r = fault_set(fault, (int)len, 0, "the chunk can't be encoded");
-        else
-            r = frame_change_write(file->change, desk.chunk, (size_t)len,
-                                   written, fault);
-    }
-    desk_fini(&desk, file);
-    return r;
-}
-
-static void note_error(struct job *job, int error, const struct fault *fault)
-{
-    pthread_mutex_lock(&job->lock);
-    if (job->error == 0) {
-        job->error = error;
-        *job->fault = *fault;
-    }
-    pthread_mutex_unlock(&job->lock);
-}
-
-static void encode_one(struct job *job, struct chunk_encoder *encoder,
+static uint32_t length(const struct file *file, uint64_t nbytes,
                        const struct cache_taken *taken)
 {
-    struct cache *cache = job->file->context->cache;
-    struct fault fault = FAULT_NONE;
-    struct encoded encoded = { .taken = *taken };
-    uint32_t grid = job->file->grid;
-    int r;
+    uint32_t grid = file->grid;
+    uint64_t rest = nbytes - taken->chunk_no * grid;
 
-    if (grid > 0 && taken->chunk_no >= size_pieces(job->nbytes, grid)) {
-        cache_put_taken(cache, taken, false);
-        return;
-    }
-    r = encode(job, encoder, taken, &encoded.written, &fault);
-    if (r < 0) {
-        cache_put_taken(cache, taken, false);
-        if (r != -ERESTART)
-            note_error(job, r, &fault);
-        return;
-    }
-    pthread_mutex_lock(&job->lock);
-    job->out->list[job->out->n++] = encoded;
-    pthread_mutex_unlock(&job->lock);
+    return grid == 0 || rest > grid ? taken->nbytes : (uint32_t)rest;
 }
 
-static bool take(struct job *job, struct cache_taken *taken)
+static void desk_fini(struct desk *desk, struct file *file,
+                      const struct cache_taken *taken)
 {
-    bool more;
+    free(desk->chunk);
+    coders_put_encoder(&file->context->coders, desk->encoder);
+    cache_ungather(file->context->cache, taken, &desk->gathered);
+}
 
-    pthread_mutex_lock(&job->lock);
-    more = job->nleft > 0;
-    job->nleft -= more;
-    pthread_mutex_unlock(&job->lock);
-    return more &&
-           cache_take(job->file->context->cache, &job->file->chunks, taken);
+/* Only when the cache has set memory aside it is taken. */
+static int desk_init(struct desk *desk, struct file *file,
+                     const struct cache_taken *taken, struct fault *fault)
+{
+    struct file_fill fill = { .file = file, .fault = fault };
+    int r = cache_gather(file->context->cache, taken, &fill, &desk->gathered);
+
+    if (r < 0) {
+        if (fault->chunk_no < 0)
+            fault->chunk_no = (int64_t)taken->chunk_no;
+        return fault->what ? r : fault_set(fault, r, 0, NULL);
+    }
+    desk->cap = (size_t)taken->nbytes + CHUNK_OVERHEAD_MAX;
+    desk->chunk = malloc(desk->cap);
+    r = desk->chunk ? coders_get_encoder(&file->context->coders, &desk->encoder)
+                    : -ENOMEM;
+    if (r < 0) {
+        desk_fini(desk, file, taken);
+        return fault_set(fault, r, 0, NULL);
+    }
+    return 0;
+}
+
+static int write_chunk(struct file *file, struct desk *desk, uint32_t nbytes,
+                       struct frame_written *written, struct fault *fault)
+{
+    const struct chunk_pieces pieces = {
+        .pieces = desk->gathered.pieces,
+        .piece_len = desk->gathered.piece_len,
+        .nbytes = nbytes,
+    };
+    ssize_t len = chunk_encode_pieces(desk->encoder, &file->params, &pieces,
+                                      desk->chunk, desk->cap);
+
+    if (len < 0)
+        return fault_set(fault, (int)len, 0, "the chunk can't be encoded");
+    return frame_change_write(file->change, desk->chunk, (size_t)len, written,
+                              fault);
+}
+
+/* Have an encoded chunk wait for the commit. */
+static void add_encoded(struct file *file, const struct cache_taken *taken,
+                        const struct frame_written *written)
+{
+    struct file_chunk *chunk = taken->chunk;
+    struct encoded old = chunk->encoded;
+    bool replaces;
+
+    pthread_mutex_lock(&file->lock);
+    replaces = !list_empty(&chunk->encoded.node);
+    old = chunk->encoded;
+    if (!replaces)
+        list_append(&file->encoded, &chunk->encoded.node);
+    chunk->encoded.taken = *taken;
+    chunk->encoded.written = *written;
+    pthread_mutex_unlock(&file->lock);
+    if (!replaces)
+        return;
+    frame_change_drop(file->change, &old.written);
+    cache_put_taken(file->context->cache, &old.taken);
+}
+
+/* Is there nothing of a chunk in the file? */
+static bool is_behind(const struct file *file, uint64_t nbytes,
+                      const struct cache_taken *taken)
+{
+    return file->grid > 0 && taken->chunk_no >= size_pieces(nbytes, file->grid);
+}
+
+int encode_chunk(struct file *file, const struct cache_taken *taken,
+                 uint64_t nbytes, struct fault *fault)
+{
+    struct desk desk = { 0 };
+    struct frame_written written;
+    int r = is_behind(file, nbytes, taken) ? -ERESTART : 0;
+
+    *fault = FAULT_NONE;
+    if (r == 0)
+        r = desk_init(&desk, file, taken, fault);
+    if (r == 0) {
+        r = write_chunk(file, &desk, length(file, nbytes, taken), &written,
+                        fault);
+        if (r == 0)
+            add_encoded(file, taken, &written);
+        desk_fini(&desk, file, taken);
+    }
+    if (r < 0)
+        cache_untake(file->context->cache, taken);
+    return r == -ERESTART ? 0 : r;
+}
+
+void encode_drop(struct file *file, uint64_t first, uint64_t end)
+{
+    struct list dropped;
+
+    list_init(&dropped);
+    pthread_mutex_lock(&file->lock);
+    list_for_each_safe(node, &file->encoded) {
+        uint64_t chunk_no =
+            list_entry(node, struct encoded, node)->taken.chunk_no;
+
+        if (chunk_no >= first && chunk_no < end) {
+            list_remove(node);
+            list_append(&dropped, node);
+        }
+    }
+    pthread_mutex_unlock(&file->lock);
+    while (!list_empty(&dropped)) {
+        struct encoded *one = list_entry(dropped.next, struct encoded, node);
+        struct cache_taken taken = one->taken;
+
+        list_remove(&one->node);
+        frame_change_drop(file->change, &one->written);
+        cache_untake(file->context->cache, &taken);
+    }
 }
 
 static void run_task(struct pool_task *pool_task)
 {
     struct job_task *task = (struct job_task *)(void *)pool_task;
     struct job *job = task->job;
-    struct fault fault = FAULT_NONE;
-    struct chunk_encoder *encoder;
+    struct cache *cache = job->file->context->cache;
     struct cache_taken taken;
-    int r = chunk_encoder_new(cpu_features(), &encoder);
 
-    if (r < 0)
-        note_error(job, r, &fault);
-    while (r == 0 && take(job, &taken))
-        encode_one(job, encoder, &taken);
-    if (r == 0)
-        chunk_encoder_free(encoder);
+    while (cache_take(cache, &job->file->chunks, CACHE_DUE, &taken)) {
+        struct fault fault;
+        int r = encode_chunk(job->file, &taken, job->nbytes, &fault);
+
+        pthread_mutex_lock(&job->lock);
+        if (r < 0 && job->error == 0) {
+            job->error = r;
+            *job->fault = fault;
+        }
+        pthread_mutex_unlock(&job->lock);
+    }
     pthread_mutex_lock(&job->lock);
     if (--job->ntasks == 0)
         pthread_cond_signal(&job->finished);
@@ -179,6 +199,8 @@ static void run_task(struct pool_task *pool_task)
 /* Let the pool do it, and wait. */
 static void run_job(struct job *job, struct job_task *tasks, unsigned ntasks)
 {
+    pthread_mutex_init(&job->lock, NULL);
+    pthread_cond_init(&job->finished, NULL);
     job->ntasks = ntasks;
     for (unsigned i = 0; i < ntasks; i++) {
         tasks[i] = (struct job_task){ .task.run = run_task, .job = job };
@@ -188,61 +210,59 @@ static void run_job(struct job *job, struct job_task *tasks, unsigned ntasks)
     while (job->ntasks > 0)
         pthread_cond_wait(&job->finished, &job->lock);
     pthread_mutex_unlock(&job->lock);
+    pthread_cond_destroy(&job->finished);
+    pthread_mutex_destroy(&job->lock);
 }
 
-int encode_dirty(struct file *file, uint64_t nbytes, struct encoded_list *out,
-                 struct fault *fault)
+int encode_dirty(struct file *file, uint64_t nbytes, struct fault *fault)
 {
-    size_t n = cache_count_dirty(file->context->cache, &file->chunks);
+    size_t n = cache_make_due(file->context->cache, &file->chunks);
     unsigned ntasks = file->context->nthreads;
-    struct job job = {
-        .file = file, .nbytes = nbytes, .nleft = n, .out = out, .fault = fault
-    };
+    struct job job = { .file = file, .nbytes = nbytes, .fault = fault };
     struct job_task *tasks;
 
-    *out = (struct encoded_list){ 0 };
     if (n == 0)
         return 0;
     if (ntasks > n)
         ntasks = (unsigned)n;
     tasks = calloc(ntasks, sizeof(*tasks));
-    out->list = calloc(n, sizeof(*out->list));
-    if (!tasks || !out->list) {
-        free(tasks);
+    if (!tasks)
         return fault_set(fault, -ENOMEM, 0, NULL);
-    }
-    pthread_mutex_init(&job.lock, NULL);
-    pthread_cond_init(&job.finished, NULL);
     run_job(&job, tasks, ntasks);
-    pthread_cond_destroy(&job.finished);
-    pthread_mutex_destroy(&job.lock);
     free(tasks);
     return job.error;
+}
+
+/* The first piece will do to tell. */
+static int choose(struct file *file, struct desk *desk, uint32_t nbytes,
+                  uint32_t *out)
+{
+    const struct cache_gathered *gathered = &desk->gathered;
+    size_t len = nbytes < gathered->piece_len ? nbytes : gathered->piece_len;
+
+    return chunk_choose_typesize(desk->encoder, &file->params, file->grid,
+                                 gathered->pieces[0], len, desk->chunk, out);
 }
 
 int encode_choose_typesize(struct file *file, uint32_t *out,
                            struct fault *fault)
 {
-    struct job job = { .file = file, .nbytes = file->nbytes };
-    struct cache *cache = file->context->cache;
-    struct chunk_encoder *encoder;
-    struct desk desk = { 0 };
     struct cache_taken taken;
+    struct desk desk = { 0 };
     int r;
 
     *out = 1;
-    if (!cache_take(cache, &file->chunks, &taken))
+    if (!cache_take(file->context->cache, &file->chunks, CACHE_DIRTY, &taken))
         return 0;
-    r = chunk_encoder_new(cpu_features(), &encoder);
+    r = is_behind(file, file->nbytes, &taken)
+            ? -ERESTART
+            : desk_init(&desk, file, &taken, fault);
     if (r == 0) {
-        r = gather(file, &taken, &desk, fault);
-        if (r == 0)
-            r = chunk_choose_typesize(encoder, &file->params, file->grid,
-                                      desk.bytes, length(&job, &taken),
-                                      desk.chunk, out);
-        chunk_encoder_free(encoder);
+        r = choose(file, &desk, length(file, file->nbytes, &taken), out);
+        if (r < 0)
+            fault_set(fault, r, 0, NULL);
+        desk_fini(&desk, file, &taken);
     }
-    desk_fini(&desk, file);
-    cache_put_taken(cache, &taken, false);
-    return r < 0 && r != -ERESTART ? fault_set(fault, r, 0, NULL) : 0;
+    cache_untake(file->context->cache, &taken);
+    return r == -ERESTART ? 0 : r;
 }

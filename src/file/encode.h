@@ -4,28 +4,32 @@
 
 #include "file/file_private.h"
 
-/* Dirty chunks, encoded and written to the store by the pool. */
-
-/* A chunk that is written, and still kept by the cache as taken. */
-struct encoded {
-    struct cache_taken taken;
-    struct frame_written written;
-};
-
-struct encoded_list {
-    struct encoded *list;
-    size_t n;
-};
+/*
+ * Dirty chunks, encoded and written to the store.  They wait in file->encoded
+ * for the next commit; of a chunk that is there already the older form goes.
+ */
 
 /*
- * Encode all chunks that are dirty now and start below `nbytes`.
+ * Encode a chunk that was taken, and let go of it if that fails.
  *
- *  out  receives those that were written, in no order, also on error
+ *  nbytes  of the file
+ *
+ * Returns 0, also if the chunk is behind the end or was retired, or an error.
+ */
+int encode_chunk(struct file *file, const struct cache_taken *taken,
+                 uint64_t nbytes, struct fault *fault);
+
+/*
+ * Let the pool encode all chunks that are dirty now and start below `nbytes`.
+ * Called by the committer, who keeps others from encoding.
  *
  * Returns 0, or why some were not.
  */
-int encode_dirty(struct file *file, uint64_t nbytes, struct encoded_list *out,
-                 struct fault *fault);
+int encode_dirty(struct file *file, uint64_t nbytes, struct fault *fault);
+
+/* Give up what was encoded of chunks `first` to `end` - 1.  Called by a
+   reshaper. */
+void encode_drop(struct file *file, uint64_t first, uint64_t end);
 
 /*
  * Choose a typesize that goes with the content of a dirty chunk, of which
@@ -35,5 +39,15 @@ int encode_dirty(struct file *file, uint64_t nbytes, struct encoded_list *out,
  */
 int encode_choose_typesize(struct file *file, uint32_t *out,
                            struct fault *fault);
+
+/*
+ * Let the pool encode chunks that were written in full, so that the next commit
+ * finds them done.  Returns at once.  If it can't be done now, the commit will
+ * do it.
+ */
+void encode_ahead(struct file *file);
+
+/* Wait until nobody encodes ahead.  Nothing is written any more. */
+void encode_ahead_end(struct file *file);
 
 #endif

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "file/encode.h"
 #include "file/file_private.h"
 #include "file/new_frame.h"
 #include "file/writeback.h"
@@ -36,7 +37,7 @@ int file_context_new(const struct file_options *options,
         options->readahead < ahead_max ? options->readahead : ahead_max;
     r = cache_new(options->cache_size, &context->cache);
     if (r == 0)
-        r = decoders_init(&context->decoders, nthreads + 1);
+        r = coders_init(&context->coders, nthreads + 1);
     if (r == 0)
         r = pool_new(nthreads, &context->pool);
     if (r == 0)
@@ -57,7 +58,7 @@ void file_context_free(struct file_context *context)
 
     flusher_free(context->flusher);
     pool_free(context->pool);
-    decoders_fini(&context->decoders);
+    coders_fini(&context->coders);
     cache_free(context->cache);
     pthread_mutex_destroy(&context->readers_lock);
     free(context);
@@ -166,6 +167,7 @@ static int file_new(struct file_context *context, struct frame *frame,
     file->state = state;
     file->context = context;
     file->nbytes = info->nbytes;
+    list_init(&file->encoded);
     list_init(&file->flush_node);
     pthread_mutex_init(&file->lock, NULL);
     pthread_cond_init(&file->changed, NULL);
@@ -267,6 +269,8 @@ int file_create(struct file_context *context, struct store *store,
 /* Let go of all that a file has, written or not. */
 static void release(struct file *file)
 {
+    encode_ahead_end(file);
+    encode_drop(file, 0, UINT64_MAX);
     readahead_fini(&file->ahead);
     cache_file_drop(file->context->cache, &file->chunks);
     file_free(file);

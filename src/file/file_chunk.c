@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "chunk/chunk_encode.h"
 #include "file/file_private.h"
 #include "frame/frame_pattern.h"
 
@@ -94,8 +95,34 @@ static struct cache_shape shape_to_read(const struct file *file,
     };
 }
 
+/* How chunks that are written will be encoded, as far as it is known. */
+static struct chunk_params get_params(struct file *file)
+{
+    struct chunk_params params;
+
+    pthread_mutex_lock(&file->lock);
+    params = file->params;
+    pthread_mutex_unlock(&file->lock);
+    if (params.typesize == 0)
+        params.typesize = 1;
+    return params;
+}
+
+/* Memory that counts while a chunk of this shape is encoded. */
+static size_t encode_size(const struct chunk_params *params,
+                          const struct cache_shape *shape)
+{
+    size_t size = (size_t)shape->nbytes + CHUNK_OVERHEAD_MAX;
+
+    if (params->use_dict ||
+        chunk_params_blocksize(params, shape->nbytes) >= LARGE_BLOCK)
+        size += chunk_encode_scratch(params, shape->nbytes, shape->blocksize);
+    return size;
+}
+
 /* How a chunk is cached that cannot be written as it is stored. */
 static struct cache_shape shape_to_write(const struct file *file,
+                                         const struct chunk_params *params,
                                          struct file_chunk *chunk)
 {
     struct cache_shape shape = {
@@ -104,11 +131,8 @@ static struct cache_shape shape_to_write(const struct file *file,
         .scratch = chunk->stored ? scratch_of(chunk->stored) : 0,
         .footprint = chunk->stored ? chunk->stored->footprint : 0,
     };
-    struct chunk_params params = file->params;
 
-    if (params.typesize == 0)
-        params.typesize = 1;
-    shape.blocksize = chunk_params_blocksize(&params, shape.nbytes);
+    shape.blocksize = chunk_params_blocksize(params, shape.nbytes);
     if (shape.blocksize < BLOCK_MIN)
         shape.blocksize = shape.nbytes < BLOCK_MIN ? shape.nbytes : BLOCK_MIN;
     shape.nblocks = (uint32_t)size_pieces(shape.nbytes, shape.blocksize);
@@ -132,14 +156,21 @@ static int describe(void *context, uint64_t chunk_no, bool writing,
 
     if (!chunk)
         return fault_set(fill->fault, -ENOMEM, 0, NULL);
+    list_init(&chunk->encoded.node);
     r = open_chunk(fill->file, chunk_no, chunk, fill->fault);
     if (r < 0) {
         forget(chunk);
         return r;
     }
     *shape = shape_to_read(fill->file, chunk);
-    if (writing && !shape->writable)
-        *shape = shape_to_write(fill->file, chunk);
+    if (fill->file->begun) {
+        struct chunk_params params = get_params(fill->file);
+
+        if (writing && !shape->writable)
+            *shape = shape_to_write(fill->file, &params, chunk);
+        if (shape->writable)
+            shape->encode = encode_size(&params, shape);
+    }
     shape->chunk = chunk;
     shape->footprint += sizeof(*chunk);
     return 0;
@@ -281,11 +312,11 @@ static int decode(void *context, const struct cache_shape *shape,
 {
     const struct file_fill *fill = context;
     const struct file_chunk *chunk = shape->chunk;
-    struct decoders *decoders = &fill->file->context->decoders;
+    struct coders *coders = &fill->file->context->coders;
     struct chunk_decoder *decoder;
     int r;
 
-    r = decoders_get(decoders, &decoder);
+    r = coders_get_decoder(coders, &decoder);
     if (r < 0)
         return r;
     if (fill->file->writable)
@@ -293,7 +324,7 @@ static int decode(void *context, const struct cache_shape *shape,
     else
         r = frame_chunk_decode(fill->file->state->frame, chunk->stored, first,
                                n, first_block, dst, decoder, fill->fault);
-    decoders_put(decoders, decoder);
+    coders_put_decoder(coders, decoder);
     return r;
 }
 

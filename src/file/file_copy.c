@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/size.h"
 #include "file/writeback.h"
@@ -74,26 +76,46 @@ static int copy_stored(struct file *src, uint64_t src_off, struct file *dst,
     return r;
 }
 
-/* Copy bytes by way of memory. */
+/* Read bytes into memory of our own.  Returns their number or an error. */
+static ssize_t read_bytes(struct file *src, uint64_t off, uint8_t *bytes,
+                          size_t len, struct fault *fault)
+{
+    struct file_data data;
+    size_t at = 0;
+    int error;
+    int r = file_read(src, NULL, off, len, &data, &error, fault);
+
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < data.niov; at += data.iov[i++].iov_len)
+        memcpy(bytes + at, data.iov[i].iov_base, data.iov[i].iov_len);
+    file_data_put(src, &data);
+    return (ssize_t)at;
+}
+
+/* Copy bytes by way of memory: who waits for room to write must not keep any
+   in place. */
 static int copy_bytes(struct file *src, uint64_t src_off, struct file *dst,
                       uint64_t dst_off, uint64_t len, uint64_t *done,
                       struct fault *fault)
 {
-    struct file_data data;
-    int error = 0;
+    uint8_t *bytes;
+    ssize_t n;
     int r;
 
     if (len > PIECE)
         len = PIECE;
     if (dst->grid > 0 && len > dst->grid - dst_off % dst->grid)
         len = dst->grid - dst_off % dst->grid;
-    r = file_read(src, NULL, src_off, (size_t)len, &data, &error, fault);
-    if (r < 0)
-        return r;
-    *done = data.len;
-    r = file_writev(dst, dst_off, data.iov, data.niov, fault);
-    file_data_put(src, &data);
-    return r < 0 ? r : error;
+    bytes = malloc(len);
+    if (!bytes)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    n = read_bytes(src, src_off, bytes, (size_t)len, fault);
+    r = n < 0 ? (int)n : file_write(dst, dst_off, bytes, (size_t)n, fault);
+    free(bytes);
+    if (r == 0)
+        *done = (uint64_t)n;
+    return r;
 }
 
 int file_copy(struct file *src, uint64_t src_off, struct file *dst,
@@ -101,11 +123,15 @@ int file_copy(struct file *src, uint64_t src_off, struct file *dst,
               struct fault *fault)
 {
     bool alike;
+    uint64_t size = file_size(src);
     int r = writeback_begin(dst, fault);
 
     *done = 0;
-    if (r < 0)
+    if (r < 0 || src_off >= size)
         return r;
+    /* What a copy within one file adds is not to be copied. */
+    if (len > size - src_off)
+        len = size - src_off;
     alike = are_alike(src, dst);
     if (alike && len >= dst->grid && src->begun)
         r = writeback_commit(src, NULL, fault);

@@ -7,7 +7,7 @@
 
 #include "base/pool.h"
 #include "cache/cache.h"
-#include "file/decoders.h"
+#include "file/coders.h"
 #include "file/file.h"
 #include "file/flusher.h"
 #include "file/ranges.h"
@@ -19,7 +19,7 @@ struct file_context {
     struct cache *cache;
     struct pool *pool;
     unsigned nthreads; /* of the pool */
-    struct decoders decoders;
+    struct coders coders;
     struct flusher *flusher;
     size_t readahead; /* file_options.readahead, cut to a part of the cache */
 
@@ -46,6 +46,8 @@ struct file_state {
  *  extender   a writer that goes beyond; one at a time, beside writers
  *  reshaper   drops or moves whole chunks; alone, without waiting for room
  *  committer  one at a time; not beside a reshaper, but beside writers
+ *  encoders   make chunks ready ahead of a committer, and beside him once he
+ *             has collected what there is; not beside a reshaper
  *
  * Writers may wait for room in the cache, and so for a committer, who waits for
  * none of them.
@@ -68,7 +70,9 @@ struct file {
     atomic_bool begun; /* changes have begun: what follows is constant */
     atomic_bool
         fleeting; /* the frame is new, and only a commit makes it last */
-    struct chunk_params params; /* of new chunks; typesize 0: not decided */
+    struct chunk_params params; /* of new chunks; typesize 0: not decided, and
+                                   then changed by the committer, under the
+                                   lock */
 
     pthread_mutex_t lock;
     pthread_cond_t changed; /* any of these: */
@@ -77,6 +81,9 @@ struct file {
     bool extending;
     bool reshaping;
     bool committing;
+    bool collecting; /* the committer has not yet put all chunks into the
+                        commit */
+    unsigned nencoders;
 
     /* Guarded by `lock`. */
     struct file_state *state; /* the newest */
@@ -86,17 +93,26 @@ struct file {
     struct ranges zeros;      /* chunks that became zeros */
     struct ranges applied;    /* those that the next commit makes so for good */
     bool reshaped;            /* size or zeros have changed */
+    struct list encoded;      /* chunks that are for the next commit */
     int error;                /* of a commit that nobody has been told of */
     struct fault fault;       /* goes with it */
 
     /* The committer's. */
     struct frame_change *change;
-    bool sunk;      /* chunks are where they were not in the newest state */
-    bool undecided; /* the frame is empty, and what its header says of chunks
+    bool sunk; /* chunks are where they were not in the newest state */
+    atomic_bool
+        undecided; /* the frame is empty, and what its header says of chunks
                        is not fixed yet */
 
     struct list flush_node; /* the flusher's */
     bool flushing;
+};
+
+/* A chunk that is encoded and written to the store, for the next commit. */
+struct encoded {
+    struct list node;         /* in file.encoded, or alone */
+    struct cache_taken taken; /* the cache keeps it */
+    struct frame_written written;
 };
 
 /* What the cache keeps of a chunk. */
@@ -108,6 +124,7 @@ struct file_chunk {
     atomic_bool outdated;       /* it has been stored anew since */
     const uint8_t *pattern;     /* see struct frame_chunk */
     size_t pattern_len;
+    struct encoded encoded; /* guarded by file.lock */
 };
 
 /* One operation, as the cache's callbacks know it. */

@@ -30,8 +30,6 @@ static const struct reshape *reshape_of(const struct writeback_edit *edit)
 /* Become the reshaper, with all that was written committed. */
 static int begin(struct file *file, struct fault *fault)
 {
-    uint64_t first;
-    uint64_t end;
     int r = writeback_begin(file, fault);
 
     while (r == 0) {
@@ -39,8 +37,7 @@ static int begin(struct file *file, struct fault *fault)
         if (r < 0)
             break;
         file_enter_alone(file);
-        if (!cache_find_held(file->context->cache, &file->chunks, &first,
-                             &end) &&
+        if (!cache_is_held(file->context->cache, &file->chunks) &&
             !file->reshaped)
             return 0;
         file_leave_alone(file);

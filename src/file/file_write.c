@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "base/size.h"
+#include "file/encode.h"
 #include "file/file_private.h"
 #include "file/writeback.h"
 
@@ -46,7 +47,7 @@ void file_enter_alone(struct file *file)
     pthread_mutex_lock(&file->lock);
     file->nreshapers++;
     while (file->reshaping || file->committing || file->extending ||
-           file->nwriters > 0)
+           file->nwriters > 0 || file->nencoders > 0)
         pthread_cond_wait(&file->changed, &file->lock);
     file->nreshapers--;
     file->reshaping = true;
@@ -72,12 +73,25 @@ static void extend_to(struct file *file, uint64_t end)
     pthread_mutex_unlock(&file->lock);
 }
 
+/* Write the first bytes of a range, and say why if that fails. */
+static ssize_t write_range(struct file *file, const struct cache_range *range,
+                           const uint8_t *src, struct fault *fault)
+{
+    struct file_fill fill = { .file = file, .fault = fault };
+    ssize_t n = cache_write(file->context->cache, range, &fill, src);
+
+    if (n == -ENOTSUP && !fault->what)
+        fault_set(fault, -ENOTSUP, 0,
+                  "chunk is too large for the cache to be written");
+    if (n < 0 && fault->chunk_no < 0)
+        fault->chunk_no = (int64_t)range->chunk_no;
+    return n;
+}
+
 /* Write bytes, or zeros if there is no `src`, to chunks. */
 static int put_bytes(struct file *file, uint64_t off, const uint8_t *src,
                      uint64_t len, struct fault *fault)
 {
-    struct file_fill fill = { .file = file, .fault = fault };
-
     *fault = FAULT_NONE;
     while (len > 0) {
         struct cache_range range = { .file = &file->chunks };
@@ -90,15 +104,14 @@ static int put_bytes(struct file *file, uint64_t off, const uint8_t *src,
         range.off = (uint32_t)(off - span.off);
         range.len = len < span.nbytes - range.off ? (uint32_t)len
                                                   : span.nbytes - range.off;
-        n = cache_write(file->context->cache, &range, &fill, src);
-        if (n < 0 && fault->chunk_no < 0)
-            fault->chunk_no = (int64_t)span.chunk_no;
+        n = write_range(file, &range, src, fault);
         if (n < 0)
             return (int)n;
         off += (uint64_t)n;
         src = src ? src + n : NULL;
         len -= (uint64_t)n;
         extend_to(file, off);
+        encode_ahead(file);
     }
     return 0;
 }
@@ -200,9 +213,11 @@ static int drop_chunks(struct file *file, uint64_t first, uint64_t end)
         ranges_add(&file->zeros, first, end);
     file->reshaped = true;
     pthread_mutex_unlock(&file->lock);
-    if (r == 0)
-        cache_retire(file->context->cache, &file->chunks, first, end);
-    return r;
+    if (r < 0)
+        return r;
+    encode_drop(file, first, end);
+    cache_retire(file->context->cache, &file->chunks, first, end);
+    return 0;
 }
 
 /*
@@ -221,8 +236,10 @@ static bool try_cut(struct file *file, uint64_t size, int *error)
             cache_soil(cache, &file->chunks, size / file->grid);
     if (ready && size < file->nbytes) {
         *error = drop_chunks(file, first, UINT64_MAX);
-        if (*error == 0)
+        if (*error == 0) {
+            encode_drop(file, size / file->grid, UINT64_MAX);
             file->nbytes = size;
+        }
     }
     file_leave_alone(file);
     return ready;
@@ -230,14 +247,13 @@ static bool try_cut(struct file *file, uint64_t size, int *error)
 
 static int cut(struct file *file, uint64_t size, struct fault *fault)
 {
-    struct file_fill fill = { .file = file, .fault = fault };
-    struct cache_range range = { .file = &file->chunks,
-                                 .chunk_no = size / file->grid };
+    const struct cache_range range = { .file = &file->chunks,
+                                       .chunk_no = size / file->grid };
     int r;
 
     *fault = FAULT_NONE;
     while (!try_cut(file, size, &r)) {
-        r = (int)cache_write(file->context->cache, &range, &fill, NULL);
+        r = (int)write_range(file, &range, NULL, fault);
         if (r < 0)
             return r;
     }

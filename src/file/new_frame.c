@@ -30,7 +30,9 @@ int new_frame_decide(struct file *file, struct fault *fault)
         r = encode_choose_typesize(file, &typesize, fault);
         if (r < 0)
             return r;
+        pthread_mutex_lock(&file->lock);
         file->params.typesize = typesize;
+        pthread_mutex_unlock(&file->lock);
     }
     params.chunks = file->params;
     r = frame_change_set_params(file->change, &params, fault);

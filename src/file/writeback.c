@@ -11,13 +11,13 @@
 enum {
     DEFAULT_CHUNKSIZE = 1 << 20, /* of frames that leave it open */
     LOOSE_MIN = 1 << 20,         /* bytes that no frame is made shorter for */
+    ENCODE_TRIES = 2,            /* as those encoded ahead may be out of date */
 };
 
 /* A commit on its way. */
 struct round {
     struct file *file;
-    uint64_t nbytes; /* size of the file that it makes durable */
-    struct encoded_list encoded;
+    uint64_t nbytes;     /* size of the file that it makes durable */
     struct frame *frame; /* the state that came of it */
     bool reshapes;       /* see struct writeback_edit */
 };
@@ -35,8 +35,26 @@ static void enter(struct file *file, bool reshaping)
 static void leave(struct file *file)
 {
     pthread_mutex_lock(&file->lock);
-    file->committing = false;
+    file->committing = file->collecting = false;
     pthread_cond_broadcast(&file->changed);
+    pthread_mutex_unlock(&file->lock);
+}
+
+/* From here on nobody else encodes, */
+static void begin_collecting(struct file *file)
+{
+    pthread_mutex_lock(&file->lock);
+    file->collecting = true;
+    while (file->nencoders > 0)
+        pthread_cond_wait(&file->changed, &file->lock);
+    pthread_mutex_unlock(&file->lock);
+}
+
+/* and here they may again. */
+static void end_collecting(struct file *file)
+{
+    pthread_mutex_lock(&file->lock);
+    file->collecting = false;
     pthread_mutex_unlock(&file->lock);
 }
 
@@ -142,71 +160,64 @@ static int apply_zeros(struct round *round, struct fault *fault)
     return r;
 }
 
-/* Put the chunks that were encoded, as far as there are such. */
-static int apply_chunks(struct round *round)
+/* Put a chunk that was encoded.  Sets `*again` if it must be encoded anew. */
+static int put_encoded(struct file *file, struct encoded *one, bool *again)
 {
-    struct file *file = round->file;
-    struct encoded_list *encoded = &round->encoded;
-    uint64_t nchunks = frame_change_get_info(file->change)->nchunks;
-    size_t kept = 0;
-    int error = 0;
+    struct cache *cache = file->context->cache;
+    struct cache_taken taken = one->taken;
+    int r = frame_change_put(file->change, taken.chunk_no, &one->written);
 
-    for (size_t i = 0; i < encoded->n; i++) {
-        const struct encoded *one = &encoded->list[i];
-        int r = -ERANGE;
-
-        if (one->taken.chunk_no < nchunks)
-            r = frame_change_put(file->change, one->taken.chunk_no,
-                                 &one->written);
-        if (r == 0) {
-            cache_put_taken(file->context->cache, &one->taken, true);
-        } else {
-            encoded->list[kept++] = *one;
-            if (r != -ERANGE)
-                error = r;
-        }
+    if (r == -ERANGE)
+        return 0;
+    if (r == -ENOMEM)
+        return r;
+    list_remove(&one->node);
+    if (r == 0) {
+        cache_stage(cache, &taken);
+        return 0;
     }
-    encoded->n = kept;
-    return error;
+    frame_change_drop(file->change, &one->written);
+    cache_untake(cache, &taken);
+    *again = true;
+    return 0;
 }
 
-/* Make the change what the file is. */
-static int apply(struct round *round, struct fault *fault)
+/* Put the chunks that were encoded, as far as the frame has them.  Nobody else
+   looks at their list meanwhile. */
+static int put_all_encoded(struct file *file, bool *again)
 {
-    struct frame_change *change = round->file->change;
-    const struct frame_info *info = frame_change_get_info(change);
-    uint64_t nchunks;
     int r = 0;
 
-    if (round->file->grid == 0) {
-        r = apply_chunks(round);
-        return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+    list_for_each_safe(node, &file->encoded) {
+        r = put_encoded(file, list_entry(node, struct encoded, node), again);
+        if (r < 0)
+            break;
     }
-    nchunks = size_pieces(round->nbytes, round->file->grid);
-    if (info->nchunks > nchunks)
-        r = frame_change_delete(change, nchunks, info->nchunks - nchunks);
-    if (r == 0)
-        r = apply_zeros(round, fault);
-    if (r == 0)
-        r = apply_chunks(round);
-    if (r == 0)
-        r = frame_change_resize(change, round->nbytes, fault);
-    if (r == 0)
-        r = apply_chunks(round);
     return r;
 }
 
-/* Give up chunks that did not get into the change. */
-static void drop_encoded(struct round *round)
+/* Make the change what the file is, unless some chunks must be encoded anew. */
+static int apply(struct round *round, bool *again, struct fault *fault)
 {
     struct file *file = round->file;
+    struct frame_change *change = file->change;
+    const struct frame_info *info = frame_change_get_info(change);
+    uint64_t nchunks = info->nchunks;
+    int r = 0;
 
-    for (size_t i = 0; i < round->encoded.n; i++) {
-        frame_change_drop(file->change, &round->encoded.list[i].written);
-        cache_put_taken(file->context->cache, &round->encoded.list[i].taken,
-                        false);
-    }
-    free(round->encoded.list);
+    if (file->grid > 0)
+        nchunks = size_pieces(round->nbytes, file->grid);
+    if (info->nchunks > nchunks)
+        r = frame_change_delete(change, nchunks, info->nchunks - nchunks);
+    if (r == 0 && file->grid > 0)
+        r = apply_zeros(round, fault);
+    if (r == 0)
+        r = put_all_encoded(file, again);
+    if (r == 0 && !*again && file->grid > 0)
+        r = frame_change_resize(change, round->nbytes, fault);
+    if (r == 0 && !*again)
+        r = put_all_encoded(file, again);
+    return r < 0 && !fault->what ? fault_set(fault, r, 0, NULL) : r;
 }
 
 /* May chunks lie elsewhere than in the state before? */
@@ -226,7 +237,7 @@ static void switch_state(struct round *round, struct file_state *state)
     struct file *file = round->file;
     struct cache *cache = file->context->cache;
     struct file_state *old = file->state;
-    bool short_of;
+    bool may_be_short;
 
     *state = (struct file_state){
         .nrefs = 1,
@@ -243,11 +254,12 @@ static void switch_state(struct round *round, struct file_state *state)
     file->sunk = false;
     if (round->reshapes)
         file->nbytes = round->nbytes;
-    short_of = file->nbytes != round->nbytes;
-    file->reshaped = short_of || file->zeros.n > 0;
+    file->reshaped = file->nbytes != round->nbytes || file->zeros.n > 0;
+    may_be_short = file->nbytes != round->nbytes || file->extending;
     pthread_mutex_unlock(&file->lock);
-    /* What was written behind the size of this commit is not in it. */
-    if (short_of && file->grid > 0 && round->nbytes % file->grid != 0)
+    /* What was written behind the size of this commit, or is being written, is
+       not in it. */
+    if (may_be_short && file->grid > 0 && round->nbytes % file->grid != 0)
         cache_soil(cache, &file->chunks, round->nbytes / file->grid);
     cache_settle(cache, &file->chunks);
     if (round->reshapes)
@@ -293,28 +305,43 @@ static int run_reshape(struct round *round, const struct writeback_edit *edit,
     return r;
 }
 
-/* Encode what is dirty, and commit it. */
-static int run_writes(struct round *round, struct fault *fault)
+/* Encode what is dirty, and make it part of the change.  What some chunks
+   alone are to blame for goes to `*partial`. */
+static int collect(struct round *round, int *partial,
+                   struct fault *partial_fault, struct fault *fault)
 {
     struct file *file = round->file;
-    struct fault partial = FAULT_NONE;
-    int error;
+    bool again = true;
+    int r = 0;
+
+    for (int i = 0; i < ENCODE_TRIES && r == 0 && again; i++) {
+        again = false;
+        *partial = encode_dirty(file, round->nbytes, partial_fault);
+        if (*partial < 0 && !is_partial(*partial)) {
+            *fault = *partial_fault;
+            return *partial;
+        }
+        r = apply(round, &again, fault);
+    }
+    return r;
+}
+
+/* Commit what was written. */
+static int run_writes(struct round *round, struct fault *fault)
+{
+    struct fault partial_fault = FAULT_NONE;
+    int partial = 0;
     int r;
 
-    error = encode_dirty(file, round->nbytes, &round->encoded, &partial);
-    r = is_partial(error) ? 0 : error;
-    if (r == 0)
-        r = apply(round, fault);
-    drop_encoded(round);
-    if (error < 0 && (r < 0 || !is_partial(error))) {
-        *fault = partial;
-        return error;
-    }
+    begin_collecting(round->file);
+    r = collect(round, &partial, &partial_fault, fault);
+
+    end_collecting(round->file);
     if (r == 0)
         r = commit_change(round, fault);
-    if (r == 0 && error < 0) {
-        *fault = partial;
-        r = error;
+    if (r == 0 && partial < 0) {
+        *fault = partial_fault;
+        r = partial;
     }
     return r;
 }
@@ -336,13 +363,20 @@ static int run_round(struct round *round, const struct writeback_edit *edit,
     return r < 0 ? r : run_writes(round, fault);
 }
 
-/* Is so much of the frame's file free that it should end at `goal`? */
+/*
+ * Is so much of the frame's file free that it should end at `goal`?  What is
+ * encoded for the next commit would count as free.
+ */
 static bool is_loose(struct file *file, uint64_t *goal)
 {
     struct frame_usage usage = frame_change_get_usage(file->change);
+    bool waits;
 
+    pthread_mutex_lock(&file->lock);
+    waits = !list_empty(&file->encoded);
+    pthread_mutex_unlock(&file->lock);
     *goal = usage.live / 2 * 3;
-    return usage.used > usage.live / 4 * 7 &&
+    return !waits && usage.used > usage.live / 4 * 7 &&
            usage.used - usage.live > LOOSE_MIN;
 }
 
@@ -366,18 +400,35 @@ static void tighten(struct file *file)
     }
 }
 
+int writeback_prepare(struct file *file, struct fault *fault)
+{
+    bool entered;
+    int r = 0;
+
+    if (!file->undecided)
+        return 0;
+    pthread_mutex_lock(&file->lock);
+    entered = !file->committing && !file->reshaping;
+    if (entered)
+        file->committing = true;
+    pthread_mutex_unlock(&file->lock);
+    if (!entered)
+        return -EAGAIN;
+    if (file->undecided)
+        r = new_frame_decide(file, fault);
+    leave(file);
+    return r;
+}
+
 /* Is there anything to commit? */
 static bool is_changed(struct file *file)
 {
     bool reshaped;
-    uint64_t first;
-    uint64_t end;
 
     pthread_mutex_lock(&file->lock);
     reshaped = file->reshaped;
     pthread_mutex_unlock(&file->lock);
-    return reshaped ||
-           cache_find_held(file->context->cache, &file->chunks, &first, &end);
+    return reshaped || cache_is_held(file->context->cache, &file->chunks);
 }
 
 static int commit(struct file *file, const struct writeback_edit *edit,
@@ -495,7 +546,7 @@ bool file_is_settled(struct file *file)
 
 uint64_t file_dirty(struct file *file)
 {
-    return cache_count_held(file->context->cache, &file->chunks);
+    return cache_count_unsaved(file->context->cache, &file->chunks);
 }
 
 bool file_unsaved(struct file *file, uint64_t *off, uint64_t *end)

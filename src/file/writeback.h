@@ -17,6 +17,10 @@ struct writeback_edit {
 /* Begin to change a file, once.  Returns 0 or an error to be passed up. */
 int writeback_begin(struct file *file, struct fault *fault);
 
+/* See to it, without waiting, that chunks can be encoded.  Returns 0, -EAGAIN
+   if it takes waiting, or an error. */
+int writeback_prepare(struct file *file, struct fault *fault);
+
 /* Commit for the last time; and compact the frame if more of it is dead than
    alive, and it can be replaced.  Returns 0 or why not all was committed. */
 int writeback_finish(struct file *file, struct fault *fault);

@@ -3,6 +3,7 @@
 
 #include <check.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,9 @@ struct image {
     struct store_mem_file mem[FILES_MAX];
 };
 
+/* Each call has the lock from begin() to end(). */
 struct disk {
+    pthread_mutex_t lock;
     struct image now;
     size_t start_files; /* that were there in the beginning */
     struct bytes start;
@@ -221,6 +224,7 @@ struct disk *disk_new(bool directory)
 
     ck_assert_ptr_nonnull(disk);
     disk->now.directory = directory;
+    pthread_mutex_init(&disk->lock, NULL);
     return disk;
 }
 
@@ -252,34 +256,55 @@ void disk_free(struct disk *disk)
     free(disk->ops);
     free(disk->start.bytes);
     fini_image(&disk->now);
+    pthread_mutex_destroy(&disk->lock);
     free(disk);
 }
 
-size_t disk_ncalls(const struct disk *disk)
+size_t disk_ncalls(struct disk *disk)
 {
-    return disk->ncalls;
+    size_t n;
+
+    pthread_mutex_lock(&disk->lock);
+    n = disk->ncalls;
+    pthread_mutex_unlock(&disk->lock);
+    return n;
 }
 
 void disk_fail(struct disk *disk, size_t first, size_t n, int error)
 {
+    pthread_mutex_lock(&disk->lock);
     disk->fail_first = first;
     disk->fail_n = n;
     disk->fail_error = error;
+    pthread_mutex_unlock(&disk->lock);
 }
 
-size_t disk_nops(const struct disk *disk)
+size_t disk_nops(struct disk *disk)
 {
-    return disk->nops;
+    size_t n;
+
+    pthread_mutex_lock(&disk->lock);
+    n = disk->nops;
+    pthread_mutex_unlock(&disk->lock);
+    return n;
 }
 
 /* Count a call; its error if it is to fail. */
-static int call(struct disk *disk)
+static int begin(struct disk *disk)
 {
-    size_t no = disk->ncalls++;
+    size_t no;
 
+    pthread_mutex_lock(&disk->lock);
+    no = disk->ncalls++;
     return no >= disk->fail_first && no - disk->fail_first < disk->fail_n
                ? disk->fail_error
                : 0;
+}
+
+static int end(struct disk *disk, int r)
+{
+    pthread_mutex_unlock(&disk->lock);
+    return r;
 }
 
 static void record(struct disk *disk, const struct op *op)
@@ -348,7 +373,7 @@ static void apply_torn(struct image *image, const struct op *op)
     apply(image, &half);
 }
 
-struct image *disk_crash(const struct disk *disk, size_t nops, bool torn,
+struct image *disk_crash(struct disk *disk, size_t nops, bool torn,
                          bool (*dropped)(void *context, size_t i),
                          void *context)
 {
@@ -356,6 +381,7 @@ struct image *disk_crash(const struct disk *disk, size_t nops, bool torn,
     size_t n = 0;
 
     ck_assert_ptr_nonnull(image);
+    pthread_mutex_lock(&disk->lock);
     image->directory = disk->now.directory;
     if (disk->start.bytes)
         begin_with(image, &disk->start);
@@ -365,6 +391,7 @@ struct image *disk_crash(const struct disk *disk, size_t nops, bool torn,
             apply(image, &disk->ops[i]);
     if (torn && nops < disk->nops)
         apply_torn(image, &disk->ops[nops]);
+    pthread_mutex_unlock(&disk->lock);
     return image;
 }
 
@@ -378,30 +405,30 @@ static struct disk *disk_of_store(struct store *store)
 static int object_stat(struct store_object *object, struct store_stat *out)
 {
     struct disk_object *mine = (struct disk_object *)object;
-    int r = call(mine->disk);
+    int r = begin(mine->disk);
 
     if (r == 0)
         *out = (struct store_stat){
             .size = mine->disk->now.files[mine->file].len,
             .ino = mine->file + 1,
         };
-    return r;
+    return end(mine->disk, r);
 }
 
 static int object_read(struct store_object *object,
                        const struct store_range *ranges, size_t nranges)
 {
     struct disk_object *mine = (struct disk_object *)object;
+    int r = begin(mine->disk);
     const struct bytes *file = &mine->disk->now.files[mine->file];
-    int r = call(mine->disk);
 
     for (size_t i = 0; i < nranges && r == 0; i++) {
         if (!size_within(ranges[i].off, ranges[i].len, file->len))
-            return -ENODATA;
-        if (ranges[i].len > 0)
+            r = -ENODATA;
+        else if (ranges[i].len > 0)
             memcpy(ranges[i].buf, file->bytes + ranges[i].off, ranges[i].len);
     }
-    return r;
+    return end(mine->disk, r);
 }
 
 static void object_close(struct store_object *object)
@@ -421,15 +448,17 @@ static void lose_writes(struct disk *disk, size_t file)
 static int change_object(struct store_object *object, struct op op)
 {
     struct disk_object *mine = (struct disk_object *)object;
-    int r = mine->writable || op.kind == OP_SYNC ? call(mine->disk) : -EROFS;
+    int r;
 
-    if (r < 0 && op.kind == OP_SYNC)
-        lose_writes(mine->disk, mine->file);
-    if (r < 0)
-        return r;
+    if (!mine->writable && op.kind != OP_SYNC)
+        return -EROFS;
+    r = begin(mine->disk);
     op.file = mine->file;
-    record(mine->disk, &op);
-    return 0;
+    if (r == 0)
+        record(mine->disk, &op);
+    else if (op.kind == OP_SYNC)
+        lose_writes(mine->disk, mine->file);
+    return end(mine->disk, r);
 }
 
 static int object_write(struct store_object *object, uint64_t off,
@@ -485,15 +514,14 @@ static int open_object(struct store *store, const char *name,
                        struct store_object **out)
 {
     struct disk *disk = disk_of_store(store);
+    int r = begin(disk);
     const struct name *found = find_name(&disk->now, name);
-    int r = call(disk);
 
-    if (r < 0)
-        return r;
-    if (!found)
-        return -ENOENT;
-    *out = &make_object(disk, found->file, !disk->now.directory)->object;
-    return 0;
+    if (r == 0 && !found)
+        r = -ENOENT;
+    if (r == 0)
+        *out = &make_object(disk, found->file, !disk->now.directory)->object;
+    return end(disk, r);
 }
 
 static struct disk_object *create(struct disk *disk, const char *name)
@@ -510,12 +538,12 @@ static int create_object(struct store *store, const char *name,
                          const char *like, struct store_object **out)
 {
     struct disk *disk = disk_of_store(store);
-    int r = call(disk);
+    int r = begin(disk);
 
     (void)like;
     if (r == 0)
         *out = &create(disk, name)->object;
-    return r;
+    return end(disk, r);
 }
 
 static int draft_object(struct store *store, const char *name,
@@ -524,42 +552,41 @@ static int draft_object(struct store *store, const char *name,
     struct disk *disk = disk_of_store(store);
     char temporary[NAME_LEN];
     struct disk_object *draft;
-    int r = call(disk);
+    int r = begin(disk);
 
     (void)name;
     if (r < 0)
-        return r;
+        return end(disk, r);
     snprintf(temporary, sizeof(temporary), STORE_TEMPORARY "%u",
              disk->ndrafts++);
     draft = create(disk, temporary);
     strcpy(draft->draft, temporary);
     *out = &draft->object;
-    return 0;
+    return end(disk, 0);
 }
 
 static int remove_object(struct store *store, const char *name)
 {
     struct disk *disk = disk_of_store(store);
     struct op op = { .kind = OP_REMOVE };
-    int r = call(disk);
+    int r = begin(disk);
 
-    if (r < 0)
-        return r;
-    if (!find_name(&disk->now, name))
-        return -ENOENT;
+    if (r == 0 && !find_name(&disk->now, name))
+        r = -ENOENT;
     strcpy(op.name, name);
-    record(disk, &op);
-    return 0;
+    if (r == 0)
+        record(disk, &op);
+    return end(disk, r);
 }
 
 static int sync_names(struct store *store)
 {
     struct disk *disk = disk_of_store(store);
-    int r = call(disk);
+    int r = begin(disk);
 
     if (r == 0)
         record(disk, &(struct op){ .kind = OP_SYNC_NAMES });
-    return r;
+    return end(disk, r);
 }
 
 static int publish(struct store *store, const char *name,
@@ -568,15 +595,15 @@ static int publish(struct store *store, const char *name,
     struct disk *disk = disk_of_store(store);
     struct disk_object *draft = (struct disk_object *)object;
     struct op op = { .kind = OP_NAME, .file = draft->file };
-    int r = call(disk);
+    int r = begin(disk);
 
     if (r < 0)
-        return r;
+        return end(disk, r);
     strcpy(op.name, name);
     strcpy(op.old_name, draft->draft);
     record(disk, &op);
     draft->draft[0] = '\0';
-    return 0;
+    return end(disk, 0);
 }
 
 static void discard(struct store *store, struct store_object *object)
@@ -593,10 +620,11 @@ static int list(struct store *store,
 {
     struct disk *disk = disk_of_store(store);
     struct name names[FILES_MAX];
+    int r = begin(disk);
     size_t n = disk->now.nnames;
-    int r = call(disk);
 
     memcpy(names, disk->now.names, sizeof(names));
+    end(disk, r);
     for (size_t i = 0; i < n && r == 0; i++)
         r = visit(context, names[i].name);
     return r;

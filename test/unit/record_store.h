@@ -11,7 +11,7 @@
 /*
  * A disk in memory that remembers what was done to it, and in which order, so
  * that each state can be made again that a crash might have left; and of which
- * any call can be made to fail.
+ * any call can be made to fail.  Threads may use it side by side.
  */
 struct disk;
 
@@ -26,13 +26,13 @@ void disk_free(struct disk *disk);
 struct store *disk_store(struct disk *disk);
 
 /* Calls so far. */
-size_t disk_ncalls(const struct disk *disk);
+size_t disk_ncalls(struct disk *disk);
 
 /* Let calls fail from this one on, `n` of them. */
 void disk_fail(struct disk *disk, size_t first, size_t n, int error);
 
 /* Operations that changed or synced something, so far. */
-size_t disk_nops(const struct disk *disk);
+size_t disk_nops(struct disk *disk);
 
 /* What a crash leaves; a file with the name "" or files of a directory. */
 struct image;
@@ -44,7 +44,7 @@ struct image;
  *           nothing was synced after it: has it not?
  *  torn     half of the next one has, if it is a write of more than a sector
  */
-struct image *disk_crash(const struct disk *disk, size_t nops, bool torn,
+struct image *disk_crash(struct disk *disk, size_t nops, bool torn,
                          bool (*dropped)(void *context, size_t i),
                          void *context);
 

@@ -22,7 +22,7 @@ struct before {
 };
 
 /* Does the disk hold the state before or the new one, or no frame yet? */
-static void check_disk(const struct disk *disk, const struct before *before,
+static void check_disk(struct disk *disk, const struct before *before,
                        const struct model *new, bool synced)
 {
     struct image *image =

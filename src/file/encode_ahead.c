@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+
+#include "file/encode.h"
+#include "file/writeback.h"
+
+/* One thread of the pool that encodes ahead of the next commit. */
+struct ahead_task {
+    struct pool_task task;
+    struct file *file;
+};
+
+/* Is nobody waiting for those who encode to be through? */
+static bool may_encode_locked(const struct file *file)
+{
+    return !file->reshaping && file->nreshapers == 0 && !file->collecting;
+}
+
+static bool may_go_on(struct file *file)
+{
+    bool may;
+
+    pthread_mutex_lock(&file->lock);
+    may = may_encode_locked(file);
+    pthread_mutex_unlock(&file->lock);
+    return may;
+}
+
+static void end(struct file *file)
+{
+    pthread_mutex_lock(&file->lock);
+    file->nencoders--;
+    pthread_cond_broadcast(&file->changed);
+    pthread_mutex_unlock(&file->lock);
+}
+
+/* Is a chunk all below the end of the file?  The last one may be growing at
+   this moment. */
+static bool is_complete(struct file *file, const struct cache_taken *taken)
+{
+    return file->grid == 0 ||
+           file->nbytes >= (taken->chunk_no + 1) * file->grid;
+}
+
+static int encode(struct file *file, const struct cache_taken *taken)
+{
+    struct fault fault;
+
+    if (is_complete(file, taken))
+        return encode_chunk(file, taken, file->nbytes, &fault);
+    cache_untake(file->context->cache, taken);
+    return 0;
+}
+
+/* What fails is dirty again: the commit tells of it. */
+static void run_task(struct pool_task *pool_task)
+{
+    struct ahead_task *task = (struct ahead_task *)(void *)pool_task;
+    struct file *file = task->file;
+    struct cache_taken taken;
+    struct fault fault;
+
+    int r = writeback_prepare(file, &fault);
+
+    while (r == 0 && may_go_on(file) &&
+           cache_take(file->context->cache, &file->chunks, CACHE_FULL, &taken))
+        r = encode(file, &taken);
+    free(task);
+    end(file);
+}
+
+/* A task more, if there is work for it.  Returns false if not. */
+static bool begin(struct file *file)
+{
+    unsigned n;
+    bool more;
+
+    pthread_mutex_lock(&file->lock);
+    n = file->nencoders;
+    more = may_encode_locked(file) && n < file->context->nthreads &&
+           n < file->chunks.nfull;
+    file->nencoders += more;
+    pthread_mutex_unlock(&file->lock);
+    return more;
+}
+
+void encode_ahead(struct file *file)
+{
+    struct ahead_task *task;
+
+    if (file->chunks.nfull == 0 || !begin(file))
+        return;
+    task = malloc(sizeof(*task));
+    if (!task) {
+        end(file);
+        return;
+    }
+    *task = (struct ahead_task){ .task.run = run_task, .file = file };
+    pool_submit(file->context->pool, &task->task);
+}
+
+void encode_ahead_end(struct file *file)
+{
+    pthread_mutex_lock(&file->lock);
+    while (file->nencoders > 0)
+        pthread_cond_wait(&file->changed, &file->lock);
+    pthread_mutex_unlock(&file->lock);
+}

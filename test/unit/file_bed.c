@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "file_bed.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "file/writeback.h"
+#include "suite.h"
+
+enum {
+    CHUNKSIZE = 64 * 1024,
+    NCHUNKS = 20,
+    ODD_BYTES = 777, /* at the end of the model */
+    CACHE_SIZE = 16 << 20,
+};
+
+uint32_t pick(uint64_t *random, uint32_t below)
+{
+    *random = *random * 6364136223846793005 + 1442695040888963407;
+    return (uint32_t)((*random >> 33) % below);
+}
+
+void make_bytes(uint8_t *bytes, size_t len, uint64_t *random)
+{
+    uint32_t kind = pick(random, 3);
+    uint32_t value = pick(random, 1 << 30);
+
+    for (size_t i = 0; i < len; i++)
+        bytes[i] = kind == 0   ? (uint8_t)(pick(random, 256))
+                   : kind == 1 ? (uint8_t)((value + i / 4) >> (8 * (i % 4)))
+                               : (uint8_t)value;
+}
+
+struct store *bed_store(struct bed *bed, unsigned flags)
+{
+    struct store *store;
+    int r;
+
+    if (bed->kind.sparse)
+        r = store_dir_open(bed->fd, "f.b2frame", flags, &store);
+    else
+        r = store_file_open(bed->fd, "f.b2frame", flags, &store);
+    ck_assert_int_eq(r, 0);
+    return store;
+}
+
+static void *flush(void *arg)
+{
+    struct bed *bed = arg;
+
+    while (bed->flushing) {
+        ck_assert_int_eq(writeback_flush(bed->file), 0);
+        sched_yield();
+    }
+    return NULL;
+}
+
+static void start_flusher(struct bed *bed)
+{
+    if (!bed->kind.flushed_always)
+        return;
+    bed->flushing = true;
+    ck_assert_int_eq(pthread_create(&bed->flusher, NULL, flush, bed), 0);
+}
+
+static void stop_flusher(struct bed *bed)
+{
+    if (!bed->kind.flushed_always)
+        return;
+    bed->flushing = false;
+    pthread_join(bed->flusher, NULL);
+}
+
+static void make_dir(struct bed *bed)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    snprintf(bed->dir, sizeof(bed->dir), "%s/framefs_bed.XXXXXX",
+             tmp ? tmp : "/tmp");
+    ck_assert_ptr_nonnull(mkdtemp(bed->dir));
+    bed->fd = open(bed->dir, O_RDONLY | O_DIRECTORY);
+    ck_assert_int_ge(bed->fd, 0);
+    if (bed->kind.sparse)
+        ck_assert_int_eq(mkdirat(bed->fd, "f.b2frame", 0700), 0);
+}
+
+static void make_file(struct bed *bed)
+{
+    const struct file_params params = {
+        .chunk = { .typesize = bed->kind.typesize,
+                   .codec = 1,
+                   .clevel = 5,
+                   .filters = { 0, 0, 0, 0, 0, 1 },
+                   .split_mode = CHUNK_SPLIT_FORWARD },
+        .chunksize = bed->kind.chunksize,
+    };
+    unsigned flags = STORE_WRITE;
+    struct fault fault;
+
+    if (!bed->kind.sparse)
+        flags |= STORE_NEW;
+    ck_assert_int_eq(file_create(bed->context, bed_store(bed, flags), &params,
+                                 &bed->file, &fault),
+                     0);
+}
+
+void bed_init(struct bed *bed, const struct bed_kind *kind)
+{
+    *bed = (struct bed){ .kind = *kind, .random = 42 };
+    if (kind->chunksize == 0)
+        bed->kind.chunksize = CHUNKSIZE;
+    if (kind->nchunks == 0)
+        bed->kind.nchunks = NCHUNKS;
+    if (kind->cache_size == 0)
+        bed->kind.cache_size = CACHE_SIZE;
+    bed->room = (uint64_t)bed->kind.nchunks * bed->kind.chunksize + ODD_BYTES;
+    bed->model = calloc(1, bed->room);
+
+    const struct file_options options = {
+        .cache_size = bed->kind.cache_size,
+        .nthreads = 2,
+        .readahead = bed->kind.cache_size / 8,
+        .commit = kind->commit,
+    };
+
+    ck_assert_int_eq(file_context_new(&options, &bed->context), 0);
+    make_dir(bed);
+    make_file(bed);
+    start_flusher(bed);
+}
+
+void bed_new(struct bed *bed, bool sparse)
+{
+    const struct bed_kind kind = { .sparse = sparse, .typesize = 1 };
+
+    bed_init(bed, &kind);
+}
+
+void bed_fini(struct bed *bed)
+{
+    char command[300];
+
+    stop_flusher(bed);
+    ck_assert_int_eq(file_close(bed->file), 0);
+    file_context_free(bed->context);
+    close(bed->fd);
+    snprintf(command, sizeof(command), "rm -rf %s", bed->dir);
+    ck_assert_int_eq(system(command), 0);
+    free(bed->model);
+}
+
+static void report(void *context, int error, const struct fault *fault)
+{
+    (void)context;
+    ck_abort_msg("error %d: %s", error, fault->what ? fault->what : "");
+}
+
+static void check_frame(struct bed *bed)
+{
+    struct store *store = bed_store(bed, 0);
+    struct frame *frame;
+    struct fault fault;
+
+    ck_assert_int_eq(frame_open(store, 0, &frame, &fault), 0);
+    ck_assert_int_eq(frame_check(frame, report, NULL), 0);
+    frame_close(frame);
+}
+
+void bed_reopen(struct bed *bed)
+{
+    struct fault fault;
+
+    stop_flusher(bed);
+    ck_assert_int_eq(file_close(bed->file), 0);
+    check_frame(bed);
+    ck_assert_int_eq(file_open_writable(bed->context,
+                                        bed_store(bed, STORE_WRITE), &bed->file,
+                                        &fault),
+                     0);
+    start_flusher(bed);
+}
+
+/* Are these the bytes of the model from `off` on? */
+static void compare(const struct bed *bed, uint64_t off, const uint8_t *got,
+                    size_t len)
+{
+    const uint8_t *want = bed->model + off;
+    size_t k = 0;
+
+    if (memcmp(got, want, len) == 0)
+        return;
+    while (got[k] == want[k])
+        k++;
+    ck_abort_msg("byte %lu is %d, not %d", (unsigned long)(off + k), got[k],
+                 want[k]);
+}
+
+void bed_check_range(struct bed *bed, uint64_t off, size_t len)
+{
+    while (len > 0) {
+        struct file_data data;
+        struct fault fault;
+        size_t at = 0;
+        int error;
+
+        ck_assert_int_eq(
+            file_read(bed->file, NULL, off, len, &data, &error, &fault), 0);
+        ck_assert_int_eq(error, 0);
+        ck_assert_uint_gt(data.len, 0);
+        for (size_t i = 0; i < data.niov; at += data.iov[i++].iov_len)
+            compare(bed, off + at, data.iov[i].iov_base, data.iov[i].iov_len);
+        off += data.len;
+        len -= data.len;
+        file_data_put(bed->file, &data);
+    }
+}
+
+void bed_check(struct bed *bed)
+{
+    ck_assert_uint_eq(file_size(bed->file), bed->size);
+    bed_check_range(bed, 0, bed->size);
+}
+
+void bed_write(struct bed *bed, uint64_t off, size_t len)
+{
+    struct fault fault;
+
+    make_bytes(bed->model + off, len, &bed->random);
+    ck_assert_int_eq(file_write(bed->file, off, bed->model + off, len, &fault),
+                     0);
+    if (off + len > bed->size)
+        bed->size = off + len;
+}
+
+void bed_truncate(struct bed *bed, uint64_t size)
+{
+    struct fault fault;
+
+    ck_assert_int_eq(file_truncate(bed->file, size, &fault), 0);
+    if (size < bed->size)
+        memset(bed->model + size, 0, bed->size - size);
+    bed->size = size;
+}
+
+void bed_zero(struct bed *bed, uint64_t off, uint64_t len)
+{
+    struct fault fault;
+
+    ck_assert_int_eq(file_zero(bed->file, off, len, &fault), 0);
+    if (off < bed->size)
+        memset(bed->model + off, 0,
+               len < bed->size - off ? len : bed->size - off);
+}
+
+void bed_copy(struct bed *bed, uint64_t from, uint64_t to, uint64_t len)
+{
+    struct fault fault;
+    uint64_t done;
+
+    ck_assert_int_eq(
+        file_copy(bed->file, from, bed->file, to, len, &done, &fault), 0);
+    if (from >= bed->size)
+        len = 0;
+    else if (len > bed->size - from)
+        len = bed->size - from;
+    ck_assert_uint_eq(done, len);
+    memcpy(bed->model + to, bed->model + from, done);
+    if (done > 0 && to + done > bed->size)
+        bed->size = to + done;
+}
+
+void bed_sync(struct bed *bed)
+{
+    struct fault fault;
+
+    ck_assert_int_eq(file_sync(bed->file, &fault), 0);
+}
