@@ -12,7 +12,7 @@ import mmap
 import os
 import random
 
-from mounted import Mount, check, check_content, corpus, main, read
+from mounted import Mount, check, check_frames, corpus, main, read
 
 OPERATIONS = int(os.environ.get('FRAMEFS_FSX_OPERATIONS') or
                  (500 if corpus.SANITIZED else 1500))
@@ -173,7 +173,7 @@ def exercise(*options):
                 raise
         file.close()
         file.compare()
-    check_content('src/a.b2frame', file.model)
+    check_frames({'src/a.b2frame': file.model})
     with Mount('src', 'mnt', *where):
         file.compare()
 

@@ -15,7 +15,7 @@ import os
 import random
 import struct
 
-from mounted import Mount, check, check_frames, main, write
+from mounted import Mount, check_frames, corpus, main, write
 
 LAYOUTS = ('contiguous', 'sparse')
 CODECS = ('blosclz', 'lz4', 'lz4hc', 'zlib', 'zstd')
@@ -206,7 +206,7 @@ def exchange(layout, codec):
     def test():
         contents = {}
         first = 8 * (CODECS.index(codec) + len(CODECS) * LAYOUTS.index(layout))
-        for number in range(first, first + 8):
+        for number in range(first, first + 8, 3 if corpus.SANITIZED else 1):
             params = parameters(number)
             words = ['layout=' + layout, 'codec=' + codec]
             words += ['%s=%s' % item for item in params.items()]
