@@ -24,6 +24,7 @@ static const struct verb *const verbs[] = {
     &verb_compact,
     &verb_repair,
     &verb_map,
+    &verb_estimate,
 };
 /* clang-format on */
 

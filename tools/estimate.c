@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "estimate.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/sysinfo.h>
+#include <time.h>
+
+#include "base/cpu.h"
+#include "base/pool.h"
+#include "chunk/chunk_encode.h"
+#include "chunk/codec.h"
+#include "chunk/filter.h"
+
+/* Decoding is timed again until it has taken so long in all. */
+static const double decode_seconds = 0.01;
+
+/* What one thread works with. */
+struct estimate {
+    const struct estimate_sample *sample;
+    struct chunk_encoder *encoder;
+    struct chunk_decoder *decoder;
+    uint8_t *chunk;
+    size_t cap;
+    uint8_t *decoded;
+};
+
+static const struct {
+    const char *name;
+    enum codec_id id;
+    uint8_t clevel;
+} codecs[] = {
+    { "lz4", CODEC_LZ4, 5 },         { "lz4hc", CODEC_LZ4HC, 9 },
+    { "blosclz", CODEC_BLOSCLZ, 5 }, { "zlib", CODEC_ZLIB, 5 },
+    { "zstd", CODEC_ZSTD, 1 },       { "zstd", CODEC_ZSTD, 5 },
+    { "zstd", CODEC_ZSTD, 9 },
+};
+
+/* In the order in which they are applied; none takes a parameter. */
+static const struct {
+    const char *name;
+    uint8_t first;
+    uint8_t second;
+    bool of_bytes; /* does something to elements of one byte */
+} pipelines[] = {
+    { "none", FILTER_NONE, FILTER_NONE, true },
+    { "shuffle", FILTER_NONE, FILTER_SHUFFLE, false },
+    { "bitshuffle", FILTER_NONE, FILTER_BITSHUFFLE, true },
+    { "shuffle+bytedelta", FILTER_SHUFFLE, FILTER_BYTEDELTA, false },
+    { "delta+shuffle", FILTER_DELTA, FILTER_SHUFFLE, false },
+};
+
+static const uint32_t typesizes[] = { 1, 2, 4, 8, 16 };
+
+enum {
+    NCODECS = sizeof(codecs) / sizeof(codecs[0]),
+    NPIPELINES = sizeof(pipelines) / sizeof(pipelines[0]),
+    NTYPESIZES = sizeof(typesizes) / sizeof(typesizes[0]),
+};
+
+static void estimate_free(struct estimate *estimate)
+{
+    if (!estimate)
+        return;
+    chunk_encoder_free(estimate->encoder);
+    chunk_decoder_free(estimate->decoder);
+    free(estimate->chunk);
+    free(estimate->decoded);
+    free(estimate);
+}
+
+static int estimate_new(const struct estimate_sample *sample,
+                        struct estimate **out)
+{
+    struct estimate *estimate = calloc(1, sizeof(*estimate));
+
+    if (!estimate)
+        return -ENOMEM;
+    estimate->sample = sample;
+    estimate->cap = sample->piece_len + CHUNK_OVERHEAD_MAX;
+    estimate->chunk = malloc(estimate->cap);
+    estimate->decoded = malloc(sample->piece_len);
+    if (!estimate->chunk || !estimate->decoded ||
+        chunk_encoder_new(cpu_features(), &estimate->encoder) < 0 ||
+        chunk_decoder_new(cpu_features(), &estimate->decoder) < 0) {
+        estimate_free(estimate);
+        return -ENOMEM;
+    }
+    *out = estimate;
+    return 0;
+}
+
+static struct estimate_trial make_trial(size_t codec, size_t pipeline,
+                                        uint32_t typesize)
+{
+    struct estimate_trial trial = {
+        .codec = codecs[codec].name,
+        .filters = pipelines[pipeline].name,
+        .params = {
+            .typesize = typesize,
+            .codec = (uint8_t)codecs[codec].id,
+            .clevel = codecs[codec].clevel,
+            .split_mode = CHUNK_SPLIT_FORWARD,
+        },
+    };
+
+    trial.params.filters[CHUNK_NFILTERS - 2] = pipelines[pipeline].first;
+    trial.params.filters[CHUNK_NFILTERS - 1] = pipelines[pipeline].second;
+    return trial;
+}
+
+/* Is it worth trying, and not the same as another? */
+static bool makes_sense(const struct estimate_trial *trial, size_t pipeline)
+{
+    if (trial->params.typesize == 1 && !pipelines[pipeline].of_bytes)
+        return false;
+    return chunk_params_check(&trial->params) == 0;
+}
+
+int estimate_list(uint32_t typesize, struct estimate_trial **trials)
+{
+    const uint32_t *sizes = typesize > 0 ? &typesize : typesizes;
+    size_t nsizes = typesize > 0 ? 1 : NTYPESIZES;
+    int n = 0;
+
+    *trials = calloc(NCODECS * NPIPELINES * NTYPESIZES, sizeof(**trials));
+    if (!*trials)
+        return -ENOMEM;
+    for (size_t codec = 0; codec < NCODECS; codec++)
+        for (size_t pipeline = 0; pipeline < NPIPELINES; pipeline++)
+            for (size_t i = 0; i < nsizes; i++) {
+                struct estimate_trial trial =
+                    make_trial(codec, pipeline, sizes[i]);
+
+                if (makes_sense(&trial, pipeline))
+                    (*trials)[n++] = trial;
+            }
+    return n;
+}
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+/* Decode a chunk, some times over.  Returns the seconds that it takes, or a
+   negative errno. */
+static double time_decoding(struct estimate *estimate, size_t cbytes,
+                            size_t nbytes)
+{
+    double start = now();
+    double seconds;
+    int rounds = 0;
+
+    do {
+        ssize_t n =
+            chunk_decode(estimate->chunk, cbytes, 0, estimate->decoded, nbytes,
+                         estimate->decoder, &(struct fault){ 0 });
+
+        if (n < 0)
+            return (double)n;
+        rounds++;
+        seconds = now() - start;
+    } while (seconds < decode_seconds);
+    return seconds / rounds;
+}
+
+static int run_trial(struct estimate *estimate, struct estimate_trial *trial)
+{
+    const struct estimate_sample *sample = estimate->sample;
+    double encoding = 0;
+    double decoding = 0;
+    size_t total = 0;
+
+    for (size_t off = 0; off < sample->len; off += sample->piece_len) {
+        size_t rest = sample->len - off;
+        size_t nbytes = rest < sample->piece_len ? rest : sample->piece_len;
+        double start = now();
+        ssize_t cbytes =
+            chunk_encode(estimate->encoder, &trial->params, sample->bytes + off,
+                         nbytes, estimate->chunk, estimate->cap);
+        double seconds;
+
+        if (cbytes < 0)
+            return (int)cbytes;
+        encoding += now() - start;
+        seconds = time_decoding(estimate, (size_t)cbytes, nbytes);
+        if (seconds < 0)
+            return (int)seconds;
+        decoding += seconds;
+        total += (size_t)cbytes;
+    }
+    trial->ratio = (double)sample->len / (double)total;
+    trial->encode_mbs = (double)sample->len / 1e6 / (encoding + 1e-9);
+    trial->decode_mbs = (double)sample->len / 1e6 / (decoding + 1e-9);
+    return 0;
+}
+
+/*
+ * What several workers work on.
+ *
+ * Locking.  `lock` is a leaf, under which the listener runs, and guards what is
+ * below it.
+ */
+struct work {
+    const struct estimate_sample *sample;
+    struct estimate_trial *trials;
+    int ntrials;
+    const struct estimate_listener *listener;
+
+    pthread_mutex_t lock;
+    int next; /* trial to take */
+    int ndone;
+    int error;
+};
+
+struct worker {
+    struct pool_task task;
+    struct work *work;
+};
+
+/* The next trial, or NULL if there is none, or an error. */
+static struct estimate_trial *take_trial(struct work *work)
+{
+    struct estimate_trial *trial = NULL;
+
+    pthread_mutex_lock(&work->lock);
+    if (work->error == 0 && work->next < work->ntrials)
+        trial = &work->trials[work->next++];
+    pthread_mutex_unlock(&work->lock);
+    return trial;
+}
+
+static void finish_trial(struct work *work, int error)
+{
+    pthread_mutex_lock(&work->lock);
+    work->ndone++;
+    if (error == 0)
+        error = work->listener->progress(work->listener->context, work->ndone,
+                                         work->ntrials);
+    if (work->error == 0)
+        work->error = error;
+    pthread_mutex_unlock(&work->lock);
+}
+
+static void run_worker(struct pool_task *task)
+{
+    struct work *work = ((struct worker *)(void *)task)->work;
+    struct estimate *estimate = NULL;
+    struct estimate_trial *trial;
+    int r = estimate_new(work->sample, &estimate);
+
+    if (r < 0)
+        finish_trial(work, r);
+    while ((trial = take_trial(work)))
+        finish_trial(work, run_trial(estimate, trial));
+    estimate_free(estimate);
+}
+
+int estimate_run(const struct estimate_sample *sample,
+                 struct estimate_trial *trials, int ntrials,
+                 const struct estimate_listener *listener)
+{
+    unsigned nworkers = (unsigned)get_nprocs();
+    struct worker *workers = calloc(nworkers, sizeof(*workers));
+    struct work work = {
+        .sample = sample,
+        .trials = trials,
+        .ntrials = ntrials,
+        .listener = listener,
+        .lock = PTHREAD_MUTEX_INITIALIZER,
+    };
+    struct pool *pool;
+    int r = workers ? pool_new(nworkers, &pool) : -ENOMEM;
+
+    if (r == 0) {
+        for (unsigned i = 0; i < nworkers; i++) {
+            workers[i] = (struct worker){ { .run = run_worker }, &work };
+            pool_submit(pool, &workers[i].task);
+        }
+        pool_free(pool);
+        r = work.error;
+    }
+    free(workers);
+    return r;
+}
+
+/* What a byte costs for a goal; less is better. */
+static double cost(const struct estimate_trial *trial, enum estimate_goal goal)
+{
+    static const double disk_mbs[] = {
+        [ESTIMATE_SPEED] = 2000,
+        [ESTIMATE_BALANCE] = 100,
+    };
+
+    if (goal == ESTIMATE_SIZE)
+        return 1 / trial->ratio;
+    return 1 / trial->encode_mbs + 1 / trial->decode_mbs +
+           2 / (disk_mbs[goal] * trial->ratio);
+}
+
+const struct estimate_trial *estimate_best(const struct estimate_trial *trials,
+                                           int ntrials, enum estimate_goal goal)
+{
+    const struct estimate_trial *best = &trials[0];
+
+    /* Speeds vary; of those that are about the same, what is simpler. */
+    double gain = goal == ESTIMATE_SIZE ? 1 : 0.99;
+
+    for (int i = 1; i < ntrials; i++)
+        if (cost(&trials[i], goal) < gain * cost(best, goal))
+            best = &trials[i];
+    return best;
+}
