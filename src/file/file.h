@@ -234,10 +234,16 @@ int file_copy(struct file *src, uint64_t src_off, struct file *dst,
 int file_sync(struct file *file, struct fault *fault);
 
 /*
- * Is everything that was written committed, and no commit under way?  Then it
- * is this file's last commit that is stored, or what others have put there.
+ * Is everything that was written committed, and no commit under way?
  */
 bool file_is_settled(struct file *file);
+
+/*
+ * Is what is stored of a frame that is open to be changed what this file has
+ * made of it?  False if it has changed nothing yet.  While a commit is under
+ * way or due nothing is looked at: that one finds out, and -ESTALE tells.
+ */
+bool file_is_own(struct file *file);
 
 /*
  * Why an earlier commit failed that nobody was told of, which is told now; else

@@ -544,6 +544,32 @@ bool file_is_settled(struct file *file)
     return !committing && !is_changed(file);
 }
 
+/* Become the committer, if there is none, and nothing to commit. */
+static bool try_enter(struct file *file)
+{
+    bool entered;
+
+    pthread_mutex_lock(&file->lock);
+    entered = !file->committing && !file->reshaping && !file->reshaped;
+    if (entered)
+        file->committing = true;
+    pthread_mutex_unlock(&file->lock);
+    return entered;
+}
+
+bool file_is_own(struct file *file)
+{
+    bool own;
+
+    if (!file->begun)
+        return false;
+    if (!try_enter(file))
+        return true;
+    own = is_changed(file) || frame_change_check(file->change) != -ESTALE;
+    leave(file);
+    return own;
+}
+
 uint64_t file_dirty(struct file *file)
 {
     return cache_count_unsaved(file->context->cache, &file->chunks);

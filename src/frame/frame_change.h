@@ -285,6 +285,12 @@ void frame_change_watch(struct frame_change *change,
 int frame_change_sink(struct frame_change *change, uint64_t end,
                       struct fault *fault);
 
+/*
+ * Is the frame still what the last commit has made it?  Returns 0, -ESTALE if
+ * others have changed it, or an error of the store.
+ */
+int frame_change_check(struct frame_change *change);
+
 /* Bytes of a contiguous frame. */
 struct frame_usage {
     uint64_t live; /* header, chunks, metalayers */

@@ -273,7 +273,7 @@ static int commit_change(struct frame_change *change, bool anew,
         r = publish_new(change, fault);
     if (r < 0)
         return r;
-    r = change->draft ? 0 : commit_check_unchanged(change);
+    r = change->draft ? 0 : frame_change_check(change);
     if (r == 0)
         r = commit_write_again(change);
     if (r < 0)

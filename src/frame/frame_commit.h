@@ -77,10 +77,6 @@ int commit_anew(struct frame_change *change, struct frame **out,
 int commit_sparse(struct frame_change *change, bool lasts, struct frame **out,
                   struct fault *fault);
 
-/* Is the frame still what the last commit left?  Returns 0, -ESTALE or an
-   error of the store. */
-int commit_check_unchanged(struct frame_change *change);
-
 /* Write what a sync that failed may have lost once more. */
 int commit_write_again(struct frame_change *change);
 

@@ -168,7 +168,7 @@ int commit_sync(struct commit *commit)
     return r;
 }
 
-int commit_check_unchanged(struct frame_change *change)
+int frame_change_check(struct frame_change *change)
 {
     uint8_t bytes[sizeof(change->header)];
     struct store_object *object;

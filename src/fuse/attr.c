@@ -126,7 +126,7 @@ static int complete_frame(struct fs *fs, struct node *node,
     if (snapshot) {
         show_open(fs, snapshot, st);
         if (r > 0 && fs->writeback)
-            kernel_tell(fs, node, snapshot, (uint64_t)st->st_size);
+            kernel_tell(fs, node, snapshot);
     }
     snapshot_put(snapshot);
     open_file_put(fs, open);
@@ -150,7 +150,7 @@ static void watch_other(struct fs *fs, struct node *node, const struct stat *st)
         node->content = content;
     pthread_mutex_unlock(&fs->nodes.lock);
     if (changed)
-        kernel_tell(fs, node, snapshot, (uint64_t)st->st_size);
+        kernel_tell(fs, node, snapshot);
     snapshot_put(snapshot);
     open_file_put(fs, open);
 }

@@ -29,6 +29,8 @@ void backing_close(struct backing_place *place)
 {
     if (place->owned)
         close(place->dirfd);
+    if (place->held)
+        pthread_rwlock_unlock(place->held);
 }
 
 /* Does an error say nothing of the file that was to be looked at? */

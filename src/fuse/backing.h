@@ -3,6 +3,7 @@
 #define FUSE_BACKING_H
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -31,7 +32,8 @@ struct backing_dir {
 /* An entry that a user named, or that was found in a directory. */
 struct backing_place {
     int dirfd;
-    bool owned; /* dirfd is closed with the place */
+    bool owned;             /* dirfd is closed with the place */
+    pthread_rwlock_t *held; /* is unlocked with the place; or NULL */
     /* One name; "." for the directory itself; "" for `dirfd` itself if that is
        a regular file, opened with O_PATH. */
     char name[NAME_MAX + 1];

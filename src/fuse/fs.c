@@ -29,6 +29,7 @@ void fs_entry_place(const struct fs *fs, const struct backing_dir *dir,
 {
     out->dirfd = dir->fd;
     out->owned = false;
+    out->held = NULL;
     set_name(fs, name, kind, out);
 }
 
@@ -58,13 +59,13 @@ static int place_of_open(struct fs *fs, const struct node *node,
     return 0;
 }
 
-int fs_place(struct fs *fs, const struct node *node, struct backing_place *out)
+/* Find a node by its name. */
+static int place_of_name(struct fs *fs, const struct node *node,
+                         struct backing_place *out)
 {
     char dir[PATH_MAX];
     int r = node_locate(&fs->nodes, node, dir, out->name);
 
-    if (r == -ESTALE)
-        return place_of_open(fs, node, out);
     if (r < 0)
         return r;
     set_name(fs, out->name, node->id.kind, out);
@@ -73,6 +74,19 @@ int fs_place(struct fs *fs, const struct node *node, struct backing_place *out)
     if (out->owned)
         out->dirfd = open_path(fs, dir);
     return out->dirfd < 0 ? out->dirfd : 0;
+}
+
+int fs_place(struct fs *fs, const struct node *node, struct backing_place *out)
+{
+    int r;
+
+    pthread_rwlock_rdlock(&fs->places);
+    out->held = &fs->places;
+    r = place_of_name(fs, node, out);
+    if (r < 0)
+        pthread_rwlock_unlock(&fs->places);
+    /* The name was removed, not the directory that it was in. */
+    return r == -ESTALE ? place_of_open(fs, node, out) : r;
 }
 
 /* Is a directory the one that holds the mount point? */

@@ -39,6 +39,13 @@ struct fs {
     /* Guarded by `nodes.lock`. */
     struct list held; /* what programs hold open */
 
+    /*
+     * Held to read while a node's file is looked for by name, and used; to
+     * write while it gets another name.  Nobody waits for a commit who holds
+     * it, and it may be taken to read again by who does so.
+     */
+    pthread_rwlock_t places;
+
     pthread_mutex_t trash_lock; /* a leaf */
     int trash_fd; /* directory of frames that were removed while they were
                       open, locked; -1: none is needed; under `trash_lock` */
@@ -86,7 +93,10 @@ static inline bool fs_is_made_up(const struct fs *fs, const struct node *node)
     return fs->only && node->id.kind == ENTRY_DIRECTORY;
 }
 
-/* Where to find a node; the caller closes it.  Returns 0 or an error. */
+/*
+ * Where to find a node; the caller closes it.  Until then we rename nothing.
+ * Returns 0 or an error.
+ */
 int fs_place(struct fs *fs, const struct node *node, struct backing_place *out);
 
 /*

@@ -209,6 +209,7 @@ int fs_open(const struct fs_options *options, struct fs **out)
         return -ENOMEM;
     list_init(&fs->held);
     closer_init(&fs->closer);
+    pthread_rwlock_init(&fs->places, NULL);
     pthread_mutex_init(&fs->trash_lock, NULL);
     fs->root_fd = fs->trash_fd = -1;
     fs->keep_names = options->keep_names;
@@ -269,6 +270,7 @@ void fs_close(struct fs *fs)
     free(fs->only);
     free(fs->mounted);
     pthread_mutex_destroy(&fs->trash_lock);
+    pthread_rwlock_destroy(&fs->places);
     closer_fini(&fs->closer);
     free(fs);
 }

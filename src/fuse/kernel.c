@@ -13,7 +13,6 @@ struct news {
     struct fs *fs;
     struct node *node;         /* a reference, as the next */
     struct snapshot *snapshot; /* the new state */
-    uint64_t size;             /* of what it shows */
 };
 
 /* The byte of a file at an offset, if it can be read. */
@@ -35,6 +34,16 @@ static bool read_byte(const struct snapshot *snapshot, uint64_t off,
     return any;
 }
 
+/* Bytes that a file shows now. */
+static uint64_t size_of(const struct snapshot *snapshot)
+{
+    struct stat st;
+
+    if (snapshot->file)
+        return file_size(snapshot->file);
+    return fstat(snapshot->fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
 static void tell(struct pool_task *task)
 {
     struct news *news = list_entry(task, struct news, task);
@@ -42,20 +51,22 @@ static void tell(struct pool_task *task)
     bool is_root = news->node == &fs->nodes.root;
     fuse_ino_t ino = is_root ? FUSE_ROOT_ID : (uintptr_t)news->node;
     struct fuse_bufvec last = FUSE_BUFVEC_INIT(1);
+    uint64_t size;
     uint8_t byte;
 
     fuse_lowlevel_notify_inval_inode(fs->session, ino, 0, 0);
     last.buf[0].mem = &byte;
-    if (news->size > 0 && read_byte(news->snapshot, news->size - 1, &byte))
-        fuse_lowlevel_notify_store(fs->session, ino, (off_t)(news->size - 1),
-                                   &last, 0);
+    /* Not as it was when this was asked for: it may have been cut since. */
+    size = size_of(news->snapshot);
+    if (size > 0 && read_byte(news->snapshot, size - 1, &byte))
+        fuse_lowlevel_notify_store(fs->session, ino, (off_t)(size - 1), &last,
+                                   0);
     snapshot_put(news->snapshot);
     node_unref(&fs->nodes, news->node);
     free(news);
 }
 
-void kernel_tell(struct fs *fs, struct node *node, struct snapshot *snapshot,
-                 uint64_t size)
+void kernel_tell(struct fs *fs, struct node *node, struct snapshot *snapshot)
 {
     struct news *news = malloc(sizeof(*news));
 
@@ -67,7 +78,6 @@ void kernel_tell(struct fs *fs, struct node *node, struct snapshot *snapshot,
         .fs = fs,
         .node = node,
         .snapshot = snapshot_get(snapshot),
-        .size = size,
     };
     pool_submit(fs->teller, &news->task);
 }

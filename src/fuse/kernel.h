@@ -14,10 +14,7 @@
  * The kernel may have to write to the file first, and that may have to wait for
  * the reply to the request that is being handled.  So this is done by
  * fs->teller, which answers no requests.
- *
- *  size  decoded, in bytes
  */
-void kernel_tell(struct fs *fs, struct node *node, struct snapshot *snapshot,
-                 uint64_t size);
+void kernel_tell(struct fs *fs, struct node *node, struct snapshot *snapshot);
 
 #endif

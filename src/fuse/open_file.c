@@ -91,9 +91,7 @@ static void tell_kernel(struct fs *fs, struct open_file *open)
 {
     struct snapshot *snapshot = open_file_snapshot(open);
 
-    kernel_tell(fs, open->node, snapshot,
-                snapshot->file ? file_size(snapshot->file)
-                               : (uint64_t)snapshot->st.st_size);
+    kernel_tell(fs, open->node, snapshot);
     snapshot_put(snapshot);
 }
 

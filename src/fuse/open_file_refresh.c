@@ -4,42 +4,6 @@
 #include "fuse/open_file.h"
 #include "fuse/report.h"
 
-/* Is the frame that is stored the one that the last commit has left? */
-static bool is_as_committed(struct file *file, const struct frame_info *stored)
-{
-    struct frame *frame = file_frame_get(file);
-    const struct frame_info *info = frame_get_info(frame);
-    bool same = info->nbytes == stored->nbytes &&
-                info->cbytes == stored->cbytes &&
-                info->frame_len == stored->frame_len;
-
-    file_frame_put(file, frame);
-    return same;
-}
-
-/*
- * Is what was seen of a writable frame what we made of it ourselves?  Time
- * stamps do not tell: dead space is given back after a commit.  So the header
- * is read; while a commit is due or under way, that one finds out.
- */
-static bool is_our_own(const struct open_file *open,
-                       const struct backing_place *place)
-{
-    struct file *file = open->current->file;
-    struct fault fault = FAULT_NONE;
-    struct frame_info stored;
-    struct store_stat unused;
-    struct store *store;
-    int r;
-
-    if (!file_is_settled(file) ||
-        backing_store(place, open->node->id.kind, 0, &store) < 0)
-        return true;
-    r = frame_read_info(store, 0, &stored, &unused, &fault);
-    store_close(store);
-    return r < 0 || is_as_committed(file, &stored) || !file_is_settled(file);
-}
-
 /*
  * Does the open state fall behind the one that was seen?  A file that is
  * passed through is as new as can be.
@@ -120,8 +84,10 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
 
     if (!begin_refresh(open, st, &writable))
         return 0;
+    /* Time stamps do not tell what we changed ourselves: dead space is given
+       back after a commit. */
     if (open->current && open->current->writable && open->current->file &&
-        is_our_own(open, place)) {
+        file_is_own(open->current->file)) {
         confirm(open, st);
         end_refresh(open, NULL);
         return 0;
@@ -131,7 +97,8 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
     if (r < 0 && entry_is_frame(open->node->id.kind))
         report_fault(&fs->nodes, open->node, backing_stamp(st), r, &fault);
     old = end_refresh(open, snapshot);
-    other = old && old->stamp != backing_stamp(st);
+    /* It may be the same state, opened to be changed. */
+    other = old && backing_stamp(&old->st) != backing_stamp(st);
     snapshot_put(old);
     if (r == 0)
         return other;

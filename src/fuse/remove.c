@@ -232,11 +232,16 @@ int remove_entry(struct fs *fs, const struct node *node, int dirfd,
     return unlinkat(dirfd, name, 0) < 0 ? -errno : 0;
 }
 
-void remove_node(struct fs *fs, struct node *node, struct node *parent,
-                 const struct fs_entry *entry, const struct stat *st)
+bool remove_is_last(const struct fs_entry *entry, const struct stat *st)
 {
-    bool last = entry->kind == ENTRY_SPARSE || entry->kind == ENTRY_DIRECTORY ||
-                st->st_nlink <= 1;
+    return entry->kind == ENTRY_SPARSE || entry->kind == ENTRY_DIRECTORY ||
+           st->st_nlink <= 1;
+}
+
+static void remove_node(struct fs *fs, struct node *node, struct node *parent,
+                        const struct fs_entry *entry, const struct stat *st)
+{
+    bool last = remove_is_last(entry, st);
 
     node_removed(&fs->nodes, node, parent, entry->name, last);
     if (last)

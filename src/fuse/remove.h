@@ -36,12 +36,11 @@ int remove_entry(struct fs *fs, const struct node *node, int dirfd,
                  const char *name, enum entry_kind kind);
 
 /*
- * Let a node know that its entry was removed.
+ * Is an entry the only name of its file?
  *
- *  st  what backing_stat() said before
+ *  st  what backing_stat() said
  */
-void remove_node(struct fs *fs, struct node *node, struct node *parent,
-                 const struct fs_entry *entry, const struct stat *st);
+bool remove_is_last(const struct fs_entry *entry, const struct stat *st);
 
 /*
  * Remove a sparse frame that has left its place.

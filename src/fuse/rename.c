@@ -102,22 +102,20 @@ static int move_to(const struct move *move, const char *name, unsigned flags)
     return r < 0 ? -errno : 0;
 }
 
-/* Remove what was replaced from where it is now. */
-static int remove_replaced(const struct move *move, const struct side *at)
-{
-    return remove_entry(move->fs, move->to.node, at->entry.dir.fd,
-                        at->entry.name, move->to.entry.kind);
-}
-
-/* Take the place of an entry in one step. */
-static int replace(const struct move *move)
+/*
+ * Take the place of an entry in one step.
+ *
+ *  left  receives the place where that is left, or NULL
+ */
+static int replace(const struct move *move, const struct side **left)
 {
     int r;
 
+    *left = NULL;
     if (move->from.entry.kind == ENTRY_SPARSE ||
         move->to.entry.kind == ENTRY_SPARSE) {
-        r = move_to(move, move->target, RENAME_EXCHANGE);
-        return r < 0 ? r : remove_replaced(move, &move->from);
+        *left = &move->from;
+        return move_to(move, move->target, RENAME_EXCHANGE);
     }
     r = move_to(move, move->target, 0);
     if ((r == -ENOTEMPTY || r == -EEXIST) &&
@@ -129,16 +127,13 @@ static int replace(const struct move *move)
     return r;
 }
 
-static int move_files(const struct move *move)
+/* Move the entry; `left` as replace(). */
+static int move_files(const struct move *move, const struct side **left)
 {
-    int r;
-
     if (is_there(&move->to) && strcmp(move->target, move->to.entry.name) == 0)
-        return replace(move);
-    r = move_to(move, move->target, RENAME_NOREPLACE);
-    if (r == 0 && is_there(&move->to))
-        r = remove_replaced(move, &move->to);
-    return r;
+        return replace(move, left);
+    *left = is_there(&move->to) ? &move->to : NULL;
+    return move_to(move, move->target, RENAME_NOREPLACE);
 }
 
 /* Let the nodes know. */
@@ -148,10 +143,57 @@ static int move_nodes(const struct move *move)
     const struct side *to = &move->to;
 
     if (to->node)
-        remove_node(move->fs, to->node, to->parent, &to->entry, &to->st);
+        node_removed(nodes, to->node, to->parent, to->entry.name,
+                     remove_is_last(&to->entry, &to->st));
     if (move->from.node)
         return node_moved(nodes, move->from.node, to->parent, move->target);
     return 0;
+}
+
+/* Remove what was replaced from where it is left. */
+static int remove_replaced(const struct move *move, const struct side *left)
+{
+    const struct side *to = &move->to;
+    int r = 0;
+
+    if (left)
+        r = remove_entry(move->fs, to->node, left->entry.dir.fd,
+                         left->entry.name, to->entry.kind);
+    if (to->node && remove_is_last(&to->entry, &to->st))
+        closer_drop(move->fs, to->node);
+    return r;
+}
+
+static int replace_or_move(struct move *move)
+{
+    const struct side *left;
+    int r = choose_target(move);
+
+    if (r == 0)
+        r = open_file_sync_node(move->fs, move->from.node);
+    if (r < 0)
+        return r;
+    pthread_rwlock_wrlock(&move->fs->places);
+    r = move_files(move, &left);
+    if (r == 0)
+        r = move_nodes(move);
+    pthread_rwlock_unlock(&move->fs->places);
+    return r < 0 ? r : remove_replaced(move, left);
+}
+
+/* Let the nodes know that files have changed places. */
+static int exchange_nodes(const struct move *move)
+{
+    struct node_table *nodes = &move->fs->nodes;
+    const struct side *from = &move->from;
+    const struct side *to = &move->to;
+    int r = 0;
+
+    if (from->node)
+        r = node_moved(nodes, from->node, to->parent, to->entry.name);
+    if (to->node && r == 0)
+        r = node_moved(nodes, to->node, from->parent, from->entry.name);
+    return r;
 }
 
 static int exchange(const struct move *move)
@@ -171,36 +213,23 @@ static int exchange(const struct move *move)
         r = open_file_sync_node(move->fs, to->node);
     if (r < 0)
         return r;
+    pthread_rwlock_wrlock(&move->fs->places);
     r = move_to(move, to->entry.name, RENAME_EXCHANGE);
-    if (r < 0)
-        return r;
-    if (from->node)
-        r = node_moved(&move->fs->nodes, from->node, to->parent,
-                       to->entry.name);
-    if (to->node && r == 0)
-        r = node_moved(&move->fs->nodes, to->node, from->parent,
-                       from->entry.name);
+    if (r == 0)
+        r = exchange_nodes(move);
+    pthread_rwlock_unlock(&move->fs->places);
     return r;
 }
 
 static int move(struct move *move)
 {
-    int r;
-
     if (!is_there(&move->from))
         return -ENOENT;
     if (move->args->flags & RENAME_EXCHANGE)
         return exchange(move);
     if (is_there(&move->to) && (move->args->flags & RENAME_NOREPLACE))
         return -EEXIST;
-    if (is_same_file(move))
-        return 0;
-    r = choose_target(move);
-    if (r == 0)
-        r = open_file_sync_node(move->fs, move->from.node);
-    if (r == 0)
-        r = move_files(move);
-    return r < 0 ? r : move_nodes(move);
+    return is_same_file(move) ? 0 : replace_or_move(move);
 }
 
 int rename_entry(struct fs *fs, const struct rename *args)
