@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How fast files are written through a mount, beside a plain directory.
 
-usage: bench_write.py [--quick] [--json] FRAMEFS
+usage: bench_write.py [--quick] [--json] FRAMEFS [SIZE]
 
-A file of 1 GiB is written in pieces of 4 KiB and of 1 MiB, with each codec;
+A file of SIZE MiB (1024) is written in pieces of 4 KiB and of 1 MiB, with each codec;
 4 KiB are overwritten at random places, synced at the end or each time; and
 20,000 files of 1 KiB are made, looked at and removed.  Times include fsync() of
 the one file, but not of the many.  Each figure is the median of three rounds, in
@@ -52,9 +52,9 @@ def make_data():
 class Work:
     """What is done in a directory, and how fast."""
 
-    def __init__(self, quick):
+    def __init__(self, quick, size):
         self.data = make_data()
-        self.size = (64 if quick else 1024) * MIB
+        self.size = size * MIB
         self.npages = 1000 if quick else 20000
         self.nsynced = 50 if quick else 500
         self.nfiles = 500 if quick else 20000
@@ -174,7 +174,7 @@ def medians(name, results):
 
 
 def bench(args, directory):
-    work = Work(args.quick)
+    work = Work(args.quick, args.size or (64 if args.quick else 1024))
     for name in ('source', 'mount', 'plain'):
         os.mkdir(os.path.join(directory, name))
     for name, options in MOUNTS:
@@ -188,6 +188,7 @@ def main():
     parser.add_argument('--quick', action='store_true')
     parser.add_argument('--json', action='store_true')
     parser.add_argument('framefs')
+    parser.add_argument('size', nargs='?', type=int)
     args = parser.parse_args()
 
     if not os.path.exists('/dev/fuse') or os.geteuid() != 0:
