@@ -23,7 +23,7 @@ struct output {
     mode_t umask; /* that of the user */
     int dir;      /* where it is to be */
     char name[NAME_MAX + 1];
-    char draft[sizeof(STORE_TEMPORARY) + 16]; /* its name until then, or "" */
+    char draft[sizeof(STORE_TEMPORARY) + 20]; /* its name until then, or "" */
     struct store *store;
 };
 
@@ -101,7 +101,7 @@ static int open_draft(struct output *output)
     if (getrandom(&random, sizeof(random), 0) < 0)
         return -errno;
     snprintf(output->draft, sizeof(output->draft),
-             STORE_TEMPORARY "%016" PRIx64, random);
+             STORE_TEMPORARY "new-%016" PRIx64, random);
     if (!output->sparse)
         return store_file_open(output->dir, output->draft,
                                STORE_WRITE | STORE_NEW, &output->store);

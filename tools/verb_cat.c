@@ -17,6 +17,10 @@
    most of the cache to what is decoded ahead. */
 static const size_t piece_size = (size_t)4 << 20;
 
+/* Nothing is read twice, so less memory than a mount takes will do, all told
+   less than 256 MiB. */
+static const size_t cache_size = (size_t)224 << 20;
+
 struct cat {
     const char *path;
     uint64_t frame_offset;
@@ -145,6 +149,7 @@ static int run(const struct verb *verb, int argc, char **argv)
         { "help", no_argument, NULL, ARGS_HELP },
         { NULL, 0, NULL, 0 },
     };
+    struct file_options file_options = file_default_options;
     struct cat cat = { .len = UINT64_MAX };
     struct file_context *context;
     int option;
@@ -163,7 +168,8 @@ static int run(const struct verb *verb, int argc, char **argv)
         }
     cat.path = args_frame(verb, argc, argv);
 
-    r = file_context_new(&file_default_options, &context);
+    file_options.cache_size = cache_size;
+    r = file_context_new(&file_options, &context);
     if (r < 0) {
         log_error("cannot start: %s", strerror(-r));
         return EXIT_FAILURE;
