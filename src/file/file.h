@@ -182,14 +182,15 @@ int file_seek(struct file *file, uint64_t off, bool hole, uint64_t *out,
  *
  * Bytes are kept in memory until they are committed: at file_sync(), after
  * `commit` seconds, when half of the cache is full of them.  If that fails,
- * they stay in memory, and the next write or sync of the file reports the
- * error, once; a later commit may succeed.
+ * they stay in memory, and the next write of the file reports the error, once,
+ * unless file_sync() comes before; a later commit may succeed.
  *
  * Returns 0 or
  *  -EROFS    the file is not writable
- *  -ENOTSUP  frames of this kind are not changed
+ *  -ENOTSUP  frames of this kind are not changed; or a chunk, with what it is
+ *            encoded to, is more than the cache can hold
  *  -EFBIG    the file would be too long
- *  -ENOMEM   a chunk is too large for the cache
+ *  -ENOSPC   what waits for commits fills the cache
  *  -EBADMSG  what is partly overwritten, or needed around it, is damaged
  *  others    from the store, also of an earlier commit: the bytes are written
  *            all the same, unless there is no room for them in memory
@@ -228,8 +229,8 @@ int file_copy(struct file *src, uint64_t src_off, struct file *dst,
 /*
  * Commit all that was written until now, durably.
  *
- * Returns 0, or why this commit, or an earlier one that nobody was told of,
- * failed.
+ * Returns 0, or why that failed.  That an earlier commit failed counts no more:
+ * what was written then is in this one.
  */
 int file_sync(struct file *file, struct fault *fault);
 
@@ -251,7 +252,8 @@ bool file_is_own(struct file *file);
  */
 int file_take_error(struct file *file, struct fault *fault);
 
-/* Bytes that are written and not yet committed, as memory holds them. */
+/* Bytes that are written and not yet committed; of what is written again, and
+   of chunks that are written anew for other reasons, it is an estimate. */
 uint64_t file_dirty(struct file *file);
 
 /*

@@ -519,18 +519,13 @@ static int change_nothing(struct frame_change *change,
 int file_sync(struct file *file, struct fault *fault)
 {
     static const struct writeback_edit nothing = { .run = change_nothing };
-    int r = 0;
-    int earlier;
-    struct fault other;
+    struct fault told;
+    int r;
 
     if (!file->begun)
         return 0;
     r = writeback_commit(file, file->fleeting ? &nothing : NULL, fault);
-    earlier = file_take_error(file, &other);
-    if (r == 0 && earlier < 0) {
-        *fault = other;
-        r = earlier;
-    }
+    file_take_error(file, &told);
     return r;
 }
 
