@@ -15,7 +15,7 @@ import os
 import random
 import struct
 
-from mounted import Mount, check_frames, corpus, main, write
+from mounted import Mount, check, check_frames, corpus, main, oracle, write
 
 LAYOUTS = ('contiguous', 'sparse')
 CODECS = ('blosclz', 'lz4', 'lz4hc', 'zlib', 'zstd')
@@ -220,4 +220,31 @@ def exchange(layout, codec):
     return test
 
 
-main(*(exchange(layout, codec) for layout in LAYOUTS for codec in CODECS))
+def metalayers_are_read_by_others():
+    choice = random.Random(9)
+    layers = {('few', 'empty'): b'', ('few', 'text'): b'text ' * 1000,
+              ('no-content', 'noise'): choice.randbytes(30000)}
+    layers.update((('many', 'n%d' % i), choice.randbytes(i)) for i in range(16))
+    for layout in LAYOUTS:
+        os.mkdir(layout)
+        with Mount(layout, 'mnt', '-o', 'layout=' + layout) as mount:
+            for name, _ in layers:
+                write(mount / name, b'' if name == 'no-content' else b'content')
+            for (name, layer), content in layers.items():
+                attribute = 'user.b2frame.vlmeta.' + layer
+                os.setxattr(mount / name, attribute, content[::2])
+                os.setxattr(mount / name, attribute, content)
+            os.setxattr(mount / 'few', 'user.b2frame.vlmeta.gone', b'gone')
+            os.removexattr(mount / 'few', 'user.b2frame.vlmeta.gone')
+        stored = '%s/%%s.b2frame' % layout
+        check_frames({stored % 'few': b'content', stored % 'many': b'content',
+                      stored % 'no-content': b''})
+        if oracle.is_here():
+            complaints = oracle.complaints(
+                {(stored % name, layer): content
+                 for (name, layer), content in layers.items()})
+            check(not complaints, 'others read: ' + complaints)
+
+
+main(*(exchange(layout, codec) for layout in LAYOUTS for codec in CODECS),
+     metalayers_are_read_by_others)

@@ -4,9 +4,9 @@
 
 usage: oracle.py
 
-Reads lines of a frame's path and the SHA-256 of what it must hold, with a tab
-between them, from standard input, and prints one for each frame that is read
-otherwise.
+Reads lines from standard input: the path of a frame, the name of a vlmetalayer
+or nothing for the frame's content, and the SHA-256 that this must have, with
+tabs between them.  Prints a line for each that is read otherwise.
 """
 
 import hashlib
@@ -24,26 +24,30 @@ def is_here():
     return os.path.exists(ORACLE) and os.path.exists(PYTHON)
 
 
-def complaints(frames):
-    """What the reader finds wrong, as text.  `frames` has what each must hold,
-    by its path."""
-    lines = ['%s\t%s\n' % (path, hashlib.sha256(content).hexdigest())
-             for path, content in frames.items()]
+def complaints(contents):
+    """What the reader finds wrong, as text.  `contents` has what each frame
+    must hold by its path, or what a vlmetalayer must by path and name."""
+    lines = []
+    for key, content in contents.items():
+        path, name = key if isinstance(key, tuple) else (key, '')
+        lines.append('%s\t%s\t%s\n' %
+                     (path, name, hashlib.sha256(content).hexdigest()))
     done = subprocess.run([PYTHON, os.path.abspath(__file__)],
                           input=''.join(lines), stdout=subprocess.PIPE,
                           check=True, text=True)
     return done.stdout
 
 
-def look_at(reader, path, wanted):
-    """Print what is wrong with one frame."""
+def look_at(reader, path, name, wanted):
+    """Print what is wrong with the content of a frame, or a vlmetalayer."""
     try:
-        content = reader.Frame.open(path).read_all()
-    except (reader.FrameError, OSError) as error:
-        print('%s: %s' % (path, error))
+        frame = reader.Frame.open(path)
+        content = frame.vlmeta(name) if name else frame.read_all()
+    except (reader.FrameError, OSError, KeyError) as error:
+        print('%s: %s %r' % (path, name, error))
         return
     if hashlib.sha256(content).hexdigest() != wanted:
-        print('%s: other content, %d bytes' % (path, len(content)))
+        print('%s: %s is other content, %d bytes' % (path, name, len(content)))
 
 
 def main():
