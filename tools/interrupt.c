@@ -13,7 +13,7 @@ static void note(int number)
 
 void interrupt_catch(void)
 {
-    static const int numbers[] = { SIGHUP, SIGINT, SIGTERM };
+    static const int numbers[] = { SIGHUP, SIGINT, SIGPIPE, SIGTERM };
     const struct sigaction action = { .sa_handler = note };
     struct sigaction old;
 

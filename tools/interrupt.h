@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 /*
- * From here on SIGHUP, SIGINT and SIGTERM do not end the program: they are
- * noted, and interrupt a system call that waits.  So what is half done can be
+ * From here on SIGHUP, SIGINT, SIGPIPE and SIGTERM do not end the program: they
+ * are noted, and interrupt a system call that waits.  So what is half done can be
  * cleared away.  Signals that are ignored stay so.
  */
 void interrupt_catch(void);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +17,15 @@
 #include "interrupt.h"
 #include "source.h"
 
+enum {
+    COPY_LEN = 1 << 16 /* bytes to standard output at a time */
+};
+
 struct output {
     const char *path; /* as the user knows it */
     bool sparse;
     bool force;
+    bool to_stdout;
     mode_t umask; /* that of the user */
     int dir;      /* where it is to be */
     char name[NAME_MAX + 1];
@@ -83,6 +89,20 @@ static int check_old(const struct output *output)
     return S_ISREG(old.st_mode) ? 0 : -ENOTEMPTY;
 }
 
+/* Where something is made that has no name. */
+static int find_scratch(struct output *output)
+{
+    const char *dir = getenv("TMPDIR");
+
+    if (output->sparse)
+        return -EISDIR;
+    if (isatty(STDOUT_FILENO))
+        return -ENOTTY;
+    output->path = "standard output";
+    output->dir = open(dir ? dir : "/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return output->dir < 0 ? -errno : 0;
+}
+
 /* Find out what is to be made where.  A link is replaced by what it leads to
    being so. */
 static int find_place(struct output *output)
@@ -124,10 +144,11 @@ int output_open(const char *path, bool sparse, bool force, struct output **out)
         .path = path,
         .sparse = sparse,
         .force = force,
+        .to_stdout = strcmp(path, "-") == 0,
         .umask = umask(077),
         .dir = -1,
     };
-    r = find_place(output);
+    r = output->to_stdout ? find_scratch(output) : find_place(output);
     if (r == 0)
         r = open_draft(output);
     if (r < 0) {
@@ -219,10 +240,51 @@ static int move(const struct output *output)
     }
 }
 
+/* Write some bytes to standard output. */
+static int write_bytes(const uint8_t *bytes, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(STDOUT_FILENO, bytes, len);
+
+        if (interrupt_seen())
+            return -EINTR;
+        if (n < 0 && errno != EINTR)
+            return -errno;
+        if (n > 0) {
+            bytes += n;
+            len -= (size_t)n;
+        }
+    }
+    return 0;
+}
+
+/* Copy what was made to standard output. */
+static int copy_out(const struct output *output)
+{
+    uint8_t bytes[COPY_LEN];
+    int fd = openat(output->dir, output->draft, O_RDONLY | O_CLOEXEC);
+    ssize_t n = 1;
+    int r = fd < 0 ? -errno : 0;
+
+    while (r == 0 && n > 0) {
+        n = read(fd, bytes, sizeof(bytes));
+        r = n < 0 ? -errno : write_bytes(bytes, (size_t)n);
+    }
+    if (fd >= 0)
+        close(fd);
+    return r;
+}
+
 int output_publish(struct output *output, const struct stat *like)
 {
-    int r = interrupt_seen() ? -EINTR : dress(output, like);
+    int r = interrupt_seen() ? -EINTR : 0;
 
+    if (r == 0 && output->to_stdout) {
+        r = copy_out(output);
+        return r < 0 ? report(output, r) : 0;
+    }
+    if (r == 0)
+        r = dress(output, like);
     if (r == 0)
         r = move(output);
     if (r < 0)

@@ -14,7 +14,9 @@ struct output;
 /*
  * Begin a frame.
  *
- *  sparse  it is to be a directory
+ *  path    "-" is standard output, unless that is a terminal: the frame is made
+ *          in $TMPDIR, and then copied
+ *  sparse  it is to be a directory; not with "-"
  *  force   what has the name now, a file or a sparse frame, is to be replaced
  *
  * Returns 0 or a negative errno, which was reported; -EEXIST without `force` if

@@ -250,7 +250,7 @@ static int run(const struct verb *verb, int argc, char **argv)
 
 const struct verb verb_convert = {
     .name = "convert",
-    .args = "[OPTION...] FRAME OUT",
+    .args = "[OPTION...] FRAME OUT|-",
     .summary = "Copy a frame in another layout or compression",
     .help = "Options:\n" NEW_FRAME_HELP ARGS_COMMON_HELP "\n"
             "What no option says is as in FRAME.  Chunks are copied as they "

@@ -110,7 +110,7 @@ static int run(const struct verb *verb, int argc, char **argv)
 
 const struct verb verb_create = {
     .name = "create",
-    .args = "[OPTION...] INPUT|- FRAME",
+    .args = "[OPTION...] INPUT|- FRAME|-",
     .summary = "Compress a file or standard input",
     .help = "Options:\n" NEW_FRAME_HELP ARGS_HELP_HELP "\n"
             "Without options: contiguous, lz4, level 5, shuffle, typesize and "

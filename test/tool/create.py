@@ -8,10 +8,11 @@ usage: create.py B2FRAME [TEST...]
 import os
 import signal
 import stat
+import subprocess
 
-from scene import (b2frame, check, check_frame, check_names, fails, frame, info,
-                   interrupt, main, misuse, noise, numbers, read, small_disk,
-                   write)
+from scene import (TOOL, b2frame, check, check_frame, check_names, fails,
+                   frame, info, interrupt, main, misuse, noise, numbers, read,
+                   small_disk, write)
 
 MIB = 1 << 20
 
@@ -36,6 +37,30 @@ def file_and_pipe_make_the_same_frame():
     b2frame('create', '--chunksize', '64K', write('in', data), 'file')
     frame('pipe', data, '--chunksize', '64K')
     check(read('file') == read('pipe'), 'the frames differ')
+
+
+def standard_output_gets_the_same_frame():
+    write('in', numbers(3 * MIB))
+    b2frame('create', 'in', 'a')
+    os.environ['TMPDIR'] = os.getcwd()
+    check(b2frame('create', 'in', '-') == read('a'), 'create')
+    check(b2frame('convert', 'a', '-') == read('a'), 'convert')
+    fails('Is a directory', 'create', '--layout', 'sparse', 'in', '-')
+    os.environ['TMPDIR'] = 'none'
+    fails('No such file', 'create', 'in', '-')
+    del os.environ['TMPDIR']
+    with open('/dev/full', 'wb') as full:
+        done = subprocess.run([TOOL, 'create', 'in', '-'], stdout=full,
+                              stderr=subprocess.PIPE, check=False)
+    check(done.returncode == 1 and b'No space left' in done.stderr, done)
+    os.environ['TMPDIR'] = os.getcwd()
+    with subprocess.Popen([TOOL, 'create', 'in', '-'], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as tool:
+        tool.stdout.close()
+        check(tool.stderr.read() == b'', 'complains of a pipe that is closed')
+    del os.environ['TMPDIR']
+    check(tool.returncode == -signal.SIGPIPE, tool.returncode)
+    check_names('in', 'a')
 
 
 def options_are_heeded():
@@ -208,6 +233,7 @@ def interrupted_it_leaves_nothing():
 
 main(content_of_any_size_comes_back,
      file_and_pipe_make_the_same_frame,
+     standard_output_gets_the_same_frame,
      options_are_heeded,
      typesize_goes_with_the_content,
      chunksize_is_a_multiple_of_the_typesize,
