@@ -57,9 +57,18 @@ static void make_frame(const char *path, bool sparse, bool variable,
         ck_assert_int_eq(frame_change_make_variable(change, &fault), 0);
     memset(model, 0, sizeof(*model));
     model->variable = variable;
+    if (model_random(&random, 2) == 0) {
+        ck_assert_int_eq(frame_change_begin(change, &frame, &fault), 0);
+        frame_close(frame);
+    }
     for (int round = 0; round < ROUNDS; round++) {
-        for (uint32_t n = model_random(&random, 6); n > 0; n--)
-            ck_assert_int_eq(model_step(model, change, &random), 0);
+        if (model_random(&random, 8) == 0)
+            model_empty(model, change);
+        else
+            for (uint32_t n = model_random(&random, 6); n > 0; n--)
+                ck_assert_int_eq(model_step(model, change, &random), 0);
+        if (model_random(&random, 4) == 0)
+            ck_assert_int_ge(frame_change_sink(change, 2000, &fault), 0);
         ck_assert_int_eq(frame_change_commit(change, &frame, &fault), 0);
         frame_close(frame);
     }
