@@ -294,13 +294,15 @@ static int run_reshape(struct round *round, const struct writeback_edit *edit,
                        struct fault *fault)
 {
     struct file *file = round->file;
+    struct fault ignored;
     int r = edit->run(file->change, edit, fault);
 
     if (r < 0)
         return r;
     round->reshapes = true;
     r = commit_change(round, fault);
-    if (r < 0)
+    if (r < 0 &&
+        frame_change_reopen(&file->change, file->state->frame, &ignored) < 0)
         file->stuck = r;
     return r;
 }

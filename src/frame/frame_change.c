@@ -118,6 +118,18 @@ static void bury(struct frame_change *change, uint64_t first, uint64_t n)
     }
 }
 
+/* Has what was written become another file's, or been overwritten by what an
+   empty frame has behind its header? */
+static bool is_lost(const struct frame_change *change,
+                    const struct frame_written *written)
+{
+    if (written->epoch != change->epoch)
+        return true;
+    return written->entry >= 0 && !change->info.sparse &&
+           change->info.header_len + (uint64_t)written->entry <
+               plot_kept(change->plot);
+}
+
 int frame_change_put(struct frame_change *change, uint64_t chunk_no,
                      const struct frame_written *written)
 {
@@ -126,7 +138,7 @@ int frame_change_put(struct frame_change *change, uint64_t chunk_no,
 
     if (chunk_no >= info->nchunks)
         return -ERANGE;
-    if (written->epoch != change->epoch)
+    if (is_lost(change, written))
         return -ESTALE;
     if (!change->variable && written->nbytes != info->chunksize &&
         (chunk_no < info->nchunks - 1 || written->nbytes > info->chunksize))
@@ -161,7 +173,7 @@ int frame_change_insert(struct frame_change *change, uint64_t chunk_no,
 
     if (chunk_no > info->nchunks)
         return -ERANGE;
-    if (written->epoch != change->epoch)
+    if (is_lost(change, written))
         return -ESTALE;
     if (!may_insert(change, chunk_no, written->nbytes))
         return -EINVAL;

@@ -113,6 +113,19 @@ int frame_change_new_like(struct store *store, struct frame *like,
                           const struct frame_params *params,
                           struct frame_change **out, struct fault *fault);
 
+/*
+ * Go back to the state of the last commit, after a commit that failed: what was
+ * not committed is dropped.
+ *
+ *  change  receives another change in place of this one, unless it fails
+ *  frame   what the last commit handed out
+ *
+ * Returns 0, -ESTALE if nobody knows which of the two states is on the disk, or
+ * as frame_change_open().
+ */
+int frame_change_reopen(struct frame_change **change, struct frame *frame,
+                        struct fault *fault);
+
 /* What was not committed is dropped.  Accepts NULL. */
 void frame_change_close(struct frame_change *change);
 
@@ -131,7 +144,7 @@ struct frame_written {
     int64_t entry;
     uint32_t nbytes;
     uint32_t cbytes;
-    uint64_t epoch; /* the frame was not written anew or emptied since */
+    uint64_t epoch; /* the frame has not been written anew since */
 };
 
 /*

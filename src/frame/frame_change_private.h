@@ -25,7 +25,7 @@ struct frame_change {
     struct store *store;
     struct chunk_encoder *encoder;
     pthread_mutex_t lock;
-    uint64_t epoch; /* how often the frame was written anew or emptied */
+    uint64_t epoch; /* how often the frame was written anew */
 
     /* See frame_change_watch(). */
     int (*progress)(void *context, uint64_t done, uint64_t total);

@@ -68,23 +68,12 @@ static uint64_t chunks_end(const struct frame_change *change)
     return end;
 }
 
-/*
- * The trailer of an empty frame lies right behind the header.  A chunk that was
- * written there, and is not put yet, is lost.  Format: frame.md, 1.
- */
+/* The trailer of an empty frame lies right behind the header.
+   Format: frame.md, 1. */
 static int place_behind_header(struct commit *commit)
 {
-    struct frame_change *change = commit->change;
-    int r;
-
     commit->tail_off = commit->info.header_len;
-    r = plot_keep(commit->plot, commit->tail_off + commit->trailer_len);
-    if (r > 0) {
-        pthread_mutex_lock(&change->lock);
-        change->epoch++;
-        pthread_mutex_unlock(&change->lock);
-    }
-    return r;
+    return plot_keep(commit->plot, commit->tail_off + commit->trailer_len);
 }
 
 /* Find a place for index and trailer: free, and behind all chunks. */

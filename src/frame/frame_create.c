@@ -224,6 +224,25 @@ void frame_change_close(struct frame_change *change)
     free(change);
 }
 
+int frame_change_reopen(struct frame_change **change, struct frame *frame,
+                        struct fault *fault)
+{
+    const struct frame_change *last = *change;
+    struct frame_change *next;
+    int r;
+
+    if (!last->header_known || last->unsynced_lost || last->draft ||
+        era_plot(frame->era) != last->plot)
+        return fault_set(fault, -ESTALE, 0, NULL);
+    r = frame_change_open(frame, &next, fault);
+    if (r < 0)
+        return r;
+    next->name_unsynced = last->name_unsynced;
+    frame_change_close(*change);
+    *change = next;
+    return 0;
+}
+
 static bool name_fits(const char *name)
 {
     return strlen(name) <= METALAYER_NAME_MAX;

@@ -87,11 +87,21 @@ int plot_keep(struct plot *plot, uint64_t end)
     pthread_mutex_lock(&plot->lock);
     if (end > plot->kept) {
         r = space_fill(&plot->space, plot->kept, end - plot->kept);
-        if (r >= 0)
+        if (r == 0)
             plot->kept = end;
     }
     pthread_mutex_unlock(&plot->lock);
     return r;
+}
+
+uint64_t plot_kept(struct plot *plot)
+{
+    uint64_t kept;
+
+    pthread_mutex_lock(&plot->lock);
+    kept = plot->kept;
+    pthread_mutex_unlock(&plot->lock);
+    return kept;
 }
 
 int plot_take(struct plot *plot, uint64_t off, uint64_t len)

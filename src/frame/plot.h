@@ -43,9 +43,12 @@ struct store_object *plot_object(const struct plot *plot);
 
 /*
  * Keep all below `end` for good: none of it is given out from now on, nor back.
- * Returns 1 if it was in use in part, 0 if not, or -ENOMEM.
+ * Returns 0 or -ENOMEM.
  */
 int plot_keep(struct plot *plot, uint64_t end);
+
+/* The end of what is kept. */
+uint64_t plot_kept(struct plot *plot);
 
 /* See space_take() and those that follow it. */
 int plot_take(struct plot *plot, uint64_t off, uint64_t len);

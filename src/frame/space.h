@@ -34,11 +34,7 @@ void space_fini(struct space *space);
  */
 int space_take(struct space *space, uint64_t off, uint64_t len);
 
-/*
- * Take all that is free in a range.
- *
- * Returns 1 if part of it was not, 0 if all was, or -ENOMEM.
- */
+/* Take all that is free in a range.  Returns 0 or -ENOMEM. */
 int space_fill(struct space *space, uint64_t off, uint64_t len);
 
 /*

@@ -158,6 +158,14 @@ static int delete (struct model *model, struct frame_change *change,
     return 0;
 }
 
+void model_delete(struct model *model, struct frame_change *change, size_t at)
+{
+    ck_assert_int_eq(frame_change_delete(change, at, 1), 0);
+    model->nchunks--;
+    memmove(model->chunks + at, model->chunks + at + 1,
+            (model->nchunks - at) * sizeof(model->chunks[0]));
+}
+
 void model_empty(struct model *model, struct frame_change *change)
 {
     ck_assert_int_eq(frame_change_delete(change, 0, model->nchunks), 0);

@@ -42,6 +42,9 @@ uint32_t model_random(uint64_t *state, uint32_t below);
 int model_step(struct model *model, struct frame_change *change,
                uint64_t *random);
 
+/* Remove one chunk. */
+void model_delete(struct model *model, struct frame_change *change, size_t at);
+
 /* Remove all chunks. */
 void model_empty(struct model *model, struct frame_change *change);
 

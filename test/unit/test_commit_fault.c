@@ -174,11 +174,58 @@ START_TEST(sparse_frame_outlives_each_call_that_fails)
 }
 END_TEST
 
+/* Delete a chunk, where one call fails.  Returns false if it was not reached. */
+static bool delete_and_undo(bool sparse, size_t no)
+{
+    struct disk *disk = disk_new(sparse);
+    struct frame_change *change = create(disk);
+    struct model model = { 0 };
+    struct model next;
+    uint64_t random = no;
+    struct frame *frame;
+    struct frame *failed;
+    struct fault fault;
+    bool reached;
+
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(model_append(&model, change, MODEL_CHUNKSIZE, &random),
+                         0);
+    ck_assert_int_eq(frame_change_commit(change, &frame, &fault), 0);
+    next = model;
+    model_delete(&next, change, 1);
+    disk_fail(disk, disk_ncalls(disk) + no, 1, -ENOSPC);
+    reached = frame_change_commit(change, &failed, &fault) < 0;
+    disk_fail(disk, 0, 0, 0);
+    if (!reached) {
+        frame_close(failed);
+    } else if (frame_change_reopen(&change, frame, &fault) == 0) {
+        ck_assert_int_eq(model_append(&model, change, MODEL_CHUNKSIZE, &random),
+                         0);
+        frame_close(frame);
+        frame = commit(disk, change, &(struct before){ &model, true }, &model,
+                       false, &(bool){ false });
+        model_check(&model, frame);
+    }
+    frame_change_close(change);
+    frame_close(frame);
+    disk_free(disk);
+    return reached;
+}
+
+START_TEST(change_whose_commit_failed_can_be_undone)
+{
+    for (int sparse = 0; sparse < 2; sparse++)
+        for (size_t no = 0; delete_and_undo(sparse, no); no++)
+            ck_assert_uint_lt(no, 100);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
         contiguous_frame_outlives_each_call_that_fails,
         sparse_frame_outlives_each_call_that_fails,
+        change_whose_commit_failed_can_be_undone,
         NULL,
     };
 
