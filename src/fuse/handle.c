@@ -78,8 +78,10 @@ int handle_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
         return -ENOMEM;
     handle->writes = wants_to_write(fi);
     r = open_file_get(fs, node, handle->writes, &handle->open);
-    if (r == 0 && !open_file_is_agreed(fs, handle->open))
+    if (r == 0 && !open_file_is_agreed(fs, handle->open)) {
+        node_supersede(&fs->nodes, node);
         r = -ESTALE;
+    }
     if (r == 0)
         r = fill(req, handle, fi);
     if (r == 0 && (fi->flags & O_TRUNC))

@@ -13,7 +13,7 @@ import subprocess
 import time
 
 from mounted import (PATIENCE, Mount, check, error_of, frame, main, read,
-                     replace, wait_for, write)
+                     replace, sh, wait_for, write)
 
 DATA = random.Random(2).randbytes(300000)
 MORE = random.Random(3).randbytes(100000)
@@ -84,6 +84,19 @@ def chunk_that_takes_the_place_of_the_index_is_not_read_as_one():
         check(os.lseek(fd, 0, os.SEEK_DATA) == 0, 'no hole')
         check(os.pread(fd, len(DATA), 0) == DATA, 'content')
         os.close(fd)
+
+
+def file_that_was_just_closed_is_changed_by_others():
+    os.mkdir('src')
+    with Mount('src', 'mnt') as mount:
+        for i, data in enumerate((MORE, DATA, MORE, DATA + MORE)):
+            write(mount / 'a', DATA[i:])
+            sh('sync -d mnt/a')
+            with open('src/a.b2frame', 'r+b') as file:
+                file.truncate(0)
+                file.write(frame(data, 10000))
+            check(read(mount / 'a') == data, 'content %d' % i)
+            check(os.path.getsize(mount / 'a') == len(data), 'size %d' % i)
 
 
 def tail_follows_a_growing_frame():
@@ -202,6 +215,7 @@ main(frame_that_is_replaced,
      program_that_holds_it_open_sees_it_grow,
      program_that_holds_it_open_sees_other_bytes,
      chunk_that_takes_the_place_of_the_index_is_not_read_as_one,
+     file_that_was_just_closed_is_changed_by_others,
      tail_follows_a_growing_frame,
      frame_that_is_removed_stays_readable_while_open,
      other_typesize_makes_old_handles_stale,
