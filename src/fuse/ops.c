@@ -283,6 +283,7 @@ const struct fuse_lowlevel_ops ops_table = {
     .copy_file_range = ops_copy_file_range,
     .release = ops_release,
     .lseek = ops_lseek,
+    .ioctl = ops_ioctl,
     .opendir = ops_opendir,
     .readdir = ops_readdir,
     .readdirplus = ops_readdirplus,

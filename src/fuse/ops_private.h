@@ -27,6 +27,11 @@ void ops_copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in,
 void ops_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
                struct fuse_file_info *fi);
 
+/* Of chunks of open files: ops_ioctl.c. */
+void ops_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg,
+               struct fuse_file_info *fi, unsigned flags, const void *in,
+               size_t in_len, size_t out_len);
+
 /* Of names: ops_tree.c. */
 void ops_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
                dev_t rdev);
