@@ -38,6 +38,6 @@ const struct verb verb_update = {
         "these do not\n"
         "differ in size; the last one may have fewer.\n\n"
         "Example:\n"
-        "  b2frame update run7.b2frame 12 corrected.raw\n",
+        "  b2frame update run7.b2frame 7 corrected.raw\n",
     .run = run,
 };
