@@ -185,32 +185,34 @@ static int set_creation(void *to, const char *name, const char *value)
     return creation->sparse || strcmp(value, "contiguous") == 0 ? 0 : -EINVAL;
 }
 
-static int make_place(const char *path, bool sparse)
+/* The store of a frame that is not there yet.  A file comes up with the frame,
+   a directory right away. */
+static int make_store(const char *path, bool sparse, struct store **out)
 {
-    int fd;
+    unsigned flags = STORE_WRITE | STORE_FOLLOW;
 
-    if (sparse)
-        return mkdir(path, 0777) < 0 ? -errno : 0;
-    fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd < 0)
+    if (!sparse)
+        return store_file_open(AT_FDCWD, path, flags | STORE_NEW, out);
+    if (mkdir(path, 0777) < 0)
         return -errno;
-    close(fd);
-    return 0;
+    return store_dir_open(AT_FDCWD, path, flags, out);
 }
 
-/* Make an empty frame of what was just made at a path. */
 static int make_file(struct framefs *fs, const char *path,
                      const struct creation *creation, struct file **out,
                      struct fault *fault)
 {
     struct store *store;
-    int r = store_path_open(path, STORE_WRITE, &store);
+    int r = make_store(path, creation->sparse, &store);
 
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     r = file_create(fs->context, store, &creation->params, out, fault);
-    if (r < 0)
+    if (r < 0) {
         store_close(store);
+        if (creation->sparse)
+            rmdir(path);
+    }
     return r;
 }
 
@@ -230,12 +232,7 @@ int framefs_create(struct framefs *fs, const char *path, const char *options,
     r = new_frame(path, &frame);
     if (r < 0)
         return r;
-    r = make_place(path, creation.sparse);
-    if (r == 0) {
-        r = make_file(fs, path, &creation, &frame->file, &fault);
-        if (r < 0)
-            remove(path);
-    }
+    r = make_file(fs, path, &creation, &frame->file, &fault);
     if (r < 0) {
         free(frame);
         return libframefs_fail(path, r, &fault);
@@ -251,10 +248,11 @@ int framefs_close(struct framefs_frame *frame)
 
     if (!frame)
         return 0;
-    r = file_sync(frame->file, &fault);
+    /* What fails now may succeed when the file is closed; it tells more. */
+    file_sync(frame->file, &fault);
+    r = file_close(frame->file);
     if (r < 0)
         libframefs_fail(frame->path, r, &fault);
-    file_close(frame->file);
     free(frame);
     return r;
 }
