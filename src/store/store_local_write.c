@@ -250,9 +250,9 @@ static bool is_temporary(const char *name)
 {
     const size_t len = strlen(STORE_TEMPORARY);
 
-    return strncmp(name, STORE_TEMPORARY, len) == 0 &&
-           strspn(name + len, "0123456789abcdef") == strlen(name) - len &&
-           strlen(name) == STORE_DRAFT_NAME_LEN - 1;
+    return strlen(name) == STORE_DRAFT_NAME_LEN - 1 &&
+           strncmp(name, STORE_TEMPORARY, len) == 0 &&
+           strspn(name + len, "0123456789abcdef") == strlen(name) - len;
 }
 
 int store_remove_stale(int dirfd, const char *name)
