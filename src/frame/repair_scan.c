@@ -288,10 +288,6 @@ static int scan_from(struct window *window, uint64_t off)
 
         if (!bytes)
             return error;
-        if (frame_has_magic(bytes, HEAD_LEN)) {
-            repair->size = off; /* of another frame behind this one */
-            break;
-        }
         if (is_trailer(bytes))
             repair->trailer_off = off;
         else if (is_plausible(bytes, repair->size - off))

@@ -50,6 +50,18 @@ int repair_read_header(struct repair *repair, struct fault *fault)
     return r < 0 ? fault_set(fault, r, view->base, NULL) : 0;
 }
 
+/* Does another frame follow where the header says that this one ends? */
+static bool is_followed(const struct repair *repair)
+{
+    const struct frame *view = &repair->view;
+    uint64_t end = view->base + view->info.frame_len;
+    uint8_t bytes[FRAME_MAGIC_LEN];
+
+    return repair->header_known && repair->size - end >= sizeof(bytes) &&
+           store_object_read_at(view->object, end, bytes, sizeof(bytes)) == 0 &&
+           frame_has_magic(bytes, sizeof(bytes));
+}
+
 /* Search the file, or the index file, of which all may be chunks. */
 static int scan(struct repair *repair, struct fault *fault)
 {
@@ -58,6 +70,8 @@ static int scan(struct repair *repair, struct fault *fault)
     uint64_t cbytes = info->cbytes;
     int r;
 
+    if (is_followed(repair))
+        repair->size = repair->view.base + info->frame_len;
     info->sparse = false;
     info->cbytes = repair->size - repair->view.base;
     r = repair_scan(repair, fault);

@@ -38,16 +38,16 @@ def every_codec_filter_and_typesize_is_tried():
 
 
 def the_smallest_is_best_for_size():
-    told = estimate(write('in', numbers(64 * KIB)))
+    told = estimate('--typesize', '4', write('in', numbers(64 * KIB)))
     check(told['best']['size']['ratio'] == told['trials'][0]['ratio'], told)
-    check(told['best']['size']['typesize'] >= 4, told['best'])
+    check(told['best']['size']['ratio'] > 10, told['best'])
     check(set(told['best']) == {'size', 'speed', 'balance'}, told['best'])
 
 
 def the_ratio_is_what_create_makes():
     data = numbers(64 * KIB)
     write('in', data)
-    for trial in estimate('in', '--typesize', '4')['trials']:
+    for trial in estimate('in', '--typesize', '4')['trials'][::6]:
         words = [word for option in trial['options'].split(',')
                  for word in ('--' + option).split('=')]
         b2frame('create', '--force', '--chunksize', '64K', *words, 'in', 'a')
@@ -58,7 +58,7 @@ def the_ratio_is_what_create_makes():
 
 
 def the_lines_that_are_printed_can_be_typed():
-    text = b2frame('estimate', '--sample', '64K',
+    text = b2frame('estimate', '--typesize', '4',
                    write('in', noise(10 * KIB))).decode()
     lines = re.findall(r'^  b2frame create (.*)$', text, re.MULTILINE)
     check(len(lines) == 3 and text.count('  framefs -o codec=') == 3, text)
@@ -66,8 +66,8 @@ def the_lines_that_are_printed_can_be_typed():
         b2frame('create', '--force', *line.split(), 'in', 'a')
         check_frame('a', noise(10 * KIB))
     check('more, which --all shows' in text, text)
-    text = b2frame('estimate', '--sample', '64K', '--all', 'in').decode()
-    check('which --all shows' not in text and text.count('\n') > 100, text)
+    text = b2frame('estimate', '--typesize', '4', '--all', 'in').decode()
+    check('which --all shows' not in text and text.count('zstd ') > 10, text)
 
 
 def a_pipe_will_do():

@@ -244,6 +244,21 @@ def in_place_keeps_owner_and_mode():
         (shutil.rmtree if os.path.isdir('frame') else os.unlink)('frame')
 
 
+def a_frame_inside_a_file_ends_where_the_next_begins():
+    content = take('v2231-plain')
+    data = read('frame')
+    other = read(os.path.join(DATA, 'plus1item-lz4.b2frame'))
+    end = Layout('frame').frame_len
+    write('frame', bytes(100) + data[:end - 5] + b'wrong' + other)
+    said = repair('--frame-offset', '100', 'frame', 'out', whole=True)
+    check('cannot be opened' not in said, said)
+    write('frame', bytes(100) + data[:end - 20] + bytes(20) + other)
+    said = repair('--frame-offset', '100', 'frame', 'out', '--force',
+                  whole=True)
+    check('an index was found' in said, said)
+    check_frame('out', content)
+
+
 def the_input_is_left_alone():
     take('v2231-plain')
     os.truncate('frame', 3000)
@@ -340,6 +355,7 @@ main(a_good_frame_is_copied, a_trailer_that_is_cut_off_costs_its_metalayers,
      a_missing_chunk_file_becomes_zeros, chunk_files_do_without_their_index,
      an_append_that_was_killed_is_completed,
      a_damaged_index_gives_what_is_left_of_it, in_place_keeps_owner_and_mode,
+     a_frame_inside_a_file_ends_where_the_next_begins,
      the_input_is_left_alone, nothing_is_overwritten_without_force,
      wrong_usage_is_told, what_is_no_frame_has_no_chunks,
      a_flood_of_headers_takes_no_flood_of_time, hostile_frames_do_no_harm,
