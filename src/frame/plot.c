@@ -9,11 +9,13 @@
 #include "frame/frame_source.h"
 
 /*
- * A hole is made so much wider on either side, if what lies there is free:
- * stores give back whole blocks only, which two dead places may share.
+ * Stores give back whole blocks only, which two dead places may share: a hole is
+ * made so much wider on either side, if what lies there is free, and none that
+ * is less than the usual block.
  */
 enum {
-    PLOT_BLOCK_MAX = 64 << 10
+    PLOT_BLOCK_MAX = 64 << 10,
+    PLOT_BLOCK_MIN = 4 << 10,
 };
 
 struct plot {
@@ -159,7 +161,7 @@ static void give_bytes(struct plot *plot, uint64_t off, uint64_t len)
     wide = space_widen(&plot->space, off, len, PLOT_BLOCK_MAX);
     pthread_mutex_unlock(&plot->lock);
 
-    if (wide.len > 0)
+    if (wide.len >= PLOT_BLOCK_MIN)
         store_object_punch(plot->object, wide.off, wide.len);
 
     pthread_mutex_lock(&plot->lock);
