@@ -32,15 +32,20 @@ static int open_object(struct repair *repair, struct fault *fault)
     return 0;
 }
 
-/* Check one chunk. */
+/* Is this why one chunk is lost, and not why nothing can be done? */
+static bool is_loss(int error)
+{
+    return error == -EBADMSG || error == -ENOMEM || error == -EIO;
+}
+
 static int check_chunk(struct repair *repair, struct repair_chunk *chunk,
                        struct fault *fault)
 {
     int r = repair_check(repair, chunk, fault);
 
-    if (r < 0 && r != -EBADMSG && r != -ENOTSUP && r != -ENOMEM)
+    if (r < 0 && r != -ENOTSUP && !is_loss(r))
         return r;
-    chunk->state = r == -EBADMSG || r == -ENOMEM ? REPAIR_LOST : REPAIR_GOOD;
+    chunk->state = is_loss(r) ? REPAIR_LOST : REPAIR_GOOD;
     return 0;
 }
 
@@ -117,7 +122,8 @@ static void tell(struct repair *repair, uint64_t chunk_no, uint64_t off)
         fault_set(&fault, r, repair->index_off,
                   "a special chunk can't be told without its size");
     listener->lost(listener->context, chunk_no, off,
-                   repair->chunks.chunks[chunk_no].nbytes, r, &fault);
+                   repair->chunks.chunks[chunk_no].nbytes, r < 0 ? r : -EBADMSG,
+                   &fault);
 }
 
 /* Of special chunks no more is lost than how large they are. */

@@ -13,8 +13,9 @@
  * chunks are taken in the order in which they lie in the file, or in that of
  * the numbers of their files.
  *
- * Chunks that decode are saved, byte by byte; all others become zeros of the
- * same size, so that what follows keeps its place.
+ * Chunks that decode are saved, byte by byte; all others, also those that the
+ * disk no longer gives, become zeros of the same size, so that what follows
+ * keeps its place.
  *
  * Takes about 100 bytes of memory for each chunk, and up to 256 MiB to decode
  * one.
