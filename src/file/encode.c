@@ -100,7 +100,7 @@ static void add_encoded(struct file *file, const struct cache_taken *taken,
                         const struct frame_written *written)
 {
     struct file_chunk *chunk = taken->chunk;
-    struct encoded old = chunk->encoded;
+    struct encoded old;
     bool replaces;
 
     pthread_mutex_lock(&file->lock);

@@ -191,6 +191,7 @@ int file_seek(struct file *file, uint64_t off, bool hole, uint64_t *out,
  *            encoded to, is more than the cache can hold
  *  -EFBIG    the file would be too long
  *  -ENOSPC   what waits for commits fills the cache
+ *  -ESTALE   another program has changed the frame; see file_sync()
  *  -EBADMSG  what is partly overwritten, or needed around it, is damaged
  *  others    from the store, also of an earlier commit: the bytes are written
  *            all the same, unless there is no room for them in memory
@@ -229,6 +230,10 @@ int file_copy(struct file *src, uint64_t src_off, struct file *dst,
 /*
  * Commit all that was written until now, durably.
  *
+ * If another program has changed the frame, what was written has no place any
+ * more: it is dropped, and this and all that changes the file from then on fails
+ * with -ESTALE.  Open the frame anew.
+ *
  * Returns 0, or why that failed.  That an earlier commit failed counts no more:
  * what was written then is in this one.
  */
@@ -257,8 +262,9 @@ int file_take_error(struct file *file, struct fault *fault);
 uint64_t file_dirty(struct file *file);
 
 /*
- * Where written bytes lie that are not yet committed: from the first to behind
- * the last.  Returns false if there are none.
+ * Where written bytes lie that are not yet committed, or were when others
+ * changed the frame: from the first to behind the last.  Returns false if there
+ * are none.
  */
 bool file_unsaved(struct file *file, uint64_t *off, uint64_t *end);
 

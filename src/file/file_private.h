@@ -67,6 +67,7 @@ struct file {
     /* Read without the lock. */
     atomic_uint_fast64_t nbytes; /* changed under the lock */
     atomic_uint grid;  /* size of all chunks but the last; 0: see the frame */
+    atomic_int stuck;  /* why nothing can be committed any more: see reload.h */
     atomic_bool begun; /* changes have begun: what follows is constant */
     atomic_bool
         fleeting; /* the frame is new, and only a commit makes it last */
@@ -88,14 +89,14 @@ struct file {
     /* Guarded by `lock`. */
     struct file_state *state; /* the newest */
     struct list states;       /* all that are in use */
-    int stuck;                /* chunks were moved, and it is not known whether
-                                 that was committed: why */
     struct ranges zeros;      /* chunks that became zeros */
     struct ranges applied;    /* those that the next commit makes so for good */
     bool reshaped;            /* size or zeros have changed */
     struct list encoded;      /* chunks that are for the next commit */
-    int error;                /* of a commit that nobody has been told of */
-    struct fault fault;       /* goes with it */
+    uint64_t lost_off;        /* where bytes were that are lost for good */
+    uint64_t lost_end;
+    int error;          /* of a commit that nobody has been told of */
+    struct fault fault; /* goes with it */
 
     /* The committer's. */
     struct frame_change *change;

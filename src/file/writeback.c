@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "file/encode.h"
 #include "file/new_frame.h"
+#include "file/reload.h"
 
 enum {
     DEFAULT_CHUNKSIZE = 1 << 20, /* of frames that leave it open */
@@ -85,6 +86,16 @@ static int begin_frame(struct file *file, struct fault *fault)
     return 0;
 }
 
+static int unstick(struct file *file, struct fault *fault)
+{
+    int r;
+
+    file_enter_alone(file);
+    r = file->stuck < 0 ? reload_frame(file, fault) : 0;
+    file_leave_alone(file);
+    return r;
+}
+
 int writeback_begin(struct file *file, struct fault *fault)
 {
     int r = 0;
@@ -92,7 +103,7 @@ int writeback_begin(struct file *file, struct fault *fault)
     if (!file->writable)
         return fault_set(fault, -EROFS, 0, NULL);
     if (file->begun)
-        return 0;
+        return file->stuck < 0 ? unstick(file, fault) : 0;
     enter(file, false);
     if (!file->begun) {
         r = frame_change_open(file->state->frame, &file->change, fault);
@@ -307,6 +318,15 @@ static int run_reshape(struct round *round, const struct writeback_edit *edit,
     return r;
 }
 
+/* Before anything is written to where a frame has nothing: do others have?  Not
+   all ways in which they may change it are seen. */
+static int check_own(struct file *file, struct fault *fault)
+{
+    int r = frame_change_check(file->change);
+
+    return r == -ESTALE ? fault_set(fault, r, 0, NULL) : 0;
+}
+
 /* Encode what is dirty, and make it part of the change.  What some chunks
    alone are to blame for goes to `*partial`. */
 static int collect(struct round *round, int *partial,
@@ -314,7 +334,7 @@ static int collect(struct round *round, int *partial,
 {
     struct file *file = round->file;
     bool again = true;
-    int r = 0;
+    int r = check_own(file, fault);
 
     for (int i = 0; i < ENCODE_TRIES && r == 0 && again; i++) {
         again = false;
@@ -355,7 +375,7 @@ static int run_round(struct round *round, const struct writeback_edit *edit,
     int r = 0;
 
     if (file->stuck < 0)
-        return fault_set(fault, file->stuck, 0, NULL);
+        return reload_error(file, fault);
     if (file->undecided && (round->nbytes > 0 || (edit && edit->reshapes)))
         r = new_frame_decide(file, fault);
     if (r == 0 && edit && edit->reshapes)
@@ -405,18 +425,17 @@ static void tighten(struct file *file)
 int writeback_prepare(struct file *file, struct fault *fault)
 {
     bool entered;
-    int r = 0;
+    int r;
 
-    if (!file->undecided)
-        return 0;
     pthread_mutex_lock(&file->lock);
     entered = !file->committing && !file->reshaping;
     if (entered)
         file->committing = true;
     pthread_mutex_unlock(&file->lock);
     if (!entered)
-        return -EAGAIN;
-    if (file->undecided)
+        return file->undecided ? -EAGAIN : 0;
+    r = check_own(file, fault);
+    if (r == 0 && file->undecided)
         r = new_frame_decide(file, fault);
     leave(file);
     return r;
@@ -444,6 +463,11 @@ static int commit(struct file *file, const struct writeback_edit *edit,
     round.nbytes = file->nbytes;
     if (edit || is_changed(file)) {
         r = run_round(&round, edit, fault);
+        if (r == -ESTALE) {
+            begin_collecting(file);
+            reload_give_up(file);
+            reload_error(file, fault);
+        }
         if (r == 0 && !reshaping)
             tighten(file);
     }
@@ -526,6 +550,8 @@ int file_sync(struct file *file, struct fault *fault)
 
     if (!file->begun)
         return 0;
+    if (file->stuck == -ESTALE)
+        return reload_error(file, fault);
     r = writeback_commit(file, file->fleeting ? &nothing : NULL, fault);
     file_take_error(file, &told);
     return r;
@@ -576,9 +602,15 @@ bool file_unsaved(struct file *file, uint64_t *off, uint64_t *end)
 {
     uint64_t first;
     uint64_t behind;
+    bool lost;
 
+    pthread_mutex_lock(&file->lock);
+    *off = file->lost_off;
+    *end = file->lost_end;
+    lost = file->lost_end > 0;
+    pthread_mutex_unlock(&file->lock);
     if (!cache_find_held(file->context->cache, &file->chunks, &first, &behind))
-        return false;
+        return lost;
     *off = first * file->grid;
     *end = behind * file->grid;
     if (*end > file->nbytes || file->grid == 0)

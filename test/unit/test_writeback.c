@@ -186,6 +186,57 @@ START_TEST(bytes_are_copied_between_files)
 }
 END_TEST
 
+/* Change the frame as another program would. */
+static void change_by_others(struct bed *bed)
+{
+    struct file_context *context;
+    struct fault fault;
+    struct file *file;
+
+    ck_assert_int_eq(file_context_new(&file_default_options, &context), 0);
+    ck_assert_int_eq(
+        file_open_writable(context, bed_store(bed, STORE_WRITE), &file, &fault),
+        0);
+    ck_assert_int_eq(file_write(file, bed->size, "other", 5, &fault), 0);
+    ck_assert_int_eq(file_close(file), 0);
+    file_context_free(context);
+    memcpy(bed->model + bed->size, "other", 5);
+}
+
+START_TEST(what_was_written_to_a_frame_that_others_changed_is_dropped)
+{
+    struct fault fault;
+    struct bed bed;
+    uint64_t off;
+    uint64_t end;
+
+    for (int sparse = 0; sparse < 2; sparse++) {
+        bed_new(&bed, sparse);
+        bed_write(&bed, 0, 3 * CHUNKSIZE + 10);
+        bed_sync(&bed);
+        change_by_others(&bed);
+        ck_assert_int_eq(file_write(bed.file, CHUNKSIZE, "lost", 4, &fault), 0);
+        ck_assert_int_eq(file_sync(bed.file, &fault), -ESTALE);
+        ck_assert_ptr_nonnull(fault.what);
+        ck_assert_uint_eq(file_dirty(bed.file), 0);
+        ck_assert(file_unsaved(bed.file, &off, &end));
+        ck_assert_uint_eq(off, CHUNKSIZE);
+        ck_assert_uint_eq(end, 2 * CHUNKSIZE);
+        ck_assert_int_eq(file_write(bed.file, 0, "x", 1, &fault), -ESTALE);
+        ck_assert_int_eq(file_truncate(bed.file, 0, &fault), -ESTALE);
+        ck_assert_int_eq(file_sync(bed.file, &fault), -ESTALE);
+        file_discard(bed.file);
+        ck_assert_int_eq(file_open_writable(bed.context,
+                                            bed_store(&bed, STORE_WRITE),
+                                            &bed.file, &fault),
+                         0);
+        bed.size += 5;
+        bed_check(&bed);
+        bed_fini(&bed);
+    }
+}
+END_TEST
+
 START_TEST(files_not_opened_for_writing_are_not_changed)
 {
     struct fault fault;
@@ -234,6 +285,7 @@ int main(void)
         vlmetalayers_stay_when_the_first_bytes_come,
         chunks_are_inserted_deleted_and_reordered,
         bytes_are_copied_between_files,
+        what_was_written_to_a_frame_that_others_changed_is_dropped,
         files_not_opened_for_writing_are_not_changed,
         typesize_is_that_of_the_content,
         NULL,

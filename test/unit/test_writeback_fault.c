@@ -306,6 +306,71 @@ START_TEST(calls_that_fail_do_no_harm_to_any_change)
 }
 END_TEST
 
+/* Is this what a file holds? */
+static bool holds(struct file *file, const uint8_t *bytes, uint64_t size)
+{
+    struct file_data data;
+    struct fault fault;
+    bool same = file_size(file) == size;
+    int error;
+
+    if (!same)
+        return false;
+    ck_assert_int_eq(file_read(file, NULL, 0, size, &data, &error, &fault), 0);
+    for (size_t i = 0, at = 0; i < data.niov; at += data.iov[i++].iov_len)
+        same = same && memcmp(data.iov[i].iov_base, bytes + at,
+                              data.iov[i].iov_len) == 0;
+    file_data_put(file, &data);
+    return same;
+}
+
+/* Let one call fail of those that deleting a chunk makes.  Returns false if
+   there are not so many. */
+static bool fail_delete(bool sparse, size_t call)
+{
+    struct fault fault;
+    struct bed bed;
+    size_t first;
+    bool reached;
+    int r;
+
+    bed_init(&bed, sparse);
+    ck_assert_int_eq(write_all(&bed, 1), 0);
+    ck_assert_int_eq(file_sync(bed.file, &fault), 0);
+    first = disk_ncalls(bed.disk);
+    disk_fail(bed.disk, first + call, 1, -EIO);
+    r = file_chunk_delete(bed.file, 0, &fault);
+    reached = disk_ncalls(bed.disk) > first + call;
+    disk_fail(bed.disk, 0, 0, 0);
+    if (r < 0) {
+        /* Whether it is gone is not known until the file can go on. */
+        ck_assert_int_eq(r, -EIO);
+        ck_assert_int_eq(file_write(bed.file, CHUNKSIZE, bed.bytes, 0, &fault),
+                         0);
+    }
+    ck_assert((r < 0 && holds(bed.file, bed.bytes, SIZE)) ||
+              holds(bed.file, bed.bytes + CHUNKSIZE, SIZE - CHUNKSIZE));
+    ck_assert_int_eq(write_all(&bed, 2), 0);
+    ck_assert_int_eq(file_sync(bed.file, &fault), 0);
+    check_disk(&bed);
+    ck_assert_int_eq(file_close(bed.file), 0);
+    check_disk(&bed);
+    bed_fini(&bed);
+    return reached;
+}
+
+START_TEST(a_file_goes_on_when_chunks_could_not_be_moved)
+{
+    for (int sparse = 0; sparse < 2; sparse++) {
+        size_t call = 0;
+
+        while (fail_delete(sparse, call))
+            call++;
+        ck_assert_uint_gt(call, 5);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -313,6 +378,7 @@ int main(void)
         closing_reports_what_is_lost,
         any_call_that_fails_once_does_no_harm,
         calls_that_fail_do_no_harm_to_any_change,
+        a_file_goes_on_when_chunks_could_not_be_moved,
         NULL,
     };
 

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "file/reload.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "file/encode.h"
+
+int reload_error(const struct file *file, struct fault *fault)
+{
+    return fault_set(fault, file->stuck, 0,
+                     file->stuck == -ESTALE
+                         ? "another program has changed the frame"
+                         : "a change of chunks could not be committed");
+}
+
+/* All that is known of chunks goes. */
+static void forget_chunks(struct file *file)
+{
+    encode_drop(file, 0, UINT64_MAX);
+    cache_retire(file->context->cache, &file->chunks, 0, UINT64_MAX);
+}
+
+static void switch_frame(struct file *file, struct file_state *state,
+                         struct frame_change *change)
+{
+    struct file_state *old = file->state;
+
+    forget_chunks(file);
+    frame_change_close(file->change);
+    file->change = change;
+    pthread_mutex_lock(&file->lock);
+    state->nrefs = 1;
+    state->epoch = old->epoch + 1;
+    list_append(&file->states, &state->node);
+    file->state = state;
+    file->nbytes = frame_get_info(state->frame)->nbytes;
+    pthread_mutex_unlock(&file->lock);
+    file_state_put(file, old);
+}
+
+int reload_frame(struct file *file, struct fault *fault)
+{
+    struct file_state *state;
+    struct frame_change *change;
+    int r;
+
+    if (file->stuck == -ESTALE)
+        return reload_error(file, fault);
+    state = calloc(1, sizeof(*state));
+    if (!state)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    r = frame_open(store_get(file->store), 0, &state->frame, fault);
+    if (r < 0) {
+        store_close(file->store); /* the reference that it did not take */
+        free(state);
+        return r;
+    }
+    r = frame_change_open(state->frame, &change, fault);
+    if (r < 0) {
+        frame_close(state->frame);
+        free(state);
+        return r;
+    }
+    switch_frame(file, state, change);
+    file->stuck = 0;
+    return 0;
+}
+
+void reload_give_up(struct file *file)
+{
+    uint64_t off = 0;
+    uint64_t end = 0;
+
+    file_unsaved(file, &off, &end);
+    file->stuck = -ESTALE;
+    forget_chunks(file);
+    pthread_mutex_lock(&file->lock);
+    file->lost_off = off;
+    file->lost_end = end;
+    file->zeros.n = file->applied.n = 0;
+    file->reshaped = false;
+    file->nbytes = frame_get_info(file->state->frame)->nbytes;
+    pthread_mutex_unlock(&file->lock);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FILE_RELOAD_H
+#define FILE_RELOAD_H
+
+#include "file/file_private.h"
+
+/*
+ * When a change cannot go on.
+ *
+ * If a commit that moves chunks fails, it is not known whether it took place,
+ * and so not where chunks are.  The file is stuck until the frame can be opened
+ * anew.  If others have changed the frame, what was written to the file has no
+ * place any more, and the file is stuck for good.
+ */
+
+/* The error that tells of it. */
+int reload_error(const struct file *file, struct fault *fault);
+
+/* Open the frame anew, unless it is stuck for good.  Called by a reshaper.
+   Returns 0, or an error; it can be tried again then. */
+int reload_frame(struct file *file, struct fault *fault);
+
+/* Others have changed the frame: drop what was written.  Called by the
+   committer. */
+void reload_give_up(struct file *file);
+
+#endif
