@@ -97,7 +97,9 @@ static void close_state(struct fs *fs, struct open_file *open)
         remove_retired(anchor, &current->st);
     if (removed && current)
         current->removed = true;
+    pthread_mutex_lock(&open->lock);
     open->current = NULL;
+    pthread_mutex_unlock(&open->lock);
     snapshot_put(current);
     if (written && !removed) {
         apply_mtime(fs, open);
