@@ -4,12 +4,12 @@
 
 usage: bench_write.py [--quick] [--json] FRAMEFS [SIZE]
 
-A file of SIZE MiB (1024) is written in pieces of 4 KiB and of 1 MiB, with each codec;
-4 KiB are overwritten at random places, synced at the end or each time; and
-20,000 files of 1 KiB are made, looked at and removed.  Times include fsync() of
-the one file, but not of the many.  Each figure is the median of three rounds, in
-which mount and plain directory take turns.  --quick is one small round.  The
-directory is FRAMEFS_BENCH_DIR or the current one.
+A file of SIZE MiB (1024) is written in pieces of 4 KiB and of 1 MiB, with each
+codec; 4 KiB are overwritten at random places, synced at the end or each time;
+and 20,000 files of 1 KiB are made, looked at and removed.  Times include
+fsync() of the one file, but not of the many.  Each figure is the median of three
+rounds, in which mount and plain directory take turns.  --quick is one small
+round.  The directory is FRAMEFS_BENCH_DIR or the current one.
 """
 
 import argparse

@@ -22,6 +22,7 @@ import struct
 import subprocess
 import threading
 import time
+import traceback
 
 from mounted import B2FRAME, Mount, check, corpus, main, read, write
 
@@ -108,6 +109,9 @@ class Records:
         for i in range(CHUNKSIZE // self.piece):
             part = record[i * self.piece:(i + 1) * self.piece]
             version = struct.unpack_from('<3I', part)[2]
+            check(not any(part) or struct.unpack_from('<2I', part) ==
+                  (number, i), '%s: record %d, piece %d is %s' %
+                  (self.name, number, i, struct.unpack_from('<3I', part)))
             if not any(part):
                 version = max((v for v in versions if v % 7 == 0), default=-1)
             check(version in versions, '%s: record %d, piece %d is of version '
@@ -245,9 +249,9 @@ class Load:
     def run(self, load, *args):
         try:
             load(*args, self.ending)
-        except (OSError, corpus.Failure) as error:
+        except (OSError, corpus.Failure):
             if not self.ending.is_set():
-                self.failures.append(repr(error))
+                self.failures.append(traceback.format_exc())
                 self.ending.set()
 
     def start(self, mount, choice):
@@ -316,7 +320,7 @@ def run(layout, subjects, choice):
         for thread in threads:
             thread.join()
         check('Sanitizer' not in mount.log(), mount.log())
-    check(not load.failures, 'before the kill: %s' % load.failures)
+    check(not load.failures, 'before the kill: ' + '\n'.join(load.failures))
     check_frames()
 
 
