@@ -13,6 +13,11 @@
 #include "fuse/open_file.h"
 #include "fuse/report.h"
 
+/* How often attributes are read that another program wrote into. */
+enum {
+    READ_TRIES = 3
+};
+
 #define USER "user."
 #define OURS "user.b2frame."
 
@@ -74,11 +79,18 @@ static int list_layers(struct frame *frame, FILE *out, struct fault *fault)
 
 static int get_info(struct frame *frame, char **out, size_t *len)
 {
-    int r = info_text(frame, 0, out);
+    char *text;
+    int r = info_text(frame, 0, &text);
 
-    if (r == 0)
-        *len = strlen(*out);
-    return r;
+    if (r < 0)
+        return r;
+    *len = strlen(text);
+    if (*len > XATTR_SIZE_MAX) {
+        free(text);
+        return -E2BIG;
+    }
+    *out = text;
+    return 0;
 }
 
 /* Attributes that the frame's own bytes hold, and the frame they are from. */
@@ -115,19 +127,37 @@ static void frame_attrs_close(struct frame_attrs *attrs, int r)
     open_file_put(attrs->fs, attrs->open);
 }
 
-static int get_ours(struct fs *fs, struct node *node, const char *name,
-                    char **out, size_t *len)
+/* Once: -EAGAIN if others wrote to the frame meanwhile. */
+static int try_get_ours(struct fs *fs, struct node *node, const char *name,
+                        char **out, size_t *len)
 {
     struct frame_attrs attrs;
+    char *value = NULL;
     int r = frame_attrs_open(fs, node, false, &attrs);
 
     if (r < 0)
         return r;
     if (strcmp(name, OURS "info") == 0)
-        r = get_info(attrs.frame, out, len);
+        r = get_info(attrs.frame, &value, len);
     else
-        r = get_layer(attrs.frame, name, out, len, &attrs.fault);
+        r = get_layer(attrs.frame, name, &value, len, &attrs.fault);
+    if (snapshot_is_overwritten(attrs.snapshot))
+        r = -EAGAIN;
     frame_attrs_close(&attrs, r);
+    if (r < 0)
+        free(value);
+    else
+        *out = value;
+    return r;
+}
+
+static int get_ours(struct fs *fs, struct node *node, const char *name,
+                    char **out, size_t *len)
+{
+    int r = -EAGAIN;
+
+    for (int tries = 0; r == -EAGAIN && tries < READ_TRIES; tries++)
+        r = try_get_ours(fs, node, name, out, len);
     return r;
 }
 
@@ -140,6 +170,8 @@ static int list_ours(struct fs *fs, struct node *node, FILE *out)
         return r;
     fprintf(out, OURS "info%c", '\0');
     r = list_layers(attrs.frame, out, &attrs.fault);
+    if (snapshot_is_overwritten(attrs.snapshot))
+        r = -EAGAIN;
     frame_attrs_close(&attrs, r);
     return r;
 }
@@ -214,7 +246,8 @@ static int list_backing(struct fs *fs, struct node *node, FILE *out)
     return r < 0 ? (int)r : 0;
 }
 
-int xattr_list(struct fs *fs, struct node *node, char **out, size_t *len)
+/* Once: -EAGAIN if others wrote to the frame meanwhile. */
+static int try_list(struct fs *fs, struct node *node, char **out, size_t *len)
 {
     FILE *text = open_memstream(out, len);
     int r;
@@ -231,6 +264,15 @@ int xattr_list(struct fs *fs, struct node *node, char **out, size_t *len)
         r = -E2BIG;
     if (r < 0)
         free(*out);
+    return r;
+}
+
+int xattr_list(struct fs *fs, struct node *node, char **out, size_t *len)
+{
+    int r = -EAGAIN;
+
+    for (int tries = 0; r == -EAGAIN && tries < READ_TRIES; tries++)
+        r = try_list(fs, node, out, len);
     return r;
 }
 
