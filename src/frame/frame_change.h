@@ -300,7 +300,8 @@ int frame_change_sink(struct frame_change *change, uint64_t end,
 
 /*
  * Is the frame still what the last commit has made it?  Returns 0, -ESTALE if
- * others have changed it, or an error of the store.
+ * others have changed it, or an error of the store.  After -ESTALE, here or
+ * from a commit, nothing that is dropped is given back to the store any more.
  */
 int frame_change_check(struct frame_change *change);
 

@@ -168,7 +168,7 @@ int commit_sync(struct commit *commit)
     return r;
 }
 
-int frame_change_check(struct frame_change *change)
+static int compare_header(const struct frame_change *change)
 {
     uint8_t bytes[sizeof(change->header)];
     struct store_object *object;
@@ -185,6 +185,15 @@ int frame_change_check(struct frame_change *change)
     if (r < 0)
         return r == -ENODATA ? -ESTALE : r;
     return memcmp(bytes, change->header, sizeof(bytes)) == 0 ? 0 : -ESTALE;
+}
+
+int frame_change_check(struct frame_change *change)
+{
+    int r = compare_header(change);
+
+    if (r == -ESTALE)
+        plot_abandon(change->plot);
+    return r;
 }
 
 int commit_copy(struct store_object *from, uint64_t from_off,

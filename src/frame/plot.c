@@ -30,7 +30,8 @@ struct plot {
        who gets a place behind the end must find it uncut. */
     pthread_mutex_t lock;
     struct space space;
-    uint64_t kept; /* all below is in use for good */
+    uint64_t kept;  /* all below is in use for good */
+    bool abandoned; /* see plot_abandon() */
 };
 
 struct era {
@@ -184,8 +185,27 @@ static void give_files(struct plot *plot, uint64_t id, uint64_t n)
     pthread_mutex_unlock(&plot->lock);
 }
 
+void plot_abandon(struct plot *plot)
+{
+    pthread_mutex_lock(&plot->lock);
+    plot->abandoned = true;
+    pthread_mutex_unlock(&plot->lock);
+}
+
+static bool is_abandoned(struct plot *plot)
+{
+    bool abandoned;
+
+    pthread_mutex_lock(&plot->lock);
+    abandoned = plot->abandoned;
+    pthread_mutex_unlock(&plot->lock);
+    return abandoned;
+}
+
 void plot_give(struct plot *plot, uint64_t off, uint64_t len)
 {
+    if (is_abandoned(plot))
+        return;
     if (plot->object)
         give_bytes(plot, off, len);
     else

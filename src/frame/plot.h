@@ -64,6 +64,10 @@ uint64_t plot_end(struct plot *plot);
  */
 void plot_give(struct plot *plot, uint64_t off, uint64_t len);
 
+/* Others have changed what lies there: from now on nothing is touched when a
+   place is given back. */
+void plot_abandon(struct plot *plot);
+
 /* Room for `more` places behind those of the list.  Returns 0 or -ENOMEM. */
 int plot_list_reserve(struct plot_list *list, size_t more);
 

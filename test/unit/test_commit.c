@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "change_model.h"
 #include "chunk/codec.h"
 #include "frame/metalayer.h"
@@ -281,6 +282,49 @@ START_TEST(frame_stays_one_file_from_empty_to_empty)
 }
 END_TEST
 
+START_TEST(frame_that_others_changed_is_left_alone)
+{
+    uint8_t mine[MODEL_CHUNKSIZE + 64] = { 5, 1, 5, 4 };
+    uint8_t theirs[3 * MODEL_CHUNKSIZE];
+    uint8_t found[sizeof(theirs)];
+    struct frame_written written;
+    uint64_t random = 1;
+    struct frame *frame;
+    struct fault fault;
+    struct work work;
+    FILE *file;
+
+    begin(&work, false);
+    ck_assert_int_eq(
+        model_append(&work.model, work.change, MODEL_CHUNKSIZE, &random), 0);
+    commit_and_check(&work, &(struct model){ 0 });
+    model_delete(&work.model, work.change, 0);
+    ck_assert_int_eq(
+        model_append(&work.model, work.change, MODEL_CHUNKSIZE, &random), 0);
+    store_le32(mine + 4, MODEL_CHUNKSIZE);
+    store_le32(mine + 8, MODEL_CHUNKSIZE);
+    store_le32(mine + 12, sizeof(mine));
+    ck_assert_int_eq(
+        frame_change_write(work.change, mine, sizeof(mine), &written, &fault),
+        0);
+
+    memset(theirs, 0x77, sizeof(theirs));
+    file = fopen(work.place.path, "wb");
+    ck_assert_uint_eq(fwrite(theirs, 1, sizeof(theirs), file), sizeof(theirs));
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_int_eq(frame_change_commit(work.change, &frame, &fault), -ESTALE);
+    frame_change_drop(work.change, &written);
+    frame_change_close(work.change);
+    frame_close(work.frame);
+    file = fopen(work.place.path, "rb");
+    ck_assert_uint_eq(fread(found, 1, sizeof(found), file), sizeof(found));
+    ck_assert_int_eq(fgetc(file), EOF);
+    fclose(file);
+    ck_assert_mem_eq(found, theirs, sizeof(found));
+    remove_place(&work.place);
+}
+END_TEST
+
 START_TEST(chunks_sink_into_gaps_and_the_file_becomes_shorter)
 {
     const off_t len = (off_t)(32 + MODEL_CHUNKSIZE) * MODEL_CHUNKS_MAX;
@@ -430,6 +474,7 @@ int main(void)
         variable_frame_changes_by_chance,
         state_that_is_overwritten_says_so,
         frame_stays_one_file_from_empty_to_empty,
+        frame_that_others_changed_is_left_alone,
         chunks_sink_into_gaps_and_the_file_becomes_shorter,
         frame_with_two_names_is_not_written_anew,
         threads_write_chunks_beside_commits,
