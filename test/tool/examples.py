@@ -15,7 +15,7 @@ from scene import TOOL, check, frame, main, numbers, write
 
 PAGE = os.path.abspath(sys.argv[2])
 VERBS = sys.argv[3:]
-CHUNK = 1 << 20
+CHUNK = 128 << 10
 
 
 def script(path, text):
@@ -35,7 +35,7 @@ def prepare():
     for name in ('header.raw', 'corrected.raw'):
         write(name, content[:CHUNK])
     for name in ('run7.b2frame', 'measurements.b2frame', 'log.b2frame'):
-        frame(name, content)
+        frame(name, content, '--chunksize', str(CHUNK))
     subprocess.run('(head -c 4096 /dev/zero; cat run7.b2frame) >archive.bin',
                    shell=True, check=True)
 
