@@ -59,6 +59,22 @@ int edit_open(const char *path, struct edit *out)
     return 0;
 }
 
+int edit_open_chunks(const char *path, struct edit *out)
+{
+    struct edit edit;
+    int r = edit_open(path, &edit);
+
+    if (r < 0)
+        return r;
+    r = source_check_no_array(path, edit.frame);
+    if (r < 0) {
+        edit_close(&edit);
+        return r;
+    }
+    *out = edit;
+    return 0;
+}
+
 void edit_close(struct edit *edit)
 {
     frame_change_close(edit->change);

@@ -23,6 +23,9 @@ struct edit {
 /* Open the frame that a user named.  Interrupts are caught from here on. */
 int edit_open(const char *path, struct edit *out);
 
+/* The same to add, remove or move chunks: not those of an array. */
+int edit_open_chunks(const char *path, struct edit *out);
+
 /* Drops what was not committed.  Then, if there was an interrupt, the program
    ends. */
 void edit_close(struct edit *edit);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "frame/metalayer.h"
 
 int source_open(const char *path, uint64_t frame_offset, unsigned flags,
                 struct store **out)
@@ -38,6 +39,25 @@ int source_open_frame(const char *path, uint64_t frame_offset,
     if (r < 0)
         source_report(path, r, &fault);
     return r;
+}
+
+int source_check_no_array(const char *path, struct frame *frame)
+{
+    struct fault fault = FAULT_NONE;
+    struct metalayer_list layers;
+    bool is_array;
+    int r = metalayer_list_read(frame, &layers, &fault);
+
+    if (r < 0) {
+        source_report(path, r, &fault);
+        return r;
+    }
+    is_array = metalayer_find(&layers, METALAYER_FIXED, "b2nd") != NULL;
+    metalayer_list_free(&layers);
+    if (!is_array)
+        return 0;
+    log_error("%s: is an array, whose chunks go with its shape", path);
+    return -EPERM;
 }
 
 int source_stat(const char *path, struct stat *out)

@@ -26,6 +26,14 @@ int source_open(const char *path, uint64_t frame_offset, unsigned flags,
 int source_open_frame(const char *path, uint64_t frame_offset,
                       struct frame **out);
 
+/*
+ * Does the frame hold an array of several dimensions?  Its chunks then go with
+ * its shape, and can't be added, moved or changed in size.
+ *
+ * Returns 0, or -EPERM or why that can't be told, which was reported.
+ */
+int source_check_no_array(const char *path, struct frame *frame);
+
 /* Owner, permissions and times of a frame: of its file, or of the index file in
    its directory.  Errors as above. */
 int source_stat(const char *path, struct stat *out);

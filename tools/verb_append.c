@@ -82,7 +82,7 @@ static int append_bytes(struct edit *edit, const char *path)
 static int append(const char *frame, const char *path)
 {
     struct edit edit;
-    int r = edit_open(frame, &edit);
+    int r = edit_open_chunks(frame, &edit);
 
     if (r < 0)
         return r;

@@ -48,6 +48,7 @@ static int plan(const struct new_frame *new_frame, struct convert *convert)
     const struct frame_info *info = frame_get_info(convert->frame);
     struct file_params old = { .chunk = frame_chunk_params(info),
                                .chunksize = info->chunksize };
+    int r = 0;
 
     convert->params = old;
     convert->sparse = info->sparse;
@@ -60,9 +61,13 @@ static int plan(const struct new_frame *new_frame, struct convert *convert)
     }
     convert->encode = convert->params.chunksize != old.chunksize ||
                       !are_alike(&convert->params.chunk, &old.chunk);
+    if (convert->params.chunksize != old.chunksize ||
+        convert->params.chunk.blocksize != old.chunk.blocksize ||
+        convert->params.chunk.typesize != old.chunk.typesize)
+        r = source_check_no_array(convert->path, convert->frame);
     if (convert->params.chunksize == 0)
         convert->params.chunksize = params_default.chunksize;
-    return 0;
+    return r;
 }
 
 /* Copy one chunk as it is; `size` receives its decoded size. */

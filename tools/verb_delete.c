@@ -11,7 +11,7 @@
 static int delete (const char *frame, uint64_t chunk_no)
 {
     struct edit edit;
-    int r = edit_open(frame, &edit);
+    int r = edit_open_chunks(frame, &edit);
 
     if (r < 0)
         return r;

@@ -8,7 +8,7 @@
 static int insert(const char *frame, uint64_t chunk_no, const char *input)
 {
     struct edit edit;
-    int r = edit_open(frame, &edit);
+    int r = edit_open_chunks(frame, &edit);
 
     if (r < 0)
         return r;

@@ -69,7 +69,7 @@ static int change_order(struct edit *edit, const char *list)
 static int reorder(const char *frame, const char *list)
 {
     struct edit edit;
-    int r = edit_open(frame, &edit);
+    int r = edit_open_chunks(frame, &edit);
 
     if (r < 0)
         return r;

@@ -10,6 +10,24 @@
 #include "source.h"
 #include "verb.h"
 
+/* Errors are reported. */
+static int resize(struct file *file, const char *path, uint64_t size)
+{
+    struct fault fault = FAULT_NONE;
+    struct frame *frame = file_frame_get(file);
+    int r = source_check_no_array(path, frame);
+
+    file_frame_put(file, frame);
+    if (r < 0)
+        return r;
+    r = file_truncate(file, size, &fault);
+    if (r == 0)
+        r = file_sync(file, &fault);
+    if (r < 0)
+        source_report(path, r, &fault);
+    return r;
+}
+
 static int truncate_file(struct file_context *context, const char *path,
                          uint64_t size)
 {
@@ -23,14 +41,12 @@ static int truncate_file(struct file_context *context, const char *path,
         if (r < 0)
             store_close(store);
     }
-    if (r == 0) {
-        r = file_truncate(file, size, &fault);
-        if (r == 0)
-            r = file_sync(file, &fault);
-        file_close(file);
-    }
-    if (r < 0)
+    if (r < 0) {
         source_report(path, r, &fault);
+        return r;
+    }
+    r = resize(file, path, size);
+    file_close(file);
     return r;
 }
 

@@ -214,6 +214,18 @@ def what_does_not_fit_changes_nothing():
     check(read('f') == before, 'the frame has changed')
 
 
+def chunks_of_an_array_stay_as_they_are():
+    frame('f', b'', '--chunksize', str(SIZE))
+    b2frame('meta', 'set', '--fixed', 'f', 'b2nd', '-', stdin=b'shape')
+    write('in', chunks(5))
+    for verb in ('append', 'insert', 'delete', 'reorder', 'truncate'):
+        fails('f: is an array', verb, *CHANGES[verb])
+    fails('f: is an array', 'convert', '--chunksize', '5000', 'f', 'g')
+    b2frame('compact', 'f')
+    b2frame('convert', '--codec', 'zstd', 'f', 'g')
+    check_names('f', 'g', 'in')
+
+
 def wrong_usage_is_explained():
     write('in', chunks(5))
     make(chunks(0, 1, 2))
@@ -305,6 +317,7 @@ main(append_goes_on_behind_the_last_byte,
      chunks_of_any_size_are_kept_apart,
      old_frames_become_new_ones,
      what_does_not_fit_changes_nothing,
+     chunks_of_an_array_stay_as_they_are,
      wrong_usage_is_explained,
      what_cannot_be_read_is_named,
      damaged_frames_fail_or_stay_good,
