@@ -246,8 +246,8 @@ bool file_is_settled(struct file *file);
 
 /*
  * Is what is stored of a frame that is open to be changed what this file has
- * made of it?  False if it has changed nothing yet.  While a commit is under
- * way or due nothing is looked at: that one finds out, and -ESTALE tells.
+ * made of it, or found?  While a commit is under way or due nothing is looked
+ * at: that one finds out, and -ESTALE tells.
  */
 bool file_is_own(struct file *file);
 

@@ -580,15 +580,30 @@ static bool try_enter(struct file *file)
     return entered;
 }
 
+/* Is the frame as it was opened?  The header is compared, too: what others
+   change soon after that may not change the times. */
+static bool is_as_opened(struct file *file)
+{
+    const struct frame_info *info = frame_get_info(file->state->frame);
+    struct frame_info stored;
+    struct store_stat stat;
+    struct fault fault;
+
+    return frame_read_info(file->store, 0, &stored, &stat, &fault) == 0 &&
+           file_is_current(file, &stat) && stored.nbytes == info->nbytes &&
+           stored.cbytes == info->cbytes && stored.frame_len == info->frame_len;
+}
+
 bool file_is_own(struct file *file)
 {
     bool own;
 
-    if (!file->begun)
-        return false;
     if (!try_enter(file))
         return true;
-    own = is_changed(file) || frame_change_check(file->change) != -ESTALE;
+    if (file->begun)
+        own = is_changed(file) || frame_change_check(file->change) != -ESTALE;
+    else
+        own = is_as_opened(file);
     leave(file);
     return own;
 }

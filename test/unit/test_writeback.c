@@ -257,6 +257,31 @@ START_TEST(files_not_opened_for_writing_are_not_changed)
 }
 END_TEST
 
+/* Or else it would be opened once more while its first change is made. */
+START_TEST(a_file_that_nobody_has_changed_is_ones_own)
+{
+    struct file *other;
+    struct fault fault;
+    struct bed bed;
+
+    for (int sparse = 0; sparse < 2; sparse++) {
+        bed_new(&bed, sparse);
+        bed_write(&bed, 0, 1000);
+        ck_assert(file_is_own(bed.file));
+        bed_reopen(&bed);
+        ck_assert(file_is_own(bed.file));
+        ck_assert_int_eq(file_open_writable(bed.context,
+                                            bed_store(&bed, STORE_WRITE),
+                                            &other, &fault),
+                         0);
+        ck_assert_int_eq(file_write(other, 1000, "x", 1, &fault), 0);
+        ck_assert_int_eq(file_close(other), 0);
+        ck_assert(!file_is_own(bed.file));
+        bed_fini(&bed);
+    }
+}
+END_TEST
+
 START_TEST(typesize_is_that_of_the_content)
 {
     struct fault fault;
@@ -287,6 +312,7 @@ int main(void)
         bytes_are_copied_between_files,
         what_was_written_to_a_frame_that_others_changed_is_dropped,
         files_not_opened_for_writing_are_not_changed,
+        a_file_that_nobody_has_changed_is_ones_own,
         typesize_is_that_of_the_content,
         NULL,
     };
