@@ -230,10 +230,10 @@ enum cache_kind {
     CACHE_DIRTY, /* any */
 };
 
-/* Take a chunk that is dirty and that nobody encodes.  Returns false if there
-   is none of this kind. */
+/* Take a chunk that is dirty and that nobody encodes, and whose number is below
+   `end`.  Returns false if there is none of this kind. */
 bool cache_take(struct cache *cache, struct cache_file *file,
-                enum cache_kind kind, struct cache_taken *out);
+                enum cache_kind kind, uint64_t end, struct cache_taken *out);
 
 /* The content of a taken chunk. */
 struct cache_gathered {

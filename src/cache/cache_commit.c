@@ -38,19 +38,26 @@ static struct list *queue_of(struct cache_file *file, enum cache_kind kind)
     return &file->due;
 }
 
-bool cache_take(struct cache *cache, struct cache_file *file,
-                enum cache_kind kind, struct cache_taken *out)
+static struct cache_entry *find_below(const struct list *queue, uint64_t end)
 {
-    struct list *queue;
-    bool found;
+    list_for_each(node, queue) {
+        struct cache_entry *entry =
+            list_entry(node, struct cache_entry, queue_node);
+
+        if (entry->chunk_no < end)
+            return entry;
+    }
+    return NULL;
+}
+
+bool cache_take(struct cache *cache, struct cache_file *file,
+                enum cache_kind kind, uint64_t end, struct cache_taken *out)
+{
+    struct cache_entry *entry;
 
     pthread_mutex_lock(&cache->lock);
-    queue = queue_of(file, kind);
-    found = !list_empty(queue);
-    if (found) {
-        struct cache_entry *entry =
-            list_entry(queue->next, struct cache_entry, queue_node);
-
+    entry = find_below(queue_of(file, kind), end);
+    if (entry) {
         room_use_locked(entry);
         entry->encoding = true;
         hold_set_queue_locked(entry, NULL);
@@ -60,7 +67,7 @@ bool cache_take(struct cache *cache, struct cache_file *file,
                                      .entry = entry };
     }
     pthread_mutex_unlock(&cache->lock);
-    return found;
+    return entry != NULL;
 }
 
 /* Memory for the pieces of a chunk. */

@@ -179,7 +179,8 @@ static void run_task(struct pool_task *pool_task)
     struct cache *cache = job->file->context->cache;
     struct cache_taken taken;
 
-    while (cache_take(cache, &job->file->chunks, CACHE_DUE, &taken)) {
+    while (
+        cache_take(cache, &job->file->chunks, CACHE_DUE, UINT64_MAX, &taken)) {
         struct fault fault;
         int r = encode_chunk(job->file, &taken, job->nbytes, &fault);
 
@@ -252,7 +253,8 @@ int encode_choose_typesize(struct file *file, uint32_t *out,
     int r;
 
     *out = 1;
-    if (!cache_take(file->context->cache, &file->chunks, CACHE_DIRTY, &taken))
+    if (!cache_take(file->context->cache, &file->chunks, CACHE_DIRTY,
+                    UINT64_MAX, &taken))
         return 0;
     r = is_behind(file, file->nbytes, &taken)
             ? -ERESTART

@@ -34,22 +34,13 @@ static void end(struct file *file)
     pthread_mutex_unlock(&file->lock);
 }
 
-/* Is a chunk all below the end of the file?  The last one may be growing at
-   this moment. */
-static bool is_complete(struct file *file, const struct cache_taken *taken)
+/* Chunks up to here are all below the end of the file.  The one behind may be
+   growing at this moment. */
+static uint64_t count_complete(const struct file *file)
 {
-    return file->grid == 0 ||
-           file->nbytes >= (taken->chunk_no + 1) * file->grid;
-}
+    uint32_t grid = file->grid;
 
-static int encode(struct file *file, const struct cache_taken *taken)
-{
-    struct fault fault;
-
-    if (is_complete(file, taken))
-        return encode_chunk(file, taken, file->nbytes, &fault);
-    cache_untake(file->context->cache, taken);
-    return 0;
+    return grid > 0 ? file->nbytes / grid : UINT64_MAX;
 }
 
 /* What fails is dirty again: the commit tells of it. */
@@ -63,8 +54,9 @@ static void run_task(struct pool_task *pool_task)
     int r = writeback_prepare(file, &fault);
 
     while (r == 0 && may_go_on(file) &&
-           cache_take(file->context->cache, &file->chunks, CACHE_FULL, &taken))
-        r = encode(file, &taken);
+           cache_take(file->context->cache, &file->chunks, CACHE_FULL,
+                      count_complete(file), &taken))
+        r = encode_chunk(file, &taken, file->nbytes, &fault);
     free(task);
     end(file);
 }

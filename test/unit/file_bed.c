@@ -84,8 +84,18 @@ static void make_dir(struct bed *bed)
     ck_assert_ptr_nonnull(mkdtemp(bed->dir));
     bed->fd = open(bed->dir, O_RDONLY | O_DIRECTORY);
     ck_assert_int_ge(bed->fd, 0);
-    if (bed->kind.sparse)
-        ck_assert_int_eq(mkdirat(bed->fd, "f.b2frame", 0700), 0);
+}
+
+static void make_context(struct bed *bed)
+{
+    const struct file_options options = {
+        .cache_size = bed->kind.cache_size,
+        .nthreads = 2,
+        .readahead = bed->kind.cache_size / 8,
+        .commit = bed->kind.commit,
+    };
+
+    ck_assert_int_eq(file_context_new(&options, &bed->context), 0);
 }
 
 static void make_file(struct bed *bed)
@@ -101,7 +111,9 @@ static void make_file(struct bed *bed)
     unsigned flags = STORE_WRITE;
     struct fault fault;
 
-    if (!bed->kind.sparse)
+    if (bed->kind.sparse)
+        ck_assert_int_eq(mkdirat(bed->fd, "f.b2frame", 0700), 0);
+    else
         flags |= STORE_NEW;
     ck_assert_int_eq(file_create(bed->context, bed_store(bed, flags), &params,
                                  &bed->file, &fault),
@@ -119,15 +131,7 @@ void bed_init(struct bed *bed, const struct bed_kind *kind)
         bed->kind.cache_size = CACHE_SIZE;
     bed->room = (uint64_t)bed->kind.nchunks * bed->kind.chunksize + ODD_BYTES;
     bed->model = calloc(1, bed->room);
-
-    const struct file_options options = {
-        .cache_size = bed->kind.cache_size,
-        .nthreads = 2,
-        .readahead = bed->kind.cache_size / 8,
-        .commit = kind->commit,
-    };
-
-    ck_assert_int_eq(file_context_new(&options, &bed->context), 0);
+    make_context(bed);
     make_dir(bed);
     make_file(bed);
     start_flusher(bed);
@@ -140,16 +144,63 @@ void bed_new(struct bed *bed, bool sparse)
     bed_init(bed, &kind);
 }
 
+static void run(const char *command, const char *path, const char *to)
+{
+    char line[5000];
+
+    snprintf(line, sizeof(line), "%s %s %s", command, path, to);
+    ck_assert_int_eq(system(line), 0);
+}
+
+/* What a file holds is what it is to hold. */
+static void read_model(struct bed *bed)
+{
+    while (bed->size < file_size(bed->file)) {
+        struct file_data data;
+        struct fault fault;
+        int error;
+
+        ck_assert_int_eq(file_read(bed->file, NULL, bed->size, 1 << 20, &data,
+                                   &error, &fault),
+                         0);
+        for (size_t i = 0; i < data.niov; i++) {
+            memcpy(bed->model + bed->size, data.iov[i].iov_base,
+                   data.iov[i].iov_len);
+            bed->size += data.iov[i].iov_len;
+        }
+        file_data_put(bed->file, &data);
+    }
+}
+
+void bed_copy_of(struct bed *bed, const char *path)
+{
+    struct fault fault;
+    struct stat st;
+    char to[300];
+
+    *bed = (struct bed){ .random = 42, .kind.cache_size = CACHE_SIZE };
+    ck_assert_msg(stat(path, &st) == 0, "%s", path);
+    bed->kind.sparse = S_ISDIR(st.st_mode);
+    make_context(bed);
+    make_dir(bed);
+    snprintf(to, sizeof(to), "%s/f.b2frame", bed->dir);
+    run("cp -r --no-preserve=mode", path, to);
+    ck_assert_int_eq(file_open_writable(bed->context,
+                                        bed_store(bed, STORE_WRITE), &bed->file,
+                                        &fault),
+                     0);
+    bed->room = file_size(bed->file) + ODD_BYTES;
+    bed->model = calloc(1, bed->room);
+    read_model(bed);
+}
+
 void bed_fini(struct bed *bed)
 {
-    char command[300];
-
     stop_flusher(bed);
     ck_assert_int_eq(file_close(bed->file), 0);
     file_context_free(bed->context);
     close(bed->fd);
-    snprintf(command, sizeof(command), "rm -rf %s", bed->dir);
-    ck_assert_int_eq(system(command), 0);
+    run("rm -rf", bed->dir, "");
     free(bed->model);
 }
 

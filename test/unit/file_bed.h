@@ -46,6 +46,9 @@ void bed_init(struct bed *bed, const struct bed_kind *kind);
 
 /* The usual, with typesize 1. */
 void bed_new(struct bed *bed, bool sparse);
+
+/* A copy of a frame, by its path, which holds what it reads as. */
+void bed_copy_of(struct bed *bed, const char *path);
 void bed_fini(struct bed *bed);
 
 /* The directory's frame. */

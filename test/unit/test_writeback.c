@@ -2,7 +2,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "file/file_private.h"
 #include "file_bed.h"
 #include "suite.h"
 
@@ -186,6 +188,54 @@ START_TEST(bytes_are_copied_between_files)
 }
 END_TEST
 
+static size_t count_encoded(struct file *file)
+{
+    size_t n = 0;
+
+    pthread_mutex_lock(&file->lock);
+    list_for_each(node, &file->encoded)
+        n++;
+    pthread_mutex_unlock(&file->lock);
+    return n;
+}
+
+/* The pool gives no signal when it is through. */
+static void await_encoded(struct file *file, size_t n)
+{
+    const struct timespec pause = { .tv_nsec = 1000000 };
+
+    while (count_encoded(file) < n)
+        nanosleep(&pause, NULL);
+    ck_assert_uint_eq(count_encoded(file), n);
+}
+
+START_TEST(chunks_that_are_full_are_encoded_before_a_commit)
+{
+    struct bed bed;
+
+    for (int sparse = 0; sparse < 2; sparse++)
+        for (uint32_t typesize = 0; typesize < 2; typesize++) {
+            const struct bed_kind kind = { .sparse = sparse,
+                                           .typesize = typesize };
+
+            bed_init(&bed, &kind);
+            for (int i = 0; i < 4; i++)
+                bed_write(&bed, (uint64_t)i * CHUNKSIZE, CHUNKSIZE);
+            bed_write(&bed, 4 * CHUNKSIZE, CHUNKSIZE - 1);
+            /* The one that the typesize was chosen by is left to the commit. */
+            await_encoded(bed.file, typesize == 0 ? 3 : 4);
+            bed_write(&bed, CHUNKSIZE, CHUNKSIZE);
+            bed_truncate(&bed, 2 * CHUNKSIZE + 5);
+            bed_sync(&bed);
+            ck_assert_uint_eq(count_encoded(bed.file), 0);
+            bed_check(&bed);
+            bed_reopen(&bed);
+            bed_check(&bed);
+            bed_fini(&bed);
+        }
+}
+END_TEST
+
 /* Change the frame as another program would. */
 static void change_by_others(struct bed *bed)
 {
@@ -310,6 +360,7 @@ int main(void)
         vlmetalayers_stay_when_the_first_bytes_come,
         chunks_are_inserted_deleted_and_reordered,
         bytes_are_copied_between_files,
+        chunks_that_are_full_are_encoded_before_a_commit,
         what_was_written_to_a_frame_that_others_changed_is_dropped,
         files_not_opened_for_writing_are_not_changed,
         a_file_that_nobody_has_changed_is_ones_own,

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <pthread.h>
+
+#include "cache_mock.h"
+
+enum {
+    SMALL = 8 * CHUNK, /* a cache that holds few chunks */
+    LARGE = 4 << 20,
+};
+
+static uint8_t zs[CHUNK];
+
+static void open_writable(struct mock *mock, size_t capacity)
+{
+    memset(zs, 'z', sizeof(zs));
+    mock_open(mock, capacity);
+    mock->shape.encode = CHUNK;
+}
+
+static ssize_t write_zs(struct mock *mock, uint64_t chunk_no, uint32_t off,
+                        uint32_t len)
+{
+    const struct cache_range range = {
+        .file = &mock->file, .chunk_no = chunk_no, .off = off, .len = len
+    };
+
+    return cache_write(mock->cache, &range, mock, zs);
+}
+
+/* Is a chunk what it was, but for what was written? */
+static void check_chunk(struct mock *mock, uint64_t chunk_no, uint32_t off,
+                        uint32_t len)
+{
+    struct cache_pin pinned;
+
+    ck_assert_int_eq(pin(mock, chunk_no, 0, CHUNK, CACHE_WAIT_ROOM, &pinned),
+                     0);
+    ck_assert_uint_eq(pinned.len, CHUNK);
+    for (uint32_t i = 0; i < CHUNK; i++)
+        ck_assert_uint_eq(pinned.data[i], i >= off && i < off + len
+                                              ? 'z'
+                                              : byte_at(chunk_no, i));
+    cache_unpin(mock->cache, &pinned, 1);
+}
+
+/* Commit what was taken of one chunk. */
+static void commit(struct mock *mock, const struct cache_taken *taken)
+{
+    struct cache_gathered gathered;
+
+    ck_assert_int_eq(cache_gather(mock->cache, taken, mock, &gathered), 0);
+    cache_ungather(mock->cache, taken, &gathered);
+    cache_stage(mock->cache, taken);
+    cache_settle(mock->cache, &mock->file);
+}
+
+START_TEST(what_surrounds_written_bytes_is_decoded)
+{
+    struct mock mock;
+
+    open_writable(&mock, LARGE);
+    ck_assert_int_eq(write_zs(&mock, 0, 100, 2 * BLOCK), 2 * BLOCK);
+    ck_assert_uint_eq(mock.nruns, 2);
+    check_chunk(&mock, 0, 100, 2 * BLOCK);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(a_chunk_that_is_written_whole_is_not_decoded)
+{
+    struct mock mock;
+
+    open_writable(&mock, LARGE);
+    ck_assert_int_eq(write_zs(&mock, 0, 0, CHUNK), CHUNK);
+    check_chunk(&mock, 0, 0, CHUNK);
+    ck_assert_uint_eq(mock.nruns, 0);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(pinned_bytes_stay_when_others_are_written)
+{
+    struct cache_pin pinned;
+    struct mock mock;
+
+    open_writable(&mock, LARGE);
+    touch(&mock, 0, 0, 1);
+    /* From here on it is in a form to be written. */
+    ck_assert_int_eq(write_zs(&mock, 0, 0, 1), 1);
+    ck_assert_int_eq(pin(&mock, 0, BLOCK, BLOCK, CACHE_WAIT_ROOM, &pinned), 0);
+    ck_assert_int_eq(write_zs(&mock, 0, BLOCK + 10, 10), 10);
+    ck_assert(is_right(&pinned, 0, BLOCK));
+    cache_unpin(mock.cache, &pinned, 1);
+    ck_assert_int_eq(pin(&mock, 0, BLOCK, BLOCK, CACHE_WAIT_ROOM, &pinned), 0);
+    ck_assert_uint_eq(pinned.data[10], 'z');
+    cache_unpin(mock.cache, &pinned, 1);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(chunks_that_are_full_are_taken_before_others)
+{
+    struct cache_taken taken;
+    struct mock mock;
+
+    open_writable(&mock, LARGE);
+    ck_assert(
+        !cache_take(mock.cache, &mock.file, CACHE_DIRTY, UINT64_MAX, &taken));
+    write_zs(&mock, 0, 0, 10);
+    write_zs(&mock, 1, BLOCK, CHUNK - BLOCK);
+    ck_assert(
+        !cache_take(mock.cache, &mock.file, CACHE_FULL, UINT64_MAX, &taken));
+    write_zs(&mock, 1, 0, BLOCK);
+    ck_assert(
+        cache_take(mock.cache, &mock.file, CACHE_FULL, UINT64_MAX, &taken));
+    ck_assert_uint_eq(taken.chunk_no, 1);
+    commit(&mock, &taken);
+    ck_assert(
+        !cache_take(mock.cache, &mock.file, CACHE_FULL, UINT64_MAX, &taken));
+    ck_assert_uint_eq(cache_count_unsaved(mock.cache, &mock.file), 10);
+    ck_assert(
+        cache_take(mock.cache, &mock.file, CACHE_DIRTY, UINT64_MAX, &taken));
+    ck_assert_uint_eq(taken.chunk_no, 0);
+    commit(&mock, &taken);
+    ck_assert(!cache_is_held(mock.cache, &mock.file));
+    ck_assert_uint_eq(cache_count_unsaved(mock.cache, &mock.file), 0);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(only_what_was_dirty_before_is_due)
+{
+    struct cache_taken taken;
+    struct mock mock;
+
+    open_writable(&mock, LARGE);
+    write_zs(&mock, 0, 0, 10);
+    ck_assert_uint_eq(cache_make_due(mock.cache, &mock.file), 1);
+    write_zs(&mock, 1, 0, CHUNK);
+    write_zs(&mock, 0, 0, CHUNK);
+    ck_assert(
+        cache_take(mock.cache, &mock.file, CACHE_DUE, UINT64_MAX, &taken));
+    ck_assert_uint_eq(taken.chunk_no, 0);
+    commit(&mock, &taken);
+    ck_assert(
+        !cache_take(mock.cache, &mock.file, CACHE_DUE, UINT64_MAX, &taken));
+    ck_assert(
+        cache_take(mock.cache, &mock.file, CACHE_FULL, UINT64_MAX, &taken));
+    commit(&mock, &taken);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(a_gathered_chunk_stays_while_it_is_written_to)
+{
+    struct cache_gathered gathered;
+    struct cache_taken taken;
+    struct mock mock;
+
+    open_writable(&mock, LARGE);
+    write_zs(&mock, 0, 0, 10);
+    ck_assert(
+        cache_take(mock.cache, &mock.file, CACHE_DIRTY, UINT64_MAX, &taken));
+    ck_assert_int_eq(cache_gather(mock.cache, &taken, &mock, &gathered), 0);
+    ck_assert_uint_eq(gathered.npieces, 1);
+    write_zs(&mock, 0, 20, 10);
+    ck_assert_uint_eq(gathered.pieces[0][9], 'z');
+    ck_assert_uint_eq(gathered.pieces[0][20], byte_at(0, 20));
+    ck_assert_uint_eq(gathered.pieces[0][CHUNK - 1], byte_at(0, CHUNK - 1));
+
+    /* It is dirty again, but for one thread at a time. */
+    struct cache_taken other;
+
+    ck_assert(
+        !cache_take(mock.cache, &mock.file, CACHE_DIRTY, UINT64_MAX, &other));
+    cache_ungather(mock.cache, &taken, &gathered);
+    cache_stage(mock.cache, &taken);
+    cache_settle(mock.cache, &mock.file);
+    ck_assert(cache_is_held(mock.cache, &mock.file));
+    ck_assert(
+        cache_take(mock.cache, &mock.file, CACHE_DIRTY, UINT64_MAX, &other));
+    commit(&mock, &other);
+    ck_assert(!cache_is_held(mock.cache, &mock.file));
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(what_could_not_be_encoded_is_dirty_again)
+{
+    struct cache_taken taken;
+    struct mock mock;
+
+    open_writable(&mock, LARGE);
+    write_zs(&mock, 0, 0, CHUNK);
+    ck_assert(
+        cache_take(mock.cache, &mock.file, CACHE_FULL, UINT64_MAX, &taken));
+    cache_untake(mock.cache, &taken);
+    ck_assert(
+        !cache_take(mock.cache, &mock.file, CACHE_FULL, UINT64_MAX, &taken));
+    ck_assert(
+        cache_take(mock.cache, &mock.file, CACHE_DIRTY, UINT64_MAX, &taken));
+    commit(&mock, &taken);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(a_chunk_that_can_not_be_gathered_stays_dirty)
+{
+    struct cache_gathered gathered;
+    struct cache_taken taken;
+    struct mock mock;
+
+    open_writable(&mock, LARGE);
+    write_zs(&mock, 0, 0, BLOCK);
+    mock.bad = 3;
+    ck_assert(
+        cache_take(mock.cache, &mock.file, CACHE_DIRTY, UINT64_MAX, &taken));
+    ck_assert_int_eq(cache_gather(mock.cache, &taken, &mock, &gathered),
+                     -EBADMSG);
+    cache_untake(mock.cache, &taken);
+    mock.bad = NOTHING_BAD;
+    ck_assert(
+        cache_take(mock.cache, &mock.file, CACHE_DIRTY, UINT64_MAX, &taken));
+    commit(&mock, &taken);
+    check_chunk(&mock, 0, 0, BLOCK);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(a_retired_chunk_is_what_it_was)
+{
+    struct cache_gathered gathered;
+    struct cache_taken taken;
+    struct mock mock;
+
+    open_writable(&mock, LARGE);
+    write_zs(&mock, 0, 0, 10);
+    write_zs(&mock, 1, 0, 10);
+    write_zs(&mock, 2, 0, 10);
+    ck_assert(
+        cache_take(mock.cache, &mock.file, CACHE_DIRTY, UINT64_MAX, &taken));
+    cache_retire(mock.cache, &mock.file, 0, 2);
+    ck_assert_int_eq(cache_gather(mock.cache, &taken, &mock, &gathered),
+                     -ERESTART);
+    cache_untake(mock.cache, &taken);
+    check_chunk(&mock, 0, 0, 0);
+    check_chunk(&mock, 1, 0, 0);
+    cache_retire(mock.cache, &mock.file, 0, UINT64_MAX);
+    check_chunk(&mock, 2, 0, 0);
+    ck_assert(!cache_is_held(mock.cache, &mock.file));
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(a_chunk_that_could_not_be_encoded_is_refused)
+{
+    struct mock mock;
+
+    open_writable(&mock, 2 * CHUNK);
+    ck_assert_int_eq(write_zs(&mock, 0, 0, 1), -ENOTSUP);
+    mock_close(&mock);
+    open_writable(&mock, SMALL);
+    ck_assert_int_eq(write_zs(&mock, 0, 0, 1), 1);
+    mock_close(&mock);
+}
+END_TEST
+
+/* A thread that flushes when asked; each flush does good, or fails. */
+static void flush_all(struct mock *mock)
+{
+    struct cache_taken taken;
+
+    while (
+        cache_take(mock->cache, &mock->file, CACHE_DIRTY, UINT64_MAX, &taken))
+        commit(mock, &taken);
+}
+
+static void *flush_when_asked(void *arg)
+{
+    struct mock *mock = arg;
+
+    while (cache_await_flush(mock->cache, NULL)) {
+        flush_all(mock);
+        cache_end_flush(mock->cache, false);
+    }
+    return NULL;
+}
+
+static void *fail_when_asked(void *arg)
+{
+    struct mock *mock = arg;
+
+    while (cache_await_flush(mock->cache, NULL)) {
+        pause_briefly();
+        cache_end_flush(mock->cache, true);
+    }
+    return NULL;
+}
+
+START_TEST(writers_wait_for_flushes)
+{
+    struct mock mock;
+    pthread_t flusher;
+
+    open_writable(&mock, SMALL);
+    pthread_create(&flusher, NULL, flush_when_asked, &mock);
+    for (uint64_t i = 0; i < 200; i++)
+        ck_assert_int_eq(write_zs(&mock, i, 0, CHUNK), CHUNK);
+    cache_stop_flushes(mock.cache);
+    pthread_join(flusher, NULL);
+    flush_all(&mock);
+    check_limit(&mock);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(writers_give_up_when_flushes_fail)
+{
+    struct mock mock;
+    pthread_t flusher;
+    ssize_t r = 0;
+
+    open_writable(&mock, SMALL);
+    pthread_create(&flusher, NULL, fail_when_asked, &mock);
+    for (uint64_t i = 0; i < 200 && r >= 0; i++)
+        r = write_zs(&mock, i, 0, CHUNK);
+    ck_assert_int_eq(r, -EAGAIN);
+    cache_stop_flushes(mock.cache);
+    pthread_join(flusher, NULL);
+    flush_all(&mock);
+    ck_assert_int_eq(write_zs(&mock, 1000, 0, CHUNK), CHUNK);
+    mock_close(&mock);
+}
+END_TEST
+
+static void *pin_often(void *arg)
+{
+    struct mock *mock = arg;
+
+    for (int i = 0; i < 3000; i++) {
+        struct cache_pin pinned;
+
+        ck_assert_int_eq(pin(mock, 0, 0, CHUNK, CACHE_WAIT_ROOM, &pinned), 0);
+        ck_assert_uint_eq(pinned.data[CHUNK - 1], byte_at(0, CHUNK - 1));
+        cache_unpin(mock->cache, &pinned, 1);
+    }
+    return NULL;
+}
+
+START_TEST(readers_wait_for_blocks_that_move)
+{
+    struct mock mock;
+    pthread_t readers[3];
+
+    open_writable(&mock, LARGE);
+    write_zs(&mock, 0, 0, 10);
+    for (int i = 0; i < 3; i++)
+        pthread_create(&readers[i], NULL, pin_often, &mock);
+    for (int i = 0; i < 3000; i++)
+        ck_assert_int_eq(write_zs(&mock, 0, BLOCK, 100), 100);
+    for (int i = 0; i < 3; i++)
+        pthread_join(readers[i], NULL);
+    mock_close(&mock);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        what_surrounds_written_bytes_is_decoded,
+        a_chunk_that_is_written_whole_is_not_decoded,
+        pinned_bytes_stay_when_others_are_written,
+        chunks_that_are_full_are_taken_before_others,
+        only_what_was_dirty_before_is_due,
+        a_gathered_chunk_stays_while_it_is_written_to,
+        what_could_not_be_encoded_is_dirty_again,
+        a_chunk_that_can_not_be_gathered_stays_dirty,
+        a_retired_chunk_is_what_it_was,
+        a_chunk_that_could_not_be_encoded_is_refused,
+        writers_wait_for_flushes,
+        writers_give_up_when_flushes_fail,
+        readers_wait_for_blocks_that_move,
+        NULL,
+    };
+
+    return suite_run("cache_write", tests);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+
+#include "file/ranges.h"
+#include "suite.h"
+
+enum {
+    MOST = 64,
+};
+
+static void add(struct ranges *ranges, uint64_t first, uint64_t end)
+{
+    ck_assert_int_eq(ranges_reserve(ranges, 1), 0);
+    ranges_add(ranges, first, end);
+}
+
+START_TEST(an_empty_set_has_nothing)
+{
+    struct ranges ranges = { 0 };
+
+    ck_assert(!ranges_have(&ranges, 0));
+    ck_assert(!ranges_have(&ranges, UINT64_MAX));
+    add(&ranges, 5, 5);
+    ck_assert_uint_eq(ranges.n, 0);
+    ranges_fini(&ranges);
+}
+END_TEST
+
+START_TEST(ranges_that_touch_become_one)
+{
+    struct ranges ranges = { 0 };
+
+    add(&ranges, 10, 20);
+    add(&ranges, 30, 40);
+    add(&ranges, 20, 25);
+    ck_assert_uint_eq(ranges.n, 2);
+    add(&ranges, 25, 30);
+    ck_assert_uint_eq(ranges.n, 1);
+    ck_assert_uint_eq(ranges.list[0].first, 10);
+    ck_assert_uint_eq(ranges.list[0].end, 40);
+    ranges_fini(&ranges);
+}
+END_TEST
+
+START_TEST(a_range_without_end_swallows_all_behind)
+{
+    struct ranges ranges = { 0 };
+
+    add(&ranges, 1, 2);
+    add(&ranges, 100, 200);
+    add(&ranges, 50, UINT64_MAX);
+    ck_assert_uint_eq(ranges.n, 2);
+    ck_assert(ranges_have(&ranges, UINT64_MAX - 1));
+    ck_assert(!ranges_have(&ranges, 2));
+    ranges_fini(&ranges);
+}
+END_TEST
+
+START_TEST(random_ranges_have_what_was_added)
+{
+    srand(1);
+    for (int round = 0; round < 500; round++) {
+        struct ranges ranges = { 0 };
+        bool model[MOST] = { false };
+
+        for (int i = 0; i < 12; i++) {
+            unsigned first = (unsigned)rand() % MOST;
+            unsigned end = first + (unsigned)rand() % (MOST - first);
+
+            add(&ranges, first, end);
+            for (unsigned k = first; k < end; k++)
+                model[k] = true;
+            for (unsigned k = 0; k < MOST; k++)
+                ck_assert_int_eq(ranges_have(&ranges, k), model[k]);
+        }
+        for (size_t i = 1; i < ranges.n; i++)
+            ck_assert_uint_gt(ranges.list[i].first, ranges.list[i - 1].end);
+        ranges_fini(&ranges);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        an_empty_set_has_nothing,
+        ranges_that_touch_become_one,
+        a_range_without_end_swallows_all_behind,
+        random_ranges_have_what_was_added,
+        NULL,
+    };
+
+    return suite_run("ranges", tests);
+}
