@@ -101,12 +101,18 @@ static int read_info(struct fs *fs, struct node *node,
     return 0;
 }
 
+/*
+ * The file may have been written out and closed after it was looked at, and
+ * have got its time of modification back only then.
+ */
 static int complete_closed(struct fs *fs, struct node *node,
                            const struct backing_place *place, struct stat *st)
 {
     struct frame_info info;
-    int r = read_info(fs, node, place, st, &info);
+    int r = fs->writable ? backing_stat(place, node->id.kind, st) : 0;
 
+    if (r == 0)
+        r = read_info(fs, node, place, st, &info);
     if (r == 0)
         show_frame(fs, &info, 0, st);
     return r;
@@ -125,6 +131,7 @@ static int complete_frame(struct fs *fs, struct node *node,
     snapshot = r < 0 ? NULL : open_file_snapshot(open);
     if (snapshot) {
         show_open(fs, snapshot, st);
+        open_file_show_mtime(open, st);
         if (r > 0 && fs->writeback)
             kernel_tell(fs, node, snapshot);
     }
@@ -178,6 +185,7 @@ static int stat_gone(struct fs *fs, struct node *node, struct stat *out)
     if (snapshot && snapshot->file) {
         *out = snapshot->st;
         show_open(fs, snapshot, out);
+        open_file_show_mtime(open, out);
         out->st_nlink = 0;
         r = 0;
     } else if (snapshot) {

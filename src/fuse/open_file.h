@@ -114,6 +114,10 @@ void open_file_written(struct open_file *open, bool direct);
 /* Keep a time of modification although data are written out after it. */
 void open_file_set_mtime(struct open_file *open, const struct timespec *mtime);
 
+/* Let attributes show the time that a program asked for, as data that were
+   written out since have changed that of the file. */
+void open_file_show_mtime(struct open_file *open, struct stat *st);
+
 /*
  * Opening the state that a file is in now: open_file_refresh.c.
  */

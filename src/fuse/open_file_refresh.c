@@ -99,6 +99,8 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
     old = end_refresh(open, snapshot);
     /* It may be the same state, opened to be changed. */
     other = old && backing_stamp(&old->st) != backing_stamp(st);
+    if (other)
+        open_file_written(open, true);
     snapshot_put(old);
     if (r == 0)
         return other;

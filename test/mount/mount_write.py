@@ -12,6 +12,7 @@ import random
 import stat
 import subprocess
 import sys
+import time
 
 from mounted import (Mount, check, error_of, is_mounted, main, read, sh,
                      wait_for, write)
@@ -318,6 +319,31 @@ def owner_mode_and_times(layout):
 
 
 @layouts
+def a_time_that_was_set_shows_while_the_file_is_written_out(layout):
+    times = {f'f{i}': 123456789012345678 + i for i in range(100)}
+    with mounted(layout) as mount:
+        for name, mtime in times.items():
+            with open(mount / name, 'wb') as file:
+                file.write(DATA)
+                file.flush()
+                os.utime(file.fileno(), ns=(10**18, mtime))
+        deadline = time.monotonic() + 1
+        while time.monotonic() < deadline:
+            forget()
+            for name, mtime in times.items():
+                check(os.stat(mount / name).st_mtime_ns == mtime,
+                      f'{layout}: time of {name}')
+
+
+def forget():
+    """Let the kernel forget what it need not know."""
+    with open('/proc/sys/vm/drop_caches', 'w', encoding='ascii') as control:
+        control.write('2')
+        control.flush()
+        control.write('2')
+
+
+@layouts
 def what_a_user_makes_is_the_users(layout):
     if os.getuid() != 0:
         return
@@ -562,6 +588,7 @@ main(new_file_is_a_frame,
      left_over_from_a_dead_daemon_is_removed_where_it_is_seen,
      hard_links,
      owner_mode_and_times,
+     a_time_that_was_set_shows_while_the_file_is_written_out,
      what_a_user_makes_is_the_users,
      holes_are_punched,
      attributes_are_set,
