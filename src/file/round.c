@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "file/round.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/size.h"
+#include "file/encode.h"
+#include "file/new_frame.h"
+#include "file/reload.h"
+
+enum {
+    ENCODE_TRIES = 2 /* as those encoded ahead may be out of date */
+};
+
+/* From here on nobody else encodes, */
+static void begin_collecting(struct file *file)
+{
+    pthread_mutex_lock(&file->lock);
+    file->collecting = true;
+    while (file->nencoders > 0)
+        pthread_cond_wait(&file->changed, &file->lock);
+    pthread_mutex_unlock(&file->lock);
+}
+
+/* and here they may again. */
+static void end_collecting(struct file *file)
+{
+    pthread_mutex_lock(&file->lock);
+    file->collecting = false;
+    pthread_mutex_unlock(&file->lock);
+}
+
+static uint32_t size_of(const struct round *round, uint64_t chunk_no)
+{
+    uint64_t grid = round->file->grid;
+    uint64_t rest = round->nbytes - chunk_no * grid;
+
+    return (uint32_t)(rest < grid ? rest : grid);
+}
+
+/* Put zeros for a chunk. */
+static int put_zeros(struct round *round, uint64_t chunk_no,
+                     struct fault *fault)
+{
+    struct frame_change *change = round->file->change;
+    struct frame_written written;
+    int r = frame_change_write_zeros(change, size_of(round, chunk_no), &written,
+                                     fault);
+
+    if (r == 0)
+        r = frame_change_put(change, chunk_no, &written);
+    return r;
+}
+
+/* Let the change know of chunks that became zeros.  From here on it does. */
+static int apply_zeros(struct round *round, struct fault *fault)
+{
+    struct file *file = round->file;
+    const struct frame_info *info = frame_change_get_info(file->change);
+    struct ranges zeros;
+    int r;
+
+    pthread_mutex_lock(&file->lock);
+    r = ranges_reserve(&file->applied, file->zeros.n);
+    zeros = file->zeros;
+    if (r == 0) {
+        for (size_t i = 0; i < zeros.n; i++)
+            ranges_add(&file->applied, zeros.list[i].first, zeros.list[i].end);
+        file->zeros = (struct ranges){ 0 };
+    }
+    pthread_mutex_unlock(&file->lock);
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+
+    for (size_t i = 0; i < zeros.n && r == 0; i++)
+        for (uint64_t chunk_no = zeros.list[i].first;
+             chunk_no < zeros.list[i].end && chunk_no < info->nchunks && r == 0;
+             chunk_no++)
+            r = put_zeros(round, chunk_no, fault);
+    ranges_fini(&zeros);
+    return r;
+}
+
+/* Put a chunk that was encoded.  Sets `*again` if it must be encoded anew. */
+static int put_encoded(struct file *file, struct encoded *one, bool *again)
+{
+    struct cache *cache = file->context->cache;
+    struct cache_taken taken = one->taken;
+    int r = frame_change_put(file->change, taken.chunk_no, &one->written);
+
+    if (r == -ERANGE)
+        return 0;
+    if (r == -ENOMEM)
+        return r;
+    list_remove(&one->node);
+    if (r == 0) {
+        cache_stage(cache, &taken);
+        return 0;
+    }
+    frame_change_drop(file->change, &one->written);
+    cache_untake(cache, &taken);
+    *again = true;
+    return 0;
+}
+
+/* Put the chunks that were encoded, as far as the frame has them.  Nobody else
+   looks at their list meanwhile. */
+static int put_all_encoded(struct file *file, bool *again)
+{
+    int r = 0;
+
+    list_for_each_safe(node, &file->encoded) {
+        r = put_encoded(file, list_entry(node, struct encoded, node), again);
+        if (r < 0)
+            break;
+    }
+    return r;
+}
+
+/* Make the change what the file is, unless some chunks must be encoded anew. */
+static int apply(struct round *round, bool *again, struct fault *fault)
+{
+    struct file *file = round->file;
+    struct frame_change *change = file->change;
+    const struct frame_info *info = frame_change_get_info(change);
+    uint64_t nchunks = info->nchunks;
+    int r = 0;
+
+    if (file->grid > 0)
+        nchunks = size_pieces(round->nbytes, file->grid);
+    if (info->nchunks > nchunks)
+        r = frame_change_delete(change, nchunks, info->nchunks - nchunks);
+    if (r == 0 && file->grid > 0)
+        r = apply_zeros(round, fault);
+    if (r == 0)
+        r = put_all_encoded(file, again);
+    if (r == 0 && !*again && file->grid > 0)
+        r = frame_change_resize(change, round->nbytes, fault);
+    if (r == 0 && !*again)
+        r = put_all_encoded(file, again);
+    return r < 0 && !fault->what ? fault_set(fault, r, 0, NULL) : r;
+}
+
+/* May chunks lie elsewhere than in the state before? */
+static bool has_moved(const struct file *file, struct frame *frame)
+{
+    const struct file_state *old = file->state;
+    const struct store_stat *before = frame_get_stat(old->frame);
+    const struct store_stat *now = frame_get_stat(frame);
+
+    return old->epoch == 0 || file->sunk ||
+           (!frame_get_info(frame)->sparse && before->ino != now->ino);
+}
+
+/* The new state is there: from here on readers see it. */
+static void switch_state(struct round *round, struct file_state *state)
+{
+    struct file *file = round->file;
+    struct cache *cache = file->context->cache;
+    struct file_state *old = file->state;
+    bool may_be_short;
+
+    *state = (struct file_state){
+        .nrefs = 1,
+        .frame = round->frame,
+        .epoch = old->epoch + has_moved(file, round->frame),
+    };
+    if (round->reshapes)
+        round->nbytes = frame_get_info(round->frame)->nbytes;
+    cache_outdate(cache, &file->chunks);
+    pthread_mutex_lock(&file->lock);
+    list_append(&file->states, &state->node);
+    file->state = state;
+    file->applied.n = 0;
+    file->sunk = false;
+    if (round->reshapes)
+        file->nbytes = round->nbytes;
+    file->reshaped = file->nbytes != round->nbytes || file->zeros.n > 0;
+    may_be_short = file->nbytes != round->nbytes || file->extending;
+    pthread_mutex_unlock(&file->lock);
+    /* What was written behind the size of this commit, or is being written, is
+       not in it. */
+    if (may_be_short && file->grid > 0 && round->nbytes % file->grid != 0)
+        cache_soil(cache, &file->chunks, round->nbytes / file->grid);
+    cache_settle(cache, &file->chunks);
+    if (round->reshapes)
+        cache_retire(cache, &file->chunks, 0, UINT64_MAX);
+    file_state_put(file, old);
+}
+
+static int commit_change(struct round *round, struct fault *fault)
+{
+    struct file_state *state = calloc(1, sizeof(*state));
+    int r;
+
+    if (!state)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    r = frame_change_commit(round->file->change, &round->frame, fault);
+    if (r < 0) {
+        free(state);
+        return r;
+    }
+    round->file->fleeting = false;
+    switch_state(round, state);
+    return 0;
+}
+
+/* Errors that concern some chunks only. */
+static bool is_partial(int error)
+{
+    return error == -EBADMSG || error == -ENOTSUP;
+}
+
+static int run_reshape(struct round *round, const struct writeback_edit *edit,
+                       struct fault *fault)
+{
+    struct file *file = round->file;
+    struct fault ignored;
+    int r = edit->run(file->change, edit, fault);
+
+    if (r < 0)
+        return r;
+    round->reshapes = true;
+    r = commit_change(round, fault);
+    if (r < 0 &&
+        frame_change_reopen(&file->change, file->state->frame, &ignored) < 0)
+        file->stuck = r;
+    return r;
+}
+
+int round_check_own(struct file *file, struct fault *fault)
+{
+    int r = frame_change_check(file->change);
+
+    return r == -ESTALE ? fault_set(fault, r, 0, NULL) : 0;
+}
+
+/* Encode what is dirty, and make it part of the change.  What some chunks
+   alone are to blame for goes to `*partial`. */
+static int collect(struct round *round, int *partial,
+                   struct fault *partial_fault, struct fault *fault)
+{
+    struct file *file = round->file;
+    bool again = true;
+    int r = round_check_own(file, fault);
+
+    for (int i = 0; i < ENCODE_TRIES && r == 0 && again; i++) {
+        again = false;
+        *partial = encode_dirty(file, round->nbytes, partial_fault);
+        if (*partial < 0 && !is_partial(*partial)) {
+            *fault = *partial_fault;
+            return *partial;
+        }
+        r = apply(round, &again, fault);
+    }
+    return r;
+}
+
+int round_run_writes(struct round *round, struct fault *fault)
+{
+    struct fault partial_fault = FAULT_NONE;
+    int partial = 0;
+    int r;
+
+    begin_collecting(round->file);
+    r = collect(round, &partial, &partial_fault, fault);
+    end_collecting(round->file);
+    if (r == 0)
+        r = commit_change(round, fault);
+    if (r == 0 && partial < 0) {
+        *fault = partial_fault;
+        r = partial;
+    }
+    return r;
+}
+
+static int run(struct round *round, const struct writeback_edit *edit,
+               struct fault *fault)
+{
+    struct file *file = round->file;
+    int r = 0;
+
+    if (file->stuck < 0)
+        return reload_error(file, fault);
+    if (file->undecided && (round->nbytes > 0 || (edit && edit->reshapes)))
+        r = new_frame_decide(file, fault);
+    if (r == 0 && edit && edit->reshapes)
+        return run_reshape(round, edit, fault);
+    if (r == 0 && edit)
+        r = edit->run(file->change, edit, fault);
+    return r < 0 ? r : round_run_writes(round, fault);
+}
+
+int round_run(struct round *round, const struct writeback_edit *edit,
+              struct fault *fault)
+{
+    struct file *file = round->file;
+    int r = run(round, edit, fault);
+
+    if (r == -ESTALE) {
+        begin_collecting(file);
+        reload_give_up(file);
+        reload_error(file, fault);
+    }
+    return r;
+}
