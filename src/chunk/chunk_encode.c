@@ -8,21 +8,15 @@
 #include "base/bytes.h"
 #include "base/size.h"
 #include "chunk/chunk_format.h"
+#include "chunk/chunk_special.h"
 #include "chunk/codec.h"
+#include "chunk/dict.h"
 #include "chunk/filter.h"
 
 enum {
     VERSION = 5,
     VERSIONLZ = 1,
     NBYTES_MIN = 32
-};
-
-/* How much a dictionary may cost, and how little data it is made from. */
-enum {
-    DICT_SHARE = 20, /* at most this part of the chunk */
-    DICT_MIN = 256,
-    DICT_NSAMPLES_MIN = 8,
-    DICT_SAMPLE_SHARE = 16, /* the samples are this part of the chunk */
 };
 
 struct chunk_encoder {
@@ -232,33 +226,6 @@ static bool repeats(const uint8_t *bytes, size_t len, size_t period)
     return memcmp(bytes, bytes + period, len - period) == 0;
 }
 
-static bool is_nan(const uint8_t *item, size_t typesize)
-{
-    static const uint8_t nan32[4] = { 0, 0, 0xc0, 0x7f };
-    static const uint8_t nan64[8] = { 0, 0, 0, 0, 0, 0, 0xf8, 0x7f };
-
-    return (typesize == 4 && memcmp(item, nan32, sizeof(nan32)) == 0) ||
-           (typesize == 8 && memcmp(item, nan64, sizeof(nan64)) == 0);
-}
-
-/* Which special chunk holds the bytes, of which there are some. */
-static unsigned special_kind(const struct draft *draft)
-{
-    const struct chunk_pieces *src = draft->src;
-    uint32_t nbytes = draft->nbytes;
-    uint32_t typesize = draft->params->typesize;
-    bool bodied = draft->params->bodied;
-
-    if (src->pieces[0][0] == 0 && pieces_repeat(src, 1))
-        return bodied ? CHUNK_SPECIAL_NONE : CHUNK_SPECIAL_ZEROS;
-    if (typesize > UINT8_MAX || nbytes % typesize != 0 ||
-        !pieces_repeat(src, typesize))
-        return CHUNK_SPECIAL_NONE;
-    if (is_nan(src->pieces[0], typesize) && !bodied)
-        return CHUNK_SPECIAL_NANS;
-    return nbytes > typesize ? CHUNK_SPECIAL_VALUE : CHUNK_SPECIAL_NONE;
-}
-
 /* Format: Blosc2 Chunk Format, 7 "Special-value chunks". */
 static ssize_t write_special(struct draft *draft, unsigned kind)
 {
@@ -378,43 +345,24 @@ static void filter_all_blocks(struct draft *draft)
     draft->filtered = filtered;
 }
 
-/*
- * Make a dictionary from the beginning of the filtered chunk and write it
- * behind the block starts.  It is no error if none comes of it.
- *
- * Format: Writing Blosc2 chunks, 6 "Dictionaries".
- */
+/* Write a dictionary behind the block starts, if one can be made. */
 static int write_dict(struct draft *draft)
 {
-    size_t nsamples = draft->nblocks;
-    size_t cap = draft->nbytes / DICT_SHARE;
-    uint8_t *dst = draft->dst + draft->pos;
-    size_t len;
-    int r;
+    size_t nstreams = draft->nblocks;
+    struct dict_plan plan;
+    ssize_t r;
 
     if (draft->split)
-        nsamples *= draft->typesize;
-    if (nsamples < DICT_NSAMPLES_MIN)
-        nsamples = DICT_NSAMPLES_MIN;
-    if (cap > CHUNK_DICT_MAX)
-        cap = CHUNK_DICT_MAX;
-    if (cap < DICT_MIN || room(draft) < CHUNK_DICT_PREFIX_LEN + cap ||
-        draft->nbytes / nsamples < DICT_SAMPLE_SHARE)
+        nstreams *= draft->typesize;
+    if (!dict_plan(draft->nbytes, nstreams, room(draft), &plan))
         return 0;
 
     filter_all_blocks(draft);
-    len = draft->codec->make_dict(
-        draft->filtered, draft->nbytes / nsamples / DICT_SAMPLE_SHARE,
-        (unsigned)nsamples, dst + CHUNK_DICT_PREFIX_LEN, cap);
-    if (len == 0)
-        return 0;
-
-    r = draft->codec->new_encode_dict(dst + CHUNK_DICT_PREFIX_LEN, len,
-                                      draft->params->clevel, &draft->dict);
+    r = dict_write(draft->codec, draft->params->clevel, &plan, draft->filtered,
+                   draft->dst + draft->pos, &draft->dict);
     if (r < 0)
-        return r;
-    store_le32(dst, (uint32_t)len);
-    draft->pos += CHUNK_DICT_PREFIX_LEN + len;
+        return (int)r;
+    draft->pos += (size_t)r;
     return 0;
 }
 
@@ -525,7 +473,7 @@ ssize_t chunk_encode_pieces(struct chunk_encoder *encoder,
     filter_pipeline_init(&draft.pipeline, params->filters, params->filters_meta,
                          draft.typesize);
 
-    special = draft.nbytes > 0 ? special_kind(&draft) : CHUNK_SPECIAL_NONE;
+    special = chunk_special_kind(params, src);
     if (special != CHUNK_SPECIAL_NONE)
         return write_special(&draft, special);
     return write_smallest(&draft);

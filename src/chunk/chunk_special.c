@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "chunk/chunk_special.h"
+
+#include <string.h>
+
+#include "chunk/chunk_format.h"
+
+static bool is_nan(const uint8_t *item, size_t typesize)
+{
+    static const uint8_t nan32[4] = { 0, 0, 0xc0, 0x7f };
+    static const uint8_t nan64[8] = { 0, 0, 0, 0, 0, 0, 0xf8, 0x7f };
+
+    return (typesize == 4 && memcmp(item, nan32, sizeof(nan32)) == 0) ||
+           (typesize == 8 && memcmp(item, nan64, sizeof(nan64)) == 0);
+}
+
+unsigned chunk_special_kind(const struct chunk_params *params,
+                            const struct chunk_pieces *src)
+{
+    uint32_t typesize = params->typesize;
+    bool bodied = params->bodied;
+
+    if (src->nbytes == 0)
+        return CHUNK_SPECIAL_NONE;
+    if (src->pieces[0][0] == 0 && pieces_repeat(src, 1))
+        return bodied ? CHUNK_SPECIAL_NONE : CHUNK_SPECIAL_ZEROS;
+    if (typesize > UINT8_MAX || src->nbytes % typesize != 0 ||
+        !pieces_repeat(src, typesize))
+        return CHUNK_SPECIAL_NONE;
+    if (is_nan(src->pieces[0], typesize) && !bodied)
+        return CHUNK_SPECIAL_NANS;
+    return src->nbytes > typesize ? CHUNK_SPECIAL_VALUE : CHUNK_SPECIAL_NONE;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CHUNK_DICT_H
+#define CHUNK_DICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "chunk/codec.h"
+
+/* Dictionaries of chunks that are encoded.
+ *
+ * Format: Writing Blosc2 chunks, 6 "Dictionaries". */
+
+/* What a dictionary is to be made from, and how large it may be. */
+struct dict_plan {
+    unsigned nsamples;
+    size_t sample_len; /* bytes */
+    size_t dict_max;   /* bytes */
+};
+
+/*
+ * Plan the dictionary of a chunk.
+ *
+ *  nbytes    bytes of content
+ *  nstreams  in all its blocks, more than 0
+ *  room      bytes for the dictionary with its prefix
+ *
+ * Returns false if there is too little of one of them to make one.
+ */
+bool dict_plan(uint32_t nbytes, size_t nstreams, size_t room,
+               struct dict_plan *out);
+
+/*
+ * Make a dictionary, write it with its prefix, and digest it for encoding.
+ *
+ *  codec     one with make_dict()
+ *  level     that it will encode with, 1 to 9
+ *  filtered  the whole chunk's content with all filters applied; samples are
+ *            taken from its beginning
+ *  dst       the room that there was when planning
+ *
+ * Returns the bytes written and the digested dictionary, which the caller gives
+ * to codec->free_dict(); 0, and no dictionary, if nothing comes of the samples;
+ * or -ENOMEM or another error of the codec.
+ */
+ssize_t dict_write(const struct codec *codec, int level,
+                   const struct dict_plan *plan, const uint8_t *filtered,
+                   uint8_t *dst, struct codec_dict **out);
+
+#endif
