@@ -20,7 +20,8 @@
  *
  *     -EBADMSG  the bytes break the format: the frame, or a chunk, is damaged
  *     -ENOTSUP  it takes a codec or filter that this build lacks, or it is a
- *               kind of frame that is read, but not changed
+ *               kind of frame that is read, but not changed; or a block or
+ *               chunk is too large for "cache="
  *     -EROFS    the frame was not opened to be written
  *     -EINVAL   an argument or option is wrong
  *

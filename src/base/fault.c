@@ -22,6 +22,16 @@ int fault_set_id(struct fault *fault, uint64_t off, const char *what, int id)
     return -ENOTSUP;
 }
 
+int fault_set_option(struct fault *fault, const char *what, uint64_t need,
+                     const char *option, uint64_t value)
+{
+    fault_set(fault, -ENOTSUP, 0, what);
+    fault->option = option;
+    fault->value = value;
+    fault->need = need;
+    return -ENOTSUP;
+}
+
 /* Append to the text of `size` bytes, as far as there is room. */
 __attribute__((format(printf, 3, 4))) static void append(char *text,
                                                          size_t size,
@@ -43,11 +53,13 @@ void fault_format(const struct fault *fault, int error, char *text, size_t size)
         append(text, size, "%s: ", fault->object);
     if (fault->chunk_no >= 0)
         append(text, size, "chunk %" PRId64 ", ", fault->chunk_no);
-    if (fault->what && fault->id >= 0)
-        append(text, size, "offset %" PRIu64 ": %s (%d)", fault->off,
-               fault->what, fault->id);
-    else if (fault->what)
+    if (fault->what)
         append(text, size, "offset %" PRIu64 ": %s", fault->off, fault->what);
     else
         append(text, size, "%s", strerror(-error));
+    if (fault->id >= 0)
+        append(text, size, " (%d)", fault->id);
+    if (fault->option)
+        append(text, size, " (%" PRIu64 " bytes with %s%" PRIu64 ")",
+               fault->need, fault->option, fault->value);
 }

@@ -35,6 +35,7 @@ int file_context_new(const struct file_options *options,
     context->nthreads = nthreads;
     context->readahead =
         options->readahead < ahead_max ? options->readahead : ahead_max;
+    context->cache_size = options->cache_size;
     r = cache_new(options->cache_size, &context->cache);
     if (r == 0)
         r = coders_init(&context->coders, nthreads + 1);

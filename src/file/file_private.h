@@ -17,6 +17,7 @@
 /* Constant once made, but for what its parts guard themselves. */
 struct file_context {
     struct cache *cache;
+    size_t cache_size; /* file_options.cache_size */
     struct pool *pool;
     unsigned nthreads; /* of the pool */
     struct coders coders;

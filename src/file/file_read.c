@@ -17,6 +17,24 @@ struct file_hold {
     struct iovec iov[PIECES_MAX];
 };
 
+/* Say how large the block is that the cache cannot hold. */
+static int refuse_block(struct file *file, uint64_t chunk_no,
+                        struct fault *fault)
+{
+    struct file_state *state = file_state_get(file);
+    struct frame_chunk *chunk;
+    int r = frame_chunk_open(state->frame, chunk_no, &chunk, fault);
+
+    if (r == 0) {
+        r = fault_set_option(fault, "block is too large to be read",
+                             chunk->blocksize,
+                             "cache=", file->context->cache_size);
+        frame_chunk_close(chunk);
+    }
+    file_state_put(file, state);
+    return r;
+}
+
 static int pin(struct file *file, uint64_t off, size_t len,
                enum cache_wait wait, struct cache_pin *out, struct fault *fault)
 {
@@ -36,10 +54,10 @@ static int pin(struct file *file, uint64_t off, size_t len,
     range.off = (uint32_t)(off - span.off);
     range.len = (uint32_t)(len < rest ? len : rest);
     r = cache_pin(file->context->cache, &range, wait, &fill, out);
+    if (r == -ENOTSUP && !fault->what)
+        r = refuse_block(file, span.chunk_no, fault);
     if (r == -ERANGE)
         r = fault_set(fault, -EBADMSG, 0, "the frame was changed meanwhile");
-    if (r == -ENOTSUP && !fault->what)
-        fault_set(fault, r, 0, "block is too large for the cache");
     if (r < 0 && fault->chunk_no < 0)
         fault->chunk_no = (int64_t)span.chunk_no;
     return r;

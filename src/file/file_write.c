@@ -73,16 +73,18 @@ static void extend_to(struct file *file, uint64_t end)
     pthread_mutex_unlock(&file->lock);
 }
 
-/* Write the first bytes of a range, and say why if that fails. */
+/* Write the first bytes of a range of a chunk of `nbytes` bytes, and say why if
+   that fails. */
 static ssize_t write_range(struct file *file, const struct cache_range *range,
-                           const uint8_t *src, struct fault *fault)
+                           uint32_t nbytes, const uint8_t *src,
+                           struct fault *fault)
 {
     struct file_fill fill = { .file = file, .fault = fault };
     ssize_t n = cache_write(file->context->cache, range, &fill, src);
 
     if (n == -ENOTSUP && !fault->what)
-        fault_set(fault, -ENOTSUP, 0,
-                  "chunk is too large for the cache to be written");
+        fault_set_option(fault, "chunk is too large to be written", nbytes,
+                         "cache=", file->context->cache_size);
     if (n < 0 && fault->chunk_no < 0)
         fault->chunk_no = (int64_t)range->chunk_no;
     return n;
@@ -104,7 +106,7 @@ static int put_bytes(struct file *file, uint64_t off, const uint8_t *src,
         range.off = (uint32_t)(off - span.off);
         range.len = len < span.nbytes - range.off ? (uint32_t)len
                                                   : span.nbytes - range.off;
-        n = write_range(file, &range, src, fault);
+        n = write_range(file, &range, span.nbytes, src, fault);
         if (n < 0)
             return (int)n;
         off += (uint64_t)n;
@@ -253,7 +255,7 @@ static int cut(struct file *file, uint64_t size, struct fault *fault)
 
     *fault = FAULT_NONE;
     while (!try_cut(file, size, &r)) {
-        r = (int)write_range(file, &range, NULL, fault);
+        r = (int)write_range(file, &range, file->grid, NULL, fault);
         if (r < 0)
             return r;
     }

@@ -251,11 +251,15 @@ START_TEST(a_block_larger_than_the_cache_is_refused)
     struct sample sample;
     struct file_data data;
     struct fault fault;
+    char text[256];
     int error;
 
     sample_open(&sample, "last-block-short", 8192);
     ck_assert_int_eq(file_read(sample.file, NULL, 0, 10, &data, &error, &fault),
                      -ENOTSUP);
+    fault_format(&fault, -ENOTSUP, text, sizeof(text));
+    ck_assert_str_eq(text, "chunk 0, offset 0: block is too large to be read "
+                           "(1000 bytes with cache=8192)");
     sample_close(&sample);
 }
 END_TEST

@@ -287,6 +287,25 @@ START_TEST(what_was_written_to_a_frame_that_others_changed_is_dropped)
 }
 END_TEST
 
+START_TEST(a_chunk_too_large_for_the_cache_is_not_written)
+{
+    struct bed bed;
+    struct fault fault;
+    char text[256];
+
+    bed_init(&bed, &(struct bed_kind){ .typesize = 1,
+                                       .chunksize = 1 << 20,
+                                       .cache_size = 1 << 20 });
+    ck_assert_int_eq(file_write(bed.file, 1 << 20, "x", 1, &fault), -ENOTSUP);
+    fault_format(&fault, -ENOTSUP, text, sizeof(text));
+    ck_assert_str_eq(text, "chunk 1, offset 0: chunk is too large to be "
+                           "written (1048576 bytes with cache=1048576)");
+    ck_assert_uint_eq(file_size(bed.file), 0);
+    bed_check(&bed);
+    bed_fini(&bed);
+}
+END_TEST
+
 START_TEST(files_not_opened_for_writing_are_not_changed)
 {
     struct fault fault;
@@ -362,6 +381,7 @@ int main(void)
         bytes_are_copied_between_files,
         chunks_that_are_full_are_encoded_before_a_commit,
         what_was_written_to_a_frame_that_others_changed_is_dropped,
+        a_chunk_too_large_for_the_cache_is_not_written,
         files_not_opened_for_writing_are_not_changed,
         a_file_that_nobody_has_changed_is_ones_own,
         typesize_is_that_of_the_content,
