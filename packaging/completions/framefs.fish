@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Completion of framefs for fish.
+
+complete -c framefs -s f -d 'Stay in the foreground'
+complete -c framefs -s d -d 'The same, and print every request'
+complete -c framefs -l help -d 'Print how it is called'
+complete -c framefs -l version -d 'Print the version'
+
+complete -c framefs -s o -x -d 'Mount options' -a "(__fish_append , \
+    ro allow_other names=keep offset= cache= threads= readahead= commit= \
+    layout=contiguous layout=sparse codec=blosclz codec=lz4 codec=lz4hc \
+    codec=zlib codec=zstd clevel= filters=none filters=shuffle \
+    filters=bitshuffle typesize=auto typesize= chunksize= blocksize=auto \
+    blocksize=)"

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""mount(8) and fstab know framefs by its helper.
+
+The helper lies where mount(8) looks for it, and fstab is ours, in a mount
+namespace that ends with the test.
+
+usage: mount_helper.py FRAMEFS HELPER [TEST...]
+"""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+
+HELPER = os.path.abspath(sys.argv.pop(2))
+
+# pylint: disable=wrong-import-position
+from mounted import check, corpus, frame, main, need_fuse, sh, write
+
+UNSHARE = ('unshare --mount --pid --fork --kill-child --mount-proc '
+           '--propagation private ')
+ENTER = '''
+mount --bind sbin "$(realpath /sbin)" &&
+mount --bind fstab /etc/fstab &&
+'''
+
+
+def make(fstab=''):
+    os.mkdir('src')
+    os.mkdir('sbin')
+    write('src/a.b2frame', frame(b'some bytes', 10))
+    shutil.copy(HELPER, 'sbin/mount.framefs')
+    write('fstab', fstab.encode())
+
+
+def inside(script, status=0):
+    """What a shell prints where mount(8) finds the helper."""
+    return sh(UNSHARE + 'sh -c ' + shlex.quote(ENTER + script), status)
+
+
+def mount_mounts():
+    make()
+    said = inside('mount -t framefs "$PWD/src" "$PWD/mnt" && cat mnt/a && '
+                  'findmnt -no FSTYPE,SOURCE mnt && umount mnt && ls -A mnt')
+    check(said.split() == ['some', 'bytesfuse.framefs', os.path.realpath('src')],
+          said)
+
+
+def options_are_passed_on():
+    make()
+    said = inside('mount -v -t framefs -o ro,names=keep,relatime,_netdev '
+                  'src mnt && ls mnt && findmnt -no OPTIONS mnt; umount mnt')
+    check('a.b2frame\nro,' in said, said)
+
+
+def a_line_of_fstab_mounts():
+    here = os.getcwd()
+    make('%s/src %s/mnt framefs defaults,noauto,nofail,user,_netdev,'
+         'x-systemd.automount,comment=ours,cache=16M,allow_other 0 0\n' %
+         (here, here))
+    said = inside('mount "$PWD/mnt" && cat mnt/a && echo more >mnt/b && '
+                  'findmnt -no OPTIONS mnt; umount "$PWD/mnt"')
+    check(said.startswith('some bytesrw,') and 'allow_other' in said, said)
+
+
+def a_fake_mount_mounts_nothing():
+    make()
+    check(inside('mount -f -t framefs src mnt && ls -A mnt') == '', 'mounted')
+
+
+def failures_have_the_status_of_mount():
+    make()
+    said = inside('mount -t framefs -o frob src mnt', 1)
+    check('frob' in said, said)
+    said = inside('mount -t framefs none mnt', 32)
+    check('none: No such file' in said, said)
+    said = sh(HELPER + ' src', 1)
+    check(said.startswith('usage: mount.framefs '), said)
+    said = sh(HELPER + ' src mnt -x', 1)
+    check('usage: mount.framefs ' in said, said)
+
+
+def need_namespaces():
+    """Leave, as skipped, where no mount namespace can be made."""
+    done = subprocess.run(UNSHARE + 'mount --bind /tmp /tmp', shell=True,
+                          stderr=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
+        print('no mount namespace here')
+        sys.exit(corpus.SKIP)
+
+
+need_fuse()
+need_namespaces()
+main(mount_mounts, options_are_passed_on, a_line_of_fstab_mounts,
+     a_fake_mount_mounts_nothing, failures_have_the_status_of_mount)

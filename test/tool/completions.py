@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Completions offer every verb and every option that --help tells of.
+
+bash is asked what it offers, and so is fish if it is here; of zsh the text is
+read.
+
+usage: completions.py B2FRAME FRAMEFS DIRECTORY VERB...
+"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+B2FRAME, FRAMEFS, DIRECTORY = sys.argv[1:4]
+VERBS = sys.argv[4:]
+BASH = '''
+source %s
+COMP_LINE=%s COMP_POINT=${#COMP_LINE}
+COMP_WORDS=($COMP_LINE) COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+compopt() { :; }
+%s
+printf '%%s\\n' "${COMPREPLY[@]}"
+'''
+failures = []
+
+
+def output(*words):
+    return subprocess.run(words, stdin=subprocess.DEVNULL, check=True,
+                          stdout=subprocess.PIPE, text=True).stdout
+
+
+def usage(*words):
+    return output(*words, '--help')
+
+
+def in_bash(program, line):
+    path = os.path.join(DIRECTORY, program + '.bash')
+    script = BASH % (shlex.quote(path), shlex.quote(line), '_' + program)
+    return set(output('bash', '--norc', '-c', script).split())
+
+
+def in_fish(program, line):
+    path = os.path.join(DIRECTORY, program + '.fish')
+    script = 'source %s; complete -C %s' % (shlex.quote(path),
+                                            shlex.quote(line))
+    said = output('fish', '--no-config', '-c', script)
+    return {offer.split('\t')[0] for offer in said.splitlines()}
+
+
+def in_zsh(program):
+    path = os.path.join(DIRECTORY, '_' + program)
+    if shutil.which('zsh'):
+        output('zsh', '-n', path)
+    with open(path, encoding='utf-8') as text:
+        return text.read()
+
+
+def compare(wanted, offered, what):
+    if wanted - offered:
+        failures.append('%s: lacks %s' % (what, sorted(wanted - offered)))
+
+
+def options_of(text):
+    return set(re.findall(r'^  (--[a-z-]+)', text, re.MULTILINE))
+
+
+def check_line(wanted, program, line, shells):
+    """What shells offer at the end of a line is what is wanted."""
+    for ask in shells:
+        offered = ask(program, line)
+        compare(wanted, offered, '%s, %r' % (ask.__name__, line))
+        if line.endswith('--') and offered - wanted:
+            failures.append('%s, %r: offers %s' % (ask.__name__, line,
+                                                   sorted(offered - wanted)))
+
+
+def check_b2frame(shells):
+    zsh = in_zsh('b2frame')
+    listed = set(re.findall(r'^  (\w+) ', usage(B2FRAME).split('Example:')[0],
+                            re.MULTILINE))
+    compare(set(VERBS), listed, '--help')
+    compare(listed, set(re.findall(r"^    '(\w+):", zsh, re.MULTILINE)), 'zsh')
+    for verb in listed:
+        check_line({verb}, 'b2frame', 'b2frame ' + verb[:2], shells)
+        wanted = options_of(usage(B2FRAME, verb))
+        check_line(wanted, 'b2frame', 'b2frame %s --' % verb, shells)
+        compare(wanted, set(re.findall(r'--[a-z-]+', zsh)), 'zsh, ' + verb)
+    check_line({'--help', '--version'}, 'b2frame', 'b2frame --', shells)
+    check_line({'zlib', 'zstd'}, 'b2frame', 'b2frame create --codec z', shells)
+
+
+def check_framefs(shells):
+    zsh = in_zsh('framefs')
+    told = usage(FRAMEFS)
+    wanted = options_of(told)
+    check_line(wanted, 'framefs', 'framefs --', shells)
+    compare(wanted, set(re.findall(r'--[a-z-]+', zsh)), 'zsh')
+    mount = re.findall(r'^  ([a-z]+)(?:=|  )', told.split('Options for -o')[1],
+                       re.MULTILINE)
+    compare(set(mount), set(re.findall(r"'([a-z_]+)\[", zsh)), 'zsh')
+    for ask in shells:
+        offered = {offer.split('=')[0].split(',')[-1]
+                   for offer in ask('framefs', 'framefs -o ro,')}
+        compare(set(mount), offered, ask.__name__ + ', -o')
+
+
+def main():
+    shells = [in_bash] if shutil.which('bash') else []
+    if shutil.which('fish'):
+        shells.append(in_fish)
+    check_b2frame(shells)
+    check_framefs(shells)
+    for failure in failures:
+        print(failure)
+    sys.exit(bool(failures))
+
+
+main()
