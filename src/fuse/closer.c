@@ -132,11 +132,22 @@ static void close_finally(struct fs *fs, struct open_file *open)
 static void keep(struct fs *fs, struct open_file *open)
 {
     pthread_mutex_lock(&fs->nodes.lock);
-    open->closing.final = false;
+    open->closing.final = open->closing.busy = false;
     open->nrefs = 0;
     list_append(&fs->closer.unsaved, &open->closing.unsaved);
     pthread_cond_broadcast(&fs->closer.closed);
     pthread_mutex_unlock(&fs->nodes.lock);
+}
+
+/* Take a file that nobody holds open. */
+static bool take_locked(struct open_file *open)
+{
+    if (open->nrefs > 0)
+        return false;
+    open->nrefs = 1;
+    open->closing.busy = true;
+    list_remove(&open->closing.unsaved);
+    return true;
 }
 
 /* Take one of the files that could not be written out; NULL if there is none. */
@@ -148,8 +159,7 @@ static struct open_file *take_unsaved(struct fs *fs)
     if (!list_empty(&fs->closer.unsaved)) {
         open = list_entry(fs->closer.unsaved.next, struct open_file,
                           closing.unsaved);
-        list_remove(&open->closing.unsaved);
-        open->nrefs = 1;
+        take_locked(open);
     }
     pthread_mutex_unlock(&fs->nodes.lock);
     return open;
@@ -162,10 +172,13 @@ static bool begin_final(struct fs *fs, struct open_file *open)
 
     pthread_mutex_lock(&fs->nodes.lock);
     last = open->nrefs == 1;
-    if (last)
+    if (last) {
         open->closing.final = true;
-    else
+    } else {
         open->nrefs--;
+        open->closing.busy = false;
+        pthread_cond_broadcast(&fs->closer.closed);
+    }
     pthread_mutex_unlock(&fs->nodes.lock);
     return last;
 }
@@ -205,16 +218,6 @@ static bool is_past(const struct timespec *time)
     clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec > time->tv_sec ||
            (now.tv_sec == time->tv_sec && now.tv_nsec >= time->tv_nsec);
-}
-
-/* Take a file that nobody holds open. */
-static bool take_locked(struct open_file *open)
-{
-    if (open->nrefs > 0)
-        return false;
-    open->nrefs = 1;
-    list_remove(&open->closing.unsaved);
-    return true;
 }
 
 /* Called by a thread of the pool. */
@@ -269,9 +272,10 @@ static bool may_wait(const struct closer *closer, const struct open_file *open)
 {
     const struct snapshot *current = open->current;
 
-    return closer->pool && !closer->stopping &&
-           closer->nwaiting < NWAITING_MAX && current && current->writable &&
-           current->file;
+    return open->closing.waiting ||
+           (closer->pool && !closer->stopping &&
+            closer->nwaiting < NWAITING_MAX && current && current->writable &&
+            current->file);
 }
 
 static enum fate put_locked(struct fs *fs, struct open_file *open)
@@ -283,8 +287,10 @@ static enum fate put_locked(struct fs *fs, struct open_file *open)
         open->nrefs--;
         return HELD;
     }
-    if (!closing->waiting && !may_wait(closer, open))
+    if (node_is_removed_locked(open->node) || !may_wait(closer, open)) {
+        closing->busy = true;
         return CLOSED;
+    }
     open->nrefs = 0;
     closing->due = due_time();
     if (closing->waiting)
@@ -316,7 +322,8 @@ void closer_drop(struct fs *fs, struct node *node)
     struct open_file *open;
 
     pthread_mutex_lock(&fs->nodes.lock);
-    open = node->open;
+    while ((open = node->open) && open->closing.busy)
+        pthread_cond_wait(&fs->closer.closed, &fs->nodes.lock);
     if (open && !take_locked(open))
         open = NULL;
     pthread_mutex_unlock(&fs->nodes.lock);

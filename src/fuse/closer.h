@@ -33,7 +33,7 @@ struct closer {
     size_t nwaiting;
     bool stopping;
     pthread_cond_t hurry;  /* nothing is to wait any longer */
-    pthread_cond_t closed; /* a file was closed for good, or is kept */
+    pthread_cond_t closed; /* a file was closed for good, or goes on */
     struct list unsaved;   /* struct open_file that could not be written out */
 };
 
@@ -42,7 +42,9 @@ struct closing {
     struct pool_task task;
     bool waiting;        /* the task is with the pool */
     struct timespec due; /* when it is to be done, by CLOCK_MONOTONIC */
-    bool final;          /* the file is being closed: wait for `closed` */
+    bool busy;           /* who closes files has the only reference, or had;
+                            wait for `closed` */
+    bool final;          /* nobody gets another one: wait for `closed` */
     bool over;           /* it is closed, and freed by the task */
     int told;            /* the error that was logged last, or 0; used by who
                             closes the file */
@@ -69,8 +71,8 @@ void closer_fini(struct closer *closer);
  */
 void closer_put(struct fs *fs, struct open_file *open);
 
-/* A node was removed, see node_removed(): if nobody holds it open, give back at
-   once what it takes up. */
+/* A node was removed, see node_removed(): if nobody holds it open, what it takes
+   up has been given back when this returns. */
 void closer_drop(struct fs *fs, struct node *node);
 
 #endif

@@ -431,12 +431,17 @@ int node_moved(struct node_table *table, struct node *node, struct node *parent,
     return r;
 }
 
+bool node_is_removed_locked(const struct node *node)
+{
+    return node->gone && node->unlisted;
+}
+
 bool node_is_removed(struct node_table *table, const struct node *node)
 {
     bool removed;
 
     pthread_mutex_lock(&table->lock);
-    removed = node->gone && node->unlisted;
+    removed = node_is_removed_locked(node);
     pthread_mutex_unlock(&table->lock);
     return removed;
 }

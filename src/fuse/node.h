@@ -143,6 +143,7 @@ int node_moved(struct node_table *table, struct node *node, struct node *parent,
 
 /* Was the only name of a node's file removed? */
 bool node_is_removed(struct node_table *table, const struct node *node);
+bool node_is_removed_locked(const struct node *node);
 
 /* The next lookup of the node's file makes a new node. */
 void node_supersede(struct node_table *table, struct node *node);

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fuse/closer.h"
@@ -13,6 +14,8 @@
 
 enum {
     ROOM_MARGIN = 4 << 20, /* bytes on disk, for what a commit adds to data */
+    ROOM_TRIES = 3,        /* to write out when there is no room */
+    ROOM_PAUSE_NS = 20 * 1000 * 1000,
 };
 
 static struct open_file *open_file_new(struct node *node)
@@ -221,6 +224,22 @@ struct snapshot *open_file_snapshot(struct open_file *open)
 }
 
 /* Make a state durable, and report what goes wrong. */
+/*
+ * Nobody waits for a file that was closed and removed to be let go of, so what
+ * a program did to make room may take effect a moment later.
+ */
+static int sync_frame(struct file *file, struct fault *fault)
+{
+    const struct timespec pause = { .tv_nsec = ROOM_PAUSE_NS };
+    int r = file_sync(file, fault);
+
+    for (int tries = 1; r == -ENOSPC && tries < ROOM_TRIES; tries++) {
+        nanosleep(&pause, NULL);
+        r = file_sync(file, fault);
+    }
+    return r;
+}
+
 static int sync_state(struct fs *fs, struct open_file *open,
                       struct snapshot *snapshot)
 {
@@ -228,7 +247,7 @@ static int sync_state(struct fs *fs, struct open_file *open,
     int r = 0;
 
     if (snapshot->file && snapshot->writable)
-        r = file_sync(snapshot->file, &fault);
+        r = sync_frame(snapshot->file, &fault);
     else if (snapshot->writable)
         r = fsync(snapshot->fd) < 0 ? -errno : 0;
     if (r < 0 && snapshot->file)

@@ -16,9 +16,9 @@
  */
 struct snapshot {
     atomic_uint nrefs;
-    uint64_t stamp; /* as backing_stamp(), or 0 if it may still change
-                          without that changing */
-    struct stat st; /* as backing_stat() gave it */
+    atomic_uint_fast64_t stamp; /* as backing_stamp(), or 0 if it may still
+                                   change without that changing; not constant */
+    struct stat st;             /* as backing_stat() gave it */
     bool writable;
     bool removed;      /* what was written need not be stored any more; set by
                           the only one who has the state */
