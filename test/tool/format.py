@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What framefs-format.7 says is written, is; what it says is not, is refused.
+
+usage: format.py B2FRAME PAGE
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+B2FRAME, PAGE = sys.argv[1:3]
+failures = []
+
+
+def table(text, head):
+    """Names, of which some share a row, and whether they are written."""
+    rows = text.split('.It Em %s ' % head)[1].split('.El')[0]
+    for names, written in re.findall(r'^\.It (.*) Ta \w+ Ta (\w+)', rows,
+                                     re.MULTILINE):
+        for name in names.split(', '):
+            yield name, written == 'yes'
+
+
+def is_written(option, name, where):
+    done = subprocess.run([B2FRAME, 'create', '--force', '--typesize', '8',
+                           option, name, PAGE, os.path.join(where, 'frame')],
+                          stderr=subprocess.DEVNULL, check=False)
+    return done.returncode == 0
+
+
+def main():
+    with open(PAGE, encoding='utf-8') as page:
+        text = page.read()
+    with tempfile.TemporaryDirectory() as where:
+        for head, option, least in (('codec', '--codec', 8),
+                                    ('filter', '--filters', 9)):
+            rows = list(table(text, head))
+            if len(rows) < least:
+                failures.append('no table of ' + head)
+            for name, written in rows:
+                if 'trunc' in name:
+                    name += ':3'  # bits, which it has to be told
+                if is_written(option, name, where) != written:
+                    failures.append('%s: written: %s' % (name, not written))
+    if shutil.which('mandoc'):
+        lint = subprocess.run(['mandoc', '-Tlint', '-Wwarning', PAGE],
+                              stdout=subprocess.PIPE, text=True, check=False)
+        if lint.stdout:
+            failures.append(lint.stdout)
+    for failure in failures:
+        print(failure)
+    sys.exit(bool(failures))
+
+
+main()
