@@ -51,6 +51,15 @@ uint32_t msgpack_u32(struct msgpack *reader)
     return reader->little_endian ? load_le32(bytes) : load_be32(bytes);
 }
 
+uint64_t msgpack_u64(struct msgpack *reader)
+{
+    const uint8_t *bytes = msgpack_bytes(reader, 8);
+
+    if (!bytes)
+        return 0;
+    return reader->little_endian ? load_le64(bytes) : load_be64(bytes);
+}
+
 const uint8_t *msgpack_fixstr(struct msgpack *reader, size_t *len)
 {
     uint8_t marker = msgpack_byte(reader);

@@ -25,6 +25,7 @@ enum msgpack_marker {
     MSGPACK_INT32 = 0xD2,
     MSGPACK_INT64 = 0xD3,
     MSGPACK_FIXEXT16 = 0xD8,
+    MSGPACK_STR32 = 0xDB,
     MSGPACK_ARRAY16 = 0xDC,
     MSGPACK_MAP16 = 0xDE,
 };
@@ -48,9 +49,11 @@ uint8_t msgpack_byte(struct msgpack *reader);
 /* The next byte must be this one. */
 void msgpack_expect(struct msgpack *reader, uint8_t byte);
 
-/* The next two or four bytes, which follow a marker; 0 if there are none. */
+/* The next two, four or eight bytes, which follow a marker; 0 if there are
+   none. */
 uint16_t msgpack_u16(struct msgpack *reader);
 uint32_t msgpack_u32(struct msgpack *reader);
+uint64_t msgpack_u64(struct msgpack *reader);
 
 /* The next `len` bytes, in place; NULL if there are not as many. */
 const uint8_t *msgpack_bytes(struct msgpack *reader, size_t len);

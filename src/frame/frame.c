@@ -251,8 +251,15 @@ bool frame_chunks_differ(struct frame *frame)
            last_chunk_is_full(frame);
 }
 
-int frame_open(struct store *store, uint64_t base, struct frame **out,
-               struct fault *fault)
+/* Let go of a frame that could not be opened; its store is the caller's. */
+static void give_up(struct frame *frame)
+{
+    frame->store = NULL;
+    frame_close(frame);
+}
+
+int frame_open_header(struct store *store, uint64_t base, struct frame **out,
+                      struct fault *fault)
 {
     struct frame *frame = calloc(1, sizeof(*frame));
     int r;
@@ -264,23 +271,34 @@ int frame_open(struct store *store, uint64_t base, struct frame **out,
     r = open_object(frame, fault);
     if (r == 0)
         r = read_header(frame, fault);
-    if (r == 0)
-        r = read_ends(frame, fault);
+    if (r < 0) {
+        give_up(frame);
+        return r;
+    }
+    *out = frame;
+    return 0;
+}
+
+int frame_open(struct store *store, uint64_t base, struct frame **out,
+               struct fault *fault)
+{
+    struct frame *frame;
+    int r = frame_open_header(store, base, &frame, fault);
+
+    if (r < 0)
+        return r;
+    r = read_ends(frame, fault);
     if (r == 0 && frame_chunks_differ(frame)) {
         r = frame_walk_new(frame, &frame->walk);
         if (r < 0)
             fault_set(fault, r, 0, NULL);
     }
-    if (r < 0)
-        goto fail;
-
+    if (r < 0) {
+        give_up(frame);
+        return r;
+    }
     *out = frame;
     return 0;
-
-fail:
-    frame->store = NULL; /* still the caller's */
-    frame_close(frame);
-    return r;
 }
 
 void frame_close(struct frame *frame)

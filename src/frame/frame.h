@@ -84,6 +84,15 @@ struct frame;
 int frame_open(struct store *store, uint64_t base, struct frame **out,
                struct fault *fault);
 
+/*
+ * Open no more than the header: enough for frame_get_info(), frame_get_stat()
+ * and the fixed metalayers.  Nothing else may be asked of such a frame.
+ *
+ *  store  as above
+ */
+int frame_open_header(struct store *store, uint64_t base, struct frame **out,
+                      struct fault *fault);
+
 /* Accepts NULL.  Chunks must be closed first. */
 void frame_close(struct frame *frame);
 

@@ -305,14 +305,29 @@ int metalayer_list_trailer(struct frame *frame, struct metalayer_list *list,
     return read_section(frame, &section, list, fault);
 }
 
-int metalayer_list_read(struct frame *frame, struct metalayer_list *out,
-                        struct fault *fault)
+int metalayer_list_read_fixed(struct frame *frame, struct metalayer_list *out,
+                              struct fault *fault)
 {
     struct metalayer_list list = { 0 };
     int r = metalayer_list_fixed(frame, &list, fault);
 
-    if (r == 0)
-        r = metalayer_list_trailer(frame, &list, fault);
+    if (r < 0) {
+        metalayer_list_free(&list);
+        return r;
+    }
+    *out = list;
+    return 0;
+}
+
+int metalayer_list_read(struct frame *frame, struct metalayer_list *out,
+                        struct fault *fault)
+{
+    struct metalayer_list list;
+    int r = metalayer_list_read_fixed(frame, &list, fault);
+
+    if (r < 0)
+        return r;
+    r = metalayer_list_trailer(frame, &list, fault);
     if (r < 0) {
         metalayer_list_free(&list);
         return r;

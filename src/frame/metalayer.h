@@ -45,6 +45,10 @@ struct metalayer_list {
 int metalayer_list_read(struct frame *frame, struct metalayer_list *out,
                         struct fault *fault);
 
+/* The same for the fixed ones alone: the trailer is not looked at. */
+int metalayer_list_read_fixed(struct frame *frame, struct metalayer_list *out,
+                              struct fault *fault);
+
 /* Accepts an empty list. */
 void metalayer_list_free(struct metalayer_list *list);
 
