@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "array/layout.h"
+#include "suite.h"
+
+/* Where an item lies, found as the document of the format has it. */
+struct naive {
+    uint64_t chunk_no;
+    uint64_t item;
+};
+
+static struct naive find_naively(const struct layout_shape *shape,
+                                 uint64_t item_no)
+{
+    struct naive place = { 0, 0 };
+    uint64_t x[ARRAY_NDIM_MAX];
+    uint64_t block = 0;
+    uint64_t item = 0;
+    uint64_t block_nitems = 1;
+
+    for (unsigned i = shape->ndim; i-- > 0;) {
+        x[i] = item_no % shape->items[i];
+        item_no /= shape->items[i];
+        block_nitems *= shape->block[i];
+    }
+    for (unsigned i = 0; i < shape->ndim; i++) {
+        uint64_t grid =
+            (shape->items[i] + shape->chunk[i] - 1) / shape->chunk[i];
+        uint64_t bgrid =
+            (shape->chunk[i] + shape->block[i] - 1) / shape->block[i];
+        uint64_t r = x[i] % shape->chunk[i];
+
+        place.chunk_no = place.chunk_no * grid + x[i] / shape->chunk[i];
+        block = block * bgrid + r / shape->block[i];
+        item = item * shape->block[i] + r % shape->block[i];
+    }
+    place.item = block * block_nitems + item;
+    return place;
+}
+
+static struct layout lay_out(const struct layout_shape *shape,
+                             uint32_t itemsize)
+{
+    struct layout layout;
+    struct fault fault = FAULT_NONE;
+
+    if (layout_init(&layout, shape, itemsize, &fault) < 0)
+        ck_abort_msg("%s", fault.what);
+    return layout;
+}
+
+/* Reports only what fails: there are millions of these. */
+static void need(bool what, uint64_t item_no)
+{
+    if (!what)
+        ck_abort_msg("item %llu", (unsigned long long)item_no);
+}
+
+/* Check an item, and the neighbours that are promised. */
+static void check_item(const struct layout_shape *shape,
+                       const struct layout *layout, uint64_t item_no,
+                       uint64_t max)
+{
+    struct layout_place place;
+
+    layout_locate(layout, item_no, max, &place);
+    need(place.run >= 1 && place.run <= place.row, item_no);
+    need(place.row <= max && place.row <= layout->nitems - item_no, item_no);
+    need((uint64_t)place.item + place.span <= layout->chunk_nitems, item_no);
+    need((place.item + place.span) % layout->block_nitems == 0, item_no);
+    for (uint32_t i = 0; i < place.row; i++) {
+        struct naive naive = find_naively(shape, item_no + i);
+
+        need(naive.chunk_no == place.chunk_no, item_no);
+        need(naive.item >= place.item &&
+                 naive.item < (uint64_t)place.item + place.span,
+             item_no);
+        need(i >= place.run || naive.item == (uint64_t)place.item + i, item_no);
+    }
+}
+
+/* Runs end where blocks, chunks or rows do, and nowhere else. */
+static void check_run_is_long(const struct layout_shape *shape,
+                              const struct layout *layout, uint64_t item_no)
+{
+    struct layout_place place;
+    unsigned last = shape->ndim - 1;
+    uint64_t x;
+    uint64_t r;
+
+    if (shape->ndim == 0)
+        return;
+    x = item_no % shape->items[last];
+    r = x % shape->chunk[last];
+    layout_locate(layout, item_no, UINT64_MAX, &place);
+    need(place.run >= shape->items[last] - x ||
+             place.run >= shape->chunk[last] - r ||
+             place.run >= shape->block[last] - r % shape->block[last],
+         item_no);
+}
+
+static void check_all(const struct layout_shape *shape)
+{
+    struct layout layout = lay_out(shape, 1);
+
+    for (uint64_t k = 0; k < layout.nitems; k++) {
+        check_item(shape, &layout, k, UINT64_MAX);
+        check_item(shape, &layout, k, 1);
+        check_item(shape, &layout, k, 3);
+        check_run_is_long(shape, &layout, k);
+    }
+}
+
+START_TEST(every_item_of_one_dimension_is_found)
+{
+    for (uint32_t n = 1; n <= 9; n++)
+        for (uint32_t chunk = 1; chunk <= 10; chunk++)
+            for (uint32_t block = 1; block <= chunk; block++)
+                check_all(
+                    &(struct layout_shape){ 1, { n }, { chunk }, { block } });
+}
+END_TEST
+
+START_TEST(every_item_of_two_dimensions_is_found)
+{
+    for (uint32_t a = 0; a < 5 * 5 * 5; a++) {
+        uint32_t n = 1 + a % 5;
+        uint32_t chunk = 1 + a / 5 % 5;
+        uint32_t block = 1 + a / 25;
+
+        if (block > chunk)
+            continue;
+        for (uint32_t b = 0; b < 5 * 5 * 5; b++) {
+            uint32_t n2 = 1 + b % 5;
+            uint32_t chunk2 = 1 + b / 5 % 5;
+            uint32_t block2 = 1 + b / 25;
+
+            if (block2 <= chunk2)
+                check_all(&(struct layout_shape){
+                    2, { n, n2 }, { chunk, chunk2 }, { block, block2 } });
+        }
+    }
+}
+END_TEST
+
+/* Pseudo-random, the same on every run. */
+static uint32_t next_random(uint32_t *state)
+{
+    *state = *state * 1664525 + 1013904223;
+    return *state >> 16;
+}
+
+START_TEST(every_item_of_many_dimensions_is_found)
+{
+    uint32_t state = 1;
+
+    for (unsigned i = 0; i < 3000; i++) {
+        struct layout_shape shape = { .ndim = 3 + next_random(&state) % 14 };
+        uint64_t nitems = 1;
+
+        for (unsigned d = 0; d < shape.ndim; d++) {
+            uint32_t n = 1 + next_random(&state) % 4;
+
+            if (nitems * n > 256)
+                n = 1;
+            nitems *= n;
+            shape.items[d] = n;
+            shape.chunk[d] = next_random(&state) % 2 ? n : 1 + n / 2;
+            shape.block[d] = 1 + next_random(&state) % shape.chunk[d];
+        }
+        check_all(&shape);
+    }
+}
+END_TEST
+
+START_TEST(no_dimensions_make_one_item)
+{
+    struct layout_shape shape = { .ndim = 0 };
+    struct layout layout = lay_out(&shape, 7);
+    struct layout_place place;
+
+    ck_assert_uint_eq(layout.nitems, 1);
+    ck_assert_uint_eq(layout.nbytes, 7);
+    ck_assert_uint_eq(layout.nchunks, 1);
+    ck_assert_uint_eq(layout.chunk_nitems, 1);
+    layout_locate(&layout, 0, UINT64_MAX, &place);
+    ck_assert_uint_eq(place.chunk_no, 0);
+    ck_assert_uint_eq(place.item, 0);
+    ck_assert_uint_eq(place.run, 1);
+    ck_assert_uint_eq(place.span, 1);
+}
+END_TEST
+
+START_TEST(arrays_without_items_have_no_chunks)
+{
+    const struct layout_shape shapes[] = {
+        { 1, { 0 }, { 4 }, { 2 } },
+        { 1, { 0 }, { 0 }, { 0 } },
+        { 2, { 5, 0 }, { 3, 4 }, { 2, 2 } },
+        { 3, { 4, 0, 3 }, { 2, 0, 2 }, { 1, 0, 1 } },
+        { 3, { INT64_MAX, 0, INT64_MAX }, { 2, 0, 2 }, { 1, 0, 1 } },
+    };
+
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        struct layout layout = lay_out(&shapes[i], 4);
+
+        ck_assert_uint_eq(layout.nitems, 0);
+        ck_assert_uint_eq(layout.nbytes, 0);
+        ck_assert_uint_eq(layout.nchunks, 0);
+    }
+}
+END_TEST
+
+START_TEST(runs_span_dimensions_that_are_not_cut)
+{
+    struct layout_shape rows = { 3, { 10, 4, 5 }, { 6, 4, 5 }, { 2, 4, 5 } };
+    struct layout_shape ones = { 3, { 1, 1, 50 }, { 1, 1, 20 }, { 1, 1, 20 } };
+    struct layout_place place;
+    struct layout layout = lay_out(&rows, 1);
+
+    layout_locate(&layout, 3, UINT64_MAX, &place);
+    ck_assert_uint_eq(place.run, 2 * 4 * 5 - 3);
+    ck_assert_uint_eq(place.row, 6 * 4 * 5 - 3);
+    layout = lay_out(&ones, 1);
+    ck_assert_uint_eq(layout.ndim, 1);
+    layout_locate(&layout, 25, UINT64_MAX, &place);
+    ck_assert_uint_eq(place.run, 15);
+}
+END_TEST
+
+START_TEST(the_largest_array_has_one_byte_less_than_2_to_63)
+{
+    struct layout_shape shape = {
+        2, { INT64_MAX, 1 }, { 1 << 20, 1 }, { 1 << 10, 1 }
+    };
+    struct layout layout = lay_out(&shape, 1);
+    struct layout_place place;
+    struct naive naive = find_naively(&shape, INT64_MAX - 1);
+
+    ck_assert_uint_eq(layout.nbytes, INT64_MAX);
+    layout_locate(&layout, INT64_MAX - 1, UINT64_MAX, &place);
+    ck_assert_uint_eq(place.chunk_no, naive.chunk_no);
+    ck_assert_uint_eq(place.chunk_no, layout.nchunks - 1);
+    ck_assert_uint_eq(place.item, naive.item);
+    ck_assert_uint_eq(place.run, 1);
+}
+END_TEST
+
+static void check_refused(struct layout_shape shape, uint32_t itemsize,
+                          const char *what)
+{
+    struct layout layout;
+    struct fault fault = FAULT_NONE;
+
+    ck_assert_int_eq(layout_init(&layout, &shape, itemsize, &fault), -EBADMSG);
+    ck_assert_ptr_nonnull(strstr(fault.what, what));
+}
+
+START_TEST(impossible_extents_are_refused)
+{
+    const uint64_t large = (uint64_t)1 << 31;
+
+    check_refused((struct layout_shape){ 1, { 5 }, { 0 }, { 0 } }, 1,
+                  "chunks of an array have no items");
+    check_refused((struct layout_shape){ 1, { 5 }, { 3 }, { 0 } }, 1,
+                  "blocks of an array have no items");
+    check_refused((struct layout_shape){ 1, { 5 }, { 3 }, { 4 } }, 1,
+                  "blocks of an array are larger");
+    check_refused((struct layout_shape){ 1, { 0 }, { UINT32_MAX }, { 1 } }, 1,
+                  "negative");
+    check_refused((struct layout_shape){ 1, { INT64_MAX }, { 3 }, { 3 } }, 2,
+                  "more than 2^63 bytes");
+    check_refused(
+        (struct layout_shape){
+            3, { large, large, large }, { 1, 1, 1 }, { 1, 1, 1 } },
+        1, "more than 2^63 bytes");
+    check_refused(
+        (struct layout_shape){ 2, { 1, 1 }, { 1 << 16, 1 << 15 }, { 1, 1 } }, 1,
+        "more than 2^31 bytes");
+    check_refused((struct layout_shape){ 1, { 1 }, { 1 << 30 }, { 1 } }, 2,
+                  "more than 2^31 bytes");
+    /* Padding counts. */
+    check_refused(
+        (struct layout_shape){ 1, { 1 }, { INT32_MAX }, { INT32_MAX - 1 } }, 1,
+        "more than 2^31 bytes");
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        every_item_of_one_dimension_is_found,
+        every_item_of_two_dimensions_is_found,
+        every_item_of_many_dimensions_is_found,
+        no_dimensions_make_one_item,
+        arrays_without_items_have_no_chunks,
+        runs_span_dimensions_that_are_not_cut,
+        the_largest_array_has_one_byte_less_than_2_to_63,
+        impossible_extents_are_refused,
+        NULL,
+    };
+
+    return suite_run("layout", tests);
+}
