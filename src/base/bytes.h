@@ -56,6 +56,12 @@ static inline uint64_t load_be64(const uint8_t *bytes)
     return be64toh(value);
 }
 
+static inline void store_le16(uint8_t *bytes, uint16_t value)
+{
+    value = htole16(value);
+    memcpy(bytes, &value, sizeof(value));
+}
+
 static inline void store_le32(uint8_t *bytes, uint32_t value)
 {
     value = htole32(value);
