@@ -251,6 +251,12 @@ int array_read(struct frame *frame, struct array **out, struct fault *fault)
     return r;
 }
 
+bool array_is_layer(const char *name)
+{
+    return strcmp(name, ARRAY_LAYER_B2ND) == 0 ||
+           strcmp(name, ARRAY_LAYER_CATERVA) == 0;
+}
+
 void array_free(struct array *array)
 {
     if (!array)

@@ -38,6 +38,18 @@ int array_parse(const uint8_t *bytes, size_t len, bool caterva,
                 struct fault *fault);
 
 /*
+ * Write the metalayer of an array, whose name is ARRAY_LAYER_B2ND.
+ *
+ *  shape    one that layout_init() takes
+ *  dtype    as NumPy prints it; NULL if it is not known
+ *  content  receives `len` bytes that the caller frees
+ *
+ * Returns 0, -EINVAL if the dtype is too long, or -ENOMEM.
+ */
+int array_encode(const struct layout_shape *shape, const char *dtype,
+                 uint8_t **content, size_t *len);
+
+/*
  * Read what array a frame is.
  *
  *  frame  its header suffices: see frame_open_header()
@@ -46,6 +58,9 @@ int array_parse(const uint8_t *bytes, size_t len, bool caterva,
  * Returns 0, an error as array_parse(), -E2BIG, or an error of the store.
  */
 int array_read(struct frame *frame, struct array **out, struct fault *fault);
+
+/* Does a fixed metalayer of this name make a frame an array? */
+bool array_is_layer(const char *name);
 
 /* Accepts NULL. */
 void array_free(struct array *array);

@@ -33,6 +33,7 @@ int file_context_new(const struct file_options *options,
     if (nthreads == 0)
         nthreads = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
     context->nthreads = nthreads;
+    context->view = options->view;
     context->readahead =
         options->readahead < ahead_max ? options->readahead : ahead_max;
     context->cache_size = options->cache_size;
@@ -129,8 +130,31 @@ static bool may_settle(struct store *store, struct store_stat *last)
     return changed || is_recent(&now);
 }
 
-/* Open a frame, again and again while another program writes it. */
-static int open_frame(struct store *store, uint64_t base, struct frame **out,
+/* Open a frame, and find out what to show of it.  The store is the frame's on
+   success. */
+static int try_open(struct store *store, uint64_t base, enum file_view kind,
+                    struct frame **out, struct view *view, struct fault *fault)
+{
+    struct frame *frame;
+    int r = frame_open(store_get(store), base, &frame, fault);
+
+    if (r < 0) {
+        store_close(store);
+        return r;
+    }
+    r = view_init(view, kind, frame, fault);
+    if (r < 0) {
+        frame_close(frame);
+        return r;
+    }
+    store_close(store);
+    *out = frame;
+    return 0;
+}
+
+/* The same, again and again while another program writes the frame. */
+static int open_frame(struct store *store, uint64_t base, enum file_view kind,
+                      struct frame **out, struct view *view,
                       struct fault *fault)
 {
     const struct timespec pause = { .tv_nsec = OPEN_PAUSE_NS };
@@ -141,7 +165,7 @@ static int open_frame(struct store *store, uint64_t base, struct frame **out,
         return fault_set(fault, r, 0, NULL);
 
     for (int tries = 1;; tries++) {
-        r = frame_open(store, base, out, fault);
+        r = try_open(store, base, kind, out, view, fault);
         if ((r != -EBADMSG && r != -ENODATA) || tries == OPEN_TRIES ||
             !may_settle(store, &stat))
             return r;
@@ -149,9 +173,9 @@ static int open_frame(struct store *store, uint64_t base, struct frame **out,
     }
 }
 
-/* A file of a frame, which becomes its own. */
+/* A file of a frame, which becomes its own, as does the view. */
 static int file_new(struct file_context *context, struct frame *frame,
-                    struct file **out)
+                    const struct view *view, struct file **out)
 {
     const struct frame_info *info = frame_get_info(frame);
     struct file *file = calloc(1, sizeof(*file));
@@ -167,6 +191,7 @@ static int file_new(struct file_context *context, struct frame *frame,
     list_append(&file->states, &state->node);
     file->state = state;
     file->context = context;
+    file->view = *view;
     file->nbytes = info->nbytes;
     list_init(&file->encoded);
     list_init(&file->flush_node);
@@ -181,13 +206,16 @@ static int file_new(struct file_context *context, struct frame *frame,
 int file_open(struct file_context *context, struct store *store, uint64_t base,
               struct file **out, struct fault *fault)
 {
-    struct frame *frame;
-    int r = open_frame(store, base, &frame, fault);
+    struct frame *frame = NULL;
+    struct view view;
+    int r = open_frame(store, base, context->view, &frame, &view, fault);
 
     if (r < 0)
         return r;
-    r = file_new(context, frame, out);
+    r = file_new(context, frame, &view, out);
     if (r < 0) {
+        view_fini(&view);
+        store_get(store); /* the caller keeps it */
         frame_close(frame);
         return fault_set(fault, r, 0, NULL);
     }
@@ -199,6 +227,7 @@ static void file_free(struct file *file)
     frame_change_close(file->change);
     file_state_put(file, file->state);
     store_close(file->store);
+    view_fini(&file->view);
     ranges_fini(&file->zeros);
     ranges_fini(&file->applied);
     pthread_cond_destroy(&file->changed);
@@ -228,41 +257,59 @@ int file_open_writable(struct file_context *context, struct store *store,
     return 0;
 }
 
+/* A file of a frame that was just made, with the change that made it. */
+static int file_new_created(struct file_context *context, struct frame *frame,
+                            struct frame_change *change,
+                            const struct file_params *params, struct file **out,
+                            struct fault *fault)
+{
+    const struct frame_info *info = frame_change_get_info(change);
+    struct view view;
+    int r = view_init(&view, context->view, frame, fault);
+
+    if (r < 0)
+        return r;
+    r = file_new(context, frame, &view, out);
+    if (r < 0) {
+        view_fini(&view);
+        return fault_set(fault, r, 0, NULL);
+    }
+    (*out)->writable = true;
+    (*out)->change = change;
+    (*out)->params = params->chunk;
+    (*out)->params.blocksize = info->blocksize;
+    (*out)->undecided = params->chunk.typesize == 0;
+    (*out)->fleeting = !params->array;
+    (*out)->grid = info->chunksize;
+    (*out)->ahead.least = info->chunksize;
+    (*out)->begun = true;
+    return 0;
+}
+
 int file_create(struct file_context *context, struct store *store,
                 const struct file_params *params, struct file **out,
                 struct fault *fault)
 {
-    struct frame *frame;
     struct frame_change *change;
-    struct file *file = NULL;
+    struct frame *frame;
+    struct file *file;
     int r = new_frame_begin(store, params, &frame, &change, fault);
 
     if (r < 0)
         return r;
-    r = file_new(context, frame, &file);
-    if (r == 0) {
-        file->writable = true;
-        file->store = store;
-        file->change = change;
-        file->params = params->chunk;
-        file->undecided = params->chunk.typesize == 0;
-        file->fleeting = true;
-        file->grid = frame_change_get_info(change)->chunksize;
-        file->ahead.least = file->grid;
-        file->begun = true;
-        r = flusher_add(context->flusher, file);
-    } else {
+    r = file_new_created(context, frame, change, params, &file, fault);
+    if (r < 0) {
         frame_close(frame);
         frame_change_close(change);
+        return r;
     }
+    r = flusher_add(context->flusher, file);
     if (r < 0) {
-        if (file) {
-            store_get(store);
-            readahead_fini(&file->ahead);
-            file_free(file);
-        }
+        readahead_fini(&file->ahead);
+        file_free(file);
         return fault_set(fault, r, 0, NULL);
     }
+    file->store = store;
     *out = file;
     return 0;
 }
@@ -312,7 +359,10 @@ bool file_is_current(struct file *file, const struct store_stat *now)
 
 uint64_t file_size(const struct file *file)
 {
-    return file->nbytes;
+    const struct view *view = &file->view;
+
+    return view->array ? view->header_len + view->array->layout.nbytes
+                       : file->nbytes;
 }
 
 int file_locate(struct file *file, uint64_t off, struct frame_span *out,

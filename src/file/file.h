@@ -8,6 +8,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "array/layout.h"
 #include "base/fault.h"
 #include "chunk/chunk_params.h"
 #include "frame/frame.h"
@@ -17,6 +18,13 @@
 /* What all open files share: the cache, the worker threads, the coders. */
 struct file_context;
 
+/* What files show of their frames. */
+enum file_view {
+    FILE_VIEW_CHUNKS, /* the chunks, one after the other */
+    FILE_VIEW_ARRAY, /* of an array its items in C order; of others the chunks */
+    FILE_VIEW_NPY,   /* the same, but arrays as .npy files, with a header */
+};
+
 struct file_options {
     size_t cache_size; /* bytes of decoded data to keep, a hard limit; it
                           counts what is not yet written out too */
@@ -25,6 +33,7 @@ struct file_options {
                           a quarter of the cache; 0: none */
     unsigned commit;   /* seconds after which what was written is committed;
                           0: when asked, or when the cache fills up */
+    enum file_view view;
 };
 
 extern const struct file_options file_default_options;
@@ -62,7 +71,8 @@ struct file;
  *  base   where the frame starts in its file; 0 for a sparse frame
  *
  * A frame that another program is writing at this moment is tried again for
- * some milliseconds.  Errors as frame_open().
+ * some milliseconds.  Errors as frame_open(), and as array_read() if arrays are
+ * to show as such.
  */
 int file_open(struct file_context *context, struct store *store, uint64_t base,
               struct file **out, struct fault *fault);
@@ -77,21 +87,31 @@ int file_open(struct file_context *context, struct store *store, uint64_t base,
 int file_open_writable(struct file_context *context, struct store *store,
                        struct file **out, struct fault *fault);
 
+/* An array to make. */
+struct file_array {
+    struct layout_shape shape;
+    const char *dtype; /* as NumPy prints it; NULL if it is not known */
+};
+
 /* What a new frame is to be. */
 struct file_params {
     struct chunk_params chunk; /* typesize 0: chosen by what is written first,
                                   of 1 2 4 8 16 */
     uint32_t chunksize;        /* bytes; made a multiple of the typesize */
+    /* NULL: no array.  One starts as zeros.  Its items have the typesize, which
+       is to be given; chunksize and blocksize follow from its shape. */
+    const struct file_array *array;
 };
 
 /*
- * Make a frame without content, and open it to be changed.
+ * Make a frame without content, or an array of zeros, and open it to be changed.
  *
  *  store  opened for writing: an empty file, or an empty directory, which
  *         makes a sparse frame; the file's on success
  *
- * A valid empty frame is in place when this returns; it is durable after
- * file_sync().  Errors as chunk_params_check(), and of the store.
+ * A valid frame is in place when this returns; it is durable after file_sync().
+ * Errors as chunk_params_check() and layout_init(), but -EINVAL, -EFBIG if an
+ * array takes too many chunks, and errors of the store.
  */
 int file_create(struct file_context *context, struct store *store,
                 const struct file_params *params, struct file **out,
@@ -189,7 +209,8 @@ int file_seek(struct file *file, uint64_t off, bool hole, uint64_t *out,
  *  -EROFS    the file is not writable
  *  -ENOTSUP  frames of this kind are not changed; or a chunk, with what it is
  *            encoded to, is more than the cache can hold
- *  -EFBIG    the file would be too long
+ *  -EFBIG    the file would be too long; an array keeps its size
+ *  -EPERM    the header of an array would not be what it is
  *  -ENOSPC   what waits for commits fills the cache
  *  -ESTALE   another program has changed the frame; see file_sync()
  *  -EBADMSG  what is partly overwritten, or needed around it, is damaged
@@ -203,7 +224,10 @@ int file_write(struct file *file, uint64_t off, const void *bytes, size_t len,
 int file_writev(struct file *file, uint64_t off, const struct iovec *iov,
                 size_t niov, struct fault *fault);
 
-/* Change the size: cut, or add zeros.  Errors as file_write(). */
+/*
+ * Change the size: cut, or add zeros.  Errors as file_write(), and -EPERM if
+ * it is an array that would be cut.
+ */
 int file_truncate(struct file *file, uint64_t size, struct fault *fault);
 
 /*
@@ -275,7 +299,8 @@ bool file_unsaved(struct file *file, uint64_t *off, uint64_t *end);
  *        keeps its length
  *
  * Returns 0, -EINVAL (another length, a name that can't be), -ENOENT (no such
- * fixed metalayer), -ENOSPC (too many or too large), or as file_write().
+ * fixed metalayer), -EPERM (the shape of an array that shows as such), -ENOSPC
+ * (too many or too large), or as file_write().
  */
 int file_meta_set(struct file *file, enum metalayer_kind kind, const char *name,
                   const void *bytes, size_t len, struct fault *fault);
@@ -290,8 +315,9 @@ int file_meta_remove(struct file *file, const char *name, struct fault *fault);
  *  chunk_no  0 to the number of chunks (to insert), or below
  *  order     number of the chunk that comes to each place
  *
- * Returns 0, -ERANGE if there is no such chunk, -EINVAL if the sizes do not go
- * with the frame's chunksize or `order` is no permutation; or as file_write().
+ * Returns 0, -EPERM if it is an array and shows as such, -ERANGE if there is no
+ * such chunk, -EINVAL if the sizes do not go with the frame's chunksize or
+ * `order` is no permutation; or as file_write().
  */
 int file_chunk_insert(struct file *file, uint64_t chunk_no, const void *bytes,
                       size_t len, struct fault *fault);

@@ -19,7 +19,8 @@ static bool are_alike(struct file *src, struct file *dst)
     const struct frame_info *a = frame_get_info(from);
     const struct frame_info *b = frame_get_info(to);
     bool alike = dst->grid > 0 && a->chunksize == dst->grid &&
-                 a->typesize == b->typesize && !a->vlblocks && src != dst;
+                 a->typesize == b->typesize && !a->vlblocks && src != dst &&
+                 !src->view.array && !dst->view.array;
 
     file_frame_put(dst, to);
     file_frame_put(src, from);

@@ -79,13 +79,18 @@ static int set_meta(struct frame_change *change,
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
-/* Is there such a fixed metalayer? */
+/* Is there such a fixed metalayer, on which the shape of an array does not
+   hang? */
 static int check_fixed(struct file *file, const char *name, struct fault *fault)
 {
-    struct frame *frame = file_frame_get(file);
     struct metalayer_list list;
-    int r = metalayer_list_read(frame, &list, fault);
+    struct frame *frame;
+    int r;
 
+    if (file->view.array && array_is_layer(name))
+        return fault_set(fault, -EPERM, 0, NULL);
+    frame = file_frame_get(file);
+    r = metalayer_list_read(frame, &list, fault);
     if (r == 0) {
         if (!metalayer_find(&list, METALAYER_FIXED, name))
             r = fault_set(fault, -ENOENT, 0, NULL);

@@ -12,6 +12,7 @@
 #include "file/flusher.h"
 #include "file/ranges.h"
 #include "file/readahead.h"
+#include "file/view.h"
 #include "frame/frame_change.h"
 
 /* Constant once made, but for what its parts guard themselves. */
@@ -23,6 +24,7 @@ struct file_context {
     struct coders coders;
     struct flusher *flusher;
     size_t readahead; /* file_options.readahead, cut to a part of the cache */
+    enum file_view view;
 
     /* A leaf.  Guards every reader: one may go on from file to file. */
     pthread_mutex_t readers_lock;
@@ -60,6 +62,7 @@ struct file {
     struct file_context *context;
     bool writable;
     struct store *store; /* of a file that is writable; a reference */
+    struct view view;
 
     /* Guarded by themselves. */
     struct cache_file chunks;
@@ -158,18 +161,19 @@ struct file_state *file_state_get(struct file *file);
 void file_state_put(struct file *file, struct file_state *state);
 
 /*
- * Find the chunk that holds a byte below the size of a file, or right behind
- * its end.  The chunk's size is the one that it may grow to.
+ * Find the chunk that holds a byte of a frame, of those below its size, or right
+ * behind its end.  The chunk's size is the one that it may grow to.  Where bytes
+ * of a file are, is said by view_locate().
  */
 int file_locate(struct file *file, uint64_t off, struct frame_span *out,
                 struct fault *fault);
 
 /*
- * Pin bytes of a file from `off` on, which is below its size, up to the end of
- * a piece of a chunk at most.  See cache_pin(); the chunk of `out` is a struct
- * file_chunk, whose pattern repeats if there are no data.
+ * Pin the span of a piece of a file, or the first part of it, which is in a
+ * chunk.  See cache_pin(); the chunk of `out` is a struct file_chunk, whose
+ * pattern repeats if there are no data.
  */
-int file_pin(struct file *file, uint64_t off, size_t len, enum cache_wait wait,
-             struct cache_pin *out, struct fault *fault);
+int file_pin(struct file *file, const struct view_piece *piece,
+             enum cache_wait wait, struct cache_pin *out, struct fault *fault);
 
 #endif

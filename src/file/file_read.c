@@ -9,11 +9,19 @@ enum {
     PIECES_MAX = 64, /* pins, and pieces, of one read in place */
 };
 
+/* Bytes of a chunk that are pinned for a read. */
+struct held {
+    uint64_t chunk_no;
+    uint32_t off; /* of the first one in the chunk */
+};
+
 /* What a read keeps in place, or a copy of it. */
 struct file_hold {
     uint8_t *copy; /* NULL: in place */
     size_t npins;
+    size_t next; /* pin that is likely to be wanted next */
     struct cache_pin pins[PIECES_MAX];
+    struct held held[PIECES_MAX]; /* what they are of */
     struct iovec iov[PIECES_MAX];
 };
 
@@ -35,42 +43,115 @@ static int refuse_block(struct file *file, uint64_t chunk_no,
     return r;
 }
 
-static int pin(struct file *file, uint64_t off, size_t len,
+static int pin(struct file *file, const struct view_piece *piece,
                enum cache_wait wait, struct cache_pin *out, struct fault *fault)
 {
     struct file_fill fill = { .file = file, .fault = fault };
-    struct cache_range range = { .file = &file->chunks };
-    struct frame_span span;
-    uint64_t rest;
+    struct cache_range range = { .file = &file->chunks,
+                                 .chunk_no = piece->chunk_no,
+                                 .off = piece->off,
+                                 .len = piece->span };
     int r;
 
     *fault = FAULT_NONE;
-    r = file_locate(file, off, &span, fault);
-    if (r < 0)
-        return r;
-
-    rest = span.off + span.nbytes - off;
-    range.chunk_no = span.chunk_no;
-    range.off = (uint32_t)(off - span.off);
-    range.len = (uint32_t)(len < rest ? len : rest);
     r = cache_pin(file->context->cache, &range, wait, &fill, out);
     if (r == -ENOTSUP && !fault->what)
-        r = refuse_block(file, span.chunk_no, fault);
+        r = refuse_block(file, piece->chunk_no, fault);
     if (r == -ERANGE)
         r = fault_set(fault, -EBADMSG, 0, "the frame was changed meanwhile");
     if (r < 0 && fault->chunk_no < 0)
-        fault->chunk_no = (int64_t)span.chunk_no;
+        fault->chunk_no = (int64_t)piece->chunk_no;
     return r;
 }
 
 /* What was looked up before the file was emptied may be lost; what is looked up
    after that is not. */
-int file_pin(struct file *file, uint64_t off, size_t len, enum cache_wait wait,
-             struct cache_pin *out, struct fault *fault)
+int file_pin(struct file *file, const struct view_piece *piece,
+             enum cache_wait wait, struct cache_pin *out, struct fault *fault)
 {
-    int r = pin(file, off, len, wait, out, fault);
+    int r = pin(file, piece, wait, out, fault);
 
-    return r == -ESTALE ? pin(file, off, len, wait, out, fault) : r;
+    return r == -ESTALE ? pin(file, piece, wait, out, fault) : r;
+}
+
+/* Does a pin hold the start of a piece? */
+static bool holds(const struct file_hold *hold, size_t i,
+                  const struct view_piece *piece)
+{
+    const struct held *held = &hold->held[i];
+
+    return held->chunk_no == piece->chunk_no && held->off <= piece->off &&
+           piece->off - held->off < hold->pins[i].len;
+}
+
+/*
+ * Find a pin that holds the start of a piece, or add one.  Rows of an array
+ * need the same ones over and over, in the same order.
+ *
+ * Returns its number, -EAGAIN if there are too many, or if there is no room at
+ * this moment for more than is pinned already, or an error of file_pin().
+ */
+static int hold_piece(struct file *file, struct file_hold *hold,
+                      const struct view_piece *piece, struct fault *fault)
+{
+    size_t n = hold->npins;
+    int r;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t at = (hold->next + i) % n;
+
+        if (holds(hold, at, piece)) {
+            hold->next = at + 1;
+            return (int)at;
+        }
+    }
+    if (n == PIECES_MAX)
+        return -EAGAIN;
+    r = file_pin(file, piece, n == 0 ? CACHE_WAIT_ROOM : CACHE_WAIT_DECODE,
+                 &hold->pins[n], fault);
+    if (r < 0)
+        return r;
+    hold->held[n] = (struct held){ piece->chunk_no, piece->off };
+    hold->npins++;
+    hold->next = n + 1;
+    return (int)n;
+}
+
+/* Find bytes in memory: as many from `off` on as lie together there. */
+static int find_bytes(struct file *file, struct file_hold *hold, uint64_t off,
+                      size_t len, const uint8_t **bytes, size_t *n,
+                      struct fault *fault)
+{
+    struct view_piece piece;
+    const struct cache_pin *pin;
+    uint32_t skip;
+    int r = view_locate(file, off, len, &piece, fault);
+
+    if (r < 0)
+        return r;
+    *bytes = piece.header;
+    *n = piece.len;
+    if (piece.header)
+        return 0;
+    r = hold_piece(file, hold, &piece, fault);
+    if (r < 0)
+        return r;
+
+    pin = &hold->pins[r];
+    skip = piece.off - hold->held[r].off;
+    if (*n > pin->len - skip)
+        *n = pin->len - skip;
+    if (pin->data) {
+        *bytes = pin->data + skip;
+    } else {
+        const struct file_chunk *chunk = pin->chunk;
+        size_t start = piece.off % chunk->pattern_len;
+
+        *bytes = chunk->pattern + start;
+        if (*n > chunk->pattern_len - start)
+            *n = chunk->pattern_len - start;
+    }
+    return 0;
 }
 
 /* Add a piece to a read in place.  Returns false if there are too many. */
@@ -86,68 +167,26 @@ static bool add_piece(struct file_data *data, const uint8_t *bytes, size_t len)
     return true;
 }
 
-/* The same for a special chunk; `off` counts from its start. */
-static bool add_pattern(struct file_data *data, const struct file_chunk *chunk,
-                        uint64_t off, size_t len)
-{
-    while (len > 0) {
-        size_t start = off % chunk->pattern_len;
-        size_t n = chunk->pattern_len - start;
-
-        if (n > len)
-            n = len;
-        if (!add_piece(data, chunk->pattern + start, n))
-            return false;
-        off += n;
-        len -= n;
-    }
-    return true;
-}
-
 /* Gather the pieces of a read where they are.  Returns -EAGAIN if they are too
    many, or more than fits at this moment, and `data` then is of no use. */
 static int gather(struct file *file, uint64_t off, size_t len,
                   struct file_data *data, struct fault *fault)
 {
-    struct file_hold *hold = data->hold;
-
-    data->iov = hold->iov;
+    data->iov = data->hold->iov;
+    if (len / PIECES_MAX > view_run(&file->view))
+        return -EAGAIN;
     while (data->len < len) {
-        struct cache_pin *pin = &hold->pins[hold->npins];
-        const struct file_chunk *chunk;
-        uint64_t at = off + data->len;
-        int r;
+        const uint8_t *bytes;
+        size_t n;
+        int r = find_bytes(file, data->hold, off + data->len, len - data->len,
+                           &bytes, &n, fault);
 
-        if (hold->npins == PIECES_MAX)
-            return -EAGAIN;
-        r = file_pin(file, at, len - data->len,
-                     hold->npins == 0 ? CACHE_WAIT_ROOM : CACHE_WAIT_DECODE,
-                     pin, fault);
         if (r < 0)
             return r;
-        hold->npins++;
-        chunk = pin->chunk;
-        if (pin->data ? !add_piece(data, pin->data, pin->len)
-                      : !add_pattern(data, chunk, at - chunk->off, pin->len))
+        if (!add_piece(data, bytes, n))
             return -EAGAIN;
     }
     return 0;
-}
-
-static void copy_pattern(const struct file_chunk *chunk, uint64_t off,
-                         uint8_t *dst, size_t len)
-{
-    while (len > 0) {
-        size_t start = off % chunk->pattern_len;
-        size_t n = chunk->pattern_len - start;
-
-        if (n > len)
-            n = len;
-        memcpy(dst, chunk->pattern + start, n);
-        dst += n;
-        off += n;
-        len -= n;
-    }
 }
 
 /* Let go of what a read keeps in place, but not of the read. */
@@ -158,11 +197,12 @@ static void unpin_all(struct file *file, struct file_data *data)
     if (hold->npins > 0)
         cache_unpin(file->context->cache, hold->pins, hold->npins);
     hold->npins = 0;
+    hold->next = 0;
     data->niov = 0;
     data->len = 0;
 }
 
-/* Copy the pieces of a read, holding one at a time. */
+/* Copy the pieces of a read, holding as many of them as there is room for. */
 static int copy_out(struct file *file, uint64_t off, size_t len,
                     struct file_data *data, struct fault *fault)
 {
@@ -174,22 +214,20 @@ static int copy_out(struct file *file, uint64_t off, size_t len,
         return fault_set(fault, -ENOMEM, 0, NULL);
 
     while (done < len && r == 0) {
-        struct cache_pin pin;
+        const uint8_t *bytes;
+        size_t n;
 
-        r = file_pin(file, off + done, len - done, CACHE_WAIT_ROOM, &pin,
-                     fault);
-        if (r < 0)
-            break;
-        if (pin.data) {
-            memcpy(copy + done, pin.data, pin.len);
-        } else {
-            const struct file_chunk *chunk = pin.chunk;
-
-            copy_pattern(chunk, off + done - chunk->off, copy + done, pin.len);
+        r = find_bytes(file, data->hold, off + done, len - done, &bytes, &n,
+                       fault);
+        if (r == 0) {
+            memcpy(copy + done, bytes, n);
+            done += n;
+        } else if (r == -EAGAIN) {
+            unpin_all(file, data);
+            r = 0;
         }
-        done += pin.len;
-        cache_unpin(file->context->cache, &pin, 1);
     }
+    unpin_all(file, data);
 
     data->hold->copy = copy;
     if (done > 0)
@@ -225,6 +263,7 @@ int file_read(struct file *file, struct file_reader *reader, uint64_t off,
         return fault_set(fault, -ENOMEM, 0, NULL);
     data.hold->copy = NULL;
     data.hold->npins = 0;
+    data.hold->next = 0;
 
     r = gather(file, off, len, &data, fault);
     if (r == -EAGAIN) {

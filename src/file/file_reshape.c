@@ -32,6 +32,8 @@ static int begin(struct file *file, struct fault *fault)
 {
     int r = writeback_begin(file, fault);
 
+    if (r == 0 && file->view.array)
+        r = fault_set(fault, -EPERM, 0, "the chunks of an array have a place");
     while (r == 0) {
         r = writeback_commit(file, NULL, fault);
         if (r < 0)

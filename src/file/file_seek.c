@@ -84,6 +84,98 @@ static int seek_committed(struct file *file, struct frame *frame, uint64_t off,
     return 0;
 }
 
+/* The next chunk that is no hole; `nchunks` if there is none. */
+static int next_data(struct file *file, struct file_state *state,
+                     uint64_t chunk_no, uint64_t nchunks, uint64_t *out,
+                     struct fault *fault)
+{
+    bool hole = true;
+    int r = 0;
+
+    if (!file->begun)
+        r = frame_next(state->frame, chunk_no, false, &chunk_no, fault);
+    else
+        while (chunk_no < nchunks) {
+            r = is_hole(file, state, chunk_no, &hole, fault);
+            if (r < 0 || !hole)
+                break;
+            chunk_no++;
+        }
+    *out = chunk_no < nchunks ? chunk_no : nchunks;
+    return r;
+}
+
+/* Chunks side by side, which hold a stretch of an array as a whole. */
+struct slab {
+    uint64_t nchunks;
+    uint64_t nbytes; /* of the array; less in the last one */
+};
+
+static struct slab slab_of(const struct layout *layout)
+{
+    const struct layout_dim *first = &layout->dims[0];
+    uint64_t nrows =
+        first->chunk < first->nitems ? first->chunk : first->nitems;
+
+    return (struct slab){
+        .nchunks = layout->nchunks / first->nchunks,
+        .nbytes = layout->nbytes / first->nitems * nrows,
+    };
+}
+
+/* The next slab that is all hole, or that is not; behind the last if there is
+   none. */
+static int next_slab(struct file *file, struct file_state *state,
+                     const struct slab *slab, uint64_t *slab_no, bool hole,
+                     struct fault *fault)
+{
+    uint64_t nchunks = file->view.array->layout.nchunks;
+
+    while (*slab_no < nchunks / slab->nchunks) {
+        uint64_t chunk_no;
+        int r = next_data(file, state, *slab_no * slab->nchunks, nchunks,
+                          &chunk_no, fault);
+
+        if (r < 0)
+            return r;
+        if (!hole)
+            *slab_no = chunk_no / slab->nchunks;
+        if (!hole || chunk_no / slab->nchunks > *slab_no)
+            break;
+        ++*slab_no;
+    }
+    return 0;
+}
+
+/* Holes of an array are slabs that hold nothing else. */
+static int seek_array(struct file *file, struct file_state *state, uint64_t off,
+                      bool hole, uint64_t *out, struct fault *fault)
+{
+    const struct layout *layout = &file->view.array->layout;
+    uint64_t header_len = file->view.header_len;
+    uint64_t slab_no;
+    struct slab slab;
+    int r;
+
+    *out = off;
+    if (off < header_len && !hole)
+        return 0;
+    off = off < header_len ? 0 : off - header_len;
+    if (off < layout->nbytes) {
+        slab = slab_of(layout);
+        slab_no = off / slab.nbytes;
+        r = next_slab(file, state, &slab, &slab_no, hole, fault);
+        if (r < 0)
+            return r;
+        if (off < slab_no * slab.nbytes)
+            off = slab_no * slab.nbytes;
+    }
+    if (off >= layout->nbytes && !hole)
+        return -ENXIO;
+    *out = header_len + (off < layout->nbytes ? off : layout->nbytes);
+    return 0;
+}
+
 int file_seek(struct file *file, uint64_t off, bool hole, uint64_t *out,
               struct fault *fault)
 {
@@ -93,8 +185,12 @@ int file_seek(struct file *file, uint64_t off, bool hole, uint64_t *out,
     if (off >= file_size(file))
         return -ENXIO;
     state = file_state_get(file);
-    r = file->begun ? seek_changed(file, state, off, hole, out, fault)
-                    : seek_committed(file, state->frame, off, hole, out, fault);
+    if (file->view.array)
+        r = seek_array(file, state, off, hole, out, fault);
+    else if (file->begun)
+        r = seek_changed(file, state, off, hole, out, fault);
+    else
+        r = seek_committed(file, state->frame, off, hole, out, fault);
     file_state_put(file, state);
     return r;
 }

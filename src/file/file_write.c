@@ -13,10 +13,13 @@ enum part {
 };
 
 /* Begin to write up to `end`, as an extender if that is behind the end of the
-   file. */
+   file.  Arrays have no such place. */
 static enum part enter(struct file *file, uint64_t end)
 {
     enum part part;
+
+    if (file->view.array)
+        end = 0;
 
     pthread_mutex_lock(&file->lock);
     while (file->reshaping || file->nreshapers > 0 ||
@@ -90,29 +93,47 @@ static ssize_t write_range(struct file *file, const struct cache_range *range,
     return n;
 }
 
-/* Write bytes, or zeros if there is no `src`, to chunks. */
+static ssize_t put_piece(struct file *file, const struct view_piece *piece,
+                         const uint8_t *src, struct fault *fault)
+{
+    struct cache_range range = { .file = &file->chunks,
+                                 .chunk_no = piece->chunk_no,
+                                 .off = piece->off,
+                                 .len = piece->len };
+
+    return write_range(file, &range, piece->nbytes, src, fault);
+}
+
+/* What goes before the chunks can be written as it is, as is done by who has
+   mapped it with what follows. */
+static ssize_t put_header(const struct view_piece *piece, const uint8_t *src,
+                          struct fault *fault)
+{
+    for (uint32_t i = 0; i < piece->len; i++)
+        if ((src ? src[i] : 0) != piece->header[i])
+            return fault_set(fault, -EPERM, 0, NULL);
+    return piece->len;
+}
+
+/* Write bytes, or zeros if there is no `src`. */
 static int put_bytes(struct file *file, uint64_t off, const uint8_t *src,
                      uint64_t len, struct fault *fault)
 {
     *fault = FAULT_NONE;
     while (len > 0) {
-        struct cache_range range = { .file = &file->chunks };
-        struct frame_span span;
-        ssize_t n = file_locate(file, off, &span, fault);
+        struct view_piece piece;
+        ssize_t n = view_locate(file, off, len, &piece, fault);
 
-        if (n < 0)
-            return (int)n;
-        range.chunk_no = span.chunk_no;
-        range.off = (uint32_t)(off - span.off);
-        range.len = len < span.nbytes - range.off ? (uint32_t)len
-                                                  : span.nbytes - range.off;
-        n = write_range(file, &range, span.nbytes, src, fault);
+        if (n == 0)
+            n = piece.header ? put_header(&piece, src, fault)
+                             : put_piece(file, &piece, src, fault);
         if (n < 0)
             return (int)n;
         off += (uint64_t)n;
         src = src ? src + n : NULL;
         len -= (uint64_t)n;
-        extend_to(file, off);
+        if (!file->view.array)
+            extend_to(file, off);
         encode_ahead(file);
     }
     return 0;
@@ -139,8 +160,10 @@ static int check_end(const struct file *file, uint64_t off, uint64_t len,
 
     if (off > INT64_MAX || len > INT64_MAX - off)
         return fault_set(fault, -EFBIG, 0, NULL);
-    if (off + len <= file->nbytes)
+    if (off + len <= file_size(file))
         return 0;
+    if (file->view.array)
+        return fault_set(fault, -EFBIG, 0, NULL);
     if (file->grid == 0)
         return fault_set(fault, -ENOTSUP, 0,
                          "a frame whose chunks differ in size keeps its size");
@@ -270,6 +293,8 @@ int file_truncate(struct file *file, uint64_t size, struct fault *fault)
         r = check_end(file, size, 0, fault);
     if (r < 0)
         return r;
+    if (file->view.array)
+        return size < file_size(file) ? fault_set(fault, -EPERM, 0, NULL) : 0;
     if (size > file->nbytes)
         r = grow(file, size, fault);
     else if (size < file->nbytes && file->grid == 0)
@@ -289,8 +314,8 @@ static int write_zeros(struct file *file, uint64_t off, uint64_t end,
     if (off >= end)
         return 0;
     part = enter(file, end);
-    if (end > file->nbytes)
-        end = file->nbytes;
+    if (end > file_size(file))
+        end = file_size(file);
     r = off < end ? put_bytes(file, off, NULL, end - off, fault) : 0;
     leave(file, part);
     return r;
@@ -313,7 +338,7 @@ static int zero_chunks(struct file *file, uint64_t first, uint64_t end,
 int file_zero(struct file *file, uint64_t off, uint64_t len,
               struct fault *fault)
 {
-    uint64_t size = file->nbytes;
+    uint64_t size = file_size(file);
     uint64_t grid;
     uint64_t first;
     uint64_t end;
@@ -327,7 +352,7 @@ int file_zero(struct file *file, uint64_t off, uint64_t len,
     first = size_pieces(off, grid) * grid;
     end = off + len == size ? size_pieces(size, grid) * grid
                             : (off + len) - (off + len) % grid;
-    if (file->grid == 0 || first >= end) {
+    if (file->view.array || file->grid == 0 || first >= end) {
         r = write_zeros(file, off, off + len, fault);
     } else {
         r = write_zeros(file, off, first, fault);

@@ -1,19 +1,89 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "file/new_frame.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
 #include "file/encode.h"
 #include "file/params.h"
+
+/* Blocks and chunks are as large as their shapes say. */
+static int set_sizes(struct frame_params *params, const struct layout *layout)
+{
+    uint64_t blocksize = (uint64_t)layout->block_nitems * layout->itemsize;
+
+    if (layout->nchunks > FRAME_CHANGE_CHUNKS_MAX)
+        return -EFBIG;
+    params->chunks.blocksize = (uint32_t)blocksize;
+    params->chunksize = layout->chunk_nitems * layout->itemsize;
+    return 0;
+}
+
+/* Give a new frame the metalayer of an array, and chunks for all its items. */
+static int fill_array(struct frame_change *change,
+                      const struct file_array *array,
+                      const struct layout *layout, struct fault *fault)
+{
+    uint64_t chunksize = (uint64_t)layout->chunk_nitems * layout->itemsize;
+    uint8_t *content;
+    size_t len;
+    int r = array_encode(&array->shape, array->dtype, &content, &len);
+
+    if (r == 0) {
+        r = frame_change_set_metalayer(change, ARRAY_LAYER_B2ND, content, len);
+        free(content);
+    }
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    return frame_change_resize(change, layout->nchunks * chunksize, fault);
+}
+
+static int create_array(struct store *store, const struct file_params *params,
+                        struct frame_change **out, struct fault *fault)
+{
+    struct frame_params first = params_frame(params);
+    struct frame_change *change;
+    struct layout layout;
+    int r = -EINVAL;
+
+    if (params->chunk.typesize > 0)
+        r = layout_init(&layout, &params->array->shape, params->chunk.typesize,
+                        fault);
+    if (r == 0)
+        r = set_sizes(&first, &layout);
+    if (r < 0)
+        return fault_set(fault, r == -EBADMSG ? -EINVAL : r, 0, fault->what);
+    r = frame_change_new(store, &first, &change, fault);
+    if (r < 0)
+        return r;
+    r = fill_array(change, params->array, &layout, fault);
+    if (r < 0)
+        frame_change_close(change);
+    else
+        *out = change;
+    return r;
+}
 
 int new_frame_begin(struct store *store, const struct file_params *params,
                     struct frame **frame, struct frame_change **change,
                     struct fault *fault)
 {
-    const struct frame_params first = params_frame(params);
-    int r = frame_change_new(store, &first, change, fault);
+    int r;
 
+    *fault = FAULT_NONE;
+    if (params->array) {
+        r = create_array(store, params, change, fault);
+    } else {
+        const struct frame_params first = params_frame(params);
+
+        r = frame_change_new(store, &first, change, fault);
+    }
     if (r < 0)
         return r;
-    r = frame_change_begin(*change, frame, fault);
+    if (params->array)
+        r = frame_change_commit(*change, frame, fault);
+    else
+        r = frame_change_begin(*change, frame, fault);
     if (r < 0)
         frame_change_close(*change);
     return r;

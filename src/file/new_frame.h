@@ -5,7 +5,7 @@
 #include "file/file_private.h"
 
 /*
- * Make an empty frame.  See file_create().
+ * Make an empty frame, or an array.  See file_create().
  *
  *  frame, change  receive the frame and what it is changed by; the caller's
  */

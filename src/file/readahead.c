@@ -107,22 +107,41 @@ static void count_tasks(struct readahead *ahead, int change)
     pthread_mutex_unlock(&ahead->lock);
 }
 
+/* Have the blocks of a piece decoded. */
+static int decode_piece(struct file *file, struct view_piece *piece)
+{
+    struct fault fault;
+    struct cache_pin pin;
+
+    while (piece->span > 0) {
+        int r = file_pin(file, piece, CACHE_WAIT_NEVER, &pin, &fault);
+
+        if (r < 0)
+            return r;
+        piece->off += pin.len;
+        piece->span -= pin.len;
+        cache_unpin(file->context->cache, &pin, 1);
+    }
+    return 0;
+}
+
 /* Whatever fails here fails again, with a word to say, when it is read. */
 static void run_task(struct pool_task *pool_task)
 {
     struct readahead_task *task = (struct readahead_task *)(void *)pool_task;
     struct file *file = task->file;
     struct fault fault;
-    struct cache_pin pin;
 
     while (task->off < task->end && !is_stopping(&file->ahead)) {
-        int r = file_pin(file, task->off, (size_t)(task->end - task->off),
-                         CACHE_WAIT_NEVER, &pin, &fault);
+        struct view_piece piece;
+        int r =
+            view_locate(file, task->off, task->end - task->off, &piece, &fault);
 
+        if (r == 0)
+            r = decode_piece(file, &piece);
         if (r < 0)
             break;
-        task->off += pin.len;
-        cache_unpin(file->context->cache, &pin, 1);
+        task->off += piece.row;
     }
     free(task);
     count_tasks(&file->ahead, -1);

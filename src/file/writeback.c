@@ -30,12 +30,25 @@ static void leave(struct file *file)
     pthread_mutex_unlock(&file->lock);
 }
 
+/* Other programs take the blocks of a chunk for those of the array. */
+static bool has_array_blocks(const struct file *file,
+                             const struct frame_info *info)
+{
+    const struct layout *layout = &file->view.array->layout;
+
+    return info->blocksize == (uint64_t)layout->block_nitems * layout->itemsize;
+}
+
 /* What chunks of this frame are to be like. */
 static int begin_frame(struct file *file, struct fault *fault)
 {
     const struct frame_info *info = frame_change_get_info(file->change);
     int r;
 
+    if (file->view.array && !has_array_blocks(file, info))
+        return fault_set(fault, -ENOTSUP, 0,
+                         "an array whose blocks the frame does not know is not "
+                         "changed");
     file->params = frame_chunk_params(info);
     r = chunk_params_check(&file->params);
     if (r < 0)
@@ -329,7 +342,11 @@ bool file_unsaved(struct file *file, uint64_t *off, uint64_t *end)
         return lost;
     *off = first * file->grid;
     *end = behind * file->grid;
-    if (*end > file->nbytes || file->grid == 0)
+    if (file->view.array) {
+        *off = 0;
+        *end = file_size(file);
+    } else if (*end > file->nbytes || file->grid == 0) {
         *end = file->nbytes;
+    }
     return true;
 }

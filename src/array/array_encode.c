@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array/array.h"
+#include "base/msgpack_write.h"
+
+enum {
+    /* Without dtype: three bytes, three heads of extents, and the extents, all
+       with their markers; format, marker and length of the dtype. */
+    FIXED_LEN = 3 + 3 + 1 + 5,
+    DIM_LEN = 9 + 5 + 5,
+};
+
+static void write_extents(struct msgpack_writer *writer,
+                          const uint32_t *extents, unsigned ndim)
+{
+    msgpack_write_byte(writer, (uint8_t)(MSGPACK_FIXARRAY + ndim));
+    for (unsigned i = 0; i < ndim; i++)
+        msgpack_write_u32(writer, MSGPACK_INT32, extents[i]);
+}
+
+static void write_shape(struct msgpack_writer *writer,
+                        const struct layout_shape *shape)
+{
+    msgpack_write_byte(writer, ARRAY_PARTS_ALL);
+    msgpack_write_byte(writer, 0); /* version */
+    msgpack_write_byte(writer, (uint8_t)shape->ndim);
+    msgpack_write_byte(writer, (uint8_t)(MSGPACK_FIXARRAY + shape->ndim));
+    for (unsigned i = 0; i < shape->ndim; i++)
+        msgpack_write_u64(writer, MSGPACK_INT64, shape->items[i]);
+    write_extents(writer, shape->chunk, shape->ndim);
+    write_extents(writer, shape->block, shape->ndim);
+}
+
+int array_encode(const struct layout_shape *shape, const char *dtype,
+                 uint8_t **content, size_t *len)
+{
+    struct msgpack_writer writer = { 0 };
+    size_t dtype_len = dtype ? strlen(dtype) : 0;
+    size_t room = FIXED_LEN + shape->ndim * (size_t)DIM_LEN + dtype_len;
+
+    if (room > ARRAY_LAYER_MAX)
+        return -EINVAL;
+    writer.bytes = malloc(room);
+    if (!writer.bytes)
+        return -ENOMEM;
+    write_shape(&writer, shape);
+    if (dtype) {
+        msgpack_write_byte(&writer, ARRAY_DTYPE_NUMPY);
+        msgpack_write_u32(&writer, MSGPACK_STR32, (uint32_t)dtype_len);
+        msgpack_write_bytes(&writer, dtype, dtype_len);
+    } else {
+        writer.bytes[0] = ARRAY_PARTS_NO_DTYPE;
+    }
+    *content = writer.bytes;
+    *len = writer.pos;
+    return 0;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "file/view.h"
+
+#include <stdlib.h>
+
+#include "array/npy.h"
+#include "file/file_private.h"
+
+int view_init(struct view *view, enum file_view kind, struct frame *frame,
+              struct fault *fault)
+{
+    int r;
+
+    *view = (struct view){ 0 };
+    if (kind == FILE_VIEW_CHUNKS)
+        return 0;
+    r = array_read(frame, &view->array, fault);
+    if (r < 0 || !view->array || kind != FILE_VIEW_NPY)
+        return r;
+    r = npy_header(view->array, &view->header, &view->header_len);
+    if (r < 0) {
+        view_fini(view);
+        return fault_set(fault, r, 0, NULL);
+    }
+    return 0;
+}
+
+void view_fini(struct view *view)
+{
+    array_free(view->array);
+    free(view->header);
+    *view = (struct view){ 0 };
+}
+
+uint32_t view_run(const struct view *view)
+{
+    const struct layout *layout;
+
+    if (!view->array || view->array->layout.ndim == 0)
+        return UINT32_MAX;
+    layout = &view->array->layout;
+    return layout->dims[layout->ndim - 1].block * layout->itemsize;
+}
+
+static uint32_t least(uint64_t a, uint64_t b)
+{
+    return (uint32_t)(a < b ? a : b);
+}
+
+static int locate_in_row(struct file *file, uint64_t off, uint64_t len,
+                         struct view_piece *out, struct fault *fault)
+{
+    struct frame_span span;
+    int r = file_locate(file, off, &span, fault);
+
+    if (r < 0)
+        return r;
+    *out = (struct view_piece){ .chunk_no = span.chunk_no,
+                                .nbytes = span.nbytes,
+                                .off = (uint32_t)(off - span.off) };
+    out->len = least(len, span.nbytes - out->off);
+    out->row = out->len;
+    out->span = out->len;
+    return 0;
+}
+
+/* Pieces may start and end inside an item. */
+static void locate_in_array(const struct layout *layout, uint64_t off,
+                            uint64_t len, struct view_piece *out)
+{
+    uint32_t itemsize = layout->itemsize;
+    uint32_t in_item = (uint32_t)(off % itemsize);
+    uint64_t max = len / itemsize + 2; /* items, in parts the first and last */
+    struct layout_place place;
+
+    layout_locate(layout, off / itemsize, max, &place);
+    *out = (struct view_piece){
+        .chunk_no = place.chunk_no,
+        .nbytes = layout->chunk_nitems * itemsize,
+        .off = place.item * itemsize + in_item,
+        .len = least(len, place.run * itemsize - in_item),
+        .row = least(len, place.row * itemsize - in_item),
+        .span = place.span * itemsize - in_item,
+    };
+}
+
+int view_locate(struct file *file, uint64_t off, uint64_t len,
+                struct view_piece *out, struct fault *fault)
+{
+    const struct view *view = &file->view;
+
+    if (off < view->header_len) {
+        *out = (struct view_piece){ .header = view->header + off };
+        out->len = least(len, view->header_len - off);
+        out->row = out->len;
+        return 0;
+    }
+    off -= view->header_len;
+    if (!view->array)
+        return locate_in_row(file, off, len, out, fault);
+    locate_in_array(&view->array->layout, off, len, out);
+    return 0;
+}

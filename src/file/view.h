@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FILE_VIEW_H
+#define FILE_VIEW_H
+
+#include "array/array.h"
+#include "file/file.h"
+
+/*
+ * What a file shows of its frame, by which every byte of the file has its place
+ * in a chunk.  All who read and write bytes find them here.  Constant.
+ */
+struct view {
+    struct array *array; /* its items, in C order; NULL: the chunks in a row */
+    uint8_t *header;     /* what goes before, and can't be changed */
+    size_t header_len;
+};
+
+/*
+ * Find out what is shown of a frame.  Errors as array_read().
+ */
+int view_init(struct view *view, enum file_view kind, struct frame *frame,
+              struct fault *fault);
+
+/* Accepts a zeroed struct. */
+void view_fini(struct view *view);
+
+/* How many bytes go on in the same chunk, as a rule. */
+uint32_t view_run(const struct view *view);
+
+/* Bytes of a file that lie together. */
+struct view_piece {
+    const uint8_t *header; /* where they are, if they go before all chunks */
+    uint64_t chunk_no;     /* else: the chunk, */
+    uint32_t nbytes;       /* its decoded size, */
+    uint32_t off;          /* and where in it */
+    uint32_t len;          /* bytes, together in the file and there */
+    uint32_t row;          /* bytes, together in the file and in this chunk */
+    uint32_t span;         /* bytes of the chunk, from `off` on, which hold the
+                              row, and what of these blocks may be wanted next */
+};
+
+/*
+ * Find bytes of a file.
+ *
+ *  off  below the file's size; or right behind the end of chunks in a row, when
+ *       the piece is where the file may grow to
+ *  len  at least 1: how many are of interest; `len` and `row` are cut
+ *
+ * Errors as frame_locate().
+ */
+int view_locate(struct file *file, uint64_t off, uint64_t len,
+                struct view_piece *out, struct fault *fault);
+
+#endif
