@@ -145,6 +145,8 @@ static int run(const struct verb *verb, int argc, char **argv)
     static const struct option options[] = {
         { "offset", required_argument, NULL, 'o' },
         { "length", required_argument, NULL, 'l' },
+        { "raw", no_argument, NULL, 'r' },
+        { "npy", no_argument, NULL, 'n' },
         { "frame-offset", required_argument, NULL, ARGS_FRAME_OFFSET },
         { "help", no_argument, NULL, ARGS_HELP },
         { NULL, 0, NULL, 0 },
@@ -155,6 +157,7 @@ static int run(const struct verb *verb, int argc, char **argv)
     int option;
     int r;
 
+    file_options.view = FILE_VIEW_ARRAY;
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
         switch (option) {
         case 'o':
@@ -162,6 +165,12 @@ static int run(const struct verb *verb, int argc, char **argv)
             break;
         case 'l':
             cat.len = args_size(verb, optarg);
+            break;
+        case 'r':
+            file_options.view = FILE_VIEW_CHUNKS;
+            break;
+        case 'n':
+            file_options.view = FILE_VIEW_NPY;
             break;
         default:
             args_common(verb, option, &cat.frame_offset);
@@ -181,15 +190,20 @@ static int run(const struct verb *verb, int argc, char **argv)
 
 const struct verb verb_cat = {
     .name = "cat",
-    .args = "[--offset N] [--length N] [--frame-offset N] FRAME",
+    .args =
+        "[--offset N] [--length N] [--raw | --npy] [--frame-offset N] FRAME",
     .summary = "Write decoded bytes to standard output",
-    .help = "Options:\n"
-            "  --offset N        start at byte N of the decoded bytes\n"
-            "  --length N        stop after N bytes\n" ARGS_COMMON_HELP "\n"
-            "N is a number of bytes; 4K, 4M, 4G and 4T are units of 1024.\n"
-            "At a damaged chunk everything before it is written, and the exit "
-            "status is 1.\n\n"
-            "Example:\n"
-            "  b2frame cat --offset 1M --length 64K run7.b2frame >part\n",
+    .help =
+        "Options:\n"
+        "  --offset N        start at byte N of the decoded bytes\n"
+        "  --length N        stop after N bytes\n"
+        "  --raw             of an array its chunks, not its items in C "
+        "order\n"
+        "  --npy             of an array a .npy file\n" ARGS_COMMON_HELP "\n"
+        "N is a number of bytes; 4K, 4M, 4G and 4T are units of 1024.\n"
+        "At a damaged chunk everything before it is written, and the exit "
+        "status is 1.\n\n"
+        "Example:\n"
+        "  b2frame cat --offset 1M --length 64K run7.b2frame >part\n",
     .run = run,
 };

@@ -3,9 +3,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "amount.h"
 #include "args.h"
+#include "array/array.h"
 #include "base/text.h"
 #include "chunk/chunk_params.h"
 #include "chunk/codec.h"
@@ -128,6 +130,60 @@ static void print_fault(int error, const struct fault *fault)
     printf("%s\n", text);
 }
 
+static void print_extents(const char *label, const uint32_t *extents,
+                          unsigned ndim)
+{
+    print_label(label);
+    putchar('(');
+    for (unsigned i = 0; i < ndim; i++)
+        printf(i > 0 ? ", %" PRIu32 : "%" PRIu32, extents[i]);
+    puts(")");
+}
+
+static void print_shape(const struct layout_shape *shape)
+{
+    print_label("shape");
+    putchar('(');
+    for (unsigned i = 0; i < shape->ndim; i++)
+        printf(i > 0 ? ", %" PRIu64 : "%" PRIu64, shape->items[i]);
+    puts(")");
+    print_extents("chunk shape", shape->chunk, shape->ndim);
+    print_extents("block shape", shape->block, shape->ndim);
+}
+
+static void print_dtype(const char *dtype)
+{
+    size_t size = TEXT_ESCAPED_SIZE(strlen(dtype));
+    char *text = malloc(size);
+
+    if (!text)
+        return;
+    text_escape(dtype, TEXT_PLAIN_PRINTABLE, text, size);
+    print_label("dtype");
+    puts(text);
+    free(text);
+}
+
+/* What array the frame is, if it is one. */
+static void print_array(struct frame *frame)
+{
+    struct fault fault = FAULT_NONE;
+    struct array *array;
+    int r = array_read(frame, &array, &fault);
+
+    if (r < 0) {
+        print_label("array");
+        print_fault(r, &fault);
+        return;
+    }
+    if (!array)
+        return;
+    print_shape(&array->shape);
+    if (array->dtype)
+        print_dtype(array->dtype);
+    array_free(array);
+}
+
 static void print_layer(struct frame *frame, const struct metalayer *layer)
 {
     struct fault fault = FAULT_NONE;
@@ -207,6 +263,7 @@ static void print_text(struct frame *frame, const struct info *info)
 {
     print_geometry(frame_get_info(frame));
     print_defaults(frame_get_info(frame));
+    print_array(frame);
     print_layers(frame);
     if (info->chunks)
         print_chunks(frame);

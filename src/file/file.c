@@ -130,6 +130,28 @@ static bool may_settle(struct store *store, struct store_stat *last)
     return changed || is_recent(&now);
 }
 
+int file_peek(const struct file_context *context, struct store *store,
+              uint64_t base, struct frame_info *info, uint64_t *size,
+              struct fault *fault)
+{
+    struct frame *frame;
+    struct view view;
+    int r = frame_open_header(store_get(store), base, &frame, fault);
+
+    if (r < 0) {
+        store_close(store);
+        return r;
+    }
+    r = view_init(&view, context->view, frame, fault);
+    if (r == 0) {
+        *info = *frame_get_info(frame);
+        *size = view_size(&view, info->nbytes);
+        view_fini(&view);
+    }
+    frame_close(frame);
+    return r;
+}
+
 /* Open a frame, and find out what to show of it.  The store is the frame's on
    success. */
 static int try_open(struct store *store, uint64_t base, enum file_view kind,
@@ -359,10 +381,7 @@ bool file_is_current(struct file *file, const struct store_stat *now)
 
 uint64_t file_size(const struct file *file)
 {
-    const struct view *view = &file->view;
-
-    return view->array ? view->header_len + view->array->layout.nbytes
-                       : file->nbytes;
+    return view_size(&file->view, file->nbytes);
 }
 
 int file_locate(struct file *file, uint64_t off, struct frame_span *out,

@@ -65,6 +65,20 @@ uint64_t file_context_dirty(struct file_context *context);
 struct file;
 
 /*
+ * Read no more than the header of a frame: what it says, and how large the file
+ * is that shows of it.
+ *
+ *  store  stays the caller's
+ *  base   where the frame starts in its file; 0 for a sparse frame
+ *  size   receives bytes
+ *
+ * Errors as file_open(), but nothing is tried again.
+ */
+int file_peek(const struct file_context *context, struct store *store,
+              uint64_t base, struct frame_info *info, uint64_t *size,
+              struct fault *fault);
+
+/*
  * Open the frame in a store.
  *
  *  store  becomes the file's on success

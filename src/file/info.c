@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array/array.h"
 #include "base/text.h"
 #include "chunk/chunk_params.h"
 #include "chunk/codec.h"
@@ -140,6 +141,53 @@ static int add_geometry(struct json_object *object,
            add_number(object, "blocksize", info->blocksize) |
            add_number(object, "nchunks", info->nchunks) |
            add_flag(object, "vlblocks", info->vlblocks);
+}
+
+static int add_extents(struct json_object *object, const char *key,
+                       const uint32_t *extents, unsigned ndim)
+{
+    struct json_object *list = add_list(object, key);
+    int r = list ? 0 : -ENOMEM;
+
+    for (unsigned i = 0; i < ndim && r == 0; i++)
+        r = append(list, json_object_new_uint64(extents[i]));
+    return r;
+}
+
+static int add_shape(struct json_object *object,
+                     const struct layout_shape *shape)
+{
+    struct json_object *list = add_list(object, "shape");
+    int r = list ? 0 : -ENOMEM;
+
+    for (unsigned i = 0; i < shape->ndim && r == 0; i++)
+        r = append(list, json_object_new_uint64(shape->items[i]));
+    return r ? r
+             : add_extents(object, "chunks", shape->chunk, shape->ndim) |
+                   add_extents(object, "blocks", shape->block, shape->ndim);
+}
+
+/* What array a frame is; nothing if it is none. */
+static int add_array(struct json_object *object, struct frame *frame)
+{
+    struct fault fault = FAULT_NONE;
+    struct array *array = NULL;
+    struct json_object *member;
+    int error = array_read(frame, &array, &fault);
+    int r;
+
+    if (error == 0 && !array)
+        return 0;
+    member = json_object_new_object();
+    r = add(object, "array", member);
+    if (r == 0 && error < 0)
+        r = add_error(member, error, &fault);
+    if (r == 0 && array)
+        r = add_shape(member, &array->shape);
+    if (r == 0 && array && array->dtype && text_is_utf8(array->dtype))
+        r = add_string(member, "dtype", array->dtype);
+    array_free(array);
+    return r;
 }
 
 /* What new chunks are compressed with. */
@@ -343,6 +391,7 @@ int info_write(struct frame *frame, unsigned parts, FILE *out)
         return -ENOMEM;
 
     r = add_geometry(object, info) | add_defaults(object, info) |
+        add_array(object, frame) |
         add_layers(object, frame, parts & INFO_CONTENT);
     if (r == 0)
         r = write_object(object, chunks ? 1 : 0, out);

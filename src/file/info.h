@@ -23,7 +23,8 @@ enum info_parts {
  *  out    receives the text piece by piece, so that a table of ten million
  *         chunks takes no memory; its errors are left for ferror()
  *
- * What can't be read (a metalayer, a chunk) has an "error" in its place.  Names
+ * What can't be read (a metalayer, a chunk, the "array" that a frame is) has an
+ * "error" in its place.  Names
  * that are no UTF-8 have "escaped": true, and \xHH for all bytes but printable
  * ASCII without the backslash.
  *

@@ -32,6 +32,11 @@ void view_fini(struct view *view)
     *view = (struct view){ 0 };
 }
 
+uint64_t view_size(const struct view *view, uint64_t nbytes)
+{
+    return view->array ? view->header_len + view->array->layout.nbytes : nbytes;
+}
+
 uint32_t view_run(const struct view *view)
 {
     const struct layout *layout;

@@ -24,6 +24,9 @@ int view_init(struct view *view, enum file_view kind, struct frame *frame,
 /* Accepts a zeroed struct. */
 void view_fini(struct view *view);
 
+/* Size in bytes of a file that shows `nbytes` bytes of chunks so. */
+uint64_t view_size(const struct view *view, uint64_t nbytes);
+
 /* How many bytes go on in the same chunk, as a rule. */
 uint32_t view_run(const struct view *view);
 

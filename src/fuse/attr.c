@@ -32,9 +32,10 @@ static uint64_t chunk_blocks(const struct frame_info *info)
 }
 
 /* What a frame takes up, and will when `dirty` bytes are written out; never 0
-   if it has a byte. */
+   if a byte of it shows. */
 static blkcnt_t frame_blocks(const struct fs *fs, const struct stat *st,
-                             const struct frame_info *info, uint64_t dirty)
+                             const struct frame_info *info, uint64_t size,
+                             uint64_t dirty)
 {
     uint64_t blocks = (uint64_t)st->st_blocks + size_pieces(dirty, STAT_BLOCK);
 
@@ -42,7 +43,7 @@ static blkcnt_t frame_blocks(const struct fs *fs, const struct stat *st,
         blocks += chunk_blocks(info);
     else if (fs->base > 0)
         blocks = size_pieces(info->frame_len, STAT_BLOCK);
-    if (blocks == 0 && info->nbytes > 0)
+    if (blocks == 0 && size > 0)
         blocks = 1;
     return (blkcnt_t)blocks;
 }
@@ -56,13 +57,13 @@ static blksize_t frame_blksize(const struct frame_info *info)
 
 /* Make the attributes of a frame's file those of the file that it shows. */
 static void show_frame(const struct fs *fs, const struct frame_info *info,
-                       uint64_t dirty, struct stat *st)
+                       uint64_t size, uint64_t dirty, struct stat *st)
 {
     st->st_mode = S_IFREG | (st->st_mode & 07777);
     st->st_nlink = info->sparse ? 1 : st->st_nlink;
     st->st_rdev = 0;
-    st->st_size = (off_t)info->nbytes;
-    st->st_blocks = frame_blocks(fs, st, info, dirty);
+    st->st_size = (off_t)size;
+    st->st_blocks = frame_blocks(fs, st, info, size, dirty);
     st->st_blksize = frame_blksize(info);
 }
 
@@ -74,22 +75,22 @@ static void show_open(const struct fs *fs, const struct snapshot *snapshot,
     struct frame_info info = *frame_get_info(frame);
 
     file_frame_put(snapshot->file, frame);
-    info.nbytes = file_size(snapshot->file);
-    show_frame(fs, &info, file_dirty(snapshot->file), st);
+    show_frame(fs, &info, file_size(snapshot->file), file_dirty(snapshot->file),
+               st);
 }
 
-/* The header of a frame that is not open; empty if it is damaged. */
+/* The header of a frame that is not open, and the size of what shows; empty if
+   it is damaged. */
 static int read_info(struct fs *fs, struct node *node,
                      const struct backing_place *place, const struct stat *st,
-                     struct frame_info *info)
+                     struct frame_info *info, uint64_t *size)
 {
     struct fault fault = FAULT_NONE;
-    struct store_stat unused;
     struct store *store;
     int r = backing_store(place, node->id.kind, 0, &store);
 
     if (r == 0) {
-        r = frame_read_info(store, fs->base, info, &unused, &fault);
+        r = file_peek(fs->files, store, fs->base, info, size, &fault);
         store_close(store);
     }
     if (r == 0)
@@ -98,6 +99,7 @@ static int read_info(struct fs *fs, struct node *node,
         return r;
     report_fault(&fs->nodes, node, backing_stamp(st), r, &fault);
     *info = (struct frame_info){ .sparse = node->id.kind == ENTRY_SPARSE };
+    *size = 0;
     return 0;
 }
 
@@ -109,12 +111,13 @@ static int complete_closed(struct fs *fs, struct node *node,
                            const struct backing_place *place, struct stat *st)
 {
     struct frame_info info;
+    uint64_t size;
     int r = fs->writable ? backing_stat(place, node->id.kind, st) : 0;
 
     if (r == 0)
-        r = read_info(fs, node, place, st, &info);
+        r = read_info(fs, node, place, st, &info, &size);
     if (r == 0)
-        show_frame(fs, &info, 0, st);
+        show_frame(fs, &info, size, 0, st);
     return r;
 }
 

@@ -9,6 +9,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "array/array.h"
 #include "frame/frame.h"
 #include "fuse/hash.h"
 
@@ -119,9 +120,47 @@ int backing_kind(const struct backing_dir *dir, const char *name,
     return r ? ENTRY_FRAME : ENTRY_OTHER;
 }
 
+int backing_is_array(struct store *store, uint64_t base)
+{
+    struct fault fault = FAULT_NONE;
+    struct array *array = NULL;
+    struct frame *frame;
+    int r = frame_open_header(store_get(store), base, &frame, &fault);
+
+    if (r < 0) {
+        store_close(store);
+        return r;
+    }
+    r = array_read(frame, &array, &fault);
+    frame_close(frame);
+    if (r == 0)
+        r = array != NULL;
+    array_free(array);
+    return r;
+}
+
 static int kind_of_name(void *context, const char *name)
 {
     return backing_kind(context, name, DT_UNKNOWN);
+}
+
+/* What can't be read is none. */
+static int is_array(void *context, const char *name, enum entry_kind kind)
+{
+    const struct backing_dir *dir = context;
+    struct backing_place place = { .dirfd = dir->fd };
+    struct store *store;
+    int r;
+
+    if (dir->only)
+        return dir->only_is_array;
+    memcpy(place.name, name, strlen(name) + 1);
+    r = backing_store(&place, kind, 0, &store);
+    if (r < 0)
+        return is_shortage(r) ? r : 0;
+    r = backing_is_array(store, 0);
+    store_close(store);
+    return is_shortage(r) ? r : r > 0;
 }
 
 struct names_dir backing_names(struct backing_dir *dir)
@@ -129,6 +168,7 @@ struct names_dir backing_names(struct backing_dir *dir)
     return (struct names_dir){
         .keep = dir->keep,
         .kind = kind_of_name,
+        .is_array = dir->npy ? is_array : NULL,
         .context = dir,
     };
 }

@@ -24,8 +24,10 @@
 struct backing_dir {
     int fd;
     bool keep;        /* names are never changed */
+    bool npy;         /* arrays show as .npy files */
     const char *only; /* the one entry that is there; or NULL */
     enum entry_kind only_kind;
+    bool only_is_array;
     const char *except; /* an entry that is not to be seen; or NULL */
 };
 
@@ -97,6 +99,10 @@ int backing_utimens(const struct backing_place *place, enum entry_kind kind,
  */
 int backing_store(const struct backing_place *place, enum entry_kind kind,
                   unsigned flags, struct store **out);
+
+/* Is the frame in a store, at byte `base` of its file, an array?  Returns 0, 1
+   or an error. */
+int backing_is_array(struct store *store, uint64_t base);
 
 /*
  * A number that differs between states of a file that differ in what stat()

@@ -114,8 +114,10 @@ int fs_dir(struct fs *fs, const struct node *node, int flags,
     *out = (struct backing_dir){
         .fd = r,
         .keep = fs->keep_names,
+        .npy = fs->npy,
         .only = fs->only,
         .only_kind = fs->only_kind,
+        .only_is_array = fs->only_is_array,
         .except = holds_mount(fs, r) ? fs->mounted : NULL,
     };
     return 0;

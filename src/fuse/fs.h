@@ -21,10 +21,12 @@ struct fs {
     bool pinned;     /* SOURCE is mounted upon itself: `root_fd` is SOURCE,
                          a frame, for its name leads to the mount */
     bool keep_names; /* names are never changed */
+    bool npy;        /* arrays are named as .npy files */
     uint64_t base;   /* byte of the file at which the frame SOURCE starts */
     uint64_t dev;    /* device of SOURCE */
     char *only;      /* the entry to show if SOURCE is a frame, else NULL */
     enum entry_kind only_kind;
+    bool only_is_array;
     char *mounted; /* the entry that the mount hides, if that is in SOURCE, */
     struct stat mounted_in; /* and the directory that it is in */
     bool writable;
@@ -66,6 +68,7 @@ struct fs_options {
     const char *source;
     const char *mountpoint; /* exists */
     bool keep_names;        /* names are never changed */
+    bool npy;               /* arrays are named as .npy files */
     bool read_only;
     bool sparse;               /* what new frames are */
     struct file_params params; /* likewise */

@@ -150,6 +150,8 @@ static int check_frame(struct fs *fs, const struct paths *paths)
     r = backing_store(&place, paths->kind, 0, &store);
     if (r == 0) {
         r = frame_read_info(store, fs->base, &info, &st, &fault);
+        fs->only_is_array =
+            r == 0 && fs->npy && backing_is_array(store, fs->base) > 0;
         store_close(store);
     }
     if (r < 0) {
@@ -213,6 +215,7 @@ int fs_open(const struct fs_options *options, struct fs **out)
     pthread_mutex_init(&fs->trash_lock, NULL);
     fs->root_fd = fs->trash_fd = -1;
     fs->keep_names = options->keep_names;
+    fs->npy = options->npy;
     fs->sparse = options->sparse;
     fs->params = options->params;
     fs->base = options->offset;

@@ -72,61 +72,114 @@ static int kind_of(const struct names_dir *dir, const char *name)
     return dir->kind(dir->context, name);
 }
 
+static int is_array(const struct names_dir *dir, const char *name,
+                    enum entry_kind kind)
+{
+    if (!dir->is_array || !entry_is_frame(kind))
+        return 0;
+    return dir->is_array(dir->context, name, kind);
+}
+
 /*
  * Find the first frame that is named `stem` with one of the first `nsuffixes`
- * suffixes.  Returns its kind, or as names_find().
+ * suffixes, and is an array, or none.  Returns its kind, or as names_find().
  */
 static int find_frame(const struct names_dir *dir, const char *stem,
-                      size_t nsuffixes, char *name)
+                      size_t nsuffixes, int array, char *name)
 {
     size_t len = strlen(stem);
 
     for (size_t i = 0; i < nsuffixes; i++) {
+        int kind;
         int r;
 
         if (len + strlen(suffixes[i]) > NAME_MAX)
             continue;
         memcpy(name, stem, len);
         copy(name + len, suffixes[i]);
-        r = kind_of(dir, name);
-        if (r < 0 || entry_is_frame((enum entry_kind)r))
-            return r;
+        kind = kind_of(dir, name);
+        if (kind < 0)
+            return kind;
+        if (!entry_is_frame((enum entry_kind)kind))
+            continue;
+        r = is_array(dir, name, (enum entry_kind)kind);
+        if (r < 0 || r == array)
+            return r < 0 ? r : kind;
     }
     return ENTRY_NONE;
 }
 
+/* The same by the name under which an array would show. */
+static int find_array(const struct names_dir *dir, const char *shown,
+                      char *name)
+{
+    char stem[NAME_MAX + 1];
+
+    if (!dir->is_array || !ends_in(shown, NAMES_NPY))
+        return ENTRY_NONE;
+    copy(stem, shown);
+    stem[strlen(shown) - strlen(NAMES_NPY)] = '\0';
+    return find_frame(dir, stem, NSUFFIXES, 1, name);
+}
+
+/* The name that a frame gets if that is free.  Returns false if there is
+   none. */
+static bool short_name(const char *name, int array, char *shown)
+{
+    size_t len;
+
+    if (!names_stem(name, shown))
+        return false;
+    len = strlen(shown);
+    if (!array)
+        return true;
+    if (len + strlen(NAMES_NPY) > NAME_MAX)
+        return false;
+    copy(shown + len, NAMES_NPY);
+    return true;
+}
+
 /*
  * Does an entry of this kind show under its own name?  Returns 0, 1 or an
- * error.  Names get shorter from call to call, so the recursion ends.
+ * error; and `shown`, with room for NAME_MAX + 1 bytes, the short name if it is
+ * 0.  A name without one of our suffixes ends the recursion: with each call
+ * there is one less.
  */
 static int shows_in_full(const struct names_dir *dir, const char *name,
-                         enum entry_kind kind)
+                         enum entry_kind kind, char *shown)
 {
     char stem[NAME_MAX + 1];
     char rival[NAME_MAX + 1];
+    int array;
     int r;
 
-    if (dir->keep || !entry_is_frame(kind) || !names_stem(name, stem))
+    if (dir->keep || !entry_is_frame(kind))
         return 1;
-    r = kind_of(dir, stem);
+    array = is_array(dir, name, kind);
+    if (array < 0)
+        return array;
+    if (!short_name(name, array, shown))
+        return 1;
+    r = kind_of(dir, shown);
     if (r > ENTRY_NONE)
-        r = shows_in_full(dir, stem, (enum entry_kind)r);
-    if (r != 0)
-        return r;
-    r = find_frame(dir, stem, suffix_of(name), rival);
-    return r > ENTRY_NONE ? 1 : r;
+        r = shows_in_full(dir, shown, (enum entry_kind)r, rival);
+    if (r == 0 && array)
+        r = find_frame(dir, shown, NSUFFIXES, 0, rival);
+    if (r == 0) {
+        names_stem(name, stem);
+        r = find_frame(dir, stem, suffix_of(name), array, rival);
+    }
+    return r > 0 ? 1 : r;
 }
 
 int names_shown(const struct names_dir *dir, const char *name,
                 enum entry_kind kind, char *shown)
 {
-    int r = shows_in_full(dir, name, kind);
+    int r = shows_in_full(dir, name, kind, shown);
 
     if (r < 0)
         return r;
-    if (r == 0)
-        names_stem(name, shown);
-    else
+    if (r > 0)
         copy(shown, name);
     return 0;
 }
@@ -141,8 +194,9 @@ int names_find(const struct names_dir *dir, const char *shown, char *name)
     kind = kind_of(dir, shown);
     if (kind < 0)
         return kind;
-    r = kind == ENTRY_NONE ? 0
-                           : shows_in_full(dir, shown, (enum entry_kind)kind);
+    r = kind == ENTRY_NONE
+            ? 0
+            : shows_in_full(dir, shown, (enum entry_kind)kind, name);
     if (r < 0)
         return r;
     if (r > 0) {
@@ -151,7 +205,8 @@ int names_find(const struct names_dir *dir, const char *shown, char *name)
     }
     if (dir->keep || names_hidden(shown))
         return ENTRY_NONE;
-    return find_frame(dir, shown, NSUFFIXES, name);
+    r = find_frame(dir, shown, NSUFFIXES, 0, name);
+    return r == ENTRY_NONE ? find_array(dir, shown, name) : r;
 }
 
 /* Returns 1 and the stored name, 0 if that is taken, or as names_new(). */

@@ -12,6 +12,9 @@
  * that shows under just that name, or by a frame whose suffix comes first in
  * the order .b2frame, .b2f, .b2, .b2nd, .b2eframe.  Then it shows in full, as
  * all other entries do.  So no two entries show under one name.
+ *
+ * Where arrays show as .npy files, they have that suffix instead of theirs; for
+ * the same name other frames come first.
  */
 
 /* What an entry of a directory is. */
@@ -34,11 +37,18 @@ struct names_dir {
 
     /* The kind of the entry of a name, or a negative errno. */
     int (*kind)(void *context, const char *name);
+
+    /* Is a frame an array?  Returns 0, 1 or a negative errno.  NULL: arrays
+       show as other frames do. */
+    int (*is_array)(void *context, const char *name, enum entry_kind kind);
     void *context;
 };
 
 /* Names of our own temporary files start like this. */
 #define NAMES_TEMPORARY ".framefs-tmp."
+
+/* What arrays show as. */
+#define NAMES_NPY ".npy"
 
 /* The longest suffix that a stored name has over the one that shows. */
 enum {

@@ -27,6 +27,8 @@ const char options_usage[] =
     "  ro              mount read-only\n"
     "  offset=SIZE     the frame SOURCE starts at this byte of its file\n"
     "  names=keep      frames show under their full names\n"
+    "  raw             arrays show their chunks in a row, not their items\n"
+    "  npy             arrays show as .npy files, read-only\n"
     "  cache=SIZE      decoded data to keep in memory (256M)\n"
     "  threads=N       threads that decode ahead (one for each CPU)\n"
     "  readahead=SIZE  how far they decode ahead of a sequential reader\n"
@@ -49,6 +51,8 @@ enum key {
     KEY_OFFSET,
     KEY_NAMES,
     KEY_READ_ONLY,
+    KEY_RAW,
+    KEY_NPY,
     KEY_LAYOUT,
     KEY_NAMED,
     KEY_MAX_READ,
@@ -74,6 +78,8 @@ static const struct fuse_opt known[] = {
     OPTION("threads=", KEY_NAMED),
     OPTION("readahead=", KEY_NAMED),
     OPTION("ro", KEY_READ_ONLY),
+    OPTION("raw", KEY_RAW),
+    OPTION("npy", KEY_NPY),
     OPTION("commit=", KEY_NAMED),
     OPTION("layout=", KEY_LAYOUT),
     OPTION("codec=", KEY_NAMED),
@@ -174,6 +180,13 @@ static int set_known(struct options *options, enum key key, const char *option)
     case KEY_READ_ONLY:
         options->fs.read_only = true;
         return 0;
+    case KEY_RAW:
+        options->file.view = FILE_VIEW_CHUNKS;
+        return 0;
+    case KEY_NPY:
+        options->file.view = FILE_VIEW_NPY;
+        options->fs.npy = options->fs.read_only = true;
+        return 0;
     case KEY_LAYOUT:
         return set_layout(options, option);
     case KEY_NAMED:
@@ -249,6 +262,7 @@ int options_parse(int argc, char **argv, struct options *out)
         .fs.params = params_default,
         .args = FUSE_ARGS_INIT(argc, argv),
     };
+    out->file.view = FILE_VIEW_ARRAY;
     if (fuse_opt_parse(&out->args, out, known, take_argument) < 0)
         return -EINVAL;
     if (out->help || out->version)

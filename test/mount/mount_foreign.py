@@ -201,9 +201,9 @@ def main():
     with workplace():
         os.mkdir('src')
         each(Subject.copy)
-        with Mount('src', 'mnt') as mount:
+        with Mount('src', 'mnt', '-o', 'raw') as mount:
             each(lambda subject: change_one(subject, mount))
-        with Mount('src', 'mnt') as mount:
+        with Mount('src', 'mnt', '-o', 'raw') as mount:
             each(lambda subject: look_again(subject, mount))
         each(check_stored)
         failures += complaints(items)

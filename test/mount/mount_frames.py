@@ -157,7 +157,7 @@ def main():
         top = os.path.join(corpus.DATA, 'frames')
         items = with_layers(corpus.data_frames(), top + '/layers.tsv')
 
-    with workplace(), Mount(top, 'mnt') as mount:
+    with workplace(), Mount(top, 'mnt', '-o', 'raw') as mount:
         def test(item):
             path = shown_path(top, mount, item.frame)
             if path:
@@ -168,7 +168,7 @@ def main():
             point = 'mnt-' + item.id
             os.mkdir(point)
             with Mount(item.frame.path, point, '-o',
-                       'offset=%d' % item.frame.offset) as own:
+                       'raw,offset=%d' % item.frame.offset) as own:
                 name, = os.listdir(own.path)
                 check_shown(item.frame, item.layers, own / name)
 

@@ -101,7 +101,8 @@ def main():
 def run(top, ordinary, special):
     os.makedirs('special', exist_ok=True)
     os.mkdir('mnt2')
-    with Mount(top, 'mnt') as mount, Mount('special', 'mnt2') as other:
+    with Mount(top, 'mnt', '-o', 'raw') as mount, \
+            Mount('special', 'mnt2', '-o', 'raw') as other:
         def test(case):
             where = other if case in special else mount
             start = time.monotonic()

@@ -233,7 +233,7 @@ def check_sound(*paths):
 
 def check_content(path, content):
     """b2frame reads this from a frame."""
-    done = corpus.run(B2FRAME, 'cat', path)
+    done = corpus.run(B2FRAME, 'cat', '--raw', path)
     check(done.returncode == 0 and done.stdout == content,
           '%s: other content, %d bytes' % (path, len(done.stdout)))
 

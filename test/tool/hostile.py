@@ -25,8 +25,9 @@ WHOLE = 64 << 20    # bytes of content that are compared
 PIECE = 1 << 20     # bytes read from both ends of larger ones
 MEMORY = 288 << 20  # bytes: the cache, and 32 MiB
 
-# What was tried, what may come of it, and what the content might be.
-Case = collections.namedtuple('Case', 'id path accept contents base')
+# What was tried, what may come of it, and what the content might be, also that
+# of an array in C order.
+Case = collections.namedtuple('Case', 'id path accept contents base arrays')
 
 
 def b2frame(verb, path, *options):
@@ -52,8 +53,11 @@ def cases(top):
     for row in corpus.table(os.path.join(top, 'manifest.tsv')):
         accept = set(row['accept'].split(','))
         contents = {row[word + '_sha256'] for word in accept & {'base', 'ref'}}
+        arrays = {row.get(word + '_array_sha256', '-')
+                  for word in accept & {'base', 'ref'}}
         result.append(Case(row['id'], os.path.join(top, row['path']), accept,
-                           contents - {'-', ''}, base_content(row)))
+                           contents - {'-', ''}, base_content(row),
+                           arrays - {'-', ''}))
     return result
 
 
@@ -64,7 +68,7 @@ def special_cases(directory):
                    check=True)
     base = corpus.table(os.path.join(top, 'bases', 'base.tsv'))[0]
     return [Case(row['id'], os.path.join(directory, row['path']),
-                 set(row['accept'].split(',')), {base['sha256']}, None)
+                 set(row['accept'].split(',')), {base['sha256']}, None, set())
             for row in corpus.table(os.path.join(top, 'special.tsv'))]
 
 
@@ -87,11 +91,12 @@ def check_content(case, data, nbytes):
 def try_cat(case, nbytes):
     """Read the frame.  Is all of it readable?"""
     if nbytes <= WHOLE:
-        done = b2frame('cat', case.path)
+        done = b2frame('cat', case.path, '--raw')
     else:
-        done = b2frame('cat', case.path, '--length', str(PIECE))
+        done = b2frame('cat', case.path, '--raw', '--length', str(PIECE))
         if done.returncode == 0:
-            done = b2frame('cat', case.path, '--offset', str(nbytes - PIECE))
+            done = b2frame('cat', case.path, '--raw', '--offset',
+                           str(nbytes - PIECE))
     if done.returncode == 0:
         if nbytes <= WHOLE:
             check_content(case, done.stdout, nbytes)
@@ -102,6 +107,20 @@ def try_cat(case, nbytes):
     return False
 
 
+def try_array(case):
+    """Read the items of an array, which may be refused too, or no array any
+    more."""
+    done = b2frame('cat', case.path)
+    if done.returncode != 0:
+        check_error(done, case)
+        check(case.accept & {'error', 'any'}, 'array is refused')
+        return
+    check('any' in case.accept or
+          hashlib.sha256(done.stdout).hexdigest() in
+          case.arrays | case.contents,
+          'array has other content')
+
+
 def test(case):
     done = b2frame('info', case.path, '--json')
     opened = done.returncode == 0
@@ -109,13 +128,15 @@ def test(case):
         readable = try_cat(case, json.loads(done.stdout)['nbytes'])
     else:
         check_error(done, case)
-        done = b2frame('cat', case.path)
+        done = b2frame('cat', case.path, '--raw')
         check(done.returncode == 1 and not done.stdout,
               'is read though info refuses it')
         check_error(done, case)
         readable = False
     check(readable or case.accept & {'error', 'any'}, 'is refused')
 
+    if case.arrays and opened:
+        try_array(case)
     done = b2frame('verify', case.path)
     check(done.returncode == 1 or readable and case.accept != {'error'},
           'verify finds no fault')

@@ -31,7 +31,7 @@ def cat(frame, offset=None, length=None):
         options += ['--offset', str(offset)]
     if length is not None:
         options += ['--length', str(length)]
-    done = b2frame('cat', frame, *options)
+    done = b2frame('cat', frame, '--raw', *options)
     check(done.returncode == 0, done.stderr.decode().strip())
     check(not done.stderr, 'says ' + done.stderr.decode().strip())
     return done.stdout
@@ -66,7 +66,7 @@ def check_windows(frame):
 def check_refused(frame):
     """What cannot be read is said so, by cat and by verify."""
     word = {'ENOTSUP': 'not supported', 'EBADMSG': ''}[frame.error]
-    done = b2frame('cat', frame)
+    done = b2frame('cat', frame, '--raw')
     said = done.stderr.decode()
     check(done.returncode == 1, 'is not refused')
     check(said.startswith('b2frame: %s: ' % frame.path) and word in said and
