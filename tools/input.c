@@ -88,6 +88,11 @@ static ssize_t read_fully(const struct input *input, uint8_t *buf, size_t len)
     return (ssize_t)done;
 }
 
+ssize_t input_peek(const struct input *input, void *buf, size_t len)
+{
+    return input->seekable ? read_fully(input, buf, len) : 0;
+}
+
 ssize_t input_read(struct input *input, void *buf, size_t len)
 {
     size_t done = take_ahead(input, buf, len);

@@ -33,6 +33,12 @@ void input_close(struct input *input);
    is no regular file. */
 const struct stat *input_likeness(const struct input *input);
 
+/*
+ * Look at the first bytes of what can be read anywhere: `len` of them, or fewer
+ * only if there are no more; 0 if it is a pipe or the like.
+ */
+ssize_t input_peek(const struct input *input, void *buf, size_t len);
+
 /* Read bytes: `len` of them, or fewer only at the end. */
 ssize_t input_read(struct input *input, void *buf, size_t len);
 

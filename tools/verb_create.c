@@ -6,6 +6,7 @@
 #include "file/params.h"
 #include "input.h"
 #include "interrupt.h"
+#include "new_array.h"
 #include "new_frame.h"
 #include "output.h"
 #include "source.h"
@@ -15,6 +16,7 @@ struct create {
     const char *input;
     const char *path; /* of the frame */
     struct file_params params;
+    struct new_array new_array;
     bool sparse;
     bool force;
 };
@@ -57,20 +59,36 @@ static int write_frame(struct create *create, struct feed *feed,
     return r;
 }
 
-static int create_frame(struct create *create)
+static int create_output(struct create *create, struct input *input)
 {
     struct output *output;
+    int r = output_open(create->path, create->sparse, create->force, &output);
+
+    if (r < 0)
+        return r;
+    if (create->params.array)
+        r = new_array_write(&create->params, input, output_store(output),
+                            create->path);
+    else
+        r = write_frame(create, &input->feed, output_store(output));
+    if (r == 0)
+        r = output_publish(output, input_likeness(input));
+    output_close(output);
+    return r;
+}
+
+static int create_frame(struct create *create)
+{
+    struct file_array array;
     struct input input;
     int r = input_open(create->input, &input);
 
     if (r < 0)
         return r;
-    r = output_open(create->path, create->sparse, create->force, &output);
+    r = new_array_find(&create->new_array, &input, &create->params, &array);
     if (r == 0) {
-        r = write_frame(create, &input.feed, output_store(output));
-        if (r == 0)
-            r = output_publish(output, input_likeness(&input));
-        output_close(output);
+        r = create_output(create, &input);
+        new_array_free(&array);
     }
     input_close(&input);
     return r;
@@ -80,6 +98,7 @@ static int run(const struct verb *verb, int argc, char **argv)
 {
     static const struct option options[] = {
         NEW_FRAME_OPTIONS,
+        NEW_ARRAY_OPTIONS,
         { "help", no_argument, NULL, ARGS_HELP },
         { NULL, 0, NULL, 0 },
     };
@@ -91,7 +110,8 @@ static int run(const struct verb *verb, int argc, char **argv)
     int r;
 
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
-        if (!new_frame_take(verb, option, &new_frame))
+        if (!new_frame_take(verb, option, &new_frame) &&
+            !new_array_take(option, &create.new_array))
             args_help(verb, option);
     if (!new_frame_apply(&new_frame, &create.params, &create.sparse)) {
         log_error("codec, filters, typesize and blocksize do not go together");
@@ -112,13 +132,13 @@ const struct verb verb_create = {
     .name = "create",
     .args = "[OPTION...] INPUT|- FRAME|-",
     .summary = "Compress a file or standard input",
-    .help = "Options:\n" NEW_FRAME_HELP ARGS_HELP_HELP "\n"
+    .help = "Options:\n" NEW_FRAME_HELP NEW_ARRAY_HELP ARGS_HELP_HELP "\n"
             "Without options: contiguous, lz4, level 5, shuffle, typesize and "
             "blocksize\n"
             "auto, chunks of 1M.  SIZE may end in K, M or G.\n"
             "The frame gets owner, permissions and times of INPUT, and appears "
             "when it is\n"
-            "whole.\n\n"
+            "whole.  A .npy file becomes an array without being told.\n\n"
             "Example:\n"
             "  b2frame create --codec zstd --typesize 8 run7.f64 "
             "run7.f64.b2frame\n",

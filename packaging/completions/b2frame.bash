@@ -8,9 +8,9 @@ _b2frame_options() {
 
     case $1 in
     info) echo --json --chunks --frame-offset ;;
-    cat) echo --offset --length --frame-offset ;;
+    cat) echo --offset --length --raw --npy --frame-offset ;;
     verify) echo --json --quiet --frame-offset ;;
-    create) echo $new ;;
+    create) echo $new --shape --dtype --chunks --blocks ;;
     truncate) echo --size ;;
     meta) echo --json --fixed --frame-offset ;;
     convert) echo $new --frame-offset ;;

@@ -47,17 +47,18 @@ static struct layout_dim dim_of(uint64_t nitems, uint32_t chunk, uint32_t block)
         .nitems = nitems,
         .chunk = chunk,
         .block = block,
-        .nchunks = size_pieces(nitems, chunk),
-        .nblocks = (uint32_t)size_pieces(chunk, block),
+        .nchunks = chunk > 0 ? size_pieces(nitems, chunk) : 0,
+        .nblocks = block > 0 ? (uint32_t)size_pieces(chunk, block) : 0,
     };
 }
 
-/* Count items and chunks of an array that has some. */
+/* Count items and chunks of an array, and what is in each; an empty one has
+   none, whatever its other extents are. */
 static int count(struct layout *layout, const struct layout_shape *shape,
-                 struct fault *fault)
+                 bool empty, struct fault *fault)
 {
-    uint64_t nitems = 1;
-    uint64_t nchunks = 1;
+    uint64_t nitems = empty ? 0 : 1;
+    uint64_t nchunks = nitems;
     uint64_t chunk = 1;
     uint64_t block = 1;
 
@@ -111,10 +112,9 @@ int layout_init(struct layout *layout, const struct layout_shape *shape,
     assert(itemsize > 0 && shape->ndim <= ARRAY_NDIM_MAX);
     *layout = (struct layout){ .itemsize = itemsize };
     r = check_extents(shape, &empty, fault);
+    if (r == 0)
+        r = count(layout, shape, empty, fault);
     if (r < 0 || empty)
-        return r;
-    r = count(layout, shape, fault);
-    if (r < 0)
         return r;
 
     for (unsigned i = 0; i < shape->ndim; i++) {

@@ -46,7 +46,7 @@ struct layout {
     uint64_t nbytes;       /* of its items, below 2^63 */
     uint64_t nchunks;      /* that hold it */
     uint32_t block_nitems; /* in a block, padding included */
-    uint32_t chunk_nitems; /* in a chunk, padding included; 0 as ndim */
+    uint32_t chunk_nitems; /* in a chunk, padding included */
 };
 
 /*
@@ -60,6 +60,17 @@ struct layout {
  */
 int layout_init(struct layout *layout, const struct layout_shape *shape,
                 uint32_t itemsize, struct fault *fault);
+
+/*
+ * Choose extents for chunks, or for blocks, of about a size: the largest extent
+ * is halved until what remains fits, so that they are near to cubes, in whatever
+ * order the items are read.
+ *
+ *  whole   extents of what they are part of
+ *  nbytes  how large they may be; one item is always taken
+ */
+void layout_choose(const uint64_t *whole, unsigned ndim, uint32_t itemsize,
+                   uint32_t nbytes, uint32_t *extents);
 
 /* Where an item lies, and its neighbours.  Counts are of items. */
 struct layout_place {

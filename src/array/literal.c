@@ -4,6 +4,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/size.h"
+
 static void fail(struct literal *literal)
 {
     literal->failed = true;
@@ -46,7 +48,7 @@ bool literal_more(struct literal *literal, bool first, char close)
     return !literal->failed;
 }
 
-uint32_t literal_number(struct literal *literal)
+uint64_t literal_long(struct literal *literal)
 {
     uint64_t number = 0;
 
@@ -56,11 +58,23 @@ uint32_t literal_number(struct literal *literal)
         return 0;
     }
     while (isdigit((unsigned char)*literal->at)) {
-        number = 10 * number + (uint64_t)(*literal->at++ - '0');
-        if (number > INT32_MAX) {
+        if (!size_mul(number, 10, &number) ||
+            !size_add(number, (uint64_t)(*literal->at++ - '0'), &number) ||
+            number > INT64_MAX) {
             fail(literal);
             return 0;
         }
+    }
+    return number;
+}
+
+uint32_t literal_number(struct literal *literal)
+{
+    uint64_t number = literal_long(literal);
+
+    if (number > INT32_MAX) {
+        fail(literal);
+        return 0;
     }
     return (uint32_t)number;
 }

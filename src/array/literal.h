@@ -33,7 +33,8 @@ void literal_expect(struct literal *literal, char c);
  */
 bool literal_more(struct literal *literal, bool first, char close);
 
-/* The next value, a number below 2^31; 0 if it is none. */
+/* The next value, a number below 2^63, or 2^31; 0 if it is none. */
+uint64_t literal_long(struct literal *literal);
 uint32_t literal_number(struct literal *literal);
 
 /*

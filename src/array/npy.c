@@ -9,15 +9,13 @@
 #include <string.h>
 
 #include "array/dtype.h"
+#include "array/npy_format.h"
 #include "base/bytes.h"
 
 enum {
     ALIGNMENT = 64,
-    MAGIC_LEN = 6,
     NDIM_MAX = 32, /* that every NumPy can have */
 };
-
-static const uint8_t magic[MAGIC_LEN] = { 0x93, 'N', 'U', 'M', 'P', 'Y' };
 
 static int describe_bytes(uint32_t itemsize, struct dtype *out)
 {
@@ -101,20 +99,20 @@ int npy_header(const struct array *array, uint8_t **header, size_t *len)
     if (r < 0)
         return r;
     version = choose_version(text, text_len);
-    start =
-        MAGIC_LEN + 2 + (version == 1 ? sizeof(uint16_t) : sizeof(uint32_t));
+    start = NPY_MAGIC_LEN + 2 +
+            (version == 1 ? sizeof(uint16_t) : sizeof(uint32_t));
     end = start + text_len + 1;
     end += (ALIGNMENT - end % ALIGNMENT) % ALIGNMENT;
     bytes = malloc(end);
     if (bytes) {
         memset(bytes, ' ', end);
-        memcpy(bytes, magic, sizeof(magic));
-        bytes[MAGIC_LEN] = version;
-        bytes[MAGIC_LEN + 1] = 0;
+        memcpy(bytes, npy_magic, NPY_MAGIC_LEN);
+        bytes[NPY_MAGIC_LEN] = version;
+        bytes[NPY_MAGIC_LEN + 1] = 0;
         if (version == 1)
-            store_le16(bytes + MAGIC_LEN + 2, (uint16_t)(end - start));
+            store_le16(bytes + NPY_MAGIC_LEN + 2, (uint16_t)(end - start));
         else
-            store_le32(bytes + MAGIC_LEN + 2, (uint32_t)(end - start));
+            store_le32(bytes + NPY_MAGIC_LEN + 2, (uint32_t)(end - start));
         memcpy(bytes + start, text, text_len);
         bytes[end - 1] = '\n';
         *header = bytes;

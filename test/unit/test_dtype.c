@@ -291,6 +291,116 @@ START_TEST(a_long_description_takes_version_2)
 }
 END_TEST
 
+/* Make the header of a .npy file of version 1. */
+static size_t write_header(const char *text, uint8_t *header)
+{
+    size_t len = strlen(text);
+
+    memcpy(header, "\x93NUMPY\1\0", 8);
+    header[8] = (uint8_t)len;
+    header[9] = (uint8_t)(len >> 8);
+    memcpy(header + 10, text, len);
+    ck_assert_uint_eq(npy_header_len(header), len + 10);
+    return len + 10;
+}
+
+static int try_npy(const char *text, struct npy *npy)
+{
+    uint8_t header[1024];
+    size_t len = write_header(text, header);
+
+    return npy_parse(header, len, npy);
+}
+
+START_TEST(headers_are_parsed)
+{
+    struct npy npy;
+
+    ck_assert_int_eq(try_npy("{'descr': '<f8', 'fortran_order': False, "
+                             "'shape': (3, 4), }          \n",
+                             &npy),
+                     0);
+    ck_assert_str_eq(npy.dtype, "<f8");
+    ck_assert_uint_eq(npy.itemsize, 8);
+    ck_assert_uint_eq(npy.shape.ndim, 2);
+    ck_assert_uint_eq(npy.shape.items[0], 3);
+    ck_assert_uint_eq(npy.shape.items[1], 4);
+    npy_fini(&npy);
+
+    /* Latin-1, as it is before version 3; one dimension has no order. */
+    ck_assert_int_eq(try_npy("{'shape':(5,),'fortran_order':True,"
+                             "'descr':[('\xfc', '|S3')]}\n",
+                             &npy),
+                     0);
+    ck_assert_str_eq(npy.dtype, "[('\xc3\xbc', '|S3')]");
+    npy_fini(&npy);
+
+    ck_assert_int_eq(try_npy("{'descr': '|b1', 'fortran_order': False, "
+                             "'shape': ()}",
+                             &npy),
+                     0);
+    ck_assert_uint_eq(npy.shape.ndim, 0);
+    npy_fini(&npy);
+}
+END_TEST
+
+START_TEST(headers_of_other_kinds_are_refused)
+{
+    static const char *const texts[] = {
+        "",
+        "{}",
+        "{'descr': '<f8', 'shape': (3,)}",
+        "{'descr': '|O', 'fortran_order': False, 'shape': (3,)}",
+        "{'descr': '<f8, 'fortran_order': False, 'shape': (3,)}",
+        "{'descr': '', 'fortran_order': False, 'shape': (3,)}",
+        "{'descr': ', 'fortran_order': False, 'shape': (3,)}",
+        "{'descr': '|V0', 'fortran_order': False, 'shape': (3,)}",
+        "{'descr': ('<f8', (2,)), 'fortran_order': False, 'shape': (3,)}",
+        "{'descr': '<f8', 'fortran_order': 0, 'shape': (3,)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': 3}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (-3,)}",
+        "{'descr': '<f8', 'fortran_order': False, "
+        "'shape': (9223372036854775808,)}",
+        "{'descr': '<f8', 'fortran_order': False, "
+        "'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}",
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (3,)",
+    };
+    uint8_t other[NPY_HEAD_LEN] = "\x93NUMPX\1";
+    struct npy npy;
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        ck_assert_msg(try_npy(texts[i], &npy) == -EINVAL, "%s", texts[i]);
+    ck_assert_int_eq(try_npy("{'descr': '<f8', 'fortran_order': True, "
+                             "'shape': (3, 4)}",
+                             &npy),
+                     -ENOTSUP);
+    ck_assert_uint_eq(npy_header_len(other), 0);
+    memcpy(other, "\x93NUMPY\4", 7);
+    ck_assert_uint_eq(npy_header_len(other), 0);
+}
+END_TEST
+
+START_TEST(a_header_that_was_made_is_parsed)
+{
+    struct array array = {
+        .shape = { .ndim = 3, .items = { 5, 0, INT64_MAX } },
+        .layout = { .itemsize = 12 },
+        .dtype = (char *)(uintptr_t) "[('\xe6\x97\xa5', '<i4'), ('b', '<f8')]",
+    };
+    struct npy npy;
+    uint8_t *header;
+    size_t len;
+
+    ck_assert_int_eq(npy_header(&array, &header, &len), 0);
+    ck_assert_uint_eq(npy_header_len(header), len);
+    ck_assert_int_eq(npy_parse(header, len, &npy), 0);
+    ck_assert_str_eq(npy.dtype, array.dtype);
+    ck_assert_uint_eq(npy.shape.items[2], INT64_MAX);
+    npy_fini(&npy);
+    free(header);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -303,6 +413,9 @@ int main(void)
         a_header_names_dtype_and_shape,
         items_of_unknown_dtype_are_bytes,
         a_long_description_takes_version_2,
+        headers_are_parsed,
+        headers_of_other_kinds_are_refused,
+        a_header_that_was_made_is_parsed,
         NULL,
     };
 

@@ -201,8 +201,11 @@ START_TEST(arrays_without_items_have_no_chunks)
         { 1, { 0 }, { 0 }, { 0 } },
         { 2, { 5, 0 }, { 3, 4 }, { 2, 2 } },
         { 3, { 4, 0, 3 }, { 2, 0, 2 }, { 1, 0, 1 } },
-        { 3, { INT64_MAX, 0, INT64_MAX }, { 2, 0, 2 }, { 1, 0, 1 } },
+        { 3, { INT64_MAX, INT64_MAX, 0 }, { 2, 3, 4 }, { 1, 2, 3 } },
     };
+
+    /* Which holds for chunks that they would get. */
+    const uint32_t chunks[] = { 4, 0, 4 * 4, 0, 2 * 4 * 6 };
 
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
         struct layout layout = lay_out(&shapes[i], 4);
@@ -210,6 +213,7 @@ START_TEST(arrays_without_items_have_no_chunks)
         ck_assert_uint_eq(layout.nitems, 0);
         ck_assert_uint_eq(layout.nbytes, 0);
         ck_assert_uint_eq(layout.nchunks, 0);
+        ck_assert_uint_eq(layout.chunk_nitems, chunks[i]);
     }
 }
 END_TEST
@@ -289,6 +293,37 @@ START_TEST(impossible_extents_are_refused)
 }
 END_TEST
 
+START_TEST(chosen_extents_fit_and_are_near_to_cubes)
+{
+    const uint64_t plane[] = { 10000, 10000 };
+    const uint64_t rows[] = { 1000000, 3 };
+    const uint64_t none[] = { 0, 7 };
+    uint64_t deep[ARRAY_NDIM_MAX];
+    uint32_t extents[ARRAY_NDIM_MAX];
+    uint64_t nitems = 1;
+
+    layout_choose(plane, 2, 8, 1 << 20, extents);
+    ck_assert_uint_eq(extents[0], 313);
+    ck_assert_uint_eq(extents[1], 313);
+    layout_choose(rows, 2, 8, 1 << 20, extents);
+    ck_assert_uint_eq(extents[0], 31250);
+    ck_assert_uint_eq(extents[1], 3);
+    layout_choose(none, 2, 8, 1 << 20, extents);
+    ck_assert_uint_eq(extents[0], 1);
+    ck_assert_uint_eq(extents[1], 7);
+    layout_choose(plane, 2, 4096, 100, extents);
+    ck_assert_uint_eq(extents[0], 1);
+    ck_assert_uint_eq(extents[1], 1);
+    for (unsigned i = 0; i < ARRAY_NDIM_MAX; i++)
+        deep[i] = INT64_MAX;
+    layout_choose(deep, ARRAY_NDIM_MAX, 1, 1 << 20, extents);
+    for (unsigned i = 0; i < ARRAY_NDIM_MAX; i++)
+        nitems *= extents[i];
+    ck_assert_uint_le(nitems, 1 << 20);
+    ck_assert_uint_gt(nitems, 1 << 18);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -300,6 +335,7 @@ int main(void)
         runs_span_dimensions_that_are_not_cut,
         the_largest_array_has_one_byte_less_than_2_to_63,
         impossible_extents_are_refused,
+        chosen_extents_fit_and_are_near_to_cubes,
         NULL,
     };
 

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ARRAY_NPY_FORMAT_H
+#define ARRAY_NPY_FORMAT_H
+
+#include <stdint.h>
+
+/*
+ * A .npy file starts with this, then major and minor version in a byte each,
+ * the length of what follows in two bytes (version 1) or four, little-endian,
+ * and a dictionary that ends in a newline.
+ *
+ * Format: the .npy format of NumPy, "Format Version 1.0" and on.
+ */
+enum {
+    NPY_MAGIC_LEN = 6
+};
+
+static const uint8_t npy_magic[NPY_MAGIC_LEN] = {
+    0x93, 'N', 'U', 'M', 'P', 'Y',
+};
+
+#endif

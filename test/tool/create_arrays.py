@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""create makes arrays of C-order bytes and of .npy files.
+
+usage: create_arrays.py B2FRAME
+"""
+
+import hashlib
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+import corpus
+import oracle
+from corpus import Failure, check
+
+TOOL = os.path.abspath(sys.argv[1])
+
+
+def b2frame(*words, stdin=None, status=0):
+    done = subprocess.run([TOOL, *words], input=stdin, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env=corpus.environment(), timeout=120)
+    check(done.returncode == status, '%s: status %d: %s' %
+          (words, done.returncode, done.stderr.decode(errors='replace')))
+    return done
+
+
+def npy(text, items):
+    """A .npy file of version 1."""
+    head = b'\x93NUMPY\1\0' + struct.pack('<H', len(text) + 1)
+    return head + text.encode('latin-1') + b'\n' + items
+
+
+def check_array(path, items, shape, dtype):
+    check(b2frame('cat', path).stdout == items, path + ': items')
+    check(b2frame('verify', path).stdout.endswith(b': ok\n'), path)
+    info = json.loads(b2frame('info', '--json', '--chunks', path).stdout)
+    array = info['array']
+    check(array['shape'] == shape and array['dtype'] == dtype, str(array))
+    size = info['typesize']
+    for extent in array['blocks']:
+        size *= extent
+    check(info['blocksize'] == size, 'blocksize %d' % info['blocksize'])
+    check(all(chunk.get('blocksize', size) == size for chunk in info['chunks']
+              if chunk['kind'] == 'blocks'), 'blocks of chunks')
+    return array
+
+
+def bytes_become_an_array(pick):
+    items = pick.randbytes(50 * 60 * 8)
+    for layout in 'contiguous', 'sparse':
+        path = layout + '.b2nd'
+        b2frame('create', '--layout', layout, '--shape', '50,60', '--dtype',
+                '<f8', '--chunks', '20,25', '--blocks', '7,25', '-', path,
+                stdin=items)
+        array = check_array(path, items, [50, 60], '<f8')
+        check(array['chunks'] == [20, 25] and array['blocks'] == [7, 25],
+              'extents')
+        if oracle.is_here():
+            done = subprocess.run(
+                [oracle.PYTHON, oracle.ORACLE, 'array-sha256', path],
+                stdout=subprocess.PIPE, check=True, text=True)
+            check(done.stdout.split()[0] == hashlib.sha256(items).hexdigest(),
+                  'others read: ' + done.stdout)
+
+
+def shapes_are_chosen(pick):
+    items = pick.randbytes(300 * 200 * 4)
+    b2frame('create', '--shape', '300,200', '--dtype', '<i4', '--chunksize',
+            '64K', '--blocksize', '4K', '-', 'a.b2nd', stdin=items)
+    array = check_array('a.b2nd', items, [300, 200], '<i4')
+    check(array['chunks'] == [75, 200] or array['chunks'] == [150, 100],
+          str(array))
+    check(array['blocks'][0] * array['blocks'][1] * 4 <= 4096, str(array))
+
+
+def npy_files_become_arrays(pick):
+    cases = [
+        ("{'descr': '<i2', 'fortran_order': False, 'shape': (3, 4, 5), }",
+         [3, 4, 5], '<i2', 120),
+        ("{'descr': '>f8', 'fortran_order': False, 'shape': (), }", [], '>f8',
+         8),
+        ("{'descr': '|u1', 'fortran_order': False, 'shape': (0, 3), }", [0, 3],
+         '|u1', 0),
+        ("{'descr': [('ü', '<i4'), ('b', '|S3')], 'fortran_order': False, "
+         "'shape': (7,), }", [7], "[('ü', '<i4'), ('b', '|S3')]", 49),
+    ]
+    for number, (text, shape, dtype, size) in enumerate(cases):
+        items = pick.randbytes(size)
+        with open('x.npy', 'wb') as out:
+            out.write(npy(text, items))
+        path = 'npy%d.b2nd' % number
+        b2frame('create', 'x.npy', path)
+        check_array(path, items, shape, dtype)
+        check(b2frame('cat', '--npy', path).stdout.endswith(items), path)
+
+
+def wrong_arrays_are_refused(pick):
+    items = pick.randbytes(100)
+    shape = ['--shape', '10,10', '--dtype', '|u1']
+    for stdin, words in [
+            (items[1:], shape), (items + b'x', shape),
+            (items, ['--shape', '10,10']),
+            (items, ['--shape', '10,x', '--dtype', '|u1']),
+            (items, ['--shape', '10,10', '--dtype', 'int']),
+            (items, shape + ['--chunks', '5']),
+            (items, shape + ['--chunks', '5,5', '--blocks', '6,5']),
+            (items, shape + ['--chunks', '0,5']),
+            (items, ['--shape', '9223372036854775807,2', '--dtype', '<f8']),
+    ]:
+        done = b2frame('create', *words, '-', 'bad.b2nd', stdin=stdin,
+                       status=1)
+        check(done.stderr.count(b'\n') == 1, done.stderr.decode())
+    with open('f.npy', 'wb') as out:
+        out.write(npy("{'descr': '<i4', 'fortran_order': True, "
+                      "'shape': (5, 5), }", items))
+    b2frame('create', 'f.npy', 'bad.b2nd', status=1)
+    check(not os.path.exists('bad.b2nd'), 'something is left')
+
+
+def main():
+    failures = 0
+    for test in (bytes_become_an_array, shapes_are_chosen,
+                 npy_files_become_arrays, wrong_arrays_are_refused):
+        with tempfile.TemporaryDirectory() as top:
+            os.chdir(top)
+            try:
+                test(random.Random(6))
+            except Failure as failure:
+                print('%s: %s' % (test.__name__, failure))
+                failures += 1
+            finally:
+                os.chdir('/')
+    sys.exit(failures > 0)
+
+
+main()
