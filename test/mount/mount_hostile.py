@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Damaged and deceptive frames show an error or right content, and no more.
+"""Damaged and deceptive frames show an error or right content, and no more, by
+their chunks and, if they are arrays, by their items.
 
 usage: mount_hostile.py FRAMEFS [corpus]
 
@@ -9,6 +10,7 @@ beside the source tree.
 """
 
 import collections
+import contextlib
 import errno
 import hashlib
 import os
@@ -23,16 +25,20 @@ TIMEOUT = 30 if corpus.SANITIZED else 5  # seconds for any frame
 WHOLE = 64 << 20    # bytes of content that are compared
 MEMORY = 288 << 20  # bytes: the cache, and 32 MiB
 
-# What was tried, what may come of it, and the sums the content may have.
-Case = collections.namedtuple('Case', 'id path accept sums')
+# What was tried, what may come of it, and the sums that the chunks may have, and
+# the items of an array.
+Case = collections.namedtuple('Case', 'id path accept sums arrays')
 
 
 def cases(top):
     result = []
     for row in corpus.table(os.path.join(top, 'manifest.tsv')):
         accept = set(row['accept'].split(','))
-        sums = {row[word + '_sha256'] for word in accept & {'base', 'ref'}}
-        result.append(Case(row['id'], row['path'], accept, sums - {'-', ''}))
+        right = accept & {'base', 'ref'}
+        sums = {row[word + '_sha256'] for word in right}
+        arrays = {row.get(word + '_array_sha256', '-') for word in right}
+        result.append(Case(row['id'], row['path'], accept, sums - {'-', ''},
+                           arrays - {'-', ''}))
     return result
 
 
@@ -42,32 +48,53 @@ def special_cases(top):
                    check=True)
     base = corpus.table(os.path.join(top, 'bases', 'base.tsv'))[0]
     return [Case(row['id'], row['path'], set(row['accept'].split(',')),
-                 {base['sha256']})
+                 {base['sha256']}, set())
             for row in corpus.table(os.path.join(top, 'special.tsv'))]
 
 
 def shown_path(mount, case):
     stem = mount / os.path.splitext(case.path)[0]
-    return stem if os.path.exists(stem) else mount / case.path
+    for path in stem, stem + '.npy':
+        if os.path.exists(path):
+            return path
+    return mount / case.path
 
 
-def check_readable(case, path, size):
+def sums_of(case, view):
+    """What may be seen; nothing if that is not known.  A damaged array may be
+    none any more, and show its chunks."""
+    if view == 'raw' or not case.path.endswith('.b2nd'):
+        return case.sums
+    return case.arrays and case.arrays | case.sums
+
+
+def items_of(data):
+    """What follows the header of a .npy file."""
+    if data[6] == 1:
+        return data[10 + int.from_bytes(data[8:10], 'little'):]
+    return data[12 + int.from_bytes(data[8:12], 'little'):]
+
+
+def check_readable(case, path, size, view):
     """The whole file can be read: may it be this?"""
     if size > WHOLE:
         check(len(read(path, size - 4096, 4096)) == 4096, 'is cut short')
         return
     data = read(path)
     check(len(data) == size, '%d bytes, not %d' % (len(data), size))
-    if hashlib.sha256(data).hexdigest() in case.sums:
+    if path.endswith('.npy'):
+        data = items_of(data)
+    sums = sums_of(case, view)
+    if hashlib.sha256(data).hexdigest() in sums:
         return
-    check(case.accept & {'any', 'raw', 'prefix'} or not case.sums,
+    check(case.accept & {'any', 'raw', 'prefix'} or not sums,
           'has other content')
 
 
-def try_file(case, path, size):
+def try_file(case, path, size, view):
     """Read a file; is all of it readable?"""
     try:
-        check_readable(case, path, size)
+        check_readable(case, path, size, view)
         os.listxattr(path)
         return True
     except OSError as error:
@@ -76,13 +103,13 @@ def try_file(case, path, size):
         return False
 
 
-def try_case(case, path):
+def try_case(case, path, view):
     st = os.lstat(path)
     if stat.S_ISDIR(st.st_mode):
         check(case.accept & {'directory', 'error', 'any'}, 'is a directory')
         return
     check(stat.S_ISREG(st.st_mode), 'mode %o' % st.st_mode)
-    readable = try_file(case, path, st.st_size)
+    readable = try_file(case, path, st.st_size, view)
     check(readable or case.accept & {'error', 'any'}, 'is refused')
 
 
@@ -98,21 +125,33 @@ def main():
             run(top, cases(top), [])
 
 
+# One of them in one of the mounts.
+Trial = collections.namedtuple('Trial', 'id case mount view')
+
+
+def test(trial):
+    case, mount, view = trial.case, trial.mount, trial.view
+    start = time.monotonic()
+    try_case(case, shown_path(mount, case), view)
+    check(time.monotonic() - start < TIMEOUT, 'takes long')
+    check(corpus.SANITIZED or mount.memory() < MEMORY,
+          'daemon holds %d bytes' % mount.memory())
+    check(mount.daemon.poll() is None, 'kills the daemon')
+
+
 def run(top, ordinary, special):
     os.makedirs('special', exist_ok=True)
-    os.mkdir('mnt2')
-    with Mount(top, 'mnt', '-o', 'raw') as mount, \
-            Mount('special', 'mnt2', '-o', 'raw') as other:
-        def test(case):
-            where = other if case in special else mount
-            start = time.monotonic()
-            try_case(case, shown_path(where, case))
-            check(time.monotonic() - start < TIMEOUT, 'takes long')
-            check(corpus.SANITIZED or where.memory() < MEMORY,
-                  'daemon holds %d bytes' % where.memory())
-            check(where.daemon.poll() is None, 'kills the daemon')
-
-        corpus.run_all(test, ordinary + special)
+    trials = []
+    with contextlib.ExitStack() as mounts:
+        for view in 'raw', 'items', 'npy':
+            options = [] if view == 'items' else ['-o', view]
+            for source, tried in (top, ordinary), ('special', special):
+                point = 'mnt-%s-%s' % (view, os.path.basename(source))
+                os.mkdir(point)
+                mount = mounts.enter_context(Mount(source, point, *options))
+                trials += [Trial(case.id + ' ' + view, case, mount, view)
+                           for case in tried]
+        corpus.run_all(test, trials)
 
 
 main()
