@@ -137,7 +137,7 @@ static bool is_agreed(struct fs *fs, struct node *node, const struct stat *st)
     pthread_mutex_lock(&fs->nodes.lock);
     if (node->content == 0)
         node->content = content;
-    agreed = node->open || node->content == content;
+    agreed = node->open || (!node->overlong && node->content == content);
     pthread_mutex_unlock(&fs->nodes.lock);
     return agreed;
 }

@@ -48,6 +48,8 @@ struct node {
     uint64_t cached;          /* stamp of the state in the kernel's cache */
     uint64_t content;         /* content stamp of the last state known to agree
                                with what the kernel holds of the file; or 0 */
+    bool overlong;            /* the kernel takes the file for longer than it
+                               is, and can't be told */
     struct fault_log *faults; /* what was reported; see report.h */
 };
 

@@ -153,8 +153,10 @@ bool open_file_is_agreed(struct fs *fs, struct open_file *open)
         return true;
     snapshot = open_file_snapshot(open);
     pthread_mutex_lock(&fs->nodes.lock);
-    agreed = open->nrefs > 1 || snapshot->cached || node->content == 0 ||
-             node->content == backing_content_stamp(&snapshot->st);
+    agreed = open->nrefs > 1 || snapshot->cached ||
+             (!node->overlong &&
+              (node->content == 0 ||
+               node->content == backing_content_stamp(&snapshot->st)));
     pthread_mutex_unlock(&fs->nodes.lock);
     snapshot_put(snapshot);
     return agreed;
@@ -199,6 +201,13 @@ void open_file_note_content(struct fs *fs, struct node *node)
     pthread_mutex_lock(&fs->nodes.lock);
     node->content = backing_content_stamp(&st);
     node->cached = backing_stamp(&st);
+    pthread_mutex_unlock(&fs->nodes.lock);
+}
+
+void open_file_refused(struct fs *fs, struct open_file *open)
+{
+    pthread_mutex_lock(&fs->nodes.lock);
+    open->node->overlong = true;
     pthread_mutex_unlock(&fs->nodes.lock);
 }
 

@@ -20,6 +20,20 @@ static int write_other(int fd, const char *buf, size_t size, off_t off)
     return 0;
 }
 
+/* Write to a frame.  What the kernel collected may go on behind the end of one
+   whose size is fixed; what lies before the end is to be kept. */
+static int write_frame(struct file *file, const char *buf, size_t size,
+                       uint64_t off, struct fault *fault)
+{
+    int r = file_write(file, off, buf, size, fault);
+    uint64_t end = file_size(file);
+
+    if (r != -EFBIG || off >= end || size <= end - off)
+        return r;
+    r = file_write(file, off, buf, (size_t)(end - off), fault);
+    return r < 0 ? r : -EFBIG;
+}
+
 /* Report an error of a change, unless the program alone is to blame. */
 static int finish_change(struct fs *fs, struct handle *handle,
                          const struct snapshot *snapshot, int r,
@@ -34,6 +48,7 @@ void ops_write(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
                const char *buf, size_t size, off_t off,
                struct fuse_file_info *fi)
 {
+    struct fs *fs = request_fs(req);
     struct handle *handle = handle_of(fi);
     struct snapshot *snapshot = open_file_snapshot(handle->open);
     struct fault fault = FAULT_NONE;
@@ -41,12 +56,14 @@ void ops_write(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
 
     if (snapshot->file)
         r = finish_change(
-            request_fs(req), handle, snapshot,
-            file_write(snapshot->file, (uint64_t)off, buf, size, &fault),
+            fs, handle, snapshot,
+            write_frame(snapshot->file, buf, size, (uint64_t)off, &fault),
             &fault);
     else
         r = write_other(snapshot->fd, buf, size, off);
     open_file_written(handle->open, !fi->writepage);
+    if (r == -EFBIG && fi->writepage)
+        open_file_refused(fs, handle->open);
     snapshot_put(snapshot);
     if (r < 0)
         request_fail_change(req, r);

@@ -21,7 +21,7 @@ import subprocess
 import sys
 
 from mounted import (B2FRAME, Mount, check, corpus, error_of, frame, main,
-                     need_fuse, read, sh, workplace, write)
+                     need_fuse, read, sh, wait_for, workplace, write)
 
 # The Python that has the packages' NumPy; ours may be another one.
 NUMPY = '/usr/bin/python3'
@@ -257,6 +257,23 @@ def the_size_is_fixed():
     check_stored('plane', made['plane'])
 
 
+def writes_behind_the_end_are_undone():
+    """The kernel keeps what is written for a while, and asks us then."""
+    items = make()['plane']
+    size = len(items)
+    with Mount('src', 'mnt') as mount:
+        path = mount / 'plane'
+        fd = os.open(path, os.O_RDWR)
+        os.pwrite(fd, b'before', size - 16)
+        check(errno.EFBIG in (error_of(os.pwrite, fd, bytes(10000), size - 4),
+                              error_of(os.fsync, fd)), 'no error')
+        os.close(fd)
+        wait_for(lambda: os.stat(path).st_size == size, 'the right size')
+        items = items[:-16] + b'before' + items[-10:-4] + bytes(4)
+        check(read(path) == items, 'content')
+    check_stored('plane', items)
+
+
 def damaged_shapes_are_errors():
     made = make()
     whole = bytearray(read('src/plane.b2nd'))
@@ -367,4 +384,5 @@ else:
     main(items_show_in_c_order, programs_map_the_items, numpy_loads_npy,
          one_array_alone_shows_as_npy, raw_shows_the_chunks,
          items_can_be_overwritten, the_size_is_fixed,
+         writes_behind_the_end_are_undone,
          damaged_shapes_are_errors, holes_are_known)
