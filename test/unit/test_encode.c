@@ -617,8 +617,8 @@ static void check_pieces(const struct chunk_params *params, size_t nbytes,
         memcpy(piece, src + off, len);
         list[i] = piece;
     }
-    ck_assert_int_eq(
-        chunk_encode_pieces(encoder, params, &pieces, chunk, CAP), want);
+    ck_assert_int_eq(chunk_encode_pieces(encoder, params, &pieces, chunk, CAP),
+                     want);
     ck_assert_mem_eq(chunk, whole, (size_t)want);
     for (size_t i = 0; i < npieces; i++)
         free((void *)(uintptr_t)list[i]);
