@@ -272,7 +272,13 @@ static int remove_found(struct fs *fs, struct node *parent,
     return r;
 }
 
-int remove_file(struct fs *fs, struct node *parent, const char *shown)
+/*
+ * Remove what shows under a name.
+ *
+ *  directory  whether it is to be one
+ */
+static int remove_shown(struct fs *fs, struct node *parent, const char *shown,
+                        bool directory)
 {
     struct fs_entry entry;
     int r = fs_find(fs, parent, shown, &entry);
@@ -283,29 +289,20 @@ int remove_file(struct fs *fs, struct node *parent, const char *shown)
         r = -EPERM;
     else if (entry.kind == ENTRY_NONE)
         r = -ENOENT;
-    else if (entry.kind == ENTRY_DIRECTORY)
-        r = -EISDIR;
+    else if ((entry.kind == ENTRY_DIRECTORY) != directory)
+        r = directory ? -ENOTDIR : -EISDIR;
     else
         r = remove_found(fs, parent, &entry);
     fs_entry_close(&entry);
     return r;
 }
 
+int remove_file(struct fs *fs, struct node *parent, const char *shown)
+{
+    return remove_shown(fs, parent, shown, false);
+}
+
 int remove_directory(struct fs *fs, struct node *parent, const char *shown)
 {
-    struct fs_entry entry;
-    int r = fs_find(fs, parent, shown, &entry);
-
-    if (r < 0)
-        return r;
-    if (fs_is_made_up(fs, parent))
-        r = -EPERM;
-    else if (entry.kind == ENTRY_NONE)
-        r = -ENOENT;
-    else if (entry.kind != ENTRY_DIRECTORY)
-        r = -ENOTDIR;
-    else
-        r = remove_found(fs, parent, &entry);
-    fs_entry_close(&entry);
-    return r;
+    return remove_shown(fs, parent, shown, true);
 }
