@@ -282,7 +282,7 @@ int frame_open_header(struct store *store, uint64_t base, struct frame **out,
 int frame_open(struct store *store, uint64_t base, struct frame **out,
                struct fault *fault)
 {
-    struct frame *frame;
+    struct frame *frame = NULL;
     int r = frame_open_header(store, base, &frame, fault);
 
     if (r < 0)

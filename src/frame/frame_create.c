@@ -88,7 +88,7 @@ static int change_alloc(struct store *store, struct frame_change **out,
 int frame_change_open(struct frame *frame, struct frame_change **out,
                       struct fault *fault)
 {
-    struct frame_change *change;
+    struct frame_change *change = NULL;
     int r;
 
     if (frame->base != 0)
@@ -156,7 +156,7 @@ int frame_change_new_like(struct store *store, struct frame *like,
                           const struct frame_params *params,
                           struct frame_change **out, struct fault *fault)
 {
-    struct frame_change *change;
+    struct frame_change *change = NULL;
     int r = params ? check_params(params, fault) : 0;
 
     if (r == 0)

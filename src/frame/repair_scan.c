@@ -323,14 +323,13 @@ static int find_start(struct window *window, uint64_t *out)
 
 int repair_scan(struct repair *repair, struct fault *fault)
 {
-    struct window *window = malloc(sizeof(*window));
+    struct window *window = calloc(1, sizeof(*window));
     uint64_t start;
     int r;
 
     if (!window)
         return fault_set(fault, -ENOMEM, 0, NULL);
     window->repair = repair;
-    window->off = window->len = 0;
     r = find_start(window, &start);
     if (r == 0)
         r = scan_from(window, start);
