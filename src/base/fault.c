@@ -22,11 +22,11 @@ int fault_set_id(struct fault *fault, uint64_t off, const char *what, int id)
     return -ENOTSUP;
 }
 
-int fault_set_option(struct fault *fault, const char *what, uint64_t need,
-                     const char *option, uint64_t value)
+int fault_set_limit(struct fault *fault, const char *what, uint64_t need,
+                    const char *limit, uint64_t value)
 {
     fault_set(fault, -ENOTSUP, 0, what);
-    fault->option = option;
+    fault->limit = limit;
     fault->value = value;
     fault->need = need;
     return -ENOTSUP;
@@ -59,7 +59,7 @@ void fault_format(const struct fault *fault, int error, char *text, size_t size)
         append(text, size, "%s", strerror(-error));
     if (fault->id >= 0)
         append(text, size, " (%d)", fault->id);
-    if (fault->option)
-        append(text, size, " (%" PRIu64 " bytes with %s%" PRIu64 ")",
-               fault->need, fault->option, fault->value);
+    if (fault->limit)
+        append(text, size, " (%" PRIu64 " bytes with %s of %" PRIu64 ")",
+               fault->need, fault->limit, fault->value);
 }

@@ -14,14 +14,14 @@
  * caller that knows where this lies in something larger adds to them.
  */
 struct fault {
-    const char *what;   /* static text: "block start lies outside the chunk" */
-    uint64_t off;       /* byte at fault */
-    int64_t chunk_no;   /* chunk it belongs to, or -1 */
-    int id;             /* codec or filter number that is lacking, or -1 */
-    char object[24];    /* file inside a sparse frame, or "" */
-    const char *option; /* static text: the one that is too small, or NULL */
-    uint64_t value;     /* of the option, in bytes */
-    uint64_t need;      /* bytes of what is too large for that */
+    const char *what;  /* static text: "block start lies outside the chunk" */
+    uint64_t off;      /* byte at fault */
+    int64_t chunk_no;  /* chunk it belongs to, or -1 */
+    int id;            /* codec or filter number that is lacking, or -1 */
+    char object[24];   /* file inside a sparse frame, or "" */
+    const char *limit; /* static text: what is too small, or NULL */
+    uint64_t value;    /* of the limit, in bytes */
+    uint64_t need;     /* bytes of what is too large for that */
 };
 
 /* Nothing has failed yet. */
@@ -38,11 +38,11 @@ int fault_set(struct fault *fault, int error, uint64_t off, const char *what);
 int fault_set_id(struct fault *fault, uint64_t off, const char *what, int id);
 
 /*
- * The same for -ENOTSUP, where something is too large for the value of an
- * option: `what` of `need` bytes for `option`, such as "cache=", of `value`.
+ * The same for -ENOTSUP, where something is too large for a limit: `what` of
+ * `need` bytes for `limit`, such as "a cache", of so many.
  */
-int fault_set_option(struct fault *fault, const char *what, uint64_t need,
-                     const char *option, uint64_t value);
+int fault_set_limit(struct fault *fault, const char *what, uint64_t need,
+                    const char *limit, uint64_t value);
 
 /*
  * Write a failure as one lower-case phrase, such as

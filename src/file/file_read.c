@@ -34,9 +34,9 @@ static int refuse_block(struct file *file, uint64_t chunk_no,
     int r = frame_chunk_open(state->frame, chunk_no, &chunk, fault);
 
     if (r == 0) {
-        r = fault_set_option(fault, "block is too large to be read",
-                             chunk->blocksize,
-                             "cache=", file->context->cache_size);
+        r = fault_set_limit(fault, "block is too large to be read",
+                            chunk->blocksize, "a cache",
+                            file->context->cache_size);
         frame_chunk_close(chunk);
     }
     file_state_put(file, state);

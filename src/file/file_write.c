@@ -86,8 +86,8 @@ static ssize_t write_range(struct file *file, const struct cache_range *range,
     ssize_t n = cache_write(file->context->cache, range, &fill, src);
 
     if (n == -ENOTSUP && !fault->what)
-        fault_set_option(fault, "chunk is too large to be written", nbytes,
-                         "cache=", file->context->cache_size);
+        fault_set_limit(fault, "chunk is too large to be written", nbytes,
+                        "a cache", file->context->cache_size);
     if (n < 0 && fault->chunk_no < 0)
         fault->chunk_no = (int64_t)range->chunk_no;
     return n;

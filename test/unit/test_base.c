@@ -128,11 +128,11 @@ START_TEST(a_fault_says_chunk_place_and_reason)
     ck_assert_str_eq(text, "offset 1: codec is not in this build (33)");
 
     ck_assert_int_eq(
-        fault_set_option(&fault, "box is too large", 70, "crate=", 64),
+        fault_set_limit(&fault, "box is too large", 70, "a crate", 64),
         -ENOTSUP);
     fault_format(&fault, -ENOTSUP, text, sizeof(text));
-    ck_assert_str_eq(text,
-                     "offset 0: box is too large (70 bytes with crate=64)");
+    ck_assert_str_eq(
+        text, "offset 0: box is too large (70 bytes with a crate of 64)");
 }
 END_TEST
 

@@ -259,7 +259,7 @@ START_TEST(a_block_larger_than_the_cache_is_refused)
                      -ENOTSUP);
     fault_format(&fault, -ENOTSUP, text, sizeof(text));
     ck_assert_str_eq(text, "chunk 0, offset 0: block is too large to be read "
-                           "(1000 bytes with cache=8192)");
+                           "(1000 bytes with a cache of 8192)");
     sample_close(&sample);
 }
 END_TEST

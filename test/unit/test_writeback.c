@@ -299,7 +299,7 @@ START_TEST(a_chunk_too_large_for_the_cache_is_not_written)
     ck_assert_int_eq(file_write(bed.file, 1 << 20, "x", 1, &fault), -ENOTSUP);
     fault_format(&fault, -ENOTSUP, text, sizeof(text));
     ck_assert_str_eq(text, "chunk 1, offset 0: chunk is too large to be "
-                           "written (1048576 bytes with cache=1048576)");
+                           "written (1048576 bytes with a cache of 1048576)");
     ck_assert_uint_eq(file_size(bed.file), 0);
     bed_check(&bed);
     bed_fini(&bed);
