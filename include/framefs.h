@@ -3,7 +3,8 @@
 #define FRAMEFS_H
 
 /*
- * libframefs: Blosc2 frames as plain bytes that can be read and written.
+ * libframefs: Blosc2 frames as plain bytes that can be read and written.  An
+ * N-dimensional array, too, is its chunks in a row.
  *
  *     struct framefs *fs;
  *     struct framefs_frame *frame;

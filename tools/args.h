@@ -19,7 +19,8 @@ enum {
     "  --frame-offset N  the frame starts at byte N of the file\n" ARGS_HELP_HELP
 
 /*
- * Act on an option of verbs that only read a frame, or on anything that getopt_long() refused.
+ * Act on an option of verbs that only read a frame, or on anything that
+ * getopt_long() refused.
  *
  *  option        what getopt_long() returned
  *  frame_offset  receives the argument of --frame-offset

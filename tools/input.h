@@ -26,6 +26,7 @@ struct input {
 /* All these report their errors; they return a count or 0, or a negative
    errno.  -EINTR says that the user has interrupted. */
 
+/* Open a file, or standard input as "-", which input_close() leaves open. */
 int input_open(const char *path, struct input *out);
 void input_close(struct input *input);
 

@@ -76,6 +76,7 @@ struct map_rgb {
     uint8_t r, g, b;
 };
 
+/* That of a cell of a kind; `merit` is a map_cell_merit(). */
 struct map_rgb map_color(enum map_kind kind, double merit);
 
 /* The word for a kind. */

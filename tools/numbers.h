@@ -24,6 +24,7 @@ struct numbers {
  */
 int numbers_parse(const char *text, uint64_t max, struct numbers *out);
 
+/* Frees the list.  Accepts a zeroed struct. */
 void numbers_free(struct numbers *numbers);
 
 /* Read the number of one chunk.  Returns false if it is none. */

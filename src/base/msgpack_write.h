@@ -16,6 +16,7 @@ struct msgpack_writer {
     size_t pos; /* of what comes next */
 };
 
+/* Bytes as they are, such as a marker or a string behind its marker. */
 void msgpack_write_byte(struct msgpack_writer *writer, uint8_t byte);
 void msgpack_write_bytes(struct msgpack_writer *writer, const void *bytes,
                          size_t len);

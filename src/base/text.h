@@ -24,6 +24,7 @@ void text_escape(const char *text, enum text_plain plain, char *dst,
                  size_t size);
 #define TEXT_ESCAPED_SIZE(len) (4 * (len) + 1)
 
+/* Is a text UTF-8 all through?  Overlong forms and surrogates are not. */
 bool text_is_utf8(const char *text);
 
 #endif

@@ -26,6 +26,7 @@ struct buffer_stack {
     size_t nbytes;
 };
 
+/* Put a buffer of `size` bytes, a buffer_size(), on top. */
 void buffer_push(struct buffer_stack *stack, uint8_t *buf, size_t size);
 
 /* Take out a buffer of exactly this size, or return NULL. */

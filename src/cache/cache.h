@@ -115,6 +115,8 @@ int cache_new(size_t capacity, struct cache **out);
 /* All files must have been dropped.  Accepts NULL. */
 void cache_free(struct cache *cache);
 
+/* Begin without chunks.  Then the struct stays where it is until it has been
+   dropped. */
 void cache_file_init(struct cache_file *file, const struct cache_ops *ops);
 
 /* Forget all chunks of a file.  None may be pinned. */
@@ -170,6 +172,7 @@ int cache_pin(struct cache *cache, const struct cache_range *range,
 void cache_unpin(struct cache *cache, const struct cache_pin *pins,
                  size_t npins);
 
+/* What came of all pins so far, and what is held now. */
 void cache_get_stats(struct cache *cache, struct cache_stats *out);
 
 /*

@@ -110,6 +110,7 @@ int chunk_open(const struct chunk_header *header, const uint8_t *head,
 /* Accepts NULL. */
 void chunk_close(struct chunk *chunk);
 
+/* The header it was opened with; valid until chunk_close(). */
 const struct chunk_header *chunk_get_header(const struct chunk *chunk);
 
 /* Bytes of memory that the opened chunk holds. */

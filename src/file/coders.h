@@ -32,6 +32,7 @@ void coders_fini(struct coders *coders);
 int coders_get_decoder(struct coders *coders, struct chunk_decoder **out);
 int coders_get_encoder(struct coders *coders, struct chunk_encoder **out);
 
+/* Give one back, to be kept or freed. */
 void coders_put_decoder(struct coders *coders, struct chunk_decoder *decoder);
 void coders_put_encoder(struct coders *coders, struct chunk_encoder *encoder);
 

@@ -37,7 +37,8 @@ int info_write(struct frame *frame, unsigned parts, FILE *out);
 int info_write_layers(struct frame *frame, unsigned parts, FILE *out,
                       struct fault *fault);
 
-/* The same as info_write() as a string, which the caller frees; best without INFO_CHUNKS. */
+/* The same as info_write() as a string, which the caller frees; best without
+   INFO_CHUNKS. */
 int info_text(struct frame *frame, unsigned parts, char **out);
 
 #endif

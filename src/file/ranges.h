@@ -26,6 +26,7 @@ int ranges_reserve(struct ranges *ranges, size_t more);
 /* Add `first` to `end` - 1, for which there is room. */
 void ranges_add(struct ranges *ranges, uint64_t first, uint64_t end);
 
+/* Is a chunk in one of them? */
 bool ranges_have(const struct ranges *ranges, uint64_t chunk_no);
 
 #endif

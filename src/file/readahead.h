@@ -24,6 +24,7 @@ struct readahead {
     bool stopping;           /* tasks are to end as soon as they can */
 };
 
+/* Begin, with windows of `least` to `limit` bytes. */
 void readahead_init(struct readahead *ahead, size_t limit, size_t least);
 
 /* Stop, and wait for what is being decoded. */

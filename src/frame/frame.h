@@ -96,6 +96,7 @@ int frame_open_header(struct store *store, uint64_t base, struct frame **out,
 /* Accepts NULL.  Chunks must be closed first. */
 void frame_close(struct frame *frame);
 
+/* What header and trailer say, checked; there until the frame is closed. */
 const struct frame_info *frame_get_info(const struct frame *frame);
 
 /* What the store said of the frame's file, or index file, when it was opened. */
@@ -151,6 +152,12 @@ struct frame_entry {
                                file */
 };
 
+/*
+ * Look a chunk up.
+ *
+ * Returns 0, -ERANGE, -EBADMSG (the entry, or what the index is decoded from,
+ * breaks the format), -ENOTSUP, or an error of the store.
+ */
 int frame_get_entry(struct frame *frame, uint64_t chunk_no,
                     struct frame_entry *out, struct fault *fault);
 

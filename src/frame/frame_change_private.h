@@ -85,7 +85,8 @@ int frame_change_write_value(struct frame_change *change, bool nans,
                              uint32_t nbytes, struct frame_written *out,
                              struct fault *fault);
 
-/* Reserve room for `n` chunks, and some in any case.  Returns 0, -EFBIG or -ENOMEM. */
+/* Reserve room for `n` chunks, and some in any case.  Returns 0, -EFBIG or
+   -ENOMEM. */
 int frame_change_reserve(struct frame_change *change, uint64_t n);
 
 #endif

@@ -35,6 +35,7 @@ int index_open(struct store_object *object, uint64_t off, uint64_t end,
 /* Accepts NULL. */
 void index_close(struct index *index);
 
+/* How many chunks it has the places of. */
 uint64_t index_nentries(const struct index *index);
 
 /*

@@ -33,6 +33,7 @@ struct plot_list {
 int plot_new(struct store *store, struct store_object *object,
              struct plot **out);
 
+/* Take one more reference. */
 struct plot *plot_get(struct plot *plot);
 
 /* Accepts NULL. */
@@ -89,8 +90,10 @@ struct era;
  */
 int era_new(struct plot *plot, struct era **out);
 
+/* Take one more reference. */
 struct era *era_get(struct era *era);
 
+/* The plot that it was begun with. */
 struct plot *era_plot(const struct era *era);
 
 /* Accepts NULL. */

@@ -81,6 +81,7 @@ int repair_open(struct store *store, uint64_t base,
 /* Accepts NULL. */
 void repair_close(struct repair *repair);
 
+/* What was found; there until repair_close(). */
 const struct repair_result *repair_get_result(const struct repair *repair);
 
 /*

@@ -77,6 +77,7 @@ ssize_t backing_getxattr(const struct backing_place *place, const char *name,
 ssize_t backing_listxattr(const struct backing_place *place, char *list,
                           size_t size);
 
+/* Like setxattr() and removexattr(), with links as above. */
 int backing_setxattr(const struct backing_place *place, const char *name,
                      const void *value, size_t size, int flags);
 int backing_removexattr(const struct backing_place *place, const char *name);

@@ -52,6 +52,7 @@ struct closing {
     struct fs *fs;       /* for the task */
 };
 
+/* Begin without threads, which closer_start() starts. */
 void closer_init(struct closer *closer);
 
 /* Start the threads.  Returns 0 or a negative errno. */

@@ -135,6 +135,7 @@ struct fs_entry {
 int fs_find(struct fs *fs, struct node *parent, const char *shown,
             struct fs_entry *out);
 
+/* Close what fs_find() has found. */
 void fs_entry_close(struct fs_entry *entry);
 
 /* The longest name that can be made: one that shows must have room for the

@@ -232,7 +232,6 @@ struct snapshot *open_file_snapshot(struct open_file *open)
     return snapshot;
 }
 
-/* Make a state durable, and report what goes wrong. */
 /*
  * Nobody waits for a file that was closed and removed to be let go of, so what
  * a program did to make room may take effect a moment later.
@@ -249,6 +248,7 @@ static int sync_frame(struct file *file, struct fault *fault)
     return r;
 }
 
+/* Make a state durable, and report what goes wrong. */
 static int sync_state(struct fs *fs, struct open_file *open,
                       struct snapshot *snapshot)
 {

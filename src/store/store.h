@@ -120,6 +120,7 @@ struct store_object *store_object_get(struct store_object *object);
 /* Accepts NULL. */
 void store_object_close(struct store_object *object);
 
+/* Size, times and identity as they are now.  Returns 0 or a negative errno. */
 int store_object_stat(struct store_object *object, struct store_stat *out);
 
 /*

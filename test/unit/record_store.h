@@ -51,6 +51,7 @@ struct image *disk_crash(struct disk *disk, size_t nops, bool torn,
 /* How many operations need not have reached the disk. */
 size_t disk_nunsynced(const struct disk *disk, size_t nops);
 
+/* Stores of it must be closed. */
 void image_free(struct image *image);
 
 /* A store of the image, which lives longer; NULL if there is no file. */
