@@ -11,6 +11,7 @@ static const struct {
 } cpu_names[] = {
     { "sse2", CPU_SSE2 },
     { "avx2", CPU_AVX2 },
+    { "avx512", CPU_AVX512 },
 };
 
 static unsigned detect(void)
@@ -22,6 +23,9 @@ static unsigned detect(void)
         found |= CPU_SSE2;
     if (__builtin_cpu_supports("avx2"))
         found |= CPU_AVX2;
+    if (__builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("gfni"))
+        found |= CPU_AVX512;
 #endif
     return found;
 }

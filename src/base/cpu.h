@@ -6,6 +6,7 @@
 enum cpu_feature {
     CPU_SSE2 = 1 << 0,
     CPU_AVX2 = 1 << 1,
+    CPU_AVX512 = 1 << 2, /* F, BW and VBMI, and GFNI as well */
 };
 
 /*

@@ -7,11 +7,9 @@
 
 const struct shuffle_ops *const shuffle_kernels[] = {
 #ifdef __x86_64__
-    &shuffle_avx2,
-    &shuffle_sse2,
+    &shuffle_avx512,   &shuffle_avx2, &shuffle_sse2,
 #endif
-    &shuffle_portable,
-    NULL,
+    &shuffle_portable, NULL,
 };
 
 const struct shuffle_ops *shuffle_select(unsigned cpu)

@@ -2,11 +2,14 @@
 #ifndef CHUNK_X86_KERNELS_H
 #define CHUNK_X86_KERNELS_H
 
+#include <stdbool.h>
+
 #include "chunk/shuffle.h"
 
 /* Each is in the file of its name, compiled for its instruction set. */
 extern const struct shuffle_ops shuffle_sse2;
 extern const struct shuffle_ops shuffle_avx2;
+extern const struct shuffle_ops shuffle_avx512;
 
 /* For these tables; see struct shuffle_ops. */
 void bitshuffle_sse2(size_t typesize, size_t len, const uint8_t *src,
@@ -17,6 +20,11 @@ void bitshuffle_avx2(size_t typesize, size_t len, const uint8_t *src,
                      uint8_t *dst);
 void bitunshuffle_avx2(size_t typesize, size_t len, const uint8_t *src,
                        uint8_t *dst);
+
+void bitshuffle_avx512(size_t typesize, size_t len, const uint8_t *src,
+                       uint8_t *dst);
+void bitunshuffle_avx512(size_t typesize, size_t len, const uint8_t *src,
+                         uint8_t *dst);
 
 /* Bytes of each item that kernels handle at once, if it has as many. */
 enum {
@@ -47,6 +55,19 @@ void unshuffle_columns_sse2(size_t typesize, size_t nitems, const uint8_t *src,
 void shuffle_columns_avx2(size_t typesize, size_t nitems, const uint8_t *src,
                           size_t stride, uint8_t *dst);
 void unshuffle_columns_avx2(size_t typesize, size_t nitems, const uint8_t *src,
+                            size_t stride, uint8_t *dst);
+
+/*
+ * Shuffle whole items of 2 to 8 or of 16 bytes, which has_tiles_avx512() tells,
+ * or undo it.
+ *
+ *  nitems  at least 64
+ *  stride  bytes from one plane to the next
+ */
+bool has_tiles_avx512(size_t typesize);
+void shuffle_items_avx512(size_t typesize, size_t nitems, const uint8_t *src,
+                          size_t stride, uint8_t *dst);
+void unshuffle_items_avx512(size_t typesize, size_t nitems, const uint8_t *src,
                             size_t stride, uint8_t *dst);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <emmintrin.h>
+#include <string.h>
 
 #include "base/cpu.h"
 #include "chunk/shuffle_portable.h"
@@ -295,7 +296,7 @@ static void shuffle(size_t typesize, size_t len, const uint8_t *src,
                     uint8_t *dst)
 {
     if (typesize == 1)
-        shuffle_rest(typesize, len, 0, src, dst);
+        memcpy(dst, src, len);
     else if (typesize == 2)
         shuffle_items(2, 2, len, src, dst);
     else if (typesize == 4)
@@ -312,7 +313,7 @@ static void unshuffle(size_t typesize, size_t len, const uint8_t *src,
                       uint8_t *dst)
 {
     if (typesize == 1)
-        unshuffle_rest(typesize, len, 0, src, dst);
+        memcpy(dst, src, len);
     else if (typesize == 2)
         unshuffle_items(2, 2, len, src, dst);
     else if (typesize == 4)

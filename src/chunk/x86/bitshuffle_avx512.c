@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "chunk/shuffle_portable.h"
+#include "chunk/x86/kernels.h"
+#include "chunk/x86/transpose_avx512.h"
+
+enum {
+    GROUP = 8,            /* items that make a byte of each row */
+    RUN = GROUP * VECTOR, /* items that make a register of each row */
+    NEAR = 16384,         /* bytes that stay in the first-level cache */
+    MAX_COLUMNS = 16      /* bytes of an item that are planes at a time */
+};
+
+/* Bit k of byte b of each word becomes bit 7 - b of its byte k. */
+INLINE __m512i transpose_bits(__m512i x)
+{
+    const __m512i bits = _mm512_set1_epi64((int64_t)0x8040201008040201);
+
+    return _mm512_gf2p8affine_epi64_epi8(bits, x, 0);
+}
+
+/* Transpose the bytes of a register as a matrix whose rows are the words, the
+   columns or the rows of which are then in reverse order if so asked for. */
+INLINE __m512i transpose_bytes(__m512i x, size_t flip)
+{
+    uint8_t mask[VECTOR];
+
+    UNROLL
+    for (size_t i = 0; i < VECTOR; i++)
+        mask[i] = (uint8_t)(((i % 8) ^ flip) * 8 + i / 8);
+    return _mm512_permutexvar_epi8(load(mask), x);
+}
+
+INLINE __m512i reverse_words(__m512i x)
+{
+    const __m512i mask =
+        _mm512_set4_epi32(0x08090a0b, 0x0c0d0e0f, 0x00010203, 0x04050607);
+
+    return _mm512_shuffle_epi8(x, mask);
+}
+
+/* The bits of one byte of RUN items, to a register of each of eight rows. */
+INLINE void plane_to_rows(const uint8_t *src, size_t row, uint8_t *dst)
+{
+    __m512i x[GROUP];
+
+    UNROLL
+    for (size_t i = 0; i < GROUP; i++)
+        x[i] = transpose_bytes(
+            transpose_bits(reverse_words(load(src + i * VECTOR))), 0);
+    transpose(GROUP, x);
+    UNROLL
+    for (size_t k = 0; k < GROUP; k++)
+        store(dst + k * row, x[k]);
+}
+
+INLINE void rows_to_plane(const uint8_t *src, size_t row, uint8_t *dst)
+{
+    __m512i x[GROUP];
+
+    UNROLL
+    for (size_t k = 0; k < GROUP; k++)
+        x[k] = load(src + k * row);
+    transpose(GROUP, x);
+    UNROLL
+    for (size_t i = 0; i < GROUP; i++)
+        store(dst + i * VECTOR, transpose_bits(transpose_bytes(x[i], 7)));
+}
+
+/*
+ * Bitshuffle is shuffle, and then each byte of the items is split into bits.
+ * Rows are often a power of two apart, so that few lines of them are in the
+ * first-level cache at a time: many items are shuffled, to planes that stay
+ * near, before going from the rows of one byte to those of the next.
+ */
+struct planes {
+    uint8_t bytes[NEAR + MAX_COLUMNS * VECTOR];
+};
+
+static void planes_to_rows(size_t nplanes, size_t nitems, const uint8_t *src,
+                           size_t stride, size_t row, uint8_t *dst)
+{
+    for (size_t j = 0; j < nplanes; j++) {
+        for (size_t i = 0; i < nitems; i += RUN)
+            plane_to_rows(src + j * stride + i, row,
+                          dst + j * GROUP * row + i / GROUP);
+    }
+}
+
+static void rows_to_planes(size_t nplanes, size_t nitems, const uint8_t *src,
+                           size_t row, uint8_t *dst, size_t stride)
+{
+    for (size_t j = 0; j < nplanes; j++) {
+        for (size_t i = 0; i < nitems; i += RUN)
+            rows_to_plane(src + j * GROUP * row + i / GROUP, row,
+                          dst + j * stride + i);
+    }
+}
+
+static void bitshuffle_run(size_t typesize, size_t nitems, size_t row,
+                           const uint8_t *src, uint8_t *dst)
+{
+    size_t stride = nitems + VECTOR;
+    struct planes planes;
+
+    if (typesize == 1) {
+        planes_to_rows(1, nitems, src, 0, row, dst);
+        return;
+    }
+    if (has_tiles_avx512(typesize)) {
+        shuffle_items_avx512(typesize, nitems, src, stride, planes.bytes);
+        planes_to_rows(typesize, nitems, planes.bytes, stride, row, dst);
+        return;
+    }
+    for (size_t c = 0; c < typesize; c = kernel_next_column(c, typesize)) {
+        shuffle_columns_avx2(typesize, nitems, src + c, stride, planes.bytes);
+        planes_to_rows(KERNEL_COLUMNS, nitems, planes.bytes, stride, row,
+                       dst + c * GROUP * row);
+    }
+}
+
+static void bitunshuffle_run(size_t typesize, size_t nitems, size_t row,
+                             const uint8_t *src, uint8_t *dst)
+{
+    size_t stride = nitems + VECTOR;
+    struct planes planes;
+
+    if (typesize == 1) {
+        rows_to_planes(1, nitems, src, row, dst, 0);
+        return;
+    }
+    if (has_tiles_avx512(typesize)) {
+        rows_to_planes(typesize, nitems, src, row, planes.bytes, stride);
+        unshuffle_items_avx512(typesize, nitems, planes.bytes, stride, dst);
+        return;
+    }
+    for (size_t c = 0; c < typesize; c = kernel_next_column(c, typesize)) {
+        rows_to_planes(KERNEL_COLUMNS, nitems, src + c * GROUP * row, row,
+                       planes.bytes, stride);
+        unshuffle_columns_avx2(typesize, nitems, planes.bytes, stride, dst + c);
+    }
+}
+
+/* Bytes of an item that are planes at a time. */
+static size_t count_columns(size_t typesize)
+{
+    return typesize == 1 || has_tiles_avx512(typesize) ? typesize
+                                                       : KERNEL_COLUMNS;
+}
+
+/* How many groups, whole vectors of them, to take at once. */
+static size_t run_length(size_t typesize, size_t ngroups)
+{
+    size_t most = NEAR / GROUP / count_columns(typesize);
+
+    return (ngroups < most ? ngroups : most) / VECTOR * VECTOR;
+}
+
+void bitshuffle_avx512(size_t typesize, size_t len, const uint8_t *src,
+                       uint8_t *dst)
+{
+    size_t row = len / typesize / GROUP;
+    size_t i = 0;
+
+    if (row < VECTOR) {
+        bitshuffle_avx2(typesize, len, src, dst);
+        return;
+    }
+    for (size_t run; (run = run_length(typesize, row - i)) > 0; i += run)
+        bitshuffle_run(typesize, GROUP * run, row, src + i * GROUP * typesize,
+                       dst + i);
+    if (i < row) {
+        size_t last = row - VECTOR;
+
+        bitshuffle_run(typesize, RUN, row, src + last * GROUP * typesize,
+                       dst + last);
+    }
+    bitshuffle_rest(typesize, len, row, src, dst);
+}
+
+void bitunshuffle_avx512(size_t typesize, size_t len, const uint8_t *src,
+                         uint8_t *dst)
+{
+    size_t row = len / typesize / GROUP;
+    size_t i = 0;
+
+    if (row < VECTOR) {
+        bitunshuffle_avx2(typesize, len, src, dst);
+        return;
+    }
+    for (size_t run; (run = run_length(typesize, row - i)) > 0; i += run)
+        bitunshuffle_run(typesize, GROUP * run, row, src + i,
+                         dst + i * GROUP * typesize);
+    if (i < row) {
+        size_t last = row - VECTOR;
+
+        bitunshuffle_run(typesize, RUN, row, src + last,
+                         dst + last * GROUP * typesize);
+    }
+    bitunshuffle_rest(typesize, len, row, src, dst);
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <string.h>
+
+#include "base/cpu.h"
+#include "chunk/shuffle_portable.h"
+#include "chunk/x86/kernels.h"
+#include "chunk/x86/transpose_avx512.h"
+
+/*
+ * A tile is 64 items of up to `width` bytes, 2, 4 or 8, in as many registers.
+ * Each register takes 64 / width items; a permutation of its bytes makes units
+ * of these, one for each byte of an item.  Then the units are transposed, as a
+ * matrix whose rows are the registers: each holds one byte of all items.
+ */
+enum {
+    NITEMS = VECTOR, /* in a tile */
+    WIDEST = KERNEL_COLUMNS,
+    NEAR = 1024 /* items of 16 bytes that stay in the first-level cache */
+};
+
+/* The least width of a tile that takes such items. */
+INLINE size_t width_of(size_t typesize)
+{
+    if (typesize <= 2)
+        return 2;
+    return typesize <= 4 ? 4 : 8;
+}
+
+/* The bytes of a register that items take, the first ones. */
+INLINE __mmask64 items_taken(size_t width, size_t typesize)
+{
+    return ~(__mmask64)0 >> (VECTOR - VECTOR / width * typesize);
+}
+
+/* For vpermb: units of items that lie one behind the other. */
+INLINE __m512i units_mask(size_t width, size_t typesize)
+{
+    size_t nitems = VECTOR / width;
+    uint8_t mask[VECTOR];
+
+    UNROLL
+    for (size_t i = 0; i < VECTOR; i++)
+        mask[i] = (uint8_t)(i % nitems * typesize + i / nitems);
+    return load(mask);
+}
+
+/* For vpermb: the items that are in units. */
+INLINE __m512i items_mask(size_t width, size_t typesize)
+{
+    size_t nitems = VECTOR / width;
+    uint8_t mask[VECTOR];
+
+    UNROLL
+    for (size_t i = 0; i < VECTOR; i++)
+        mask[i] = (uint8_t)(i % typesize * nitems + i / typesize);
+    return load(mask);
+}
+
+INLINE void shuffle_tile(size_t typesize, const uint8_t *src, size_t stride,
+                         uint8_t *dst)
+{
+    size_t width = width_of(typesize);
+    size_t step = VECTOR / width * typesize;
+    __mmask64 taken = items_taken(width, typesize);
+    __m512i mask = units_mask(width, typesize);
+    __m512i x[WIDEST];
+
+    UNROLL
+    for (size_t i = 0; i < width; i++)
+        x[i] = _mm512_permutexvar_epi8(
+            mask, _mm512_maskz_loadu_epi8(taken, src + i * step));
+    transpose(width, x);
+    UNROLL
+    for (size_t j = 0; j < typesize; j++)
+        store(dst + j * stride, x[j]);
+}
+
+INLINE void unshuffle_tile(size_t typesize, const uint8_t *src, size_t stride,
+                           uint8_t *dst)
+{
+    size_t width = width_of(typesize);
+    size_t step = VECTOR / width * typesize;
+    __mmask64 taken = items_taken(width, typesize);
+    __m512i mask = items_mask(width, typesize);
+    __m512i x[WIDEST];
+
+    UNROLL
+    for (size_t j = 0; j < width; j++)
+        x[j] = j < typesize ? load(src + j * stride) : _mm512_setzero_si512();
+    transpose(width, x);
+    UNROLL
+    for (size_t i = 0; i < width; i++)
+        _mm512_mask_storeu_epi8(dst + i * step, taken,
+                                _mm512_permutexvar_epi8(mask, x[i]));
+}
+
+/*
+ * The same for eight columns of items of 16 bytes, the first or the last ones.
+ * Eight items lie in two registers.
+ */
+INLINE void shuffle_half_tile(size_t column, const uint8_t *src, size_t stride,
+                              uint8_t *dst)
+{
+    uint8_t mask[VECTOR];
+    __m512i x[WIDEST];
+
+    UNROLL
+    for (size_t i = 0; i < VECTOR; i++)
+        mask[i] = (uint8_t)(i % 8 * 16 + i / 8 + column);
+    UNROLL
+    for (size_t i = 0; i < WIDEST; i++)
+        x[i] = _mm512_permutex2var_epi8(load(src + 2 * i * VECTOR), load(mask),
+                                        load(src + (2 * i + 1) * VECTOR));
+    transpose(WIDEST, x);
+    UNROLL
+    for (size_t j = 0; j < WIDEST; j++)
+        store(dst + (column + j) * stride, x[j]);
+}
+
+INLINE void unshuffle_tile_16(const uint8_t *src, size_t stride, uint8_t *dst)
+{
+    uint8_t low[VECTOR];
+    uint8_t high[VECTOR];
+    __m512i x[WIDEST];
+    __m512i y[WIDEST];
+
+    UNROLL
+    for (size_t i = 0; i < VECTOR; i++) {
+        low[i] = (uint8_t)(i % 16 / 8 * VECTOR + i % 8 * 8 + i / 16);
+        high[i] = (uint8_t)(low[i] + VECTOR / 16);
+    }
+    UNROLL
+    for (size_t j = 0; j < WIDEST; j++) {
+        x[j] = load(src + j * stride);
+        y[j] = load(src + (WIDEST + j) * stride);
+    }
+    transpose(WIDEST, x);
+    transpose(WIDEST, y);
+    UNROLL
+    for (size_t i = 0; i < WIDEST; i++) {
+        store(dst + 2 * i * VECTOR,
+              _mm512_permutex2var_epi8(x[i], load(low), y[i]));
+        store(dst + (2 * i + 1) * VECTOR,
+              _mm512_permutex2var_epi8(x[i], load(high), y[i]));
+    }
+}
+
+/* Whole tiles, and what is left by a tile that overlaps the last of them. */
+INLINE size_t next_tile(size_t i, size_t nitems)
+{
+    size_t next = i + NITEMS;
+
+    return next < nitems && next + NITEMS > nitems ? nitems - NITEMS : next;
+}
+
+/* At least NITEMS items, of a typesize that the compiler knows. */
+INLINE void shuffle_tiles(size_t typesize, size_t nitems, const uint8_t *src,
+                          size_t stride, uint8_t *dst)
+{
+    for (size_t i = 0; i < nitems; i = next_tile(i, nitems))
+        shuffle_tile(typesize, src + i * typesize, stride, dst + i);
+}
+
+INLINE void unshuffle_tiles(size_t typesize, size_t nitems, const uint8_t *src,
+                            size_t stride, uint8_t *dst)
+{
+    for (size_t i = 0; i < nitems; i = next_tile(i, nitems))
+        unshuffle_tile(typesize, src + i, stride, dst + i * typesize);
+}
+
+/*
+ * Sixteen planes that are a power of two apart would drive each other out of
+ * the first-level cache, eight do not: so go through some items twice.
+ */
+INLINE void shuffle_tiles_16(size_t nitems, const uint8_t *src, size_t stride,
+                             uint8_t *dst)
+{
+    size_t end;
+
+    for (size_t start = 0; start < nitems; start = end) {
+        end = nitems - start < 2 * NEAR ? nitems : start + NEAR;
+        for (size_t column = 0; column < 16; column += WIDEST) {
+            for (size_t i = start; i < end; i = next_tile(i, end))
+                shuffle_half_tile(column, src + i * 16, stride, dst + i);
+        }
+    }
+}
+
+INLINE void unshuffle_tiles_16(size_t nitems, const uint8_t *src, size_t stride,
+                               uint8_t *dst)
+{
+    for (size_t i = 0; i < nitems; i = next_tile(i, nitems))
+        unshuffle_tile_16(src + i, stride, dst + i * 16);
+}
+
+bool has_tiles_avx512(size_t typesize)
+{
+    return (typesize >= 2 && typesize <= WIDEST) || typesize == 16;
+}
+
+void shuffle_items_avx512(size_t typesize, size_t nitems, const uint8_t *src,
+                          size_t stride, uint8_t *dst)
+{
+    switch (typesize) {
+    case 2:
+        shuffle_tiles(2, nitems, src, stride, dst);
+        return;
+    case 3:
+        shuffle_tiles(3, nitems, src, stride, dst);
+        return;
+    case 4:
+        shuffle_tiles(4, nitems, src, stride, dst);
+        return;
+    case 5:
+        shuffle_tiles(5, nitems, src, stride, dst);
+        return;
+    case 6:
+        shuffle_tiles(6, nitems, src, stride, dst);
+        return;
+    case 7:
+        shuffle_tiles(7, nitems, src, stride, dst);
+        return;
+    case 8:
+        shuffle_tiles(8, nitems, src, stride, dst);
+        return;
+    default:
+        shuffle_tiles_16(nitems, src, stride, dst);
+        return;
+    }
+}
+
+void unshuffle_items_avx512(size_t typesize, size_t nitems, const uint8_t *src,
+                            size_t stride, uint8_t *dst)
+{
+    switch (typesize) {
+    case 2:
+        unshuffle_tiles(2, nitems, src, stride, dst);
+        return;
+    case 3:
+        unshuffle_tiles(3, nitems, src, stride, dst);
+        return;
+    case 4:
+        unshuffle_tiles(4, nitems, src, stride, dst);
+        return;
+    case 5:
+        unshuffle_tiles(5, nitems, src, stride, dst);
+        return;
+    case 6:
+        unshuffle_tiles(6, nitems, src, stride, dst);
+        return;
+    case 7:
+        unshuffle_tiles(7, nitems, src, stride, dst);
+        return;
+    case 8:
+        unshuffle_tiles(8, nitems, src, stride, dst);
+        return;
+    default:
+        unshuffle_tiles_16(nitems, src, stride, dst);
+        return;
+    }
+}
+
+/* Few items, and those without tiles, are left to shorter vectors. */
+static void shuffle(size_t typesize, size_t len, const uint8_t *src,
+                    uint8_t *dst)
+{
+    size_t nitems = len / typesize;
+
+    if (nitems < NITEMS || !has_tiles_avx512(typesize)) {
+        shuffle_avx2.shuffle(typesize, len, src, dst);
+        return;
+    }
+    shuffle_items_avx512(typesize, nitems, src, nitems, dst);
+    shuffle_rest(typesize, len, nitems, src, dst);
+}
+
+static void unshuffle(size_t typesize, size_t len, const uint8_t *src,
+                      uint8_t *dst)
+{
+    size_t nitems = len / typesize;
+
+    if (nitems < NITEMS || !has_tiles_avx512(typesize)) {
+        shuffle_avx2.unshuffle(typesize, len, src, dst);
+        return;
+    }
+    unshuffle_items_avx512(typesize, nitems, src, nitems, dst);
+    unshuffle_rest(typesize, len, nitems, src, dst);
+}
+
+static void prefix_sum(size_t len, uint8_t *bytes)
+{
+    shuffle_avx2.prefix_sum(len, bytes);
+}
+
+const struct shuffle_ops shuffle_avx512 = {
+    .cpu = CPU_AVX2 | CPU_AVX512,
+    .name = "avx512",
+    .shuffle = shuffle,
+    .unshuffle = unshuffle,
+    .bitshuffle = bitshuffle_avx512,
+    .bitunshuffle = bitunshuffle_avx512,
+    .prefix_sum = prefix_sum,
+};
