@@ -15,6 +15,7 @@ enum {
     FAR_MAX = 8192 + 65535,
     TAIL = 12, /* no match starts here, so that eight bytes can be read */
     TABLE_BITS_MAX = 14,
+    MISSES_A_BYTE = 24, /* that a byte saved makes up for */
 };
 
 /*
@@ -31,13 +32,13 @@ struct blosclz_encoder {
 /* What a level buys. */
 struct effort {
     unsigned table_bits; /* a table that stays in the first cache is faster */
-    unsigned skip_shift; /* after 2^skip_shift misses, step by one more byte */
+    unsigned skip_shift; /* 2^skip_shift misses make a step a byte longer */
 };
 
 static const struct effort efforts[10] = {
-    [1] = { 12, 4 }, [2] = { 12, 5 }, [3] = { 13, 5 },
+    [1] = { 12, 5 }, [2] = { 12, 5 }, [3] = { 13, 5 },
     [4] = { 13, 6 }, [5] = { 13, 6 }, [6] = { 14, 6 },
-    [7] = { 14, 7 }, [8] = { 14, 7 }, [9] = { 14, 8 },
+    [7] = { 14, 7 }, [8] = { 14, 7 }, [9] = { 14, 7 },
 };
 
 /* What is being encoded. */
@@ -174,17 +175,18 @@ static inline bool extend_match(const struct stream *stream,
 
 /*
  * Find the next match that is worth taking.  The search begins at `from`; the
- * match does not begin before `anchor`.
+ * match does not begin before `anchor`.  `misses` goes up by one for each place
+ * that is looked at.
  */
-static bool find_match(const struct stream *stream, const uint8_t *anchor,
-                       const uint8_t *from, struct match *out)
+static inline bool find_match(const struct stream *stream,
+                              const uint8_t *anchor, const uint8_t *from,
+                              size_t *misses, struct match *out)
 {
     const uint8_t *stop = stream->end - TAIL;
     unsigned skip_shift = stream->effort->skip_shift;
-    size_t step = (size_t)1 << skip_shift;
 
     for (const uint8_t *here = from; here < stop;
-         here += step++ >> skip_shift) {
+         here += 1 + ((*misses)++ >> skip_shift)) {
         uint32_t *slot = slot_of(stream, here);
         uint32_t position = position_of(stream, here);
         size_t distance = position - *slot;
@@ -198,13 +200,28 @@ static bool find_match(const struct stream *stream, const uint8_t *anchor,
     return false;
 }
 
+/*
+ * The misses that still count after a match.  Steps become longer while matches
+ * are few or save little, so that what hardly packs takes little time, and
+ * short again where they pay.
+ */
+static size_t misses_left(size_t misses, const struct match *match)
+{
+    size_t least = match->distance > NEAR_MAX ? FAR_MIN : NEAR_MIN;
+    size_t paid = (match->len - least + 2) * MISSES_A_BYTE;
+
+    return misses > paid ? misses - paid : 0;
+}
+
 static bool encode(const struct stream *stream, struct output *out)
 {
     const uint8_t *anchor = stream->src; /* all before it is written */
     const uint8_t *from = anchor + 1;    /* since literals come first */
+    size_t misses = 0;
     struct match match;
 
-    while (find_match(stream, anchor, from, &match)) {
+    while (find_match(stream, anchor, from, &misses, &match)) {
+        misses = misses_left(misses, &match);
         if (!put_literals(out, anchor, (size_t)(match.start - anchor)) ||
             !put_match(out, match.len, match.distance))
             return false;
