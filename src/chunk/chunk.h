@@ -153,6 +153,13 @@ int chunk_decoder_new(unsigned cpu, struct chunk_decoder **out);
 void chunk_decoder_free(struct chunk_decoder *decoder);
 
 /*
+ * Memory of the decoder's for `len` stored bytes that it is to decode, until
+ * they are done with.  Returns NULL if there is none.
+ */
+uint8_t *chunk_decoder_input(struct chunk_decoder *decoder, size_t len);
+void chunk_decoder_input_done(struct chunk_decoder *decoder);
+
+/*
  * Decode one block.
  *
  *  block  block number, 0 to nblocks - 1.  All blocks of a CHUNK_VLBLOCKS are

@@ -8,16 +8,23 @@
 #include "chunk/chunk_format.h"
 #include "chunk/chunk_private.h"
 
-/* Scratch beyond this is given back after each block. */
+/* Memory beyond this is given back after each use. */
 enum {
-    SCRATCH_KEEP = 8 * 1024 * 1024
+    SCRATCH_KEEP = 8 << 20,
+    INPUT_KEEP = 2 << 20,
+};
+
+/* Memory that is kept from block to block, so that it is faulted in once. */
+struct scratch {
+    uint8_t *bytes;
+    size_t size;
 };
 
 struct chunk_decoder {
     struct codec_state *codec_state;
     const struct shuffle_ops *shuffle;
-    uint8_t *scratch;
-    size_t scratch_size;
+    struct scratch filtered; /* a block, between filters */
+    struct scratch input;    /* see chunk_decoder_input() */
 };
 
 int chunk_decoder_new(unsigned cpu, struct chunk_decoder **out)
@@ -45,27 +52,40 @@ void chunk_decoder_free(struct chunk_decoder *decoder)
     if (!decoder)
         return;
     codec_state_free(decoder->codec_state);
-    free(decoder->scratch);
+    free(decoder->filtered.bytes);
+    free(decoder->input.bytes);
     free(decoder);
 }
 
-static void drop_scratch(struct chunk_decoder *decoder)
+/* Free memory unless it is so small that it may be kept. */
+static void trim_scratch(struct scratch *scratch, size_t keep)
 {
-    free(decoder->scratch);
-    decoder->scratch = NULL;
-    decoder->scratch_size = 0;
+    if (scratch->size <= keep)
+        return;
+    free(scratch->bytes);
+    *scratch = (struct scratch){ 0 };
 }
 
-static int grow_scratch(struct chunk_decoder *decoder, size_t size)
+static int grow_scratch(struct scratch *scratch, size_t size)
 {
-    if (size <= decoder->scratch_size)
+    if (size <= scratch->size)
         return 0;
-    drop_scratch(decoder);
-    decoder->scratch = malloc(size);
-    if (!decoder->scratch)
+    trim_scratch(scratch, 0);
+    scratch->bytes = malloc(size);
+    if (!scratch->bytes)
         return -ENOMEM;
-    decoder->scratch_size = size;
+    scratch->size = size;
     return 0;
+}
+
+uint8_t *chunk_decoder_input(struct chunk_decoder *decoder, size_t len)
+{
+    return grow_scratch(&decoder->input, len) < 0 ? NULL : decoder->input.bytes;
+}
+
+void chunk_decoder_input_done(struct chunk_decoder *decoder)
+{
+    trim_scratch(&decoder->input, INPUT_KEEP);
 }
 
 /* The stored bytes of a block, read from front to back. */
@@ -168,11 +188,12 @@ static int coded_place(const struct job *job, size_t len, uint8_t *dst,
         if (len > CHUNK_BLOCK_MAX)
             return fault_set(job->fault, -ENOTSUP, job->in.off,
                              "block is larger than 128 MiB");
-        if (grow_scratch(job->decoder, len) < 0)
+        if (grow_scratch(&job->decoder->filtered, len) < 0)
             return fault_set(job->fault, -ENOMEM, job->in.off,
                              "no memory for a block");
     }
-    *out = filter_pipeline_undo_src(pipeline, dst, job->decoder->scratch);
+    *out =
+        filter_pipeline_undo_src(pipeline, dst, job->decoder->filtered.bytes);
     return 0;
 }
 
@@ -189,7 +210,8 @@ static void undo_filters(const struct job *job, size_t len,
         .shuffle = job->decoder->shuffle,
     };
 
-    filter_pipeline_undo(&chunk->pipeline, &block, dst, job->decoder->scratch);
+    filter_pipeline_undo(&chunk->pipeline, &block, dst,
+                         job->decoder->filtered.bytes);
 }
 
 /* Decode a block of a CHUNK_BLOCKS.  Format: Chunk Format, 5 and 6. */
@@ -294,8 +316,7 @@ ssize_t chunk_decode_block(const struct chunk *chunk, uint32_t block,
         chunk_fill(chunk, block * header->blocksize, dst, len);
         return len;
     }
-    if (decoder->scratch_size > SCRATCH_KEEP)
-        drop_scratch(decoder);
+    trim_scratch(&decoder->filtered, SCRATCH_KEEP);
     return r < 0 ? r : (ssize_t)len;
 }
 

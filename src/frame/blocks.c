@@ -2,7 +2,6 @@
 #include "frame/blocks.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* How much is read at a time; gaps up to this size are read over. */
@@ -162,14 +161,14 @@ static int read_and_decode(struct piece *piece,
         return decode_piece(piece, chunk, source->bytes, true, first_block, dst,
                             decoder, fault);
     merge_ranges(piece, source->off);
-    input = malloc(piece->input_len);
+    input = chunk_decoder_input(decoder, piece->input_len);
     if (!input)
         return fault_set(fault, -ENOMEM, 0, NULL);
     r = read_piece(piece, source, input, fault);
     if (r == 0)
         r = decode_piece(piece, chunk, input, false, first_block, dst, decoder,
                          fault);
-    free(input);
+    chunk_decoder_input_done(decoder);
     return r;
 }
 
