@@ -105,8 +105,9 @@ struct cache_stats {
 /*
  * Make a cache.
  *
- *  capacity  bytes that all it holds may take up: decoded blocks, recycled
- *            buffers, opened chunks, scratch, and its own tables
+ *  capacity  bytes that all it holds may take up: decoded blocks, opened chunks,
+ *            scratch, and its own tables.  Buffers that wait to be used again
+ *            may take up 4 MiB more, or an eighth of it if that is less
  *
  * Returns 0 or -ENOMEM.
  */

@@ -8,8 +8,23 @@
 #include "cache/hold.h"
 
 enum {
-    SPARES_MAX = 64, /* buffers kept for reuse */
+    SPARES_MAX = 64,     /* buffers kept for reuse */
+    SLACK_MAX = 4 << 20, /* bytes of these beyond the capacity */
+    SLACK_PART = 8,      /* and not more than this part of it */
 };
+
+/*
+ * How much memory spare buffers may take up besides the capacity.  Room that is
+ * set aside for decoding comes and goes with each request, at the cost of
+ * buffers that the next request wants again, and that would have to be faulted
+ * in anew.
+ */
+static size_t slack(const struct cache *cache)
+{
+    size_t part = cache->capacity / SLACK_PART;
+
+    return part < SLACK_MAX ? part : SLACK_MAX;
+}
 
 /* Free entries that were unlinked.  The lock is not held. */
 static void free_entries(struct cache *cache, struct cache_entry *doomed)
@@ -34,9 +49,9 @@ static void free_entries(struct cache *cache, struct cache_entry *doomed)
 
 void room_unlock(struct cache *cache)
 {
-    while (cache->spares.top &&
-           (cache->spares.count > SPARES_MAX ||
-            cache->used + cache->spares.nbytes > cache->capacity))
+    while (cache->spares.top && (cache->spares.count > SPARES_MAX ||
+                                 cache->used + cache->spares.nbytes >
+                                     cache->capacity + slack(cache)))
         buffer_move(&cache->spares, &cache->doomed_buffers);
 
     struct buffer_stack buffers = cache->doomed_buffers;
