@@ -58,7 +58,7 @@ bool cache_take(struct cache *cache, struct cache_file *file,
     pthread_mutex_lock(&cache->lock);
     entry = find_below(queue_of(file, kind), end);
     if (entry) {
-        room_use_locked(entry);
+        room_use_locked(cache, entry);
         entry->encoding = true;
         hold_set_queue_locked(entry, NULL);
         *out = (struct cache_taken){ .chunk_no = entry->chunk_no,
@@ -265,7 +265,7 @@ bool cache_soil(struct cache *cache, struct cache_file *file, uint64_t chunk_no)
     found = entry && entry->described && entry->shape.writable &&
             hold_check_locked(cache, entry, NULL) == 0;
     if (found) {
-        room_use_locked(entry);
+        room_use_locked(cache, entry);
         soil_locked(cache, entry);
         room_put_locked(cache, entry);
     }

@@ -33,7 +33,7 @@ struct cache_buffer {
 
 /* Some whole blocks of a chunk in one buffer. */
 struct cache_unit {
-    struct list node; /* in cache.idle, or alone */
+    struct list node; /* in cache.idle or bare, or alone */
     struct cache_entry *entry;
     struct cache_buffer *buffer; /* NULL: none of its blocks is in memory */
     uint32_t nusers; /* pins of the buffer, and threads at work on it */
@@ -42,7 +42,7 @@ struct cache_unit {
 
 /*
  * One chunk.  An entry that nobody uses lives as long as one of its units has
- * a buffer; one that never got a buffer is in cache.idle by its first unit.
+ * a buffer; one that never got a buffer is in cache.bare by its first unit.
  *
  * The cache's lock guards it, but for `shape` and what follows from it, which
  * are constant once described, and what is in the buffers.
@@ -56,6 +56,7 @@ struct cache_entry {
     uint32_t nbuffers;  /* units that have one */
     bool retired;       /* it is in no bucket any more, and goes with its last
                           user */
+    bool bare;          /* it is in cache.bare */
     unsigned held;      /* a set of enum hold; and below, what goes with it */
     bool encoding;      /* one thread is at it, so that no other takes it */
     bool gathering;     /* writers wait */

@@ -111,7 +111,7 @@ int fill_get_locked(struct cache *cache, struct cache_request *request,
     if (!entry)
         return make_entry_locked(cache, request, out);
 
-    room_use_locked(entry);
+    room_use_locked(cache, entry);
     *out = entry;
     return 0;
 }

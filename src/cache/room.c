@@ -11,6 +11,9 @@ enum {
     SPARES_MAX = 64,     /* buffers kept for reuse */
     SLACK_MAX = 4 << 20, /* bytes of these beyond the capacity */
     SLACK_PART = 8,      /* and not more than this part of it */
+    BARE_MAX =
+        16 << 10, /* bytes of a chunk that is kept without buffers, and */
+    BARE_PART = 64 << 10, /* one of these is for as many bytes of capacity */
 };
 
 /*
@@ -103,6 +106,23 @@ static void drop_buffer_locked(struct cache *cache, struct cache_buffer *buffer)
     free(buffer);
 }
 
+/* Keep an entry that nobody uses, and that has no buffer. */
+static void park_locked(struct cache *cache, struct cache_entry *entry)
+{
+    list_append(&cache->bare, &entry->units[0].node);
+    entry->bare = true;
+    cache->nbare++;
+}
+
+static void unpark_locked(struct cache *cache, struct cache_entry *entry)
+{
+    if (!entry->bare)
+        return;
+    list_remove(&entry->units[0].node);
+    entry->bare = false;
+    cache->nbare--;
+}
+
 /* Take the buffer from an idle unit. */
 static void empty_unit_locked(struct cache *cache, struct cache_unit *unit)
 {
@@ -125,6 +145,7 @@ static void evict_unit_locked(struct cache *cache, struct cache_unit *unit)
     if (unit->buffer)
         empty_unit_locked(cache, unit);
     if (entry->nusers == 0 && entry->nbuffers == 0 && !entry->held) {
+        unpark_locked(cache, entry);
         cache->used -= entry_size(entry);
         room_remove_locked(cache, entry);
     }
@@ -156,6 +177,31 @@ void room_evict_locked(struct cache *cache, struct cache_entry *entry)
     }
 }
 
+/*
+ * Evict what was idle for longest, if anything is.  Of a chunk whose last buffer
+ * goes, how it is laid out is kept if that takes little: to find it out anew
+ * takes as long as to read a block.
+ */
+static bool evict_oldest_locked(struct cache *cache)
+{
+    bool bare =
+        list_empty(&cache->idle) || cache->nbare > cache->capacity / BARE_PART;
+    struct list *oldest = bare ? cache->bare.next : cache->idle.next;
+    struct cache_unit *unit = list_entry(oldest, struct cache_unit, node);
+
+    if (bare && list_empty(&cache->bare))
+        return false;
+    if (bare || unit->entry->nbuffers > 1 ||
+        entry_size(unit->entry) > BARE_MAX) {
+        evict_unit_locked(cache, unit);
+        return true;
+    }
+    list_remove(&unit->node);
+    empty_unit_locked(cache, unit);
+    room_settle_locked(cache, unit->entry);
+    return true;
+}
+
 /* Could a cache with nothing else in it hold so much? */
 static bool fits_at_all(const struct cache *cache, size_t size)
 {
@@ -167,10 +213,8 @@ static bool fits_at_all(const struct cache *cache, size_t size)
 static bool make_room_locked(struct cache *cache, size_t size)
 {
     while (cache->used + cache->reserved > cache->capacity - size) {
-        if (list_empty(&cache->idle))
+        if (!evict_oldest_locked(cache))
             return false;
-        evict_unit_locked(
-            cache, list_entry(cache->idle.next, struct cache_unit, node));
     }
     return true;
 }
@@ -273,10 +317,10 @@ void room_release_locked(struct cache *cache, struct cache_request *request)
     wake_locked(cache);
 }
 
-void room_use_locked(struct cache_entry *entry)
+void room_use_locked(struct cache *cache, struct cache_entry *entry)
 {
-    if (entry->nusers++ == 0 && entry->nbuffers == 0)
-        list_remove(&entry->units[0].node);
+    entry->nusers++;
+    unpark_locked(cache, entry);
 }
 
 void room_settle_locked(struct cache *cache, struct cache_entry *entry)
@@ -286,7 +330,7 @@ void room_settle_locked(struct cache *cache, struct cache_entry *entry)
     if (entry->retired)
         room_evict_locked(cache, entry);
     else if (entry->nbuffers == 0 && !entry->held)
-        list_append(&cache->idle, &entry->units[0].node);
+        park_locked(cache, entry);
 }
 
 void room_put_locked(struct cache *cache, struct cache_entry *entry)

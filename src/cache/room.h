@@ -37,6 +37,9 @@ struct cache {
     pthread_cond_t pressed;  /* a flush is wanted */
     struct cache_entry **buckets;
     struct list idle;  /* units to evict, the least recently used first */
+    struct list bare;  /* the same of entries without buffers, by their first
+                          unit, */
+    size_t nbare;      /* and how many there are */
     size_t used;       /* bytes of buffers, entries, scratch, tables */
     size_t held;       /* bytes of these that wait for a commit */
     size_t encode_max; /* the most that encoding one chunk of those takes */
@@ -112,7 +115,7 @@ int room_reserve_locked(struct cache *cache, struct cache_request *request);
 void room_release_locked(struct cache *cache, struct cache_request *request);
 
 /* Keep an entry, or let it go. */
-void room_use_locked(struct cache_entry *entry);
+void room_use_locked(struct cache *cache, struct cache_entry *entry);
 void room_put_locked(struct cache *cache, struct cache_entry *entry);
 
 /*

@@ -179,6 +179,27 @@ START_TEST(a_buffer_is_used_again_for_the_next_chunk)
 }
 END_TEST
 
+START_TEST(how_chunks_are_laid_out_outlives_their_blocks)
+{
+    struct mock mock;
+    uint64_t most;
+
+    /* Of one chunk for each 64 KiB that the cache may hold, and a few. */
+    mock_open(&mock, 4 * CHUNK);
+    most = 4 * CHUNK / 65536;
+    for (uint64_t chunk_no = 0; chunk_no < 8 * most; chunk_no++)
+        touch(&mock, chunk_no, 0, CHUNK);
+    ck_assert_uint_eq(mock.ndescribed, 8 * most);
+    for (uint64_t chunk_no = 7 * most; chunk_no < 8 * most; chunk_no++)
+        touch(&mock, chunk_no, 0, CHUNK);
+    ck_assert_uint_eq(mock.ndescribed, 8 * most);
+    for (uint64_t chunk_no = 0; chunk_no < most; chunk_no++)
+        touch(&mock, chunk_no, 0, CHUNK);
+    ck_assert_uint_eq(mock.ndescribed, 9 * most);
+    mock_close(&mock);
+}
+END_TEST
+
 START_TEST(spare_buffers_of_another_size_make_way)
 {
     struct mock mock;
@@ -276,6 +297,7 @@ int main(void)
         the_least_recently_used_chunk_goes_first,
         what_is_pinned_stays,
         a_buffer_is_used_again_for_the_next_chunk,
+        how_chunks_are_laid_out_outlives_their_blocks,
         spare_buffers_of_another_size_make_way,
         more_than_the_cache_can_hold_is_refused,
         chunks_without_blocks_are_kept_and_evicted_too,
