@@ -249,15 +249,17 @@ struct cache_gathered {
 };
 
 /*
- * Pin all of a chunk that was taken, after decoding what is not in memory, and
- * set cache_shape.encode bytes aside.  Waits for room.  What is written from
- * here on makes the chunk dirty again.
+ * Pin a chunk that was taken, after decoding what is not in memory, and set
+ * cache_shape.encode bytes aside.  Waits for room.  What is written from here on
+ * makes the chunk dirty again.
+ *
+ *  nbytes  of the chunk that are wanted; the pieces may hold more
  *
  * Returns 0, -ERESTART if the chunk was retired, -ENOMEM, or an error of the
  * file's ops.
  */
 int cache_gather(struct cache *cache, const struct cache_taken *taken,
-                 void *context, struct cache_gathered *out);
+                 uint32_t nbytes, void *context, struct cache_gathered *out);
 
 /* The chunk is encoded: let go of its content, but not of what was taken.  It
    may be taken again from here on if it is dirty. */

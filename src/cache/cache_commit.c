@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/size.h"
 #include "cache/fill.h"
 #include "cache/hold.h"
 
@@ -97,18 +98,20 @@ static void thaw_locked(struct cache *cache,
         room_thaw_locked(cache, gathered->buffers[i]);
 }
 
-/* Have a unit in memory, all of it, and keep it as it is. */
+/* Have the blocks of a unit that lie before block `end` in memory, and keep
+   them as they are. */
 static int gather_unit_locked(struct cache *cache,
                               struct cache_request *request,
-                              struct cache_unit *unit,
+                              struct cache_unit *unit, uint32_t end,
                               struct cache_gathered *out)
 {
     int r = room_pin_locked(cache, request, unit);
 
     if (r < 0)
         return r;
-    r = fill_locked(cache, request, unit, entry_unit_first(unit),
-                    entry_unit_end(unit));
+    if (end > entry_unit_end(unit))
+        end = entry_unit_end(unit);
+    r = fill_locked(cache, request, unit, entry_unit_first(unit), end);
     if (r < 0) {
         room_unpin_locked(cache, unit);
         return r;
@@ -119,10 +122,13 @@ static int gather_unit_locked(struct cache *cache,
     return 0;
 }
 
-/* The same for all units, with room set aside for that, while writers wait. */
+/* The same for the units that have them, with room set aside for that, while
+   writers wait. */
 static int gather_locked(struct cache *cache, struct cache_request *request,
-                         struct cache_entry *entry, struct cache_gathered *out)
+                         struct cache_entry *entry, uint32_t end,
+                         struct cache_gathered *out)
 {
+    uint32_t nunits = (uint32_t)size_pieces(end, entry->unit_blocks);
     int r = 0;
 
     entry->gathering = true;
@@ -132,17 +138,18 @@ static int gather_locked(struct cache *cache, struct cache_request *request,
         r = -ERESTART;
     hold_move_locked(cache, entry, HOLD_DIRTY, HOLD_TAKEN);
     entry->nwritten = 0;
-    for (uint32_t i = 0; i < entry->nunits && r == 0; i++)
-        r = gather_unit_locked(cache, request, &entry->units[i], out);
+    for (uint32_t i = 0; i < nunits && r == 0; i++)
+        r = gather_unit_locked(cache, request, &entry->units[i], end, out);
     entry->gathering = false;
     pthread_cond_broadcast(&cache->filled);
     return r;
 }
 
 int cache_gather(struct cache *cache, const struct cache_taken *taken,
-                 void *context, struct cache_gathered *out)
+                 uint32_t nbytes, void *context, struct cache_gathered *out)
 {
     struct cache_entry *entry = taken->entry;
+    uint32_t end = (uint32_t)size_pieces(nbytes, entry->shape.blocksize);
     struct cache_request request = { .context = context, .urgent = true };
     int r = init_gathered(entry, out);
 
@@ -151,7 +158,7 @@ int cache_gather(struct cache *cache, const struct cache_taken *taken,
     if (r == 0)
         r = room_reserve_locked(cache, &request);
     if (r == 0)
-        r = gather_locked(cache, &request, entry, out);
+        r = gather_locked(cache, &request, entry, end, out);
     if (r == 0) {
         out->set_aside = entry->shape.encode;
         request.held -= entry->shape.encode;

@@ -37,14 +37,21 @@ struct desk {
     struct cache_gathered gathered;
 };
 
-/* Bytes of a chunk that are below the end of the file. */
-static uint32_t length(const struct file *file, uint64_t nbytes,
-                       const struct cache_taken *taken)
+/* How much of a chunk is in a file of `nbytes`.  Returns 0, or -ERESTART if it
+   lies behind the end. */
+static int length(const struct file *file, uint64_t nbytes,
+                  const struct cache_taken *taken, uint32_t *out)
 {
-    uint32_t grid = file->grid;
-    uint64_t rest = nbytes - taken->chunk_no * grid;
+    uint64_t start = taken->chunk_no * file->grid;
 
-    return grid == 0 || rest > grid ? taken->nbytes : (uint32_t)rest;
+    *out = taken->nbytes;
+    if (file->grid == 0)
+        return 0;
+    if (start >= nbytes)
+        return -ERESTART;
+    if (nbytes - start < *out)
+        *out = (uint32_t)(nbytes - start);
+    return 0;
 }
 
 static void desk_fini(struct desk *desk, struct file *file,
@@ -57,17 +64,19 @@ static void desk_fini(struct desk *desk, struct file *file,
 
 /* Only when the cache has set memory aside it is taken. */
 static int desk_init(struct desk *desk, struct file *file,
-                     const struct cache_taken *taken, struct fault *fault)
+                     const struct cache_taken *taken, uint32_t nbytes,
+                     struct fault *fault)
 {
     struct file_fill fill = { .file = file, .fault = fault };
-    int r = cache_gather(file->context->cache, taken, &fill, &desk->gathered);
+    int r = cache_gather(file->context->cache, taken, nbytes, &fill,
+                         &desk->gathered);
 
     if (r < 0) {
         if (fault->chunk_no < 0)
             fault->chunk_no = (int64_t)taken->chunk_no;
         return fault->what ? r : fault_set(fault, r, 0, NULL);
     }
-    desk->cap = (size_t)taken->nbytes + CHUNK_OVERHEAD_MAX;
+    desk->cap = (size_t)nbytes + CHUNK_OVERHEAD_MAX;
     desk->chunk = malloc(desk->cap);
     r = desk->chunk ? coders_get_encoder(&file->context->coders, &desk->encoder)
                     : -ENOMEM;
@@ -117,26 +126,19 @@ static void add_encoded(struct file *file, const struct cache_taken *taken,
     cache_put_taken(file->context->cache, &old.taken);
 }
 
-/* Is there nothing of a chunk in the file? */
-static bool is_behind(const struct file *file, uint64_t nbytes,
-                      const struct cache_taken *taken)
-{
-    return file->grid > 0 && taken->chunk_no >= size_pieces(nbytes, file->grid);
-}
-
 int encode_chunk(struct file *file, const struct cache_taken *taken,
                  uint64_t nbytes, struct fault *fault)
 {
     struct desk desk = { 0 };
     struct frame_written written;
-    int r = is_behind(file, nbytes, taken) ? -ERESTART : 0;
+    uint32_t len;
+    int r = length(file, nbytes, taken, &len);
 
     *fault = FAULT_NONE;
     if (r == 0)
-        r = desk_init(&desk, file, taken, fault);
+        r = desk_init(&desk, file, taken, len, fault);
     if (r == 0) {
-        r = write_chunk(file, &desk, length(file, nbytes, taken), &written,
-                        fault);
+        r = write_chunk(file, &desk, len, &written, fault);
         if (r == 0)
             add_encoded(file, taken, &written);
         desk_fini(&desk, file, taken);
@@ -250,17 +252,18 @@ int encode_choose_typesize(struct file *file, uint32_t *out,
 {
     struct cache_taken taken;
     struct desk desk = { 0 };
+    uint32_t len;
     int r;
 
     *out = 1;
     if (!cache_take(file->context->cache, &file->chunks, CACHE_DIRTY,
                     UINT64_MAX, &taken))
         return 0;
-    r = is_behind(file, file->nbytes, &taken)
-            ? -ERESTART
-            : desk_init(&desk, file, &taken, fault);
+    r = length(file, file->nbytes, &taken, &len);
+    if (r == 0)
+        r = desk_init(&desk, file, &taken, len, fault);
     if (r == 0) {
-        r = choose(file, &desk, length(file, file->nbytes, &taken), out);
+        r = choose(file, &desk, len, out);
         if (r < 0)
             fault_set(fault, r, 0, NULL);
         desk_fini(&desk, file, &taken);

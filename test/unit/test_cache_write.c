@@ -43,12 +43,20 @@ static void check_chunk(struct mock *mock, uint64_t chunk_no, uint32_t off,
     cache_unpin(mock->cache, &pinned, 1);
 }
 
+/* Take a chunk, wherever it is in the file. */
+static bool take(struct mock *mock, enum cache_kind kind,
+                 struct cache_taken *out)
+{
+    return cache_take(mock->cache, &mock->file, kind, UINT64_MAX, out);
+}
+
 /* Commit what was taken of one chunk. */
 static void commit(struct mock *mock, const struct cache_taken *taken)
 {
     struct cache_gathered gathered;
 
-    ck_assert_int_eq(cache_gather(mock->cache, taken, mock, &gathered), 0);
+    ck_assert_int_eq(
+        cache_gather(mock->cache, taken, taken->nbytes, mock, &gathered), 0);
     cache_ungather(mock->cache, taken, &gathered);
     cache_stage(mock->cache, taken);
     cache_settle(mock->cache, &mock->file);
@@ -104,22 +112,17 @@ START_TEST(chunks_that_are_full_are_taken_before_others)
     struct mock mock;
 
     open_writable(&mock, LARGE);
-    ck_assert(
-        !cache_take(mock.cache, &mock.file, CACHE_DIRTY, UINT64_MAX, &taken));
+    ck_assert(!take(&mock, CACHE_DIRTY, &taken));
     write_zs(&mock, 0, 0, 10);
     write_zs(&mock, 1, BLOCK, CHUNK - BLOCK);
-    ck_assert(
-        !cache_take(mock.cache, &mock.file, CACHE_FULL, UINT64_MAX, &taken));
+    ck_assert(!take(&mock, CACHE_FULL, &taken));
     write_zs(&mock, 1, 0, BLOCK);
-    ck_assert(
-        cache_take(mock.cache, &mock.file, CACHE_FULL, UINT64_MAX, &taken));
+    ck_assert(take(&mock, CACHE_FULL, &taken));
     ck_assert_uint_eq(taken.chunk_no, 1);
     commit(&mock, &taken);
-    ck_assert(
-        !cache_take(mock.cache, &mock.file, CACHE_FULL, UINT64_MAX, &taken));
+    ck_assert(!take(&mock, CACHE_FULL, &taken));
     ck_assert_uint_eq(cache_count_unsaved(mock.cache, &mock.file), 10);
-    ck_assert(
-        cache_take(mock.cache, &mock.file, CACHE_DIRTY, UINT64_MAX, &taken));
+    ck_assert(take(&mock, CACHE_DIRTY, &taken));
     ck_assert_uint_eq(taken.chunk_no, 0);
     commit(&mock, &taken);
     ck_assert(!cache_is_held(mock.cache, &mock.file));
@@ -138,14 +141,11 @@ START_TEST(only_what_was_dirty_before_is_due)
     ck_assert_uint_eq(cache_make_due(mock.cache, &mock.file), 1);
     write_zs(&mock, 1, 0, CHUNK);
     write_zs(&mock, 0, 0, CHUNK);
-    ck_assert(
-        cache_take(mock.cache, &mock.file, CACHE_DUE, UINT64_MAX, &taken));
+    ck_assert(take(&mock, CACHE_DUE, &taken));
     ck_assert_uint_eq(taken.chunk_no, 0);
     commit(&mock, &taken);
-    ck_assert(
-        !cache_take(mock.cache, &mock.file, CACHE_DUE, UINT64_MAX, &taken));
-    ck_assert(
-        cache_take(mock.cache, &mock.file, CACHE_FULL, UINT64_MAX, &taken));
+    ck_assert(!take(&mock, CACHE_DUE, &taken));
+    ck_assert(take(&mock, CACHE_FULL, &taken));
     commit(&mock, &taken);
     mock_close(&mock);
 }
@@ -159,9 +159,9 @@ START_TEST(a_gathered_chunk_stays_while_it_is_written_to)
 
     open_writable(&mock, LARGE);
     write_zs(&mock, 0, 0, 10);
-    ck_assert(
-        cache_take(mock.cache, &mock.file, CACHE_DIRTY, UINT64_MAX, &taken));
-    ck_assert_int_eq(cache_gather(mock.cache, &taken, &mock, &gathered), 0);
+    ck_assert(take(&mock, CACHE_DIRTY, &taken));
+    ck_assert_int_eq(
+        cache_gather(mock.cache, &taken, taken.nbytes, &mock, &gathered), 0);
     ck_assert_uint_eq(gathered.npieces, 1);
     write_zs(&mock, 0, 20, 10);
     ck_assert_uint_eq(gathered.pieces[0][9], 'z');
@@ -171,16 +171,34 @@ START_TEST(a_gathered_chunk_stays_while_it_is_written_to)
     /* It is dirty again, but for one thread at a time. */
     struct cache_taken other;
 
-    ck_assert(
-        !cache_take(mock.cache, &mock.file, CACHE_DIRTY, UINT64_MAX, &other));
+    ck_assert(!take(&mock, CACHE_DIRTY, &other));
     cache_ungather(mock.cache, &taken, &gathered);
     cache_stage(mock.cache, &taken);
     cache_settle(mock.cache, &mock.file);
     ck_assert(cache_is_held(mock.cache, &mock.file));
-    ck_assert(
-        cache_take(mock.cache, &mock.file, CACHE_DIRTY, UINT64_MAX, &other));
+    ck_assert(take(&mock, CACHE_DIRTY, &other));
     commit(&mock, &other);
     ck_assert(!cache_is_held(mock.cache, &mock.file));
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(what_lies_behind_the_end_is_not_gathered)
+{
+    struct cache_gathered gathered;
+    struct cache_taken taken;
+    struct mock mock;
+
+    open_writable(&mock, LARGE);
+    write_zs(&mock, 0, 0, 2 * BLOCK);
+    ck_assert(take(&mock, CACHE_DIRTY, &taken));
+    ck_assert_int_eq(
+        cache_gather(mock.cache, &taken, BLOCK + 1, &mock, &gathered), 0);
+    ck_assert_uint_eq(mock.nruns, 0);
+    cache_ungather(mock.cache, &taken, &gathered);
+    cache_stage(mock.cache, &taken);
+    cache_settle(mock.cache, &mock.file);
+    check_chunk(&mock, 0, 0, 2 * BLOCK);
     mock_close(&mock);
 }
 END_TEST
@@ -192,13 +210,10 @@ START_TEST(what_could_not_be_encoded_is_dirty_again)
 
     open_writable(&mock, LARGE);
     write_zs(&mock, 0, 0, CHUNK);
-    ck_assert(
-        cache_take(mock.cache, &mock.file, CACHE_FULL, UINT64_MAX, &taken));
+    ck_assert(take(&mock, CACHE_FULL, &taken));
     cache_untake(mock.cache, &taken);
-    ck_assert(
-        !cache_take(mock.cache, &mock.file, CACHE_FULL, UINT64_MAX, &taken));
-    ck_assert(
-        cache_take(mock.cache, &mock.file, CACHE_DIRTY, UINT64_MAX, &taken));
+    ck_assert(!take(&mock, CACHE_FULL, &taken));
+    ck_assert(take(&mock, CACHE_DIRTY, &taken));
     commit(&mock, &taken);
     mock_close(&mock);
 }
@@ -213,14 +228,13 @@ START_TEST(a_chunk_that_can_not_be_gathered_stays_dirty)
     open_writable(&mock, LARGE);
     write_zs(&mock, 0, 0, BLOCK);
     mock.bad = 3;
-    ck_assert(
-        cache_take(mock.cache, &mock.file, CACHE_DIRTY, UINT64_MAX, &taken));
-    ck_assert_int_eq(cache_gather(mock.cache, &taken, &mock, &gathered),
-                     -EBADMSG);
+    ck_assert(take(&mock, CACHE_DIRTY, &taken));
+    ck_assert_int_eq(
+        cache_gather(mock.cache, &taken, taken.nbytes, &mock, &gathered),
+        -EBADMSG);
     cache_untake(mock.cache, &taken);
     mock.bad = NOTHING_BAD;
-    ck_assert(
-        cache_take(mock.cache, &mock.file, CACHE_DIRTY, UINT64_MAX, &taken));
+    ck_assert(take(&mock, CACHE_DIRTY, &taken));
     commit(&mock, &taken);
     check_chunk(&mock, 0, 0, BLOCK);
     mock_close(&mock);
@@ -237,11 +251,11 @@ START_TEST(a_retired_chunk_is_what_it_was)
     write_zs(&mock, 0, 0, 10);
     write_zs(&mock, 1, 0, 10);
     write_zs(&mock, 2, 0, 10);
-    ck_assert(
-        cache_take(mock.cache, &mock.file, CACHE_DIRTY, UINT64_MAX, &taken));
+    ck_assert(take(&mock, CACHE_DIRTY, &taken));
     cache_retire(mock.cache, &mock.file, 0, 2);
-    ck_assert_int_eq(cache_gather(mock.cache, &taken, &mock, &gathered),
-                     -ERESTART);
+    ck_assert_int_eq(
+        cache_gather(mock.cache, &taken, taken.nbytes, &mock, &gathered),
+        -ERESTART);
     cache_untake(mock.cache, &taken);
     check_chunk(&mock, 0, 0, 0);
     check_chunk(&mock, 1, 0, 0);
@@ -270,8 +284,7 @@ static void flush_all(struct mock *mock)
 {
     struct cache_taken taken;
 
-    while (
-        cache_take(mock->cache, &mock->file, CACHE_DIRTY, UINT64_MAX, &taken))
+    while (take(mock, CACHE_DIRTY, &taken))
         commit(mock, &taken);
 }
 
@@ -373,6 +386,7 @@ int main(void)
         chunks_that_are_full_are_taken_before_others,
         only_what_was_dirty_before_is_due,
         a_gathered_chunk_stays_while_it_is_written_to,
+        what_lies_behind_the_end_is_not_gathered,
         what_could_not_be_encoded_is_dirty_again,
         a_chunk_that_can_not_be_gathered_stays_dirty,
         a_retired_chunk_is_what_it_was,
