@@ -11,6 +11,7 @@
 enum {
     LARGE_BLOCK = 256 * 1024, /* from here on, memory for decoding counts */
     BLOCK_MIN = 4096,         /* of chunks that are written */
+    FRESH_BLOCKS = 1 << 20,   /* bytes, see fresh_block() */
 };
 
 /*
@@ -113,11 +114,23 @@ static size_t encode_size(const struct chunk_params *params,
                           const struct cache_shape *shape)
 {
     size_t size = (size_t)shape->nbytes + CHUNK_OVERHEAD_MAX;
+    uint32_t blocksize = chunk_params_blocksize(params, shape->nbytes);
 
-    if (params->use_dict ||
-        chunk_params_blocksize(params, shape->nbytes) >= LARGE_BLOCK)
-        size += chunk_encode_scratch(params, shape->nbytes, shape->blocksize);
+    if (params->use_dict || blocksize >= LARGE_BLOCK)
+        size += chunk_encode_scratch(
+            params, shape->nbytes,
+            blocksize > shape->blocksize ? blocksize : shape->blocksize);
     return size;
+}
+
+/*
+ * What is not stored yet is cached by the page, for that is how it comes, and
+ * need not be filled with zeros first; but only if the buffers that pages share
+ * hold whole blocks, or these would have to be copied to be encoded.
+ */
+static uint32_t fresh_block(uint32_t blocksize)
+{
+    return FRESH_BLOCKS % blocksize == 0 ? BLOCK_MIN : blocksize;
 }
 
 /* How a chunk is cached that cannot be written as it is stored. */
@@ -135,6 +148,8 @@ static struct cache_shape shape_to_write(const struct file *file,
     shape.blocksize = chunk_params_blocksize(params, shape.nbytes);
     if (shape.blocksize < BLOCK_MIN)
         shape.blocksize = shape.nbytes < BLOCK_MIN ? shape.nbytes : BLOCK_MIN;
+    else if (!chunk->stored)
+        shape.blocksize = fresh_block(shape.blocksize);
     shape.nblocks = (uint32_t)size_pieces(shape.nbytes, shape.blocksize);
     return shape;
 }
