@@ -117,7 +117,7 @@ static int compare_entries(const void *a, const void *b)
  * Take the places of all chunks, in order.  One whose size is not known has
  * all up to the next one.
  */
-static int take_sorted(struct frame_change *change,
+static int take_places(struct frame_change *change,
                        struct change_chunk *const *sorted, size_t n,
                        uint64_t section_len)
 {
@@ -136,6 +136,22 @@ static int take_sorted(struct frame_change *change,
     return r;
 }
 
+/* Take the files of all chunks, in order; two chunks may have one. */
+static int take_ids(struct frame_change *change,
+                    struct change_chunk *const *sorted, size_t n)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < n && r == 0; i++) {
+        uint64_t id = (uint64_t)sorted[i]->entry;
+
+        r = plot_take(change->plot, id, 1);
+        if (r == -EEXIST)
+            r = plot_pin(change->plot, id);
+    }
+    return r;
+}
+
 static int take_chunks(struct frame_change *change, struct fault *fault)
 {
     uint64_t nchunks = change->info.nchunks;
@@ -149,7 +165,9 @@ static int take_chunks(struct frame_change *change, struct fault *fault)
         if (change->chunks[i].entry >= 0)
             sorted[n++] = &change->chunks[i];
     qsort(sorted, n, sizeof(*sorted), compare_entries);
-    r = take_sorted(change, sorted, n, change->info.cbytes);
+    r = change->info.sparse
+            ? take_ids(change, sorted, n)
+            : take_places(change, sorted, n, change->info.cbytes);
     free(sorted);
     if (r == -EEXIST)
         return fault_set(fault, -EBADMSG, 0, "chunks overlap");
@@ -167,20 +185,6 @@ static int take_file(struct frame_change *change, struct fault *fault)
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     return take_chunks(change, fault);
-}
-
-static int take_ids(struct frame_change *change, struct fault *fault)
-{
-    for (uint64_t i = 0; i < change->info.nchunks; i++) {
-        int64_t entry = change->chunks[i].entry;
-        int r = entry >= 0 ? plot_take(change->plot, (uint64_t)entry, 1) : 0;
-
-        if (r == -EEXIST)
-            change->files_shared = true;
-        else if (r < 0)
-            return fault_set(fault, r, 0, NULL);
-    }
-    return 0;
 }
 
 /* Remove a file that nothing refers to: one begun, or a chunk. */
@@ -219,7 +223,7 @@ static int make_plot(struct frame_change *change, struct frame *frame,
         r = era_new(change->plot, &change->era);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    r = sparse ? take_ids(change, fault) : take_file(change, fault);
+    r = sparse ? take_chunks(change, fault) : take_file(change, fault);
     if (r == 0 && sparse)
         r = store_list(change->store, remove_orphan, change);
     if (r == 0)

@@ -92,23 +92,13 @@ static void set_chunk(struct frame_change *change, uint64_t chunk_no,
                       written->cbytes);
 }
 
-/* Is the file of a chunk also that of another one? */
-static bool is_shared(const struct frame_change *change, uint64_t chunk_no)
-{
-    for (uint64_t i = 0; i < change->info.nchunks; i++)
-        if (i != chunk_no &&
-            change->chunks[i].entry == change->chunks[chunk_no].entry)
-            return true;
-    return false;
-}
-
 /* Note that chunks die; there is room for them. */
 static void bury(struct frame_change *change, uint64_t first, uint64_t n)
 {
     for (uint64_t i = first; i < first + n; i++) {
         const struct change_chunk *chunk = &change->chunks[i];
 
-        if (chunk->entry < 0 || (change->files_shared && is_shared(change, i)))
+        if (chunk->entry < 0)
             continue;
         if (change->info.sparse)
             plot_list_add(&change->dying, (uint64_t)chunk->entry, 1);

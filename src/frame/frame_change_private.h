@@ -37,7 +37,6 @@ struct frame_change {
     bool rewrite;        /* the next commit must write the frame anew */
     bool header_changed; /* a metalayer in it was */
     bool rewrap;         /* chunks with short headers were met */
-    bool files_shared;   /* two chunks may have one file */
     struct layers fixed;
     struct layers vl;
     struct change_chunk *chunks; /* info.nchunks of them */

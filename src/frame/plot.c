@@ -30,8 +30,9 @@ struct plot {
        who gets a place behind the end must find it uncut. */
     pthread_mutex_t lock;
     struct space space;
-    uint64_t kept;  /* all below is in use for good */
-    bool abandoned; /* see plot_abandon() */
+    struct space pinned; /* taken of it is what plot_pin() says */
+    uint64_t kept;       /* all below is in use for good */
+    bool abandoned;      /* see plot_abandon() */
 };
 
 struct era {
@@ -49,7 +50,10 @@ int plot_new(struct store *store, struct store_object *object,
 {
     struct plot *plot = calloc(1, sizeof(*plot));
 
-    if (!plot || space_init(&plot->space) < 0) {
+    if (!plot)
+        return -ENOMEM;
+    if (space_init(&plot->space) < 0 || space_init(&plot->pinned) < 0) {
+        space_fini(&plot->space);
         free(plot);
         return -ENOMEM;
     }
@@ -74,6 +78,7 @@ void plot_put(struct plot *plot)
     store_object_close(plot->object);
     store_close(plot->store);
     space_fini(&plot->space);
+    space_fini(&plot->pinned);
     pthread_mutex_destroy(&plot->lock);
     free(plot);
 }
@@ -148,6 +153,16 @@ uint64_t plot_end(struct plot *plot)
     return end;
 }
 
+int plot_pin(struct plot *plot, uint64_t id)
+{
+    int r;
+
+    pthread_mutex_lock(&plot->lock);
+    r = space_fill(&plot->pinned, id, 1);
+    pthread_mutex_unlock(&plot->lock);
+    return r;
+}
+
 static void give_bytes(struct plot *plot, uint64_t off, uint64_t len)
 {
     struct space_extent wide;
@@ -172,16 +187,26 @@ static void give_bytes(struct plot *plot, uint64_t off, uint64_t len)
     pthread_mutex_unlock(&plot->lock);
 }
 
-static void give_files(struct plot *plot, uint64_t id, uint64_t n)
+static bool is_pinned(struct plot *plot, uint64_t id)
 {
-    for (uint64_t i = 0; i < n; i++) {
-        char name[FRAME_SOURCE_NAME_LEN];
+    bool pinned;
 
-        frame_source_name(id + i, name);
-        store_remove(plot->store, name);
-    }
     pthread_mutex_lock(&plot->lock);
-    space_give(&plot->space, id, n);
+    pinned = !space_is_free(&plot->pinned, id);
+    pthread_mutex_unlock(&plot->lock);
+    return pinned;
+}
+
+static void give_file(struct plot *plot, uint64_t id)
+{
+    char name[FRAME_SOURCE_NAME_LEN];
+
+    if (is_pinned(plot, id))
+        return;
+    frame_source_name(id, name);
+    store_remove(plot->store, name);
+    pthread_mutex_lock(&plot->lock);
+    space_give(&plot->space, id, 1);
     pthread_mutex_unlock(&plot->lock);
 }
 
@@ -208,8 +233,8 @@ void plot_give(struct plot *plot, uint64_t off, uint64_t len)
         return;
     if (plot->object)
         give_bytes(plot, off, len);
-    else
-        give_files(plot, off, len);
+    for (uint64_t i = 0; i < len && !plot->object; i++)
+        give_file(plot, off + i);
 }
 
 int plot_list_reserve(struct plot_list *list, size_t more)
@@ -263,14 +288,40 @@ struct plot *era_plot(const struct era *era)
     return era->plot;
 }
 
+static int compare_extents(const void *a, const void *b)
+{
+    const struct space_extent *x = a;
+    const struct space_extent *y = b;
+
+    return (x->off > y->off) - (x->off < y->off);
+}
+
+/*
+ * Give back what is dead, neighbours at once.  From the end, as what is free
+ * then has no more gaps behind the one that is given.
+ */
+static void give_dead(struct plot *plot, const struct plot_list *dead)
+{
+    const struct space_extent *extents = dead->extents;
+
+    if (dead->n > 0)
+        qsort(dead->extents, dead->n, sizeof(extents[0]), compare_extents);
+    for (size_t n = dead->n; n > 0;) {
+        uint64_t end = extents[n - 1].off + extents[n - 1].len;
+
+        for (n--; n > 0; n--)
+            if (extents[n - 1].off + extents[n - 1].len != extents[n].off)
+                break;
+        plot_give(plot, extents[n].off, end - extents[n].off);
+    }
+}
+
 void era_put(struct era *era)
 {
     while (era && atomic_fetch_sub(&era->nrefs, 1) == 1) {
         struct era *next = era->next;
 
-        for (size_t i = 0; i < era->dead.n; i++)
-            plot_give(era->plot, era->dead.extents[i].off,
-                      era->dead.extents[i].len);
+        give_dead(era->plot, &era->dead);
         plot_list_free(&era->dead);
         plot_put(era->plot);
         free(era);

@@ -59,6 +59,12 @@ int plot_alloc_before(struct plot *plot, uint64_t end, uint64_t len,
 uint64_t plot_end(struct plot *plot);
 
 /*
+ * Let a chunk file stay: more than one chunk is in it, so it is not given back
+ * when one of them dies.  Returns 0 or -ENOMEM.
+ */
+int plot_pin(struct plot *plot, uint64_t id);
+
+/*
  * Give a place back, and what it takes up: a hole is punched, the file is cut
  * at its end, or the chunk file is removed.  Where that fails the place is
  * free all the same.

@@ -98,6 +98,11 @@ static int cut(struct space *space, size_t at, uint64_t off, uint64_t len)
     return 0;
 }
 
+bool space_is_free(const struct space *space, uint64_t off)
+{
+    return space->free[find(space, off)].off <= off;
+}
+
 int space_take(struct space *space, uint64_t off, uint64_t len)
 {
     size_t at = find(space, off);

@@ -2,6 +2,7 @@
 #ifndef FRAME_SPACE_H
 #define FRAME_SPACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,9 @@ int space_init(struct space *space);
 
 /* Accepts a zeroed space. */
 void space_fini(struct space *space);
+
+/* Is nothing at this place? */
+bool space_is_free(const struct space *space, uint64_t off);
 
 /*
  * Take a place that must be free.

@@ -409,6 +409,90 @@ START_TEST(what_a_crash_left_of_a_sparse_frame_is_removed)
 }
 END_TEST
 
+/* Insert a chunk that is in some chunk file, or in none. */
+static void append_file(struct frame_change *change, int64_t id)
+{
+    const struct frame_written written = { .entry = id,
+                                           .nbytes = MODEL_CHUNKSIZE };
+    uint64_t n = frame_change_get_info(change)->nchunks;
+
+    ck_assert_int_eq(frame_change_insert(change, n, &written), 0);
+}
+
+/* Begin a change anew, of a frame that nothing is known of. */
+static void restart(struct work *work)
+{
+    struct store *store = disk_store(work->disk);
+    struct fault fault;
+
+    frame_change_close(work->change);
+    frame_close(work->frame);
+    ck_assert_int_eq(frame_open(store, 0, &work->frame, &fault), 0);
+    ck_assert_int_eq(frame_change_open(work->frame, &work->change, &fault), 0);
+}
+
+static bool has_file(struct work *work, const char *name)
+{
+    struct store *store = disk_store(work->disk);
+    struct store_object *object;
+    int r = store_open(store, name, &object);
+
+    if (r == 0)
+        store_object_close(object);
+    store_close(store);
+    return r == 0;
+}
+
+/* As old releases of the reference library leave them. */
+START_TEST(chunk_file_that_two_chunks_have_stays_when_one_dies)
+{
+    struct fault fault;
+    struct work work;
+
+    for (int reopened = 0; reopened < 2; reopened++) {
+        begin(&work, true, 0);
+        append_stored(&work);
+        append_stored(&work);
+        append_file(work.change, 0);
+        commit_work(&work);
+        restart(&work);
+        if (reopened)
+            ck_assert_int_eq(
+                frame_change_reopen(&work.change, work.frame, &fault), 0);
+        ck_assert_int_eq(frame_change_delete(work.change, 0, 2), 0);
+        commit_work(&work);
+        ck_assert(has_file(&work, "00000000.chunk"));
+        ck_assert(!has_file(&work, "00000001.chunk"));
+        check_chunk(work.frame, 0, work.model.chunks[0].bytes, MODEL_CHUNKSIZE);
+        ck_assert_int_eq(frame_change_delete(work.change, 0, 1), 0);
+        commit_work(&work);
+        restart(&work);
+        ck_assert(!has_file(&work, "00000000.chunk"));
+        end(&work);
+    }
+}
+END_TEST
+
+/* A frame that was made to keep whoever changes it busy: most ids have a free
+   one on both sides, in no order, and some chunks share one. */
+START_TEST(many_chunks_die_in_little_time)
+{
+    const int64_t n = 1 << 20;
+    struct work work;
+
+    begin(&work, true, 0);
+    append_file(work.change, 0);
+    for (int64_t i = 0; i < n; i++)
+        append_file(work.change, i * 65537 % n * 2);
+    commit_work(&work);
+    restart(&work);
+    ck_assert_int_eq(frame_change_delete(work.change, 0, (uint64_t)n), 0);
+    commit_work(&work);
+    ck_assert_uint_eq(frame_get_info(work.frame)->nchunks, 1);
+    end(&work);
+}
+END_TEST
+
 /* Read a file of the test data onto a disk. */
 static struct disk *disk_of_data(const char *name)
 {
@@ -568,6 +652,8 @@ int main(void)
         sparse_frame_takes_the_lowest_ids_that_no_state_uses,
         cbytes_of_a_sparse_frame_covers_its_ids,
         what_a_crash_left_of_a_sparse_frame_is_removed,
+        chunk_file_that_two_chunks_have_stays_when_one_dies,
+        many_chunks_die_in_little_time,
         frame_of_an_old_layout_is_written_anew,
         chunks_with_short_headers_are_written_anew,
         frame_inside_a_file_is_not_changed,
