@@ -71,14 +71,16 @@ static int make_runs(uint8_t typesize, uint32_t nbytes, uint8_t **out,
 
 /*
  * The reference library opens no frame whose first chunk is of another typesize,
- * and fails to read items that repeat but not in whole (observed: 3.3.3).
+ * and fails to read items that repeat but not in whole.  Items too large for the
+ * header of a chunk are bytes there, which may not repeat either (observed:
+ * 3.3.3).
  */
 int frame_value_make(bool nans, uint32_t typesize, uint32_t nbytes,
                      uint8_t **out, size_t *len)
 {
     uint8_t item_len = typesize <= UINT8_MAX ? (uint8_t)typesize : 1;
 
-    if (nbytes % item_len != 0)
+    if (item_len != typesize || nbytes % item_len != 0)
         return make_runs(item_len, nbytes, out, len);
     return make_repeated(nans ? frame_pattern_nans(item_len)
                               : frame_pattern_zeros,

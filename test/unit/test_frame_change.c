@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "change_model.h"
+#include "chunk/chunk_format.h"
 #include "chunk/codec.h"
 #include "chunk/filter.h"
 #include "frame/metalayer.h"
@@ -252,7 +253,7 @@ static void check_zeros(uint32_t typesize, uint32_t nbytes)
     struct frame_params params = model_params;
     struct work work = { 0 };
     struct frame_entry entry;
-    uint8_t head[4];
+    uint8_t head[CHUNK_LONG_HEADER_LEN];
     struct fault fault;
     struct store *store;
     struct store_object *object;
@@ -268,8 +269,11 @@ static void check_zeros(uint32_t typesize, uint32_t nbytes)
     if (!entry.special) {
         store = disk_store(work.disk);
         ck_assert_int_eq(store_open(store, "", &object), 0);
-        ck_assert_int_eq(store_object_read_at(object, entry.place, head, 4), 0);
+        ck_assert_int_eq(
+            store_object_read_at(object, entry.place, head, sizeof(head)), 0);
         ck_assert_uint_eq(head[3], typesize < 256 ? typesize : 1);
+        if (typesize > 255)
+            ck_assert_uint_eq(head[31] >> CHUNK_BFLAG_SPECIAL_SHIFT & 7, 0);
         store_object_close(object);
         store_close(store);
     }
