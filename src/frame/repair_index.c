@@ -7,9 +7,11 @@
 #include "frame/repair_private.h"
 
 enum {
-    BATCH = 512,      /* entries that are read at a time */
-    ORIGINS_MAX = 64, /* chunks tried as the one that is named first */
-    HEAD_LEN = 4096   /* bytes of the index that are read first */
+    BATCH = 512,            /* entries that are read at a time */
+    ORIGINS_MAX = 64,       /* chunks tried as the one that is named first */
+    SURVEY_MIN = 256 << 20, /* bytes that may be looked at for an index, */
+    SURVEY_FACTOR = 16,     /* and this for each byte of the file */
+    HEAD_LEN = 4096         /* bytes of the index that are read first */
 };
 
 /* What the entries of something that may be an index say. */
@@ -121,7 +123,7 @@ static void survey_entry(const struct repair *repair, int64_t raw,
 }
 
 /* Read all of an index, with places counted from `origin` on. */
-static int take_survey(const struct repair *repair, struct index *index,
+static int take_survey(struct repair *repair, struct index *index,
                        uint64_t origin, struct survey *out)
 {
     struct survey survey = { .least = UINT64_MAX };
@@ -130,6 +132,7 @@ static int take_survey(const struct repair *repair, struct index *index,
     int64_t raw[BATCH];
     int r = hit ? 0 : -ENOMEM;
 
+    repair->surveyed += nentries * sizeof(raw[0]);
     for (uint64_t first = 0; first < nentries && r == 0; first += BATCH) {
         uint64_t rest = nentries - first;
         size_t n = rest < BATCH ? (size_t)rest : BATCH;
@@ -163,6 +166,12 @@ static int judge_from(struct repair *repair, struct index *index,
     return r;
 }
 
+/* Has so much been looked at that a file must have been made for that? */
+static bool is_enough(const struct repair *repair)
+{
+    return repair->surveyed > SURVEY_MIN + SURVEY_FACTOR * repair->size;
+}
+
 /*
  * Is it an index?  If its places do not count from where the header says that
  * it ends, then from somewhere such that one of the first chunks that were
@@ -177,7 +186,7 @@ static int judge(struct repair *repair, struct index *index, bool *out)
     int r;
 
     *out = false;
-    if (index_nentries(index) > FRAME_CHANGE_CHUNKS_MAX)
+    if (index_nentries(index) > FRAME_CHANGE_CHUNKS_MAX || is_enough(repair))
         return 0;
     r = judge_from(repair, index, base + repair->view.info.header_len, &survey,
                    out);
@@ -186,7 +195,7 @@ static int judge(struct repair *repair, struct index *index, bool *out)
         repair->view.info.sparse)
         return r;
     for (size_t i = 0; i < found->n && i < ORIGINS_MAX && r == 0 && !*out; i++)
-        if (least < found->chunks[i].place - base)
+        if (least < found->chunks[i].place - base && !is_enough(repair))
             r = judge_from(repair, index, found->chunks[i].place - least,
                            &survey, out);
     return r;

@@ -42,7 +42,8 @@ struct repair {
                             index file */
     uint64_t size;       /* of the object; offsets count from its start */
     bool header_known;
-    uint64_t work; /* bytes read and decoded in vain */
+    uint64_t work;     /* bytes read and decoded in vain */
+    uint64_t surveyed; /* bytes of what might have been an index */
     struct chunk_decoder *decoder;
     uint8_t *blocks; /* room for decoded ones */
     size_t room;

@@ -307,6 +307,16 @@ def a_flood_of_headers_takes_no_flood_of_time():
     check(took < (60 if corpus.SANITIZED else 10), 'takes %d s' % took)
 
 
+def a_flood_of_indexes_takes_no_flood_of_time():
+    """Each chunk repeats one entry, of an index of four million."""
+    count = 24000
+    chunk = struct.pack('<4B3I15xBq', 5, 1, 5, 8, 32 << 20, 1 << 20, 40,
+                        3 << 4, 7)
+    write('frame', bytes(100) + chunk * count)
+    said = repair('frame', 'out', whole=False)
+    check('%d of %d chunks' % (count, count) in said, said)
+
+
 def hostile_frames_do_no_harm():
     top = os.path.join(corpus.DATA, 'bad')
     for row in corpus.table(os.path.join(top, 'manifest.tsv')):
@@ -358,5 +368,6 @@ main(a_good_frame_is_copied, a_trailer_that_is_cut_off_costs_its_metalayers,
      a_frame_inside_a_file_ends_where_the_next_begins,
      the_input_is_left_alone, nothing_is_overwritten_without_force,
      wrong_usage_is_told, what_is_no_frame_has_no_chunks,
-     a_flood_of_headers_takes_no_flood_of_time, hostile_frames_do_no_harm,
+     a_flood_of_headers_takes_no_flood_of_time,
+     a_flood_of_indexes_takes_no_flood_of_time, hostile_frames_do_no_harm,
      a_full_disk_leaves_nothing, an_interrupt_leaves_nothing)
