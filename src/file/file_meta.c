@@ -104,6 +104,7 @@ int file_meta_set(struct file *file, enum metalayer_kind kind, const char *name,
                   const void *bytes, size_t len, struct fault *fault)
 {
     const struct meta_edit edit = { .edit.run = set_meta,
+                                    .edit.undo = frame_change_undo_metalayer,
                                     .kind = kind,
                                     .name = name,
                                     .bytes = len > 0 ? bytes : "",
@@ -118,6 +119,7 @@ int file_meta_set(struct file *file, enum metalayer_kind kind, const char *name,
 int file_meta_remove(struct file *file, const char *name, struct fault *fault)
 {
     const struct meta_edit edit = { .edit.run = set_meta,
+                                    .edit.undo = frame_change_undo_metalayer,
                                     .kind = METALAYER_VL,
                                     .name = name };
     int r = writeback_begin(file, fault);

@@ -122,7 +122,8 @@ static int run_insert(struct frame_change *change,
 int file_chunk_insert(struct file *file, uint64_t chunk_no, const void *bytes,
                       size_t len, struct fault *fault)
 {
-    const struct reshape what = { .edit = { run_insert, true },
+    const struct reshape what = { .edit = { .run = run_insert,
+                                            .reshapes = true },
                                   .file = file,
                                   .chunk_no = chunk_no,
                                   .bytes = bytes,
@@ -135,7 +136,8 @@ int file_chunk_insert(struct file *file, uint64_t chunk_no, const void *bytes,
 
 int file_chunk_delete(struct file *file, uint64_t chunk_no, struct fault *fault)
 {
-    const struct reshape what = { .edit = { run_delete, true },
+    const struct reshape what = { .edit = { .run = run_delete,
+                                            .reshapes = true },
                                   .file = file,
                                   .chunk_no = chunk_no };
 
@@ -145,7 +147,8 @@ int file_chunk_delete(struct file *file, uint64_t chunk_no, struct fault *fault)
 int file_chunk_reorder(struct file *file, const uint64_t *order,
                        uint64_t nchunks, struct fault *fault)
 {
-    const struct reshape what = { .edit = { run_reorder, true },
+    const struct reshape what = { .edit = { .run = run_reorder,
+                                            .reshapes = true },
                                   .file = file,
                                   .order = order,
                                   .nchunks = nchunks };
@@ -195,7 +198,7 @@ int file_copy_chunks(struct file *file, uint64_t chunk_no, struct frame *src,
                      uint64_t src_chunk_no, uint64_t nchunks, uint64_t *done,
                      struct fault *fault)
 {
-    const struct reshape what = { .edit = { run_copy, true },
+    const struct reshape what = { .edit = { .run = run_copy, .reshapes = true },
                                   .file = file,
                                   .chunk_no = chunk_no,
                                   .nchunks = nchunks,

@@ -289,7 +289,12 @@ static int run(struct round *round, const struct writeback_edit *edit,
         return run_reshape(round, edit, fault);
     if (r == 0 && edit)
         r = edit->run(file->change, edit, fault);
-    return r < 0 ? r : round_run_writes(round, fault);
+    if (r < 0)
+        return r;
+    r = round_run_writes(round, fault);
+    if (r < 0 && edit && edit->undo)
+        edit->undo(file->change);
+    return r;
 }
 
 int round_run(struct round *round, const struct writeback_edit *edit,

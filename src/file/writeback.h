@@ -12,6 +12,9 @@ struct writeback_edit {
                struct fault *fault);
     bool reshapes; /* chunks come to be elsewhere, so that all that is known
                       of them goes; nothing is written beside it */
+    void (*undo)(struct frame_change *change); /* what was not committed; of an
+                                                  edit that does not reshape;
+                                                  NULL: nothing is to be done */
 };
 
 /* Begin to change a file, once.  Returns 0 or an error to be passed up. */

@@ -251,6 +251,12 @@ int frame_change_remove_vlmetalayer(struct frame_change *change,
                                     const char *name);
 
 /*
+ * Undo what was done to a metalayer last, if that is not committed.  One that
+ * is not variable stays if it was not there before.
+ */
+void frame_change_undo_metalayer(struct frame_change *change);
+
+/*
  * Make the change the state of the frame, for good.
  *
  *  out  receives the new state, to be closed by the caller

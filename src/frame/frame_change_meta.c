@@ -52,6 +52,41 @@ static int check_room(const struct layers *layers, const struct layer *old,
     return 0;
 }
 
+/* Before a metalayer is set or removed, keep what there is of it.  The length
+   of the header follows from those that are fixed, and stays. */
+static void keep_layer(struct frame_change *change, struct layers *layers,
+                       const char *name)
+{
+    struct layer *old = layers_find(layers, name);
+
+    free(change->replaced.bytes);
+    change->replaced = (struct layer){ 0 };
+    if (old) {
+        change->replaced = *old;
+        old->bytes = NULL;
+    } else {
+        strncpy(change->replaced.name, name, METALAYER_NAME_MAX);
+    }
+    change->edited = old || layers == &change->vl ? layers : NULL;
+    change->header_was_changed = change->header_changed;
+}
+
+void frame_change_undo_metalayer(struct frame_change *change)
+{
+    struct layers *layers = change->edited;
+    struct layer *was = &change->replaced;
+
+    if (!layers)
+        return;
+    change->edited = NULL;
+    if (!was->bytes)
+        layers_remove(layers, layers_find(layers, was->name));
+    else if (layers_set(layers, was->name, was->bytes, was->len) == 0)
+        was->bytes = NULL;
+    if (layers == &change->fixed && change->header_known)
+        change->header_changed = change->header_was_changed;
+}
+
 int frame_change_set_metalayer(struct frame_change *change, const char *name,
                                const void *content, size_t len)
 {
@@ -68,6 +103,7 @@ int frame_change_set_metalayer(struct frame_change *change, const char *name,
     bytes = copy_of(content, len);
     if (!bytes)
         return -ENOMEM;
+    keep_layer(change, &change->fixed, name);
     r = layers_set(&change->fixed, name, bytes, (uint32_t)len);
     if (r < 0) {
         free(bytes);
@@ -117,6 +153,7 @@ int frame_change_set_vlmetalayer(struct frame_change *change, const char *name,
     n = encode_layer(change, content, len, &bytes);
     if (n < 0)
         return (int)n;
+    keep_layer(change, &change->vl, name);
     r = layers_set(&change->vl, name, bytes, (uint32_t)n);
     if (r < 0)
         free(bytes);
@@ -130,6 +167,7 @@ int frame_change_remove_vlmetalayer(struct frame_change *change,
 
     if (!layer)
         return -ENODATA;
+    keep_layer(change, &change->vl, name);
     layers_remove(&change->vl, layer);
     return 0;
 }

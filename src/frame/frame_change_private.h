@@ -39,6 +39,10 @@ struct frame_change {
     bool rewrap;         /* chunks with short headers were met */
     struct layers fixed;
     struct layers vl;
+    struct layers *edited;   /* the list of the last edit that is not committed
+                                and can be undone; NULL if there is none */
+    struct layer replaced;   /* what was in it; bytes NULL: no such layer */
+    bool header_was_changed; /* before that edit */
     struct change_chunk *chunks; /* info.nchunks of them */
     size_t room;
 

@@ -37,6 +37,7 @@ void commit_finish(struct commit *commit, struct frame **out)
                       change->header);
     change->header_known = true;
     change->header_changed = false;
+    change->edited = NULL;
     change->rewrite = false;
     change->unsynced_lost = false;
     change->fresh.n = 0;

@@ -217,6 +217,7 @@ void frame_change_close(struct frame_change *change)
     era_put(change->era);
     layers_free(&change->fixed);
     layers_free(&change->vl);
+    free(change->replaced.bytes);
     free(change->chunks);
     chunk_encoder_free(change->encoder);
     pthread_mutex_destroy(&change->lock);

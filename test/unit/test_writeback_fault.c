@@ -185,6 +185,125 @@ START_TEST(any_call_that_fails_once_does_no_harm)
 }
 END_TEST
 
+/* A file with the metalayers "fixed" and "var", of one byte. */
+static void bed_with_meta(struct bed *bed, bool sparse)
+{
+    const struct frame_params frame_params = { .chunks = params.chunk,
+                                               .chunksize = CHUNKSIZE };
+    struct store *store;
+    struct frame_change *change;
+    struct frame *frame;
+    struct fault fault;
+
+    bed_init(bed, sparse);
+    ck_assert_int_eq(file_close(bed->file), 0);
+    disk_free(bed->disk);
+    bed->disk = disk_new(sparse);
+    store = disk_store(bed->disk);
+    ck_assert_int_eq(frame_change_new(store, &frame_params, &change, &fault),
+                     0);
+    ck_assert_int_eq(frame_change_set_metalayer(change, "fixed", "0", 1), 0);
+    ck_assert_int_eq(frame_change_set_vlmetalayer(change, "var", "0", 1), 0);
+    ck_assert_int_eq(frame_change_commit(change, &frame, &fault), 0);
+    frame_close(frame);
+    frame_change_close(change);
+    ck_assert_int_eq(
+        file_open_writable(bed->context, store, &bed->file, &fault), 0);
+    ck_assert_int_eq(write_all(bed, 1), 0);
+    ck_assert_int_eq(file_sync(bed->file, &fault), 0);
+}
+
+static void check_layer(struct frame *frame, const struct metalayer_list *list,
+                        enum metalayer_kind kind, const char *name, char want)
+{
+    const struct metalayer *layer = metalayer_find(list, kind, name);
+    struct fault fault;
+    uint8_t *content;
+    size_t len;
+
+    ck_assert_int_eq(layer != NULL, want != 0);
+    if (!layer)
+        return;
+    ck_assert_int_eq(metalayer_read(frame, layer, 9, &content, &len, &fault),
+                     0);
+    ck_assert_uint_eq(len, 1);
+    ck_assert_int_eq(content[0], want);
+    free(content);
+}
+
+/* What are the metalayers on the disk?  0: not there. */
+static void check_meta(struct bed *bed, char fixed, char var, char new)
+{
+    struct metalayer_list list;
+    struct frame *frame;
+    struct fault fault;
+
+    ck_assert_int_eq(frame_open(disk_store(bed->disk), 0, &frame, &fault), 0);
+    ck_assert_int_eq(metalayer_list_read(frame, &list, &fault), 0);
+    check_layer(frame, &list, METALAYER_FIXED, "fixed", fixed);
+    check_layer(frame, &list, METALAYER_VL, "var", var);
+    check_layer(frame, &list, METALAYER_VL, "new", new);
+    metalayer_list_free(&list);
+    frame_close(frame);
+}
+
+static int edit_meta(struct file *file, int which)
+{
+    struct fault fault;
+
+    if (which == 0)
+        return file_meta_set(file, METALAYER_FIXED, "fixed", "1", 1, &fault);
+    if (which == 1)
+        return file_meta_set(file, METALAYER_VL, "var", "1", 1, &fault);
+    if (which == 2)
+        return file_meta_set(file, METALAYER_VL, "new", "1", 1, &fault);
+    return file_meta_remove(file, "var", &fault);
+}
+
+/* Let one call fail of those that an edit makes.  Returns false if there are
+   not so many. */
+static bool fail_to_edit(bool sparse, int which, size_t call)
+{
+    struct fault fault;
+    struct bed bed;
+    size_t first;
+    bool reached;
+    int r;
+
+    bed_with_meta(&bed, sparse);
+    first = disk_ncalls(bed.disk);
+    disk_fail(bed.disk, first + call, 1, -ENOSPC);
+    r = edit_meta(bed.file, which);
+    reached = disk_ncalls(bed.disk) > first + call;
+    disk_fail(bed.disk, 0, 0, 0);
+    if (r < 0) {
+        ck_assert_int_eq(r, -ENOSPC);
+        ck_assert_int_eq(write_all(&bed, 2), 0);
+        ck_assert_int_eq(file_sync(bed.file, &fault), 0);
+        check_meta(&bed, '0', '0', 0);
+        ck_assert_int_eq(edit_meta(bed.file, which), 0);
+    }
+    check_meta(&bed, which == 0 ? '1' : '0', "010"[which],
+               which == 2 ? '1' : 0);
+    check_disk(&bed);
+    ck_assert_int_eq(file_close(bed.file), 0);
+    bed_fini(&bed);
+    return reached;
+}
+
+START_TEST(metalayers_that_could_not_be_set_stay_as_they_were)
+{
+    for (int sparse = 0; sparse < 2; sparse++)
+        for (int which = 0; which < 4; which++) {
+            size_t call = 0;
+
+            while (fail_to_edit(sparse, which, call))
+                call++;
+            ck_assert_uint_gt(call, 4);
+        }
+}
+END_TEST
+
 /* Until it succeeds: only a few calls fail. */
 #define RETRY(call)                       \
     do {                                  \
@@ -377,6 +496,7 @@ int main(void)
         what_a_full_disk_refused_is_written_later,
         closing_reports_what_is_lost,
         any_call_that_fails_once_does_no_harm,
+        metalayers_that_could_not_be_set_stay_as_they_were,
         calls_that_fail_do_no_harm_to_any_change,
         a_file_goes_on_when_chunks_could_not_be_moved,
         NULL,
