@@ -48,38 +48,54 @@ static int put_zeros(struct round *round, uint64_t chunk_no,
     int r = frame_change_write_zeros(change, size_of(round, chunk_no), &written,
                                      fault);
 
-    if (r == 0)
-        r = frame_change_put(change, chunk_no, &written);
+    if (r < 0)
+        return r;
+    r = frame_change_put(change, chunk_no, &written);
+    if (r < 0)
+        frame_change_drop(change, &written);
     return r;
 }
 
-/* Let the change know of chunks that became zeros.  From here on it does. */
+static int put_all_zeros(struct round *round, struct fault *fault)
+{
+    const struct ranges *zeros = &round->file->zeros;
+    const struct frame_info *info = frame_change_get_info(round->file->change);
+    int r = 0;
+
+    for (size_t i = 0; i < zeros->n && r == 0; i++)
+        for (uint64_t chunk_no = zeros->list[i].first;
+             chunk_no < zeros->list[i].end && chunk_no < info->nchunks &&
+             r == 0;
+             chunk_no++)
+            r = put_zeros(round, chunk_no, fault);
+    return r;
+}
+
+/*
+ * Let the change know of chunks that became zeros.  From here on it does; if
+ * that fails, all are to be put again.  Only a reshaper would add to them.
+ */
 static int apply_zeros(struct round *round, struct fault *fault)
 {
     struct file *file = round->file;
-    const struct frame_info *info = frame_change_get_info(file->change);
-    struct ranges zeros;
+    struct ranges *zeros = &file->zeros;
     int r;
 
     pthread_mutex_lock(&file->lock);
-    r = ranges_reserve(&file->applied, file->zeros.n);
-    zeros = file->zeros;
-    if (r == 0) {
-        for (size_t i = 0; i < zeros.n; i++)
-            ranges_add(&file->applied, zeros.list[i].first, zeros.list[i].end);
-        file->zeros = (struct ranges){ 0 };
-    }
+    r = ranges_reserve(&file->applied, zeros->n);
+    for (size_t i = 0; i < zeros->n && r == 0; i++)
+        ranges_add(&file->applied, zeros->list[i].first, zeros->list[i].end);
     pthread_mutex_unlock(&file->lock);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
 
-    for (size_t i = 0; i < zeros.n && r == 0; i++)
-        for (uint64_t chunk_no = zeros.list[i].first;
-             chunk_no < zeros.list[i].end && chunk_no < info->nchunks && r == 0;
-             chunk_no++)
-            r = put_zeros(round, chunk_no, fault);
-    ranges_fini(&zeros);
-    return r;
+    r = put_all_zeros(round, fault);
+    if (r < 0)
+        return r;
+    pthread_mutex_lock(&file->lock);
+    zeros->n = 0;
+    pthread_mutex_unlock(&file->lock);
+    return 0;
 }
 
 /* Put a chunk that was encoded.  Sets `*again` if it must be encoded anew. */

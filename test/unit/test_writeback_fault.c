@@ -38,16 +38,22 @@ static void make_bytes(struct bed *bed, uint32_t seed)
 }
 
 /* Nothing is committed but when asked, by one thread at a time. */
-static void bed_init(struct bed *bed, bool sparse)
+static void bed_init_with(struct bed *bed, bool sparse,
+                          const struct file_params *file_params)
 {
     const struct file_options options = { .cache_size = CACHE, .nthreads = 1 };
     struct fault fault;
 
     bed->disk = disk_new(sparse);
     ck_assert_int_eq(file_context_new(&options, &bed->context), 0);
-    ck_assert_int_eq(file_create(bed->context, disk_store(bed->disk), &params,
-                                 &bed->file, &fault),
+    ck_assert_int_eq(file_create(bed->context, disk_store(bed->disk),
+                                 file_params, &bed->file, &fault),
                      0);
+}
+
+static void bed_init(struct bed *bed, bool sparse)
+{
+    bed_init_with(bed, sparse, &params);
 }
 
 static void bed_fini(struct bed *bed)
@@ -123,6 +129,32 @@ START_TEST(what_a_full_disk_refused_is_written_later)
         disk_fail(bed.disk, 0, 0, 0);
         ck_assert_int_eq(file_sync(bed.file, &fault), 0);
         ck_assert(!file_unsaved(bed.file, &off, &end));
+        check_disk(&bed);
+        ck_assert_int_eq(file_close(bed.file), 0);
+        bed_fini(&bed);
+    }
+}
+END_TEST
+
+/* The last chunk, being no whole number of items, has to be stored. */
+START_TEST(zeros_that_a_full_disk_refused_are_zeros_later)
+{
+    struct file_params odd = params;
+    struct fault fault;
+    struct bed bed;
+
+    odd.chunk.typesize = 16;
+    for (int sparse = 0; sparse < 2; sparse++) {
+        bed_init_with(&bed, sparse, &odd);
+        ck_assert_int_eq(write_all(&bed, 1), 0);
+        ck_assert_int_eq(file_sync(bed.file, &fault), 0);
+        memset(bed.bytes + 8 * CHUNKSIZE, 0, SIZE - 8 * CHUNKSIZE);
+        ck_assert_int_eq(file_zero(bed.file, 8 * CHUNKSIZE, SIZE, &fault), 0);
+        disk_fail(bed.disk, disk_ncalls(bed.disk), SIZE_MAX / 2, -ENOSPC);
+        ck_assert_int_eq(file_sync(bed.file, &fault), -ENOSPC);
+        disk_fail(bed.disk, 0, 0, 0);
+        ck_assert_int_eq(file_sync(bed.file, &fault), 0);
+        check(&bed, bed.file);
         check_disk(&bed);
         ck_assert_int_eq(file_close(bed.file), 0);
         bed_fini(&bed);
@@ -494,6 +526,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         what_a_full_disk_refused_is_written_later,
+        zeros_that_a_full_disk_refused_are_zeros_later,
         closing_reports_what_is_lost,
         any_call_that_fails_once_does_no_harm,
         metalayers_that_could_not_be_set_stay_as_they_were,
