@@ -9,6 +9,7 @@ Without `corpus` copies of the frames of test/data are changed, with it copies
 of all that lie beside the source tree.
 """
 
+import contextlib
 import errno
 import hashlib
 import json
@@ -43,8 +44,9 @@ class Subject:
         else:
             shutil.copyfile(self.frame.path, self.stored)
 
-    def shown(self, mount):
-        return mount / self.id
+    def shown(self, mounts):
+        """An array can be cut, and made longer, as its chunks alone."""
+        return mounts['raw' if self.frame.array else 'items'] / self.id
 
 
 # Changes.  Each makes one to a file and to its model, a bytearray.
@@ -118,9 +120,17 @@ def is_refused(subject, info):
     return info['chunksize'] == 0 or 'odd-partial' in subject.id
 
 
-def change_one(subject, mount):
+@contextlib.contextmanager
+def mounted():
+    """Mounts of `src`, by what they show of arrays."""
+    with Mount('src', 'mnt') as items, \
+            Mount('src', 'mnt-raw', '-o', 'raw') as raw:
+        yield {'items': items, 'raw': raw}
+
+
+def change_one(subject, mounts):
     """Change what shows in a mount, and keep what must be there then."""
-    path = subject.shown(mount)
+    path = subject.shown(mounts)
     info = json.loads(os.getxattr(path, 'user.b2frame.info'))
     subject.content = read(path)
     check(hashlib.sha256(subject.content).hexdigest() == subject.frame.sha256,
@@ -145,9 +155,9 @@ def change_one(subject, mount):
         subject.content = bytes(model)
 
 
-def look_again(subject, mount):
+def look_again(subject, mounts):
     """Is it there when it was committed?"""
-    path = subject.shown(mount)
+    path = subject.shown(mounts)
     content = read(path)
     check(subject.content in (None, content), 'content, mounted again')
     check(layers(path) == subject.layers, 'metalayers')
@@ -200,11 +210,12 @@ def main():
 
     with workplace():
         os.mkdir('src')
+        os.mkdir('mnt-raw')
         each(Subject.copy)
-        with Mount('src', 'mnt', '-o', 'raw') as mount:
-            each(lambda subject: change_one(subject, mount))
-        with Mount('src', 'mnt', '-o', 'raw') as mount:
-            each(lambda subject: look_again(subject, mount))
+        with mounted() as mounts:
+            each(lambda subject: change_one(subject, mounts))
+        with mounted() as mounts:
+            each(lambda subject: look_again(subject, mounts))
         each(check_stored)
         failures += complaints(items)
     print('\n'.join(failures))

@@ -157,22 +157,31 @@ def main():
         top = os.path.join(corpus.DATA, 'frames')
         items = with_layers(corpus.data_frames(), top + '/layers.tsv')
 
-    with workplace(), Mount(top, 'mnt', '-o', 'raw') as mount:
-        def test(item):
-            path = shown_path(top, mount, item.frame)
-            if path:
-                check_shown(item.frame, item.layers, path)
-                check(corpus.SANITIZED or mount.memory() < MEMORY,
-                      'daemon holds %d bytes' % mount.memory())
-                return
-            point = 'mnt-' + item.id
-            os.mkdir(point)
-            with Mount(item.frame.path, point, '-o',
-                       'raw,offset=%d' % item.frame.offset) as own:
-                name, = os.listdir(own.path)
-                check_shown(item.frame, item.layers, own / name)
+    with workplace():
+        os.mkdir('mnt-raw')
+        with Mount(top, 'mnt') as ordinary, \
+                Mount(top, 'mnt-raw', '-o', 'raw') as raw:
+            run(top, items, ordinary, raw)
 
-        corpus.run_all(test, items)
+
+def run(top, items, ordinary, raw):
+    def test(item):
+        # Tables have the chunks of arrays.
+        mount = raw if item.frame.array else ordinary
+        path = shown_path(top, mount, item.frame)
+        if path:
+            check_shown(item.frame, item.layers, path)
+            check(corpus.SANITIZED or mount.memory() < MEMORY,
+                  'daemon holds %d bytes' % mount.memory())
+            return
+        point = 'mnt-' + item.id
+        os.mkdir(point)
+        with Mount(item.frame.path, point, *mount.options, '-o',
+                   'offset=%d' % item.frame.offset) as own:
+            name, = os.listdir(own.path)
+            check_shown(item.frame, item.layers, own / name)
+
+    corpus.run_all(test, items)
 
 
 main()

@@ -22,9 +22,10 @@ CORPUS = os.environ.get('FRAMEFS_CORPUS') or os.path.join(
 # Is the program under test slowed down, and its memory blown up, by checks?
 SANITIZED = os.environ.get('FRAMEFS_SANITIZE', 'none') != 'none'
 
-# One frame, as in test/data/frames/manifest.tsv; `path` is absolute.
+# One frame, as in test/data/frames/manifest.tsv; `path` is absolute.  Of an array
+# size and content are those of its chunks.
 Frame = collections.namedtuple(
-    'Frame', 'id path offset nbytes sha256 name error windows')
+    'Frame', 'id path offset nbytes sha256 name error windows array')
 
 Window = collections.namedtuple('Window', 'offset length sha256')
 
@@ -46,12 +47,19 @@ def windows(text):
     return result
 
 
+def arrays(path):
+    """Which frames are arrays, by a table of metalayers."""
+    return {row['id'] for row in table(path)
+            if row['kind'] == 'fixed' and row['name'] in ('b2nd', 'caterva')}
+
+
 def data_frames():
     """The frames of test/data."""
     top = os.path.join(DATA, 'frames')
+    are_arrays = arrays(os.path.join(top, 'layers.tsv'))
     return [Frame(r['id'], os.path.join(top, r['path']), int(r['offset']),
                   int(r['nbytes']), r['sha256'], r['name'], r['error'],
-                  windows(r['windows']))
+                  windows(r['windows']), r['id'] in are_arrays)
             for r in table(os.path.join(top, 'manifest.tsv'))]
 
 
@@ -76,7 +84,8 @@ def corpus_frame(row):
     return Frame(row['id'], os.path.join(CORPUS, row['path']),
                  int(values.get('offset', 0)), nbytes, sha256, '',
                  'ENOTSUP' if lacking else '',
-                 windows(places) if sha256 == '-' else [])
+                 windows(places) if sha256 == '-' else [],
+                 row['kind'] == 'b2nd')
 
 
 def old_frames():
@@ -91,7 +100,7 @@ def old_frames():
             data = content.read()
         result.append(Frame('old-' + name, os.path.join(top, name), 0,
                             len(data), hashlib.sha256(data).hexdigest(),
-                            '', '', []))
+                            '', '', [], False))
     return result
 
 
