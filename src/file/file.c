@@ -267,13 +267,18 @@ int file_open_writable(struct file_context *context, struct store *store,
         return r;
     file->writable = true;
     file->store = store_get(store);
-    r = flusher_add(context->flusher, file);
+    r = writeback_check(file, frame_get_info(file->state->frame), fault);
+    if (r == 0) {
+        r = flusher_add(context->flusher, file);
+        if (r < 0)
+            fault_set(fault, r, 0, NULL);
+    }
     if (r < 0) {
         /* The caller keeps the store, of which a frame holds a reference. */
         store_get(store);
         readahead_fini(&file->ahead);
         file_free(file);
-        return fault_set(fault, r, 0, NULL);
+        return r;
     }
     *out = file;
     return 0;

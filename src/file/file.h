@@ -93,8 +93,9 @@ int file_open(struct file_context *context, struct store *store, uint64_t base,
 
 /*
  * The same, to be changed.  No other struct file may be open for writing the
- * same frame.  A frame at an offset in its file can't be opened so.  What
- * can't be changed for what it is says so at the first change, with -ENOTSUP.
+ * same frame.  A frame at an offset in its file can't be opened so.
+ *
+ * Errors as above, and -ENOTSUP for frames of a kind that is not changed.
  *
  *  store  opened for writing, see store.h
  */

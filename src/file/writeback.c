@@ -39,24 +39,33 @@ static bool has_array_blocks(const struct file *file,
     return info->blocksize == (uint64_t)layout->block_nitems * layout->itemsize;
 }
 
-/* What chunks of this frame are to be like. */
-static int begin_frame(struct file *file, struct fault *fault)
+int writeback_check(const struct file *file, const struct frame_info *info,
+                    struct fault *fault)
 {
-    const struct frame_info *info = frame_change_get_info(file->change);
-    int r;
+    const struct chunk_params params = frame_chunk_params(info);
 
     if (file->view.array && !has_array_blocks(file, info))
         return fault_set(fault, -ENOTSUP, 0,
                          "an array whose blocks the frame does not know is not "
                          "changed");
-    file->params = frame_chunk_params(info);
-    r = chunk_params_check(&file->params);
-    if (r < 0)
+    if (chunk_params_check(&params) < 0)
         return fault_set(fault, -ENOTSUP, 0,
                          "chunks of this kind can be read, but not made");
     if (info->vlblocks)
         return fault_set(fault, -ENOTSUP, 0,
                          "frames of blocks of variable size are not changed");
+    return 0;
+}
+
+/* What chunks of this frame are to be like. */
+static int begin_frame(struct file *file, struct fault *fault)
+{
+    const struct frame_info *info = frame_change_get_info(file->change);
+    int r = writeback_check(file, info, fault);
+
+    if (r < 0)
+        return r;
+    file->params = frame_chunk_params(info);
     if (frame_change_is_variable(file->change))
         return 0;
     if (info->chunksize > 0) {

@@ -17,6 +17,10 @@ struct writeback_edit {
                                                   NULL: nothing is to be done */
 };
 
+/* Are frames of this kind changed?  Returns 0 or -ENOTSUP. */
+int writeback_check(const struct file *file, const struct frame_info *info,
+                    struct fault *fault);
+
 /* Begin to change a file, once.  Returns 0 or an error to be passed up. */
 int writeback_begin(struct file *file, struct fault *fault);
 

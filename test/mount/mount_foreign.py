@@ -111,9 +111,14 @@ def cannot_be_made(filters):
     return False
 
 
+def is_fixed(info):
+    """Are frames of this kind not to be changed at all?"""
+    return info['vlblocks'] or cannot_be_made(info['filters'])
+
+
 def is_refused(subject, info):
-    """Are frames of this kind not to be changed so?"""
-    if info['vlblocks'] or cannot_be_made(info['filters']):
+    """Are they not to be changed so?"""
+    if is_fixed(info):
         return True
     if subject.change is overwrite or info['nbytes'] == 0:
         return False
@@ -137,14 +142,17 @@ def change_one(subject, mounts):
           'content before')
     subject.layers = layers(path)
     model = bytearray(subject.content)
-    with open(path, 'r+b', buffering=0) as file:
-        try:
+    opened = False
+    error = 0
+    try:
+        with open(path, 'r+b', buffering=0) as file:
+            opened = True
             subject.change(random.Random(subject.id), file.fileno(), model,
                            info['chunksize'] or 1000)
             os.fsync(file.fileno())
-            error = 0
-        except OSError as failure:
-            error = failure.errno
+    except OSError as failure:
+        error = failure.errno
+    check(opened == (not is_fixed(info)), 'opened: %d' % opened)
     refused = is_refused(subject, info)
     check(error == (errno.EOPNOTSUPP if refused else 0), 'error %d' % error)
     if refused:
