@@ -307,14 +307,11 @@ static bool try_enter(struct file *file)
    change soon after that may not change the times. */
 static bool is_as_opened(struct file *file)
 {
-    const struct frame_info *info = frame_get_info(file->state->frame);
-    struct frame_info stored;
     struct store_stat stat;
     struct fault fault;
 
-    return frame_read_info(file->store, 0, &stored, &stat, &fault) == 0 &&
-           file_is_current(file, &stat) && stored.nbytes == info->nbytes &&
-           stored.cbytes == info->cbytes && stored.frame_len == info->frame_len;
+    return frame_check_current(file->state->frame, &stat, &fault) == 0 &&
+           file_is_current(file, &stat);
 }
 
 bool file_is_own(struct file *file)

@@ -323,6 +323,30 @@ const struct store_stat *frame_get_stat(const struct frame *frame)
     return &frame->stat;
 }
 
+static bool is_same_state(const struct frame *a, const struct frame *b)
+{
+    return a->stat.dev == b->stat.dev && a->stat.ino == b->stat.ino &&
+           a->info.nbytes == b->info.nbytes &&
+           a->info.cbytes == b->info.cbytes &&
+           a->info.frame_len == b->info.frame_len;
+}
+
+int frame_check_current(const struct frame *frame, struct store_stat *stat,
+                        struct fault *fault)
+{
+    struct frame now;
+    int r =
+        frame_read_info(frame->store, frame->base, &now.info, &now.stat, fault);
+
+    if (r == -EBADMSG || r == -ENOENT ||
+        (r == 0 && !is_same_state(frame, &now)))
+        return frame_fault(frame, -ESTALE, frame->base,
+                           "another program has changed the frame", fault);
+    if (r == 0)
+        *stat = now.stat;
+    return r;
+}
+
 /* Being linked, unlinked or renamed changes the ctime, but no bytes. */
 bool frame_is_unwritten(const struct frame *frame)
 {

@@ -108,6 +108,17 @@ const struct store_stat *frame_get_stat(const struct frame *frame);
  */
 bool frame_is_unwritten(const struct frame *frame);
 
+/*
+ * Does the header say what it said when the frame was opened?  What is there by
+ * that name now is looked at, for an index file may have been replaced.
+ *
+ *  stat  receives what the store says of the file, or of the index file
+ *
+ * Returns 0, -ESTALE if others have changed the frame, or an error of the store.
+ */
+int frame_check_current(const struct frame *frame, struct store_stat *stat,
+                        struct fault *fault);
+
 /* One chunk's place among the decoded bytes of the frame. */
 struct frame_span {
     uint64_t chunk_no;

@@ -285,6 +285,8 @@ int frame_adopt(struct frame_change *change, struct frame *frame,
                           fault);
     change->header_known = info->format == FRAME_FORMAT_E;
     if (r == 0)
+        r = frame_check_current(frame, &change->stat, fault);
+    if (r == 0)
         r = layers_read(frame, &change->fixed, &change->vl, fault);
     if (r == 0)
         r = read_chunks(change, frame, fault);

@@ -46,10 +46,11 @@ enum {
  * is removed.  Chunks that must not be in a frame any more, with headers of 16
  * bytes, are written again.
  *
- * Returns 0, -EROFS for a frame inside a larger file, -EBADMSG (also if chunks
- * overlap), -EFBIG if there are too many chunks, -E2BIG if metalayers
- * are too long, -EMLINK for a frame of an old layout, which has to be written
- * anew, that has several names; -ENOMEM or an error of the store.
+ * Returns 0, -EROFS for a frame inside a larger file, -ESTALE if others have
+ * changed the frame since it was opened, -EBADMSG (also if chunks overlap),
+ * -EFBIG if there are too many chunks, -E2BIG if metalayers are too long,
+ * -EMLINK for a frame of an old layout, which has to be written anew, that has
+ * several names; -ENOMEM or an error of the store.
  */
 int frame_change_open(struct frame *frame, struct frame_change **out,
                       struct fault *fault);
@@ -310,6 +311,9 @@ int frame_change_sink(struct frame_change *change, uint64_t end,
  * from a commit, nothing that is dropped is given back to the store any more.
  */
 int frame_change_check(struct frame_change *change);
+
+/* From now on, what is dropped is not given back: the place is that of others. */
+void frame_change_abandon(struct frame_change *change);
 
 /* Bytes of a contiguous frame. */
 struct frame_usage {

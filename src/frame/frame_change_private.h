@@ -54,6 +54,7 @@ struct frame_change {
     struct space_extent tail;   /* index and trailer of the last commit */
     uint8_t header[FRAME_E_METALAYERS_OFF]; /* its fixed part */
     bool header_known; /* `header` is what is stored; else it is in doubt */
+    struct store_stat stat; /* of the file, or index file, that has it */
 
     struct plot_list dying; /* dead with the next commit */
     struct plot_list fresh; /* put since the last one; of files also cbytes */

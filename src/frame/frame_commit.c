@@ -8,6 +8,8 @@
 int commit_init(struct commit *commit, struct frame_change *change,
                 struct plot *plot, struct store_object *object)
 {
+    int r;
+
     *commit = (struct commit){
         .change = change,
         .lasts = true,
@@ -21,7 +23,8 @@ int commit_init(struct commit *commit, struct frame_change *change,
                                : FRAME_VERSION_ORDINARY;
     if (plot_list_reserve(&change->dying, 2) < 0)
         return -ENOMEM;
-    return era_new(plot, &commit->era);
+    r = store_object_stat(object, &commit->stat);
+    return r < 0 ? r : era_new(plot, &commit->era);
 }
 
 /* The state is on the disk: it becomes that of the change. */
@@ -50,6 +53,7 @@ void commit_finish(struct commit *commit, struct frame **out)
     change->era = era_get(commit->era);
 
     store_object_stat(frame->object, &frame->stat);
+    change->stat = commit->stat;
     commit->frame = NULL;
     *out = frame;
 }

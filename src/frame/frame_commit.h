@@ -17,6 +17,7 @@ struct commit {
     size_t trailer_len;
     uint64_t tail_off; /* in the object */
     struct frame *frame;
+    struct store_stat stat; /* of the object, before it is written */
 };
 
 /*

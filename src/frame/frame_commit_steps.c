@@ -168,9 +168,26 @@ int commit_sync(struct commit *commit)
     return r;
 }
 
-static int compare_header(const struct frame_change *change)
+/* Does a file hold the header of the last commit, and is it the one that did? */
+static int compare_file(const struct frame_change *change,
+                        struct store_object *object)
 {
     uint8_t bytes[sizeof(change->header)];
+    struct store_stat stat;
+    int r = store_object_stat(object, &stat);
+
+    if (r == 0)
+        r = store_object_read_at(object, 0, bytes, sizeof(bytes));
+    if (r < 0)
+        return r == -ENODATA ? -ESTALE : r;
+    return stat.dev == change->stat.dev && stat.ino == change->stat.ino &&
+                   memcmp(bytes, change->header, sizeof(bytes)) == 0
+               ? 0
+               : -ESTALE;
+}
+
+static int compare_header(const struct frame_change *change)
+{
     struct store_object *object;
     int r;
 
@@ -180,11 +197,9 @@ static int compare_header(const struct frame_change *change)
                    change->info.sparse ? frame_index_names[0] : "", &object);
     if (r < 0)
         return r == -ENOENT ? -ESTALE : r;
-    r = store_object_read_at(object, 0, bytes, sizeof(bytes));
+    r = compare_file(change, object);
     store_object_close(object);
-    if (r < 0)
-        return r == -ENODATA ? -ESTALE : r;
-    return memcmp(bytes, change->header, sizeof(bytes)) == 0 ? 0 : -ESTALE;
+    return r;
 }
 
 int frame_change_check(struct frame_change *change)
@@ -192,8 +207,13 @@ int frame_change_check(struct frame_change *change)
     int r = compare_header(change);
 
     if (r == -ESTALE)
-        plot_abandon(change->plot);
+        frame_change_abandon(change);
     return r;
+}
+
+void frame_change_abandon(struct frame_change *change)
+{
+    plot_abandon(change->plot);
 }
 
 int commit_copy(struct store_object *from, uint64_t from_off,

@@ -237,7 +237,8 @@ START_TEST(chunks_that_are_full_are_encoded_before_a_commit)
 END_TEST
 
 /* Change the frame as another program would. */
-static void change_by_others(struct bed *bed)
+static void write_by_others(struct bed *bed, uint64_t off, const void *bytes,
+                            size_t len)
 {
     struct file_context *context;
     struct fault fault;
@@ -247,10 +248,15 @@ static void change_by_others(struct bed *bed)
     ck_assert_int_eq(
         file_open_writable(context, bed_store(bed, STORE_WRITE), &file, &fault),
         0);
-    ck_assert_int_eq(file_write(file, bed->size, "other", 5, &fault), 0);
+    ck_assert_int_eq(file_write(file, off, bytes, len, &fault), 0);
     ck_assert_int_eq(file_close(file), 0);
     file_context_free(context);
-    memcpy(bed->model + bed->size, "other", 5);
+    memcpy(bed->model + off, bytes, len);
+}
+
+static void change_by_others(struct bed *bed)
+{
+    write_by_others(bed, bed->size, "other", 5);
 }
 
 START_TEST(what_was_written_to_a_frame_that_others_changed_is_dropped)
@@ -284,6 +290,60 @@ START_TEST(what_was_written_to_a_frame_that_others_changed_is_dropped)
         bed_check(&bed);
         bed_fini(&bed);
     }
+}
+END_TEST
+
+START_TEST(a_frame_that_others_changed_since_it_was_opened_is_not_changed)
+{
+    struct fault fault;
+    struct bed bed;
+
+    for (int sparse = 0; sparse < 2; sparse++) {
+        bed_new(&bed, sparse);
+        bed_write(&bed, 0, 3 * CHUNKSIZE + 10);
+        bed_reopen(&bed);
+        change_by_others(&bed);
+        ck_assert_int_eq(file_write(bed.file, CHUNKSIZE, "x", 1, &fault),
+                         -ESTALE);
+        ck_assert_ptr_nonnull(fault.what);
+        ck_assert_int_eq(file_truncate(bed.file, 0, &fault), -ESTALE);
+        ck_assert(!file_is_own(bed.file));
+        bed.size += 5;
+        bed_reopen(&bed);
+        bed_check(&bed);
+        bed_fini(&bed);
+    }
+}
+END_TEST
+
+static void make_noise(uint64_t *bytes, uint64_t *random)
+{
+    for (size_t i = 0; i < CHUNKSIZE / sizeof(bytes[0]); i++)
+        bytes[i] =
+            (uint64_t)pick(random, 1U << 31) << 33 ^ pick(random, 1U << 31);
+}
+
+/* As large as before, so that the header is as before, too. */
+START_TEST(a_sparse_frame_whose_index_others_replaced_is_not_changed)
+{
+    uint64_t *noise = malloc(CHUNKSIZE);
+    struct fault fault;
+    struct bed bed;
+
+    bed_new(&bed, true);
+    make_noise(noise, &bed.random);
+    ck_assert_int_eq(file_write(bed.file, 0, noise, CHUNKSIZE, &fault), 0);
+    bed_sync(&bed);
+    bed.size = CHUNKSIZE;
+    make_noise(noise, &bed.random);
+    write_by_others(&bed, 0, noise, CHUNKSIZE);
+    ck_assert(!file_is_own(bed.file));
+    ck_assert_int_eq(file_write(bed.file, 1, "lost", 4, &fault), 0);
+    ck_assert_int_eq(file_sync(bed.file, &fault), -ESTALE);
+    bed_reopen(&bed);
+    bed_check(&bed);
+    bed_fini(&bed);
+    free(noise);
 }
 END_TEST
 
@@ -381,6 +441,8 @@ int main(void)
         bytes_are_copied_between_files,
         chunks_that_are_full_are_encoded_before_a_commit,
         what_was_written_to_a_frame_that_others_changed_is_dropped,
+        a_frame_that_others_changed_since_it_was_opened_is_not_changed,
+        a_sparse_frame_whose_index_others_replaced_is_not_changed,
         a_chunk_too_large_for_the_cache_is_not_written,
         files_not_opened_for_writing_are_not_changed,
         a_file_that_nobody_has_changed_is_ones_own,
