@@ -93,7 +93,8 @@ int file_open(struct file_context *context, struct store *store, uint64_t base,
 
 /*
  * The same, to be changed.  No other struct file may be open for writing the
- * same frame.  A frame at an offset in its file can't be opened so.
+ * same frame, but one that file_supersede() is called for.  A frame at an offset
+ * in its file can't be opened so.
  *
  * Errors as above, and -ENOTSUP for frames of a kind that is not changed.
  *
@@ -289,6 +290,14 @@ bool file_is_settled(struct file *file);
  * at: that one finds out, and -ESTALE tells.
  */
 bool file_is_own(struct file *file);
+
+/*
+ * The frame was opened anew, as others have changed it: from when this returns
+ * on, nothing is written to it by this file, which is as if file_sync() had
+ * found that out.  For the moment between that and the first use of the other
+ * one.
+ */
+void file_supersede(struct file *file);
 
 /*
  * Why an earlier commit failed that nobody was told of, which is told now; else

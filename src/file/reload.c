@@ -74,6 +74,8 @@ void reload_give_up(struct file *file)
 
     file_unsaved(file, &off, &end);
     file->stuck = -ESTALE;
+    if (file->change)
+        frame_change_abandon(file->change);
     forget_chunks(file);
     pthread_mutex_lock(&file->lock);
     file->lost_off = off;

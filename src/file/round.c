@@ -316,13 +316,17 @@ static int run(struct round *round, const struct writeback_edit *edit,
 int round_run(struct round *round, const struct writeback_edit *edit,
               struct fault *fault)
 {
-    struct file *file = round->file;
     int r = run(round, edit, fault);
 
     if (r == -ESTALE) {
-        begin_collecting(file);
-        reload_give_up(file);
-        reload_error(file, fault);
+        round_give_up(round->file);
+        reload_error(round->file, fault);
     }
     return r;
+}
+
+void round_give_up(struct file *file)
+{
+    begin_collecting(file);
+    reload_give_up(file);
 }

@@ -42,4 +42,7 @@ int round_run_writes(struct round *round, struct fault *fault);
 int round_run(struct round *round, const struct writeback_edit *edit,
               struct fault *fault);
 
+/* Drop what was not committed, for good: as after -ESTALE. */
+void round_give_up(struct file *file);
+
 #endif

@@ -89,28 +89,43 @@ static int unstick(struct file *file, struct fault *fault)
     return r;
 }
 
-int writeback_begin(struct file *file, struct fault *fault)
+/* Open the change of a file, unless somebody else was first, or it is stuck. */
+static int open_change(struct file *file, struct fault *fault)
 {
     int r = 0;
 
+    if (file->begun || file->stuck < 0)
+        return 0;
+    r = frame_change_open(file->state->frame, &file->change, fault);
+    if (r == 0)
+        r = begin_frame(file, fault);
+    if (r == 0) {
+        file->begun = true;
+    } else {
+        frame_change_close(file->change);
+        file->change = NULL;
+    }
+    return r;
+}
+
+/* Begin, once; or again, after what went wrong. */
+static int begin(struct file *file, struct fault *fault)
+{
+    int r = 0;
+
+    if (!file->begun) {
+        enter(file, false);
+        r = open_change(file, fault);
+        leave(file);
+    }
+    return r == 0 && file->stuck < 0 ? unstick(file, fault) : r;
+}
+
+int writeback_begin(struct file *file, struct fault *fault)
+{
     if (!file->writable)
         return fault_set(fault, -EROFS, 0, NULL);
-    if (file->begun)
-        return file->stuck < 0 ? unstick(file, fault) : 0;
-    enter(file, false);
-    if (!file->begun) {
-        r = frame_change_open(file->state->frame, &file->change, fault);
-        if (r == 0)
-            r = begin_frame(file, fault);
-        if (r == 0) {
-            file->begun = true;
-        } else {
-            frame_change_close(file->change);
-            file->change = NULL;
-        }
-    }
-    leave(file);
-    return r;
+    return begin(file, fault);
 }
 
 /*
@@ -155,6 +170,8 @@ int writeback_prepare(struct file *file, struct fault *fault)
     bool entered;
     int r;
 
+    if (file->stuck < 0)
+        return reload_error(file, fault);
     pthread_mutex_lock(&file->lock);
     entered = !file->committing && !file->reshaping;
     if (entered)
@@ -246,7 +263,7 @@ int writeback_finish(struct file *file, struct fault *fault)
     if (!file->begun)
         return 0;
     r = writeback_commit(file, NULL, fault);
-    if (r < 0)
+    if (r < 0 || file->stuck < 0)
         return r;
     usage = frame_change_get_usage(file->change);
     if (usage.used > 2 * usage.live &&
@@ -320,12 +337,23 @@ bool file_is_own(struct file *file)
 
     if (!try_enter(file))
         return true;
-    if (file->begun)
+    if (file->stuck == -ESTALE)
+        own = false;
+    else if (file->begun)
         own = is_changed(file) || frame_change_check(file->change) != -ESTALE;
     else
         own = is_as_opened(file);
     leave(file);
     return own;
+}
+
+void file_supersede(struct file *file)
+{
+    if (!file->writable)
+        return;
+    enter(file, false);
+    round_give_up(file);
+    leave(file);
 }
 
 uint64_t file_dirty(struct file *file)

@@ -46,14 +46,22 @@ static void report_unsaved(struct fs *fs, struct open_file *open,
     uint64_t off = 0;
     uint64_t end = 0;
 
-    file_unsaved(file, &off, &end);
-    report_lost(&fs->nodes, open->node, error, off, end, fate);
+    if (file_unsaved(file, &off, &end) || error != -ESTALE)
+        report_lost(&fs->nodes, open->node, error, off, end, fate);
+}
+
+/* May what could not be written out be written later?  Not what others have
+   changed meanwhile, which the file has dropped. */
+static bool is_worth_keeping(int error)
+{
+    return error < 0 && error != -ESTALE;
 }
 
 /*
  * Write out a file if it is a frame that is to stay.
  *
- *  last  if that fails, it is lost; else it is kept, and logged once
+ *  last  if that fails, it is lost; else it is kept if there is any use, and
+ *        logged once
  */
 static int save(struct fs *fs, struct open_file *open, bool last)
 {
@@ -66,7 +74,8 @@ static int save(struct fs *fs, struct open_file *open, bool last)
         r = file_sync(snapshot->file, &fault);
     if (r < 0 && (r != open->closing.told || last))
         report_unsaved(fs, open, snapshot->file, r,
-                       last ? "lost" : "kept in memory");
+                       last || !is_worth_keeping(r) ? "lost"
+                                                    : "kept in memory");
     open->closing.told = r;
     snapshot_put(snapshot);
     return r;
@@ -197,11 +206,12 @@ static int close_or_keep(struct fs *fs, struct open_file *open)
         return 0;
     if (r == 0)
         r = save(fs, open, false);
-    if (r < 0)
+    if (is_worth_keeping(r)) {
         keep(fs, open);
-    else
-        close_finally(fs, open);
-    return r;
+        return r;
+    }
+    close_finally(fs, open);
+    return 0;
 }
 
 /* Close a file; where there was room for it, there may be room for others. */

@@ -64,6 +64,11 @@ static bool has_state(struct open_file *open, bool writable)
     return any;
 }
 
+static bool changes_frame(const struct snapshot *snapshot)
+{
+    return snapshot && snapshot->writable && snapshot->file;
+}
+
 /* The state that is open is the one that was seen. */
 static void confirm(struct open_file *open, const struct stat *st)
 {
@@ -86,8 +91,7 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
         return 0;
     /* Time stamps do not tell what we changed ourselves: dead space is given
        back after a commit. */
-    if (open->current && open->current->writable && open->current->file &&
-        file_is_own(open->current->file)) {
+    if (changes_frame(open->current) && file_is_own(open->current->file)) {
         confirm(open, st);
         end_refresh(open, NULL);
         return 0;
@@ -96,6 +100,8 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
                       &fault);
     if (r < 0 && entry_is_frame(open->node->id.kind))
         report_fault(&fs->nodes, open->node, backing_stamp(st), r, &fault);
+    if (r == 0 && changes_frame(open->current))
+        file_supersede(open->current->file);
     old = end_refresh(open, snapshot);
     /* It may be the same state, opened to be changed. */
     other = old && backing_stamp(&old->st) != backing_stamp(st);

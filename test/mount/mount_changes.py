@@ -190,6 +190,20 @@ def files_become_frames_and_back():
         check(read(mount / 'a.b2frame') == b'no more', 'content of the file')
 
 
+def what_is_written_to_a_frame_of_others_is_lost_when_it_is_closed():
+    make()
+    with Mount('src', 'mnt') as mount:
+        with open(mount / 'a', 'r+b', buffering=0) as file:
+            file.write(b'mine')
+            os.fsync(file.fileno())
+            write('src/a.b2frame', frame(DATA[::-1], 10000))
+            file.write(b'lost')
+        wait_for(lambda: 'a.b2frame: bytes 0 to 10000 cannot be written and '
+                 'are lost: Stale file handle' in mount.log(), 'message')
+        check('kept in memory' not in mount.log(), 'nothing is kept')
+        check(read(mount / 'a') == DATA[::-1], 'content')
+
+
 def unchanged_frames_stay_in_the_cache_of_the_kernel():
     make()
     os.utime('src/a.b2frame')
@@ -222,4 +236,5 @@ main(frame_that_is_replaced,
      frame_for_other_readers_is_another_file,
      broken_state_in_between_is_passed_over,
      files_become_frames_and_back,
+     what_is_written_to_a_frame_of_others_is_lost_when_it_is_closed,
      unchanged_frames_stay_in_the_cache_of_the_kernel)

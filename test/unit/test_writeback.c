@@ -316,6 +316,32 @@ START_TEST(a_frame_that_others_changed_since_it_was_opened_is_not_changed)
 }
 END_TEST
 
+START_TEST(a_superseded_file_writes_nothing_any_more)
+{
+    struct fault fault;
+    struct bed bed;
+
+    for (int sparse = 0; sparse < 2; sparse++)
+        for (int begun = 0; begun < 2; begun++) {
+            bed_new(&bed, sparse);
+            bed_write(&bed, 0, 3 * CHUNKSIZE + 10);
+            bed_reopen(&bed);
+            if (begun)
+                ck_assert_int_eq(file_write(bed.file, 0, bed.model + 1,
+                                            2 * CHUNKSIZE, &fault),
+                                 0);
+            file_supersede(bed.file);
+            ck_assert_uint_eq(file_dirty(bed.file), 0);
+            ck_assert_int_eq(file_sync(bed.file, &fault), begun ? -ESTALE : 0);
+            ck_assert_int_eq(file_write(bed.file, 9, "x", 1, &fault), -ESTALE);
+            ck_assert(!file_is_own(bed.file));
+            bed_reopen(&bed);
+            bed_check(&bed);
+            bed_fini(&bed);
+        }
+}
+END_TEST
+
 static void make_noise(uint64_t *bytes, uint64_t *random)
 {
     for (size_t i = 0; i < CHUNKSIZE / sizeof(bytes[0]); i++)
@@ -442,6 +468,7 @@ int main(void)
         chunks_that_are_full_are_encoded_before_a_commit,
         what_was_written_to_a_frame_that_others_changed_is_dropped,
         a_frame_that_others_changed_since_it_was_opened_is_not_changed,
+        a_superseded_file_writes_nothing_any_more,
         a_sparse_frame_whose_index_others_replaced_is_not_changed,
         a_chunk_too_large_for_the_cache_is_not_written,
         files_not_opened_for_writing_are_not_changed,
