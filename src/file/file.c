@@ -100,10 +100,11 @@ static bool same_time(struct timespec a, struct timespec b)
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
+/* The ctime does not count: it changes when a file gets another name. */
 static bool same_stat(const struct store_stat *a, const struct store_stat *b)
 {
     return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
-           same_time(a->mtime, b->mtime) && same_time(a->ctime, b->ctime);
+           same_time(a->mtime, b->mtime);
 }
 
 static bool is_recent(const struct store_stat *stat)
@@ -381,7 +382,24 @@ bool file_is_current(struct file *file, const struct store_stat *now)
     bool same = same_stat(frame_get_stat(state->frame), now);
 
     file_state_put(file, state);
+    pthread_mutex_lock(&file->lock);
+    same = same || same_stat(&file->touched, now);
+    pthread_mutex_unlock(&file->lock);
     return same;
+}
+
+void file_note_touch(struct file *file)
+{
+    struct file_state *state = file_state_get(file);
+    struct store_stat stat;
+    struct fault fault;
+
+    if (frame_check_current(state->frame, &stat, &fault) == 0) {
+        pthread_mutex_lock(&file->lock);
+        file->touched = stat;
+        pthread_mutex_unlock(&file->lock);
+    }
+    file_state_put(file, state);
 }
 
 uint64_t file_size(const struct file *file)

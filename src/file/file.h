@@ -150,7 +150,7 @@ void file_discard(struct file *file);
 
 /*
  * Is the frame's file, or index file, still the one that was opened, and as
- * it was then?
+ * it was then, or after the last file_note_touch()?
  */
 bool file_is_current(struct file *file, const struct store_stat *now);
 
@@ -290,6 +290,12 @@ bool file_is_settled(struct file *file);
  * at: that one finds out, and -ESTALE tells.
  */
 bool file_is_own(struct file *file);
+
+/*
+ * The times of the frame's file, or its owner or the like, were changed by us,
+ * and nothing else: it is still as it was opened.
+ */
+void file_note_touch(struct file *file);
 
 /*
  * The frame was opened anew, as others have changed it: from when this returns

@@ -80,7 +80,8 @@ struct file {
                                    lock */
 
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* any of these: */
+    struct store_stat touched; /* see file_note_touch() */
+    pthread_cond_t changed;    /* any of these: */
     unsigned nwriters;
     unsigned nreshapers; /* those that wait */
     bool extending;

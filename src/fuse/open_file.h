@@ -152,9 +152,16 @@ int open_file_renew(struct fs *fs, struct open_file *open, bool writable);
 void open_file_start(struct open_file *open, struct snapshot *snapshot);
 
 /*
- * Something of an open file was changed by us, but not its content.  So the
- * state that is open is the newest still.  Accepts NULL.
+ * Metadata of a frame's file that we change, but not what it holds, are not to
+ * look like a change by others.  So before it: is the state that is open the one
+ * that is stored?  If so, it is after it, too.
+ *
+ *  open   may be NULL at first
+ *  place  where it is
  */
-void open_file_note_change(struct fs *fs, struct open_file *open);
+bool open_file_is_newest(struct open_file *open,
+                         const struct backing_place *place);
+void open_file_note_touch(struct open_file *open,
+                          const struct backing_place *place);
 
 #endif

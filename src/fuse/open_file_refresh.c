@@ -103,8 +103,8 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
     if (r == 0 && changes_frame(open->current))
         file_supersede(open->current->file);
     old = end_refresh(open, snapshot);
-    /* It may be the same state, opened to be changed. */
-    other = old && backing_stamp(&old->st) != backing_stamp(st);
+    /* It may be the same state, opened to be changed, or under a new name. */
+    other = old && backing_content_stamp(&old->st) != backing_content_stamp(st);
     if (other)
         open_file_written(open, true);
     snapshot_put(old);
@@ -135,21 +135,33 @@ void open_file_start(struct open_file *open, struct snapshot *snapshot)
     snapshot_put(end_refresh(open, snapshot));
 }
 
-void open_file_note_change(struct fs *fs, struct open_file *open)
+bool open_file_is_newest(struct open_file *open,
+                         const struct backing_place *place)
 {
-    struct backing_place place;
+    struct snapshot *snapshot = open ? open_file_snapshot(open) : NULL;
     struct stat st;
-    int r;
+    bool newest;
 
-    if (!open || fs_place(fs, open->node, &place) < 0)
-        return;
-    r = backing_stat(&place, open->node->id.kind, &st);
-    backing_close(&place);
-    if (r < 0)
-        return;
-    pthread_mutex_lock(&open->lock);
-    if (open->current &&
-        backing_content_stamp(&open->current->st) == backing_content_stamp(&st))
-        open->current->stamp = snapshot_stamp(&st);
-    pthread_mutex_unlock(&open->lock);
+    newest = snapshot && backing_stat(place, open->node->id.kind, &st) == 0 &&
+             (snapshot->stamp == backing_stamp(&st) ||
+              (changes_frame(snapshot) && file_is_own(snapshot->file)));
+    snapshot_put(snapshot);
+    return newest;
+}
+
+void open_file_note_touch(struct open_file *open,
+                          const struct backing_place *place)
+{
+    struct snapshot *snapshot = open_file_snapshot(open);
+    struct stat st;
+
+    if (changes_frame(snapshot))
+        file_note_touch(snapshot->file);
+    if (backing_stat(place, open->node->id.kind, &st) == 0) {
+        pthread_mutex_lock(&open->lock);
+        if (open->current == snapshot)
+            snapshot->stamp = snapshot_stamp(&st);
+        pthread_mutex_unlock(&open->lock);
+    }
+    snapshot_put(snapshot);
 }

@@ -87,6 +87,7 @@ int setattr_apply(struct fs *fs, struct node *node, const struct stat *st,
 {
     struct backing_place place;
     struct open_file *open;
+    bool newest;
     int r = 0;
 
     if (fs_is_made_up(fs, node))
@@ -99,8 +100,10 @@ int setattr_apply(struct fs *fs, struct node *node, const struct stat *st,
     if (r < 0)
         return r;
     open = open_file_find(fs, node);
+    newest = open_file_is_newest(open, &place);
     r = set_metadata(open, &place, node->id.kind, st, set);
-    open_file_note_change(fs, open);
+    if (newest)
+        open_file_note_touch(open, &place);
     backing_close(&place);
     if (!open)
         open_file_note_content(fs, node);

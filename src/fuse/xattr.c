@@ -353,6 +353,7 @@ static int change_backing(struct fs *fs, struct node *node, const char *name,
 {
     struct backing_place place;
     struct open_file *open;
+    bool newest;
     int r;
 
     if (fs_is_made_up(fs, node))
@@ -361,9 +362,11 @@ static int change_backing(struct fs *fs, struct node *node, const char *name,
     if (r < 0)
         return r;
     open = open_file_find(fs, node);
+    newest = open_file_is_newest(open, &place);
     r = value ? backing_setxattr(&place, name, value, size, flags)
               : backing_removexattr(&place, name);
-    open_file_note_change(fs, open);
+    if (newest)
+        open_file_note_touch(open, &place);
     open_file_put(fs, open);
     backing_close(&place);
     return r;

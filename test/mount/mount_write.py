@@ -9,6 +9,7 @@ import errno
 import mmap
 import os
 import random
+import signal
 import stat
 import subprocess
 import sys
@@ -344,6 +345,29 @@ def forget():
 
 
 @layouts
+def own_metadata_are_no_change_by_others(layout):
+    """Or the kernel would be told to forget what it holds."""
+    with mounted(layout) as mount:
+        write(mount / 'a', DATA)
+    with mounted(layout, '-d') as mount:
+        with open(mount / 'a', 'r+b') as file:
+            for change in (lambda: os.utime(mount / 'a', (1, 2)),
+                           lambda: os.chmod(mount / 'a', 0o600),
+                           lambda: os.setxattr(mount / 'a', 'user.x', b'1'),
+                           lambda: os.link('src/a.b2frame', 'src/x')
+                           if layout == 'contiguous' else None,
+                           lambda: os.rename(mount / 'a', mount / 'b'),
+                           lambda: os.rename(mount / 'b', mount / 'a')):
+                change()
+                for name in os.listdir(mount.path):
+                    os.stat(mount / name)
+            file.write(b'x')
+        check(read(mount / 'a') == b'x' + DATA[1:], 'content')
+        mount.stop(signal.SIGTERM)
+        check('NOTIFY' not in mount.log(), 'the kernel was told something')
+
+
+@layouts
 def what_a_user_makes_is_the_users(layout):
     if os.getuid() != 0:
         return
@@ -589,6 +613,7 @@ main(new_file_is_a_frame,
      hard_links,
      owner_mode_and_times,
      a_time_that_was_set_shows_while_the_file_is_written_out,
+     own_metadata_are_no_change_by_others,
      what_a_user_makes_is_the_users,
      holes_are_punched,
      attributes_are_set,
