@@ -94,6 +94,17 @@ static void unlist(struct node_table *table, struct node *node)
     node->unlisted = true;
 }
 
+/* Give a node another identity, of the kind that it has. */
+static void reidentify(struct node_table *table, struct node *node,
+                       const struct node_id *id)
+{
+    unlink_id(table, node);
+    node->id.dev = id->dev;
+    node->id.ino = id->ino;
+    node->id.readers = id->readers;
+    link_id(table, node);
+}
+
 static bool is_same_file(const struct node_id *a, const struct node_id *b)
 {
     return a->ino == b->ino && a->dev == b->dev && a->kind == b->kind;
@@ -319,9 +330,7 @@ static int get_locked(struct node_table *table, struct node *parent,
     if (!node)
         return create_locked(table, parent, name, id, out);
 
-    unlink_id(table, node);
-    node->id = *id;
-    link_id(table, node);
+    reidentify(table, node, id);
     *out = node;
     return 0;
 }
@@ -383,11 +392,8 @@ void node_renew(struct node_table *table, struct node *node,
                 const struct node_id *id)
 {
     pthread_mutex_lock(&table->lock);
-    if (!node->unlisted && node != &table->root) {
-        unlink_id(table, node);
-        node->id = *id;
-        link_id(table, node);
-    }
+    if (!node->unlisted && node != &table->root)
+        reidentify(table, node, id);
     pthread_mutex_unlock(&table->lock);
 }
 

@@ -18,8 +18,8 @@ struct open_file;
 struct node_id {
     uint64_t dev; /* of the file, or of a sparse frame's directory */
     uint64_t ino;
-    uint64_t readers; /* a hash of who may read it, when last looked up */
-    enum entry_kind kind;
+    uint64_t readers;     /* a hash of who may read it, when last looked up */
+    enum entry_kind kind; /* a node keeps that which it was made with */
 };
 
 /*
