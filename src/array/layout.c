@@ -135,6 +135,51 @@ static uint32_t least(uint64_t a, uint64_t b, uint64_t c)
     return (uint32_t)(min < c ? min : c);
 }
 
+/* The first dimension along which a chunk holds several rows. */
+static unsigned row_dim(const struct layout *layout)
+{
+    unsigned first = 0;
+
+    while (first < layout->ndim - 1 && layout->dims[first].chunk == 1)
+        first++;
+    return first;
+}
+
+uint64_t layout_row_nbytes(const struct layout *layout)
+{
+    uint64_t nbytes = (uint64_t)layout->chunk_nitems * layout->itemsize;
+
+    if (layout->ndim == 0)
+        return 0;
+    for (unsigned i = row_dim(layout) + 1; i < layout->ndim; i++) {
+        if (!size_mul(nbytes, layout->dims[i].nchunks, &nbytes))
+            return UINT64_MAX;
+    }
+    return nbytes;
+}
+
+uint64_t layout_passed(const struct layout *layout, uint64_t item_no)
+{
+    uint64_t nitems = 1;  /* of one row of the grid, */
+    uint64_t nchunks = 1; /* and its chunks */
+    unsigned first;
+
+    if (layout->ndim == 0)
+        return 0;
+    first = row_dim(layout);
+    for (unsigned i = first + 1; i < layout->ndim; i++) {
+        nitems *= layout->dims[i].nitems;
+        nchunks *= layout->dims[i].nchunks;
+    }
+
+    const struct layout_dim *dim = &layout->dims[first];
+    uint64_t nlines = item_no / nitems; /* of single items along that one */
+
+    return (nlines / dim->nitems * dim->nchunks +
+            nlines % dim->nitems / dim->chunk) *
+           nchunks;
+}
+
 void layout_locate(const struct layout *layout, uint64_t item_no, uint64_t max,
                    struct layout_place *out)
 {

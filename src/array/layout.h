@@ -72,6 +72,19 @@ int layout_init(struct layout *layout, const struct layout_shape *shape,
 void layout_choose(const uint64_t *whole, unsigned ndim, uint32_t itemsize,
                    uint32_t nbytes, uint32_t *extents);
 
+/*
+ * Bytes of the chunks to which a reader in C order comes back until it is
+ * through with them: those side by side in one row of the grid, where a chunk
+ * holds several rows.  If they are kept, each block is decoded once.
+ *
+ * 0 if the array has no items; UINT64_MAX if there are more than 2^64 - 1.
+ */
+uint64_t layout_row_nbytes(const struct layout *layout);
+
+/* How many chunks, the first ones, a reader in C order is through with when it
+   comes to an item, one that is there or the end. */
+uint64_t layout_passed(const struct layout *layout, uint64_t item_no);
+
 /* Where an item lies, and its neighbours.  Counts are of items. */
 struct layout_place {
     uint64_t chunk_no;

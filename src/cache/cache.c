@@ -217,6 +217,20 @@ void cache_unpin(struct cache *cache, const struct cache_pin *pins,
     room_unlock(cache);
 }
 
+static void pass_locked(struct cache *cache, struct cache_entry *entry)
+{
+    entry->passed = true;
+    room_settle_locked(cache, entry);
+}
+
+void cache_let_go(struct cache *cache, struct cache_file *file, uint64_t first,
+                  uint64_t end)
+{
+    pthread_mutex_lock(&cache->lock);
+    fill_each_locked(cache, file, first, end, pass_locked);
+    room_unlock(cache);
+}
+
 void cache_get_stats(struct cache *cache, struct cache_stats *out)
 {
     pthread_mutex_lock(&cache->lock);

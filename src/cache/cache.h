@@ -173,6 +173,14 @@ int cache_pin(struct cache *cache, const struct cache_range *range,
 void cache_unpin(struct cache *cache, const struct cache_pin *pins,
                  size_t npins);
 
+/*
+ * Evict chunks `first` to `end` - 1 of a file, which are not likely to be wanted
+ * again soon.  Those that are in use are evicted after that; what is held for a
+ * commit stays.
+ */
+void cache_let_go(struct cache *cache, struct cache_file *file, uint64_t first,
+                  uint64_t end);
+
 /* What came of all pins so far, and what is held now. */
 void cache_get_stats(struct cache *cache, struct cache_stats *out);
 

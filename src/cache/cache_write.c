@@ -221,32 +221,10 @@ ssize_t cache_write(struct cache *cache, const struct cache_range *range,
     return r < 0 ? again : r;
 }
 
-/* Forget a chunk, if it is in memory. */
-static void retire_one_locked(struct cache *cache, struct cache_file *file,
-                              uint64_t chunk_no)
-{
-    const struct cache_range range = { .file = file, .chunk_no = chunk_no };
-    struct cache_entry *entry = fill_find_locked(cache, &range);
-
-    if (entry)
-        room_retire_locked(cache, entry);
-}
-
 void cache_retire(struct cache *cache, struct cache_file *file, uint64_t first,
                   uint64_t end)
 {
     pthread_mutex_lock(&cache->lock);
-    if (end - first < file->nentries) {
-        for (uint64_t i = first; i < end; i++)
-            retire_one_locked(cache, file, i);
-    } else {
-        list_for_each_safe(node, &file->entries) {
-            struct cache_entry *entry =
-                list_entry(node, struct cache_entry, node);
-
-            if (entry->chunk_no >= first && entry->chunk_no < end)
-                room_retire_locked(cache, entry);
-        }
-    }
+    fill_each_locked(cache, file, first, end, room_retire_locked);
     room_unlock(cache);
 }

@@ -57,6 +57,7 @@ struct cache_entry {
     bool retired;       /* it is in no bucket any more, and goes with its last
                           user */
     bool bare;          /* it is in cache.bare */
+    bool passed;        /* it goes with its last user, unless used again */
     unsigned held;      /* a set of enum hold; and below, what goes with it */
     bool encoding;      /* one thread is at it, so that no other takes it */
     bool gathering;     /* writers wait */

@@ -17,6 +17,31 @@ struct cache_entry *fill_find_locked(struct cache *cache,
     return entry;
 }
 
+void fill_each_locked(struct cache *cache, struct cache_file *file,
+                      uint64_t first, uint64_t end,
+                      void (*run)(struct cache *cache,
+                                  struct cache_entry *entry))
+{
+    struct cache_range range = { .file = file, .chunk_no = first };
+
+    if (end - first > file->nentries) {
+        list_for_each_safe(node, &file->entries) {
+            struct cache_entry *entry =
+                list_entry(node, struct cache_entry, node);
+
+            if (entry->chunk_no >= first && entry->chunk_no < end)
+                run(cache, entry);
+        }
+        return;
+    }
+    for (; range.chunk_no < end; range.chunk_no++) {
+        struct cache_entry *entry = fill_find_locked(cache, &range);
+
+        if (entry)
+            run(cache, entry);
+    }
+}
+
 /* Make an entry that is not yet described; others who want it wait. */
 static struct cache_entry *insert_locked(struct cache *cache,
                                          const struct cache_range *range)

@@ -13,6 +13,13 @@
 struct cache_entry *fill_find_locked(struct cache *cache,
                                      const struct cache_range *range);
 
+/* Do something with each entry of chunks `first` to `end` - 1 of a file, which
+   may free it, but no other. */
+void fill_each_locked(struct cache *cache, struct cache_file *file,
+                      uint64_t first, uint64_t end,
+                      void (*run)(struct cache *cache,
+                                  struct cache_entry *entry));
+
 /*
  * Find or make the entry of a chunk, and keep it.
  *

@@ -319,6 +319,7 @@ void room_release_locked(struct cache *cache, struct cache_request *request)
 
 void room_use_locked(struct cache *cache, struct cache_entry *entry)
 {
+    entry->passed = false;
     entry->nusers++;
     unpark_locked(cache, entry);
 }
@@ -327,7 +328,7 @@ void room_settle_locked(struct cache *cache, struct cache_entry *entry)
 {
     if (entry->nusers > 0)
         return;
-    if (entry->retired)
+    if (entry->retired || (entry->passed && !entry->held))
         room_evict_locked(cache, entry);
     else if (entry->nbuffers == 0 && !entry->held)
         park_locked(cache, entry);

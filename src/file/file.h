@@ -167,10 +167,11 @@ uint64_t file_size(const struct file *file);
 /* What one reader did last, so that read-ahead can follow it.  Starts zeroed;
    the files of a context, to any of which it may go on, lock it. */
 struct file_reader {
-    uint64_t next_off;  /* where it goes on if it reads sequentially */
-    uint64_t ahead_off; /* up to where decoding was asked for */
-    size_t window;      /* how far to decode ahead, 0 while it looks random */
-    unsigned streak;    /* reads in a row that went on from the last */
+    uint64_t next_off;   /* where it goes on if it reads sequentially */
+    uint64_t ahead_off;  /* up to where decoding was asked for */
+    size_t window;       /* how far to decode ahead, 0 while it looks random */
+    unsigned streak;     /* reads in a row that went on from the last */
+    uint64_t behind_off; /* chunks that end before were let go of */
 };
 
 /* Bytes of a file, in place in the cache until put back. */

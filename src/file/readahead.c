@@ -6,9 +6,11 @@
 #include "file/file_private.h"
 
 enum {
-    STEP = 1 << 20,  /* bytes for one task */
-    STREAK_MIN = 2,  /* reads in a row after which a reader is sequential */
-    SLACK_READS = 4, /* how far out of order reads may come, in reads */
+    STEP = 1 << 20,   /* bytes for one task */
+    STREAK_MIN = 2,   /* reads in a row after which a reader is sequential */
+    SLACK_READS = 4,  /* how far out of order reads may come, in reads */
+    LATE_WINDOWS = 8, /* how late the pool may be; who is farther behind has
+                         another reader */
 };
 
 /* Some bytes to decode ahead. */
@@ -47,7 +49,7 @@ static void note_read_locked(struct file_reader *reader, uint64_t off,
     uint64_t end = off + len;
 
     if (off > reader->next_off + slack || off + slack < reader->next_off) {
-        *reader = (struct file_reader){ .next_off = end };
+        *reader = (struct file_reader){ .next_off = end, .behind_off = off };
     } else if (end > reader->next_off) {
         reader->next_off = end;
         reader->streak += reader->streak < STREAK_MIN;
@@ -88,14 +90,52 @@ static void plan_locked(const struct file *file, struct file_reader *reader,
     }
 }
 
-static bool is_stopping(struct readahead *ahead)
+/*
+ * Choose bytes that a reader is done with, some chunks at a time.  A file that
+ * the cache can't hold would only drive out all else, and what the buffers of a
+ * few chunks are used for over and over stays in the processor's cache.
+ */
+static void plan_behind_locked(const struct file *file,
+                               struct file_reader *reader, size_t len,
+                               uint64_t *from, uint64_t *to)
 {
-    bool stopping;
+    uint64_t slack = (uint64_t)len * SLACK_READS;
+
+    *from = *to = reader->behind_off;
+    if (reader->streak < STREAK_MIN ||
+        file_size(file) <= file->context->cache_size / 2 ||
+        reader->next_off < reader->behind_off + file->ahead.least + slack)
+        return;
+    *to = reader->behind_off = reader->next_off - slack;
+}
+
+/* Let go of the chunks that end in a range of bytes. */
+static void let_go(struct file *file, uint64_t from, uint64_t to)
+{
+    uint64_t first;
+    uint64_t end;
+    struct fault fault;
+
+    pthread_mutex_lock(&file->ahead.lock);
+    file->ahead.passed = to;
+    pthread_mutex_unlock(&file->ahead.lock);
+    if (view_passed(file, from, &first, &fault) == 0 &&
+        view_passed(file, to, &end, &fault) == 0)
+        cache_let_go(file->context->cache, &file->chunks, first, end);
+}
+
+/* Is there no sense in decoding at `off`?  When the pool is late, a reader has
+   decoded that itself, and is done with it. */
+static bool is_too_late(struct readahead *ahead, uint64_t off)
+{
+    bool late;
 
     pthread_mutex_lock(&ahead->lock);
-    stopping = ahead->stopping;
+    late =
+        ahead->stopping || (off < ahead->passed &&
+                            ahead->passed - off <= LATE_WINDOWS * ahead->limit);
     pthread_mutex_unlock(&ahead->lock);
-    return stopping;
+    return late;
 }
 
 static void count_tasks(struct readahead *ahead, int change)
@@ -132,7 +172,7 @@ static void run_task(struct pool_task *pool_task)
     struct file *file = task->file;
     struct fault fault;
 
-    while (task->off < task->end && !is_stopping(&file->ahead)) {
+    while (task->off < task->end && !is_too_late(&file->ahead, task->off)) {
         struct view_piece piece;
         int r =
             view_locate(file, task->off, task->end - task->off, &piece, &fault);
@@ -166,6 +206,8 @@ void readahead_follow(struct file *file, struct file_reader *reader,
 {
     struct readahead *ahead = &file->ahead;
     size_t step = task_size(ahead);
+    uint64_t behind;
+    uint64_t done;
     uint64_t from;
     uint64_t to;
 
@@ -174,15 +216,18 @@ void readahead_follow(struct file *file, struct file_reader *reader,
 
     pthread_mutex_lock(&file->context->readers_lock);
     note_read_locked(reader, off, len);
+    plan_behind_locked(file, reader, len, &behind, &done);
     plan_locked(file, reader, &from, &to);
     pthread_mutex_unlock(&file->context->readers_lock);
 
+    if (behind < done)
+        let_go(file, behind, done);
     while (from < to) {
-        uint64_t end = from - from % step + step;
+        uint64_t next = from - from % step + step;
 
-        if (end > to)
-            end = to;
-        submit(file, from, end);
-        from = end;
+        if (next > to)
+            next = to;
+        submit(file, from, next);
+        from = next;
     }
 }

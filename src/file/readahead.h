@@ -22,6 +22,7 @@ struct readahead {
     pthread_cond_t finished; /* `ntasks` has come down to 0 */
     size_t ntasks;           /* waiting or running */
     bool stopping;           /* tasks are to end as soon as they can */
+    uint64_t passed;         /* up to where chunks were let go of last */
 };
 
 /* Begin, with windows of `least` to `limit` bytes. */

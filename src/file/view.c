@@ -47,6 +47,26 @@ uint32_t view_run(const struct view *view)
     return layout->dims[layout->ndim - 1].block * layout->itemsize;
 }
 
+int view_passed(struct file *file, uint64_t off, uint64_t *out,
+                struct fault *fault)
+{
+    const struct view *view = &file->view;
+    struct frame_span span;
+    int r;
+
+    off -= off < view->header_len ? off : view->header_len;
+    if (view->array) {
+        const struct layout *layout = &view->array->layout;
+
+        *out = layout_passed(layout, off / layout->itemsize);
+        return 0;
+    }
+    r = file_locate(file, off, &span, fault);
+    if (r == 0)
+        *out = span.chunk_no;
+    return r;
+}
+
 static uint32_t least(uint64_t a, uint64_t b)
 {
     return (uint32_t)(a < b ? a : b);

@@ -30,6 +30,13 @@ uint64_t view_size(const struct view *view, uint64_t nbytes);
 /* How many bytes go on in the same chunk, as a rule. */
 uint32_t view_run(const struct view *view);
 
+/*
+ * How many chunks, the first ones, a reader in the order of the file is through
+ * with when it comes to a byte.  Errors as frame_locate().
+ */
+int view_passed(struct file *file, uint64_t off, uint64_t *out,
+                struct fault *fault);
+
 /* Bytes of a file that lie together. */
 struct view_piece {
     const uint8_t *header; /* where they are, if they go before all chunks */

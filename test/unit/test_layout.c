@@ -3,43 +3,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "array/layout.h"
+#include "layout_naive.h"
 #include "suite.h"
-
-/* Where an item lies, found as the document of the format has it. */
-struct naive {
-    uint64_t chunk_no;
-    uint64_t item;
-};
-
-static struct naive find_naively(const struct layout_shape *shape,
-                                 uint64_t item_no)
-{
-    struct naive place = { 0, 0 };
-    uint64_t x[ARRAY_NDIM_MAX];
-    uint64_t block = 0;
-    uint64_t item = 0;
-    uint64_t block_nitems = 1;
-
-    for (unsigned i = shape->ndim; i-- > 0;) {
-        x[i] = item_no % shape->items[i];
-        item_no /= shape->items[i];
-        block_nitems *= shape->block[i];
-    }
-    for (unsigned i = 0; i < shape->ndim; i++) {
-        uint64_t grid =
-            (shape->items[i] + shape->chunk[i] - 1) / shape->chunk[i];
-        uint64_t bgrid =
-            (shape->chunk[i] + shape->block[i] - 1) / shape->block[i];
-        uint64_t r = x[i] % shape->chunk[i];
-
-        place.chunk_no = place.chunk_no * grid + x[i] / shape->chunk[i];
-        block = block * bgrid + r / shape->block[i];
-        item = item * shape->block[i] + r % shape->block[i];
-    }
-    place.item = block * block_nitems + item;
-    return place;
-}
 
 static struct layout lay_out(const struct layout_shape *shape,
                              uint32_t itemsize)
@@ -235,6 +200,56 @@ START_TEST(runs_span_dimensions_that_are_not_cut)
 }
 END_TEST
 
+START_TEST(a_row_of_chunks_is_what_a_scan_comes_back_to)
+{
+    const struct layout_shape cut = {
+        3, { 9, 10, 11 }, { 3, 4, 5 }, { 3, 2, 5 }
+    };
+    const struct layout_shape planes = {
+        3, { 9, 10, 11 }, { 1, 4, 5 }, { 1, 2, 5 }
+    };
+    const struct layout_shape rows = { 2, { 90, 100 }, { 7, 100 }, { 1, 100 } };
+    struct fault fault = FAULT_NONE;
+    struct layout layout;
+
+    ck_assert_int_eq(layout_init(&layout, &cut, 2, &fault), 0);
+    ck_assert_uint_eq(layout_row_nbytes(&layout), 3 * 4 * 5 * 3 * 3 * 2);
+    ck_assert_int_eq(layout_init(&layout, &planes, 2, &fault), 0);
+    ck_assert_uint_eq(layout_row_nbytes(&layout), 4 * 5 * 3 * 2);
+    ck_assert_int_eq(layout_init(&layout, &rows, 2, &fault), 0);
+    ck_assert_uint_eq(layout_row_nbytes(&layout), 7 * 100 * 2);
+}
+END_TEST
+
+START_TEST(a_scan_is_through_with_chunks_that_hold_nothing_further_on)
+{
+    const struct layout_shape shapes[] = {
+        { 1, { 17 }, { 5 }, { 2 } },
+        { 2, { 9, 10 }, { 20, 4 }, { 3, 2 } },
+        { 3, { 9, 10, 11 }, { 3, 4, 5 }, { 3, 2, 5 } },
+        { 3, { 9, 10, 11 }, { 1, 4, 5 }, { 1, 2, 5 } },
+        { 4, { 2, 3, 5, 7 }, { 1, 1, 2, 3 }, { 1, 1, 1, 3 } },
+    };
+
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
+        struct layout layout = lay_out(&shapes[i], 2);
+        uint64_t row = layout_row_nbytes(&layout) / layout.chunk_nitems / 2;
+        uint64_t lowest = layout.nchunks; /* of what is further on */
+
+        ck_assert_uint_eq(layout_passed(&layout, layout.nitems), lowest);
+        for (uint64_t item_no = layout.nitems; item_no-- > 0;) {
+            uint64_t passed = layout_passed(&layout, item_no);
+            struct naive naive = find_naively(&shapes[i], item_no);
+
+            if (naive.chunk_no < lowest)
+                lowest = naive.chunk_no;
+            ck_assert_uint_le(passed, lowest);
+            ck_assert_uint_gt(passed + row, lowest);
+        }
+    }
+}
+END_TEST
+
 START_TEST(the_largest_array_has_one_byte_less_than_2_to_63)
 {
     struct layout_shape shape = {
@@ -333,6 +348,8 @@ int main(void)
         no_dimensions_make_one_item,
         arrays_without_items_have_no_chunks,
         runs_span_dimensions_that_are_not_cut,
+        a_row_of_chunks_is_what_a_scan_comes_back_to,
+        a_scan_is_through_with_chunks_that_hold_nothing_further_on,
         the_largest_array_has_one_byte_less_than_2_to_63,
         impossible_extents_are_refused,
         chosen_extents_fit_and_are_near_to_cubes,

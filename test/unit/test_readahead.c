@@ -96,6 +96,54 @@ START_TEST(nothing_is_decoded_ahead_of_a_random_reader)
 }
 END_TEST
 
+static void scan(const struct sample *sample)
+{
+    struct file_reader reader = { 0 };
+
+    for (uint64_t off = 0; off < 24 << 20; off += 128 * 1024)
+        read_piece(sample, &reader, off, 128 * 1024);
+}
+
+START_TEST(a_file_that_the_cache_holds_stays_in_it)
+{
+    struct sample sample;
+    uint64_t n;
+
+    sample_open_store(&sample, open_store("total-24mib"), BIG_CACHE, 2 << 20);
+    scan(&sample);
+    n = blocks_decoded(&sample);
+    scan(&sample);
+    ck_assert_uint_eq(blocks_decoded(&sample), n);
+    sample_close(&sample);
+}
+END_TEST
+
+START_TEST(a_scan_of_a_larger_file_drives_out_nothing)
+{
+    struct sample sample;
+    struct cache_stats stats;
+    struct file_data pinned;
+    struct fault fault;
+    int error;
+
+    sample_open_store(&sample, open_store("total-24mib"), BIG_CACHE / 2,
+                      2 << 20);
+    scan(&sample);
+    cache_get_stats(sample.context->cache, &stats);
+    ck_assert_uint_lt(stats.used, 12 << 20);
+
+    /* What is in use while it is passed goes as soon as it is not. */
+    ck_assert_int_eq(
+        file_read(sample.file, NULL, 4 << 20, 4096, &pinned, &error, &fault),
+        0);
+    scan(&sample);
+    file_data_put(sample.file, &pinned);
+    cache_get_stats(sample.context->cache, &stats);
+    ck_assert_uint_lt(stats.used, 12 << 20);
+    sample_close(&sample);
+}
+END_TEST
+
 START_TEST(a_file_can_be_closed_while_it_is_decoded_ahead)
 {
     struct sample sample;
@@ -119,6 +167,8 @@ int main(void)
         decoding_runs_ahead_of_a_sequential_reader,
         reads_out_of_order_by_a_few_are_still_sequential,
         nothing_is_decoded_ahead_of_a_random_reader,
+        a_file_that_the_cache_holds_stays_in_it,
+        a_scan_of_a_larger_file_drives_out_nothing,
         a_file_can_be_closed_while_it_is_decoded_ahead,
         NULL,
     };

@@ -4,6 +4,7 @@
 #include "array/npy.h"
 #include "base/bytes.h"
 #include "file_sample.h"
+#include "layout_naive.h"
 
 enum {
     SMALL_CACHE = 256 << 10
@@ -67,34 +68,12 @@ static uint8_t *read_all(const struct sample *sample)
     return bytes;
 }
 
-/* Place of an item in the chunks in a row, as the document of the format has
-   it. */
-static uint64_t find_naively(const struct array *array, uint64_t item_no)
+/* Place of an item in the chunks in a row. */
+static uint64_t place_of(const struct array *array, uint64_t item_no)
 {
-    const struct layout_shape *shape = &array->shape;
-    uint64_t x[ARRAY_NDIM_MAX];
-    uint64_t chunk = 0;
-    uint64_t block = 0;
-    uint64_t item = 0;
-    uint64_t block_nitems = 1;
+    struct naive place = find_naively(&array->shape, item_no);
 
-    for (unsigned i = shape->ndim; i-- > 0;) {
-        x[i] = item_no % shape->items[i];
-        item_no /= shape->items[i];
-        block_nitems *= shape->block[i];
-    }
-    for (unsigned i = 0; i < shape->ndim; i++) {
-        uint64_t nchunks =
-            (shape->items[i] + shape->chunk[i] - 1) / shape->chunk[i];
-        uint64_t nblocks =
-            (shape->chunk[i] + shape->block[i] - 1) / shape->block[i];
-        uint64_t r = x[i] % shape->chunk[i];
-
-        chunk = chunk * nchunks + x[i] / shape->chunk[i];
-        block = block * nblocks + r / shape->block[i];
-        item = item * shape->block[i] + r % shape->block[i];
-    }
-    return chunk * array->layout.chunk_nitems + block * block_nitems + item;
+    return place.chunk_no * array->layout.chunk_nitems + place.item;
 }
 
 /* The array of a frame, put together from its chunks, and its parsed form. */
@@ -120,7 +99,7 @@ static uint8_t *put_together(const char *path, struct array **array,
     to = malloc(*len + 1);
     for (uint64_t i = 0; i < (*array)->layout.nitems; i++)
         memcpy(to + i * (*array)->layout.itemsize,
-               from + find_naively(*array, i) * (*array)->layout.itemsize,
+               from + place_of(*array, i) * (*array)->layout.itemsize,
                (*array)->layout.itemsize);
     free(from);
     sample_close(&chunks);
