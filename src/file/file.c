@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "file/encode.h"
 #include "file/file_private.h"
@@ -12,67 +11,10 @@
 #include "file/writeback.h"
 
 enum {
-    AHEAD_PART = 4,          /* part of the cache that one reader may fill */
     OPEN_TRIES = 20,         /* while the frame is being written */
     OPEN_PAUSE_NS = 1000000, /* between two of them */
     RECENT_SECONDS = 2,      /* age of a file that may still be written */
 };
-
-int file_context_new(const struct file_options *options,
-                     struct file_context **out)
-{
-    struct file_context *context = calloc(1, sizeof(*context));
-    size_t ahead_max = options->cache_size / AHEAD_PART;
-    unsigned nthreads = options->nthreads;
-    int r;
-
-    if (!context)
-        return -ENOMEM;
-
-    pthread_mutex_init(&context->readers_lock, NULL);
-    if (nthreads == 0)
-        nthreads = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
-    context->nthreads = nthreads;
-    context->view = options->view;
-    context->readahead =
-        options->readahead < ahead_max ? options->readahead : ahead_max;
-    context->cache_size = options->cache_size;
-    r = cache_new(options->cache_size, &context->cache);
-    if (r == 0)
-        r = coders_init(&context->coders, nthreads + 1);
-    if (r == 0)
-        r = pool_new(nthreads, &context->pool);
-    if (r == 0)
-        r = flusher_new(context->cache, options->commit, &context->flusher);
-    if (r < 0) {
-        file_context_free(context);
-        return r;
-    }
-
-    *out = context;
-    return 0;
-}
-
-void file_context_free(struct file_context *context)
-{
-    if (!context)
-        return;
-
-    flusher_free(context->flusher);
-    pool_free(context->pool);
-    coders_fini(&context->coders);
-    cache_free(context->cache);
-    pthread_mutex_destroy(&context->readers_lock);
-    free(context);
-}
-
-uint64_t file_context_dirty(struct file_context *context)
-{
-    struct cache_stats stats;
-
-    cache_get_stats(context->cache, &stats);
-    return stats.held;
-}
 
 /* The state of a frame's file, or of its index file. */
 static int stat_store(struct store *store, struct store_stat *out)
