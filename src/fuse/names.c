@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "store/store.h"
+
 /* First the one that wins if several frames want the same name. */
 static const char *const suffixes[] = {
     ".b2frame", ".b2f", ".b2", ".b2nd", ".b2eframe",
@@ -29,7 +31,7 @@ static bool ends_in(const char *name, const char *suffix)
 
 bool names_hidden(const char *name)
 {
-    return ends_in(name, ".b2lock") ||
+    return ends_in(name, STORE_SIDECAR) ||
            strncmp(name, NAMES_TEMPORARY, strlen(NAMES_TEMPORARY)) == 0;
 }
 

@@ -22,6 +22,11 @@ bool store_is_directory(const struct store *store)
     return store->ops->directory;
 }
 
+struct store_object *store_sidecar(struct store *store)
+{
+    return store->ops->sidecar ? store->ops->sidecar(store) : NULL;
+}
+
 int store_open(struct store *store, const char *name, struct store_object **out)
 {
     return store->ops->open(store, name, out);
@@ -85,6 +90,13 @@ int store_object_sync(struct store_object *object)
     if (!object->ops->sync)
         return -EROFS;
     return object->ops->sync(object);
+}
+
+int store_object_lock(struct store_object *object, enum store_lock how)
+{
+    if (!object->ops->lock)
+        return -EROFS;
+    return object->ops->lock(object, how);
 }
 
 int store_create(struct store *store, const char *name, const char *like,

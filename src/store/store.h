@@ -28,6 +28,7 @@ struct store_stat {
     uint64_t ino;
     struct timespec mtime;
     struct timespec ctime;
+    bool removed; /* it has no name any more */
 };
 
 /* Bytes to read from an object. */
@@ -47,10 +48,14 @@ enum store_flags {
     STORE_NEW = 1 << 2,     /* the file is not there yet, store_publish() makes
                               it; of a file only, with STORE_WRITE */
     STORE_PRIVATE = 1 << 3, /* only its owner may use the file that is made */
+    STORE_LOCK = 1 << 4,    /* the sidecar is opened, see store_sidecar() */
 };
 
 /* Names of drafts start like this; see store_remove_stale(). */
 #define STORE_TEMPORARY ".framefs-tmp."
+
+/* What the name of a sidecar ends in; see store_sidecar(). */
+#define STORE_SIDECAR ".b2lock"
 
 /*
  * A store of one local file, which is its object "".
@@ -108,6 +113,15 @@ void store_close(struct store *store);
 bool store_is_directory(const struct store *store);
 
 /*
+ * The file beside a frame by which programs that share it lock each other out,
+ * PATH.b2lock or DIR/.b2lock.  It was made if need be.
+ *
+ * Returns a reference, to be given back by store_object_close(); or NULL if the
+ * store was opened without STORE_LOCK, or where no such file can be made.
+ */
+struct store_object *store_sidecar(struct store *store);
+
+/*
  * Open an object.  Returns 0, -ENOENT, -EINVAL (no regular file; a link) or
  * another negative errno.
  */
@@ -154,6 +168,21 @@ int store_object_truncate(struct store_object *object, uint64_t size);
 /* Give back what a range takes up, as far as the store can; it may read as
    zeros then.  The size stays. */
 int store_object_punch(struct store_object *object, uint64_t off, uint64_t len);
+
+/* How an object is locked, by flock(): one for all references to it. */
+enum store_lock {
+    STORE_UNLOCKED,
+    STORE_SHARED,
+    STORE_EXCLUSIVE,
+};
+
+/*
+ * Lock a sidecar, instead of how it was locked.  Never waits.
+ *
+ * Returns 0; -EAGAIN if somebody else's lock is in the way, and it is not
+ * locked at all then; or another negative errno.
+ */
+int store_object_lock(struct store_object *object, enum store_lock how);
 
 /* Wait until what was written lasts. */
 int store_object_sync(struct store_object *object);

@@ -14,6 +14,9 @@ struct store_ops {
                 struct store_object **out);
     void (*close)(struct store *store);
 
+    /* NULL if there is none. */
+    struct store_object *(*sidecar)(struct store *store);
+
     /* NULL if the store is only read. */
     int (*create)(struct store *store, const char *name, const char *like,
                   struct store_object **out);
@@ -47,6 +50,7 @@ struct store_object_ops {
     int (*truncate)(struct store_object *object, uint64_t size);
     int (*punch)(struct store_object *object, uint64_t off, uint64_t len);
     int (*sync)(struct store_object *object);
+    int (*lock)(struct store_object *object, enum store_lock how);
 };
 
 /* The head of every object, likewise. */

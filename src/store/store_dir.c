@@ -14,6 +14,7 @@ struct dir_store {
     struct store store;
     int fd;
     bool writable;
+    struct store_object *sidecar; /* NULL: none */
 };
 
 static bool is_name(const char *name)
@@ -36,8 +37,18 @@ static int dir_open_object(struct store *store, const char *name,
 
 static void dir_close(struct store *store)
 {
-    close(((struct dir_store *)store)->fd);
-    free(store);
+    struct dir_store *dir = (struct dir_store *)store;
+
+    store_object_close(dir->sidecar);
+    close(dir->fd);
+    free(dir);
+}
+
+static struct store_object *dir_sidecar(struct store *store)
+{
+    struct store_object *sidecar = ((struct dir_store *)store)->sidecar;
+
+    return sidecar ? store_object_get(sidecar) : NULL;
 }
 
 /* The directory, if it may be changed and the name is one in it. */
@@ -169,6 +180,7 @@ static const struct store_ops dir_ops = {
     .directory = true,
     .open = dir_open_object,
     .close = dir_close,
+    .sidecar = dir_sidecar,
     .create = dir_create,
     .draft = dir_draft,
     .publish = dir_publish,
@@ -183,6 +195,7 @@ int store_dir_open(int dirfd, const char *path, unsigned flags,
 {
     int fd = store_local_open(dirfd, path, flags, S_IFDIR);
     struct dir_store *dir;
+    int r = 0;
 
     if (fd < 0)
         return fd;
@@ -194,6 +207,12 @@ int store_dir_open(int dirfd, const char *path, unsigned flags,
     dir->store.ops = &dir_ops;
     dir->fd = fd;
     dir->writable = flags & STORE_WRITE;
+    if (flags & STORE_LOCK)
+        r = store_local_sidecar(fd, STORE_SIDECAR, fd, &dir->sidecar);
+    if (r < 0) {
+        dir_close(&dir->store);
+        return r;
+    }
     *out = &dir->store;
     return 0;
 }

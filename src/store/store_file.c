@@ -13,6 +13,7 @@
 struct file_store {
     struct store store;
     struct store_object *current; /* the file; NULL: not there yet */
+    struct store_object *sidecar; /* NULL: none */
 
     /* To make or replace it; the directory is -1 if it is only read. */
     mode_t mode;
@@ -41,9 +42,17 @@ static void file_close(struct store *store)
     struct file_store *file = (struct file_store *)store;
 
     store_object_close(file->current);
+    store_object_close(file->sidecar);
     if (file->dir >= 0)
         close(file->dir);
     free(file);
+}
+
+static struct store_object *file_sidecar(struct store *store)
+{
+    struct store_object *sidecar = ((struct file_store *)store)->sidecar;
+
+    return sidecar ? store_object_get(sidecar) : NULL;
 }
 
 static int file_draft(struct store *store, const char *name,
@@ -279,6 +288,7 @@ static const struct store_ops file_ops = {
     .directory = false,
     .open = file_open_object,
     .close = file_close,
+    .sidecar = file_sidecar,
     .draft = file_draft,
     .check_place = file_check_place,
     .publish = file_publish,
@@ -323,24 +333,48 @@ static int find_place(struct file_store *file, int fd, int dirfd,
     return open_parent(file, dirfd, path, flags);
 }
 
+static int open_sidecar(struct file_store *file, int fd)
+{
+    char name[NAME_MAX + sizeof(STORE_SIDECAR)];
+
+    snprintf(name, sizeof(name), "%s" STORE_SIDECAR, file->name);
+    return store_local_sidecar(file->dir, name, fd, &file->sidecar);
+}
+
+/* Find where the file is, as far as that has to be known. */
+static int prepare_place(struct file_store *file, int fd, int dirfd,
+                         const char *path, unsigned flags)
+{
+    int r;
+
+    if (!(flags & (STORE_WRITE | STORE_LOCK)))
+        return 0;
+    r = find_place(file, fd, dirfd, path, flags);
+    if (r == 0 && flags & STORE_LOCK)
+        r = open_sidecar(file, fd);
+    if (r == 0 && !(flags & STORE_WRITE)) {
+        close(file->dir);
+        file->dir = -1;
+    }
+    return r;
+}
+
 static int open_file(struct file_store *file, int dirfd, const char *path,
                      unsigned flags)
 {
-    bool writable = flags & STORE_WRITE;
     int fd = -1;
-    int r = 0;
+    int r;
 
     if (!(flags & STORE_NEW)) {
         fd = store_local_open(dirfd, path, flags, S_IFREG);
         if (fd < 0)
             return fd;
     }
-    if (writable)
-        r = find_place(file, fd, dirfd, path, flags);
+    r = prepare_place(file, fd, dirfd, path, flags);
     if (r < 0 && fd >= 0)
         close(fd);
     if (r == 0 && fd >= 0)
-        r = store_local_object(fd, writable, &file->current);
+        r = store_local_object(fd, flags & STORE_WRITE, &file->current);
     return r;
 }
 

@@ -152,6 +152,7 @@ static int local_stat(struct store_object *object, struct store_stat *out)
         .ino = st.st_ino,
         .mtime = st.st_mtim,
         .ctime = st.st_ctim,
+        .removed = st.st_nlink == 0,
     };
     return 0;
 }
@@ -205,6 +206,7 @@ static const struct store_object_ops local_object_ops = {
     .truncate = store_local_truncate,
     .punch = store_local_punch,
     .sync = store_local_sync,
+    .lock = store_local_lock,
 };
 
 int store_local_object(int fd, bool writable, struct store_object **out)

@@ -58,6 +58,20 @@ int store_local_write(struct store_object *object, uint64_t off,
 int store_local_truncate(struct store_object *object, uint64_t size);
 int store_local_punch(struct store_object *object, uint64_t off, uint64_t len);
 int store_local_sync(struct store_object *object);
+int store_local_lock(struct store_object *object, enum store_lock how);
+
+/*
+ * Open a sidecar, or make it.
+ *
+ *  frame  descriptor of the file or directory that it is for: what we make is
+ *         given to its owner, if we may do that, and to be used by all who may
+ *         read it; -1: it is not there yet
+ *  out    receives it; NULL if it can't be made here, as on a read-only medium
+ *
+ * Returns 0, -EINVAL if something else has its name, or another negative errno.
+ */
+int store_local_sidecar(int dir, const char *name, int frame,
+                        struct store_object **out);
 
 /*
  * Make a file in a directory.  There must be none of this name.

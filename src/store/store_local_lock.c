@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/store_local.h"
+
+int store_local_lock(struct store_object *object, enum store_lock how)
+{
+    static const int operations[] = {
+        [STORE_UNLOCKED] = LOCK_UN,
+        [STORE_SHARED] = LOCK_SH | LOCK_NB,
+        [STORE_EXCLUSIVE] = LOCK_EX | LOCK_NB,
+    };
+    const struct store_local *local = (struct store_local *)object;
+
+    if (flock(local->fd, operations[how]) == 0)
+        return 0;
+    return errno == EWOULDBLOCK ? -EAGAIN : -errno;
+}
+
+/* Who can't make a sidecar takes no part, and can read all the same. */
+static bool is_out_of_reach(int error)
+{
+    return error == EROFS || error == EACCES || error == EPERM ||
+           error == ENAMETOOLONG || error == ENOSPC || error == EDQUOT;
+}
+
+/*
+ * Give a sidecar that is ours to the owner of the frame, and let all who may
+ * read that lock it, for which programs open the sidecar to write.  One with
+ * other names may be somebody's file that was put there.  What fails leaves it
+ * to us.
+ */
+static void give_away(int fd, const struct stat *st, int frame)
+{
+    mode_t mode;
+    struct stat owner;
+
+    if (st->st_uid != geteuid() || st->st_nlink != 1 ||
+        fstat(frame, &owner) < 0)
+        return;
+    mode = owner.st_mode & 0444;
+    mode |= mode >> 1;
+    if ((st->st_mode & 07777) != mode && fchmod(fd, mode) < 0)
+        return;
+    if ((owner.st_uid != st->st_uid || owner.st_gid != st->st_gid) &&
+        fchown(fd, owner.st_uid, owner.st_gid) < 0)
+        return;
+}
+
+int store_local_sidecar(int dir, const char *name, int frame,
+                        struct store_object **out)
+{
+    int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    int fd = openat(dir, name, flags, 0666);
+    struct stat st;
+
+    *out = NULL;
+    if (fd < 0 && is_out_of_reach(errno))
+        return 0;
+    if (fd < 0)
+        return errno == ELOOP ? -EINVAL : -errno;
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
+        close(fd);
+        return -EINVAL;
+    }
+    if (frame >= 0)
+        give_away(fd, &st, frame);
+    return store_local_object(fd, true, out);
+}
