@@ -80,6 +80,10 @@ struct framefs;
  *                             (8M)
  *             commit=SECONDS  after which what was written is made durable; 0:
  *                             when asked, or when the cache fills up (5)
+ *             lock=SECONDS    take part in the locking of frames by .b2lock
+ *                             files, as programs do that use C-Blosc2 and set
+ *                             BLOSC_LOCKING; -EBUSY when they keep one locked
+ *                             for longer
  *
  * Returns 0, -EINVAL or -ENOMEM, or -EAGAIN if there can be no more threads.
  */

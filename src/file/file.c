@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "file/claim.h"
 #include "file/encode.h"
 #include "file/file_private.h"
 #include "file/new_frame.h"
+#include "file/sidecar.h"
 #include "file/writeback.h"
 
 enum {
@@ -118,9 +120,9 @@ static int try_open(struct store *store, uint64_t base, enum file_view kind,
 }
 
 /* The same, again and again while another program writes the frame. */
-static int open_frame(struct store *store, uint64_t base, enum file_view kind,
-                      struct frame **out, struct view *view,
-                      struct fault *fault)
+static int open_settled(struct store *store, uint64_t base, enum file_view kind,
+                        struct frame **out, struct view *view,
+                        struct fault *fault)
 {
     const struct timespec pause = { .tv_nsec = OPEN_PAUSE_NS };
     struct store_stat stat = { 0 };
@@ -136,6 +138,29 @@ static int open_frame(struct store *store, uint64_t base, enum file_view kind,
             return r;
         nanosleep(&pause, NULL);
     }
+}
+
+/*
+ * Open a frame when no other program has locked it.
+ *
+ *  count  receives the count of the sidecar, which may be NULL
+ */
+static int open_frame(enum file_view kind, struct sidecar *sidecar,
+                      struct store *store, uint64_t base, struct frame **out,
+                      struct view *view, uint64_t *count, struct fault *fault)
+{
+    int r;
+
+    *count = 0;
+    if (!sidecar)
+        return open_settled(store, base, kind, out, view, fault);
+    r = sidecar_share(sidecar, fault);
+    if (r < 0)
+        return r;
+    *count = sidecar_count(sidecar);
+    r = open_settled(store, base, kind, out, view, fault);
+    sidecar_unshare(sidecar);
+    return r;
 }
 
 /* A file of a frame, which becomes its own, as does the view. */
@@ -171,19 +196,31 @@ static int file_new(struct file_context *context, struct frame *frame,
 int file_open(struct file_context *context, struct store *store, uint64_t base,
               struct file **out, struct fault *fault)
 {
+    struct sidecar *sidecar;
     struct frame *frame = NULL;
     struct view view;
-    int r = open_frame(store, base, context->view, &frame, &view, fault);
+    uint64_t count;
+    int r = sidecar_get(context, store, &sidecar);
 
     if (r < 0)
-        return r;
-    r = file_new(context, frame, &view, out);
-    if (r < 0) {
-        view_fini(&view);
-        store_get(store); /* the caller keeps it */
-        frame_close(frame);
         return fault_set(fault, r, 0, NULL);
+    r = open_frame(context->view, sidecar, store, base, &frame, &view, &count,
+                   fault);
+    if (r == 0) {
+        r = file_new(context, frame, &view, out);
+        if (r < 0) {
+            view_fini(&view);
+            store_get(store); /* the caller keeps it */
+            frame_close(frame);
+            fault_set(fault, r, 0, NULL);
+        }
     }
+    if (r < 0) {
+        sidecar_put(context, sidecar);
+        return r;
+    }
+    (*out)->sidecar = sidecar;
+    (*out)->seen = count;
     return 0;
 }
 
@@ -191,6 +228,7 @@ static void file_free(struct file *file)
 {
     frame_change_close(file->change);
     file_state_put(file, file->state);
+    claim_drop(file);
     store_close(file->store);
     view_fini(&file->view);
     ranges_fini(&file->zeros);
@@ -256,6 +294,15 @@ static int file_new_created(struct file_context *context, struct frame *frame,
     return 0;
 }
 
+static int find_sidecar(struct file *file, struct store *store)
+{
+    int r = sidecar_get(file->context, store, &file->sidecar);
+
+    if (file->sidecar)
+        file->seen = sidecar_count(file->sidecar);
+    return r;
+}
+
 int file_create(struct file_context *context, struct store *store,
                 const struct file_params *params, struct file **out,
                 struct fault *fault)
@@ -273,7 +320,9 @@ int file_create(struct file_context *context, struct store *store,
         frame_change_close(change);
         return r;
     }
-    r = flusher_add(context->flusher, file);
+    r = find_sidecar(file, store);
+    if (r == 0)
+        r = flusher_add(context->flusher, file);
     if (r < 0) {
         readahead_fini(&file->ahead);
         file_free(file);

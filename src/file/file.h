@@ -33,6 +33,9 @@ struct file_options {
                           a quarter of the cache; 0: none */
     unsigned commit;   /* seconds after which what was written is committed;
                           0: when asked, or when the cache fills up */
+    bool lock;         /* take part in the locking of frames, see
+                          file_store_flags() */
+    unsigned patience; /* seconds to wait for others that have locked one */
     enum file_view view;
 };
 
@@ -41,7 +44,8 @@ extern const struct file_options file_default_options;
 /*
  * Set one of them from text.
  *
- *  name   cache, threads, readahead or commit
+ *  name   cache, threads, readahead, commit; or lock, which sets the patience,
+ *         too
  *  value  a size, or a number
  *
  * Returns 0, -EINVAL if the value makes no sense, or -ENOENT if there is no
@@ -56,6 +60,15 @@ int file_context_new(const struct file_options *options,
 
 /* All files must be closed.  Accepts NULL. */
 void file_context_free(struct file_context *context);
+
+/*
+ * What stores of files are to be opened with, beside what they are opened for:
+ * STORE_LOCK if the context locks frames, or 0.  A file whose store has a
+ * sidecar keeps other programs, if they look at it too, from changing and
+ * reading the frame as long as something of it is not yet committed; and waits
+ * for them, `patience` seconds at most, after which -EBUSY tells that.
+ */
+unsigned file_store_flags(const struct file_context *context);
 
 /* Bytes of all files that are written and not yet committed, as memory holds
    them. */
@@ -297,6 +310,27 @@ bool file_is_own(struct file *file);
  * and nothing else: it is still as it was opened.
  */
 void file_note_touch(struct file *file);
+
+/*
+ * If others have told through the sidecar of a frame, open to be changed, that
+ * they have changed it, open it anew.
+ *
+ * Returns 0; -EBUSY if they have it locked; -ESTALE if it has become another
+ * than it was; or an error of the store.
+ */
+int file_catch_up(struct file *file, struct fault *fault);
+
+/*
+ * Was the frame opened anew since this was last asked, as another program had
+ * changed it before something was written?
+ */
+bool file_take_renewed(struct file *file);
+
+/*
+ * Has no other program told, through the sidecar of the frame, that it changes
+ * it?  What was read before is good then.
+ */
+bool file_is_latest(struct file *file);
 
 /*
  * The frame was opened anew, as others have changed it: from when this returns

@@ -21,6 +21,10 @@ int file_context_new(const struct file_options *options,
         return -ENOMEM;
 
     pthread_mutex_init(&context->readers_lock, NULL);
+    pthread_mutex_init(&context->sidecars_lock, NULL);
+    list_init(&context->sidecars);
+    context->lock = options->lock;
+    context->patience = options->patience;
     if (nthreads == 0)
         nthreads = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
     context->nthreads = nthreads;
@@ -53,8 +57,14 @@ void file_context_free(struct file_context *context)
     pool_free(context->pool);
     coders_fini(&context->coders);
     cache_free(context->cache);
+    pthread_mutex_destroy(&context->sidecars_lock);
     pthread_mutex_destroy(&context->readers_lock);
     free(context);
+}
+
+unsigned file_store_flags(const struct file_context *context)
+{
+    return context->lock ? STORE_LOCK : 0;
 }
 
 uint64_t file_context_dirty(struct file_context *context)

@@ -119,17 +119,16 @@ static int copy_bytes(struct file *src, uint64_t src_off, struct file *dst,
     return r;
 }
 
-int file_copy(struct file *src, uint64_t src_off, struct file *dst,
-              uint64_t dst_off, uint64_t len, uint64_t *done,
-              struct fault *fault)
+static int copy(struct file *src, uint64_t src_off, struct file *dst,
+                uint64_t dst_off, uint64_t len, uint64_t *done,
+                struct fault *fault)
 {
     bool alike;
     uint64_t size = file_size(src);
-    int r = writeback_begin(dst, fault);
+    int r = 0;
 
-    *done = 0;
-    if (r < 0 || src_off >= size)
-        return r;
+    if (src_off >= size)
+        return 0;
     /* What a copy within one file adds is not to be copied. */
     if (len > size - src_off)
         len = size - src_off;
@@ -149,5 +148,19 @@ int file_copy(struct file *src, uint64_t src_off, struct file *dst,
             r = copy_bytes(src, from, dst, to, len - *done, &n, fault);
         *done += r == 0 ? n : 0;
     }
+    return r;
+}
+
+int file_copy(struct file *src, uint64_t src_off, struct file *dst,
+              uint64_t dst_off, uint64_t len, uint64_t *done,
+              struct fault *fault)
+{
+    int r = writeback_begin(dst, fault);
+
+    *done = 0;
+    if (r < 0)
+        return r;
+    r = copy(src, src_off, dst, dst_off, len, done, fault);
+    writeback_end(dst);
     return r;
 }

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "file/claim.h"
 #include "file/writeback.h"
 
 struct file_state *file_state_get(struct file *file)
@@ -28,6 +29,8 @@ void file_state_put(struct file *file, struct file_state *state)
         return;
     frame_close(state->frame);
     free(state);
+    /* What died with it is given back. */
+    claim_settle(file);
 }
 
 struct frame *file_frame_get(struct file *file)
@@ -111,9 +114,14 @@ int file_meta_set(struct file *file, enum metalayer_kind kind, const char *name,
                                     .len = len };
     int r = writeback_begin(file, fault);
 
-    if (r == 0 && kind == METALAYER_FIXED)
+    if (r < 0)
+        return r;
+    if (kind == METALAYER_FIXED)
         r = check_fixed(file, name, fault);
-    return r < 0 ? r : writeback_commit(file, &edit.edit, fault);
+    if (r == 0)
+        r = writeback_commit(file, &edit.edit, fault);
+    writeback_end(file);
+    return r;
 }
 
 int file_meta_remove(struct file *file, const char *name, struct fault *fault)
@@ -124,5 +132,9 @@ int file_meta_remove(struct file *file, const char *name, struct fault *fault)
                                     .name = name };
     int r = writeback_begin(file, fault);
 
-    return r < 0 ? r : writeback_commit(file, &edit.edit, fault);
+    if (r < 0)
+        return r;
+    r = writeback_commit(file, &edit.edit, fault);
+    writeback_end(file);
+    return r;
 }

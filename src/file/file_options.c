@@ -8,6 +8,7 @@
 enum {
     THREADS_MAX = 1024,
     COMMIT_MAX = 86400,
+    PATIENCE_MAX = 86400,
 };
 
 const struct file_options file_default_options = {
@@ -15,6 +16,8 @@ const struct file_options file_default_options = {
     .nthreads = 0,
     .readahead = (size_t)8 << 20,
     .commit = 5,
+    .lock = false,
+    .patience = 10,
 };
 
 static int set_size(const char *value, uint64_t min, size_t *out)
@@ -38,6 +41,15 @@ static int set_number(const char *value, uint64_t min, uint64_t max,
     return 0;
 }
 
+static int set_lock(const char *value, struct file_options *options)
+{
+    int r = set_number(value, 0, PATIENCE_MAX, &options->patience);
+
+    if (r == 0)
+        options->lock = true;
+    return r;
+}
+
 int file_options_set(struct file_options *options, const char *name,
                      const char *value)
 {
@@ -49,5 +61,7 @@ int file_options_set(struct file_options *options, const char *name,
         return set_number(value, 1, THREADS_MAX, &options->nthreads);
     if (strcmp(name, "commit") == 0)
         return set_number(value, 0, COMMIT_MAX, &options->commit);
+    if (strcmp(name, "lock") == 0)
+        return set_lock(value, options);
     return -ENOENT;
 }

@@ -28,6 +28,13 @@ struct file_context {
 
     /* A leaf.  Guards every reader: one may go on from file to file. */
     pthread_mutex_t readers_lock;
+
+    bool lock;         /* file_options.lock */
+    unsigned patience; /* likewise */
+
+    /* A leaf.  Guards the list of sidecars that are open. */
+    pthread_mutex_t sidecars_lock;
+    struct list sidecars;
 };
 
 /* A committed state of a frame. */
@@ -61,7 +68,8 @@ struct file {
     /* Constant. */
     struct file_context *context;
     bool writable;
-    struct store *store; /* of a file that is writable; a reference */
+    struct store *store;     /* of a file that is writable; a reference */
+    struct sidecar *sidecar; /* NULL: others are not locked out */
     struct view view;
 
     /* Guarded by themselves. */
@@ -73,6 +81,9 @@ struct file {
     atomic_uint grid;  /* size of all chunks but the last; 0: see the frame */
     atomic_int stuck;  /* why nothing can be committed any more: see reload.h */
     atomic_bool begun; /* changes have begun: what follows is constant */
+    atomic_uint_fast64_t seen; /* the sidecar's count at the newest state;
+                                  changed by who is `claiming` */
+    atomic_bool renewed;       /* see file_take_renewed() */
     atomic_bool
         fleeting; /* the frame is new, and only a commit makes it last */
     struct chunk_params params; /* of new chunks; typesize 0: not decided, and
@@ -90,8 +101,12 @@ struct file {
     bool collecting; /* the committer has not yet put all chunks into the
                         commit */
     unsigned nencoders;
+    bool claiming; /* the claim is being taken or given up: see claim.h */
 
     /* Guarded by `lock`. */
+    bool claimed;             /* nobody else may change the frame */
+    unsigned nclaims;         /* operations that need this */
+    unsigned nrefusals;       /* how often others did not let us have it */
     struct file_state *state; /* the newest */
     struct list states;       /* all that are in use */
     struct ranges zeros;      /* chunks that became zeros */

@@ -28,11 +28,11 @@ static const struct reshape *reshape_of(const struct writeback_edit *edit)
 }
 
 /* Become the reshaper, with all that was written committed. */
-static int begin(struct file *file, struct fault *fault)
+static int enter(struct file *file, struct fault *fault)
 {
-    int r = writeback_begin(file, fault);
+    int r = 0;
 
-    if (r == 0 && file->view.array)
+    if (file->view.array)
         r = fault_set(fault, -EPERM, 0, "the chunks of an array have a place");
     while (r == 0) {
         r = writeback_commit(file, NULL, fault);
@@ -51,12 +51,16 @@ static int begin(struct file *file, struct fault *fault)
 static int reshape(struct file *file, const struct reshape *what,
                    struct fault *fault)
 {
-    int r = begin(file, fault);
+    int r = writeback_begin(file, fault);
 
     if (r < 0)
         return r;
-    r = writeback_reshape(file, &what->edit, fault);
-    file_leave_alone(file);
+    r = enter(file, fault);
+    if (r == 0) {
+        r = writeback_reshape(file, &what->edit, fault);
+        file_leave_alone(file);
+    }
+    writeback_end(file);
     return r;
 }
 

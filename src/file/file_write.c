@@ -181,30 +181,37 @@ static int explain(struct file *file, int error, struct fault *fault)
     return r < 0 ? r : fault_set(fault, -ENOSPC, 0, NULL);
 }
 
-int file_writev(struct file *file, uint64_t off, const struct iovec *iov,
-                size_t niov, struct fault *fault)
+static int write_pieces(struct file *file, uint64_t off, uint64_t len,
+                        const struct iovec *iov, size_t niov,
+                        struct fault *fault)
 {
-    uint64_t len = 0;
-    enum part part;
-    int r;
+    enum part part = enter(file, off + len);
+    int r = part == PART_EXTENDER ? fill_gap(file, off, fault) : 0;
 
-    for (size_t i = 0; i < niov; i++)
-        len += iov[i].iov_len;
-    r = writeback_begin(file, fault);
-    if (r == 0)
-        r = check_end(file, off, len, fault);
-    if (r < 0 || len == 0)
-        return r;
-
-    part = enter(file, off + len);
-    if (part == PART_EXTENDER)
-        r = fill_gap(file, off, fault);
     for (size_t i = 0; i < niov && r == 0; i++) {
         r = put_bytes(file, off, iov[i].iov_base, iov[i].iov_len, fault);
         off += iov[i].iov_len;
     }
     leave(file, part);
     return r < 0 ? explain(file, r, fault) : file_take_error(file, fault);
+}
+
+int file_writev(struct file *file, uint64_t off, const struct iovec *iov,
+                size_t niov, struct fault *fault)
+{
+    uint64_t len = 0;
+    int r;
+
+    for (size_t i = 0; i < niov; i++)
+        len += iov[i].iov_len;
+    r = writeback_begin(file, fault);
+    if (r < 0)
+        return r;
+    r = check_end(file, off, len, fault);
+    if (r == 0 && len > 0)
+        r = write_pieces(file, off, len, iov, niov, fault);
+    writeback_end(file);
+    return r;
 }
 
 int file_write(struct file *file, uint64_t off, const void *bytes, size_t len,
@@ -285,12 +292,10 @@ static int cut(struct file *file, uint64_t size, struct fault *fault)
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
-int file_truncate(struct file *file, uint64_t size, struct fault *fault)
+static int resize(struct file *file, uint64_t size, struct fault *fault)
 {
-    int r = writeback_begin(file, fault);
+    int r = check_end(file, size, 0, fault);
 
-    if (r == 0)
-        r = check_end(file, size, 0, fault);
     if (r < 0)
         return r;
     if (file->view.array)
@@ -303,6 +308,17 @@ int file_truncate(struct file *file, uint64_t size, struct fault *fault)
     else if (size < file->nbytes)
         r = cut(file, size, fault);
     return r < 0 ? explain(file, r, fault) : file_take_error(file, fault);
+}
+
+int file_truncate(struct file *file, uint64_t size, struct fault *fault)
+{
+    int r = writeback_begin(file, fault);
+
+    if (r < 0)
+        return r;
+    r = resize(file, size, fault);
+    writeback_end(file);
+    return r;
 }
 
 static int write_zeros(struct file *file, uint64_t off, uint64_t end,
@@ -335,17 +351,17 @@ static int zero_chunks(struct file *file, uint64_t first, uint64_t end,
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
-int file_zero(struct file *file, uint64_t off, uint64_t len,
-              struct fault *fault)
+static int zero(struct file *file, uint64_t off, uint64_t len,
+                struct fault *fault)
 {
     uint64_t size = file_size(file);
     uint64_t grid;
     uint64_t first;
     uint64_t end;
-    int r = writeback_begin(file, fault);
+    int r;
 
-    if (r < 0 || off >= size)
-        return r;
+    if (off >= size)
+        return 0;
     if (len > size - off)
         len = size - off;
     grid = file->grid > 0 ? file->grid : UINT64_MAX;
@@ -362,4 +378,16 @@ int file_zero(struct file *file, uint64_t off, uint64_t len,
             r = zero_chunks(file, first / grid, end / grid, fault);
     }
     return r < 0 ? explain(file, r, fault) : file_take_error(file, fault);
+}
+
+int file_zero(struct file *file, uint64_t off, uint64_t len,
+              struct fault *fault)
+{
+    int r = writeback_begin(file, fault);
+
+    if (r < 0)
+        return r;
+    r = zero(file, off, len, fault);
+    writeback_end(file);
+    return r;
 }

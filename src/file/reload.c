@@ -39,6 +39,16 @@ static void switch_frame(struct file *file, struct file_state *state,
     file_state_put(file, old);
 }
 
+/* Are chunks of both the same in size and kind? */
+static bool are_alike(struct frame *a, struct frame *b)
+{
+    const struct frame_info *was = frame_get_info(a);
+    const struct frame_info *is = frame_get_info(b);
+
+    return was->chunksize == is->chunksize && was->typesize == is->typesize &&
+           was->vlblocks == is->vlblocks;
+}
+
 int reload_frame(struct file *file, struct fault *fault)
 {
     struct file_state *state;
@@ -56,7 +66,10 @@ int reload_frame(struct file *file, struct fault *fault)
         free(state);
         return r;
     }
-    r = frame_change_open(state->frame, &change, fault);
+    r = are_alike(file->state->frame, state->frame)
+            ? frame_change_open(state->frame, &change, fault)
+            : fault_set(fault, -ESTALE, 0,
+                        "another program has made the frame anew");
     if (r < 0) {
         frame_close(state->frame);
         free(state);

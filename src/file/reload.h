@@ -17,7 +17,8 @@
 int reload_error(const struct file *file, struct fault *fault);
 
 /* Open the frame anew, unless it is stuck for good.  Called by a reshaper.
-   Returns 0, or an error; it can be tried again then. */
+   Returns 0, or an error, -ESTALE if it is of other chunks; it can be tried
+   again then. */
 int reload_frame(struct file *file, struct fault *fault);
 
 /* Others have changed the frame: drop what was written.  Called by the

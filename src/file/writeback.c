@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "file/claim.h"
 #include "file/new_frame.h"
 #include "file/reload.h"
 #include "file/round.h"
@@ -28,6 +29,7 @@ static void leave(struct file *file)
     file->committing = file->collecting = false;
     pthread_cond_broadcast(&file->changed);
     pthread_mutex_unlock(&file->lock);
+    claim_settle(file);
 }
 
 /* Other programs take the blocks of a chunk for those of the array. */
@@ -96,7 +98,9 @@ static int open_change(struct file *file, struct fault *fault)
 
     if (file->begun || file->stuck < 0)
         return 0;
-    r = frame_change_open(file->state->frame, &file->change, fault);
+    /* If the frame was opened anew, there is one. */
+    if (!file->change)
+        r = frame_change_open(file->state->frame, &file->change, fault);
     if (r == 0)
         r = begin_frame(file, fault);
     if (r == 0) {
@@ -123,9 +127,22 @@ static int begin(struct file *file, struct fault *fault)
 
 int writeback_begin(struct file *file, struct fault *fault)
 {
+    int r;
+
     if (!file->writable)
         return fault_set(fault, -EROFS, 0, NULL);
-    return begin(file, fault);
+    r = claim_enter(file, fault);
+    if (r < 0)
+        return r;
+    r = begin(file, fault);
+    if (r < 0)
+        claim_leave(file);
+    return r;
+}
+
+void writeback_end(struct file *file)
+{
+    claim_leave(file);
 }
 
 /*
@@ -266,9 +283,11 @@ int writeback_finish(struct file *file, struct fault *fault)
     if (r < 0 || file->stuck < 0)
         return r;
     usage = frame_change_get_usage(file->change);
-    if (usage.used > 2 * usage.live &&
-        frame_change_compact(file->change, &frame, fault) == 0)
+    if (usage.used <= 2 * usage.live || claim_enter(file, fault) < 0)
+        return 0;
+    if (frame_change_compact(file->change, &frame, fault) == 0)
         frame_close(frame);
+    claim_leave(file);
     return 0;
 }
 
@@ -292,7 +311,15 @@ int file_sync(struct file *file, struct fault *fault)
         return 0;
     if (file->stuck == -ESTALE)
         return reload_error(file, fault);
-    r = writeback_commit(file, file->fleeting ? &nothing : NULL, fault);
+    if (!file->fleeting) {
+        r = writeback_commit(file, NULL, fault);
+    } else {
+        r = claim_enter(file, fault);
+        if (r < 0)
+            return r;
+        r = writeback_commit(file, &nothing, fault);
+        claim_leave(file);
+    }
     file_take_error(file, &told);
     return r;
 }
@@ -344,7 +371,22 @@ bool file_is_own(struct file *file)
     else
         own = is_as_opened(file);
     leave(file);
-    return own;
+    return own && claim_is_current(file);
+}
+
+int file_catch_up(struct file *file, struct fault *fault)
+{
+    return file->writable ? claim_catch_up(file, fault) : 0;
+}
+
+bool file_take_renewed(struct file *file)
+{
+    return atomic_exchange(&file->renewed, false);
+}
+
+bool file_is_latest(struct file *file)
+{
+    return claim_is_current(file);
 }
 
 void file_supersede(struct file *file)

@@ -21,8 +21,15 @@ struct writeback_edit {
 int writeback_check(const struct file *file, const struct frame_info *info,
                     struct fault *fault);
 
-/* Begin to change a file, once.  Returns 0 or an error to be passed up. */
+/*
+ * Begin an operation that changes a file, by itself or within another.
+ *
+ * Returns 0; or an error to be passed up, and there is nothing to end then.
+ */
 int writeback_begin(struct file *file, struct fault *fault);
+
+/* End it.  What it has written may still be uncommitted. */
+void writeback_end(struct file *file);
 
 /* See to it, without waiting, that chunks can be encoded.  Returns 0, -EAGAIN
    if it takes waiting, or an error. */

@@ -155,7 +155,7 @@ int framefs_open(struct framefs *fs, const char *path, int flags,
     r = new_frame(path, &frame);
     if (r < 0)
         return r;
-    r = store_path_open(path, mode, &store);
+    r = store_path_open(path, mode | file_store_flags(fs->context), &store);
     if (r == 0) {
         r = open_file(fs, store, flags, offset, &frame->file, &fault);
         if (r < 0)
@@ -187,10 +187,10 @@ static int set_creation(void *to, const char *name, const char *value)
 
 /* The store of a frame that is not there yet.  A file comes up with the frame,
    a directory right away. */
-static int make_store(const char *path, bool sparse, struct store **out)
+static int make_store(const char *path, bool sparse, unsigned flags,
+                      struct store **out)
 {
-    unsigned flags = STORE_WRITE | STORE_FOLLOW;
-
+    flags |= STORE_WRITE | STORE_FOLLOW;
     if (!sparse)
         return store_file_open(AT_FDCWD, path, flags | STORE_NEW, out);
     if (mkdir(path, 0777) < 0)
@@ -203,7 +203,8 @@ static int make_file(struct framefs *fs, const char *path,
                      struct fault *fault)
 {
     struct store *store;
-    int r = make_store(path, creation->sparse, &store);
+    int r = make_store(path, creation->sparse, file_store_flags(fs->context),
+                       &store);
 
     if (r < 0)
         return fault_set(fault, r, 0, NULL);

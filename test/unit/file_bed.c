@@ -40,6 +40,7 @@ struct store *bed_store(struct bed *bed, unsigned flags)
     struct store *store;
     int r;
 
+    flags |= file_store_flags(bed->context);
     if (bed->kind.sparse)
         r = store_dir_open(bed->fd, "f.b2frame", flags, &store);
     else
@@ -93,6 +94,8 @@ static void make_context(struct bed *bed)
         .nthreads = 2,
         .readahead = bed->kind.cache_size / 8,
         .commit = bed->kind.commit,
+        .lock = bed->kind.lock,
+        .patience = bed->kind.patience,
     };
 
     ck_assert_int_eq(file_context_new(&options, &bed->context), 0);

@@ -17,6 +17,8 @@ struct bed_kind {
     uint32_t nchunks;    /* about so many the model has room for */
     size_t cache_size;   /* bytes */
     unsigned commit;     /* seconds, see struct file_options */
+    bool lock;           /* likewise */
+    unsigned patience;   /* likewise */
     bool flushed_always; /* a thread commits all the time */
 };
 

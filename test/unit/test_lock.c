@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "file_bed.h"
+#include "suite.h"
+
+enum {
+    CHUNKSIZE = 4096
+};
+
+/* What flock() fails with; 0: it does what it is there for. */
+static atomic_int flock_error;
+
+/* Called instead of the system's. */
+int flock(int fd, int operation)
+{
+    if (flock_error == 0)
+        return (int)syscall(SYS_flock, fd, operation);
+    errno = flock_error;
+    return -1;
+}
+
+/* A frame of a few chunks, and a sidecar as another program has it open. */
+struct scene {
+    struct bed bed;
+    int sidecar;
+};
+
+static void scene_init_patient(struct scene *scene, bool sparse,
+                               unsigned patience)
+{
+    const struct bed_kind kind = { .sparse = sparse,
+                                   .typesize = 1,
+                                   .chunksize = CHUNKSIZE,
+                                   .nchunks = 40,
+                                   .lock = true,
+                                   .patience = patience };
+    const char *name = sparse ? "f.b2frame/.b2lock" : "f.b2frame.b2lock";
+
+    bed_init(&scene->bed, &kind);
+    bed_write(&scene->bed, 0, 4 * CHUNKSIZE);
+    bed_sync(&scene->bed);
+    scene->sidecar = openat(scene->bed.fd, name, O_RDWR);
+    ck_assert_int_ge(scene->sidecar, 0);
+}
+
+static void scene_init(struct scene *scene, bool sparse)
+{
+    scene_init_patient(scene, sparse, 60);
+}
+
+static void scene_fini(struct scene *scene)
+{
+    close(scene->sidecar);
+    bed_fini(&scene->bed);
+}
+
+/* May another program read the frame now? */
+static bool is_free(struct scene *scene)
+{
+    if (flock(scene->sidecar, LOCK_SH | LOCK_NB) < 0) {
+        ck_assert_int_eq(errno, EWOULDBLOCK);
+        return false;
+    }
+    flock(scene->sidecar, LOCK_UN);
+    return true;
+}
+
+static uint64_t count_of(struct scene *scene)
+{
+    uint64_t count = 0;
+
+    ck_assert_int_ge(pread(scene->sidecar, &count, sizeof(count), 8), 0);
+    return count;
+}
+
+/* Do as another program does that changes the frame. */
+static void count_up(struct scene *scene)
+{
+    uint64_t count = count_of(scene) + 1;
+
+    ck_assert_int_eq(flock(scene->sidecar, LOCK_EX), 0);
+    ck_assert_int_eq(pwrite(scene->sidecar, &count, sizeof(count), 8),
+                     sizeof(count));
+    flock(scene->sidecar, LOCK_UN);
+}
+
+/* The same frame, open in a context of its own, as if by another program. */
+static struct file *open_other(struct bed *bed, struct file_context **context)
+{
+    const struct file_options options = {
+        .cache_size = 1 << 20, .nthreads = 1, .lock = true, .patience = 60
+    };
+    struct fault fault;
+    struct file *file;
+
+    ck_assert_int_eq(file_context_new(&options, context), 0);
+    ck_assert_int_eq(file_open_writable(*context, bed_store(bed, STORE_WRITE),
+                                        &file, &fault),
+                     0);
+    return file;
+}
+
+static void write_other(struct bed *bed, struct file *file, uint64_t off,
+                        uint8_t value)
+{
+    struct fault fault;
+
+    memset(bed->model + off, value, CHUNKSIZE);
+    if (bed->size < off + CHUNKSIZE)
+        bed->size = off + CHUNKSIZE;
+    ck_assert_int_eq(file_write(file, off, bed->model + off, CHUNKSIZE, &fault),
+                     0);
+    ck_assert_int_eq(file_sync(file, &fault), 0);
+}
+
+static void check_locked_out(bool sparse)
+{
+    struct scene scene;
+    uint64_t count;
+
+    scene_init(&scene, sparse);
+    ck_assert(is_free(&scene));
+    count = count_of(&scene);
+    ck_assert_uint_gt(count, 0);
+
+    bed_write(&scene.bed, CHUNKSIZE, 100);
+    ck_assert(!is_free(&scene));
+    bed_write(&scene.bed, 2 * CHUNKSIZE, 100);
+    ck_assert(!is_free(&scene));
+    ck_assert_uint_eq(count_of(&scene), count + 1);
+    bed_sync(&scene.bed);
+    ck_assert(is_free(&scene));
+
+    bed_truncate(&scene.bed, CHUNKSIZE + 5);
+    ck_assert(!is_free(&scene));
+    bed_sync(&scene.bed);
+    ck_assert(is_free(&scene));
+    ck_assert_uint_eq(count_of(&scene), count + 2);
+    bed_check(&scene.bed);
+    scene_fini(&scene);
+}
+
+START_TEST(others_are_locked_out_until_all_is_committed)
+{
+    check_locked_out(false);
+    check_locked_out(true);
+}
+END_TEST
+
+START_TEST(what_changes_nothing_locks_nobody_out)
+{
+    struct scene scene;
+    struct fault fault;
+
+    scene_init(&scene, false);
+    ck_assert_int_eq(file_write(scene.bed.file, 0, "", 0, &fault), 0);
+    ck_assert(is_free(&scene));
+    ck_assert_int_eq(file_write(scene.bed.file, INT64_MAX - 1, "xy", 2, &fault),
+                     -EFBIG);
+    ck_assert(is_free(&scene));
+    ck_assert_int_eq(file_meta_remove(scene.bed.file, "not there", &fault),
+                     -ENOENT);
+    ck_assert(is_free(&scene));
+    scene_fini(&scene);
+}
+END_TEST
+
+static void take_turns(bool sparse)
+{
+    struct scene scene;
+    struct file_context *context;
+    struct file *other;
+
+    scene_init(&scene, sparse);
+    other = open_other(&scene.bed, &context);
+    for (uint32_t i = 0; i < 6; i++) {
+        write_other(&scene.bed, other, i * CHUNKSIZE, (uint8_t)(i + 1));
+        ck_assert(!file_is_latest(scene.bed.file));
+        bed_write(&scene.bed, (i + 1) * CHUNKSIZE, CHUNKSIZE + 10);
+        ck_assert(file_take_renewed(scene.bed.file));
+        ck_assert(file_is_latest(scene.bed.file));
+        bed_sync(&scene.bed);
+        bed_check(&scene.bed);
+    }
+    ck_assert_int_eq(file_close(other), 0);
+    file_context_free(context);
+    bed_reopen(&scene.bed);
+    bed_check(&scene.bed);
+    scene_fini(&scene);
+}
+
+START_TEST(writers_take_turns)
+{
+    take_turns(false);
+    take_turns(true);
+}
+END_TEST
+
+/* One of two programs, which write to the chunks of one frame in turn. */
+struct program {
+    struct file *file;
+    uint32_t first;
+    uint8_t value;
+};
+
+static void *run_program(void *arg)
+{
+    const struct program *program = arg;
+    uint8_t bytes[CHUNKSIZE];
+    struct fault fault;
+
+    memset(bytes, program->value, sizeof(bytes));
+    for (uint32_t i = 0; i < 20; i++) {
+        uint64_t off = (uint64_t)(program->first + 2 * i) * CHUNKSIZE;
+
+        ck_assert_int_eq(
+            file_write(program->file, off, bytes, sizeof(bytes), &fault), 0);
+        if (i % 3 == 0)
+            ck_assert_int_eq(file_sync(program->file, &fault), 0);
+    }
+    ck_assert_int_eq(file_sync(program->file, &fault), 0);
+    return NULL;
+}
+
+START_TEST(what_two_programs_write_at_a_time_is_all_there)
+{
+    struct scene scene;
+    struct bed *bed = &scene.bed;
+    struct file_context *context;
+    struct file *other;
+    struct program a;
+    struct program b;
+    pthread_t thread;
+
+    scene_init(&scene, false);
+    bed_truncate(bed, 40 * CHUNKSIZE);
+    bed_sync(bed);
+    other = open_other(bed, &context);
+    a = (struct program){ bed->file, 0, 'a' };
+    b = (struct program){ other, 1, 'b' };
+    ck_assert_int_eq(pthread_create(&thread, NULL, run_program, &b), 0);
+    run_program(&a);
+    pthread_join(thread, NULL);
+    ck_assert_int_eq(file_close(other), 0);
+    file_context_free(context);
+    for (size_t i = 0; i < 40; i++)
+        memset(bed->model + i * CHUNKSIZE, i % 2 == 0 ? 'a' : 'b', CHUNKSIZE);
+    bed_reopen(bed);
+    bed_check(bed);
+    scene_fini(&scene);
+}
+END_TEST
+
+START_TEST(changes_in_place_are_seen_by_the_count_alone)
+{
+    struct scene scene;
+
+    scene_init(&scene, false);
+    ck_assert(file_is_latest(scene.bed.file));
+    ck_assert(file_is_own(scene.bed.file));
+    count_up(&scene);
+    ck_assert(!file_is_latest(scene.bed.file));
+    ck_assert(!file_is_own(scene.bed.file));
+    scene_fini(&scene);
+}
+END_TEST
+
+START_TEST(files_of_one_context_do_not_lock_each_other_out)
+{
+    struct scene scene;
+    struct file *reader;
+    struct fault fault;
+
+    scene_init(&scene, false);
+    bed_write(&scene.bed, 0, 10);
+    ck_assert_int_eq(file_open(scene.bed.context, bed_store(&scene.bed, 0), 0,
+                               &reader, &fault),
+                     0);
+    ck_assert(!is_free(&scene));
+    bed_sync(&scene.bed);
+    ck_assert(is_free(&scene));
+    ck_assert_int_eq(file_close(reader), 0);
+    scene_fini(&scene);
+}
+END_TEST
+
+START_TEST(a_lock_that_is_not_given_back_is_not_awaited_for_ever)
+{
+    struct scene scene;
+    struct fault fault;
+
+    scene_init_patient(&scene, false, 1);
+    ck_assert_int_eq(flock(scene.sidecar, LOCK_SH), 0);
+    ck_assert_int_eq(file_write(scene.bed.file, 0, "x", 1, &fault), -EBUSY);
+    bed_check(&scene.bed);
+    flock(scene.sidecar, LOCK_UN);
+    bed_write(&scene.bed, 0, 1);
+    bed_reopen(&scene.bed);
+    bed_check(&scene.bed);
+    scene_fini(&scene);
+}
+END_TEST
+
+static void *write_in_vain(void *arg)
+{
+    struct fault fault;
+
+    ck_assert_int_eq(file_write(arg, 0, "x", 1, &fault), -EBUSY);
+    return NULL;
+}
+
+START_TEST(those_who_wait_for_a_lock_are_refused_together)
+{
+    struct scene scene;
+    pthread_t threads[8];
+    struct timespec start;
+    struct timespec end;
+
+    scene_init_patient(&scene, false, 1);
+    ck_assert_int_eq(flock(scene.sidecar, LOCK_SH), 0);
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    for (size_t i = 0; i < 8; i++)
+        ck_assert_int_eq(
+            pthread_create(&threads[i], NULL, write_in_vain, scene.bed.file),
+            0);
+    for (size_t i = 0; i < 8; i++)
+        pthread_join(threads[i], NULL);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    /* One after the other, they would take eight. */
+    ck_assert_int_lt(end.tv_sec - start.tv_sec, 5);
+    flock(scene.sidecar, LOCK_UN);
+    bed_check(&scene.bed);
+    scene_fini(&scene);
+}
+END_TEST
+
+START_TEST(a_file_system_without_locks_is_told)
+{
+    struct scene scene;
+    struct store *store;
+    struct file *file;
+    struct fault fault;
+
+    scene_init(&scene, false);
+    flock_error = ENOLCK;
+    ck_assert_int_eq(file_write(scene.bed.file, 0, "x", 1, &fault), -ENOLCK);
+    ck_assert_str_eq(fault.what, "the sidecar of the frame can't be locked");
+    store = bed_store(&scene.bed, 0);
+    ck_assert_int_eq(file_open(scene.bed.context, store, 0, &file, &fault),
+                     -ENOLCK);
+    store_close(store);
+    flock_error = 0;
+    bed_check(&scene.bed);
+    scene_fini(&scene);
+}
+END_TEST
+
+START_TEST(a_name_that_is_too_long_for_a_sidecar_is_no_obstacle)
+{
+    char name[256];
+    struct bed bed;
+    struct store *store;
+    struct store_object *sidecar;
+
+    bed_new(&bed, false);
+    memset(name, 'n', 250);
+    name[250] = '\0';
+    ck_assert_int_eq(renameat(bed.fd, "f.b2frame", bed.fd, name), 0);
+    ck_assert_int_eq(store_file_open(bed.fd, name, STORE_LOCK, &store), 0);
+    sidecar = store_sidecar(store);
+    ck_assert_ptr_null(sidecar);
+    store_close(store);
+    ck_assert_int_eq(renameat(bed.fd, name, bed.fd, "f.b2frame"), 0);
+    bed_fini(&bed);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        others_are_locked_out_until_all_is_committed,
+        what_changes_nothing_locks_nobody_out,
+        writers_take_turns,
+        what_two_programs_write_at_a_time_is_all_there,
+        changes_in_place_are_seen_by_the_count_alone,
+        files_of_one_context_do_not_lock_each_other_out,
+        a_lock_that_is_not_given_back_is_not_awaited_for_ever,
+        those_who_wait_for_a_lock_are_refused_together,
+        a_file_system_without_locks_is_told,
+        a_name_that_is_too_long_for_a_sidecar_is_no_obstacle,
+        NULL,
+    };
+
+    return suite_run("lock", tests);
+}
