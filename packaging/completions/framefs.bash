@@ -7,11 +7,11 @@ _framefs() {
     local words=(${line%"$word"})
     local cut=${word%"${word##*=}"} # readline keeps all up to the last `=`
     local given='' option
-    local options='ro allow_other names=keep offset= raw npy cache= threads=
-        readahead= commit= layout=contiguous layout=sparse codec=blosclz codec=lz4
-        codec=lz4hc codec=zlib codec=zstd clevel= filters=none filters=shuffle
-        filters=bitshuffle typesize=auto typesize= chunksize= blocksize=auto
-        blocksize='
+    local options='ro allow_other names=keep offset= raw npy cache=
+        threads= readahead= commit= lock layout=contiguous layout=sparse codec=blosclz
+        codec=lz4 codec=lz4hc codec=zlib codec=zstd clevel= filters=none
+        filters=shuffle filters=bitshuffle typesize=auto typesize= chunksize=
+        blocksize=auto blocksize='
 
     COMPREPLY=()
     if [[ ${words[-1]} == -o ]]; then

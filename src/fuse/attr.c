@@ -131,6 +131,9 @@ static int complete_frame(struct fs *fs, struct node *node,
     if (!open)
         return complete_closed(fs, node, place, st);
     r = open_file_refresh(fs, open, place, st, false);
+    /* While others change it, it looks as it was before. */
+    if (r == -EBUSY)
+        r = 0;
     snapshot = r < 0 ? NULL : open_file_snapshot(open);
     if (snapshot) {
         show_open(fs, snapshot, st);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fuse/beside.h"
 #include "fuse/hidden.h"
 #include "fuse/remove.h"
 
@@ -116,8 +117,10 @@ static int make_frame(struct making *making, const struct backing_place *place)
     struct fs *fs = making->fs;
     struct fault fault = FAULT_NONE;
     struct store *store;
-    int r = backing_store(place, kind, STORE_WRITE | flags, &store);
+    int r;
 
+    flags |= STORE_WRITE | file_store_flags(fs->files);
+    r = backing_store(place, kind, flags, &store);
     if (r < 0)
         return r;
     r = file_create(fs->files, store, &fs->params, &making->file, &fault);
@@ -163,6 +166,8 @@ static int furnish(struct making *making)
     if (r == 0)
         r = give_away(making, &place);
     if (r == 0)
+        beside_give(making->fs, &place, making->entry.kind);
+    if (r == 0)
         r = come_up(making);
     return r;
 }
@@ -180,6 +185,8 @@ static void unmake(struct making *making)
     else
         unlinkat(entry->dir.fd, entry->name,
                  entry->kind == ENTRY_DIRECTORY ? AT_REMOVEDIR : 0);
+    if (entry->kind == ENTRY_FRAME)
+        beside_remove(entry->dir.fd, entry->name);
     if (making->hidden_fd >= 0)
         close(making->hidden_fd);
 }

@@ -70,6 +70,7 @@ struct fs_options {
     bool keep_names;        /* names are never changed */
     bool npy;               /* arrays are named as .npy files */
     bool read_only;
+    bool shared;               /* frames are locked against other programs */
     bool sparse;               /* what new frames are */
     struct file_params params; /* likewise */
     uint64_t offset;           /* byte at which the frame SOURCE starts */

@@ -228,8 +228,10 @@ int fs_open(const struct fs_options *options, struct fs **out)
     fs->writable = r == 0 && !options->read_only && fs->base == 0 &&
                    is_writable(paths.source);
     /* A root that is a file is never looked up, where the kernel would learn
-       that others have changed it. */
-    fs->writeback = fs->writable && !entry_is_frame(fs->nodes.root.id.kind);
+       that others have changed it.  Frames that are shared are locked when a
+       program writes, not when the kernel finds time to. */
+    fs->writeback = fs->writable && !options->shared &&
+                    !entry_is_frame(fs->nodes.root.id.kind);
     paths_fini(&paths);
     if (r < 0) {
         fs_close(fs);

@@ -138,8 +138,9 @@ void open_file_show_mtime(struct open_file *open, struct stat *st);
  * may be writing, and the next try may succeed.  A state with bytes that are
  * not written out stays, too.
  *
- * Returns 0 if any state is open, 1 if it took the place of an older one, or
- * an error as open_file_get().
+ * Returns 0 if any state is open that will do, 1 if it took the place of an
+ * older one, or an error as open_file_get(): -EBUSY if another program has
+ * locked the frame to change it, so that no older state is to be read.
  */
 int open_file_refresh(struct fs *fs, struct open_file *open,
                       const struct backing_place *place, const struct stat *st,

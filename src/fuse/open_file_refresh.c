@@ -19,6 +19,16 @@ static bool is_stale(const struct open_file *open, const struct stat *st,
            current->stamp != backing_stamp(st);
 }
 
+/* Have others changed the frame, maybe without a trace in what stat() says? */
+static bool is_overtaken(struct open_file *open)
+{
+    struct snapshot *snapshot = open_file_snapshot(open);
+    bool overtaken = snapshot && snapshot_is_overtaken(snapshot);
+
+    snapshot_put(snapshot);
+    return overtaken;
+}
+
 /* Wait for one's turn.  Returns false if there is nothing to do any more. */
 static bool begin_refresh(struct open_file *open, const struct stat *st,
                           bool *writable)
@@ -69,12 +79,35 @@ static bool changes_frame(const struct snapshot *snapshot)
     return snapshot && snapshot->writable && snapshot->file;
 }
 
-/* The state that is open is the one that was seen. */
-static void confirm(struct open_file *open, const struct stat *st)
+/*
+ * Is what is stored of a frame what the file that changes it knows, if need be
+ * once that has opened it anew?  Returns 0, -ESTALE, or -EBUSY if others have
+ * locked the frame.
+ */
+static int check_own(struct file *file, struct fault *fault)
 {
+    int r = file_catch_up(file, fault);
+
+    if (r == -EBUSY)
+        return r;
+    return r == 0 && file_is_own(file) ? 0 : -ESTALE;
+}
+
+/* The state that is open is the one that was seen.  Returns whether it is
+   another than the kernel may have seen, for others have changed the frame. */
+static bool confirm(struct fs *fs, struct open_file *open,
+                    const struct stat *st)
+{
+    bool renewed = file_take_renewed(open->current->file);
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    if (renewed)
+        open->current->cached = false;
+    pthread_mutex_unlock(&fs->nodes.lock);
     pthread_mutex_lock(&open->lock);
     open->current->stamp = snapshot_stamp(st);
     pthread_mutex_unlock(&open->lock);
+    return renewed;
 }
 
 int open_file_refresh(struct fs *fs, struct open_file *open,
@@ -84,17 +117,20 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
     struct fault fault = FAULT_NONE;
     struct snapshot *snapshot = NULL;
     struct snapshot *old;
-    bool other;
-    int r;
+    bool other = is_overtaken(open);
+    int r = -ESTALE;
 
     if (!begin_refresh(open, st, &writable))
         return 0;
     /* Time stamps do not tell what we changed ourselves: dead space is given
        back after a commit. */
-    if (changes_frame(open->current) && file_is_own(open->current->file)) {
-        confirm(open, st);
+    if (changes_frame(open->current))
+        r = check_own(open->current->file, &fault);
+    if (r == 0)
+        other = confirm(fs, open, st);
+    if (r == 0 || r == -EBUSY) {
         end_refresh(open, NULL);
-        return 0;
+        return r < 0 ? r : other;
     }
     r = snapshot_open(fs, open->node->id.kind, place, st, writable, &snapshot,
                       &fault);
@@ -104,13 +140,14 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
         file_supersede(open->current->file);
     old = end_refresh(open, snapshot);
     /* It may be the same state, opened to be changed, or under a new name. */
-    other = old && backing_content_stamp(&old->st) != backing_content_stamp(st);
+    other = old && (other || backing_content_stamp(&old->st) !=
+                                 backing_content_stamp(st));
     if (other)
         open_file_written(open, true);
     snapshot_put(old);
     if (r == 0)
         return other;
-    return has_state(open, writable) ? 0 : r;
+    return r != -EBUSY && has_state(open, writable) ? 0 : r;
 }
 
 int open_file_renew(struct fs *fs, struct open_file *open, bool writable)

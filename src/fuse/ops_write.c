@@ -5,6 +5,12 @@
 
 #include "fuse/handle.h"
 #include "fuse/ops_private.h"
+#include "fuse/report.h"
+
+/* How often a write is tried while others replace the frame. */
+enum {
+    WRITE_TRIES = 3
+};
 
 static int write_other(int fd, const char *buf, size_t size, off_t off)
 {
@@ -44,27 +50,79 @@ static int finish_change(struct fs *fs, struct handle *handle,
     return r;
 }
 
+/* Write to a state of a file. */
+static int write_to(struct fs *fs, struct handle *handle,
+                    struct snapshot *snapshot, const char *buf, size_t size,
+                    off_t off)
+{
+    struct fault fault = FAULT_NONE;
+    int r;
+
+    if (!snapshot->file)
+        return write_other(snapshot->fd, buf, size, off);
+    r = write_frame(snapshot->file, buf, size, (uint64_t)off, &fault);
+    return finish_change(fs, handle, snapshot, r, &fault);
+}
+
+/*
+ * The newest state of a file.  If others have changed a frame that they lock,
+ * that is opened first; `*error` says if it can't be.
+ */
+static struct snapshot *open_newest(struct fs *fs, struct handle *handle,
+                                    bool writable, int *error)
+{
+    struct snapshot *snapshot = open_file_snapshot(handle->open);
+    int r = 0;
+
+    if (snapshot_is_overtaken(snapshot)) {
+        snapshot_put(snapshot);
+        r = open_file_renew(fs, handle->open, writable);
+        snapshot = open_file_snapshot(handle->open);
+    }
+    if (r < 0)
+        *error = r;
+    return snapshot;
+}
+
+/*
+ * Write to the newest state of a file.  -ESTALE says that others have put
+ * another frame in its place, if nothing was written: that has been opened when
+ * this is tried again.
+ */
+static int write_newest(struct fs *fs, struct handle *handle, const char *buf,
+                        size_t size, off_t off)
+{
+    bool again = true;
+    int r = 0;
+
+    for (int tries = 0; again && tries < WRITE_TRIES; tries++) {
+        struct snapshot *snapshot = open_newest(fs, handle, true, &r);
+
+        if (r == 0)
+            r = write_to(fs, handle, snapshot, buf, size, off);
+        again = r == -ESTALE && snapshot_is_overtaken(snapshot);
+        if (again)
+            r = 0;
+        snapshot_put(snapshot);
+    }
+    return again ? -ESTALE : r;
+}
+
 void ops_write(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
                const char *buf, size_t size, off_t off,
                struct fuse_file_info *fi)
 {
     struct fs *fs = request_fs(req);
     struct handle *handle = handle_of(fi);
-    struct snapshot *snapshot = open_file_snapshot(handle->open);
-    struct fault fault = FAULT_NONE;
-    int r;
+    int r = write_newest(fs, handle, buf, size, off);
 
-    if (snapshot->file)
-        r = finish_change(
-            fs, handle, snapshot,
-            write_frame(snapshot->file, buf, size, (uint64_t)off, &fault),
-            &fault);
-    else
-        r = write_other(snapshot->fd, buf, size, off);
     open_file_written(handle->open, !fi->writepage);
     if (r == -EFBIG && fi->writepage)
         open_file_refused(fs, handle->open);
-    snapshot_put(snapshot);
+    /* The kernel does not try again. */
+    if (r == -EBUSY && fi->writepage)
+        report_lost(&fs->nodes, handle->open->node, r, (uint64_t)off,
+                    (uint64_t)off + size, "lost");
     if (r < 0)
         request_fail_change(req, r);
     else
@@ -91,16 +149,17 @@ void ops_fallocate(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
                    int mode, off_t off, off_t len, struct fuse_file_info *fi)
 {
     struct handle *handle = handle_of(fi);
-    struct snapshot *snapshot = open_file_snapshot(handle->open);
+    struct fs *fs = request_fs(req);
     struct fault fault = FAULT_NONE;
-    int r;
+    int r = 0;
+    struct snapshot *snapshot = open_newest(fs, handle, true, &r);
 
-    if (snapshot->file)
-        r = finish_change(request_fs(req), handle, snapshot,
+    if (r == 0 && snapshot->file)
+        r = finish_change(fs, handle, snapshot,
                           allocate(snapshot->file, mode, (uint64_t)off,
                                    (uint64_t)len, &fault),
                           &fault);
-    else
+    else if (r == 0)
         r = fallocate(snapshot->fd, mode, off, len) < 0 ? -errno : 0;
     open_file_written(handle->open, true);
     snapshot_put(snapshot);
@@ -140,12 +199,15 @@ void ops_copy_file_range(fuse_req_t req,
                          off_t off_out, struct fuse_file_info *fi_out,
                          size_t len, int flags __attribute__((unused)))
 {
+    struct fs *fs = request_fs(req);
     struct handle *out = handle_of(fi_out);
-    struct snapshot *from = open_file_snapshot(handle_of(fi_in)->open);
-    struct snapshot *to = open_file_snapshot(out->open);
-    uint64_t done;
-    int r = copy(request_fs(req), out, from, off_in, to, off_out, len, &done);
+    uint64_t done = 0;
+    int r = 0;
+    struct snapshot *from = open_newest(fs, handle_of(fi_in), false, &r);
+    struct snapshot *to = open_newest(fs, out, true, &r);
 
+    if (r == 0)
+        r = copy(fs, out, from, off_in, to, off_out, len, &done);
     open_file_written(out->open, true);
     snapshot_put(from);
     snapshot_put(to);

@@ -33,6 +33,8 @@ const char options_usage[] =
     "  threads=N       threads that decode ahead (one for each CPU)\n"
     "  readahead=SIZE  how far they decode ahead of a sequential reader\n"
     "  commit=SECONDS  after which what was written is made durable (5)\n"
+    "  lock[=SECONDS]  take part in the locking of frames by *.b2lock files,\n"
+    "                  and wait so long for others (10)\n"
     "New files are frames so made:\n"
     "  layout=contiguous|sparse  one file, or a directory of chunks\n"
     "  codec=NAME      blosclz, lz4, lz4hc, zlib or zstd (lz4)\n"
@@ -54,6 +56,7 @@ enum key {
     KEY_RAW,
     KEY_NPY,
     KEY_LAYOUT,
+    KEY_LOCK,
     KEY_NAMED,
     KEY_MAX_READ,
 };
@@ -81,6 +84,8 @@ static const struct fuse_opt known[] = {
     OPTION("raw", KEY_RAW),
     OPTION("npy", KEY_NPY),
     OPTION("commit=", KEY_NAMED),
+    OPTION("lock", KEY_LOCK),
+    OPTION("lock=", KEY_NAMED),
     OPTION("layout=", KEY_LAYOUT),
     OPTION("codec=", KEY_NAMED),
     OPTION("clevel=", KEY_NAMED),
@@ -189,6 +194,9 @@ static int set_known(struct options *options, enum key key, const char *option)
         return 0;
     case KEY_LAYOUT:
         return set_layout(options, option);
+    case KEY_LOCK:
+        options->file.lock = true;
+        return 0;
     case KEY_NAMED:
         return set_named(options, option);
     case KEY_MAX_READ:
@@ -267,6 +275,7 @@ int options_parse(int argc, char **argv, struct options *out)
         return -EINVAL;
     if (out->help || out->version)
         return 0;
+    out->fs.shared = out->file.lock;
     if (!out->fs.mountpoint) {
         log_error("SOURCE and MOUNTPOINT are needed, see framefs --help");
         return -EINVAL;

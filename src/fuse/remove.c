@@ -10,6 +10,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "fuse/beside.h"
 #include "fuse/hidden.h"
 #include "fuse/open_file.h"
 
@@ -229,7 +230,11 @@ int remove_entry(struct fs *fs, const struct node *node, int dirfd,
         return remove_sparse(fs, node, dirfd, name);
     if (kind == ENTRY_DIRECTORY)
         return remove_empty(dirfd, name);
-    return unlinkat(dirfd, name, 0) < 0 ? -errno : 0;
+    if (unlinkat(dirfd, name, 0) < 0)
+        return -errno;
+    if (kind == ENTRY_FRAME)
+        beside_remove(dirfd, name);
+    return 0;
 }
 
 bool remove_is_last(const struct fs_entry *entry, const struct stat *st)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "fuse/beside.h"
 #include "fuse/open_file.h"
 #include "fuse/remove.h"
 
@@ -136,6 +137,18 @@ static int move_files(const struct move *move, const struct side **left)
     return move_to(move, move->target, RENAME_NOREPLACE);
 }
 
+/* Sidecars follow; that of a sparse frame is in it. */
+static void move_sidecar(const struct move *move)
+{
+    const struct fs_entry *from = &move->from.entry;
+    const struct fs_entry *to = &move->to.entry;
+
+    if (from->kind == ENTRY_FRAME)
+        beside_move(from->dir.fd, from->name, to->dir.fd, move->target);
+    else if (to->kind == ENTRY_FRAME)
+        beside_remove(to->dir.fd, move->target);
+}
+
 /* Let the nodes know. */
 static int move_nodes(const struct move *move)
 {
@@ -175,8 +188,10 @@ static int replace_or_move(struct move *move)
         return r;
     pthread_rwlock_wrlock(&move->fs->places);
     r = move_files(move, &left);
-    if (r == 0)
+    if (r == 0) {
+        move_sidecar(move);
         r = move_nodes(move);
+    }
     pthread_rwlock_unlock(&move->fs->places);
     return r < 0 ? r : remove_replaced(move, left);
 }
@@ -215,6 +230,9 @@ static int exchange(const struct move *move)
         return r;
     pthread_rwlock_wrlock(&move->fs->places);
     r = move_to(move, to->entry.name, RENAME_EXCHANGE);
+    if (r == 0 && is_frame(from))
+        beside_exchange(from->entry.dir.fd, from->entry.name, to->entry.dir.fd,
+                        to->entry.name);
     if (r == 0)
         r = exchange_nodes(move);
     pthread_rwlock_unlock(&move->fs->places);

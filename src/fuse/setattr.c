@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fuse/beside.h"
 #include "fuse/open_file.h"
 #include "fuse/report.h"
 
@@ -102,6 +103,8 @@ int setattr_apply(struct fs *fs, struct node *node, const struct stat *st,
     open = open_file_find(fs, node);
     newest = open_file_is_newest(open, &place);
     r = set_metadata(open, &place, node->id.kind, st, set);
+    if (r == 0 && (set & (SET_OWNER | FUSE_SET_ATTR_MODE)))
+        beside_give(fs, &place, node->id.kind);
     if (newest)
         open_file_note_touch(open, &place);
     backing_close(&place);

@@ -49,8 +49,9 @@ static int open_frame(struct fs *fs, struct snapshot *snapshot,
                       struct fault *fault)
 {
     struct store *store;
-    int r = backing_store(place, kind, snapshot->writable ? STORE_WRITE : 0,
-                          &store);
+    unsigned flags = file_store_flags(fs->files);
+    int r = backing_store(
+        place, kind, snapshot->writable ? flags | STORE_WRITE : flags, &store);
 
     if (r < 0)
         return r;
@@ -123,11 +124,22 @@ struct snapshot *snapshot_get(struct snapshot *snapshot)
     return snapshot;
 }
 
-bool snapshot_is_overwritten(const struct snapshot *snapshot)
+bool snapshot_is_overtaken(struct snapshot *snapshot)
+{
+    bool overtaken = snapshot->file && !file_is_latest(snapshot->file);
+
+    if (overtaken)
+        snapshot->stamp = 0;
+    return overtaken;
+}
+
+bool snapshot_is_overwritten(struct snapshot *snapshot)
 {
     struct frame *frame;
     bool unwritten;
 
+    if (snapshot_is_overtaken(snapshot))
+        return true;
     if (snapshot->writable)
         return false;
     frame = file_frame_get(snapshot->file);

@@ -66,9 +66,16 @@ void snapshot_put(struct snapshot *snapshot);
 uint64_t snapshot_stamp(const struct stat *st);
 
 /*
- * Has another program written to the frame's file since this state of it was
- * opened?  Of a writable state we cannot tell, for we write to it ourselves.
+ * Has another program told, by way of the frame's sidecar, that it changes it?
+ * The state is for none that can be seen then.
  */
-bool snapshot_is_overwritten(const struct snapshot *snapshot);
+bool snapshot_is_overtaken(struct snapshot *snapshot);
+
+/*
+ * Has another program written to the frame's file since this state of it was
+ * opened?  Of a writable state we cannot tell, for we write to it ourselves,
+ * unless that program locks the frame as we do.
+ */
+bool snapshot_is_overwritten(struct snapshot *snapshot);
 
 #endif
