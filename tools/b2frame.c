@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "lock.h"
 #include "verb.h"
 
 /* clang-format off */
@@ -34,7 +35,7 @@ enum {
 
 static void print_usage(FILE *to)
 {
-    fprintf(to, "usage: b2frame VERB [OPTION...] FRAME...\n"
+    fprintf(to, "usage: b2frame [--lock] VERB [OPTION...] FRAME...\n"
                 "       b2frame VERB --help | --help | --version\n");
 }
 
@@ -45,7 +46,10 @@ static void print_help(void)
         "\nMake, show, check and change Blosc2 frames, files or directories.\n\nVerbs:\n");
     for (size_t i = 0; i < NVERBS; i++)
         printf("  %-9s %s\n", verbs[i]->name, verbs[i]->summary);
-    printf("\nExample:\n"
+    printf("\nOptions:\n"
+           "  --lock     lock frames against other programs, as with "
+           "BLOSC_LOCKING=1\n"
+           "\nExample:\n"
            "  b2frame info measurements.b2frame\n");
 }
 
@@ -95,6 +99,12 @@ static int run(int argc, char **argv)
 {
     const struct verb *verb;
 
+    if (argc > 1 && strcmp(argv[1], "--lock") == 0) {
+        lock_want();
+        argv[1] = argv[0];
+        argc--;
+        argv++;
+    }
     if (argc < 2) {
         print_usage(stderr);
         return EXIT_USAGE;

@@ -28,6 +28,7 @@ static bool is_index(const char *name)
 static bool is_part(const char *name)
 {
     return is_index(name) || ends_with(name, ".chunk") ||
+           strcmp(name, STORE_SIDECAR) == 0 ||
            strncmp(name, STORE_TEMPORARY, strlen(STORE_TEMPORARY)) == 0;
 }
 

@@ -7,12 +7,65 @@
 
 #include "base/log.h"
 #include "frame/metalayer.h"
+#include "lock.h"
+
+/* What tells files apart of a frame, or of its index. */
+static int find_inode(struct store *store, struct store_stat *out)
+{
+    bool sparse = store_is_directory(store);
+    struct store_object *object;
+    int r = store_open(store, sparse ? frame_index_names[0] : "", &object);
+
+    if (r == -ENOENT && sparse)
+        r = store_open(store, frame_index_names[1], &object);
+    if (r < 0)
+        return r;
+    r = store_object_stat(object, out);
+    store_object_close(object);
+    return r;
+}
+
+/* Does the path lead to the frame still?  What others have put in its place
+   while they were waited for may have another sidecar. */
+static bool is_there(const char *path, struct store *store)
+{
+    struct store_stat ours;
+    struct store_stat theirs;
+    struct store *other;
+    bool same;
+
+    if (find_inode(store, &ours) < 0 || store_path_open(path, 0, &other) < 0)
+        return true; /* whoever reads it says what is wrong */
+    same = find_inode(other, &theirs) == 0 && ours.dev == theirs.dev &&
+           ours.ino == theirs.ino;
+    store_close(other);
+    return same;
+}
+
+static int open_locked(const char *path, unsigned flags, struct store **out)
+{
+    struct store *store;
+    int r = store_path_open(path, flags | STORE_LOCK, &store);
+
+    while (r == 0) {
+        r = lock_store(store, flags & STORE_WRITE);
+        if (r == 0 && is_there(path, store)) {
+            *out = store;
+            return 0;
+        }
+        store_close(store);
+        if (r == 0)
+            r = store_path_open(path, flags | STORE_LOCK, &store);
+    }
+    return r;
+}
 
 int source_open(const char *path, uint64_t frame_offset, unsigned flags,
                 struct store **out)
 {
     struct store *store;
-    int r = store_path_open(path, flags, &store);
+    int r = lock_is_wanted() ? open_locked(path, flags, &store)
+                             : store_path_open(path, flags, &store);
 
     if (r < 0)
         return r;

@@ -11,7 +11,7 @@
 
 /*
  * Open the store of a frame that a user named: a file, or the directory of a
- * sparse frame.
+ * sparse frame.  It is locked, if the user wants that, until it is closed.
  *
  *  frame_offset  where in the file the frame starts; 0 for a directory
  *  flags         STORE_WRITE if it is to be changed, or 0

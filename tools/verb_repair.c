@@ -273,10 +273,10 @@ static int run(const struct verb *verb, int argc, char **argv)
     r = source_open(job.path, job.frame_offset, 0, &store);
     if (r < 0) {
         source_report(job.path, r, &FAULT_NONE);
-        return EXIT_FAILURE;
+    } else {
+        r = repair_store(&job, store);
+        store_close(store);
     }
-    r = repair_store(&job, store);
-    store_close(store);
     interrupt_die();
     return r > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

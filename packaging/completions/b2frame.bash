@@ -17,7 +17,7 @@ _b2frame_options() {
     repair) echo --in-place --force --frame-offset ;;
     map) echo --svg --force --frame-offset ;;
     estimate) echo --sample --typesize --all --json ;;
-    '') echo --version ;;
+    '') echo --lock --version ;;
     esac
     echo --help
 }
@@ -38,20 +38,21 @@ _b2frame_values() {
 
 _b2frame() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
-    local verb='' values
+    local verb='' values at=1 # where the verb is
     local verbs='info cat verify create append insert update delete reorder
         truncate meta convert compact repair map estimate'
 
-    ((COMP_CWORD == 1)) || verb=${COMP_WORDS[1]}
+    [[ ${COMP_WORDS[1]} != --lock ]] || ((COMP_CWORD == 1)) || at=2
+    ((COMP_CWORD == at)) || verb=${COMP_WORDS[at]}
     values=$(_b2frame_values "$before")
     COMPREPLY=()
     if [[ $values ]]; then
         COMPREPLY=($(compgen -W "$values" -- "$word"))
     elif [[ $word == -* ]]; then
         COMPREPLY=($(compgen -W "$(_b2frame_options "$verb")" -- "$word"))
-    elif ((COMP_CWORD == 1)); then
+    elif ((COMP_CWORD == at)); then
         COMPREPLY=($(compgen -W "$verbs" -- "$word"))
-    elif [[ $verb == meta ]] && ((COMP_CWORD == 2)); then
+    elif [[ $verb == meta ]] && ((COMP_CWORD == at + 1)); then
         COMPREPLY=($(compgen -W 'list get set rm' -- "$word"))
     fi
 } && complete -o bashdefault -o default -F _b2frame b2frame

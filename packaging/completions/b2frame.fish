@@ -2,11 +2,12 @@
 # Completion of b2frame for fish.
 
 function __b2frame_is
-    set -l words (commandline -opc)
+    set -l words (string match -v -- --lock (commandline -opc))
     contains -- "$words[2]" $argv
 end
 
 complete -c b2frame -l help -d 'Print how it is called'
+complete -c b2frame -n __fish_is_first_token -l lock -d 'Lock frames against other programs'
 complete -c b2frame -n __fish_is_first_token -l version -d 'Print the version'
 
 complete -c b2frame -n __fish_is_first_token -f -a info -d 'Show geometry, codec, sizes and metalayers'

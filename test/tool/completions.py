@@ -89,7 +89,7 @@ def check_b2frame(shells):
         wanted = options_of(usage(B2FRAME, verb))
         check_line(wanted, 'b2frame', 'b2frame %s --' % verb, shells)
         compare(wanted, set(re.findall(r'--[a-z-]+', zsh)), 'zsh, ' + verb)
-    check_line({'--help', '--version'}, 'b2frame', 'b2frame --', shells)
+    check_line({'--help', '--lock', '--version'}, 'b2frame', 'b2frame --', shells)
     check_line({'zlib', 'zstd'}, 'b2frame', 'b2frame create --codec z', shells)
 
 

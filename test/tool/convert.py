@@ -166,6 +166,15 @@ def nothing_is_replaced_without_force():
     check_names('a', 'b')
 
 
+def a_sparse_frame_is_replaced_with_its_lock():
+    frame('a', b'new')
+    frame('b', b'old', '--layout', 'sparse')
+    write('b/.b2lock', b'')
+    b2frame('convert', '--force', 'a', 'b')
+    check_frame('b', b'new')
+    check_names('a', 'b')
+
+
 def wrong_usage_is_explained():
     frame('a', b'x')
     misuse('convert')
@@ -236,6 +245,7 @@ main(chunks_are_copied_as_they_are,
      frames_of_chunks_of_any_size_become_ordinary,
      owner_mode_and_times_are_kept,
      nothing_is_replaced_without_force,
+     a_sparse_frame_is_replaced_with_its_lock,
      wrong_usage_is_explained,
      what_cannot_be_read_or_written_is_named,
      damaged_frames_leave_nothing_or_a_frame,

@@ -31,7 +31,7 @@ def main():
         general, *parts = re.split(r'^\.Ss (\w+)\n', page.read(),
                                    flags=re.MULTILINE)
     sections = dict(zip(parts[::2], parts[1::2]))
-    common = page_options(general) - {'--version'}
+    common = page_options(general) - {'--version', '--lock'}
 
     listed = re.findall(r'^  (\w+) ', help_options()[1], re.MULTILINE)
     if not set(listed) >= set(sections) == set(verbs):

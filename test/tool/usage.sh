@@ -39,7 +39,8 @@ works() {
     fi
 }
 
-fails 2 '^usage: b2frame VERB'
+fails 2 '^usage: b2frame \[--lock\] VERB'
+fails 2 '^usage: b2frame \[--lock\] VERB' --lock
 fails 2 "unknown verb 'frobnicate'" frobnicate
 fails 2 "unknown option '--frobnicate'" --frobnicate
 for verb in info cat verify repair map; do
