@@ -261,6 +261,12 @@ int file_writev(struct file *file, uint64_t off, const struct iovec *iov,
 int file_truncate(struct file *file, uint64_t size, struct fault *fault);
 
 /*
+ * Have a file of at least this size: add zeros if it is shorter.  It is never
+ * cut, whoever else writes to it.  Errors as file_write().
+ */
+int file_extend(struct file *file, uint64_t size, struct fault *fault);
+
+/*
  * Make a range zero; whole chunks become holes.  The size stays: the range is
  * cut at the end of the file.  Errors as file_write().
  */

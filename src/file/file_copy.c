@@ -67,8 +67,8 @@ static int copy_stored(struct file *src, uint64_t src_off, struct file *dst,
         return 0;
     frame = file_frame_get(src);
     n = count_stored(src, frame, src_off, len);
-    if (n > 0 && dst_off + n * grid > file_size(dst))
-        r = file_truncate(dst, dst_off + n * grid, fault);
+    if (n > 0)
+        r = file_extend(dst, dst_off + n * grid, fault);
     if (n > 0 && r == 0)
         r = file_copy_chunks(dst, dst_off / grid, frame, src_off / grid, n,
                              done, fault);

@@ -321,6 +321,20 @@ int file_truncate(struct file *file, uint64_t size, struct fault *fault)
     return r;
 }
 
+int file_extend(struct file *file, uint64_t size, struct fault *fault)
+{
+    int r = writeback_begin(file, fault);
+
+    if (r < 0)
+        return r;
+    r = check_end(file, size, 0, fault);
+    if (r == 0 && size > file_size(file))
+        r = grow(file, size, fault);
+    r = r < 0 ? explain(file, r, fault) : file_take_error(file, fault);
+    writeback_end(file);
+    return r;
+}
+
 static int write_zeros(struct file *file, uint64_t off, uint64_t end,
                        struct fault *fault)
 {
@@ -337,46 +351,67 @@ static int write_zeros(struct file *file, uint64_t off, uint64_t end,
     return r;
 }
 
-/* Make whole chunks zero; the last one of the file may be short. */
-static int zero_chunks(struct file *file, uint64_t first, uint64_t end,
-                       struct fault *fault)
+/* Behind the last chunk that ends before `off`; the last one of the file may be
+   short. */
+static uint64_t chunks_before(const struct file *file, uint64_t off)
 {
-    int r;
+    uint64_t nbytes = file->nbytes;
 
-    if (first >= end)
+    return off < nbytes ? off / file->grid : size_pieces(nbytes, file->grid);
+}
+
+/*
+ * Make chunks zero, from one on, that end before `off`: of those the last one
+ * may be none any more by when all others are through, who may write behind it.
+ *
+ *  end  receives the chunk behind them; `first` if there are none
+ */
+static int zero_chunks(struct file *file, uint64_t first, uint64_t off,
+                       uint64_t *end, struct fault *fault)
+{
+    int r = 0;
+
+    *end = first;
+    if (first >= chunks_before(file, off))
         return 0;
     file_enter_alone(file);
-    r = drop_chunks(file, first, end);
+    if (first < chunks_before(file, off)) {
+        *end = chunks_before(file, off);
+        r = drop_chunks(file, first, *end);
+    }
     file_leave_alone(file);
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}
+
+/* Make a range zero that ends in the file; of chunks, those that are whole. */
+static int zero_range(struct file *file, uint64_t off, uint64_t end,
+                      struct fault *fault)
+{
+    uint64_t grid = file->grid;
+    uint64_t first;
+    uint64_t behind;
+    int r;
+
+    if (file->view.array || grid == 0)
+        return write_zeros(file, off, end, fault);
+    first = size_pieces(off, grid);
+    r = write_zeros(file, off, first * grid < end ? first * grid : end, fault);
+    if (r == 0)
+        r = zero_chunks(file, first, end, &behind, fault);
+    return r == 0 ? write_zeros(file, behind * grid, end, fault) : r;
 }
 
 static int zero(struct file *file, uint64_t off, uint64_t len,
                 struct fault *fault)
 {
     uint64_t size = file_size(file);
-    uint64_t grid;
-    uint64_t first;
-    uint64_t end;
     int r;
 
     if (off >= size)
         return 0;
     if (len > size - off)
         len = size - off;
-    grid = file->grid > 0 ? file->grid : UINT64_MAX;
-    first = size_pieces(off, grid) * grid;
-    end = off + len == size ? size_pieces(size, grid) * grid
-                            : (off + len) - (off + len) % grid;
-    if (file->view.array || file->grid == 0 || first >= end) {
-        r = write_zeros(file, off, off + len, fault);
-    } else {
-        r = write_zeros(file, off, first, fault);
-        if (r == 0)
-            r = write_zeros(file, end, off + len, fault);
-        if (r == 0)
-            r = zero_chunks(file, first / grid, end / grid, fault);
-    }
+    r = zero_range(file, off, off + len, fault);
     return r < 0 ? explain(file, r, fault) : file_take_error(file, fault);
 }
 

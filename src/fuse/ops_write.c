@@ -138,8 +138,8 @@ static int allocate(struct file *file, int mode, uint64_t off, uint64_t len,
     if (mode &
         ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
         return -EOPNOTSUPP;
-    if (!(mode & FALLOC_FL_KEEP_SIZE) && off + len > file_size(file))
-        r = file_truncate(file, off + len, fault);
+    if (!(mode & FALLOC_FL_KEEP_SIZE))
+        r = file_extend(file, off + len, fault);
     if (r == 0 && (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)))
         r = file_zero(file, off, len, fault);
     return r;

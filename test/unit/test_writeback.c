@@ -159,6 +159,24 @@ START_TEST(chunks_are_inserted_deleted_and_reordered)
 }
 END_TEST
 
+START_TEST(a_file_is_extended_but_not_cut)
+{
+    struct fault fault;
+    struct bed bed;
+
+    bed_new(&bed, false);
+    bed_write(&bed, 0, 3 * CHUNKSIZE + 55);
+    ck_assert_int_eq(file_extend(bed.file, CHUNKSIZE, &fault), 0);
+    bed_check(&bed);
+    bed.size = 5 * CHUNKSIZE + 7;
+    ck_assert_int_eq(file_extend(bed.file, bed.size, &fault), 0);
+    bed_check(&bed);
+    bed_reopen(&bed);
+    bed_check(&bed);
+    bed_fini(&bed);
+}
+END_TEST
+
 START_TEST(bytes_are_copied_between_files)
 {
     struct fault fault;
@@ -464,6 +482,7 @@ int main(void)
         zeros_take_no_space,
         vlmetalayers_stay_when_the_first_bytes_come,
         chunks_are_inserted_deleted_and_reordered,
+        a_file_is_extended_but_not_cut,
         bytes_are_copied_between_files,
         chunks_that_are_full_are_encoded_before_a_commit,
         what_was_written_to_a_frame_that_others_changed_is_dropped,

@@ -163,11 +163,52 @@ START_TEST(a_file_grown_by_threads_has_no_gaps)
 }
 END_TEST
 
+enum {
+    NROUNDS = 200,
+    CHUNKSIZE = 1 << 20,
+    LEN = CHUNKSIZE + 100, /* what is made zero; more is appended to it */
+};
+
+static void *zero_all(void *arg)
+{
+    struct bed *bed = arg;
+    struct fault fault;
+
+    ck_assert_int_eq(file_zero(bed->file, 0, LEN, &fault), 0);
+    return NULL;
+}
+
+/* The last chunk is then not to be made zero as a whole. */
+START_TEST(what_is_appended_while_all_else_becomes_zero_stays)
+{
+    struct bed_kind kind = { .typesize = 1, .chunksize = CHUNKSIZE };
+    const size_t n = CHUNKSIZE - 100;
+    struct fault fault;
+    pthread_t thread;
+    struct bed bed;
+
+    bed_init(&bed, &kind);
+    for (int i = 0; i < NROUNDS; i++) {
+        bed_truncate(&bed, 0);
+        bed_truncate(&bed, LEN);
+        make_bytes(bed.model + LEN, n, &bed.random);
+        pthread_create(&thread, NULL, zero_all, &bed);
+        ck_assert_int_eq(file_write(bed.file, LEN, bed.model + LEN, n, &fault),
+                         0);
+        pthread_join(thread, NULL);
+        bed.size = LEN + n;
+        bed_check(&bed);
+    }
+    bed_fini(&bed);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
         threads_that_share_chunks_do_not_disturb_each_other,
         a_file_grown_by_threads_has_no_gaps,
+        what_is_appended_while_all_else_becomes_zero_stays,
         NULL,
     };
 
