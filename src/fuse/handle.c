@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "fuse/access.h"
+#include "fuse/killpriv.h"
 #include "fuse/report.h"
 #include "fuse/setattr.h"
 
@@ -94,6 +95,8 @@ int handle_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
         r = supersede(fs, handle->open);
     if (r == 0)
         r = fill(req, handle, fi);
+    if (r == 0 && (fi->flags & O_TRUNC))
+        r = killpriv_drop(req, node);
     if (r == 0 && (fi->flags & O_TRUNC))
         r = setattr_apply(fs, node, &empty, FUSE_SET_ATTR_SIZE);
     if (r < 0)

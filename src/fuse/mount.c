@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "base/pool.h"
+#include "fuse/killpriv.h"
 #include "fuse/ops.h"
 #include "fuse/remove.h"
 
@@ -92,7 +93,10 @@ static int open_mount(struct mount *mount, struct options *options)
     fuse_set_log_func(log_fuse);
     mount->signals = fuse_set_signal_handlers(mount->session) == 0;
     mount->mounted = fuse_session_mount(mount->session, mount->mountpoint) == 0;
-    return mount->signals && mount->mounted ? 0 : EXIT_FAILURE;
+    if (!mount->signals || !mount->mounted ||
+        killpriv_take_over(mount->session) < 0)
+        return EXIT_FAILURE;
+    return 0;
 }
 
 static void close_mount(struct mount *mount)

@@ -9,6 +9,7 @@
 
 #include "fuse/attr.h"
 #include "fuse/dir.h"
+#include "fuse/killpriv.h"
 #include "fuse/listing.h"
 #include "fuse/ops_private.h"
 #include "fuse/setattr.h"
@@ -28,9 +29,12 @@ static void ops_init(void *userdata, struct fuse_conn_info *conn)
 
     if (data->fs->writeback)
         wanted |= FUSE_CAP_WRITEBACK_CACHE;
+#ifdef FUSE_CAP_HANDLE_KILLPRIV_V2
+    wanted |= FUSE_CAP_HANDLE_KILLPRIV_V2;
+#endif
     conn->want |= conn->capable & wanted;
-    /* The kernel is to clear set-user-ID bits: it asks us to set the mode.
-       And what is written has to be in memory, not in a pipe. */
+    /* Of set-user-ID bits see killpriv.h.  What is written has to be in memory,
+       not in a pipe. */
     conn->want &= ~(unsigned)(FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_SPLICE_READ);
     conn->max_read = data->max_read;
     if (data->ready_fd >= 0 && write(data->ready_fd, "", 1) == 1)
@@ -93,8 +97,10 @@ static void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
     struct fs *fs = request_fs(req);
     struct node *node = request_node(fs, ino);
     struct stat st;
-    int r = setattr_apply(fs, node, attr, to_set);
+    int r = to_set & FUSE_SET_ATTR_SIZE ? killpriv_drop(req, node) : 0;
 
+    if (r == 0)
+        r = setattr_apply(fs, node, attr, to_set);
     if (r == 0)
         r = attr_get(fs, node, &st);
     if (r < 0)

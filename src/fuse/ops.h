@@ -3,14 +3,16 @@
 #define FUSE_OPS_H
 
 #include <fuse_lowlevel.h>
+#include <stdatomic.h>
 
 #include "fuse/fs.h"
 
 /* The user data of a session. */
 struct ops_data {
     struct fs *fs;
-    uint32_t max_read; /* bytes of a request, as mounted; 0: any */
-    int ready_fd;      /* gets one byte when the kernel talks to us; -1: none */
+    uint32_t max_read;       /* bytes of a request, as mounted; 0: any */
+    atomic_bool initialised; /* the kernel was told how to talk to us */
+    int ready_fd; /* gets one byte when the kernel talks to us; -1: none */
 };
 
 /* How the requests of the kernel are answered. */

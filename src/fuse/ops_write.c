@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "fuse/handle.h"
+#include "fuse/killpriv.h"
 #include "fuse/ops_private.h"
 #include "fuse/report.h"
 
@@ -114,8 +115,11 @@ void ops_write(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
 {
     struct fs *fs = request_fs(req);
     struct handle *handle = handle_of(fi);
-    int r = write_newest(fs, handle, buf, size, off);
+    /* The kernel has seen to those whose pages it kept. */
+    int r = fi->writepage ? 0 : killpriv_drop(req, handle->open->node);
 
+    if (r == 0)
+        r = write_newest(fs, handle, buf, size, off);
     open_file_written(handle->open, !fi->writepage);
     if (r == -EFBIG && fi->writepage)
         open_file_refused(fs, handle->open);
@@ -154,6 +158,8 @@ void ops_fallocate(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
     int r = 0;
     struct snapshot *snapshot = open_newest(fs, handle, true, &r);
 
+    if (r == 0)
+        r = killpriv_drop(req, handle->open->node);
     if (r == 0 && snapshot->file)
         r = finish_change(fs, handle, snapshot,
                           allocate(snapshot->file, mode, (uint64_t)off,
@@ -206,6 +212,8 @@ void ops_copy_file_range(fuse_req_t req,
     struct snapshot *from = open_newest(fs, handle_of(fi_in), false, &r);
     struct snapshot *to = open_newest(fs, out, true, &r);
 
+    if (r == 0)
+        r = killpriv_drop(req, out->open->node);
     if (r == 0)
         r = copy(fs, out, from, off_in, to, off_out, len, &done);
     open_file_written(out->open, true);

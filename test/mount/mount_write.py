@@ -386,6 +386,66 @@ def what_a_user_makes_is_the_users(layout):
         check(as_nobody(read, mount / 'file') == 0, 'cannot be read')
 
 
+def poke(path, flags):
+    """Write a page over the second one."""
+    page = mmap.mmap(-1, mmap.PAGESIZE)
+    fd = os.open(path, flags)
+    os.pwrite(fd, page, mmap.PAGESIZE)
+    os.close(fd)
+
+
+def allocate(path):
+    fd = os.open(path, os.O_RDWR)
+    os.posix_fallocate(fd, 0, 2 * len(DATA))
+    os.close(fd)
+
+
+CHANGES = {
+    'write': lambda path: poke(path, os.O_RDWR),
+    'direct': lambda path: poke(path, os.O_RDWR | os.O_DIRECT),
+    'truncate': lambda path: os.truncate(path, 5),
+    'open': lambda path: os.close(os.open(path, os.O_WRONLY | os.O_TRUNC)),
+    'allocate': allocate,
+    'chown': lambda path: os.chown(path, -1, os.stat(path).st_gid),
+}
+
+
+@layouts
+def set_user_id_is_lost_as_in_any_directory(layout):
+    for path in ('..', '.', 'src'):
+        os.chmod(path, 0o777)
+    os.mkdir('plain')
+    with mounted(layout, '-o', 'allow_other') as mount:
+        for name, change in CHANGES.items():
+            for mode in (0o6777, 0o2767):
+                for call in (as_nobody, error_of):
+                    modes = [mode_after(os.path.join(top, name), mode,
+                                        call, change)
+                             for top in ('plain', mount.path)]
+                    check(modes[0] == modes[1], f'{name} by {call.__name__}: '
+                          f'{mode:o} becomes {modes[0]:o}, not {modes[1]:o}')
+
+
+def mode_after(path, mode, call, change):
+    """The mode of a file once another user's, or root's, call has changed it."""
+    write(path, DATA)
+    os.chown(path, 65534, 65534)
+    os.chmod(path, mode)
+    check(call(change, path) == 0, path)
+    return stat.S_IMODE(os.stat(path).st_mode)
+
+
+def small_writes_ask_nothing():
+    """The kernel collects them, and has no question about each."""
+    os.makedirs('src')
+    with Mount('src', 'mnt', '-d') as mount:
+        with open(mount / 'a', 'wb', buffering=0) as file:
+            for _ in range(1000):
+                file.write(bytes(4096))
+        asked = mount.log().count('opcode: ')
+        check(0 < asked < 100, f'{asked} requests')
+
+
 def make_all(mount):
     for top in ('', 'team/'):
         write(mount / (top + 'file'), DATA)
@@ -615,6 +675,8 @@ main(new_file_is_a_frame,
      a_time_that_was_set_shows_while_the_file_is_written_out,
      own_metadata_are_no_change_by_others,
      what_a_user_makes_is_the_users,
+     set_user_id_is_lost_as_in_any_directory,
+     small_writes_ask_nothing,
      holes_are_punched,
      attributes_are_set,
      directories_go_with_what_does_not_show,

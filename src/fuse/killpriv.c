@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/killpriv.h"
+
+#include <linux/fuse.h>
+#include <stddef.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "fuse/open_file.h"
+#include "fuse/ops.h"
+
+#if defined(FUSE_CAP_HANDLE_KILLPRIV_V2) || !defined(HAVE_FUSE_CUSTOM_IO)
+
+/* ops_init() asks for it, if this libfuse can. */
+int killpriv_take_over(struct fuse_session *session __attribute__((unused)))
+{
+    return 0;
+}
+
+#else
+
+static ssize_t read_request(int fd, void *buf, size_t size,
+                            void *userdata __attribute__((unused)))
+{
+    return read(fd, buf, size);
+}
+
+/* Send a reply.  The first one is that to INIT, a fuse_out_header and a
+   fuse_init_out, and nothing else is asked before it. */
+static ssize_t write_reply(int fd, struct iovec *iov, int count, void *userdata)
+{
+    struct ops_data *data = userdata;
+
+    if (!atomic_load_explicit(&data->initialised, memory_order_relaxed)) {
+        atomic_store(&data->initialised, true);
+        if (count == 2 &&
+            iov[1].iov_len >= offsetof(struct fuse_init_out, max_background)) {
+            struct fuse_init_out *init = iov[1].iov_base;
+
+            init->flags |= FUSE_HANDLE_KILLPRIV_V2;
+        }
+    }
+    return writev(fd, iov, count);
+}
+
+int killpriv_take_over(struct fuse_session *session)
+{
+    static const struct fuse_custom_io io = {
+        .read = read_request,
+        .writev = write_reply,
+    };
+
+    return fuse_session_custom_io(session, &io, fuse_session_fd(session));
+}
+
+#endif
+
+/* As the kernel has it: without the group's right to execute, the bit stands
+   for mandatory locking. */
+static mode_t without_setid(mode_t mode)
+{
+    mode &= ~(mode_t)S_ISUID;
+    return mode & S_IXGRP ? mode & ~(mode_t)S_ISGID : mode;
+}
+
+static int drop(struct fs *fs, struct node *node,
+                const struct backing_place *place, mode_t mode)
+{
+    struct open_file *open = open_file_find(fs, node);
+    bool newest = open_file_is_newest(open, place);
+    int r = backing_chmod(place, node->id.kind, mode);
+
+    if (newest)
+        open_file_note_touch(open, place);
+    open_file_put(fs, open);
+    return r;
+}
+
+int killpriv_drop(fuse_req_t req, struct node *node)
+{
+    struct fs *fs = request_fs(req);
+    struct backing_place place;
+    struct stat st;
+    int r;
+
+    if (fuse_req_ctx(req)->uid == 0)
+        return 0;
+    r = fs_place(fs, node, &place);
+    if (r < 0)
+        return r;
+    r = backing_stat(&place, node->id.kind, &st);
+    if (r == 0 && without_setid(st.st_mode) != st.st_mode)
+        r = drop(fs, node, &place, without_setid(st.st_mode) & 07777);
+    backing_close(&place);
+    return r;
+}
