@@ -100,6 +100,15 @@ void cache_file_drop(struct cache *cache, struct cache_file *file)
     pthread_mutex_unlock(&cache->lock);
 }
 
+/* Count what somebody found who asked for blocks. */
+static void count_use_locked(struct cache *cache, struct cache_unit *unit,
+                             uint32_t first, uint32_t end, bool hit)
+{
+    cache->stats.hits += hit;
+    cache->stats.misses += !hit;
+    cache->stats.ahead_used += entry_clear_ahead(unit, first, end);
+}
+
 /* Pin the unit that a range starts in, with its blocks in [first, end) ready;
    `end` may come down to the first one that can't be had. */
 static int pin_unit_locked(struct cache *cache, struct cache_request *request,
@@ -108,6 +117,7 @@ static int pin_unit_locked(struct cache *cache, struct cache_request *request,
 {
     const struct cache_entry *entry = unit->entry;
     uint32_t ready;
+    bool hit;
     int r;
 
     request->need = fill_need(unit);
@@ -116,13 +126,13 @@ static int pin_unit_locked(struct cache *cache, struct cache_request *request,
         return r;
 
     ready = first + entry_run(entry, first, *end, BLOCK_READY);
-    if (ready == *end) {
-        cache->stats.hits++;
-        return 0;
+    hit = ready == *end;
+    if (!hit) {
+        r = fill_locked(cache, request, unit, first, *end);
+        ready = first + entry_run(entry, first, *end, BLOCK_READY);
     }
-    cache->stats.misses++;
-    r = fill_locked(cache, request, unit, first, *end);
-    ready = first + entry_run(entry, first, *end, BLOCK_READY);
+    if (request->wait != CACHE_WAIT_NEVER)
+        count_use_locked(cache, unit, first, ready, hit);
     if (r < 0 && ready == first) {
         room_unpin_locked(cache, unit);
         return r;

@@ -92,9 +92,12 @@ struct cache_file {
 
 /* Figures since the start. */
 struct cache_stats {
-    uint64_t hits;    /* pins that found all blocks ready */
-    uint64_t misses;  /* pins that did not */
-    uint64_t decoded; /* blocks */
+    uint64_t hits;         /* pins, but for those ahead, that found all ready */
+    uint64_t misses;       /* pins that did not */
+    uint64_t decoded;      /* blocks */
+    uint64_t ahead;        /* of these: with CACHE_WAIT_NEVER; and of those: */
+    uint64_t ahead_used;   /* pinned by others since */
+    uint64_t ahead_wasted; /* evicted before that; the rest is there still */
     uint64_t waits;   /* times that a thread waited for another's decoding */
     uint64_t evicted; /* bytes */
     size_t used;      /* bytes held or set aside now */

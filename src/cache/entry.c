@@ -25,15 +25,25 @@ void entry_set_shape(struct cache_entry *entry, const struct cache_shape *shape)
     entry->nunits = (uint32_t)size_pieces(shape->nblocks, entry->unit_blocks);
 }
 
+/* Bytes of the units, and of what is known of each block. */
+static size_t units_size(const struct cache_entry *entry)
+{
+    return entry->nunits * sizeof(*entry->units);
+}
+
+static size_t states_size(const struct cache_entry *entry)
+{
+    return entry->shape.nblocks + (size_t)size_pieces(entry->shape.nblocks, 8);
+}
+
 int entry_alloc_units(struct cache_entry *entry)
 {
-    size_t units_size = entry->nunits * sizeof(*entry->units);
-
-    entry->units = calloc(1, units_size + entry->shape.nblocks);
+    entry->units = calloc(1, units_size(entry) + states_size(entry));
     if (!entry->units)
         return -ENOMEM;
 
-    entry->states = (uint8_t *)entry->units + units_size;
+    entry->states = (uint8_t *)entry->units + units_size(entry);
+    entry->ahead = entry->states + entry->shape.nblocks;
     for (uint32_t i = 0; i < entry->nunits; i++) {
         list_init(&entry->units[i].node);
         entry->units[i].entry = entry;
@@ -43,8 +53,8 @@ int entry_alloc_units(struct cache_entry *entry)
 
 size_t entry_size(const struct cache_entry *entry)
 {
-    return sizeof(*entry) + entry->nunits * sizeof(*entry->units) +
-           entry->shape.nblocks + entry->shape.footprint + ALLOCATION_OVERHEAD;
+    return sizeof(*entry) + units_size(entry) + states_size(entry) +
+           entry->shape.footprint + ALLOCATION_OVERHEAD;
 }
 
 size_t entry_encode_need(const struct cache_entry *entry)
@@ -98,4 +108,27 @@ uint32_t entry_unit_end(const struct cache_unit *unit)
     uint32_t end = entry_unit_first(unit) + unit->entry->unit_blocks;
 
     return end < unit->entry->shape.nblocks ? end : unit->entry->shape.nblocks;
+}
+
+void entry_mark_ahead(struct cache_unit *unit, uint32_t first, uint32_t n)
+{
+    for (uint32_t block = first; block < first + n; block++)
+        unit->entry->ahead[block / 8] |= (uint8_t)(1U << block % 8);
+    unit->nahead += n;
+}
+
+uint32_t entry_clear_ahead(struct cache_unit *unit, uint32_t first,
+                           uint32_t end)
+{
+    uint32_t n = 0;
+
+    for (uint32_t block = first; block < end && n < unit->nahead; block++) {
+        uint8_t *byte = &unit->entry->ahead[block / 8];
+        uint8_t bit = (uint8_t)(1U << block % 8);
+
+        n += (*byte & bit) != 0;
+        *byte &= (uint8_t)~bit;
+    }
+    unit->nahead -= n;
+    return n;
 }

@@ -37,6 +37,7 @@ struct cache_unit {
     struct cache_entry *entry;
     struct cache_buffer *buffer; /* NULL: none of its blocks is in memory */
     uint32_t nusers; /* pins of the buffer, and threads at work on it */
+    uint32_t nahead; /* blocks decoded ahead that nobody has asked for yet */
     unsigned held;   /* a set of enum hold */
 };
 
@@ -74,6 +75,7 @@ struct cache_entry {
     uint32_t nunits;      /* at least 1 */
     struct cache_unit *units;
     uint8_t *states; /* enum block_state of each block */
+    uint8_t *ahead;  /* a bit for each: it is one of cache_unit.nahead */
 };
 
 /* Lay a chunk out in units, which are not yet allocated. */
@@ -104,5 +106,11 @@ size_t entry_unit_cost(const struct cache_unit *unit);
 /* The first block of a unit, and the number behind its last one. */
 uint32_t entry_unit_first(const struct cache_unit *unit);
 uint32_t entry_unit_end(const struct cache_unit *unit);
+
+/* Note that blocks of a unit were decoded ahead; and that those in [first, end)
+   are asked for, or go, which returns how many of them were. */
+void entry_mark_ahead(struct cache_unit *unit, uint32_t first, uint32_t n);
+uint32_t entry_clear_ahead(struct cache_unit *unit, uint32_t first,
+                           uint32_t end);
 
 #endif

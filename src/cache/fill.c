@@ -141,6 +141,13 @@ int fill_get_locked(struct cache *cache, struct cache_request *request,
     return 0;
 }
 
+static void note_ahead_locked(struct cache *cache, struct cache_unit *unit,
+                              uint32_t first, uint32_t n)
+{
+    entry_mark_ahead(unit, first, n);
+    cache->stats.ahead += n;
+}
+
 /* Decode missing blocks of a pinned unit, with the lock dropped meanwhile. */
 static int decode_locked(struct cache *cache, struct cache_request *request,
                          struct cache_unit *unit, uint32_t first, uint32_t n)
@@ -163,7 +170,11 @@ static int decode_locked(struct cache *cache, struct cache_request *request,
     pthread_mutex_lock(&cache->lock);
 
     memset(entry->states + first, r < 0 ? BLOCK_MISSING : BLOCK_READY, n);
-    cache->stats.decoded += r < 0 ? 0 : n;
+    if (r == 0) {
+        cache->stats.decoded += n;
+        if (request->wait == CACHE_WAIT_NEVER)
+            note_ahead_locked(cache, unit, first, n);
+    }
     room_uncharge_locked(cache, request, shape->scratch);
     pthread_cond_broadcast(&cache->filled);
     return r;

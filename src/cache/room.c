@@ -129,6 +129,8 @@ static void empty_unit_locked(struct cache *cache, struct cache_unit *unit)
     uint32_t first = entry_unit_first(unit);
 
     cache->stats.evicted += unit->buffer->size;
+    cache->stats.ahead_wasted +=
+        entry_clear_ahead(unit, first, entry_unit_end(unit));
     drop_buffer_locked(cache, unit->buffer);
     unit->buffer = NULL;
     unit->entry->nbuffers--;

@@ -100,6 +100,8 @@ static int write_chunk(struct file *file, struct desk *desk, uint32_t nbytes,
 
     if (len < 0)
         return fault_set(fault, (int)len, 0, "the chunk can't be encoded");
+    counter_add(&file->context->counters.encoded, nbytes);
+    counter_add(&file->context->counters.encoded_to, (uint64_t)len);
     return frame_change_write(file->change, desk->chunk, (size_t)len, written,
                               fault);
 }

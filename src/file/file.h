@@ -74,6 +74,35 @@ unsigned file_store_flags(const struct file_context *context);
    them. */
 uint64_t file_context_dirty(struct file_context *context);
 
+/* What all files of a context have done so far: bytes, but for what is said to
+   be a number. */
+struct file_stats {
+    uint64_t cache_size;
+    uint64_t cache_used;
+    uint64_t dirty;        /* as file_context_dirty() */
+    uint64_t hits;         /* number of times that blocks asked for were in
+                                 memory; all of those of a chunk at once; and */
+    uint64_t misses;       /* that some were not */
+    uint64_t blocks;       /* number of blocks decoded */
+    uint64_t ahead;        /* of these: ahead of readers; and of those: */
+    uint64_t ahead_used;   /* read since */
+    uint64_t ahead_wasted; /* dropped unread; the others are in memory */
+    uint64_t read;         /* handed to readers */
+    uint64_t decoded;      /* out of chunks */
+    uint64_t wide_scans;   /* number of readers, sequential and so followed, of
+                                arrays of which the cache does not hold one row
+                                of chunks: blocks are decoded several times */
+    uint64_t decoded_from; /* what that takes up there, in proportion */
+    uint64_t written;      /* taken from writers */
+    uint64_t encoded;      /* to chunks */
+    uint64_t encoded_to;   /* what those take up */
+    uint64_t commits;      /* number of those that made a state of a frame */
+    uint64_t commits_failed; /* number of those that did not */
+};
+
+/* Each figure is right by itself; they may be of different moments. */
+void file_context_stats(struct file_context *context, struct file_stats *out);
+
 /* A frame as flat bytes.  Any number of threads may use it. */
 struct file;
 

@@ -321,6 +321,23 @@ static int decode_newest(const struct file_fill *fill,
     return r;
 }
 
+static void count_decoded(struct counters *counters,
+                          const struct cache_shape *shape, uint32_t first,
+                          uint32_t n)
+{
+    const struct file_chunk *chunk = shape->chunk;
+    uint64_t rest = shape->nbytes - (uint64_t)first * shape->blocksize;
+    uint64_t nbytes = (uint64_t)n * shape->blocksize;
+
+    if (!chunk->stored)
+        return;
+    if (nbytes > rest)
+        nbytes = rest;
+    counter_add(&counters->decoded, nbytes);
+    counter_add(&counters->decoded_from,
+                nbytes * chunk->stored->cbytes / shape->nbytes);
+}
+
 static int decode(void *context, const struct cache_shape *shape,
                   uint32_t first, uint32_t n, const uint8_t *first_block,
                   uint8_t *dst)
@@ -340,6 +357,8 @@ static int decode(void *context, const struct cache_shape *shape,
         r = frame_chunk_decode(fill->file->state->frame, chunk->stored, first,
                                n, first_block, dst, decoder, fill->fault);
     coders_put_decoder(coders, decoder);
+    if (r == 0)
+        count_decoded(&fill->file->context->counters, shape, first, n);
     return r;
 }
 

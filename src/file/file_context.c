@@ -74,3 +74,31 @@ uint64_t file_context_dirty(struct file_context *context)
     cache_get_stats(context->cache, &stats);
     return stats.held;
 }
+
+void file_context_stats(struct file_context *context, struct file_stats *out)
+{
+    const struct counters *counters = &context->counters;
+    struct cache_stats cache;
+
+    cache_get_stats(context->cache, &cache);
+    *out = (struct file_stats){
+        .cache_size = context->cache_size,
+        .cache_used = cache.used,
+        .dirty = cache.held,
+        .hits = cache.hits,
+        .misses = cache.misses,
+        .blocks = cache.decoded,
+        .ahead = cache.ahead,
+        .ahead_used = cache.ahead_used,
+        .ahead_wasted = cache.ahead_wasted,
+        .read = counter_get(&counters->read),
+        .decoded = counter_get(&counters->decoded),
+        .decoded_from = counter_get(&counters->decoded_from),
+        .wide_scans = counter_get(&counters->wide),
+        .written = counter_get(&counters->written),
+        .encoded = counter_get(&counters->encoded),
+        .encoded_to = counter_get(&counters->encoded_to),
+        .commits = counter_get(&counters->commits),
+        .commits_failed = counter_get(&counters->failed),
+    };
+}

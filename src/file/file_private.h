@@ -8,6 +8,7 @@
 #include "base/pool.h"
 #include "cache/cache.h"
 #include "file/coders.h"
+#include "file/counters.h"
 #include "file/file.h"
 #include "file/flusher.h"
 #include "file/ranges.h"
@@ -25,6 +26,7 @@ struct file_context {
     struct flusher *flusher;
     size_t readahead; /* file_options.readahead, cut to a part of the cache */
     enum file_view view;
+    struct counters counters;
 
     /* A leaf.  Guards every reader: one may go on from file to file. */
     pthread_mutex_t readers_lock;

@@ -275,6 +275,7 @@ int file_read(struct file *file, struct file_reader *reader, uint64_t off,
         file_data_put(file, &data);
         return r;
     }
+    counter_add(&file->context->counters.read, data.len);
     *error = r;
     *out = data;
     return 0;

@@ -210,6 +210,8 @@ int file_writev(struct file *file, uint64_t off, const struct iovec *iov,
     r = check_end(file, off, len, fault);
     if (r == 0 && len > 0)
         r = write_pieces(file, off, len, iov, niov, fault);
+    if (r == 0)
+        counter_add(&file->context->counters.written, len);
     writeback_end(file);
     return r;
 }

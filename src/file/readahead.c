@@ -41,8 +41,9 @@ void readahead_fini(struct readahead *ahead)
     pthread_mutex_destroy(&ahead->lock);
 }
 
-/* Update what is known of a reader. */
-static void note_read_locked(struct file_reader *reader, uint64_t off,
+/* Update what is known of a reader.  Returns true if it has become one to
+   follow. */
+static bool note_read_locked(struct file_reader *reader, uint64_t off,
                              size_t len)
 {
     uint64_t slack = (uint64_t)len * SLACK_READS;
@@ -50,10 +51,15 @@ static void note_read_locked(struct file_reader *reader, uint64_t off,
 
     if (off > reader->next_off + slack || off + slack < reader->next_off) {
         *reader = (struct file_reader){ .next_off = end, .behind_off = off };
-    } else if (end > reader->next_off) {
-        reader->next_off = end;
-        reader->streak += reader->streak < STREAK_MIN;
+        return false;
     }
+    if (end <= reader->next_off)
+        return false;
+    reader->next_off = end;
+    if (reader->streak == STREAK_MIN)
+        return false;
+    reader->streak++;
+    return reader->streak == STREAK_MIN;
 }
 
 /* How much to decode in one task, so that a short window is shared out too. */
@@ -210,16 +216,19 @@ void readahead_follow(struct file *file, struct file_reader *reader,
     uint64_t done;
     uint64_t from;
     uint64_t to;
+    bool begun;
 
     if (!reader || ahead->limit == 0)
         return;
 
     pthread_mutex_lock(&file->context->readers_lock);
-    note_read_locked(reader, off, len);
+    begun = note_read_locked(reader, off, len);
     plan_behind_locked(file, reader, len, &behind, &done);
     plan_locked(file, reader, &from, &to);
     pthread_mutex_unlock(&file->context->readers_lock);
 
+    if (begun && view_is_wide(&file->view, file->context->cache_size))
+        counter_add(&file->context->counters.wide, 1);
     if (behind < done)
         let_go(file, behind, done);
     while (from < to) {

@@ -47,6 +47,11 @@ uint32_t view_run(const struct view *view)
     return layout->dims[layout->ndim - 1].block * layout->itemsize;
 }
 
+bool view_is_wide(const struct view *view, uint64_t nbytes)
+{
+    return view->array && layout_row_nbytes(&view->array->layout) > nbytes;
+}
+
 int view_passed(struct file *file, uint64_t off, uint64_t *out,
                 struct fault *fault)
 {

@@ -30,6 +30,10 @@ uint64_t view_size(const struct view *view, uint64_t nbytes);
 /* How many bytes go on in the same chunk, as a rule. */
 uint32_t view_run(const struct view *view);
 
+/* Does a reader in the order of the file go to and fro between chunks that are
+   more than so many bytes? */
+bool view_is_wide(const struct view *view, uint64_t nbytes);
+
 /*
  * How many chunks, the first ones, a reader in the order of the file is through
  * with when it comes to a byte.  Errors as frame_locate().

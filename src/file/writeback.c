@@ -217,6 +217,7 @@ static bool is_changed(struct file *file)
 static int commit(struct file *file, const struct writeback_edit *edit,
                   bool reshaping, struct fault *fault)
 {
+    struct counters *counters = &file->context->counters;
     struct round round = { .file = file };
     int r = 0;
 
@@ -225,6 +226,7 @@ static int commit(struct file *file, const struct writeback_edit *edit,
     round.nbytes = file->nbytes;
     if (edit || is_changed(file)) {
         r = round_run(&round, edit, fault);
+        counter_add(r < 0 ? &counters->failed : &counters->commits, 1);
         if (r == 0 && !reshaping)
             tighten(file);
     }

@@ -103,6 +103,53 @@ START_TEST(a_bad_block_costs_only_its_own_bytes)
 }
 END_TEST
 
+static void decode_ahead(struct mock *mock, uint64_t chunk_no, uint32_t off,
+                         uint32_t len)
+{
+    struct cache_pin pinned;
+
+    ck_assert_int_eq(pin(mock, chunk_no, off, len, CACHE_WAIT_NEVER, &pinned),
+                     0);
+    cache_unpin(mock->cache, &pinned, 1);
+}
+
+START_TEST(what_is_decoded_ahead_counts_once_when_it_is_asked_for)
+{
+    struct mock mock;
+
+    mock_open(&mock, 1 << 20);
+    decode_ahead(&mock, 0, 0, 3 * BLOCK);
+    ck_assert_uint_eq(stats_of(&mock).ahead, 3);
+    ck_assert_uint_eq(stats_of(&mock).ahead_used, 0);
+    ck_assert_uint_eq(stats_of(&mock).hits, 0);
+    touch(&mock, 0, BLOCK, 1);
+    touch(&mock, 0, BLOCK, 1);
+    ck_assert_uint_eq(stats_of(&mock).ahead_used, 1);
+    touch(&mock, 0, 0, CHUNK);
+    ck_assert_uint_eq(stats_of(&mock).ahead_used, 3);
+    ck_assert_uint_eq(stats_of(&mock).ahead, 3);
+    ck_assert_uint_eq(stats_of(&mock).ahead_wasted, 0);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(what_is_decoded_ahead_and_evicted_is_wasted)
+{
+    struct mock mock;
+
+    mock_open(&mock, CHUNK + ENTRY_MAX);
+    decode_ahead(&mock, 0, 0, CHUNK);
+    touch(&mock, 0, 0, 1);
+    touch(&mock, 1, 0, CHUNK);
+    ck_assert_uint_eq(stats_of(&mock).ahead, NBLOCKS);
+    ck_assert_uint_eq(stats_of(&mock).ahead_used, 1);
+    ck_assert_uint_eq(stats_of(&mock).ahead_wasted, NBLOCKS - 1);
+    touch(&mock, 0, 0, CHUNK);
+    ck_assert_uint_eq(stats_of(&mock).ahead_used, 1);
+    mock_close(&mock);
+}
+END_TEST
+
 START_TEST(a_block_that_failed_is_tried_again)
 {
     struct mock mock;
@@ -293,6 +340,8 @@ int main(void)
         only_blocks_that_are_touched_and_missing_are_decoded,
         the_first_block_is_decoded_first_where_others_need_it,
         a_bad_block_costs_only_its_own_bytes,
+        what_is_decoded_ahead_counts_once_when_it_is_asked_for,
+        what_is_decoded_ahead_and_evicted_is_wasted,
         a_block_that_failed_is_tried_again,
         the_least_recently_used_chunk_goes_first,
         what_is_pinned_stays,
