@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "fuse/mount.h"
+#include "show_stats.h"
 
 enum {
     EXIT_USAGE = 2
@@ -44,6 +45,8 @@ int main(int argc, char **argv)
         fputs(options_usage, stdout);
     else if (options.version)
         puts("framefs " FRAMEFS_VERSION);
+    else if (options.stats)
+        status = show_stats(options.fs.mountpoint, options.json, options.watch);
     else
         status = mount_run(&options);
     options_fini(&options);

@@ -18,6 +18,7 @@
 #include "fuse/killpriv.h"
 #include "fuse/ops.h"
 #include "fuse/remove.h"
+#include "fuse/stats_signal.h"
 
 enum {
     EXIT_USAGE = 2
@@ -32,6 +33,7 @@ struct mount {
     bool signals; /* are handled by the session */
     char *mountpoint;
     dev_t covered; /* what MOUNTPOINT lay on before */
+    struct stats_signal stats;
     struct ops_data data;
 };
 
@@ -101,6 +103,7 @@ static int open_mount(struct mount *mount, struct options *options)
 
 static void close_mount(struct mount *mount)
 {
+    stats_signal_stop(&mount->stats);
     if (mount->mounted)
         fuse_session_unmount(mount->session);
     if (mount->signals)
@@ -167,7 +170,7 @@ static void leave_terminal(void)
 {
     int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-    log_setup(program, LOG_SINK_SYSLOG, LOG_LEVEL_WARNING);
+    log_setup(program, LOG_SINK_SYSLOG, LOG_LEVEL_INFO);
     for (int i = STDIN_FILENO; fd >= 0 && i <= STDERR_FILENO; i++)
         dup2(fd, i);
     if (fd > STDERR_FILENO)
@@ -199,6 +202,8 @@ static int serve(struct mount *mount, const struct options *options)
     if (r == 0)
         r = file_context_new(&options->file, &mount->fs->files);
     if (r == 0)
+        r = stats_signal_start(&mount->stats, mount->fs);
+    if (r == 0)
         r = pool_new(1, &mount->fs->teller);
     if (r == 0 && mount->fs->writable)
         r = closer_start(&mount->fs->closer);
@@ -217,7 +222,7 @@ int mount_run(struct options *options)
     int status;
 
     log_setup(program, LOG_SINK_STDERR,
-              options->debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_WARNING);
+              options->debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
     status = open_mount(&mount, options);
     if (status == 0)
         status = serve(&mount, options);

@@ -3,6 +3,7 @@
 #define FUSE_NODE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -67,6 +68,8 @@ struct node_table {
     struct list all; /* of all nodes but the root */
     size_t nnodes;   /* the root does not count */
     struct node root;
+    atomic_uint_fast64_t nfaults; /* were found in files, see report.h; anyone
+                                     may read it */
 };
 
 /* The identity of a file of a kind that was seen. */

@@ -13,6 +13,7 @@
 
 const char options_usage[] =
     "usage: framefs [-o OPTION,...] [-f] [-d] SOURCE MOUNTPOINT\n"
+    "       framefs --stats [--json] [--watch] MOUNTPOINT\n"
     "\n"
     "Show each Blosc2 frame under SOURCE as an ordinary file under MOUNTPOINT.\n"
     "SOURCE is a directory, or one frame.  Unmount with: fusermount3 -u "
@@ -20,6 +21,9 @@ const char options_usage[] =
     "\n"
     "  -f         stay in the foreground, log to standard error\n"
     "  -d         the same, and print every request\n"
+    "  --stats    print what a mount has done\n"
+    "  --json     the same as JSON, on one line\n"
+    "  --watch    the same every second, until it is unmounted\n"
     "  --help     print this text\n"
     "  --version  print the version\n"
     "\n"
@@ -50,6 +54,9 @@ enum key {
     KEY_DEBUG,
     KEY_HELP,
     KEY_VERSION,
+    KEY_STATS,
+    KEY_JSON,
+    KEY_WATCH,
     KEY_OFFSET,
     KEY_NAMES,
     KEY_READ_ONLY,
@@ -75,6 +82,9 @@ static const struct fuse_opt known[] = {
     OPTION("--help", KEY_HELP),
     OPTION("-V", KEY_VERSION),
     OPTION("--version", KEY_VERSION),
+    OPTION("--stats", KEY_STATS),
+    OPTION("--json", KEY_JSON),
+    OPTION("--watch", KEY_WATCH),
     OPTION("offset=", KEY_OFFSET),
     OPTION("names=", KEY_NAMES),
     OPTION("cache=", KEY_NAMED),
@@ -178,6 +188,15 @@ static int set_known(struct options *options, enum key key, const char *option)
     case KEY_VERSION:
         options->version = true;
         return 0;
+    case KEY_STATS:
+        options->stats = true;
+        return 0;
+    case KEY_JSON:
+        options->json = true;
+        return 0;
+    case KEY_WATCH:
+        options->watch = true;
+        return 0;
     case KEY_OFFSET:
         return parse_size(option, 0, INT64_MAX, &options->fs.offset);
     case KEY_NAMES:
@@ -263,6 +282,21 @@ static int add_defaults(struct options *options)
     return r == 0 ? 0 : -ENOMEM;
 }
 
+/* What --stats goes with. */
+static int take_stats(struct options *options)
+{
+    if (!options->stats) {
+        log_error("--json and --watch go with --stats");
+        return -EINVAL;
+    }
+    if (!options->fs.source || options->fs.mountpoint) {
+        log_error("--stats wants one MOUNTPOINT, see framefs --help");
+        return -EINVAL;
+    }
+    options->fs.mountpoint = options->fs.source;
+    return 0;
+}
+
 int options_parse(int argc, char **argv, struct options *out)
 {
     *out = (struct options){
@@ -275,6 +309,8 @@ int options_parse(int argc, char **argv, struct options *out)
         return -EINVAL;
     if (out->help || out->version)
         return 0;
+    if (out->stats || out->json || out->watch)
+        return take_stats(out);
     out->fs.shared = out->file.lock;
     if (!out->fs.mountpoint) {
         log_error("SOURCE and MOUNTPOINT are needed, see framefs --help");

@@ -16,6 +16,9 @@ struct options {
     uint32_t max_read; /* bytes of a request; 0: what the kernel likes */
     bool foreground;
     bool debug;
+    bool stats; /* print what `fs.mountpoint` has done; and how: */
+    bool json;
+    bool watch;
     bool help;             /* print the usage, and that is all */
     bool version;          /* likewise */
     struct fuse_args args; /* for libfuse */

@@ -104,6 +104,7 @@ void report_fault(struct node_table *table, struct node *node, uint64_t state,
 
     if (!report_is_fault(error))
         return;
+    atomic_fetch_add_explicit(&table->nfaults, 1, memory_order_relaxed);
     pthread_mutex_lock(&table->lock);
     fresh = note_locked(node, state, hash_of(error, fault));
     pthread_mutex_unlock(&table->lock);

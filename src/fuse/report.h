@@ -13,7 +13,7 @@ bool report_is_fault(int error);
 
 /*
  * Log what is wrong with a frame, with the name that it has under SOURCE; once
- * for each fault, until the file changes.
+ * for each fault, until the file changes.  Count it each time.
  *
  *  state  stamp of the file's state
  *  error  a negative errno; logged only if report_is_fault()

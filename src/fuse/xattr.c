@@ -12,6 +12,7 @@
 #include "frame/metalayer.h"
 #include "fuse/open_file.h"
 #include "fuse/report.h"
+#include "fuse/stats.h"
 
 /* How often attributes are read that another program wrote into. */
 enum {
@@ -202,9 +203,28 @@ static int get_backing(struct fs *fs, struct node *node, const char *name,
     return 0;
 }
 
+static bool is_stats(const struct fs *fs, const struct node *node,
+                     const char *name)
+{
+    return node == &fs->nodes.root && strcmp(name, STATS_ATTRIBUTE) == 0;
+}
+
+static int get_stats(struct fs *fs, char **out, size_t *len)
+{
+    char *text = stats_text(fs);
+
+    if (!text)
+        return -ENOMEM;
+    *out = text;
+    *len = strlen(text);
+    return 0;
+}
+
 int xattr_get(struct fs *fs, struct node *node, const char *name, char **out,
               size_t *len)
 {
+    if (is_stats(fs, node, name))
+        return get_stats(fs, out, len);
     if (!entry_is_frame(node->id.kind))
         return get_backing(fs, node, name, out, len);
     if (starts_with(name, OURS))
@@ -375,6 +395,8 @@ static int change_backing(struct fs *fs, struct node *node, const char *name,
 int xattr_set(struct fs *fs, struct node *node, const char *name,
               const void *value, size_t size, int flags)
 {
+    if (is_stats(fs, node, name))
+        return -EPERM;
     if (entry_is_frame(node->id.kind)) {
         if (starts_with(name, OURS))
             return set_ours(fs, node, name, value, size, flags);
@@ -386,6 +408,8 @@ int xattr_set(struct fs *fs, struct node *node, const char *name,
 
 int xattr_remove(struct fs *fs, struct node *node, const char *name)
 {
+    if (is_stats(fs, node, name))
+        return -EPERM;
     if (entry_is_frame(node->id.kind)) {
         if (starts_with(name, OURS))
             return remove_ours(fs, node, name);

@@ -14,6 +14,8 @@
  *  user.b2frame.vlmeta.NAME  a vlmetalayer
  *  user.b2frame.usermeta     the nameless one of frames before 2021
  *
+ * and for the root that of stats.h.
+ *
  * Functions write bytes that the caller frees to `out`.  They return 0, an
  * error of the store or the frame, -E2BIG for more than the system can hand
  * on, or
@@ -26,7 +28,7 @@ int xattr_get(struct fs *fs, struct node *node, const char *name, char **out,
 
 /*
  * Set or remove one.  Also return
- *  -EPERM    it tells what the frame is, and is not set
+ *  -EPERM    it tells what the frame or mount is, and is not set
  *  -EINVAL   a metalayer keeps its length, and none is added
  *  -EEXIST   it is there, and `flags` has XATTR_CREATE
  */
