@@ -181,8 +181,7 @@ static int set_creation(void *to, const char *name, const char *value)
 
     if (strcmp(name, "layout") != 0)
         return params_set(&creation->params, name, value);
-    creation->sparse = strcmp(value, "sparse") == 0;
-    return creation->sparse || strcmp(value, "contiguous") == 0 ? 0 : -EINVAL;
+    return params_set_layout(value, &creation->sparse);
 }
 
 /* The store of a frame that is not there yet.  A file comes up with the frame,
