@@ -6,10 +6,10 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "frame/frame.h"
-#include "store/store.h"
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -91,6 +91,62 @@ int frame_dir_remove(int parent, const char *name)
             unlinkat(dirfd(dir), part, 0);
     closedir(dir);
     return unlinkat(parent, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+}
+
+/* Returns -EAGAIN if others found it before it was locked, and removed it. */
+static int lock_draft(int parent, const char *name)
+{
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct stat st;
+
+    if (fd < 0)
+        return errno == ENOENT ? -EAGAIN : -errno;
+    if (flock(fd, LOCK_EX) == 0 && fstat(fd, &st) == 0 && st.st_nlink == 0) {
+        close(fd);
+        return -EAGAIN;
+    }
+    return fd;
+}
+
+int frame_dir_make_draft(int parent, const char *name)
+{
+    int fd;
+
+    do {
+        if (mkdirat(parent, name, 0700) < 0)
+            return -errno;
+        fd = lock_draft(parent, name);
+    } while (fd == -EAGAIN);
+    return fd;
+}
+
+/* Remove a directory unless somebody works on it. */
+static void remove_stale_dir(int parent, const char *name)
+{
+    int fd =
+        openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+        frame_dir_remove(parent, name);
+    close(fd);
+}
+
+void frame_dir_tidy_up(int parent)
+{
+    DIR *dir = open_dir(parent, ".");
+    const char *name;
+
+    if (!dir)
+        return;
+    while ((name = next_name(dir))) {
+        if (strncmp(name, FRAME_DIR_DRAFT, strlen(FRAME_DIR_DRAFT)) == 0)
+            remove_stale_dir(parent, name);
+        else
+            store_remove_stale(parent, name);
+    }
+    closedir(dir);
 }
 
 int frame_file_dress(int dirfd, const char *name, const struct stat *like)

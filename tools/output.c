@@ -28,8 +28,9 @@ struct output {
     bool to_stdout;
     mode_t umask; /* that of the user */
     int dir;      /* where it is to be */
+    int lock;     /* of a directory until then; or -1 */
     char name[NAME_MAX + 1];
-    char draft[sizeof(STORE_TEMPORARY) + 20]; /* its name until then, or "" */
+    char draft[sizeof(FRAME_DIR_DRAFT) + 16]; /* its name until then, or "" */
     struct store *store;
 };
 
@@ -111,6 +112,8 @@ static int find_place(struct output *output)
     int r = split_path(output, real ? real : output->path);
 
     free(real);
+    if (r == 0)
+        frame_dir_tidy_up(output->dir);
     return r == 0 ? check_old(output) : r;
 }
 
@@ -121,12 +124,13 @@ static int open_draft(struct output *output)
     if (getrandom(&random, sizeof(random), 0) < 0)
         return -errno;
     snprintf(output->draft, sizeof(output->draft),
-             STORE_TEMPORARY "new-%016" PRIx64, random);
+             FRAME_DIR_DRAFT "%016" PRIx64, random);
     if (!output->sparse)
         return store_file_open(output->dir, output->draft,
                                STORE_WRITE | STORE_NEW, &output->store);
-    if (mkdirat(output->dir, output->draft, 0700) < 0)
-        return -errno;
+    output->lock = frame_dir_make_draft(output->dir, output->draft);
+    if (output->lock < 0)
+        return output->lock;
     return store_dir_open(output->dir, output->draft, STORE_WRITE,
                           &output->store);
 }
@@ -147,6 +151,7 @@ int output_open(const char *path, bool sparse, bool force, struct output **out)
         .to_stdout = strcmp(path, "-") == 0,
         .umask = umask(077),
         .dir = -1,
+        .lock = -1,
     };
     r = output->to_stdout ? find_scratch(output) : find_place(output);
     if (r == 0)
@@ -169,6 +174,8 @@ void output_close(struct output *output)
         frame_dir_remove(output->dir, output->draft);
     else if (output->draft[0] != '\0')
         unlinkat(output->dir, output->draft, 0);
+    if (output->lock >= 0)
+        close(output->lock);
     if (output->dir >= 0)
         close(output->dir);
     free(output);
@@ -258,14 +265,17 @@ static int write_bytes(const uint8_t *bytes, size_t len)
     return 0;
 }
 
-/* Copy what was made to standard output. */
-static int copy_out(const struct output *output)
+/* Copy what was made to standard output.  Who reads that may take long, and
+   kill us then: so it has no name any more. */
+static int copy_out(struct output *output)
 {
     uint8_t bytes[COPY_LEN];
     int fd = openat(output->dir, output->draft, O_RDONLY | O_CLOEXEC);
     ssize_t n = 1;
     int r = fd < 0 ? -errno : 0;
 
+    if (r == 0 && unlinkat(output->dir, output->draft, 0) == 0)
+        output->draft[0] = '\0';
     while (r == 0 && n > 0) {
         n = read(fd, bytes, sizeof(bytes));
         r = n < 0 ? -errno : write_bytes(bytes, (size_t)n);

@@ -10,9 +10,9 @@ import signal
 import stat
 import subprocess
 
-from scene import (TOOL, b2frame, check, check_frame, check_names, fails,
-                   frame, info, interrupt, main, misuse, noise, numbers, read,
-                   small_disk, write)
+from scene import (TIMEOUT, TOOL, b2frame, check, check_frame, check_names,
+                   corpus, fails, frame, has_begun, info, interrupt, main,
+                   misuse, noise, numbers, read, remove, small_disk, write)
 
 MIB = 1 << 20
 
@@ -231,6 +231,46 @@ def interrupted_it_leaves_nothing():
     check_names('a')
 
 
+def what_was_left_when_it_was_killed_goes_with_the_next():
+    for layout in ('contiguous', 'sparse'):
+        interrupt(signal.SIGKILL, 'create', '--layout', layout, '-', 'a',
+                  first=noise(3 * MIB))
+        check(os.listdir('.'), 'nothing was left')
+        frame('b', b'next')
+        check_names('b')
+        os.unlink('b')
+
+
+def what_goes_to_standard_output_has_no_name():
+    os.mkdir('tmp')
+    write('in', noise(3 * MIB))
+    with subprocess.Popen([TOOL, 'create', 'in', '-'], stdout=subprocess.PIPE,
+                          bufsize=0,
+                          env=dict(corpus.environment(), TMPDIR='tmp')) as tool:
+        start = tool.stdout.read(1)
+        check(not os.listdir('tmp'), 'it has: %s' % os.listdir('tmp'))
+        write('a', start + tool.stdout.read())
+        check(tool.wait(TIMEOUT) == 0, 'status')
+    check_frame('a', noise(3 * MIB))
+
+
+def what_others_are_making_stays():
+    for layout in ('contiguous', 'sparse'):
+        words = [TOOL, 'create', '--layout', layout, '-', 'a']
+        with subprocess.Popen(words, stdin=subprocess.PIPE, bufsize=0,
+                              env=corpus.environment()) as tool:
+            tool.stdin.write(noise(3 * MIB))
+            while not has_begun():
+                check(tool.poll() is None, 'has ended')
+            frame('b', b'other')
+            tool.stdin.close()
+            check(tool.wait(TIMEOUT) == 0, 'it was disturbed')
+        check_frame('a', noise(3 * MIB))
+        check_names('a', 'b')
+        remove('a')
+        remove('b')
+
+
 main(content_of_any_size_comes_back,
      file_and_pipe_make_the_same_frame,
      standard_output_gets_the_same_frame,
@@ -246,4 +286,7 @@ main(content_of_any_size_comes_back,
      wrong_usage_is_explained,
      what_cannot_be_read_or_written_is_named,
      full_disk_leaves_nothing,
-     interrupted_it_leaves_nothing)
+     interrupted_it_leaves_nothing,
+     what_was_left_when_it_was_killed_goes_with_the_next,
+     what_goes_to_standard_output_has_no_name,
+     what_others_are_making_stays)
