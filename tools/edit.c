@@ -103,9 +103,12 @@ static int commit(struct edit *edit,
     return 0;
 }
 
-int edit_commit(struct edit *edit)
+int edit_end(struct edit *edit, int r)
 {
-    return commit(edit, frame_change_commit);
+    if (r == 0)
+        r = commit(edit, frame_change_commit);
+    edit_close(edit);
+    return r;
 }
 
 int edit_compact(struct edit *edit)

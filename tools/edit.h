@@ -30,10 +30,11 @@ int edit_open_chunks(const char *path, struct edit *out);
    ends. */
 void edit_close(struct edit *edit);
 
-/* Make it the state of the frame, for good. */
-int edit_commit(struct edit *edit);
+/* If `r`, what came of the change, is 0, make it the state of the frame, for
+   good; then close the frame.  Returns the first error. */
+int edit_end(struct edit *edit, int r);
 
-/* The same with the frame written anew, without dead space. */
+/* Write the frame anew, without dead space, as its state for good. */
 int edit_compact(struct edit *edit);
 
 /* Say why something could not be done with the frame. */

@@ -91,10 +91,7 @@ static int append(const char *frame, const char *path)
                            path, frame_change_insert);
     else
         r = append_bytes(&edit, path);
-    if (r == 0)
-        r = edit_commit(&edit);
-    edit_close(&edit);
-    return r;
+    return edit_end(&edit, r);
 }
 
 static int run(const struct verb *verb, int argc, char **argv)

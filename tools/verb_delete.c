@@ -20,10 +20,7 @@ static int delete (const char *frame, uint64_t chunk_no)
         log_error("%s: there is no chunk %" PRIu64, frame, chunk_no);
     else if (r < 0)
         edit_report(&edit, r, &FAULT_NONE);
-    if (r == 0)
-        r = edit_commit(&edit);
-    edit_close(&edit);
-    return r;
+    return edit_end(&edit, r);
 }
 
 static int run(const struct verb *verb, int argc, char **argv)

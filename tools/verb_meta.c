@@ -201,7 +201,7 @@ static int set_content(const struct meta *meta, struct edit *edit,
     else
         r = frame_change_set_vlmetalayer(edit->change, meta->name, content,
                                          len);
-    return r < 0 ? report_set(meta, r) : edit_commit(edit);
+    return r < 0 ? report_set(meta, r) : 0;
 }
 
 static int set(const struct meta *meta)
@@ -222,8 +222,7 @@ static int set(const struct meta *meta)
         if (len >= 0)
             free(content);
     }
-    edit_close(&edit);
-    return r;
+    return edit_end(&edit, r);
 }
 
 static int rm(const struct meta *meta)
@@ -238,10 +237,7 @@ static int rm(const struct meta *meta)
         log_error("%s: a metalayer of the header can't be removed", meta->path);
     else if (r == -ENODATA)
         report_missing(meta);
-    else
-        r = edit_commit(&edit);
-    edit_close(&edit);
-    return r;
+    return edit_end(&edit, r);
 }
 
 /* What is to be done, and what follows the word for it. */

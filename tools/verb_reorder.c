@@ -9,6 +9,7 @@
 #include "edit.h"
 #include "input.h"
 #include "numbers.h"
+#include "source.h"
 #include "verb.h"
 
 enum {
@@ -39,31 +40,44 @@ static int read_list(const char *arg, char **out)
 }
 
 /* Say what is wrong with the order. */
-static int report(const struct edit *edit, int error)
+static int report(const char *path, uint64_t nchunks)
 {
-    uint64_t nchunks = frame_change_get_info(edit->change)->nchunks;
+    log_error("%s: the list must have the number of each of the %" PRIu64
+              " chunks once, and that of a shorter one last",
+              path, nchunks);
+    return -EINVAL;
+}
 
-    if (error == -EINVAL || error == -ERANGE)
-        log_error("%s: the list must have the number of each of the %" PRIu64
-                  " chunks once, and that of a shorter one last",
-                  edit->path, nchunks);
-    else
-        edit_report(edit, error, &FAULT_NONE);
-    return error;
+/* Read the order of so many chunks. */
+static int parse(const char *path, const char *list, uint64_t nchunks,
+                 struct numbers *out)
+{
+    int r = numbers_parse(list, nchunks, out);
+
+    if (r == 0 && out->n != nchunks) {
+        numbers_free(out);
+        r = -EINVAL;
+    }
+    if (r == -EINVAL || r == -ERANGE)
+        return report(path, nchunks);
+    if (r < 0)
+        source_report(path, r, &FAULT_NONE);
+    return r;
 }
 
 static int change_order(struct edit *edit, const char *list)
 {
     uint64_t nchunks = frame_change_get_info(edit->change)->nchunks;
     struct numbers order;
-    int r = numbers_parse(list, nchunks, &order);
+    int r = parse(edit->path, list, nchunks, &order);
 
     if (r < 0)
-        return report(edit, r);
-    r = order.n == nchunks ? frame_change_reorder(edit->change, order.list)
-                           : -EINVAL;
+        return r;
+    r = frame_change_reorder(edit->change, order.list);
     numbers_free(&order);
-    return r < 0 ? report(edit, r) : edit_commit(edit);
+    if (r == -EINVAL)
+        return report(edit->path, nchunks);
+    return r < 0 ? edit_report(edit, r, &FAULT_NONE) : 0;
 }
 
 static int reorder(const char *frame, const char *list)
@@ -73,9 +87,7 @@ static int reorder(const char *frame, const char *list)
 
     if (r < 0)
         return r;
-    r = change_order(&edit, list);
-    edit_close(&edit);
-    return r;
+    return edit_end(&edit, change_order(&edit, list));
 }
 
 static int run(const struct verb *verb, int argc, char **argv)

@@ -13,10 +13,7 @@ static int update(const char *frame, uint64_t chunk_no, const char *input)
     if (r < 0)
         return r;
     r = edit_put_chunk(&edit, chunk_no, input, frame_change_put);
-    if (r == 0)
-        r = edit_commit(&edit);
-    edit_close(&edit);
-    return r;
+    return edit_end(&edit, r);
 }
 
 static int run(const struct verb *verb, int argc, char **argv)
