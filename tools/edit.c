@@ -8,7 +8,6 @@
 #include "base/cpu.h"
 #include "base/log.h"
 #include "chunk/chunk_encode.h"
-#include "chunk/chunk_format.h"
 #include "input.h"
 #include "interrupt.h"
 #include "source.h"
@@ -160,23 +159,6 @@ static int encode_chunk(struct edit *edit, const uint8_t *bytes, size_t len,
     return r < 0 ? edit_report(edit, r, &fault) : 0;
 }
 
-static ssize_t read_chunk(const char *path, uint8_t **bytes)
-{
-    struct input input;
-    ssize_t len = input_open(path, &input);
-
-    if (len < 0)
-        return len;
-    len = input_read_all(&input, CHUNK_NBYTES_MAX, bytes);
-    if (len == 0) {
-        log_error("%s: is empty, which no chunk can be", input.name);
-        free(*bytes);
-        len = -EINVAL;
-    }
-    input_close(&input);
-    return len;
-}
-
 /* Say why a chunk has no place. */
 static int report_place(const struct edit *edit, uint64_t chunk_no,
                         uint32_t nbytes, int error)
@@ -201,7 +183,7 @@ int edit_put_chunk(struct edit *edit, uint64_t chunk_no, const char *input,
 {
     struct frame_written written;
     uint8_t *bytes;
-    ssize_t len = read_chunk(input, &bytes);
+    ssize_t len = input_read_chunk(input, &bytes);
     int r;
 
     if (len < 0)

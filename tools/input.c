@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "chunk/chunk_format.h"
 #include "interrupt.h"
 
 enum {
@@ -219,4 +220,21 @@ int input_open(const char *path, struct input *out)
     input.feed.total = known_size(&input);
     *out = input;
     return 0;
+}
+
+ssize_t input_read_chunk(const char *path, uint8_t **bytes)
+{
+    struct input input;
+    ssize_t len = input_open(path, &input);
+
+    if (len < 0)
+        return len;
+    len = input_read_all(&input, CHUNK_NBYTES_MAX, bytes);
+    if (len == 0) {
+        log_error("%s: is empty, which no chunk can be", input.name);
+        free(*bytes);
+        len = -EINVAL;
+    }
+    input_close(&input);
+    return len;
 }

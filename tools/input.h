@@ -54,4 +54,8 @@ void input_put_back(struct input *input, uint8_t *bytes, size_t len);
  */
 ssize_t input_read_all(struct input *input, size_t max, uint8_t **bytes);
 
+/* Read all of a file, or of standard input as "-", to be a chunk: at least one
+   byte, and no more than that can have.  The caller frees it. */
+ssize_t input_read_chunk(const char *path, uint8_t **bytes);
+
 #endif

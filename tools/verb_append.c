@@ -6,6 +6,7 @@
 #include "edit.h"
 #include "file/params.h"
 #include "input.h"
+#include "mounted.h"
 #include "verb.h"
 
 enum {
@@ -81,9 +82,17 @@ static int append_bytes(struct edit *edit, const char *path)
 
 static int append(const char *frame, const char *path)
 {
+    struct mounted mounted;
     struct edit edit;
-    int r = edit_open_chunks(frame, &edit);
+    int r = mounted_open(frame, &mounted);
 
+    if (r > 0) {
+        r = mounted_append(&mounted, path);
+        mounted_close(&mounted);
+        return r;
+    }
+    if (r == 0)
+        r = edit_open_chunks(frame, &edit);
     if (r < 0)
         return r;
     if (frame_change_is_variable(edit.change))

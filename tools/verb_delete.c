@@ -6,13 +6,22 @@
 #include "args.h"
 #include "base/log.h"
 #include "edit.h"
+#include "mounted.h"
 #include "verb.h"
 
 static int delete (const char *frame, uint64_t chunk_no)
 {
+    struct mounted mounted;
     struct edit edit;
-    int r = edit_open_chunks(frame, &edit);
+    int r = mounted_open(frame, &mounted);
 
+    if (r > 0) {
+        r = mounted_delete(&mounted, chunk_no);
+        mounted_close(&mounted);
+        return r;
+    }
+    if (r == 0)
+        r = edit_open_chunks(frame, &edit);
     if (r < 0)
         return r;
     r = frame_change_delete(edit.change, chunk_no, 1);

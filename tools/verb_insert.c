@@ -3,13 +3,22 @@
 
 #include "args.h"
 #include "edit.h"
+#include "mounted.h"
 #include "verb.h"
 
 static int insert(const char *frame, uint64_t chunk_no, const char *input)
 {
+    struct mounted mounted;
     struct edit edit;
-    int r = edit_open_chunks(frame, &edit);
+    int r = mounted_open(frame, &mounted);
 
+    if (r > 0) {
+        r = mounted_insert(&mounted, chunk_no, input);
+        mounted_close(&mounted);
+        return r;
+    }
+    if (r == 0)
+        r = edit_open_chunks(frame, &edit);
     if (r < 0)
         return r;
     r = edit_put_chunk(&edit, chunk_no, input, frame_change_insert);

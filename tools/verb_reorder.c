@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "edit.h"
 #include "input.h"
+#include "mounted.h"
 #include "numbers.h"
 #include "source.h"
 #include "verb.h"
@@ -80,11 +81,31 @@ static int change_order(struct edit *edit, const char *list)
     return r < 0 ? edit_report(edit, r, &FAULT_NONE) : 0;
 }
 
+static int change_mounted(struct mounted *mounted, const char *list)
+{
+    struct numbers order;
+    int r = parse(mounted->path, list, mounted->nchunks, &order);
+
+    if (r < 0)
+        return r;
+    r = mounted_reorder(mounted, order.list);
+    numbers_free(&order);
+    return r == -EINVAL ? report(mounted->path, mounted->nchunks) : r;
+}
+
 static int reorder(const char *frame, const char *list)
 {
+    struct mounted mounted;
     struct edit edit;
-    int r = edit_open_chunks(frame, &edit);
+    int r = mounted_open(frame, &mounted);
 
+    if (r > 0) {
+        r = change_mounted(&mounted, list);
+        mounted_close(&mounted);
+        return r;
+    }
+    if (r == 0)
+        r = edit_open_chunks(frame, &edit);
     if (r < 0)
         return r;
     return edit_end(&edit, change_order(&edit, list));

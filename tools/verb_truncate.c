@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "file/file.h"
 #include "interrupt.h"
+#include "mounted.h"
 #include "source.h"
 #include "verb.h"
 
@@ -54,8 +55,16 @@ static int truncate_frame(const char *path, uint64_t size)
 {
     struct file_options options = file_default_options;
     struct file_context *context;
-    int r;
+    struct mounted mounted;
+    int r = mounted_open(path, &mounted);
 
+    if (r > 0) {
+        r = mounted_truncate(&mounted, size);
+        mounted_close(&mounted);
+        return r;
+    }
+    if (r < 0)
+        return r;
     options.commit = 0;
     r = file_context_new(&options, &context);
     if (r < 0) {

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""b2frame changes frames through the files that a mount shows of them.
+
+usage: mount_tool.py FRAMEFS [TEST...]
+"""
+
+import os
+import random
+import signal
+import subprocess
+
+from mounted import (B2FRAME, PATIENCE, Mount, check, check_frames, corpus,
+                     main, read, wait_for, write)
+
+SIZE = 1000  # of a chunk
+NOISE = random.Random(1).randbytes(20 * SIZE)
+CHUNKS = [NOISE[i:i + SIZE] for i in range(0, len(NOISE), SIZE)]
+
+
+def b2frame(*words, stdin=b'', status=0, says=''):
+    """Run the tool, which has nothing to say, or that on one line."""
+    done = subprocess.run([B2FRAME, *words], input=stdin, check=False,
+                          capture_output=True, env=corpus.environment(),
+                          timeout=PATIENCE)
+    said = done.stderr.decode()
+    what = '%s: status %d, says %s' % (' '.join(words), done.returncode, said)
+    check(done.returncode == status and not done.stdout, what)
+    check(says in said and said.count('\n') == bool(says), what)
+
+
+def layouts(test):
+    """Run a test on each layout: it says what its frame, of three chunks and a
+    half, is to hold then, and the mount and the frame hold that."""
+    def both():
+        data = b''.join(CHUNKS[:3]) + CHUNKS[3][:500]
+        for layout in ('contiguous', 'sparse'):
+            os.makedirs(layout + '/src')
+            os.mkdir(layout + '/mnt')
+            os.chdir(layout)
+            options = 'chunksize=%d,typesize=1,layout=%s' % (SIZE, layout)
+            with Mount('src', 'mnt', '-o', options) as mount:
+                write(mount / 'a', data)
+                wanted = test(mount / 'a', data)
+                check(read(mount / 'a') == wanted, 'content')
+                check(os.stat(mount / 'a').st_size == len(wanted), 'size')
+            check_frames({'src/a.b2frame': wanted})
+            os.chdir('..')
+    both.__name__ = test.__name__
+    return both
+
+
+@layouts
+def insert(path, data):
+    b2frame('insert', path, '0', '-', stdin=CHUNKS[9])
+    b2frame('insert', path, '2', '-', stdin=CHUNKS[8])
+    return CHUNKS[9] + data[:SIZE] + CHUNKS[8] + data[SIZE:]
+
+
+@layouts
+def insert_at_the_end(path, data):
+    os.truncate(path, 3 * SIZE)
+    b2frame('insert', path, '3', '-', stdin=CHUNKS[9])
+    b2frame('insert', path, '4', '-', stdin=b'short')
+    return data[:3 * SIZE] + CHUNKS[9] + b'short'
+
+
+@layouts
+def update(path, data):
+    b2frame('update', path, '1', '-', stdin=CHUNKS[9])
+    b2frame('update', path, '3', '-', stdin=b'short')
+    return data[:SIZE] + CHUNKS[9] + data[2 * SIZE:3 * SIZE] + b'short'
+
+
+@layouts
+def delete(path, data):
+    b2frame('delete', path, '3')
+    b2frame('delete', path, '0')
+    return data[SIZE:3 * SIZE]
+
+
+@layouts
+def reorder(path, data):
+    b2frame('reorder', path, '0-3')
+    b2frame('reorder', path, '2,1,0,3')
+    b2frame('reorder', path, '-', stdin=b'0 2 1 3')
+    return CHUNKS[2] + CHUNKS[0] + CHUNKS[1] + data[3 * SIZE:]
+
+
+@layouts
+def append(path, data):
+    write('in', NOISE)
+    b2frame('append', path, '-', stdin=b'some')
+    b2frame('append', path, 'in')
+    b2frame('append', path, '-')
+    return data + b'some' + NOISE
+
+
+@layouts
+def truncate(path, data):
+    b2frame('truncate', '--size', '10K', path)
+    b2frame('truncate', '--size', '1500', path)
+    b2frame('truncate', '--size', '2500', path)
+    return data[:1500] + bytes(1000)
+
+
+@layouts
+def what_is_not_yet_committed_counts(path, data):
+    with open(path, 'r+b', buffering=0) as file:
+        file.seek(3 * SIZE)
+        file.write(CHUNKS[4] + CHUNKS[5])
+        b2frame('delete', path, '3')
+        b2frame('update', path, '3', '-', stdin=CHUNKS[6])
+    return data[:3 * SIZE] + CHUNKS[6]
+
+
+@layouts
+def wrong_changes_change_nothing(path, data):
+    for words, says in (
+            (('insert', path, '9', '-'), 'there is no chunk 9, but 4'),
+            (('insert', path, '1', '-'), "chunk 1 can't have 4 bytes"),
+            (('insert', path, '4', '-'), 'Invalid argument'),
+            (('update', path, '4', '-'), 'there is no chunk 4, but 4'),
+            (('update', path, '0', '-'), "chunk 0 can't have 4 bytes"),
+            (('delete', path, '4'), 'there is no chunk 4, but 4'),
+            (('reorder', path, '3,0,1,2'), 'the list must have'),
+            (('reorder', path, '0,0,1,3'), 'the list must have'),
+            (('reorder', path, '0,1'), 'the list must have'),
+            (('append', path, 'none'), 'No such file'),
+            (('update', path, '0', 'none'), 'No such file')):
+        b2frame(*words, stdin=b'four', status=1, says=says)
+    return data
+
+
+def other_files_are_what_they_were():
+    os.mkdir('src')
+    write('src/plain', b'plain')
+    write('raw', NOISE)
+    b2frame('create', '--chunksize', '1000', 'raw', 'src/a.b2frame')
+    with Mount('src', 'mnt', '-o', 'ro') as mount:
+        b2frame('delete', mount / 'plain', '0', status=1, says='plain: ')
+        b2frame('delete', mount / 'a', '0', status=1, says='Read-only file')
+    b2frame('delete', 'src/a.b2frame', '0')
+    check_frames({'src/a.b2frame': NOISE[SIZE:]})
+
+
+def an_interrupt_leaves_nothing_appended():
+    os.mkdir('src')
+    with Mount('src', 'mnt') as mount:
+        write(mount / 'a', b'before')
+        with subprocess.Popen([B2FRAME, 'append', mount / 'a', '-'],
+                              stdin=subprocess.PIPE, bufsize=0,
+                              env=corpus.environment()) as tool:
+            tool.stdin.write(bytes(3 << 20))
+            wait_for(lambda: os.stat(mount / 'a').st_size > 1 << 20,
+                     'what is appended')
+            tool.send_signal(signal.SIGINT)
+            check(tool.wait(PATIENCE) == -signal.SIGINT, 'status')
+        check(read(mount / 'a') == b'before', 'content')
+
+
+def lock_waits(path):
+    """Does anybody wait for a lock of the file?"""
+    inode = ':%d ' % os.stat(path).st_ino
+    return any('->' in line and inode in line
+               for line in read('/proc/locks').decode().splitlines())
+
+
+def what_is_appended_at_a_time_comes_in_turn():
+    os.mkdir('src')
+    half = bytes(1 << 20)
+    with Mount('src', 'mnt') as mount:
+        write(mount / 'a', b'before')
+        with subprocess.Popen([B2FRAME, 'append', mount / 'a', '-'],
+                              stdin=subprocess.PIPE, bufsize=0,
+                              env=corpus.environment()) as first:
+            first.stdin.write(half)
+            wait_for(lambda: os.stat(mount / 'a').st_size > len(half),
+                     'what is appended')
+            write('in', NOISE)
+            with subprocess.Popen([B2FRAME, 'append', mount / 'a', 'in'],
+                                  env=corpus.environment()) as second:
+                wait_for(lambda: lock_waits(mount / 'a') or
+                         second.poll() is not None, 'the second one')
+                first.stdin.write(half)
+                first.stdin.close()
+                check(second.wait(PATIENCE) == 0, 'status of the second')
+            check(first.wait(PATIENCE) == 0, 'status of the first')
+        check(read(mount / 'a') == b'before' + 2 * half + NOISE, 'content')
+
+
+main(insert,
+     insert_at_the_end,
+     update,
+     delete,
+     reorder,
+     append,
+     truncate,
+     what_is_not_yet_committed_counts,
+     wrong_changes_change_nothing,
+     other_files_are_what_they_were,
+     an_interrupt_leaves_nothing_appended,
+     what_is_appended_at_a_time_comes_in_turn)
