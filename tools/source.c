@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "array/array.h"
 #include "base/log.h"
 #include "frame/metalayer.h"
 #include "lock.h"
@@ -98,14 +99,15 @@ int source_check_no_array(const char *path, struct frame *frame)
 {
     struct fault fault = FAULT_NONE;
     struct metalayer_list layers;
-    bool is_array;
-    int r = metalayer_list_read(frame, &layers, &fault);
+    bool is_array = false;
+    int r = metalayer_list_read_fixed(frame, &layers, &fault);
 
     if (r < 0) {
         source_report(path, r, &fault);
         return r;
     }
-    is_array = metalayer_find(&layers, METALAYER_FIXED, "b2nd") != NULL;
+    for (size_t i = 0; i < layers.nlayers; i++)
+        is_array |= array_is_layer(layers.layers[i].name);
     metalayer_list_free(&layers);
     if (!is_array)
         return 0;

@@ -215,15 +215,18 @@ def what_does_not_fit_changes_nothing():
 
 
 def chunks_of_an_array_stay_as_they_are():
-    frame('f', b'', '--chunksize', str(SIZE))
-    b2frame('meta', 'set', '--fixed', 'f', 'b2nd', '-', stdin=b'shape')
     write('in', chunks(5))
-    for verb in ('append', 'insert', 'delete', 'reorder', 'truncate'):
-        fails('f: is an array', verb, *CHANGES[verb])
-    fails('f: is an array', 'convert', '--chunksize', '5000', 'f', 'g')
-    b2frame('compact', 'f')
-    b2frame('convert', '--codec', 'zstd', 'f', 'g')
-    check_names('f', 'g', 'in')
+    for layer in 'b2nd', 'caterva':
+        frame('f', b'', '--chunksize', str(SIZE))
+        b2frame('meta', 'set', '--fixed', 'f', layer, '-', stdin=b'shape')
+        for verb in ('append', 'insert', 'delete', 'reorder', 'truncate'):
+            fails('f: is an array', verb, *CHANGES[verb])
+        fails('f: is an array', 'convert', '--chunksize', '5000', 'f', 'g')
+        b2frame('compact', 'f')
+        b2frame('convert', '--codec', 'zstd', 'f', 'g')
+        check_names('f', 'g', 'in')
+        os.unlink('f')
+        os.unlink('g')
 
 
 def wrong_usage_is_explained():
