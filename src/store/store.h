@@ -103,10 +103,21 @@ struct store_mem_file {
 int store_mem_open_dir(const struct store_mem_file *files, size_t nfiles,
                        struct store **out);
 
+/*
+ * A store of one object "", which is part of an object: what lies there says of
+ * itself what the whole does, but for its size.  It is only read.
+ *
+ *  off, len  bytes of `whole`, to which a reference is taken
+ *
+ * Returns 0, -EINVAL if their sum does not fit, or -ENOMEM.
+ */
+int store_part_open(struct store_object *whole, uint64_t off, uint64_t len,
+                    struct store **out);
+
 /* Take one more reference, to be given back by store_close(). */
 struct store *store_get(struct store *store);
 
-/* Accepts NULL.  Objects must be closed before the last reference goes. */
+/* Accepts NULL.  Objects that are open stay so. */
 void store_close(struct store *store);
 
 /* Does the store hold named objects (true) or the one object "" (false)? */

@@ -14,7 +14,8 @@ struct mem_store {
 
 struct mem_object {
     struct store_object object;
-    const struct store_mem_file *file; /* of the store */
+    struct store *store;               /* a reference */
+    const struct store_mem_file *file; /* of it */
 };
 
 static int mem_stat(struct store_object *object, struct store_stat *out)
@@ -46,6 +47,7 @@ static int mem_read(struct store_object *object,
 
 static void mem_object_close(struct store_object *object)
 {
+    store_close(((struct mem_object *)object)->store);
     free(object);
 }
 
@@ -70,6 +72,7 @@ static int mem_open_object(struct store *store, const char *name,
     if (!object)
         return -ENOMEM;
     object->object = (struct store_object){ .ops = &mem_object_ops };
+    object->store = store_get(store);
     object->file = &mem->files[i];
     *out = &object->object;
     return 0;

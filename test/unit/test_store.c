@@ -298,6 +298,33 @@ START_TEST(objects_in_memory_are_as_those_in_files)
 }
 END_TEST
 
+START_TEST(part_of_an_object_is_one_of_its_own)
+{
+    struct store_object *object;
+    struct store *whole;
+    struct store *part;
+    struct store_stat st;
+
+    ck_assert_int_eq(store_mem_open((const uint8_t *)"some bytes", 10, &whole),
+                     0);
+    ck_assert_int_eq(store_open(whole, "", &object), 0);
+    ck_assert_int_eq(store_part_open(object, 5, 4, &part), 0);
+    ck_assert_int_eq(store_part_open(object, 5, UINT64_MAX, &part), -EINVAL);
+    store_object_close(object);
+    store_close(whole);
+
+    ck_assert(!store_is_directory(part));
+    check_object(part, "", "byte");
+    ck_assert_int_eq(store_open(part, "a", &object), -ENOENT);
+    ck_assert_int_eq(store_open(part, "", &object), 0);
+    store_close(part);
+    ck_assert_int_eq(store_object_stat(object, &st), 0);
+    ck_assert_uint_eq(st.size, 4);
+    ck_assert_int_eq(store_object_write(object, 0, "x", 1), -EROFS);
+    store_object_close(object);
+}
+END_TEST
+
 START_TEST(closing_nothing_is_harmless)
 {
     store_close(NULL);
@@ -317,6 +344,7 @@ int main(void)
         a_directory_holds_its_regular_files,
         a_directory_needs_no_permission_to_list_it,
         objects_in_memory_are_as_those_in_files,
+        part_of_an_object_is_one_of_its_own,
         closing_nothing_is_harmless,
         NULL,
     };
