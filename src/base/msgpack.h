@@ -7,27 +7,43 @@
 #include <stdint.h>
 
 /*
- * The markers that frames use.  Each value has one fixed encoding there, so a
- * reader asks for the marker that must come and needs no general parser.
+ * Markers.  In the header and trailer of a frame each value has one fixed
+ * encoding, so a reader asks for the marker that must come; for what Python
+ * packed see base/msgpack_any.h.
  *
  * Format: frame.md, "Conventions"; MessagePack specification.
  */
 enum msgpack_marker {
+    MSGPACK_FIXINT_MAX = 0x7F,
+    MSGPACK_FIXMAP = 0x80,   /* low nibble: number of pairs */
     MSGPACK_FIXARRAY = 0x90, /* low nibble: number of elements */
     MSGPACK_FIXSTR = 0xA0,   /* low five bits: length */
+    MSGPACK_NIL = 0xC0,
     MSGPACK_FALSE = 0xC2,
     MSGPACK_TRUE = 0xC3,
+    MSGPACK_BIN8 = 0xC4,
     MSGPACK_BIN32 = 0xC6,
+    MSGPACK_EXT8 = 0xC7,
+    MSGPACK_EXT32 = 0xC9,
+    MSGPACK_FLOAT32 = 0xCA,
+    MSGPACK_FLOAT64 = 0xCB,
+    MSGPACK_UINT8 = 0xCC,
     MSGPACK_UINT16 = 0xCD,
     MSGPACK_UINT32 = 0xCE,
     MSGPACK_UINT64 = 0xCF,
+    MSGPACK_INT8 = 0xD0,
     MSGPACK_INT16 = 0xD1,
     MSGPACK_INT32 = 0xD2,
     MSGPACK_INT64 = 0xD3,
+    MSGPACK_FIXEXT1 = 0xD4,
     MSGPACK_FIXEXT16 = 0xD8,
+    MSGPACK_STR8 = 0xD9,
     MSGPACK_STR32 = 0xDB,
     MSGPACK_ARRAY16 = 0xDC,
+    MSGPACK_ARRAY32 = 0xDD,
     MSGPACK_MAP16 = 0xDE,
+    MSGPACK_MAP32 = 0xDF,
+    MSGPACK_FIXINT_MIN = 0xE0, /* negative ones, up to 0xFF */
 };
 
 /*
