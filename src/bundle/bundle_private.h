@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BUNDLE_BUNDLE_PRIVATE_H
+#define BUNDLE_BUNDLE_PRIVATE_H
+
+#include <stdatomic.h>
+
+#include "bundle/bundle.h"
+#include "bundle/zip.h"
+
+struct bundle {
+    atomic_uint nrefs;
+    enum bundle_kind kind;
+    struct store_stat stat;       /* of the file, when it was read */
+    struct zip_directory archive; /* of an archive */
+    bool has_embed;               /* there is an embed store, */
+    struct bundle_entry embed;    /* in an archive as this member */
+    struct bundle_entry *entries; /* in the order of bundle_compare() */
+    size_t nentries;
+    size_t nallocated;
+    size_t footprint; /* bytes of memory */
+};
+
+/* Orders paths so that a folder comes right before what is in it. */
+int bundle_compare(const char *a, const char *b);
+
+/* bundle_find() among the first entries only, which are in order. */
+const struct bundle_entry *bundle_find_among(const struct bundle *bundle,
+                                             size_t nentries, const char *path);
+
+/*
+ * Open the store of a member of an archive.
+ *
+ *  store  of the archive
+ */
+int bundle_open_member(const struct bundle *bundle, struct store *store,
+                       const struct bundle_entry *entry, struct store **out,
+                       struct fault *fault);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BUNDLE_ZIP_H
+#define BUNDLE_ZIP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fault.h"
+#include "bundle/zip_format.h"
+
+/*
+ * The directory of a zip archive, from bytes that others have read.  All these
+ * return 0, or -EBADMSG or -ENOTSUP with a fault whose offset is in the file.
+ */
+
+enum {
+    ZIP_MAGIC_LEN = 4,
+    /* What may lie between the directory and the end of the file. */
+    ZIP_TAIL_MAX =
+        ZIP_END64_LEN + ZIP_LOCATOR_LEN + ZIP_END_LEN + ZIP_COMMENT_MAX,
+};
+
+/* Could these be the first bytes of an archive? */
+bool zip_has_magic(const uint8_t bytes[ZIP_MAGIC_LEN]);
+
+/* Where the directory lies, inside the file. */
+struct zip_directory {
+    uint64_t off;
+    uint64_t len;
+    uint64_t nentries;
+};
+
+/*
+ * Find the directory.
+ *
+ *  tail      the last `len` bytes of the file: ZIP_TAIL_MAX, or all there are
+ *  tail_off  where they start in the file
+ */
+int zip_find_directory(const uint8_t *tail, size_t len, uint64_t tail_off,
+                       struct zip_directory *out, struct fault *fault);
+
+/* A member as the directory describes it. */
+struct zip_member {
+    const char *name; /* in the directory, not terminated */
+    size_t name_len;
+    bool stored;        /* its bytes lie there as they are */
+    uint64_t nbytes;    /* of it, in the file */
+    uint64_t local_off; /* of its header, in the file */
+};
+
+/*
+ * Read the next entry.
+ *
+ *  bytes  the directory
+ *  pos    offset of the entry in it, below its length; receives the next one
+ *
+ * A member lies in front of the directory.
+ */
+int zip_read_entry(const struct zip_directory *directory, const uint8_t *bytes,
+                   uint64_t *pos, struct zip_member *out, struct fault *fault);
+
+/*
+ * Find out where the bytes of a member start.
+ *
+ *  header  what lies at its `local_off`
+ *
+ * They, too, lie in front of the directory.
+ */
+int zip_locate(const struct zip_directory *directory,
+               const struct zip_member *member,
+               const uint8_t header[ZIP_LOCAL_LEN], uint64_t *off,
+               struct fault *fault);
+
+#endif
