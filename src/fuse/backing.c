@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fuse/backing.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,9 +8,15 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "array/array.h"
+#include "base/size.h"
 #include "frame/frame.h"
+#include "fuse/backing_private.h"
+#include "fuse/folder.h"
 #include "fuse/hash.h"
+
+enum {
+    STAT_BLOCK = 512 /* bytes */
+};
 
 /* A path that leads to what a descriptor stands for, past all mounts. */
 struct fd_path {
@@ -28,37 +33,47 @@ static struct fd_path path_of_fd(int fd)
 
 void backing_close(struct backing_place *place)
 {
-    if (place->owned)
+    if (place->owned) {
         close(place->dirfd);
+        bundle_put(place->bundle);
+    }
     if (place->held)
         pthread_rwlock_unlock(place->held);
 }
 
-/* Does an error say nothing of the file that was to be looked at? */
-static bool is_shortage(int error)
+void backing_dir_close(struct backing_dir *dir)
 {
-    return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
+    if (dir->fd >= 0)
+        close(dir->fd);
+    folder_close(dir->folder);
 }
 
-/* Does a regular file start as a frame does? */
-static int has_magic(int dirfd, const char *name)
+int backing_place_own(struct backing_place *place)
 {
-    int fd =
-        openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    uint8_t bytes[FRAME_MAGIC_LEN];
-    ssize_t n;
-
-    if (fd < 0)
-        return is_shortage(-errno) ? -errno : false;
-    n = pread(fd, bytes, sizeof(bytes), 0);
-    close(fd);
-    return n == FRAME_MAGIC_LEN && frame_has_magic(bytes, sizeof(bytes));
+    place->owned = false;
+    place->held = NULL;
+    place->dirfd = fcntl(place->dirfd, F_DUPFD_CLOEXEC, 0);
+    if (place->dirfd < 0)
+        return -errno;
+    place->owned = true;
+    if (place->bundle)
+        bundle_get(place->bundle);
+    return 0;
 }
 
-/* Attributes of the index file in the directory `name`, and what it is called
-   if `index` is not NULL. */
-static int stat_index(int dirfd, const char *name, struct stat *out,
-                      const char **index)
+void backing_place_in(const struct backing_dir *dir, const char *name,
+                      enum entry_kind kind, struct backing_place *out)
+{
+    if (dir->folder) {
+        folder_place_in(dir, name, kind, out);
+        return;
+    }
+    *out = (struct backing_place){ .dirfd = dir->fd };
+    memcpy(out->name, name, strlen(name) + 1);
+}
+
+int backing_stat_index(int dirfd, const char *name, struct stat *out,
+                       const char **index)
 {
     int fd = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     int r = -ENOENT;
@@ -76,111 +91,20 @@ static int stat_index(int dirfd, const char *name, struct stat *out,
     return r;
 }
 
-static int type_of(int dirfd, const char *name, unsigned char *type)
-{
-    struct stat st;
-
-    if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return -errno;
-    *type = (unsigned char)IFTODT(st.st_mode);
-    return 0;
-}
-
-static int kind_of_directory(int dirfd, const char *name)
-{
-    struct stat st;
-    int r = stat_index(dirfd, name, &st, NULL);
-
-    if (is_shortage(r))
-        return r;
-    return r == 0 ? ENTRY_SPARSE : ENTRY_DIRECTORY;
-}
-
-int backing_kind(const struct backing_dir *dir, const char *name,
-                 unsigned char type)
-{
-    int r = 0;
-
-    if (dir->only)
-        return strcmp(name, dir->only) == 0 ? (int)dir->only_kind : ENTRY_NONE;
-    if (dir->except && strcmp(name, dir->except) == 0)
-        return ENTRY_NONE;
-    if (type == DT_UNKNOWN)
-        r = type_of(dir->fd, name, &type);
-    if (r < 0)
-        return r == -ENOENT || r == -ENAMETOOLONG ? ENTRY_NONE : r;
-
-    if (type == DT_DIR)
-        return kind_of_directory(dir->fd, name);
-    if (type != DT_REG)
-        return ENTRY_OTHER;
-    r = names_has_suffix(name) ? has_magic(dir->fd, name) : false;
-    if (r < 0)
-        return r;
-    return r ? ENTRY_FRAME : ENTRY_OTHER;
-}
-
-int backing_is_array(struct store *store, uint64_t base)
-{
-    struct fault fault = FAULT_NONE;
-    struct array *array = NULL;
-    struct frame *frame;
-    int r = frame_open_header(store_get(store), base, &frame, &fault);
-
-    if (r < 0) {
-        store_close(store);
-        return r;
-    }
-    r = array_read(frame, &array, &fault);
-    frame_close(frame);
-    if (r == 0)
-        r = array != NULL;
-    array_free(array);
-    return r;
-}
-
-static int kind_of_name(void *context, const char *name)
-{
-    return backing_kind(context, name, DT_UNKNOWN);
-}
-
-/* What can't be read is none. */
-static int is_array(void *context, const char *name, enum entry_kind kind)
-{
-    const struct backing_dir *dir = context;
-    struct backing_place place = { .dirfd = dir->fd };
-    struct store *store;
-    int r;
-
-    if (dir->only)
-        return dir->only_is_array;
-    memcpy(place.name, name, strlen(name) + 1);
-    r = backing_store(&place, kind, 0, &store);
-    if (r < 0)
-        return is_shortage(r) ? r : 0;
-    r = backing_is_array(store, 0);
-    store_close(store);
-    return is_shortage(r) ? r : r > 0;
-}
-
-struct names_dir backing_names(struct backing_dir *dir)
-{
-    return (struct names_dir){
-        .keep = dir->keep,
-        .kind = kind_of_name,
-        .is_array = dir->npy ? is_array : NULL,
-        .context = dir,
-    };
-}
-
-static bool is_of_kind(const struct stat *st, enum entry_kind kind)
+static bool is_of_kind(const struct stat *st, enum entry_kind kind,
+                       bool in_bundle)
 {
     switch (kind) {
     case ENTRY_DIRECTORY:
     case ENTRY_SPARSE:
         return S_ISDIR(st->st_mode);
     case ENTRY_FRAME:
+    case ENTRY_LEAF:
         return S_ISREG(st->st_mode);
+    case ENTRY_GROUP:
+        return in_bundle ? S_ISREG(st->st_mode) : S_ISDIR(st->st_mode);
+    case ENTRY_STORE:
+        return S_ISREG(st->st_mode) || S_ISDIR(st->st_mode);
     case ENTRY_OTHER:
         return !S_ISDIR(st->st_mode);
     case ENTRY_NONE:
@@ -202,6 +126,27 @@ static mode_t sparse_mode(const struct stat *dir, const struct stat *index)
     return (index->st_mode & ~(mode_t)0777) | (index->st_mode & 7 * search);
 }
 
+/* Make of a file's attributes those of a store, or of what is in it. */
+static void show_sealed(const struct backing_place *place, enum entry_kind kind,
+                        struct stat *st)
+{
+    mode_t read = st->st_mode & 0444;
+    bool was_directory = S_ISDIR(st->st_mode);
+
+    st->st_mode = S_IFREG | read;
+    if (entry_is_folder(kind))
+        st->st_mode = S_IFDIR | read | read >> 2;
+    if (place->bundle)
+        st->st_ino = hash_mix(st->st_ino, place->inner);
+    if (place->bundle || (entry_is_folder(kind) && !was_directory)) {
+        uint64_t len = place->entry ? place->entry->len : 0;
+
+        st->st_nlink = 1;
+        st->st_size = (off_t)len;
+        st->st_blocks = (blkcnt_t)size_pieces(len, STAT_BLOCK);
+    }
+}
+
 int backing_stat(const struct backing_place *place, enum entry_kind kind,
                  struct stat *out)
 {
@@ -211,10 +156,12 @@ int backing_stat(const struct backing_place *place, enum entry_kind kind,
     if (fstatat(place->dirfd, place->name, &st,
                 AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) < 0)
         return -errno;
-    if (!is_of_kind(&st, kind))
+    if (!is_of_kind(&st, kind, place->bundle != NULL))
         return -ESTALE;
+    if (entry_is_sealed(kind) || entry_is_inner(kind))
+        show_sealed(place, kind, &st);
     if (kind == ENTRY_SPARSE) {
-        int r = stat_index(place->dirfd, place->name, &index, NULL);
+        int r = backing_stat_index(place->dirfd, place->name, &index, NULL);
 
         if (r < 0)
             return r == -ENOENT ? -ESTALE : r;
@@ -322,7 +269,7 @@ static int find_file(const struct backing_place *place, enum entry_kind kind,
     *out = (struct fd_name){ .fd = place->dirfd, .name = place->name };
     if (kind != ENTRY_SPARSE)
         return 0;
-    r = stat_index(place->dirfd, place->name, &st, &out->name);
+    r = backing_stat_index(place->dirfd, place->name, &st, &out->name);
     if (r == 0)
         r = backing_open(place, O_PATH | O_DIRECTORY);
     if (r < 0)
@@ -404,14 +351,20 @@ int backing_utimens(const struct backing_place *place, enum entry_kind kind,
 }
 
 int backing_store(const struct backing_place *place, enum entry_kind kind,
-                  unsigned flags, struct store **out)
+                  unsigned flags, struct store **out, struct fault *fault)
 {
+    int r;
+
+    if (place->bundle)
+        return folder_store(place, out, fault);
     if (kind == ENTRY_SPARSE)
-        return store_dir_open(place->dirfd, place->name, flags, out);
-    if (place->name[0] == '\0')
-        return store_file_open(AT_FDCWD, path_of_fd(place->dirfd).text,
-                               flags | STORE_FOLLOW, out);
-    return store_file_open(place->dirfd, place->name, flags, out);
+        r = store_dir_open(place->dirfd, place->name, flags, out);
+    else if (place->name[0] == '\0')
+        r = store_file_open(AT_FDCWD, path_of_fd(place->dirfd).text,
+                            flags | STORE_FOLLOW, out);
+    else
+        r = store_file_open(place->dirfd, place->name, flags, out);
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
 uint64_t backing_content_stamp(const struct stat *st)

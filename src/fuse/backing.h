@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "base/fault.h"
 #include "fuse/names.h"
 #include "store/store.h"
 
@@ -20,12 +21,18 @@
  * be.  Functions return negative errnos.
  */
 
+struct bundle;
+struct bundle_entry;
+struct folder;
+
 /* A directory in which entries are looked up. */
 struct backing_dir {
     int fd;
-    bool keep;        /* names are never changed */
-    bool npy;         /* arrays show as .npy files */
-    const char *only; /* the one entry that is there; or NULL */
+    struct folder *folder; /* it is one of a store, see folder.h; else NULL.
+                              `fd` is -1 then if it is in a bundle alone */
+    bool keep;             /* names are never changed */
+    bool npy;              /* arrays show as .npy files */
+    const char *only;      /* the one entry that is there; or NULL */
     enum entry_kind only_kind;
     bool only_is_array;
     const char *except; /* an entry that is not to be seen; or NULL */
@@ -36,6 +43,10 @@ struct backing_place {
     int dirfd;
     bool owned;             /* dirfd is closed with the place */
     pthread_rwlock_t *held; /* is unlocked with the place; or NULL */
+    struct bundle *bundle;  /* if it is in that, which is in the file: a
+                               reference if `owned`; else NULL */
+    const struct bundle_entry *entry; /* the frame there; NULL: a folder */
+    uint64_t inner;                   /* a hash of its path there */
     /* One name; "." for the directory itself; "" for `dirfd` itself if that is
        a regular file, opened with O_PATH. */
     char name[NAME_MAX + 1];
@@ -43,6 +54,19 @@ struct backing_place {
 
 /* Let go of a place. */
 void backing_close(struct backing_place *place);
+
+/*
+ * Make a place outlive the directory that it was found in.  If that fails, it
+ * is not to be closed.  Returns 0 or an error.
+ */
+int backing_place_own(struct backing_place *place);
+
+/* Let go of a directory. */
+void backing_dir_close(struct backing_dir *dir);
+
+/* Where an entry of a directory is; good as long as that. */
+void backing_place_in(const struct backing_dir *dir, const char *name,
+                      enum entry_kind kind, struct backing_place *out);
 
 /*
  * What an entry is.
@@ -61,7 +85,8 @@ struct names_dir backing_names(struct backing_dir *dir);
 /*
  * Attributes of an entry.  Those of a sparse frame are those of its index
  * file, but for device and inode number, which are the directory's, and for
- * permissions that the directory does not grant.
+ * permissions that the directory does not grant.  What is in a store has those
+ * of its file, but for the inode number, and cannot be written.
  *
  * Returns 0; -ESTALE if what is there is not of that kind; or an error.
  */
@@ -99,7 +124,10 @@ int backing_utimens(const struct backing_place *place, enum entry_kind kind,
  *  flags  0, or STORE_WRITE to change it
  */
 int backing_store(const struct backing_place *place, enum entry_kind kind,
-                  unsigned flags, struct store **out);
+                  unsigned flags, struct store **out, struct fault *fault);
+
+/* Does a regular file start as a frame does?  Returns 0, 1 or an error. */
+int backing_has_magic(int dirfd, const char *name);
 
 /* Is the frame in a store, at byte `base` of its file, an array?  Returns 0, 1
    or an error. */

@@ -24,11 +24,12 @@ void beside_give(struct fs *fs, const struct backing_place *place,
                  enum entry_kind kind)
 {
     unsigned flags = file_store_flags(fs->files);
+    struct fault fault = FAULT_NONE;
     struct store *store;
 
     if (flags == 0 || !entry_is_frame(kind))
         return;
-    if (backing_store(place, kind, flags, &store) == 0)
+    if (backing_store(place, kind, flags, &store, &fault) == 0)
         store_close(store);
 }
 

@@ -27,9 +27,11 @@ struct making {
 static int open_parent(struct fs *fs, struct node *parent, const char *shown,
                        struct fs_entry *out)
 {
-    int r;
+    int r = fs_check_entries(fs, parent);
 
-    if (fs_is_made_up(fs, parent) || names_hidden(shown))
+    if (r < 0)
+        return r;
+    if (names_hidden(shown))
         return -EPERM;
     r = fs_find(fs, parent, shown, out);
     if (r == 0 && out->kind != ENTRY_NONE) {
@@ -120,7 +122,7 @@ static int make_frame(struct making *making, const struct backing_place *place)
     int r;
 
     flags |= STORE_WRITE | file_store_flags(fs->files);
-    r = backing_store(place, kind, flags, &store);
+    r = backing_store(place, kind, flags, &store, &fault);
     if (r < 0)
         return r;
     r = file_create(fs->files, store, &fs->params, &making->file, &fault);
@@ -258,9 +260,11 @@ int create_link(struct fs *fs, struct node *node, struct node *parent,
     struct fs_entry entry;
     int r;
 
-    if (node->id.kind == ENTRY_SPARSE || node->id.kind == ENTRY_DIRECTORY)
+    if (node->id.kind == ENTRY_SPARSE || entry_is_folder(node->id.kind))
         return -EPERM;
-    r = open_file_sync_node(fs, node);
+    r = fs_check_node(fs, node);
+    if (r == 0)
+        r = open_file_sync_node(fs, node);
     if (r == 0)
         r = fs_place(fs, node, &place);
     if (r < 0)

@@ -9,16 +9,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "fuse/attr.h"
+#include "fuse/folder.h"
 #include "fuse/hidden.h"
+
+enum {
+    NDOTS = 2 /* entries in front of the names in a list */
+};
 
 struct dir {
     struct fs_held held;
     struct fs *fs;
     struct backing_dir backing;
-    DIR *stream; /* NULL for the directory made up to hold a frame */
-    off_t off;   /* where `stream` is */
-    ino_t ino;   /* of the directory, as it shows */
-    dev_t dev;
+    DIR *stream;               /* of a directory that is mirrored, else NULL */
+    off_t off;                 /* where `stream` is */
+    dev_t dev;                 /* of the directory, likewise */
+    struct folder_names names; /* what there is in others */
+    ino_t ino;                 /* of the directory, as it shows */
     char shown[NAME_MAX + 1];
 };
 
@@ -40,9 +47,24 @@ static int open_stream(struct dir *dir)
     return 0;
 }
 
+/* List what is not mirrored: a folder, or the directory made up to hold a
+   frame. */
+static int make_list(struct dir *dir, struct node *node)
+{
+    struct stat st;
+    int r = attr_get(dir->fs, node, &st);
+
+    if (r < 0)
+        return r;
+    dir->ino = st.st_ino;
+    if (dir->backing.folder)
+        return folder_list(&dir->backing, &dir->names);
+    return folder_names_add(&dir->names, dir->backing.only);
+}
+
 int dir_open(struct fs *fs, struct node *node, struct dir **out)
 {
-    bool made_up = fs_is_made_up(fs, node);
+    bool mirrored = !fs_is_made_up(fs, node) && !entry_is_sealed(node->id.kind);
     struct dir *dir = calloc(1, sizeof(*dir));
     int r;
 
@@ -51,11 +73,10 @@ int dir_open(struct fs *fs, struct node *node, struct dir **out)
     dir->fs = fs;
     dir->held.close = close_held;
     fs_hold(fs, &dir->held);
-    dir->ino = FUSE_ROOT_ID;
     dir->backing.fd = -1;
-    r = fs_dir(fs, node, made_up ? O_PATH : O_RDONLY, &dir->backing);
-    if (r == 0 && !made_up)
-        r = open_stream(dir);
+    r = fs_dir(fs, node, mirrored ? O_RDONLY : O_PATH, &dir->backing);
+    if (r == 0)
+        r = mirrored ? open_stream(dir) : make_list(dir, node);
     if (r < 0) {
         dir_close(dir);
         return r;
@@ -69,10 +90,12 @@ void dir_close(struct dir *dir)
     if (!dir)
         return;
     fs_let_go(dir->fs, &dir->held);
-    if (dir->stream)
+    if (dir->stream) {
         closedir(dir->stream);
-    else if (dir->backing.fd >= 0)
-        close(dir->backing.fd);
+        dir->backing.fd = -1;
+    }
+    backing_dir_close(&dir->backing);
+    folder_names_free(&dir->names);
     free(dir);
 }
 
@@ -95,87 +118,108 @@ static bool is_dots(const char *name)
 static void describe(struct dir *dir, const char *name, enum entry_kind kind,
                      unsigned char type, ino_t ino, struct dir_entry *out)
 {
+    if (kind == ENTRY_NONE)
+        type = DT_DIR;
+    else if (kind != ENTRY_OTHER)
+        type = entry_is_folder(kind) ? DT_DIR : DT_REG;
     *out = (struct dir_entry){
         .shown = dir->shown,
         .name = name,
         .kind = kind,
-        .st.st_mode = (mode_t)DTTOIF(entry_is_frame(kind) ? DT_REG : type),
+        .st.st_mode = (mode_t)DTTOIF(type),
         .st.st_ino = ino,
         .next = dir->off,
     };
 }
 
-/* The made-up directory holds itself, its parent, and the frame. */
-static int read_made_up(struct dir *dir, struct dir_entry *out)
+/* Does a name show?  Returns 1, 0 or an error. */
+static int show(struct dir *dir, const char *name, unsigned char type,
+                enum entry_kind *kind)
 {
-    const char *names[] = { ".", "..", dir->backing.only };
     struct names_dir rule = backing_names(&dir->backing);
-    const char *name;
-    enum entry_kind kind;
-    int r;
+    int r = ENTRY_NONE;
 
-    if (dir->off < 0 || dir->off >= 3)
+    if (!is_dots(name)) {
+        r = names_hidden(name) ? ENTRY_NONE
+                               : backing_kind(&dir->backing, name, type);
+        if (r <= ENTRY_NONE)
+            return r;
+    }
+    *kind = (enum entry_kind)r;
+    r = names_shown(&rule, name, *kind, dir->shown);
+    return r < 0 ? r : 1;
+}
+
+/* The inode number of a listed entry; 0 if it went away meanwhile. */
+static ino_t ino_of(const struct dir *dir, const char *name,
+                    enum entry_kind kind)
+{
+    struct backing_place place;
+    struct stat st;
+
+    if (kind == ENTRY_NONE)
+        return dir->ino;
+    fs_entry_place(dir->fs, &dir->backing, name, kind, &place);
+    if (backing_stat(&place, kind, &st) < 0)
         return 0;
-    name = names[dir->off++];
-    kind = dir->off == 3 ? dir->backing.only_kind : ENTRY_NONE;
-    r = names_shown(&rule, name, kind, dir->shown);
-    if (r < 0)
-        return r;
-    describe(dir, name, kind, DT_DIR, dir->ino, out);
-    return 1;
+    return fs_ino(dir->fs, st.st_dev, st.st_ino);
+}
+
+/* Read entry `i` of a list.  Returns 1, 0 if it does not show, or an error. */
+static int read_entry(struct dir *dir, uint64_t i, struct dir_entry *out)
+{
+    static const char *const dots[NDOTS] = { ".", ".." };
+    const char *name = i < NDOTS ? dots[i] : dir->names.names[i - NDOTS];
+    enum entry_kind kind;
+    int r = show(dir, name, DT_UNKNOWN, &kind);
+
+    if (r > 0)
+        describe(dir, name, kind, DT_UNKNOWN, ino_of(dir, name, kind), out);
+    return r;
 }
 
 /* Remove what a daemon that was killed has left. */
 static void tidy_up(struct dir *dir, const char *name)
 {
-    if (dir->fs->writable)
+    if (dir->fs->writable && names_hidden(name))
         hidden_tidy_up(dir->backing.fd, name);
 }
 
-/* Does an entry that was read show?  Returns 1, 0 or an error. */
-static int show(struct dir *dir, const struct dirent *entry,
-                struct dir_entry *out)
+static int read_list(struct dir *dir, off_t off, struct dir_entry *out)
 {
-    struct names_dir rule = backing_names(&dir->backing);
-    int kind = ENTRY_NONE;
-    int r;
+    uint64_t end = NDOTS + dir->names.nnames;
+    int r = 0;
 
-    if (!is_dots(entry->d_name)) {
-        if (names_hidden(entry->d_name)) {
-            tidy_up(dir, entry->d_name);
-            return 0;
-        }
-        kind = backing_kind(&dir->backing, entry->d_name, entry->d_type);
-        if (kind <= ENTRY_NONE)
-            return kind;
-    }
-    r = names_shown(&rule, entry->d_name, (enum entry_kind)kind, dir->shown);
-    if (r < 0)
-        return r;
-    describe(dir, entry->d_name, (enum entry_kind)kind, entry->d_type,
-             fs_ino(dir->fs, dir->dev, entry->d_ino), out);
-    return 1;
+    for (dir->off = off; r == 0 && dir->off >= 0 && (uint64_t)dir->off < end;)
+        r = read_entry(dir, (uint64_t)dir->off++, out);
+    return r;
 }
 
-int dir_read(struct dir *dir, off_t off, struct dir_entry *out)
+static int read_stream(struct dir *dir, off_t off, struct dir_entry *out)
 {
     int r = 0;
 
-    if (!dir->stream) {
-        dir->off = off;
-        return read_made_up(dir, out);
-    }
     if (off != dir->off)
         seekdir(dir->stream, off);
     while (r == 0) {
         const struct dirent *entry;
+        enum entry_kind kind;
 
         errno = 0;
         entry = readdir(dir->stream);
         if (!entry)
             return -errno;
         dir->off = entry->d_off;
-        r = show(dir, entry, out);
+        tidy_up(dir, entry->d_name);
+        r = show(dir, entry->d_name, entry->d_type, &kind);
+        if (r > 0)
+            describe(dir, entry->d_name, kind, entry->d_type,
+                     fs_ino(dir->fs, dir->dev, entry->d_ino), out);
     }
     return r;
+}
+
+int dir_read(struct dir *dir, off_t off, struct dir_entry *out)
+{
+    return dir->stream ? read_stream(dir, off, out) : read_list(dir, off, out);
 }

@@ -10,8 +10,8 @@
  * A directory that is being listed.
  *
  * Entries come straight from the backing directory, with its offsets, so a
- * listing is in step with it and takes no memory, whatever its size.  One
- * thread at a time uses a listing.
+ * listing is in step with it and takes no memory, whatever its size.  The names
+ * in a folder of a store are kept.  One thread at a time uses a listing.
  */
 struct dir;
 
@@ -24,7 +24,7 @@ void dir_close(struct dir *dir);
 /* One entry as it shows. */
 struct dir_entry {
     const char *shown;    /* good until the next call */
-    const char *name;     /* in the backing directory */
+    const char *name;     /* in the backing directory; good likewise */
     enum entry_kind kind; /* ENTRY_NONE for "." and ".." */
     struct stat st;       /* of which the inode number and type are set */
     off_t next;           /* offset of the entry that follows */

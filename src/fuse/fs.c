@@ -10,27 +10,26 @@
 #include <unistd.h>
 
 #include "fuse/attr.h"
+#include "fuse/folder.h"
 #include "fuse/hash.h"
 #include "fuse/open_file.h"
+#include "fuse/report.h"
 #include "store/store_local.h"
 
-/* Name a place in a directory. */
-static void set_name(const struct fs *fs, const char *name,
-                     enum entry_kind kind, struct backing_place *place)
+/* A frame that is mounted upon is found without its name. */
+static void set_pinned(const struct fs *fs, enum entry_kind kind,
+                       struct backing_place *place)
 {
     if (fs->pinned && entry_is_frame(kind))
-        name = kind == ENTRY_SPARSE ? "." : "";
-    memmove(place->name, name, strlen(name) + 1);
+        strcpy(place->name, kind == ENTRY_SPARSE ? "." : "");
 }
 
 void fs_entry_place(const struct fs *fs, const struct backing_dir *dir,
                     const char *name, enum entry_kind kind,
                     struct backing_place *out)
 {
-    out->dirfd = dir->fd;
-    out->owned = false;
-    out->held = NULL;
-    set_name(fs, name, kind, out);
+    backing_place_in(dir, name, kind, out);
+    set_pinned(fs, kind, out);
 }
 
 static int open_path(struct fs *fs, const char *path)
@@ -47,6 +46,9 @@ static int place_of_open(struct fs *fs, const struct node *node,
 {
     int fd = -ESTALE;
 
+    /* In a store, what others have removed is not found. */
+    if (entry_is_inner(node->id.kind))
+        return -ESTALE;
     pthread_mutex_lock(&fs->nodes.lock);
     if (node->open)
         fd = open_file_anchor(node->open);
@@ -59,21 +61,72 @@ static int place_of_open(struct fs *fs, const struct node *node,
     return 0;
 }
 
+/* Find an entry of SOURCE, which may be a store. */
+static int place_of_path(struct fs *fs, const struct node_path *path,
+                         struct backing_place *out)
+{
+    *out = (struct backing_place){ .dirfd = fs->root_fd };
+    strcpy(out->name, path->name);
+    if (path->dir[0] == '\0')
+        return 0;
+    out->owned = true;
+    out->dirfd = open_path(fs, path->dir);
+    return out->dirfd < 0 ? out->dirfd : 0;
+}
+
+/* Open a folder of the store that is at a path. */
+static int open_folder(struct fs *fs, const struct node_path *path,
+                       const char *inner, int flags, struct backing_dir *out,
+                       struct fault *fault)
+{
+    struct backing_place place;
+    int r = place_of_path(fs, path, &place);
+
+    if (r < 0)
+        return r;
+    r = folder_open(&fs->shelf, &place, inner, flags, out, fault);
+    backing_close(&place);
+    return r;
+}
+
+/* Find what is in a store. */
+static int place_in_store(struct fs *fs, const struct node *node,
+                          struct node_path *path, struct backing_place *out)
+{
+    struct fault fault = FAULT_NONE;
+    char *slash = strrchr(path->inner, '/');
+    const char *name = slash ? slash + 1 : path->inner;
+    struct backing_dir dir = { .fd = -1 };
+    int r;
+
+    if (slash)
+        *slash = '\0';
+    r = open_folder(fs, path, slash ? path->inner : "", O_PATH, &dir, &fault);
+    if (r < 0)
+        return r;
+    backing_place_in(&dir, name, node->id.kind, out);
+    if (out->bundle && !out->entry && node->id.kind == ENTRY_LEAF)
+        r = -ESTALE;
+    if (r == 0)
+        r = backing_place_own(out);
+    backing_dir_close(&dir);
+    return r;
+}
+
 /* Find a node by its name. */
 static int place_of_name(struct fs *fs, const struct node *node,
                          struct backing_place *out)
 {
-    char dir[PATH_MAX];
-    int r = node_locate(&fs->nodes, node, dir, out->name);
+    struct node_path path;
+    int r = node_locate(&fs->nodes, node, &path);
 
     if (r < 0)
         return r;
-    set_name(fs, out->name, node->id.kind, out);
-    out->owned = dir[0] != '\0';
-    out->dirfd = fs->root_fd;
-    if (out->owned)
-        out->dirfd = open_path(fs, dir);
-    return out->dirfd < 0 ? out->dirfd : 0;
+    if (entry_is_inner(node->id.kind))
+        return place_in_store(fs, node, &path, out);
+    r = place_of_path(fs, &path, out);
+    set_pinned(fs, node->id.kind, out);
+    return r;
 }
 
 int fs_place(struct fs *fs, const struct node *node, struct backing_place *out)
@@ -81,8 +134,8 @@ int fs_place(struct fs *fs, const struct node *node, struct backing_place *out)
     int r;
 
     pthread_rwlock_rdlock(&fs->places);
-    out->held = &fs->places;
     r = place_of_name(fs, node, out);
+    out->held = &fs->places;
     if (r < 0)
         pthread_rwlock_unlock(&fs->places);
     /* The name was removed, not the directory that it was in. */
@@ -99,12 +152,33 @@ static bool holds_mount(const struct fs *fs, int fd)
            st.st_ino == fs->mounted_in.st_ino;
 }
 
-int fs_dir(struct fs *fs, const struct node *node, int flags,
-           struct backing_dir *out)
+/* Open a directory of a store. */
+static int open_sealed(struct fs *fs, struct node *node, int flags,
+                       struct backing_dir *out)
+{
+    struct fault fault = FAULT_NONE;
+    struct node_path path;
+    int r;
+
+    *out = (struct backing_dir){ .keep = fs->keep_names, .npy = fs->npy };
+    pthread_rwlock_rdlock(&fs->places);
+    r = node_locate(&fs->nodes, node, &path);
+    if (r == 0)
+        r = open_folder(fs, &path, path.inner, flags, out, &fault);
+    pthread_rwlock_unlock(&fs->places);
+    if (r < 0)
+        report_fault(&fs->nodes, node, 0, r, &fault);
+    return r;
+}
+
+int fs_dir(struct fs *fs, struct node *node, int flags, struct backing_dir *out)
 {
     struct backing_place place;
-    int r = fs_place(fs, node, &place);
+    int r;
 
+    if (entry_is_sealed(node->id.kind))
+        return open_sealed(fs, node, flags, out);
+    r = fs_place(fs, node, &place);
     if (r < 0)
         return r;
     r = backing_open(&place, flags | O_DIRECTORY);
@@ -203,6 +277,20 @@ int fs_find(struct fs *fs, struct node *parent, const char *shown,
     return 0;
 }
 
+int fs_check_entries(const struct fs *fs, const struct node *dir)
+{
+    if (entry_is_sealed(dir->id.kind))
+        return -EROFS;
+    return fs_is_made_up(fs, dir) ? -EPERM : 0;
+}
+
+int fs_check_node(const struct fs *fs, const struct node *node)
+{
+    if (entry_is_inner(node->id.kind))
+        return -EROFS;
+    return fs_is_made_up(fs, node) ? -EPERM : 0;
+}
+
 size_t fs_name_max(const struct fs *fs, size_t max)
 {
     return fs->keep_names || max < NAMES_SUFFIX_MAX ? max
@@ -211,7 +299,7 @@ size_t fs_name_max(const struct fs *fs, size_t max)
 
 void fs_entry_close(struct fs_entry *entry)
 {
-    close(entry->dir.fd);
+    backing_dir_close(&entry->dir);
 }
 
 int fs_lookup(struct fs *fs, struct node *parent, const char *shown,

@@ -13,6 +13,7 @@
 #include "fuse/backing.h"
 #include "fuse/closer.h"
 #include "fuse/node.h"
+#include "fuse/shelf.h"
 
 /* The mounted tree. */
 struct fs {
@@ -53,7 +54,8 @@ struct fs {
                       open, locked; -1: none is needed; under `trash_lock` */
     char trash[NAMES_TEMPORARY_MAX]; /* its name in `root_fd`, likewise */
 
-    struct closer closer; /* see there for its locks */
+    struct shelf shelf; /* of bundles; see there for its lock, as of */
+    struct closer closer;
     struct node_table nodes;
 };
 
@@ -97,6 +99,11 @@ static inline bool fs_is_made_up(const struct fs *fs, const struct node *node)
     return fs->only && node->id.kind == ENTRY_DIRECTORY;
 }
 
+/* May a directory, or an attribute of a file, be changed?  Returns 0; -EROFS in
+   a store; or -EPERM where there is nothing but a frame. */
+int fs_check_entries(const struct fs *fs, const struct node *dir);
+int fs_check_node(const struct fs *fs, const struct node *node);
+
 /*
  * Where to find a node; the caller closes it.  Until then we rename nothing.
  * Returns 0 or an error.
@@ -104,11 +111,12 @@ static inline bool fs_is_made_up(const struct fs *fs, const struct node *node)
 int fs_place(struct fs *fs, const struct node *node, struct backing_place *out);
 
 /*
- * Open a directory to look names up in it; the caller closes `out->fd`.
+ * Open a directory to look names up in it; to be closed by backing_dir_close().
+ * What is wrong with a store is reported.
  *
  *  flags  O_PATH, or O_RDONLY to list it
  */
-int fs_dir(struct fs *fs, const struct node *node, int flags,
+int fs_dir(struct fs *fs, struct node *node, int flags,
            struct backing_dir *out);
 
 /*

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "fuse/folder.h"
 #include "fuse/fs.h"
 #include "fuse/open_file.h"
 #include "fuse/remove.h"
@@ -29,14 +30,64 @@ static int resolve(const char *path, char **out, struct stat *st)
     return 0;
 }
 
-/* What SOURCE is; a file can only be a frame, whatever its name. */
-static int kind_of_source(const struct paths *paths)
+/*
+ * Split off the last name of a path without links.
+ *
+ *  dir  receives the directory, opened with O_PATH
+ */
+static int split(const char *path, int *dir, char **name)
 {
-    const struct backing_dir dir = { .fd = AT_FDCWD };
+    const char *slash = strrchr(path, '/');
+    char *parent = strndup(path, slash > path ? (size_t)(slash - path) : 1);
+    int r = 0;
 
+    *name = strdup(slash + 1);
+    *dir = -1;
+    if (!parent || !*name)
+        r = -ENOMEM;
+    else if ((*dir = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
+        r = -errno;
+    free(parent);
+    return r;
+}
+
+static int kind_of_directory(const struct paths *paths)
+{
+    struct backing_dir dir = { .fd = open(paths->source,
+                                          O_PATH | O_DIRECTORY | O_CLOEXEC) };
+    int r;
+
+    if (dir.fd < 0)
+        return -errno;
+    r = backing_kind(&dir, ".", DT_DIR);
+    close(dir.fd);
+    return r;
+}
+
+/* A file can only be a store or a frame, whatever its name. */
+static int kind_of_file(const struct paths *paths)
+{
+    char *name;
+    int dir;
+    int r = split(paths->source, &dir, &name);
+
+    if (r == 0)
+        r = folder_is_store(dir, name) > 0 ? ENTRY_STORE : ENTRY_FRAME;
+    if (dir >= 0)
+        close(dir);
+    free(name);
+    return r;
+}
+
+/* What SOURCE is. */
+static int kind_of_source(const struct fs_options *options,
+                          const struct paths *paths)
+{
     if (S_ISDIR(paths->source_st.st_mode))
-        return backing_kind(&dir, paths->source, DT_DIR);
-    return S_ISREG(paths->source_st.st_mode) ? ENTRY_FRAME : -EINVAL;
+        return kind_of_directory(paths);
+    if (!S_ISREG(paths->source_st.st_mode))
+        return -EINVAL;
+    return options->offset > 0 ? ENTRY_FRAME : kind_of_file(paths);
 }
 
 static int paths_init(const struct fs_options *options, struct paths *paths)
@@ -46,7 +97,7 @@ static int paths_init(const struct fs_options *options, struct paths *paths)
     paths->said = options->source;
     r = resolve(options->source, &paths->source, &paths->source_st);
     if (r == 0)
-        r = kind_of_source(paths);
+        r = kind_of_source(options, paths);
     if (r < 0) {
         log_error("%s: %s", paths->said,
                   r == -EINVAL ? "neither a directory nor a regular file"
@@ -74,27 +125,6 @@ static bool is_below(const char *path, const char *dir)
            (path[len] == '/' || (len > 0 && dir[len - 1] == '/'));
 }
 
-/*
- * Split off the last name of a path without links.
- *
- *  dir  receives the directory, opened with O_PATH
- */
-static int split(const char *path, int *dir, char **name)
-{
-    const char *slash = strrchr(path, '/');
-    char *parent = strndup(path, slash > path ? (size_t)(slash - path) : 1);
-    int r = 0;
-
-    *name = strdup(slash + 1);
-    *dir = -1;
-    if (!parent || !*name)
-        r = -ENOMEM;
-    else if ((*dir = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
-        r = -errno;
-    free(parent);
-    return r;
-}
-
 /* If the mount hides an entry of SOURCE, find out which. */
 static int find_hidden(struct fs *fs, const struct paths *paths)
 {
@@ -111,10 +141,9 @@ static int find_hidden(struct fs *fs, const struct paths *paths)
     return r;
 }
 
-static int open_tree(struct fs *fs, const struct paths *paths)
+/* See that SOURCE, which shows as a directory, can be mounted so. */
+static int check_tree(const struct fs *fs, const struct paths *paths)
 {
-    int r;
-
     if (fs->base > 0) {
         log_error("%s: is a directory, and offset= is for a frame in a file",
                   paths->said);
@@ -125,6 +154,15 @@ static int open_tree(struct fs *fs, const struct paths *paths)
                   paths->mountpoint);
         return -ENOTDIR;
     }
+    return 0;
+}
+
+static int open_tree(struct fs *fs, const struct paths *paths)
+{
+    int r = check_tree(fs, paths);
+
+    if (r < 0)
+        return r;
     fs->root_fd = open(paths->source, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fs->root_fd < 0)
         return -errno;
@@ -132,6 +170,59 @@ static int open_tree(struct fs *fs, const struct paths *paths)
     if (r < 0)
         return r;
     return node_table_init(&fs->nodes, ENTRY_DIRECTORY, ".");
+}
+
+/* Refuse what can't be read, before it is mounted. */
+static int check_store(struct fs *fs, const struct paths *paths,
+                       const char *name)
+{
+    struct backing_place place = { .dirfd = fs->root_fd };
+    struct backing_dir dir = { .fd = -1 };
+    struct fault fault = FAULT_NONE;
+    char text[256];
+    int r;
+
+    strcpy(place.name, name);
+    r = folder_open(&fs->shelf, &place, "", O_PATH, &dir, &fault);
+    if (r < 0) {
+        fault_format(&fault, r, text, sizeof(text));
+        log_error("%s: %s", paths->said, text);
+        return r;
+    }
+    backing_dir_close(&dir);
+    return 0;
+}
+
+/* Open what SOURCE is in, and find out its name there. */
+static int open_around(struct fs *fs, const struct paths *paths, char **name)
+{
+    if (!S_ISDIR(paths->source_st.st_mode))
+        return split(paths->source, &fs->root_fd, name);
+    fs->root_fd = open(paths->source, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fs->root_fd < 0)
+        return -errno;
+    *name = strdup(".");
+    return *name ? 0 : -ENOMEM;
+}
+
+static int open_store(struct fs *fs, const struct paths *paths)
+{
+    char *name = NULL;
+    int r = check_tree(fs, paths);
+
+    if (r < 0)
+        return r;
+    if (is_below(paths->mountpoint, paths->source)) {
+        log_error("%s: lies inside the store", paths->mountpoint);
+        return -EINVAL;
+    }
+    r = open_around(fs, paths, &name);
+    if (r == 0)
+        r = check_store(fs, paths, name);
+    if (r == 0)
+        r = node_table_init(&fs->nodes, ENTRY_STORE, name);
+    free(name);
+    return r;
 }
 
 /* Refuse what is no frame, before it is mounted. */
@@ -147,7 +238,7 @@ static int check_frame(struct fs *fs, const struct paths *paths)
     int r;
 
     fs_entry_place(fs, &dir, fs->only, paths->kind, &place);
-    r = backing_store(&place, paths->kind, 0, &store);
+    r = backing_store(&place, paths->kind, 0, &store, &fault);
     if (r == 0) {
         r = frame_read_info(store, fs->base, &info, &st, &fault);
         fs->only_is_array =
@@ -213,6 +304,7 @@ int fs_open(const struct fs_options *options, struct fs **out)
     closer_init(&fs->closer);
     pthread_rwlock_init(&fs->places, NULL);
     pthread_mutex_init(&fs->trash_lock, NULL);
+    shelf_init(&fs->shelf);
     fs->root_fd = fs->trash_fd = -1;
     fs->keep_names = options->keep_names;
     fs->npy = options->npy;
@@ -222,11 +314,13 @@ int fs_open(const struct fs_options *options, struct fs **out)
     r = paths_init(options, &paths);
     if (r == 0 && paths.kind == ENTRY_DIRECTORY)
         r = open_tree(fs, &paths);
+    else if (r == 0 && paths.kind == ENTRY_STORE)
+        r = open_store(fs, &paths);
     else if (r == 0)
         r = open_frame(fs, &paths);
     fs->dev = paths.source_st.st_dev;
     fs->writable = r == 0 && !options->read_only && fs->base == 0 &&
-                   is_writable(paths.source);
+                   paths.kind != ENTRY_STORE && is_writable(paths.source);
     /* A root that is a file is never looked up, where the kernel would learn
        that others have changed it.  Frames that are shared are locked when a
        program writes, not when the kernel finds time to. */
@@ -277,5 +371,6 @@ void fs_close(struct fs *fs)
     pthread_mutex_destroy(&fs->trash_lock);
     pthread_rwlock_destroy(&fs->places);
     closer_fini(&fs->closer);
+    shelf_fini(&fs->shelf);
     free(fs);
 }

@@ -11,4 +11,14 @@ static inline uint64_t hash_mix(uint64_t hash, uint64_t value)
     return hash ^ hash >> 32;
 }
 
+/* A hash of a name or path. */
+static inline uint64_t hash_text(const char *text)
+{
+    uint64_t hash = 1;
+
+    for (; *text != '\0'; text++)
+        hash = hash_mix(hash, (unsigned char)*text);
+    return hash;
+}
+
 #endif

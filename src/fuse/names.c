@@ -9,11 +9,14 @@
 
 /* First the one that wins if several frames want the same name. */
 static const char *const suffixes[] = {
-    ".b2frame", ".b2f", ".b2", ".b2nd", ".b2eframe",
+    ".b2frame", ".b2f", ".b2", ".b2nd", ".b2b", ".b2eframe",
 };
 
 enum {
-    NSUFFIXES = sizeof(suffixes) / sizeof(suffixes[0])
+    NSUFFIXES = sizeof(suffixes) / sizeof(suffixes[0]),
+    /* Those of frames in one file.  The next is for stores only, the last one
+       was for directories only. */
+    NSUFFIXES_FILE = NSUFFIXES - 2,
 };
 
 static void copy(char *to, const char *from)
@@ -47,10 +50,12 @@ static size_t suffix_of(const char *name)
 
 bool names_has_suffix(const char *name)
 {
-    size_t rank = suffix_of(name);
+    return suffix_of(name) < NSUFFIXES_FILE;
+}
 
-    /* The last one was for directories only. */
-    return rank < NSUFFIXES - 1;
+bool names_has_store_suffix(const char *name)
+{
+    return ends_in(name, ".b2z") || ends_in(name, ".b2e");
 }
 
 bool names_stem(const char *name, char *stem)
@@ -242,8 +247,7 @@ int names_new(const struct names_dir *dir, const char *shown, const char *like,
     }
     if (own < NSUFFIXES)
         r = try_suffix(dir, shown, suffixes[own], name);
-    /* The last one is not for new frames. */
-    for (size_t i = 0; r == 0 && i < NSUFFIXES - 1; i++)
+    for (size_t i = 0; r == 0 && i < NSUFFIXES_FILE; i++)
         r = try_suffix(dir, shown, suffixes[i], name);
     if (r == 0)
         return -EEXIST;

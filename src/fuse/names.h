@@ -10,7 +10,7 @@
  *
  * A frame loses its suffix, unless the name without it is taken: by an entry
  * that shows under just that name, or by a frame whose suffix comes first in
- * the order .b2frame, .b2f, .b2, .b2nd, .b2eframe.  Then it shows in full, as
+ * the order .b2frame, .b2f, .b2, .b2nd, .b2b, .b2eframe.  Then it shows in full, as
  * all other entries do.  So no two entries show under one name.
  *
  * Where arrays show as .npy files, they have that suffix instead of theirs; for
@@ -24,11 +24,34 @@ enum entry_kind {
     ENTRY_DIRECTORY, /* a directory that is no frame */
     ENTRY_FRAME,     /* a frame in one file */
     ENTRY_SPARSE,    /* a frame that is a directory */
+    ENTRY_STORE,     /* a file or directory of frames, which shows as one */
+    ENTRY_GROUP,     /* a folder in a store */
+    ENTRY_LEAF,      /* a frame in a store */
 };
 
+/* Does it show as the bytes of a frame? */
 static inline bool entry_is_frame(enum entry_kind kind)
 {
-    return kind == ENTRY_FRAME || kind == ENTRY_SPARSE;
+    return kind == ENTRY_FRAME || kind == ENTRY_SPARSE || kind == ENTRY_LEAF;
+}
+
+/* Does it show as a directory? */
+static inline bool entry_is_folder(enum entry_kind kind)
+{
+    return kind == ENTRY_DIRECTORY || kind == ENTRY_STORE ||
+           kind == ENTRY_GROUP;
+}
+
+/* Is it part of a store?  None of that is ever changed. */
+static inline bool entry_is_inner(enum entry_kind kind)
+{
+    return kind == ENTRY_GROUP || kind == ENTRY_LEAF;
+}
+
+/* Is it a directory in which nothing is ever changed? */
+static inline bool entry_is_sealed(enum entry_kind kind)
+{
+    return kind == ENTRY_STORE || kind == ENTRY_GROUP;
 }
 
 /* How names are looked up in one directory. */
@@ -65,6 +88,9 @@ bool names_hidden(const char *name);
 
 /* Does a name end as that of a frame in one file does? */
 bool names_has_suffix(const char *name);
+
+/* The same for a store in one file. */
+bool names_has_store_suffix(const char *name);
 
 /*
  * Cut the suffix off the name of a frame.

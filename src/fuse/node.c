@@ -61,11 +61,17 @@ static void unlink_id(struct node_table *table, struct node *node)
     *link = node->next_id;
 }
 
+/* Are files of this kind found by their place, too? */
+static bool has_successors(enum entry_kind kind)
+{
+    return entry_is_frame(kind) || entry_is_sealed(kind);
+}
+
 static void link_place(struct node_table *table, struct node *node)
 {
     struct node **bucket;
 
-    if (!entry_is_frame(node->id.kind) || node->gone || node->unlisted)
+    if (!has_successors(node->id.kind) || node->gone || node->unlisted)
         return;
     bucket = place_bucket(table, node->parent, node->name);
     node->next_place = *bucket;
@@ -76,7 +82,7 @@ static void unlink_place(struct node_table *table, struct node *node)
 {
     struct node **link;
 
-    if (!entry_is_frame(node->id.kind) || node->gone || node->unlisted)
+    if (!has_successors(node->id.kind) || node->gone || node->unlisted)
         return;
     link = place_bucket(table, node->parent, node->name);
     while (*link != node)
@@ -110,10 +116,10 @@ static bool is_same_file(const struct node_id *a, const struct node_id *b)
     return a->ino == b->ino && a->dev == b->dev && a->kind == b->kind;
 }
 
-/* May one frame take the place of another without a program noticing? */
+/* May one file take the place of another without a program noticing? */
 static bool is_successor(const struct node_id *a, const struct node_id *b)
 {
-    return entry_is_frame(a->kind) && a->kind == b->kind &&
+    return has_successors(a->kind) && a->kind == b->kind &&
            a->readers == b->readers;
 }
 
@@ -472,48 +478,4 @@ void node_unref(struct node_table *table, struct node *node)
     node->nrefs--;
     release_locked(table, node);
     unlock_and_fit(table);
-}
-
-/* Put a name, and a slash before what follows, in front of `path`. */
-static char *prepend(char *path, const char *start, const char *name,
-                     bool slash)
-{
-    size_t len = strlen(name);
-
-    if (len + slash > (size_t)(path - start))
-        return NULL;
-    if (slash)
-        *--path = '/';
-    return memcpy(path - len, name, len);
-}
-
-/* Write the path from below the root to `node`; "" if it is the root. */
-static int path_locked(const struct node_table *table, const struct node *node,
-                       char *out)
-{
-    char *end = out + PATH_MAX - 1;
-    char *path = end;
-
-    *end = '\0';
-    for (; node != &table->root; node = node->parent) {
-        path = prepend(path, out, node->name, path != end);
-        if (!path)
-            return -ENAMETOOLONG;
-    }
-    memmove(out, path, strlen(path) + 1);
-    return 0;
-}
-
-int node_locate(struct node_table *table, const struct node *node, char *dir,
-                char *name)
-{
-    const struct node *parent;
-    int r;
-
-    pthread_mutex_lock(&table->lock);
-    parent = node->parent ? node->parent : node;
-    memcpy(name, node->name, strlen(node->name) + 1);
-    r = node->gone ? -ESTALE : path_locked(table, parent, dir);
-    pthread_mutex_unlock(&table->lock);
-    return r;
 }

@@ -2,6 +2,7 @@
 #ifndef FUSE_NODE_H
 #define FUSE_NODE_H
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -102,17 +103,21 @@ void node_forget(struct node_table *table, struct node *node, uint64_t n);
 void node_ref(struct node_table *table, struct node *node);
 void node_unref(struct node_table *table, struct node *node);
 
+/* Where a node is. */
+struct node_path {
+    char dir[PATH_MAX];      /* path of the directory that it is in, or that the
+                                store is in which holds it; from the root, ""
+                                if that is the root's */
+    char name[NAME_MAX + 1]; /* its name there, or that of the store */
+    char inner[PATH_MAX];    /* its path in the store; "" if it is in none */
+};
+
 /*
- * Where a node is.
- *
- *  dir   path of the directory that it is in, from the root; "" if that is the
- *        root's; room for PATH_MAX bytes
- *  name  its name there; room for NAME_MAX + 1 bytes
- *
- * Returns 0; -ENAMETOOLONG; or -ESTALE if that name was removed.
+ * Find out where a node is.  Returns 0; -ENAMETOOLONG; or -ESTALE if its name
+ * was removed.
  */
-int node_locate(struct node_table *table, const struct node *node, char *dir,
-                char *name);
+int node_locate(struct node_table *table, const struct node *node,
+                struct node_path *out);
 
 /*
  * Find the node of an entry that was just seen, if it is known, and take a

@@ -101,9 +101,12 @@ static void tell_kernel(struct fs *fs, struct open_file *open)
 int open_file_get(struct fs *fs, struct node *node, bool writable,
                   struct open_file **out)
 {
-    struct open_file *open = find_or_make(fs, node);
+    struct open_file *open;
     int r;
 
+    if (writable && entry_is_inner(node->id.kind))
+        return -EROFS;
+    open = find_or_make(fs, node);
     if (!open)
         return -ENOMEM;
     r = open_file_renew(fs, open, writable);

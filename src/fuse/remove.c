@@ -286,16 +286,18 @@ static int remove_shown(struct fs *fs, struct node *parent, const char *shown,
                         bool directory)
 {
     struct fs_entry entry;
-    int r = fs_find(fs, parent, shown, &entry);
+    int r = fs_check_entries(fs, parent);
 
+    if (r == 0)
+        r = fs_find(fs, parent, shown, &entry);
     if (r < 0)
         return r;
-    if (fs_is_made_up(fs, parent))
-        r = -EPERM;
-    else if (entry.kind == ENTRY_NONE)
+    if (entry.kind == ENTRY_NONE)
         r = -ENOENT;
-    else if ((entry.kind == ENTRY_DIRECTORY) != directory)
+    else if (entry_is_folder(entry.kind) != directory)
         r = directory ? -ENOTDIR : -EISDIR;
+    else if (entry_is_sealed(entry.kind))
+        r = -EROFS;
     else
         r = remove_found(fs, parent, &entry);
     fs_entry_close(&entry);

@@ -74,10 +74,21 @@ static bool is_same_file(const struct move *move)
            move->from.st.st_ino == move->to.st.st_ino;
 }
 
-/* A frame in a file is one by its name. */
-static bool would_cease(const struct side *side, const char *name)
+/*
+ * A frame or store in a file is one by its name.  A frame that would cease to be
+ * one can be copied; of a store that would change everything that shows.
+ *
+ * Returns 0, -EXDEV or -EPERM.
+ */
+static int check_name(const struct side *side, const char *name)
 {
-    return side->entry.kind == ENTRY_FRAME && !names_has_suffix(name);
+    if (side->entry.kind == ENTRY_STORE)
+        return names_has_store_suffix(side->entry.name) &&
+                       !names_has_store_suffix(name)
+                   ? -EPERM
+                   : 0;
+    return side->entry.kind == ENTRY_FRAME && !names_has_suffix(name) ? -EXDEV
+                                                                      : 0;
 }
 
 static int choose_target(struct move *move)
@@ -92,7 +103,7 @@ static int choose_target(struct move *move)
         r = names_new(&names, shown, move->from.entry.name, move->target);
     else
         strcpy(move->target, shown);
-    return r == 0 && would_cease(&move->from, move->target) ? -EXDEV : r;
+    return r == 0 ? check_name(&move->from, move->target) : r;
 }
 
 static int move_to(const struct move *move, const char *name, unsigned flags)
@@ -221,9 +232,11 @@ static int exchange(const struct move *move)
         return -ENOENT;
     if (is_frame(from) != is_frame(to))
         return -EINVAL;
-    if (would_cease(from, to->entry.name) || would_cease(to, from->entry.name))
-        return -EXDEV;
-    r = open_file_sync_node(move->fs, from->node);
+    r = check_name(from, to->entry.name);
+    if (r == 0)
+        r = check_name(to, from->entry.name);
+    if (r == 0)
+        r = open_file_sync_node(move->fs, from->node);
     if (r == 0)
         r = open_file_sync_node(move->fs, to->node);
     if (r < 0)
@@ -247,6 +260,8 @@ static int move(struct move *move)
         return exchange(move);
     if (is_there(&move->to) && (move->args->flags & RENAME_NOREPLACE))
         return -EEXIST;
+    if (move->to.entry.kind == ENTRY_STORE)
+        return -EROFS;
     return is_same_file(move) ? 0 : replace_or_move(move);
 }
 
@@ -257,7 +272,12 @@ int rename_entry(struct fs *fs, const struct rename *args)
 
     if (args->flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE))
         return -EINVAL;
-    if (fs_is_made_up(fs, args->parent) || names_hidden(args->new_shown))
+    r = fs_check_entries(fs, args->parent);
+    if (r == 0)
+        r = fs_check_entries(fs, args->new_parent);
+    if (r < 0)
+        return r;
+    if (names_hidden(args->new_shown))
         return -EPERM;
     r = side_init(fs, args->parent, args->shown, &it.from);
     if (r < 0)

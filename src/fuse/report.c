@@ -86,14 +86,15 @@ static void make_printable(char *text)
 static void log_named(struct node_table *table, struct node *node,
                       const char *text)
 {
-    char dir[PATH_MAX] = "";
-    char name[NAME_MAX + 1];
+    struct node_path path = { .dir = "" };
 
-    if (node_locate(table, node, dir, name) < 0)
-        dir[0] = '\0';
-    make_printable(dir);
-    make_printable(name);
-    log_error("%s%s%s: %s", dir, dir[0] != '\0' ? "/" : "", name, text);
+    if (node_locate(table, node, &path) < 0)
+        path.dir[0] = '\0';
+    make_printable(path.dir);
+    make_printable(path.name);
+    make_printable(path.inner);
+    log_error("%s%s%s%s%s: %s", path.dir, path.dir[0] != '\0' ? "/" : "",
+              path.name, path.inner[0] != '\0' ? "/" : "", path.inner, text);
 }
 
 void report_fault(struct node_table *table, struct node *node, uint64_t state,

@@ -89,10 +89,10 @@ int setattr_apply(struct fs *fs, struct node *node, const struct stat *st,
     struct backing_place place;
     struct open_file *open;
     bool newest;
-    int r = 0;
+    int r = fs_check_node(fs, node);
 
-    if (fs_is_made_up(fs, node))
-        return -EPERM;
+    if (r < 0)
+        return r;
     if (set & FUSE_SET_ATTR_SIZE)
         r = set_size(fs, node, st->st_size);
     if (r < 0 || !(set & ~FUSE_SET_ATTR_SIZE))

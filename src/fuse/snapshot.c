@@ -50,8 +50,9 @@ static int open_frame(struct fs *fs, struct snapshot *snapshot,
 {
     struct store *store;
     unsigned flags = file_store_flags(fs->files);
-    int r = backing_store(
-        place, kind, snapshot->writable ? flags | STORE_WRITE : flags, &store);
+    int r = backing_store(place, kind,
+                          snapshot->writable ? flags | STORE_WRITE : flags,
+                          &store, fault);
 
     if (r < 0)
         return r;

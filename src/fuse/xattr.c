@@ -2,6 +2,7 @@
 #include "fuse/xattr.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 
 #include "file/info.h"
 #include "frame/metalayer.h"
+#include "fuse/folder.h"
 #include "fuse/open_file.h"
 #include "fuse/report.h"
 #include "fuse/stats.h"
@@ -97,18 +99,51 @@ static int get_info(struct frame *frame, char **out, size_t *len)
 /* Attributes that the frame's own bytes hold, and the frame they are from. */
 struct frame_attrs {
     struct fs *fs;
-    struct open_file *open;
-    struct snapshot *snapshot;
+    struct node *node;
+    struct open_file *open;    /* of a file; NULL: of a folder of a store, */
+    struct snapshot *snapshot; /* likewise */
     struct frame *frame;
     struct fault fault;
 };
+
+/* Do bytes of a frame hold attributes of a node? */
+static bool has_ours(const struct node *node)
+{
+    return entry_is_frame(node->id.kind) || entry_is_sealed(node->id.kind);
+}
+
+/* Open the frame that holds the attributes of a folder.  Returns -ENODATA if
+   there is none. */
+static int open_layers(struct frame_attrs *attrs)
+{
+    struct backing_dir dir;
+    struct store *store;
+    int r = fs_dir(attrs->fs, attrs->node, O_PATH, &dir);
+
+    if (r < 0)
+        return r;
+    r = folder_layers(&dir, &store, &attrs->fault);
+    backing_dir_close(&dir);
+    if (r < 0)
+        return r == -ENOENT ? -ENODATA : r;
+    r = frame_open(store, 0, &attrs->frame, &attrs->fault);
+    if (r < 0)
+        store_close(store);
+    return layer_error(r);
+}
 
 static int frame_attrs_open(struct fs *fs, struct node *node, bool writable,
                             struct frame_attrs *out)
 {
     int r;
 
-    *out = (struct frame_attrs){ .fs = fs, .fault = FAULT_NONE };
+    *out = (struct frame_attrs){
+        .fs = fs,
+        .node = node,
+        .fault = FAULT_NONE,
+    };
+    if (entry_is_sealed(node->id.kind))
+        return writable ? -EROFS : open_layers(out);
     r = open_file_get(fs, node, writable, &out->open);
     if (r < 0)
         return r;
@@ -120,12 +155,27 @@ static int frame_attrs_open(struct fs *fs, struct node *node, bool writable,
 /* Let go of the frame, and report `r` if it tells that it is damaged. */
 static void frame_attrs_close(struct frame_attrs *attrs, int r)
 {
+    struct snapshot *snapshot = attrs->snapshot;
+
     if (r == -EBADMSG || r == -ENOTSUP || r == -EIO)
-        report_fault(&attrs->fs->nodes, attrs->open->node,
-                     backing_stamp(&attrs->snapshot->st), r, &attrs->fault);
-    file_frame_put(attrs->snapshot->file, attrs->frame);
-    snapshot_put(attrs->snapshot);
+        report_fault(&attrs->fs->nodes, attrs->node,
+                     snapshot ? backing_stamp(&snapshot->st) : 0, r,
+                     &attrs->fault);
+    if (!snapshot) {
+        frame_close(attrs->frame);
+        return;
+    }
+    file_frame_put(snapshot->file, attrs->frame);
+    snapshot_put(snapshot);
     open_file_put(attrs->fs, attrs->open);
+}
+
+/* Did others write to the frame since it was opened? */
+static bool is_overwritten(const struct frame_attrs *attrs)
+{
+    if (!attrs->snapshot)
+        return !frame_is_unwritten(attrs->frame);
+    return snapshot_is_overwritten(attrs->snapshot);
 }
 
 /* Once: -EAGAIN if others wrote to the frame meanwhile. */
@@ -138,11 +188,11 @@ static int try_get_ours(struct fs *fs, struct node *node, const char *name,
 
     if (r < 0)
         return r;
-    if (strcmp(name, OURS "info") == 0)
+    if (attrs.snapshot && strcmp(name, OURS "info") == 0)
         r = get_info(attrs.frame, &value, len);
     else
         r = get_layer(attrs.frame, name, &value, len, &attrs.fault);
-    if (snapshot_is_overwritten(attrs.snapshot))
+    if (is_overwritten(&attrs))
         r = -EAGAIN;
     frame_attrs_close(&attrs, r);
     if (r < 0)
@@ -168,13 +218,20 @@ static int list_ours(struct fs *fs, struct node *node, FILE *out)
     int r = frame_attrs_open(fs, node, false, &attrs);
 
     if (r < 0)
-        return r;
-    fprintf(out, OURS "info%c", '\0');
+        return r == -ENODATA ? 0 : r;
+    if (attrs.snapshot)
+        fprintf(out, OURS "info%c", '\0');
     r = list_layers(attrs.frame, out, &attrs.fault);
-    if (snapshot_is_overwritten(attrs.snapshot))
+    if (is_overwritten(&attrs))
         r = -EAGAIN;
     frame_attrs_close(&attrs, r);
     return r;
+}
+
+/* Does a file below hold attributes of a node alone? */
+static bool has_backing(const struct fs *fs, const struct node *node)
+{
+    return !fs_is_made_up(fs, node) && !entry_is_inner(node->id.kind);
 }
 
 static int get_backing(struct fs *fs, struct node *node, const char *name,
@@ -184,7 +241,7 @@ static int get_backing(struct fs *fs, struct node *node, const char *name,
     char *value;
     ssize_t r;
 
-    if (fs_is_made_up(fs, node))
+    if (!has_backing(fs, node))
         return -ENODATA;
     value = malloc(XATTR_SIZE_MAX);
     if (!value)
@@ -225,11 +282,9 @@ int xattr_get(struct fs *fs, struct node *node, const char *name, char **out,
 {
     if (is_stats(fs, node, name))
         return get_stats(fs, out, len);
-    if (!entry_is_frame(node->id.kind))
-        return get_backing(fs, node, name, out, len);
-    if (starts_with(name, OURS))
+    if (has_ours(node) && starts_with(name, OURS))
         return get_ours(fs, node, name, out, len);
-    if (starts_with(name, USER))
+    if (!entry_is_frame(node->id.kind) || starts_with(name, USER))
         return get_backing(fs, node, name, out, len);
     return -ENODATA;
 }
@@ -237,8 +292,9 @@ int xattr_get(struct fs *fs, struct node *node, const char *name, char **out,
 /* Does an attribute of the backing file show? */
 static bool is_shown(const struct node *node, const char *name)
 {
-    return !entry_is_frame(node->id.kind) ||
-           (starts_with(name, USER) && !starts_with(name, OURS));
+    if (has_ours(node) && starts_with(name, OURS))
+        return false;
+    return !entry_is_frame(node->id.kind) || starts_with(name, USER);
 }
 
 static int list_backing(struct fs *fs, struct node *node, FILE *out)
@@ -247,7 +303,7 @@ static int list_backing(struct fs *fs, struct node *node, FILE *out)
     char *list;
     ssize_t r;
 
-    if (fs_is_made_up(fs, node))
+    if (!has_backing(fs, node))
         return 0;
     list = malloc(XATTR_LIST_MAX);
     if (!list)
@@ -276,7 +332,7 @@ static int try_list(struct fs *fs, struct node *node, char **out, size_t *len)
         return -ENOMEM;
     r = list_backing(fs, node, text);
     /* The file system of SOURCE may have no attributes at all. */
-    if (entry_is_frame(node->id.kind) && (r == 0 || r == -EOPNOTSUPP))
+    if (has_ours(node) && (r == 0 || r == -EOPNOTSUPP))
         r = list_ours(fs, node, text);
     if (fclose(text) != 0 && r == 0)
         r = -ENOMEM;
@@ -376,9 +432,9 @@ static int change_backing(struct fs *fs, struct node *node, const char *name,
     bool newest;
     int r;
 
-    if (fs_is_made_up(fs, node))
-        return -EPERM;
-    r = fs_place(fs, node, &place);
+    r = fs_check_node(fs, node);
+    if (r == 0)
+        r = fs_place(fs, node, &place);
     if (r < 0)
         return r;
     open = open_file_find(fs, node);
@@ -397,12 +453,10 @@ int xattr_set(struct fs *fs, struct node *node, const char *name,
 {
     if (is_stats(fs, node, name))
         return -EPERM;
-    if (entry_is_frame(node->id.kind)) {
-        if (starts_with(name, OURS))
-            return set_ours(fs, node, name, value, size, flags);
-        if (!starts_with(name, USER))
-            return -ENOTSUP;
-    }
+    if (has_ours(node) && starts_with(name, OURS))
+        return set_ours(fs, node, name, value, size, flags);
+    if (entry_is_frame(node->id.kind) && !starts_with(name, USER))
+        return -ENOTSUP;
     return change_backing(fs, node, name, value ? value : "", size, flags);
 }
 
@@ -410,11 +464,9 @@ int xattr_remove(struct fs *fs, struct node *node, const char *name)
 {
     if (is_stats(fs, node, name))
         return -EPERM;
-    if (entry_is_frame(node->id.kind)) {
-        if (starts_with(name, OURS))
-            return remove_ours(fs, node, name);
-        if (!starts_with(name, USER))
-            return -ENODATA;
-    }
+    if (has_ours(node) && starts_with(name, OURS))
+        return remove_ours(fs, node, name);
+    if (entry_is_frame(node->id.kind) && !starts_with(name, USER))
+        return -ENODATA;
     return change_backing(fs, node, name, NULL, 0, 0);
 }

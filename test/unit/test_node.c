@@ -34,12 +34,12 @@ static struct node *get(struct node *parent, const char *name, uint64_t ino,
 
 static void check_path(const struct node *node, const char *wanted)
 {
-    char dir[PATH_MAX];
-    char name[NAME_MAX + 1];
     char path[PATH_MAX + NAME_MAX + 2];
+    struct node_path where;
 
-    ck_assert_int_eq(node_locate(&table, node, dir, name), 0);
-    snprintf(path, sizeof(path), "%s/%s", dir, name);
+    ck_assert_int_eq(node_locate(&table, node, &where), 0);
+    ck_assert_str_eq(where.inner, "");
+    snprintf(path, sizeof(path), "%s/%s", where.dir, where.name);
     ck_assert_str_eq(path, wanted);
 }
 
@@ -155,7 +155,7 @@ START_TEST(paths_longer_than_any_are_refused)
 {
     struct node *nodes[20];
     char name[NAME_MAX + 1];
-    char dir[PATH_MAX];
+    struct node_path where;
 
     memset(name, 'x', NAME_MAX);
     name[NAME_MAX] = '\0';
@@ -163,9 +163,9 @@ START_TEST(paths_longer_than_any_are_refused)
     for (unsigned i = 0; i < 20; i++)
         nodes[i] = get(i == 0 ? &table.root : nodes[i - 1], name, i + 2,
                        ENTRY_DIRECTORY);
-    ck_assert_int_eq(node_locate(&table, nodes[14], dir, name), 0);
-    ck_assert_uint_eq(strlen(dir), 14 * 256 - 1);
-    ck_assert_int_eq(node_locate(&table, nodes[19], dir, name), -ENAMETOOLONG);
+    ck_assert_int_eq(node_locate(&table, nodes[14], &where), 0);
+    ck_assert_uint_eq(strlen(where.dir), 14 * 256 - 1);
+    ck_assert_int_eq(node_locate(&table, nodes[19], &where), -ENAMETOOLONG);
     for (unsigned i = 20; i-- > 0;)
         forget(nodes[i]);
     free_table();

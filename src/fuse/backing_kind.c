@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "array/array.h"
+#include "frame/frame.h"
+#include "fuse/backing_private.h"
+#include "fuse/folder.h"
+
+/* Does an error say nothing of the file that was to be looked at? */
+static bool is_shortage(int error)
+{
+    return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
+}
+
+int backing_has_magic(int dirfd, const char *name)
+{
+    int fd =
+        openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    uint8_t bytes[FRAME_MAGIC_LEN];
+    ssize_t n;
+
+    if (fd < 0)
+        return is_shortage(-errno) ? -errno : false;
+    n = pread(fd, bytes, sizeof(bytes), 0);
+    close(fd);
+    return n == FRAME_MAGIC_LEN && frame_has_magic(bytes, sizeof(bytes));
+}
+
+static int type_of(int dirfd, const char *name, unsigned char *type)
+{
+    struct stat st;
+
+    if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    *type = (unsigned char)IFTODT(st.st_mode);
+    return 0;
+}
+
+/* `kind`, or ENTRY_STORE if the file or directory is one. */
+static int kind_or_store(int dirfd, const char *name, enum entry_kind kind)
+{
+    int r = folder_is_store(dirfd, name);
+
+    if (is_shortage(r))
+        return r;
+    return r > 0 ? (int)ENTRY_STORE : (int)kind;
+}
+
+static int kind_of_directory(int dirfd, const char *name)
+{
+    struct stat st;
+    int r = backing_stat_index(dirfd, name, &st, NULL);
+
+    if (is_shortage(r))
+        return r;
+    return r == 0 ? ENTRY_SPARSE : kind_or_store(dirfd, name, ENTRY_DIRECTORY);
+}
+
+static int kind_of_file(int dirfd, const char *name)
+{
+    int r;
+
+    if (names_has_store_suffix(name))
+        return kind_or_store(dirfd, name, ENTRY_OTHER);
+    r = names_has_suffix(name) ? backing_has_magic(dirfd, name) : false;
+    if (r < 0)
+        return r;
+    return r ? ENTRY_FRAME : ENTRY_OTHER;
+}
+
+int backing_kind(const struct backing_dir *dir, const char *name,
+                 unsigned char type)
+{
+    int r = 0;
+
+    if (dir->folder)
+        return folder_kind(dir, name, type);
+    if (dir->only)
+        return strcmp(name, dir->only) == 0 ? (int)dir->only_kind : ENTRY_NONE;
+    if (dir->except && strcmp(name, dir->except) == 0)
+        return ENTRY_NONE;
+    if (type == DT_UNKNOWN)
+        r = type_of(dir->fd, name, &type);
+    if (r < 0)
+        return r == -ENOENT || r == -ENAMETOOLONG ? ENTRY_NONE : r;
+
+    if (type == DT_DIR)
+        return kind_of_directory(dir->fd, name);
+    return type == DT_REG ? kind_of_file(dir->fd, name) : ENTRY_OTHER;
+}
+
+int backing_is_array(struct store *store, uint64_t base)
+{
+    struct fault fault = FAULT_NONE;
+    struct array *array = NULL;
+    struct frame *frame;
+    int r = frame_open_header(store_get(store), base, &frame, &fault);
+
+    if (r < 0) {
+        store_close(store);
+        return r;
+    }
+    r = array_read(frame, &array, &fault);
+    frame_close(frame);
+    if (r == 0)
+        r = array != NULL;
+    array_free(array);
+    return r;
+}
+
+static int kind_of_name(void *context, const char *name)
+{
+    return backing_kind(context, name, DT_UNKNOWN);
+}
+
+/* What can't be read is none. */
+static int is_array(void *context, const char *name, enum entry_kind kind)
+{
+    const struct backing_dir *dir = context;
+    struct fault fault = FAULT_NONE;
+    struct backing_place place;
+    struct store *store;
+    int r;
+
+    if (dir->only)
+        return dir->only_is_array;
+    backing_place_in(dir, name, kind, &place);
+    r = backing_store(&place, kind, 0, &store, &fault);
+    if (r < 0)
+        return is_shortage(r) ? r : 0;
+    r = backing_is_array(store, 0);
+    store_close(store);
+    return is_shortage(r) ? r : r > 0;
+}
+
+struct names_dir backing_names(struct backing_dir *dir)
+{
+    return (struct names_dir){
+        .keep = dir->keep,
+        .kind = kind_of_name,
+        .is_array = dir->npy ? is_array : NULL,
+        .context = dir,
+    };
+}

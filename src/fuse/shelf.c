@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/shelf.h"
+
+#include <stdlib.h>
+
+#include "fuse/snapshot.h"
+
+struct book {
+    struct list link;
+    dev_t dev; /* of the file, as the next two */
+    ino_t ino;
+    uint64_t stamp;
+    struct bundle *bundle; /* a reference */
+};
+
+void shelf_init(struct shelf *shelf)
+{
+    pthread_mutex_init(&shelf->lock, NULL);
+    list_init(&shelf->books);
+}
+
+static void drop_locked(struct shelf *shelf, struct book *book)
+{
+    list_remove(&book->link);
+    shelf->nbooks--;
+    shelf->footprint -= bundle_footprint(book->bundle);
+    bundle_put(book->bundle);
+    free(book);
+}
+
+void shelf_fini(struct shelf *shelf)
+{
+    list_for_each_safe(link, &shelf->books)
+        drop_locked(shelf, list_entry(link, struct book, link));
+    pthread_mutex_destroy(&shelf->lock);
+}
+
+static struct book *find_locked(struct shelf *shelf, const struct stat *st)
+{
+    list_for_each_safe(link, &shelf->books) {
+        struct book *book = list_entry(link, struct book, link);
+
+        if (book->dev == st->st_dev && book->ino == st->st_ino)
+            return book;
+    }
+    return NULL;
+}
+
+struct bundle *shelf_find(struct shelf *shelf, const struct stat *st)
+{
+    struct bundle *bundle = NULL;
+    struct book *book;
+
+    pthread_mutex_lock(&shelf->lock);
+    book = find_locked(shelf, st);
+    if (book && book->stamp == backing_stamp(st)) {
+        list_remove(&book->link);
+        list_append(shelf->books.next, &book->link);
+        bundle = bundle_get(book->bundle);
+    }
+    pthread_mutex_unlock(&shelf->lock);
+    return bundle;
+}
+
+/* Put a book on the shelf, and take off what it leaves no room for. */
+static void put_locked(struct shelf *shelf, const struct stat *st,
+                       struct book *book)
+{
+    struct book *old = find_locked(shelf, st);
+
+    if (old)
+        drop_locked(shelf, old);
+    list_append(shelf->books.next, &book->link);
+    shelf->nbooks++;
+    shelf->footprint += bundle_footprint(book->bundle);
+    while ((shelf->footprint > SHELF_MAX || shelf->nbooks > SHELF_NBOOKS) &&
+           shelf->books.prev != &book->link)
+        drop_locked(shelf, list_entry(shelf->books.prev, struct book, link));
+}
+
+void shelf_keep(struct shelf *shelf, const struct stat *st,
+                struct bundle *bundle)
+{
+    uint64_t stamp = snapshot_stamp(st);
+    struct book *book = stamp == 0 ? NULL : malloc(sizeof(*book));
+
+    if (!book)
+        return;
+    *book = (struct book){
+        .dev = st->st_dev,
+        .ino = st->st_ino,
+        .stamp = stamp,
+        .bundle = bundle_get(bundle),
+    };
+    pthread_mutex_lock(&shelf->lock);
+    put_locked(shelf, st, book);
+    pthread_mutex_unlock(&shelf->lock);
+}
