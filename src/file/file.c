@@ -75,32 +75,43 @@ static bool may_settle(struct store *store, struct store_stat *last)
     return changed || is_recent(&now);
 }
 
+int file_face_size(struct frame *frame, const struct file_face *face,
+                   uint64_t *size, struct fault *fault)
+{
+    struct view view;
+    int r = view_init(&view, face, frame, fault);
+
+    if (r < 0)
+        return r;
+    *size = view_size(&view, frame_get_info(frame)->nbytes);
+    view_fini(&view);
+    return 0;
+}
+
 int file_peek(const struct file_context *context, struct store *store,
               uint64_t base, struct frame_info *info, uint64_t *size,
               struct fault *fault)
 {
+    const struct file_face face = { .view = context->view };
     struct frame *frame;
-    struct view view;
     int r = frame_open_header(store_get(store), base, &frame, fault);
 
     if (r < 0) {
         store_close(store);
         return r;
     }
-    r = view_init(&view, context->view, frame, fault);
-    if (r == 0) {
+    r = file_face_size(frame, &face, size, fault);
+    if (r == 0)
         *info = *frame_get_info(frame);
-        *size = view_size(&view, info->nbytes);
-        view_fini(&view);
-    }
     frame_close(frame);
     return r;
 }
 
 /* Open a frame, and find out what to show of it.  The store is the frame's on
    success. */
-static int try_open(struct store *store, uint64_t base, enum file_view kind,
-                    struct frame **out, struct view *view, struct fault *fault)
+static int try_open(struct store *store, uint64_t base,
+                    const struct file_face *face, struct frame **out,
+                    struct view *view, struct fault *fault)
 {
     struct frame *frame;
     int r = frame_open(store_get(store), base, &frame, fault);
@@ -109,7 +120,7 @@ static int try_open(struct store *store, uint64_t base, enum file_view kind,
         store_close(store);
         return r;
     }
-    r = view_init(view, kind, frame, fault);
+    r = view_init(view, face, frame, fault);
     if (r < 0) {
         frame_close(frame);
         return r;
@@ -120,9 +131,9 @@ static int try_open(struct store *store, uint64_t base, enum file_view kind,
 }
 
 /* The same, again and again while another program writes the frame. */
-static int open_settled(struct store *store, uint64_t base, enum file_view kind,
-                        struct frame **out, struct view *view,
-                        struct fault *fault)
+static int open_settled(struct store *store, uint64_t base,
+                        const struct file_face *face, struct frame **out,
+                        struct view *view, struct fault *fault)
 {
     const struct timespec pause = { .tv_nsec = OPEN_PAUSE_NS };
     struct store_stat stat = { 0 };
@@ -132,7 +143,7 @@ static int open_settled(struct store *store, uint64_t base, enum file_view kind,
         return fault_set(fault, r, 0, NULL);
 
     for (int tries = 1;; tries++) {
-        r = try_open(store, base, kind, out, view, fault);
+        r = try_open(store, base, face, out, view, fault);
         if ((r != -EBADMSG && r != -ENODATA) || tries == OPEN_TRIES ||
             !may_settle(store, &stat))
             return r;
@@ -145,7 +156,7 @@ static int open_settled(struct store *store, uint64_t base, enum file_view kind,
  *
  *  count  receives the count of the sidecar, which may be NULL
  */
-static int open_frame(enum file_view kind, struct sidecar *sidecar,
+static int open_frame(const struct file_face *face, struct sidecar *sidecar,
                       struct store *store, uint64_t base, struct frame **out,
                       struct view *view, uint64_t *count, struct fault *fault)
 {
@@ -153,12 +164,12 @@ static int open_frame(enum file_view kind, struct sidecar *sidecar,
 
     *count = 0;
     if (!sidecar)
-        return open_settled(store, base, kind, out, view, fault);
+        return open_settled(store, base, face, out, view, fault);
     r = sidecar_share(sidecar, fault);
     if (r < 0)
         return r;
     *count = sidecar_count(sidecar);
-    r = open_settled(store, base, kind, out, view, fault);
+    r = open_settled(store, base, face, out, view, fault);
     sidecar_unshare(sidecar);
     return r;
 }
@@ -193,8 +204,9 @@ static int file_new(struct file_context *context, struct frame *frame,
     return 0;
 }
 
-int file_open(struct file_context *context, struct store *store, uint64_t base,
-              struct file **out, struct fault *fault)
+int file_open_face(struct file_context *context, const struct file_face *face,
+                   struct store *store, uint64_t base, struct file **out,
+                   struct fault *fault)
 {
     struct sidecar *sidecar;
     struct frame *frame = NULL;
@@ -204,8 +216,7 @@ int file_open(struct file_context *context, struct store *store, uint64_t base,
 
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    r = open_frame(context->view, sidecar, store, base, &frame, &view, &count,
-                   fault);
+    r = open_frame(face, sidecar, store, base, &frame, &view, &count, fault);
     if (r == 0) {
         r = file_new(context, frame, &view, out);
         if (r < 0) {
@@ -222,6 +233,14 @@ int file_open(struct file_context *context, struct store *store, uint64_t base,
     (*out)->sidecar = sidecar;
     (*out)->seen = count;
     return 0;
+}
+
+int file_open(struct file_context *context, struct store *store, uint64_t base,
+              struct file **out, struct fault *fault)
+{
+    const struct file_face face = { .view = context->view };
+
+    return file_open_face(context, &face, store, base, out, fault);
 }
 
 static void file_free(struct file *file)
@@ -272,8 +291,9 @@ static int file_new_created(struct file_context *context, struct frame *frame,
                             struct fault *fault)
 {
     const struct frame_info *info = frame_change_get_info(change);
+    const struct file_face face = { .view = context->view };
     struct view view;
-    int r = view_init(&view, context->view, frame, fault);
+    int r = view_init(&view, &face, frame, fault);
 
     if (r < 0)
         return r;

@@ -23,6 +23,10 @@ enum file_view {
     FILE_VIEW_CHUNKS, /* the chunks, one after the other */
     FILE_VIEW_ARRAY, /* of an array its items in C order; of others the chunks */
     FILE_VIEW_NPY,   /* the same, but arrays as .npy files, with a header */
+    /* Of files that are only read: */
+    FILE_VIEW_CHUNK,  /* one chunk; of an array with its padding */
+    FILE_VIEW_STORED, /* the same as it is stored; nothing, if only the index
+                         knows it */
 };
 
 struct file_options {
@@ -69,6 +73,12 @@ void file_context_free(struct file_context *context);
  * for them, `patience` seconds at most, after which -EBUSY tells that.
  */
 unsigned file_store_flags(const struct file_context *context);
+
+/* What to show of a frame. */
+struct file_face {
+    enum file_view view;
+    uint64_t chunk_no; /* of FILE_VIEW_CHUNK and FILE_VIEW_STORED */
+};
 
 /* Bytes of all files that are written and not yet committed, as memory holds
    them. */
@@ -132,6 +142,18 @@ int file_peek(const struct file_context *context, struct store *store,
  */
 int file_open(struct file_context *context, struct store *store, uint64_t base,
               struct file **out, struct fault *fault);
+
+/*
+ * The same, to show something else of the frame than the context says.  Errors
+ * as above, and -ESTALE if there is no such chunk.
+ */
+int file_open_face(struct file_context *context, const struct file_face *face,
+                   struct store *store, uint64_t base, struct file **out,
+                   struct fault *fault);
+
+/* Size in bytes of such a file of an open frame.  Errors likewise. */
+int file_face_size(struct frame *frame, const struct file_face *face,
+                   uint64_t *size, struct fault *fault);
 
 /*
  * The same, to be changed.  No other struct file may be open for writing the

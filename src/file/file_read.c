@@ -235,6 +235,40 @@ static int copy_out(struct file *file, uint64_t off, size_t len,
     return r;
 }
 
+/* Read bytes of a chunk as they are stored. */
+static int read_stored(struct file *file, uint64_t off, size_t len,
+                       struct file_data *data, struct fault *fault)
+{
+    uint8_t *copy = malloc(len);
+    int r;
+
+    if (!copy)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    data->iov = data->hold->iov;
+    data->hold->copy = copy;
+    r = store_object_read_at(file->view.stored, off, copy, len);
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    add_piece(data, copy, len);
+    return 0;
+}
+
+/* Read where the bytes are, or copy them. */
+static int read_chunks(struct file *file, struct file_reader *reader,
+                       uint64_t off, size_t len, struct file_data *data,
+                       struct fault *fault)
+{
+    int r;
+
+    readahead_follow(file, reader, off, len);
+    r = gather(file, off, len, data, fault);
+    if (r == -EAGAIN) {
+        unpin_all(file, data);
+        r = copy_out(file, off, len, data, fault);
+    }
+    return r;
+}
+
 /* A file that has become shorter while it was read just ends. */
 static int end_of_file(struct file *file, uint64_t off, int error)
 {
@@ -255,8 +289,6 @@ int file_read(struct file *file, struct file_reader *reader, uint64_t off,
         len = 0;
     else if (len > size - off)
         len = (size_t)(size - off);
-    if (len > 0)
-        readahead_follow(file, reader, off, len);
 
     data.hold = malloc(sizeof(*data.hold));
     if (!data.hold)
@@ -265,11 +297,11 @@ int file_read(struct file *file, struct file_reader *reader, uint64_t off,
     data.hold->npins = 0;
     data.hold->next = 0;
 
-    r = gather(file, off, len, &data, fault);
-    if (r == -EAGAIN) {
-        unpin_all(file, &data);
-        r = copy_out(file, off, len, &data, fault);
-    }
+    r = 0;
+    if (len > 0)
+        r = file->view.stored
+                ? read_stored(file, off, len, &data, fault)
+                : read_chunks(file, reader, off, len, &data, fault);
     r = end_of_file(file, off + data.len, r);
     if (r < 0 && data.len == 0) {
         file_data_put(file, &data);

@@ -176,6 +176,24 @@ static int seek_array(struct file *file, struct file_state *state, uint64_t off,
     return 0;
 }
 
+/* A chunk is all hole, or has none. */
+static int seek_chunk(struct file *file, struct file_state *state, uint64_t off,
+                      bool hole, uint64_t *out, struct fault *fault)
+{
+    const struct view *view = &file->view;
+    bool is = false;
+    int r = 0;
+
+    if (!view->stored)
+        r = is_hole(file, state, view->chunk.chunk_no, &is, fault);
+    if (r < 0)
+        return r;
+    if (is != hole && !hole)
+        return -ENXIO;
+    *out = is == hole ? off : view->len;
+    return 0;
+}
+
 int file_seek(struct file *file, uint64_t off, bool hole, uint64_t *out,
               struct fault *fault)
 {
@@ -185,7 +203,9 @@ int file_seek(struct file *file, uint64_t off, bool hole, uint64_t *out,
     if (off >= file_size(file))
         return -ENXIO;
     state = file_state_get(file);
-    if (file->view.array)
+    if (file->view.one)
+        r = seek_chunk(file, state, off, hole, out, fault);
+    else if (file->view.array)
         r = seek_array(file, state, off, hole, out, fault);
     else if (file->begun)
         r = seek_changed(file, state, off, hole, out, fault);

@@ -1,21 +1,51 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "file/view.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "array/npy.h"
 #include "file/file_private.h"
 
-int view_init(struct view *view, enum file_view kind, struct frame *frame,
-              struct fault *fault)
+/* Show a chunk as it is stored. */
+static int init_stored(struct view *view, uint64_t chunk_no,
+                       struct frame *frame, struct fault *fault)
 {
-    int r;
+    struct store_stat stat;
+    int r = frame_chunk_bytes(frame, chunk_no, &view->stored, fault);
 
-    *view = (struct view){ 0 };
-    if (kind == FILE_VIEW_CHUNKS)
-        return 0;
-    r = array_read(frame, &view->array, fault);
-    if (r < 0 || !view->array || kind != FILE_VIEW_NPY)
+    view->len = 0;
+    if (r < 0 || !view->stored)
+        return r;
+    r = store_object_stat(view->stored, &stat);
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    view->len = stat.size;
+    return 0;
+}
+
+/* Show one chunk. */
+static int init_chunk(struct view *view, const struct file_face *face,
+                      struct frame *frame, struct fault *fault)
+{
+    int r = frame_span_of(frame, face->chunk_no, &view->chunk, fault);
+
+    view->one = true;
+    view->len = view->chunk.nbytes;
+    if (r == 0 && face->view == FILE_VIEW_STORED)
+        r = init_stored(view, face->chunk_no, frame, fault);
+    if (r < 0)
+        view_fini(view);
+    return r == -ERANGE ? fault_set(fault, -ESTALE, 0, NULL) : r;
+}
+
+/* Show an array as such, or with a header. */
+static int init_array(struct view *view, bool npy, struct frame *frame,
+                      struct fault *fault)
+{
+    int r = array_read(frame, &view->array, fault);
+
+    if (r < 0 || !view->array || !npy)
         return r;
     r = npy_header(view->array, &view->header, &view->header_len);
     if (r < 0) {
@@ -25,15 +55,35 @@ int view_init(struct view *view, enum file_view kind, struct frame *frame,
     return 0;
 }
 
+int view_init(struct view *view, const struct file_face *face,
+              struct frame *frame, struct fault *fault)
+{
+    *view = (struct view){ 0 };
+    switch (face->view) {
+    case FILE_VIEW_CHUNKS:
+        return 0;
+    case FILE_VIEW_ARRAY:
+    case FILE_VIEW_NPY:
+        return init_array(view, face->view == FILE_VIEW_NPY, frame, fault);
+    case FILE_VIEW_CHUNK:
+    case FILE_VIEW_STORED:
+        break;
+    }
+    return init_chunk(view, face, frame, fault);
+}
+
 void view_fini(struct view *view)
 {
     array_free(view->array);
     free(view->header);
+    store_object_close(view->stored);
     *view = (struct view){ 0 };
 }
 
 uint64_t view_size(const struct view *view, uint64_t nbytes)
 {
+    if (view->one)
+        return view->len;
     return view->array ? view->header_len + view->array->layout.nbytes : nbytes;
 }
 
@@ -66,6 +116,10 @@ int view_passed(struct file *file, uint64_t off, uint64_t *out,
         *out = layout_passed(layout, off / layout->itemsize);
         return 0;
     }
+    if (view->one) {
+        *out = view->chunk.chunk_no;
+        return 0;
+    }
     r = file_locate(file, off, &span, fault);
     if (r == 0)
         *out = span.chunk_no;
@@ -77,6 +131,17 @@ static uint32_t least(uint64_t a, uint64_t b)
     return (uint32_t)(a < b ? a : b);
 }
 
+static void locate_in_chunk(const struct frame_span *span, uint64_t off,
+                            uint64_t len, struct view_piece *out)
+{
+    *out = (struct view_piece){ .chunk_no = span->chunk_no,
+                                .nbytes = span->nbytes,
+                                .off = (uint32_t)off };
+    out->len = least(len, span->nbytes - out->off);
+    out->row = out->len;
+    out->span = out->len;
+}
+
 static int locate_in_row(struct file *file, uint64_t off, uint64_t len,
                          struct view_piece *out, struct fault *fault)
 {
@@ -85,12 +150,7 @@ static int locate_in_row(struct file *file, uint64_t off, uint64_t len,
 
     if (r < 0)
         return r;
-    *out = (struct view_piece){ .chunk_no = span.chunk_no,
-                                .nbytes = span.nbytes,
-                                .off = (uint32_t)(off - span.off) };
-    out->len = least(len, span.nbytes - out->off);
-    out->row = out->len;
-    out->span = out->len;
+    locate_in_chunk(&span, off - span.off, len, out);
     return 0;
 }
 
@@ -126,6 +186,10 @@ int view_locate(struct file *file, uint64_t off, uint64_t len,
         return 0;
     }
     off -= view->header_len;
+    if (view->one) {
+        locate_in_chunk(&view->chunk, off, len, out);
+        return 0;
+    }
     if (!view->array)
         return locate_in_row(file, off, len, out, fault);
     locate_in_array(&view->array->layout, off, len, out);

@@ -13,13 +13,18 @@ struct view {
     struct array *array; /* its items, in C order; NULL: the chunks in a row */
     uint8_t *header;     /* what goes before, and can't be changed */
     size_t header_len;
+    bool one;                    /* of the frame just this chunk, */
+    struct frame_span chunk;     /* decoded, */
+    struct store_object *stored; /* or as it is stored, if not NULL; */
+    uint64_t len;                /* so many bytes */
 };
 
 /*
- * Find out what is shown of a frame.  Errors as array_read().
+ * Find out what is shown of a frame.  Errors as array_read(), or as
+ * frame_chunk_bytes() but -ESTALE if there is no such chunk.
  */
-int view_init(struct view *view, enum file_view kind, struct frame *frame,
-              struct fault *fault);
+int view_init(struct view *view, const struct file_face *face,
+              struct frame *frame, struct fault *fault);
 
 /* Accepts a zeroed struct. */
 void view_fini(struct view *view);

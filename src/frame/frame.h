@@ -205,6 +205,15 @@ int frame_chunk_open(struct frame *frame, uint64_t chunk_no,
 void frame_chunk_close(struct frame_chunk *chunk);
 
 /*
+ * A chunk as it is stored: an object of just these bytes, which the caller
+ * closes; NULL if only the index knows the chunk.
+ *
+ * Errors as above, but of the chunk no more than the header is looked at.
+ */
+int frame_chunk_bytes(struct frame *frame, uint64_t chunk_no,
+                      struct store_object **out, struct fault *fault);
+
+/*
  * Decode a run of blocks.  Their bytes are read in as few pieces as they lie
  * in; no others are.
  *

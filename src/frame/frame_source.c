@@ -205,3 +205,42 @@ int frame_source_sizes_of(struct frame *frame,
         return sparse_sizes_of(frame, entries, n, sizes);
     return contiguous_sizes_of(frame, entries, n, sizes, fault);
 }
+
+/* Make part of where a chunk lies an object. */
+static int cut_out(const struct frame_source *source, uint32_t len,
+                   struct store_object **out, struct fault *fault)
+{
+    struct store *part;
+    int r = store_part_open(source->object, source->off, len, &part);
+
+    if (r == 0) {
+        r = store_open(part, "", out);
+        store_close(part);
+    }
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}
+
+int frame_chunk_bytes(struct frame *frame, uint64_t chunk_no,
+                      struct store_object **out, struct fault *fault)
+{
+    struct frame_sizes sizes = { 0 };
+    struct frame_source source;
+    struct frame_entry entry;
+    int r = frame_get_entry(frame, chunk_no, &entry, fault);
+
+    if (r < 0)
+        return r;
+    if (entry.special) {
+        *out = NULL;
+        return 0;
+    }
+    r = frame_source_sizes(frame, chunk_no, &entry, &sizes, fault);
+    if (r < 0)
+        return r;
+    r = frame_source_open(frame, chunk_no, &entry, &source, fault);
+    if (r < 0)
+        return r;
+    r = cut_out(&source, sizes.cbytes, out, fault);
+    frame_source_close(frame, &source);
+    return r;
+}
