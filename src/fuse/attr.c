@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "fuse/chunks.h"
 #include "fuse/kernel.h"
 #include "fuse/open_file.h"
 #include "fuse/report.h"
@@ -67,13 +68,26 @@ static void show_frame(const struct fs *fs, const struct frame_info *info,
     st->st_blksize = frame_blksize(info);
 }
 
-/* Do that by what is open of it, and may be ahead of what is stored. */
-static void show_open(const struct fs *fs, const struct snapshot *snapshot,
-                      struct stat *st)
+static void show_chunk(uint64_t size, struct stat *st)
 {
-    struct frame *frame = file_frame_get(snapshot->file);
-    struct frame_info info = *frame_get_info(frame);
+    st->st_size = (off_t)size;
+    st->st_blocks = (blkcnt_t)size_pieces(size, STAT_BLOCK);
+    st->st_blksize = BLKSIZE_MIN;
+}
 
+/* Do that by what is open of it, and may be ahead of what is stored. */
+static void show_open(const struct fs *fs, const struct node *node,
+                      const struct snapshot *snapshot, struct stat *st)
+{
+    struct frame *frame;
+    struct frame_info info;
+
+    if (entry_is_chunk(node->id.kind)) {
+        show_chunk(file_size(snapshot->file), st);
+        return;
+    }
+    frame = file_frame_get(snapshot->file);
+    info = *frame_get_info(frame);
     file_frame_put(snapshot->file, frame);
     show_frame(fs, &info, file_size(snapshot->file), file_dirty(snapshot->file),
                st);
@@ -121,6 +135,22 @@ static int complete_closed(struct fs *fs, struct node *node,
     return r;
 }
 
+/* A chunk that is damaged is reported and has no size. */
+static int complete_chunk(struct fs *fs, struct node *node,
+                          const struct backing_place *place, struct stat *st)
+{
+    struct fault fault = FAULT_NONE;
+    uint64_t size = 0;
+    int r = chunks_size(place, node->id.kind, &size, &fault);
+
+    if (r < 0 && !report_is_fault(r))
+        return r;
+    if (r < 0)
+        report_fault(&fs->nodes, node, backing_stamp(st), r, &fault);
+    show_chunk(r < 0 ? 0 : size, st);
+    return 0;
+}
+
 static int complete_frame(struct fs *fs, struct node *node,
                           const struct backing_place *place, struct stat *st)
 {
@@ -128,6 +158,8 @@ static int complete_frame(struct fs *fs, struct node *node,
     struct snapshot *snapshot;
     int r;
 
+    if (!open && entry_is_chunk(node->id.kind))
+        return complete_chunk(fs, node, place, st);
     if (!open)
         return complete_closed(fs, node, place, st);
     r = open_file_refresh(fs, open, place, st, false);
@@ -136,7 +168,7 @@ static int complete_frame(struct fs *fs, struct node *node,
         r = 0;
     snapshot = r < 0 ? NULL : open_file_snapshot(open);
     if (snapshot) {
-        show_open(fs, snapshot, st);
+        show_open(fs, node, snapshot, st);
         open_file_show_mtime(open, st);
         if (r > 0 && fs->writeback)
             kernel_tell(fs, node, snapshot);
@@ -173,7 +205,7 @@ int attr_complete(struct fs *fs, struct node *node,
 {
     int r = 0;
 
-    if (entry_is_frame(node->id.kind))
+    if (entry_is_coded(node->id.kind))
         r = complete_frame(fs, node, place, st);
     else if (fs->writeback && S_ISREG(st->st_mode))
         watch_other(fs, node, st);
@@ -190,7 +222,7 @@ static int stat_gone(struct fs *fs, struct node *node, struct stat *out)
 
     if (snapshot && snapshot->file) {
         *out = snapshot->st;
-        show_open(fs, snapshot, out);
+        show_open(fs, node, snapshot, out);
         open_file_show_mtime(open, out);
         out->st_nlink = 0;
         r = 0;

@@ -11,6 +11,7 @@
 #include "base/size.h"
 #include "frame/frame.h"
 #include "fuse/backing_private.h"
+#include "fuse/chunks.h"
 #include "fuse/folder.h"
 #include "fuse/hash.h"
 
@@ -36,6 +37,7 @@ void backing_close(struct backing_place *place)
     if (place->owned) {
         close(place->dirfd);
         bundle_put(place->bundle);
+        chunks_put(place->chunks);
     }
     if (place->held)
         pthread_rwlock_unlock(place->held);
@@ -46,6 +48,7 @@ void backing_dir_close(struct backing_dir *dir)
     if (dir->fd >= 0)
         close(dir->fd);
     folder_close(dir->folder);
+    chunks_put(dir->chunks);
 }
 
 int backing_place_own(struct backing_place *place)
@@ -58,12 +61,18 @@ int backing_place_own(struct backing_place *place)
     place->owned = true;
     if (place->bundle)
         bundle_get(place->bundle);
+    if (place->chunks)
+        chunks_get(place->chunks);
     return 0;
 }
 
 void backing_place_in(const struct backing_dir *dir, const char *name,
                       enum entry_kind kind, struct backing_place *out)
 {
+    if (dir->chunks) {
+        chunks_place_in(dir->chunks, name, out);
+        return;
+    }
     if (dir->folder) {
         folder_place_in(dir, name, kind, out);
         return;
@@ -107,6 +116,9 @@ static bool is_of_kind(const struct stat *st, enum entry_kind kind,
         return S_ISREG(st->st_mode) || S_ISDIR(st->st_mode);
     case ENTRY_OTHER:
         return !S_ISDIR(st->st_mode);
+    case ENTRY_CHUNKS:
+    case ENTRY_CHUNK:
+    case ENTRY_CHUNK_STORED:
     case ENTRY_NONE:
         break;
     }
@@ -147,8 +159,21 @@ static void show_sealed(const struct backing_place *place, enum entry_kind kind,
     }
 }
 
-int backing_stat(const struct backing_place *place, enum entry_kind kind,
-                 struct stat *out)
+/* What kind of frame something is a face of.  Returns that or an error. */
+static int kind_of_frame(const struct backing_place *place)
+{
+    struct stat st;
+
+    if (place->bundle)
+        return ENTRY_LEAF;
+    if (fstatat(place->dirfd, place->name, &st,
+                AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) < 0)
+        return -errno;
+    return S_ISDIR(st.st_mode) ? ENTRY_SPARSE : ENTRY_FRAME;
+}
+
+static int stat_entry(const struct backing_place *place, enum entry_kind kind,
+                      struct stat *out)
 {
     struct stat st;
     struct stat index;
@@ -172,6 +197,21 @@ int backing_stat(const struct backing_place *place, enum entry_kind kind,
     }
     *out = st;
     return 0;
+}
+
+int backing_stat(const struct backing_place *place, enum entry_kind kind,
+                 struct stat *out)
+{
+    int r;
+
+    if (!entry_is_face(kind))
+        return stat_entry(place, kind, out);
+    r = kind_of_frame(place);
+    if (r > 0)
+        r = stat_entry(place, (enum entry_kind)r, out);
+    if (r == 0)
+        chunks_show(place, kind, out);
+    return r;
 }
 
 int backing_open(const struct backing_place *place, int flags)
@@ -353,11 +393,15 @@ int backing_utimens(const struct backing_place *place, enum entry_kind kind,
 int backing_store(const struct backing_place *place, enum entry_kind kind,
                   unsigned flags, struct store **out, struct fault *fault)
 {
-    int r;
+    int r = (int)kind;
 
     if (place->bundle)
         return folder_store(place, out, fault);
-    if (kind == ENTRY_SPARSE)
+    if (entry_is_face(kind))
+        r = kind_of_frame(place);
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    if (r == ENTRY_SPARSE)
         r = store_dir_open(place->dirfd, place->name, flags, out);
     else if (place->name[0] == '\0')
         r = store_file_open(AT_FDCWD, path_of_fd(place->dirfd).text,

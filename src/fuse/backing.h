@@ -23,6 +23,7 @@
 
 struct bundle;
 struct bundle_entry;
+struct chunks;
 struct folder;
 
 /* A directory in which entries are looked up. */
@@ -30,6 +31,8 @@ struct backing_dir {
     int fd;
     struct folder *folder; /* it is one of a store, see folder.h; else NULL.
                               `fd` is -1 then if it is in a bundle alone */
+    struct chunks *chunks; /* it is the one of a frame's chunks, see chunks.h;
+                              else NULL.  `fd` is -1 then */
     bool keep;             /* names are never changed */
     bool npy;              /* arrays show as .npy files */
     const char *only;      /* the one entry that is there; or NULL */
@@ -47,6 +50,9 @@ struct backing_place {
                                reference if `owned`; else NULL */
     const struct bundle_entry *entry; /* the frame there; NULL: a folder */
     uint64_t inner;                   /* a hash of its path there */
+    struct chunks *chunks; /* if it is one of these chunks; a reference if
+                              `owned`; else NULL */
+    uint64_t chunk_no;     /* which one */
     /* One name; "." for the directory itself; "" for `dirfd` itself if that is
        a regular file, opened with O_PATH. */
     char name[NAME_MAX + 1];
@@ -86,7 +92,8 @@ struct names_dir backing_names(struct backing_dir *dir);
  * Attributes of an entry.  Those of a sparse frame are those of its index
  * file, but for device and inode number, which are the directory's, and for
  * permissions that the directory does not grant.  What is in a store has those
- * of its file, but for the inode number, and cannot be written.
+ * of its file, but for the inode number, and cannot be written; so have faces
+ * of a frame those of the frame, see chunks.h.
  *
  * Returns 0; -ESTALE if what is there is not of that kind; or an error.
  */

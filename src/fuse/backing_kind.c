@@ -8,6 +8,7 @@
 #include "array/array.h"
 #include "frame/frame.h"
 #include "fuse/backing_private.h"
+#include "fuse/chunks.h"
 #include "fuse/folder.h"
 
 /* Does an error say nothing of the file that was to be looked at? */
@@ -77,6 +78,8 @@ int backing_kind(const struct backing_dir *dir, const char *name,
 {
     int r = 0;
 
+    if (dir->chunks)
+        return (int)chunks_kind(dir->chunks, name);
     if (dir->folder)
         return folder_kind(dir, name, type);
     if (dir->only)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "fuse/attr.h"
+#include "fuse/chunks.h"
 #include "fuse/folder.h"
 #include "fuse/hidden.h"
 
@@ -20,12 +21,16 @@ enum {
 struct dir {
     struct fs_held held;
     struct fs *fs;
+    struct node *node; /* there as long as the directory is open */
     struct backing_dir backing;
     DIR *stream;               /* of a directory that is mirrored, else NULL */
+    bool listed;               /* it has entries that `stream` has not */
     off_t off;                 /* where `stream` is */
     dev_t dev;                 /* of the directory, likewise */
-    struct folder_names names; /* what there is in others */
+    struct folder_names names; /* what there is in others, and if `listed`, in
+                                  order; but of chunks, which are numbered */
     ino_t ino;                 /* of the directory, as it shows */
+    char chunk[CHUNKS_NAME_MAX];
     char shown[NAME_MAX + 1];
 };
 
@@ -47,8 +52,8 @@ static int open_stream(struct dir *dir)
     return 0;
 }
 
-/* List what is not mirrored: a folder, or the directory made up to hold a
-   frame. */
+/* List what is not mirrored: a folder, the chunks of a frame, or the directory
+   made up to hold a frame. */
 static int make_list(struct dir *dir, struct node *node)
 {
     struct stat st;
@@ -57,6 +62,8 @@ static int make_list(struct dir *dir, struct node *node)
     if (r < 0)
         return r;
     dir->ino = st.st_ino;
+    if (dir->backing.chunks)
+        return 0;
     if (dir->backing.folder)
         return folder_list(&dir->backing, &dir->names);
     return folder_names_add(&dir->names, dir->backing.only);
@@ -71,6 +78,8 @@ int dir_open(struct fs *fs, struct node *node, struct dir **out)
     if (!dir)
         return -ENOMEM;
     dir->fs = fs;
+    dir->node = node;
+    dir->listed = mirrored && fs->chunks;
     dir->held.close = close_held;
     fs_hold(fs, &dir->held);
     dir->backing.fd = -1;
@@ -159,20 +168,61 @@ static ino_t ino_of(const struct dir *dir, const char *name,
 
     if (kind == ENTRY_NONE)
         return dir->ino;
+    if (dir->backing.chunks)
+        return fs_ino(dir->fs, chunks_dev(dir->backing.chunks),
+                      chunks_ino(dir->backing.chunks, name));
     fs_entry_place(dir->fs, &dir->backing, name, kind, &place);
     if (backing_stat(&place, kind, &st) < 0)
         return 0;
     return fs_ino(dir->fs, st.st_dev, st.st_ino);
 }
 
+/* Has a frame a directory of its chunks?  Returns 1, 0 or an error. */
+static int show_chunks(struct dir *dir, const char *name, enum entry_kind *kind)
+{
+    struct names_dir rule = backing_names(&dir->backing);
+    char frame[NAME_MAX + 1];
+    int r = show(dir, name, DT_UNKNOWN, kind);
+
+    if (r <= 0 || !entry_is_frame(*kind))
+        return r < 0 ? r : 0;
+    strcpy(frame, dir->shown);
+    *kind = ENTRY_CHUNKS;
+    return names_chunks(&rule, frame, dir->shown);
+}
+
+/* Entries in a list: after all that is there come the directories of the chunks
+   of all that are frames. */
+static uint64_t list_size(const struct dir *dir)
+{
+    uint64_t nnames = dir->names.nnames;
+
+    if (dir->backing.chunks)
+        return NDOTS + chunks_nentries(dir->backing.chunks);
+    return NDOTS + (dir->fs->chunks ? 2 * nnames : nnames);
+}
+
 /* Read entry `i` of a list.  Returns 1, 0 if it does not show, or an error. */
 static int read_entry(struct dir *dir, uint64_t i, struct dir_entry *out)
 {
     static const char *const dots[NDOTS] = { ".", ".." };
-    const char *name = i < NDOTS ? dots[i] : dir->names.names[i - NDOTS];
+    size_t nnames = dir->names.nnames;
     enum entry_kind kind;
-    int r = show(dir, name, DT_UNKNOWN, &kind);
+    const char *name;
+    int r;
 
+    if (i < NDOTS) {
+        name = dots[i];
+    } else if (dir->backing.chunks) {
+        chunks_name(i - NDOTS, dir->chunk);
+        name = dir->chunk;
+    } else {
+        name = dir->names.names[(i - NDOTS) % nnames];
+    }
+    if (i < NDOTS || dir->backing.chunks || i - NDOTS < nnames)
+        r = show(dir, name, DT_UNKNOWN, &kind);
+    else
+        r = show_chunks(dir, name, &kind);
     if (r > 0)
         describe(dir, name, kind, DT_UNKNOWN, ino_of(dir, name, kind), out);
     return r;
@@ -185,12 +235,46 @@ static void tidy_up(struct dir *dir, const char *name)
         hidden_tidy_up(dir->backing.fd, name);
 }
 
-static int read_list(struct dir *dir, off_t off, struct dir_entry *out)
+/* Name anew what is in a directory that is mirrored. */
+static int list_stream(struct dir *dir)
 {
-    uint64_t end = NDOTS + dir->names.nnames;
+    const struct dirent *entry;
     int r = 0;
 
-    for (dir->off = off; r == 0 && dir->off >= 0 && (uint64_t)dir->off < end;)
+    folder_names_free(&dir->names);
+    rewinddir(dir->stream);
+    while (r == 0 && (errno = 0, entry = readdir(dir->stream))) {
+        tidy_up(dir, entry->d_name);
+        if (!is_dots(entry->d_name))
+            r = folder_names_add(&dir->names, entry->d_name);
+    }
+    return r == 0 ? -errno : r;
+}
+
+/* Look again at what has changed while a list is read from its start. */
+static int renew_list(struct dir *dir)
+{
+    struct backing_dir backing;
+    int r;
+
+    if (dir->listed)
+        return list_stream(dir);
+    if (!dir->backing.chunks || chunks_are_current(dir->backing.chunks))
+        return 0;
+    r = fs_dir(dir->fs, dir->node, O_PATH, &backing);
+    if (r < 0)
+        return r;
+    backing_dir_close(&dir->backing);
+    dir->backing = backing;
+    return 0;
+}
+
+static int read_list(struct dir *dir, off_t off, struct dir_entry *out)
+{
+    int r = off == 0 ? renew_list(dir) : 0;
+
+    for (dir->off = off;
+         r == 0 && dir->off >= 0 && (uint64_t)dir->off < list_size(dir);)
         r = read_entry(dir, (uint64_t)dir->off++, out);
     return r;
 }
@@ -221,5 +305,6 @@ static int read_stream(struct dir *dir, off_t off, struct dir_entry *out)
 
 int dir_read(struct dir *dir, off_t off, struct dir_entry *out)
 {
-    return dir->stream ? read_stream(dir, off, out) : read_list(dir, off, out);
+    return dir->stream && !dir->listed ? read_stream(dir, off, out)
+                                       : read_list(dir, off, out);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "fuse/attr.h"
+#include "fuse/chunks.h"
 #include "fuse/folder.h"
 #include "fuse/hash.h"
 #include "fuse/open_file.h"
@@ -20,8 +21,8 @@
 static void set_pinned(const struct fs *fs, enum entry_kind kind,
                        struct backing_place *place)
 {
-    if (fs->pinned && entry_is_frame(kind))
-        strcpy(place->name, kind == ENTRY_SPARSE ? "." : "");
+    if (fs->pinned && (entry_is_frame(kind) || entry_is_face(kind)))
+        strcpy(place->name, fs->only_kind == ENTRY_SPARSE ? "." : "");
 }
 
 void fs_entry_place(const struct fs *fs, const struct backing_dir *dir,
@@ -113,13 +114,37 @@ static int place_in_store(struct fs *fs, const struct node *node,
     return r;
 }
 
+/* Find a face of a frame, in a directory that may be one of faces itself. */
+static int place_of_face(struct fs *fs, const struct node *node,
+                         struct backing_place *out)
+{
+    char name[NAME_MAX + 1];
+    struct node *parent = node_parent(&fs->nodes, node, name);
+    struct backing_dir dir;
+    int r = -ESTALE;
+
+    if (!parent)
+        return r;
+    r = fs_dir(fs, parent, O_PATH, &dir);
+    if (r == 0) {
+        fs_entry_place(fs, &dir, name, node->id.kind, out);
+        r = backing_place_own(out);
+        backing_dir_close(&dir);
+    }
+    node_unref(&fs->nodes, parent);
+    return r;
+}
+
 /* Find a node by its name. */
 static int place_of_name(struct fs *fs, const struct node *node,
                          struct backing_place *out)
 {
     struct node_path path;
-    int r = node_locate(&fs->nodes, node, &path);
+    int r;
 
+    if (entry_is_face(node->id.kind))
+        return place_of_face(fs, node, out);
+    r = node_locate(&fs->nodes, node, &path);
     if (r < 0)
         return r;
     if (entry_is_inner(node->id.kind))
@@ -171,11 +196,31 @@ static int open_sealed(struct fs *fs, struct node *node, int flags,
     return r;
 }
 
+/* Open the directory of a frame's chunks. */
+static int open_chunks(struct fs *fs, struct node *node,
+                       struct backing_dir *out)
+{
+    struct fault fault = FAULT_NONE;
+    struct backing_place place;
+    int r = fs_place(fs, node, &place);
+
+    if (r < 0)
+        return r;
+    *out = (struct backing_dir){ .fd = -1, .keep = true };
+    r = chunks_open(&place, fs->base, &out->chunks, &fault);
+    backing_close(&place);
+    if (r < 0)
+        report_fault(&fs->nodes, node, 0, r, &fault);
+    return r;
+}
+
 int fs_dir(struct fs *fs, struct node *node, int flags, struct backing_dir *out)
 {
     struct backing_place place;
     int r;
 
+    if (node->id.kind == ENTRY_CHUNKS)
+        return open_chunks(fs, node, out);
     if (entry_is_sealed(node->id.kind))
         return open_sealed(fs, node, flags, out);
     r = fs_place(fs, node, &place);
@@ -265,6 +310,8 @@ int fs_find(struct fs *fs, struct node *parent, const char *shown,
         return r;
     names = backing_names(&out->dir);
     r = names_find(&names, shown, out->name);
+    if (r == ENTRY_NONE && fs->chunks)
+        r = names_find_chunks(&names, shown, out->name);
     if (r < 0) {
         fs_entry_close(out);
         return r;

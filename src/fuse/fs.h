@@ -23,6 +23,7 @@ struct fs {
                          a frame, for its name leads to the mount */
     bool keep_names; /* names are never changed */
     bool npy;        /* arrays are named as .npy files */
+    bool chunks;     /* frames have directories of their chunks beside them */
     uint64_t base;   /* byte of the file at which the frame SOURCE starts */
     uint64_t dev;    /* device of SOURCE */
     char *only;      /* the entry to show if SOURCE is a frame, else NULL */
@@ -71,6 +72,7 @@ struct fs_options {
     const char *mountpoint; /* exists */
     bool keep_names;        /* names are never changed */
     bool npy;               /* arrays are named as .npy files */
+    bool chunks; /* frames have directories of their chunks beside them */
     bool read_only;
     bool shared;               /* frames are locked against other programs */
     bool sparse;               /* what new frames are */

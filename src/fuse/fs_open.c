@@ -308,6 +308,7 @@ int fs_open(const struct fs_options *options, struct fs **out)
     fs->root_fd = fs->trash_fd = -1;
     fs->keep_names = options->keep_names;
     fs->npy = options->npy;
+    fs->chunks = options->chunks;
     fs->sparse = options->sparse;
     fs->params = options->params;
     fs->base = options->offset;

@@ -216,6 +216,36 @@ int names_find(const struct names_dir *dir, const char *shown, char *name)
     return r == ENTRY_NONE ? find_array(dir, shown, name) : r;
 }
 
+int names_chunks(const struct names_dir *dir, const char *frame, char *shown)
+{
+    char name[NAME_MAX + 1];
+    size_t len = strlen(frame);
+    int r;
+
+    if (len + strlen(NAMES_CHUNKS) > NAME_MAX)
+        return 0;
+    memcpy(shown, frame, len);
+    copy(shown + len, NAMES_CHUNKS);
+    r = names_find(dir, shown, name);
+    return r < 0 ? r : r == ENTRY_NONE;
+}
+
+int names_find_chunks(const struct names_dir *dir, const char *shown,
+                      char *name)
+{
+    char frame[NAME_MAX + 1];
+    int r;
+
+    if (!ends_in(shown, NAMES_CHUNKS))
+        return ENTRY_NONE;
+    copy(frame, shown);
+    frame[strlen(shown) - strlen(NAMES_CHUNKS)] = '\0';
+    r = names_find(dir, frame, name);
+    if (r < 0)
+        return r;
+    return entry_is_frame((enum entry_kind)r) ? ENTRY_CHUNKS : ENTRY_NONE;
+}
+
 /* Returns 1 and the stored name, 0 if that is taken, or as names_new(). */
 static int try_suffix(const struct names_dir *dir, const char *shown,
                       const char *suffix, char *name)

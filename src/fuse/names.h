@@ -27,6 +27,10 @@ enum entry_kind {
     ENTRY_STORE,     /* a file or directory of frames, which shows as one */
     ENTRY_GROUP,     /* a folder in a store */
     ENTRY_LEAF,      /* a frame in a store */
+    /* Faces of a frame, whose name in the directory below they have: */
+    ENTRY_CHUNKS,       /* a directory of its chunks */
+    ENTRY_CHUNK,        /* in that, one chunk, decoded */
+    ENTRY_CHUNK_STORED, /* the same, as it is stored */
 };
 
 /* Does it show as the bytes of a frame? */
@@ -35,23 +39,42 @@ static inline bool entry_is_frame(enum entry_kind kind)
     return kind == ENTRY_FRAME || kind == ENTRY_SPARSE || kind == ENTRY_LEAF;
 }
 
+/* Is it one chunk of a frame? */
+static inline bool entry_is_chunk(enum entry_kind kind)
+{
+    return kind == ENTRY_CHUNK || kind == ENTRY_CHUNK_STORED;
+}
+
+/* Is it a face of a frame? */
+static inline bool entry_is_face(enum entry_kind kind)
+{
+    return kind == ENTRY_CHUNKS || entry_is_chunk(kind);
+}
+
+/* Are its bytes read out of a frame? */
+static inline bool entry_is_coded(enum entry_kind kind)
+{
+    return entry_is_frame(kind) || entry_is_chunk(kind);
+}
+
 /* Does it show as a directory? */
 static inline bool entry_is_folder(enum entry_kind kind)
 {
     return kind == ENTRY_DIRECTORY || kind == ENTRY_STORE ||
-           kind == ENTRY_GROUP;
+           kind == ENTRY_GROUP || kind == ENTRY_CHUNKS;
 }
 
-/* Is it part of a store?  None of that is ever changed. */
+/* Is it part of a store, or a face of a frame?  None of that is ever
+   changed. */
 static inline bool entry_is_inner(enum entry_kind kind)
 {
-    return kind == ENTRY_GROUP || kind == ENTRY_LEAF;
+    return kind == ENTRY_GROUP || kind == ENTRY_LEAF || entry_is_face(kind);
 }
 
 /* Is it a directory in which nothing is ever changed? */
 static inline bool entry_is_sealed(enum entry_kind kind)
 {
-    return kind == ENTRY_STORE || kind == ENTRY_GROUP;
+    return kind == ENTRY_STORE || kind == ENTRY_GROUP || kind == ENTRY_CHUNKS;
 }
 
 /* How names are looked up in one directory. */
@@ -72,6 +95,9 @@ struct names_dir {
 
 /* What arrays show as. */
 #define NAMES_NPY ".npy"
+
+/* What follows the name of a frame in that of the directory of its chunks. */
+#define NAMES_CHUNKS ".chunks"
 
 /* The longest suffix that a stored name has over the one that shows. */
 enum {
@@ -121,6 +147,29 @@ int names_shown(const struct names_dir *dir, const char *name,
  * error of dir->kind().
  */
 int names_find(const struct names_dir *dir, const char *shown, char *name);
+
+/*
+ * The name of the directory of a frame's chunks.
+ *
+ *  frame  the name under which the frame shows
+ *  shown  room for NAME_MAX + 1 bytes
+ *
+ * Returns 1; 0 if that name is too long, or something else shows so; or an error
+ * of dir->kind().
+ */
+int names_chunks(const struct names_dir *dir, const char *frame, char *shown);
+
+/*
+ * The frame of whose chunks a directory shows under a name, under which nothing
+ * else does.
+ *
+ *  name  room for NAME_MAX + 1 bytes
+ *
+ * Returns ENTRY_CHUNKS, ENTRY_NONE if there is none, or an error of
+ * dir->kind().
+ */
+int names_find_chunks(const struct names_dir *dir, const char *shown,
+                      char *name);
 
 /*
  * A name for a frame that is to show under a name by which nothing shows yet.

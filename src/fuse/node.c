@@ -64,7 +64,7 @@ static void unlink_id(struct node_table *table, struct node *node)
 /* Are files of this kind found by their place, too? */
 static bool has_successors(enum entry_kind kind)
 {
-    return entry_is_frame(kind) || entry_is_sealed(kind);
+    return entry_is_coded(kind) || entry_is_sealed(kind);
 }
 
 static void link_place(struct node_table *table, struct node *node)

@@ -120,6 +120,15 @@ int node_locate(struct node_table *table, const struct node *node,
                 struct node_path *out);
 
 /*
+ * The directory that a node is in, with a reference; NULL if its name was
+ * removed.
+ *
+ *  name  receives its name there; room for NAME_MAX + 1 bytes
+ */
+struct node *node_parent(struct node_table *table, const struct node *node,
+                         char *name);
+
+/*
  * Find the node of an entry that was just seen, if it is known, and take a
  * reference of our own.  Returns NULL if it is not.
  */

@@ -53,3 +53,18 @@ int node_locate(struct node_table *table, const struct node *node,
     pthread_mutex_unlock(&table->lock);
     return r;
 }
+
+struct node *node_parent(struct node_table *table, const struct node *node,
+                         char *name)
+{
+    struct node *parent = NULL;
+
+    pthread_mutex_lock(&table->lock);
+    if (!node->gone) {
+        parent = node->parent;
+        parent->nrefs++;
+        memcpy(name, node->name, strlen(node->name) + 1);
+    }
+    pthread_mutex_unlock(&table->lock);
+    return parent;
+}

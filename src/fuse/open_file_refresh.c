@@ -15,7 +15,7 @@ static bool is_stale(const struct open_file *open, const struct stat *st,
 
     if (!current || (writable && !current->writable))
         return true;
-    return entry_is_frame(open->node->id.kind) &&
+    return entry_is_coded(open->node->id.kind) &&
            current->stamp != backing_stamp(st);
 }
 
@@ -134,7 +134,7 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
     }
     r = snapshot_open(fs, open->node->id.kind, place, st, writable, &snapshot,
                       &fault);
-    if (r < 0 && entry_is_frame(open->node->id.kind))
+    if (r < 0 && entry_is_coded(open->node->id.kind))
         report_fault(&fs->nodes, open->node, backing_stamp(st), r, &fault);
     if (r == 0 && changes_frame(open->current))
         file_supersede(open->current->file);

@@ -32,6 +32,7 @@ const char options_usage[] =
     "  offset=SIZE     the frame SOURCE starts at this byte of its file\n"
     "  names=keep      frames show under their full names\n"
     "  raw             arrays show their chunks in a row, not their items\n"
+    "  chunks          beside each frame, a directory of its chunks as files\n"
     "  npy             arrays show as .npy files, read-only\n"
     "  cache=SIZE      decoded data to keep in memory (256M)\n"
     "  threads=N       threads that decode ahead (one for each CPU)\n"
@@ -62,6 +63,7 @@ enum key {
     KEY_READ_ONLY,
     KEY_RAW,
     KEY_NPY,
+    KEY_CHUNKS,
     KEY_LAYOUT,
     KEY_LOCK,
     KEY_NAMED,
@@ -93,6 +95,7 @@ static const struct fuse_opt known[] = {
     OPTION("ro", KEY_READ_ONLY),
     OPTION("raw", KEY_RAW),
     OPTION("npy", KEY_NPY),
+    OPTION("chunks", KEY_CHUNKS),
     OPTION("commit=", KEY_NAMED),
     OPTION("lock", KEY_LOCK),
     OPTION("lock=", KEY_NAMED),
@@ -210,6 +213,9 @@ static int set_known(struct options *options, enum key key, const char *option)
     case KEY_NPY:
         options->file.view = FILE_VIEW_NPY;
         options->fs.npy = options->fs.read_only = true;
+        return 0;
+    case KEY_CHUNKS:
+        options->fs.chunks = true;
         return 0;
     case KEY_LAYOUT:
         return set_layout(options, option);

@@ -256,6 +256,9 @@ static int move(struct move *move)
 {
     if (!is_there(&move->from))
         return -ENOENT;
+    if (entry_is_face(move->from.entry.kind) ||
+        entry_is_face(move->to.entry.kind))
+        return -EROFS;
     if (move->args->flags & RENAME_EXCHANGE)
         return exchange(move);
     if (is_there(&move->to) && (move->args->flags & RENAME_NOREPLACE))

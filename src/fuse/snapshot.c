@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fuse/chunks.h"
+
 /*
  * Time stamps of files are as coarse as the clock tick.  Of a file that changed
  * less than this ago another change may leave no trace in them.
@@ -67,6 +69,23 @@ static int open_frame(struct fs *fs, struct snapshot *snapshot,
     return r < 0 ? r : 0;
 }
 
+static int open_chunk(struct fs *fs, struct snapshot *snapshot,
+                      const struct backing_place *place, enum entry_kind kind,
+                      struct fault *fault)
+{
+    const struct file_face face = chunks_face(place, kind);
+    struct store *store;
+    int r = backing_store(place, kind, 0, &store, fault);
+
+    if (r < 0)
+        return r;
+    r = file_open_face(fs->files, &face, store, fs->base, &snapshot->file,
+                       fault);
+    if (r < 0)
+        store_close(store);
+    return r;
+}
+
 /* Open a file that is passed through, if it is the one that was seen. */
 static int open_other(struct snapshot *snapshot,
                       const struct backing_place *place)
@@ -94,7 +113,9 @@ int snapshot_open(struct fs *fs, enum entry_kind kind,
 
     if (!snapshot)
         return -ENOMEM;
-    if (entry_is_frame(kind))
+    if (entry_is_chunk(kind))
+        r = open_chunk(fs, snapshot, place, kind, fault);
+    else if (entry_is_frame(kind))
         r = open_frame(fs, snapshot, place, kind, fault);
     else
         r = open_other(snapshot, place);

@@ -24,7 +24,7 @@ struct snapshot {
                           the only one who has the state */
     bool cached;       /* the kernel caches this state; guarded by the lock of
                           the node table, and not constant */
-    struct file *file; /* a frame; or NULL, and */
+    struct file *file; /* a frame, or a chunk; or NULL, and */
     int fd;            /* a file that is passed through; else, in a writable
                           mount, as snapshot_anchor(); else -1 */
 };

@@ -109,7 +109,8 @@ struct frame_attrs {
 /* Do bytes of a frame hold attributes of a node? */
 static bool has_ours(const struct node *node)
 {
-    return entry_is_frame(node->id.kind) || entry_is_sealed(node->id.kind);
+    return entry_is_frame(node->id.kind) ||
+           (entry_is_sealed(node->id.kind) && !entry_is_face(node->id.kind));
 }
 
 /* Open the frame that holds the attributes of a folder.  Returns -ENODATA if

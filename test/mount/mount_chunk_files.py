@@ -1,0 +1,377 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""With -o chunks each frame has a directory of its chunks beside it.
+
+usage: mount_chunk_files.py FRAMEFS [TEST...]
+"""
+
+import errno
+import itertools
+import json
+import os
+import random
+import struct
+import subprocess
+
+import stores
+from mounted import (B2FRAME, Mount, check, chunk, chunk_offset, corpus,
+                     error_of, frame, main, read, replace, sh, write,
+                     write_sparse)
+
+FRAMES = os.path.join(corpus.DATA, 'frames')
+BAD = os.path.join(corpus.DATA, 'bad')
+DATA = random.Random(6).randbytes(20500)
+SIZE = 2000  # of a chunk
+NCHUNKS = 11
+ROOM = 16 << 20  # bytes of content of a frame, or of memory
+ZEROS = 0x81 << 56  # entry of a chunk of zeros.  Format: frame.md
+
+
+def described(path):
+    """What b2frame knows of the chunks of a frame; None if it can't tell."""
+    done = corpus.run(B2FRAME, 'info', '--json', '--chunks', path)
+    if done.returncode != 0:
+        return None
+    return json.loads(done.stdout)
+
+
+def stored(path, one):
+    """The bytes of a chunk in the frame's file, or in a file of its own."""
+    if one['cbytes'] == 0:
+        return b''
+    if 'id' in one:
+        return read('%s/%08X.chunk' % (path, one['id']))[:one['cbytes']]
+    return read(path, one['offset'], one['cbytes'])
+
+
+def names(nchunks):
+    return [name for i in range(nchunks)
+            for name in ('%08d' % i, '%08d.chunk' % i)]
+
+
+def check_chunks(top, path, content):
+    """The files of all chunks hold what they must."""
+    info = described(path)
+    check(sorted(os.listdir(top)) == names(info['nchunks']), top + ': names')
+    off = 0
+    for one in info['chunks']:
+        file = '%s/%08d' % (top, one['number'])
+        data = content[off:off + one['nbytes']]
+        check(read(file) == data, file)
+        check(read(file, 3, 40) == data[3:43], file + ': window')
+        check(os.stat(file).st_size == len(data), file + ': size')
+        file += '.chunk'
+        data = stored(path, one)
+        check(read(file) == data, file)
+        check(read(file, 7, 20) == data[7:27], file + ': window')
+        check(os.stat(file).st_size == len(data), file + ': size')
+        off += one['nbytes']
+    check(off == len(content), top + ': not all of it')
+
+
+def chunks_of_all_kinds_of_frames_are_files():
+    """Contiguous, sparse, old; arrays; chunks that differ in size."""
+    tried = set()
+    with Mount(FRAMES, 'mnt', '-o', 'ro,raw,chunks') as mount:
+        for known in corpus.data_frames():
+            if not known.name or known.error or known.nbytes > ROOM:
+                continue
+            info = described(known.path)
+            if not info:
+                continue
+            check_chunks(mount / known.name + '.chunks', known.path,
+                         read(mount / known.name))
+            tried.add((info['layout'], info['chunksize'] == 0))
+            tried.update(one['kind'] for one in info['chunks'])
+        check(mount.log() == '', mount.log())
+    wanted = {('contiguous', False), ('contiguous', True), ('sparse', False),
+              ('sparse', True), 'zeros', 'nans', 'value', 'copy', 'blocks'}
+    check(tried >= wanted, 'not tried: %s' % (wanted - tried))
+
+
+def chunks_of_an_array_have_their_padding():
+    write('items', DATA[:7 * 9 * 4])
+    os.mkdir('src')
+    sh(B2FRAME + ' create --shape 7,9 --dtype "<i4" --chunks 4,4 --blocks 2,3 '
+       'items src/a.b2nd')
+    content = corpus.run(B2FRAME, 'cat', '--raw', 'src/a.b2nd').stdout
+    check(len(content) > 7 * 9 * 4, 'no padding')
+    for options, name in (('chunks', 'a'), ('npy,chunks', 'a.npy'),
+                          ('names=keep,chunks', 'a.b2nd')):
+        with Mount('src', 'mnt', '-o', options) as mount:
+            check(sorted(os.listdir('mnt')) == [name, name + '.chunks'], name)
+            check_chunks(mount / name + '.chunks', 'src/a.b2nd', content)
+
+
+def frames_in_stores_have_them_too():
+    os.mkdir('src')
+    write('src/x.b2frame', frame(DATA, SIZE))
+    members = {'group/far.b2f': frame(DATA, SIZE)}
+    values = {'/near': frame(DATA[:5000], SIZE)}
+    stores.make_zip('src/s.b2z', members, values)
+    stores.make_directory('src/d.b2d', members, values)
+    with Mount('src', 'mnt', '-o', 'chunks') as mount:
+        for kind in 's.b2z', 'd.b2d':
+            check(sorted(os.listdir(mount / kind)) ==
+                  ['group', 'near', 'near.chunks'], kind)
+            check_chunks(mount / kind + '/group/far.chunks', 'src/x.b2frame',
+                         DATA)
+            check(len(os.listdir(mount / kind + '/near.chunks')) == 6, kind)
+            check(read(mount / kind + '/near.chunks/00000002') == DATA[4000:
+                                                                      5000],
+                  kind)
+        check(mount.log() == '', mount.log())
+    with Mount('src/s.b2z', 'mnt', '-o', 'chunks') as mount:
+        check(read(mount / 'group/far.chunks/00000001') == DATA[SIZE:2 * SIZE],
+              'store alone')
+
+
+def a_frame_that_is_mounted_alone_has_one():
+    os.mkdir('src')
+    os.mkdir('part')
+    write('src/x.b2frame', frame(DATA, SIZE))
+    write('container', bytes(100) + frame(DATA, SIZE))
+    write_sparse('src/y.b2frame', DATA)
+    for source, name, options in (('src/x.b2frame', 'x', 'chunks'),
+                                  ('src/y.b2frame', 'y', 'chunks'),
+                                  ('container', 'container',
+                                   'chunks,offset=100')):
+        with Mount(source, 'mnt', '-o', options) as mount:
+            check(sorted(os.listdir('mnt')) == [name, name + '.chunks'], name)
+            first = DATA[:SIZE] if name != 'y' else DATA
+            check(read(mount / name + '.chunks/00000000') == first, name)
+            check(read(mount / name + '.chunks/00000000.chunk') ==
+                  chunk(first), name)
+    with Mount('src/y.b2frame', 'src/y.b2frame', '-o', 'chunks') as mount:
+        check(read(mount / 'y.chunks/00000000') == DATA, 'mounted upon itself')
+
+
+def what_is_there_comes_before_directories_of_chunks():
+    os.mkdir('src')
+    for name in 'x', 'y', 'z':
+        write('src/%s.b2frame' % name, frame(DATA, SIZE))
+    write('src/x.chunks', b'mine')
+    os.mkdir('src/y.chunks')
+    write('src/z.chunks.b2frame', frame(b'frame', SIZE))
+    write('src/plain', b'')
+    with Mount('src', 'mnt', '-o', 'chunks') as mount:
+        check(sorted(os.listdir('mnt')) ==
+              ['plain', 'x', 'x.chunks', 'y', 'y.chunks', 'z', 'z.chunks',
+               'z.chunks.chunks'], os.listdir('mnt'))
+        check(read(mount / 'x.chunks') == b'mine', 'file')
+        check(os.listdir(mount / 'y.chunks') == [], 'directory')
+        check(read(mount / 'z.chunks') == b'frame', 'frame')
+        check(not os.path.exists(mount / 'plain.chunks'), 'of no frame')
+    with Mount('src', 'mnt') as mount:
+        check(not os.path.exists(mount / 'z.chunks.chunks'), 'unasked')
+
+
+def names_are_numbers_of_chunks_and_no_others():
+    os.mkdir('src')
+    write('src/x.b2frame', frame(DATA, SIZE))
+    with Mount('src', 'mnt', '-o', 'chunks') as mount:
+        for name in ('0', '0000000', '000000000', '00000011', '-0000001',
+                     '0000000a', '00000000.chun', '00000000.chunk.chunk',
+                     ' 0000000', '+0000000', '99999999999999999999',
+                     '18446744073709551616', '00000011.chunk', '.chunk',
+                     '00000000.b2frame', '9' * 255):
+            check(not os.path.exists(mount / 'x.chunks/' + name), name)
+
+
+def many(nchunks):
+    """A frame of chunks of one zero, of which the index has one entry."""
+    whole = frame(b'a', 1)
+    index = struct.pack('<BBBBIII15xBQ', 5, 1, 0x17, 8, 8 * nchunks,
+                        8 << 17, 40, 0x30, ZEROS)
+    head = bytearray(whole[:0x61])
+    tail = whole[0x61 + 33 + 40:]
+    head[0x10:0x18] = struct.pack('>Q', 0x61 + len(index) + len(tail))
+    head[0x1e:0x26] = struct.pack('>Q', nchunks)
+    head[0x27:0x2f] = bytes(8)
+    return bytes(head) + index + tail
+
+
+def more_chunks_take_more_digits():
+    nchunks = 100000002
+    os.mkdir('src')
+    write('src/x.b2frame', many(nchunks))
+    with Mount('src', 'mnt', '-o', 'chunks') as mount:
+        check(os.stat(mount / 'x').st_size == nchunks, 'frame')
+        for name in '00000000', '99999999', '100000001':
+            check(read(mount / 'x.chunks/' + name) == b'\0', name)
+            check(read(mount / 'x.chunks/' + name + '.chunk') == b'', name)
+        for name in '099999999', '0100000001', '100000002':
+            check(not os.path.exists(mount / 'x.chunks/' + name), name)
+
+
+def a_million_chunks_are_listed_without_memory():
+    nchunks = 1000000
+    os.mkdir('src')
+    write('src/x.b2frame', many(nchunks))
+    with Mount('src', 'mnt', '-o', 'chunks') as mount:
+        os.stat(mount / 'x.chunks')
+        before = mount.memory()
+        with os.scandir(mount / 'x.chunks') as entries:
+            check([entry.name for entry in itertools.islice(entries, 3)] ==
+                  names(2)[:3], 'the first ones')
+        said = sh('ls -f mnt/x.chunks | tail -n 1; ls -f mnt/x.chunks | wc -l')
+        check(said.split() == ['00999999.chunk', str(2 * nchunks + 2)], said)
+        check(mount.memory() < before + ROOM, 'memory: %d' % mount.memory())
+
+
+def they_are_only_read():
+    os.mkdir('src')
+    write('src/x.b2frame', frame(DATA, SIZE))
+    with Mount('src', 'mnt', '-o', 'chunks') as mount:
+        top = mount / 'x.chunks'
+        one = top + '/00000001'
+        mode = os.stat(top).st_mode & 0o777, os.stat(one).st_mode & 0o777
+        check(mode == (0o555, 0o444), 'modes %o %o' % mode)
+        for call, *args in (
+                (os.unlink, one), (os.rmdir, top), (os.truncate, one, 3),
+                (write, one, b''), (write, top + '/new', b''),
+                (os.open, one + '.chunk', os.O_RDWR),
+                (os.mkdir, top + '/new'), (os.chmod, one, 0o600),
+                (os.chmod, top, 0o700), (os.utime, one), (os.utime, top),
+                (os.rename, one, mount / 'y'), (os.rename, top, mount / 'y'),
+                (os.rename, mount / 'x', top + '/y'),
+                (os.link, one, mount / 'y'), (os.symlink, 'x', top + '/y'),
+                (os.setxattr, one, 'user.a', b'b')):
+            check(error_of(call, *args) == errno.EROFS,
+                  '%s: %d' % (call.__name__, error_of(call, *args)))
+        check(error_of(os.mkdir, top) == errno.EEXIST, 'mkdir')
+        check(error_of(os.unlink, top) == errno.EISDIR, 'unlink')
+        check(os.listxattr(one) == [] and os.listxattr(top) == [], 'attributes')
+        check(read(mount / 'x') == DATA, 'content')
+
+
+def frames_are_renamed_and_removed_as_ever():
+    os.mkdir('src')
+    os.mkdir('src/sub')
+    for name in 'x', 'sub/a', 'sub/b':
+        write('src/%s.b2frame' % name, frame(DATA, SIZE))
+    write_sparse('src/sub/c.b2frame', DATA)
+    write('src/sub/plain', b'')
+    with Mount('src', 'mnt', '-o', 'chunks') as mount:
+        check(len(os.listdir(mount / 'x.chunks')) == 2 * NCHUNKS, 'before')
+        with open(mount / 'x.chunks/00000003', 'rb', buffering=0) as file:
+            os.rename(mount / 'x', mount / 'y')
+            check(read(mount / 'y.chunks/00000002') == DATA[2 * SIZE:
+                                                            3 * SIZE], 'new')
+            check(sorted(os.listdir('mnt')) == ['sub', 'y', 'y.chunks'],
+                  'names')
+            check(error_of(os.listdir, mount / 'x.chunks') == errno.ENOENT,
+                  'old')
+            os.unlink(mount / 'y')
+            check(os.listdir('mnt') == ['sub'], 'removed')
+            check(file.read() == DATA[3 * SIZE:4 * SIZE], 'open')
+        sh('ls -lR mnt/sub >ls.out && rm -rf mnt/sub')
+        check(os.listdir('mnt') == [], 'tree')
+        check(mount.log() == '', mount.log())
+    check(os.listdir('src') == [], 'below')
+
+
+def they_follow_the_frame():
+    """What others put in its place, and what is written through the mount."""
+    other = DATA[::-1][:5 * SIZE]
+    os.mkdir('src')
+    write('src/x.b2frame', frame(DATA, SIZE))
+    with Mount('src', 'mnt', '-o', 'chunks,chunksize=%d' % SIZE) as mount:
+        top = mount / 'x.chunks'
+        fd = os.open(top, os.O_RDONLY)
+        late = os.open(top + '/00000009', os.O_RDONLY)
+        check(len(os.listdir(fd)) == 2 * NCHUNKS, 'before')
+        check(read(top + '/00000001') == DATA[SIZE:2 * SIZE], 'before')
+        replace('src/x.b2frame', frame(other, SIZE))
+        check(len(os.listdir(fd)) == 10, 'open directory')
+        check(len(os.listdir(top)) == 10, 'directory')
+        check(read(top + '/00000001') == other[SIZE:2 * SIZE], 'chunk')
+        check(read(top + '/00000001.chunk') == chunk(other[SIZE:2 * SIZE]),
+              'stored')
+        check(error_of(os.pread, late, 9, 0) in (0, errno.ESTALE), 'late')
+        os.close(late)
+        check(error_of(os.open, top + '/00000009', os.O_RDONLY) in
+              (errno.ENOENT, errno.ESTALE), 'gone')
+        os.close(fd)
+        with open(mount / 'x', 'r+b', buffering=0) as file:
+            file.write(DATA[:SIZE])
+            os.ftruncate(file.fileno(), 3 * SIZE + 5)
+            os.fsync(file.fileno())
+        check(len(os.listdir(top)) == 8, 'written')
+        check(read(top + '/00000000') == DATA[:SIZE], 'written')
+        check(read(top + '/00000003') == other[3 * SIZE:3 * SIZE + 5], 'cut')
+        check(os.stat(top + '/00000003').st_size == 5, 'size')
+
+
+def holes_are_those_of_the_frame():
+    os.mkdir('src')
+    write('zeros', DATA[:100] + bytes(10000))
+    sh(B2FRAME + ' create --typesize 1 --chunksize 5000 zeros src/x.b2frame')
+    with Mount('src', 'mnt', '-o', 'chunks') as mount:
+        for name, data, hole in (('00000000', 0, 5000),
+                                 ('00000001', None, 0)):
+            fd = os.open(mount / 'x.chunks/' + name, os.O_RDONLY)
+            if data is None:
+                check(error_of(os.lseek, fd, 0, os.SEEK_DATA) == errno.ENXIO,
+                      name)
+            else:
+                check(os.lseek(fd, 0, os.SEEK_DATA) == data, name)
+            check(os.lseek(fd, 0, os.SEEK_HOLE) == hole, name)
+            os.close(fd)
+
+
+def a_damaged_chunk_is_told_and_no_other():
+    whole = bytearray(frame(DATA, SIZE))
+    at = chunk_offset(4, SIZE)
+    whole[at + 12:at + 16] = b'\xff\xff\xff\x7f'
+    os.mkdir('src')
+    write('src/x.b2frame', whole)
+    with Mount('src', 'mnt', '-o', 'chunks') as mount:
+        top = mount / 'x.chunks/'
+        check(sorted(os.listdir(top)) == names(NCHUNKS), 'names')
+        sh('ls -l ' + top)
+        for i in range(NCHUNKS):
+            name = top + '%08d' % i
+            if i == 4:
+                check(error_of(read, name) == errno.EIO, name)
+                check(error_of(read, name + '.chunk') == errno.EIO, name)
+            else:
+                check(read(name) == DATA[i * SIZE:(i + 1) * SIZE], name)
+        check('x.b2frame/00000004' in mount.log(), mount.log())
+
+
+def hostile_frames_do_no_harm():
+    with Mount(BAD, 'mnt', '-o', 'ro,raw,chunks') as mount:
+        tops = [name for name in os.listdir('mnt') if name.endswith('.chunks')]
+        check(len(tops) > 100, 'few: %d' % len(tops))
+        for top in tops:
+            top = mount / top
+            try:
+                with os.scandir(top) as entries:
+                    some = [entry.name for entry in
+                            itertools.islice(entries, 40)]
+            except OSError as error:
+                check(error.errno in (errno.EIO, errno.EOPNOTSUPP), top)
+                continue
+            for name in some:
+                subprocess.run(['head', '-c', '100000', top + '/' + name],
+                               stdout=subprocess.DEVNULL, check=False,
+                               stderr=subprocess.DEVNULL, timeout=60)
+        check(mount.daemon.poll() is None, 'the daemon is gone')
+
+
+if __name__ == '__main__':
+    main(chunks_of_all_kinds_of_frames_are_files,
+         chunks_of_an_array_have_their_padding,
+         frames_in_stores_have_them_too,
+         a_frame_that_is_mounted_alone_has_one,
+         what_is_there_comes_before_directories_of_chunks,
+         names_are_numbers_of_chunks_and_no_others,
+         more_chunks_take_more_digits,
+         a_million_chunks_are_listed_without_memory,
+         they_are_only_read,
+         frames_are_renamed_and_removed_as_ever,
+         they_follow_the_frame,
+         holes_are_those_of_the_frame,
+         a_damaged_chunk_is_told_and_no_other,
+         hostile_frames_do_no_harm)
