@@ -13,16 +13,19 @@
 
 /*
  * How fast chunks are encoded and decoded by one thread, beside memcpy() on the
- * same bytes.  Each figure is the median of several rounds over all chunks, in
- * processor time, so that what else the machine does matters little.
- *
- * usage: bench_codec [CLEVEL]
+ * same bytes, in MB/s, and how well they pack, as a line of JSON.  Each figure
+ * is the median of several rounds over all chunks, in processor time, so that
+ * what else the machine does matters little.
  */
+static const char usage[] =
+    "usage: bench_codec CODEC FILTER|none CLEVEL [BLOCKSIZE]\n";
+
 enum {
     CHUNKSIZE = 1 << 20,
     NCHUNKS = 16,
     CAP = CHUNKSIZE + CHUNK_OVERHEAD_MAX,
-    NROUNDS = 5
+    NROUNDS = 5,
+    PATIENCE = 2 /* seconds after which no other round is begun */
 };
 
 struct bench {
@@ -87,8 +90,10 @@ static double measure(struct bench *bench, work_fn *work,
                       const struct chunk_params *params)
 {
     double rates[NROUNDS];
+    double end = now() + PATIENCE;
+    unsigned nrounds = 0;
 
-    for (unsigned round = 0; round < NROUNDS; round++) {
+    while (nrounds == 0 || (nrounds < NROUNDS && now() < end)) {
         double start = now();
 
         for (unsigned i = 0; i < NCHUNKS; i++) {
@@ -99,10 +104,10 @@ static double measure(struct bench *bench, work_fn *work,
                 exit(1);
             }
         }
-        rates[round] = (double)NCHUNKS * CHUNKSIZE / 1e6 / (now() - start);
+        rates[nrounds++] = (double)NCHUNKS * CHUNKSIZE / 1e6 / (now() - start);
     }
-    qsort(rates, NROUNDS, sizeof(*rates), compare);
-    return rates[NROUNDS / 2];
+    qsort(rates, nrounds, sizeof(*rates), compare);
+    return rates[nrounds / 2];
 }
 
 static void check_last(const struct bench *bench)
@@ -113,29 +118,21 @@ static void check_last(const struct bench *bench)
     }
 }
 
-static void run(struct bench *bench, const struct codec *codec,
-                enum filter_id filter, uint8_t clevel)
+static void run(struct bench *bench, const struct chunk_params *params)
 {
-    struct chunk_params params = {
-        .typesize = BENCH_TYPESIZE,
-        .codec = (uint8_t)codec->id,
-        .clevel = clevel,
-        .filters = { 0, 0, 0, 0, 0, (uint8_t)filter },
-        .split_mode = CHUNK_SPLIT_FORWARD,
-    };
-    double encode_rate = measure(bench, encode, &params);
-    double decode_rate = measure(bench, decode, &params);
-    double copy_rate = measure(bench, copy, &params);
+    double encode_rate = measure(bench, encode, params);
+    double decode_rate = measure(bench, decode, params);
+    double copy_rate = measure(bench, copy, params);
     size_t cbytes = 0;
 
-    decode(bench, NCHUNKS - 1, &params);
+    decode(bench, NCHUNKS - 1, params);
     check_last(bench);
     for (unsigned i = 0; i < NCHUNKS; i++)
         cbytes += bench->cbytes[i];
-    printf("%-8s %-11s %6.2f %9.0f %9.0f %9.0f\n", codec->name,
-           filter_name(filter), (double)NCHUNKS * CHUNKSIZE / (double)cbytes,
-           encode_rate, decode_rate, copy_rate);
-    fflush(stdout);
+    printf("{\"ratio\": %.3f, \"encode\": %.1f, \"decode\": %.1f, "
+           "\"memcpy\": %.1f}\n",
+           (double)NCHUNKS * CHUNKSIZE / (double)cbytes, encode_rate,
+           decode_rate, copy_rate);
 }
 
 static int setup(struct bench *bench)
@@ -166,33 +163,37 @@ static void teardown(struct bench *bench)
     chunk_decoder_free(bench->decoder);
 }
 
+static int parse(int argc, char **argv, struct chunk_params *out)
+{
+    const struct codec *codec = argc > 3 ? codec_by_name(argv[1]) : NULL;
+    const struct filter *filter = argc > 3 ? filter_by_name(argv[2]) : NULL;
+
+    if (!codec || (!filter && strcmp(argv[2], "none") != 0))
+        return -EINVAL;
+    *out = (struct chunk_params){
+        .typesize = BENCH_TYPESIZE,
+        .blocksize = argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : 0,
+        .codec = (uint8_t)codec->id,
+        .clevel = (uint8_t)strtoul(argv[3], NULL, 10),
+        .filters = { 0, 0, 0, 0, 0, (uint8_t)(filter ? filter->id : 0) },
+        .split_mode = CHUNK_SPLIT_FORWARD,
+    };
+    return chunk_params_check(out);
+}
+
 int main(int argc, char **argv)
 {
-    static const enum filter_id filters[] = { FILTER_SHUFFLE, FILTER_BITSHUFFLE,
-                                              FILTER_NONE };
-    int clevel = argc > 1 ? atoi(argv[1]) : 5;
+    struct chunk_params params;
     struct bench bench = { 0 };
-    int status = 1;
+    int r = parse(argc, argv, &params);
 
-    if (clevel < 0 || clevel > 9) {
-        fprintf(stderr, "usage: bench_codec [CLEVEL]\n");
+    if (r < 0) {
+        fputs(usage, stderr);
         return 2;
     }
-    if (setup(&bench) < 0)
-        goto out;
-
-    printf("float64 walks in chunks of 1 MiB, level %d, one thread, MB/s\n",
-           clevel);
-    printf("%-8s %-11s %6s %9s %9s %9s\n", "codec", "filter", "ratio", "encode",
-           "decode", "memcpy");
-    for (unsigned id = CODEC_BLOSCLZ; id <= CODEC_ZSTD; id++) {
-        const struct codec *codec = codec_by_id(id);
-
-        for (unsigned i = 0; codec && i < 3; i++)
-            run(&bench, codec, filters[i], (uint8_t)clevel);
-    }
-    status = 0;
-out:
+    r = setup(&bench);
+    if (r == 0)
+        run(&bench, &params);
     teardown(&bench);
-    return status;
+    return r < 0;
 }

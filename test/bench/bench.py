@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Measure framefs beside others, on the same data, in turn.  See tools/bench."""
+
+import argparse
+import fnmatch
+import os
+import platform
+import shutil
+import signal
+import sys
+import tempfile
+
+import arrays
+import figures
+import inprocess
+import opens
+import reads
+import targets
+import writes
+from stock import MIB, Stock, has_btrfs, has_squashfuse
+
+MODULES = (reads, arrays, writes, opens, inprocess)
+SKIP = 77
+NEEDED = 14  # times the size of the large file, for all that is made
+
+
+def choose_place(size):
+    """Memory, if there is enough: what is measured is not the disk."""
+    for place in ('/dev/shm', '.'):
+        if os.path.isdir(place) and \
+                shutil.disk_usage(place).free > NEEDED * size:
+            return place
+    sys.exit('bench: no room for %d MiB; say where with --place' %
+             (NEEDED * size // MIB))
+
+
+def is_wanted(name, patterns):
+    return not patterns or any(
+        name == pattern or name.startswith(pattern + '.') or
+        fnmatch.fnmatch(name, pattern) for pattern in patterns)
+
+
+def play(scene, args, results):
+    """Run all rounds of a scene."""
+    rivals = [rival for rival in scene.rivals()
+              if is_wanted(rival.name, args.rival)]
+    for _ in range(scene.rounds(args.rounds)):
+        for rival in rivals:
+            scene.prepare(rival)
+            with rival:
+                for row, run in scene.run(rival):
+                    if is_wanted(row, args.rows):
+                        results.add(row, scene.rows[row], rival.name, run)
+
+
+def wanted_scenes(module, stock, args):
+    return [scene for scene in module.scenes(stock, args.quick)
+            if any(is_wanted(row, args.rows) for row in scene.rows)]
+
+
+def bench(stock, args):
+    results = figures.Results()
+    if not args.json:
+        figures.print_heading()
+    for module in MODULES:
+        for scene in wanted_scenes(module, stock, args):
+            play(scene, args, results)
+            scene.limits(results)
+            if not args.json:
+                for row in scene.rows:
+                    if row in results.rows:
+                        figures.print_row(results, row)
+        stock.clear()
+    return results
+
+
+def parse_args():
+    parser = argparse.ArgumentParser(
+        prog='tools/bench', description='Measure framefs beside a plain file, '
+        'a minimal FUSE server, and squashfuse and btrfs if they are there.')
+    parser.add_argument('--quick', action='store_true',
+                        help='less data and three rounds: figures are rough')
+    parser.add_argument('--json', action='store_true',
+                        help='everything that was measured, as JSON')
+    parser.add_argument('--list', action='store_true',
+                        help='only print the names of rows')
+    parser.add_argument('--size', type=int, metavar='MIB',
+                        help='of the large file (512; quick 128)')
+    parser.add_argument('--rounds', type=int, metavar='N',
+                        help='in which rivals take turns (5; quick 3)')
+    parser.add_argument('--place', metavar='DIR', help='where the data are '
+                        'made (/dev/shm if it has room)')
+    parser.add_argument('--rival', action='append', metavar='NAME',
+                        help='only this one; may be given more than once')
+    parser.add_argument('--build', default='.', metavar='DIR',
+                        help='a build directory of meson')
+    parser.add_argument('rows', nargs='*', metavar='ROW',
+                        help='only these: seq, random.cold.1, seq.*.hot, ...')
+    args = parser.parse_args()
+    args.size = (args.size or (128 if args.quick else 512)) * MIB
+    args.rounds = args.rounds or (3 if args.quick else 5)
+    return args
+
+
+def describe_machine(args):
+    return {
+        'cpus': os.cpu_count(), 'kernel': platform.release(),
+        'size': args.size, 'rounds': args.rounds, 'place': args.place,
+        'squashfuse': has_squashfuse(), 'btrfs': has_btrfs(),
+    }
+
+
+def print_machine(machine):
+    print('%d processors, Linux %s; %d MiB in %s, %d rounds'
+          % (machine['cpus'], machine['kernel'], machine['size'] // MIB,
+             machine['place'], machine['rounds']))
+    for name in ('squashfuse', 'btrfs'):
+        if not machine[name]:
+            print('%s is not installed, and left out' % name)
+
+
+def main():
+    args = parse_args()
+    if not args.list and (os.geteuid() != 0 or
+                          not os.path.exists('/dev/fuse')):
+        print('needs root and /dev/fuse')
+        sys.exit(SKIP)
+    # Nothing that was mounted is to stay.
+    signal.signal(signal.SIGTERM, lambda *unused: sys.exit(1))
+    args.place = args.place or choose_place(args.size)
+    with tempfile.TemporaryDirectory(prefix='framefs-bench-',
+                                     dir=args.place) as top:
+        stock = Stock(os.path.abspath(args.build), os.path.realpath(top),
+                      args.size)
+        if args.list:
+            print('\n'.join(row for module in MODULES
+                            for scene in wanted_scenes(module, stock, args)
+                            for row in scene.rows))
+            return
+        machine = describe_machine(args)
+        if not args.json:
+            print_machine(machine)
+        results = bench(stock, args)
+        verdicts = targets.judge(results, stock.costs)
+    if args.json:
+        figures.print_json(machine, results, verdicts)
+    else:
+        figures.print_targets(verdicts)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""tools/bench runs, and tells what it measured, so that it does not rot.
+
+usage: bench_runs.py BUILD
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+SKIP = 77
+BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'bench.py')
+ROWS = {
+    # one of each scene, and some who must take part
+    'seq.dd.cold': ('ceiling', 'plain', 'framefs-lz4', 'framefs-zstd'),
+    'seq.dd.hot': ('ceiling', 'plain', 'framefs-lz4'),
+    'seq.map.cold': ('ceiling', 'framefs-lz4'),
+    'parallel.4': ('ceiling', 'framefs-lz4'),
+    'random.cold.2': ('ceiling', 'framefs-lz4-64K'),
+    'random.cached': ('ceiling', 'framefs-lz4'),
+    'fault.cold': ('ceiling', 'framefs-lz4'),
+    'array.all': ('ceiling', 'framefs-lz4', 'framefs-lz4-raw'),
+    'array.column': ('ceiling', 'framefs-lz4', 'framefs-lz4-raw'),
+    'write.4k': ('ceiling', 'plain', 'framefs-lz4', 'framefs-lz4-sparse'),
+    'overwrite.kept': ('ceiling', 'plain', 'framefs-lz4'),
+    'small.create': ('ceiling', 'plain', 'framefs-lz4'),
+    'small.stat': ('ceiling', 'plain', 'framefs-lz4'),
+    'small.unlink': ('ceiling', 'plain', 'framefs-lz4'),
+    'open.contiguous.10': ('ceiling', 'framefs-lz4'),
+    'open.sparse.10': ('ceiling', 'framefs-lz4'),
+    'decode.shuffle.5': ('memcpy', 'lz4', 'zstd'),
+    'encode.shuffle.5': ('lz4', 'zstd'),
+}
+LIMITED = ('seq.dd.cold', 'parallel.4', 'random.cold.2', 'fault.cold',
+           'write.4k')
+
+
+def check(what, message):
+    if not what:
+        sys.exit('bench_runs: ' + message)
+
+
+def main():
+    done = subprocess.run(
+        [sys.executable, BENCH, '--build', sys.argv[1], '--quick', '--json',
+         '--size', '16', '--rounds', '1', *ROWS],
+        stdout=subprocess.PIPE, check=False)
+    if done.returncode == SKIP:
+        sys.exit(SKIP)
+    check(done.returncode == 0, 'it ended with %d' % done.returncode)
+    told = json.loads(done.stdout)
+    cells = {(record['row'], record['rival']): record
+             for record in told['rows']}
+    check({row for row, _ in cells} == set(ROWS), 'other rows than asked for')
+    for row, rivals in ROWS.items():
+        for rival in rivals:
+            check((row, rival) in cells, '%s: no %s' % (row, rival))
+            check(cells[row, rival]['median'] > 0, '%s: no figure' % row)
+    for row in LIMITED:
+        check(cells[row, ROWS[row][-1]]['limit'] > 0, '%s: no limit' % row)
+    verdicts = {target['verdict'] for target in told['targets']}
+    check('not measured' in verdicts and len(verdicts) > 1,
+          'verdicts without measurements, or none with')
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a scene is: work that rivals do in turn, each freshly mounted."""
+
+import json
+import os
+import subprocess
+import time
+
+from figures import Run
+
+
+class Scene:
+    """Work of which one or more rows of the tables come.
+
+    rows   units by name of row
+    stock  of files and rivals
+    quick  to do as little as shows anything
+    """
+    rows = {}
+
+    def __init__(self, stock, quick):
+        self.stock = stock
+        self.quick = quick
+
+    def rivals(self):
+        """Those that take part; what they need is made here."""
+        raise NotImplementedError
+
+    def rounds(self, wanted):
+        """How often rivals take turns, if so many rounds are wanted."""
+        return wanted
+
+    def prepare(self, rival):
+        """Called before a rival is mounted."""
+        self.stock.touch_memory()
+
+    def run(self, rival):
+        """Yield the name of a row and the run that was made for it."""
+        raise NotImplementedError
+
+    def limits(self, results):
+        """Set the limits of cells."""
+
+    # For those that derive from this
+
+    def time(self, rival, command, count=None):
+        """Run a program.  bench_io says itself how long its work took, and how
+        much it was; of others the whole time is taken."""
+        daemon = rival.cpu()
+        start = time.monotonic()
+        said, usage = run_measured(command)
+        seconds = time.monotonic() - start
+        told = {'seconds': seconds, 'count': count,
+                'cpu': usage.ru_utime + usage.ru_stime, 'p50': 0, 'p99': 0}
+        if count is None:
+            told = json.loads(said)
+        if daemon is not None:
+            daemon = rival.cpu() - daemon
+        return Run(told['seconds'], told['count'], told['cpu'], daemon,
+                   rival.rss(), rival.cache, told['p50'], told['p99'])
+
+    def io(self, rival, *words):
+        return self.time(rival, [self.stock.program('bench_io'),
+                                 *map(str, words)])
+
+
+def run_measured(command):
+    """What a program prints, and the resources that it used."""
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE)
+    try:
+        with child.stdout:
+            said = child.stdout.read()
+        _, status, usage = os.wait4(child.pid, 0)
+    except BaseException:
+        # What it has open is to be unmounted.
+        child.kill()
+        child.wait()
+        raise
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        raise subprocess.CalledProcessError(child.returncode, command)
+    return said, usage
+
+
+def set_limits(results, row, seconds_of):
+    """The rate at which all processors are busy, with what the ceiling takes
+    of them and `seconds_of(codec)` more for each byte or operation."""
+    ceiling = results.cell(row, 'ceiling')
+    if not ceiling:
+        return
+    scale = 1e-6 if ceiling.unit == 'MB/s' else 1
+    transport = ceiling.cpu('daemon') + ceiling.cpu('client')
+    for cell, codec in framefs_cells(results, row):
+        cell.least = transport + seconds_of(codec)
+        cell.limit = scale * os.cpu_count() / cell.least
+
+
+def set_limits_by_latency(results, row, seconds_of):
+    """The rate at which one thing is done after the other, each in the
+    ceiling's time and `seconds_of(codec)`."""
+    set_limits(results, row, seconds_of)
+    for cell, codec in framefs_cells(results, row):
+        if cell.limit:
+            cell.limit = 1 / (1 / results.cell(row, 'ceiling').median() +
+                              seconds_of(codec))
+
+
+def framefs_cells(results, row):
+    """Cells of framefs, and the codec of each."""
+    for rival, cell in results.rows.get(row, {}).items():
+        if rival.startswith('framefs-'):
+            yield cell, rival.split('-')[1]
