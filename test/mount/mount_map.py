@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""An array much larger than the cache is mapped by an ordinary program.
+
+usage: mount_map.py FRAMEFS MAP_ARRAY
+"""
+
+import json
+import os
+import sys
+
+from mounted import B2FRAME, Mount, check, corpus, main, sh
+
+MAP_ARRAY = os.path.abspath(sys.argv.pop(2))
+MIB = 1 << 20
+ROWS = 4096 if corpus.SANITIZED else 32768
+CACHE = (128 if corpus.SANITIZED else 256) * MIB  # a row of chunks is 64 MiB
+# What is decoded ahead too late, on a busy machine, is not needed.
+SPARE = 10 if corpus.SANITIZED else 2  # percent
+PATIENCE = 240
+
+
+def decoded(mount):
+    """Bytes decoded so far."""
+    return json.loads(os.getxattr(mount.path, 'user.framefs.stats'))['read'][
+        'decoded']
+
+
+def make():
+    """A plane, of 4 GiB unless sanitizers slow everything down."""
+    os.mkdir('src')
+    sh("%s %d 32768 | %s create --shape %d,32768 --dtype '<u4' "
+       '--chunks 512,512 --blocks 128,128 - src/plane.b2nd' %
+       (MAP_ARRAY, ROWS, B2FRAME, ROWS), patience=PATIENCE)
+
+
+def a_plane_larger_than_the_cache_is_mapped():
+    make()
+    with Mount('src', 'mnt', '-o', 'ro,cache=%d' % CACHE) as mount:
+        print(sh('%s %d 32768 mnt/plane' % (MAP_ARRAY, ROWS),
+                 patience=PATIENCE))
+        check(mount.memory() < CACHE + 64 * MIB or corpus.SANITIZED,
+              'memory: %d' % mount.memory())
+        check(decoded(mount) < ROWS * 32768 * 4 * 5 // 4,
+              'decoded: %d' % decoded(mount))
+
+
+def a_scan_decodes_hardly_a_block_twice():
+    make()
+    # At the end of a row of chunks the next one is decoded ahead beside it.
+    with Mount('src', 'mnt', '-o', 'ro,cache=256M') as mount:
+        sh('dd if=mnt/plane of=/dev/null bs=1M', patience=PATIENCE)
+        check(decoded(mount) <= ROWS * 32768 * 4 * (100 + SPARE) // 100,
+              'decoded: %d' % decoded(mount))
+
+
+main(a_plane_larger_than_the_cache_is_mapped,
+     a_scan_decodes_hardly_a_block_twice)
