@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every verb of b2frame keeps to what all of them promise.
+
+What a verb does well is tested beside it; here is what goes wrong: usage, input
+that cannot be read or is hostile, a full disk, an interrupt.
+
+usage: every_verb.py B2FRAME [TEST...]
+"""
+
+import glob
+import os
+import signal
+import subprocess
+
+from scene import (TIMEOUT, TOOL, b2frame, check, check_names, corpus, copy,
+                   frame, main, misuse, noise, numbers, read, remove,
+                   small_disk, write)
+
+CONTENT = numbers(300000)
+BAD = sorted(glob.glob(os.path.join(corpus.SOURCE, 'test', 'data', 'bad',
+                                    '*-not-a-frame.*')))
+
+# What to call it with, where FRAME is one, OUT is to be made, and there is a
+# file `in`.
+VERBS = {
+    'info': ('FRAME',),
+    'cat': ('FRAME',),
+    'verify': ('FRAME',),
+    'create': ('in', 'OUT'),
+    'append': ('FRAME', 'in'),
+    'insert': ('FRAME', '0', 'in'),
+    'update': ('FRAME', '0', 'in'),
+    'delete': ('FRAME', '0'),
+    'reorder': ('FRAME', '1,0,2'),
+    'truncate': ('--size', '1M', 'FRAME'),
+    'meta list': ('FRAME',),
+    'meta get': ('FRAME', 'name'),
+    'meta set': ('FRAME', 'name', 'in'),
+    'meta rm': ('FRAME', 'name'),
+    'convert': ('FRAME', 'OUT'),
+    'compact': ('FRAME',),
+    'repair': ('FRAME', 'OUT'),
+    'map': ('FRAME',),
+    'estimate': ('in',),
+}
+PRINTING = ('info', 'cat', 'verify', 'meta list', 'meta get', 'map',
+            'estimate')
+# What they store is new, or not.
+LARGE = ('create', 'append', 'insert', 'update', 'meta set', 'convert', 'repair')
+SMALL = ('delete', 'reorder', 'truncate', 'meta rm', 'compact')
+JUDGING = ('verify', 'repair')
+FROM_STDIN = ('create', 'append', 'insert', 'update', 'reorder', 'meta set',
+              'estimate')
+
+
+def words(verb, path='f', out='out', source='in'):
+    names = {'FRAME': path, 'OUT': out, 'in': source}
+    return [*verb.split(), *(names.get(word, word) for word in VERBS[verb])]
+
+
+def refused(verb, *line, stdout=subprocess.PIPE):
+    """Run a verb, which must fail; the one line in which it says why.  Those
+    that judge a frame do so on standard output."""
+    done = subprocess.run([TOOL, *line], check=False, stdout=stdout,
+                          stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          timeout=TIMEOUT, env=corpus.environment())
+    said = done.stderr.decode()
+    what = '%s: status %d, says %s%s' % (' '.join(line), done.returncode, said,
+                                         done.stdout or '')
+    check(done.returncode == 1, what)
+    if verb in JUDGING and not said:
+        check(done.stdout, what)
+        return done.stdout.decode()
+    check(said.count('\n') == 1 and said.startswith('b2frame: '), what)
+    check(verb in JUDGING or not done.stdout, what)
+    return said
+
+
+def make(directory='.'):
+    path = os.path.join(directory, 'f')
+    frame(path, CONTENT, '--chunksize', '100000')
+    write('in', noise(100000))
+    b2frame('meta', 'set', path, 'name', 'in')
+    return path
+
+
+def all_verbs_are_here():
+    listed = b2frame('--help').decode().split('Verbs:\n')[1].split('\n\n')[0]
+    check({line.split()[0] for line in listed.splitlines()} ==
+          {verb.split()[0] for verb in VERBS}, listed)
+
+
+def they_do_it():
+    for verb in VERBS:
+        make()
+        b2frame(*words(verb))
+        for name in os.listdir('.'):
+            remove(name)
+
+
+def too_few_words_and_odd_options_are_misuse():
+    make()
+    before = read('f')
+    for verb in VERBS:
+        misuse(*verb.split())
+        misuse(*verb.split(), '--frobnicate', *words(verb)[len(verb.split()):])
+        if verb != 'verify' and verb != 'repair':
+            misuse(*words(verb), 'more')
+        check(read('f') == before, verb + ' has changed the frame')
+        check_names('f', 'in')
+
+
+def what_cannot_be_read_is_named_on_one_line():
+    make()
+    os.mkdir('directory')
+    write('other', b'no frame')
+    for verb in VERBS:
+        paths = ['none', 'directory']
+        if 'FRAME' in VERBS[verb]:
+            paths.append('other')
+        for path in paths:
+            said = refused(verb, *words(verb, path=path, source=path))
+            check(path + ': ' in said, said)
+        check_names('directory', 'f', 'in', 'other')
+        check(read('other') == b'no frame', verb + ' has changed a file')
+
+
+def hostile_frames_are_refused_on_one_line():
+    write('in', noise(100))
+    check(BAD, 'there are none')
+    for verb in VERBS:
+        for bad in BAD if 'FRAME' in VERBS[verb] else ():
+            copy(bad, 'f')
+            refused(verb, *words(verb))
+            remove('f')
+            if verb == 'repair' and os.path.exists('out'):
+                remove('out')  # what it could save
+            check_names('in')
+
+
+def a_full_standard_output_is_told():
+    make()
+    for verb in PRINTING:
+        with open('/dev/full', 'wb') as full:
+            said = refused(verb, *words(verb), stdout=full)
+        check('No space left' in said, said)
+
+
+def fill(path):
+    """Leave no room on a disk."""
+    with open(path, 'wb', buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(4096))
+        except OSError:
+            pass
+
+
+def a_full_disk_leaves_what_was_there():
+    with small_disk(1 << 20) as disk:
+        path = make(disk)
+        before = read(path)
+        write('in', noise(100000))
+        write('more', noise(2 << 20))
+        for verb in LARGE + SMALL:
+            fill(disk + '/filler')
+            line = words(verb, path=path, out=disk + '/out', source='more' if
+                         verb in ('create', 'append', 'meta set') else 'in')
+            if verb in LARGE or not fits(line):
+                said = refused(verb, *line)
+                check('No space left' in said, said)
+                check(read(path) == before, verb + ' has changed the frame')
+            check_names('f', 'filler', directory=disk)
+            os.unlink(disk + '/filler')
+            b2frame('verify', path)
+            write(path, before)
+
+
+def fits(line):
+    """Is what a verb takes away more than what it needs for that?"""
+    return subprocess.run([TOOL, *line], check=False, stderr=subprocess.PIPE,
+                          env=corpus.environment()).returncode == 0
+
+
+def an_interrupt_changes_nothing():
+    path = make()
+    before = read(path)
+    for verb in FROM_STDIN:
+        line = [TOOL, *verb.split(), *words(verb, source='-')[
+            len(verb.split()):]]
+        if verb == 'reorder':
+            line[-1] = '-'
+        with subprocess.Popen(line, stdin=subprocess.PIPE, bufsize=0,
+                              stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE,
+                              env=corpus.environment()) as tool:
+            tool.stdin.write(noise(1 << 17))  # more than a pipe holds
+            tool.send_signal(signal.SIGINT)
+            said = tool.stderr.read()
+            check(tool.wait(TIMEOUT) == -signal.SIGINT,
+                  '%s: status %d' % (verb, tool.returncode))
+        check(not said, '%s says %s' % (verb, said))
+        check(read(path) == before, verb + ' has changed the frame')
+        check_names('f', 'in')
+
+
+main(all_verbs_are_here,
+     they_do_it,
+     too_few_words_and_odd_options_are_misuse,
+     what_cannot_be_read_is_named_on_one_line,
+     hostile_frames_are_refused_on_one_line,
+     a_full_standard_output_is_told,
+     a_full_disk_leaves_what_was_there,
+     an_interrupt_changes_nothing)
