@@ -20,7 +20,7 @@ import sys
 import threading
 
 from mounted import (B2FRAME, PATIENCE, Mount, check, corpus, error_of, main,
-                     read, sh, write)
+                     read, sh, wait_for, write)
 
 MIB = 1 << 20
 KEPT = random.Random(5).randbytes(300000)
@@ -110,6 +110,14 @@ def fill_up(mount):
     sync(mount / 'ballast')
 
 
+def make_room(mount):
+    """Remove the ballast.  Of its last close the kernel tells the daemon when it
+    gets round to it, and only then is there room."""
+    before = room()
+    os.unlink(mount / 'ballast')
+    wait_for(lambda: room() > before + len(DATA), 'room')
+
+
 def write_all(fd, data):
     """The first error of writing and syncing."""
     for off in range(0, len(data), 128 << 10):
@@ -140,7 +148,7 @@ def what_does_not_fit_is_written_when_there_is_room(layout):
         check(read(mount / 'a') == DATA, 'content that is not stored')
         check(read(mount / 'kept') == KEPT, 'what was there')
         check(error_of(os.fsync, fd) == errno.ENOSPC, 'fits now')
-        os.unlink(mount / 'ballast')
+        make_room(mount)
         os.fsync(fd)
         os.close(fd)
         check(read(mount / 'a') == DATA, 'content')
@@ -169,7 +177,7 @@ def close_reports_that_the_disk_is_full(layout):
         fd = os.open(mount / 'a', os.O_RDWR | os.O_CREAT)
         error = error_of(os.pwrite, fd, DATA, 0) or error_of(os.close, fd)
         check(error == errno.ENOSPC, 'error %d' % error)
-        os.unlink(mount / 'ballast')
+        make_room(mount)
         sync(mount / 'a')
     check_stored(layout, a=DATA, kept=KEPT)
 
@@ -182,7 +190,7 @@ def more_than_memory_holds_is_refused(layout):
         for i in range(5):
             check(write_all(fd, DATA * 5) == errno.ENOSPC, 'fits')
             check(read(mount / 'kept') == KEPT, 'what was there')
-        os.unlink(mount / 'ballast')
+        make_room(mount)
         check(write_all(fd, DATA) in (0, errno.ENOSPC), 'an error of now')
         check(write_all(fd, DATA) == 0, 'there is no room')
         os.ftruncate(fd, len(DATA))
@@ -219,7 +227,7 @@ def files_are_removed_and_cut_on_a_full_disk(layout):
         os.truncate(mount / 'b', 100000)
         if os.path.exists(mount / 'c'):
             os.unlink(mount / 'c')
-        os.unlink(mount / 'ballast')
+        make_room(mount)
         sync(mount / 'b')
     check_stored(layout, b=DATA[:100000], kept=KEPT)
 
