@@ -233,7 +233,7 @@ int store_check_place(struct store *store);
  * stays so.  Returns errors as store_check_place(), or -EEXIST if a file has
  * come up where there was none; nothing has happened then.
  *
- * Not while other threads use the store of a single file.
+ * Of the store of a single file, others may only open that meanwhile.
  */
 int store_publish(struct store *store, const char *name,
                   struct store_object *draft);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +11,15 @@
 
 #include "store/store_local.h"
 
+/*
+ * Locking.  `lock` is a leaf.  It guards `current` against those who open it;
+ * who replaces the file, one at a time, may look at it without.
+ */
 struct file_store {
     struct store store;
+    pthread_mutex_t lock;
     struct store_object *current; /* the file; NULL: not there yet */
-    struct store_object *sidecar; /* NULL: none */
+    struct store_object *sidecar; /* constant; NULL: none */
 
     /* To make or replace it; the directory is -1 if it is only read. */
     mode_t mode;
@@ -30,10 +36,17 @@ static int file_open_object(struct store *store, const char *name,
                             struct store_object **out)
 {
     struct file_store *file = (struct file_store *)store;
+    struct store_object *object = NULL;
 
-    if (name[0] != '\0' || !file->current)
+    if (name[0] != '\0')
         return -ENOENT;
-    *out = store_object_get(file->current);
+    pthread_mutex_lock(&file->lock);
+    if (file->current)
+        object = store_object_get(file->current);
+    pthread_mutex_unlock(&file->lock);
+    if (!object)
+        return -ENOENT;
+    *out = object;
     return 0;
 }
 
@@ -45,6 +58,7 @@ static void file_close(struct store *store)
     store_object_close(file->sidecar);
     if (file->dir >= 0)
         close(file->dir);
+    pthread_mutex_destroy(&file->lock);
     free(file);
 }
 
@@ -264,6 +278,7 @@ static int file_publish(struct store *store, const char *name,
 {
     struct file_store *file = (struct file_store *)store;
     struct store_local *local = (struct store_local *)draft;
+    struct store_object *old = file->current;
     int r;
 
     if (name[0] != '\0')
@@ -272,8 +287,10 @@ static int file_publish(struct store *store, const char *name,
     if (r < 0)
         return r;
     store_local_published(local);
-    store_object_close(file->current);
+    pthread_mutex_lock(&file->lock);
     file->current = store_object_get(draft);
+    pthread_mutex_unlock(&file->lock);
+    store_object_close(old);
     return 0;
 }
 
@@ -387,6 +404,7 @@ int store_file_open(int dirfd, const char *path, unsigned flags,
     if (!file)
         return -ENOMEM;
     file->store.ops = &file_ops;
+    pthread_mutex_init(&file->lock, NULL);
     file->mode = flags & STORE_PRIVATE ? 0600 : 0666;
     file->dir = -1;
     r = open_file(file, dirfd, path, flags);

@@ -203,12 +203,50 @@ START_TEST(what_is_appended_while_all_else_becomes_zero_stays)
 }
 END_TEST
 
+enum {
+    NLAYERS = 30,
+    LAYER_LEN = 1000, /* more than fits where an empty frame is changed */
+};
+
+static void *set_layers(void *arg)
+{
+    struct bed *bed = arg;
+    uint8_t content[LAYER_LEN];
+    struct fault fault;
+
+    for (unsigned i = 0; i < NLAYERS; i++) {
+        make_bytes(content, LAYER_LEN, &bed->random);
+        ck_assert_int_eq(file_meta_set(bed->file, METALAYER_VL, "layer",
+                                       content, LAYER_LEN, &fault),
+                         0);
+    }
+    bed->flushing = false;
+    return NULL;
+}
+
+START_TEST(a_frame_may_be_touched_while_it_is_written_anew)
+{
+    pthread_t thread;
+    struct bed bed;
+
+    bed_new(&bed, false);
+    bed.flushing = true;
+    pthread_create(&thread, NULL, set_layers, &bed);
+    while (bed.flushing)
+        file_note_touch(bed.file);
+    pthread_join(thread, NULL);
+    bed_check(&bed);
+    bed_fini(&bed);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
         threads_that_share_chunks_do_not_disturb_each_other,
         a_file_grown_by_threads_has_no_gaps,
         what_is_appended_while_all_else_becomes_zero_stays,
+        a_frame_may_be_touched_while_it_is_written_anew,
         NULL,
     };
 
