@@ -149,20 +149,22 @@ static struct node *find_place(const struct node_table *table,
 static void rehash_locked(struct node_table *table, struct node ***by_id,
                           struct node ***by_place, size_t nbuckets)
 {
-    struct node_table old = *table;
+    struct node **old_by_id = table->by_id;
+    struct node **old_by_place = table->by_place;
+    size_t old_nbuckets = table->nbuckets;
 
     table->by_id = *by_id;
     table->by_place = *by_place;
     table->nbuckets = nbuckets;
-    for (size_t i = 0; i < old.nbuckets; i++) {
-        for (struct node *node = old.by_id[i], *next; node; node = next) {
+    for (size_t i = 0; i < old_nbuckets; i++) {
+        for (struct node *node = old_by_id[i], *next; node; node = next) {
             next = node->next_id;
             link_id(table, node);
             link_place(table, node);
         }
     }
-    *by_id = old.by_id;
-    *by_place = old.by_place;
+    *by_id = old_by_id;
+    *by_place = old_by_place;
 }
 
 /* How many buckets there should be. */
