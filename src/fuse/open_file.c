@@ -307,11 +307,16 @@ int open_file_flush(struct fs *fs, struct open_file *open)
 int open_file_sync_node(struct fs *fs, struct node *node)
 {
     struct open_file *open = node ? open_file_find(fs, node) : NULL;
-    int r = open ? open_file_sync(fs, open) : 0;
+    struct snapshot *snapshot = open ? open_file_snapshot(open) : NULL;
+    int r = 0;
 
+    /* What is just being opened has no state yet, and nothing to sync. */
+    if (snapshot)
+        r = sync_state(fs, open, snapshot);
     /* A frame that was written anew is another file. */
-    if (open && r == 0)
+    if (snapshot && r == 0)
         open_file_note_content(fs, node);
+    snapshot_put(snapshot);
     open_file_put(fs, open);
     return r;
 }

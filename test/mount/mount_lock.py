@@ -10,6 +10,7 @@ import errno
 import fcntl
 import mmap
 import os
+import threading
 
 from mounted import (Mount, check, check_content, chunk,
                      chunk_offset, error_of, frame, main, read, wait_for,
@@ -173,6 +174,24 @@ def a_lock_is_awaited_but_not_for_ever():
     check_content('src/a.b2frame', b'new' + DATA[3:])
 
 
+def a_frame_gets_another_name_while_it_is_being_opened():
+    os.mkdir('src')
+    write('src/a.b2frame', frame(DATA, SIZE))
+    with mounted() as mount:
+        other = Other('src/a.b2frame')
+        before = mount.descriptors()
+        failures = []
+        opener = threading.Thread(target=lambda: failures.append(
+            error_of(os.open, mount / 'a', os.O_RDONLY)))
+        with other.changing():
+            opener.start()
+            wait_for(lambda: mount.descriptors() > before, 'an open frame')
+            os.rename(mount / 'a', mount / 'b')
+            opener.join()
+        check(failures == [errno.EBUSY], 'errors %s' % failures)
+        check(read(mount / 'b') == DATA, 'content')
+
+
 def a_mapping_tells_that_it_could_not_be_written():
     os.mkdir('src')
     write('src/a.b2frame', frame(DATA, SIZE))
@@ -259,6 +278,7 @@ main(others_wait_while_something_is_not_written_out,
      written_on_what_others_have_left,
      written_to_what_others_have_put_in_its_place,
      a_lock_is_awaited_but_not_for_ever,
+     a_frame_gets_another_name_while_it_is_being_opened,
      a_mapping_tells_that_it_could_not_be_written,
      sidecars_belong_to_whom_the_frames_belong,
      what_bears_the_name_of_a_sidecar_is_not_given_away,
