@@ -29,6 +29,13 @@ static bool is_overtaken(struct open_file *open)
     return overtaken;
 }
 
+/* Wait until no other thread opens a state. */
+static void await_turn_locked(struct open_file *open)
+{
+    while (open->busy)
+        pthread_cond_wait(&open->idle, &open->lock);
+}
+
 /* Wait for one's turn.  Returns false if there is nothing to do any more. */
 static bool begin_refresh(struct open_file *open, const struct stat *st,
                           bool *writable)
@@ -36,8 +43,7 @@ static bool begin_refresh(struct open_file *open, const struct stat *st,
     bool stale;
 
     pthread_mutex_lock(&open->lock);
-    while (open->busy)
-        pthread_cond_wait(&open->idle, &open->lock);
+    await_turn_locked(open);
     if (open->current && open->current->writable)
         *writable = true;
     stale = is_stale(open, st, *writable);
@@ -169,6 +175,12 @@ int open_file_renew(struct fs *fs, struct open_file *open, bool writable)
 
 void open_file_start(struct open_file *open, struct snapshot *snapshot)
 {
+    pthread_mutex_lock(&open->lock);
+    await_turn_locked(open);
+    open->busy = true;
+    pthread_mutex_unlock(&open->lock);
+    if (changes_frame(open->current))
+        file_supersede(open->current->file);
     snapshot_put(end_refresh(open, snapshot));
 }
 
