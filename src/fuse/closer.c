@@ -104,11 +104,13 @@ static void close_state(struct fs *fs, struct open_file *open)
 
     if (removed && current && open->node->id.kind == ENTRY_SPARSE)
         remove_retired(anchor, &current->st);
-    if (removed && current)
-        current->removed = true;
     pthread_mutex_lock(&open->lock);
     open->current = NULL;
     pthread_mutex_unlock(&open->lock);
+    if (written)
+        snapshot_await_last(current);
+    if (removed && current)
+        current->removed = true;
     snapshot_put(current);
     if (written && !removed) {
         apply_mtime(fs, open);

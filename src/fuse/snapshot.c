@@ -9,6 +9,10 @@
 
 #include "fuse/chunks.h"
 
+enum {
+    AWAIT_PAUSE_NS = 1000000
+};
+
 /*
  * Time stamps of files are as coarse as the clock tick.  Of a file that changed
  * less than this ago another change may leave no trace in them.
@@ -138,6 +142,14 @@ void snapshot_put(struct snapshot *snapshot)
     if (snapshot->fd >= 0)
         close(snapshot->fd);
     free(snapshot);
+}
+
+void snapshot_await_last(struct snapshot *snapshot)
+{
+    const struct timespec pause = { .tv_nsec = AWAIT_PAUSE_NS };
+
+    while (atomic_load(&snapshot->nrefs) > 1)
+        nanosleep(&pause, NULL);
 }
 
 struct snapshot *snapshot_get(struct snapshot *snapshot)

@@ -62,6 +62,14 @@ struct snapshot *snapshot_get(struct snapshot *snapshot);
 /* Accepts NULL. */
 void snapshot_put(struct snapshot *snapshot);
 
+/*
+ * Wait until the caller has the only reference, of a state that no longer is
+ * the newest.  Who answers a request, or tells the kernel, has one for a moment
+ * after the last program has closed the file.  Until that is over the frame is
+ * not to be opened anew, for it is changed once more when it is closed.
+ */
+void snapshot_await_last(struct snapshot *snapshot);
+
 /* A stamp of a file, or 0 if another change may leave no trace in it. */
 uint64_t snapshot_stamp(const struct stat *st);
 

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "file/params.h"
+#include "fuse/create.h"
+#include "suite.h"
+
+/* A directory as it is mounted, but for the kernel. */
+struct scene {
+    char top[256];
+    char source[300];
+    char mountpoint[300];
+    struct fs *fs;
+};
+
+static void scene_init(struct scene *scene)
+{
+    const char *tmp = getenv("TMPDIR");
+    struct fs_options options = { .params = params_default };
+
+    snprintf(scene->top, sizeof(scene->top), "%s/framefs_scene.XXXXXX",
+             tmp ? tmp : "/tmp");
+    ck_assert_ptr_nonnull(mkdtemp(scene->top));
+    snprintf(scene->source, sizeof(scene->source), "%s/src", scene->top);
+    snprintf(scene->mountpoint, sizeof(scene->mountpoint), "%s/mnt",
+             scene->top);
+    ck_assert_int_eq(mkdir(scene->source, 0700), 0);
+    ck_assert_int_eq(mkdir(scene->mountpoint, 0700), 0);
+    options.source = scene->source;
+    options.mountpoint = scene->mountpoint;
+    ck_assert_int_eq(fs_open(&options, &scene->fs), 0);
+    ck_assert_int_eq(file_context_new(&file_default_options, &scene->fs->files),
+                     0);
+    ck_assert_int_eq(closer_start(&scene->fs->closer), 0);
+}
+
+static void scene_fini(struct scene *scene)
+{
+    char command[300];
+
+    fs_close(scene->fs);
+    snprintf(command, sizeof(command), "rm -r %s", scene->top);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static void pause_ms(long ms)
+{
+    const struct timespec pause = { .tv_nsec = ms * 1000000 };
+
+    nanosleep(&pause, NULL);
+}
+
+/* Is a file open still, and if so, is it being closed for good? */
+static bool is_open(struct fs *fs, const struct node *node, bool *final)
+{
+    bool open;
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    open = node->open != NULL;
+    *final = open && node->open->closing.final;
+    pthread_mutex_unlock(&fs->nodes.lock);
+    return open;
+}
+
+START_TEST(a_file_is_not_closed_before_the_last_who_uses_its_state_is_through)
+{
+    struct scene scene;
+    struct create create = { .shown = "a", .mode = S_IFREG | 0600 };
+    struct open_file *open;
+    struct snapshot *snapshot;
+    struct node *node;
+    struct stat st;
+    bool final = false;
+
+    scene_init(&scene);
+    create.parent = &scene.fs->nodes.root;
+    ck_assert_int_eq(create_entry(scene.fs, &create, &open, &node, &st), 0);
+    snapshot = open_file_snapshot(open);
+    open_file_put(scene.fs, open);
+    while (is_open(scene.fs, node, &final) && !final)
+        pause_ms(1);
+    pause_ms(100);
+    ck_assert(is_open(scene.fs, node, &final) && final);
+    snapshot_put(snapshot);
+    while (is_open(scene.fs, node, &final))
+        pause_ms(1);
+    node_forget(&scene.fs->nodes, node, 1);
+    scene_fini(&scene);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        a_file_is_not_closed_before_the_last_who_uses_its_state_is_through,
+        NULL,
+    };
+
+    return suite_run("closer", tests);
+}
