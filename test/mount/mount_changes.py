@@ -12,8 +12,8 @@ import random
 import subprocess
 import time
 
-from mounted import (PATIENCE, Mount, check, error_of, frame, main, read,
-                     replace, sh, wait_for, write)
+from mounted import (PATIENCE, Mount, check, corpus, error_of, frame, main,
+                     read, replace, sh, wait_for, write)
 
 DATA = random.Random(2).randbytes(300000)
 MORE = random.Random(3).randbytes(100000)
@@ -28,7 +28,8 @@ def becomes(get, right, what):
     """`get()` gives `right` within a second, and as long again for the test."""
     start = time.monotonic()
     wait_for(lambda: get() == right, what)
-    check(time.monotonic() - start < 2, what + ' takes too long')
+    check(corpus.SANITIZED or time.monotonic() - start < 2,
+          what + ' takes too long')
 
 
 def frame_that_is_replaced():
