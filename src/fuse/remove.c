@@ -209,6 +209,23 @@ static int remove_sparse(struct fs *fs, const struct node *node, int at,
     return dir < 0 ? dir : 0;
 }
 
+void remove_left(struct fs *fs, const struct node *node, int at,
+                 const struct stat *st)
+{
+    struct retired_name retired = retired_name(st->st_ino);
+    int trash = get_trash(fs);
+    bool open;
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    open = node->open != NULL;
+    pthread_mutex_unlock(&fs->nodes.lock);
+    if (open)
+        return;
+    if (trash >= 0)
+        remove_tree(trash, retired.text);
+    remove_tree(at, retired.text);
+}
+
 static int remove_empty(int at, const char *name)
 {
     int r;
@@ -251,6 +268,8 @@ static void remove_node(struct fs *fs, struct node *node, struct node *parent,
     node_removed(&fs->nodes, node, parent, entry->name, last);
     if (last)
         closer_drop(fs, node);
+    if (entry->kind == ENTRY_SPARSE)
+        remove_left(fs, node, entry->dir.fd, st);
 }
 
 /* Remove an entry, and let its node know. */

@@ -50,6 +50,15 @@ bool remove_is_last(const struct fs_entry *entry, const struct stat *st);
  */
 void remove_retired(int anchor, const struct stat *st);
 
+/*
+ * The same, after closer_drop(), unless somebody still has it open: who was
+ * just closing it for good when it went may not have seen that.
+ *
+ *  at  the directory that it was in
+ */
+void remove_left(struct fs *fs, const struct node *node, int at,
+                 const struct stat *st);
+
 /* Remove what daemons that are gone left behind. */
 void remove_leftovers(struct fs *fs);
 

@@ -185,6 +185,8 @@ static int remove_replaced(const struct move *move, const struct side *left)
                          left->entry.name, to->entry.kind);
     if (to->node && remove_is_last(&to->entry, &to->st))
         closer_drop(move->fs, to->node);
+    if (left && to->node && to->entry.kind == ENTRY_SPARSE)
+        remove_left(move->fs, to->node, left->entry.dir.fd, &to->st);
     return r;
 }
 

@@ -6,6 +6,7 @@
 
 #include "file/params.h"
 #include "fuse/create.h"
+#include "fuse/remove.h"
 #include "suite.h"
 
 /* A directory as it is mounted, but for the kernel. */
@@ -16,10 +17,10 @@ struct scene {
     struct fs *fs;
 };
 
-static void scene_init(struct scene *scene)
+static void scene_init(struct scene *scene, bool sparse)
 {
     const char *tmp = getenv("TMPDIR");
-    struct fs_options options = { .params = params_default };
+    struct fs_options options = { .params = params_default, .sparse = sparse };
 
     snprintf(scene->top, sizeof(scene->top), "%s/framefs_scene.XXXXXX",
              tmp ? tmp : "/tmp");
@@ -65,23 +66,34 @@ static bool is_open(struct fs *fs, const struct node *node, bool *final)
     return open;
 }
 
-START_TEST(a_file_is_not_closed_before_the_last_who_uses_its_state_is_through)
+/* Make a file, and close it while something of it is still in use. */
+static struct snapshot *begin_close(struct fs *fs, struct node **node)
 {
-    struct scene scene;
-    struct create create = { .shown = "a", .mode = S_IFREG | 0600 };
+    const struct create create = { .parent = &fs->nodes.root,
+                                   .shown = "a",
+                                   .mode = S_IFREG | 0600 };
     struct open_file *open;
     struct snapshot *snapshot;
-    struct node *node;
     struct stat st;
     bool final = false;
 
-    scene_init(&scene);
-    create.parent = &scene.fs->nodes.root;
-    ck_assert_int_eq(create_entry(scene.fs, &create, &open, &node, &st), 0);
+    ck_assert_int_eq(create_entry(fs, &create, &open, node, &st), 0);
     snapshot = open_file_snapshot(open);
-    open_file_put(scene.fs, open);
-    while (is_open(scene.fs, node, &final) && !final)
+    open_file_put(fs, open);
+    while (is_open(fs, *node, &final) && !final)
         pause_ms(1);
+    return snapshot;
+}
+
+START_TEST(a_file_is_not_closed_before_the_last_who_uses_its_state_is_through)
+{
+    struct scene scene;
+    struct snapshot *snapshot;
+    struct node *node;
+    bool final;
+
+    scene_init(&scene, false);
+    snapshot = begin_close(scene.fs, &node);
     pause_ms(100);
     ck_assert(is_open(scene.fs, node, &final) && final);
     snapshot_put(snapshot);
@@ -92,10 +104,42 @@ START_TEST(a_file_is_not_closed_before_the_last_who_uses_its_state_is_through)
 }
 END_TEST
 
+static void *remove_a(void *arg)
+{
+    struct fs *fs = arg;
+
+    ck_assert_int_eq(remove_file(fs, &fs->nodes.root, "a"), 0);
+    return NULL;
+}
+
+START_TEST(a_frame_that_is_removed_while_it_is_being_closed_leaves_nothing)
+{
+    struct scene scene;
+    struct snapshot *snapshot;
+    struct node *node;
+    pthread_t thread;
+    char command[400];
+
+    scene_init(&scene, true);
+    snapshot = begin_close(scene.fs, &node);
+    ck_assert_int_eq(pthread_create(&thread, NULL, remove_a, scene.fs), 0);
+    while (!node_is_removed(&scene.fs->nodes, node))
+        pause_ms(1);
+    snapshot_put(snapshot);
+    pthread_join(thread, NULL);
+    snprintf(command, sizeof(command), "test -z \"$(ls -A %s/.framefs-tmp.*)\"",
+             scene.source);
+    ck_assert_int_eq(system(command), 0);
+    node_forget(&scene.fs->nodes, node, 1);
+    scene_fini(&scene);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
         a_file_is_not_closed_before_the_last_who_uses_its_state_is_through,
+        a_frame_that_is_removed_while_it_is_being_closed_leaves_nothing,
         NULL,
     };
 
