@@ -32,9 +32,11 @@ enum {
     DST_MARGIN = 64
 };
 
-/* Longest match that the first loop copies without looking at the length. */
+/* Bytes that the first loop copies of a match at once, and of which it copies
+   so many at most: a call takes its time, and pays for longer ones. */
 enum {
-    SHORT_MATCH = 32
+    SHORT_MATCH = 32,
+    LONG_MATCH = 256
 };
 
 /* Decoding of one stream. */
@@ -117,9 +119,14 @@ static inline void copy_match_wide(uint8_t *dst, const struct match *match)
 {
     const uint8_t *from = dst - match->distance;
 
-    if (match->distance >= 16 && match->len <= SHORT_MATCH) {
-        memcpy(dst, from, 16);
-        memcpy(dst + 16, from + 16, 16);
+    if (match->distance >= 16 && match->len <= LONG_MATCH) {
+        size_t i = 0;
+
+        do {
+            memcpy(dst + i, from + i, 16);
+            memcpy(dst + i + 16, from + i + 16, 16);
+            i += SHORT_MATCH;
+        } while (i < match->len);
     } else if (match->distance == 1 && match->len > SHORT_MATCH) {
         memset(dst, *from, match->len);
     } else if (match->distance < 8) {
