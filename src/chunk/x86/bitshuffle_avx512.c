@@ -18,18 +18,6 @@ INLINE __m512i transpose_bits(__m512i x)
     return _mm512_gf2p8affine_epi64_epi8(bits, x, 0);
 }
 
-/* Transpose the bytes of a register as a matrix whose rows are the words, the
-   columns or the rows of which are then in reverse order if so asked for. */
-INLINE __m512i transpose_bytes(__m512i x, size_t flip)
-{
-    uint8_t mask[VECTOR];
-
-    UNROLL
-    for (size_t i = 0; i < VECTOR; i++)
-        mask[i] = (uint8_t)(((i % 8) ^ flip) * 8 + i / 8);
-    return _mm512_permutexvar_epi8(load(mask), x);
-}
-
 INLINE __m512i reverse_words(__m512i x)
 {
     const __m512i mask =
@@ -45,9 +33,8 @@ INLINE void plane_to_rows(const uint8_t *src, size_t row, uint8_t *dst)
 
     UNROLL
     for (size_t i = 0; i < GROUP; i++)
-        x[i] = transpose_bytes(
-            transpose_bits(reverse_words(load(src + i * VECTOR))), 0);
-    transpose(GROUP, x);
+        x[i] = transpose_bits(reverse_words(load(src + i * VECTOR)));
+    items_to_planes(GROUP, x);
     UNROLL
     for (size_t k = 0; k < GROUP; k++)
         store(dst + k * row, x[k]);
@@ -59,11 +46,11 @@ INLINE void rows_to_plane(const uint8_t *src, size_t row, uint8_t *dst)
 
     UNROLL
     for (size_t k = 0; k < GROUP; k++)
-        x[k] = load(src + k * row);
-    transpose(GROUP, x);
+        x[GROUP - 1 - k] = load(src + k * row);
+    planes_to_items(GROUP, x);
     UNROLL
     for (size_t i = 0; i < GROUP; i++)
-        store(dst + i * VECTOR, transpose_bits(transpose_bytes(x[i], 7)));
+        store(dst + i * VECTOR, transpose_bits(x[i]));
 }
 
 /*

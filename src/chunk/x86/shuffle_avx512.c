@@ -7,10 +7,8 @@
 #include "chunk/x86/transpose_avx512.h"
 
 /*
- * A tile is 64 items of up to `width` bytes, 2, 4 or 8, in as many registers.
- * Each register takes 64 / width items; a permutation of its bytes makes units
- * of these, one for each byte of an item.  Then the units are transposed, as a
- * matrix whose rows are the registers: each holds one byte of all items.
+ * A tile is 64 items of up to `width` bytes, 2, 4 or 8, in as many registers,
+ * of which each takes 64 / width items.
  */
 enum {
     NITEMS = VECTOR, /* in a tile */
@@ -18,42 +16,10 @@ enum {
     NEAR = 1024 /* items of 16 bytes that stay in the first-level cache */
 };
 
-/* The least width of a tile that takes such items. */
-INLINE size_t width_of(size_t typesize)
-{
-    if (typesize <= 2)
-        return 2;
-    return typesize <= 4 ? 4 : 8;
-}
-
 /* The bytes of a register that items take, the first ones. */
 INLINE __mmask64 items_taken(size_t width, size_t typesize)
 {
     return ~(__mmask64)0 >> (VECTOR - VECTOR / width * typesize);
-}
-
-/* For vpermb: units of items that lie one behind the other. */
-INLINE __m512i units_mask(size_t width, size_t typesize)
-{
-    size_t nitems = VECTOR / width;
-    uint8_t mask[VECTOR];
-
-    UNROLL
-    for (size_t i = 0; i < VECTOR; i++)
-        mask[i] = (uint8_t)(i % nitems * typesize + i / nitems);
-    return load(mask);
-}
-
-/* For vpermb: the items that are in units. */
-INLINE __m512i items_mask(size_t width, size_t typesize)
-{
-    size_t nitems = VECTOR / width;
-    uint8_t mask[VECTOR];
-
-    UNROLL
-    for (size_t i = 0; i < VECTOR; i++)
-        mask[i] = (uint8_t)(i % typesize * nitems + i / typesize);
-    return load(mask);
 }
 
 INLINE void shuffle_tile(size_t typesize, const uint8_t *src, size_t stride,
@@ -62,14 +28,12 @@ INLINE void shuffle_tile(size_t typesize, const uint8_t *src, size_t stride,
     size_t width = width_of(typesize);
     size_t step = VECTOR / width * typesize;
     __mmask64 taken = items_taken(width, typesize);
-    __m512i mask = units_mask(width, typesize);
     __m512i x[WIDEST];
 
     UNROLL
     for (size_t i = 0; i < width; i++)
-        x[i] = _mm512_permutexvar_epi8(
-            mask, _mm512_maskz_loadu_epi8(taken, src + i * step));
-    transpose(width, x);
+        x[i] = _mm512_maskz_loadu_epi8(taken, src + i * step);
+    items_to_planes(typesize, x);
     UNROLL
     for (size_t j = 0; j < typesize; j++)
         store(dst + j * stride, x[j]);
@@ -81,17 +45,15 @@ INLINE void unshuffle_tile(size_t typesize, const uint8_t *src, size_t stride,
     size_t width = width_of(typesize);
     size_t step = VECTOR / width * typesize;
     __mmask64 taken = items_taken(width, typesize);
-    __m512i mask = items_mask(width, typesize);
     __m512i x[WIDEST];
 
     UNROLL
     for (size_t j = 0; j < width; j++)
         x[j] = j < typesize ? load(src + j * stride) : _mm512_setzero_si512();
-    transpose(width, x);
+    planes_to_items(typesize, x);
     UNROLL
     for (size_t i = 0; i < width; i++)
-        _mm512_mask_storeu_epi8(dst + i * step, taken,
-                                _mm512_permutexvar_epi8(mask, x[i]));
+        _mm512_mask_storeu_epi8(dst + i * step, taken, x[i]);
 }
 
 /*
@@ -106,12 +68,12 @@ INLINE void shuffle_half_tile(size_t column, const uint8_t *src, size_t stride,
 
     UNROLL
     for (size_t i = 0; i < VECTOR; i++)
-        mask[i] = (uint8_t)(i % 8 * 16 + i / 8 + column);
+        mask[i] = (uint8_t)(i / 8 * 16 + i % 8 + column);
     UNROLL
     for (size_t i = 0; i < WIDEST; i++)
         x[i] = _mm512_permutex2var_epi8(load(src + 2 * i * VECTOR), load(mask),
                                         load(src + (2 * i + 1) * VECTOR));
-    transpose(WIDEST, x);
+    items_to_planes(WIDEST, x);
     UNROLL
     for (size_t j = 0; j < WIDEST; j++)
         store(dst + (column + j) * stride, x[j]);
@@ -126,16 +88,16 @@ INLINE void unshuffle_tile_16(const uint8_t *src, size_t stride, uint8_t *dst)
 
     UNROLL
     for (size_t i = 0; i < VECTOR; i++) {
-        low[i] = (uint8_t)(i % 16 / 8 * VECTOR + i % 8 * 8 + i / 16);
-        high[i] = (uint8_t)(low[i] + VECTOR / 16);
+        low[i] = (uint8_t)(i % 16 / 8 * VECTOR + i / 16 * 8 + i % 8);
+        high[i] = (uint8_t)(low[i] + VECTOR / 2);
     }
     UNROLL
     for (size_t j = 0; j < WIDEST; j++) {
         x[j] = load(src + j * stride);
         y[j] = load(src + (WIDEST + j) * stride);
     }
-    transpose(WIDEST, x);
-    transpose(WIDEST, y);
+    planes_to_items(WIDEST, x);
+    planes_to_items(WIDEST, y);
     UNROLL
     for (size_t i = 0; i < WIDEST; i++) {
         store(dst + 2 * i * VECTOR,
@@ -198,66 +160,48 @@ bool has_tiles_avx512(size_t typesize)
     return (typesize >= 2 && typesize <= WIDEST) || typesize == 16;
 }
 
+/* Call a template for one of the narrow items, which the compiler knows. */
+#define FOR_NARROW(template, typesize, ...) \
+    switch (typesize) {                     \
+    case 2:                                 \
+        template(2, __VA_ARGS__);           \
+        break;                              \
+    case 3:                                 \
+        template(3, __VA_ARGS__);           \
+        break;                              \
+    case 4:                                 \
+        template(4, __VA_ARGS__);           \
+        break;                              \
+    case 5:                                 \
+        template(5, __VA_ARGS__);           \
+        break;                              \
+    case 6:                                 \
+        template(6, __VA_ARGS__);           \
+        break;                              \
+    case 7:                                 \
+        template(7, __VA_ARGS__);           \
+        break;                              \
+    default:                                \
+        template(8, __VA_ARGS__);           \
+        break;                              \
+    }
+
 void shuffle_items_avx512(size_t typesize, size_t nitems, const uint8_t *src,
                           size_t stride, uint8_t *dst)
 {
-    switch (typesize) {
-    case 2:
-        shuffle_tiles(2, nitems, src, stride, dst);
-        return;
-    case 3:
-        shuffle_tiles(3, nitems, src, stride, dst);
-        return;
-    case 4:
-        shuffle_tiles(4, nitems, src, stride, dst);
-        return;
-    case 5:
-        shuffle_tiles(5, nitems, src, stride, dst);
-        return;
-    case 6:
-        shuffle_tiles(6, nitems, src, stride, dst);
-        return;
-    case 7:
-        shuffle_tiles(7, nitems, src, stride, dst);
-        return;
-    case 8:
-        shuffle_tiles(8, nitems, src, stride, dst);
-        return;
-    default:
+    if (typesize > WIDEST)
         shuffle_tiles_16(nitems, src, stride, dst);
-        return;
-    }
+    else
+        FOR_NARROW(shuffle_tiles, typesize, nitems, src, stride, dst)
 }
 
 void unshuffle_items_avx512(size_t typesize, size_t nitems, const uint8_t *src,
                             size_t stride, uint8_t *dst)
 {
-    switch (typesize) {
-    case 2:
-        unshuffle_tiles(2, nitems, src, stride, dst);
-        return;
-    case 3:
-        unshuffle_tiles(3, nitems, src, stride, dst);
-        return;
-    case 4:
-        unshuffle_tiles(4, nitems, src, stride, dst);
-        return;
-    case 5:
-        unshuffle_tiles(5, nitems, src, stride, dst);
-        return;
-    case 6:
-        unshuffle_tiles(6, nitems, src, stride, dst);
-        return;
-    case 7:
-        unshuffle_tiles(7, nitems, src, stride, dst);
-        return;
-    case 8:
-        unshuffle_tiles(8, nitems, src, stride, dst);
-        return;
-    default:
+    if (typesize > WIDEST)
         unshuffle_tiles_16(nitems, src, stride, dst);
-        return;
-    }
+    else
+        FOR_NARROW(unshuffle_tiles, typesize, nitems, src, stride, dst)
 }
 
 /* Few items, and those without tiles, are left to shorter vectors. */
