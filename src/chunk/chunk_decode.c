@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,11 @@
 enum {
     SCRATCH_KEEP = 8 << 20,
     INPUT_KEEP = 2 << 20,
+};
+
+/* Items that are unshuffled at once, so that a plane of one value is short. */
+enum {
+    PLANE_RUN = 512
 };
 
 /* Memory that is kept from block to block, so that it is faulted in once. */
@@ -132,9 +138,14 @@ static int run_codec(struct job *job, uint32_t len, uint8_t *dst,
     return 0;
 }
 
+/* What a stream decodes to. */
+struct stream {
+    const uint8_t *bytes; /* NULL if each is `value` */
+    uint8_t value;
+};
+
 /* A stream of one byte value.  `csize` is the value, negated. */
-static int decode_run(struct job *job, int32_t csize, uint8_t *dst,
-                      size_t dst_len)
+static int read_run(struct job *job, int32_t csize, uint8_t *value)
 {
     struct input *in = &job->in;
 
@@ -145,12 +156,18 @@ static int decode_run(struct job *job, int32_t csize, uint8_t *dst,
     if (csize < -CHUNK_RUN_VALUE_MAX)
         return bad_input(job, "stream repeats more than a byte");
     in->pos++;
-    memset(dst, -csize, dst_len);
+    *value = (uint8_t)-csize;
     return 0;
 }
 
-/* Format: Chunk Format, 6 "Streams". */
-static int decode_stream(struct job *job, uint8_t *dst, size_t dst_len)
+/*
+ * Read a stream that decodes to `len` bytes: into `room`, which has as many, if
+ * it takes the codec, while raw bytes stay where they are.
+ *
+ * Format: Chunk Format, 6 "Streams".
+ */
+static int read_stream(struct job *job, uint8_t *room, size_t len,
+                       struct stream *out)
 {
     struct input *in = &job->in;
     int32_t csize;
@@ -160,18 +177,33 @@ static int decode_stream(struct job *job, uint8_t *dst, size_t dst_len)
     csize = (int32_t)load_le32(in->bytes + in->pos);
     in->pos += CHUNK_STREAM_PREFIX_LEN;
 
+    *out = (struct stream){ NULL, 0 };
     if (csize < 0)
-        return decode_run(job, csize, dst, dst_len);
+        return read_run(job, csize, &out->value);
     if ((uint32_t)csize > in->len - in->pos)
         return bad_input(job, "stream leaves its block");
-    if (csize == 0) {
-        memset(dst, 0, dst_len);
-    } else if ((uint32_t)csize == dst_len) {
-        memcpy(dst, in->bytes + in->pos, dst_len);
-        in->pos += (uint32_t)csize;
-    } else {
-        return run_codec(job, (uint32_t)csize, dst, dst_len);
+    if (csize == 0)
+        return 0;
+    if ((uint32_t)csize != len) {
+        out->bytes = room;
+        return run_codec(job, (uint32_t)csize, room, len);
     }
+    out->bytes = in->bytes + in->pos;
+    in->pos += (uint32_t)csize;
+    return 0;
+}
+
+static int decode_stream(struct job *job, uint8_t *dst, size_t dst_len)
+{
+    struct stream stream;
+    int r = read_stream(job, dst, dst_len, &stream);
+
+    if (r < 0)
+        return r;
+    if (!stream.bytes)
+        memset(dst, stream.value, dst_len);
+    else if (stream.bytes != dst)
+        memcpy(dst, stream.bytes, dst_len);
     return 0;
 }
 
@@ -214,6 +246,62 @@ static void undo_filters(const struct job *job, size_t len,
                          job->decoder->filtered.bytes);
 }
 
+/*
+ * Are the streams of a full block the planes of a shuffle that can be undone
+ * from where they are?
+ */
+static bool streams_are_planes(const struct job *job)
+{
+    const struct chunk *chunk = job->chunk;
+    uint8_t typesize = chunk->header.typesize;
+
+    return chunk->nstreams > 1 && chunk->nstreams == typesize &&
+           typesize <= SHUFFLE_PLANES_MAX &&
+           chunk->header.blocksize % typesize == 0 &&
+           job->decoder->shuffle->unshuffle_planes &&
+           filter_pipeline_is_shuffle(&chunk->pipeline, typesize);
+}
+
+/* Undo the shuffle of `nitems` items.  Each plane has `room`, one behind the
+   other, of which that of a stream of one value is taken again and again. */
+static void undo_shuffle(const struct job *job, const struct stream streams[],
+                         size_t nitems, uint8_t *room, uint8_t *dst)
+{
+    const uint8_t *planes[SHUFFLE_PLANES_MAX];
+    size_t typesize = job->chunk->nstreams;
+    size_t run = nitems < PLANE_RUN ? nitems : PLANE_RUN;
+
+    for (size_t j = 0; j < typesize; j++) {
+        if (!streams[j].bytes)
+            memset(room + j * nitems, streams[j].value, run);
+    }
+    for (size_t i = 0; i < nitems; i += run) {
+        for (size_t j = 0; j < typesize; j++)
+            planes[j] =
+                streams[j].bytes ? streams[j].bytes + i : room + j * nitems;
+        run = nitems - i < run ? nitems - i : run;
+        job->decoder->shuffle->unshuffle_planes(typesize, run, planes,
+                                                dst + i * typesize);
+    }
+}
+
+static int decode_planes(struct job *job, uint32_t len, uint8_t *dst)
+{
+    struct stream streams[SHUFFLE_PLANES_MAX];
+    uint32_t typesize = job->chunk->nstreams;
+    uint32_t nitems = len / typesize;
+    uint8_t *room;
+    int r;
+
+    r = coded_place(job, len, dst, &room);
+    for (uint32_t j = 0; r == 0 && j < typesize; j++)
+        r = read_stream(job, room + (size_t)j * nitems, nitems, &streams[j]);
+    if (r < 0)
+        return r;
+    undo_shuffle(job, streams, nitems, room, dst);
+    return 0;
+}
+
 /* Decode a block of a CHUNK_BLOCKS.  Format: Chunk Format, 5 and 6. */
 static int decode_streams(struct job *job, uint32_t len, const uint8_t *first,
                           uint8_t *dst)
@@ -224,6 +312,9 @@ static int decode_streams(struct job *job, uint32_t len, const uint8_t *first,
     uint32_t stream_len = len / nstreams;
     uint8_t *coded;
     int r;
+
+    if (is_full && streams_are_planes(job))
+        return decode_planes(job, len, dst);
 
     r = coded_place(job, len, dst, &coded);
     for (uint32_t i = 0; r == 0 && i < nstreams; i++)

@@ -99,6 +99,23 @@ bool filter_pipeline_has_delta(const struct filter_pipeline *pipeline)
     return false;
 }
 
+bool filter_pipeline_is_shuffle(const struct filter_pipeline *pipeline,
+                                unsigned typesize)
+{
+    unsigned nshuffles = 0;
+
+    for (unsigned i = 0; i < pipeline->nfilters; i++) {
+        const struct filter *filter = pipeline->filters[i];
+        uint8_t meta = pipeline->meta[i];
+
+        if (filter->id == FILTER_SHUFFLE && (meta == 0 || meta == typesize))
+            nshuffles++;
+        else if (filter->undo || filter->undo_in_place)
+            return false;
+    }
+    return nshuffles == 1;
+}
+
 unsigned filter_pipeline_nmoves(const struct filter_pipeline *pipeline)
 {
     unsigned nmoves = 0;

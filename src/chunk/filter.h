@@ -107,6 +107,10 @@ int filter_pipeline_init(struct filter_pipeline *pipeline,
 /* Is the delta filter in it, which needs the first block? */
 bool filter_pipeline_has_delta(const struct filter_pipeline *pipeline);
 
+/* Is a shuffle of whole items all that has to be undone? */
+bool filter_pipeline_is_shuffle(const struct filter_pipeline *pipeline,
+                                unsigned typesize);
+
 /*
  * How many filters move a block to another buffer when they are undone.  If
  * it is 0, filter_pipeline_undo() takes no scratch.

@@ -5,6 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum {
+    SHUFFLE_PLANES_MAX = 8 /* that unshuffle_planes() takes */
+};
+
 /*
  * The kernels of the filters, for one instruction set.
  *
@@ -30,6 +34,17 @@ struct shuffle_ops {
                        uint8_t *dst);
     void (*bitunshuffle)(size_t typesize, size_t len, const uint8_t *src,
                          uint8_t *dst);
+
+    /*
+     * unshuffle() of planes that lie apart: plane j has byte j of each item.
+     * NULL if that would be no faster than to bring them together.
+     *
+     *  typesize  2 to SHUFFLE_PLANES_MAX
+     *  planes    `nitems` bytes each
+     *  dst       nitems * typesize bytes, which overlap no plane
+     */
+    void (*unshuffle_planes)(size_t typesize, size_t nitems,
+                             const uint8_t *const planes[], uint8_t *dst);
 
     /* Replace each byte by the sum, modulo 256, of all bytes up to it. */
     void (*prefix_sum)(size_t len, uint8_t *bytes);

@@ -52,6 +52,15 @@ void unshuffle_rest(size_t typesize, size_t len, size_t done,
     memcpy(dst + whole, src + whole, len - whole);
 }
 
+void unshuffle_planes_portable(size_t typesize, size_t nitems,
+                               const uint8_t *const planes[], uint8_t *dst)
+{
+    for (size_t j = 0; j < typesize; j++) {
+        for (size_t i = 0; i < nitems; i++)
+            dst[i * typesize + j] = planes[j][i];
+    }
+}
+
 /* Transpose 8x8 bits: bit k of byte b becomes bit b of byte k. */
 static uint64_t transpose_bits(uint64_t x)
 {

@@ -19,4 +19,9 @@ void bitshuffle_rest(size_t typesize, size_t len, size_t done,
                      const uint8_t *src, uint8_t *dst);
 void bitunshuffle_rest(size_t typesize, size_t len, size_t done,
                        const uint8_t *src, uint8_t *dst);
+
+/* See unshuffle_planes() in struct shuffle_ops; for few items. */
+void unshuffle_planes_portable(size_t typesize, size_t nitems,
+                               const uint8_t *const planes[], uint8_t *dst);
+
 #endif

@@ -146,6 +146,41 @@ START_TEST(bitunshuffle_is_the_same_in_all_kernels)
 }
 END_TEST
 
+/* Planes lie apart, each at another alignment, the last at the end. */
+static void compare_planes(const struct shuffle_ops *ops, size_t typesize,
+                           size_t nitems)
+{
+    const uint8_t *planes[SHUFFLE_PLANES_MAX];
+    size_t len = nitems * typesize;
+
+    for (size_t j = 0; j < typesize; j++) {
+        planes[j] = source + ROOM - nitems - (typesize - 1 - j) * (nitems + 3);
+        for (size_t i = 0; i < nitems; i++)
+            wanted[i * typesize + j] = planes[j][i];
+    }
+    memset(result, MARK, len + 2 * GUARD);
+    ops->unshuffle_planes(typesize, nitems, planes, result + GUARD);
+    if (memcmp(result + GUARD, wanted, len) != 0 ||
+        !all_marked(result, GUARD) || !all_marked(result + GUARD + len, GUARD))
+        ck_abort_msg("typesize %zu, %zu items", typesize, nitems);
+}
+
+START_TEST(planes_that_lie_apart_are_unshuffled)
+{
+    fill_source();
+    for (size_t k = 0; shuffle_kernels[k]; k++) {
+        const struct shuffle_ops *ops = shuffle_kernels[k];
+
+        if (ops->cpu & ~cpu_features() || !ops->unshuffle_planes)
+            continue;
+        for (size_t typesize = 2; typesize <= SHUFFLE_PLANES_MAX; typesize++) {
+            for (size_t i = 0; i < NCOUNTS; i++)
+                compare_planes(ops, typesize, counts[i]);
+        }
+    }
+}
+END_TEST
+
 /* out[j * n + i] = in[i * typesize + j], word for word as in the format. */
 static void shuffle_as_defined(size_t typesize, size_t len)
 {
@@ -251,6 +286,7 @@ int main(void)
         unshuffle_is_the_same_in_all_kernels,
         bitshuffle_is_the_same_in_all_kernels,
         bitunshuffle_is_the_same_in_all_kernels,
+        planes_that_lie_apart_are_unshuffled,
         portable_kernels_follow_the_definition,
         every_kernel_undoes_itself,
         prefix_sum_is_the_same_in_all_kernels,

@@ -382,6 +382,36 @@ START_TEST(all_typesizes_and_split_modes_read_back)
 }
 END_TEST
 
+/* Items whose bytes are noise, all the same, zero and slowly rising by turns. */
+static void fill_columns(size_t typesize, size_t nbytes)
+{
+    for (size_t i = 0; i < nbytes; i++) {
+        size_t kind = i % typesize % 4;
+
+        src[i] = kind == 0   ? (uint8_t)draw()
+                 : kind == 1 ? (uint8_t)(i % typesize + 7)
+                 : kind == 2 ? 0
+                             : (uint8_t)(i / typesize / 100);
+    }
+}
+
+START_TEST(bytes_of_an_item_that_are_streams_of_all_kinds_read_back)
+{
+    static const uint32_t counts[] = { 40,   64,   511,  512,  513,
+                                       1023, 1025, 1088, 5000, 20000 };
+    struct chunk_params params = shuffled_lz4;
+
+    params.split_mode = CHUNK_SPLIT_ALWAYS;
+    for (params.typesize = 2; params.typesize <= 16; params.typesize++) {
+        for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+            params.blocksize = counts[i] * params.typesize;
+            fill_columns(params.typesize, params.blocksize + 3);
+            expect_round_trip(&params, params.blocksize + 3);
+        }
+    }
+}
+END_TEST
+
 START_TEST(all_filters_alone_and_stacked_read_back)
 {
     static const uint8_t pipelines[][CHUNK_NFILTERS] = {
@@ -679,6 +709,7 @@ int main(void)
         no_codec_writes_beyond_the_room_it_has,
         all_codecs_and_levels_read_back,
         all_typesizes_and_split_modes_read_back,
+        bytes_of_an_item_that_are_streams_of_all_kinds_read_back,
         all_filters_alone_and_stacked_read_back,
         all_block_sizes_read_back,
         a_lossy_filter_drops_bits_of_what_shrinks,

@@ -13,7 +13,8 @@
 enum {
     NITEMS = VECTOR, /* in a tile */
     WIDEST = KERNEL_COLUMNS,
-    NEAR = 1024 /* items of 16 bytes that stay in the first-level cache */
+    NEAR = 1024, /* items of 16 bytes that stay in the first-level cache */
+    AHEAD = 2048 /* bytes of a plane that is on its way from memory */
 };
 
 /* The bytes of a register that items take, the first ones. */
@@ -39,8 +40,9 @@ INLINE void shuffle_tile(size_t typesize, const uint8_t *src, size_t stride,
         store(dst + j * stride, x[j]);
 }
 
-INLINE void unshuffle_tile(size_t typesize, const uint8_t *src, size_t stride,
-                           uint8_t *dst)
+/* Planes are fetched from `ahead` bytes on if that is not 0. */
+INLINE void unshuffle_tile(size_t typesize, const uint8_t *const planes[],
+                           size_t at, size_t ahead, uint8_t *dst)
 {
     size_t width = width_of(typesize);
     size_t step = VECTOR / width * typesize;
@@ -48,8 +50,11 @@ INLINE void unshuffle_tile(size_t typesize, const uint8_t *src, size_t stride,
     __m512i x[WIDEST];
 
     UNROLL
-    for (size_t j = 0; j < width; j++)
-        x[j] = j < typesize ? load(src + j * stride) : _mm512_setzero_si512();
+    for (size_t j = 0; j < width; j++) {
+        x[j] = j < typesize ? load(planes[j] + at) : _mm512_setzero_si512();
+        if (ahead > 0 && j < typesize)
+            _mm_prefetch(planes[j] + at + ahead, _MM_HINT_T0);
+    }
     planes_to_items(typesize, x);
     UNROLL
     for (size_t i = 0; i < width; i++)
@@ -123,11 +128,12 @@ INLINE void shuffle_tiles(size_t typesize, size_t nitems, const uint8_t *src,
         shuffle_tile(typesize, src + i * typesize, stride, dst + i);
 }
 
-INLINE void unshuffle_tiles(size_t typesize, size_t nitems, const uint8_t *src,
-                            size_t stride, uint8_t *dst)
+INLINE void unshuffle_tiles(size_t typesize, size_t nitems,
+                            const uint8_t *const planes[], size_t ahead,
+                            uint8_t *dst)
 {
     for (size_t i = 0; i < nitems; i = next_tile(i, nitems))
-        unshuffle_tile(typesize, src + i, stride, dst + i * typesize);
+        unshuffle_tile(typesize, planes, i, ahead, dst + i * typesize);
 }
 
 /*
@@ -198,10 +204,25 @@ void shuffle_items_avx512(size_t typesize, size_t nitems, const uint8_t *src,
 void unshuffle_items_avx512(size_t typesize, size_t nitems, const uint8_t *src,
                             size_t stride, uint8_t *dst)
 {
-    if (typesize > WIDEST)
+    const uint8_t *planes[WIDEST];
+
+    if (typesize > WIDEST) {
         unshuffle_tiles_16(nitems, src, stride, dst);
+        return;
+    }
+    for (size_t j = 0; j < typesize; j++)
+        planes[j] = src + j * stride;
+    FOR_NARROW(unshuffle_tiles, typesize, nitems, planes, 0, dst)
+}
+
+/* Planes that lie apart may come from far. */
+static void unshuffle_planes(size_t typesize, size_t nitems,
+                             const uint8_t *const planes[], uint8_t *dst)
+{
+    if (nitems < NITEMS)
+        unshuffle_planes_portable(typesize, nitems, planes, dst);
     else
-        FOR_NARROW(unshuffle_tiles, typesize, nitems, src, stride, dst)
+        FOR_NARROW(unshuffle_tiles, typesize, nitems, planes, AHEAD, dst)
 }
 
 /* Few items, and those without tiles, are left to shorter vectors. */
@@ -243,5 +264,6 @@ const struct shuffle_ops shuffle_avx512 = {
     .unshuffle = unshuffle,
     .bitshuffle = bitshuffle_avx512,
     .bitunshuffle = bitunshuffle_avx512,
+    .unshuffle_planes = unshuffle_planes,
     .prefix_sum = prefix_sum,
 };
