@@ -22,15 +22,45 @@ size_t buffer_size(size_t len)
     return (len + step - 1) / step * step;
 }
 
-uint8_t *buffer_new(size_t size)
+static uint8_t *map(size_t size)
 {
-    if (size < LARGE)
-        return malloc(size);
-
     void *buf = mmap(NULL, size, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     return buf == MAP_FAILED ? NULL : buf;
+}
+
+uint8_t *buffer_new(size_t size)
+{
+    return size < LARGE ? malloc(size) : map(size);
+}
+
+/* Map a huge page, if the system has any; else as many small ones. */
+static uint8_t *map_huge(void)
+{
+    uint8_t *buf = map(2 * BUFFER_ROW);
+    size_t before;
+
+    if (!buf)
+        return NULL;
+    before = (BUFFER_ROW - (uintptr_t)buf % BUFFER_ROW) % BUFFER_ROW;
+    if (before > 0)
+        munmap(buf, before);
+    munmap(buf + before + BUFFER_ROW, BUFFER_ROW - before);
+    madvise(buf + before, BUFFER_ROW, MADV_HUGEPAGE);
+    return buf + before;
+}
+
+uint8_t *buffer_new_row(size_t size, struct buffer_stack *rest)
+{
+    uint8_t *row;
+
+    if (size < LARGE || size >= BUFFER_ROW || BUFFER_ROW % size != 0)
+        return buffer_new(size);
+    row = map_huge();
+    for (size_t off = BUFFER_ROW - size; row && off > 0; off -= size)
+        buffer_push(rest, row + off, size);
+    return row;
 }
 
 void buffer_free(uint8_t *buf, size_t size)

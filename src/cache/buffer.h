@@ -26,6 +26,18 @@ struct buffer_stack {
     size_t nbytes;
 };
 
+enum {
+    BUFFER_ROW = 2 << 20 /* bytes of a row of buffers */
+};
+
+/*
+ * Make a buffer and, of sizes that go well together, some more that lie in a
+ * row with it: a huge page is one page fault for all.
+ *
+ *  rest  gets the others
+ */
+uint8_t *buffer_new_row(size_t size, struct buffer_stack *rest);
+
 /* Put a buffer of `size` bytes, a buffer_size(), on top. */
 void buffer_push(struct buffer_stack *stack, uint8_t *buf, size_t size);
 

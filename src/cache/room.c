@@ -8,7 +8,7 @@
 #include "cache/hold.h"
 
 enum {
-    SPARES_MAX = 64,     /* buffers kept for reuse */
+    SPARES_MAX = 256,    /* buffers kept for reuse */
     SLACK_MAX = 4 << 20, /* bytes of these beyond the capacity */
     SLACK_PART = 8,      /* and not more than this part of it */
     BARE_MAX =
@@ -343,7 +343,20 @@ void room_put_locked(struct cache *cache, struct cache_entry *entry)
     wake_locked(cache);
 }
 
-/* A new buffer takes no memory before it is used, so the lock may be held. */
+/* A new buffer; or if there is room, a row of them. */
+static uint8_t *new_buffer_locked(struct cache *cache, size_t size)
+{
+    uint8_t *bytes = buffer_take(&cache->spares, size);
+
+    if (bytes)
+        return bytes;
+    if (cache->used + cache->spares.nbytes + BUFFER_ROW > cache->capacity)
+        return buffer_new(size);
+    return buffer_new_row(size, &cache->spares);
+}
+
+/* A new buffer takes hardly any memory before it is used, so the lock may be
+   held. */
 static int make_buffer_locked(struct cache *cache,
                               struct cache_request *request,
                               struct cache_unit *unit,
@@ -357,9 +370,7 @@ static int make_buffer_locked(struct cache *cache,
 
     buffer = calloc(1, sizeof(*buffer));
     if (buffer)
-        buffer->bytes = buffer_take(&cache->spares, size);
-    if (buffer && !buffer->bytes)
-        buffer->bytes = buffer_new(size);
+        buffer->bytes = new_buffer_locked(cache, size);
     if (!buffer || !buffer->bytes) {
         free(buffer);
         room_uncharge_locked(cache, request, entry_unit_cost(unit));
