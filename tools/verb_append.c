@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "args.h"
+#include "change.h"
 #include "edit.h"
 #include "file/params.h"
 #include "input.h"
@@ -80,35 +81,32 @@ static int append_bytes(struct edit *edit, const char *path)
     return r;
 }
 
-static int append(const char *frame, const char *path)
+static int append(struct edit *edit, const void *path)
 {
-    struct mounted mounted;
-    struct edit edit;
-    int r = mounted_open(frame, &mounted);
+    if (frame_change_is_variable(edit->change))
+        return edit_put_chunk(edit,
+                              frame_change_get_info(edit->change)->nchunks,
+                              path, frame_change_insert);
+    return append_bytes(edit, path);
+}
 
-    if (r > 0) {
-        r = mounted_append(&mounted, path);
-        mounted_close(&mounted);
-        return r;
-    }
-    if (r == 0)
-        r = edit_open_chunks(frame, &edit);
-    if (r < 0)
-        return r;
-    if (frame_change_is_variable(edit.change))
-        r = edit_put_chunk(&edit, frame_change_get_info(edit.change)->nchunks,
-                           path, frame_change_insert);
-    else
-        r = append_bytes(&edit, path);
-    return edit_end(&edit, r);
+static int append_mounted(struct mounted *mounted, const void *path)
+{
+    return mounted_append(mounted, path);
 }
 
 static int run(const struct verb *verb, int argc, char **argv)
 {
     static const char *const names[] = { "FRAME", "INPUT" };
+    static const struct change how = {
+        .open = edit_open_chunks,
+        .edit = append,
+        .mounted = append_mounted,
+    };
     char **args = args_only(verb, argc, argv, 2, names);
 
-    return append(args[0], args[1]) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return change_chunks(args[0], &how, args[1]) < 0 ? EXIT_FAILURE
+                                                     : EXIT_SUCCESS;
 }
 
 const struct verb verb_append = {

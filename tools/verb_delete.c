@@ -5,40 +5,43 @@
 
 #include "args.h"
 #include "base/log.h"
+#include "change.h"
 #include "edit.h"
 #include "mounted.h"
 #include "verb.h"
 
-static int delete (const char *frame, uint64_t chunk_no)
+static int delete_chunk(struct edit *edit, const void *arg)
 {
-    struct mounted mounted;
-    struct edit edit;
-    int r = mounted_open(frame, &mounted);
+    const uint64_t *chunk_no = arg;
+    int r = frame_change_delete(edit->change, *chunk_no, 1);
 
-    if (r > 0) {
-        r = mounted_delete(&mounted, chunk_no);
-        mounted_close(&mounted);
-        return r;
-    }
-    if (r == 0)
-        r = edit_open_chunks(frame, &edit);
-    if (r < 0)
-        return r;
-    r = frame_change_delete(edit.change, chunk_no, 1);
     if (r == -ERANGE)
-        log_error("%s: there is no chunk %" PRIu64, frame, chunk_no);
+        log_error("%s: there is no chunk %" PRIu64, edit->path, *chunk_no);
     else if (r < 0)
-        edit_report(&edit, r, &FAULT_NONE);
-    return edit_end(&edit, r);
+        edit_report(edit, r, &FAULT_NONE);
+    return r;
+}
+
+static int delete_mounted(struct mounted *mounted, const void *arg)
+{
+    const uint64_t *chunk_no = arg;
+
+    return mounted_delete(mounted, *chunk_no);
 }
 
 static int run(const struct verb *verb, int argc, char **argv)
 {
     static const char *const names[] = { "FRAME", "N" };
+    static const struct change how = {
+        .open = edit_open_chunks,
+        .edit = delete_chunk,
+        .mounted = delete_mounted,
+    };
     char **args = args_only(verb, argc, argv, 2, names);
     uint64_t chunk_no = args_number(verb, args[1]);
 
-    return delete (args[0], chunk_no) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return change_chunks(args[0], &how, &chunk_no) < 0 ? EXIT_FAILURE
+                                                       : EXIT_SUCCESS;
 }
 
 const struct verb verb_delete = {

@@ -6,6 +6,7 @@
 
 #include "args.h"
 #include "base/log.h"
+#include "change.h"
 #include "edit.h"
 #include "input.h"
 #include "mounted.h"
@@ -66,7 +67,7 @@ static int parse(const char *path, const char *list, uint64_t nchunks,
     return r;
 }
 
-static int change_order(struct edit *edit, const char *list)
+static int reorder(struct edit *edit, const void *list)
 {
     uint64_t nchunks = frame_change_get_info(edit->change)->nchunks;
     struct numbers order;
@@ -81,7 +82,7 @@ static int change_order(struct edit *edit, const char *list)
     return r < 0 ? edit_report(edit, r, &FAULT_NONE) : 0;
 }
 
-static int change_mounted(struct mounted *mounted, const char *list)
+static int reorder_mounted(struct mounted *mounted, const void *list)
 {
     struct numbers order;
     int r = parse(mounted->path, list, mounted->nchunks, &order);
@@ -93,33 +94,20 @@ static int change_mounted(struct mounted *mounted, const char *list)
     return r == -EINVAL ? report(mounted->path, mounted->nchunks) : r;
 }
 
-static int reorder(const char *frame, const char *list)
-{
-    struct mounted mounted;
-    struct edit edit;
-    int r = mounted_open(frame, &mounted);
-
-    if (r > 0) {
-        r = change_mounted(&mounted, list);
-        mounted_close(&mounted);
-        return r;
-    }
-    if (r == 0)
-        r = edit_open_chunks(frame, &edit);
-    if (r < 0)
-        return r;
-    return edit_end(&edit, change_order(&edit, list));
-}
-
 static int run(const struct verb *verb, int argc, char **argv)
 {
     static const char *const names[] = { "FRAME", "LIST" };
+    static const struct change how = {
+        .open = edit_open_chunks,
+        .edit = reorder,
+        .mounted = reorder_mounted,
+    };
     char **args = args_only(verb, argc, argv, 2, names);
     char *list = NULL;
     int r = read_list(args[1], &list);
 
     if (r == 0) {
-        r = reorder(args[0], list);
+        r = change_chunks(args[0], &how, list);
         free(list);
     }
     return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;

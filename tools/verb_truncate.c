@@ -5,6 +5,7 @@
 
 #include "args.h"
 #include "base/log.h"
+#include "change.h"
 #include "file/file.h"
 #include "interrupt.h"
 #include "mounted.h"
@@ -51,19 +52,20 @@ static int truncate_file(struct file_context *context, const char *path,
     return r;
 }
 
+static int truncate_mounted(struct mounted *mounted, const void *arg)
+{
+    const uint64_t *size = arg;
+
+    return mounted_truncate(mounted, *size);
+}
+
 static int truncate_frame(const char *path, uint64_t size)
 {
     struct file_options options = file_default_options;
     struct file_context *context;
-    struct mounted mounted;
-    int r = mounted_open(path, &mounted);
+    int r = change_mounted(path, truncate_mounted, &size);
 
-    if (r > 0) {
-        r = mounted_truncate(&mounted, size);
-        mounted_close(&mounted);
-        return r;
-    }
-    if (r < 0)
+    if (r <= 0)
         return r;
     options.commit = 0;
     r = file_context_new(&options, &context);

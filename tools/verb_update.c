@@ -2,36 +2,38 @@
 #include <stdlib.h>
 
 #include "args.h"
+#include "change.h"
 #include "edit.h"
 #include "mounted.h"
 #include "verb.h"
 
-static int update(const char *frame, uint64_t chunk_no, const char *input)
+static int update(struct edit *edit, const void *arg)
 {
-    struct mounted mounted;
-    struct edit edit;
-    int r = mounted_open(frame, &mounted);
+    const struct change_put *put = arg;
 
-    if (r > 0) {
-        r = mounted_update(&mounted, chunk_no, input);
-        mounted_close(&mounted);
-        return r;
-    }
-    if (r == 0)
-        r = edit_open(frame, &edit);
-    if (r < 0)
-        return r;
-    r = edit_put_chunk(&edit, chunk_no, input, frame_change_put);
-    return edit_end(&edit, r);
+    return edit_put_chunk(edit, put->chunk_no, put->input, frame_change_put);
+}
+
+static int update_mounted(struct mounted *mounted, const void *arg)
+{
+    const struct change_put *put = arg;
+
+    return mounted_update(mounted, put->chunk_no, put->input);
 }
 
 static int run(const struct verb *verb, int argc, char **argv)
 {
     static const char *const names[] = { "FRAME", "N", "INPUT" };
+    static const struct change how = {
+        .open = edit_open,
+        .edit = update,
+        .mounted = update_mounted,
+    };
     char **args = args_only(verb, argc, argv, 3, names);
-    uint64_t chunk_no = args_number(verb, args[1]);
+    struct change_put put = { .chunk_no = args_number(verb, args[1]),
+                              .input = args[2] };
 
-    return update(args[0], chunk_no, args[2]) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    return change_chunks(args[0], &how, &put) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 const struct verb verb_update = {

@@ -229,6 +229,14 @@ def chunks_of_an_array_stay_as_they_are():
         os.unlink('g')
 
 
+def a_chunk_of_an_array_is_replaced():
+    write('in', chunks(0, 1, 2))
+    b2frame('create', '--shape', '3,1000', '--chunks', '1,1000', '--dtype',
+            '|u1', 'in', 'f')
+    b2frame('update', 'f', '1', '-', stdin=chunks(7))
+    check_frame('f', chunks(0, 7, 2))
+
+
 def wrong_usage_is_explained():
     write('in', chunks(5))
     make(chunks(0, 1, 2))
@@ -321,6 +329,7 @@ main(append_goes_on_behind_the_last_byte,
      old_frames_become_new_ones,
      what_does_not_fit_changes_nothing,
      chunks_of_an_array_stay_as_they_are,
+     a_chunk_of_an_array_is_replaced,
      wrong_usage_is_explained,
      what_cannot_be_read_is_named,
      damaged_frames_fail_or_stay_good,
