@@ -116,9 +116,10 @@ def changes_of_equal_length_are_seen():
             check(read(mount / 'a') == DATA, 'content when opened anew')
 
 
-def written_on_what_others_have_left():
+@contextlib.contextmanager
+def changing_between_writes(path):
+    """Let others change a frame between two writes to an open file of it."""
     os.mkdir('src')
-    path = 'src/a.b2frame'
     write(path, frame(DATA, SIZE))
     with mounted() as mount:
         other = Other(path)
@@ -126,30 +127,27 @@ def written_on_what_others_have_left():
             os.pwrite(fd, b'1', 0)
             os.fsync(fd)
             with other.changing():
-                write('other', frame(DATA + b'E' * SIZE, SIZE))
-                with open('other', 'rb') as new, open(path, 'r+b') as old:
-                    old.write(new.read())
-                    old.truncate()
+                yield
             os.pwrite(fd, b'2', 1)
             os.fsync(fd)
             check(other.count() == 3, 'count %d' % other.count())
+
+
+def written_on_what_others_have_left():
+    path = 'src/a.b2frame'
+    with changing_between_writes(path):
+        write('other', frame(DATA + b'E' * SIZE, SIZE))
+        with open('other', 'rb') as new, open(path, 'r+b') as old:
+            old.write(new.read())
+            old.truncate()
     check_content(path, b'A2' + DATA[2:] + b'E' * SIZE)
 
 
 def written_to_what_others_have_put_in_its_place():
-    os.mkdir('src')
     path = 'src/a.b2frame'
-    write(path, frame(DATA, SIZE))
-    with mounted() as mount:
-        other = Other(path)
-        with opened(mount / 'a') as fd:
-            os.pwrite(fd, b'1', 0)
-            os.fsync(fd)
-            with other.changing():
-                write('other', frame(DATA[SIZE:], SIZE))
-                os.rename('other', path)
-            os.pwrite(fd, b'2', 1)
-            os.fsync(fd)
+    with changing_between_writes(path):
+        write('other', frame(DATA[SIZE:], SIZE))
+        os.rename('other', path)
     check_content(path, b'B2' + DATA[SIZE + 2:])
 
 
