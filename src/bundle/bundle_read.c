@@ -230,6 +230,7 @@ static int read_bytes(struct store_object *object, uint64_t off, size_t len,
     uint8_t *bytes = malloc(len > 0 ? len : 1);
     int r;
 
+    *out = NULL;
     if (!bytes)
         return fault_set(fault, -ENOMEM, 0, NULL);
     r = store_object_read_at(object, off, bytes, len);
