@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "cache/buffer.h"
 #include "cache_mock.h"
 
 START_TEST(bytes_come_as_decoded_up_to_the_end_of_the_chunk)
@@ -331,6 +332,51 @@ START_TEST(a_dropped_file_leaves_nothing_behind)
 }
 END_TEST
 
+START_TEST(buffers_of_a_row_lie_apart_and_fill_it)
+{
+    static const size_t sizes[] = { 64 << 10, 256 << 10, 1 << 20 };
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        size_t size = sizes[i];
+        struct buffer_stack rest = { 0 };
+        uint8_t *first = buffer_new_row(size, &rest);
+        uint8_t *end = first + BUFFER_ROW;
+
+        ck_assert_ptr_nonnull(first);
+        ck_assert_uint_eq((uintptr_t)first % BUFFER_ROW, 0);
+        ck_assert_uint_eq(rest.nbytes, BUFFER_ROW - size);
+        memset(first, 1, size);
+        for (uint8_t *next = first + size; next < end; next += size) {
+            uint8_t *buf = buffer_take(&rest, size);
+
+            ck_assert_ptr_eq(buf, next);
+            memset(buf, 2, size);
+            ck_assert_uint_eq(buf[-1], buf == first + size ? 1 : 0);
+            memset(buf, 0, size);
+        }
+        ck_assert_uint_eq(rest.count, 0);
+        for (uint8_t *next = first; next < end; next += size)
+            buffer_free(next, size);
+    }
+}
+END_TEST
+
+START_TEST(buffers_that_fill_no_row_come_one_by_one)
+{
+    static const size_t sizes[] = { 1024, 68 << 10, 2 << 20, 3 << 20 };
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        struct buffer_stack rest = { 0 };
+        uint8_t *buf = buffer_new_row(sizes[i], &rest);
+
+        ck_assert_ptr_nonnull(buf);
+        ck_assert_uint_eq(rest.count, 0);
+        memset(buf, 1, sizes[i]);
+        buffer_free(buf, sizes[i]);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -350,6 +396,8 @@ int main(void)
         spare_buffers_of_another_size_make_way,
         more_than_the_cache_can_hold_is_refused,
         chunks_without_blocks_are_kept_and_evicted_too,
+        buffers_of_a_row_lie_apart_and_fill_it,
+        buffers_that_fill_no_row_come_one_by_one,
         a_dropped_file_leaves_nothing_behind,
         NULL,
     };
