@@ -15,7 +15,7 @@ import subprocess
 
 import stores
 from mounted import (B2FRAME, Mount, check, chunk, chunk_offset, corpus,
-                     error_of, frame, main, read, replace, sh, write,
+                     error_of, frame, main, read, replace, sh, wait_for, write,
                      write_sparse)
 
 FRAMES = os.path.join(corpus.DATA, 'frames')
@@ -291,8 +291,9 @@ def they_follow_the_frame():
               'stored')
         check(error_of(os.pread, late, 9, 0) in (0, errno.ESTALE), 'late')
         os.close(late)
-        check(error_of(os.open, top + '/00000009', os.O_RDONLY) in
-              (errno.ENOENT, errno.ESTALE), 'gone')
+        # The kernel says a moment later that the last handle is closed.
+        wait_for(lambda: error_of(read, top + '/00000009') in
+                 (errno.ENOENT, errno.ESTALE), 'what is gone')
         os.close(fd)
         with open(mount / 'x', 'r+b', buffering=0) as file:
             file.write(DATA[:SIZE])
