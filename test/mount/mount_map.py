@@ -14,7 +14,7 @@ from mounted import B2FRAME, Mount, check, corpus, main, sh
 MAP_ARRAY = os.path.abspath(sys.argv.pop(2))
 MIB = 1 << 20
 ROWS = 4096 if corpus.SANITIZED else 32768
-CACHE = (128 if corpus.SANITIZED else 256) * MIB  # a row of chunks is 64 MiB
+CACHE = (192 if corpus.SANITIZED else 256) * MIB  # a row of chunks is 64 MiB
 # What is decoded ahead too late, on a busy machine, is not needed.
 SPARE = 10 if corpus.SANITIZED else 2  # percent
 PATIENCE = 240
