@@ -101,7 +101,7 @@ static int read_info(struct fs *fs, struct node *node,
 {
     struct fault fault = FAULT_NONE;
     struct store *store;
-    int r = backing_store(place, node->id.kind, 0, &store, &fault);
+    int r = backing_store(place, node->id.kind, STORE_PEEK, &store, &fault);
 
     if (r == 0) {
         r = file_peek(fs->files, store, fs->base, info, size, &fault);

@@ -26,6 +26,8 @@ int backing_has_magic(int dirfd, const char *name)
 
     if (fd < 0)
         return is_shortage(-errno) ? -errno : false;
+    /* As with STORE_PEEK. */
+    fcntl(fd, F_SETFL, O_NONBLOCK | O_NOATIME);
     n = pread(fd, bytes, sizeof(bytes), 0);
     close(fd);
     return n == FRAME_MAGIC_LEN && frame_has_magic(bytes, sizeof(bytes));
@@ -132,7 +134,7 @@ static int is_array(void *context, const char *name, enum entry_kind kind)
     if (dir->only)
         return dir->only_is_array;
     backing_place_in(dir, name, kind, &place);
-    r = backing_store(&place, kind, 0, &store, &fault);
+    r = backing_store(&place, kind, STORE_PEEK, &store, &fault);
     if (r < 0)
         return is_shortage(r) ? r : 0;
     r = backing_is_array(store, 0);

@@ -49,6 +49,9 @@ enum store_flags {
                               it; of a file only, with STORE_WRITE */
     STORE_PRIVATE = 1 << 3, /* only its owner may use the file that is made */
     STORE_LOCK = 1 << 4,    /* the sidecar is opened, see store_sidecar() */
+    STORE_PEEK = 1 << 5,    /* it is looked at for no program that reads, so the
+                              time of access stays as it is; as of what is
+                              opened with STORE_WRITE */
 };
 
 /* Names of drafts start like this; see store_remove_stale(). */

@@ -14,6 +14,7 @@ struct dir_store {
     struct store store;
     int fd;
     bool writable;
+    bool peeks;                   /* see STORE_PEEK */
     struct store_object *sidecar; /* NULL: none */
 };
 
@@ -25,11 +26,12 @@ static bool is_name(const char *name)
 static int dir_open_object(struct store *store, const char *name,
                            struct store_object **out)
 {
+    const struct dir_store *dir = (const struct dir_store *)store;
     int fd;
 
     if (!is_name(name))
         return -ENOENT;
-    fd = store_local_open(((struct dir_store *)store)->fd, name, 0, S_IFREG);
+    fd = store_local_open(dir->fd, name, dir->peeks ? STORE_PEEK : 0, S_IFREG);
     if (fd < 0)
         return fd;
     return store_local_object(fd, false, out);
@@ -207,6 +209,7 @@ int store_dir_open(int dirfd, const char *path, unsigned flags,
     dir->store.ops = &dir_ops;
     dir->fd = fd;
     dir->writable = flags & STORE_WRITE;
+    dir->peeks = flags & (STORE_WRITE | STORE_PEEK);
     if (flags & STORE_LOCK)
         r = store_local_sidecar(fd, STORE_SIDECAR, fd, &dir->sidecar);
     if (r < 0) {

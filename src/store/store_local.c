@@ -64,6 +64,11 @@ static int open_beneath(int dirfd, const char *path, unsigned flags,
     return (int)syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
 }
 
+void store_local_leave_atime(int fd)
+{
+    fcntl(fd, F_SETFL, O_NONBLOCK | O_NOATIME);
+}
+
 int store_local_open(int dirfd, const char *path, unsigned flags, mode_t type)
 {
     int fd;
@@ -78,7 +83,10 @@ int store_local_open(int dirfd, const char *path, unsigned flags, mode_t type)
     }
     if (fd < 0)
         return open_error();
-    return insist_on_type(fd, type);
+    fd = insist_on_type(fd, type);
+    if (fd >= 0 && type == S_IFREG && flags & (STORE_WRITE | STORE_PEEK))
+        store_local_leave_atime(fd);
+    return fd;
 }
 
 int store_local_reach(int dir, const char *path, int flags)

@@ -320,6 +320,31 @@ def owner_mode_and_times(layout):
 
 
 @layouts
+def looking_at_a_frame_is_no_access(layout):
+    """A time of access before that of modification is the first to go, where
+    they are kept at all."""
+    times = (10**18, 2 * 10**18)
+    write('plain', DATA)
+    os.utime('plain', ns=times)
+    read('plain')
+    kept = os.stat('plain').st_atime_ns != times[0]
+    with mounted(layout) as mount:
+        write(mount / 'a', DATA)
+        os.utime(mount / 'a', ns=times)
+        check(os.stat(mount / 'a').st_atime_ns == times[0], 'once it is set')
+    stored = ('src/a.b2frame/chunks.b2frame' if layout == 'sparse' else
+              'src/a.b2frame')
+    os.utime(stored, ns=times)
+    with mounted(layout) as mount:
+        os.listdir(mount.path)
+        check(os.stat(mount / 'a').st_size == len(DATA), 'size')
+        check(os.stat(stored).st_atime_ns == times[0], 'after a look')
+        check(read(mount / 'a') == DATA, 'content')
+        check(not kept or os.stat(stored).st_atime_ns != times[0],
+              'after a read')
+
+
+@layouts
 def a_time_that_was_set_shows_while_the_file_is_written_out(layout):
     times = {f'f{i}': 123456789012345678 + i for i in range(100)}
     with mounted(layout) as mount:
@@ -672,6 +697,7 @@ main(new_file_is_a_frame,
      left_over_from_a_dead_daemon_is_removed_where_it_is_seen,
      hard_links,
      owner_mode_and_times,
+     looking_at_a_frame_is_no_access,
      a_time_that_was_set_shows_while_the_file_is_written_out,
      own_metadata_are_no_change_by_others,
      what_a_user_makes_is_the_users,
