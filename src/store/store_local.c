@@ -69,7 +69,7 @@ void store_local_leave_atime(int fd)
     fcntl(fd, F_SETFL, O_NONBLOCK | O_NOATIME);
 }
 
-int store_local_open(int dirfd, const char *path, unsigned flags, mode_t type)
+static int open_path(int dirfd, const char *path, unsigned flags, mode_t type)
 {
     int fd;
 
@@ -83,7 +83,13 @@ int store_local_open(int dirfd, const char *path, unsigned flags, mode_t type)
     }
     if (fd < 0)
         return open_error();
-    fd = insist_on_type(fd, type);
+    return insist_on_type(fd, type);
+}
+
+int store_local_open(int dirfd, const char *path, unsigned flags, mode_t type)
+{
+    int fd = open_path(dirfd, path, flags, type);
+
     if (fd >= 0 && type == S_IFREG && flags & (STORE_WRITE | STORE_PEEK))
         store_local_leave_atime(fd);
     return fd;
