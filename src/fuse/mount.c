@@ -21,7 +21,13 @@
 #include "fuse/stats_signal.h"
 
 enum {
-    EXIT_USAGE = 2
+    EXIT_USAGE = 2,
+
+    /* A request that waits, for the disk, for room in the cache or for another
+       program's lock, keeps a thread, and nobody else is to wait for it.  Each
+       thread has memory for the largest request, so that few are kept. */
+    THREADS_MAX = 200,
+    IDLE_THREADS_MAX = 16,
 };
 
 static const char program[] = "framefs";
@@ -180,11 +186,20 @@ static void leave_terminal(void)
 static int loop(struct fuse_session *session)
 {
 #if FUSE_MAJOR_VERSION == 3 && FUSE_MINOR_VERSION < 12
-    struct fuse_loop_config config = { .max_idle_threads = 10 };
+    struct fuse_loop_config config = { .max_idle_threads = IDLE_THREADS_MAX };
 
     return fuse_session_loop_mt(session, &config);
 #else
-    return fuse_session_loop_mt(session, NULL);
+    struct fuse_loop_config *config = fuse_loop_cfg_create();
+    int r;
+
+    if (!config)
+        return -ENOMEM;
+    fuse_loop_cfg_set_max_threads(config, THREADS_MAX);
+    fuse_loop_cfg_set_idle_threads(config, IDLE_THREADS_MAX);
+    r = fuse_session_loop_mt(session, config);
+    fuse_loop_cfg_destroy(config);
+    return r;
 #endif
 }
 

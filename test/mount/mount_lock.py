@@ -12,11 +12,12 @@ import mmap
 import os
 import threading
 
-from mounted import (Mount, check, check_content, chunk,
+from mounted import (PATIENCE, Mount, check, check_content, chunk,
                      chunk_offset, error_of, frame, main, read, wait_for,
                      write, write_sparse)
 
 SIZE = 1000
+WAITERS = 30
 DATA = b''.join(bytes([i]) * SIZE for i in range(65, 69))
 
 
@@ -172,6 +173,31 @@ def a_lock_is_awaited_but_not_for_ever():
     check_content('src/a.b2frame', b'new' + DATA[3:])
 
 
+def others_are_served_while_many_wait():
+    os.mkdir('src')
+    names = ['a%d' % i for i in range(WAITERS)]
+    for name in names + ['free']:
+        write('src/%s.b2frame' % name, frame(DATA, SIZE))
+    with contextlib.ExitStack() as stack:
+        mount = stack.enter_context(
+            Mount('src', 'mnt', '-o', 'lock=%d' % PATIENCE))
+        openers = [threading.Thread(target=read, args=(mount / name,))
+                   for name in names]
+        for opener in openers:
+            stack.callback(opener.join)
+        before = mount.descriptors()
+        for name in names:
+            other = Other('src/%s.b2frame' % name)
+            stack.enter_context(other.changing())
+        for opener in openers:
+            opener.start()
+        wait_for(lambda: mount.descriptors() >= before + WAITERS,
+                 'all to have opened their frame')
+        check(read(mount / 'free') == DATA, 'content')
+        check(all(opener.is_alive() for opener in openers),
+              'it was read when they were through')
+
+
 def a_frame_gets_another_name_while_it_is_being_opened():
     os.mkdir('src')
     write('src/a.b2frame', frame(DATA, SIZE))
@@ -276,6 +302,7 @@ main(others_wait_while_something_is_not_written_out,
      written_on_what_others_have_left,
      written_to_what_others_have_put_in_its_place,
      a_lock_is_awaited_but_not_for_ever,
+     others_are_served_while_many_wait,
      a_frame_gets_another_name_while_it_is_being_opened,
      a_mapping_tells_that_it_could_not_be_written,
      sidecars_belong_to_whom_the_frames_belong,
