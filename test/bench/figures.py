@@ -138,8 +138,8 @@ def print_heading():
     print('Processor time is in seconds for each GB, or microseconds for each '
           'operation;\nmemory in MiB.\n')
     print(COLUMNS % ('row', 'rival', 'median', '', '+-%', 'of plain',
-                     'of ceil.', 'limit', 'of limit', 'of least', 'daemon', 'client',
-                     'mem.'), flush=True)
+                     'of ceil.', 'limit', 'of limit', 'of least', 'daemon',
+                     'client', 'mem.'), flush=True)
 
 
 def print_row(results, row):

@@ -86,28 +86,28 @@ def run_measured(command):
 def set_limits(results, row, seconds_of):
     """The rate at which all processors are busy, with what the ceiling takes
     of them and `seconds_of(codec)` more for each byte or operation."""
-    ceiling = results.cell(row, 'ceiling')
-    if not ceiling:
-        return
-    scale = 1e-6 if ceiling.unit == 'MB/s' else 1
-    transport = ceiling.cpu('daemon') + ceiling.cpu('client')
-    for cell, codec in framefs_cells(results, row):
-        cell.least = transport + seconds_of(codec)
+    for cell, _ in set_least(results, row, seconds_of):
+        scale = 1e-6 if cell.unit == 'MB/s' else 1
         cell.limit = scale * os.cpu_count() / cell.least
 
 
 def set_limits_by_latency(results, row, seconds_of):
     """The rate at which one thing is done after the other, each in the
     ceiling's time and `seconds_of(codec)`."""
-    set_limits(results, row, seconds_of)
-    for cell, codec in framefs_cells(results, row):
-        if cell.limit:
-            cell.limit = 1 / (1 / results.cell(row, 'ceiling').median() +
-                              seconds_of(codec))
+    for cell, coding in set_least(results, row, seconds_of):
+        cell.limit = 1 / (1 / results.cell(row, 'ceiling').median() + coding)
 
 
-def framefs_cells(results, row):
-    """Cells of framefs, and the codec of each."""
-    for rival, cell in results.rows.get(row, {}).items():
-        if rival.startswith('framefs-'):
-            yield cell, rival.split('-')[1]
+def set_least(results, row, seconds_of):
+    """Set what processor time cells must take: what the ceiling does, and to
+    code.  Returns pairs of a cell and the seconds of coding."""
+    ceiling = results.cell(row, 'ceiling')
+    if not ceiling:
+        return []
+    pairs = [(ceiling, 0)] + [
+        (cell, seconds_of(rival.split('-')[1]))
+        for rival, cell in results.rows[row].items()
+        if rival.startswith('framefs-')]
+    for cell, coding in pairs:
+        cell.least = ceiling.cpu('daemon') + ceiling.cpu('client') + coding
+    return pairs
