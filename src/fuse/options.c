@@ -264,16 +264,29 @@ static int take_argument(void *data, const char *arg, int key,
     return r < 0 ? -1 : key == KEY_MAX_READ;
 }
 
+/* Under what name the mount is listed: the whole path, for who reads that works
+   elsewhere.  Returns NULL if there is no memory; the caller frees it. */
+static char *make_fsname(const struct options *options)
+{
+    char *path = realpath(options->fs.source, NULL);
+    char *name = NULL;
+
+    if (asprintf(&name, "fsname=%s", path ? path : options->fs.source) < 0)
+        name = NULL;
+    free(path);
+    return name;
+}
+
 /* Give libfuse what it is always to be told, where the user's options win. */
 static int add_defaults(struct options *options)
 {
     static const char common[] = "-osubtype=framefs,default_permissions";
     struct fuse_args *args = &options->args;
-    char *name = NULL;
+    char *name = make_fsname(options);
     char *opts = NULL;
     int r = -1;
 
-    if (asprintf(&name, "fsname=%s", options->fs.source) < 0)
+    if (!name)
         return -ENOMEM;
     if (fuse_opt_add_opt_escaped(&opts, name) == 0)
         r = fuse_opt_insert_arg(args, 1, opts);

@@ -8,7 +8,7 @@ usage: mount_source.py FRAMEFS [TEST...]
 import os
 import stat
 
-from mounted import Mount, check, frame, main, read, replace, write
+from mounted import Mount, check, frame, main, read, replace, sh, write
 
 DATA = bytes(i * 7 % 251 for i in range(100000))
 
@@ -57,6 +57,13 @@ def directory_shows_on_itself():
         check(read(mount / 'a') == DATA, 'content')
 
 
+def mount_is_listed_with_the_whole_path_of_its_source():
+    os.mkdir('a, b')
+    with Mount('a, b', 'mnt'):
+        listed = sh('findmnt --noheadings --raw --output SOURCE mnt').strip()
+    check(listed == os.path.realpath('a, b').replace(' ', '\\x20'), listed)
+
+
 def mount_inside_source_is_not_seen_in_itself():
     os.makedirs('tree/mnt')
     os.mkdir('tree/sub')
@@ -89,6 +96,7 @@ main(frame_shows_as_the_one_file_of_a_directory,
      frame_shows_on_a_file,
      frame_shows_on_itself,
      directory_shows_on_itself,
+     mount_is_listed_with_the_whole_path_of_its_source,
      mount_inside_source_is_not_seen_in_itself,
      frame_inside_a_larger_file,
      frame_source_that_is_replaced_shows_the_new_one)
