@@ -98,9 +98,10 @@ static void bitshuffle_run(size_t typesize, size_t nitems, size_t row,
         planes_to_rows(typesize, nitems, planes.bytes, stride, row, dst);
         return;
     }
-    for (size_t c = 0; c < typesize; c = kernel_next_column(c, typesize)) {
-        shuffle_columns_avx2(typesize, nitems, src + c, stride, planes.bytes);
-        planes_to_rows(KERNEL_COLUMNS, nitems, planes.bytes, stride, row,
+    for (size_t c = 0; c < typesize; c = columns_next(c, typesize)) {
+        column_steps_avx2.shuffle(typesize, nitems, src + c, stride,
+                                  planes.bytes);
+        planes_to_rows(COLUMNS, nitems, planes.bytes, stride, row,
                        dst + c * GROUP * row);
     }
 }
@@ -120,18 +121,18 @@ static void bitunshuffle_run(size_t typesize, size_t nitems, size_t row,
         unshuffle_items_avx512(typesize, nitems, planes.bytes, stride, dst);
         return;
     }
-    for (size_t c = 0; c < typesize; c = kernel_next_column(c, typesize)) {
-        rows_to_planes(KERNEL_COLUMNS, nitems, src + c * GROUP * row, row,
+    for (size_t c = 0; c < typesize; c = columns_next(c, typesize)) {
+        rows_to_planes(COLUMNS, nitems, src + c * GROUP * row, row,
                        planes.bytes, stride);
-        unshuffle_columns_avx2(typesize, nitems, planes.bytes, stride, dst + c);
+        column_steps_avx2.unshuffle(typesize, nitems, planes.bytes, stride,
+                                    dst + c);
     }
 }
 
 /* Bytes of an item that are planes at a time. */
 static size_t count_columns(size_t typesize)
 {
-    return typesize == 1 || has_tiles_avx512(typesize) ? typesize
-                                                       : KERNEL_COLUMNS;
+    return typesize == 1 || has_tiles_avx512(typesize) ? typesize : COLUMNS;
 }
 
 /* How many groups, whole vectors of them, to take at once. */
@@ -149,7 +150,7 @@ void bitshuffle_avx512(size_t typesize, size_t len, const uint8_t *src,
     size_t i = 0;
 
     if (row < VECTOR) {
-        bitshuffle_avx2(typesize, len, src, dst);
+        shuffle_avx2.bitshuffle(typesize, len, src, dst);
         return;
     }
     for (size_t run; (run = run_length(typesize, row - i)) > 0; i += run)
@@ -171,7 +172,7 @@ void bitunshuffle_avx512(size_t typesize, size_t len, const uint8_t *src,
     size_t i = 0;
 
     if (row < VECTOR) {
-        bitunshuffle_avx2(typesize, len, src, dst);
+        shuffle_avx2.bitunshuffle(typesize, len, src, dst);
         return;
     }
     for (size_t run; (run = run_length(typesize, row - i)) > 0; i += run)

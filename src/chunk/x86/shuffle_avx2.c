@@ -4,7 +4,10 @@
 
 #include "base/cpu.h"
 #include "chunk/shuffle_portable.h"
+#include "chunk/x86/columns.h"
 #include "chunk/x86/kernels.h"
+#include "chunk/x86/transpose_bits.h"
+#include "chunk/x86/unroll.h"
 
 /*
  * A tile is 256 bytes in eight registers: `width` bytes, 2, 4 or 8, of each of
@@ -21,20 +24,10 @@
  */
 enum {
     LANE = 16,
-    VECTOR = 32,
     NREGS = 8,
     TILE = NREGS * VECTOR,
-    WIDEST = KERNEL_COLUMNS,
-    NEAR = 16384 /* bytes that stay in the first-level cache */
+    WIDEST = COLUMNS
 };
-
-/* A tile is in registers only if all is inlined, and loops are unrolled. */
-#define INLINE static inline __attribute__((always_inline))
-#ifdef __clang__
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 8")
-#endif
 
 INLINE __m256i load(const uint8_t *bytes)
 {
@@ -323,8 +316,8 @@ INLINE void unshuffle_columns(size_t typesize, size_t nitems,
 }
 
 /* A typesize known to the compiler saves it the arithmetic with addresses. */
-void shuffle_columns_avx2(size_t typesize, size_t nitems, const uint8_t *src,
-                          size_t stride, uint8_t *dst)
+static void shuffle_any_columns(size_t typesize, size_t nitems,
+                                const uint8_t *src, size_t stride, uint8_t *dst)
 {
     if (typesize == 16)
         shuffle_columns(16, nitems, src, stride, dst);
@@ -332,8 +325,9 @@ void shuffle_columns_avx2(size_t typesize, size_t nitems, const uint8_t *src,
         shuffle_columns(typesize, nitems, src, stride, dst);
 }
 
-void unshuffle_columns_avx2(size_t typesize, size_t nitems, const uint8_t *src,
-                            size_t stride, uint8_t *dst)
+static void unshuffle_any_columns(size_t typesize, size_t nitems,
+                                  const uint8_t *src, size_t stride,
+                                  uint8_t *dst)
 {
     if (typesize == 16)
         unshuffle_columns(16, nitems, src, stride, dst);
@@ -341,51 +335,12 @@ void unshuffle_columns_avx2(size_t typesize, size_t nitems, const uint8_t *src,
         unshuffle_columns(typesize, nitems, src, stride, dst);
 }
 
-/*
- * How many wide items to take at once: many, since going from one column to
- * the next costs misses when planes are a power of two apart, but no more than
- * stay near until their last column.
- */
-static size_t run_length(size_t typesize, size_t nitems)
-{
-    size_t run = NEAR / typesize / VECTOR * VECTOR;
-
-    if (run < VECTOR)
-        run = VECTOR;
-    return run < nitems ? run : nitems;
-}
-
-static void shuffle_wide(size_t typesize, size_t len, const uint8_t *src,
-                         uint8_t *dst)
-{
-    size_t stride = len / typesize;
-    size_t nitems = stride / VECTOR * VECTOR;
-    size_t run;
-
-    for (size_t i = 0; i < nitems; i += run) {
-        run = run_length(typesize, nitems - i);
-        for (size_t j = 0; j < typesize; j = kernel_next_column(j, typesize))
-            shuffle_columns_avx2(typesize, run, src + i * typesize + j, stride,
-                                 dst + j * stride + i);
-    }
-    shuffle_rest(typesize, len, nitems, src, dst);
-}
-
-static void unshuffle_wide(size_t typesize, size_t len, const uint8_t *src,
-                           uint8_t *dst)
-{
-    size_t stride = len / typesize;
-    size_t nitems = stride / VECTOR * VECTOR;
-    size_t run;
-
-    for (size_t i = 0; i < nitems; i += run) {
-        run = run_length(typesize, nitems - i);
-        for (size_t j = 0; j < typesize; j = kernel_next_column(j, typesize))
-            unshuffle_columns_avx2(typesize, run, src + j * stride + i, stride,
-                                   dst + i * typesize + j);
-    }
-    unshuffle_rest(typesize, len, nitems, src, dst);
-}
+const struct column_steps column_steps_avx2 = {
+    .vector = VECTOR,
+    .shuffle = shuffle_any_columns,
+    .unshuffle = unshuffle_any_columns,
+    .transpose = transpose_rows,
+};
 
 static void shuffle(size_t typesize, size_t len, const uint8_t *src,
                     uint8_t *dst)
@@ -401,7 +356,7 @@ static void shuffle(size_t typesize, size_t len, const uint8_t *src,
     else if (typesize < 8)
         shuffle_items(8, typesize, len, src, dst);
     else
-        shuffle_wide(typesize, len, src, dst);
+        columns_shuffle(&column_steps_avx2, typesize, len, src, dst);
 }
 
 static void unshuffle(size_t typesize, size_t len, const uint8_t *src,
@@ -418,7 +373,19 @@ static void unshuffle(size_t typesize, size_t len, const uint8_t *src,
     else if (typesize < 8)
         unshuffle_items(8, typesize, len, src, dst);
     else
-        unshuffle_wide(typesize, len, src, dst);
+        columns_unshuffle(&column_steps_avx2, typesize, len, src, dst);
+}
+
+static void bitshuffle(size_t typesize, size_t len, const uint8_t *src,
+                       uint8_t *dst)
+{
+    columns_bitshuffle(&column_steps_avx2, typesize, len, src, dst);
+}
+
+static void bitunshuffle(size_t typesize, size_t len, const uint8_t *src,
+                         uint8_t *dst)
+{
+    columns_bitunshuffle(&column_steps_avx2, typesize, len, src, dst);
 }
 
 /* Add to each byte of a lane those before it in the lane. */
@@ -459,7 +426,7 @@ const struct shuffle_ops shuffle_avx2 = {
     .name = "avx2",
     .shuffle = shuffle,
     .unshuffle = unshuffle,
-    .bitshuffle = bitshuffle_avx2,
-    .bitunshuffle = bitunshuffle_avx2,
+    .bitshuffle = bitshuffle,
+    .bitunshuffle = bitunshuffle,
     .prefix_sum = prefix_sum,
 };

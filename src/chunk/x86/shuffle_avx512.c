@@ -12,7 +12,7 @@
  */
 enum {
     NITEMS = VECTOR, /* in a tile */
-    WIDEST = KERNEL_COLUMNS,
+    WIDEST = COLUMNS,
     NEAR = 1024, /* items of 16 bytes that stay in the first-level cache */
     AHEAD = 2048 /* bytes of a plane that is on its way from memory */
 };

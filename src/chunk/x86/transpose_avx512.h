@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "chunk/x86/unroll.h"
+
 /*
  * What shuffle_avx512.c and bitshuffle_avx512.c do with registers.  All of it
  * is inlined there, so that no object has a copy that the linker might keep for
@@ -15,14 +17,6 @@
 enum {
     VECTOR = 64
 };
-
-/* What is worked on is in registers only if loops are unrolled, too. */
-#define INLINE static inline __attribute__((always_inline))
-#ifdef __clang__
-#define UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define UNROLL _Pragma("GCC unroll 64")
-#endif
 
 INLINE __m512i load(const uint8_t *bytes)
 {
