@@ -4,6 +4,7 @@
 
 #include <fuse_lowlevel.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -39,6 +40,9 @@ struct fs {
     struct file_context *files;   /* ours */
     struct fuse_session *session; /* to tell the kernel what has changed */
     struct pool *teller;          /* its one thread tells the kernel */
+
+    atomic_bool passes; /* the kernel gets files that are no frames, until it
+                           refuses one; see passthrough.h */
 
     /* Guarded by `nodes.lock`. */
     struct list held; /* what programs hold open */

@@ -11,6 +11,7 @@ struct handle {
     struct fs_held held;
     struct open_file *open;
     bool writes;       /* it was opened to write */
+    bool passed;       /* the kernel reads the file itself; see passthrough.h */
     uint32_t typesize; /* of the frame when it was opened; 0: it may change */
     struct file_reader reader;
 };

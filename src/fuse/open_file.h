@@ -30,6 +30,8 @@ struct open_file {
     struct snapshot *current; /* the newest state; NULL if none was opened */
     bool mtime_set;           /* the time of modification is to be */
     struct timespec mtime;    /* this, whenever data were written out */
+    unsigned npassed; /* handles by which the kernel reads the file itself, */
+    int passed;       /* and its number there; see passthrough.h */
 };
 
 /*

@@ -12,6 +12,7 @@
 #include "fuse/killpriv.h"
 #include "fuse/listing.h"
 #include "fuse/ops_private.h"
+#include "fuse/passthrough.h"
 #include "fuse/setattr.h"
 #include "fuse/xattr.h"
 
@@ -36,6 +37,7 @@ static void ops_init(void *userdata, struct fuse_conn_info *conn)
     /* Of set-user-ID bits see killpriv.h.  What is written has to be in memory,
        not in a pipe. */
     conn->want &= ~(unsigned)(FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_SPLICE_READ);
+    passthrough_init(data->fs, conn);
     conn->max_read = data->max_read;
     if (data->ready_fd >= 0 && write(data->ready_fd, "", 1) == 1)
         close(data->ready_fd);

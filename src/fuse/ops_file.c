@@ -5,15 +5,20 @@
 #include "fuse/handle.h"
 #include "fuse/listing.h"
 #include "fuse/ops_private.h"
+#include "fuse/passthrough.h"
 
 void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     struct fs *fs = request_fs(req);
     int r = handle_open(req, request_node(fs, ino), fi);
 
-    if (r < 0)
+    if (r < 0) {
         request_fail(req, r);
-    else if (fuse_reply_open(req, fi) < 0)
+        return;
+    }
+    passthrough_open(req, handle_of(fi), fi);
+    /* This fails when the mount goes, and what the kernel has with it. */
+    if (fuse_reply_open(req, fi) < 0)
         handle_close(fs, handle_of(fi));
 }
 
@@ -37,6 +42,7 @@ void ops_fsync(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
 void ops_release(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
                  struct fuse_file_info *fi)
 {
+    passthrough_close(req, handle_of(fi));
     handle_close(request_fs(req), handle_of(fi));
     fuse_reply_err(req, 0);
 }

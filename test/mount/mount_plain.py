@@ -5,13 +5,16 @@
 usage: mount_plain.py FRAMEFS [TEST...]
 """
 
+import concurrent.futures
 import errno
+import fcntl
+import mmap
 import os
 import socket
 import stat
 
-from mounted import (Mount, check, error_of, frame, main, read, sh, write,
-                     write_sparse)
+from mounted import (Mount, check, error_of, frame, lacks, main, read, sh,
+                     wait_for, write, write_sparse)
 
 DATA = bytes(range(256)) * 1000
 
@@ -147,6 +150,48 @@ def as_nobody(call, *args):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
+def kernel_reads_itself():
+    """Is that what it is to do?  Not on an overlay file system."""
+    if os.getuid() != 0 or sh('stat -f -c %T .') == 'overlayfs\n':
+        print('skipped: the kernel may not read files itself here')
+        return False
+    return not lacks('FRAMEFS_PASSTHROUGH', (6, 9), 'passthrough')
+
+
+def change_is_seen_at_once_by_all_who_read():
+    if not kernel_reads_itself():
+        return
+    make()
+    with Mount('src', 'mnt', '-o', 'ro') as mount:
+        fds = [os.open(mount / 'plain', os.O_RDONLY) for _ in range(3)]
+        whole = mmap.mmap(fds[0], 0, prot=mmap.PROT_READ)
+        check(whole[:] == DATA and os.pread(fds[1], 9, 0) == DATA[:9], 'content')
+        with open('src/plain', 'r+b', buffering=0) as file:
+            file.write(b'new')
+        check(whole[:3] == b'new', 'is not mapped as it is')
+        for fd in fds:
+            check(os.pread(fd, 3, 0) == b'new', 'is not read as it is')
+            os.close(fd)
+        check(mount.log() == '', 'says ' + mount.log())
+
+
+def file_is_given_back_when_the_last_one_closes_it():
+    if not kernel_reads_itself():
+        return
+    make()
+    with Mount('src', 'mnt', '-o', 'ro') as mount:
+        def open_often(_):
+            for _ in range(50):
+                check(read(mount / 'plain') == DATA, 'content')
+
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            list(pool.map(open_often, range(8)))
+        with open('src/plain', 'r+b') as file:
+            # There is a lease if nobody else has the file open.
+            wait_for(lambda: error_of(fcntl.fcntl, file, fcntl.F_SETLEASE,
+                                      fcntl.F_WRLCK) == 0, 'the lease')
+
+
 def nothing_can_be_changed():
     make()
     write('src/a.b2frame', frame(DATA, 4096))
@@ -169,4 +214,6 @@ main(files_are_the_same,
      extended_attributes,
      sparse_frame_is_as_private_as_its_directory,
      other_users_read_what_they_may_read_now,
+     change_is_seen_at_once_by_all_who_read,
+     file_is_given_back_when_the_last_one_closes_it,
      nothing_can_be_changed)

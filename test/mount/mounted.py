@@ -33,6 +33,16 @@ def need_fuse():
         sys.exit(corpus.SKIP)
 
 
+def lacks(variable, release, what):
+    """Is a test to be skipped, for libfuse or the kernel can't do something?"""
+    kernel = tuple(map(int, os.uname().release.split('.')[:2]))
+    missing = ('libfuse' if os.environ.get(variable) != 'true' else
+               'Linux' if kernel < release else '')
+    if missing:
+        print('skipped: this %s has no %s' % (missing, what))
+    return bool(missing)
+
+
 def is_mounted(path):
     """Is something mounted here, working or not?"""
     path = os.path.realpath(path)
