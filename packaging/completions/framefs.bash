@@ -11,7 +11,7 @@ _framefs() {
         threads= readahead= commit= lock layout=contiguous layout=sparse codec=blosclz
         codec=lz4 codec=lz4hc codec=zlib codec=zstd clevel= filters=none
         filters=shuffle filters=bitshuffle typesize=auto typesize= chunksize=
-        blocksize=auto blocksize='
+        blocksize=auto blocksize= io_uring'
 
     COMPREPLY=()
     if [[ ${words[-1]} == -o ]]; then

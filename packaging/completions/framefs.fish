@@ -14,4 +14,4 @@ complete -c framefs -s o -x -d 'Mount options' -a "(__fish_append , \
     commit= lock layout=contiguous layout=sparse codec=blosclz codec=lz4 codec=lz4hc \
     codec=zlib codec=zstd clevel= filters=none filters=shuffle \
     filters=bitshuffle typesize=auto typesize= chunksize= blocksize=auto \
-    blocksize=)"
+    blocksize= io_uring)"

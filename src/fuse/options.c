@@ -40,6 +40,7 @@ const char options_usage[] =
     "  commit=SECONDS  after which what was written is made durable (5)\n"
     "  lock[=SECONDS]  take part in the locking of frames by *.b2lock files,\n"
     "                  and wait so long for others (10)\n"
+    "  io_uring        have requests come by io_uring, where the kernel can\n"
     "New files are frames so made:\n"
     "  layout=contiguous|sparse  one file, or a directory of chunks\n"
     "  codec=NAME      blosclz, lz4, lz4hc, zlib or zstd (lz4)\n"
@@ -49,6 +50,15 @@ const char options_usage[] =
     "  chunksize=SIZE  decoded bytes in a chunk (1M)\n"
     "  blocksize=SIZE|auto  decoded bytes in a block (auto)\n"
     "and those of FUSE, such as allow_other.\n";
+
+/* Does libfuse know the option? */
+enum {
+#ifdef HAVE_FUSE_URING
+    HAS_URING = true
+#else
+    HAS_URING = false
+#endif
+};
 
 enum key {
     KEY_FOREGROUND,
@@ -68,6 +78,7 @@ enum key {
     KEY_LOCK,
     KEY_NAMED,
     KEY_MAX_READ,
+    KEY_IO_URING,
 };
 
 /* FUSE_OPT_KEY() without its conversion from int, which compilers warn of. */
@@ -106,7 +117,9 @@ static const struct fuse_opt known[] = {
     OPTION("typesize=", KEY_NAMED),
     OPTION("chunksize=", KEY_NAMED),
     OPTION("blocksize=", KEY_NAMED),
+    /* These are passed on, too. */
     OPTION("max_read=", KEY_MAX_READ),
+    OPTION("io_uring", KEY_IO_URING),
     FUSE_OPT_END,
 };
 
@@ -226,6 +239,9 @@ static int set_known(struct options *options, enum key key, const char *option)
         return set_named(options, option);
     case KEY_MAX_READ:
         return set_max_read(options, option);
+    case KEY_IO_URING:
+        options->io_uring = true;
+        return 0;
     }
     return -EINVAL;
 }
@@ -260,8 +276,7 @@ static int take_argument(void *data, const char *arg, int key,
         r = set_path(options, arg);
     else
         r = set_known(options, (enum key)key, arg);
-    /* The kernel has to be told of this one too. */
-    return r < 0 ? -1 : key == KEY_MAX_READ;
+    return r < 0 ? -1 : key == KEY_MAX_READ || key == KEY_IO_URING;
 }
 
 /* Under what name the mount is listed: the whole path, for who reads that works
@@ -276,6 +291,13 @@ static char *make_fsname(const struct options *options)
     free(path);
     return name;
 }
+
+/*
+ * How many requests a queue of the ring holds, of which each processor has one,
+ * with memory for the largest in each.  A queue has one thread, so more than one
+ * would but wait there, answered ones too, until all are.
+ */
+static const char queue_depth[] = "-oio_uring_q_depth=1";
 
 /* Give libfuse what it is always to be told, where the user's options win. */
 static int add_defaults(struct options *options)
@@ -294,6 +316,8 @@ static int add_defaults(struct options *options)
         r = fuse_opt_insert_arg(args, 1, "-o");
     if (r == 0)
         r = fuse_opt_insert_arg(args, 1, common);
+    if (r == 0 && options->io_uring)
+        r = fuse_opt_insert_arg(args, 1, queue_depth);
     if (r == 0 && options->debug)
         r = fuse_opt_add_arg(args, "-odebug");
     free(opts);
@@ -316,6 +340,30 @@ static int take_stats(struct options *options)
     return 0;
 }
 
+/*
+ * What io_uring goes with.
+ *
+ * libfuse has one thread for each processor then, which answers all that comes
+ * from there, one request after the other.  A commit takes seconds, and so may
+ * the wait for a lock; whoever just looks for a file would be held up for as
+ * long.  To read is short, and by a fifth shorter at random places.  So it is
+ * for who asks for it, in mounts that are read-only.
+ */
+static int check_io_uring(const struct options *options)
+{
+    if (!options->io_uring)
+        return 0;
+    if (!HAS_URING) {
+        log_error("io_uring: wants libfuse 3.18 when framefs is built");
+        return -EINVAL;
+    }
+    if (!options->fs.read_only || options->file.lock) {
+        log_error("io_uring goes with ro, and without lock");
+        return -EINVAL;
+    }
+    return 0;
+}
+
 int options_parse(int argc, char **argv, struct options *out)
 {
     *out = (struct options){
@@ -335,6 +383,8 @@ int options_parse(int argc, char **argv, struct options *out)
         log_error("SOURCE and MOUNTPOINT are needed, see framefs --help");
         return -EINVAL;
     }
+    if (check_io_uring(out) < 0)
+        return -EINVAL;
     if (params_check(&out->fs.params) < 0) {
         log_error("codec, filters, typesize and blocksize of new files do not "
                   "go together");

@@ -14,6 +14,7 @@ struct options {
     struct fs_options fs;
     struct file_options file;
     uint32_t max_read; /* bytes of a request; 0: what the kernel likes */
+    bool io_uring;     /* by which requests come, if the kernel can */
     bool foreground;
     bool debug;
     bool stats; /* print what `fs.mountpoint` has done; and how: */

@@ -13,7 +13,7 @@ import subprocess
 import time
 
 from mounted import (FRAMEFS, Mount, check, corpus, error_of, frame,
-                     is_mounted, main, read, sh, write)
+                     is_mounted, lacks, main, read, sh, write)
 
 DATA = bytes(range(256)) * 100
 
@@ -52,6 +52,8 @@ def wrong_usage_is_named():
                         (('-o', 'cache=', 'src', 'mnt'), 'cache='),
                         (('-o', 'threads=0', 'src', 'mnt'), 'threads=0'),
                         (('-o', 'threads=-1', 'src', 'mnt'), 'threads=-1'),
+                        (('-o', 'io_uring', 'src', 'mnt'), 'io_uring'),
+                        (('-o', 'io_uring,ro,lock', 'src', 'mnt'), 'io_uring'),
                         (('-o', 'names=drop', 'src', 'mnt'), 'names=drop')):
         refused(2, said, *words)
 
@@ -144,6 +146,28 @@ def signal_unmounts_while_a_file_is_open():
         error_of(os.close, fd)
 
 
+def daemon_leaves_while_a_ring_is_busy():
+    if lacks('FRAMEFS_URING', (6, 14), 'io_uring'):
+        return
+    make()
+    with Mount('src', 'mnt', '-o', 'ro,io_uring') as mount:
+        check(read(mount / 'a') == DATA, 'content')
+        names = sh('cat /proc/%d/task/*/comm' % mount.daemon.pid)
+        offered = '/sys/module/fuse/parameters/enable_uring'
+        check(('fuse-ring-0' in names) ==
+              (os.path.exists(offered) and read(offered) == b'Y\n'),
+              'its threads are ' + names)
+        readers = [subprocess.Popen(
+            ['sh', '-c', 'while dd if=mnt/a iflag=direct bs=1k; do :; done'],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            for _ in range(4)]
+        time.sleep(0.2)
+        check(mount.stop(signal.SIGTERM) == 0, 'status')
+        for reader in readers:
+            reader.wait(60)
+        check(mount.log() == '', 'says ' + mount.log())
+
+
 def unmounting_ends_the_daemon():
     make()
     with Mount('src', 'mnt') as mount:
@@ -187,6 +211,7 @@ main(wrong_usage_is_named,
      closed_standard_streams_do_no_harm,
      signals_unmount,
      signal_unmounts_while_a_file_is_open,
+     daemon_leaves_while_a_ring_is_busy,
      unmounting_ends_the_daemon,
      mount_that_a_dead_daemon_left_is_recognised,
      one_tib_of_zeros_is_read_anywhere_at_once)
