@@ -244,7 +244,8 @@ int fs_dir(struct fs *fs, struct node *node, int flags, struct backing_dir *out)
 
 /*
  * May the kernel go on with what it holds of a file?  Of a writable mount it
- * takes no news of a file's size.
+ * takes no news of a file's size.  If not, the node is superseded; in one step,
+ * for nobody is to open it any more.
  */
 static bool is_agreed(struct fs *fs, struct node *node, const struct stat *st)
 {
@@ -256,7 +257,9 @@ static bool is_agreed(struct fs *fs, struct node *node, const struct stat *st)
     pthread_mutex_lock(&fs->nodes.lock);
     if (node->content == 0)
         node->content = content;
-    agreed = node->open || (!node->overlong && node->content == content);
+    agreed = node->open || (!node->mistaken && node->content == content);
+    if (!agreed)
+        node_unlist_locked(&fs->nodes, node);
     pthread_mutex_unlock(&fs->nodes.lock);
     return agreed;
 }
@@ -270,7 +273,6 @@ static int get_node(struct fs *fs, struct node *parent, const char *name,
 
     if (r < 0 || is_agreed(fs, *out, st))
         return r;
-    node_supersede(&fs->nodes, *out);
     node_forget(&fs->nodes, *out, 1);
     r = node_get(&fs->nodes, parent, name, id, out);
     if (r == 0)

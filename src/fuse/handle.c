@@ -68,15 +68,18 @@ static bool wants_to_write(const struct fuse_file_info *fi)
     return (fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC);
 }
 
-/* Let the kernel look a file up again, as another one, which starts with what is
-   stored.  Returns -ESTALE, or why what was written cannot be. */
-static int supersede(struct fs *fs, struct open_file *open)
+/*
+ * Let the kernel look a file up again: it finds another one, which starts with
+ * what is stored, once this is closed.  Returns -ESTALE, or why what was written
+ * cannot be.
+ */
+static int refuse(struct fs *fs, struct open_file *open)
 {
     int r = open_file_sync(fs, open);
 
     if (r < 0 && r != -ESTALE)
         return r;
-    node_supersede(&fs->nodes, open->node);
+    open_file_mistaken(fs, open);
     return -ESTALE;
 }
 
@@ -85,14 +88,17 @@ int handle_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
     const struct stat empty = { .st_size = 0 };
     struct fs *fs = request_fs(req);
     struct handle *handle = handle_new(fs);
+    bool agreed = true;
     int r;
 
     if (!handle)
         return -ENOMEM;
     handle->writes = wants_to_write(fi);
     r = open_file_get(fs, node, handle->writes, &handle->open);
-    if (r == 0 && !open_file_is_agreed(fs, handle->open))
-        r = supersede(fs, handle->open);
+    if (r == 0)
+        agreed = open_file_is_agreed(fs, handle->open);
+    if (!agreed)
+        r = refuse(fs, handle->open);
     if (r == 0)
         r = fill(req, handle, fi);
     if (r == 0 && (fi->flags & O_TRUNC))
@@ -101,6 +107,8 @@ int handle_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
         r = setattr_apply(fs, node, &empty, FUSE_SET_ATTR_SIZE);
     if (r < 0)
         handle_close(fs, handle);
+    if (!agreed)
+        closer_drop(fs, node);
     return r;
 }
 

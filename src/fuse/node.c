@@ -90,8 +90,7 @@ static void unlink_place(struct node_table *table, struct node *node)
     *link = node->next_place;
 }
 
-/* Let a node be found by nothing. */
-static void unlist(struct node_table *table, struct node *node)
+void node_unlist_locked(struct node_table *table, struct node *node)
 {
     if (node->unlisted)
         return;
@@ -254,7 +253,7 @@ static void release_locked(struct node_table *table, struct node *node)
     while (node->nlookup == 0 && node->nrefs == 0) {
         struct node *parent = node->parent;
 
-        unlist(table, node);
+        node_unlist_locked(table, node);
         list_remove(&node->all);
         node_free(node);
         free(node);
@@ -343,8 +342,34 @@ static int get_locked(struct node_table *table, struct node *parent,
     return 0;
 }
 
-bool node_is(struct node_table *table, const struct node *node,
-             const struct stat *st)
+/* No file has a node's number any more; a frame is found by its place. */
+static void take_number(struct node_table *table, struct node *node)
+{
+    unlink_id(table, node);
+    node->id.ino = 0;
+    link_id(table, node);
+}
+
+/* Is a file the node's, or does it become so? */
+static bool take_on_locked(struct node_table *table, struct node *node,
+                           const struct node_id *id)
+{
+    struct node *other;
+
+    if (is_same_file(&node->id, id))
+        return true;
+    if (!is_successor(&node->id, id))
+        return false;
+    other = find_id(table, id);
+    if (other && other->open)
+        return false;
+    if (other)
+        take_number(table, other);
+    reidentify(table, node, id);
+    return true;
+}
+
+bool node_is(struct node_table *table, struct node *node, const struct stat *st)
 {
     struct node_id id = node_id_of(st, node->id.kind);
     bool same;
@@ -353,7 +378,10 @@ bool node_is(struct node_table *table, const struct node *node,
     if (node == &table->root)
         return true;
     pthread_mutex_lock(&table->lock);
-    same = is_same_file(&node->id, &id) || is_successor(&node->id, &id);
+    if (!node->unlisted)
+        same = take_on_locked(table, node, &id);
+    else
+        same = node_is_removed_locked(node) && is_same_file(&node->id, &id);
     pthread_mutex_unlock(&table->lock);
     return same;
 }
@@ -411,12 +439,8 @@ void node_made(struct node_table *table, const struct node_id *id)
 
     pthread_mutex_lock(&table->lock);
     node = find_id(table, id);
-    if (node) {
-        /* No file has this number; a frame is found by its place. */
-        unlink_id(table, node);
-        node->id.ino = 0;
-        link_id(table, node);
-    }
+    if (node)
+        take_number(table, node);
     pthread_mutex_unlock(&table->lock);
 }
 
@@ -425,7 +449,7 @@ void node_removed(struct node_table *table, struct node *node,
 {
     pthread_mutex_lock(&table->lock);
     if (last)
-        unlist(table, node);
+        node_unlist_locked(table, node);
     if (!node->gone && node->parent == parent &&
         strcmp(node->name, name) == 0) {
         unlink_place(table, node);
@@ -458,13 +482,6 @@ bool node_is_removed(struct node_table *table, const struct node *node)
     removed = node_is_removed_locked(node);
     pthread_mutex_unlock(&table->lock);
     return removed;
-}
-
-void node_supersede(struct node_table *table, struct node *node)
-{
-    pthread_mutex_lock(&table->lock);
-    unlist(table, node);
-    pthread_mutex_unlock(&table->lock);
 }
 
 void node_ref(struct node_table *table, struct node *node)

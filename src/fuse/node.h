@@ -50,8 +50,8 @@ struct node {
     uint64_t cached;          /* stamp of the state in the kernel's cache */
     uint64_t content;         /* content stamp of the last state known to agree
                                with what the kernel holds of the file; or 0 */
-    bool overlong;            /* the kernel takes the file for longer than it
-                               is, and can't be told */
+    bool mistaken;            /* what the kernel holds of the file is wrong, and
+                               it can't be told */
     struct fault_log *faults; /* what was reported; see report.h */
 };
 
@@ -164,14 +164,19 @@ int node_moved(struct node_table *table, struct node *node, struct node *parent,
 bool node_is_removed(struct node_table *table, const struct node *node);
 bool node_is_removed_locked(const struct node *node);
 
-/* The next lookup of the node's file makes a new node. */
-void node_supersede(struct node_table *table, struct node *node);
+/* Let a node be found by nothing.  If its file was not removed, the next lookup
+   makes a new node; nothing may be open of this one, nor can be any more. */
+void node_unlist_locked(struct node_table *table, struct node *node);
 
 /*
  * Is a file that was seen at the node's place the node?  If not, it is another
  * file, which the next lookup will find.
+ *
+ * A frame has one node at a time that can be opened, so that it has one writer.
+ * A successor becomes the node's, unless it is open as another node; and what a
+ * node was that is superseded is its own no more.
  */
-bool node_is(struct node_table *table, const struct node *node,
+bool node_is(struct node_table *table, struct node *node,
              const struct stat *st);
 
 #endif

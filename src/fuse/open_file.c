@@ -157,7 +157,7 @@ bool open_file_is_agreed(struct fs *fs, struct open_file *open)
     snapshot = open_file_snapshot(open);
     pthread_mutex_lock(&fs->nodes.lock);
     agreed = open->nrefs > 1 || snapshot->cached ||
-             (!node->overlong &&
+             (!node->mistaken &&
               (node->content == 0 ||
                node->content == backing_content_stamp(&snapshot->st)));
     pthread_mutex_unlock(&fs->nodes.lock);
@@ -207,10 +207,10 @@ void open_file_note_content(struct fs *fs, struct node *node)
     pthread_mutex_unlock(&fs->nodes.lock);
 }
 
-void open_file_refused(struct fs *fs, struct open_file *open)
+void open_file_mistaken(struct fs *fs, struct open_file *open)
 {
     pthread_mutex_lock(&fs->nodes.lock);
-    open->node->overlong = true;
+    open->node->mistaken = true;
     pthread_mutex_unlock(&fs->nodes.lock);
 }
 

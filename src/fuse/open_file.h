@@ -84,11 +84,12 @@ bool open_file_cached(struct fs *fs, struct node *node,
 void open_file_note_content(struct fs *fs, struct node *node);
 
 /*
- * What the kernel kept for a while was refused, for it goes on behind the end
- * of a file whose size is fixed.  There is no way to tell the kernel that its
- * own idea of the size is wrong: once the file is closed, it is looked up again.
+ * What the kernel holds of a file is wrong: others have changed it, or what the
+ * kernel kept for a while was refused, for it goes on behind the end of a file
+ * whose size is fixed.  There is no way to tell the kernel that its own idea of
+ * the size is wrong: once the file is closed, it is looked up again.
  */
-void open_file_refused(struct fs *fs, struct open_file *open);
+void open_file_mistaken(struct fs *fs, struct open_file *open);
 
 /* The newest state that is open, with a reference; NULL if there is none. */
 struct snapshot *open_file_snapshot(struct open_file *open);

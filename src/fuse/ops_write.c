@@ -122,7 +122,7 @@ void ops_write(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
         r = write_newest(fs, handle, buf, size, off);
     open_file_written(handle->open, !fi->writepage);
     if (r == -EFBIG && fi->writepage)
-        open_file_refused(fs, handle->open);
+        open_file_mistaken(fs, handle->open);
     /* The kernel does not try again. */
     if (r == -EBUSY && fi->writepage)
         report_lost(&fs->nodes, handle->open->node, r, (uint64_t)off,

@@ -12,8 +12,8 @@ import random
 import subprocess
 import time
 
-from mounted import (PATIENCE, Mount, check, corpus, error_of, frame, main,
-                     read, replace, sh, wait_for, write)
+from mounted import (PATIENCE, Mount, check, check_frames, corpus, error_of,
+                     frame, main, read, replace, sh, wait_for, write)
 
 DATA = random.Random(2).randbytes(300000)
 MORE = random.Random(3).randbytes(100000)
@@ -205,6 +205,57 @@ def what_is_written_to_a_frame_of_others_is_lost_when_it_is_closed():
         check(read(mount / 'a') == DATA[::-1], 'content')
 
 
+def check_refused(fd):
+    """A frame is not changed through what a descriptor stands for."""
+    path = '/proc/self/fd/%d' % fd
+    for call, *args in ((os.truncate, 7),
+                        (os.setxattr, 'user.b2frame.vlmeta.new', b'new')):
+        failure = error_of(call, path, *args)
+        check(failure == errno.ESTALE, '%s: %d' % (call.__name__, failure))
+
+
+def frame_that_was_looked_up_anew_is_not_changed_as_the_old_one():
+    make()
+    with Mount('src', 'mnt') as mount:
+        old = os.open(mount / 'a', os.O_PATH)
+        make(DATA + MORE)
+        with open(mount / 'a', 'r+b', buffering=0) as file:
+            file.write(b'one')
+            check_refused(old)
+            os.fsync(file.fileno())
+        os.close(old)
+    check_frames({'src/a.b2frame': b'one' + (DATA + MORE)[3:]})
+
+
+def frame_that_is_open_is_not_changed_as_the_one_it_replaced():
+    make()
+    write('src/b.b2frame', frame(MORE, 10000))
+    with Mount('src', 'mnt') as mount:
+        old = os.open(mount / 'a', os.O_PATH)
+        with open(mount / 'b', 'r+b', buffering=0) as file:
+            file.write(b'one')
+            os.rename('src/b.b2frame', 'src/a.b2frame')
+            check_refused(old)
+            check(read(mount / 'a') == b'one' + MORE[3:], 'content')
+            file.write(b'two')
+        os.close(old)
+    check_frames({'src/a.b2frame': b'onetwo' + MORE[6:]})
+
+
+def frame_is_closed_before_it_is_looked_up_anew():
+    make()
+    with Mount('src', 'mnt') as mount:
+        old = os.open(mount / 'a', os.O_PATH)
+        before = mount.descriptors()
+        make(DATA + MORE)
+        os.truncate('/proc/self/fd/%d' % old, 100)
+        failure = error_of(os.open, '/proc/self/fd/%d' % old, os.O_RDWR)
+        check(failure == errno.ESTALE, 'error %d' % failure)
+        check(mount.descriptors() == before, 'the old one is open')
+        check(read(mount / 'a') == DATA[:100], 'content')
+        os.close(old)
+
+
 def unchanged_frames_stay_in_the_cache_of_the_kernel():
     make()
     os.utime('src/a.b2frame')
@@ -238,4 +289,7 @@ main(frame_that_is_replaced,
      broken_state_in_between_is_passed_over,
      files_become_frames_and_back,
      what_is_written_to_a_frame_of_others_is_lost_when_it_is_closed,
+     frame_that_was_looked_up_anew_is_not_changed_as_the_old_one,
+     frame_that_is_open_is_not_changed_as_the_one_it_replaced,
+     frame_is_closed_before_it_is_looked_up_anew,
      unchanged_frames_stay_in_the_cache_of_the_kernel)

@@ -88,6 +88,69 @@ START_TEST(a_frame_replaced_for_the_same_readers_stays_its_node)
 }
 END_TEST
 
+/* Is a node of a frame the file of that number, seen at its place? */
+static bool is(struct node *node, uint64_t ino)
+{
+    const struct stat st = { .st_dev = 1, .st_ino = ino };
+
+    node->id.readers = node_id_of(&st, ENTRY_FRAME).readers;
+    return node_is(&table, node, &st);
+}
+
+START_TEST(a_frame_is_one_node_at_a_time)
+{
+    struct open_file *open = (struct open_file *)&table;
+
+    make_table();
+    struct node *a = get(&table.root, "a", 3, ENTRY_FRAME);
+    struct node *b = get(&table.root, "b", 4, ENTRY_FRAME);
+
+    /* Others move it while it is open: it is what it was. */
+    b->open = open;
+    ck_assert(!is(a, 4));
+    ck_assert(is(b, 4));
+    b->open = NULL;
+    ck_assert(is(a, 4));
+    a->open = open;
+    ck_assert(!is(b, 4));
+    a->open = NULL;
+    ck_assert_ptr_eq(get(&table.root, "c", 4, ENTRY_FRAME), a);
+    node_forget(&table, a, 2);
+    forget(b);
+    free_table();
+}
+END_TEST
+
+START_TEST(a_node_that_is_superseded_is_no_file_any_more)
+{
+    make_table();
+    struct node *old = get(&table.root, "a", 3, ENTRY_FRAME);
+
+    node_unlist_locked(&table, old);
+    ck_assert(!is(old, 3));
+    struct node *new = get(&table.root, "a", 3, ENTRY_FRAME);
+
+    ck_assert_ptr_ne(new, old);
+    ck_assert(!is(old, 3));
+    ck_assert(is(new, 3));
+    forget(old);
+    forget(new);
+    free_table();
+}
+END_TEST
+
+START_TEST(a_frame_that_is_removed_stays_its_node)
+{
+    make_table();
+    struct node *node = get(&table.root, "a", 3, ENTRY_FRAME);
+
+    node_removed(&table, node, &table.root, "a", true);
+    ck_assert(is(node, 3));
+    forget(node);
+    free_table();
+}
+END_TEST
+
 START_TEST(a_directory_lives_as_long_as_what_is_in_it)
 {
     make_table();
@@ -177,6 +240,9 @@ int main(void)
     const TTest *const tests[] = {
         two_names_of_a_file_are_one_node,
         a_frame_replaced_for_the_same_readers_stays_its_node,
+        a_frame_is_one_node_at_a_time,
+        a_node_that_is_superseded_is_no_file_any_more,
+        a_frame_that_is_removed_stays_its_node,
         a_directory_lives_as_long_as_what_is_in_it,
         directories_that_move_make_no_circle,
         the_table_grows_and_shrinks,
