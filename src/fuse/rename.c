@@ -24,6 +24,7 @@ struct move {
     struct side from;
     struct side to;
     char target[NAME_MAX + 1]; /* the name to store it under */
+    char back[NAME_MAX + 1];   /* that of what it is exchanged with */
 };
 
 static int side_init(struct fs *fs, struct node *parent, const char *shown,
@@ -91,27 +92,34 @@ static int check_name(const struct side *side, const char *name)
                                                                       : 0;
 }
 
-static int choose_target(struct move *move)
+/* Choose the name to store an entry under that is to show in another place. */
+static int choose_target(const struct side *side, struct side *place,
+                         const char *shown, char *target)
 {
-    struct names_dir names = backing_names(&move->to.entry.dir);
-    const char *shown = move->args->new_shown;
+    struct names_dir names = backing_names(&place->entry.dir);
     int r = 0;
 
-    if (is_frame(&move->from) && is_frame(&move->to))
-        strcpy(move->target, move->to.entry.name);
-    else if (is_frame(&move->from))
-        r = names_new(&names, shown, move->from.entry.name, move->target);
+    if (is_frame(side) && is_frame(place))
+        strcpy(target, place->entry.name);
+    else if (is_frame(side))
+        r = names_new(&names, shown, side->entry.name, target);
     else
-        strcpy(move->target, shown);
-    return r == 0 ? check_name(&move->from, move->target) : r;
+        strcpy(target, shown);
+    return r == 0 ? check_name(side, target) : r;
+}
+
+static int move_side(const struct side *side, const struct side *place,
+                     const char *name, unsigned flags)
+{
+    int r = renameat2(side->entry.dir.fd, side->entry.name, place->entry.dir.fd,
+                      name, flags);
+
+    return r < 0 ? -errno : 0;
 }
 
 static int move_to(const struct move *move, const char *name, unsigned flags)
 {
-    int r = renameat2(move->from.entry.dir.fd, move->from.entry.name,
-                      move->to.entry.dir.fd, name, flags);
-
-    return r < 0 ? -errno : 0;
+    return move_side(&move->from, &move->to, name, flags);
 }
 
 /*
@@ -193,7 +201,8 @@ static int remove_replaced(const struct move *move, const struct side *left)
 static int replace_or_move(struct move *move)
 {
     const struct side *left;
-    int r = choose_target(move);
+    int r = choose_target(&move->from, &move->to, move->args->new_shown,
+                          move->target);
 
     if (r == 0)
         r = open_file_sync_node(move->fs, move->from.node);
@@ -218,36 +227,73 @@ static int exchange_nodes(const struct move *move)
     int r = 0;
 
     if (from->node)
-        r = node_moved(nodes, from->node, to->parent, to->entry.name);
+        r = node_moved(nodes, from->node, to->parent, move->target);
     if (to->node && r == 0)
-        r = node_moved(nodes, to->node, from->parent, from->entry.name);
+        r = node_moved(nodes, to->node, from->parent, move->back);
     return r;
 }
 
-static int exchange(const struct move *move)
+/*
+ * Exchange a frame with what is none, where its suffix does not show.  There is
+ * no single step for that: in between, both show at the other's place.
+ */
+static int exchange_with_frame(const struct side *frame, const char *target,
+                               const struct side *other, const char *back)
+{
+    int r = move_side(frame, other, target, RENAME_NOREPLACE);
+
+    if (r < 0)
+        return r;
+    r = move_side(other, frame, back, RENAME_NOREPLACE);
+    if (r < 0)
+        renameat2(other->entry.dir.fd, target, frame->entry.dir.fd,
+                  frame->entry.name, RENAME_NOREPLACE);
+    else if (frame->entry.kind == ENTRY_FRAME)
+        beside_move(frame->entry.dir.fd, frame->entry.name, other->entry.dir.fd,
+                    target);
+    return r;
+}
+
+static int exchange_files(const struct move *move)
 {
     const struct side *from = &move->from;
     const struct side *to = &move->to;
     int r;
 
-    if (!is_there(to))
-        return -ENOENT;
-    if (is_frame(from) != is_frame(to))
-        return -EINVAL;
-    r = check_name(from, to->entry.name);
+    if (strcmp(move->target, to->entry.name) != 0 ||
+        strcmp(move->back, from->entry.name) != 0)
+        return is_frame(from)
+                   ? exchange_with_frame(from, move->target, to, move->back)
+                   : exchange_with_frame(to, move->back, from, move->target);
+    r = move_to(move, move->target, RENAME_EXCHANGE);
+    if (r == 0 && (is_frame(from) || is_frame(to)))
+        beside_exchange(from->entry.dir.fd, from->entry.name, to->entry.dir.fd,
+                        to->entry.name);
+    return r;
+}
+
+/* Choose the names under which two entries change places. */
+static int choose_names(struct move *move)
+{
+    struct side *from = &move->from;
+    struct side *to = &move->to;
+    int r = choose_target(from, to, move->args->new_shown, move->target);
+
+    return r < 0 ? r : choose_target(to, from, move->args->shown, move->back);
+}
+
+static int exchange(struct move *move)
+{
+    int r = is_there(&move->to) ? choose_names(move) : -ENOENT;
+
     if (r == 0)
-        r = check_name(to, from->entry.name);
+        r = open_file_sync_node(move->fs, move->from.node);
     if (r == 0)
-        r = open_file_sync_node(move->fs, from->node);
-    if (r == 0)
-        r = open_file_sync_node(move->fs, to->node);
+        r = open_file_sync_node(move->fs, move->to.node);
     if (r < 0)
         return r;
     pthread_rwlock_wrlock(&move->fs->places);
-    r = move_to(move, to->entry.name, RENAME_EXCHANGE);
-    if (r == 0 && is_frame(from))
-        beside_exchange(from->entry.dir.fd, from->entry.name, to->entry.dir.fd,
-                        to->entry.name);
+    r = exchange_files(move);
     if (r == 0)
         r = exchange_nodes(move);
     pthread_rwlock_unlock(&move->fs->places);

@@ -14,12 +14,11 @@ struct rename {
 };
 
 /*
- * Move an entry.  It keeps its suffix if it can.  What it replaces goes in the
- * same step if both are stored under names of one kind.
+ * Move an entry.  It keeps its suffix if it can.  What it replaces, or changes
+ * places with, goes in the same step if both are stored under names of one kind.
  *
- * Returns 0 or a negative errno:
- *  -EXDEV   with names that are kept, a frame would cease to be one
- *  -EINVAL  what is no frame cannot be exchanged with a frame
+ * Returns 0 or a negative errno; -EXDEV if, with names that are kept, a frame
+ * would cease to be one.
  */
 int rename_entry(struct fs *fs, const struct rename *args);
 

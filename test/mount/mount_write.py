@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 
-from mounted import (Mount, check, error_of, is_mounted, main, read, sh,
+from mounted import (Mount, check, error_of, frame, is_mounted, main, read, sh,
                      wait_for, write)
 
 DATA = random.Random(5).randbytes(300000)
@@ -196,6 +196,47 @@ def renameat2(old, new, flags):
                       flags) == 0:
         return 0
     return ctypes.get_errno()
+
+
+def exchange(one, other):
+    check(renameat2(one, other, 2) == 0, '%s and %s' % (one, other))
+
+
+@layouts
+def frames_change_places_with_other_files(layout):
+    os.mkdir('src/dir')
+    write('src/dir/plain', b'plain')
+    with mounted(layout) as mount:
+        write(mount / 'a', DATA)
+        with open(mount / 'a', 'r+b', buffering=0) as file:
+            exchange(mount / 'a', mount / 'dir/plain')
+            file.write(b'new')
+            exchange(mount / 'a', mount / 'dir')
+            check(read(mount / 'dir') == b'plain', 'the plain file')
+            check(read(mount / 'a/plain') == b'new' + DATA[3:], 'the frame')
+    # Where the name without the suffix is taken.
+    write('src/a/plain.b2f', b'other')
+    os.rename('src/dir', 'src/a/plain')
+    with mounted(layout) as mount:
+        exchange(mount / 'a/plain', mount / 'a/plain.b2frame')
+        check(sorted(os.listdir(mount / 'a')) ==
+              ['plain', 'plain.b2f', 'plain.b2frame'], 'names')
+        check(read(mount / 'a/plain.b2frame') == b'plain', 'the plain file')
+        check(read(mount / 'a/plain') == b'new' + DATA[3:], 'the frame')
+    check(is_frame('a/plain.b2', layout), 'stored otherwise')
+
+
+def names_that_are_kept_are_exchanged():
+    os.mkdir('src')
+    write('src/a.b2frame', frame(DATA, 10000))
+    write('src/b.b2frame', b'plain')
+    write('src/c', b'plain')
+    with Mount('src', 'mnt', '-o', 'names=keep') as mount:
+        exchange(mount / 'b.b2frame', mount / 'a.b2frame')
+        check(read(mount / 'a.b2frame') == b'plain', 'the plain file')
+        check(read(mount / 'b.b2frame') == DATA, 'the frame')
+        check(renameat2(mount / 'b.b2frame', mount / 'c', 2) == errno.EXDEV,
+              'a frame that would be none')
 
 
 @layouts
@@ -698,6 +739,8 @@ main(new_file_is_a_frame,
      rename_while_it_is_written,
      frames_take_the_places_of_other_files,
      exchange_and_no_replace,
+     frames_change_places_with_other_files,
+     names_that_are_kept_are_exchanged,
      removed_file_lives_while_it_is_open,
      sparse_left_over_from_a_dead_daemon_is_removed,
      sparse_on_another_file_system_lives_while_it_is_open,
