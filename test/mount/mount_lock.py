@@ -13,8 +13,8 @@ import os
 import threading
 
 from mounted import (PATIENCE, Mount, check, check_content, chunk,
-                     chunk_offset, error_of, frame, main, read, wait_for,
-                     write, write_sparse)
+                     chunk_offset, error_of, frame, main, read, sh,
+                     wait_for, write, write_sparse)
 
 SIZE = 1000
 WAITERS = 30
@@ -237,6 +237,29 @@ def a_mapping_tells_that_it_could_not_be_written():
     check_content('src/a.b2frame', b'new' + DATA[3:])
 
 
+def all_learn_that_a_mapping_could_not_be_written():
+    os.mkdir('src')
+    write('src/a.b2frame', frame(DATA, SIZE))
+    with mounted() as mount:
+        other = Other('src/a.b2frame')
+        with opened(mount / 'a') as one, opened(mount / 'a') as two:
+            with mmap.mmap(one, len(DATA)) as mapped:
+                check(mapped[:] == DATA, 'content')
+                with other.changing():
+                    mapped[:3] = b'new'
+                    sh('sync -f mnt', 1)
+                    check('cannot be written and are lost' in mount.log(),
+                          'log: ' + mount.log())
+                for fd in one, two:
+                    failure = error_of(os.fsync, fd)
+                    check(failure == errno.EBUSY, 'error %d' % failure)
+                    os.fsync(fd)
+                # It is not written again unless it is changed again.
+                mapped[:3] = mapped[:3]
+                os.fsync(one)
+    check_content('src/a.b2frame', b'new' + DATA[3:])
+
+
 def sidecars_belong_to_whom_the_frames_belong():
     os.mkdir('src')
     write('src/old.b2frame', frame(DATA, SIZE))
@@ -305,6 +328,7 @@ main(others_wait_while_something_is_not_written_out,
      others_are_served_while_many_wait,
      a_frame_gets_another_name_while_it_is_being_opened,
      a_mapping_tells_that_it_could_not_be_written,
+     all_learn_that_a_mapping_could_not_be_written,
      sidecars_belong_to_whom_the_frames_belong,
      what_bears_the_name_of_a_sidecar_is_not_given_away,
      sidecars_go_where_the_frames_go,
