@@ -98,12 +98,27 @@ static int apply_zeros(struct round *round, struct fault *fault)
     return 0;
 }
 
-/* Put a chunk that was encoded.  Sets `*again` if it must be encoded anew. */
-static int put_encoded(struct file *file, struct encoded *one, bool *again)
+/* Is a chunk as long as this commit has it?  The last one may have been encoded
+   when it had grown already. */
+static bool has_size(const struct round *round, const struct encoded *one)
 {
+    uint64_t chunk_no = one->taken.chunk_no;
+    uint64_t grid = round->file->grid;
+
+    return grid == 0 || chunk_no >= size_pieces(round->nbytes, grid) ||
+           one->written.nbytes == size_of(round, chunk_no);
+}
+
+/* Put a chunk that was encoded.  Sets `*again` if it must be encoded anew. */
+static int put_encoded(const struct round *round, struct encoded *one,
+                       bool *again)
+{
+    struct file *file = round->file;
     struct cache *cache = file->context->cache;
     struct cache_taken taken = one->taken;
-    int r = frame_change_put(file->change, taken.chunk_no, &one->written);
+    int r = has_size(round, one)
+                ? frame_change_put(file->change, taken.chunk_no, &one->written)
+                : -EINVAL;
 
     if (r == -ERANGE)
         return 0;
@@ -122,12 +137,12 @@ static int put_encoded(struct file *file, struct encoded *one, bool *again)
 
 /* Put the chunks that were encoded, as far as the frame has them.  Nobody else
    looks at their list meanwhile. */
-static int put_all_encoded(struct file *file, bool *again)
+static int put_all_encoded(const struct round *round, bool *again)
 {
     int r = 0;
 
-    list_for_each_safe(node, &file->encoded) {
-        r = put_encoded(file, list_entry(node, struct encoded, node), again);
+    list_for_each_safe(node, &round->file->encoded) {
+        r = put_encoded(round, list_entry(node, struct encoded, node), again);
         if (r < 0)
             break;
     }
@@ -150,11 +165,11 @@ static int apply(struct round *round, bool *again, struct fault *fault)
     if (r == 0 && file->grid > 0)
         r = apply_zeros(round, fault);
     if (r == 0)
-        r = put_all_encoded(file, again);
+        r = put_all_encoded(round, again);
     if (r == 0 && !*again && file->grid > 0)
         r = frame_change_resize(change, round->nbytes, fault);
     if (r == 0 && !*again)
-        r = put_all_encoded(file, again);
+        r = put_all_encoded(round, again);
     return r < 0 && !fault->what ? fault_set(fault, r, 0, NULL) : r;
 }
 

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "file/encode.h"
+#include "file/file_private.h"
+#include "file/writeback.h"
+#include "record_store.h"
+#include "suite.h"
+
+/* What others do while a commit is under way, or between one that failed and the
+   next. */
+
+enum {
+    CHUNKSIZE = 4096,
+    HALF = CHUNKSIZE / 2,
+    ROOM = 10 * CHUNKSIZE,
+    CACHE = 1 << 20,
+};
+
+struct bed {
+    struct disk *disk;
+    struct file_context *context;
+    struct file *file;
+    uint8_t bytes[ROOM];
+    uint64_t size;
+};
+
+/* Bytes that do not compress to nothing. */
+static void make_bytes(struct bed *bed, size_t off, size_t len, uint32_t seed)
+{
+    for (size_t i = off; i < off + len; i++)
+        bed->bytes[i] =
+            (uint8_t)(((uint32_t)i * 2654435761u + seed * 97) >> 24);
+}
+
+/* Nothing is committed but when asked. */
+static void bed_init(struct bed *bed, bool sparse)
+{
+    const struct file_options options = { .cache_size = CACHE, .nthreads = 1 };
+    const struct file_params params = {
+        .chunk = { .typesize = 4,
+                   .codec = 1,
+                   .clevel = 5,
+                   .split_mode = CHUNK_SPLIT_FORWARD },
+        .chunksize = CHUNKSIZE,
+    };
+    struct fault fault;
+
+    *bed = (struct bed){ .disk = disk_new(sparse) };
+    ck_assert_int_eq(file_context_new(&options, &bed->context), 0);
+    ck_assert_int_eq(file_create(bed->context, disk_store(bed->disk), &params,
+                                 &bed->file, &fault),
+                     0);
+}
+
+static void bed_fini(struct bed *bed)
+{
+    ck_assert_int_eq(file_close(bed->file), 0);
+    file_context_free(bed->context);
+    disk_free(bed->disk);
+}
+
+static void bed_write(struct bed *bed, uint64_t off, size_t len, uint32_t seed)
+{
+    struct fault fault;
+
+    make_bytes(bed, off, len, seed);
+    ck_assert_int_eq(file_write(bed->file, off, bed->bytes + off, len, &fault),
+                     0);
+    if (off + len > bed->size)
+        bed->size = off + len;
+}
+
+static void bed_sync(struct bed *bed)
+{
+    struct fault fault;
+
+    ck_assert_int_eq(file_sync(bed->file, &fault), 0);
+}
+
+static void check_file(const struct bed *bed, struct file *file)
+{
+    struct file_data data;
+    struct fault fault;
+    int error;
+
+    ck_assert_uint_eq(file_size(file), bed->size);
+    ck_assert_int_eq(file_read(file, NULL, 0, bed->size, &data, &error, &fault),
+                     0);
+    ck_assert_uint_eq(data.len, bed->size);
+    for (size_t i = 0, at = 0; i < data.niov; at += data.iov[i++].iov_len)
+        ck_assert_mem_eq(data.iov[i].iov_base, bed->bytes + at,
+                         data.iov[i].iov_len);
+    file_data_put(file, &data);
+}
+
+/* Does the file hold what it should, and the disk, too? */
+static void bed_check(const struct bed *bed)
+{
+    struct fault fault;
+    struct file *file;
+
+    check_file(bed, bed->file);
+    ck_assert_int_eq(
+        file_open(bed->context, disk_store(bed->disk), 0, &file, &fault), 0);
+    check_file(bed, file);
+    ck_assert_int_eq(file_close(file), 0);
+}
+
+/* A write that comes when a commit has begun. */
+struct beside {
+    struct writeback_edit edit;
+    struct bed *bed;
+    uint64_t off;
+    size_t len;
+};
+
+static int write_beside(struct frame_change *change,
+                        const struct writeback_edit *edit, struct fault *fault)
+{
+    const struct beside *beside = (const struct beside *)(const void *)edit;
+
+    (void)change;
+    (void)fault;
+    bed_write(beside->bed, beside->off, beside->len, 2);
+    encode_ahead_end(beside->bed->file);
+    return 0;
+}
+
+static int commit_beside(struct bed *bed, uint64_t off, size_t len)
+{
+    const struct beside beside = {
+        .edit.run = write_beside, .bed = bed, .off = off, .len = len
+    };
+    struct fault fault;
+
+    return writeback_commit(bed->file, &beside.edit, &fault);
+}
+
+/* It is encoded as it is behind the commit. */
+START_TEST(a_chunk_that_gets_full_beside_a_commit_is_in_it_as_it_was)
+{
+    for (int known = 0; known < 2; known++) {
+        struct bed bed;
+        struct frame *frame;
+
+        bed_init(&bed, false);
+        bed_write(&bed, 0, CHUNKSIZE + HALF, 1);
+        if (known)
+            bed_sync(&bed);
+        ck_assert_int_eq(commit_beside(&bed, CHUNKSIZE, CHUNKSIZE), 0);
+        frame = file_frame_get(bed.file);
+        ck_assert_uint_eq(frame_get_info(frame)->nbytes, CHUNKSIZE + HALF);
+        file_frame_put(bed.file, frame);
+        bed_sync(&bed);
+        bed_check(&bed);
+        bed_fini(&bed);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        a_chunk_that_gets_full_beside_a_commit_is_in_it_as_it_was,
+        NULL,
+    };
+
+    return suite_run("round", tests);
+}
