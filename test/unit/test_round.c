@@ -138,6 +138,39 @@ static int commit_beside(struct bed *bed, uint64_t off, size_t len)
     return writeback_commit(bed->file, &beside.edit, &fault);
 }
 
+/* The last chunk that a commit has is being made longer, and one call fails.
+   Returns false if there are not so many. */
+static bool fail_beside_append(bool sparse, size_t call)
+{
+    struct bed bed;
+    size_t first;
+    bool reached;
+
+    bed_init(&bed, sparse);
+    bed_write(&bed, 0, CHUNKSIZE + HALF, 1);
+    first = disk_ncalls(bed.disk);
+    disk_fail(bed.disk, first + call, 1, -ENOSPC);
+    commit_beside(&bed, CHUNKSIZE + HALF, 100);
+    reached = disk_ncalls(bed.disk) > first + call;
+    disk_fail(bed.disk, 0, 0, 0);
+    bed_sync(&bed);
+    bed_check(&bed);
+    bed_fini(&bed);
+    return reached;
+}
+
+START_TEST(what_comes_beside_a_commit_that_fails_is_in_the_next)
+{
+    for (int sparse = 0; sparse < 2; sparse++) {
+        size_t call = 0;
+
+        while (fail_beside_append(sparse, call))
+            call++;
+        ck_assert_uint_gt(call, 4);
+    }
+}
+END_TEST
+
 /* It is encoded as it is behind the commit. */
 START_TEST(a_chunk_that_gets_full_beside_a_commit_is_in_it_as_it_was)
 {
@@ -163,6 +196,7 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
+        what_comes_beside_a_commit_that_fails_is_in_the_next,
         a_chunk_that_gets_full_beside_a_commit_is_in_it_as_it_was,
         NULL,
     };
