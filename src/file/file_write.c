@@ -4,6 +4,7 @@
 #include "base/size.h"
 #include "file/encode.h"
 #include "file/file_private.h"
+#include "file/reload.h"
 #include "file/writeback.h"
 
 /* What a writer is allowed to do until it is through. */
@@ -12,11 +13,17 @@ enum part {
     PART_EXTENDER,
 };
 
-/* Begin to write up to `end`, as an extender if that is behind the end of the
-   file.  Arrays have no such place. */
-static enum part enter(struct file *file, uint64_t end)
+/*
+ * Begin to write up to `end`, as an extender if that is behind the end of the
+ * file.  Arrays have no such place.
+ *
+ * Returns 0, or why nothing can be committed since a reshaper was waited for:
+ * what was written now would be forgotten when the frame is opened anew.
+ */
+static int enter(struct file *file, uint64_t end, enum part *part,
+                 struct fault *fault)
 {
-    enum part part;
+    int r = 0;
 
     if (file->view.array)
         end = 0;
@@ -25,13 +32,15 @@ static enum part enter(struct file *file, uint64_t end)
     while (file->reshaping || file->nreshapers > 0 ||
            (end > file->nbytes && file->extending))
         pthread_cond_wait(&file->changed, &file->lock);
-    part = end > file->nbytes ? PART_EXTENDER : PART_WRITER;
-    if (part == PART_EXTENDER)
+    *part = end > file->nbytes ? PART_EXTENDER : PART_WRITER;
+    if (file->stuck < 0)
+        r = reload_error(file, fault);
+    else if (*part == PART_EXTENDER)
         file->extending = true;
     else
         file->nwriters++;
     pthread_mutex_unlock(&file->lock);
-    return part;
+    return r;
 }
 
 static void leave(struct file *file, enum part part)
@@ -63,6 +72,19 @@ void file_leave_alone(struct file *file)
     file->reshaping = false;
     pthread_cond_broadcast(&file->changed);
     pthread_mutex_unlock(&file->lock);
+}
+
+/* The same for a reshaper that does not commit.  Returns as enter(). */
+static int enter_alone(struct file *file, struct fault *fault)
+{
+    int r = 0;
+
+    file_enter_alone(file);
+    if (file->stuck < 0) {
+        r = reload_error(file, fault);
+        file_leave_alone(file);
+    }
+    return r;
 }
 
 /* Bytes up to `end` are in the cache: the file reaches so far. */
@@ -185,9 +207,13 @@ static int write_pieces(struct file *file, uint64_t off, uint64_t len,
                         const struct iovec *iov, size_t niov,
                         struct fault *fault)
 {
-    enum part part = enter(file, off + len);
-    int r = part == PART_EXTENDER ? fill_gap(file, off, fault) : 0;
+    enum part part;
+    int r = enter(file, off + len, &part, fault);
 
+    if (r < 0)
+        return r;
+    if (part == PART_EXTENDER)
+        r = fill_gap(file, off, fault);
     for (size_t i = 0; i < niov && r == 0; i++) {
         r = put_bytes(file, off, iov[i].iov_base, iov[i].iov_len, fault);
         off += iov[i].iov_len;
@@ -227,9 +253,13 @@ int file_write(struct file *file, uint64_t off, const void *bytes, size_t len,
 
 static int grow(struct file *file, uint64_t size, struct fault *fault)
 {
-    enum part part = enter(file, size);
-    int r = part == PART_EXTENDER ? fill_gap(file, size, fault) : 0;
+    enum part part;
+    int r = enter(file, size, &part, fault);
 
+    if (r < 0)
+        return r;
+    if (part == PART_EXTENDER)
+        r = fill_gap(file, size, fault);
     if (r == 0)
         extend_to(file, size);
     leave(file, part);
@@ -237,7 +267,8 @@ static int grow(struct file *file, uint64_t size, struct fault *fault)
 }
 
 /* Chunks become zeros.  Returns 0 or -ENOMEM. */
-static int drop_chunks(struct file *file, uint64_t first, uint64_t end)
+static int drop_chunks(struct file *file, uint64_t first, uint64_t end,
+                       struct fault *fault)
 {
     int r;
 
@@ -248,7 +279,7 @@ static int drop_chunks(struct file *file, uint64_t first, uint64_t end)
     file->reshaped = true;
     pthread_mutex_unlock(&file->lock);
     if (r < 0)
-        return r;
+        return fault_set(fault, r, 0, NULL);
     encode_drop(file, first, end);
     cache_retire(file->context->cache, &file->chunks, first, end);
     return 0;
@@ -258,18 +289,20 @@ static int drop_chunks(struct file *file, uint64_t first, uint64_t end)
  * Cut the file.  What is left of a chunk has to be stored anew.  Returns false
  * if that is not in memory yet, and nothing has happened.
  */
-static bool try_cut(struct file *file, uint64_t size, int *error)
+static bool try_cut(struct file *file, uint64_t size, int *error,
+                    struct fault *fault)
 {
     struct cache *cache = file->context->cache;
     uint64_t first = size_pieces(size, file->grid);
     bool ready;
 
-    *error = 0;
-    file_enter_alone(file);
+    *error = enter_alone(file, fault);
+    if (*error < 0)
+        return true;
     ready = size >= file->nbytes || size % file->grid == 0 ||
             cache_soil(cache, &file->chunks, size / file->grid);
     if (ready && size < file->nbytes) {
-        *error = drop_chunks(file, first, UINT64_MAX);
+        *error = drop_chunks(file, first, UINT64_MAX, fault);
         if (*error == 0) {
             encode_drop(file, size / file->grid, UINT64_MAX);
             file->nbytes = size;
@@ -286,12 +319,12 @@ static int cut(struct file *file, uint64_t size, struct fault *fault)
     int r;
 
     *fault = FAULT_NONE;
-    while (!try_cut(file, size, &r)) {
+    while (!try_cut(file, size, &r, fault)) {
         r = (int)write_range(file, &range, file->grid, NULL, fault);
         if (r < 0)
             return r;
     }
-    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+    return r;
 }
 
 static int resize(struct file *file, uint64_t size, struct fault *fault)
@@ -345,7 +378,9 @@ static int write_zeros(struct file *file, uint64_t off, uint64_t end,
 
     if (off >= end)
         return 0;
-    part = enter(file, end);
+    r = enter(file, end, &part, fault);
+    if (r < 0)
+        return r;
     if (end > file_size(file))
         end = file_size(file);
     r = off < end ? put_bytes(file, off, NULL, end - off, fault) : 0;
@@ -371,18 +406,20 @@ static uint64_t chunks_before(const struct file *file, uint64_t off)
 static int zero_chunks(struct file *file, uint64_t first, uint64_t off,
                        uint64_t *end, struct fault *fault)
 {
-    int r = 0;
+    int r;
 
     *end = first;
     if (first >= chunks_before(file, off))
         return 0;
-    file_enter_alone(file);
+    r = enter_alone(file, fault);
+    if (r < 0)
+        return r;
     if (first < chunks_before(file, off)) {
         *end = chunks_before(file, off);
-        r = drop_chunks(file, first, *end);
+        r = drop_chunks(file, first, *end, fault);
     }
     file_leave_alone(file);
-    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+    return r;
 }
 
 /* Make a range zero that ends in the file; of chunks, those that are whole. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 
 #include "file/encode.h"
@@ -193,11 +194,80 @@ START_TEST(a_chunk_that_gets_full_beside_a_commit_is_in_it_as_it_was)
 }
 END_TEST
 
+static int delete_first(struct frame_change *change,
+                        const struct writeback_edit *edit, struct fault *fault)
+{
+    (void)edit;
+    (void)fault;
+    return frame_change_delete(change, 0, 1);
+}
+
+static const struct writeback_edit edit_delete = { .run = delete_first,
+                                                   .reshapes = true };
+
+/* A change that waits until a chunk has been deleted. */
+struct waiting {
+    struct bed *bed;
+    int result;
+};
+
+static void *cut_file(void *arg)
+{
+    struct waiting *waiting = arg;
+    struct fault fault;
+
+    waiting->result = file_truncate(waiting->bed->file, HALF, &fault);
+    return NULL;
+}
+
+static void await_reshaper(struct file *file)
+{
+    unsigned n = 0;
+
+    while (n == 0) {
+        sched_yield();
+        pthread_mutex_lock(&file->lock);
+        n = file->nreshapers;
+        pthread_mutex_unlock(&file->lock);
+    }
+}
+
+/* As the file is opened anew. */
+START_TEST(who_waits_for_a_move_of_chunks_that_fails_is_told)
+{
+    struct bed bed;
+    struct waiting waiting = { .bed = &bed };
+    struct fault fault;
+    pthread_t thread;
+
+    bed_init(&bed, false);
+    bed_write(&bed, 0, 3 * CHUNKSIZE, 1);
+    bed_sync(&bed);
+    file_enter_alone(bed.file);
+    ck_assert_int_eq(pthread_create(&thread, NULL, cut_file, &waiting), 0);
+    await_reshaper(bed.file);
+    disk_fail(bed.disk, 0, SIZE_MAX, -EIO);
+    ck_assert_int_eq(writeback_reshape(bed.file, &edit_delete, &fault), -EIO);
+    disk_fail(bed.disk, 0, 0, 0);
+    file_leave_alone(bed.file);
+    pthread_join(thread, NULL);
+    if (waiting.result == 0)
+        bed.size = HALF;
+    else
+        ck_assert_int_eq(waiting.result, -EIO);
+    bed_write(&bed, 0, 10, 2);
+    bed_sync(&bed);
+    bed_check(&bed);
+    bed_fini(&bed);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
         what_comes_beside_a_commit_that_fails_is_in_the_next,
         a_chunk_that_gets_full_beside_a_commit_is_in_it_as_it_was,
+        who_waits_for_a_move_of_chunks_that_fails_is_told,
         NULL,
     };
 
