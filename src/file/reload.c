@@ -27,6 +27,9 @@ static void switch_frame(struct file *file, struct file_state *state,
     struct file_state *old = file->state;
 
     forget_chunks(file);
+    /* What older states give back may be in use for the new one. */
+    if (file->change)
+        frame_change_abandon(file->change);
     frame_change_close(file->change);
     file->change = change;
     pthread_mutex_lock(&file->lock);

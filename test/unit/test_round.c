@@ -262,12 +262,56 @@ START_TEST(who_waits_for_a_move_of_chunks_that_fails_is_told)
 }
 END_TEST
 
+/* Let one call fail of those that a delete makes, while somebody has an older
+   state open.  Returns false if there are not so many. */
+static bool fail_delete(bool sparse, size_t call)
+{
+    struct frame *older;
+    struct fault fault;
+    struct bed bed;
+    size_t first;
+    bool reached;
+    int r;
+
+    bed_init(&bed, sparse);
+    bed_write(&bed, 0, 4 * CHUNKSIZE, 1);
+    bed_sync(&bed);
+    older = file_frame_get(bed.file);
+    bed_write(&bed, 0, 4 * CHUNKSIZE, 2);
+    bed_sync(&bed);
+    first = disk_ncalls(bed.disk);
+    disk_fail(bed.disk, first + call, 1, -EIO);
+    r = file_chunk_delete(bed.file, 3, &fault);
+    ck_assert(r == 0 || r == -EIO);
+    reached = disk_ncalls(bed.disk) > first + call;
+    disk_fail(bed.disk, 0, 0, 0);
+    bed_write(&bed, 0, 4 * CHUNKSIZE, 3);
+    bed_sync(&bed);
+    file_frame_put(bed.file, older);
+    bed_check(&bed);
+    bed_fini(&bed);
+    return reached;
+}
+
+START_TEST(older_states_give_nothing_back_that_was_written_since)
+{
+    for (int sparse = 0; sparse < 2; sparse++) {
+        size_t call = 0;
+
+        while (fail_delete(sparse, call))
+            call++;
+        ck_assert_uint_gt(call, 4);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
         what_comes_beside_a_commit_that_fails_is_in_the_next,
         a_chunk_that_gets_full_beside_a_commit_is_in_it_as_it_was,
         who_waits_for_a_move_of_chunks_that_fails_is_told,
+        older_states_give_nothing_back_that_was_written_since,
         NULL,
     };
 
