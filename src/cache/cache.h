@@ -294,6 +294,9 @@ void cache_settle(struct cache *cache, struct cache_file *file);
 bool cache_soil(struct cache *cache, struct cache_file *file,
                 uint64_t chunk_no);
 
+/* Have all that is staged encoded again. */
+void cache_soil_staged(struct cache *cache, struct cache_file *file);
+
 /* Is a chunk held? */
 bool cache_is_dirty(struct cache *cache, struct cache_file *file,
                     uint64_t chunk_no);

@@ -261,6 +261,14 @@ static void soil_locked(struct cache *cache, struct cache_entry *entry)
     hold_queue_locked(entry);
 }
 
+void cache_soil_staged(struct cache *cache, struct cache_file *file)
+{
+    pthread_mutex_lock(&cache->lock);
+    list_for_each(node, &file->staged)
+        soil_locked(cache, list_entry(node, struct cache_entry, staged_node));
+    pthread_mutex_unlock(&cache->lock);
+}
+
 bool cache_soil(struct cache *cache, struct cache_file *file, uint64_t chunk_no)
 {
     const struct cache_range range = { .file = file, .chunk_no = chunk_no };

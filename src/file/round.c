@@ -277,6 +277,15 @@ int round_check_own(struct file *file, struct fault *fault)
     return r == -ESTALE ? fault_set(fault, r, 0, NULL) : 0;
 }
 
+/* What a sync that failed has lost is made again from what is in memory. */
+static void make_again(struct file *file)
+{
+    if (!frame_change_is_unsynced(file->change))
+        return;
+    encode_drop(file, 0, UINT64_MAX);
+    cache_soil_staged(file->context->cache, &file->chunks);
+}
+
 /* Encode what is dirty, and make it part of the change.  What some chunks
    alone are to blame for goes to `*partial`. */
 static int collect(struct round *round, int *partial,
@@ -286,6 +295,7 @@ static int collect(struct round *round, int *partial,
     bool again = true;
     int r = round_check_own(file, fault);
 
+    make_again(file);
     for (int i = 0; i < ENCODE_TRIES && r == 0 && again; i++) {
         again = false;
         *partial = encode_dirty(file, round->nbytes, partial_fault);

@@ -24,6 +24,11 @@ bool frame_change_is_variable(const struct frame_change *change)
     return change->variable;
 }
 
+bool frame_change_is_unsynced(const struct frame_change *change)
+{
+    return change->unsynced_lost;
+}
+
 int frame_change_reserve(struct frame_change *change, uint64_t n)
 {
     struct change_chunk *chunks;

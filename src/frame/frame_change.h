@@ -312,6 +312,13 @@ int frame_change_sink(struct frame_change *change, uint64_t end,
  */
 int frame_change_check(struct frame_change *change);
 
+/*
+ * Has a sync failed, so that what was written since the last commit may be lost?
+ * The next commit writes what was put once more, as it reads; but that is not
+ * on all systems what was written.  Who still has it should put it again.
+ */
+bool frame_change_is_unsynced(const struct frame_change *change);
+
 /* From now on, what is dropped is not given back: the place is that of others. */
 void frame_change_abandon(struct frame_change *change);
 

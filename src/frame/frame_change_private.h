@@ -60,6 +60,7 @@ struct frame_change {
     struct plot_list fresh; /* put since the last one; of files also cbytes */
     uint64_t fresh_cbytes;
     bool unsynced_lost; /* what is fresh may not have reached the disk */
+    bool fleeting;      /* nor may the header: see frame_change_begin() */
     bool name_unsynced; /* nor may the name of the file */
 };
 

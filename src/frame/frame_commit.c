@@ -43,6 +43,7 @@ void commit_finish(struct commit *commit, struct frame **out)
     change->edited = NULL;
     change->rewrite = false;
     change->unsynced_lost = false;
+    change->fleeting = false;
     change->fresh.n = 0;
     change->fresh_cbytes = 0;
     if (!change->info.sparse)
@@ -286,11 +287,8 @@ int frame_change_begin(struct frame_change *change, struct frame **out,
         return fault_set(fault, -EINVAL, 0, NULL);
     if (change->info.sparse)
         return commit_sparse(change, false, out, fault);
-    if (plot_list_reserve(&change->fresh, 1) < 0)
-        return fault_set(fault, -ENOMEM, 0, NULL);
     r = commit_new(change, false, out, fault);
-    if (r == 0) /* a sync that fails may lose all of it */
-        plot_list_add(&change->fresh, 0, change->info.frame_len);
+    change->fleeting = r == 0;
     return r;
 }
 

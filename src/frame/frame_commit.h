@@ -78,7 +78,7 @@ int commit_anew(struct frame_change *change, struct frame **out,
 int commit_sparse(struct frame_change *change, bool lasts, struct frame **out,
                   struct fault *fault);
 
-/* Write what a sync that failed may have lost once more. */
+/* Write what a sync that failed may have lost once more, as it reads now. */
 int commit_write_again(struct frame_change *change);
 
 #endif

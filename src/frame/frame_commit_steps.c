@@ -134,19 +134,20 @@ static uint64_t header_end(const struct frame_change *change)
 
     if (change->info.nchunks == 0)
         return header_len + frame_write_trailer_len(&change->vl);
-    return change->header_changed ? header_len : FRAME_E_METALAYERS_OFF;
+    return change->header_changed || change->fleeting ? header_len
+                                                      : FRAME_E_METALAYERS_OFF;
 }
 
 int commit_write_fields(struct commit *commit)
 {
+    uint64_t start = commit->change->fleeting ? 0 : FRAME_LEN_OFF;
     uint64_t end = header_end(commit->change);
     uint8_t *bytes = make_header(commit);
     int r;
 
     if (!bytes)
         return -ENOMEM;
-    r = store_object_write(commit->object, FRAME_LEN_OFF, bytes + FRAME_LEN_OFF,
-                           end - FRAME_LEN_OFF);
+    r = store_object_write(commit->object, start, bytes + start, end - start);
     free(bytes);
     return r;
 }
@@ -161,10 +162,14 @@ bool commit_header_suffices(const struct frame_change *change)
 
 int commit_sync(struct commit *commit)
 {
+    struct frame_change *change = commit->change;
     int r = commit->lasts ? store_object_sync(commit->object) : 0;
 
-    if (r < 0)
-        commit->change->unsynced_lost = true;
+    if (r == 0)
+        return 0;
+    change->unsynced_lost = true;
+    if (change->fleeting)
+        change->header_known = false;
     return r;
 }
 
@@ -236,18 +241,26 @@ int commit_copy(struct store_object *from, uint64_t from_off,
     return r;
 }
 
+/* Write a chunk again that was put, unless it is dead already. */
+static int write_again(struct frame_change *change,
+                       const struct space_extent *extent)
+{
+    struct store_object *object = plot_object(change->plot);
+
+    if (plot_list_has(&change->dying, extent->off))
+        return 0;
+    return commit_copy(object, extent->off, object, extent->off, extent->len);
+}
+
 int commit_write_again(struct frame_change *change)
 {
     int r = 0;
 
     if (!change->unsynced_lost)
         return 0;
-    for (size_t i = 0; i < change->fresh.n && r == 0; i++) {
-        const struct space_extent *extent = &change->fresh.extents[i];
-        struct store_object *object = plot_object(change->plot);
-
-        r = commit_copy(object, extent->off, object, extent->off, extent->len);
-    }
+    plot_list_sort(&change->dying);
+    for (size_t i = 0; i < change->fresh.n && r == 0; i++)
+        r = write_again(change, &change->fresh.extents[i]);
     if (r == 0)
         change->unsynced_lost = false;
     return r;

@@ -258,6 +258,29 @@ void plot_list_add(struct plot_list *list, uint64_t off, uint64_t len)
     list->extents[list->n++] = (struct space_extent){ off, len };
 }
 
+static int compare_extents(const void *a, const void *b)
+{
+    const struct space_extent *x = a;
+    const struct space_extent *y = b;
+
+    return (x->off > y->off) - (x->off < y->off);
+}
+
+void plot_list_sort(struct plot_list *list)
+{
+    if (list->n > 0)
+        qsort(list->extents, list->n, sizeof(list->extents[0]),
+              compare_extents);
+}
+
+bool plot_list_has(const struct plot_list *list, uint64_t off)
+{
+    const struct space_extent key = { .off = off };
+
+    return list->n > 0 &&
+           bsearch(&key, list->extents, list->n, sizeof(key), compare_extents);
+}
+
 void plot_list_free(struct plot_list *list)
 {
     free(list->extents);
@@ -288,24 +311,15 @@ struct plot *era_plot(const struct era *era)
     return era->plot;
 }
 
-static int compare_extents(const void *a, const void *b)
-{
-    const struct space_extent *x = a;
-    const struct space_extent *y = b;
-
-    return (x->off > y->off) - (x->off < y->off);
-}
-
 /*
  * Give back what is dead, neighbours at once.  From the end, as what is free
  * then has no more gaps behind the one that is given.
  */
-static void give_dead(struct plot *plot, const struct plot_list *dead)
+static void give_dead(struct plot *plot, struct plot_list *dead)
 {
     const struct space_extent *extents = dead->extents;
 
-    if (dead->n > 0)
-        qsort(dead->extents, dead->n, sizeof(extents[0]), compare_extents);
+    plot_list_sort(dead);
     for (size_t n = dead->n; n > 0;) {
         uint64_t end = extents[n - 1].off + extents[n - 1].len;
 

@@ -81,6 +81,11 @@ int plot_list_reserve(struct plot_list *list, size_t more);
 /* Add a place, for which there is room. */
 void plot_list_add(struct plot_list *list, uint64_t off, uint64_t len);
 
+/* Put the places in order; and is there one in a list so ordered that begins at
+   `off`? */
+void plot_list_sort(struct plot_list *list);
+bool plot_list_has(const struct plot_list *list, uint64_t off);
+
 /* Accepts a zeroed list. */
 void plot_list_free(struct plot_list *list);
 

@@ -70,6 +70,7 @@ struct disk {
     size_t fail_first;
     size_t fail_n;
     int fail_error;
+    bool forgets; /* see disk_forget() */
     unsigned ndrafts;
 };
 
@@ -279,6 +280,13 @@ void disk_fail(struct disk *disk, size_t first, size_t n, int error)
     pthread_mutex_unlock(&disk->lock);
 }
 
+void disk_forget(struct disk *disk)
+{
+    pthread_mutex_lock(&disk->lock);
+    disk->forgets = true;
+    pthread_mutex_unlock(&disk->lock);
+}
+
 size_t disk_nops(struct disk *disk)
 {
     size_t n;
@@ -436,6 +444,23 @@ static void object_close(struct store_object *object)
     free(object);
 }
 
+/* Make a file what it is without the writes that are lost. */
+static void forget_writes(struct disk *disk, size_t no)
+{
+    struct bytes *file = &disk->now.files[no];
+    size_t len = file->len;
+
+    memset(file->bytes, 0, len);
+    if (no == 0 && disk->start.bytes)
+        memcpy(file->bytes, disk->start.bytes,
+               disk->start.len < len ? disk->start.len : len);
+    for (size_t i = 0; i < disk->nops; i++)
+        if (disk->ops[i].file == no && !disk->ops[i].lost &&
+            !is_names_op(disk->ops[i].kind))
+            apply(&disk->now, &disk->ops[i]);
+    set_len(file, len);
+}
+
 /* A sync that fails forgets what it was to write, as kernels do. */
 static void lose_writes(struct disk *disk, size_t file)
 {
@@ -443,6 +468,8 @@ static void lose_writes(struct disk *disk, size_t file)
         if (disk->ops[i].file == file && !is_names_op(disk->ops[i].kind) &&
             !is_synced(disk, i, disk->nops))
             disk->ops[i].lost = true;
+    if (disk->forgets)
+        forget_writes(disk, file);
 }
 
 static int change_object(struct store_object *object, struct op op)

@@ -31,6 +31,9 @@ size_t disk_ncalls(struct disk *disk);
 /* Let calls fail from this one on, `n` of them. */
 void disk_fail(struct disk *disk, size_t first, size_t n, int error);
 
+/* From now on, what a sync that fails has lost can't be read any more, either. */
+void disk_forget(struct disk *disk);
+
 /* Operations that changed or synced something, so far. */
 size_t disk_nops(struct disk *disk);
 

@@ -305,6 +305,48 @@ START_TEST(older_states_give_nothing_back_that_was_written_since)
 }
 END_TEST
 
+/* Let one call fail of those that a commit makes, and be the disk one that
+   forgets what it could not sync.  Returns false if there are not so many. */
+static bool fail_to_sync(bool known, size_t call)
+{
+    struct fault fault;
+    struct bed bed;
+    size_t first;
+    bool reached;
+    int r;
+
+    bed_init(&bed, false);
+    disk_forget(bed.disk);
+    if (known) {
+        bed_write(&bed, 0, 3 * CHUNKSIZE + HALF, 1);
+        bed_sync(&bed);
+    }
+    bed_write(&bed, known ? CHUNKSIZE - 1 : 0, 2 * CHUNKSIZE, 2);
+    encode_ahead_end(bed.file);
+    first = disk_ncalls(bed.disk);
+    disk_fail(bed.disk, first + call, 1, -EIO);
+    r = file_sync(bed.file, &fault);
+    ck_assert(r == 0 || r == -EIO);
+    reached = disk_ncalls(bed.disk) > first + call;
+    disk_fail(bed.disk, 0, 0, 0);
+    bed_sync(&bed);
+    bed_check(&bed);
+    bed_fini(&bed);
+    return reached;
+}
+
+START_TEST(what_a_sync_that_fails_has_lost_is_made_again)
+{
+    for (int known = 0; known < 2; known++) {
+        size_t call = 0;
+
+        while (fail_to_sync(known, call))
+            call++;
+        ck_assert_uint_gt(call, 4);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -312,6 +354,7 @@ int main(void)
         a_chunk_that_gets_full_beside_a_commit_is_in_it_as_it_was,
         who_waits_for_a_move_of_chunks_that_fails_is_told,
         older_states_give_nothing_back_that_was_written_since,
+        what_a_sync_that_fails_has_lost_is_made_again,
         NULL,
     };
 

@@ -422,6 +422,8 @@ static bool fail_some(bool sparse, size_t call, size_t n, int error)
     bool reached;
 
     bed_init(&bed, sparse);
+    if (error == -EIO)
+        disk_forget(bed.disk);
     first = disk_ncalls(bed.disk);
     disk_fail(bed.disk, first + call, n, error);
     change_all(&bed);
