@@ -316,11 +316,15 @@ int round_run_writes(struct round *round, struct fault *fault)
 
     begin_collecting(round->file);
     r = collect(round, &partial, &partial_fault, fault);
-    end_collecting(round->file);
+    if (round->nbytes > 0)
+        end_collecting(round->file);
     if (r == 0)
         r = commit_change(round, fault);
     if (r < 0)
         soil_end(round);
+    /* What an empty frame has comes to where chunks may be. */
+    if (round->nbytes == 0)
+        end_collecting(round->file);
     if (r == 0 && partial < 0) {
         *fault = partial_fault;
         r = partial;

@@ -23,8 +23,9 @@
  * before, also if it is a crash that ends the writing.
  *
  * One thread at a time may use a change, but for frame_change_write() and
- * frame_change_drop(), which any number may call beside it.  There must be one
- * change of a frame at a time.
+ * frame_change_drop(), which any number may call beside it; not beside a commit
+ * that leaves a frame without chunks.  There must be one change of a frame at a
+ * time.
  *
  * A change takes about 40 bytes of memory for each chunk of the frame.
  */

@@ -71,6 +71,8 @@ struct disk {
     size_t fail_n;
     int fail_error;
     bool forgets; /* see disk_forget() */
+    void (*watch)(void *context, enum disk_call call);
+    void *watcher;
     unsigned ndrafts;
 };
 
@@ -297,6 +299,29 @@ size_t disk_nops(struct disk *disk)
     return n;
 }
 
+void disk_watch(struct disk *disk,
+                void (*watch)(void *context, enum disk_call call),
+                void *context)
+{
+    pthread_mutex_lock(&disk->lock);
+    disk->watch = watch;
+    disk->watcher = context;
+    pthread_mutex_unlock(&disk->lock);
+}
+
+static void tell(struct disk *disk, enum disk_call call)
+{
+    void (*watch)(void *context, enum disk_call call);
+    void *watcher;
+
+    pthread_mutex_lock(&disk->lock);
+    watch = disk->watch;
+    watcher = disk->watcher;
+    pthread_mutex_unlock(&disk->lock);
+    if (watch)
+        watch(watcher, call);
+}
+
 /* Count a call; its error if it is to fail. */
 static int begin(struct disk *disk)
 {
@@ -413,8 +438,10 @@ static struct disk *disk_of_store(struct store *store)
 static int object_stat(struct store_object *object, struct store_stat *out)
 {
     struct disk_object *mine = (struct disk_object *)object;
-    int r = begin(mine->disk);
+    int r;
 
+    tell(mine->disk, DISK_LOOK);
+    r = begin(mine->disk);
     if (r == 0)
         *out = (struct store_stat){
             .size = mine->disk->now.files[mine->file].len,
@@ -474,9 +501,16 @@ static void lose_writes(struct disk *disk, size_t file)
 
 static int change_object(struct store_object *object, struct op op)
 {
+    static const enum disk_call calls[] = {
+        [OP_WRITE] = DISK_WRITE,
+        [OP_TRUNCATE] = DISK_TRUNCATE,
+        [OP_PUNCH] = DISK_PUNCH,
+        [OP_SYNC] = DISK_SYNC,
+    };
     struct disk_object *mine = (struct disk_object *)object;
     int r;
 
+    tell(mine->disk, calls[op.kind]);
     if (!mine->writable && op.kind != OP_SYNC)
         return -EROFS;
     r = begin(mine->disk);

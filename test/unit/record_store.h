@@ -31,6 +31,19 @@ size_t disk_ncalls(struct disk *disk);
 /* Let calls fail from this one on, `n` of them. */
 void disk_fail(struct disk *disk, size_t first, size_t n, int error);
 
+/* Have `watch` called at the begin of every call of an object, by whoever makes
+   it, or no more with NULL; it may call in turn. */
+enum disk_call {
+    DISK_LOOK,
+    DISK_WRITE,
+    DISK_PUNCH,
+    DISK_SYNC,
+    DISK_TRUNCATE,
+};
+void disk_watch(struct disk *disk,
+                void (*watch)(void *context, enum disk_call call),
+                void *context);
+
 /* From now on, what a sync that fails has lost can't be read any more, either. */
 void disk_forget(struct disk *disk);
 
