@@ -163,24 +163,44 @@ int plot_pin(struct plot *plot, uint64_t id)
     return r;
 }
 
+/* Cut off what is kept by now. */
+static void clip_locked(const struct plot *plot, struct space_extent *extent)
+{
+    uint64_t lost;
+
+    if (extent->off >= plot->kept)
+        return;
+    lost = plot->kept - extent->off;
+    extent->off = plot->kept;
+    extent->len = lost < extent->len ? extent->len - lost : 0;
+}
+
+/*
+ * Make a hole, without the lock.  The first block has the header and is needed
+ * anyway; so more of it can be kept, and overwritten, at the same time.
+ */
+static void punch(const struct plot *plot, const struct space_extent *extent)
+{
+    uint64_t end = extent->off + extent->len;
+    uint64_t off = extent->off > PLOT_BLOCK_MIN ? extent->off : PLOT_BLOCK_MIN;
+
+    if (end > off && end - off >= PLOT_BLOCK_MIN)
+        store_object_punch(plot->object, off, end - off);
+}
+
 static void give_bytes(struct plot *plot, uint64_t off, uint64_t len)
 {
-    struct space_extent wide;
+    struct space_extent wide = { off, len };
 
     pthread_mutex_lock(&plot->lock);
-    if (off < plot->kept) {
-        uint64_t lost = plot->kept - off;
-
-        off = plot->kept;
-        len = lost < len ? len - lost : 0;
-    }
-    wide = space_widen(&plot->space, off, len, PLOT_BLOCK_MAX);
+    clip_locked(plot, &wide);
+    wide = space_widen(&plot->space, wide.off, wide.len, PLOT_BLOCK_MAX);
     pthread_mutex_unlock(&plot->lock);
 
-    if (wide.len >= PLOT_BLOCK_MIN)
-        store_object_punch(plot->object, wide.off, wide.len);
+    punch(plot, &wide);
 
     pthread_mutex_lock(&plot->lock);
+    clip_locked(plot, &wide);
     space_give(&plot->space, wide.off, wide.len);
     if (space_end(&plot->space) <= wide.off)
         store_object_truncate(plot->object, space_end(&plot->space));

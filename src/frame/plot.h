@@ -44,7 +44,8 @@ struct store_object *plot_object(const struct plot *plot);
 
 /*
  * Keep all below `end` for good: none of it is given out from now on, nor back.
- * Returns 0 or -ENOMEM.
+ * While others may give places back, it must be in the first 4 KiB.  Returns 0
+ * or -ENOMEM.
  */
 int plot_keep(struct plot *plot, uint64_t end);
 
