@@ -149,8 +149,22 @@ static int put_all_encoded(const struct round *round, bool *again)
     return r;
 }
 
+/* Give the frame the size of the commit; unless its last chunk has another, and
+   is one of those that can't be encoded.  The commit is of less then. */
+static int resize(struct round *round, int partial, struct fault *fault)
+{
+    struct frame_change *change = round->file->change;
+    int r = frame_change_resize(change, round->nbytes, fault);
+
+    if (r != -EINVAL || partial == 0)
+        return r;
+    round->nbytes = frame_change_get_info(change)->nbytes;
+    return 0;
+}
+
 /* Make the change what the file is, unless some chunks must be encoded anew. */
-static int apply(struct round *round, bool *again, struct fault *fault)
+static int apply(struct round *round, int partial, bool *again,
+                 struct fault *fault)
 {
     struct file *file = round->file;
     struct frame_change *change = file->change;
@@ -167,7 +181,7 @@ static int apply(struct round *round, bool *again, struct fault *fault)
     if (r == 0)
         r = put_all_encoded(round, again);
     if (r == 0 && !*again && file->grid > 0)
-        r = frame_change_resize(change, round->nbytes, fault);
+        r = resize(round, partial, fault);
     if (r == 0 && !*again)
         r = put_all_encoded(round, again);
     return r < 0 && !fault->what ? fault_set(fault, r, 0, NULL) : r;
@@ -303,7 +317,7 @@ static int collect(struct round *round, int *partial,
             *fault = *partial_fault;
             return *partial;
         }
-        r = apply(round, &again, fault);
+        r = apply(round, *partial, &again, fault);
     }
     return r;
 }

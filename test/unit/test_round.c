@@ -504,6 +504,74 @@ START_TEST(older_states_punch_no_hole_in_a_frame_that_got_empty)
 }
 END_TEST
 
+/* Spoil a chunk on the disk, and forget what is known of it. */
+static void spoil(struct bed *bed, uint64_t chunk_no)
+{
+    uint8_t rubbish[64];
+    struct store *store = disk_store(bed->disk);
+    struct store_object *object;
+    struct frame_entry entry;
+    struct frame *frame = file_frame_get(bed->file);
+    struct fault fault;
+
+    memset(rubbish, 0xff, sizeof(rubbish));
+    ck_assert_int_eq(frame_get_entry(frame, chunk_no, &entry, &fault), 0);
+    file_frame_put(bed->file, frame);
+    ck_assert_int_eq(file_close(bed->file), 0);
+    ck_assert_int_eq(store_open(store, "", &object), 0);
+    ck_assert_int_eq(
+        store_object_write(object, entry.place + 50, rubbish, sizeof(rubbish)),
+        0);
+    store_object_close(object);
+    ck_assert_int_eq(
+        file_open_writable(bed->context, store, &bed->file, &fault), 0);
+}
+
+/* Does the disk have the first chunk as it should be? */
+static void check_first(const struct bed *bed)
+{
+    struct file_data data;
+    struct fault fault;
+    struct file *file;
+    int error;
+
+    ck_assert_int_eq(
+        file_open(bed->context, disk_store(bed->disk), 0, &file, &fault), 0);
+    ck_assert_int_eq(file_read(file, NULL, 0, CHUNKSIZE, &data, &error, &fault),
+                     0);
+    ck_assert_mem_eq(data.iov[0].iov_base, bed->bytes, data.iov[0].iov_len);
+    ck_assert_uint_eq(data.iov[0].iov_len, CHUNKSIZE);
+    file_data_put(file, &data);
+    ck_assert_int_eq(file_close(file), 0);
+}
+
+START_TEST(a_last_chunk_that_is_spoiled_holds_no_other_up)
+{
+    struct bed bed;
+    struct fault fault;
+
+    bed_init(&bed, false);
+    /* Bytes that are not stored as they are. */
+    bed.size = 4 * CHUNKSIZE;
+    for (size_t i = 0; i < bed.size; i++)
+        bed.bytes[i] = (uint8_t)(i * i / 1024);
+    ck_assert_int_eq(file_write(bed.file, 0, bed.bytes, bed.size, &fault), 0);
+    bed_sync(&bed);
+    spoil(&bed, 2);
+    ck_assert_int_eq(file_truncate(bed.file, 2 * CHUNKSIZE + HALF, &fault), 0);
+    bed_write(&bed, 0, CHUNKSIZE, 2);
+    ck_assert_int_eq(file_sync(bed.file, &fault), -EBADMSG);
+    ck_assert_int_eq(fault.chunk_no, 2);
+    check_first(&bed);
+    ck_assert_uint_eq(file_size(bed.file), 2 * CHUNKSIZE + HALF);
+    ck_assert_int_eq(file_truncate(bed.file, 2 * CHUNKSIZE, &fault), 0);
+    bed.size = 2 * CHUNKSIZE;
+    bed_sync(&bed);
+    bed_check(&bed);
+    bed_fini(&bed);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -514,6 +582,7 @@ int main(void)
         what_a_sync_that_fails_has_lost_is_made_again,
         nothing_is_written_to_a_frame_while_it_gets_empty,
         older_states_punch_no_hole_in_a_frame_that_got_empty,
+        a_last_chunk_that_is_spoiled_holds_no_other_up,
         NULL,
     };
 
