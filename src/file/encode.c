@@ -62,6 +62,21 @@ static void desk_fini(struct desk *desk, struct file *file,
     cache_ungather(file->context->cache, taken, &desk->gathered);
 }
 
+/* Why a chunk is not in memory.  What the disk does not read of it is its own
+   fault, as what is damaged is, and holds no other chunks up. */
+static int gather_error(const struct cache_taken *taken, int error,
+                        struct fault *fault)
+{
+    if (error != -EIO && !fault->what)
+        fault_set(fault, error, 0, NULL);
+    if (fault->chunk_no < 0)
+        fault->chunk_no = (int64_t)taken->chunk_no;
+    if (error != -EIO)
+        return error;
+    fault->what = "the chunk can't be read";
+    return -EBADMSG;
+}
+
 /* Only when the cache has set memory aside it is taken. */
 static int desk_init(struct desk *desk, struct file *file,
                      const struct cache_taken *taken, uint32_t nbytes,
@@ -71,11 +86,8 @@ static int desk_init(struct desk *desk, struct file *file,
     int r = cache_gather(file->context->cache, taken, nbytes, &fill,
                          &desk->gathered);
 
-    if (r < 0) {
-        if (fault->chunk_no < 0)
-            fault->chunk_no = (int64_t)taken->chunk_no;
-        return fault->what ? r : fault_set(fault, r, 0, NULL);
-    }
+    if (r < 0)
+        return gather_error(taken, r, fault);
     desk->cap = (size_t)nbytes + CHUNK_OVERHEAD_MAX;
     desk->chunk = malloc(desk->cap);
     r = desk->chunk ? coders_get_encoder(&file->context->coders, &desk->encoder)

@@ -71,6 +71,8 @@ struct disk {
     size_t fail_n;
     int fail_error;
     bool forgets; /* see disk_forget() */
+    bool rots;    /* see disk_rot(), with: */
+    uint64_t rotten_off;
     void (*watch)(void *context, enum disk_call call);
     void *watcher;
     unsigned ndrafts;
@@ -289,6 +291,14 @@ void disk_forget(struct disk *disk)
     pthread_mutex_unlock(&disk->lock);
 }
 
+void disk_rot(struct disk *disk, uint64_t off)
+{
+    pthread_mutex_lock(&disk->lock);
+    disk->rots = true;
+    disk->rotten_off = off;
+    pthread_mutex_unlock(&disk->lock);
+}
+
 size_t disk_nops(struct disk *disk)
 {
     size_t n;
@@ -450,6 +460,12 @@ static int object_stat(struct store_object *object, struct store_stat *out)
     return end(mine->disk, r);
 }
 
+static bool is_rotten(const struct disk *disk, const struct store_range *range)
+{
+    return disk->rots && disk->rotten_off >= range->off &&
+           disk->rotten_off - range->off < range->len;
+}
+
 static int object_read(struct store_object *object,
                        const struct store_range *ranges, size_t nranges)
 {
@@ -460,6 +476,8 @@ static int object_read(struct store_object *object,
     for (size_t i = 0; i < nranges && r == 0; i++) {
         if (!size_within(ranges[i].off, ranges[i].len, file->len))
             r = -ENODATA;
+        else if (is_rotten(mine->disk, &ranges[i]))
+            r = -EIO;
         else if (ranges[i].len > 0)
             memcpy(ranges[i].buf, file->bytes + ranges[i].off, ranges[i].len);
     }

@@ -47,6 +47,9 @@ void disk_watch(struct disk *disk,
 /* From now on, what a sync that fails has lost can't be read any more, either. */
 void disk_forget(struct disk *disk);
 
+/* From now on, this byte can't be read. */
+void disk_rot(struct disk *disk, uint64_t off);
+
 /* Operations that changed or synced something, so far. */
 size_t disk_nops(struct disk *disk);
 

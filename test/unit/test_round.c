@@ -13,7 +13,7 @@
    next. */
 
 enum {
-    CHUNKSIZE = 4096,
+    CHUNKSIZE = 8192,
     HALF = CHUNKSIZE / 2,
     ROOM = 10 * CHUNKSIZE,
     CACHE = 1 << 20,
@@ -504,27 +504,43 @@ START_TEST(older_states_punch_no_hole_in_a_frame_that_got_empty)
 }
 END_TEST
 
-/* Spoil a chunk on the disk, and forget what is known of it. */
+/* Where a chunk is on the disk. */
+static uint64_t place_of(struct bed *bed, uint64_t chunk_no)
+{
+    struct frame *frame = file_frame_get(bed->file);
+    struct frame_entry entry;
+    struct fault fault;
+
+    ck_assert_int_eq(frame_get_entry(frame, chunk_no, &entry, &fault), 0);
+    file_frame_put(bed->file, frame);
+    return entry.place;
+}
+
+/* Forget what is known of the disk. */
+static void reopen(struct bed *bed)
+{
+    struct fault fault;
+
+    ck_assert_int_eq(file_close(bed->file), 0);
+    ck_assert_int_eq(file_open_writable(bed->context, disk_store(bed->disk),
+                                        &bed->file, &fault),
+                     0);
+}
+
+/* Overwrite the first stream of a chunk. */
 static void spoil(struct bed *bed, uint64_t chunk_no)
 {
     uint8_t rubbish[64];
     struct store *store = disk_store(bed->disk);
     struct store_object *object;
-    struct frame_entry entry;
-    struct frame *frame = file_frame_get(bed->file);
-    struct fault fault;
 
     memset(rubbish, 0xff, sizeof(rubbish));
-    ck_assert_int_eq(frame_get_entry(frame, chunk_no, &entry, &fault), 0);
-    file_frame_put(bed->file, frame);
-    ck_assert_int_eq(file_close(bed->file), 0);
     ck_assert_int_eq(store_open(store, "", &object), 0);
-    ck_assert_int_eq(
-        store_object_write(object, entry.place + 50, rubbish, sizeof(rubbish)),
-        0);
+    ck_assert_int_eq(store_object_write(object, place_of(bed, chunk_no) + 50,
+                                        rubbish, sizeof(rubbish)),
+                     0);
     store_object_close(object);
-    ck_assert_int_eq(
-        file_open_writable(bed->context, store, &bed->file, &fault), 0);
+    store_close(store);
 }
 
 /* Does the disk have the first chunk as it should be? */
@@ -545,6 +561,24 @@ static void check_first(const struct bed *bed)
     ck_assert_int_eq(file_close(file), 0);
 }
 
+/* Cut a file in chunk 2, which can't be read, and write to another. */
+static void cut_in_bad_chunk(struct bed *bed)
+{
+    struct fault fault;
+
+    reopen(bed);
+    ck_assert_int_eq(file_truncate(bed->file, 2 * CHUNKSIZE + HALF, &fault), 0);
+    bed_write(bed, 0, CHUNKSIZE, 2);
+    ck_assert_int_eq(file_sync(bed->file, &fault), -EBADMSG);
+    ck_assert_int_eq(fault.chunk_no, 2);
+    check_first(bed);
+    ck_assert_uint_eq(file_size(bed->file), 2 * CHUNKSIZE + HALF);
+    ck_assert_int_eq(file_truncate(bed->file, 2 * CHUNKSIZE, &fault), 0);
+    bed->size = 2 * CHUNKSIZE;
+    bed_sync(bed);
+    bed_check(bed);
+}
+
 START_TEST(a_last_chunk_that_is_spoiled_holds_no_other_up)
 {
     struct bed bed;
@@ -558,16 +592,21 @@ START_TEST(a_last_chunk_that_is_spoiled_holds_no_other_up)
     ck_assert_int_eq(file_write(bed.file, 0, bed.bytes, bed.size, &fault), 0);
     bed_sync(&bed);
     spoil(&bed, 2);
-    ck_assert_int_eq(file_truncate(bed.file, 2 * CHUNKSIZE + HALF, &fault), 0);
-    bed_write(&bed, 0, CHUNKSIZE, 2);
-    ck_assert_int_eq(file_sync(bed.file, &fault), -EBADMSG);
-    ck_assert_int_eq(fault.chunk_no, 2);
-    check_first(&bed);
-    ck_assert_uint_eq(file_size(bed.file), 2 * CHUNKSIZE + HALF);
-    ck_assert_int_eq(file_truncate(bed.file, 2 * CHUNKSIZE, &fault), 0);
-    bed.size = 2 * CHUNKSIZE;
+    cut_in_bad_chunk(&bed);
+    bed_fini(&bed);
+}
+END_TEST
+
+START_TEST(a_chunk_that_the_disk_does_not_read_holds_no_other_up)
+{
+    struct bed bed;
+
+    bed_init(&bed, false);
+    bed_write(&bed, 0, 4 * CHUNKSIZE, 1);
     bed_sync(&bed);
-    bed_check(&bed);
+    /* Its last byte, so that it can be opened. */
+    disk_rot(bed.disk, place_of(&bed, 3) - 1);
+    cut_in_bad_chunk(&bed);
     bed_fini(&bed);
 }
 END_TEST
@@ -583,6 +622,7 @@ int main(void)
         nothing_is_written_to_a_frame_while_it_gets_empty,
         older_states_punch_no_hole_in_a_frame_that_got_empty,
         a_last_chunk_that_is_spoiled_holds_no_other_up,
+        a_chunk_that_the_disk_does_not_read_holds_no_other_up,
         NULL,
     };
 
