@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "round_bed.h"
+
+#include "suite.h"
+
+enum {
+    CACHE = 1 << 20
+};
+
+/* Bytes that do not compress to nothing. */
+static void make_bytes(struct bed *bed, size_t off, size_t len, uint32_t seed)
+{
+    for (size_t i = off; i < off + len; i++)
+        bed->bytes[i] =
+            (uint8_t)(((uint32_t)i * 2654435761u + seed * 97) >> 24);
+}
+
+void bed_init(struct bed *bed, bool sparse)
+{
+    const struct file_options options = { .cache_size = CACHE, .nthreads = 1 };
+    const struct file_params params = {
+        .chunk = { .typesize = 4,
+                   .codec = 1,
+                   .clevel = 5,
+                   .split_mode = CHUNK_SPLIT_FORWARD },
+        .chunksize = CHUNKSIZE,
+    };
+    struct fault fault;
+
+    *bed = (struct bed){ .disk = disk_new(sparse) };
+    ck_assert_int_eq(file_context_new(&options, &bed->context), 0);
+    ck_assert_int_eq(file_create(bed->context, disk_store(bed->disk), &params,
+                                 &bed->file, &fault),
+                     0);
+}
+
+void bed_fini(struct bed *bed)
+{
+    ck_assert_int_eq(file_close(bed->file), 0);
+    file_context_free(bed->context);
+    disk_free(bed->disk);
+}
+
+void bed_write(struct bed *bed, uint64_t off, size_t len, uint32_t seed)
+{
+    struct fault fault;
+
+    make_bytes(bed, off, len, seed);
+    ck_assert_int_eq(file_write(bed->file, off, bed->bytes + off, len, &fault),
+                     0);
+    if (off + len > bed->size)
+        bed->size = off + len;
+}
+
+void bed_sync(struct bed *bed)
+{
+    struct fault fault;
+
+    ck_assert_int_eq(file_sync(bed->file, &fault), 0);
+}
+
+static void check_file(const struct bed *bed, struct file *file)
+{
+    struct file_data data;
+    struct fault fault;
+    int error;
+
+    ck_assert_uint_eq(file_size(file), bed->size);
+    ck_assert_int_eq(file_read(file, NULL, 0, bed->size, &data, &error, &fault),
+                     0);
+    ck_assert_uint_eq(data.len, bed->size);
+    for (size_t i = 0, at = 0; i < data.niov; at += data.iov[i++].iov_len)
+        ck_assert_mem_eq(data.iov[i].iov_base, bed->bytes + at,
+                         data.iov[i].iov_len);
+    file_data_put(file, &data);
+}
+
+void bed_check(const struct bed *bed)
+{
+    struct fault fault;
+    struct file *file;
+
+    check_file(bed, bed->file);
+    ck_assert_int_eq(
+        file_open(bed->context, disk_store(bed->disk), 0, &file, &fault), 0);
+    check_file(bed, file);
+    ck_assert_int_eq(file_close(file), 0);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TEST_UNIT_ROUND_BED_H
+#define TEST_UNIT_ROUND_BED_H
+
+#include "file/file_private.h"
+#include "record_store.h"
+
+/* A file of which nothing is committed but when asked, on a disk of which calls
+   can fail and be watched. */
+
+enum {
+    CHUNKSIZE = 8192,
+    HALF = CHUNKSIZE / 2,
+    ROOM = 10 * CHUNKSIZE,
+};
+
+struct bed {
+    struct disk *disk;
+    struct file_context *context;
+    struct file *file;
+    uint8_t bytes[ROOM]; /* what it should hold, */
+    uint64_t size;       /* so much of them */
+};
+
+void bed_init(struct bed *bed, bool sparse);
+void bed_fini(struct bed *bed);
+
+/* Write bytes that do not compress to nothing. */
+void bed_write(struct bed *bed, uint64_t off, size_t len, uint32_t seed);
+void bed_sync(struct bed *bed);
+
+/* Does the file hold what it should, and the disk, too? */
+void bed_check(const struct bed *bed);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <sched.h>
+
+#include "file/writeback.h"
+#include "round_bed.h"
+#include "suite.h"
+
+/* A file that is opened anew since a move of chunks has failed. */
+
+static int delete_first(struct frame_change *change,
+                        const struct writeback_edit *edit, struct fault *fault)
+{
+    (void)edit;
+    (void)fault;
+    return frame_change_delete(change, 0, 1);
+}
+
+static const struct writeback_edit edit_delete = { .run = delete_first,
+                                                   .reshapes = true };
+
+/* A change that waits until a chunk has been deleted. */
+struct waiting {
+    struct bed *bed;
+    int result;
+};
+
+static void *cut_file(void *arg)
+{
+    struct waiting *waiting = arg;
+    struct fault fault;
+
+    waiting->result = file_truncate(waiting->bed->file, HALF, &fault);
+    return NULL;
+}
+
+static void await_reshaper(struct file *file)
+{
+    unsigned n = 0;
+
+    while (n == 0) {
+        sched_yield();
+        pthread_mutex_lock(&file->lock);
+        n = file->nreshapers;
+        pthread_mutex_unlock(&file->lock);
+    }
+}
+
+/* As the file is opened anew. */
+START_TEST(who_waits_for_a_move_of_chunks_that_fails_is_told)
+{
+    struct bed bed;
+    struct waiting waiting = { .bed = &bed };
+    struct fault fault;
+    pthread_t thread;
+
+    bed_init(&bed, false);
+    bed_write(&bed, 0, 3 * CHUNKSIZE, 1);
+    bed_sync(&bed);
+    file_enter_alone(bed.file);
+    ck_assert_int_eq(pthread_create(&thread, NULL, cut_file, &waiting), 0);
+    await_reshaper(bed.file);
+    disk_fail(bed.disk, 0, SIZE_MAX, -EIO);
+    ck_assert_int_eq(writeback_reshape(bed.file, &edit_delete, &fault), -EIO);
+    disk_fail(bed.disk, 0, 0, 0);
+    file_leave_alone(bed.file);
+    pthread_join(thread, NULL);
+    if (waiting.result == 0)
+        bed.size = HALF;
+    else
+        ck_assert_int_eq(waiting.result, -EIO);
+    bed_write(&bed, 0, 10, 2);
+    bed_sync(&bed);
+    bed_check(&bed);
+    bed_fini(&bed);
+}
+END_TEST
+
+/* Let one call fail of those that a delete makes, while somebody has an older
+   state open.  Returns false if there are not so many. */
+static bool fail_delete(bool sparse, size_t call)
+{
+    struct frame *older;
+    struct fault fault;
+    struct bed bed;
+    size_t first;
+    bool reached;
+    int r;
+
+    bed_init(&bed, sparse);
+    bed_write(&bed, 0, 4 * CHUNKSIZE, 1);
+    bed_sync(&bed);
+    older = file_frame_get(bed.file);
+    bed_write(&bed, 0, 4 * CHUNKSIZE, 2);
+    bed_sync(&bed);
+    first = disk_ncalls(bed.disk);
+    disk_fail(bed.disk, first + call, 1, -EIO);
+    r = file_chunk_delete(bed.file, 3, &fault);
+    ck_assert(r == 0 || r == -EIO);
+    reached = disk_ncalls(bed.disk) > first + call;
+    disk_fail(bed.disk, 0, 0, 0);
+    bed_write(&bed, 0, 4 * CHUNKSIZE, 3);
+    bed_sync(&bed);
+    file_frame_put(bed.file, older);
+    bed_check(&bed);
+    bed_fini(&bed);
+    return reached;
+}
+
+START_TEST(older_states_give_nothing_back_that_was_written_since)
+{
+    for (int sparse = 0; sparse < 2; sparse++) {
+        size_t call = 0;
+
+        while (fail_delete(sparse, call))
+            call++;
+        ck_assert_uint_gt(call, 4);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        who_waits_for_a_move_of_chunks_that_fails_is_told,
+        older_states_give_nothing_back_that_was_written_since,
+        NULL,
+    };
+
+    return suite_run("reload", tests);
+}

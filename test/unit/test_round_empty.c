@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <sched.h>
+
+#include "file/encode.h"
+#include "round_bed.h"
+#include "suite.h"
+
+/* The trailer of a frame that gets empty comes to where chunks were. */
+
+/* A file is emptied; at one of the calls of the commit, a chunk is written that
+   is encoded ahead, and comes to the disk when the commit has written all of
+   its own. */
+struct emptying {
+    struct bed *bed;
+    pthread_t committer;
+    size_t call;  /* of the commit, at which it is written; then SIZE_MAX */
+    bool blocked; /* who encodes it waits; both guarded by file.lock */
+    bool synced;
+};
+
+static bool get(struct emptying *emptying, const bool *what)
+{
+    bool is;
+
+    pthread_mutex_lock(&emptying->bed->file->lock);
+    is = *what;
+    pthread_mutex_unlock(&emptying->bed->file->lock);
+    return is;
+}
+
+static void set(struct emptying *emptying, bool *what)
+{
+    pthread_mutex_lock(&emptying->bed->file->lock);
+    *what = true;
+    pthread_mutex_unlock(&emptying->bed->file->lock);
+}
+
+static bool is_encoding(struct file *file)
+{
+    bool is;
+
+    pthread_mutex_lock(&file->lock);
+    is = file->nencoders > 0;
+    pthread_mutex_unlock(&file->lock);
+    return is;
+}
+
+static void write_in_between(struct emptying *emptying)
+{
+    struct file *file = emptying->bed->file;
+
+    emptying->call = SIZE_MAX;
+    bed_write(emptying->bed, 0, CHUNKSIZE, 3);
+    while (is_encoding(file) && !get(emptying, &emptying->blocked))
+        sched_yield();
+}
+
+static void watch_emptying(void *context, enum disk_call call)
+{
+    struct emptying *emptying = context;
+
+    if (!pthread_equal(pthread_self(), emptying->committer)) {
+        set(emptying, &emptying->blocked);
+        while (call == DISK_WRITE && !get(emptying, &emptying->synced))
+            sched_yield();
+        return;
+    }
+    if (emptying->call == 0)
+        write_in_between(emptying);
+    else if (emptying->call != SIZE_MAX)
+        emptying->call--;
+    if (call == DISK_SYNC) {
+        set(emptying, &emptying->synced);
+        encode_ahead_end(emptying->bed->file);
+    }
+}
+
+static void check_layer(const struct bed *bed)
+{
+    struct metalayer_list list;
+    struct frame *frame;
+    struct fault fault;
+
+    ck_assert_int_eq(frame_open(disk_store(bed->disk), 0, &frame, &fault), 0);
+    ck_assert_int_eq(metalayer_list_read(frame, &list, &fault), 0);
+    ck_assert_ptr_nonnull(metalayer_find(&list, METALAYER_VL, "layer"));
+    metalayer_list_free(&list);
+    frame_close(frame);
+}
+
+/* Returns false if the commit has not so many calls. */
+static bool write_while_emptied(size_t call)
+{
+    struct bed bed;
+    struct emptying emptying = { .bed = &bed,
+                                 .committer = pthread_self(),
+                                 .call = call };
+    struct fault fault;
+
+    bed_init(&bed, false);
+    for (uint32_t seed = 1; seed < 3; seed++) {
+        bed_write(&bed, 0, CHUNKSIZE, seed);
+        ck_assert_int_eq(
+            file_meta_set(bed.file, METALAYER_VL, "layer", "x", 1, &fault), 0);
+    }
+    ck_assert_int_eq(file_truncate(bed.file, 0, &fault), 0);
+    bed.size = 0;
+    disk_watch(bed.disk, watch_emptying, &emptying);
+    bed_sync(&bed);
+    disk_watch(bed.disk, NULL, NULL);
+    check_layer(&bed);
+    bed_sync(&bed);
+    bed_check(&bed);
+    check_layer(&bed);
+    bed_fini(&bed);
+    return emptying.call == SIZE_MAX;
+}
+
+START_TEST(nothing_is_written_to_a_frame_while_it_gets_empty)
+{
+    size_t call = 0;
+
+    while (write_while_emptied(call))
+        call++;
+    ck_assert_uint_gt(call, 4);
+}
+END_TEST
+
+/* A file that is emptied when an older state is about to give back a place. */
+static void empty_at_punch(void *context, enum disk_call call)
+{
+    struct bed *bed = context;
+    struct fault fault;
+
+    if (call != DISK_PUNCH || bed->size == 0)
+        return;
+    ck_assert_int_eq(file_truncate(bed->file, 0, &fault), 0);
+    bed->size = 0;
+    bed_sync(bed);
+}
+
+START_TEST(older_states_punch_no_hole_in_a_frame_that_got_empty)
+{
+    struct bed bed;
+    struct frame *older;
+    struct fault fault;
+
+    bed_init(&bed, false);
+    bed_write(&bed, 0, ROOM, 1);
+    bed_sync(&bed);
+    older = file_frame_get(bed.file);
+    bed_write(&bed, 0, ROOM, 2);
+    ck_assert_int_eq(
+        file_meta_set(bed.file, METALAYER_VL, "layer", "x", 1, &fault), 0);
+    disk_watch(bed.disk, empty_at_punch, &bed);
+    file_frame_put(bed.file, older);
+    disk_watch(bed.disk, NULL, NULL);
+    ck_assert_uint_eq(bed.size, 0);
+    check_layer(&bed);
+    bed_write(&bed, 0, ROOM, 3);
+    bed_sync(&bed);
+    bed_check(&bed);
+    bed_fini(&bed);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        nothing_is_written_to_a_frame_while_it_gets_empty,
+        older_states_punch_no_hole_in_a_frame_that_got_empty,
+        NULL,
+    };
+
+    return suite_run("round_empty", tests);
+}
