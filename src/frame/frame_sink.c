@@ -7,7 +7,8 @@
 /* A chunk that lies too high. */
 struct high_chunk {
     uint64_t chunk_no;
-    uint64_t off; /* in the file */
+    uint64_t off;              /* in the file */
+    struct frame_written copy; /* of it, in a place before */
 };
 
 static int compare_offs(const void *a, const void *b)
@@ -33,7 +34,7 @@ static int find_high(const struct frame_change *change, uint64_t end,
         uint64_t off = frame_change_off(change, chunk);
 
         if (chunk->entry >= 0 && off + chunk->cbytes > end)
-            high[found++] = (struct high_chunk){ i, off };
+            high[found++] = (struct high_chunk){ .chunk_no = i, .off = off };
     }
     qsort(high, found, sizeof(high[0]), compare_offs);
     *out = high;
@@ -41,9 +42,9 @@ static int find_high(const struct frame_change *change, uint64_t end,
     return 0;
 }
 
-/* Put a copy of a chunk that lies before it.  Returns 1, or 0 if there is no
-   gap for it. */
-static int sink(struct frame_change *change, const struct high_chunk *high)
+/* Copy a chunk to a place before it.  Returns 1, or 0 if there is no gap for
+   it. */
+static int copy_down(struct frame_change *change, struct high_chunk *high)
 {
     struct store_object *file = plot_object(change->plot);
     struct frame_written copy = {
@@ -58,18 +59,57 @@ static int sink(struct frame_change *change, const struct high_chunk *high)
         return r == -ENOSPC ? 0 : r;
     copy.entry = (int64_t)(off - change->info.header_len);
     r = commit_copy(file, high->off, file, off, copy.cbytes);
-    if (r == 0)
-        r = frame_change_put(change, high->chunk_no, &copy);
-    if (r < 0)
+    if (r < 0) {
         frame_change_drop(change, &copy);
-    return r < 0 ? r : 1;
+        return r;
+    }
+    high->copy = copy;
+    return 1;
+}
+
+/* The same for all, as far as there are gaps. */
+static int copy_all(struct frame_change *change, struct high_chunk *high,
+                    size_t n, size_t *copied)
+{
+    int r = 1;
+
+    *copied = 0;
+    while (*copied < n && r > 0) {
+        r = copy_down(change, &high[*copied]);
+        *copied += r > 0;
+    }
+    return r < 0 ? r : 0;
+}
+
+/* Nobody has the chunks in memory if they are lost, so the copies have to last
+   before they are put. */
+static int sync_copies(struct frame_change *change)
+{
+    int r = store_object_sync(plot_object(change->plot));
+
+    if (r < 0)
+        change->unsynced_lost = true;
+    return r;
+}
+
+/* Put the copies, or drop those that are not put. */
+static int put_all(struct frame_change *change, const struct high_chunk *high,
+                   size_t n, int error)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (error == 0)
+            error = frame_change_put(change, high[i].chunk_no, &high[i].copy);
+        if (error < 0)
+            frame_change_drop(change, &high[i].copy);
+    }
+    return error;
 }
 
 int frame_change_sink(struct frame_change *change, uint64_t end,
                       struct fault *fault)
 {
     struct high_chunk *high;
-    size_t moved = 0;
+    size_t copied;
     size_t n;
     int r;
 
@@ -78,10 +118,10 @@ int frame_change_sink(struct frame_change *change, uint64_t end,
     r = find_high(change, end, &high, &n);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    do {
-        r = moved < n ? sink(change, &high[moved]) : 0;
-        moved += r > 0;
-    } while (r > 0);
+    r = copy_all(change, high, n, &copied);
+    if (r == 0 && copied > 0)
+        r = sync_copies(change);
+    r = put_all(change, high, copied, r);
     free(high);
-    return r < 0 ? fault_set(fault, r, 0, NULL) : moved > 0;
+    return r < 0 ? fault_set(fault, r, 0, NULL) : copied > 0;
 }

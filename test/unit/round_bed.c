@@ -4,7 +4,7 @@
 #include "suite.h"
 
 enum {
-    CACHE = 1 << 20
+    CACHE = 32 << 20
 };
 
 /* Bytes that do not compress to nothing. */
@@ -68,6 +68,7 @@ static void check_file(const struct bed *bed, struct file *file)
     ck_assert_uint_eq(file_size(file), bed->size);
     ck_assert_int_eq(file_read(file, NULL, 0, bed->size, &data, &error, &fault),
                      0);
+    ck_assert_int_eq(error, 0);
     ck_assert_uint_eq(data.len, bed->size);
     for (size_t i = 0, at = 0; i < data.niov; at += data.iov[i++].iov_len)
         ck_assert_mem_eq(data.iov[i].iov_base, bed->bytes + at,

@@ -11,7 +11,7 @@
 enum {
     CHUNKSIZE = 8192,
     HALF = CHUNKSIZE / 2,
-    ROOM = 10 * CHUNKSIZE,
+    ROOM = 300 * CHUNKSIZE,
 };
 
 struct bed {

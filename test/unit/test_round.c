@@ -136,6 +136,55 @@ START_TEST(what_a_sync_that_fails_has_lost_is_made_again)
 }
 END_TEST
 
+/* Let one sync fail, by its number. */
+struct bad_sync {
+    struct bed *bed;
+    size_t n; /* comes down */
+};
+
+static void fail_sync(void *context, enum disk_call call)
+{
+    struct bad_sync *bad = context;
+    struct disk *disk = bad->bed->disk;
+
+    if (call == DISK_SYNC && bad->n-- == 0)
+        disk_fail(disk, disk_ncalls(disk), 1, -EIO);
+}
+
+/* All of a frame is overwritten, so that chunks are moved to its start after the
+   commit.  Returns false if there are not so many syncs. */
+static bool fail_to_tighten(size_t n)
+{
+    struct bed bed;
+    struct bad_sync bad = { .bed = &bed, .n = n };
+    struct fault fault;
+
+    bed_init(&bed, false);
+    disk_forget(bed.disk);
+    bed_write(&bed, 0, ROOM, 1);
+    bed_sync(&bed);
+    bed_write(&bed, 0, ROOM, 2);
+    disk_watch(bed.disk, fail_sync, &bad);
+    if (file_sync(bed.file, &fault) < 0)
+        bed_sync(&bed);
+    disk_watch(bed.disk, NULL, NULL);
+    bed_write(&bed, 0, CHUNKSIZE, 3);
+    bed_sync(&bed);
+    bed_check(&bed);
+    bed_fini(&bed);
+    return bad.n > n;
+}
+
+START_TEST(chunks_that_are_moved_are_not_lost_with_a_sync)
+{
+    size_t n = 0;
+
+    while (fail_to_tighten(n))
+        n++;
+    ck_assert_uint_gt(n, 4);
+}
+END_TEST
+
 /* Where a chunk is on the disk. */
 static uint64_t place_of(struct bed *bed, uint64_t chunk_no)
 {
@@ -249,6 +298,7 @@ int main(void)
         what_comes_beside_a_commit_that_fails_is_in_the_next,
         a_chunk_that_gets_full_beside_a_commit_is_in_it_as_it_was,
         what_a_sync_that_fails_has_lost_is_made_again,
+        chunks_that_are_moved_are_not_lost_with_a_sync,
         a_last_chunk_that_is_spoiled_holds_no_other_up,
         a_chunk_that_the_disk_does_not_read_holds_no_other_up,
         NULL,
