@@ -244,13 +244,17 @@ int framefs_create(struct framefs *fs, const char *path, const char *options,
 int framefs_close(struct framefs_frame *frame)
 {
     struct fault fault = FAULT_NONE;
+    int synced;
     int r;
 
     if (!frame)
         return 0;
-    /* What fails now may succeed when the file is closed; it tells more. */
-    file_sync(frame->file, &fault);
+    /* What fails now may succeed when the file is closed; it tells more.  But
+       what was given up is not there any more then. */
+    synced = file_sync(frame->file, &fault);
     r = file_close(frame->file);
+    if (synced == -ESTALE)
+        r = synced;
     if (r < 0)
         libframefs_fail(frame->path, r, &fault);
     free(frame);

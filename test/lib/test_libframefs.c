@@ -167,6 +167,26 @@ START_TEST(a_frame_opened_to_be_read_is_not_written)
 }
 END_TEST
 
+START_TEST(closing_tells_what_another_program_made_us_lose)
+{
+    struct framefs_frame *frame;
+    struct framefs_frame *other;
+
+    setup();
+    frame = create("a", NULL);
+    ck_assert_int_eq(framefs_pwrite(frame, "old", 3, 0), 3);
+    ck_assert_int_eq(framefs_close(frame), 0);
+    frame = reopen("a");
+    ck_assert_int_eq(framefs_pwrite(frame, "new", 3, 0), 3);
+    other = reopen("a");
+    ck_assert_int_eq(framefs_pwrite(other, "other", 5, 0), 5);
+    ck_assert_int_eq(framefs_close(other), 0);
+    ck_assert_int_eq(framefs_close(frame), -ESTALE);
+    ck_assert_error("another program");
+    teardown();
+}
+END_TEST
+
 START_TEST(metadata_have_the_names_of_a_mount)
 {
     struct framefs_frame *frame;
@@ -292,6 +312,7 @@ int main(void)
         long_reads_and_writes_come_whole,
         errors_say_what_is_wrong,
         a_frame_opened_to_be_read_is_not_written,
+        closing_tells_what_another_program_made_us_lose,
         metadata_have_the_names_of_a_mount,
         a_description_is_a_struct_or_a_text,
         each_thread_has_its_own_message,
