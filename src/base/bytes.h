@@ -68,4 +68,10 @@ static inline void store_le32(uint8_t *bytes, uint32_t value)
     memcpy(bytes, &value, sizeof(value));
 }
 
+static inline void store_be32(uint8_t *bytes, uint32_t value)
+{
+    value = htobe32(value);
+    memcpy(bytes, &value, sizeof(value));
+}
+
 #endif

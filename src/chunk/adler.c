@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "chunk/adler.h"
+
+#include "base/bytes.h"
+
+enum {
+    MODULUS = 65521,
+    WORD = 8,
+    STEP = 8 * WORD, /* bytes whose sums fit into lanes of 16 bits */
+    RUN = 86 * STEP, /* bytes after which the sums still fit into 32 bits */
+};
+
+struct sums {
+    uint32_t bytes;    /* 1, and all bytes */
+    uint32_t prefixes; /* the former after each byte */
+};
+
+/* The sum of four lanes, where it fits into a lane. */
+static inline uint32_t sum_narrow(uint64_t lanes)
+{
+    return (uint32_t)(lanes * 0x0001000100010001 >> 48);
+}
+
+static inline uint32_t sum_wide(uint64_t lanes)
+{
+    uint64_t pairs =
+        (lanes & 0x0000ffff0000ffff) + (lanes >> 16 & 0x0000ffff0000ffff);
+
+    return (uint32_t)(pairs + (pairs >> 32));
+}
+
+/* The sum of four lanes, each times its number. */
+static inline uint32_t sum_numbered(uint64_t lanes)
+{
+    return (uint32_t)(lanes * 0x0000000100020003 >> 48);
+}
+
+/*
+ * Add STEP bytes, of each word the even and the odd ones in a lane each.  A
+ * byte counts for the prefixes once for each byte from it to the end of the
+ * step: as often as if it came first in its word, less its place in that.
+ */
+static inline void add_step(struct sums *sums, const uint8_t *bytes)
+{
+    const uint64_t mask = 0x00ff00ff00ff00ff;
+    uint64_t even = 0;
+    uint64_t odd = 0;
+    uint64_t prefixes = 0;
+
+    for (size_t i = 0; i < STEP; i += WORD) {
+        uint64_t word = load_le64(bytes + i);
+
+        even += word & mask;
+        odd += word >> 8 & mask;
+        prefixes += even + odd;
+    }
+    sums->prefixes += STEP * sums->bytes + WORD * sum_wide(prefixes) -
+                      2 * sum_numbered(even + odd) - sum_narrow(odd);
+    sums->bytes += sum_narrow(even + odd);
+}
+
+static void reduce(struct sums *sums)
+{
+    sums->bytes %= MODULUS;
+    sums->prefixes %= MODULUS;
+}
+
+uint32_t adler_sum(const uint8_t *bytes, size_t len)
+{
+    struct sums sums = { .bytes = 1 };
+
+    while (len >= STEP) {
+        size_t run = len < RUN ? len - len % STEP : RUN;
+
+        for (size_t i = 0; i < run; i += STEP)
+            add_step(&sums, bytes + i);
+        reduce(&sums);
+        bytes += run;
+        len -= run;
+    }
+    for (size_t i = 0; i < len; i++) {
+        sums.bytes += bytes[i];
+        sums.prefixes += sums.bytes;
+    }
+    reduce(&sums);
+    return sums.prefixes << 16 | sums.bytes;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "chunk/adler.h"
+#include "chunk/codec.h"
+#include "suite.h"
+
+enum {
+    LEN = 20000,
+    CAP = LEN + 100,
+    TRAILER_LEN = 4
+};
+
+static uint8_t source[LEN];
+
+/* Runs and noise, of all byte values. */
+static void fill_source(void)
+{
+    uint32_t state = 1;
+
+    for (size_t i = 0; i < LEN; i++) {
+        if (i % 200 < 100)
+            state = state * 1664525 + 1013904223;
+        source[i] = (uint8_t)(state >> 24);
+    }
+}
+
+static void expect_zlibs_sum(const uint8_t *bytes, size_t len)
+{
+    if (adler_sum(bytes, len) != adler32(1, bytes, (uInt)len))
+        ck_abort_msg("sum of %zu bytes", len);
+}
+
+START_TEST(checksum_is_that_of_zlib_for_all_lengths)
+{
+    fill_source();
+    for (size_t len = 0; len <= LEN; len += len < 300 ? 1 : 97)
+        expect_zlibs_sum(source + LEN - len, len);
+}
+END_TEST
+
+START_TEST(checksum_holds_sums_as_large_as_can_be)
+{
+    memset(source, 0xff, LEN);
+    for (size_t len = 5000; len < 6000; len++)
+        expect_zlibs_sum(source, len);
+    expect_zlibs_sum(source, LEN);
+}
+END_TEST
+
+static ssize_t encode(struct codec_state *state, int level, uint8_t *dst,
+                      size_t cap)
+{
+    fill_source();
+    return codec_by_id(CODEC_ZLIB)
+        ->encode(state, NULL, level, source, LEN, dst, cap);
+}
+
+static int decode(struct codec_state *state, const uint8_t *src, size_t len,
+                  uint8_t *dst)
+{
+    return codec_by_id(CODEC_ZLIB)->decode(state, NULL, src, len, dst, LEN);
+}
+
+START_TEST(streams_of_all_levels_are_what_zlib_writes)
+{
+    struct codec_state *state;
+    uint8_t stream[CAP];
+    uint8_t wanted[CAP];
+
+    ck_assert_int_eq(codec_state_new(&state), 0);
+    for (int level = 1; level <= 9; level++) {
+        uLongf wanted_len = CAP;
+        ssize_t len = encode(state, level, stream, CAP);
+
+        ck_assert_int_eq(compress2(wanted, &wanted_len, source, LEN, level),
+                         Z_OK);
+        ck_assert_int_eq(len, (ssize_t)wanted_len);
+        ck_assert_mem_eq(stream, wanted, wanted_len);
+    }
+    codec_state_free(state);
+}
+END_TEST
+
+START_TEST(a_stream_takes_no_more_room_than_there_is)
+{
+    struct codec_state *state;
+    uint8_t stream[CAP];
+    ssize_t len;
+
+    ck_assert_int_eq(codec_state_new(&state), 0);
+    len = encode(state, 5, stream, CAP);
+    ck_assert_int_gt(len, 0);
+    ck_assert_int_eq(encode(state, 5, stream, (size_t)len), len);
+    for (size_t cap = 0; cap < (size_t)len; cap += cap < 10 ? 1 : 999)
+        ck_assert_int_eq(encode(state, 5, stream, cap), 0);
+    ck_assert_int_eq(encode(state, 5, stream, (size_t)len - 1), 0);
+    codec_state_free(state);
+}
+END_TEST
+
+/* The bits of headers and checksums say nothing, or that something is wrong. */
+START_TEST(a_header_or_checksum_that_is_wrong_is_refused)
+{
+    struct codec_state *state;
+    uint8_t stream[CAP];
+    uint8_t out[LEN];
+    size_t len;
+
+    ck_assert_int_eq(codec_state_new(&state), 0);
+    len = (size_t)encode(state, 5, stream, CAP);
+    ck_assert_int_eq(decode(state, stream, len, out), 0);
+    ck_assert_mem_eq(out, source, LEN);
+    for (size_t bit = 0; bit < 8 * (2 + TRAILER_LEN); bit++) {
+        size_t at = bit / 8 < 2 ? bit / 8 : len - TRAILER_LEN + bit / 8 - 2;
+
+        stream[at] ^= (uint8_t)(1 << bit % 8);
+        ck_assert_int_eq(decode(state, stream, len, out), -EBADMSG);
+        stream[at] ^= (uint8_t)(1 << bit % 8);
+    }
+    for (size_t cut = 1; cut <= TRAILER_LEN; cut++)
+        ck_assert_int_eq(decode(state, stream, len - cut, out), -EBADMSG);
+    ck_assert_int_eq(decode(state, stream, 1, out), -EBADMSG);
+    codec_state_free(state);
+}
+END_TEST
+
+/* Headers that add up, but ask for what the format does not have. */
+START_TEST(a_header_of_another_method_window_or_dictionary_is_refused)
+{
+    static const uint8_t headers[][2] = {
+        { 0x79, 0x94 }, /* method 9 */
+        { 0x88, 0x1c }, /* a window of 64 KiB */
+        { 0x78, 0xbb }, /* a dictionary */
+    };
+    struct codec_state *state;
+    uint8_t stream[CAP];
+    uint8_t out[LEN];
+    size_t len;
+
+    ck_assert_int_eq(codec_state_new(&state), 0);
+    len = (size_t)encode(state, 5, stream, CAP);
+    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+        ck_assert_int_eq((headers[i][0] << 8 | headers[i][1]) % 31, 0);
+        memcpy(stream, headers[i], sizeof(headers[i]));
+        ck_assert_int_eq(decode(state, stream, len, out), -EBADMSG);
+    }
+    codec_state_free(state);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        checksum_is_that_of_zlib_for_all_lengths,
+        checksum_holds_sums_as_large_as_can_be,
+        streams_of_all_levels_are_what_zlib_writes,
+        a_stream_takes_no_more_room_than_there_is,
+        a_header_or_checksum_that_is_wrong_is_refused,
+        a_header_of_another_method_window_or_dictionary_is_refused,
+        NULL,
+    };
+
+    return suite_run("codec_zlib", tests);
+}
