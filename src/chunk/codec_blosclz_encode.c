@@ -14,8 +14,18 @@ enum {
     NEAR_MAX = 8191,   /* distance that two bytes hold */
     FAR_MAX = 8192 + 65535,
     TAIL = 12, /* no match starts here, so that eight bytes can be read */
-    TABLE_BITS_MAX = 14,
-    MISSES_A_BYTE = 24, /* that a byte saved makes up for */
+    TABLE_BITS = 14,
+    MISSES_A_BYTE = 32, /* that a byte saved makes up for */
+};
+
+/* When bytes are left out of the search, see leap(). */
+enum {
+    PATIENCE = 512,     /* places to look at before that */
+    PATIENCE_NEXT = 64, /* before it is done again */
+    SEARCH_MAX = 64,    /* places that count of those looked at for a match */
+    WORTH = 4,          /* places to look at that a byte saved is worth */
+    LEAP_MIN = 256,     /* bytes left out, doubled each time */
+    NLEAPS = 16         /* of the largest size in a stream */
 };
 
 /*
@@ -26,25 +36,16 @@ enum {
  */
 struct blosclz_encoder {
     uint32_t base; /* position of the first byte of the stream */
-    uint32_t slots[1 << TABLE_BITS_MAX];
+    uint32_t slots[1 << TABLE_BITS];
 };
 
-/* What a level buys. */
-struct effort {
-    unsigned table_bits; /* a table that stays in the first cache is faster */
-    unsigned skip_shift; /* 2^skip_shift misses make a step a byte longer */
-};
-
-static const struct effort efforts[10] = {
-    [1] = { 12, 5 }, [2] = { 12, 5 }, [3] = { 13, 5 },
-    [4] = { 13, 6 }, [5] = { 13, 6 }, [6] = { 14, 6 },
-    [7] = { 14, 7 }, [8] = { 14, 7 }, [9] = { 14, 7 },
-};
+/* What a level buys: 2^skip_shift misses make a step a byte longer. */
+static const uint8_t skip_shifts[10] = { 0, 7, 7, 7, 7, 7, 7, 8, 8, 8 };
 
 /* What is being encoded. */
 struct stream {
     struct blosclz_encoder *encoder;
-    const struct effort *effort;
+    unsigned skip_shift;
     const uint8_t *src;
     const uint8_t *end;
 };
@@ -53,6 +54,14 @@ struct match {
     const uint8_t *start;
     size_t len;
     size_t distance;
+};
+
+/* What matches took and saved since bytes were left out. */
+struct tally {
+    size_t nlooks;
+    size_t saved;
+    size_t patience; /* places to look at before bytes are left out */
+    size_t leap;     /* how many are */
 };
 
 /* The encoded bytes as far as they are written. */
@@ -78,7 +87,7 @@ static inline uint32_t *slot_of(const struct stream *stream,
 {
     uint64_t hash = (load_le64(bytes) << 24) * 0x9e3779b97f4a7c15u;
 
-    return &stream->encoder->slots[hash >> (64 - stream->effort->table_bits)];
+    return &stream->encoder->slots[hash >> (64 - TABLE_BITS)];
 }
 
 static inline uint32_t position_of(const struct stream *stream,
@@ -183,7 +192,7 @@ static inline bool find_match(const struct stream *stream,
                               size_t *misses, struct match *out)
 {
     const uint8_t *stop = stream->end - TAIL;
-    unsigned skip_shift = stream->effort->skip_shift;
+    unsigned skip_shift = stream->skip_shift;
 
     for (const uint8_t *here = from; here < stop;
          here += 1 + ((*misses)++ >> skip_shift)) {
@@ -200,6 +209,14 @@ static inline bool find_match(const struct stream *stream,
     return false;
 }
 
+/* Bytes that a match saves, with the control byte of literals after it. */
+static size_t savings(const struct match *match)
+{
+    size_t least = match->distance > NEAR_MAX ? FAR_MIN : NEAR_MIN;
+
+    return match->len - least + 2;
+}
+
 /*
  * The misses that still count after a match.  Steps become longer while matches
  * are few or save little, so that what hardly packs takes little time, and
@@ -207,30 +224,65 @@ static inline bool find_match(const struct stream *stream,
  */
 static size_t misses_left(size_t misses, const struct match *match)
 {
-    size_t least = match->distance > NEAR_MAX ? FAR_MIN : NEAR_MIN;
-    size_t paid = (match->len - least + 2) * MISSES_A_BYTE;
+    size_t paid = savings(match) * MISSES_A_BYTE;
 
     return misses > paid ? misses - paid : 0;
+}
+
+/* A long search makes long steps, and counts as if it were a short one. */
+static void count_match(struct tally *tally, size_t nlooks,
+                        const struct match *match)
+{
+    tally->nlooks += nlooks < SEARCH_MAX ? nlooks : SEARCH_MAX;
+    tally->saved += savings(match);
+}
+
+/*
+ * Where to go on with the search, if it has come to `from`.  In some planes of
+ * numbers there is noise of few values, from which little can be had with many
+ * short matches.  These would take most of the time, also of the decoder; so
+ * bytes are left out where the search does not pay, and more with each time.
+ * What follows may be better: shuffled bits often begin with noise.
+ */
+static const uint8_t *leap(const struct stream *stream, struct tally *tally,
+                           const uint8_t *from)
+{
+    size_t leap_max = (size_t)(stream->end - stream->src) / NLEAPS;
+    size_t len = tally->leap < leap_max ? tally->leap : leap_max;
+
+    if (tally->nlooks < tally->patience)
+        return from;
+    if (tally->saved * WORTH >= tally->nlooks) {
+        tally->leap = LEAP_MIN;
+        return from;
+    }
+    *tally = (struct tally){ .patience = PATIENCE_NEXT, .leap = 2 * len };
+    return len < (size_t)(stream->end - from) ? from + len : stream->end;
 }
 
 static bool encode(const struct stream *stream, struct output *out)
 {
     const uint8_t *anchor = stream->src; /* all before it is written */
     const uint8_t *from = anchor + 1;    /* since literals come first */
+    struct tally tally = { .patience = PATIENCE, .leap = LEAP_MIN };
     size_t misses = 0;
+    size_t before = 0;
     struct match match;
 
     while (find_match(stream, anchor, from, &misses, &match)) {
-        misses = misses_left(misses, &match);
         if (!put_literals(out, anchor, (size_t)(match.start - anchor)) ||
             !put_match(out, match.len, match.distance))
             return false;
+        count_match(&tally, misses - before + 1, &match);
+        misses = misses_left(misses, &match);
+        before = misses;
 
         /* In long runs only what straddles their borders finds the last. */
         anchor = match.start + match.len;
         from = anchor - 1;
         if (from < stream->end - TAIL)
             *slot_of(stream, from - 1) = position_of(stream, from - 1);
+        from = leap(stream, &tally, from);
     }
     return put_literals(out, anchor, (size_t)(stream->end - anchor));
 }
@@ -253,7 +305,7 @@ ssize_t codec_blosclz_encode(struct codec_state *state,
     struct blosclz_encoder *encoder = ready_encoder(state);
     struct stream stream = {
         .encoder = encoder,
-        .effort = &efforts[level],
+        .skip_shift = skip_shifts[level],
         .src = src,
         .end = src + src_len,
     };
