@@ -32,6 +32,7 @@ ROWS = {
     'open.sparse.10': ('ceiling', 'framefs-lz4'),
     'decode.shuffle.5': ('memcpy', 'lz4', 'zstd'),
     'encode.shuffle.5': ('lz4', 'zstd'),
+    'kernel.shuffle': ('memcpy', 'loop'),
 }
 LIMITED = ('seq.dd.cold', 'parallel.4', 'random.cold.2', 'fault.cold',
            'write.4k')

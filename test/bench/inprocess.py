@@ -54,7 +54,8 @@ class Codec(InProcess):
 
 
 class Kernels(InProcess):
-    """The fastest kernels of this machine, for some typesizes."""
+    """The fastest kernels of this machine, for some typesizes, and two ways
+    to copy: memcpy(), and a loop of vector loads and stores."""
     rows = {'kernel.' + name: 'MB/s' for name in (
         'shuffle', 'unshuffle', 'bitshuffle', 'bitunshuffle')}
 
@@ -67,13 +68,15 @@ class Kernels(InProcess):
                               check=True, stdout=subprocess.PIPE).stdout
         lines = [line.split() for line in said.decode().splitlines()[1:]]
         for line in lines:
-            if line[0] != lines[0][0] or len(line) < 6:
+            if line[0] != lines[0][0] or len(line) < 7:
                 continue
-            kernel, typesize, direction, rate, memcpy = line[:5]
+            kernel, typesize, direction, rate, memcpy, loop = line[:6]
             rates = self.rates.setdefault('kernel.' + direction, {})
             rates['%s-%s' % (kernel, typesize)] = float(rate) * 1e3
             rates['memcpy'] = float(memcpy) * 1e3
-        for name in ['memcpy'] + [name for name in rates if name != 'memcpy']:
+            rates['loop'] = float(loop) * 1e3
+        copies = ['memcpy', 'loop']
+        for name in copies + [name for name in rates if name not in copies]:
             yield Rival(name, None)
 
     def run(self, rival):
