@@ -44,6 +44,9 @@ struct fs {
     atomic_bool passes; /* the kernel gets files that are no frames, until it
                            refuses one; see passthrough.h */
 
+    atomic_uint nnews;  /* what it has to tell yet */
+    atomic_bool silent; /* it is to tell no more */
+
     /* Guarded by `nodes.lock`. */
     struct list held; /* what programs hold open */
 

@@ -69,8 +69,8 @@ static bool wants_to_write(const struct fuse_file_info *fi)
 }
 
 /*
- * Let the kernel look a file up again: it finds another one, which starts with
- * what is stored, once this is closed.  Returns -ESTALE, or why what was written
+ * Let the kernel look a file up again: once this is closed it finds another one,
+ * which starts with what is stored.  Returns -ESTALE, or why what was written
  * cannot be.
  */
 static int refuse(struct fs *fs, struct open_file *open)

@@ -3,9 +3,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/pool.h"
+
+enum {
+    AWAIT_PAUSE_NS = 1000000
+};
 
 /* What is to be told. */
 struct news {
@@ -64,14 +69,20 @@ static void tell(struct pool_task *task)
     snapshot_put(news->snapshot);
     node_unref(&fs->nodes, news->node);
     free(news);
+    fs->nnews--;
 }
 
 void kernel_tell(struct fs *fs, struct node *node, struct snapshot *snapshot)
 {
     struct news *news = malloc(sizeof(*news));
 
-    if (!news)
+    /* Who waits for the last counts those who have not seen that it is. */
+    fs->nnews++;
+    if (!news || fs->silent) {
+        fs->nnews--;
+        free(news);
         return;
+    }
     node_ref(&fs->nodes, node);
     *news = (struct news){
         .task.run = tell,
@@ -80,4 +91,13 @@ void kernel_tell(struct fs *fs, struct node *node, struct snapshot *snapshot)
         .snapshot = snapshot_get(snapshot),
     };
     pool_submit(fs->teller, &news->task);
+}
+
+void kernel_tell_no_more(struct fs *fs)
+{
+    const struct timespec pause = { .tv_nsec = AWAIT_PAUSE_NS };
+
+    fs->silent = true;
+    while (fs->nnews > 0)
+        nanosleep(&pause, NULL);
 }

@@ -14,7 +14,19 @@
  * The kernel may have to write to the file first, and that may have to wait for
  * the reply to the request that is being handled.  So this is done by
  * fs->teller, which answers no requests.
+ *
+ * The kernel then waits for pages that are being read, whatever happens: if the
+ * process is killed, the thread stays, and with it the descriptors by whose end
+ * the kernel would learn that nobody answers.  There is no way to drop pages, or
+ * to make a file longer, that does without.
  */
 void kernel_tell(struct fs *fs, struct node *node, struct snapshot *snapshot);
+
+/*
+ * Wait until the kernel knows all that it was told of, and tell it nothing from
+ * then on.  Requests are to be answered until this returns: what is told waits
+ * for pages that the kernel has asked for.
+ */
+void kernel_tell_no_more(struct fs *fs);
 
 #endif

@@ -19,6 +19,7 @@
 #include "fuse/ops.h"
 #include "fuse/remove.h"
 #include "fuse/stats_signal.h"
+#include "fuse/stop_signal.h"
 
 enum {
     EXIT_USAGE = 2,
@@ -40,6 +41,7 @@ struct mount {
     char *mountpoint;
     dev_t covered; /* what MOUNTPOINT lay on before */
     struct stats_signal stats;
+    struct stop_signal stop;
     struct ops_data data;
 };
 
@@ -109,6 +111,7 @@ static int open_mount(struct mount *mount, struct options *options)
 
 static void close_mount(struct mount *mount)
 {
+    stop_signal_stop(&mount->stop);
     stats_signal_stop(&mount->stats);
     if (mount->mounted)
         fuse_session_unmount(mount->session);
@@ -220,6 +223,8 @@ static int serve(struct mount *mount, const struct options *options)
         r = stats_signal_start(&mount->stats, mount->fs);
     if (r == 0)
         r = pool_new(1, &mount->fs->teller);
+    if (r == 0)
+        r = stop_signal_start(&mount->stop, mount->fs);
     if (r == 0 && mount->fs->writable)
         r = closer_start(&mount->fs->closer);
     if (r < 0) {

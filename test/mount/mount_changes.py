@@ -5,15 +5,19 @@
 usage: mount_changes.py FRAMEFS [TEST...]
 """
 
+import contextlib
 import errno
 import mmap
 import os
 import random
+import shutil
+import signal
 import subprocess
+import threading
 import time
 
-from mounted import (PATIENCE, Mount, check, check_frames, corpus, error_of,
-                     frame, main, read, replace, sh, wait_for, write)
+from mounted import (B2FRAME, PATIENCE, Mount, check, check_frames, corpus,
+                     error_of, frame, main, read, replace, sh, wait_for, write)
 
 DATA = random.Random(2).randbytes(300000)
 MORE = random.Random(3).randbytes(100000)
@@ -117,6 +121,51 @@ def tail_follows_a_growing_frame():
             tail.kill()
             tail.wait(PATIENCE)
             tail.stdout.close()
+
+
+def read_at_random(path):
+    """Read a file until it is gone, and nothing of it from the kernel's cache."""
+    fd = os.open(path, os.O_RDONLY)
+    with contextlib.suppress(OSError):
+        while True:
+            size = os.fstat(fd).st_size
+            for _ in range(6):
+                os.pread(fd, 4096, random.randrange(size))
+            os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    error_of(os.close, fd)
+
+
+@contextlib.contextmanager
+def readers(path):
+    threads = [threading.Thread(target=read_at_random, args=(path,))
+               for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        for thread in threads:
+            thread.join()
+
+
+def mount_is_left_while_others_change_what_is_read():
+    os.mkdir('src')
+    # One block: to read any page takes long.
+    for name, more in ('old', b''), ('new', MORE):
+        write('raw', DATA[:1000] * 16000 + more)
+        sh('%s create --codec zlib --filters bitshuffle --chunksize 64M '
+           '--blocksize 64M raw %s' % (B2FRAME, name))
+    for i in range(6):
+        shutil.copyfile('old', 'src/a.b2frame')
+        with contextlib.ExitStack() as stack:
+            mount = stack.enter_context(Mount('src', 'mnt', '-o', 'threads=1'))
+            stack.enter_context(readers(mount / 'a'))
+            stack.callback(mount.kill)  # for them to end
+            for name in 'new', 'old', 'new':
+                time.sleep(0.04 * i)  # no matter how long
+                shutil.copyfile(name, 'src/.new')
+                os.rename('src/.new', 'src/a.b2frame')
+            check(mount.stop(signal.SIGTERM) == 0, 'is not left')
 
 
 def frame_that_is_removed_stays_readable_while_open():
@@ -283,6 +332,7 @@ main(frame_that_is_replaced,
      chunk_that_takes_the_place_of_the_index_is_not_read_as_one,
      file_that_was_just_closed_is_changed_by_others,
      tail_follows_a_growing_frame,
+     mount_is_left_while_others_change_what_is_read,
      frame_that_is_removed_stays_readable_while_open,
      other_typesize_makes_old_handles_stale,
      frame_for_other_readers_is_another_file,

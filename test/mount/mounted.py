@@ -76,6 +76,7 @@ class Mount:
         self.path = str(path)
         self.options = options
         self.daemon = None
+        self.device = None
         self.messages = tempfile.TemporaryFile('w+')
 
     def __enter__(self):
@@ -88,7 +89,7 @@ class Mount:
             wait_for(lambda: self.daemon.poll() is not None or
                      is_mounted(self.path), 'the mount')
             check(self.daemon.poll() is None, 'cannot mount: ' + self.log())
-            os.stat(self.path)
+            self.device = os.minor(os.stat(self.path).st_dev)
         except BaseException:
             self.kill()
             raise
@@ -118,7 +119,12 @@ class Mount:
     def kill(self):
         """Leave nothing behind, whatever went wrong."""
         self.daemon.kill()
-        self.daemon.wait()
+        try:
+            self.daemon.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            # A thread of it waits for the kernel, and that for an answer.
+            write('/sys/fs/fuse/connections/%d/abort' % self.device, b'1')
+            self.daemon.wait()
         subprocess.run(['fusermount3', '-quz', self.path], check=False,
                        stderr=subprocess.DEVNULL)
 
