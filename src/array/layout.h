@@ -63,8 +63,8 @@ int layout_init(struct layout *layout, const struct layout_shape *shape,
 
 /*
  * Choose extents for chunks, or for blocks, of about a size: the largest extent
- * is halved until what remains fits, so that they are near to cubes, in whatever
- * order the items are read.
+ * is halved until what remains fits, so that they are near to cubes, in
+ * whatever order the items are read.
  *
  *  whole   extents of what they are part of
  *  nbytes  how large they may be; one item is always taken

@@ -108,9 +108,9 @@ struct cache_stats {
 /*
  * Make a cache.
  *
- *  capacity  bytes that all it holds may take up: decoded blocks, opened chunks,
- *            scratch, and its own tables.  Buffers that wait to be used again
- *            may take up 4 MiB more, or an eighth of it if that is less
+ *  capacity  bytes that all it holds may take up: decoded blocks, opened
+ *            chunks, scratch, and its own tables.  Buffers that wait to be used
+ *            again may take up 4 MiB more, or an eighth of it if that is less
  *
  * Returns 0 or -ENOMEM.
  */
@@ -177,9 +177,9 @@ void cache_unpin(struct cache *cache, const struct cache_pin *pins,
                  size_t npins);
 
 /*
- * Evict chunks `first` to `end` - 1 of a file, which are not likely to be wanted
- * again soon.  Those that are in use are evicted after that; what is held for a
- * commit stays.
+ * Evict chunks `first` to `end` - 1 of a file, which are not likely to be
+ * wanted again soon.  Those that are in use are evicted after that; what is
+ * held for a commit stays.
  */
 void cache_let_go(struct cache *cache, struct cache_file *file, uint64_t first,
                   uint64_t end);
@@ -261,8 +261,8 @@ struct cache_gathered {
 
 /*
  * Pin a chunk that was taken, after decoding what is not in memory, and set
- * cache_shape.encode bytes aside.  Waits for room.  What is written from here on
- * makes the chunk dirty again.
+ * cache_shape.encode bytes aside.  Waits for room.  What is written from here
+ * on makes the chunk dirty again.
  *
  *  nbytes  of the chunk that are wanted; the pieces may hold more
  *

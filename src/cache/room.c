@@ -180,9 +180,9 @@ void room_evict_locked(struct cache *cache, struct cache_entry *entry)
 }
 
 /*
- * Evict what was idle for longest, if anything is.  Of a chunk whose last buffer
- * goes, how it is laid out is kept if that takes little: to find it out anew
- * takes as long as to read a block.
+ * Evict what was idle for longest, if anything is.  Of a chunk whose last
+ * buffer goes, how it is laid out is kept if that takes little: to find it out
+ * anew takes as long as to read a block.
  */
 static bool evict_oldest_locked(struct cache *cache)
 {

@@ -7,9 +7,9 @@
 #include "file/sidecar.h"
 
 /*
- * One thread at a time gets the claim or gives it up, without the lock.  Returns
- * false if one that went before was refused it: those who have waited with it
- * have waited long enough.
+ * One thread at a time gets the claim or gives it up, without the lock.
+ * Returns false if one that went before was refused it: those who have waited
+ * with it have waited long enough.
  */
 static bool begin_turn(struct file *file)
 {

@@ -21,8 +21,8 @@ struct file_context;
 /* What files show of their frames. */
 enum file_view {
     FILE_VIEW_CHUNKS, /* the chunks, one after the other */
-    FILE_VIEW_ARRAY, /* of an array its items in C order; of others the chunks */
-    FILE_VIEW_NPY,   /* the same, but arrays as .npy files, with a header */
+    FILE_VIEW_ARRAY,  /* of an array its items in C order; of others chunks */
+    FILE_VIEW_NPY,    /* the same, but arrays as .npy files, with a header */
     /* Of files that are only read: */
     FILE_VIEW_CHUNK,  /* one chunk; of an array with its padding */
     FILE_VIEW_STORED, /* the same as it is stored; nothing, if only the index
@@ -157,8 +157,8 @@ int file_face_size(struct frame *frame, const struct file_face *face,
 
 /*
  * The same, to be changed.  No other struct file may be open for writing the
- * same frame, but one that file_supersede() is called for.  A frame at an offset
- * in its file can't be opened so.
+ * same frame, but one that file_supersede() is called for.  A frame at an
+ * offset in its file can't be opened so.
  *
  * Errors as above, and -ENOTSUP for frames of a kind that is not changed.
  *
@@ -184,7 +184,8 @@ struct file_params {
 };
 
 /*
- * Make a frame without content, or an array of zeros, and open it to be changed.
+ * Make a frame without content, or an array of zeros, and open it to be
+ * changed.
  *
  *  store  opened for writing: an empty file, or an empty directory, which
  *         makes a sparse frame; the file's on success
@@ -342,8 +343,8 @@ int file_copy(struct file *src, uint64_t src_off, struct file *dst,
  * Commit all that was written until now, durably.
  *
  * If another program has changed the frame, what was written has no place any
- * more: it is dropped, and this and all that changes the file from then on fails
- * with -ESTALE.  Open the frame anew.
+ * more: it is dropped, and this and all that changes the file from then on
+ * fails with -ESTALE.  Open the frame anew.
  *
  * Returns 0, or why that failed.  That an earlier commit failed counts no more:
  * what was written then is in this one.

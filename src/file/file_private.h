@@ -123,9 +123,8 @@ struct file {
     /* The committer's. */
     struct frame_change *change;
     bool sunk; /* chunks are where they were not in the newest state */
-    atomic_bool
-        undecided; /* the frame is empty, and what its header says of chunks
-                       is not fixed yet */
+    atomic_bool undecided; /* the frame is empty, and what its header says of
+                              chunks is not fixed yet */
 
     struct list flush_node; /* the flusher's */
     bool flushing;
@@ -179,9 +178,9 @@ struct file_state *file_state_get(struct file *file);
 void file_state_put(struct file *file, struct file_state *state);
 
 /*
- * Find the chunk that holds a byte of a frame, of those below its size, or right
- * behind its end.  The chunk's size is the one that it may grow to.  Where bytes
- * of a file are, is said by view_locate().
+ * Find the chunk that holds a byte of a frame, of those below its size, or
+ * right behind its end.  The chunk's size is the one that it may grow to.
+ * Where bytes of a file are, is said by view_locate().
  */
 int file_locate(struct file *file, uint64_t off, struct frame_span *out,
                 struct fault *fault);

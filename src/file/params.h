@@ -19,8 +19,8 @@ extern const struct file_params params_default;
  */
 int params_set(struct file_params *params, const char *name, const char *value);
 
-/* Read the layout of new frames, "contiguous" or "sparse".  Returns 0 or -EINVAL
-   if it is neither. */
+/* Read the layout of new frames, "contiguous" or "sparse".  Returns 0 or
+   -EINVAL if it is neither. */
 int params_set_layout(const char *value, bool *sparse);
 
 /* Do the parameters go together?  Returns 0, -EINVAL or -ENOTSUP. */

@@ -42,8 +42,8 @@ void sidecar_put(struct file_context *context, struct sidecar *sidecar);
  * Keep writers of other programs out, or everybody.  Readers of this context
  * are let in beside its writer, as they look again at the count afterwards.
  *
- * Returns 0; -EBUSY if others did not let go of it; or the error of a file system
- * that has no locks.
+ * Returns 0; -EBUSY if others did not let go of it; or the error of a file
+ * system that has no locks.
  */
 int sidecar_share(struct sidecar *sidecar, struct fault *fault);
 int sidecar_claim(struct sidecar *sidecar, struct fault *fault);

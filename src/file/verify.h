@@ -9,7 +9,8 @@
 
 /* Who hears of what is found, one call at a time. */
 struct verify_listener {
-    /* A fault, in the order of the chunks; the frame's structure comes first. */
+    /* A fault, in the order of the chunks; those of the frame's structure come
+       first. */
     void (*fault)(void *context, int error, const struct fault *fault);
 
     /* So many of all chunks are done. */

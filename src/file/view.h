@@ -55,7 +55,8 @@ struct view_piece {
     uint32_t len;          /* bytes, together in the file and there */
     uint32_t row;          /* bytes, together in the file and in this chunk */
     uint32_t span;         /* bytes of the chunk, from `off` on, which hold the
-                              row, and what of these blocks may be wanted next */
+                              row, and what of these blocks may be wanted
+                              next */
 };
 
 /*

@@ -99,7 +99,7 @@ void frame_close(struct frame *frame);
 /* What header and trailer say, checked; there until the frame is closed. */
 const struct frame_info *frame_get_info(const struct frame *frame);
 
-/* What the store said of the frame's file, or index file, when it was opened. */
+/* What the store said of the frame's file, or index file, at its opening. */
 const struct store_stat *frame_get_stat(const struct frame *frame);
 
 /*
@@ -114,7 +114,8 @@ bool frame_is_unwritten(const struct frame *frame);
  *
  *  stat  receives what the store says of the file, or of the index file
  *
- * Returns 0, -ESTALE if others have changed the frame, or an error of the store.
+ * Returns 0, -ESTALE if others have changed the frame, or an error of the
+ * store.
  */
 int frame_check_current(const struct frame *frame, struct store_stat *stat,
                         struct fault *fault);

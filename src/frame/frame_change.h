@@ -320,7 +320,7 @@ int frame_change_check(struct frame_change *change);
  */
 bool frame_change_is_unsynced(const struct frame_change *change);
 
-/* From now on, what is dropped is not given back: the place is that of others. */
+/* From now on, what is dropped is not given back: the place is others'. */
 void frame_change_abandon(struct frame_change *change);
 
 /* Bytes of a contiguous frame. */

@@ -64,8 +64,8 @@ static int write_index_file(struct commit *commit, struct fault *fault)
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
-/* Let the index file take its place, when the names of the chunk files last; and
-   see to it that it lasts too. */
+/* Let the index file take its place, when the names of the chunk files last;
+   and see to it that it lasts too. */
 static int publish_index(struct commit *commit, struct fault *fault)
 {
     struct frame_change *change = commit->change;

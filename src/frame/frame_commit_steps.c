@@ -173,7 +173,7 @@ int commit_sync(struct commit *commit)
     return r;
 }
 
-/* Does a file hold the header of the last commit, and is it the one that did? */
+/* Does a file hold the last commit's header, and is it the one that did? */
 static int compare_file(const struct frame_change *change,
                         struct store_object *object)
 {

@@ -70,10 +70,10 @@ static int make_runs(uint8_t typesize, uint32_t nbytes, uint8_t **out,
 }
 
 /*
- * The reference library opens no frame whose first chunk is of another typesize,
- * and fails to read items that repeat but not in whole.  Items too large for the
- * header of a chunk are bytes there, which may not repeat either (observed:
- * 3.3.3).
+ * The reference library opens no frame whose first chunk is of another
+ * typesize, and fails to read items that repeat but not in whole.  Items too
+ * large for the header of a chunk are bytes there, which may not repeat either
+ * (observed: 3.3.3).
  */
 int frame_value_make(bool nans, uint32_t typesize, uint32_t nbytes,
                      uint8_t **out, size_t *len)

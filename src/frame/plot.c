@@ -9,9 +9,9 @@
 #include "frame/frame_source.h"
 
 /*
- * Stores give back whole blocks only, which two dead places may share: a hole is
- * made so much wider on either side, if what lies there is free, and none that
- * is less than the usual block.
+ * Stores give back whole blocks only, which two dead places may share: a hole
+ * is made so much wider on either side, if what lies there is free, and none
+ * that is less than the usual block.
  */
 enum {
     PLOT_BLOCK_MAX = 64 << 10,

@@ -161,7 +161,7 @@ static bool take_locked(struct open_file *open)
     return true;
 }
 
-/* Take one of the files that could not be written out; NULL if there is none. */
+/* Take one of the files that could not be written out; NULL if none is. */
 static struct open_file *take_unsaved(struct fs *fs)
 {
     struct open_file *open = NULL;

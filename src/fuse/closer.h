@@ -72,8 +72,8 @@ void closer_fini(struct closer *closer);
  */
 void closer_put(struct fs *fs, struct open_file *open);
 
-/* A node was removed, see node_removed(): if nobody holds it open, what it takes
-   up has been given back when this returns. */
+/* A node was removed, see node_removed(): if nobody holds it open, what it
+   takes up has been given back when this returns. */
 void closer_drop(struct fs *fs, struct node *node);
 
 #endif

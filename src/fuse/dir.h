@@ -11,8 +11,9 @@
  *
  * Entries come straight from the backing directory, with its offsets, so a
  * listing is in step with it and takes no memory, whatever its size.  The names
- * in a folder of a store are kept, and with `-o chunks`, when what shows is more
- * than is there, those in all directories; chunks of a frame are numbered.  One thread at a time uses a listing.
+ * in a folder of a store are kept, and with `-o chunks`, when what shows is
+ * more than is there, those in all directories; chunks of a frame are numbered.
+ * One thread at a time uses a listing.
  */
 struct dir;
 

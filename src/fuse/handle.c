@@ -69,9 +69,9 @@ static bool wants_to_write(const struct fuse_file_info *fi)
 }
 
 /*
- * Let the kernel look a file up again: once this is closed it finds another one,
- * which starts with what is stored.  Returns -ESTALE, or why what was written
- * cannot be.
+ * Let the kernel look a file up again: once this is closed it finds another
+ * one, which starts with what is stored.  Returns -ESTALE, or why what was
+ * written cannot be.
  */
 static int refuse(struct fs *fs, struct open_file *open)
 {

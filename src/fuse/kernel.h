@@ -17,8 +17,8 @@
  *
  * The kernel then waits for pages that are being read, whatever happens: if the
  * process is killed, the thread stays, and with it the descriptors by whose end
- * the kernel would learn that nobody answers.  There is no way to drop pages, or
- * to make a file longer, that does without.
+ * the kernel would learn that nobody answers.  There is no way to drop pages,
+ * nor to make a file longer, that does without.
  */
 void kernel_tell(struct fs *fs, struct node *node, struct snapshot *snapshot);
 

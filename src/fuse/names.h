@@ -10,8 +10,8 @@
  *
  * A frame loses its suffix, unless the name without it is taken: by an entry
  * that shows under just that name, or by a frame whose suffix comes first in
- * the order .b2frame, .b2f, .b2, .b2nd, .b2b, .b2eframe.  Then it shows in full, as
- * all other entries do.  So no two entries show under one name.
+ * the order .b2frame, .b2f, .b2, .b2nd, .b2b, .b2eframe.  Then it shows in
+ * full, as all other entries do.  So no two entries show under one name.
  *
  * Where arrays show as .npy files, they have that suffix instead of theirs; for
  * the same name other frames come first.
@@ -154,8 +154,8 @@ int names_find(const struct names_dir *dir, const char *shown, char *name);
  *  frame  the name under which the frame shows
  *  shown  room for NAME_MAX + 1 bytes
  *
- * Returns 1; 0 if that name is too long, or something else shows so; or an error
- * of dir->kind().
+ * Returns 1; 0 if that name is too long, or something else shows so; or an
+ * error of dir->kind().
  */
 int names_chunks(const struct names_dir *dir, const char *frame, char *shown);
 

@@ -96,7 +96,8 @@ struct snapshot *open_file_snapshot(struct open_file *open);
 
 /*
  * A descriptor of the file, or of a sparse frame's directory, to find it by
- * when it has no name.  The caller closes it.  Returns -ESTALE if there is none.
+ * when it has no name.  The caller closes it.  Returns -ESTALE if there is
+ * none.
  */
 int open_file_anchor(struct open_file *open);
 
@@ -157,8 +158,8 @@ void open_file_start(struct open_file *open, struct snapshot *snapshot);
 
 /*
  * Metadata of a frame's file that we change, but not what it holds, are not to
- * look like a change by others.  So before it: is the state that is open the one
- * that is stored?  If so, it is after it, too.
+ * look like a change by others.  So before it: is the state that is open the
+ * one that is stored?  If so, it is after it, too.
  *
  *  open   may be NULL at first
  *  place  where it is

@@ -76,8 +76,8 @@ static bool is_same_file(const struct move *move)
 }
 
 /*
- * A frame or store in a file is one by its name.  A frame that would cease to be
- * one can be copied; of a store that would change everything that shows.
+ * A frame or store in a file is one by its name.  A frame that would cease to
+ * be one can be copied; of a store that would change everything that shows.
  *
  * Returns 0, -EXDEV or -EPERM.
  */

@@ -15,7 +15,8 @@ struct rename {
 
 /*
  * Move an entry.  It keeps its suffix if it can.  What it replaces, or changes
- * places with, goes in the same step if both are stored under names of one kind.
+ * places with, goes in the same step if both are stored under names of one
+ * kind.
  *
  * Returns 0 or a negative errno; -EXDEV if, with names that are kept, a frame
  * would cease to be one.

@@ -27,8 +27,8 @@ int store_local_open(int dirfd, const char *path, unsigned flags, mode_t type);
  */
 int store_local_walk(int dirfd, const char *path, unsigned flags, mode_t type);
 
-/* What is read of a file from now on does not count as access, as far as that is
-   ours to say: see STORE_PEEK. */
+/* What is read of a file from now on does not count as access, as far as that
+   is ours to say: see STORE_PEEK. */
 void store_local_leave_atime(int fd);
 
 /*

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Measure framefs beside others, on the same data, in turn.  See tools/bench."""
+"""Measure framefs beside others on the same data, in turn: see tools/bench."""
 
 import argparse
 import fnmatch
