@@ -128,12 +128,14 @@ def arrays_wider_than_the_cache_are_counted():
         sh('head -c 4194304 /dev/urandom | %s create --shape 1024,4096 '
            '--dtype "|u1" --chunks %s --blocks %s - src/%s.b2nd' %
            (B2FRAME, chunks, chunks, name))
-    for cache, wanted in ('1M', 0), ('200K', 1):
+    for cache, name, counted in (('1M', 'wide', False), ('200K', 'wide', True),
+                                 ('200K', 'narrow', False)):
         with Mount('src', 'mnt', '-o', 'cache=' + cache) as mount:
-            for name in 'wide', 'narrow':
-                read(mount / name)
+            read(mount / name)
+            # More than once if requests come out of order.
             got = stats(mount)['read']['wide_scans']
-            check(got == wanted, 'cache=%s: %d' % (cache, got))
+            check((got > 0) == counted,
+                  'cache=%s, %s: %d' % (cache, name, got))
 
 
 def what_is_decoded_ahead_and_dropped_is_wasted():
