@@ -326,18 +326,20 @@ int round_run_writes(struct round *round, struct fault *fault)
 {
     struct fault partial_fault = FAULT_NONE;
     int partial = 0;
+    bool empties;
     int r;
 
     begin_collecting(round->file);
     r = collect(round, &partial, &partial_fault, fault);
-    if (round->nbytes > 0)
+    /* What an empty frame has comes to where chunks may be. */
+    empties = round->nbytes == 0;
+    if (!empties)
         end_collecting(round->file);
     if (r == 0)
         r = commit_change(round, fault);
     if (r < 0)
         soil_end(round);
-    /* What an empty frame has comes to where chunks may be. */
-    if (round->nbytes == 0)
+    if (empties)
         end_collecting(round->file);
     if (r == 0 && partial < 0) {
         *fault = partial_fault;
