@@ -4,7 +4,8 @@
 #include "suite.h"
 
 enum {
-    CACHE = 32 << 20
+    CACHE = 32 << 20,
+    CALLS_MIN = 4 /* that fail in turn, or a trial does not do what it says */
 };
 
 /* Bytes that do not compress to nothing. */
@@ -57,6 +58,31 @@ void bed_sync(struct bed *bed)
     struct fault fault;
 
     ck_assert_int_eq(file_sync(bed->file, &fault), 0);
+}
+
+void bed_fail_call(struct bed *bed, size_t call, int error)
+{
+    bed->bad_call = disk_ncalls(bed->disk) + call;
+    disk_fail(bed->disk, bed->bad_call, 1, error);
+}
+
+bool bed_end_failing(struct bed *bed)
+{
+    bool reached = disk_ncalls(bed->disk) > bed->bad_call;
+
+    disk_fail(bed->disk, 0, 0, 0);
+    return reached;
+}
+
+void bed_fail_each(bool (*trial)(bool variant, size_t call))
+{
+    for (int variant = 0; variant < 2; variant++) {
+        size_t call = 0;
+
+        while (trial(variant, call))
+            call++;
+        ck_assert_uint_gt(call, CALLS_MIN);
+    }
 }
 
 static void check_file(const struct bed *bed, struct file *file)

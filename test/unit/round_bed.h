@@ -20,6 +20,7 @@ struct bed {
     struct file *file;
     uint8_t bytes[ROOM]; /* what it should hold, */
     uint64_t size;       /* so much of them */
+    size_t bad_call;     /* of the disk, that fails */
 };
 
 void bed_init(struct bed *bed, bool sparse);
@@ -28,6 +29,15 @@ void bed_fini(struct bed *bed);
 /* Write bytes that do not compress to nothing. */
 void bed_write(struct bed *bed, uint64_t off, size_t len, uint32_t seed);
 void bed_sync(struct bed *bed);
+
+/* Let one call of the disk fail, counted from here on; and let none fail any
+   more.  Was that call reached? */
+void bed_fail_call(struct bed *bed, size_t call, int error);
+bool bed_end_failing(struct bed *bed);
+
+/* Let one call after the other fail, in two variants, until `trial` returns
+   false, as there are not so many. */
+void bed_fail_each(bool (*trial)(bool variant, size_t call));
 
 /* Does the file hold what it should, and the disk, too? */
 void bed_check(const struct bed *bed);

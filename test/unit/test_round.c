@@ -44,16 +44,13 @@ static int commit_beside(struct bed *bed, uint64_t off, size_t len)
 static bool fail_beside_append(bool sparse, size_t call)
 {
     struct bed bed;
-    size_t first;
     bool reached;
 
     bed_init(&bed, sparse);
     bed_write(&bed, 0, CHUNKSIZE + HALF, 1);
-    first = disk_ncalls(bed.disk);
-    disk_fail(bed.disk, first + call, 1, -ENOSPC);
+    bed_fail_call(&bed, call, -ENOSPC);
     commit_beside(&bed, CHUNKSIZE + HALF, 100);
-    reached = disk_ncalls(bed.disk) > first + call;
-    disk_fail(bed.disk, 0, 0, 0);
+    reached = bed_end_failing(&bed);
     bed_sync(&bed);
     bed_check(&bed);
     bed_fini(&bed);
@@ -62,13 +59,7 @@ static bool fail_beside_append(bool sparse, size_t call)
 
 START_TEST(what_comes_beside_a_commit_that_fails_is_in_the_next)
 {
-    for (int sparse = 0; sparse < 2; sparse++) {
-        size_t call = 0;
-
-        while (fail_beside_append(sparse, call))
-            call++;
-        ck_assert_uint_gt(call, 4);
-    }
+    bed_fail_each(fail_beside_append);
 }
 END_TEST
 
@@ -100,7 +91,6 @@ static bool fail_to_sync(bool known, size_t call)
 {
     struct fault fault;
     struct bed bed;
-    size_t first;
     bool reached;
     int r;
 
@@ -112,12 +102,10 @@ static bool fail_to_sync(bool known, size_t call)
     }
     bed_write(&bed, known ? CHUNKSIZE - 1 : 0, 2 * CHUNKSIZE, 2);
     encode_ahead_end(bed.file);
-    first = disk_ncalls(bed.disk);
-    disk_fail(bed.disk, first + call, 1, -EIO);
+    bed_fail_call(&bed, call, -EIO);
     r = file_sync(bed.file, &fault);
     ck_assert(r == 0 || r == -EIO);
-    reached = disk_ncalls(bed.disk) > first + call;
-    disk_fail(bed.disk, 0, 0, 0);
+    reached = bed_end_failing(&bed);
     bed_sync(&bed);
     bed_check(&bed);
     bed_fini(&bed);
@@ -126,13 +114,7 @@ static bool fail_to_sync(bool known, size_t call)
 
 START_TEST(what_a_sync_that_fails_has_lost_is_made_again)
 {
-    for (int known = 0; known < 2; known++) {
-        size_t call = 0;
-
-        while (fail_to_sync(known, call))
-            call++;
-        ck_assert_uint_gt(call, 4);
-    }
+    bed_fail_each(fail_to_sync);
 }
 END_TEST
 
