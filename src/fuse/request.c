@@ -44,8 +44,8 @@ struct fs *request_fs(fuse_req_t req)
 {
     struct ops_data *data = fuse_req_userdata(req);
 
-    /* When it is to leave, libfuse cancels the threads that serve a ring, even
-       in the middle of a commit; those that read /dev/fuse are let finish. */
+    /* When it is to leave, libfuse cancels the threads that serve a ring, also
+       in the middle of a request; those that read /dev/fuse are let finish. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     return data->fs;
 }
