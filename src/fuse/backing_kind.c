@@ -26,8 +26,7 @@ int backing_has_magic(int dirfd, const char *name)
 
     if (fd < 0)
         return is_shortage(-errno) ? -errno : false;
-    /* As with STORE_PEEK. */
-    fcntl(fd, F_SETFL, O_NONBLOCK | O_NOATIME);
+    store_leave_atime(fd);
     n = pread(fd, bytes, sizeof(bytes), 0);
     close(fd);
     return n == FRAME_MAGIC_LEN && frame_has_magic(bytes, sizeof(bytes));

@@ -54,6 +54,10 @@ enum store_flags {
                               opened with STORE_WRITE */
 };
 
+/* What is read by a descriptor from now on does not count as access, as with
+   STORE_PEEK, as far as that is ours to say. */
+void store_leave_atime(int fd);
+
 /* Names of drafts start like this; see store_remove_stale(). */
 #define STORE_TEMPORARY ".framefs-tmp."
 

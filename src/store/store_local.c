@@ -64,7 +64,7 @@ static int open_beneath(int dirfd, const char *path, unsigned flags,
     return (int)syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
 }
 
-void store_local_leave_atime(int fd)
+void store_leave_atime(int fd)
 {
     fcntl(fd, F_SETFL, O_NONBLOCK | O_NOATIME);
 }
@@ -91,7 +91,7 @@ int store_local_open(int dirfd, const char *path, unsigned flags, mode_t type)
     int fd = open_path(dirfd, path, flags, type);
 
     if (fd >= 0 && type == S_IFREG && flags & (STORE_WRITE | STORE_PEEK))
-        store_local_leave_atime(fd);
+        store_leave_atime(fd);
     return fd;
 }
 

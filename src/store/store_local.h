@@ -27,10 +27,6 @@ int store_local_open(int dirfd, const char *path, unsigned flags, mode_t type);
  */
 int store_local_walk(int dirfd, const char *path, unsigned flags, mode_t type);
 
-/* What is read of a file from now on does not count as access, as far as that
-   is ours to say: see STORE_PEEK. */
-void store_local_leave_atime(int fd);
-
 /*
  * Open what lies in the same mount, with flags for open().  What is mounted
  * below it may be served by this very process, and must not be waited for.

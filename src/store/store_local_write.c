@@ -108,7 +108,7 @@ int store_local_create(int dir, const char *name, int like, mode_t mode,
 
     if (fd < 0)
         return -errno;
-    store_local_leave_atime(fd);
+    store_leave_atime(fd);
     if (like >= 0)
         r = copy_owner(fd, like);
     if (r < 0)
