@@ -27,6 +27,37 @@ struct store_object *store_sidecar(struct store *store)
     return store->ops->sidecar ? store->ops->sidecar(store) : NULL;
 }
 
+int store_lease(struct store *store, const char *name)
+{
+    return store->ops->lease ? store->ops->lease(store, name) : 0;
+}
+
+void store_unlease(struct store *store)
+{
+    if (store->ops->unlease)
+        store->ops->unlease(store);
+}
+
+long store_lease_holder(struct store *store, const char *name)
+{
+    return store->ops->lease_holder ? store->ops->lease_holder(store, name) : 0;
+}
+
+int store_stat(struct store *store, const char *name, struct store_stat *out)
+{
+    struct store_object *object;
+    int r;
+
+    if (store->ops->stat)
+        return store->ops->stat(store, name, out);
+    r = store_open(store, name, &object);
+    if (r == 0) {
+        r = store_object_stat(object, out);
+        store_object_close(object);
+    }
+    return r;
+}
+
 int store_open(struct store *store, const char *name, struct store_object **out)
 {
     return store->ops->open(store, name, out);

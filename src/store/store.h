@@ -140,6 +140,39 @@ bool store_is_directory(const struct store *store);
 struct store_object *store_sidecar(struct store *store);
 
 /*
+ * The lease on the frame in a store: the right to change it, which one process
+ * at a time has, and there one store.  It is an advisory lock on the frame's
+ * file, or on the index file of a sparse frame, and goes over to the file that
+ * store_publish() puts in its place.  It ends with store_unlease(), or with the
+ * process, however that ends.
+ *
+ *  name  of the object that is locked: "", or the index file in a directory
+ *
+ * A frame that is not there yet can be leased, too: it is locked from the
+ * moment at which it is published.  Where the file system has no locks, the
+ * lease is granted; programs must then be kept apart by other means.
+ *
+ * Never waits.  Returns 0, or 1 if the store has the lease already;
+ *  -EAGAIN  another process, or another store of this one, has it
+ *  -ESTALE  another file has taken the place of the frame's
+ *  others   from the system
+ */
+int store_lease(struct store *store, const char *name);
+
+/* Give the lease back, if the store has it. */
+void store_unlease(struct store *store);
+
+/*
+ * Say who is likely to have the lease: the number of a process, or 0 if that
+ * can't be found out.
+ */
+long store_lease_holder(struct store *store, const char *name);
+
+/* Size, times and identity of the object that bears a name now.  Errors as
+   store_open(). */
+int store_stat(struct store *store, const char *name, struct store_stat *out);
+
+/*
  * Open an object.  Returns 0, -ENOENT, -EINVAL (no regular file; a link) or
  * another negative errno.
  */
@@ -206,8 +239,8 @@ int store_object_lock(struct store_object *object, enum store_lock how);
 int store_object_sync(struct store_object *object);
 
 /*
- * Make a new, empty object in a directory.  One that has this name is removed
- * first.
+ * Make a new, empty object in a directory.  Returns 0, -EEXIST if something has
+ * this name, or another negative errno.
  *
  *  like  name of an object whose owner and permissions it gets, or NULL
  */

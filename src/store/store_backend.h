@@ -14,8 +14,16 @@ struct store_ops {
                 struct store_object **out);
     void (*close)(struct store *store);
 
+    int (*stat)(struct store *store, const char *name,
+                struct store_stat *out); /* NULL: as of the open object */
+
     /* NULL if there is none. */
     struct store_object *(*sidecar)(struct store *store);
+
+    /* NULL if nobody else can change what is in the store. */
+    int (*lease)(struct store *store, const char *name);
+    void (*unlease)(struct store *store);
+    long (*lease_holder)(struct store *store, const char *name);
 
     /* NULL if the store is only read. */
     int (*create)(struct store *store, const char *name, const char *like,

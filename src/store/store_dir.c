@@ -16,7 +16,21 @@ struct dir_store {
     bool writable;
     bool peeks;                   /* see STORE_PEEK */
     struct store_object *sidecar; /* NULL: none */
+
+    /* See store_lease(); used by who changes the frame. */
+    bool leased;
+    struct store_object *lease; /* the file that is, or was, locked; NULL: none
+                                   yet */
 };
+
+enum {
+    LEASE_TRIES = 100 /* while others replace the file */
+};
+
+static int fd_of(const struct store_object *object)
+{
+    return ((const struct store_local *)object)->fd;
+}
 
 static bool is_name(const char *name)
 {
@@ -42,8 +56,103 @@ static void dir_close(struct store *store)
     struct dir_store *dir = (struct dir_store *)store;
 
     store_object_close(dir->sidecar);
+    store_object_close(dir->lease);
     close(dir->fd);
     free(dir);
+}
+
+static int dir_stat(struct store *store, const char *name,
+                    struct store_stat *out)
+{
+    const struct dir_store *dir = (const struct dir_store *)store;
+    struct stat st;
+
+    if (!is_name(name))
+        return -ENOENT;
+    if (fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    if (!S_ISREG(st.st_mode))
+        return -EINVAL;
+    store_local_convert(&st, out);
+    return 0;
+}
+
+/* Lease an open file, unless another one bears its name by now: -ESTALE. */
+static int lease_named(struct dir_store *dir, const char *name, int fd)
+{
+    struct store_stat there;
+    struct stat mine;
+    int r = store_local_lease(fd);
+
+    if (r < 0)
+        return r;
+    r = fstat(fd, &mine) < 0 ? -errno : dir_stat(&dir->store, name, &there);
+    if (r == 0 && (mine.st_ino != there.ino || mine.st_dev != there.dev))
+        r = -ESTALE;
+    if (r < 0)
+        store_local_unlease(fd);
+    return r;
+}
+
+/* The same with the file that bears the name now. */
+static int lease_newest(struct dir_store *dir, const char *name)
+{
+    int fd = store_local_open(dir->fd, name, STORE_WRITE, S_IFREG);
+    int r;
+
+    if (fd < 0)
+        return fd;
+    r = lease_named(dir, name, fd);
+    if (r < 0) {
+        close(fd);
+        return r;
+    }
+    store_object_close(dir->lease);
+    dir->lease = NULL;
+    return store_local_object(fd, true, &dir->lease);
+}
+
+/* The file that was leased before is tried first, because its mode may not let
+   us open it to write any more. */
+static int dir_lease(struct store *store, const char *name)
+{
+    struct dir_store *dir = (struct dir_store *)store;
+    int r = -ESTALE;
+
+    if (!dir->writable)
+        return -EROFS;
+    if (dir->leased)
+        return 1;
+    if (dir->lease)
+        r = lease_named(dir, name, fd_of(dir->lease));
+    for (int i = 0; i < LEASE_TRIES && r == -ESTALE; i++)
+        r = lease_newest(dir, name);
+    if (r == -ENOENT) /* it comes with the first commit */
+        r = 0;
+    dir->leased = r == 0;
+    return r;
+}
+
+static void dir_unlease(struct store *store)
+{
+    struct dir_store *dir = (struct dir_store *)store;
+
+    if (dir->leased && dir->lease)
+        store_local_unlease(fd_of(dir->lease));
+    dir->leased = false;
+}
+
+static long dir_lease_holder(struct store *store, const char *name)
+{
+    const struct dir_store *dir = (const struct dir_store *)store;
+    int fd = store_local_open(dir->fd, name, 0, S_IFREG);
+    long pid;
+
+    if (fd < 0)
+        return 0;
+    pid = store_local_lease_holder(fd);
+    close(fd);
+    return pid;
 }
 
 static struct store_object *dir_sidecar(struct store *store)
@@ -86,8 +195,6 @@ static int dir_create(struct store *store, const char *name, const char *like,
 
     if (dir < 0)
         return dir;
-    if (unlinkat(dir, name, 0) < 0 && errno != ENOENT)
-        return -errno;
     like_fd = open_like(dir, like);
     r = store_local_create(dir, name, like_fd, 0666, out);
     close_like(like_fd);
@@ -112,14 +219,24 @@ static int dir_draft(struct store *store, const char *name,
 static int dir_publish(struct store *store, const char *name,
                        struct store_object *draft)
 {
+    struct dir_store *dir = (struct dir_store *)store;
     struct store_local *local = (struct store_local *)draft;
-    int dir = dir_to_change(store, name);
+    int fd = dir_to_change(store, name);
+    int r = 0;
 
-    if (dir < 0)
-        return dir;
-    if (renameat(dir, local->draft, dir, name) < 0)
+    if (fd < 0)
+        return fd;
+    if (dir->leased)
+        r = store_local_lease(local->fd);
+    if (r < 0)
+        return r;
+    if (renameat(fd, local->draft, fd, name) < 0)
         return -errno;
     store_local_published(local);
+    if (dir->leased) {
+        store_object_close(dir->lease);
+        dir->lease = store_object_get(draft);
+    }
     return 0;
 }
 
@@ -182,7 +299,11 @@ static const struct store_ops dir_ops = {
     .directory = true,
     .open = dir_open_object,
     .close = dir_close,
+    .stat = dir_stat,
     .sidecar = dir_sidecar,
+    .lease = dir_lease,
+    .unlease = dir_unlease,
+    .lease_holder = dir_lease_holder,
     .create = dir_create,
     .draft = dir_draft,
     .publish = dir_publish,

@@ -20,6 +20,7 @@ struct file_store {
     pthread_mutex_t lock;
     struct store_object *current; /* the file; NULL: not there yet */
     struct store_object *sidecar; /* constant; NULL: none */
+    bool leased; /* see store_lease(); used by who changes the frame */
 
     /* To make or replace it; the directory is -1 if it is only read. */
     mode_t mode;
@@ -227,6 +228,55 @@ static int file_check_place(struct store *store)
     return r == -ENOENT ? 0 : r;
 }
 
+/* Has another file taken the name of one that was removed? */
+static bool is_replaced(const struct file_store *file)
+{
+    struct stat mine;
+    struct stat there;
+
+    return fstat(fd_of(file->current), &mine) == 0 && mine.st_nlink == 0 &&
+           stat_name(file->dir, file->name, &there) == 0;
+}
+
+static int file_lease(struct store *store, const char *name)
+{
+    struct file_store *file = (struct file_store *)store;
+    int r = 0;
+
+    if (file->dir < 0)
+        return -EROFS;
+    if (name[0] != '\0')
+        return -EINVAL;
+    if (file->leased)
+        return 1;
+    if (file->current)
+        r = store_local_lease(fd_of(file->current));
+    if (r == 0 && file->current && is_replaced(file)) {
+        store_local_unlease(fd_of(file->current));
+        r = -ESTALE;
+    }
+    file->leased = r == 0;
+    return r;
+}
+
+static void file_unlease(struct store *store)
+{
+    struct file_store *file = (struct file_store *)store;
+
+    if (file->leased && file->current)
+        store_local_unlease(fd_of(file->current));
+    file->leased = false;
+}
+
+static long file_lease_holder(struct store *store, const char *name)
+{
+    const struct file_store *file = (struct file_store *)store;
+
+    return file->current && name[0] == '\0'
+               ? store_local_lease_holder(fd_of(file->current))
+               : 0;
+}
+
 static int rename_draft(const struct file_store *file,
                         const struct store_local *draft, unsigned flags)
 {
@@ -283,10 +333,15 @@ static int file_publish(struct store *store, const char *name,
 
     if (name[0] != '\0')
         return -EINVAL;
-    r = move_draft(file, local);
+    r = file->leased ? store_local_lease(local->fd) : 0;
+    if (r == 0)
+        r = move_draft(file, local);
     if (r < 0)
         return r;
     store_local_published(local);
+    /* Whoever waits for the old file's finds that this one is there. */
+    if (old)
+        store_local_unlease(fd_of(old));
     pthread_mutex_lock(&file->lock);
     file->current = store_object_get(draft);
     pthread_mutex_unlock(&file->lock);
@@ -306,6 +361,9 @@ static const struct store_ops file_ops = {
     .open = file_open_object,
     .close = file_close,
     .sidecar = file_sidecar,
+    .lease = file_lease,
+    .unlease = file_unlease,
+    .lease_holder = file_lease_holder,
     .draft = file_draft,
     .check_place = file_check_place,
     .publish = file_publish,

@@ -152,6 +152,19 @@ int store_local_walk(int dirfd, const char *path, unsigned flags, mode_t type)
     return insist_on_type(fd, type);
 }
 
+void store_local_convert(const struct stat *st, struct store_stat *out)
+{
+    *out = (struct store_stat){
+        .size = (uint64_t)st->st_size,
+        .allocated = (uint64_t)st->st_blocks * 512,
+        .dev = st->st_dev,
+        .ino = st->st_ino,
+        .mtime = st->st_mtim,
+        .ctime = st->st_ctim,
+        .removed = st->st_nlink == 0,
+    };
+}
+
 static int local_stat(struct store_object *object, struct store_stat *out)
 {
     const struct store_local *local = (struct store_local *)object;
@@ -159,15 +172,7 @@ static int local_stat(struct store_object *object, struct store_stat *out)
 
     if (fstat(local->fd, &st) < 0)
         return -errno;
-    *out = (struct store_stat){
-        .size = (uint64_t)st.st_size,
-        .allocated = (uint64_t)st.st_blocks * 512,
-        .dev = st.st_dev,
-        .ino = st.st_ino,
-        .mtime = st.st_mtim,
-        .ctime = st.st_ctim,
-        .removed = st.st_nlink == 0,
-    };
+    store_local_convert(&st, out);
     return 0;
 }
 

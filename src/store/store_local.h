@@ -2,6 +2,7 @@
 #ifndef STORE_STORE_LOCAL_H
 #define STORE_STORE_LOCAL_H
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "store/store_backend.h"
@@ -59,6 +60,22 @@ int store_local_truncate(struct store_object *object, uint64_t size);
 int store_local_punch(struct store_object *object, uint64_t off, uint64_t len);
 int store_local_sync(struct store_object *object);
 int store_local_lock(struct store_object *object, enum store_lock how);
+
+/* What stat() says of a file, as a store says it. */
+void store_local_convert(const struct stat *st, struct store_stat *out);
+
+/*
+ * Lease a file that is open for writing.  Returns 0, also where there are no
+ * locks; -EAGAIN if another descriptor has the lease; or another negative
+ * errno.
+ */
+int store_local_lease(int fd);
+
+/* Give the lease back. */
+void store_local_unlease(int fd);
+
+/* As store_lease_holder(), of an open file. */
+long store_local_lease_holder(int fd);
 
 /*
  * Open a sidecar, or make it.

@@ -386,7 +386,7 @@ START_TEST(link_that_was_followed_stays_one)
 }
 END_TEST
 
-START_TEST(directory_gets_objects_like_others)
+START_TEST(directory_gets_new_objects_like_others)
 {
     struct tree tree;
     struct store *store;
@@ -396,6 +396,8 @@ START_TEST(directory_gets_objects_like_others)
     make_tree(&tree);
     ck_assert_int_eq(symlinkat("file", tree.fd, "made"), 0);
     ck_assert_int_eq(store_dir_open(tree.fd, ".", STORE_WRITE, &store), 0);
+    ck_assert_int_eq(store_create(store, "made", "file", &object), -EEXIST);
+    ck_assert_int_eq(unlinkat(tree.fd, "made", 0), 0);
     ck_assert_int_eq(store_create(store, "made", "file", &object), 0);
     ck_assert_int_eq(store_object_write(object, 0, "made", 4), 0);
     store_object_close(object);
@@ -413,6 +415,61 @@ START_TEST(directory_gets_objects_like_others)
 }
 END_TEST
 
+/* Two stores of one frame stand for two processes. */
+START_TEST(lease_is_held_by_one_store_at_a_time)
+{
+    struct tree tree;
+    struct store *one;
+    struct store *other;
+
+    make_tree(&tree);
+    ck_assert_int_eq(store_file_open(tree.fd, "file", STORE_WRITE, &one), 0);
+    ck_assert_int_eq(store_file_open(tree.fd, "file", STORE_WRITE, &other), 0);
+    ck_assert_int_eq(store_lease(one, ""), 0);
+    ck_assert_int_eq(store_lease(one, ""), 1);
+    ck_assert_int_eq(store_lease(other, ""), -EAGAIN);
+    ck_assert_int_eq(store_lease_holder(other, ""), getpid());
+    store_unlease(one);
+    ck_assert_int_eq(store_lease(other, ""), 0);
+    ck_assert_int_eq(store_lease(one, ""), -EAGAIN);
+    store_close(other);
+    ck_assert_int_eq(store_lease(one, ""), 0);
+    store_close(one);
+    remove_tree(&tree);
+}
+END_TEST
+
+START_TEST(lease_goes_over_to_the_file_that_is_published)
+{
+    for (int directory = 0; directory < 2; directory++) {
+        const char *name = directory ? "file" : "";
+        struct store_object *draft;
+        struct store *stores[2];
+        struct tree tree;
+
+        make_tree(&tree);
+        for (int i = 0; i < 2; i++)
+            ck_assert_int_eq(
+                directory
+                    ? store_dir_open(tree.fd, ".", STORE_WRITE, &stores[i])
+                    : store_file_open(tree.fd, "file", STORE_WRITE, &stores[i]),
+                0);
+        ck_assert_int_eq(store_lease(stores[0], name), 0);
+        ck_assert_int_eq(store_draft(stores[0], name, &draft), 0);
+        ck_assert_int_eq(store_publish(stores[0], name, draft), 0);
+        store_object_close(draft);
+        /* A file that is no more has nothing to be leased. */
+        ck_assert_int_eq(store_lease(stores[1], name),
+                         directory ? -EAGAIN : -ESTALE);
+        store_unlease(stores[0]);
+        ck_assert_int_eq(store_lease(stores[1], name), directory ? 0 : -ESTALE);
+        store_close(stores[0]);
+        store_close(stores[1]);
+        remove_tree(&tree);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -427,7 +484,9 @@ int main(void)
         file_that_was_removed_stays_so,
         new_file_comes_up_once_only,
         link_that_was_followed_stays_one,
-        directory_gets_objects_like_others,
+        directory_gets_new_objects_like_others,
+        lease_is_held_by_one_store_at_a_time,
+        lease_goes_over_to_the_file_that_is_published,
         NULL,
     };
 

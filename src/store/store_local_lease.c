@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "store/store_local.h"
+
+/*
+ * The lease is an open file description lock of one byte that no frame reaches,
+ * so it is in the way neither of flock() nor of record locks that users take
+ * on their files.
+ */
+static const off_t LEASE_OFF = (off_t)1 << 62;
+
+static int set_lock(int fd, short type)
+{
+    struct flock lock = {
+        .l_type = type,
+        .l_whence = SEEK_SET,
+        .l_start = LEASE_OFF,
+        .l_len = 1,
+    };
+
+    return fcntl(fd, F_OFD_SETLK, &lock) < 0 ? -errno : 0;
+}
+
+/* A file system may have no locks, or have them switched off. */
+static bool is_without_locks(int error)
+{
+    return error == -ENOLCK || error == -ENOSYS || error == -EOPNOTSUPP ||
+           error == -EINVAL;
+}
+
+int store_local_lease(int fd)
+{
+    int r = set_lock(fd, F_WRLCK);
+
+    if (r == -EACCES)
+        return -EAGAIN;
+    return is_without_locks(r) ? 0 : r;
+}
+
+void store_local_unlease(int fd)
+{
+    set_lock(fd, F_UNLCK);
+}
+
+/* Does a line of fdinfo tell of the lease?  "lock:\t1: OFDLCK  ADVISORY  WRITE
+   -1 fe:00:1234 4611686018427387904 4611686018427387904" */
+static bool is_lease(const char *line, const struct stat *st)
+{
+    unsigned major_no;
+    unsigned minor_no;
+    uint64_t ino;
+    uint64_t start;
+
+    if (sscanf(line,
+               "lock: %*d: OFDLCK %*s WRITE %*d %x:%x:%" SCNu64 " %" SCNu64,
+               &major_no, &minor_no, &ino, &start) != 4)
+        return false;
+    return makedev(major_no, minor_no) == st->st_dev && ino == st->st_ino &&
+           start == (uint64_t)LEASE_OFF;
+}
+
+static bool holds_lease(int dir, const char *name, const struct stat *st)
+{
+    int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+    char line[256];
+    bool found = false;
+
+    if (!file) {
+        if (fd >= 0)
+            close(fd);
+        return false;
+    }
+    while (!found && fgets(line, sizeof(line), file))
+        found = is_lease(line, st);
+    fclose(file);
+    return found;
+}
+
+/* Does one of a process's descriptors hold the lease, as far as we may know? */
+static bool process_holds_lease(const char *pid, const struct stat *st)
+{
+    char path[sizeof("/proc//fdinfo") + 20];
+    const struct dirent *entry;
+    bool found = false;
+    DIR *dir;
+
+    snprintf(path, sizeof(path), "/proc/%.20s/fdinfo", pid);
+    dir = opendir(path);
+    while (dir && !found && (entry = readdir(dir)))
+        found = isdigit((unsigned char)entry->d_name[0]) &&
+                holds_lease(dirfd(dir), entry->d_name, st);
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+/* The kernel names no process for such a lock, but shows to each process, and
+   to root, what locks its descriptors hold. */
+long store_local_lease_holder(int fd)
+{
+    const struct dirent *entry;
+    struct stat st;
+    long pid = 0;
+    DIR *dir;
+
+    if (fstat(fd, &st) < 0)
+        return 0;
+    dir = opendir("/proc");
+    while (dir && pid == 0 && (entry = readdir(dir)))
+        if (isdigit((unsigned char)entry->d_name[0]) &&
+            process_holds_lease(entry->d_name, &st))
+            pid = atol(entry->d_name);
+    if (dir)
+        closedir(dir);
+    return pid;
+}
