@@ -15,7 +15,11 @@ const char *const frame_index_names[2] = { "chunks.b2frame",
 
 /* Bytes of the index that are read when a frame is opened. */
 enum {
-    INDEX_HEAD_LEN = 4096
+    INDEX_HEAD_LEN = 4096,
+
+    FRAME_END_LEN = 128, /* of the frame: most trailers, and the stamp */
+
+    OPEN_TRIES = 100 /* while others commit */
 };
 
 int frame_fault(const struct frame *frame, int error, uint64_t off,
@@ -31,14 +35,48 @@ void frame_fault_name(const struct frame *frame, struct fault *fault)
     snprintf(fault->object, sizeof(fault->object), "%s", frame->object_name);
 }
 
+/* Is the newest state that this process knows the stored one? */
+static int check_stored(const struct frame *frame, const struct era *era)
+{
+    if (era)
+        return watch_check(plot_watch(era_plot(era)));
+    return frame->watch ? watch_check(frame->watch) : 0;
+}
+
 int frame_check_kept(const struct frame *frame, int r, struct fault *fault)
 {
     const struct era *era = frame->era;
+    int stored;
 
-    if (!era || !era_is_overwritten(era))
-        return r;
-    return frame_fault(frame, -ESTALE, frame->base + frame->info.header_len,
-                       "the frame was emptied meanwhile", fault);
+    if (era && era_is_overwritten(era))
+        return frame_fault(frame, -ESTALE, frame->base + frame->info.header_len,
+                           "the frame was emptied meanwhile", fault);
+    stored = check_stored(frame, era);
+    if (stored == -ESTALE)
+        return frame_fault(frame, -ESTALE, frame->base,
+                           "another program has changed the frame", fault);
+    return r < 0 ? r : stored;
+}
+
+int frame_verify(const struct frame *frame, struct fault *fault)
+{
+    const struct era *era = frame->era;
+    int r = watch_verify(era ? plot_watch(era_plot(era)) : frame->watch);
+
+    if (r == 0)
+        return 0;
+    return frame_fault(
+        frame, r, frame->base,
+        r == -ESTALE ? "another program has changed the frame" : NULL, fault);
+}
+
+bool frame_is_stored(const struct frame *frame)
+{
+    struct store_stat stat;
+
+    return check_stored(frame, frame->era) == 0 &&
+           (frame->info.sparse ||
+            (store_object_stat(frame->object, &stat) == 0 && !stat.removed));
 }
 
 int frame_read_ranges(const struct frame *frame,
@@ -46,9 +84,10 @@ int frame_read_ranges(const struct frame *frame,
                       struct fault *fault)
 {
     int r = store_object_read(frame->object, ranges, nranges);
+    int kept = frame_check_kept(frame, 0, fault);
 
-    if (frame_check_kept(frame, 0, fault) < 0)
-        return -ESTALE;
+    if (kept < 0)
+        return kept;
     if (r == -ENODATA)
         return frame_fault(frame, -EBADMSG, ranges[nranges - 1].off,
                            "file has become shorter than the frame", fault);
@@ -114,6 +153,9 @@ static int read_header(struct frame *frame, struct fault *fault)
     r = frame_read_at(frame, frame->base, bytes, len, fault);
     if (r < 0)
         return r;
+    frame->header_len =
+        len < sizeof(frame->header) ? len : sizeof(frame->header);
+    memcpy(frame->header, bytes, frame->header_len);
     r = frame_header_parse(bytes, len, avail, sparse, &frame->info, fault);
     if (r < 0) {
         fault->off += frame->base;
@@ -182,44 +224,101 @@ static int open_index(struct frame *frame, uint64_t off, const uint8_t *head,
     return 0;
 }
 
-/*
- * Read the end of the trailer and the start of the index in one go.  There is
- * no index if there are no chunks.
- */
-static int read_ends(struct frame *frame, struct fault *fault)
+void frame_watch_state(const struct frame *frame, struct watch *watch)
+{
+    const struct watch_state state = {
+        .header = frame->header,
+        .len = frame->header_len,
+        .stamp_off = frame->stamp_off,
+        .stamp = frame->stamp,
+    };
+
+    watch_set(watch, &state, &frame->stat);
+}
+
+/* The first and last bytes behind the chunks, as they were read. */
+struct ends {
+    uint8_t end[FRAME_END_LEN]; /* of the frame; as long as `end_len` */
+    size_t end_len;
+    uint8_t head[INDEX_HEAD_LEN]; /* of the index; as long as `head_len` */
+    size_t head_len;
+};
+
+/* Read them in one go, the end before the index, for it has the stamp. */
+static int read_bytes(struct frame *frame, struct ends *ends,
+                      struct fault *fault)
 {
     const struct frame_info *info = &frame->info;
-    uint8_t end[FRAME_TRAILER_END_LEN];
-    uint8_t head[INDEX_HEAD_LEN];
+    uint64_t off = info->nbytes > 0 ? frame_index_off(info) : info->header_len;
+    uint64_t rest;
     struct store_range ranges[2];
-    size_t nranges = 0;
-    size_t head_len = 0;
-    uint64_t off = 0;
-    int r;
 
-    if (info->nbytes > 0) {
-        off = frame_index_off(info);
-        if (off > info->frame_len)
-            return frame_fault(frame, -EBADMSG, frame->base + FRAME_CBYTES_OFF,
-                               "cbytes is larger than the frame", fault);
-        head_len = info->frame_len - off < sizeof(head)
-                       ? (size_t)(info->frame_len - off)
-                       : sizeof(head);
-        ranges[nranges++] =
-            (struct store_range){ frame->base + off, head_len, head };
-    }
-    if (info->format != FRAME_FORMAT_A)
-        ranges[nranges++] =
-            (struct store_range){ frame->base + info->frame_len - sizeof(end),
-                                  sizeof(end), end };
-    if (nranges == 0)
+    if (off > info->frame_len)
+        return frame_fault(frame, -EBADMSG, frame->base + FRAME_CBYTES_OFF,
+                           "cbytes is larger than the frame", fault);
+    rest = info->frame_len - off;
+    ends->end_len = rest < sizeof(ends->end) ? (size_t)rest : sizeof(ends->end);
+    ends->head_len =
+        rest < sizeof(ends->head) ? (size_t)rest : sizeof(ends->head);
+    ranges[0] =
+        (struct store_range){ frame->base + info->frame_len - ends->end_len,
+                              ends->end_len, ends->end };
+    ranges[1] =
+        (struct store_range){ frame->base + off, ends->head_len, ends->head };
+    return frame_read_ranges(frame, ranges, info->nbytes > 0 ? 2 : 1, fault);
+}
+
+static int parse_end(struct frame *frame, const struct ends *ends,
+                     struct fault *fault)
+{
+    if (frame->info.format == FRAME_FORMAT_A)
         return 0;
-    r = frame_read_ranges(frame, ranges, nranges, fault);
-    if (r == 0 && info->format != FRAME_FORMAT_A)
-        r = parse_trailer(frame, end, fault);
-    if (r == 0 && info->nbytes > 0)
-        r = open_index(frame, off, head, head_len, fault);
-    return r;
+    if (ends->end_len < FRAME_TRAILER_END_LEN)
+        return frame_fault(frame, -EBADMSG, frame->base + FRAME_LEN_OFF,
+                           "the frame has no room for a trailer", fault);
+    return parse_trailer(
+        frame, ends->end + ends->end_len - FRAME_TRAILER_END_LEN, fault);
+}
+
+/*
+ * Find what tells this state from others with the same header.  Whoever wrote
+ * it, it is the end of the index at least.
+ */
+static int find_stamp(struct frame *frame, const struct ends *ends,
+                      struct fault *fault)
+{
+    const struct frame_info *info = &frame->info;
+    uint64_t end = info->frame_len - frame->trailer_len;
+    size_t behind = frame->trailer_len + FRAME_STAMP_LEN;
+
+    if (info->nbytes == 0 || frame_index_off(info) + FRAME_STAMP_LEN > end)
+        return 0;
+    frame->stamp_off = end - FRAME_STAMP_LEN;
+    if (behind > ends->end_len)
+        return frame_read_at(frame, frame->base + frame->stamp_off,
+                             frame->stamp, FRAME_STAMP_LEN, fault);
+    memcpy(frame->stamp, ends->end + ends->end_len - behind, FRAME_STAMP_LEN);
+    return 0;
+}
+
+/* Read what is behind the chunks.  From here on it is known whether another
+   state takes the place of this one. */
+static int read_ends(struct frame *frame, struct fault *fault)
+{
+    struct ends ends;
+    int r = read_bytes(frame, &ends, fault);
+
+    if (r == 0)
+        r = parse_end(frame, &ends, fault);
+    if (r == 0)
+        r = find_stamp(frame, &ends, fault);
+    if (r < 0)
+        return r;
+    frame_watch_state(frame, frame->watch);
+    if (frame->info.nbytes == 0)
+        return 0;
+    return open_index(frame, frame_index_off(&frame->info), ends.head,
+                      ends.head_len, fault);
 }
 
 /*
@@ -258,6 +357,15 @@ static void give_up(struct frame *frame)
     frame_close(frame);
 }
 
+static int watch_frame(struct frame *frame, struct fault *fault)
+{
+    bool sparse = store_is_directory(frame->store);
+    int r = watch_new(frame->store, sparse ? NULL : frame->object,
+                      frame->object_name, frame->base, &frame->watch);
+
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}
+
 int frame_open_header(struct store *store, uint64_t base, struct frame **out,
                       struct fault *fault)
 {
@@ -270,6 +378,8 @@ int frame_open_header(struct store *store, uint64_t base, struct frame **out,
     frame->store = store;
     r = open_object(frame, fault);
     if (r == 0)
+        r = watch_frame(frame, fault);
+    if (r == 0)
         r = read_header(frame, fault);
     if (r < 0) {
         give_up(frame);
@@ -279,8 +389,8 @@ int frame_open_header(struct store *store, uint64_t base, struct frame **out,
     return 0;
 }
 
-int frame_open(struct store *store, uint64_t base, struct frame **out,
-               struct fault *fault)
+static int try_open(struct store *store, uint64_t base, struct frame **out,
+                    struct fault *fault)
 {
     struct frame *frame = NULL;
     int r = frame_open_header(store, base, &frame, fault);
@@ -293,6 +403,7 @@ int frame_open(struct store *store, uint64_t base, struct frame **out,
         if (r < 0)
             fault_set(fault, r, 0, NULL);
     }
+    r = frame_check_kept(frame, r, fault);
     if (r < 0) {
         give_up(frame);
         return r;
@@ -301,12 +412,23 @@ int frame_open(struct store *store, uint64_t base, struct frame **out,
     return 0;
 }
 
+int frame_open(struct store *store, uint64_t base, struct frame **out,
+               struct fault *fault)
+{
+    int r = -ESTALE;
+
+    for (int i = 0; i < OPEN_TRIES && r == -ESTALE; i++)
+        r = try_open(store, base, out, fault);
+    return r;
+}
+
 void frame_close(struct frame *frame)
 {
     if (!frame)
         return;
     frame_walk_free(frame->walk);
     index_close(frame->index);
+    watch_free(frame->watch);
     store_object_close(frame->object);
     store_close(frame->store);
     era_put(frame->era);
@@ -352,9 +474,12 @@ bool frame_is_unwritten(const struct frame *frame)
 {
     const struct store_stat *then = &frame->stat;
     struct store_stat now;
+    int r = frame->info.sparse
+                ? store_stat(frame->store, frame->object_name, &now)
+                : store_object_stat(frame->object, &now);
 
-    return store_object_stat(frame->object, &now) == 0 &&
-           now.size == then->size && now.mtime.tv_sec == then->mtime.tv_sec &&
+    return r == 0 && now.ino == then->ino && now.size == then->size &&
+           now.mtime.tv_sec == then->mtime.tv_sec &&
            now.mtime.tv_nsec == then->mtime.tv_nsec;
 }
 

@@ -120,6 +120,18 @@ bool frame_is_unwritten(const struct frame *frame);
 int frame_check_current(const struct frame *frame, struct store_stat *stat,
                         struct fault *fault);
 
+/*
+ * Is the newest state that is known here of the frame, of which this one may be
+ * an older one, what is stored?
+ *
+ * Returns 0, -ESTALE, or an error of the store.
+ */
+int frame_verify(const struct frame *frame, struct fault *fault);
+
+/* The same, by the times of the file as far as these tell; and has the file still
+   a name? */
+bool frame_is_stored(const struct frame *frame);
+
 /* One chunk's place among the decoded bytes of the frame. */
 struct frame_span {
     uint64_t chunk_no;

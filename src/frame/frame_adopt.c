@@ -187,7 +187,8 @@ static int take_file(struct frame_change *change, struct fault *fault)
     return take_chunks(change, fault);
 }
 
-/* Remove a file that nothing refers to: one begun, or a chunk. */
+/* Have a file removed that nothing refers to: one begun, or a chunk, which rests
+   before, as another program may be about to commit it. */
 static int remove_orphan(void *context, const char *name)
 {
     struct frame_change *change = context;
@@ -202,7 +203,7 @@ static int remove_orphan(void *context, const char *name)
         return 0;
     frame_source_name(id, chunk_name);
     if (strcmp(name, chunk_name) == 0 && plot_take(change->plot, id, 1) == 0)
-        plot_give(change->plot, id, 1);
+        plot_rest(change->plot, id, 1);
     return 0;
 }
 
@@ -223,11 +224,15 @@ static int make_plot(struct frame_change *change, struct frame *frame,
         r = era_new(change->plot, &change->era);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
+    if (change->header_known)
+        frame_watch_state(frame, plot_watch(change->plot));
     r = sparse ? take_chunks(change, fault) : take_file(change, fault);
     if (r == 0 && sparse)
         r = store_list(change->store, remove_orphan, change);
-    if (r == 0)
+    if (r == 0) {
+        plot_trust_end(change->plot, &change->stat);
         frame->era = era_get(change->era);
+    }
     return r;
 }
 
@@ -285,7 +290,9 @@ int frame_adopt(struct frame_change *change, struct frame *frame,
                           fault);
     change->header_known = info->format == FRAME_FORMAT_E;
     if (r == 0)
-        r = frame_check_current(frame, &change->stat, fault);
+        r = frame_check_kept(frame, 0, fault);
+    if (r == 0)
+        r = store_object_stat(frame->object, &change->stat);
     if (r == 0)
         r = layers_read(frame, &change->fixed, &change->vl, fault);
     if (r == 0)

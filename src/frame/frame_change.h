@@ -16,8 +16,13 @@
  * Whoever still has a frame of an older state may go on to read it: what it
  * uses is not given back, nor used again, before all older states that came
  * from the change are closed.  But once a contiguous frame was emptied, older
- * states may be lost, and reading them gives -ESTALE.  Frames that were opened
- * on their own do not count.
+ * states may be lost, and reading them gives -ESTALE.  After that, what a commit
+ * has freed rests for a second, unless it is more than an eighth of the frame
+ * and 4 MiB (or 64 chunk files): so do frames that were opened on their own
+ * notice that they read an older state, before it is overwritten.
+ *
+ * Who changes a frame has the lease on it (see store_lease()) from before
+ * frame_change_open() until the commit.
  *
  * At every moment the store holds the state of the last commit, or of the one
  * before, also if it is a crash that ends the writing.
@@ -308,8 +313,7 @@ int frame_change_sink(struct frame_change *change, uint64_t end,
 
 /*
  * Is the frame still what the last commit has made it?  Returns 0, -ESTALE if
- * others have changed it, or an error of the store.  After -ESTALE, here or
- * from a commit, nothing that is dropped is given back to the store any more.
+ * others have changed it, or an error of the store.
  */
 int frame_change_check(struct frame_change *change);
 
@@ -320,8 +324,17 @@ int frame_change_check(struct frame_change *change);
  */
 bool frame_change_is_unsynced(const struct frame_change *change);
 
-/* From now on, what is dropped is not given back: the place is others'. */
-void frame_change_abandon(struct frame_change *change);
+/*
+ * Give back to the store what commits have freed and what was dropped, unless
+ * somebody else has the lease on the frame (see store_lease()), or has changed
+ * it: the space then stays as it is.
+ *
+ *  all  also what would rest some time longer for the sake of other readers
+ */
+void frame_change_reclaim(struct frame_change *change, bool all);
+
+/* For how many nanoseconds what a commit frees is to rest. */
+void frame_change_set_rest(struct frame_change *change, int64_t rest);
 
 /* Bytes of a contiguous frame. */
 struct frame_usage {

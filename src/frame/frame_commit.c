@@ -32,6 +32,7 @@ void commit_finish(struct commit *commit, struct frame **out)
 {
     struct frame_change *change = commit->change;
     struct frame *frame = commit->frame;
+    struct watch_state state;
 
     pthread_mutex_lock(&change->lock);
     change->info = commit->info;
@@ -53,7 +54,10 @@ void commit_finish(struct commit *commit, struct frame **out)
     era_put(change->era);
     change->era = era_get(commit->era);
 
-    store_object_stat(frame->object, &frame->stat);
+    if (store_object_stat(frame->object, &frame->stat) < 0)
+        frame->stat = commit->stat;
+    state = commit_watch_state(commit, change->header);
+    watch_set(plot_watch(commit->plot), &state, &frame->stat);
     change->stat = commit->stat;
     commit->frame = NULL;
     *out = frame;
@@ -147,7 +151,7 @@ static int commit_in_place(struct frame_change *change, struct frame **out,
     }
     r = prepare_in_place(&commit, fault);
     if (r < 0)
-        plot_give(change->plot, commit.tail_off,
+        plot_drop(change->plot, commit.tail_off,
                   commit.index_len + commit.trailer_len);
     else
         r = switch_in_place(&commit, fault);
@@ -207,7 +211,7 @@ static int commit_new(struct frame_change *change, bool lasts,
         r = commit_fill_draft(&commit, fault);
     if (r < 0) {
         if (commit.info.frame_len > 0)
-            plot_give(change->plot, commit.tail_off,
+            plot_drop(change->plot, commit.tail_off,
                       commit.info.frame_len - commit.tail_off);
         commit_fini(&commit);
         return r;
@@ -314,6 +318,6 @@ struct frame_usage frame_change_get_usage(struct frame_change *change)
     for (uint64_t i = 0; i < change->info.nchunks; i++)
         if (change->chunks[i].entry >= 0)
             usage.live += change->chunks[i].cbytes;
-    usage.used = plot_end(change->plot);
+    usage.used = plot_end(change->plot) - plot_resting(change->plot);
     return usage;
 }

@@ -12,8 +12,8 @@ struct commit {
     struct store_object *object; /* a reference to what will hold it */
     struct plot *plot;           /* likewise */
     struct era *era;
-    uint8_t *tail; /* index, trailer */
-    size_t index_len;
+    uint8_t *tail;    /* index, trailer */
+    size_t index_len; /* with the stamp, see frame_format.h */
     size_t trailer_len;
     uint64_t tail_off; /* in the object */
     struct frame *frame;
@@ -47,6 +47,14 @@ int commit_make_frame(struct commit *commit, struct fault *fault);
 /* Write index and trailer; the same with all of the header. */
 int commit_write_tail(struct commit *commit);
 int commit_write_all(struct commit *commit);
+
+/*
+ * What the state to come will be known by.
+ *
+ *  header  the start of its header
+ */
+struct watch_state commit_watch_state(const struct commit *commit,
+                                      const uint8_t *header);
 
 /* Write what of the header may change in place, and the trailer of an empty
    frame with it, in one call. */

@@ -65,6 +65,7 @@ static void move_to(struct frame_change *change, const struct commit *commit)
     change->draft = NULL;
     pthread_mutex_lock(&change->lock);
     change->plot = plot_get(commit->plot);
+    plot_set_rest(change->plot, plot_get_rest(old));
     change->epoch++;
     pthread_mutex_unlock(&change->lock);
     plot_put(old);

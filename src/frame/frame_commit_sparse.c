@@ -69,10 +69,17 @@ static int write_index_file(struct commit *commit, struct fault *fault)
 static int publish_index(struct commit *commit, struct fault *fault)
 {
     struct frame_change *change = commit->change;
+    uint8_t header[FRAME_E_METALAYERS_OFF];
+    struct watch_state state;
     int r = commit->lasts ? store_sync(change->store) : 0;
+
+    frame_write_fixed(&commit->info, change->variable, change->vl.nlayers > 0,
+                      header);
 
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
+    state = commit_watch_state(commit, header);
+    watch_expect(plot_watch(commit->plot), &state, &commit->stat);
     r = store_publish(change->store, frame_index_names[0], commit->object);
     if (r == 0 && commit->lasts)
         r = store_sync(change->store);

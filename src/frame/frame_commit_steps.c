@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "frame/frame_commit.h"
 #include "frame/frame_source.h"
@@ -21,6 +22,17 @@ void commit_fini(struct commit *commit)
     store_object_close(commit->object);
 }
 
+/* Make a stamp that no other state of the frame has. */
+static int make_stamp(uint8_t *dst)
+{
+    size_t len = FRAME_STAMP_LEN - FRAME_STAMP_MAGIC_LEN;
+
+    memcpy(dst, FRAME_STAMP_MAGIC, FRAME_STAMP_MAGIC_LEN);
+    if (getrandom(dst + FRAME_STAMP_MAGIC_LEN, len, 0) != (ssize_t)len)
+        return -EIO;
+    return 0;
+}
+
 static int encode_index(struct commit *commit)
 {
     const struct frame_change *change = commit->change;
@@ -36,15 +48,16 @@ static int encode_index(struct commit *commit)
     free(entries);
     if (len < 0)
         return (int)len;
-    commit->index_len = (size_t)len;
-    return 0;
+    commit->index_len = (size_t)len + FRAME_STAMP_LEN;
+    return make_stamp(commit->tail + len);
 }
 
 int commit_encode(struct commit *commit)
 {
     const struct frame_change *change = commit->change;
     size_t n = (size_t)commit->info.nchunks;
-    size_t index_max = n * FRAME_INDEX_TYPESIZE + CHUNK_OVERHEAD_MAX;
+    size_t index_max =
+        n * FRAME_INDEX_TYPESIZE + CHUNK_OVERHEAD_MAX + FRAME_STAMP_LEN;
 
     commit->trailer_len = (size_t)frame_write_trailer_len(&change->vl);
     commit->tail = malloc(index_max + commit->trailer_len);
@@ -138,8 +151,23 @@ static uint64_t header_end(const struct frame_change *change)
                                                       : FRAME_E_METALAYERS_OFF;
 }
 
+struct watch_state commit_watch_state(const struct commit *commit,
+                                      const uint8_t *header)
+{
+    struct watch_state state = { .header = header,
+                                 .len = FRAME_E_METALAYERS_OFF };
+
+    if (commit->info.nchunks > 0) {
+        state.stamp_off =
+            commit->tail_off + commit->index_len - FRAME_STAMP_LEN;
+        state.stamp = commit->tail + commit->index_len - FRAME_STAMP_LEN;
+    }
+    return state;
+}
+
 int commit_write_fields(struct commit *commit)
 {
+    struct watch_state state;
     uint64_t start = commit->change->fleeting ? 0 : FRAME_LEN_OFF;
     uint64_t end = header_end(commit->change);
     uint8_t *bytes = make_header(commit);
@@ -147,6 +175,8 @@ int commit_write_fields(struct commit *commit)
 
     if (!bytes)
         return -ENOMEM;
+    state = commit_watch_state(commit, bytes);
+    watch_expect(plot_watch(commit->plot), &state, &commit->stat);
     r = store_object_write(commit->object, start, bytes + start, end - start);
     free(bytes);
     return r;
@@ -168,57 +198,37 @@ int commit_sync(struct commit *commit)
     if (r == 0)
         return 0;
     change->unsynced_lost = true;
-    if (change->fleeting)
+    if (change->fleeting) {
         change->header_known = false;
-    return r;
-}
-
-/* Does a file hold the last commit's header, and is it the one that did? */
-static int compare_file(const struct frame_change *change,
-                        struct store_object *object)
-{
-    uint8_t bytes[sizeof(change->header)];
-    struct store_stat stat;
-    int r = store_object_stat(object, &stat);
-
-    if (r == 0)
-        r = store_object_read_at(object, 0, bytes, sizeof(bytes));
-    if (r < 0)
-        return r == -ENODATA ? -ESTALE : r;
-    return stat.dev == change->stat.dev && stat.ino == change->stat.ino &&
-                   memcmp(bytes, change->header, sizeof(bytes)) == 0
-               ? 0
-               : -ESTALE;
-}
-
-static int compare_header(const struct frame_change *change)
-{
-    struct store_object *object;
-    int r;
-
-    if (!change->header_known)
-        return 0;
-    r = store_open(change->store,
-                   change->info.sparse ? frame_index_names[0] : "", &object);
-    if (r < 0)
-        return r == -ENOENT ? -ESTALE : r;
-    r = compare_file(change, object);
-    store_object_close(object);
+        watch_forget(plot_watch(change->plot));
+    }
     return r;
 }
 
 int frame_change_check(struct frame_change *change)
 {
-    int r = compare_header(change);
-
-    if (r == -ESTALE)
-        frame_change_abandon(change);
-    return r;
+    return change->draft ? 0 : watch_verify(plot_watch(change->plot));
 }
 
-void frame_change_abandon(struct frame_change *change)
+void frame_change_set_rest(struct frame_change *change, int64_t rest)
 {
-    plot_abandon(change->plot);
+    plot_set_rest(change->plot, rest);
+}
+
+void frame_change_reclaim(struct frame_change *change, bool all)
+{
+    int held;
+
+    if (!change->plot || change->draft || !plot_has_freed(change->plot, all))
+        return;
+    held = store_lease(change->store,
+                       change->info.sparse ? frame_index_names[0] : "");
+    if (held < 0)
+        return;
+    if (watch_verify(plot_watch(change->plot)) == 0)
+        plot_reclaim(change->plot, all);
+    if (held == 0)
+        store_unlease(change->store);
 }
 
 int commit_copy(struct store_object *from, uint64_t from_off,

@@ -111,6 +111,7 @@ int frame_change_open(struct frame *frame, struct frame_change **out,
         frame_change_close(change);
         return r;
     }
+    frame_change_reclaim(change, false);
     *out = change;
     return 0;
 }
@@ -201,7 +202,7 @@ static void drop_fresh(struct frame_change *change)
     if (change->draft || !change->header_known)
         return;
     for (size_t i = 0; i < change->fresh.n; i++)
-        plot_give(change->plot, change->fresh.extents[i].off,
+        plot_drop(change->plot, change->fresh.extents[i].off,
                   change->fresh.extents[i].len);
 }
 
@@ -210,6 +211,7 @@ void frame_change_close(struct frame_change *change)
     if (!change)
         return;
     drop_fresh(change);
+    frame_change_reclaim(change, true);
     store_discard(change->store, change->draft);
     plot_list_free(&change->fresh);
     plot_list_free(&change->dying);

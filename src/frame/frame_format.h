@@ -113,4 +113,15 @@ enum {
     FRAME_CHUNK_MIN = 16
 };
 
+/*
+ * What framefs puts between index and trailer, where all readers ignore what
+ * there is (frame.md, 5): a magic and a random number, by which one state of a
+ * frame is told from another.
+ */
+enum {
+    FRAME_STAMP_LEN = 16,
+    FRAME_STAMP_MAGIC_LEN = 8,
+};
+#define FRAME_STAMP_MAGIC "framefs\001"
+
 #endif

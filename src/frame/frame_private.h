@@ -22,6 +22,14 @@ struct frame {
     struct index *index;     /* NULL if there are no chunks */
     struct frame_walk *walk; /* NULL if places follow from the chunksize */
 
+    /* Of a frame that was opened on its own: is its state stored?  And what it
+       is known by. */
+    struct watch *watch;
+    uint8_t header[FRAME_E_METALAYERS_OFF];
+    size_t header_len;
+    uint64_t stamp_off; /* 0: none */
+    uint8_t stamp[FRAME_STAMP_LEN];
+
     /* NULL until the frame is changed; set once, beside readers. */
     struct era *_Atomic era;
 };
@@ -37,10 +45,15 @@ int frame_fault(const struct frame *frame, int error, uint64_t off,
 void frame_fault_name(const struct frame *frame, struct fault *fault);
 
 /*
- * After something was read, with the result `r`: that, or -ESTALE if a change
- * has overwritten what this older state had there.
+ * After something was read, with the result `r`: that, or -ESTALE if the state
+ * that the frame was opened in is not the stored one any more, so that what was
+ * read may be something else.  Older states of a change that is going on in
+ * this process stay readable, but for what has been overwritten.
  */
 int frame_check_kept(const struct frame *frame, int r, struct fault *fault);
+
+/* Have somebody watch for the state of a frame. */
+void frame_watch_state(const struct frame *frame, struct watch *watch);
 
 /*
  * Read from the frame's file.  Offsets count from its start.  A file that ends

@@ -78,16 +78,10 @@ static int check_chunk(const struct site *site,
     return 0;
 }
 
-static int write_bytes(const struct site *site, uint64_t off,
-                       const uint8_t *bytes, size_t len)
-{
-    return store_object_write(plot_object(site->plot), off, bytes, len);
-}
-
 /* Chunk files last before an index names them.  Several threads may do this
    at a time, so it is not left to the commit. */
-static int write_file(struct frame_change *change, uint64_t id,
-                      const uint8_t *bytes, size_t len)
+static int write_file(struct frame_change *change, const struct site *site,
+                      uint64_t id, const uint8_t *bytes, size_t len)
 {
     char name[FRAME_SOURCE_NAME_LEN];
     struct store_object *file;
@@ -95,32 +89,60 @@ static int write_file(struct frame_change *change, uint64_t id,
 
     frame_source_name(id, name);
     r = store_create(change->store, name, frame_index_names[0], &file);
-    if (r < 0)
-        return r;
-    r = store_object_write(file, 0, bytes, len);
-    if (r == 0)
-        r = store_object_sync(file);
-    store_object_close(file);
+    if (r == 0) {
+        r = store_object_write(file, 0, bytes, len);
+        if (r == 0)
+            r = store_object_sync(file);
+        store_object_close(file);
+    }
+    if (r < 0 && r != -EEXIST)
+        plot_drop(site->plot, id, 1);
     return r;
 }
 
-static int store_chunk(struct frame_change *change, const struct site *site,
-                       const uint8_t *bytes, size_t len, int64_t *entry)
+/* A file that others have under a number stays theirs, and the number taken. */
+static int store_file(struct frame_change *change, const struct site *site,
+                      const uint8_t *bytes, size_t len, int64_t *entry)
 {
-    uint64_t units = site->sparse ? 1 : len;
+    uint64_t id;
+    int r;
+
+    do {
+        r = plot_alloc(site->plot, 0, 1, &id);
+        if (r == 0)
+            r = write_file(change, site, id, bytes, len);
+    } while (r == -EEXIST);
+    if (r == 0)
+        *entry = (int64_t)id;
+    return r;
+}
+
+static int store_bytes(const struct site *site, const uint8_t *bytes,
+                       size_t len, int64_t *entry)
+{
     uint64_t off;
-    int r = plot_alloc(site->plot, 0, units, &off);
+    int r = plot_alloc(site->plot, 0, len, &off);
 
     if (r < 0)
         return r;
-    r = site->sparse ? write_file(change, off, bytes, len)
-                     : write_bytes(site, off, bytes, len);
-    if (r < 0) {
-        plot_give(site->plot, off, units);
+    r = store_object_write(plot_object(site->plot), off, bytes, len);
+    if (r < 0)
+        plot_drop(site->plot, off, len);
+    else
+        *entry = (int64_t)(off - site->header_len);
+    return r;
+}
+
+/* Others may have committed where our next chunk would go. */
+static int store_chunk(struct frame_change *change, const struct site *site,
+                       const uint8_t *bytes, size_t len, int64_t *entry)
+{
+    int r = watch_verify(plot_watch(site->plot));
+
+    if (r < 0)
         return r;
-    }
-    *entry = (int64_t)(site->sparse ? off : off - site->header_len);
-    return 0;
+    return site->sparse ? store_file(change, site, bytes, len, entry)
+                        : store_bytes(site, bytes, len, entry);
 }
 
 /* Store a chunk of known size. */
@@ -214,9 +236,9 @@ void frame_change_drop(struct frame_change *change,
     /* Of older epochs all is gone already, but for chunk files. */
     if (written->entry >= 0 && written->epoch == site.epoch) {
         if (site.sparse)
-            plot_give(site.plot, (uint64_t)written->entry, 1);
+            plot_drop(site.plot, (uint64_t)written->entry, 1);
         else
-            plot_give(site.plot, site.header_len + (uint64_t)written->entry,
+            plot_drop(site.plot, site.header_len + (uint64_t)written->entry,
                       written->cbytes);
     }
     plot_put(site.plot);

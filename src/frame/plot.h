@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "frame/space.h"
+#include "frame/watch.h"
 #include "store/store.h"
 
 /*
@@ -42,6 +43,9 @@ void plot_put(struct plot *plot);
 /* The frame's file, or NULL. */
 struct store_object *plot_object(const struct plot *plot);
 
+/* Is what the store has of the frame what the last commit made it? */
+struct watch *plot_watch(const struct plot *plot);
+
 /*
  * Keep all below `end` for good: none of it is given out from now on, nor back.
  * While others may give places back, it must be in the first 4 KiB.  Returns 0
@@ -66,15 +70,40 @@ uint64_t plot_end(struct plot *plot);
 int plot_pin(struct plot *plot, uint64_t id);
 
 /*
- * Give a place back, and what it takes up: a hole is punched, the file is cut
- * at its end, or the chunk file is removed.  Where that fails the place is
- * free all the same.
+ * What lies behind the end of the frame is left from a process that died, if it
+ * was written long before `stat` was taken, and may be cut off; else another
+ * program may just be adding to the file.
  */
-void plot_give(struct plot *plot, uint64_t off, uint64_t len);
+void plot_trust_end(struct plot *plot, const struct store_stat *stat);
 
-/* Others have changed what lies there: from now on nothing is touched when a
-   place is given back. */
-void plot_abandon(struct plot *plot);
+/* For how many nanoseconds freed places rest from now on.  At first a second. */
+void plot_set_rest(struct plot *plot, int64_t rest);
+int64_t plot_get_rest(struct plot *plot);
+
+/*
+ * Give up a place that no commit has used: it may be allocated again at once.
+ * The store gets it back with plot_reclaim().
+ */
+void plot_drop(struct plot *plot, uint64_t off, uint64_t len);
+
+/* Let a place rest as if a commit had freed it now. */
+void plot_rest(struct plot *plot, uint64_t off, uint64_t len);
+
+/*
+ * Give back to the store what is free: holes are punched, the file is cut at
+ * its end, chunk files are removed.  Only who has the lease on the frame, and
+ * has just seen that it is the one of the last commit, may do that.  Where it
+ * fails the space is free all the same.
+ *
+ *  all  do not let anything rest any longer
+ */
+void plot_reclaim(struct plot *plot, bool all);
+
+/* Is there anything to reclaim? */
+bool plot_has_freed(struct plot *plot, bool all);
+
+/* Length of all places that rest. */
+uint64_t plot_resting(struct plot *plot);
 
 /* Room for `more` places behind those of the list.  Returns 0 or -ENOMEM. */
 int plot_list_reserve(struct plot_list *list, size_t more);
@@ -92,8 +121,8 @@ void plot_list_free(struct plot_list *list);
 
 /*
  * The time in which one state of a frame is the newest.  What dies at its end
- * is given back when nobody looks at that state any more, nor at an older one:
- * each era holds a reference to the next.
+ * begins to rest when nobody of this process looks at that state any more, nor
+ * at an older one: each era holds a reference to the next.
  */
 struct era;
 

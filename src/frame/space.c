@@ -133,6 +133,23 @@ int space_fill(struct space *space, uint64_t off, uint64_t len)
     return 0;
 }
 
+bool space_take_free(struct space *space, uint64_t off, uint64_t end,
+                     struct space_extent *out)
+{
+    size_t at = find(space, off);
+    const struct space_extent *extent = &space->free[at];
+    struct space_extent part;
+
+    if (at + 1 == space->nfree || extent->off >= end)
+        return false;
+    part.off = extent->off > off ? extent->off : off;
+    part.len = (end_of(extent) < end ? end_of(extent) : end) - part.off;
+    if (cut(space, at, part.off, part.len) < 0)
+        return false;
+    *out = part;
+    return true;
+}
+
 int space_alloc(struct space *space, uint64_t from, uint64_t len, uint64_t *out)
 {
     for (size_t at = find(space, from); at < space->nfree; at++) {

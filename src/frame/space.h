@@ -42,6 +42,13 @@ int space_take(struct space *space, uint64_t off, uint64_t len);
 int space_fill(struct space *space, uint64_t off, uint64_t len);
 
 /*
+ * Take the first free part of [off, end) that is not behind all that is used.
+ * Returns false if there is none, or no memory.
+ */
+bool space_take_free(struct space *space, uint64_t off, uint64_t end,
+                     struct space_extent *out);
+
+/*
  * Take the lowest free place of `len` > 0 at or behind `from`.
  *
  * Returns 0 or -ENOMEM.

@@ -136,6 +136,7 @@ static void commit_and_check(struct work *work, const struct model *old)
         model_check(old, work->frame);
     frame_close(work->frame);
     work->frame = next;
+    frame_change_reclaim(work->change, true);
     check_stored(&work->place, &work->model);
 }
 

@@ -63,6 +63,7 @@ static void commit_work(struct work *work)
 
     frame_close(work->frame);
     work->frame = frame;
+    frame_change_reclaim(work->change, true);
 }
 
 static void end(struct work *work)
@@ -404,6 +405,7 @@ START_TEST(what_a_crash_left_of_a_sparse_frame_is_removed)
     store_object_close(object);
     ck_assert_int_eq(frame_open(store, 0, &work.frame, &fault), 0);
     ck_assert_int_eq(frame_change_open(work.frame, &work.change, &fault), 0);
+    frame_change_reclaim(work.change, true);
     ck_assert_int_eq(store_open(store, "0000002A.chunk", &object), -ENOENT);
     ck_assert_int_eq(store_open(store, "notes.chunk", &object), 0);
     store_object_close(object);
@@ -471,6 +473,7 @@ START_TEST(chunk_file_that_two_chunks_have_stays_when_one_dies)
         ck_assert_int_eq(frame_change_delete(work.change, 0, 1), 0);
         commit_work(&work);
         restart(&work);
+        frame_change_reclaim(work.change, true);
         ck_assert(!has_file(&work, "00000000.chunk"));
         end(&work);
     }

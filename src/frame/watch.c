@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "frame/watch.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    MARK_LEN = FRAME_E_METALAYERS_OFF,
+    TEAR_TRIES = 16, /* while this process writes the header */
+};
+
+/* A file whose times are younger than this may change without a trace in
+   them. */
+static const int64_t SETTLE_NS = 100 * 1000 * 1000;
+
+/* How a state is known. */
+struct mark {
+    uint8_t header[MARK_LEN];
+    size_t len;
+    uint64_t stamp_off;
+    uint8_t stamp[FRAME_STAMP_LEN];
+    uint64_t dev; /* of the index file; of one that stays are these not */
+    uint64_t ino; /* looked at */
+};
+
+struct watch {
+    /* Constant. */
+    struct store *store;
+    struct store_object *object; /* NULL: see `name` */
+    const char *name;
+    uint64_t base;
+
+    /* A leaf.  Guards what follows. */
+    pthread_mutex_t lock;
+    struct mark marks[2]; /* the state, and the one that may follow it */
+    unsigned nmarks;
+    bool stale;
+    struct store_stat seen; /* the file, when the state was current */
+    bool settled;           /* and whether a change would show in that */
+};
+
+int watch_new(struct store *store, struct store_object *object,
+              const char *name, uint64_t base, struct watch **out)
+{
+    struct watch *watch = calloc(1, sizeof(*watch));
+
+    if (!watch)
+        return -ENOMEM;
+    watch->store = store_get(store);
+    watch->object = object ? store_object_get(object) : NULL;
+    watch->name = name;
+    watch->base = base;
+    pthread_mutex_init(&watch->lock, NULL);
+    *out = watch;
+    return 0;
+}
+
+void watch_free(struct watch *watch)
+{
+    if (!watch)
+        return;
+    store_object_close(watch->object);
+    store_close(watch->store);
+    pthread_mutex_destroy(&watch->lock);
+    free(watch);
+}
+
+static void mark_set(struct mark *mark, const struct watch_state *state,
+                     const struct store_stat *stat)
+{
+    mark->len = state->len < MARK_LEN ? state->len : MARK_LEN;
+    memcpy(mark->header, state->header, mark->len);
+    mark->stamp_off = state->stamp_off;
+    if (mark->stamp_off > 0)
+        memcpy(mark->stamp, state->stamp, FRAME_STAMP_LEN);
+    mark->dev = stat->dev;
+    mark->ino = stat->ino;
+}
+
+static bool is_settled(const struct store_stat *stat)
+{
+    struct timespec now;
+    int64_t age;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    age = (int64_t)(now.tv_sec - stat->mtime.tv_sec) * 1000000000 +
+          (now.tv_nsec - stat->mtime.tv_nsec);
+    return age > SETTLE_NS || age < -SETTLE_NS;
+}
+
+static void see_locked(struct watch *watch, const struct store_stat *stat)
+{
+    watch->seen = *stat;
+    watch->settled = is_settled(stat);
+}
+
+void watch_set(struct watch *watch, const struct watch_state *state,
+               const struct store_stat *stat)
+{
+    pthread_mutex_lock(&watch->lock);
+    mark_set(&watch->marks[0], state, stat);
+    watch->nmarks = 1;
+    watch->stale = false;
+    see_locked(watch, stat);
+    pthread_mutex_unlock(&watch->lock);
+}
+
+void watch_forget(struct watch *watch)
+{
+    pthread_mutex_lock(&watch->lock);
+    watch->nmarks = 0;
+    watch->stale = false;
+    pthread_mutex_unlock(&watch->lock);
+}
+
+static int stat_file(struct watch *watch, struct store_stat *out)
+{
+    return watch->object ? store_object_stat(watch->object, out)
+                         : store_stat(watch->store, watch->name, out);
+}
+
+static bool same_file(const struct store_stat *a, const struct store_stat *b)
+{
+    return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
+           a->mtime.tv_sec == b->mtime.tv_sec &&
+           a->mtime.tv_nsec == b->mtime.tv_nsec;
+}
+
+/* Is it known without a look at the header?  Returns 1 if it is current, 0 if
+   that is open, or -ESTALE. */
+static int check_stat(struct watch *watch, const struct store_stat *stat)
+{
+    int r = 0;
+
+    pthread_mutex_lock(&watch->lock);
+    if (watch->stale)
+        r = -ESTALE;
+    else if (watch->settled && same_file(&watch->seen, stat))
+        r = 1;
+    pthread_mutex_unlock(&watch->lock);
+    return r;
+}
+
+/* The file as it is now, to be closed by close_file(). */
+static int open_file(struct watch *watch, struct store_object **out,
+                     struct store_stat *stat)
+{
+    struct store_object *object = watch->object;
+    int r = 0;
+
+    if (!object)
+        r = store_open(watch->store, watch->name, &object);
+    if (r < 0)
+        return r;
+    *out = object;
+    return store_object_stat(object, stat);
+}
+
+static void close_file(const struct watch *watch, struct store_object *object)
+{
+    if (object != watch->object)
+        store_object_close(object);
+}
+
+/* Is a known state stored?  Returns 0, -ESTALE or an error. */
+static int compare(const struct watch *watch, struct store_object *object,
+                   const struct store_stat *stat, const struct mark *mark)
+{
+    uint8_t bytes[MARK_LEN];
+    int r;
+
+    if (!watch->object && (mark->dev != stat->dev || mark->ino != stat->ino))
+        return -ESTALE;
+    r = store_object_read_at(object, watch->base, bytes, mark->len);
+    if (r == 0 && memcmp(bytes, mark->header, mark->len) != 0)
+        return -ESTALE;
+    if (r == 0 && mark->stamp_off > 0)
+        r = store_object_read_at(object, watch->base + mark->stamp_off, bytes,
+                                 FRAME_STAMP_LEN);
+    if (r == 0 && mark->stamp_off > 0 &&
+        memcmp(bytes, mark->stamp, FRAME_STAMP_LEN) != 0)
+        return -ESTALE;
+    return r == -ENODATA ? -ESTALE : r;
+}
+
+/* What is known, to be compared without the lock. */
+static unsigned get_marks(struct watch *watch, struct mark marks[2])
+{
+    unsigned n;
+
+    pthread_mutex_lock(&watch->lock);
+    n = watch->nmarks;
+    memcpy(marks, watch->marks, n * sizeof(marks[0]));
+    pthread_mutex_unlock(&watch->lock);
+    return n;
+}
+
+static void see(struct watch *watch, const struct store_stat *stat)
+{
+    pthread_mutex_lock(&watch->lock);
+    see_locked(watch, stat);
+    pthread_mutex_unlock(&watch->lock);
+}
+
+/* A header that this process is just writing may be read half old, half new;
+   and by the time it is compared yet another one may be known. */
+static int check_header(struct watch *watch)
+{
+    struct store_object *object = NULL;
+    struct store_stat stat;
+    int r = -ESTALE;
+
+    for (int i = 0; i < TEAR_TRIES && r == -ESTALE; i++) {
+        struct mark marks[2];
+        unsigned n = get_marks(watch, marks);
+
+        if (i > 0)
+            sched_yield();
+        r = open_file(watch, &object, &stat);
+        if (r < 0)
+            break;
+        r = -ESTALE;
+        for (unsigned j = 0; j < n && r == -ESTALE; j++)
+            r = compare(watch, object, &stat, &marks[j]);
+        close_file(watch, object);
+    }
+    if (r == 0)
+        see(watch, &stat);
+    return r == -ENOENT || r == -EINVAL ? -ESTALE : r;
+}
+
+/* Of two states either of which may be stored, is it the later one? */
+static bool is_later_stored(struct watch *watch)
+{
+    struct store_object *object;
+    struct store_stat stat;
+    struct mark marks[2];
+    bool stored;
+
+    if (get_marks(watch, marks) < 2 || open_file(watch, &object, &stat) < 0)
+        return false;
+    stored = compare(watch, object, &stat, &marks[1]) == 0;
+    close_file(watch, object);
+    return stored;
+}
+
+void watch_expect(struct watch *watch, const struct watch_state *state,
+                  const struct store_stat *stat)
+{
+    bool later = is_later_stored(watch);
+
+    pthread_mutex_lock(&watch->lock);
+    if (later)
+        watch->marks[0] = watch->marks[1];
+    if (watch->nmarks > 0) {
+        mark_set(&watch->marks[1], state, stat);
+        watch->nmarks = 2;
+    }
+    pthread_mutex_unlock(&watch->lock);
+}
+
+static bool is_stale(struct watch *watch)
+{
+    bool stale;
+
+    pthread_mutex_lock(&watch->lock);
+    stale = watch->stale;
+    pthread_mutex_unlock(&watch->lock);
+    return stale;
+}
+
+static bool knows_any(struct watch *watch)
+{
+    bool any;
+
+    pthread_mutex_lock(&watch->lock);
+    any = watch->nmarks > 0;
+    pthread_mutex_unlock(&watch->lock);
+    return any;
+}
+
+/* The state was found not to be stored. */
+static int note(struct watch *watch, int r)
+{
+    if (r == -ESTALE) {
+        pthread_mutex_lock(&watch->lock);
+        watch->stale = true;
+        pthread_mutex_unlock(&watch->lock);
+    }
+    return r > 0 ? 0 : r;
+}
+
+int watch_verify(struct watch *watch)
+{
+    if (!knows_any(watch))
+        return 0;
+    return is_stale(watch) ? -ESTALE : note(watch, check_header(watch));
+}
+
+int watch_check(struct watch *watch)
+{
+    struct store_stat stat;
+    int r;
+
+    if (!knows_any(watch))
+        return 0;
+    r = stat_file(watch, &stat);
+    if (r == 0)
+        r = check_stat(watch, &stat);
+    else if (r == -ENOENT || r == -EINVAL)
+        r = -ESTALE;
+    if (r == 0)
+        r = check_header(watch);
+    return note(watch, r);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "frame/rest.h"
+#include "frame/watch.h"
+#include "suite.h"
+
+enum {
+    STAMP_OFF = 200
+};
+
+/* A file that is watched. */
+struct bed {
+    char path[32];
+    int fd;
+    struct store *store;
+    struct store_object *object;
+    struct watch *watch;
+};
+
+static void put(const struct bed *bed, char header, char stamp)
+{
+    char bytes[STAMP_OFF + FRAME_STAMP_LEN];
+
+    memset(bytes, header, sizeof(bytes));
+    memset(bytes + STAMP_OFF, stamp, FRAME_STAMP_LEN);
+    ck_assert_int_eq(pwrite(bed->fd, bytes, sizeof(bytes), 0), sizeof(bytes));
+}
+
+/* The file is known to begin with 'h', and to have a stamp of 's'. */
+static void begin(struct bed *bed)
+{
+    char header[FRAME_E_METALAYERS_OFF];
+    char stamp[FRAME_STAMP_LEN];
+    const struct watch_state state = { .header = (uint8_t *)header,
+                                       .len = sizeof(header),
+                                       .stamp_off = STAMP_OFF,
+                                       .stamp = (uint8_t *)stamp };
+    struct store_stat stat;
+
+    memset(header, 'h', sizeof(header));
+    memset(stamp, 's', sizeof(stamp));
+    strcpy(bed->path, "/tmp/test_watch.XXXXXX");
+    bed->fd = mkstemp(bed->path);
+    put(bed, 'h', 's');
+    ck_assert_int_eq(
+        store_file_open(AT_FDCWD, bed->path, STORE_FOLLOW, &bed->store), 0);
+    ck_assert_int_eq(store_open(bed->store, "", &bed->object), 0);
+    ck_assert_int_eq(store_object_stat(bed->object, &stat), 0);
+    ck_assert_int_eq(watch_new(bed->store, bed->object, "", 0, &bed->watch), 0);
+    ck_assert_int_eq(watch_check(bed->watch), 0);
+    watch_set(bed->watch, &state, &stat);
+}
+
+static void end(struct bed *bed)
+{
+    watch_free(bed->watch);
+    store_object_close(bed->object);
+    store_close(bed->store);
+    close(bed->fd);
+    unlink(bed->path);
+}
+
+START_TEST(state_that_is_stored_is_current)
+{
+    struct bed bed;
+
+    begin(&bed);
+    ck_assert_int_eq(watch_check(bed.watch), 0);
+    put(&bed, 'h', 's');
+    ck_assert_int_eq(watch_check(bed.watch), 0);
+    ck_assert_int_eq(watch_verify(bed.watch), 0);
+    end(&bed);
+}
+END_TEST
+
+START_TEST(another_header_or_stamp_is_another_state)
+{
+    for (int i = 0; i < 2; i++) {
+        struct bed bed;
+
+        begin(&bed);
+        put(&bed, i ? 'h' : 'x', i ? 'x' : 's');
+        ck_assert_int_eq(watch_check(bed.watch), -ESTALE);
+        /* It was away in between. */
+        put(&bed, 'h', 's');
+        ck_assert_int_eq(watch_verify(bed.watch), -ESTALE);
+        end(&bed);
+    }
+}
+END_TEST
+
+START_TEST(file_that_ends_early_is_another_state)
+{
+    struct bed bed;
+
+    begin(&bed);
+    ck_assert_int_eq(ftruncate(bed.fd, STAMP_OFF + 1), 0);
+    ck_assert_int_eq(watch_check(bed.watch), -ESTALE);
+    end(&bed);
+}
+END_TEST
+
+START_TEST(state_that_is_expected_is_current_too)
+{
+    char header[FRAME_E_METALAYERS_OFF];
+    const struct watch_state next = { .header = (uint8_t *)header,
+                                      .len = sizeof(header) };
+    struct store_stat stat;
+    struct bed bed;
+
+    memset(header, 'n', sizeof(header));
+    begin(&bed);
+    ck_assert_int_eq(store_object_stat(bed.object, &stat), 0);
+    watch_expect(bed.watch, &next, &stat);
+    ck_assert_int_eq(watch_verify(bed.watch), 0);
+    put(&bed, 'n', 's');
+    ck_assert_int_eq(watch_verify(bed.watch), 0);
+    put(&bed, 'x', 's');
+    ck_assert_int_eq(watch_verify(bed.watch), -ESTALE);
+    end(&bed);
+}
+END_TEST
+
+START_TEST(what_rests_longest_ends_first)
+{
+    struct rest rest = { 0 };
+    struct space_extent extent;
+
+    for (uint64_t i = 0; i < 40; i++)
+        ck_assert_int_eq(
+            rest_add(&rest, &(struct space_extent){ i, 10 }, (int64_t)i), 0);
+    ck_assert(!rest_take(&rest, -1, 400, &extent));
+    ck_assert(rest_take(&rest, 0, 400, &extent));
+    ck_assert_uint_eq(extent.off, 0);
+    ck_assert(!rest_take(&rest, 0, 400, &extent));
+    /* Too much rests. */
+    ck_assert(rest_take(&rest, 0, 385, &extent));
+    ck_assert_uint_eq(extent.off, 1);
+    ck_assert(!rest_take(&rest, 0, 385, &extent));
+    ck_assert_uint_eq(rest.len, 380);
+    for (uint64_t i = 2; i < 40; i++) {
+        ck_assert(rest_take(&rest, 100, 400, &extent));
+        ck_assert_uint_eq(extent.off, i);
+    }
+    ck_assert(!rest_take(&rest, 100, 0, &extent));
+    rest_fini(&rest);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        state_that_is_stored_is_current,
+        another_header_or_stamp_is_another_state,
+        file_that_ends_early_is_another_state,
+        state_that_is_expected_is_current_too,
+        what_rests_longest_ends_first,
+        NULL,
+    };
+
+    return suite_run("watch", tests);
+}
