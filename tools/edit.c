@@ -8,9 +8,14 @@
 #include "base/cpu.h"
 #include "base/log.h"
 #include "chunk/chunk_encode.h"
+#include "file/lease.h"
 #include "input.h"
 #include "interrupt.h"
 #include "source.h"
+
+enum {
+    PATIENCE = 10, /* seconds to wait for another process */
+};
 
 int edit_report(const struct edit *edit, int error, const struct fault *fault)
 {
@@ -26,13 +31,32 @@ static int watch(void *context, uint64_t done, uint64_t total)
     return interrupt_seen() ? -EINTR : 0;
 }
 
+/* Open the store of a frame with the lease on it, which ends when the store is
+   closed. */
+static int open_leased(const char *path, struct store **out,
+                       struct fault *fault)
+{
+    int r = -ESTALE;
+
+    /* What was waited for may have been another file. */
+    while (r == -ESTALE) {
+        r = source_open(path, 0, STORE_WRITE, out);
+        if (r < 0)
+            return fault_set(fault, r, 0, NULL);
+        r = lease_take(*out, PATIENCE, interrupt_seen, fault);
+        if (r < 0)
+            store_close(*out);
+    }
+    return r;
+}
+
 static int open_frame(struct edit *edit, struct fault *fault)
 {
     struct store *store;
-    int r = source_open(edit->path, 0, STORE_WRITE, &store);
+    int r = open_leased(edit->path, &store, fault);
 
     if (r < 0)
-        return fault_set(fault, r, 0, NULL);
+        return r;
     r = frame_open(store, 0, &edit->frame, fault);
     if (r < 0) {
         store_close(store);

@@ -53,7 +53,10 @@ void fault_format(const struct fault *fault, int error, char *text, size_t size)
         append(text, size, "%s: ", fault->object);
     if (fault->chunk_no >= 0)
         append(text, size, "chunk %" PRId64 ", ", fault->chunk_no);
-    if (fault->what)
+    /* Another process that is in the way is at no offset. */
+    if (fault->what && error == -EBUSY)
+        append(text, size, "%s", fault->what);
+    else if (fault->what)
         append(text, size, "offset %" PRIu64 ": %s", fault->off, fault->what);
     else
         append(text, size, "%s", strerror(-error));

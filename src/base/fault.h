@@ -17,7 +17,8 @@ struct fault {
     const char *what;  /* static text: "block start lies outside the chunk" */
     uint64_t off;      /* byte at fault */
     int64_t chunk_no;  /* chunk it belongs to, or -1 */
-    int id;            /* codec or filter number that is lacking, or -1 */
+    int id;            /* codec or filter that is lacking; with -EBUSY the
+                          number of the process that is in the way; or -1 */
     char object[24];   /* file inside a sparse frame, or "" */
     const char *limit; /* static text: what is too small, or NULL */
     uint64_t value;    /* of the limit, in bytes */

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 
+#include "file/lease.h"
 #include "file/reload.h"
 #include "file/sidecar.h"
+#include "file/writeback.h"
 
 /*
  * One thread at a time gets the claim or gives it up, without the lock.
@@ -48,12 +50,12 @@ static void end_turn_refused(struct file *file)
 
 /* Open the frame as others have left it, unless they have put another file in
    its place.  Nothing is written to the file. */
-static int renew(struct file *file, struct fault *fault)
+static int renew(struct file *file, bool to_change, struct fault *fault)
 {
     int r;
 
     file_enter_alone(file);
-    r = reload_frame(file, fault);
+    r = reload_frame(file, to_change, fault);
     if (r == 0 && frame_get_stat(file->state->frame)->removed)
         r = fault_set(fault, -ESTALE, 0,
                       "another program has replaced the frame");
@@ -63,84 +65,175 @@ static int renew(struct file *file, struct fault *fault)
     return r;
 }
 
-/* Nobody else may change the frame: see to it that all will know, and that we
-   know it. */
+/* Have others changed the frame since its newest state was opened?  Returns 0,
+   1 or an error. */
+static int is_changed(struct file *file, struct fault *fault)
+{
+    int r;
+
+    if (file->sidecar && sidecar_count(file->sidecar) != file->seen)
+        return 1;
+    r = frame_verify(file->state->frame, fault);
+    return r == -ESTALE ? 1 : r;
+}
+
+/* Let others see that the frame is about to be changed. */
+static int count_up(struct file *file, struct fault *fault)
+{
+    uint64_t count;
+    int r;
+
+    if (!file->sidecar)
+        return 0;
+    count = sidecar_count(file->sidecar) + 1;
+    r = sidecar_set_count(file->sidecar, count, fault);
+    if (r == 0)
+        file->seen = count;
+    return r;
+}
+
+/*
+ * Nobody else may change the frame: see to it that we know it as it is.  The
+ * kernel takes its own word for what it has cached of a frame without sidecar,
+ * so there what others have changed is not opened anew for a program that opened
+ * the file before.
+ */
 static int take_over(struct file *file, struct fault *fault)
 {
-    uint64_t count = sidecar_count(file->sidecar);
-    int r = count == file->seen ? 0 : renew(file, fault);
+    int r = is_changed(file, fault);
 
-    if (r == 0)
-        r = sidecar_set_count(file->sidecar, count + 1, fault);
-    if (r == 0)
-        file->seen = count + 1;
+    if (r > 0)
+        r = file->sidecar ? renew(file, true, fault)
+                          : fault_set(fault, -ESTALE, 0,
+                                      "another program has changed the frame");
+    return r < 0 ? r : count_up(file, fault);
+}
+
+/* Of a file without a name nobody else can get the lease. */
+static int take_lease(struct file *file, struct fault *fault)
+{
+    int r = lease_take(file->store, file->context->patience, NULL, fault);
+
+    return r == -ESTALE && file->unlinked ? 0 : r;
+}
+
+static void give_back(struct file *file)
+{
+    if (file->sidecar)
+        sidecar_unclaim(file->sidecar);
+    store_unlease(file->store);
+}
+
+static int acquire(struct file *file, struct fault *fault)
+{
+    int r = take_lease(file, fault);
+
+    if (r < 0)
+        return r;
+    if (file->sidecar) {
+        r = sidecar_claim(file->sidecar, fault);
+        if (r < 0) {
+            store_unlease(file->store);
+            return r;
+        }
+    }
+    r = take_over(file, fault);
+    if (r < 0)
+        give_back(file);
     return r;
+}
+
+/* Join those who have claimed the file already. */
+static bool join(struct file *file)
+{
+    bool joined;
+
+    pthread_mutex_lock(&file->lock);
+    joined = file->claimed && !file->claiming;
+    file->nclaims += joined;
+    pthread_mutex_unlock(&file->lock);
+    return joined;
 }
 
 int claim_enter(struct file *file, struct fault *fault)
 {
     int r = 0;
 
-    if (!file->sidecar)
-        return 0;
-    if (!begin_turn(file))
-        return sidecar_refuse(fault);
-    if (!file->claimed) {
-        r = sidecar_claim(file->sidecar, fault);
-        if (r < 0) {
-            end_turn_refused(file);
-            return r;
-        }
-        r = take_over(file, fault);
-        if (r < 0)
-            sidecar_unclaim(file->sidecar);
-    }
-    end_turn(file, r == 0, r == 0);
-    return r;
-}
-
-/* Nobody else changes the frame at this moment. */
-static int renew_shared(struct file *file, struct fault *fault)
-{
-    uint64_t count;
-    int r = sidecar_share(file->sidecar, fault);
-
-    if (r < 0)
-        return r;
-    count = sidecar_count(file->sidecar);
-    if (count != file->seen)
-        r = renew(file, fault);
-    if (r == 0)
-        file->seen = count;
-    sidecar_unshare(file->sidecar);
-    return r;
-}
-
-int claim_catch_up(struct file *file, struct fault *fault)
-{
-    int r = 0;
-
-    if (claim_is_current(file))
+    if (join(file))
         return 0;
     if (!begin_turn(file))
         return sidecar_refuse(fault);
     if (!file->claimed)
+        r = acquire(file, fault);
+    if (r == -EBUSY)
+        end_turn_refused(file);
+    else
+        end_turn(file, r == 0, r == 0);
+    return r;
+}
+
+/* See to it that the newest state is open, which nobody changes meanwhile. */
+static int renew_shared(struct file *file, struct fault *fault)
+{
+    uint64_t count = sidecar_count(file->sidecar);
+    int r;
+
+    if (file->claimed || count == file->seen)
+        return 0;
+    if (!file->writable)
+        return fault_set(fault, -ESTALE, 0,
+                         "another program has changed the frame");
+    r = renew(file, false, fault);
+    if (r == 0)
+        file->seen = count;
+    return r;
+}
+
+int claim_share(struct file *file, struct fault *fault)
+{
+    int r;
+
+    if (!file->sidecar)
+        return 0;
+    if (!begin_turn(file))
+        return sidecar_refuse(fault);
+    r = sidecar_share(file->sidecar, fault);
+    if (r == 0) {
         r = renew_shared(file, fault);
+        if (r < 0)
+            sidecar_unshare(file->sidecar);
+    }
     end_turn(file, file->claimed, 0);
+    return r;
+}
+
+void claim_unshare(struct file *file)
+{
+    if (file->sidecar)
+        sidecar_unshare(file->sidecar);
+}
+
+int claim_catch_up(struct file *file, struct fault *fault)
+{
+    int r;
+
+    if (claim_is_current(file))
+        return 0;
+    r = claim_share(file, fault);
+    if (r == 0)
+        claim_unshare(file);
     return r;
 }
 
 void claim_leave(struct file *file)
 {
-    if (!file->sidecar)
-        return;
     pthread_mutex_lock(&file->lock);
     file->nclaims--;
     pthread_mutex_unlock(&file->lock);
     claim_settle(file);
 }
 
-/* Is nobody about to write, nor to give back what older states had? */
+/* Is nobody about to write, and everything committed? */
 static bool is_idle(struct file *file)
 {
     bool idle;
@@ -149,51 +242,67 @@ static bool is_idle(struct file *file)
     if (cache_is_held(file->context->cache, &file->chunks))
         return false;
     pthread_mutex_lock(&file->lock);
-    idle = file->nclaims == 0 && !file->committing && !file->reshaped &&
-           file->states.next == file->states.prev;
+    idle = file->nclaims == 0 && !file->committing && !file->reshaped;
     pthread_mutex_unlock(&file->lock);
     return idle;
+}
+
+/* Who is about to get the claim will give it up. */
+static bool may_settle(struct file *file)
+{
+    bool may;
+
+    pthread_mutex_lock(&file->lock);
+    may = file->claimed && !file->claiming && file->nclaims == 0;
+    pthread_mutex_unlock(&file->lock);
+    return may && is_idle(file);
 }
 
 void claim_settle(struct file *file)
 {
     bool claimed;
 
-    if (!file->sidecar)
-        return;
-    /* Who is about to get the claim will give it up. */
-    pthread_mutex_lock(&file->lock);
-    claimed = file->claimed;
-    pthread_mutex_unlock(&file->lock);
-    if (!claimed || !begin_turn(file))
+    if (!may_settle(file) || !begin_turn(file))
         return;
     claimed = file->claimed;
     if (claimed && is_idle(file)) {
-        sidecar_unclaim(file->sidecar);
+        give_back(file);
         claimed = false;
     }
     end_turn(file, claimed, 0);
 }
 
+bool claim_supersede(struct file *file)
+{
+    struct fault fault;
+    bool newest = false;
+
+    if (!begin_turn(file))
+        return false;
+    if (file->claimed)
+        newest = frame_verify(file->state->frame, &fault) == 0;
+    if (!newest)
+        writeback_give_up(file);
+    end_turn(file, file->claimed, 0);
+    claim_settle(file);
+    return !newest;
+}
+
 void claim_drop(struct file *file)
 {
     if (file->claimed)
-        sidecar_unclaim(file->sidecar);
+        give_back(file);
     sidecar_put(file->context, file->sidecar);
 }
 
 bool claim_is_current(struct file *file)
 {
-    uint64_t seen = file->seen;
-    uint64_t count;
     bool current;
 
     if (!file->sidecar)
         return true;
-    count = sidecar_count(file->sidecar);
     pthread_mutex_lock(&file->lock);
-    current = file->claimed || file->claiming || count == file->seen ||
-              seen != file->seen;
+    current = file->claimed && !file->claiming;
     pthread_mutex_unlock(&file->lock);
-    return current;
+    return current || sidecar_count(file->sidecar) == file->seen;
 }

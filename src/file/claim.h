@@ -5,19 +5,20 @@
 #include "file/file_private.h"
 
 /*
- * A file's part in the locking of its frame.  From before its first byte is
- * changed until all is committed, and what died of older states is given back,
- * no other program may change the frame, nor read it.  Without a sidecar these
- * do nothing.
+ * The right to change a frame.  From before the first byte of a file is changed
+ * until all is committed, no other process of ours may change the frame: the
+ * file has the lease on it, see store_lease().  If the frame has a sidecar, that
+ * is locked too, so that no program that looks at it changes or reads the frame
+ * meanwhile.
  */
 
 /*
- * Begin to change a file.  If others have changed the frame, it is opened anew
- * first.  May wait for them, and for all who work on the file: not to be called
- * by these.
+ * Begin to change a file.  If others have changed the frame, and it has a
+ * sidecar, it is opened anew first.  May wait for them, and for all who work on
+ * the file: not to be called by these.
  *
- * Returns 0; -EBUSY as sidecar_claim(); -ESTALE if the frame has become another
- * than it was, or its file was replaced; or an error of the store.
+ * Returns 0; -EBUSY as lease_take() and sidecar_claim(); -ESTALE if others have
+ * changed the frame, or replaced its file; or an error of the store.
  */
 int claim_enter(struct file *file, struct fault *fault);
 
@@ -32,8 +33,26 @@ void claim_leave(struct file *file);
    is through that it was needed for. */
 void claim_settle(struct file *file);
 
+/*
+ * Let a file be superseded by another one of the same frame: what was written to
+ * it is given up, and it can't be claimed any more.  But not if it is claimed,
+ * and the frame is what it knows: then it is the newest that there is.
+ *
+ * Returns whether it is superseded.
+ */
+bool claim_supersede(struct file *file);
+
 /* The file is closed, but for this. */
 void claim_drop(struct file *file);
+
+/*
+ * Keep other programs from changing a frame that has a sidecar, for a short
+ * time, and see to it that the newest state is open; and let them again.
+ *
+ * Returns 0, or as claim_enter().
+ */
+int claim_share(struct file *file, struct fault *fault);
+void claim_unshare(struct file *file);
 
 /* Is the frame's state the one that is open, for all that the sidecar tells? */
 bool claim_is_current(struct file *file);

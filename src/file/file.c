@@ -8,6 +8,7 @@
 #include "file/claim.h"
 #include "file/encode.h"
 #include "file/file_private.h"
+#include "file/lease.h"
 #include "file/new_frame.h"
 #include "file/sidecar.h"
 #include "file/writeback.h"
@@ -304,6 +305,7 @@ static int file_new_created(struct file_context *context, struct frame *frame,
     }
     (*out)->writable = true;
     (*out)->change = change;
+    frame_change_set_rest(change, context->rest);
     (*out)->params = params->chunk;
     (*out)->params.blocksize = info->blocksize;
     (*out)->undecided = params->chunk.typesize == 0;
@@ -330,8 +332,11 @@ int file_create(struct file_context *context, struct store *store,
     struct frame_change *change;
     struct frame *frame;
     struct file *file;
-    int r = new_frame_begin(store, params, &frame, &change, fault);
+    int r = lease_take(store, context->patience, NULL, fault);
 
+    if (r == 0)
+        r = new_frame_begin(store, params, &frame, &change, fault);
+    store_unlease(store);
     if (r < 0)
         return r;
     r = file_new_created(context, frame, change, params, &file, fault);
@@ -397,6 +402,15 @@ bool file_is_current(struct file *file, const struct store_stat *now)
     same = same || same_stat(&file->touched, now);
     pthread_mutex_unlock(&file->lock);
     return same;
+}
+
+bool file_is_newest(struct file *file)
+{
+    struct file_state *state = file_state_get(file);
+    bool newest = frame_is_stored(state->frame);
+
+    file_state_put(file, state);
+    return newest;
 }
 
 void file_note_touch(struct file *file)

@@ -39,7 +39,9 @@ struct file_options {
                           0: when asked, or when the cache fills up */
     bool lock;         /* take part in the locking of frames, see
                           file_store_flags() */
-    unsigned patience; /* seconds to wait for others that have locked one */
+    unsigned patience; /* seconds to wait for others that change or lock one */
+    int64_t rest;      /* nanoseconds for which space that a commit frees is not
+                          used again, for the sake of other readers */
     enum file_view view;
 };
 
@@ -219,6 +221,10 @@ void file_discard(struct file *file);
  */
 bool file_is_current(struct file *file, const struct store_stat *now);
 
+/* Is the newest state that the file knows the one that is stored, under the name
+   that it was opened by as far as that can be seen from the file itself? */
+bool file_is_newest(struct file *file);
+
 /*
  * The newest committed state of the frame, for its geometry and metalayers.
  * It stays open until put back.
@@ -307,6 +313,17 @@ int file_writev(struct file *file, uint64_t off, const struct iovec *iov,
                 size_t niov, struct fault *fault);
 
 /*
+ * Write bytes behind the end of the file, wherever other programs that lock the
+ * frame have moved that.
+ *
+ *  off  receives where they are
+ *
+ * Errors as file_write().  Not two threads at a time.
+ */
+int file_append(struct file *file, const void *bytes, size_t len, uint64_t *off,
+                struct fault *fault);
+
+/*
  * Change the size: cut, or add zeros.  Errors as file_write(), and -EPERM if
  * it is an array that would be cut.
  */
@@ -391,12 +408,30 @@ bool file_take_renewed(struct file *file);
 bool file_is_latest(struct file *file);
 
 /*
- * The frame was opened anew, as others have changed it: from when this returns
- * on, nothing is written to it by this file, which is as if file_sync() had
- * found that out.  For the moment between that and the first use of the other
- * one.
+ * The frame was opened a second time, because others have changed it: from when
+ * this returns on, this file writes nothing to it, which is as if file_sync()
+ * had found that out.  For the moment between that and the first use of the
+ * other one.
+ *
+ * Returns false if others have not, and this file is being changed: then it is
+ * the newest, and the other one is to be closed.
  */
-void file_supersede(struct file *file);
+bool file_supersede(struct file *file);
+
+/*
+ * Keep other programs that look at the sidecar of the frame from changing it,
+ * for as long as a read takes; and let them again.  Without a sidecar this does
+ * nothing.
+ *
+ * Returns 0; -ESTALE if the frame has to be opened anew; -EBUSY if they have it
+ * locked; or an error of the store.
+ */
+int file_share(struct file *file, struct fault *fault);
+void file_unshare(struct file *file);
+
+/* The last name of the frame's file was removed, or another frame is about to
+   get it: the file may go on to be changed all the same. */
+void file_set_unlinked(struct file *file, bool unlinked);
 
 /*
  * Why an earlier commit failed that nobody was told of, which is told now; else

@@ -33,6 +33,7 @@ struct file_context {
 
     bool lock;         /* file_options.lock */
     unsigned patience; /* likewise */
+    int64_t rest;      /* likewise */
 
     /* A leaf.  Guards the list of sidecars that are open. */
     pthread_mutex_t sidecars_lock;
@@ -86,6 +87,7 @@ struct file {
     atomic_uint_fast64_t seen; /* the sidecar's count at the newest state;
                                   changed by who is `claiming` */
     atomic_bool renewed;       /* see file_take_renewed() */
+    atomic_bool unlinked;      /* see file_set_unlinked() */
     atomic_bool
         fleeting; /* the frame is new, and only a commit makes it last */
     struct chunk_params params; /* of new chunks; typesize 0: not decided, and

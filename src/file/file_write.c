@@ -251,6 +251,20 @@ int file_write(struct file *file, uint64_t off, const void *bytes, size_t len,
     return file_writev(file, off, &iov, 1, fault);
 }
 
+int file_append(struct file *file, const void *bytes, size_t len, uint64_t *off,
+                struct fault *fault)
+{
+    int r = writeback_begin(file, fault);
+
+    if (r < 0)
+        return r;
+    /* From here on nobody else moves the end. */
+    *off = file_size(file);
+    r = file_write(file, *off, bytes, len, fault);
+    writeback_end(file);
+    return r;
+}
+
 static int grow(struct file *file, uint64_t size, struct fault *fault)
 {
     enum part part;

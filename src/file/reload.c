@@ -27,11 +27,11 @@ static void switch_frame(struct file *file, struct file_state *state,
     struct file_state *old = file->state;
 
     forget_chunks(file);
-    /* What older states give back may be in use for the new one. */
-    if (file->change)
-        frame_change_abandon(file->change);
     frame_change_close(file->change);
     file->change = change;
+    if (change)
+        frame_change_set_rest(change, file->context->rest);
+    file->begun = file->begun && change;
     pthread_mutex_lock(&file->lock);
     state->nrefs = 1;
     state->epoch = old->epoch + 1;
@@ -52,10 +52,10 @@ static bool are_alike(struct frame *a, struct frame *b)
            was->vlblocks == is->vlblocks;
 }
 
-int reload_frame(struct file *file, struct fault *fault)
+int reload_frame(struct file *file, bool to_change, struct fault *fault)
 {
     struct file_state *state;
-    struct frame_change *change;
+    struct frame_change *change = NULL;
     int r;
 
     if (file->stuck == -ESTALE)
@@ -69,10 +69,11 @@ int reload_frame(struct file *file, struct fault *fault)
         free(state);
         return r;
     }
-    r = are_alike(file->state->frame, state->frame)
-            ? frame_change_open(state->frame, &change, fault)
-            : fault_set(fault, -ESTALE, 0,
-                        "another program has made the frame anew");
+    if (!are_alike(file->state->frame, state->frame))
+        r = fault_set(fault, -ESTALE, 0,
+                      "another program has made the frame anew");
+    else if (to_change)
+        r = frame_change_open(state->frame, &change, fault);
     if (r < 0) {
         frame_close(state->frame);
         free(state);
@@ -90,8 +91,6 @@ void reload_give_up(struct file *file)
 
     file_unsaved(file, &off, &end);
     file->stuck = -ESTALE;
-    if (file->change)
-        frame_change_abandon(file->change);
     forget_chunks(file);
     pthread_mutex_lock(&file->lock);
     file->lost_off = off;

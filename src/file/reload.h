@@ -16,10 +16,16 @@
 /* The error that tells of it. */
 int reload_error(const struct file *file, struct fault *fault);
 
-/* Open the frame anew, unless it is stuck for good.  Called by a reshaper.
-   Returns 0, or an error, -ESTALE if it is of other chunks; it can be tried
-   again then. */
-int reload_frame(struct file *file, struct fault *fault);
+/*
+ * Open the frame anew, unless it is stuck for good.  Called by a reshaper.
+ *
+ *  to_change  the file is claimed, and will be changed; else that has to begin
+ *             anew
+ *
+ * Returns 0, or an error, -ESTALE if it is of other chunks; it can be tried
+ * again then.
+ */
+int reload_frame(struct file *file, bool to_change, struct fault *fault);
 
 /* Others have changed the frame: drop what was written.  Called by the
    committer. */

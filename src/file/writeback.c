@@ -67,6 +67,7 @@ static int begin_frame(struct file *file, struct fault *fault)
 
     if (r < 0)
         return r;
+    frame_change_set_rest(file->change, file->context->rest);
     file->params = frame_chunk_params(info);
     if (frame_change_is_variable(file->change))
         return 0;
@@ -86,7 +87,7 @@ static int unstick(struct file *file, struct fault *fault)
     int r;
 
     file_enter_alone(file);
-    r = file->stuck < 0 ? reload_frame(file, fault) : 0;
+    r = file->stuck < 0 ? reload_frame(file, true, fault) : 0;
     file_leave_alone(file);
     return r;
 }
@@ -179,6 +180,7 @@ static void tighten(struct file *file)
         file->sunk = file->sunk || r != 0;
         if (r < 0 || round_run_writes(&round, &fault) < 0)
             break;
+        frame_change_reclaim(file->change, false);
     }
 }
 
@@ -227,8 +229,12 @@ static int commit(struct file *file, const struct writeback_edit *edit,
     if (edit || is_changed(file)) {
         r = round_run(&round, edit, fault);
         counter_add(r < 0 ? &counters->failed : &counters->commits, 1);
+        if (r == 0)
+            frame_change_reclaim(file->change, false);
         if (r == 0 && !reshaping)
             tighten(file);
+    } else if (file->change) {
+        frame_change_reclaim(file->change, false);
     }
     leave(file);
     return r;
@@ -391,13 +397,31 @@ bool file_is_latest(struct file *file)
     return claim_is_current(file);
 }
 
-void file_supersede(struct file *file)
+void writeback_give_up(struct file *file)
 {
-    if (!file->writable)
-        return;
     enter(file, false);
     round_give_up(file);
     leave(file);
+}
+
+bool file_supersede(struct file *file)
+{
+    return !file->writable || claim_supersede(file);
+}
+
+int file_share(struct file *file, struct fault *fault)
+{
+    return claim_share(file, fault);
+}
+
+void file_unshare(struct file *file)
+{
+    claim_unshare(file);
+}
+
+void file_set_unlinked(struct file *file, bool unlinked)
+{
+    file->unlinked = unlinked;
 }
 
 uint64_t file_dirty(struct file *file)

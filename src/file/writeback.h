@@ -53,6 +53,9 @@ int writeback_commit(struct file *file, const struct writeback_edit *edit,
 int writeback_reshape(struct file *file, const struct writeback_edit *edit,
                       struct fault *fault);
 
+/* Drop what is not committed, and never commit anything again. */
+void writeback_give_up(struct file *file);
+
 /* Commit in the background: an error is kept for file_take_error(). */
 int writeback_flush(struct file *file);
 

@@ -35,6 +35,7 @@ struct fs {
     bool writable;
     bool writeback; /* the kernel keeps what is written for a while, and takes
                        a file's size for its own affair */
+    bool shared;    /* frames are locked against other programs */
     bool sparse;    /* what new frames are */
     struct file_params params;    /* likewise */
     struct file_context *files;   /* ours */

@@ -325,6 +325,7 @@ int fs_open(const struct fs_options *options, struct fs **out)
     /* A root that is a file is never looked up, where the kernel would learn
        that others have changed it.  Frames that are shared are locked when a
        program writes, not when the kernel finds time to. */
+    fs->shared = options->shared;
     fs->writeback = fs->writable && !options->shared &&
                     !entry_is_frame(fs->nodes.root.id.kind);
     paths_fini(&paths);

@@ -42,6 +42,7 @@ static int fill(fuse_req_t req, struct handle *handle,
 
     if (!access_is_granted(req, &snapshot->st))
         r = -EACCES;
+    handle->nmodified = open_file_count_modified(handle->open);
     if (snapshot->file && !snapshot->writable)
         handle->typesize = handle_typesize_of(snapshot);
     if (r == 0)
@@ -50,6 +51,14 @@ static int fill(fuse_req_t req, struct handle *handle,
     fi->fh = (uintptr_t)handle;
     snapshot_put(snapshot);
     return r;
+}
+
+int handle_check_newest(struct fs *fs, const struct handle *handle)
+{
+    if (fs->shared ||
+        handle->nmodified == open_file_count_modified(handle->open))
+        return 0;
+    return -ESTALE;
 }
 
 struct handle *handle_new(struct fs *fs)

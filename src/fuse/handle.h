@@ -13,6 +13,7 @@ struct handle {
     bool writes;       /* it was opened to write */
     bool passed;       /* the kernel reads the file itself; see passthrough.h */
     uint32_t typesize; /* of the frame when it was opened; 0: it may change */
+    unsigned nmodified; /* of `open` when it was opened */
     struct file_reader reader;
 };
 
@@ -35,6 +36,14 @@ void handle_close(struct fs *fs, struct handle *handle);
  * Returns 0, -EACCES, or as open_file_get().
  */
 int handle_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi);
+
+/*
+ * May a program go on to write through a handle?  Returns 0; or -ESTALE if others
+ * have changed the frame since it was opened, for the program, and the kernel
+ * for it, have an older content and size in mind.  Frames that are shared by
+ * locks are meant to be changed by others.
+ */
+int handle_check_newest(struct fs *fs, const struct handle *handle);
 
 /* The typesize of a frame, or 0 while it holds nothing and may change it. */
 uint32_t handle_typesize_of(const struct snapshot *snapshot);

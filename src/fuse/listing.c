@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fuse/listing.h"
 
-struct fuse_entry_param entry_param(const struct node *node,
+double attr_timeout(const struct fs *fs)
+{
+    return fs->shared ? 0 : ENTRY_TIMEOUT;
+}
+
+struct fuse_entry_param entry_param(const struct fs *fs,
+                                    const struct node *node,
                                     const struct stat *st)
 {
     return (struct fuse_entry_param){
         .ino = (uintptr_t)node,
         .attr = *st,
-        .attr_timeout = ENTRY_TIMEOUT,
+        .attr_timeout = attr_timeout(fs),
         .entry_timeout = ENTRY_TIMEOUT,
     };
 }
@@ -40,7 +46,7 @@ static bool list_plus(struct listing *list, const struct dir_entry *entry)
     if (entry->kind != ENTRY_NONE &&
         fs_enter(list->fs, list->parent, dir_backing(list->dir), entry->name,
                  entry->kind, &node, &st) == 0)
-        param = entry_param(node, &st);
+        param = entry_param(list->fs, node, &st);
     list->len += fuse_add_direntry_plus(list->req, list->buf + list->len, room,
                                         entry->shown, &param, entry->next);
     return true;

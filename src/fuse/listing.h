@@ -6,11 +6,16 @@
 
 #include "fuse/dir.h"
 
-/* For how long the kernel believes what it was told, in seconds. */
+/* For how long the kernel believes what it was told of a name, in seconds. */
 #define ENTRY_TIMEOUT 1.0
 
+/* The same of attributes: not at all if others may change frames at any time,
+   who lock them for that. */
+double attr_timeout(const struct fs *fs);
+
 /* What the kernel is told of an entry that it looked up. */
-struct fuse_entry_param entry_param(const struct node *node,
+struct fuse_entry_param entry_param(const struct fs *fs,
+                                    const struct node *node,
                                     const struct stat *st);
 
 /* Some entries of a directory, as the kernel wants them. */

@@ -156,9 +156,9 @@ bool open_file_is_agreed(struct fs *fs, struct open_file *open)
         return true;
     snapshot = open_file_snapshot(open);
     pthread_mutex_lock(&fs->nodes.lock);
-    agreed = open->nrefs > 1 || snapshot->cached ||
+    agreed = open->nrefs > 1 ||
              (!node->mistaken &&
-              (node->content == 0 ||
+              (snapshot->cached || node->content == 0 ||
                node->content == backing_content_stamp(&snapshot->st)));
     pthread_mutex_unlock(&fs->nodes.lock);
     snapshot_put(snapshot);
@@ -319,6 +319,33 @@ int open_file_sync_node(struct fs *fs, struct node *node)
     snapshot_put(snapshot);
     open_file_put(fs, open);
     return r;
+}
+
+void open_file_set_unlinked(struct fs *fs, struct node *node, bool unlinked)
+{
+    struct open_file *open;
+
+    if (!node)
+        return;
+    pthread_mutex_lock(&fs->nodes.lock);
+    open = node->open;
+    if (open) {
+        pthread_mutex_lock(&open->lock);
+        if (open->current && open->current->file)
+            file_set_unlinked(open->current->file, unlinked);
+        pthread_mutex_unlock(&open->lock);
+    }
+    pthread_mutex_unlock(&fs->nodes.lock);
+}
+
+unsigned open_file_count_modified(struct open_file *open)
+{
+    unsigned n;
+
+    pthread_mutex_lock(&open->lock);
+    n = open->nmodified;
+    pthread_mutex_unlock(&open->lock);
+    return n;
 }
 
 void open_file_written(struct open_file *open, bool direct)

@@ -28,6 +28,8 @@ struct open_file {
     pthread_cond_t idle;
     bool busy;
     struct snapshot *current; /* the newest state; NULL if none was opened */
+    unsigned nmodified;       /* how often others have changed what programs had
+                                 open to write */
     bool mtime_set;           /* the time of modification is to be */
     struct timespec mtime;    /* this, whenever data were written out */
     unsigned npassed; /* handles by which the kernel reads the file itself, */
@@ -117,6 +119,13 @@ int open_file_flush(struct fs *fs, struct open_file *open);
  * NULL.
  */
 int open_file_sync_node(struct fs *fs, struct node *node);
+
+/* The last name of a node is about to be removed, or was not after all; the node
+   may be NULL.  See file_set_unlinked(). */
+void open_file_set_unlinked(struct fs *fs, struct node *node, bool unlinked);
+
+/* See struct open_file. */
+unsigned open_file_count_modified(struct open_file *open);
 
 /* Note down that data are written; the kernel sets no time of its own after
    that if `direct`. */

@@ -52,6 +52,11 @@ static bool begin_refresh(struct open_file *open, const struct stat *st,
     return stale;
 }
 
+static bool changes_frame(const struct snapshot *snapshot)
+{
+    return snapshot && snapshot->writable && snapshot->file;
+}
+
 /* Make a new state, or NULL, the current one, and give back the old. */
 static struct snapshot *end_refresh(struct open_file *open,
                                     struct snapshot *snapshot)
@@ -62,6 +67,7 @@ static struct snapshot *end_refresh(struct open_file *open,
     if (snapshot) {
         old = open->current;
         open->current = snapshot;
+        open->nmodified += changes_frame(old);
     }
     open->busy = false;
     pthread_cond_broadcast(&open->idle);
@@ -78,11 +84,6 @@ static bool has_state(struct open_file *open, bool writable)
     any = open->current && open->current->writable == writable;
     pthread_mutex_unlock(&open->lock);
     return any;
-}
-
-static bool changes_frame(const struct snapshot *snapshot)
-{
-    return snapshot && snapshot->writable && snapshot->file;
 }
 
 /*
@@ -116,6 +117,13 @@ static bool confirm(struct fs *fs, struct open_file *open,
     return renewed;
 }
 
+/* May another state take the place of the current one?  Not if that turns out to
+   be the newest, because a program has begun to write to it meanwhile. */
+static bool supersede(struct open_file *open)
+{
+    return !changes_frame(open->current) || file_supersede(open->current->file);
+}
+
 int open_file_refresh(struct fs *fs, struct open_file *open,
                       const struct backing_place *place, const struct stat *st,
                       bool writable)
@@ -142,8 +150,12 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
                       &fault);
     if (r < 0 && entry_is_coded(open->node->id.kind))
         report_fault(&fs->nodes, open->node, backing_stamp(st), r, &fault);
-    if (r == 0 && changes_frame(open->current))
-        file_supersede(open->current->file);
+    if (r == 0 && snapshot->file && node_is_removed(&fs->nodes, open->node))
+        file_set_unlinked(snapshot->file, true);
+    if (r == 0 && !supersede(open)) {
+        snapshot_put(snapshot);
+        snapshot = NULL;
+    }
     old = end_refresh(open, snapshot);
     /* It may be the same state, opened to be changed, or under a new name. */
     other = old && (other || backing_content_stamp(&old->st) !=
@@ -179,8 +191,7 @@ void open_file_start(struct open_file *open, struct snapshot *snapshot)
     await_turn_locked(open);
     open->busy = true;
     pthread_mutex_unlock(&open->lock);
-    if (changes_frame(open->current))
-        file_supersede(open->current->file);
+    supersede(open);
     snapshot_put(end_refresh(open, snapshot));
 }
 

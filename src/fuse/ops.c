@@ -55,7 +55,7 @@ static void ops_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
         request_fail(req, r);
         return;
     }
-    entry = entry_param(node, &st);
+    entry = entry_param(fs, node, &st);
     if (fuse_reply_entry(req, &entry) < 0)
         node_forget(&fs->nodes, node, 1);
 }
@@ -89,7 +89,7 @@ static void ops_getattr(fuse_req_t req, fuse_ino_t ino,
     if (r < 0)
         request_fail(req, r);
     else
-        fuse_reply_attr(req, &st, ENTRY_TIMEOUT);
+        fuse_reply_attr(req, &st, attr_timeout(fs));
 }
 
 static void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
@@ -108,7 +108,7 @@ static void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
     if (r < 0)
         request_fail_change(req, r);
     else
-        fuse_reply_attr(req, &st, ENTRY_TIMEOUT);
+        fuse_reply_attr(req, &st, attr_timeout(fs));
 }
 
 static void ops_readlink(fuse_req_t req, fuse_ino_t ino)

@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <fcntl.h>
 
 #include "fuse/create.h"
 #include "fuse/handle.h"
 #include "fuse/listing.h"
 #include "fuse/ops_private.h"
 #include "fuse/passthrough.h"
+
+/* Where others make a frame longer, too, the kernel must not keep what is
+   appended by the place that it thinks it goes to. */
+static void share_appends(const struct fs *fs, struct fuse_file_info *fi)
+{
+    if (fs->shared && (fi->flags & O_APPEND) &&
+        (fi->flags & O_ACCMODE) != O_RDONLY)
+        fi->direct_io = 1;
+}
 
 void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
@@ -17,6 +27,7 @@ void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         return;
     }
     passthrough_open(req, handle_of(fi), fi);
+    share_appends(fs, fi);
     /* This fails when the mount goes, and what the kernel has with it. */
     if (fuse_reply_open(req, fi) < 0)
         handle_close(fs, handle_of(fi));
@@ -73,8 +84,10 @@ void ops_create(fuse_req_t req, fuse_ino_t parent, const char *name,
         return;
     }
     handle->writes = true;
+    handle->nmodified = open_file_count_modified(handle->open);
+    share_appends(fs, fi);
     fi->fh = (uintptr_t)handle;
-    entry = entry_param(node, &st);
+    entry = entry_param(fs, node, &st);
     if (fuse_reply_create(req, &entry, fi) < 0) {
         handle_close(fs, handle);
         node_forget(&fs->nodes, node, 1);

@@ -5,10 +5,58 @@
 #include "fuse/handle.h"
 #include "fuse/ops_private.h"
 
-/* How often a read or seek is tried that another program wrote into. */
+/* How often a read or seek is tried that another program wrote into; and from
+   which time on programs that look at the sidecar of the frame are kept from
+   that. */
 enum {
-    READ_TRIES = 3
+    READ_TRIES = 20,
+    SHARE_FROM = 2
 };
+
+/* One try. */
+struct attempt {
+    bool shared; /* others are kept out, as far as they look at the sidecar */
+    bool last;
+};
+
+static struct attempt attempt_of(int tries)
+{
+    return (struct attempt){ .shared = tries >= SHARE_FROM,
+                             .last = tries + 1 == READ_TRIES };
+}
+
+/*
+ * Is what came of a try of no worth?  A frame that others wrote to has another
+ * state, or is about to; but one to which they write all the time may be in the
+ * same state at the end of each try, and then what was read belongs to it.
+ */
+static bool is_worthless(struct snapshot *snapshot, int r,
+                         const struct attempt *attempt)
+{
+    if (r == -ESTALE)
+        return true;
+    if (attempt->last && r >= 0)
+        return snapshot_is_overtaken(snapshot);
+    return snapshot_is_overwritten(snapshot);
+}
+
+/* Begin a try.  Returns 0, -EAGAIN if the newest state has to be opened, or an
+   error. */
+static int begin_attempt(struct snapshot *snapshot,
+                         const struct attempt *attempt)
+{
+    struct fault fault;
+    int r = attempt->shared ? file_share(snapshot->file, &fault) : 0;
+
+    return r == -ESTALE ? -EAGAIN : r;
+}
+
+static void end_attempt(struct snapshot *snapshot,
+                        const struct attempt *attempt)
+{
+    if (attempt->shared)
+        file_unshare(snapshot->file);
+}
 
 /*
  * Read from a frame.  A writer puts chunks where the index was, so nothing that
@@ -17,17 +65,23 @@ enum {
  * Returns 0, -EAGAIN in this case, or an error, which is reported.
  */
 static int read_state(struct fs *fs, struct handle *handle,
-                      struct snapshot *snapshot, size_t size, uint64_t off,
-                      struct file_data *data)
+                      struct snapshot *snapshot, const struct attempt *attempt,
+                      size_t size, uint64_t off, struct file_data *data)
 {
     struct fault fault = FAULT_NONE;
     int error = 0;
-    int r = file_read(snapshot->file, &handle->reader, off, size, data, &error,
-                      &fault);
+    int r = begin_attempt(snapshot, attempt);
+    bool worthless;
 
+    if (r < 0)
+        return r;
+    r = file_read(snapshot->file, &handle->reader, off, size, data, &error,
+                  &fault);
     if (r == 0)
         r = error;
-    if (snapshot_is_overwritten(snapshot))
+    worthless = is_worthless(snapshot, r, attempt);
+    end_attempt(snapshot, attempt);
+    if (worthless)
         return -EAGAIN;
     if (r < 0)
         handle_report(fs, handle, snapshot, r, &fault);
@@ -42,10 +96,12 @@ static int read_state(struct fs *fs, struct handle *handle,
  * Returns 0, or -EAGAIN if there was no reply, as read_state().
  */
 static int read_frame(fuse_req_t req, struct handle *handle,
-                      struct snapshot *snapshot, size_t size, uint64_t off)
+                      struct snapshot *snapshot, const struct attempt *attempt,
+                      size_t size, uint64_t off)
 {
     struct file_data data = { 0 };
-    int r = read_state(request_fs(req), handle, snapshot, size, off, &data);
+    int r = read_state(request_fs(req), handle, snapshot, attempt, size, off,
+                       &data);
 
     if (r == 0)
         fuse_reply_iov(req, data.iov, (int)data.niov);
@@ -73,8 +129,8 @@ static bool has_changed_shape(const struct handle *handle,
 }
 
 /* Reply from the newest state that is open; -EAGAIN as read_frame(). */
-static int try_read(fuse_req_t req, struct handle *handle, size_t size,
-                    off_t off)
+static int try_read(fuse_req_t req, struct handle *handle,
+                    const struct attempt *attempt, size_t size, off_t off)
 {
     struct snapshot *snapshot = open_file_snapshot(handle->open);
     int r = 0;
@@ -82,7 +138,7 @@ static int try_read(fuse_req_t req, struct handle *handle, size_t size,
     if (has_changed_shape(handle, snapshot))
         fuse_reply_err(req, ESTALE);
     else if (snapshot->file)
-        r = read_frame(req, handle, snapshot, size, (uint64_t)off);
+        r = read_frame(req, handle, snapshot, attempt, size, (uint64_t)off);
     else
         read_other(req, snapshot->fd, size, off);
     snapshot_put(snapshot);
@@ -93,46 +149,56 @@ void ops_read(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
               size_t size, off_t off, struct fuse_file_info *fi)
 {
     struct handle *handle = handle_of(fi);
-    int r = try_read(req, handle, size, off);
+    int r = -EAGAIN;
 
-    for (int tries = 1; r == -EAGAIN && tries < READ_TRIES; tries++) {
-        r = open_file_renew(request_fs(req), handle->open, false);
-        if (r >= 0)
-            r = try_read(req, handle, size, off);
-        else
-            request_fail(req, r);
+    for (int tries = 0; r == -EAGAIN && tries < READ_TRIES; tries++) {
+        const struct attempt attempt = attempt_of(tries);
+
+        if (tries > 0) {
+            r = open_file_renew(request_fs(req), handle->open, false);
+            if (r < 0)
+                break;
+        }
+        r = try_read(req, handle, &attempt, size, off);
     }
-    if (r == -EAGAIN)
+    if (r < 0)
         request_fail(req, r);
 }
 
 /* Returns the offset that was found, -EAGAIN as read_state(), or an error. */
 static off_t seek(struct fs *fs, struct handle *handle,
-                  struct snapshot *snapshot, off_t off, int whence)
+                  struct snapshot *snapshot, const struct attempt *attempt,
+                  off_t off, int whence)
 {
     struct fault fault = FAULT_NONE;
     uint64_t found;
+    bool worthless;
     int r;
 
     if (!snapshot->file) {
         off = lseek(snapshot->fd, off, whence);
         return off < 0 ? -errno : off;
     }
+    r = begin_attempt(snapshot, attempt);
+    if (r < 0)
+        return r;
     r = file_seek(snapshot->file, (uint64_t)off, whence == SEEK_HOLE, &found,
                   &fault);
-    if (snapshot_is_overwritten(snapshot))
+    worthless = is_worthless(snapshot, r, attempt);
+    end_attempt(snapshot, attempt);
+    if (worthless)
         return -EAGAIN;
     if (r < 0 && r != -ENXIO)
         handle_report(fs, handle, snapshot, r, &fault);
     return r < 0 ? r : (off_t)found;
 }
 
-static off_t try_seek(struct fs *fs, struct handle *handle, off_t off,
-                      int whence)
+static off_t try_seek(struct fs *fs, struct handle *handle,
+                      const struct attempt *attempt, off_t off, int whence)
 {
     struct snapshot *snapshot = open_file_snapshot(handle->open);
 
-    off = seek(fs, handle, snapshot, off, whence);
+    off = seek(fs, handle, snapshot, attempt, off, whence);
     snapshot_put(snapshot);
     return off;
 }
@@ -142,12 +208,17 @@ void ops_lseek(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
 {
     struct fs *fs = request_fs(req);
     struct handle *handle = handle_of(fi);
-    off_t found = try_seek(fs, handle, off, whence);
+    off_t found = -EAGAIN;
 
-    for (int tries = 1; found == -EAGAIN && tries < READ_TRIES; tries++) {
-        found = open_file_renew(fs, handle->open, false);
-        if (found >= 0)
-            found = try_seek(fs, handle, off, whence);
+    for (int tries = 0; found == -EAGAIN && tries < READ_TRIES; tries++) {
+        const struct attempt attempt = attempt_of(tries);
+
+        if (tries > 0) {
+            found = open_file_renew(fs, handle->open, false);
+            if (found < 0)
+                break;
+        }
+        found = try_seek(fs, handle, &attempt, off, whence);
     }
     if (found < 0)
         request_fail(req, (int)found);

@@ -16,7 +16,7 @@ static void reply_made(fuse_req_t req, int r, struct node *node,
         request_fail_change(req, r);
         return;
     }
-    entry = entry_param(node, st);
+    entry = entry_param(fs, node, st);
     if (fuse_reply_entry(req, &entry) < 0)
         node_forget(&fs->nodes, node, 1);
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "fuse/handle.h"
+#include "fuse/kernel.h"
 #include "fuse/killpriv.h"
 #include "fuse/ops_private.h"
 #include "fuse/report.h"
@@ -51,17 +52,39 @@ static int finish_change(struct fs *fs, struct handle *handle,
     return r;
 }
 
+/* What a program wants to be written. */
+struct writing {
+    const char *buf;
+    size_t size;
+    off_t off;
+    bool append; /* wherever the frame ends by then; `off` receives it */
+};
+
+static int append_frame(struct file *file, struct writing *writing,
+                        struct fault *fault)
+{
+    uint64_t off;
+    int r = file_append(file, writing->buf, writing->size, &off, fault);
+
+    if (r == 0)
+        writing->off = (off_t)off;
+    return r;
+}
+
 /* Write to a state of a file. */
 static int write_to(struct fs *fs, struct handle *handle,
-                    struct snapshot *snapshot, const char *buf, size_t size,
-                    off_t off)
+                    struct snapshot *snapshot, struct writing *writing)
 {
     struct fault fault = FAULT_NONE;
     int r;
 
     if (!snapshot->file)
-        return write_other(snapshot->fd, buf, size, off);
-    r = write_frame(snapshot->file, buf, size, (uint64_t)off, &fault);
+        return write_other(snapshot->fd, writing->buf, writing->size,
+                           writing->off);
+    r = writing->append
+            ? append_frame(snapshot->file, writing, &fault)
+            : write_frame(snapshot->file, writing->buf, writing->size,
+                          (uint64_t)writing->off, &fault);
     return finish_change(fs, handle, snapshot, r, &fault);
 }
 
@@ -90,17 +113,20 @@ static struct snapshot *open_newest(struct fs *fs, struct handle *handle,
  * another frame in its place, if nothing was written: that has been opened when
  * this is tried again.
  */
-static int write_newest(struct fs *fs, struct handle *handle, const char *buf,
-                        size_t size, off_t off)
+static int write_newest(struct fs *fs, struct handle *handle,
+                        struct writing *writing)
 {
     bool again = true;
-    int r = 0;
+    int r = handle_check_newest(fs, handle);
+
+    if (r < 0)
+        return r;
 
     for (int tries = 0; again && tries < WRITE_TRIES; tries++) {
         struct snapshot *snapshot = open_newest(fs, handle, true, &r);
 
         if (r == 0)
-            r = write_to(fs, handle, snapshot, buf, size, off);
+            r = write_to(fs, handle, snapshot, writing);
         again = r == -ESTALE && snapshot_is_overtaken(snapshot);
         if (again)
             r = 0;
@@ -109,19 +135,36 @@ static int write_newest(struct fs *fs, struct handle *handle, const char *buf,
     return again ? -ESTALE : r;
 }
 
+/* The kernel took the frame to end elsewhere, before others made it longer. */
+static void tell_of_append(struct fs *fs, struct handle *handle)
+{
+    struct snapshot *snapshot = open_file_snapshot(handle->open);
+
+    kernel_tell(fs, handle->open->node, snapshot);
+    snapshot_put(snapshot);
+}
+
 void ops_write(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
                const char *buf, size_t size, off_t off,
                struct fuse_file_info *fi)
 {
     struct fs *fs = request_fs(req);
     struct handle *handle = handle_of(fi);
+    struct writing writing = {
+        .buf = buf,
+        .size = size,
+        .off = off,
+        .append = fs->shared && (fi->flags & O_APPEND),
+    };
     /* The kernel has seen to those whose pages it kept. */
     int r = fi->writepage ? 0 : killpriv_drop(req, handle->open->node);
 
     if (r == 0)
-        r = write_newest(fs, handle, buf, size, off);
+        r = write_newest(fs, handle, &writing);
+    if (r == 0 && writing.off != off)
+        tell_of_append(fs, handle);
     open_file_written(handle->open, !fi->writepage);
-    if (r == -EFBIG && fi->writepage)
+    if ((r == -EFBIG || r == -ESTALE) && fi->writepage)
         open_file_mistaken(fs, handle->open);
     /* The kernel does not try again. */
     if (r == -EBUSY && fi->writepage)
@@ -158,6 +201,8 @@ void ops_fallocate(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
     int r = 0;
     struct snapshot *snapshot = open_newest(fs, handle, true, &r);
 
+    if (r == 0)
+        r = handle_check_newest(fs, handle);
     if (r == 0)
         r = killpriv_drop(req, handle->open->node);
     if (r == 0 && snapshot->file)
@@ -212,6 +257,8 @@ void ops_copy_file_range(fuse_req_t req,
     struct snapshot *from = open_newest(fs, handle_of(fi_in), false, &r);
     struct snapshot *to = open_newest(fs, out, true, &r);
 
+    if (r == 0)
+        r = handle_check_newest(fs, out);
     if (r == 0)
         r = killpriv_drop(req, out->open->node);
     if (r == 0)

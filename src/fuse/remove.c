@@ -288,7 +288,11 @@ static int remove_found(struct fs *fs, struct node *parent,
         return r;
     id = node_id_of(&st, entry->kind);
     node = node_find(&fs->nodes, parent, entry->name, &id);
+    if (remove_is_last(entry, &st))
+        open_file_set_unlinked(fs, node, true);
     r = remove_entry(fs, node, entry->dir.fd, entry->name, entry->kind);
+    if (r < 0)
+        open_file_set_unlinked(fs, node, false);
     if (node && r == 0)
         remove_node(fs, node, parent, entry, &st);
     if (node)

@@ -200,6 +200,7 @@ static int remove_replaced(const struct move *move, const struct side *left)
 
 static int replace_or_move(struct move *move)
 {
+    const struct side *to = &move->to;
     const struct side *left;
     int r = choose_target(&move->from, &move->to, move->args->new_shown,
                           move->target);
@@ -209,7 +210,11 @@ static int replace_or_move(struct move *move)
     if (r < 0)
         return r;
     pthread_rwlock_wrlock(&move->fs->places);
+    if (is_there(to) && remove_is_last(&to->entry, &to->st))
+        open_file_set_unlinked(move->fs, to->node, true);
     r = move_files(move, &left);
+    if (r < 0)
+        open_file_set_unlinked(move->fs, to->node, false);
     if (r == 0) {
         move_sidecar(move);
         r = move_nodes(move);

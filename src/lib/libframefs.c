@@ -117,16 +117,27 @@ void framefs_free(struct framefs *fs)
     free(fs);
 }
 
-static int new_frame(const char *path, struct framefs_frame **out)
+static int new_frame(struct framefs *fs, const char *path, int flags,
+                     struct framefs_frame **out)
 {
     size_t size = strlen(path) + 1;
     struct framefs_frame *frame = calloc(1, sizeof(*frame) + size);
 
     if (!frame)
         return libframefs_refuse(path, -ENOMEM, NULL);
+    pthread_rwlock_init(&frame->lock, NULL);
+    frame->fs = fs;
+    frame->flags = flags;
     memcpy(frame->path, path, size);
     *out = frame;
     return 0;
+}
+
+/* Free one whose file is closed. */
+static void free_frame(struct framefs_frame *frame)
+{
+    pthread_rwlock_destroy(&frame->lock);
+    free(frame);
 }
 
 /* Open the frame in a store, which becomes its own on success. */
@@ -141,32 +152,76 @@ static int open_file(struct framefs *fs, struct store *store, int flags,
     return file_open_writable(fs->context, store, out, fault);
 }
 
+/* Open the file of a frame, as it is now. */
+static int open_path(struct framefs_frame *frame, struct file **out,
+                     struct fault *fault)
+{
+    unsigned mode = frame->flags & FRAMEFS_WRITE ? STORE_WRITE : 0;
+    struct framefs *fs = frame->fs;
+    struct store *store;
+    int r = store_path_open(frame->path, mode | file_store_flags(fs->context),
+                            &store);
+
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    r = open_file(fs, store, frame->flags, frame->offset, out, fault);
+    if (r < 0)
+        store_close(store);
+    return r;
+}
+
 int framefs_open(struct framefs *fs, const char *path, int flags,
                  uint64_t offset, struct framefs_frame **out)
 {
-    unsigned mode = flags & FRAMEFS_WRITE ? STORE_WRITE : 0;
     struct fault fault = FAULT_NONE;
     struct framefs_frame *frame;
-    struct store *store;
     int r;
 
     if (flags & ~FRAMEFS_WRITE)
         return libframefs_refuse(path, -EINVAL, "unknown flags");
-    r = new_frame(path, &frame);
+    r = new_frame(fs, path, flags, &frame);
     if (r < 0)
         return r;
-    r = store_path_open(path, mode | file_store_flags(fs->context), &store);
-    if (r == 0) {
-        r = open_file(fs, store, flags, offset, &frame->file, &fault);
-        if (r < 0)
-            store_close(store);
-    }
+    frame->offset = offset;
+    r = open_path(frame, &frame->file, &fault);
     if (r < 0) {
-        free(frame);
+        free_frame(frame);
         return libframefs_fail(path, r, &fault);
     }
     *out = frame;
     return 0;
+}
+
+/* Open the newest state, if it can be.  One that is older is read as well, as
+   far as it is still there. */
+static void reopen(struct framefs_frame *frame)
+{
+    struct fault fault;
+    struct file *newest;
+
+    pthread_rwlock_wrlock(&frame->lock);
+    if (!file_is_newest(frame->file) &&
+        open_path(frame, &newest, &fault) == 0) {
+        file_close(frame->file);
+        frame->file = newest;
+    }
+    pthread_rwlock_unlock(&frame->lock);
+}
+
+struct file *libframefs_enter(struct framefs_frame *frame)
+{
+    pthread_rwlock_rdlock(&frame->lock);
+    if (!(frame->flags & FRAMEFS_WRITE) && !file_is_newest(frame->file)) {
+        pthread_rwlock_unlock(&frame->lock);
+        reopen(frame);
+        pthread_rwlock_rdlock(&frame->lock);
+    }
+    return frame->file;
+}
+
+void libframefs_leave(struct framefs_frame *frame)
+{
+    pthread_rwlock_unlock(&frame->lock);
 }
 
 /* What a new frame is to be. */
@@ -229,12 +284,12 @@ int framefs_create(struct framefs *fs, const char *path, const char *options,
     if (params_check(&creation.params) < 0)
         return libframefs_refuse(options, -EINVAL,
                                  "options do not go together");
-    r = new_frame(path, &frame);
+    r = new_frame(fs, path, FRAMEFS_WRITE, &frame);
     if (r < 0)
         return r;
     r = make_file(fs, path, &creation, &frame->file, &fault);
     if (r < 0) {
-        free(frame);
+        free_frame(frame);
         return libframefs_fail(path, r, &fault);
     }
     *out = frame;
@@ -257,21 +312,27 @@ int framefs_close(struct framefs_frame *frame)
         r = synced;
     if (r < 0)
         libframefs_fail(frame->path, r, &fault);
-    free(frame);
+    free_frame(frame);
     return r;
 }
 
 uint64_t framefs_size(const struct framefs_frame *frame)
 {
-    return file_size(frame->file);
+    /* The frame says the same; only how it is read changes. */
+    struct framefs_frame *newest = (struct framefs_frame *)(uintptr_t)frame;
+    uint64_t size = file_size(libframefs_enter(newest));
+
+    libframefs_leave(newest);
+    return size;
 }
 
-/* Read up to PIECE_LEN bytes; fewer came if `*error` is set, or at the end. */
-static ssize_t read_piece(struct framefs_frame *frame, uint8_t *buf, size_t len,
-                          uint64_t off, int *error, struct fault *fault)
+/* Read from the newest state; see read_piece(). */
+static ssize_t try_read(struct framefs_frame *frame, struct file *file,
+                        uint8_t *buf, size_t len, uint64_t off, int *error,
+                        struct fault *fault)
 {
     struct file_data data = { 0 };
-    int r = file_read(frame->file, &frame->reader, off,
+    int r = file_read(file, &frame->reader, off,
                       len < PIECE_LEN ? len : PIECE_LEN, &data, error, fault);
 
     if (r < 0)
@@ -281,8 +342,29 @@ static ssize_t read_piece(struct framefs_frame *frame, uint8_t *buf, size_t len,
         buf += data.iov[i].iov_len;
     }
     len = data.len;
-    file_data_put(frame->file, &data);
+    file_data_put(file, &data);
     return (ssize_t)len;
+}
+
+/* Read up to PIECE_LEN bytes; fewer came if `*error` is set, or at the end. */
+static ssize_t read_piece(struct framefs_frame *frame, uint8_t *buf, size_t len,
+                          uint64_t off, int *error, struct fault *fault)
+{
+    ssize_t n = -ESTALE;
+
+    for (int i = 0; i < LIBFRAMEFS_TRIES && n == -ESTALE; i++) {
+        struct file *file = libframefs_enter(frame);
+
+        *error = 0;
+        n = try_read(frame, file, buf, len, off, error, fault);
+        libframefs_leave(frame);
+        /* What came before the frame was changed is good. */
+        if (n > 0 && *error == -ESTALE)
+            *error = 0;
+        if (frame->flags & FRAMEFS_WRITE)
+            break;
+    }
+    return n;
 }
 
 ssize_t framefs_pread(struct framefs_frame *frame, void *buf, size_t len,

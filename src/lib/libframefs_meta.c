@@ -33,13 +33,16 @@ int framefs_info(struct framefs_frame *frame, struct framefs_info *out,
 {
     struct framefs_info info;
     struct frame *state;
+    struct file *file;
 
     if (size > sizeof(info))
         return libframefs_refuse(frame->path, -EINVAL,
                                  "this library is too old");
-    state = file_frame_get(frame->file);
+    file = libframefs_enter(frame);
+    state = file_frame_get(file);
     fill_info(frame_get_info(state), &info);
-    file_frame_put(frame->file, state);
+    file_frame_put(file, state);
+    libframefs_leave(frame);
     memcpy(out, &info, size);
     return 0;
 }
@@ -58,11 +61,17 @@ static ssize_t hand_out(const struct framefs_frame *frame, const void *bytes,
 
 ssize_t framefs_info_json(struct framefs_frame *frame, char *text, size_t size)
 {
-    struct frame *state = file_frame_get(frame->file);
     char *info;
-    ssize_t len = info_text(state, INFO_CONTENT, &info);
+    ssize_t len = -ESTALE;
 
-    file_frame_put(frame->file, state);
+    for (int i = 0; i < LIBFRAMEFS_TRIES && len == -ESTALE; i++) {
+        struct file *file = libframefs_enter(frame);
+        struct frame *state = file_frame_get(file);
+
+        len = info_text(state, INFO_CONTENT, &info);
+        file_frame_put(file, state);
+        libframefs_leave(frame);
+    }
     if (len < 0)
         return libframefs_refuse(frame->path, (int)len, NULL);
     len = hand_out(frame, info, strlen(info) + 1, text, size);
@@ -70,18 +79,14 @@ ssize_t framefs_info_json(struct framefs_frame *frame, char *text, size_t size)
     return len < 0 ? len : len - 1;
 }
 
-/* The metalayers of the last commit; which state they are of is kept open. */
+/* The metalayers of the last commit; which state they are of is kept open.
+   After that close_layers() is to be called, also if it fails. */
 static int open_layers(struct framefs_frame *frame, struct frame **state,
-                       struct metalayer_list *list)
+                       struct metalayer_list *list, struct fault *fault)
 {
-    struct fault fault = FAULT_NONE;
-    int r;
-
-    *state = file_frame_get(frame->file);
-    r = metalayer_list_read(*state, list, &fault);
-    if (r < 0)
-        file_frame_put(frame->file, *state);
-    return r < 0 ? libframefs_fail(frame->path, r, &fault) : 0;
+    *list = (struct metalayer_list){ 0 };
+    *state = file_frame_get(libframefs_enter(frame));
+    return metalayer_list_read(*state, list, fault);
 }
 
 static void close_layers(struct framefs_frame *frame, struct frame *state,
@@ -89,6 +94,7 @@ static void close_layers(struct framefs_frame *frame, struct frame *state,
 {
     metalayer_list_free(list);
     file_frame_put(frame->file, state);
+    libframefs_leave(frame);
 }
 
 static char *list_names(const struct metalayer_list *list, size_t *len)
@@ -108,43 +114,68 @@ static char *list_names(const struct metalayer_list *list, size_t *len)
     return names;
 }
 
-ssize_t framefs_meta_list(struct framefs_frame *frame, char *list, size_t size)
+static int get_names(struct framefs_frame *frame, char **names, size_t *len,
+                     struct fault *fault)
 {
     struct metalayer_list layers;
     struct frame *state;
-    size_t len;
-    char *names;
-    ssize_t r = open_layers(frame, &state, &layers);
+    int r = open_layers(frame, &state, &layers, fault);
 
-    if (r < 0)
-        return r;
-    names = list_names(&layers, &len);
+    if (r == 0) {
+        *names = list_names(&layers, len);
+        if (!*names)
+            r = fault_set(fault, -ENOMEM, 0, NULL);
+    }
     close_layers(frame, state, &layers);
-    if (!names)
-        return libframefs_refuse(frame->path, -ENOMEM, NULL);
+    return r;
+}
+
+ssize_t framefs_meta_list(struct framefs_frame *frame, char *list, size_t size)
+{
+    struct fault fault = FAULT_NONE;
+    char *names = NULL;
+    size_t len;
+    ssize_t r = -ESTALE;
+
+    for (int i = 0; i < LIBFRAMEFS_TRIES && r == -ESTALE; i++)
+        r = get_names(frame, &names, &len, &fault);
+    if (r < 0)
+        return libframefs_fail(frame->path, (int)r, &fault);
     r = hand_out(frame, names, len, list, size);
     free(names);
+    return r;
+}
+
+/* Returns 0, -ENODATA or an error. */
+static int get_content(struct framefs_frame *frame, const char *name,
+                       uint8_t **content, size_t *len, struct fault *fault)
+{
+    const struct metalayer *layer;
+    struct metalayer_list layers;
+    struct frame *state;
+    int r = open_layers(frame, &state, &layers, fault);
+
+    if (r == 0) {
+        layer = metalayer_find_label(&layers, name);
+        r = layer
+                ? metalayer_read(state, layer, CONTENT_MAX, content, len, fault)
+                : -ENODATA;
+    }
+    close_layers(frame, state, &layers);
     return r;
 }
 
 ssize_t framefs_meta_get(struct framefs_frame *frame, const char *name,
                          void *buf, size_t size)
 {
-    const struct metalayer *layer = NULL;
     struct fault fault = FAULT_NONE;
-    struct metalayer_list layers;
-    struct frame *state;
-    uint8_t *content;
+    uint8_t *content = NULL;
     size_t len;
-    ssize_t r = open_layers(frame, &state, &layers);
+    ssize_t r = -ESTALE;
 
-    if (r < 0)
-        return r;
-    layer = metalayer_find_label(&layers, name);
-    if (layer)
-        r = metalayer_read(state, layer, CONTENT_MAX, &content, &len, &fault);
-    close_layers(frame, state, &layers);
-    if (!layer)
+    for (int i = 0; i < LIBFRAMEFS_TRIES && r == -ESTALE; i++)
+        r = get_content(frame, name, &content, &len, &fault);
+    if (r == -ENODATA)
         return libframefs_refuse(frame->path, -ENODATA, "no such metalayer");
     if (r < 0)
         return libframefs_fail(frame->path, (int)r, &fault);

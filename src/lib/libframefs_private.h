@@ -2,13 +2,35 @@
 #ifndef LIB_LIBFRAMEFS_PRIVATE_H
 #define LIB_LIBFRAMEFS_PRIVATE_H
 
+#include <pthread.h>
+
 #include "file/file.h"
 #include "framefs.h"
 
 struct framefs_frame {
+    /* Constant. */
+    struct framefs *fs;
+    int flags;
+    uint64_t offset;
+
+    /* Held to read while the file is used; to write while that of a frame that
+       is only read is opened anew, because it was changed. */
+    pthread_rwlock_t lock;
     struct file *file;
+
     struct file_reader reader;
-    char path[]; /* for messages */
+    char path[]; /* to open it by, and for messages */
+};
+
+/*
+ * Begin to use the file of a frame, in its newest state if it is only read; and
+ * be done with it.
+ */
+struct file *libframefs_enter(struct framefs_frame *frame);
+void libframefs_leave(struct framefs_frame *frame);
+
+enum {
+    LIBFRAMEFS_TRIES = 100 /* to read a frame that is changed again and again */
 };
 
 /*

@@ -13,7 +13,7 @@ import os
 import random
 import subprocess
 
-from mounted import B2FRAME, Mount, check, corpus, main, write
+from mounted import B2FRAME, Mount, check, corpus, main, wait_for, write
 
 MIB = 1 << 20
 SIZE = int(os.environ.get('FRAMEFS_SPACE_SIZE', '32M').rstrip('M')) * MIB
@@ -51,6 +51,12 @@ def used(path):
             sum(st.st_size for st in stats))
 
 
+def settles(path):
+    """Does a frame take no more than its chunks?  What was freed a moment ago
+    rests, for the sake of other readers."""
+    return used(path)[0] <= ON_DISK * live(path)
+
+
 def judge(path, when, most_on_disk, most_apparent):
     """Does a frame take what it should, in times its chunks?"""
     chunks = live(path)
@@ -66,7 +72,7 @@ def judge(path, when, most_on_disk, most_apparent):
 def overwrite(layout, sync_every):
     choice = random.Random(7)
     os.mkdir('src')
-    options = 'layout=%s,chunksize=%d' % (layout, CHUNKSIZE)
+    options = 'commit=1,layout=%s,chunksize=%d' % (layout, CHUNKSIZE)
     with Mount('src', 'mnt', '-o', options) as mount:
         write(mount / 'a', b''.join(page(choice) for _ in range(SIZE // PAGE)))
         fd = os.open(mount / 'a', os.O_RDWR)
@@ -75,6 +81,7 @@ def overwrite(layout, sync_every):
             if sync_every and i % sync_every == 0:
                 os.fsync(fd)
         os.fsync(fd)
+        wait_for(lambda: settles('src/a.b2frame'), 'freed space to go')
         # One commit of all chunks makes a frame longer until it is closed.
         judge('src/a.b2frame', layout + ', overwritten', ON_DISK, 3)
         os.close(fd)

@@ -15,25 +15,11 @@ import subprocess
 import sys
 import time
 
-from mounted import (Mount, check, error_of, frame, is_mounted, main, read, sh,
-                     wait_for, write)
+from mounted import (Mount, check, error_of, frame, is_mounted, layouts, main,
+                     read, sh, wait_for, write)
 
 DATA = random.Random(5).randbytes(300000)
-LAYOUTS = ('contiguous', 'sparse')
 CLOSE_DELAY = 0.1  # seconds from the last close() until a file is written out
-
-
-def layouts(test):
-    """Run a test on each layout, in a tree of its own."""
-    def both():
-        for layout in LAYOUTS:
-            os.makedirs(layout + '/src')
-            os.mkdir(layout + '/mnt')
-            os.chdir(layout)
-            test(layout)
-            os.chdir('..')
-    both.__name__ = test.__name__
-    return both
 
 
 def mounted(layout, *options):

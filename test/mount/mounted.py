@@ -265,6 +265,22 @@ def check_frames(contents):
         check(not complaints, 'others read: ' + complaints)
 
 
+LAYOUTS = ('contiguous', 'sparse')
+
+
+def layouts(test):
+    """Run a test on each layout, in a tree of its own."""
+    def both():
+        for layout in LAYOUTS:
+            os.makedirs(layout + '/src')
+            os.mkdir(layout + '/mnt')
+            os.chdir(layout)
+            test(layout)
+            os.chdir('..')
+    both.__name__ = test.__name__
+    return both
+
+
 def main(*tests):
     """Run tests, or those that are named, each in a workplace of its own."""
     need_fuse()

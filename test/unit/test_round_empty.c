@@ -126,49 +126,10 @@ START_TEST(nothing_is_written_to_a_frame_while_it_gets_empty)
 }
 END_TEST
 
-/* A file that is emptied when an older state is about to give back a place. */
-static void empty_at_punch(void *context, enum disk_call call)
-{
-    struct bed *bed = context;
-    struct fault fault;
-
-    if (call != DISK_PUNCH || bed->size == 0)
-        return;
-    ck_assert_int_eq(file_truncate(bed->file, 0, &fault), 0);
-    bed->size = 0;
-    bed_sync(bed);
-}
-
-START_TEST(older_states_punch_no_hole_in_a_frame_that_got_empty)
-{
-    struct bed bed;
-    struct frame *older;
-    struct fault fault;
-
-    bed_init(&bed, false);
-    bed_write(&bed, 0, ROOM, 1);
-    bed_sync(&bed);
-    older = file_frame_get(bed.file);
-    bed_write(&bed, 0, ROOM, 2);
-    ck_assert_int_eq(
-        file_meta_set(bed.file, METALAYER_VL, "layer", "x", 1, &fault), 0);
-    disk_watch(bed.disk, empty_at_punch, &bed);
-    file_frame_put(bed.file, older);
-    disk_watch(bed.disk, NULL, NULL);
-    ck_assert_uint_eq(bed.size, 0);
-    check_layer(&bed);
-    bed_write(&bed, 0, ROOM, 3);
-    bed_sync(&bed);
-    bed_check(&bed);
-    bed_fini(&bed);
-}
-END_TEST
-
 int main(void)
 {
     const TTest *const tests[] = {
         nothing_is_written_to_a_frame_while_it_gets_empty,
-        older_states_punch_no_hole_in_a_frame_that_got_empty,
         NULL,
     };
 
