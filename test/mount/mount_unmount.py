@@ -40,6 +40,8 @@ def finishing(source, path='mnt', name='a'):
     """The daemon of a mount that was written to and is gone; it is stopped."""
     with Mount(source, path) as mount:
         write(mount / name, DATA)
+        # Else the kernel may have times to hand over when it unmounts.
+        sh('sync -f ' + path)
         mount.daemon.send_signal(signal.SIGSTOP)
         try:
             sh('fusermount3 -u ' + path)
@@ -93,7 +95,7 @@ def mount_of_a_directory_above_waits():
 
 def mounts_of_a_frame_wait():
     os.makedirs('src/sub')
-    write('src/sub/a.b2frame', frame(b'some bytes', 10))
+    write('src/sub/a.b2frame', frame(DATA, 1 << 20))
     for first in ('src', 'src/sub', 'src/sub/a.b2frame'):
         name = os.path.relpath('src/sub/a', first)
         if first.endswith('b2frame'):
@@ -108,7 +110,7 @@ def mounts_of_a_frame_wait():
 
 def mounts_of_a_sparse_frame_wait():
     os.mkdir('src')
-    write_sparse('src/a.b2frame', b'some bytes')
+    write_sparse('src/a.b2frame', DATA)
     with finishing('src') as daemon:
         with check_waits(daemon, 'src/a.b2frame', 'mnt'):
             check(read('mnt/a') == DATA, 'content')
@@ -134,6 +136,7 @@ def daemon_that_ends_itself_is_waited_for():
     os.mkdir('src')
     with Mount('src', 'mnt') as mount:
         write(mount / 'a', DATA)
+        sh('sync -f mnt')
         pid = mount.daemon.pid
         sh('kill -STOP %d; kill -TERM %d; fusermount3 -u mnt' % (pid, pid))
         with check_waits(mount.daemon, 'src', 'mnt'):
@@ -155,7 +158,7 @@ def others_are_not_waited_for():
     """Neither are mounts that are there, nor frames beside."""
     os.makedirs('src/sub')
     os.mkdir('other')
-    write('src/a.b2frame', frame(b'some bytes', 10))
+    write('src/a.b2frame', frame(DATA, 1 << 20))
     write('src/b.b2frame', frame(b'other bytes', 11))
     with Mount('src', 'mnt'):
         for source in ('src', 'src/sub', 'src/a.b2frame', '.'):
@@ -180,6 +183,7 @@ def unmount_waits_until_all_is_saved():
     line = os.path.realpath('mnt') + ' '
     with Mount('src', 'mnt') as mount:
         write(mount / 'a', DATA)
+        sh('sync -f mnt')
         mount.daemon.send_signal(signal.SIGSTOP)
         with started('--unmount', 'mnt') as process:
             # Not is_mounted(), which would ask the daemon.
@@ -202,7 +206,7 @@ def unmount_of_a_read_only_mount_returns():
 
 
 def unmount_takes_a_regular_file():
-    write('a.b2frame', frame(b'some bytes', 10))
+    write('a.b2frame', frame(DATA, 1 << 20))
     with Mount('a.b2frame', 'a.b2frame') as mount:
         write('a.b2frame', DATA)
         sh(FRAMEFS + ' --unmount a.b2frame')
