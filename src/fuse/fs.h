@@ -15,6 +15,7 @@
 #include "fuse/closer.h"
 #include "fuse/node.h"
 #include "fuse/shelf.h"
+#include "fuse/sync.h"
 
 /* The mounted tree. */
 struct fs {
@@ -48,7 +49,8 @@ struct fs {
     atomic_bool silent; /* it is to tell no more */
 
     /* Guarded by `nodes.lock`. */
-    struct list held; /* what programs hold open */
+    struct list held;        /* what programs hold open */
+    struct sync_set written; /* to be synced in the end */
 
     /*
      * Held to read while a node's file is looked for by name, and used; to

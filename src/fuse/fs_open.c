@@ -11,6 +11,7 @@
 #include "fuse/fs.h"
 #include "fuse/open_file.h"
 #include "fuse/remove.h"
+#include "fuse/sync.h"
 
 /* What is known of SOURCE and MOUNTPOINT while they are opened. */
 struct paths {
@@ -336,21 +337,6 @@ int fs_open(const struct fs_options *options, struct fs **out)
     return 0;
 }
 
-/* Names last, too, once everything else does. */
-static void sync_names(const struct fs *fs)
-{
-    int fd;
-
-    if (!fs->writable)
-        return;
-    fd = openat(fs->root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    if (syncfs(fd) < 0)
-        log_error("names may not last: %s", strerror(errno));
-    close(fd);
-}
-
 void fs_close(struct fs *fs)
 {
     if (!fs)
@@ -361,7 +347,7 @@ void fs_close(struct fs *fs)
         held->close(fs, held);
     }
     closer_stop(fs);
-    sync_names(fs);
+    sync_all(fs);
     remove_trash(fs);
     file_context_free(fs->files);
     node_table_fini(&fs->nodes);
@@ -369,6 +355,7 @@ void fs_close(struct fs *fs)
         close(fs->root_fd);
     free(fs->only);
     free(fs->mounted);
+    sync_set_fini(&fs->written);
     pthread_mutex_destroy(&fs->trash_lock);
     pthread_rwlock_destroy(&fs->places);
     closer_fini(&fs->closer);

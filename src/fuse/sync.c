@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/sync.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "frame/frame.h"
+#include "fuse/fs.h"
+#include "fuse/mount_table.h"
+#include "fuse/open_file.h"
+
+static bool contains(const struct sync_set *set, dev_t dev)
+{
+    for (size_t i = 0; i < set->ndevs; i++)
+        if (set->devs[i] == dev)
+            return true;
+    return false;
+}
+
+static void add(struct sync_set *set, dev_t dev)
+{
+    dev_t *devs = realloc(set->devs, (set->ndevs + 1) * sizeof(*devs));
+
+    if (!devs)
+        return;
+    set->devs = devs;
+    set->devs[set->ndevs++] = dev;
+}
+
+void sync_note(struct fs *fs, struct node *node)
+{
+    dev_t dev;
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    dev = node->id.dev;
+    if (node != &fs->nodes.root && dev != fs->dev &&
+        !contains(&fs->written, dev))
+        add(&fs->written, dev);
+    pthread_mutex_unlock(&fs->nodes.lock);
+}
+
+/* Sync what is at a path. */
+static int sync_path(int dirfd, const char *path)
+{
+    int fd = openat(dirfd, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int r;
+
+    if (fd < 0)
+        return -errno;
+    r = fsync(fd) < 0 ? -errno : 0;
+    close(fd);
+    return r;
+}
+
+/* Sync the file of a frame, or the index file and the directory. */
+static int sync_frame(const struct snapshot *snapshot, enum entry_kind kind)
+{
+    char path[64];
+    int r = -ENOENT;
+
+    if (kind != ENTRY_SPARSE) {
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", snapshot->fd);
+        return sync_path(AT_FDCWD, path);
+    }
+    for (int i = 0; i < 2 && r == -ENOENT; i++)
+        r = sync_path(snapshot->fd, frame_index_names[i]);
+    return r == 0 && fsync(snapshot->fd) < 0 ? -errno : r;
+}
+
+/* Sync what is stored of a file.  One that was removed may have no names left,
+   and a user who may not read a file has nothing to sync it by. */
+static int sync_stored(const struct snapshot *snapshot, enum entry_kind kind)
+{
+    int r;
+
+    if (!snapshot->file)
+        return fsync(snapshot->fd) < 0 ? -errno : 0;
+    r = sync_frame(snapshot, kind);
+    return r == -EACCES || r == -ENOENT ? 0 : r;
+}
+
+int sync_open_file(struct fs *fs, struct open_file *open)
+{
+    struct snapshot *snapshot = open_file_snapshot(open);
+    bool clean = snapshot->fd >= 0 &&
+                 (!snapshot->writable ||
+                  (snapshot->file && file_is_settled(snapshot->file)));
+    int r = open_file_sync(fs, open);
+
+    if (r == 0 && clean && fs->writable)
+        r = sync_stored(snapshot, open->node->id.kind);
+    snapshot_put(snapshot);
+    return r;
+}
+
+static void sync_fs(int dirfd, const char *path)
+{
+    int fd = openat(dirfd, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+    if (fd < 0 || syncfs(fd) < 0)
+        log_error("%s: names may not last: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+}
+
+static bool is_below(const char *path, const char *dir)
+{
+    size_t len = strlen(dir);
+
+    return len <= 1 || (strncmp(path, dir, len) == 0 && path[len] == '/');
+}
+
+/*
+ * Sync the mounts below a directory whose file systems are in a set, or are
+ * not.  Returns how many there were.
+ */
+static size_t sync_below(const char *dir, const struct sync_set *set, bool in)
+{
+    struct mount_entry entry;
+    struct mount_table table;
+    size_t n = 0;
+
+    if (mount_table_open(0, &table) < 0)
+        return 0;
+    while (mount_table_next(&table, &entry)) {
+        if (!is_below(entry.path, dir) || contains(set, entry.dev) != in)
+            continue;
+        sync_fs(AT_FDCWD, entry.path);
+        n++;
+    }
+    mount_table_close(&table);
+    return n;
+}
+
+/* Sync other file systems than that of SOURCE. */
+static void sync_others(const struct fs *fs)
+{
+    char link[64];
+    char dir[PATH_MAX];
+    bool all = true;
+    ssize_t len;
+
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fs->root_fd);
+    len = readlink(link, dir, sizeof(dir) - 1);
+    if (len < 0)
+        return;
+    dir[len] = '\0';
+    for (size_t i = 0; i < fs->written.ndevs; i++) {
+        const struct sync_set one = { &fs->written.devs[i], 1 };
+
+        all = sync_below(dir, &one, true) > 0 && all;
+    }
+    /* Subvolumes and overlays have device numbers that no mount has. */
+    if (!all)
+        sync_below(dir, &fs->written, false);
+}
+
+void sync_all(struct fs *fs)
+{
+    if (!fs->writable)
+        return;
+    if (fs->written.ndevs > 0)
+        sync_others(fs);
+    sync_fs(fs->root_fd, ".");
+}
+
+void sync_set_fini(struct sync_set *set)
+{
+    free(set->devs);
+}
