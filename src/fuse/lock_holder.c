@@ -85,14 +85,9 @@ static bool holds_lock(pid_t pid, off_t off)
     return found;
 }
 
-static bool is_trusted_user(unsigned uid)
-{
-    return uid == 0 || uid == geteuid();
-}
-
-/* Is a process, by its real and effective user, one of ours or root's?  The
+/* Do the real and the effective user of a process belong to root or `uid`?  The
    owner of its files in /proc does not tell: that may be root for others. */
-static bool has_trusted_user(pid_t pid)
+static bool has_user(pid_t pid, uid_t uid)
 {
     unsigned real = UINT32_MAX;
     unsigned effective = UINT32_MAX;
@@ -107,10 +102,15 @@ static bool has_trusted_user(pid_t pid)
             break;
     if (file)
         fclose(file);
-    return is_trusted_user(real) && is_trusted_user(effective);
+    return (real == 0 || real == uid) && (effective == 0 || effective == uid);
+}
+
+bool lock_holder_is_of(pid_t pid, off_t off, uid_t uid)
+{
+    return has_user(pid, uid) && holds_lock(pid, off);
 }
 
 bool lock_holder_is_trusted(pid_t pid, off_t off)
 {
-    return has_trusted_user(pid) && holds_lock(pid, off);
+    return lock_holder_is_of(pid, off, geteuid());
 }

@@ -13,12 +13,16 @@
  */
 
 /*
- * Does a process of this user or of root hold an OFD lock of the byte?  No
- * other process is waited for without limit.
+ * Does the process hold an OFD lock of the byte, and belong to a user or to
+ * root?
  *
  * Returns false also if that cannot be found out, as of a process of another
  * PID namespace.
  */
+bool lock_holder_is_of(pid_t pid, off_t off, uid_t uid);
+
+/* The same for the user of this process.  No other process is waited for
+   without limit. */
 bool lock_holder_is_trusted(pid_t pid, off_t off);
 
 /* Called for each OFD lock of one byte on this machine, by its offset; returns

@@ -219,11 +219,11 @@ static int loop(struct fuse_session *session)
    written to is always locked. */
 static void lock_source(struct mount *mount)
 {
-    dev_t dev = 0;
+    struct mount_entry entry;
 
-    if (mount_table_find(mount->mountpoint, &dev) < 0)
-        dev = 0;
-    mount_lock_take(&mount->lock, dev, mount->fs->writable);
+    if (mount_table_find(mount->mountpoint, &entry) < 0)
+        entry = (struct mount_entry){ .dev = 0 };
+    mount_lock_take(&mount->lock, entry.dev, entry.tag, mount->fs->writable);
 }
 
 static int serve(struct mount *mount, const struct options *options)

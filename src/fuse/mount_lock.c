@@ -153,7 +153,9 @@ static void lock_all(const struct mount_lock *lock)
     struct mount_lock_id id = lock->id;
 
     id.kind = MOUNT_LOCK_SESSION;
+    id.entry = lock->tag;
     lock_byte(lock->session_fd, &id);
+    id.entry = 0;
     for (size_t i = 0; i < lock->nfds; i++) {
         id.kind = MOUNT_LOCK_BELOW;
         if (i > 0 || lock->entry)
@@ -176,11 +178,15 @@ static void close_directories(struct mount_lock *lock)
     lock->nfds = 0;
 }
 
-void mount_lock_take(struct mount_lock *lock, dev_t dev, bool writable)
+void mount_lock_take(struct mount_lock *lock, dev_t dev, uint16_t tag,
+                     bool writable)
 {
     if (!writable)
         close_directories(lock);
     lock->session_fd = memfd_create("framefs", MFD_CLOEXEC);
+    if (lock->session_fd < 0)
+        dev = 0; /* nobody finds the tag */
+    lock->tag = tag;
     lock->id = (struct mount_lock_id){ .pid = getpid(), .dev = dev };
     lock_all(lock);
 }

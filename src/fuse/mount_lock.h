@@ -20,7 +20,8 @@
  *  bits  0..19  minor device number of the mount; FUSE mounts have major 0;
  *               0 if the mount cannot be recognised in a table of mounts
  *  bits 20..43  process id of the daemon
- *  bits 44..59  SOURCE: 0 for the whole directory, else a hash of a file's name
+ *  bits 44..59  SOURCE: 0 for the whole directory, else a hash of a file's name;
+ *               of MOUNT_LOCK_SESSION the tag of the mount, see mount_table.h
  *  bit  60      the daemon has left its loop, and writes what is left
  *  bits 61..62  an enum mount_lock_kind
  */
@@ -55,6 +56,7 @@ struct mount_lock {
     size_t nfds;
     int session_fd;
     uint16_t entry;
+    uint16_t tag;
     struct mount_lock_id id; /* once it is taken */
 };
 
@@ -69,10 +71,11 @@ int mount_lock_open(const char *source, struct mount_lock *out);
 /*
  * Lock for this process.  A file system without locks is left out.
  *
- *  dev       of the mount; 0 if unknown
+ *  dev, tag  of the mount; 0 if unknown
  *  writable  else only `session_fd` is locked
  */
-void mount_lock_take(struct mount_lock *lock, dev_t dev, bool writable);
+void mount_lock_take(struct mount_lock *lock, dev_t dev, uint16_t tag,
+                     bool writable);
 
 /* Let others know that the mount is over and this process writes what is
    left. */

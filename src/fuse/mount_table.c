@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "fuse/hash.h"
+
 static bool is_octal(const char *text)
 {
     return text[0] >= '0' && text[0] <= '3' && text[1] >= '0' &&
@@ -29,6 +31,14 @@ static void unescape(char *text)
     *to = '\0';
 }
 
+/* The user that is named among the options of a FUSE mount. */
+static uid_t user_of(const char *options)
+{
+    const char *user = options ? strstr(options, "user_id=") : NULL;
+
+    return user ? (uid_t)strtoul(strchr(user, '=') + 1, NULL, 10) : (uid_t)-1;
+}
+
 /* Take apart: ID PARENT MAJOR:MINOR ROOT PATH OPTIONS [FIELD...] - TYPE FSNAME
    OPTIONS. */
 static bool parse(char *line, struct mount_entry *out)
@@ -44,6 +54,7 @@ static bool parse(char *line, struct mount_entry *out)
     unsigned major;
     unsigned minor;
     const char *type;
+    char *fsname;
 
     if (!separator)
         return false;
@@ -51,13 +62,17 @@ static bool parse(char *line, struct mount_entry *out)
         fields[i] = strsep(&rest, " ");
     rest = separator + strlen(" - ");
     type = strsep(&rest, " ");
-    if (!fields[PATH] || sscanf(fields[DEV], "%u:%u", &major, &minor) != 2)
+    fsname = strsep(&rest, " ");
+    if (!fields[PATH] || !fsname ||
+        sscanf(fields[DEV], "%u:%u", &major, &minor) != 2)
         return false;
     unescape(fields[PATH]);
     *out = (struct mount_entry){
         .dev = makedev(major, minor),
         .path = fields[PATH],
         .is_framefs = strcmp(type, "fuse.framefs") == 0,
+        .user = user_of(rest),
+        .tag = (uint16_t)hash_text(fsname),
     };
     return true;
 }
@@ -87,7 +102,7 @@ void mount_table_close(struct mount_table *table)
     free(table->line);
 }
 
-int mount_table_find(const char *path, dev_t *dev)
+int mount_table_find(const char *path, struct mount_entry *out)
 {
     struct mount_entry entry;
     struct mount_table table;
@@ -101,13 +116,14 @@ int mount_table_find(const char *path, dev_t *dev)
             continue;
         /* A later mount covers this one. */
         r = entry.is_framefs ? 0 : -ENOENT;
-        *dev = entry.dev;
+        *out = entry;
+        out->path = NULL;
     }
     mount_table_close(&table);
     return r;
 }
 
-int mount_table_has(pid_t pid, dev_t dev)
+int mount_table_has(pid_t pid, dev_t dev, uint16_t tag)
 {
     struct mount_entry entry;
     struct mount_table table;
@@ -116,7 +132,7 @@ int mount_table_has(pid_t pid, dev_t dev)
     if (r < 0)
         return r;
     while (r == 0 && mount_table_next(&table, &entry))
-        r = entry.is_framefs && entry.dev == dev;
+        r = entry.is_framefs && entry.dev == dev && entry.tag == tag;
     mount_table_close(&table);
     return r;
 }

@@ -3,6 +3,7 @@
 #define FUSE_MOUNT_TABLE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -11,6 +12,8 @@ struct mount_entry {
     dev_t dev;        /* of the mounted file system */
     const char *path; /* where it is mounted */
     bool is_framefs;
+    uid_t user;   /* who mounted it, if it is framefs */
+    uint16_t tag; /* a hash of what is mounted, as framefs has named it */
 };
 
 /* The mounts of a mount namespace, one after the other. */
@@ -39,12 +42,12 @@ void mount_table_close(struct mount_table *table);
  * Find the mount of framefs that is on top at a path without symbolic links.
  *
  * Returns 0; -ENOENT if there is none, or another file system is on top; or
- * another error.
+ * another error.  `out->path` is NULL.
  */
-int mount_table_find(const char *path, dev_t *dev);
+int mount_table_find(const char *path, struct mount_entry *out);
 
-/* Does the process see a mount of framefs that has this device number?  Returns
-   1, 0 or an error. */
-int mount_table_has(pid_t pid, dev_t dev);
+/* Does the process see a mount of framefs that has this device number and tag?
+   Returns 1, 0 or an error. */
+int mount_table_has(pid_t pid, dev_t dev, uint16_t tag);
 
 #endif

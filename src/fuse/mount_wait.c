@@ -51,23 +51,42 @@ static bool is_connected(dev_t dev)
     return access(path, F_OK) == 0;
 }
 
-/* Does another daemon's mount have the device number by now? */
-static bool has_taken_over(void *arg, off_t off)
-{
-    struct mount_lock_id *id = arg;
-    struct mount_lock_id other;
+/* The tag of a daemon's mount. */
+struct tag_search {
+    struct mount_lock_id id; /* the daemon's */
+    bool found;
+    uint16_t tag;
+};
 
-    if (!mount_lock_unpack(off, &other) || other.kind != MOUNT_LOCK_SESSION ||
-        other.dev != id->dev || other.pid == id->pid)
+static bool find_tag(void *arg, off_t off)
+{
+    struct tag_search *search = arg;
+    struct mount_lock_id id;
+
+    if (!mount_lock_unpack(off, &id) || id.kind != MOUNT_LOCK_SESSION ||
+        id.dev != search->id.dev || id.pid != search->id.pid)
         return false;
-    id->dev = 0;
+    search->tag = id.entry;
+    search->found = true;
     return true;
 }
 
-static bool is_reused(struct mount_lock_id id)
+/* Is a mount there?  Its device number alone does not tell: the next mount gets
+   the number as soon as it is free.  Where the tag cannot be found out, only a
+   daemon that says that it is finishing is waited for.  `seen` receives if the
+   daemon's mounts can be read. */
+static bool is_mounted(const struct mount_lock_id *id, bool *seen)
 {
-    lock_holder_list(has_taken_over, &id);
-    return id.dev == 0;
+    struct tag_search search = { .id = *id };
+    int r;
+
+    *seen = false;
+    if (lock_holder_list(find_tag, &search) < 0)
+        return true;
+    r = mount_table_has(id->pid, id->dev, search.tag);
+    *seen = r >= 0;
+    return search.found &&
+           (r > 0 || mount_table_has(0, id->dev, search.tag) > 0);
 }
 
 /* How long to wait for a daemon that has not said that it is finishing.  It may
@@ -75,20 +94,19 @@ static bool is_reused(struct mount_lock_id id)
 static enum patience patience_for_live(const struct mount_lock_id *id,
                                        off_t off)
 {
-    int seen = mount_table_has(id->pid, id->dev);
+    bool connected = has_connections() && is_connected(id->dev);
+    bool seen;
 
-    if (id->dev == 0)
+    if (id->dev == 0 || is_mounted(id, &seen))
         return NOT_AT_ALL;
-    if ((seen > 0 || mount_table_has(0, id->dev) > 0) && !is_reused(*id))
+    /* A mount may have been detached while programs had files open in it, or
+       another one may have its number. */
+    if (lock_holder_is_trusted(id->pid, off) && seen)
+        return connected ? LIMITED : UNLIMITED;
+    /* It may be mounted where this process does not see it. */
+    if (connected)
         return NOT_AT_ALL;
-    if (!lock_holder_is_trusted(id->pid, off) || seen < 0) {
-        /* It may be mounted where this process does not see it. */
-        if (!has_connections())
-            return A_MOMENT;
-        return is_connected(id->dev) ? NOT_AT_ALL : LIMITED;
-    }
-    /* Programs may still have files open in a mount that was detached. */
-    return has_connections() && is_connected(id->dev) ? LIMITED : UNLIMITED;
+    return has_connections() ? LIMITED : A_MOMENT;
 }
 
 static void look_at(void *arg, off_t off)
@@ -130,6 +148,17 @@ static int64_t limit_ms(enum patience patience)
     return INT64_MAX;
 }
 
+static void tell(const char *source, pid_t pid)
+{
+    char process[32] = "another process";
+
+    if (pid > 0)
+        snprintf(process, sizeof(process), "process %d", (int)pid);
+    log_info("%s: waiting for %s to finish writing what was written to an "
+             "earlier mount",
+             source, process);
+}
+
 void mount_wait_for_others(const struct mount_lock *lock, const char *source)
 {
     const struct timespec pause = { .tv_nsec = POLL_NS };
@@ -145,15 +174,14 @@ void mount_wait_for_others(const struct mount_lock *lock, const char *source)
             return;
         if (waited >= limit_ms(look.patience))
             break;
-        if (!told && waited >= QUIET_MS) {
-            log_info("%s: waiting for process %d to finish writing what was "
-                     "written to an earlier mount",
-                     source, (int)look.pid);
+        if (!told && waited >= QUIET_MS && look.patience > A_MOMENT) {
+            tell(source, look.pid);
             told = true;
         }
         nanosleep(&pause, NULL);
     }
-    log_warning("%s: another process seems to write there still; mounting "
-                "without waiting longer",
-                source);
+    if (told)
+        log_warning("%s: mounting although another process still holds a lock "
+                    "of an earlier mount",
+                    source);
 }

@@ -99,12 +99,13 @@ int sync_open_file(struct fs *fs, struct open_file *open)
     return r;
 }
 
-static void sync_fs(int dirfd, const char *path)
+/* Sync the file system at a path.  `name` is for the log. */
+static void sync_fs(const char *path, const char *name)
 {
-    int fd = openat(dirfd, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 
     if (fd < 0 || syncfs(fd) < 0)
-        log_error("%s: names may not last: %s", path, strerror(errno));
+        log_error("%s: names may not last: %s", name, strerror(errno));
     if (fd >= 0)
         close(fd);
 }
@@ -131,26 +132,18 @@ static size_t sync_below(const char *dir, const struct sync_set *set, bool in)
     while (mount_table_next(&table, &entry)) {
         if (!is_below(entry.path, dir) || contains(set, entry.dev) != in)
             continue;
-        sync_fs(AT_FDCWD, entry.path);
+        sync_fs(entry.path, entry.path);
         n++;
     }
     mount_table_close(&table);
     return n;
 }
 
-/* Sync other file systems than that of SOURCE. */
-static void sync_others(const struct fs *fs)
+/* Sync the file systems below a directory that were written to. */
+static void sync_others(const struct fs *fs, const char *dir)
 {
-    char link[64];
-    char dir[PATH_MAX];
     bool all = true;
-    ssize_t len;
 
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", fs->root_fd);
-    len = readlink(link, dir, sizeof(dir) - 1);
-    if (len < 0)
-        return;
-    dir[len] = '\0';
     for (size_t i = 0; i < fs->written.ndevs; i++) {
         const struct sync_set one = { &fs->written.devs[i], 1 };
 
@@ -163,11 +156,19 @@ static void sync_others(const struct fs *fs)
 
 void sync_all(struct fs *fs)
 {
+    char link[64];
+    char source[PATH_MAX];
+    ssize_t len;
+
     if (!fs->writable)
         return;
+    /* Its path may lead to the mount that is over, or to another one. */
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fs->root_fd);
+    len = readlink(link, source, sizeof(source) - 1);
+    source[len > 0 ? len : 0] = '\0';
     if (fs->written.ndevs > 0)
-        sync_others(fs);
-    sync_fs(fs->root_fd, ".");
+        sync_others(fs, source);
+    sync_fs(link, source);
 }
 
 void sync_set_fini(struct sync_set *set)

@@ -22,35 +22,37 @@ enum {
     /* The kernel may leave out a lock of its list when others go away while it
        is read. */
     NLOOKS = 3,
-    NDAEMONS_MAX = 16,
     LOOKS_MAX = MOUNT_WAIT_SECONDS * (1000000000 / POLL_NS),
 };
 
-/* The locks of the daemons whose mount it is: one, but anyone may make more. */
-struct daemons {
-    dev_t dev;
-    off_t locks[NDAEMONS_MAX];
-    unsigned nlocks;
+/*
+ * The daemon of a mount, by the lock that it holds.  Anyone can make a lock
+ * that looks like it, so the process of the user who mounted it counts; others
+ * only if there is none, as with a daemon of another PID namespace.
+ */
+struct daemon {
+    struct mount_entry mount;
+    off_t lock; /* 0: it has none */
 };
 
-static bool add_daemon(void *arg, off_t off)
+static bool find_daemon(void *arg, off_t off)
 {
-    struct daemons *daemons = arg;
+    struct daemon *daemon = arg;
     struct mount_lock_id id;
 
-    if (mount_lock_unpack(off, &id) && id.kind == MOUNT_LOCK_SESSION &&
-        !id.finishing && id.dev == daemons->dev)
-        daemons->locks[daemons->nlocks++] = off;
-    return daemons->nlocks == NDAEMONS_MAX;
+    if (!mount_lock_unpack(off, &id) || id.kind != MOUNT_LOCK_SESSION ||
+        id.finishing || id.dev != daemon->mount.dev)
+        return false;
+    daemon->lock = off;
+    return lock_holder_is_of(id.pid, off, daemon->mount.user);
 }
 
-static int find_daemons(dev_t dev, struct daemons *out)
+static int look_for_daemon(struct daemon *daemon)
 {
     int r = 0;
 
-    *out = (struct daemons){ .dev = dev };
-    for (int i = 0; i < NLOOKS && r == 0 && out->nlocks == 0; i++)
-        r = lock_holder_list(add_daemon, out);
+    for (int i = 0; i < NLOOKS && r == 0 && daemon->lock == 0; i++)
+        r = lock_holder_list(find_daemon, daemon);
     return r;
 }
 
@@ -124,30 +126,27 @@ static int await(const char *path, off_t off)
     return 0;
 }
 
-static int unmount_and_wait(char *path, dev_t dev)
+static int unmount_and_wait(char *path, struct daemon *daemon)
 {
-    struct daemons daemons;
-    int found = find_daemons(dev, &daemons);
+    int found = look_for_daemon(daemon);
     int r = unmount(path);
 
-    for (unsigned i = 0; i < daemons.nlocks && r == 0; i++)
-        r = await(path, daemons.locks[i]);
     if (r == 0 && found < 0) {
         log_error("%s: unmounted, but not known to be saved: /proc/locks: %s",
                   path, strerror(-found));
         r = found;
     }
-    return r;
+    return r == 0 && daemon->lock != 0 ? await(path, daemon->lock) : r;
 }
 
 int unmount_run(const char *mountpoint)
 {
     char *path = realpath(mountpoint, NULL);
-    dev_t dev;
-    int r = path ? mount_table_find(path, &dev) : -errno;
+    struct daemon daemon = { .lock = 0 };
+    int r = path ? mount_table_find(path, &daemon.mount) : -errno;
 
     if (r == 0)
-        r = unmount_and_wait(path, dev);
+        r = unmount_and_wait(path, &daemon);
     else if (path && r == -ENOENT)
         log_error("%s: framefs is not mounted there", mountpoint);
     else

@@ -168,8 +168,8 @@ def others_are_not_waited_for():
         check(mount.log() == '' and read('other/b') == b'other bytes', 'frame')
 
 
-def lock_of_a_daemon_lasts_until_all_is_saved():
-    """Also when another mount gets its device number meanwhile."""
+def next_mount_of_a_device_number_misleads_nobody():
+    """Another mount may get the number of one that has just gone."""
     os.mkdir('src')
     os.mkdir('empty')
     os.mkdir('other')
@@ -247,7 +247,7 @@ main(next_mount_waits_for_the_old_daemon,
      daemon_that_ends_itself_is_waited_for,
      waiting_can_be_interrupted,
      others_are_not_waited_for,
-     lock_of_a_daemon_lasts_until_all_is_saved,
+     next_mount_of_a_device_number_misleads_nobody,
      unmount_waits_until_all_is_saved,
      unmount_of_a_read_only_mount_returns,
      unmount_takes_a_regular_file,

@@ -76,7 +76,7 @@ static struct mount_lock take(const char *source)
     struct mount_lock lock;
 
     ck_assert_int_eq(mount_lock_open(source, &lock), 0);
-    mount_lock_take(&lock, makedev(0, DEV), true);
+    mount_lock_take(&lock, makedev(0, DEV), 0, true);
     return lock;
 }
 
@@ -197,7 +197,7 @@ START_TEST(read_only_mount_locks_no_directory)
 
     enter_top();
     ck_assert_int_eq(mount_lock_open("src", &lock), 0);
-    mount_lock_take(&lock, makedev(0, DEV), false);
+    mount_lock_take(&lock, makedev(0, DEV), 0, false);
     ck_assert_uint_eq(find("src").n, 0);
     mount_lock_close(&lock);
     remove_top();
