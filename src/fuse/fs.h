@@ -97,8 +97,9 @@ struct fs_options {
  */
 int fs_open(const struct fs_options *options, struct fs **out);
 
-/* Closes what programs still hold open, too.  Accepts NULL. */
-void fs_close(struct fs *fs);
+/* Closes what programs still hold open, too.  Accepts NULL.  Returns 0, or an
+   error if something could not be saved, which was logged. */
+int fs_close(struct fs *fs);
 
 /* Keep in mind what a program has opened, and forget it again. */
 void fs_hold(struct fs *fs, struct fs_held *held);

@@ -337,17 +337,20 @@ int fs_open(const struct fs_options *options, struct fs **out)
     return 0;
 }
 
-void fs_close(struct fs *fs)
+int fs_close(struct fs *fs)
 {
+    int synced;
+    int r;
+
     if (!fs)
-        return;
+        return 0;
     list_for_each_safe(link, &fs->held) {
         struct fs_held *held = list_entry(link, struct fs_held, link);
 
         held->close(fs, held);
     }
-    closer_stop(fs);
-    sync_all(fs);
+    r = closer_stop(fs);
+    synced = sync_all(fs);
     remove_trash(fs);
     file_context_free(fs->files);
     node_table_fini(&fs->nodes);
@@ -361,4 +364,5 @@ void fs_close(struct fs *fs)
     closer_fini(&fs->closer);
     shelf_fini(&fs->shelf);
     free(fs);
+    return r < 0 ? r : synced;
 }

@@ -61,28 +61,39 @@ static bool is_wanted(void *arg, off_t off)
     return off == *wanted;
 }
 
-/* Does one of the process's descriptors have the lock? */
-static bool holds_lock(pid_t pid, off_t off)
+/* Which descriptor of a process has the lock?  Returns that or -1. */
+static int find_descriptor(pid_t pid, off_t off)
 {
     char path[64];
     const struct dirent *entry;
-    bool found = false;
+    int found = -1;
     DIR *dir;
 
     snprintf(path, sizeof(path), "/proc/%d/fdinfo", (int)pid);
     dir = opendir(path);
-    while (dir && !found && (entry = readdir(dir))) {
+    while (dir && found < 0 && (entry = readdir(dir))) {
         int fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_CLOEXEC);
         FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
 
-        if (file)
-            found = list_file(file, is_wanted, &off);
-        else if (fd >= 0)
+        if (file && list_file(file, is_wanted, &off))
+            found = atoi(entry->d_name);
+        else if (!file && fd >= 0)
             close(fd);
     }
     if (dir)
         closedir(dir);
     return found;
+}
+
+int lock_holder_open(pid_t pid, off_t off)
+{
+    int number = find_descriptor(pid, off);
+    char path[64];
+
+    if (number < 0)
+        return -1;
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, number);
+    return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
 /* Do the real and the effective user of a process belong to root or `uid`?  The
@@ -107,7 +118,7 @@ static bool has_user(pid_t pid, uid_t uid)
 
 bool lock_holder_is_of(pid_t pid, off_t off, uid_t uid)
 {
-    return has_user(pid, uid) && holds_lock(pid, off);
+    return has_user(pid, uid) && find_descriptor(pid, off) >= 0;
 }
 
 bool lock_holder_is_trusted(pid_t pid, off_t off)

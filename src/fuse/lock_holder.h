@@ -25,6 +25,12 @@ bool lock_holder_is_of(pid_t pid, off_t off, uid_t uid);
    without limit. */
 bool lock_holder_is_trusted(pid_t pid, off_t off);
 
+/*
+ * Open the file of a process that the process has locked, to read.  Returns -1
+ * if there is none, or it may not be read.
+ */
+int lock_holder_open(pid_t pid, off_t off);
+
 /* Called for each OFD lock of one byte on this machine, by its offset; returns
    true to stop. */
 typedef bool lock_holder_visit(void *arg, off_t off);

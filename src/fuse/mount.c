@@ -129,7 +129,8 @@ static void close_mount(struct mount *mount)
         pool_free(mount->fs->teller);
     if (mount->session)
         fuse_session_destroy(mount->session);
-    fs_close(mount->fs);
+    if (fs_close(mount->fs) < 0)
+        mount_lock_fail(&mount->lock);
     mount_lock_close(&mount->lock);
     free(mount->mountpoint);
 }

@@ -199,6 +199,13 @@ void mount_lock_finish(struct mount_lock *lock)
     lock_all(lock);
 }
 
+void mount_lock_fail(struct mount_lock *lock)
+{
+    if (lock->id.pid != 0 && lock->session_fd >= 0 &&
+        ftruncate(lock->session_fd, 1) < 0)
+        log_debug("cannot tell of the failure: %s", strerror(errno));
+}
+
 void mount_lock_close(struct mount_lock *lock)
 {
     close_directories(lock);

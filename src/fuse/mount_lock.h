@@ -49,7 +49,8 @@ bool mount_lock_unpack(off_t off, struct mount_lock_id *out);
  * SOURCE's directory and those above, open.
  *
  * `session_fd` is a file in memory, which every mount locks, read-only ones too.
- * So the daemon shows in /proc/locks whatever SOURCE's file system can do.
+ * So the daemon shows in /proc/locks whatever SOURCE's file system can do.  It
+ * stays empty unless something could not be saved.
  */
 struct mount_lock {
     int *fds; /* the first is that of SOURCE; -1 if it cannot be opened */
@@ -80,6 +81,9 @@ void mount_lock_take(struct mount_lock *lock, dev_t dev, uint16_t tag,
 /* Let others know that the mount is over and this process writes what is
    left. */
 void mount_lock_finish(struct mount_lock *lock);
+
+/* Tell who waits for the unlocking that something could not be saved. */
+void mount_lock_fail(struct mount_lock *lock);
 
 /* Unlock and close.  Accepts a zeroed struct. */
 void mount_lock_close(struct mount_lock *lock);

@@ -100,14 +100,16 @@ int sync_open_file(struct fs *fs, struct open_file *open)
 }
 
 /* Sync the file system at a path.  `name` is for the log. */
-static void sync_fs(const char *path, const char *name)
+static int sync_fs(const char *path, const char *name)
 {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int r = fd < 0 || syncfs(fd) < 0 ? -errno : 0;
 
-    if (fd < 0 || syncfs(fd) < 0)
-        log_error("%s: names may not last: %s", name, strerror(errno));
+    if (r < 0)
+        log_error("%s: names may not last: %s", name, strerror(-r));
     if (fd >= 0)
         close(fd);
+    return r;
 }
 
 static bool is_below(const char *path, const char *dir)
@@ -119,20 +121,23 @@ static bool is_below(const char *path, const char *dir)
 
 /*
  * Sync the mounts below a directory whose file systems are in a set, or are
- * not.  Returns how many there were.
+ * not.  `error` receives the last error.  Returns how many there were.
  */
-static size_t sync_below(const char *dir, const struct sync_set *set, bool in)
+static size_t sync_below(const char *dir, const struct sync_set *set, bool in,
+                         int *error)
 {
     struct mount_entry entry;
     struct mount_table table;
     size_t n = 0;
+    int r;
 
     if (mount_table_open(0, &table) < 0)
         return 0;
     while (mount_table_next(&table, &entry)) {
         if (!is_below(entry.path, dir) || contains(set, entry.dev) != in)
             continue;
-        sync_fs(entry.path, entry.path);
+        r = sync_fs(entry.path, entry.path);
+        *error = r < 0 ? r : *error;
         n++;
     }
     mount_table_close(&table);
@@ -140,35 +145,40 @@ static size_t sync_below(const char *dir, const struct sync_set *set, bool in)
 }
 
 /* Sync the file systems below a directory that were written to. */
-static void sync_others(const struct fs *fs, const char *dir)
+static int sync_others(const struct fs *fs, const char *dir)
 {
     bool all = true;
+    int error = 0;
 
     for (size_t i = 0; i < fs->written.ndevs; i++) {
         const struct sync_set one = { &fs->written.devs[i], 1 };
 
-        all = sync_below(dir, &one, true) > 0 && all;
+        all = sync_below(dir, &one, true, &error) > 0 && all;
     }
     /* Subvolumes and overlays have device numbers that no mount has. */
     if (!all)
-        sync_below(dir, &fs->written, false);
+        sync_below(dir, &fs->written, false, &error);
+    return error;
 }
 
-void sync_all(struct fs *fs)
+int sync_all(struct fs *fs)
 {
     char link[64];
     char source[PATH_MAX];
     ssize_t len;
+    int others = 0;
+    int r;
 
     if (!fs->writable)
-        return;
+        return 0;
     /* Its path may lead to the mount that is over, or to another one. */
     snprintf(link, sizeof(link), "/proc/self/fd/%d", fs->root_fd);
     len = readlink(link, source, sizeof(source) - 1);
     source[len > 0 ? len : 0] = '\0';
     if (fs->written.ndevs > 0)
-        sync_others(fs, source);
-    sync_fs(link, source);
+        others = sync_others(fs, source);
+    r = sync_fs(link, source);
+    return r < 0 ? r : others;
 }
 
 void sync_set_fini(struct sync_set *set)

@@ -38,8 +38,9 @@ void sync_note(struct fs *fs, struct node *node);
  */
 int sync_open_file(struct fs *fs, struct open_file *open);
 
-/* Sync every file system that was written to.  Errors are logged. */
-void sync_all(struct fs *fs);
+/* Sync every file system that was written to.  Returns 0, or an error, which
+   was logged. */
+int sync_all(struct fs *fs);
 
 void sync_set_fini(struct sync_set *set);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,6 +34,7 @@ enum {
 struct daemon {
     struct mount_entry mount;
     off_t lock; /* 0: it has none */
+    int fd;     /* the file that it has locked, see struct mount_lock; or -1 */
 };
 
 static bool find_daemon(void *arg, off_t off)
@@ -44,7 +46,10 @@ static bool find_daemon(void *arg, off_t off)
         id.finishing || id.dev != daemon->mount.dev)
         return false;
     daemon->lock = off;
-    return lock_holder_is_of(id.pid, off, daemon->mount.user);
+    if (!lock_holder_is_of(id.pid, off, daemon->mount.user))
+        return false;
+    daemon->fd = lock_holder_open(id.pid, off);
+    return true;
 }
 
 static int look_for_daemon(struct daemon *daemon)
@@ -126,6 +131,19 @@ static int await(const char *path, off_t off)
     return 0;
 }
 
+/* Has the daemon saved everything? */
+static int check_saved(const char *path, const struct daemon *daemon)
+{
+    struct stat st;
+
+    if (daemon->fd < 0 || fstat(daemon->fd, &st) < 0 || st.st_size == 0)
+        return 0;
+    log_error("%s: unmounted, but not everything could be saved; the log of "
+              "framefs says which files",
+              path);
+    return -EIO;
+}
+
 static int unmount_and_wait(char *path, struct daemon *daemon)
 {
     int found = look_for_daemon(daemon);
@@ -136,13 +154,15 @@ static int unmount_and_wait(char *path, struct daemon *daemon)
                   path, strerror(-found));
         r = found;
     }
-    return r == 0 && daemon->lock != 0 ? await(path, daemon->lock) : r;
+    if (r == 0 && daemon->lock != 0)
+        r = await(path, daemon->lock);
+    return r == 0 ? check_saved(path, daemon) : r;
 }
 
 int unmount_run(const char *mountpoint)
 {
     char *path = realpath(mountpoint, NULL);
-    struct daemon daemon = { .lock = 0 };
+    struct daemon daemon = { .fd = -1 };
     int r = path ? mount_table_find(path, &daemon.mount) : -errno;
 
     if (r == 0)
@@ -151,6 +171,8 @@ int unmount_run(const char *mountpoint)
         log_error("%s: framefs is not mounted there", mountpoint);
     else
         log_error("%s: %s", mountpoint, strerror(-r));
+    if (daemon.fd >= 0)
+        close(daemon.fd);
     free(path);
     return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -238,6 +238,24 @@ def unmount_that_fails_changes_nothing():
     check('MOUNTPOINT' in sh(FRAMEFS + ' --unmount a b', 2), 'usage')
 
 
+def unmount_says_if_not_everything_was_saved():
+    if os.geteuid() != 0:
+        print('skipped: only root can mount a tmpfs')
+        return
+    os.mkdir('src')
+    sh('mount -t tmpfs -o size=1m none src')
+    try:
+        with Mount('src', 'mnt') as mount:
+            with contextlib.suppress(OSError):
+                write(mount / 'a', DATA)
+            said = sh(FRAMEFS + ' --unmount mnt', 1)
+            check('not everything could be saved' in said, 'says ' + said)
+            mount.daemon.wait(PATIENCE)
+            check('lost' in mount.log(), 'logs ' + mount.log())
+    finally:
+        sh('umount src')
+
+
 main(next_mount_waits_for_the_old_daemon,
      mount_of_a_directory_inside_waits,
      mount_of_a_directory_above_waits,
@@ -252,4 +270,5 @@ main(next_mount_waits_for_the_old_daemon,
      unmount_of_a_read_only_mount_returns,
      unmount_takes_a_regular_file,
      unmount_clears_what_a_dead_daemon_left,
-     unmount_that_fails_changes_nothing)
+     unmount_that_fails_changes_nothing,
+     unmount_says_if_not_everything_was_saved)
