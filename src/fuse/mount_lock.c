@@ -236,7 +236,7 @@ static void find_between(struct search *search, off_t first, off_t last)
             return;
         search->nleft--;
         if (lock.l_len != 1) {
-            search->visit(search->arg, -1);
+            search->visit(search->arg, MOUNT_LOCK_HIDDEN);
             return;
         }
         search->visit(search->arg, lock.l_start);

@@ -32,6 +32,11 @@ enum mount_lock_kind {
     MOUNT_LOCK_BELOW = 3,   /* SOURCE is somewhere below this directory */
 };
 
+/* An offset that stands for a lock of many bytes. */
+enum {
+    MOUNT_LOCK_HIDDEN = -1
+};
+
 struct mount_lock_id {
     enum mount_lock_kind kind;
     bool finishing;
@@ -88,14 +93,13 @@ void mount_lock_fail(struct mount_lock *lock);
 /* Unlock and close.  Accepts a zeroed struct. */
 void mount_lock_close(struct mount_lock *lock);
 
-/* Called for each lock, by its offset. */
+/* Called for each lock, by its offset; or for a lock of many bytes, which no
+   mount makes, and which may hide others. */
 typedef void mount_lock_visit(void *arg, off_t off);
 
 /*
  * Find the daemons that may write to what `lock` is for: of mounts of the same
- * SOURCE, of a directory above it, or of something below.  A lock that is not
- * of our making but hides ours is visited too, with an offset that does not
- * unpack.
+ * SOURCE, of a directory above it, or of something below.
  */
 void mount_lock_find(const struct mount_lock *lock, mount_lock_visit *visit,
                      void *arg);

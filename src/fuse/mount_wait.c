@@ -68,7 +68,8 @@ static bool find_tag(void *arg, off_t off)
         return false;
     search->tag = id.entry;
     search->found = true;
-    return true;
+    /* Others can make a lock like it; the process's own counts. */
+    return lock_holder_is_trusted(id.pid, off);
 }
 
 /* Is a mount there?  Its device number alone does not tell: the next mount gets
@@ -115,8 +116,10 @@ static void look_at(void *arg, off_t off)
     enum patience patience = LIMITED;
     struct mount_lock_id id;
 
-    if (!mount_lock_unpack(off, &id))
+    if (off == MOUNT_LOCK_HIDDEN)
         id = (struct mount_lock_id){ .pid = 0 };
+    else if (!mount_lock_unpack(off, &id))
+        return;
     else if (!id.finishing)
         patience = patience_for_live(&id, off);
     else if (lock_holder_is_trusted(id.pid, off))
