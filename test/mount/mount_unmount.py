@@ -9,6 +9,7 @@ usage: mount_unmount.py FRAMEFS [TEST...]
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 
@@ -33,6 +34,15 @@ def started(*words):
         process.kill()
         process.wait()
         process.stderr.close()
+        subprocess.run(['fusermount3', '-quz', words[-1]], check=False,
+                       stderr=subprocess.DEVNULL)
+
+
+def message(process):
+    """The next line that a process says."""
+    ready, _, _ = select.select([process.stderr], [], [], PATIENCE)
+    check(ready, 'says nothing')
+    return process.stderr.readline()
 
 
 @contextlib.contextmanager
@@ -55,7 +65,7 @@ def finishing(source, path='mnt', name='a'):
 def check_waits(daemon, source, path):
     """A mount says that it waits, waits, and then serves what was written."""
     with started('-f', source, path) as process:
-        said = process.stderr.readline()
+        said = message(process)
         check(WAITS % daemon.pid in said and source + ': ' in said,
               'says ' + said)
         check(not is_mounted(path), 'is mounted too early')
@@ -123,7 +133,7 @@ def read_only_mount_waits():
     os.mkdir('src')
     with finishing('src') as daemon:
         with started('-f', '-o', 'ro', 'src', 'mnt') as process:
-            check(WAITS % daemon.pid in process.stderr.readline(), 'message')
+            check(WAITS % daemon.pid in message(process), 'message')
             daemon.send_signal(signal.SIGCONT)
             wait_for(lambda: is_mounted('mnt'), 'the mount')
             check(read('mnt/a') == DATA, 'content')
@@ -147,7 +157,7 @@ def waiting_can_be_interrupted():
     os.mkdir('src')
     with finishing('src') as daemon:
         with started('src', 'mnt') as process:
-            check(WAITS % daemon.pid in process.stderr.readline(), 'message')
+            check(WAITS % daemon.pid in message(process), 'message')
             process.send_signal(signal.SIGINT)
             check(process.wait(PATIENCE) == -signal.SIGINT, 'status')
             check(not is_mounted('mnt'), 'is mounted')
