@@ -24,7 +24,7 @@ enum {
 
     /* Locks that are looked at in one directory.  Anyone who may read it can
        make more. */
-    NLOCKS_MAX = 256,
+    NLOCKS_MAX = 1024,
 };
 
 off_t mount_lock_pack(const struct mount_lock_id *id)
@@ -245,11 +245,12 @@ static void find_between(struct search *search, off_t first, off_t last)
     }
 }
 
-/* Visit the locks of one kind on a directory, whoever holds them. */
+/* Visit the locks of one kind on a directory, whoever holds them.  The daemons
+   that finish come first, in case there are too many locks. */
 static void find_kind(struct search *search, enum mount_lock_kind kind,
                       uint16_t entry)
 {
-    for (int finishing = 0; finishing <= 1; finishing++) {
+    for (int finishing = 1; finishing >= 0; finishing--) {
         const struct mount_lock_id id = { .kind = kind,
                                           .finishing = finishing,
                                           .entry = entry };

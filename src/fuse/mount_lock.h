@@ -13,9 +13,8 @@
  * An unmount is over before the daemon is: the daemon still writes.  So that
  * others can tell, the daemon locks one byte of SOURCE's directory, and one of
  * each directory above that it may open.  These are OFD locks to read, which
- * need no permission to write and vanish with the process.  Nobody reads or
- * writes a directory at such an offset, so the offset itself says who holds the
- * lock:
+ * need no permission to write and vanish with the process.  A directory
+ * has no bytes to protect there, so the offset itself says who holds the lock:
  *
  *  bits  0..19  minor device number of the mount; FUSE mounts have major 0;
  *               0 if the mount cannot be recognised in a table of mounts

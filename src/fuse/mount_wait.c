@@ -27,7 +27,7 @@ enum patience {
     UNLIMITED,
 };
 
-/* What one look at all locks has found. */
+/* The result of one look at all locks. */
 struct look {
     enum patience patience;
     pid_t pid; /* the daemon to wait for; 0: unknown */
