@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "fuse/mount.h"
+#include "fuse/unmount.h"
 #include "show_stats.h"
 
 enum {
@@ -47,6 +48,8 @@ int main(int argc, char **argv)
         puts("framefs " FRAMEFS_VERSION);
     else if (options.stats)
         status = show_stats(options.fs.mountpoint, options.json, options.watch);
+    else if (options.unmount)
+        status = unmount_run(options.fs.mountpoint);
     else
         status = mount_run(&options);
     options_fini(&options);

@@ -22,7 +22,7 @@ _framefs() {
         done
         [[ ${COMPREPLY[*]} != *= ]] || compopt -o nospace
     elif [[ $word == -* ]]; then
-        COMPREPLY=($(compgen -W '-o -f -d --stats --json --watch --help
-            --version' -- "$word"))
+        COMPREPLY=($(compgen -W '-o -f -d --stats --json --watch
+            --unmount --help --version' -- "$word"))
     fi
 } && complete -o bashdefault -o default -F _framefs framefs

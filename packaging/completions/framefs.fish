@@ -6,6 +6,7 @@ complete -c framefs -s d -d 'The same, and print every request'
 complete -c framefs -l stats -d 'Print what a mount has done'
 complete -c framefs -l json -d 'The same as JSON'
 complete -c framefs -l watch -d 'The same every second'
+complete -c framefs -l unmount -d 'Unmount, and wait until all is on disk'
 complete -c framefs -l help -d 'Print how it is called'
 complete -c framefs -l version -d 'Print the version'
 

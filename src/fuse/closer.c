@@ -343,10 +343,11 @@ void closer_drop(struct fs *fs, struct node *node)
         close_or_keep(fs, open);
 }
 
-void closer_stop(struct fs *fs)
+int closer_stop(struct fs *fs)
 {
     struct closer *closer = &fs->closer;
     struct open_file *open;
+    int error = 0;
 
     pthread_mutex_lock(&fs->nodes.lock);
     closer->stopping = true;
@@ -355,7 +356,10 @@ void closer_stop(struct fs *fs)
     pool_free(closer->pool);
     closer->pool = NULL;
     while ((open = take_unsaved(fs))) {
-        save(fs, open, true);
+        int r = save(fs, open, true);
+
+        error = r < 0 ? r : error;
         close_finally(fs, open);
     }
+    return error;
 }

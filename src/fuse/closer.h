@@ -59,8 +59,8 @@ void closer_init(struct closer *closer);
 int closer_start(struct closer *closer);
 
 /* Write out all that waits, and stop.  What cannot be written out is lost, and
-   logged. */
-void closer_stop(struct fs *fs);
+   logged; then this returns an error, else 0. */
+int closer_stop(struct fs *fs);
 
 /* Of one that has stopped, or was never started. */
 void closer_fini(struct closer *closer);

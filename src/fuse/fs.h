@@ -15,6 +15,7 @@
 #include "fuse/closer.h"
 #include "fuse/node.h"
 #include "fuse/shelf.h"
+#include "fuse/sync.h"
 
 /* The mounted tree. */
 struct fs {
@@ -49,7 +50,8 @@ struct fs {
     atomic_bool silent; /* it is to tell no more */
 
     /* Guarded by `nodes.lock`. */
-    struct list held; /* what programs hold open */
+    struct list held;        /* what programs hold open */
+    struct sync_set written; /* to be synced in the end */
 
     /*
      * Held to read while a node's file is looked for by name, and used; to
@@ -96,8 +98,9 @@ struct fs_options {
  */
 int fs_open(const struct fs_options *options, struct fs **out);
 
-/* Closes what programs still hold open, too.  Accepts NULL. */
-void fs_close(struct fs *fs);
+/* Closes what programs still hold open, too.  Accepts NULL.  Returns 0, or an
+   error if something could not be saved, which was logged. */
+int fs_close(struct fs *fs);
 
 /* Keep in mind what a program has opened, and forget it again. */
 void fs_hold(struct fs *fs, struct fs_held *held);

@@ -11,6 +11,7 @@
 #include "fuse/fs.h"
 #include "fuse/open_file.h"
 #include "fuse/remove.h"
+#include "fuse/sync.h"
 
 /* What is known of SOURCE and MOUNTPOINT while they are opened. */
 struct paths {
@@ -337,32 +338,20 @@ int fs_open(const struct fs_options *options, struct fs **out)
     return 0;
 }
 
-/* Names last, too, once everything else does. */
-static void sync_names(const struct fs *fs)
+int fs_close(struct fs *fs)
 {
-    int fd;
+    int synced;
+    int r;
 
-    if (!fs->writable)
-        return;
-    fd = openat(fs->root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    if (syncfs(fd) < 0)
-        log_error("names may not last: %s", strerror(errno));
-    close(fd);
-}
-
-void fs_close(struct fs *fs)
-{
     if (!fs)
-        return;
+        return 0;
     list_for_each_safe(link, &fs->held) {
         struct fs_held *held = list_entry(link, struct fs_held, link);
 
         held->close(fs, held);
     }
-    closer_stop(fs);
-    sync_names(fs);
+    r = closer_stop(fs);
+    synced = sync_all(fs);
     remove_trash(fs);
     file_context_free(fs->files);
     node_table_fini(&fs->nodes);
@@ -370,9 +359,11 @@ void fs_close(struct fs *fs)
         close(fs->root_fd);
     free(fs->only);
     free(fs->mounted);
+    sync_set_fini(&fs->written);
     pthread_mutex_destroy(&fs->trash_lock);
     pthread_rwlock_destroy(&fs->places);
     closer_fini(&fs->closer);
     shelf_fini(&fs->shelf);
     free(fs);
+    return r < 0 ? r : synced;
 }

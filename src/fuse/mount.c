@@ -16,6 +16,9 @@
 #include "base/log.h"
 #include "base/pool.h"
 #include "fuse/killpriv.h"
+#include "fuse/mount_lock.h"
+#include "fuse/mount_table.h"
+#include "fuse/mount_wait.h"
 #include "fuse/ops.h"
 #include "fuse/remove.h"
 #include "fuse/stats_signal.h"
@@ -40,6 +43,7 @@ struct mount {
     bool signals; /* are handled by the session */
     char *mountpoint;
     dev_t covered; /* what MOUNTPOINT lay on before */
+    struct mount_lock lock;
     struct stats_signal stats;
     struct stop_signal stop;
     struct ops_data data;
@@ -88,6 +92,9 @@ static int open_mount(struct mount *mount, struct options *options)
 {
     if (find_mountpoint(mount, options->fs.mountpoint) < 0)
         return EXIT_FAILURE;
+    /* fs_open() says what is wrong with SOURCE. */
+    if (mount_lock_open(options->fs.source, &mount->lock) == 0)
+        mount_wait_for_others(&mount->lock, options->fs.source);
     if (fs_open(&options->fs, &mount->fs) < 0)
         return EXIT_FAILURE;
     mount->data.fs = mount->fs;
@@ -111,6 +118,7 @@ static int open_mount(struct mount *mount, struct options *options)
 
 static void close_mount(struct mount *mount)
 {
+    mount_lock_finish(&mount->lock);
     stop_signal_stop(&mount->stop);
     stats_signal_stop(&mount->stats);
     if (mount->mounted)
@@ -121,7 +129,9 @@ static void close_mount(struct mount *mount)
         pool_free(mount->fs->teller);
     if (mount->session)
         fuse_session_destroy(mount->session);
-    fs_close(mount->fs);
+    if (fs_close(mount->fs) < 0)
+        mount_lock_fail(&mount->lock);
+    mount_lock_close(&mount->lock);
     free(mount->mountpoint);
 }
 
@@ -206,10 +216,22 @@ static int loop(struct fuse_session *session)
 #endif
 }
 
+/* Lock SOURCE before the first request, so that a mount that may have been
+   written to is always locked. */
+static void lock_source(struct mount *mount)
+{
+    struct mount_entry entry;
+
+    if (mount_table_find(mount->mountpoint, &entry) < 0)
+        entry = (struct mount_entry){ .dev = 0 };
+    mount_lock_take(&mount->lock, entry.dev, entry.tag, mount->fs->writable);
+}
+
 static int serve(struct mount *mount, const struct options *options)
 {
     int r = options->foreground ? 0 : detach(mount);
 
+    lock_source(mount);
     raise_descriptor_limit();
     /* A file that would get too long is an error like others. */
     signal(SIGXFSZ, SIG_IGN);

@@ -14,6 +14,7 @@
 #include "fuse/ops_private.h"
 #include "fuse/passthrough.h"
 #include "fuse/setattr.h"
+#include "fuse/sync.h"
 #include "fuse/xattr.h"
 
 static struct dir *dir_of(const struct fuse_file_info *fi)
@@ -101,6 +102,7 @@ static void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
     struct stat st;
     int r = to_set & FUSE_SET_ATTR_SIZE ? killpriv_drop(req, node) : 0;
 
+    sync_note(fs, node);
     if (r == 0)
         r = setattr_apply(fs, node, attr, to_set);
     if (r == 0)
@@ -235,6 +237,7 @@ static void ops_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
 {
     struct fs *fs = request_fs(req);
 
+    sync_note(fs, request_node(fs, ino));
     request_done(
         req, xattr_set(fs, request_node(fs, ino), name, value, size, flags));
 }
@@ -243,6 +246,7 @@ static void ops_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)
 {
     struct fs *fs = request_fs(req);
 
+    sync_note(fs, request_node(fs, ino));
     request_done(req, xattr_remove(fs, request_node(fs, ino), name));
 }
 

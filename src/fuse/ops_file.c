@@ -7,6 +7,7 @@
 #include "fuse/listing.h"
 #include "fuse/ops_private.h"
 #include "fuse/passthrough.h"
+#include "fuse/sync.h"
 
 /* Where others make a frame longer, too, the kernel must not keep what is
    appended by the place that it thinks it goes to. */
@@ -26,6 +27,8 @@ void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
         request_fail(req, r);
         return;
     }
+    if (handle_of(fi)->writes)
+        sync_note(fs, request_node(fs, ino));
     passthrough_open(req, handle_of(fi), fi);
     share_appends(fs, fi);
     /* This fails when the mount goes, and what the kernel has with it. */
@@ -47,7 +50,7 @@ void ops_flush(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
 void ops_fsync(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
                int datasync __attribute__((unused)), struct fuse_file_info *fi)
 {
-    request_done(req, open_file_sync(request_fs(req), handle_of(fi)->open));
+    request_done(req, sync_open_file(request_fs(req), handle_of(fi)->open));
 }
 
 void ops_release(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
@@ -75,6 +78,7 @@ void ops_create(fuse_req_t req, fuse_ino_t parent, const char *name,
     struct stat st;
     int r = -ENOMEM;
 
+    sync_note(fs, create.parent);
     if (handle)
         r = create_entry(fs, &create, &handle->open, &node, &st);
     if (r < 0) {

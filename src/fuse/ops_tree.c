@@ -4,6 +4,7 @@
 #include "fuse/ops_private.h"
 #include "fuse/remove.h"
 #include "fuse/rename.h"
+#include "fuse/sync.h"
 
 /* Reply with an entry that was made, unless `r` is an error. */
 static void reply_made(fuse_req_t req, int r, struct node *node,
@@ -30,6 +31,7 @@ static void make(fuse_req_t req, fuse_ino_t parent, struct create *create)
     int r;
 
     create->parent = request_node(fs, parent);
+    sync_note(fs, create->parent);
     create->owner = (struct owner){ .uid = context->uid, .gid = context->gid };
     r = create_entry(fs, create, NULL, &node, &st);
     reply_made(req, r, node, &st);
@@ -66,9 +68,11 @@ void ops_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent,
     struct fs *fs = request_fs(req);
     struct node *node = NULL;
     struct stat st;
-    int r = create_link(fs, request_node(fs, ino), request_node(fs, parent),
-                        name, &node, &st);
+    int r;
 
+    sync_note(fs, request_node(fs, parent));
+    r = create_link(fs, request_node(fs, ino), request_node(fs, parent), name,
+                    &node, &st);
     reply_made(req, r, node, &st);
 }
 
@@ -76,6 +80,7 @@ void ops_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
     struct fs *fs = request_fs(req);
 
+    sync_note(fs, request_node(fs, parent));
     request_done(req, remove_file(fs, request_node(fs, parent), name));
 }
 
@@ -83,6 +88,7 @@ void ops_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
     struct fs *fs = request_fs(req);
 
+    sync_note(fs, request_node(fs, parent));
     request_done(req, remove_directory(fs, request_node(fs, parent), name));
 }
 
@@ -98,5 +104,7 @@ void ops_rename(fuse_req_t req, fuse_ino_t parent, const char *name,
         .flags = flags,
     };
 
+    sync_note(fs, args.parent);
+    sync_note(fs, args.new_parent);
     request_done(req, rename_entry(fs, &args));
 }

@@ -14,16 +14,17 @@
 const char options_usage[] =
     "usage: framefs [-o OPTION,...] [-f] [-d] SOURCE MOUNTPOINT\n"
     "       framefs --stats [--json] [--watch] MOUNTPOINT\n"
+    "       framefs --unmount MOUNTPOINT\n"
     "\n"
     "Show each Blosc2 frame under SOURCE as an ordinary file under MOUNTPOINT.\n"
     "SOURCE is a directory, a store of python-blosc2, or one frame.\n"
-    "Unmount with: fusermount3 -u MOUNTPOINT\n"
     "\n"
     "  -f         stay in the foreground, log to standard error\n"
     "  -d         the same, and print every request\n"
     "  --stats    print what a mount has done\n"
     "  --json     the same as JSON, on one line\n"
     "  --watch    the same every second, until it is unmounted\n"
+    "  --unmount  unmount, and wait until all is on disk\n"
     "  --help     print this text\n"
     "  --version  print the version\n"
     "\n"
@@ -68,6 +69,7 @@ enum key {
     KEY_STATS,
     KEY_JSON,
     KEY_WATCH,
+    KEY_UNMOUNT,
     KEY_OFFSET,
     KEY_NAMES,
     KEY_READ_ONLY,
@@ -98,6 +100,7 @@ static const struct fuse_opt known[] = {
     OPTION("--stats", KEY_STATS),
     OPTION("--json", KEY_JSON),
     OPTION("--watch", KEY_WATCH),
+    OPTION("--unmount", KEY_UNMOUNT),
     OPTION("offset=", KEY_OFFSET),
     OPTION("names=", KEY_NAMES),
     OPTION("cache=", KEY_NAMED),
@@ -213,6 +216,9 @@ static int set_known(struct options *options, enum key key, const char *option)
     case KEY_WATCH:
         options->watch = true;
         return 0;
+    case KEY_UNMOUNT:
+        options->unmount = true;
+        return 0;
     case KEY_OFFSET:
         return parse_size(option, 0, INT64_MAX, &options->fs.offset);
     case KEY_NAMES:
@@ -325,6 +331,17 @@ static int add_defaults(struct options *options)
     return r == 0 ? 0 : -ENOMEM;
 }
 
+/* Take the one argument of an option that is for a mount. */
+static int take_mountpoint(struct options *options, const char *option)
+{
+    if (!options->fs.source || options->fs.mountpoint) {
+        log_error("%s wants one MOUNTPOINT, see framefs --help", option);
+        return -EINVAL;
+    }
+    options->fs.mountpoint = options->fs.source;
+    return 0;
+}
+
 /* What --stats goes with. */
 static int take_stats(struct options *options)
 {
@@ -332,12 +349,7 @@ static int take_stats(struct options *options)
         log_error("--json and --watch go with --stats");
         return -EINVAL;
     }
-    if (!options->fs.source || options->fs.mountpoint) {
-        log_error("--stats wants one MOUNTPOINT, see framefs --help");
-        return -EINVAL;
-    }
-    options->fs.mountpoint = options->fs.source;
-    return 0;
+    return take_mountpoint(options, "--stats");
 }
 
 /*
@@ -378,6 +390,8 @@ int options_parse(int argc, char **argv, struct options *out)
         return 0;
     if (out->stats || out->json || out->watch)
         return take_stats(out);
+    if (out->unmount)
+        return take_mountpoint(out, "--unmount");
     out->fs.shared = out->file.lock;
     if (!out->fs.mountpoint) {
         log_error("SOURCE and MOUNTPOINT are needed, see framefs --help");

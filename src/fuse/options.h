@@ -20,6 +20,7 @@ struct options {
     bool stats; /* print what `fs.mountpoint` has done; and how: */
     bool json;
     bool watch;
+    bool unmount;          /* `fs.mountpoint`, and wait */
     bool help;             /* print the usage, and that is all */
     bool version;          /* likewise */
     struct fuse_args args; /* for libfuse */

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""mount(8) and fstab know framefs by its helper.
+"""mount(8), umount(8) and fstab know framefs by its helpers.
 
-The helper lies where mount(8) looks for it, and fstab is ours, in a mount
+The helpers lie where mount(8) looks for them, and fstab is ours, in a mount
 namespace that ends with the test.
 
-usage: mount_helper.py FRAMEFS HELPER [TEST...]
+usage: mount_helper.py FRAMEFS HELPER UMOUNT_HELPER [TEST...]
 """
 
 import os
@@ -15,6 +15,7 @@ import subprocess
 import sys
 
 HELPER = os.path.abspath(sys.argv.pop(2))
+UMOUNT_HELPER = os.path.abspath(sys.argv.pop(2))
 
 # pylint: disable=wrong-import-position
 from mounted import check, corpus, frame, main, need_fuse, sh, write
@@ -32,6 +33,7 @@ def make(fstab=''):
     os.mkdir('sbin')
     write('src/a.b2frame', frame(b'some bytes', 10))
     shutil.copy(HELPER, 'sbin/mount.framefs')
+    shutil.copy(UMOUNT_HELPER, 'sbin/umount.fuse.framefs')
     write('fstab', fstab.encode())
 
 
@@ -82,6 +84,40 @@ def failures_have_the_status_of_mount():
     check('usage: mount.framefs ' in said, said)
 
 
+# Fill a mount, and have its daemon go on only when told so.
+FILL = '''
+mount -t framefs src mnt && head -c 3M /dev/urandom >mnt/b && sync -f mnt &&
+daemon=$(pgrep -x framefs) && kill -STOP $daemon &&
+{ sh -c "while grep -q $PWD/mnt /proc/self/mounts; do :; done
+         test -e ended && echo too early; kill -CONT $daemon" & } &&
+'''
+
+
+def umount_waits():
+    make()
+    said = inside(FILL + 'umount mnt; echo $? >ended; pgrep -x framefs; wait; '
+                  'cat ended')
+    check(said == '0\n', said)
+
+
+def lazy_umount_does_not_wait():
+    make()
+    said = inside('mount -t framefs src mnt && exec 3<mnt/a && umount -l mnt && '
+                  'ls -A mnt && pgrep -c framefs && cat <&3')
+    check(said == '1\nsome bytes', said)
+
+
+def umount_says_what_is_wrong():
+    make()
+    said = inside('mount -t framefs src mnt && exec 3<mnt/a && '
+                  '{ umount mnt; echo $?; cat mnt/a; }')
+    check('busy' in said and said.endswith('\n32\nsome bytes'), said)
+    said = sh(UMOUNT_HELPER, 1)
+    check(said.startswith('usage: umount.fuse.framefs '), said)
+    said = sh(UMOUNT_HELPER + ' mnt -x', 1)
+    check('usage: umount.fuse.framefs ' in said, said)
+
+
 def need_namespaces():
     """Leave, as skipped, where no mount namespace can be made."""
     done = subprocess.run(UNSHARE + 'mount --bind /tmp /tmp', shell=True,
@@ -94,4 +130,5 @@ def need_namespaces():
 need_fuse()
 need_namespaces()
 main(mount_mounts, options_are_passed_on, a_line_of_fstab_mounts,
-     a_fake_mount_mounts_nothing, failures_have_the_status_of_mount)
+     a_fake_mount_mounts_nothing, failures_have_the_status_of_mount,
+     umount_waits, lazy_umount_does_not_wait, umount_says_what_is_wrong)

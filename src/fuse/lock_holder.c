@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/lock_holder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * Read the offset out of "... OFDLCK ADVISORY READ PID DEVICE:INODE FIRST LAST",
+ * as both /proc/locks and fdinfo have it.  Returns false if that is another
+ * lock, or of more than one byte.
+ */
+static bool parse_lock(const char *line, off_t *off)
+{
+    const char *lock = strstr(line, "OFDLCK");
+    long long first;
+    long long last;
+
+    if (!lock ||
+        sscanf(lock, "%*s %*s %*s %*s %*s %lld %lld", &first, &last) != 2)
+        return false;
+    *off = (off_t)first;
+    return first == last;
+}
+
+/* Visit the locks that a file of /proc lists.  Closes the file.  Returns true
+   if `visit` did. */
+static bool list_file(FILE *file, lock_holder_visit *visit, void *arg)
+{
+    char *line = NULL;
+    size_t size = 0;
+    bool stopped = false;
+    off_t off;
+
+    while (!stopped && getline(&line, &size, file) >= 0)
+        stopped = parse_lock(line, &off) && visit(arg, off);
+    free(line);
+    fclose(file);
+    return stopped;
+}
+
+int lock_holder_list(lock_holder_visit *visit, void *arg)
+{
+    FILE *file = fopen("/proc/locks", "re");
+
+    if (!file)
+        return -errno;
+    list_file(file, visit, arg);
+    return 0;
+}
+
+static bool is_wanted(void *arg, off_t off)
+{
+    const off_t *wanted = arg;
+
+    return off == *wanted;
+}
+
+/* Which descriptor of a process has the lock?  Returns that or -1. */
+static int find_descriptor(pid_t pid, off_t off)
+{
+    char path[64];
+    const struct dirent *entry;
+    int found = -1;
+    DIR *dir;
+
+    snprintf(path, sizeof(path), "/proc/%d/fdinfo", (int)pid);
+    dir = opendir(path);
+    while (dir && found < 0 && (entry = readdir(dir))) {
+        int fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_CLOEXEC);
+        FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+
+        if (file && list_file(file, is_wanted, &off))
+            found = atoi(entry->d_name);
+        else if (!file && fd >= 0)
+            close(fd);
+    }
+    if (dir)
+        closedir(dir);
+    return found;
+}
+
+int lock_holder_open(pid_t pid, off_t off)
+{
+    int number = find_descriptor(pid, off);
+    char path[64];
+
+    if (number < 0)
+        return -1;
+    snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, number);
+    return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+/* Do the real and the effective user of a process belong to root or `uid`?  The
+   owner of its files in /proc does not tell: that may be root for others. */
+static bool has_user(pid_t pid, uid_t uid)
+{
+    unsigned real = UINT32_MAX;
+    unsigned effective = UINT32_MAX;
+    char line[256];
+    char path[64];
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    file = fopen(path, "re");
+    while (file && fgets(line, sizeof(line), file))
+        if (sscanf(line, "Uid: %u %u", &real, &effective) == 2)
+            break;
+    if (file)
+        fclose(file);
+    return (real == 0 || real == uid) && (effective == 0 || effective == uid);
+}
+
+bool lock_holder_is_of(pid_t pid, off_t off, uid_t uid)
+{
+    return has_user(pid, uid) && find_descriptor(pid, off) >= 0;
+}
+
+bool lock_holder_is_trusted(pid_t pid, off_t off)
+{
+    return lock_holder_is_of(pid, off, geteuid());
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/mount_wait.h"
+
+#include <stdio.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "fuse/lock_holder.h"
+#include "fuse/mount_table.h"
+
+enum {
+    POLL_NS = 20 * 1000 * 1000,
+    QUIET_MS = 200,   /* for so long nobody is told of the wait */
+    MOMENT_MS = 2000, /* in which a daemon notices that it was unmounted */
+    MILLISECONDS = 1000,
+    FUSECTL_MAGIC = 0x65735543,
+};
+
+/* How long a daemon is worth waiting for. */
+enum patience {
+    NOT_AT_ALL,
+    A_MOMENT,
+    LIMITED,
+    UNLIMITED,
+};
+
+/* The result of one look at all locks. */
+struct look {
+    enum patience patience;
+    pid_t pid; /* the daemon to wait for; 0: unknown */
+};
+
+static const char connections[] = "/sys/fs/fuse/connections";
+
+/* Are the kernel's connections to FUSE daemons listed here? */
+static bool has_connections(void)
+{
+    struct statfs st;
+
+    return statfs(connections, &st) == 0 && st.f_type == FUSECTL_MAGIC;
+}
+
+static bool is_connected(dev_t dev)
+{
+    char path[sizeof(connections) + 16];
+
+    snprintf(path, sizeof(path), "%s/%u", connections, minor(dev));
+    return access(path, F_OK) == 0;
+}
+
+/* The tag of a daemon's mount. */
+struct tag_search {
+    struct mount_lock_id id; /* the daemon's */
+    bool found;
+    uint16_t tag;
+};
+
+static bool find_tag(void *arg, off_t off)
+{
+    struct tag_search *search = arg;
+    struct mount_lock_id id;
+
+    if (!mount_lock_unpack(off, &id) || id.kind != MOUNT_LOCK_SESSION ||
+        id.dev != search->id.dev || id.pid != search->id.pid)
+        return false;
+    search->tag = id.entry;
+    search->found = true;
+    /* Others can make a lock like it; the process's own counts. */
+    return lock_holder_is_trusted(id.pid, off);
+}
+
+/* Is a mount there?  Its device number alone does not tell: the next mount gets
+   the number as soon as it is free.  Where the tag cannot be found out, only a
+   daemon that says that it is finishing is waited for.  `seen` receives if the
+   daemon's mounts can be read. */
+static bool is_mounted(const struct mount_lock_id *id, bool *seen)
+{
+    struct tag_search search = { .id = *id };
+    int r;
+
+    *seen = false;
+    if (lock_holder_list(find_tag, &search) < 0)
+        return true;
+    r = mount_table_has(id->pid, id->dev, search.tag);
+    *seen = r >= 0;
+    return search.found &&
+           (r > 0 || mount_table_has(0, id->dev, search.tag) > 0);
+}
+
+/* How long to wait for a daemon that has not said that it is finishing.  It may
+   not have noticed yet that it was unmounted. */
+static enum patience patience_for_live(const struct mount_lock_id *id,
+                                       off_t off)
+{
+    bool connected = has_connections() && is_connected(id->dev);
+    bool seen;
+
+    if (id->dev == 0 || is_mounted(id, &seen))
+        return NOT_AT_ALL;
+    /* A mount may have been detached while programs had files open in it, or
+       another one may have its number. */
+    if (lock_holder_is_trusted(id->pid, off) && seen)
+        return connected ? LIMITED : UNLIMITED;
+    /* It may be mounted where this process does not see it. */
+    if (connected)
+        return NOT_AT_ALL;
+    return has_connections() ? LIMITED : A_MOMENT;
+}
+
+static void look_at(void *arg, off_t off)
+{
+    struct look *look = arg;
+    enum patience patience = LIMITED;
+    struct mount_lock_id id;
+
+    if (off == MOUNT_LOCK_HIDDEN)
+        id = (struct mount_lock_id){ .pid = 0 };
+    else if (!mount_lock_unpack(off, &id))
+        return;
+    else if (!id.finishing)
+        patience = patience_for_live(&id, off);
+    else if (lock_holder_is_trusted(id.pid, off))
+        patience = UNLIMITED;
+    if (patience > look->patience)
+        *look = (struct look){ .patience = patience, .pid = id.pid };
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * MILLISECONDS + now.tv_nsec / 1000000;
+}
+
+static int64_t limit_ms(enum patience patience)
+{
+    switch (patience) {
+    case NOT_AT_ALL:
+        return 0;
+    case A_MOMENT:
+        return MOMENT_MS;
+    case LIMITED:
+        return MOUNT_WAIT_SECONDS * MILLISECONDS;
+    case UNLIMITED:
+        break;
+    }
+    return INT64_MAX;
+}
+
+static void tell(const char *source, pid_t pid)
+{
+    char process[32] = "another process";
+
+    if (pid > 0)
+        snprintf(process, sizeof(process), "process %d", (int)pid);
+    log_info("%s: waiting for %s to finish writing what was written to an "
+             "earlier mount",
+             source, process);
+}
+
+void mount_wait_for_others(const struct mount_lock *lock, const char *source)
+{
+    const struct timespec pause = { .tv_nsec = POLL_NS };
+    int64_t start = now_ms();
+    bool told = false;
+
+    for (;;) {
+        struct look look = { NOT_AT_ALL, 0 };
+        int64_t waited = now_ms() - start;
+
+        mount_lock_find(lock, look_at, &look);
+        if (look.patience == NOT_AT_ALL)
+            return;
+        if (waited >= limit_ms(look.patience))
+            break;
+        if (!told && waited >= QUIET_MS && look.patience > A_MOMENT) {
+            tell(source, look.pid);
+            told = true;
+        }
+        nanosleep(&pause, NULL);
+    }
+    if (told)
+        log_warning("%s: mounting although another process still holds a lock "
+                    "of an earlier mount",
+                    source);
+}

@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""An unmount waits until all is saved, and so does the next mount.
+
+Daemons are stopped while they have something left to write.
+
+usage: mount_unmount.py FRAMEFS [TEST...]
+"""
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+
+from mounted import (FRAMEFS, PATIENCE, Mount, check, check_content, corpus,
+                     frame, heed_signals, is_mounted, main, read, sh, wait_for,
+                     write, write_sparse)
+
+DATA = os.urandom(3 << 20)
+WAITS = 'waiting for process %d to finish'
+
+
+@contextlib.contextmanager
+def started(*words):
+    """Framefs, running, with standard error to read; killed at the end."""
+    process = subprocess.Popen([FRAMEFS, *words], stdin=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, text=True,
+                               env=corpus.environment(),
+                               preexec_fn=heed_signals)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        process.stderr.close()
+        subprocess.run(['fusermount3', '-quz', words[-1]], check=False,
+                       stderr=subprocess.DEVNULL)
+
+
+def message(process):
+    """The next line that a process says."""
+    ready, _, _ = select.select([process.stderr], [], [], PATIENCE)
+    check(ready, 'says nothing')
+    return process.stderr.readline()
+
+
+@contextlib.contextmanager
+def finishing(source, path='mnt', name='a'):
+    """The daemon of a mount that was written to and is gone; it is stopped."""
+    with Mount(source, path) as mount:
+        write(mount / name, DATA)
+        # Else the kernel may have times to hand over when it unmounts.
+        sh('sync -f ' + path)
+        mount.daemon.send_signal(signal.SIGSTOP)
+        try:
+            sh('fusermount3 -u ' + path)
+            yield mount.daemon
+        finally:
+            mount.daemon.send_signal(signal.SIGCONT)
+        check(mount.daemon.wait(PATIENCE) == 0, 'status of the old daemon')
+
+
+@contextlib.contextmanager
+def check_waits(daemon, source, path):
+    """A mount says that it waits, waits, and then serves what was written."""
+    with started('-f', source, path) as process:
+        said = message(process)
+        check(WAITS % daemon.pid in said and source + ': ' in said,
+              'says ' + said)
+        check(not is_mounted(path), 'is mounted too early')
+        daemon.send_signal(signal.SIGCONT)
+        wait_for(lambda: is_mounted(path) or process.poll() is not None,
+                 'the mount')
+        check(daemon.wait(PATIENCE) == 0, 'the old daemon is there still')
+        yield
+        process.send_signal(signal.SIGTERM)
+        check(process.wait(PATIENCE) == 0, 'status')
+        said = process.stderr.read()
+        check(said == '', 'says also ' + said)
+
+
+def next_mount_waits_for_the_old_daemon():
+    os.mkdir('src')
+    with finishing('src') as daemon, check_waits(daemon, 'src', 'mnt'):
+        check(read('mnt/a') == DATA, 'content')
+        with open('mnt/a', 'ab') as file:
+            file.write(b'more')
+    check_content('src/a.b2frame', DATA + b'more')
+
+
+def mount_of_a_directory_inside_waits():
+    os.makedirs('src/sub/deep')
+    with finishing('src', name='sub/deep/a') as daemon:
+        with check_waits(daemon, 'src/sub/deep', 'mnt'):
+            check(read('mnt/a') == DATA, 'content')
+
+
+def mount_of_a_directory_above_waits():
+    os.makedirs('src/sub/deep')
+    with finishing('src/sub/deep') as daemon:
+        with check_waits(daemon, 'src', 'mnt'):
+            check(read('mnt/sub/deep/a') == DATA, 'content')
+
+
+def mounts_of_a_frame_wait():
+    os.makedirs('src/sub')
+    write('src/sub/a.b2frame', frame(DATA, 1 << 20))
+    for first in ('src', 'src/sub', 'src/sub/a.b2frame'):
+        name = os.path.relpath('src/sub/a', first)
+        if first.endswith('b2frame'):
+            name = 'a'
+        with finishing(first, name=name) as daemon:
+            with check_waits(daemon, 'src/sub/a.b2frame', 'mnt'):
+                check(read('mnt/a') == DATA, 'content')
+    with finishing('src/sub/a.b2frame') as daemon:
+        with check_waits(daemon, 'src', 'mnt'):
+            check(read('mnt/sub/a') == DATA, 'content')
+
+
+def mounts_of_a_sparse_frame_wait():
+    os.mkdir('src')
+    write_sparse('src/a.b2frame', DATA)
+    with finishing('src') as daemon:
+        with check_waits(daemon, 'src/a.b2frame', 'mnt'):
+            check(read('mnt/a') == DATA, 'content')
+    with finishing('src/a.b2frame') as daemon:
+        with check_waits(daemon, 'src/a.b2frame', 'mnt'):
+            check(read('mnt/a') == DATA, 'content')
+
+
+def read_only_mount_waits():
+    os.mkdir('src')
+    with finishing('src') as daemon:
+        with started('-f', '-o', 'ro', 'src', 'mnt') as process:
+            check(WAITS % daemon.pid in message(process), 'message')
+            daemon.send_signal(signal.SIGCONT)
+            wait_for(lambda: is_mounted('mnt'), 'the mount')
+            check(read('mnt/a') == DATA, 'content')
+            process.send_signal(signal.SIGTERM)
+            process.wait(PATIENCE)
+
+
+def daemon_that_ends_itself_is_waited_for():
+    """It has not unmounted yet, but takes no more requests."""
+    os.mkdir('src')
+    with Mount('src', 'mnt') as mount:
+        write(mount / 'a', DATA)
+        sh('sync -f mnt')
+        pid = mount.daemon.pid
+        sh('kill -STOP %d; kill -TERM %d; fusermount3 -u mnt' % (pid, pid))
+        with check_waits(mount.daemon, 'src', 'mnt'):
+            check(read('mnt/a') == DATA, 'content')
+
+
+def waiting_can_be_interrupted():
+    os.mkdir('src')
+    with finishing('src') as daemon:
+        with started('src', 'mnt') as process:
+            check(WAITS % daemon.pid in message(process), 'message')
+            process.send_signal(signal.SIGINT)
+            check(process.wait(PATIENCE) == -signal.SIGINT, 'status')
+            check(not is_mounted('mnt'), 'is mounted')
+    check_content('src/a.b2frame', DATA)
+
+
+def others_are_not_waited_for():
+    """Neither are mounts that are there, nor frames beside."""
+    os.makedirs('src/sub')
+    os.mkdir('other')
+    write('src/a.b2frame', frame(DATA, 1 << 20))
+    write('src/b.b2frame', frame(b'other bytes', 11))
+    with Mount('src', 'mnt'):
+        for source in ('src', 'src/sub', 'src/a.b2frame', '.'):
+            with Mount(source, 'other') as mount:
+                check(mount.log() == '', 'says ' + mount.log())
+    with finishing('src/a.b2frame'), Mount('src/b.b2frame', 'other') as mount:
+        check(mount.log() == '' and read('other/b') == b'other bytes', 'frame')
+
+
+def next_mount_of_a_device_number_misleads_nobody():
+    """Another mount may get the number of one that has just gone."""
+    os.mkdir('src')
+    os.mkdir('empty')
+    os.mkdir('other')
+    with finishing('src') as daemon:
+        with Mount('empty', 'other'), check_waits(daemon, 'src', 'mnt'):
+            check(read('mnt/a') == DATA, 'content')
+
+
+def unmount_waits_until_all_is_saved():
+    os.mkdir('src')
+    line = os.path.realpath('mnt') + ' '
+    with Mount('src', 'mnt') as mount:
+        write(mount / 'a', DATA)
+        sh('sync -f mnt')
+        mount.daemon.send_signal(signal.SIGSTOP)
+        with started('--unmount', 'mnt') as process:
+            # Not is_mounted(), which would ask the daemon.
+            wait_for(lambda: line not in sh('cat /proc/self/mounts'),
+                     'the unmount')
+            check(process.poll() is None, 'does not wait')
+            mount.daemon.send_signal(signal.SIGCONT)
+            check(process.wait(PATIENCE) == 0, 'status')
+            check_content('src/a.b2frame', DATA)
+            said = process.stderr.read()
+            check(said == '', 'says ' + said)
+        check(mount.daemon.wait(PATIENCE) == 0, 'status of the daemon')
+
+
+def unmount_of_a_read_only_mount_returns():
+    os.mkdir('src')
+    with Mount('src', 'mnt', '-o', 'ro') as mount:
+        sh(FRAMEFS + ' --unmount mnt')
+        check(mount.daemon.wait(PATIENCE) == 0, 'status')
+
+
+def unmount_takes_a_regular_file():
+    write('a.b2frame', frame(DATA, 1 << 20))
+    with Mount('a.b2frame', 'a.b2frame') as mount:
+        write('a.b2frame', DATA)
+        sh(FRAMEFS + ' --unmount a.b2frame')
+        check(mount.daemon.wait(PATIENCE) == 0, 'status')
+    check_content('a.b2frame', DATA)
+
+
+def unmount_clears_what_a_dead_daemon_left():
+    os.mkdir('src')
+    with Mount('src', 'mnt') as mount:
+        mount.stop(signal.SIGKILL)
+        sh(FRAMEFS + ' --unmount mnt')
+        check(not is_mounted('mnt'), 'is mounted')
+        mount.daemon.returncode = 0
+
+
+def unmount_that_fails_changes_nothing():
+    os.mkdir('src')
+    with Mount('src', 'mnt') as mount:
+        with open(mount / 'a', 'wb') as file:
+            said = sh(FRAMEFS + ' --unmount mnt', 1)
+            check('busy' in said and said.count('\n') == 1, said)
+            file.write(DATA)
+        check(read(mount / 'a') == DATA, 'content')
+    said = sh(FRAMEFS + ' --unmount src', 1)
+    check('src: framefs is not mounted there' in said, said)
+    said = sh(FRAMEFS + ' --unmount nothing', 1)
+    check('nothing: No such file' in said, said)
+    check('MOUNTPOINT' in sh(FRAMEFS + ' --unmount a b', 2), 'usage')
+
+
+def unmount_says_if_not_everything_was_saved():
+    if os.geteuid() != 0:
+        print('skipped: only root can mount a tmpfs')
+        return
+    os.mkdir('src')
+    sh('mount -t tmpfs -o size=1m none src')
+    try:
+        with Mount('src', 'mnt') as mount:
+            with contextlib.suppress(OSError):
+                write(mount / 'a', DATA)
+            said = sh(FRAMEFS + ' --unmount mnt', 1)
+            check('not everything could be saved' in said, 'says ' + said)
+            mount.daemon.wait(PATIENCE)
+            check('lost' in mount.log(), 'logs ' + mount.log())
+    finally:
+        sh('umount src')
+
+
+main(next_mount_waits_for_the_old_daemon,
+     mount_of_a_directory_inside_waits,
+     mount_of_a_directory_above_waits,
+     mounts_of_a_frame_wait,
+     mounts_of_a_sparse_frame_wait,
+     read_only_mount_waits,
+     daemon_that_ends_itself_is_waited_for,
+     waiting_can_be_interrupted,
+     others_are_not_waited_for,
+     next_mount_of_a_device_number_misleads_nobody,
+     unmount_waits_until_all_is_saved,
+     unmount_of_a_read_only_mount_returns,
+     unmount_takes_a_regular_file,
+     unmount_clears_what_a_dead_daemon_left,
+     unmount_that_fails_changes_nothing,
+     unmount_says_if_not_everything_was_saved)
