@@ -137,6 +137,17 @@ def try_array(case):
           'array has other content')
 
 
+def try_repair(case):
+    """Readers take what repair writes."""
+    with tempfile.TemporaryDirectory() as directory:
+        out = os.path.join(directory, 'out')
+        corpus.run(TOOL, 'repair', case.path, out)
+        if os.path.exists(out):
+            done = corpus.run(TOOL, 'cat', '--length', '0', out)
+            check(done.returncode == 0,
+                  'repaired: says ' + done.stderr.decode(errors='replace'))
+
+
 def test(case):
     done = b2frame('info', case.path, '--json')
     opened = done.returncode == 0
@@ -158,6 +169,7 @@ def test(case):
     check(done.returncode == 1 or
           readable and shown and case.accept != {'error'},
           'verify finds no fault')
+    try_repair(case)
     check(corpus.SANITIZED or corpus.peak_memory() < MEMORY,
           'takes %d MiB' % (corpus.peak_memory() >> 20))
 
