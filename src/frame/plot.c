@@ -32,6 +32,7 @@ struct plot {
     struct space space;
     struct space pinned; /* taken of it is what plot_pin() says */
     uint64_t kept;       /* all below is in use for good */
+    uint64_t start;      /* end of what the newest state has of that */
     bool abandoned;      /* see plot_abandon() */
 };
 
@@ -98,6 +99,8 @@ int plot_keep(struct plot *plot, uint64_t end)
         if (r == 0)
             plot->kept = end;
     }
+    if (r == 0 && end > plot->start)
+        plot->start = end;
     pthread_mutex_unlock(&plot->lock);
     return r;
 }
@@ -163,6 +166,28 @@ int plot_pin(struct plot *plot, uint64_t id)
     return r;
 }
 
+/* Cut the file where the last place in use ends, if all from `off` on is
+   free. */
+static void cut_locked(struct plot *plot, uint64_t off)
+{
+    uint64_t end = space_end(&plot->space);
+
+    if (end > off)
+        return;
+    store_object_truncate(plot->object, end > plot->kept ? end : plot->start);
+}
+
+void plot_trim(struct plot *plot, uint64_t end)
+{
+    pthread_mutex_lock(&plot->lock);
+    if (end < plot->start) {
+        plot->start = end;
+        if (!plot->abandoned)
+            cut_locked(plot, plot->kept);
+    }
+    pthread_mutex_unlock(&plot->lock);
+}
+
 /* Cut off what is kept by now. */
 static void clip_locked(const struct plot *plot, struct space_extent *extent)
 {
@@ -202,8 +227,7 @@ static void give_bytes(struct plot *plot, uint64_t off, uint64_t len)
     pthread_mutex_lock(&plot->lock);
     clip_locked(plot, &wide);
     space_give(&plot->space, wide.off, wide.len);
-    if (space_end(&plot->space) <= wide.off)
-        store_object_truncate(plot->object, space_end(&plot->space));
+    cut_locked(plot, wide.off);
     pthread_mutex_unlock(&plot->lock);
 }
 

@@ -49,6 +49,13 @@ struct store_object *plot_object(const struct plot *plot);
  */
 int plot_keep(struct plot *plot, uint64_t end);
 
+/*
+ * The newest state, which is on the disk, has nothing between `end` and the end
+ * of what is kept.  If no places behind that are in use, the file is cut there:
+ * some readers refuse a frame that bytes follow.
+ */
+void plot_trim(struct plot *plot, uint64_t end);
+
 /* The end of what is kept. */
 uint64_t plot_kept(struct plot *plot);
 
