@@ -87,6 +87,8 @@ static int decode(struct repair *repair, const struct blocks_source *source,
     uint8_t *dst;
     int r;
 
+    if (header->nblocks == 0)
+        return 0;
     if (blocksize > BLOCK_MAX)
         return fault_set(fault, -ENOTSUP, 0, "block is too large to be tried");
     if (nrun > header->nblocks)

@@ -160,6 +160,17 @@ def a_missing_chunk_file_becomes_zeros():
     check('chunk file is missing' in said, said)
 
 
+def a_chunk_without_bytes_has_nothing_to_decode():
+    """Of all chunks, so that no room for decoded bytes was made before."""
+    take('v204-dir')
+    nothing = bytes((5, 1, 5, 4)) + struct.pack('<III', 0, 1, 32) + bytes(16)
+    for name in os.listdir('frame'):
+        if name.endswith('.chunk'):
+            write('frame/' + name, nothing)
+    said = repair('frame', whole=False)
+    check('of which 10132 bytes are missing' in said, said)
+
+
 def chunk_files_do_without_their_index():
     content = take('threads-4-dir')
     layer = info('frame')['metalayers']
@@ -478,7 +489,8 @@ main(a_good_frame_is_copied, a_trailer_that_is_cut_off_costs_its_metalayers,
      a_frame_without_header_has_its_chunks,
      without_index_chunks_come_in_the_order_of_the_file,
      special_chunks_are_lost_with_the_index, a_damaged_chunk_becomes_zeros,
-     a_missing_chunk_file_becomes_zeros, chunk_files_do_without_their_index,
+     a_missing_chunk_file_becomes_zeros,
+     a_chunk_without_bytes_has_nothing_to_decode, chunk_files_do_without_their_index,
      an_append_that_was_killed_is_completed,
      a_damaged_index_gives_what_is_left_of_it,
      bytes_of_an_array_that_others_tell_are_mended, an_array_may_lose_its_dtype,
