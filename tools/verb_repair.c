@@ -178,9 +178,12 @@ static bool is_whole(const struct repair_result *result)
            !result->layers_lost && !result->layers_changed;
 }
 
-/* Is anything lost for good?  That is not so if only an index was. */
+/* Is anything lost for good?  That is not so if only an index was, and the one
+   that was found names all chunks. */
 static bool is_complete(const struct repair_result *result)
 {
+    if (result->order == REPAIR_BY_FOUND_INDEX && result->nleft_over > 0)
+        return false;
     return result->nlost == 0 && result->nguessed == 0 &&
            result->nbytes_told == result->nbytes && !result->layers_lost &&
            !result->layers_cut;

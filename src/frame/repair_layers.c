@@ -240,7 +240,7 @@ int repair_read_layers(struct repair *repair, struct fault *fault)
                                 ? (uint32_t)(view->base + view->info.frame_len -
                                              repair->trailer_off)
                                 : 0;
-        repair->result.layers_lost = repair->trailer_off == 0;
+        repair->result.layers_lost |= repair->trailer_off == 0;
     }
     r = read_kind(repair, metalayer_list_fixed, fault);
     if (r == 0)

@@ -352,6 +352,21 @@ def what_a_frame_that_is_cut_short_lacks_is_told():
     check_frame('out', content[:10 << 16])
 
 
+def an_index_of_old_is_not_taken_for_the_last():
+    """An array starts as zeros, and the index that says so stays behind."""
+    _, path, _ = make_array()
+    shutil.copyfile(path, 'frame.whole')
+    chunks = info('frame', '--chunks')['chunks']
+    os.truncate(path, chunks[8]['offset'] + 100)
+    said = repair('frame', 'out', whole=False)
+    check('the index is lost' in said and '8 of 9 chunks' in said, said)
+    saved = b2frame('cat', '--raw', 'out')
+    size = chunks[0]['nbytes']
+    whole = b2frame('cat', '--raw', 'frame.whole')
+    for i in range(8):
+        check(whole[i * size:(i + 1) * size] in saved, 'chunk %d' % i)
+
+
 def in_place_keeps_owner_and_mode():
     for name in ('v2231-plain', 'v204-dir'):
         content = take(name)
@@ -498,7 +513,7 @@ main(a_good_frame_is_copied, a_trailer_that_is_cut_off_costs_its_metalayers,
      an_array_whose_extents_are_damaged_becomes_chunks,
      an_array_that_is_cut_short_has_zeros_at_its_end,
      what_a_frame_that_is_cut_short_lacks_is_told,
-     in_place_keeps_owner_and_mode,
+     an_index_of_old_is_not_taken_for_the_last, in_place_keeps_owner_and_mode,
      a_frame_inside_a_file_ends_where_the_next_begins,
      the_input_is_left_alone, nothing_is_overwritten_without_force,
      wrong_usage_is_told, what_is_no_frame_has_no_chunks,
