@@ -169,9 +169,13 @@ def test(case):
     check(done.returncode == 1 or
           readable and shown and case.accept != {'error'},
           'verify finds no fault')
-    try_repair(case)
     check(corpus.SANITIZED or corpus.peak_memory() < MEMORY,
           'takes %d MiB' % (corpus.peak_memory() >> 20))
+
+
+def test_with_repair(case):
+    test(case)
+    try_repair(case)
 
 
 def main():
@@ -179,7 +183,7 @@ def main():
     if sys.argv[2:] == ['corpus']:
         corpus.need_corpus()
         with tempfile.TemporaryDirectory() as directory:
-            corpus.run_all(test,
+            corpus.run_all(test_with_repair,
                            cases(os.path.join(corpus.CORPUS, 'hostile')) +
                            special_cases(directory))
     corpus.run_all(test, cases(os.path.join(corpus.DATA, 'bad')))
