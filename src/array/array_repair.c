@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "array/array.h"
+#include "array/array_extent.h"
 #include "array/array_format.h"
 #include "array/dtype.h"
 #include "base/bytes.h"
@@ -118,40 +119,35 @@ static int check(const uint8_t *bytes, size_t len, bool caterva,
     return r;
 }
 
-/* Encode again what a metalayer of so many dimensions says. */
-static int encode_again(const struct repair_layer *layer, unsigned ndim,
+/* Encode a shape, with the dtype of a metalayer of so many dimensions. */
+static int encode_again(const struct repair_layer *layer,
+                        const struct layout_shape *shape,
                         const struct frame_info *info, struct repair_layer *out)
 {
-    size_t off = dtype_off(ndim);
-    struct layout_shape shape;
+    size_t off = dtype_off(shape->ndim);
     char *dtype;
     int r = read_dtype(layer->content + off, layer->len - off, info->typesize,
                        &dtype);
 
     if (r < 0)
         return r;
-    read_shape(layer->content, ndim, &shape);
     *out = (struct repair_layer){ .name = layer->name };
     out->lossy = !dtype && layer->len > off;
     out->done = out->lossy ? "is saved without its dtype" : "is mended";
-    r = array_encode(&shape, dtype, &out->content, &out->len);
+    r = array_encode(shape, dtype, &out->content, &out->len);
     free(dtype);
     return r == -EINVAL ? -EBADMSG : r;
 }
 
-static int mend(struct repair_layer *layer, const struct frame_info *info)
+/* Give the metalayer this shape, if that goes with the frame. */
+static int mend_with(struct repair_layer *layer,
+                     const struct layout_shape *shape,
+                     const struct frame_info *info)
 {
     struct repair_layer mended;
     struct fault ignored;
-    unsigned ndim = 0;
-    int r;
+    int r = encode_again(layer, shape, info, &mended);
 
-    while (ndim <= ARRAY_NDIM_MAX &&
-           !has_ndim(layer->content, layer->len, ndim))
-        ndim++;
-    if (ndim > ARRAY_NDIM_MAX)
-        return -EBADMSG;
-    r = encode_again(layer, ndim, info, &mended);
     if (r < 0)
         return r;
     r = check(mended.content, mended.len, false, info, &ignored);
@@ -162,6 +158,24 @@ static int mend(struct repair_layer *layer, const struct frame_info *info)
     free(layer->content);
     *layer = mended;
     return 0;
+}
+
+static int mend(struct repair_layer *layer, const struct frame_info *info)
+{
+    struct layout_shape shape;
+    unsigned ndim = 0;
+    int r;
+
+    while (ndim <= ARRAY_NDIM_MAX &&
+           !has_ndim(layer->content, layer->len, ndim))
+        ndim++;
+    if (ndim > ARRAY_NDIM_MAX)
+        return -EBADMSG;
+    read_shape(layer->content, ndim, &shape);
+    r = mend_with(layer, &shape, info);
+    if (r == -EBADMSG && array_find_extent(&shape, info))
+        r = mend_with(layer, &shape, info);
+    return r;
 }
 
 int array_repair_layer(void *context, const struct frame_info *info,

@@ -7,8 +7,9 @@
 /*
  * Check the metalayer of an array for a frame that is repaired, and mend it
  * where bytes are damaged that follow from others: its kind, the number of
- * dimensions, a marker, the length of the dtype.  A dtype that is damaged
- * itself is left out.  Extents are never guessed at.
+ * dimensions, a marker, the length of the dtype, one extent of chunks or blocks
+ * (see array_find_extent()).  A dtype that is damaged itself is left out.  The
+ * shape of the array is never guessed at.
  *
  * This is `check_layer` of struct repair_listener; the context is not used.
  */

@@ -237,26 +237,26 @@ def a_damaged_index_gives_what_is_left_of_it():
 
 
 # What a metalayer of an array has, by bytes: as many dimensions as ARRAY.
-ARRAY = ('--shape', '50,60', '--dtype', '<f8', '--chunks', '20,25', '--blocks',
-         '7,25')
+ARRAY = ('--shape', '50,60', '--dtype', '<f8', '--chunks', '20,25')
 KIND, NDIM, ITEMS_0, CHUNK_0, BLOCK_0, DTYPE = 0, 2, 5, 24, 35, 45
 
 
-def make_array(layout='contiguous'):
+def make_array(layout='contiguous', blocks=(7, 25)):
     """Make an array.  Returns its items, the file that has its header, and
     where its metalayer is in that."""
     items = noise(50 * 60 * 8)
     if os.path.exists('frame'):
         remove('frame')
-    b2frame('create', *ARRAY, '--layout', layout, '-', 'frame', stdin=items)
+    b2frame('create', *ARRAY, '--blocks', '%d,%d' % blocks, '--layout', layout,
+            '-', 'frame', stdin=items)
     path = 'frame/chunks.b2frame' if layout == 'sparse' else 'frame'
     return items, path, read(path).index(b'\x97\0\2\x92\xd3')
 
 
-def check_shape(path, dtype='<f8'):
+def check_shape(path, dtype='<f8', blocks=(7, 25)):
     array = info(path)['array']
     check([array['shape'], array['chunks'], array['blocks'],
-           array.get('dtype')] == [[50, 60], [20, 25], [7, 25], dtype],
+           array.get('dtype')] == [[50, 60], [20, 25], list(blocks), dtype],
           str(array))
 
 
@@ -303,8 +303,22 @@ def an_array_tells_that_the_typesize_is_wrong():
     check(info('out')['typesize'] == 8, 'typesize')
 
 
+def an_extent_that_follows_from_the_others_is_mended():
+    """A block, by the blocksize; a chunk, if it needs no padding."""
+    for offset, value in ((BLOCK_0, b'\x7f'), (BLOCK_0 + 3, b'\0'),
+                          (CHUNK_0 + 5, b'\x7f'), (CHUNK_0 + 8, b'\0')):
+        items, path, start = make_array(blocks=(7, 1))
+        patch(path, start + offset, value)
+        fails('array', 'cat', 'frame')
+        said = repair('frame', 'out', '--force', whole=True)
+        check('metalayer b2nd is mended: ' in said, said)
+        check_frame_array('out', items)
+        check_shape('out', blocks=(7, 1))
+
+
 def an_array_whose_extents_are_damaged_becomes_chunks():
-    for offset in ITEMS_0, CHUNK_0, BLOCK_0:
+    """The shape, and a chunk whose last block is cut, do not follow."""
+    for offset in ITEMS_0, CHUNK_0:
         _, path, start = make_array()
         chunks = b2frame('cat', '--raw', 'frame')
         layer = b2frame('meta', 'get', '--fixed', 'frame', 'b2nd')
@@ -510,6 +524,7 @@ main(a_good_frame_is_copied, a_trailer_that_is_cut_off_costs_its_metalayers,
      a_damaged_index_gives_what_is_left_of_it,
      bytes_of_an_array_that_others_tell_are_mended, an_array_may_lose_its_dtype,
      an_array_tells_that_the_typesize_is_wrong,
+     an_extent_that_follows_from_the_others_is_mended,
      an_array_whose_extents_are_damaged_becomes_chunks,
      an_array_that_is_cut_short_has_zeros_at_its_end,
      what_a_frame_that_is_cut_short_lacks_is_told,
