@@ -8,8 +8,10 @@
 #include <sys/stat.h>
 
 #include "args.h"
+#include "array/array_repair.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "frame/metalayer.h"
 #include "frame/repair.h"
 #include "interrupt.h"
 #include "output.h"
@@ -54,6 +56,19 @@ static void print_lost(void *context, uint64_t chunk_no, uint64_t off,
     else
         printf("of unknown size, at byte %" PRIu64, off);
     printf(": %s\n", text);
+}
+
+static void print_layer(void *context, const struct repair_layer *layer,
+                        const struct fault *fault)
+{
+    struct repair_job *job = context;
+    char name[TEXT_ESCAPED_SIZE(METALAYER_NAME_MAX)];
+    char text[256];
+
+    text_escape(layer->name, TEXT_PLAIN_PRINTABLE, name, sizeof(name));
+    fault_format(fault, -EBADMSG, text, sizeof(text));
+    print_path(job);
+    printf("metalayer %s %s: %s\n", name, layer->done, text);
 }
 
 static int show_progress(void *context, uint64_t done, uint64_t total)
@@ -101,9 +116,42 @@ static void print_count(struct repair_job *job, uint64_t count,
     printf("%" PRIu64 " %s\n", count, what);
 }
 
+/* How much was not found of what the header tells? */
+static uint64_t missing(uint64_t told, uint64_t found)
+{
+    return told > found ? told - found : 0;
+}
+
+/* Print what the header counts, if that is not what was found. */
+static void print_missing(struct repair_job *job,
+                          const struct repair_result *result)
+{
+    uint64_t nbytes = missing(result->nbytes_told, result->nbytes);
+    uint64_t nchunks = missing(result->nchunks_told, result->nchunks);
+
+    if (result->nbytes_told == result->nbytes)
+        return;
+    print_path(job);
+    printf("the header counts %" PRIu64 " bytes", result->nbytes_told);
+    if (nchunks > 0)
+        printf(" in %" PRIu64 " chunks", result->nchunks_told);
+    if (nbytes > 0)
+        printf(", of which %" PRIu64 " bytes", nbytes);
+    if (nchunks > 0)
+        printf(" in %" PRIu64 " chunks", nchunks);
+    if (nbytes > 0)
+        printf(" are missing");
+    if (result->padded)
+        printf("; zeros take their place, behind the others");
+    putchar('\n');
+}
+
 static void print_result(struct repair_job *job,
                          const struct repair_result *result)
 {
+    uint64_t nbytes = missing(result->nbytes_told, result->nbytes);
+    uint64_t nchunks = missing(result->nchunks_told, result->nchunks);
+
     if (result->order == REPAIR_BY_INDEX)
         print_count(job, result->nguessed,
                     "chunks have their places by the order in the file, which "
@@ -114,29 +162,31 @@ static void print_result(struct repair_job *job,
         print_path(job);
         printf("not all metalayers could be read\n");
     }
-    if (result->nbytes_told != result->nbytes) {
-        print_path(job);
-        printf("the header counts %" PRIu64 " bytes\n", result->nbytes_told);
-    }
+    print_missing(job, result);
     print_path(job);
     printf("%" PRIu64 " of %" PRIu64 " chunks and %" PRIu64
            " metalayers are saved; of %" PRIu64 " bytes %" PRIu64 " are lost\n",
-           result->nchunks - result->nlost, result->nchunks, result->nlayers,
-           result->nbytes, result->nbytes_lost);
+           result->nchunks - result->nlost, result->nchunks + nchunks,
+           result->nlayers, result->nbytes + nbytes,
+           result->nbytes_lost + nbytes);
 }
 
 /* Is all there, and known to be? */
 static bool is_whole(const struct repair_result *result)
 {
     return result->error == 0 && result->nlost == 0 && result->nguessed == 0 &&
-           !result->layers_lost;
+           !result->layers_lost && !result->layers_changed;
 }
 
-/* Is anything lost for good?  That is not so if only an index was. */
+/* Is anything lost for good?  That is not so if only an index was, and the one
+   that was found names all chunks. */
 static bool is_complete(const struct repair_result *result)
 {
+    if (result->order == REPAIR_BY_FOUND_INDEX && result->nleft_over > 0)
+        return false;
     return result->nlost == 0 && result->nguessed == 0 &&
-           result->nbytes_told == result->nbytes && !result->layers_lost;
+           result->nbytes_told == result->nbytes && !result->layers_lost &&
+           !result->layers_cut;
 }
 
 static int write_frame(struct repair_job *job, struct repair *repair,
@@ -198,6 +248,8 @@ static int repair_store(struct repair_job *job, struct store *store)
 {
     const struct repair_listener listener = {
         .lost = print_lost,
+        .check_layer = array_repair_layer,
+        .layer = print_layer,
         .progress = show_progress,
         .context = job,
     };

@@ -87,8 +87,7 @@ static void print_fault(void *context, int error, const struct fault *fault)
 static void show_progress(void *context, uint64_t done, uint64_t nchunks)
 {
     struct verify *verify = context;
-
-    double part = (double)done / (double)nchunks;
+    double part = nchunks > 0 ? (double)done / (double)nchunks : 1;
 
     progress_update(&verify->progress,
                     (uint64_t)(part * (double)verify->nbytes), verify->nbytes);

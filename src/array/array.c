@@ -223,8 +223,10 @@ static int read_layer(struct frame *frame, const struct metalayer *layer,
     if (r < 0)
         return r;
     r = array_parse(bytes, len, caterva, frame_get_info(frame), out, fault);
-    if (r < 0)
+    if (r < 0) {
         fault->off += layer->off;
+        frame_fault_name(frame, fault);
+    }
     free(bytes);
     return r;
 }

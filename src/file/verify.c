@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/sysinfo.h>
 
+#include "array/array.h"
 #include "base/cpu.h"
 #include "base/pool.h"
 
@@ -320,6 +321,20 @@ static void report_structure(void *context, int error,
     tell_locked(verify, &(struct finding){ error, *fault });
 }
 
+/* Readers refuse a frame whose metalayer of an array they cannot use. */
+static int check_array(struct verify *verify)
+{
+    struct finding finding = { .fault = FAULT_NONE };
+    struct array *array = NULL;
+
+    finding.error = array_read(verify->frame, &array, &finding.fault);
+    array_free(array);
+    if (finding.error != -EBADMSG && finding.error != -E2BIG)
+        return finding.error;
+    tell_locked(verify, &finding);
+    return 0;
+}
+
 /* Check all chunks with the workers there are. */
 static int run_workers(struct verify *verify)
 {
@@ -371,7 +386,9 @@ int verify_frame(struct frame *frame, unsigned nthreads,
     };
     int r;
 
-    r = frame_check(frame, report_structure, &verify);
+    r = check_array(&verify);
+    if (r == 0)
+        r = frame_check(frame, report_structure, &verify);
     if (r < 0)
         return r;
     r = new_workers(&verify, nthreads ? nthreads : (unsigned)get_nprocs());

@@ -20,13 +20,14 @@ struct verify_listener {
 };
 
 /*
- * Look for everything that is wrong with a frame: check its structure, then
- * decode all chunks.
+ * Look for everything that is wrong with a frame: check its structure, the
+ * shape of an array among it, then decode all chunks.
  *
  *  nthreads  how many decode side by side; 0: one for each CPU
  *
- * A fault is -EBADMSG for bytes that break the format, -ENOTSUP for what this
- * build cannot decode, -ENOMEM for a block that takes more than 256 MiB, which
+ * A fault is -EBADMSG for bytes that break the format, -E2BIG for an array's
+ * metalayer that readers do not take, -ENOTSUP for what this build cannot
+ * decode, -ENOMEM for a block that takes more than 256 MiB, which
  * is the limit for all threads together, or an error of the store.  Of a chunk
  * each block that is damaged is told; chunks that fail for one and the same
  * byte are told once.

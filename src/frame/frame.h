@@ -99,6 +99,9 @@ void frame_close(struct frame *frame);
 /* What header and trailer say, checked; there until the frame is closed. */
 const struct frame_info *frame_get_info(const struct frame *frame);
 
+/* Say that a fault lies in the frame's file, or index file. */
+void frame_fault_name(const struct frame *frame, struct fault *fault);
+
 /* What the store said of the frame's file, or index file, at its opening. */
 const struct store_stat *frame_get_stat(const struct frame *frame);
 

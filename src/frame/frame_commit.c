@@ -159,6 +159,8 @@ static int commit_in_place(struct frame_change *change, struct frame **out,
         plot_list_add(&change->dying, change->tail.off, change->tail.len);
         era_end(change->era, &change->dying, commit.era);
         commit_finish(&commit, out);
+        if (change->info.nchunks == 0)
+            plot_trim(change->plot, change->info.frame_len);
     }
     commit_fini(&commit);
     return r;

@@ -41,9 +41,6 @@ struct frame {
 int frame_fault(const struct frame *frame, int error, uint64_t off,
                 const char *what, struct fault *fault);
 
-/* Say that a fault lies in the frame's file, or index file. */
-void frame_fault_name(const struct frame *frame, struct fault *fault);
-
 /*
  * After something was read, with the result `r`: that, or -ESTALE if the state
  * that the frame was opened in is not the stored one any more, so that what was

@@ -63,6 +63,8 @@ struct plot {
     struct space space;
     struct space pinned;    /* taken of it is what plot_pin() says */
     uint64_t kept;          /* all below is in use for good */
+    uint64_t start;         /* end of what the newest state has of that */
+    bool shortened;         /* that has come down since the file was cut */
     int64_t rest_ns;        /* for which places rest */
     struct rest resting;    /* in `space` these are taken */
     struct plot_list freed; /* what the store has not got back: of bytes they
@@ -147,6 +149,8 @@ int plot_keep(struct plot *plot, uint64_t end)
         if (r == 0)
             plot->kept = end;
     }
+    if (r == 0 && end > plot->start)
+        plot->start = end;
     pthread_mutex_unlock(&plot->lock);
     return r;
 }
@@ -232,6 +236,16 @@ int plot_pin(struct plot *plot, uint64_t id)
     r = space_fill(&plot->pinned, id, 1);
     pthread_mutex_unlock(&plot->lock);
     return r;
+}
+
+void plot_trim(struct plot *plot, uint64_t end)
+{
+    pthread_mutex_lock(&plot->lock);
+    if (end < plot->start) {
+        plot->start = end;
+        plot->shortened = true;
+    }
+    pthread_mutex_unlock(&plot->lock);
 }
 
 /* Cut off what is kept by now. */
@@ -376,6 +390,9 @@ static void cut_file(struct plot *plot)
 
     pthread_mutex_lock(&plot->lock);
     end = space_end(&plot->space);
+    if (end <= plot->kept)
+        end = plot->start;
+    plot->shortened = false;
     if (store_object_stat(plot->object, &stat) == 0 && stat.size > end &&
         stat.size <= plot->used_end &&
         store_object_truncate(plot->object, end) == 0)
@@ -406,10 +423,12 @@ static void merge_list(struct plot_list *list)
 void plot_reclaim(struct plot *plot, bool all)
 {
     struct plot_list freed;
+    bool shortened;
 
     end_rests(plot, all);
     pthread_mutex_lock(&plot->lock);
     freed = plot->freed;
+    shortened = plot->shortened;
     plot->freed = (struct plot_list){ 0 };
     pthread_mutex_unlock(&plot->lock);
 
@@ -421,7 +440,7 @@ void plot_reclaim(struct plot *plot, bool all)
         else
             reclaim_files(plot, &freed.extents[i - 1]);
     }
-    if (plot->object && freed.n > 0)
+    if (plot->object && (freed.n > 0 || shortened))
         cut_file(plot);
     plot_list_free(&freed);
 }
@@ -431,7 +450,7 @@ bool plot_has_freed(struct plot *plot, bool all)
     bool has;
 
     pthread_mutex_lock(&plot->lock);
-    has = plot->freed.n > 0 ||
+    has = plot->freed.n > 0 || plot->shortened ||
           rest_is_due(&plot->resting, all ? INT64_MAX : monotonic_now(),
                       rest_max_locked(plot));
     pthread_mutex_unlock(&plot->lock);

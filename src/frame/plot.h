@@ -53,6 +53,13 @@ struct watch *plot_watch(const struct plot *plot);
  */
 int plot_keep(struct plot *plot, uint64_t end);
 
+/*
+ * The newest state, which is on the disk, has nothing between `end` and the end
+ * of what is kept.  If no places behind that are in use, plot_reclaim() cuts the
+ * file there: some readers refuse a frame that bytes follow.
+ */
+void plot_trim(struct plot *plot, uint64_t end);
+
 /* The end of what is kept. */
 uint64_t plot_kept(struct plot *plot);
 

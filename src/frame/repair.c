@@ -159,7 +159,11 @@ static void sum_up(struct repair *repair)
         }
         result->nbytes += chunk->nbytes;
     }
+    result->padded = repair->nbytes_padded > 0;
     result->nbytes_told = repair->header_known ? info->nbytes : result->nbytes;
+    result->nchunks_told = repair->header_known && info->nchunks > 0
+                               ? info->nchunks
+                               : result->nchunks;
 }
 
 /* What the frame says when it can be opened. */

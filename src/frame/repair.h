@@ -17,6 +17,9 @@
  * disk no longer gives, become zeros of the same size, so that what follows
  * keeps its place.
  *
+ * Readers refuse an array whose metalayer does not go with its chunks, whatever
+ * else is saved: so it is mended, or put aside.
+ *
  * Takes about 100 bytes of memory for each chunk, and up to 256 MiB to decode
  * one.
  */
@@ -45,8 +48,22 @@ struct repair_result {
     uint64_t nleft_over;  /* chunks that decode, but belong nowhere: most likely
                             they were replaced by others */
     uint64_t nbytes_told; /* what the header says of nbytes, or that */
-    uint64_t nlayers;     /* metalayers saved */
-    bool layers_lost;     /* some were not, or it is not known */
+    uint64_t nchunks_told; /* likewise; nchunks too if it does not tell */
+    bool padded;           /* zeros behind the nchunks take the place of those
+                              that are missing of what is told */
+    uint64_t nlayers;      /* metalayers saved */
+    bool layers_lost;      /* some were not, or it is not known */
+    bool layers_changed;   /* some are not saved as they were */
+    bool layers_cut;       /* and those lack something now */
+};
+
+/* A metalayer of the header that is to be saved. */
+struct repair_layer {
+    const char *name;
+    uint8_t *content;
+    size_t len;
+    const char *done; /* a verb and more: what became of it; NULL: nothing */
+    bool lossy;       /* it lacks something now */
 };
 
 /* Who hears of what is found. */
@@ -55,6 +72,25 @@ struct repair_listener {
        is known. */
     void (*lost)(void *context, uint64_t chunk_no, uint64_t off,
                  uint64_t nbytes, int error, const struct fault *fault);
+
+    /*
+     * Check whether readers take a metalayer, in a frame like this, and mend it
+     * if they don't and that can be done.  NULL: they do.
+     *
+     *  info   typesize, chunksize and nbytes are those of the new frame
+     *  layer  to mend it, replace the content, which is from malloc(), and say
+     *         what was done
+     *
+     * Returns 0; -EBADMSG to put the metalayer aside, which is then as it was,
+     * under a name that readers do not know; or -ENOMEM.  The fault is why it was refused or mended; its offset counts
+     * from the start of the content.
+     */
+    int (*check_layer)(void *context, const struct frame_info *info,
+                       struct repair_layer *layer, struct fault *fault);
+
+    /* A metalayer is not saved as it was.  Needed with check_layer(). */
+    void (*layer)(void *context, const struct repair_layer *layer,
+                  const struct fault *fault);
 
     /* So many bytes of the file were looked at, or written.  Returns 0, or a
        negative errno to give up. */

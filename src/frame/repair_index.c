@@ -20,7 +20,16 @@ struct survey {
     uint64_t nhits;    /* of them, those where there is a chunk */
     uint64_t nspecial; /* that stand for a chunk by themselves */
     uint64_t nbad;     /* that can't be, or name a place twice */
+    uint64_t nmissed;  /* chunks of data that none of them names */
     uint64_t least;    /* the lowest place, as the entry has it */
+};
+
+/* Something that may be an index, and where it is. */
+struct suspect {
+    uint64_t off;
+    struct index *index;
+    uint32_t header_len; /* receives that from which its places count */
+    struct survey survey;
 };
 
 /* Read entries; those that can't be read come as UINT64_MAX - 1, which is no
@@ -122,12 +131,36 @@ static void survey_entry(const struct repair *repair, int64_t raw,
     survey->nhits += chunk != NULL;
 }
 
+/* Is a chunk that decodes most likely one of data, and none of an index? */
+static bool is_data(const struct repair *repair,
+                    const struct repair_chunk *chunk)
+{
+    return chunk->state == REPAIR_GOOD &&
+           (chunk->typesize != FRAME_INDEX_TYPESIZE ||
+            chunk->nbytes % FRAME_INDEX_TYPESIZE != 0 ||
+            (repair->header_known &&
+             chunk->nbytes == repair->view.info.chunksize));
+}
+
+/* How many chunks were found that an index does not name, itself aside? */
+static uint64_t count_missed(const struct repair *repair, uint64_t index_off,
+                             const uint8_t *hit)
+{
+    const struct repair_list *found = &repair->found;
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < found->n && !repair->view.info.sparse; i++)
+        n += hit[i] == 0 && found->chunks[i].place != index_off &&
+             is_data(repair, &found->chunks[i]);
+    return n;
+}
+
 /* Read all of an index, with places counted from `origin` on. */
-static int take_survey(struct repair *repair, struct index *index,
-                       uint64_t origin, struct survey *out)
+static int take_survey(struct repair *repair, struct suspect *suspect,
+                       uint64_t origin)
 {
     struct survey survey = { .least = UINT64_MAX };
-    uint64_t nentries = index_nentries(index);
+    uint64_t nentries = index_nentries(suspect->index);
     uint8_t *hit = calloc(repair->found.n + 1, 1);
     int64_t raw[BATCH];
     int r = hit ? 0 : -ENOMEM;
@@ -137,32 +170,42 @@ static int take_survey(struct repair *repair, struct index *index,
         uint64_t rest = nentries - first;
         size_t n = rest < BATCH ? (size_t)rest : BATCH;
 
-        r = read_entries(index, first, n, raw);
+        r = read_entries(suspect->index, first, n, raw);
         for (size_t i = 0; i < n && r == 0; i++)
             survey_entry(repair, raw[i], origin, hit, &survey);
     }
+    if (r == 0)
+        survey.nmissed = count_missed(repair, suspect->off, hit);
     free(hit);
-    *out = survey;
+    suspect->survey = survey;
     return r;
 }
 
-/* Most of the places that an index names hold a chunk; some may be lost. */
-static bool is_index(const struct survey *survey)
+/*
+ * Most of the places that an index names hold a chunk; some may be lost.  One
+ * that names fewer chunks than it does not is that of an old state, unless the
+ * header says that it is there.
+ */
+static bool is_index(const struct repair *repair, const struct suspect *suspect)
 {
-    return survey->nbad == 0 && survey->nstored + survey->nspecial > 0 &&
-           2 * survey->nhits >= survey->nstored;
+    const struct survey *survey = &suspect->survey;
+
+    if (survey->nbad > 0 || survey->nstored + survey->nspecial == 0 ||
+        2 * survey->nhits < survey->nstored)
+        return false;
+    return suspect->off == repair->index_hint ||
+           survey->nhits >= survey->nmissed;
 }
 
 /* Is it an index if its places count from `origin` on, and the header ends
    there? */
-static int judge_from(struct repair *repair, struct index *index,
-                      uint64_t origin, struct survey *survey, bool *out)
+static int judge_from(struct repair *repair, struct suspect *suspect,
+                      uint64_t origin, bool *out)
 {
-    int r = take_survey(repair, index, origin, survey);
+    int r = take_survey(repair, suspect, origin);
 
-    *out = r == 0 && is_index(survey);
-    if (*out)
-        repair->view.info.header_len = (uint32_t)(origin - repair->view.base);
+    *out = r == 0 && is_index(repair, suspect);
+    suspect->header_len = (uint32_t)(origin - repair->view.base);
     return r;
 }
 
@@ -177,76 +220,119 @@ static bool is_enough(const struct repair *repair)
  * it ends, then from somewhere such that one of the first chunks that were
  * found is that named first.
  */
-static int judge(struct repair *repair, struct index *index, bool *out)
+static int judge(struct repair *repair, struct suspect *suspect, bool *out)
 {
     const struct repair_list *found = &repair->found;
+    const struct survey *survey = &suspect->survey;
     uint64_t base = repair->view.base;
-    struct survey survey;
     uint64_t least;
     int r;
 
     *out = false;
-    if (index_nentries(index) > FRAME_CHANGE_CHUNKS_MAX || is_enough(repair))
+    if (index_nentries(suspect->index) > FRAME_CHANGE_CHUNKS_MAX ||
+        is_enough(repair))
         return 0;
-    r = judge_from(repair, index, base + repair->view.info.header_len, &survey,
-                   out);
-    least = survey.least;
-    if (survey.nstored == 0 || survey.nstored > 2 * found->n ||
+    r = judge_from(repair, suspect, base + repair->view.info.header_len, out);
+    least = survey->least;
+    if (survey->nstored == 0 || survey->nstored > 2 * found->n ||
         repair->view.info.sparse)
         return r;
     for (size_t i = 0; i < found->n && i < ORIGINS_MAX && r == 0 && !*out; i++)
         if (least < found->chunks[i].place - base && !is_enough(repair))
-            r = judge_from(repair, index, found->chunks[i].place - least,
-                           &survey, out);
+            r = judge_from(repair, suspect, found->chunks[i].place - least,
+                           out);
     return r;
 }
 
-/* Take what lies at an offset for the index, if it is one. */
-static int try_index(struct repair *repair, uint64_t off, bool *out,
-                     struct fault *fault)
+/* Open what lies at an offset as an index.  Returns 0, -EBADMSG or -ENOTSUP if
+   it is none, or an error. */
+static int open_index(struct repair *repair, uint64_t off, struct index **out,
+                      struct fault *fault)
 {
     struct frame *view = &repair->view;
     uint64_t rest = repair->size - off;
+    size_t len = rest < HEAD_LEN ? (size_t)rest : HEAD_LEN;
     uint8_t head[HEAD_LEN];
-    struct index *index;
-    int r;
+    int r = store_object_read_at(view->object, off, head, len);
 
-    *out = false;
-    r = store_object_read_at(view->object, off, head,
-                             rest < HEAD_LEN ? (size_t)rest : HEAD_LEN);
     if (r < 0)
         return fault_set(fault, r, off, NULL);
-    r = index_open(view->object, off, repair->size, head,
-                   rest < HEAD_LEN ? (size_t)rest : HEAD_LEN, &index, fault);
+    return index_open(view->object, off, repair->size, head, len, out, fault);
+}
+
+/* Is what lies at an offset an index? */
+static int try_index(struct repair *repair, uint64_t off,
+                     struct suspect *suspect, bool *out, struct fault *fault)
+{
+    int r;
+
+    *suspect = (struct suspect){ .off = off };
+    *out = false;
+    r = open_index(repair, off, &suspect->index, fault);
     if (r < 0)
         return r == -EBADMSG || r == -ENOTSUP ? 0 : r;
-    r = judge(repair, index, out);
+    r = judge(repair, suspect, out);
+    index_close(suspect->index);
+    return r < 0 ? fault_set(fault, r, off, NULL) : 0;
+}
+
+/* Take an index for that of the frame. */
+static int take_index(struct repair *repair, const struct suspect *suspect,
+                      struct fault *fault)
+{
+    struct index *index;
+    int r = open_index(repair, suspect->off, &index, fault);
+
     if (r < 0)
-        fault_set(fault, r, off, NULL);
-    else if (*out)
-        r = repair_read_index(repair, index, fault);
+        return r;
+    repair->view.info.header_len = suspect->header_len;
+    repair->index_off = suspect->off;
+    if (suspect->off != repair->index_hint)
+        repair->result.nleft_over = suspect->survey.nmissed;
+    r = repair_read_index(repair, index, fault);
     index_close(index);
+    return r;
+}
+
+/* Find the index among the chunks that names most of the others; of several,
+   the last in the file, which most likely is the newest. */
+static int find_best(struct repair *repair, struct suspect *best, bool *out,
+                     struct fault *fault)
+{
+    const struct repair_list *found = &repair->found;
+    int r = 0;
+
+    *out = false;
+    for (size_t i = found->n; i-- > 0 && r == 0;) {
+        struct suspect suspect;
+        bool is;
+
+        if (found->chunks[i].typesize != FRAME_INDEX_TYPESIZE ||
+            found->chunks[i].nbytes % FRAME_INDEX_TYPESIZE != 0)
+            continue;
+        r = try_index(repair, found->chunks[i].place, &suspect, &is, fault);
+        if (!is || (*out && suspect.survey.nhits <= best->survey.nhits))
+            continue;
+        *out = true;
+        *best = suspect;
+        if (best->survey.nmissed == 0)
+            break;
+    }
     return r;
 }
 
 int repair_find_index(struct repair *repair, struct fault *fault)
 {
     uint64_t hint = repair->index_hint;
-    const struct repair_list *found = &repair->found;
+    struct suspect suspect;
     bool is = false;
     int r = 0;
 
-    if (hint > 0 && hint < repair->size) {
-        r = try_index(repair, hint, &is, fault);
-        repair->index_off = is ? hint : 0;
-    }
-    /* The last one is most likely the newest. */
-    for (size_t i = found->n; i-- > 0 && !is && r == 0;) {
-        if (found->chunks[i].typesize != FRAME_INDEX_TYPESIZE ||
-            found->chunks[i].nbytes % FRAME_INDEX_TYPESIZE != 0)
-            continue;
-        r = try_index(repair, found->chunks[i].place, &is, fault);
-        repair->index_off = is ? found->chunks[i].place : 0;
-    }
-    return r < 0 || is ? r : -ENOENT;
+    if (hint > 0 && hint < repair->size)
+        r = try_index(repair, hint, &suspect, &is, fault);
+    if (r == 0 && !is)
+        r = find_best(repair, &suspect, &is, fault);
+    if (r < 0)
+        return r;
+    return is ? take_index(repair, &suspect, fault) : -ENOENT;
 }

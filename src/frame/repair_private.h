@@ -55,6 +55,7 @@ struct repair {
     uint64_t trailer_off;      /* where one starts; 0: none */
     struct layers fixed;       /* decoded */
     struct layers vl;          /* decoded */
+    uint64_t nbytes_padded;    /* zeros behind the chunks */
 };
 
 /* Let the listener know; hand back what it says. */

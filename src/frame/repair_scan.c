@@ -21,7 +21,7 @@ enum {
     TRY_COST = 4096,       /* of an attempt, as bytes */
     WORK_MIN = 256 << 20,  /* that may be in vain, */
     WORK_FACTOR = 16,      /* and this for each byte of the file */
-    TRAILER_FRONT_LEN = 4,
+    LAYER_HEAD_LEN = 5,    /* of the content of a metalayer */
 };
 
 int repair_list_add(struct repair_list *list, const struct repair_chunk *chunk)
@@ -87,6 +87,8 @@ static int decode(struct repair *repair, const struct blocks_source *source,
     uint8_t *dst;
     int r;
 
+    if (header->nblocks == 0)
+        return 0;
     if (blocksize > BLOCK_MAX)
         return fault_set(fault, -ENOTSUP, 0, "block is too large to be tried");
     if (nrun > header->nblocks)
@@ -253,6 +255,19 @@ static bool is_followed(struct window *window, const struct repair_chunk *chunk)
     return bytes && (is_plausible(bytes, size - next) || is_trailer(bytes));
 }
 
+/* Is a chunk the content of a metalayer?  Format: frame.md, 3 and 7. */
+static bool is_content(const struct repair *repair,
+                       const struct repair_chunk *chunk)
+{
+    uint8_t head[LAYER_HEAD_LEN];
+
+    return chunk->place >= sizeof(head) &&
+           store_object_read_at(repair->view.object,
+                                chunk->place - sizeof(head), head,
+                                sizeof(head)) == 0 &&
+           head[0] == MSGPACK_BIN32 && load_be32(head + 1) == chunk->cbytes;
+}
+
 /*
  * Try the chunk at an offset.  Returns how long it is, 0 if there is none, or a
  * negative errno.
@@ -272,7 +287,9 @@ static int64_t try_chunk(struct window *window, uint64_t off)
         repair->work += TRY_COST;
         return 0;
     }
-    r = repair_list_add(&repair->found, &chunk);
+    r = 0;
+    if (!is_content(repair, &chunk))
+        r = repair_list_add(&repair->found, &chunk);
     return r < 0 ? r : (int64_t)chunk.cbytes;
 }
 

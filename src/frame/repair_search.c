@@ -134,6 +134,13 @@ static bool may_be_index(const struct repair *repair,
              chunk->state == REPAIR_LOST));
 }
 
+/* Is the trailer that was found that of an old state, before the index that the
+   header has?  Then chunks of the last state may lie behind it. */
+static bool is_old_trailer(const struct repair *repair)
+{
+    return repair->trailer_off < repair->index_hint;
+}
+
 /* Without an index, take the chunks in the order in which they lie.  If all
    but the last are to have one size, others have been replaced. */
 static int take_found(struct repair *repair, struct fault *fault)
@@ -142,9 +149,10 @@ static int take_found(struct repair *repair, struct fault *fault)
     uint32_t chunksize = repair->header_known ? repair->view.info.chunksize : 0;
     int r = 0;
 
-    while (repair->trailer_off > 0 && found->n > 0 &&
+    while (repair->trailer_off > 0 && !is_old_trailer(repair) && found->n > 0 &&
            found->chunks[found->n - 1].place > repair->trailer_off)
         found->n--;
+    repair->result.layers_lost = is_old_trailer(repair);
     if (found->n > 0 && may_be_index(repair, &found->chunks[found->n - 1]))
         found->n--;
     if (!repair_has_size(found, chunksize))

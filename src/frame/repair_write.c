@@ -12,78 +12,8 @@
 #include "frame/repair_private.h"
 
 enum {
-    LAYER_MAX = 64 << 20,  /* bytes of a metalayer that is saved */
-    REWRAP_MAX = 64 << 20, /* decoded bytes of chunks with short headers */
+    REWRAP_MAX = 64 << 20 /* decoded bytes of chunks with short headers */
 };
-
-static int read_layer(struct repair *repair, const struct metalayer *layer,
-                      struct layers *to, struct fault *fault)
-{
-    struct fault ignored;
-    uint8_t *content;
-    size_t len;
-    int r = metalayer_read(&repair->view, layer, LAYER_MAX, &content, &len,
-                           &ignored);
-
-    if (r == -EBADMSG || r == -ENOTSUP || r == -E2BIG || r == -ENODATA) {
-        repair->result.layers_lost = true;
-        return 0;
-    }
-    if (r == 0) {
-        r = layers_set(to, layer->name[0] ? layer->name : "usermeta", content,
-                       (uint32_t)len);
-        if (r < 0)
-            free(content);
-        repair->result.nlayers++;
-    }
-    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
-}
-
-/* Read the metalayers of one kind. */
-static int read_kind(struct repair *repair,
-                     int (*list_all)(struct frame *frame,
-                                     struct metalayer_list *list,
-                                     struct fault *fault),
-                     struct layers *to, struct fault *fault)
-{
-    struct metalayer_list list = { 0 };
-    struct fault ignored;
-    int r = list_all(&repair->view, &list, &ignored);
-
-    if (r == -EBADMSG || r == -ENODATA) {
-        repair->result.layers_lost = true;
-        r = 0;
-    }
-    for (size_t i = 0; i < list.nlayers && r == 0; i++)
-        r = read_layer(repair, &list.layers[i], to, fault);
-    metalayer_list_free(&list);
-    return r;
-}
-
-int repair_read_layers(struct repair *repair, struct fault *fault)
-{
-    struct frame *view = &repair->view;
-    int r = 0;
-
-    if (!view->object || !repair->header_known) {
-        repair->result.layers_lost = true;
-        return 0;
-    }
-    if (!repair->frame) {
-        /* A trailer may be cut off; what is left of it goes up to the end. */
-        view->info.frame_len =
-            repair->size - view->base + FRAME_TRAILER_END_LEN;
-        view->trailer_len = repair->trailer_off > 0
-                                ? (uint32_t)(view->base + view->info.frame_len -
-                                             repair->trailer_off)
-                                : 0;
-        repair->result.layers_lost = repair->trailer_off == 0;
-    }
-    r = read_kind(repair, metalayer_list_fixed, &repair->fixed, fault);
-    if (r == 0)
-        r = read_kind(repair, metalayer_list_trailer, &repair->vl, fault);
-    return r;
-}
 
 /* How the new frame is to be. */
 static struct frame_params params_of(const struct repair *repair)
@@ -239,6 +169,11 @@ static int write_all(struct repair *repair, struct frame_change *change,
             r = repair_progress(repair, done += list->chunks[i].cbytes,
                                 repair->view.info.cbytes);
     }
+    if (r == 0 && repair->nbytes_padded > 0)
+        r = frame_change_resize(change,
+                                frame_change_get_info(change)->nbytes +
+                                    repair->nbytes_padded,
+                                fault);
     return r;
 }
 

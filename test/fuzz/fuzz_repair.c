@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* What is left of a contiguous frame. */
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "array/array_repair.h"
 #include "frame/repair.h"
 #include "fuzz.h"
 
@@ -29,6 +31,16 @@ static void count_lost(void *context, uint64_t chunk_no, uint64_t off,
     nlost += nbytes;
 }
 
+static void see_layer(void *context, const struct repair_layer *layer,
+                      const struct fault *fault)
+{
+    char text[256];
+
+    (void)context;
+    insist(layer->done);
+    fault_format(fault, -EBADMSG, text, sizeof(text));
+}
+
 static int go_on(void *context, uint64_t done, uint64_t total)
 {
     (void)context;
@@ -39,8 +51,12 @@ static int go_on(void *context, uint64_t done, uint64_t total)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct repair_listener listener = { .lost = count_lost,
-                                              .progress = go_on };
+    const struct repair_listener listener = {
+        .lost = count_lost,
+        .check_layer = array_repair_layer,
+        .layer = see_layer,
+        .progress = go_on,
+    };
     struct fault fault = FAULT_NONE;
     struct repair *repair;
     struct store *store;

@@ -15,7 +15,7 @@ import time
 
 import corpus
 from scene import (TOOL, b2frame, check, check_frame, check_names, fails, info,
-                   main, misuse, noise, read, small_disk, write)
+                   main, misuse, noise, read, remove, small_disk, write)
 
 DATA = os.path.join(corpus.DATA, 'frames')
 
@@ -160,6 +160,17 @@ def a_missing_chunk_file_becomes_zeros():
     check('chunk file is missing' in said, said)
 
 
+def a_chunk_without_bytes_has_nothing_to_decode():
+    """Of all chunks, so that no room for decoded bytes was made before."""
+    take('v204-dir')
+    nothing = bytes((5, 1, 5, 4)) + struct.pack('<III', 0, 1, 32) + bytes(16)
+    for name in os.listdir('frame'):
+        if name.endswith('.chunk'):
+            write('frame/' + name, nothing)
+    said = repair('frame', whole=False)
+    check('of which 10132 bytes are missing' in said, said)
+
+
 def chunk_files_do_without_their_index():
     content = take('threads-4-dir')
     layer = info('frame')['metalayers']
@@ -223,6 +234,151 @@ def a_damaged_index_gives_what_is_left_of_it():
     patch('frame', 16, struct.pack('>Q', end + layout.trailer_len))
     said = saved_as(content)
     check('is a guess' in said, said)
+
+
+# What a metalayer of an array has, by bytes: as many dimensions as ARRAY.
+ARRAY = ('--shape', '50,60', '--dtype', '<f8', '--chunks', '20,25')
+KIND, NDIM, ITEMS_0, CHUNK_0, BLOCK_0, DTYPE = 0, 2, 5, 24, 35, 45
+
+
+def make_array(layout='contiguous', blocks=(7, 25)):
+    """Make an array.  Returns its items, the file that has its header, and
+    where its metalayer is in that."""
+    items = noise(50 * 60 * 8)
+    if os.path.exists('frame'):
+        remove('frame')
+    b2frame('create', *ARRAY, '--blocks', '%d,%d' % blocks, '--layout', layout,
+            '-', 'frame', stdin=items)
+    path = 'frame/chunks.b2frame' if layout == 'sparse' else 'frame'
+    return items, path, read(path).index(b'\x97\0\2\x92\xd3')
+
+
+def check_shape(path, dtype='<f8', blocks=(7, 25)):
+    array = info(path)['array']
+    check([array['shape'], array['chunks'], array['blocks'],
+           array.get('dtype')] == [[50, 60], [20, 25], list(blocks), dtype],
+          str(array))
+
+
+def bytes_of_an_array_that_others_tell_are_mended():
+    for layout in 'contiguous', 'sparse':
+        for offset, value in ((KIND, b'\xff'), (NDIM, b'\x10'), (NDIM, b'\1'),
+                              (3, b'\0'), (CHUNK_0 - 1, b'\0'),
+                              (DTYPE, b'\0'), (DTYPE + 4, b'\1'),
+                              (DTYPE + 1, b'\xff')):
+            items, path, start = make_array(layout)
+            patch(path, start + offset, value)
+            done = corpus.run(TOOL, 'verify', 'frame').stdout.decode()
+            place = re.search(r'offset (\d+): .*array', done)
+            check(place and start <= int(place[1]) <= start + 60, done)
+            said = repair('frame', 'out', '--force', whole=True)
+            check('metalayer b2nd is mended: ' in said and place[0] in said,
+                  said)
+            check_frame_array('out', items)
+            check_shape('out')
+            repair('frame', '--in-place', whole=True)
+            check_frame_array('frame', items)
+
+
+def check_frame_array(path, items):
+    b2frame('verify', path)
+    check(b2frame('cat', path) == items, path + ': other items')
+
+
+def an_array_may_lose_its_dtype():
+    items, path, start = make_array()
+    patch(path, start + DTYPE + 5, b'\0')
+    said = repair('frame', 'out', whole=False)
+    check('metalayer b2nd is saved without its dtype: ' in said, said)
+    check_frame_array('out', items)
+    check_shape('out', None)
+
+
+def an_array_tells_that_the_typesize_is_wrong():
+    items, path, _ = make_array()
+    patch(path, 48, struct.pack('>I', 1000))
+    said = repair('frame', 'out', whole=True)
+    check('with the typesize of the chunks: ' in said, said)
+    check_frame_array('out', items)
+    check(info('out')['typesize'] == 8, 'typesize')
+
+
+def an_extent_that_follows_from_the_others_is_mended():
+    """A block, by the blocksize; a chunk, if it needs no padding."""
+    for offset, value in ((BLOCK_0, b'\x7f'), (BLOCK_0 + 3, b'\0'),
+                          (CHUNK_0 + 5, b'\x7f'), (CHUNK_0 + 8, b'\0')):
+        items, path, start = make_array(blocks=(7, 1))
+        patch(path, start + offset, value)
+        fails('array', 'cat', 'frame')
+        said = repair('frame', 'out', '--force', whole=True)
+        check('metalayer b2nd is mended: ' in said, said)
+        check_frame_array('out', items)
+        check_shape('out', blocks=(7, 1))
+
+
+def an_array_whose_extents_are_damaged_becomes_chunks():
+    """The shape, and a chunk whose last block is cut, do not follow."""
+    for offset in ITEMS_0, CHUNK_0:
+        _, path, start = make_array()
+        chunks = b2frame('cat', '--raw', 'frame')
+        layer = b2frame('meta', 'get', '--fixed', 'frame', 'b2nd')
+        patch(path, start + offset, b'\x7f')
+        fails('array', 'cat', 'frame')
+        said = repair('frame', 'out', '--force', whole=False)
+        check('metalayer b2nd is kept as vlmetalayer damaged.NAME: offset ' in
+              said, said)
+        check_frame('out', chunks)
+        kept = b2frame('meta', 'get', 'out', 'damaged.b2nd')
+        check(len(kept) == len(layer) and kept[:offset] == layer[:offset] and
+              kept[offset + 1:] == layer[offset + 1:], 'metalayer')
+
+
+def an_array_that_is_cut_short_has_zeros_at_its_end():
+    items, path, _ = make_array()
+    b2frame('compact', 'frame')
+    chunks = info('frame', '--chunks')['chunks']
+    check(len(chunks) == 9, len(chunks))
+    os.truncate(path, chunks[6]['offset'] + 100)
+    said = repair('frame', 'out', whole=False)
+    size = chunks[0]['nbytes']
+    check('frame: the header counts %d bytes in 9 chunks, of which %d bytes in '
+          '3 chunks are missing; zeros take their place, behind the others\n'
+          % (9 * size, 3 * size) in said, said)
+    check('of %d bytes %d are lost' % (9 * size, 3 * size) in said, said)
+    check_shape('out')
+    rows = 40 * 60 * 8
+    check_frame_array('out', items[:rows] + bytes(len(items) - rows))
+
+
+def what_a_frame_that_is_cut_short_lacks_is_told():
+    content = noise(4 << 20)
+    b2frame('create', '--chunksize', '64K', '-', 'frame', stdin=content)
+    b2frame('compact', 'frame')
+    chunks = info('frame', '--chunks')['chunks']
+    os.truncate('frame', chunks[10]['offset'] + 1)
+    for words in (), ('out',):
+        said = repair('frame', *words, whole=False)
+        check('frame: the header counts 4194304 bytes in 64 chunks, of which '
+              '3538944 bytes in 54 chunks are missing\n' in said, said)
+        check(said.endswith(
+            'frame: 10 of 64 chunks and 0 metalayers are saved; of 4194304 '
+            'bytes 3538944 are lost\n'), said)
+    check_frame('out', content[:10 << 16])
+
+
+def an_index_of_old_is_not_taken_for_the_last():
+    """An array starts as zeros, and the index that says so stays behind."""
+    _, path, _ = make_array()
+    shutil.copyfile(path, 'frame.whole')
+    chunks = info('frame', '--chunks')['chunks']
+    os.truncate(path, chunks[8]['offset'] + 100)
+    said = repair('frame', 'out', whole=False)
+    check('the index is lost' in said and '8 of 9 chunks' in said, said)
+    saved = b2frame('cat', '--raw', 'out')
+    size = chunks[0]['nbytes']
+    whole = b2frame('cat', '--raw', 'frame.whole')
+    for i in range(8):
+        check(whole[i * size:(i + 1) * size] in saved, 'chunk %d' % i)
 
 
 def in_place_keeps_owner_and_mode():
@@ -362,9 +518,17 @@ main(a_good_frame_is_copied, a_trailer_that_is_cut_off_costs_its_metalayers,
      a_frame_without_header_has_its_chunks,
      without_index_chunks_come_in_the_order_of_the_file,
      special_chunks_are_lost_with_the_index, a_damaged_chunk_becomes_zeros,
-     a_missing_chunk_file_becomes_zeros, chunk_files_do_without_their_index,
+     a_missing_chunk_file_becomes_zeros,
+     a_chunk_without_bytes_has_nothing_to_decode, chunk_files_do_without_their_index,
      an_append_that_was_killed_is_completed,
-     a_damaged_index_gives_what_is_left_of_it, in_place_keeps_owner_and_mode,
+     a_damaged_index_gives_what_is_left_of_it,
+     bytes_of_an_array_that_others_tell_are_mended, an_array_may_lose_its_dtype,
+     an_array_tells_that_the_typesize_is_wrong,
+     an_extent_that_follows_from_the_others_is_mended,
+     an_array_whose_extents_are_damaged_becomes_chunks,
+     an_array_that_is_cut_short_has_zeros_at_its_end,
+     what_a_frame_that_is_cut_short_lacks_is_told,
+     an_index_of_old_is_not_taken_for_the_last, in_place_keeps_owner_and_mode,
      a_frame_inside_a_file_ends_where_the_next_begins,
      the_input_is_left_alone, nothing_is_overwritten_without_force,
      wrong_usage_is_told, what_is_no_frame_has_no_chunks,

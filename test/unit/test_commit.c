@@ -283,6 +283,42 @@ START_TEST(frame_stays_one_file_from_empty_to_empty)
 }
 END_TEST
 
+/* Some readers refuse a frame in memory that bytes follow. */
+START_TEST(nothing_follows_an_empty_frame_that_gets_shorter)
+{
+    const off_t sizes[] = { 300, 0, 200, 100, 0 };
+    struct fault fault;
+    struct work work;
+    struct stat st;
+
+    memset(&work, 0, sizeof(work));
+    make_place(&work.place, false);
+    work.change = create(&work.place);
+    ck_assert_int_eq(frame_change_begin(work.change, &work.frame, &fault), 0);
+    ck_assert_int_eq(stat(work.place.path, &st), 0);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        uint64_t random = i;
+        char text[300];
+
+        for (off_t k = 0; k < sizes[i]; k++)
+            text[k] = (char)model_random(&random, 256);
+        if (sizes[i] > 0)
+            ck_assert_int_eq(frame_change_set_vlmetalayer(work.change, "layer",
+                                                          text,
+                                                          (uint32_t)sizes[i]),
+                             0);
+        else
+            ck_assert_int_eq(
+                frame_change_remove_vlmetalayer(work.change, "layer"), 0);
+        frame_close(work.frame);
+        work.frame = commit(work.change);
+        check_file(&work, st.st_ino,
+                   (off_t)frame_get_info(work.frame)->frame_len);
+    }
+    end(&work);
+}
+END_TEST
+
 START_TEST(frame_that_others_changed_is_left_alone)
 {
     uint8_t mine[MODEL_CHUNKSIZE + 64] = { 5, 1, 5, 4 };
@@ -475,6 +511,7 @@ int main(void)
         variable_frame_changes_by_chance,
         state_that_is_overwritten_says_so,
         frame_stays_one_file_from_empty_to_empty,
+        nothing_follows_an_empty_frame_that_gets_shorter,
         frame_that_others_changed_is_left_alone,
         chunks_sink_into_gaps_and_the_file_becomes_shorter,
         frame_with_two_names_is_not_written_anew,

@@ -18,6 +18,7 @@ enum {
     FRAME_NBYTES = 30,
     FRAME_CHUNKSIZE = 58,
     FIRST_CHUNK = 97,
+    ARRAY_LAYER = 112, /* of full-17.b2nd */
     CHUNK_NBYTES = 4,
 };
 
@@ -32,8 +33,8 @@ struct sample {
     uint64_t done;
 };
 
-static void sample_load(struct sample *sample, const char *folder,
-                        const char *name)
+static void sample_load_file(struct sample *sample, const char *folder,
+                             const char *name)
 {
     const char *data = getenv("FRAMEFS_TEST_DATA");
     char path[4096];
@@ -41,7 +42,7 @@ static void sample_load(struct sample *sample, const char *folder,
     long len;
 
     ck_assert_ptr_nonnull(data);
-    snprintf(path, sizeof(path), "%s/%s/%s.b2frame", data, folder, name);
+    snprintf(path, sizeof(path), "%s/%s/%s", data, folder, name);
     file = fopen(path, "rb");
     ck_assert_msg(file != NULL, "%s", path);
     fseek(file, 0, SEEK_END);
@@ -51,6 +52,15 @@ static void sample_load(struct sample *sample, const char *folder,
         (struct sample){ .bytes = malloc((size_t)len), .len = (size_t)len };
     ck_assert_uint_eq(fread(sample->bytes, 1, sample->len, file), sample->len);
     fclose(file);
+}
+
+static void sample_load(struct sample *sample, const char *folder,
+                        const char *name)
+{
+    char file[256];
+
+    snprintf(file, sizeof(file), "%s.b2frame", name);
+    sample_load_file(sample, folder, file);
 }
 
 static void sample_open(struct sample *sample)
@@ -245,6 +255,37 @@ START_TEST(blocks_that_take_too_much_memory_are_told)
 }
 END_TEST
 
+/* Offsets count from the start of the metalayer. */
+START_TEST(a_damaged_shape_is_told_with_its_offset)
+{
+    static const struct {
+        size_t off;
+        uint8_t byte;
+        uint64_t fault_off;
+        const char *what;
+    } changes[] = {
+        { 0, 0xff, 1, "an array has a metalayer of an unknown kind" },
+        { 2, 16, 3, "metalayer of an array is damaged" },
+        { 14, 0x80, 22, "an extent of an array is negative" },
+        { 34, 1, 0, "an array has more chunks than its frame" },
+    };
+
+    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+        struct sample sample;
+        sample_load_file(&sample, "frames", "full-17.b2nd");
+        sample.bytes[ARRAY_LAYER + changes[i].off] = changes[i].byte;
+        sample_open(&sample);
+        sample_verify(&sample, NTHREADS);
+        ck_assert_uint_eq(sample.nfindings, 1);
+        ck_assert_int_eq(sample.errors[0], -EBADMSG);
+        ck_assert_str_eq(sample.findings[0].what, changes[i].what);
+        ck_assert_uint_eq(sample.findings[0].off,
+                          ARRAY_LAYER + changes[i].fault_off);
+        sample_free(&sample);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -255,6 +296,7 @@ int main(void)
         holes_are_passed_in_one_step,
         a_chunk_that_all_entries_name_is_decoded_once,
         blocks_that_take_too_much_memory_are_told,
+        a_damaged_shape_is_told_with_its_offset,
         NULL,
     };
 

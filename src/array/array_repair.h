@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef ARRAY_ARRAY_REPAIR_H
+#define ARRAY_ARRAY_REPAIR_H
+
+#include "frame/repair.h"
+
+/*
+ * Check the metalayer of an array for a frame that is repaired, and mend it
+ * where bytes are damaged that follow from others: its kind, the number of
+ * dimensions, a marker, the length of the dtype, one extent of chunks or blocks
+ * (see array_find_extent()).  A dtype that is damaged itself is left out.  The
+ * shape of the array is never guessed at.
+ *
+ * This is `check_layer` of struct repair_listener; the context is not used.
+ */
+int array_repair_layer(void *context, const struct frame_info *info,
+                       struct repair_layer *layer, struct fault *fault);
+
+#endif
