@@ -23,6 +23,13 @@
 void kernel_tell(struct fs *fs, struct node *node, struct snapshot *snapshot);
 
 /*
+ * Let the kernel drop pages of a file that it could not write to us, so that
+ * they do not go on showing what is not stored.  To be called once the request
+ * that was to write them has been answered.
+ */
+void kernel_drop(struct fs *fs, struct node *node, uint64_t off, uint64_t len);
+
+/*
  * Wait until the kernel knows all that it was told of, and tell it nothing from
  * then on.  Requests are to be answered until this returns: what is told waits
  * for pages that the kernel has asked for.

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "fuse/closer.h"
+#include "fuse/lost_ranges.h"
 #include "fuse/snapshot.h"
 
 /*
@@ -30,6 +31,7 @@ struct open_file {
     struct snapshot *current; /* the newest state; NULL if none was opened */
     bool mtime_set;           /* the time of modification is to be */
     struct timespec mtime;    /* this, whenever data were written out */
+    struct lost_ranges lost;  /* see open_file_lost.h */
     unsigned npassed; /* handles by which the kernel reads the file itself, */
     int passed;       /* and its number there; see passthrough.h */
 };

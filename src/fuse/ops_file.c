@@ -4,6 +4,7 @@
 #include "fuse/create.h"
 #include "fuse/handle.h"
 #include "fuse/listing.h"
+#include "fuse/open_file_lost.h"
 #include "fuse/ops_private.h"
 #include "fuse/passthrough.h"
 
@@ -27,10 +28,13 @@ void ops_flush(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
                struct fuse_file_info *fi)
 {
     const struct handle *handle = handle_of(fi);
+    struct fs *fs = request_fs(req);
+    int r = 0;
 
-    request_done(req, handle->writes
-                          ? open_file_flush(request_fs(req), handle->open)
-                          : 0);
+    if (handle->writes)
+        r = open_file_check_lost(fs, handle->open,
+                                 open_file_flush(fs, handle->open));
+    request_done(req, r);
 }
 
 void ops_fsync(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),

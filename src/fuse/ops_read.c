@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "fuse/handle.h"
+#include "fuse/open_file_lost.h"
 #include "fuse/ops_private.h"
 
 /* How often a read or seek is tried that another program wrote into. */
@@ -81,6 +82,9 @@ static int try_read(fuse_req_t req, struct handle *handle, size_t size,
 
     if (has_changed_shape(handle, snapshot))
         fuse_reply_err(req, ESTALE);
+    else if (open_file_has_lost(handle->open, (uint64_t)off,
+                                (uint64_t)off + size))
+        fuse_reply_err(req, EIO);
     else if (snapshot->file)
         r = read_frame(req, handle, snapshot, size, (uint64_t)off);
     else
@@ -127,12 +131,47 @@ static off_t seek(struct fs *fs, struct handle *handle,
     return r < 0 ? r : (off_t)found;
 }
 
+/* The same for a file of which bytes are lost.  They are data, so that a program
+   that copies the file reads them, and is told. */
+static off_t seek_data(struct fs *fs, struct handle *handle,
+                       struct snapshot *snapshot, off_t off)
+{
+    off_t found = seek(fs, handle, snapshot, off, SEEK_DATA);
+    struct range lost;
+    off_t first;
+
+    if (!open_file_next_lost(handle->open, (uint64_t)off, &lost))
+        return found;
+    first = (off_t)lost.first > off ? (off_t)lost.first : off;
+    return found == -ENXIO || found > first ? first : found;
+}
+
+static off_t seek_hole(struct fs *fs, struct handle *handle,
+                       struct snapshot *snapshot, off_t start)
+{
+    off_t off = start;
+
+    for (;;) {
+        off_t found = seek(fs, handle, snapshot, off, SEEK_HOLE);
+        off_t at = found == -ENXIO ? off : found;
+        struct range lost;
+
+        if (at < 0)
+            return at;
+        if (!open_file_next_lost(handle->open, (uint64_t)at, &lost) ||
+            (off_t)lost.first > at)
+            return at > start ? at : found;
+        off = (off_t)lost.end;
+    }
+}
+
 static off_t try_seek(struct fs *fs, struct handle *handle, off_t off,
                       int whence)
 {
     struct snapshot *snapshot = open_file_snapshot(handle->open);
 
-    off = seek(fs, handle, snapshot, off, whence);
+    off = whence == SEEK_DATA ? seek_data(fs, handle, snapshot, off)
+                              : seek_hole(fs, handle, snapshot, off);
     snapshot_put(snapshot);
     return off;
 }

@@ -4,9 +4,10 @@
 #include <unistd.h>
 
 #include "fuse/handle.h"
+#include "fuse/kernel.h"
 #include "fuse/killpriv.h"
+#include "fuse/open_file_lost.h"
 #include "fuse/ops_private.h"
-#include "fuse/report.h"
 
 /* How often a write is tried while others replace the frame. */
 enum {
@@ -32,12 +33,12 @@ static int write_other(int fd, const char *buf, size_t size, off_t off)
 static int write_frame(struct file *file, const char *buf, size_t size,
                        uint64_t off, struct fault *fault)
 {
-    int r = file_write(file, off, buf, size, fault);
+    int r = file_accept(file, off, buf, size, fault);
     uint64_t end = file_size(file);
 
     if (r != -EFBIG || off >= end || size <= end - off)
         return r;
-    r = file_write(file, off, buf, (size_t)(end - off), fault);
+    r = file_accept(file, off, buf, (size_t)(end - off), fault);
     return r < 0 ? r : -EFBIG;
 }
 
@@ -109,6 +110,30 @@ static int write_newest(struct fs *fs, struct handle *handle, const char *buf,
     return again ? -ESTALE : r;
 }
 
+/*
+ * Reply to a write of pages that a program was told are written.  If they are
+ * refused, the kernel does not try again.
+ */
+static void reply_pages(fuse_req_t req, struct handle *handle, size_t size,
+                        off_t off, int r)
+{
+    struct fs *fs = request_fs(req);
+    struct node *node = handle->open->node;
+
+    if (r == 0) {
+        fuse_reply_write(req, size);
+        return;
+    }
+    if (r == -EFBIG)
+        open_file_mistaken(fs, handle->open);
+    open_file_lose(fs, handle->open, (uint64_t)off, (uint64_t)off + size, r);
+    /* The handle may be gone once the kernel has the reply. */
+    node_ref(&fs->nodes, node);
+    request_fail_change(req, r);
+    kernel_drop(fs, node, (uint64_t)off, size);
+    node_unref(&fs->nodes, node);
+}
+
 void ops_write(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
                const char *buf, size_t size, off_t off,
                struct fuse_file_info *fi)
@@ -120,22 +145,51 @@ void ops_write(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
 
     if (r == 0)
         r = write_newest(fs, handle, buf, size, off);
+    if (r == 0)
+        open_file_regain(handle->open, (uint64_t)off, (uint64_t)off + size);
     open_file_written(handle->open, !fi->writepage);
-    if (r == -EFBIG && fi->writepage)
-        open_file_mistaken(fs, handle->open);
-    /* The kernel does not try again. */
-    if (r == -EBUSY && fi->writepage)
-        report_lost(&fs->nodes, handle->open->node, r, (uint64_t)off,
-                    (uint64_t)off + size, "lost");
-    if (r < 0)
+    if (fi->writepage)
+        reply_pages(req, handle, size, off, r);
+    else if (r < 0)
         request_fail_change(req, r);
     else
         fuse_reply_write(req, size);
 }
 
+/*
+ * The end of what is lost in a range, or of the file if that is behind it.  The
+ * kernel has the file end there at least, so it must when the range is made
+ * zero and nothing is lost any more.
+ */
+static uint64_t lost_end(struct open_file *open, struct file *file,
+                         uint64_t off, uint64_t end)
+{
+    uint64_t found = file_size(file);
+    struct range lost;
+
+    while (open_file_next_lost(open, off, &lost) && lost.first < end) {
+        off = lost.end < end ? lost.end : end;
+        found = off > found ? off : found;
+    }
+    return found;
+}
+
+/* Make bytes zero, lost ones too. */
+static int zero(struct open_file *open, struct file *file, uint64_t off,
+                uint64_t len, struct fault *fault)
+{
+    int r = file_extend(file, lost_end(open, file, off, off + len), fault);
+
+    if (r == 0)
+        r = file_zero(file, off, len, fault);
+    if (r == 0)
+        open_file_regain(open, off, off + len);
+    return r;
+}
+
 /* fallocate() of a frame, which takes no space before it is written. */
-static int allocate(struct file *file, int mode, uint64_t off, uint64_t len,
-                    struct fault *fault)
+static int allocate(struct open_file *open, struct file *file, int mode,
+                    uint64_t off, uint64_t len, struct fault *fault)
 {
     int r = 0;
 
@@ -145,7 +199,7 @@ static int allocate(struct file *file, int mode, uint64_t off, uint64_t len,
     if (!(mode & FALLOC_FL_KEEP_SIZE))
         r = file_extend(file, off + len, fault);
     if (r == 0 && (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)))
-        r = file_zero(file, off, len, fault);
+        r = zero(open, file, off, len, fault);
     return r;
 }
 
@@ -162,8 +216,8 @@ void ops_fallocate(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
         r = killpriv_drop(req, handle->open->node);
     if (r == 0 && snapshot->file)
         r = finish_change(fs, handle, snapshot,
-                          allocate(snapshot->file, mode, (uint64_t)off,
-                                   (uint64_t)len, &fault),
+                          allocate(handle->open, snapshot->file, mode,
+                                   (uint64_t)off, (uint64_t)len, &fault),
                           &fault);
     else if (r == 0)
         r = fallocate(snapshot->fd, mode, off, len) < 0 ? -errno : 0;
@@ -214,8 +268,12 @@ void ops_copy_file_range(fuse_req_t req,
 
     if (r == 0)
         r = killpriv_drop(req, out->open->node);
+    if (r == 0 && open_file_has_lost(handle_of(fi_in)->open, (uint64_t)off_in,
+                                     (uint64_t)off_in + len))
+        r = -EIO;
     if (r == 0)
         r = copy(fs, out, from, off_in, to, off_out, len, &done);
+    open_file_regain(out->open, (uint64_t)off_out, (uint64_t)off_out + done);
     open_file_written(out->open, true);
     snapshot_put(from);
     snapshot_put(to);
