@@ -60,13 +60,13 @@ static bool is_worth_keeping(int error)
 }
 
 /* Say in the end what the kernel had from programs, and we did not take. */
-static int check_lost(struct fs *fs, struct open_file *open, bool last)
+static int check_lost(struct fs *fs, struct open_file *open, bool last, int r)
 {
     if (node_is_removed(&fs->nodes, open->node))
-        return 0;
+        return r;
     if (last)
         open_file_log_lost(fs, open);
-    return open_file_check_lost(fs, open, 0);
+    return open_file_check_lost(fs, open, r);
 }
 
 /*
@@ -90,7 +90,7 @@ static int save(struct fs *fs, struct open_file *open, bool last)
                                                     : "kept in memory");
     open->closing.told = r;
     snapshot_put(snapshot);
-    return r < 0 ? r : check_lost(fs, open, last);
+    return check_lost(fs, open, last, r);
 }
 
 /* Give the file the time of modification that a program asked for. */

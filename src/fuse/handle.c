@@ -83,6 +83,14 @@ static int refuse(struct fs *fs, struct open_file *open)
     return -ESTALE;
 }
 
+void handle_choose_io(struct fs *fs, struct handle *handle,
+                      struct fuse_file_info *fi)
+{
+    handle->direct =
+        handle->writes && free_space_wants_direct(fs, handle->open);
+    fi->direct_io = handle->direct;
+}
+
 int handle_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
 {
     const struct stat empty = { .st_size = 0 };
@@ -105,7 +113,9 @@ int handle_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
         r = killpriv_drop(req, node);
     if (r == 0 && (fi->flags & O_TRUNC))
         r = setattr_apply(fs, node, &empty, FUSE_SET_ATTR_SIZE);
-    if (r < 0)
+    if (r == 0)
+        handle_choose_io(fs, handle, fi);
+    else
         handle_close(fs, handle);
     if (!agreed)
         closer_drop(fs, node);

@@ -11,6 +11,7 @@ struct handle {
     struct fs_held held;
     struct open_file *open;
     bool writes;       /* it was opened to write */
+    bool direct;       /* the kernel keeps nothing of what it writes or reads */
     bool passed;       /* the kernel reads the file itself; see passthrough.h */
     uint32_t typesize; /* of the frame when it was opened; 0: it may change */
     struct file_reader reader;
@@ -35,6 +36,11 @@ void handle_close(struct fs *fs, struct handle *handle);
  * Returns 0, -EACCES, or as open_file_get().
  */
 int handle_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi);
+
+/* Have the kernel hand over each write() to what was opened, if space is short
+   where it is stored. */
+void handle_choose_io(struct fs *fs, struct handle *handle,
+                      struct fuse_file_info *fi);
 
 /* The typesize of a frame, or 0 while it holds nothing and may change it. */
 uint32_t handle_typesize_of(const struct snapshot *snapshot);

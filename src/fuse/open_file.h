@@ -28,10 +28,12 @@ struct open_file {
     pthread_mutex_t lock;
     pthread_cond_t idle;
     bool busy;
-    struct snapshot *current; /* the newest state; NULL if none was opened */
-    bool mtime_set;           /* the time of modification is to be */
-    struct timespec mtime;    /* this, whenever data were written out */
-    struct lost_ranges lost;  /* see open_file_lost.h */
+    struct snapshot *current;   /* the newest state; NULL if none was opened */
+    bool mtime_set;             /* the time of modification is to be */
+    struct timespec mtime;      /* this, whenever data were written out */
+    struct lost_ranges lost;    /* see open_file_lost.h */
+    int refused;                /* what the last commit of free_space.c */
+    struct timespec refused_at; /* came to, and when, by CLOCK_MONOTONIC */
     unsigned npassed; /* handles by which the kernel reads the file itself, */
     int passed;       /* and its number there; see passthrough.h */
 };

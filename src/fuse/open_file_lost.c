@@ -30,6 +30,7 @@ void open_file_lose(struct fs *fs, struct open_file *open, uint64_t off,
 {
     bool first;
 
+    free_space_note(fs, open, error);
     pthread_mutex_lock(&open->lock);
     first = open->lost.ranges.n == 0;
     lost_ranges_add(&open->lost, off, end, error);
@@ -73,6 +74,7 @@ int open_file_check_lost(struct fs *fs, struct open_file *open, int r)
 {
     int error;
 
+    free_space_note(fs, open, r);
     pthread_mutex_lock(&open->lock);
     error = lost_ranges_error(&open->lost);
     pthread_mutex_unlock(&open->lock);

@@ -31,7 +31,8 @@ bool open_file_next_lost(struct open_file *open, uint64_t off,
  *
  *  r  0 or an error, which goes before
  *
- * Returns `r`, or why the first bytes were lost.  If more are lost than was
+ * Returns `r`, which is noted if there was no room, see free_space.h; or why the
+ * first bytes were lost.  If more are lost than was
  * logged, that is logged.
  */
 int open_file_check_lost(struct fs *fs, struct open_file *open, int r);

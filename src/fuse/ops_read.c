@@ -73,6 +73,23 @@ static bool has_changed_shape(const struct handle *handle,
            handle_typesize_of(snapshot) != handle->typesize;
 }
 
+/*
+ * How many of some bytes can be read before one that is lost.  To the kernel,
+ * unless it passes them on to a program, fewer than it asks for are the end of
+ * the file.
+ */
+static size_t readable(struct handle *handle, size_t size, off_t off)
+{
+    struct range lost;
+
+    if (!open_file_next_lost(handle->open, (uint64_t)off, &lost) ||
+        lost.first >= (uint64_t)off + size)
+        return size;
+    if (!handle->direct || lost.first <= (uint64_t)off)
+        return 0;
+    return (size_t)(lost.first - (uint64_t)off);
+}
+
 /* Reply from the newest state that is open; -EAGAIN as read_frame(). */
 static int try_read(fuse_req_t req, struct handle *handle, size_t size,
                     off_t off)
@@ -82,8 +99,7 @@ static int try_read(fuse_req_t req, struct handle *handle, size_t size,
 
     if (has_changed_shape(handle, snapshot))
         fuse_reply_err(req, ESTALE);
-    else if (open_file_has_lost(handle->open, (uint64_t)off,
-                                (uint64_t)off + size))
+    else if ((size = readable(handle, size, off)) == 0)
         fuse_reply_err(req, EIO);
     else if (snapshot->file)
         r = read_frame(req, handle, snapshot, size, (uint64_t)off);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "fuse/free_space.h"
 #include "fuse/handle.h"
 #include "fuse/kernel.h"
 #include "fuse/killpriv.h"
@@ -52,17 +53,32 @@ static int finish_change(struct fs *fs, struct handle *handle,
     return r;
 }
 
+/* What is to be written. */
+struct bytes {
+    const char *buf;
+    size_t size;
+    off_t off;
+    bool late; /* the kernel had taken them before, and cannot give them back */
+};
+
 /* Write to a state of a file. */
 static int write_to(struct fs *fs, struct handle *handle,
-                    struct snapshot *snapshot, const char *buf, size_t size,
-                    off_t off)
+                    struct snapshot *snapshot, const struct bytes *bytes)
 {
     struct fault fault = FAULT_NONE;
-    int r;
+    int r = 0;
 
     if (!snapshot->file)
-        return write_other(snapshot->fd, buf, size, off);
-    r = write_frame(snapshot->file, buf, size, (uint64_t)off, &fault);
+        return write_other(snapshot->fd, bytes->buf, bytes->size, bytes->off);
+    if (!bytes->late)
+        r = free_space_check(fs, handle->open, snapshot, (uint64_t)bytes->off,
+                             bytes->size);
+    if (r < 0)
+        return r;
+    r = write_frame(snapshot->file, bytes->buf, bytes->size,
+                    (uint64_t)bytes->off, &fault);
+    if (r == 0 && bytes->late)
+        free_space_write_out(fs, handle->open, snapshot);
     return finish_change(fs, handle, snapshot, r, &fault);
 }
 
@@ -91,8 +107,8 @@ static struct snapshot *open_newest(struct fs *fs, struct handle *handle,
  * another frame in its place, if nothing was written: that has been opened when
  * this is tried again.
  */
-static int write_newest(struct fs *fs, struct handle *handle, const char *buf,
-                        size_t size, off_t off)
+static int write_newest(struct fs *fs, struct handle *handle,
+                        const struct bytes *bytes)
 {
     bool again = true;
     int r = 0;
@@ -101,7 +117,7 @@ static int write_newest(struct fs *fs, struct handle *handle, const char *buf,
         struct snapshot *snapshot = open_newest(fs, handle, true, &r);
 
         if (r == 0)
-            r = write_to(fs, handle, snapshot, buf, size, off);
+            r = write_to(fs, handle, snapshot, bytes);
         again = r == -ESTALE && snapshot_is_overtaken(snapshot);
         if (again)
             r = 0;
@@ -140,11 +156,12 @@ void ops_write(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
 {
     struct fs *fs = request_fs(req);
     struct handle *handle = handle_of(fi);
+    const struct bytes bytes = { buf, size, off, fi->writepage };
     /* The kernel has seen to those whose pages it kept. */
     int r = fi->writepage ? 0 : killpriv_drop(req, handle->open->node);
 
     if (r == 0)
-        r = write_newest(fs, handle, buf, size, off);
+        r = write_newest(fs, handle, &bytes);
     if (r == 0)
         open_file_regain(handle->open, (uint64_t)off, (uint64_t)off + size);
     open_file_written(handle->open, !fi->writepage);
