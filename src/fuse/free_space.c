@@ -14,7 +14,7 @@
 
 enum {
     MARGIN = 4 << 20,       /* bytes free that no file is opened without */
-    FILES_MARGIN = 64,      /* likewise, inodes */
+    FILES_MARGIN = 64,     /* likewise, inodes */
     COMMIT_COST = 64 << 10, /* bytes of a commit beside chunks and index */
     CHUNK_COST = 64,        /* of a chunk, beside its data */
     DIRTY_MAX = 4 << 20,    /* bytes of a file in memory, if space is short */
