@@ -14,9 +14,9 @@
 
 enum {
     MARGIN = 4 << 20,       /* bytes free that no file is opened without */
-    FILES_MARGIN = 64,     /* likewise, inodes */
+    FILES_MARGIN = 64,      /* likewise, inodes */
     COMMIT_COST = 64 << 10, /* bytes of a commit beside chunks and index */
-    CHUNK_COST = 64,        /* of a chunk, beside its data */
+    CHUNK_COST = 5 << 10,   /* of a chunk beside its data, if it is a file */
     DIRTY_MAX = 4 << 20,    /* bytes of a file in memory, if space is short */
     REFUSAL_SECONDS = 60,   /* that a refusal says something of others */
     RETRY_NS = 100000000,   /* between two tries of one that fails */
