@@ -26,9 +26,11 @@ static void make_room(struct ranges *ranges)
 void lost_ranges_add(struct lost_ranges *lost, uint64_t off, uint64_t end,
                      int error)
 {
+    const struct range *known = ranges_next(&lost->ranges, off);
+
     if (lost->ranges.n == 0)
         lost->error = error;
-    if (lost->ranges.n == 0 || !lost_ranges_overlap(lost, off, end))
+    if (!known || known->first > off || known->end < end)
         lost->logged = false;
     make_room(&lost->ranges);
     ranges_add(&lost->ranges, off, end);
