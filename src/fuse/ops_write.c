@@ -126,6 +126,18 @@ static int write_newest(struct fs *fs, struct handle *handle,
     return again ? -ESTALE : r;
 }
 
+/* The first byte that was refused: of a file whose size is fixed, the one behind
+   its end. */
+static uint64_t first_refused(struct handle *handle, uint64_t off, size_t size,
+                              int r)
+{
+    struct snapshot *snapshot = open_file_snapshot(handle->open);
+    uint64_t end = snapshot->file ? file_size(snapshot->file) : 0;
+
+    snapshot_put(snapshot);
+    return r == -EFBIG && end > off && end < off + size ? end : off;
+}
+
 /*
  * Reply to a write of pages that a program was told are written.  If they are
  * refused, the kernel does not try again.
@@ -142,11 +154,16 @@ static void reply_pages(fuse_req_t req, struct handle *handle, size_t size,
     }
     if (r == -EFBIG)
         open_file_mistaken(fs, handle->open);
-    open_file_lose(fs, handle->open, (uint64_t)off, (uint64_t)off + size, r);
+    open_file_lose(fs, handle->open,
+                   first_refused(handle, (uint64_t)off, size, r),
+                   (uint64_t)off + size, r);
     /* The handle may be gone once the kernel has the reply. */
     node_ref(&fs->nodes, node);
     request_fail_change(req, r);
-    kernel_drop(fs, node, (uint64_t)off, size);
+    /* A program that maps a frame which others had locked may store the bytes
+       in its mapping again; if that were dropped, this would be SIGBUS. */
+    if (r != -EBUSY)
+        kernel_drop(fs, node, (uint64_t)off, size);
     node_unref(&fs->nodes, node);
 }
 
