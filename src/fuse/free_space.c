@@ -128,7 +128,9 @@ static struct snapshot **get_open_states(struct fs *fs, size_t *n)
     list_for_each(link, &fs->nodes.all) {
         struct open_file *open = list_entry(link, struct node, all)->open;
 
-        if (states && open && (states[*n] = open_file_snapshot(open)))
+        if (states && open)
+            states[*n] = open_file_snapshot(open);
+        if (states && open && states[*n])
             ++*n;
     }
     pthread_mutex_unlock(&fs->nodes.lock);
@@ -152,10 +154,12 @@ static uint64_t dirty_on(struct fs *fs, uint64_t dev)
     return dirty;
 }
 
-/* Is there room for `more` bytes beside what the daemon has in memory for the
-   file system?  If that cannot be found out, yes. */
+/*
+ * Is there room for `bytes` beside what the daemon has in memory for the file
+ * system, and for so many files?  If that cannot be found out, yes.
+ */
 static bool has_room(struct fs *fs, const struct snapshot *snapshot,
-                     uint64_t more)
+                     uint64_t bytes, uint64_t nfiles)
 {
     struct statvfs st;
     uint64_t free;
@@ -163,27 +167,18 @@ static bool has_room(struct fs *fs, const struct snapshot *snapshot,
     if (fstatvfs(snapshot->fd, &st) < 0 || st.f_blocks == 0)
         return true;
     free = (uint64_t)st.f_bavail * st.f_frsize;
-    if (free < more)
+    if (free < bytes || (st.f_files > 0 && st.f_favail < nfiles))
         return false;
-    free -= more;
-    /* It takes a while to tell what of all that is for which file system. */
+    free -= bytes;
+    /* It takes a while to tell how much of all that is for this one. */
     return free >= file_context_dirty(fs->files) ||
            free >= dirty_on(fs, snapshot->st.st_dev);
-}
-
-static bool has_inodes(const struct snapshot *snapshot)
-{
-    struct statvfs st;
-
-    return fstatvfs(snapshot->fd, &st) < 0 || st.f_files == 0 ||
-           st.f_favail >= FILES_MARGIN;
 }
 
 static bool is_short(struct fs *fs, const struct snapshot *snapshot)
 {
     return is_refused(&fs->space, snapshot->st.st_dev) ||
-           !has_inodes(snapshot) ||
-           !has_room(fs, snapshot, fs->space.kernel_max + MARGIN);
+           !has_room(fs, snapshot, fs->space.kernel_max + MARGIN, FILES_MARGIN);
 }
 
 bool free_space_wants_direct(struct fs *fs, struct open_file *open)
@@ -276,10 +271,10 @@ int free_space_check(struct fs *fs, struct open_file *open,
     doubtful = file_take_error(file, &fault) < 0 ||
                (is_refused(&fs->space, snapshot->st.st_dev) &&
                 file_dirty(file) >= DIRTY_MAX);
-    if (!doubtful && has_room(fs, snapshot, cost))
+    if (!doubtful && has_room(fs, snapshot, cost, 0))
         return 0;
     r = commit(fs, open, snapshot);
-    return r < 0 || has_room(fs, snapshot, cost) ? r : -ENOSPC;
+    return r < 0 || has_room(fs, snapshot, cost, 0) ? r : -ENOSPC;
 }
 
 void free_space_write_out(struct fs *fs, struct open_file *open,
