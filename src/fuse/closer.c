@@ -59,7 +59,7 @@ static bool is_worth_keeping(int error)
     return error < 0 && error != -ESTALE && error != -EFBIG;
 }
 
-/* Say in the end what the kernel had from programs, and we did not take. */
+/* Keep a file of which bytes are lost, or log them for the last time. */
 static int check_lost(struct fs *fs, struct open_file *open, bool last, int r)
 {
     if (node_is_removed(&fs->nodes, open->node))

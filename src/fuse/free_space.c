@@ -33,7 +33,7 @@ static struct timespec now(void)
     return time;
 }
 
-/* A number that the kernel shows in a file of /proc/sys/vm; 0 if it does not. */
+/* Read a number from a file of /proc/sys/vm; 0 if there is none. */
 static uint64_t read_setting(const char *path)
 {
     FILE *in = fopen(path, "re");
@@ -46,8 +46,8 @@ static uint64_t read_setting(const char *path)
     return value;
 }
 
-/* What the kernel holds back of a FUSE mount is limited to one hundredth of what
-   it does of all file systems. */
+/* The kernel holds back no more of a FUSE mount than one hundredth of what it
+   holds back of all file systems together. */
 static uint64_t find_kernel_max(void)
 {
     uint64_t memory =
@@ -170,7 +170,8 @@ static bool has_room(struct fs *fs, const struct snapshot *snapshot,
     if (free < bytes || (st.f_files > 0 && st.f_favail < nfiles))
         return false;
     free -= bytes;
-    /* It takes a while to tell how much of all that is for this one. */
+    /* Finding the share of this file system walks over all open files, so the
+       sum for all file systems is tried first. */
     return free >= file_context_dirty(fs->files) ||
            free >= dirty_on(fs, snapshot->st.st_dev);
 }
@@ -214,7 +215,7 @@ static uint64_t commit_cost(struct fs *fs, struct file *file, uint64_t off,
            COMMIT_COST;
 }
 
-/* Has it failed so lately that it need not be tried again? */
+/* The error of the last commit here, if it is too early to try again; else 0. */
 static int recent_refusal(struct open_file *open)
 {
     struct timespec time = now();

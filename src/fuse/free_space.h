@@ -13,15 +13,15 @@ struct open_file;
 struct snapshot;
 
 /*
- * May the mount accept what programs write?
+ * The mount accepts only bytes that it can probably store.
  *
- * A file system is short of space if less is free on it than the mount may have
- * to write there: what the daemon has of it in memory, and what the kernel may
- * hold back of the whole mount.  Then the kernel is not to hold back what is
- * written to files that are opened, so that each write() comes here at once, and
- * is refused if there may be no room for it.  Quotas do not show before a commit
- * fails, so a file system on which one has failed for want of space counts as
- * short for a while.  A file on another file system is not concerned.
+ * A file system is short of space if it has less free than the mount may have to
+ * write there: the dirty data of the daemon, and the pages that the kernel may
+ * hold back of the whole mount.  Files that are opened then bypass the kernel's
+ * cache.  So each write() comes to the daemon at once, and the daemon refuses it
+ * if a commit may find no room.  A quota shows only when a commit fails, so a
+ * file system also counts as short for a while after a commit there has failed
+ * for want of space.  Files on other file systems are not affected.
  */
 
 enum {
@@ -60,8 +60,9 @@ void free_space_note(struct fs *fs, struct open_file *open, int r);
 int free_space_check(struct fs *fs, struct open_file *open,
                      struct snapshot *snapshot, uint64_t off, size_t len);
 
-/* After pages were accepted that the kernel had held back: where space is short,
-   do not keep much of a file in memory. */
+/* Commit a file on a file system that is short of space when much of it is dirty.
+   To be called after pages were accepted that the kernel had held back: their
+   write() has succeeded, so an error has to reach the next fsync() early. */
 void free_space_write_out(struct fs *fs, struct open_file *open,
                           struct snapshot *snapshot);
 

@@ -51,7 +51,7 @@ static uint64_t size_of(const struct snapshot *snapshot)
     return fstat(snapshot->fd, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-/* The kernel takes the size of a file from where its last byte is. */
+/* Tell the kernel the size of a file, by storing its last byte. */
 static void tell_size(struct fs *fs, fuse_ino_t ino, struct snapshot *snapshot)
 {
     struct fuse_bufvec last = FUSE_BUFVEC_INIT(1);
@@ -81,7 +81,7 @@ static void tell(struct pool_task *task)
     fs->nnews--;
 }
 
-/* Hand on what is to be told. */
+/* Queue something for the thread that tells the kernel. */
 static void submit(struct fs *fs, const struct news *what)
 {
     struct news *news = malloc(sizeof(*news));

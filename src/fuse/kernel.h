@@ -23,9 +23,9 @@
 void kernel_tell(struct fs *fs, struct node *node, struct snapshot *snapshot);
 
 /*
- * Let the kernel drop pages of a file that it could not write to us, so that
- * they do not go on showing what is not stored.  To be called once the request
- * that was to write them has been answered.
+ * Make the kernel drop pages that the daemon has refused, because they would go
+ * on showing bytes that are not stored.  The caller has answered the request
+ * that brought them.
  */
 void kernel_drop(struct fs *fs, struct node *node, uint64_t off, uint64_t len);
 

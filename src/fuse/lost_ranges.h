@@ -8,23 +8,23 @@
 #include "file/ranges.h"
 
 /*
- * Bytes of a file that are lost.
+ * The bytes of a file that are lost.
  *
- * A program writes to the kernel's cache, and is told that this succeeded.  If
- * the daemon then refuses the pages, the kernel drops them for good and reports
- * that once, at the next fsync() or close().  So the daemon keeps in mind which
- * bytes are lost, until they are written again or cut off.
+ * write() into the kernel's cache succeeds before the daemon sees the bytes.  If
+ * the daemon refuses the pages later, the kernel drops them for good and reports
+ * that once, at the next fsync() or close().  So the daemon remembers these bytes
+ * until they are written again, cut off or made zero.
  *
- * Memory is bounded: of too many ranges those that are closest to each other
- * become one.  So bytes may count as lost that are not, but none that are lost
- * are forgotten.
+ * Memory is bounded: when there are too many ranges, the two that are closest to
+ * each other become one.  So a byte may count as lost that is not, but no lost
+ * byte is forgotten.
  *
- * The caller locks it.
+ * The caller does the locking.
  */
 struct lost_ranges {
     struct ranges ranges;
-    int error;   /* why the first ones were refused; a negative errno */
-    bool logged; /* that these are lost */
+    int error;   /* with which the first ones were refused; a negative errno */
+    bool logged; /* the log names all of them */
 };
 
 /* Returns 0 or -ENOMEM. */
@@ -35,7 +35,7 @@ void lost_ranges_fini(struct lost_ranges *lost);
 void lost_ranges_add(struct lost_ranges *lost, uint64_t off, uint64_t end,
                      int error);
 
-/* These are as a program wants them. */
+/* Bytes `off` to `end` - 1 are as a program wants them. */
 void lost_ranges_remove(struct lost_ranges *lost, uint64_t off, uint64_t end);
 
 /* Is any of these bytes lost? */
@@ -46,7 +46,7 @@ bool lost_ranges_overlap(const struct lost_ranges *lost, uint64_t off,
 bool lost_ranges_hull(const struct lost_ranges *lost, uint64_t *off,
                       uint64_t *end);
 
-/* Why bytes are lost; 0 if none are. */
+/* The error with which the first bytes were refused; 0 if none are lost. */
 int lost_ranges_error(const struct lost_ranges *lost);
 
 #endif

@@ -4,9 +4,9 @@
 #include "fuse/report.h"
 
 /*
- * Log what is lost, from the first byte to the last.
+ * Log from which byte to which one bytes are lost.
  *
- *  again  also if that was logged
+ *  again  even if that was logged before
  */
 static void log_lost(struct fs *fs, struct open_file *open, bool again)
 {
@@ -35,7 +35,7 @@ void open_file_lose(struct fs *fs, struct open_file *open, uint64_t off,
     first = open->lost.ranges.n == 0;
     lost_ranges_add(&open->lost, off, end, error);
     pthread_mutex_unlock(&open->lock);
-    /* Of those that follow the next sync tells. */
+    /* The next sync logs those that follow. */
     if (first)
         log_lost(fs, open, false);
 }

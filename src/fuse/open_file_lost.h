@@ -4,21 +4,21 @@
 
 #include "fuse/open_file.h"
 
-/* What of an open file is lost: see lost_ranges.h. */
+/* The lost bytes of an open file: see lost_ranges.h. */
 
 /*
- * Bytes were refused that the kernel had accepted from a program.  This is to
- * be noted before the kernel is told of it, and the pages are to be dropped
- * after: see kernel_drop().
+ * Note that the daemon refuses bytes that the kernel had accepted from a
+ * program.  The caller notes this before it answers the kernel, and calls
+ * kernel_drop() after.
  */
 void open_file_lose(struct fs *fs, struct open_file *open, uint64_t off,
                     uint64_t end, int error);
 
-/* Bytes were written again, cut off, or made zero. */
+/* Note that bytes were written again, cut off, or made zero. */
 void open_file_regain(struct open_file *open, uint64_t off, uint64_t end);
 
-/* Is any of these bytes lost?  It reads as an error until it is written, for
-   it must not pass for what was stored there before. */
+/* Is any of these bytes lost?  Reading it is an error until it is written,
+   because the stored byte is older than the one that was written last. */
 bool open_file_has_lost(struct open_file *open, uint64_t off, uint64_t end);
 
 /* The first lost bytes that end behind `off`.  Returns false if there are
@@ -27,17 +27,17 @@ bool open_file_next_lost(struct open_file *open, uint64_t off,
                          struct range *out);
 
 /*
- * Add to the result of a sync, or the like, that bytes are lost.
+ * Make a sync, or the like, fail as long as bytes are lost.
  *
- *  r  0 or an error, which goes before
+ *  r  the result of writing out what the daemon has: 0 or an error, which is
+ *     returned first, and given to free_space_note()
  *
- * Returns `r`, which is noted if there was no room, see free_space.h; or why the
- * first bytes were lost.  If more are lost than was
- * logged, that is logged.
+ * Returns `r`, or the error with which the first bytes were refused.  Logs the
+ * lost bytes if more are lost than was logged.
  */
 int open_file_check_lost(struct fs *fs, struct open_file *open, int r);
 
-/* Log what is lost for good, as the file is forgotten. */
+/* Log the lost bytes of a file that is closed for good. */
 void open_file_log_lost(struct fs *fs, struct open_file *open);
 
 #endif

@@ -120,7 +120,7 @@ void ops_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd,
     }
     snapshot = open_file_snapshot(handle->open);
     r = check(handle, snapshot, cmd, in_len);
-    /* What is lost would come to be elsewhere. */
+    /* Chunks that move would take lost bytes elsewhere. */
     if (r == 0)
         r = open_file_check_lost(request_fs(req), handle->open, 0);
     if (r == 0) {

@@ -74,9 +74,9 @@ static bool has_changed_shape(const struct handle *handle,
 }
 
 /*
- * How many of some bytes can be read before one that is lost.  To the kernel,
- * unless it passes them on to a program, fewer than it asks for are the end of
- * the file.
+ * The number of bytes, of those that the kernel asks for, that can be read before
+ * a lost one.  If the kernel caches the file, it is all or none, because the
+ * kernel takes a shorter reply for the end of the file.
  */
 static size_t readable(struct handle *handle, size_t size, off_t off)
 {
@@ -147,8 +147,8 @@ static off_t seek(struct fs *fs, struct handle *handle,
     return r < 0 ? r : (off_t)found;
 }
 
-/* The same for a file of which bytes are lost.  They are data, so that a program
-   that copies the file reads them, and is told. */
+/* Lost bytes are data, not holes: a program that copies the file has to read them
+   and gets the error. */
 static off_t seek_data(struct fs *fs, struct handle *handle,
                        struct snapshot *snapshot, off_t off)
 {

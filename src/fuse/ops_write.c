@@ -53,12 +53,12 @@ static int finish_change(struct fs *fs, struct handle *handle,
     return r;
 }
 
-/* What is to be written. */
+/* The bytes of a request to write. */
 struct bytes {
     const char *buf;
     size_t size;
     off_t off;
-    bool late; /* the kernel had taken them before, and cannot give them back */
+    bool late; /* the kernel has accepted them from a program before */
 };
 
 /* Write to a state of a file. */

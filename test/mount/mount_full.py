@@ -218,6 +218,24 @@ def what_the_kernel_has_lost_can_be_cut_off(layout):
 
 
 @run_on(tmpfs)
+def what_is_lost_of_files_that_are_no_frames_is_reported_too(layout):
+    data = random.Random(8).randbytes(8 * MIB)
+    with mounted(layout, '-o', 'names=keep') as mount:
+        fd = open_before(mount / 'plain')
+        write('src/ballast', bytes(room() - ROOM))
+        os.pwrite(fd, data, 0)
+        check(error_of(os.fsync, fd) == errno.ENOSPC, 'fits')
+        os.unlink('src/ballast')
+        check(error_of(os.fsync, fd) == errno.ENOSPC, 'fsync')
+        check(error_of(os.close, fd) == errno.ENOSPC, 'close')
+        check(error_of(sync, mount / 'plain') == errno.ENOSPC, 'opened again')
+        with open(mount / 'plain', 'r+b') as file:
+            file.write(data)
+        sync(mount / 'plain')
+    check(read('src/plain') == data, 'content')
+
+
+@run_on(tmpfs)
 def lost_bytes_that_become_zeros_leave_the_size(layout):
     with mounted(layout, '-o', 'cache=4M') as mount:
         fill_up(mount)
@@ -461,6 +479,7 @@ if os.getuid() != 0:
 main(write_reports_that_the_disk_is_full,
      what_the_kernel_has_lost_is_reported_until_it_is_written,
      what_the_kernel_has_lost_can_be_cut_off,
+     what_is_lost_of_files_that_are_no_frames_is_reported_too,
      lost_bytes_that_become_zeros_leave_the_size,
      files_on_a_full_disk_can_be_mapped,
      what_does_not_fit_is_written_when_there_is_room,

@@ -43,7 +43,7 @@ def punch(fd, off, length):
 
 
 def data_of(version):
-    """What a unit holds; version 0 is a hole."""
+    """The bytes of a unit in a version; version 0 is a hole."""
     return random.Random(version).randbytes(UNIT) if version else bytes(UNIT)
 
 
@@ -149,7 +149,7 @@ class File:
                           self.path, what, unit))
 
     def stored_now(self):
-        """What another program reads from the frame."""
+        """The bytes that another program reads from the frame."""
         done = corpus.run(B2FRAME, 'cat', '--raw', self.stored)
         check(done.returncode == 0, 'cat: ' + done.stderr.decode())
         return done.stdout
