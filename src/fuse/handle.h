@@ -11,10 +11,10 @@ struct handle {
     struct fs_held held;
     struct open_file *open;
     bool writes;       /* it was opened to write */
-    bool direct;       /* the kernel keeps nothing of what it writes or reads */
     bool passed;       /* the kernel reads the file itself; see passthrough.h */
     uint32_t typesize; /* of the frame when it was opened; 0: it may change */
     struct file_reader reader;
+    bool direct; /* the kernel caches nothing that it writes or reads */
 };
 
 static inline struct handle *handle_of(const struct fuse_file_info *fi)
@@ -37,13 +37,13 @@ void handle_close(struct fs *fs, struct handle *handle);
  */
 int handle_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi);
 
+/* The typesize of a frame, or 0 while it holds nothing and may change it. */
+uint32_t handle_typesize_of(const struct snapshot *snapshot);
+
 /* Have the kernel hand over each write() to what was opened, if space is short
    where it is stored. */
 void handle_choose_io(struct fs *fs, struct handle *handle,
                       struct fuse_file_info *fi);
-
-/* The typesize of a frame, or 0 while it holds nothing and may change it. */
-uint32_t handle_typesize_of(const struct snapshot *snapshot);
 
 /* Report what went wrong with a file, unless it says nothing of the file. */
 void handle_report(struct fs *fs, const struct handle *handle,

@@ -23,17 +23,17 @@
 void kernel_tell(struct fs *fs, struct node *node, struct snapshot *snapshot);
 
 /*
- * Make the kernel drop pages that the daemon has refused, because they would go
- * on showing bytes that are not stored.  The caller has answered the request
- * that brought them.
- */
-void kernel_drop(struct fs *fs, struct node *node, uint64_t off, uint64_t len);
-
-/*
  * Wait until the kernel knows all that it was told of, and tell it nothing from
  * then on.  Requests are to be answered until this returns: what is told waits
  * for pages that the kernel has asked for.
  */
 void kernel_tell_no_more(struct fs *fs);
+
+/*
+ * Make the kernel drop pages that the daemon has refused, because they would go
+ * on showing bytes that are not stored.  The caller has answered the request
+ * that brought them.
+ */
+void kernel_drop(struct fs *fs, struct node *node, uint64_t off, uint64_t len);
 
 #endif

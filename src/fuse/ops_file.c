@@ -77,9 +77,9 @@ void ops_create(fuse_req_t req, fuse_ino_t parent, const char *name,
         return;
     }
     handle->writes = true;
-    handle_choose_io(fs, handle, fi);
     fi->fh = (uintptr_t)handle;
     entry = entry_param(node, &st);
+    handle_choose_io(fs, handle, fi);
     if (fuse_reply_create(req, &entry, fi) < 0) {
         handle_close(fs, handle);
         node_forget(&fs->nodes, node, 1);
