@@ -276,16 +276,18 @@ def another_disk_is_not_concerned():
     choice = random.Random(SEED)
     written = b''
     with mounted('contiguous') as mount:
+        files = [File(mount, choice, 'full/' + name) for name in 'ab']
         fill(choice)
-        file = File(mount, choice, 'full/a')
+        files[0].reopen()
         other = os.open(mount / 'ok/x', os.O_RDWR | os.O_CREAT)
         for _ in range(STEPS // 4):
-            file.append()
+            choice.choice(files).append()
             data = choice.randbytes(choice.randrange(100000))
             write_and_sync(other, data)
             written += data
         os.close(other)
-        error_of(os.close, file.fd)
+        for file in files:
+            error_of(os.close, file.fd)
         done = corpus.run(B2FRAME, 'cat', '--raw', 'src/ok/x.b2frame')
         check(done.stdout == written, 'the other disk')
 
