@@ -308,7 +308,14 @@ int file_seek(struct file *file, uint64_t off, bool hole, uint64_t *out,
 int file_write(struct file *file, uint64_t off, const void *bytes, size_t len,
                struct fault *fault);
 
-/* The same with the bytes in pieces. */
+/*
+ * The same, but the error of an earlier commit is left for file_take_error().
+ * So an error says that not all of these bytes were taken.
+ */
+int file_accept(struct file *file, uint64_t off, const void *bytes, size_t len,
+                struct fault *fault);
+
+/* The same as file_write() with the bytes in pieces. */
 int file_writev(struct file *file, uint64_t off, const struct iovec *iov,
                 size_t niov, struct fault *fault);
 

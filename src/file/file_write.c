@@ -219,11 +219,12 @@ static int write_pieces(struct file *file, uint64_t off, uint64_t len,
         off += iov[i].iov_len;
     }
     leave(file, part);
-    return r < 0 ? explain(file, r, fault) : file_take_error(file, fault);
+    return r < 0 ? explain(file, r, fault) : 0;
 }
 
-int file_writev(struct file *file, uint64_t off, const struct iovec *iov,
-                size_t niov, struct fault *fault)
+static int accept_pieces(struct file *file, uint64_t off,
+                         const struct iovec *iov, size_t niov,
+                         struct fault *fault)
 {
     uint64_t len = 0;
     int r;
@@ -242,11 +243,24 @@ int file_writev(struct file *file, uint64_t off, const struct iovec *iov,
     return r;
 }
 
+int file_writev(struct file *file, uint64_t off, const struct iovec *iov,
+                size_t niov, struct fault *fault)
+{
+    int r = accept_pieces(file, off, iov, niov, fault);
+
+    return r < 0 ? r : file_take_error(file, fault);
+}
+
+static struct iovec whole(const void *bytes, size_t len)
+{
+    return (struct iovec){ .iov_base = (void *)(uintptr_t)bytes,
+                           .iov_len = len };
+}
+
 int file_write(struct file *file, uint64_t off, const void *bytes, size_t len,
                struct fault *fault)
 {
-    const struct iovec iov = { .iov_base = (void *)(uintptr_t)bytes,
-                               .iov_len = len };
+    const struct iovec iov = whole(bytes, len);
 
     return file_writev(file, off, &iov, 1, fault);
 }
@@ -263,6 +277,14 @@ int file_append(struct file *file, const void *bytes, size_t len, uint64_t *off,
     r = file_write(file, *off, bytes, len, fault);
     writeback_end(file);
     return r;
+}
+
+int file_accept(struct file *file, uint64_t off, const void *bytes, size_t len,
+                struct fault *fault)
+{
+    const struct iovec iov = whole(bytes, len);
+
+    return accept_pieces(file, off, &iov, 1, fault);
 }
 
 static int grow(struct file *file, uint64_t size, struct fault *fault)

@@ -27,7 +27,7 @@ int ranges_reserve(struct ranges *ranges, size_t more)
 }
 
 /* The first range that ends at or behind a number. */
-static size_t find(const struct ranges *ranges, uint64_t chunk_no)
+static size_t find(const struct ranges *ranges, uint64_t number)
 {
     size_t low = 0;
     size_t high = ranges->n;
@@ -35,7 +35,7 @@ static size_t find(const struct ranges *ranges, uint64_t chunk_no)
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (ranges->list[middle].end < chunk_no)
+        if (ranges->list[middle].end < number)
             low = middle + 1;
         else
             high = middle;
@@ -43,10 +43,21 @@ static size_t find(const struct ranges *ranges, uint64_t chunk_no)
     return low;
 }
 
+/* Replace the ranges from one to before another by `n` others. */
+static void replace(struct ranges *ranges, size_t from, size_t to,
+                    const struct range *by, size_t n)
+{
+    memmove(ranges->list + from + n, ranges->list + to,
+            (ranges->n - to) * sizeof(*ranges->list));
+    memcpy(ranges->list + from, by, n * sizeof(*by));
+    ranges->n = ranges->n - (to - from) + n;
+}
+
 void ranges_add(struct ranges *ranges, uint64_t first, uint64_t end)
 {
     size_t from = find(ranges, first);
     size_t to = from;
+    struct range merged;
 
     if (first >= end)
         return;
@@ -56,18 +67,62 @@ void ranges_add(struct ranges *ranges, uint64_t first, uint64_t end)
         if (ranges->list[to].end > end)
             end = ranges->list[to].end;
     }
-    if (ranges->n > 0)
-        memmove(ranges->list + from + 1, ranges->list + to,
-                (ranges->n - to) * sizeof(*ranges->list));
-    ranges->n -= to - from;
-    ranges->n++;
-    ranges->list[from] = (struct range){ first, end };
+    merged = (struct range){ first, end };
+    replace(ranges, from, to, &merged, 1);
 }
 
-bool ranges_have(const struct ranges *ranges, uint64_t chunk_no)
+void ranges_remove(struct ranges *ranges, uint64_t first, uint64_t end)
 {
-    /* A range that ends right at the number does not hold it. */
-    size_t at = find(ranges, chunk_no + 1);
+    size_t from = find(ranges, first);
+    size_t to = from;
+    struct range left[2];
+    size_t n = 0;
 
-    return at < ranges->n && ranges->list[at].first <= chunk_no;
+    for (; to < ranges->n && ranges->list[to].first < end; to++) {
+        const struct range *range = &ranges->list[to];
+
+        if (range->first < first)
+            left[n++] =
+                (struct range){ range->first,
+                                range->end < first ? range->end : first };
+        if (range->end > end)
+            left[n++] = (struct range){ end, range->end };
+    }
+    if (first < end && to > from)
+        replace(ranges, from, to, left, n);
+}
+
+void ranges_merge_closest(struct ranges *ranges)
+{
+    uint64_t least = UINT64_MAX;
+    size_t at = 0;
+    struct range merged;
+
+    for (size_t i = 0; i + 1 < ranges->n; i++) {
+        uint64_t gap = ranges->list[i + 1].first - ranges->list[i].end;
+
+        if (gap < least) {
+            least = gap;
+            at = i;
+        }
+    }
+    merged = (struct range){ ranges->list[at].first, ranges->list[at + 1].end };
+    replace(ranges, at, at + 2, &merged, 1);
+}
+
+const struct range *ranges_next(const struct ranges *ranges, uint64_t number)
+{
+    size_t at = find(ranges, number);
+
+    /* A range that ends right at the number does not hold it. */
+    if (at < ranges->n && ranges->list[at].end == number)
+        at++;
+    return at < ranges->n ? &ranges->list[at] : NULL;
+}
+
+bool ranges_have(const struct ranges *ranges, uint64_t number)
+{
+    const struct range *range = ranges_next(ranges, number);
+
+    return range && range->first <= number;
 }

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A set of chunk numbers, as ranges in order with gaps between them.  Starts
-   zeroed.  The caller locks it. */
+/* A set of numbers, of chunks or bytes, as ranges in order with gaps between
+   them.  Starts zeroed.  The caller locks it. */
 struct ranges {
     struct range {
         uint64_t first;
@@ -26,7 +26,18 @@ int ranges_reserve(struct ranges *ranges, size_t more);
 /* Add `first` to `end` - 1, for which there is room. */
 void ranges_add(struct ranges *ranges, uint64_t first, uint64_t end);
 
-/* Is a chunk in one of them? */
-bool ranges_have(const struct ranges *ranges, uint64_t chunk_no);
+/* Remove `first` to `end` - 1.  That can split a range: there is room for one
+   more. */
+void ranges_remove(struct ranges *ranges, uint64_t first, uint64_t end);
+
+/* Make one range of the two that are closest to each other, of at least two,
+   with what lies between them. */
+void ranges_merge_closest(struct ranges *ranges);
+
+/* Is a number in one of them? */
+bool ranges_have(const struct ranges *ranges, uint64_t number);
+
+/* The first range that ends behind a number; NULL if none does. */
+const struct range *ranges_next(const struct ranges *ranges, uint64_t number);
 
 #endif

@@ -216,19 +216,38 @@ static bool is_changed(struct file *file)
     return reshaped || cache_is_held(file->context->cache, &file->chunks);
 }
 
+/* Is there no room, but some that could be given back? */
+static bool makes_room(struct file *file, int error)
+{
+    if (error != -ENOSPC && error != -EDQUOT)
+        return false;
+    return file->change && frame_change_reclaim(file->change, true);
+}
+
+static int run_round(struct file *file, const struct writeback_edit *edit,
+                     struct fault *fault)
+{
+    struct counters *counters = &file->context->counters;
+    struct round round = { .file = file, .nbytes = file->nbytes };
+    int r = round_run(&round, edit, fault);
+
+    if (!edit && makes_room(file, r)) {
+        round = (struct round){ .file = file, .nbytes = file->nbytes };
+        r = round_run(&round, edit, fault);
+    }
+    counter_add(r < 0 ? &counters->failed : &counters->commits, 1);
+    return r;
+}
+
 static int commit(struct file *file, const struct writeback_edit *edit,
                   bool reshaping, struct fault *fault)
 {
-    struct counters *counters = &file->context->counters;
-    struct round round = { .file = file };
     int r = 0;
 
     *fault = FAULT_NONE;
     enter(file, reshaping);
-    round.nbytes = file->nbytes;
     if (edit || is_changed(file)) {
-        r = round_run(&round, edit, fault);
-        counter_add(r < 0 ? &counters->failed : &counters->commits, 1);
+        r = run_round(file, edit, fault);
         if (r == 0)
             frame_change_reclaim(file->change, false);
         if (r == 0 && !reshaping)

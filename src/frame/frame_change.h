@@ -330,8 +330,10 @@ bool frame_change_is_unsynced(const struct frame_change *change);
  * it: the space then stays as it is.
  *
  *  all  also what would rest some time longer for the sake of other readers
+ *
+ * Returns whether there was anything that it gave back.
  */
-void frame_change_reclaim(struct frame_change *change, bool all);
+bool frame_change_reclaim(struct frame_change *change, bool all);
 
 /* For how many nanoseconds what a commit frees is to rest. */
 void frame_change_set_rest(struct frame_change *change, int64_t rest);

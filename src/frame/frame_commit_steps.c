@@ -215,20 +215,23 @@ void frame_change_set_rest(struct frame_change *change, int64_t rest)
     plot_set_rest(change->plot, rest);
 }
 
-void frame_change_reclaim(struct frame_change *change, bool all)
+bool frame_change_reclaim(struct frame_change *change, bool all)
 {
+    bool freed;
     int held;
 
     if (!change->plot || change->draft || !plot_has_freed(change->plot, all))
-        return;
+        return false;
     held = store_lease(change->store,
                        change->info.sparse ? frame_index_names[0] : "");
     if (held < 0)
-        return;
-    if (watch_verify(plot_watch(change->plot)) == 0)
+        return false;
+    freed = watch_verify(plot_watch(change->plot)) == 0;
+    if (freed)
         plot_reclaim(change->plot, all);
     if (held == 0)
         store_unlease(change->store);
+    return freed;
 }
 
 int commit_copy(struct store_object *from, uint64_t from_off,

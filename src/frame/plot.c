@@ -151,6 +151,8 @@ int plot_keep(struct plot *plot, uint64_t end)
     }
     if (r == 0 && end > plot->start)
         plot->start = end;
+    if (end > plot->used_end)
+        plot->used_end = end;
     pthread_mutex_unlock(&plot->lock);
     return r;
 }

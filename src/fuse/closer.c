@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "fuse/open_file.h"
+#include "fuse/open_file_lost.h"
 #include "fuse/remove.h"
 #include "fuse/report.h"
 
@@ -26,6 +26,7 @@ void closer_init(struct closer *closer)
     pthread_condattr_destroy(&attr);
     pthread_cond_init(&closer->closed, NULL);
     list_init(&closer->unsaved);
+    list_init(&closer->lost);
 }
 
 int closer_start(struct closer *closer)
@@ -50,11 +51,22 @@ static void report_unsaved(struct fs *fs, struct open_file *open,
         report_lost(&fs->nodes, open->node, error, off, end, fate);
 }
 
-/* May what could not be written out be written later?  Not what others have
-   changed meanwhile, which the file has dropped. */
+/* May what could not be written out be written later, or again?  Not what
+   others have changed meanwhile, which the file has dropped; nor what lies behind
+   the end of a file whose size is fixed. */
 static bool is_worth_keeping(int error)
 {
-    return error < 0 && error != -ESTALE;
+    return error < 0 && error != -ESTALE && error != -EFBIG;
+}
+
+/* Keep a file of which bytes are lost, or log them for the last time. */
+static int check_lost(struct fs *fs, struct open_file *open, bool last, int r)
+{
+    if (node_is_removed(&fs->nodes, open->node))
+        return r;
+    if (last)
+        open_file_log_lost(fs, open);
+    return open_file_check_lost(fs, open, r);
 }
 
 /*
@@ -78,7 +90,7 @@ static int save(struct fs *fs, struct open_file *open, bool last)
                                                     : "kept in memory");
     open->closing.told = r;
     snapshot_put(snapshot);
-    return r;
+    return check_lost(fs, open, last, r);
 }
 
 /* Give the file the time of modification that a program asked for. */
@@ -142,11 +154,14 @@ static void close_finally(struct fs *fs, struct open_file *open)
 /* Keep a file that could not be written out. */
 static void keep(struct fs *fs, struct open_file *open)
 {
+    struct closer *closer = &fs->closer;
+
     pthread_mutex_lock(&fs->nodes.lock);
     open->closing.final = open->closing.busy = false;
     open->nrefs = 0;
-    list_append(&fs->closer.unsaved, &open->closing.unsaved);
-    pthread_cond_broadcast(&fs->closer.closed);
+    list_append(open->closing.told < 0 ? &closer->unsaved : &closer->lost,
+                &open->closing.unsaved);
+    pthread_cond_broadcast(&closer->closed);
     pthread_mutex_unlock(&fs->nodes.lock);
 }
 
@@ -161,15 +176,14 @@ static bool take_locked(struct open_file *open)
     return true;
 }
 
-/* Take one of the files that could not be written out; NULL if none is. */
-static struct open_file *take_unsaved(struct fs *fs)
+/* Take one of the files that were kept, of a list; NULL if none is. */
+static struct open_file *take_kept(struct fs *fs, struct list *kept)
 {
     struct open_file *open = NULL;
 
     pthread_mutex_lock(&fs->nodes.lock);
-    if (!list_empty(&fs->closer.unsaved)) {
-        open = list_entry(fs->closer.unsaved.next, struct open_file,
-                          closing.unsaved);
+    if (!list_empty(kept)) {
+        open = list_entry(kept->next, struct open_file, closing.unsaved);
         take_locked(open);
     }
     pthread_mutex_unlock(&fs->nodes.lock);
@@ -220,7 +234,7 @@ static int close_or_keep(struct fs *fs, struct open_file *open)
 static void close_one(struct fs *fs, struct open_file *open)
 {
     while (open && close_or_keep(fs, open) == 0)
-        open = take_unsaved(fs);
+        open = take_kept(fs, &fs->closer.unsaved);
 }
 
 static bool is_past(const struct timespec *time)
@@ -343,11 +357,26 @@ void closer_drop(struct fs *fs, struct node *node)
         close_or_keep(fs, open);
 }
 
+/* Close what was kept, for the last time. */
+static int close_kept(struct fs *fs, struct list *kept)
+{
+    struct open_file *open;
+    int error = 0;
+
+    while ((open = take_kept(fs, kept))) {
+        int r = save(fs, open, true);
+
+        error = r < 0 ? r : error;
+        close_finally(fs, open);
+    }
+    return error;
+}
+
 int closer_stop(struct fs *fs)
 {
     struct closer *closer = &fs->closer;
-    struct open_file *open;
-    int error = 0;
+    int unsaved;
+    int lost;
 
     pthread_mutex_lock(&fs->nodes.lock);
     closer->stopping = true;
@@ -355,11 +384,7 @@ int closer_stop(struct fs *fs)
     pthread_mutex_unlock(&fs->nodes.lock);
     pool_free(closer->pool);
     closer->pool = NULL;
-    while ((open = take_unsaved(fs))) {
-        int r = save(fs, open, true);
-
-        error = r < 0 ? r : error;
-        close_finally(fs, open);
-    }
-    return error;
+    unsaved = close_kept(fs, &closer->unsaved);
+    lost = close_kept(fs, &closer->lost);
+    return unsaved < 0 ? unsaved : lost;
 }

@@ -24,7 +24,9 @@ struct open_file;
  * meanwhile goes on as it is.
  *
  * A file that cannot be written out is logged and kept in memory.  It is tried
- * again when another one could be, and when the file system is unmounted.
+ * again when another one could be, and when the file system is unmounted.  One
+ * of which bytes are lost is kept, too, for programs are to be told of it until
+ * they are written again.
  *
  * Everything but the pool is guarded by the lock of the node table.
  */
@@ -35,6 +37,8 @@ struct closer {
     pthread_cond_t hurry;  /* nothing is to wait any longer */
     pthread_cond_t closed; /* a file was closed for good, or goes on */
     struct list unsaved;   /* struct open_file that could not be written out */
+    struct list lost;      /* likewise, but nothing is left to be written: of
+                              these bytes are lost, which is kept in mind */
 };
 
 /* The closer's part of an open file. */
@@ -48,7 +52,7 @@ struct closing {
     bool over;           /* it is closed, and freed by the task */
     int told;            /* the error that was logged last, or 0; used by who
                             closes the file */
-    struct list unsaved; /* in that list, and nobody holds it open */
+    struct list unsaved; /* in one of these lists, and nobody holds it open */
     struct fs *fs;       /* for the task */
 };
 

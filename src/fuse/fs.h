@@ -13,6 +13,7 @@
 #include "file/file.h"
 #include "fuse/backing.h"
 #include "fuse/closer.h"
+#include "fuse/free_space.h"
 #include "fuse/node.h"
 #include "fuse/shelf.h"
 #include "fuse/sync.h"
@@ -67,6 +68,7 @@ struct fs {
 
     struct shelf shelf; /* of bundles; see there for its lock, as of */
     struct closer closer;
+    struct free_space space; /* see there for its lock */
     struct node_table nodes;
 };
 

@@ -303,6 +303,7 @@ int fs_open(const struct fs_options *options, struct fs **out)
         return -ENOMEM;
     list_init(&fs->held);
     closer_init(&fs->closer);
+    free_space_init(&fs->space);
     pthread_rwlock_init(&fs->places, NULL);
     pthread_mutex_init(&fs->trash_lock, NULL);
     shelf_init(&fs->shelf);
@@ -363,6 +364,7 @@ int fs_close(struct fs *fs)
     pthread_mutex_destroy(&fs->trash_lock);
     pthread_rwlock_destroy(&fs->places);
     closer_fini(&fs->closer);
+    free_space_fini(&fs->space);
     shelf_fini(&fs->shelf);
     free(fs);
     return r < 0 ? r : synced;

@@ -92,6 +92,18 @@ static int refuse(struct fs *fs, struct open_file *open)
     return -ESTALE;
 }
 
+void handle_choose_io(struct fs *fs, struct handle *handle,
+                      struct fuse_file_info *fi)
+{
+    /* Where others make a frame longer, too, the kernel must not keep what is
+       appended by the place that it thinks it goes to. */
+    bool appends = fs->shared && (fi->flags & O_APPEND);
+
+    handle->direct = handle->writes &&
+                     (appends || free_space_wants_direct(fs, handle->open));
+    fi->direct_io = handle->direct;
+}
+
 int handle_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
 {
     const struct stat empty = { .st_size = 0 };
@@ -114,7 +126,9 @@ int handle_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
         r = killpriv_drop(req, node);
     if (r == 0 && (fi->flags & O_TRUNC))
         r = setattr_apply(fs, node, &empty, FUSE_SET_ATTR_SIZE);
-    if (r < 0)
+    if (r == 0)
+        handle_choose_io(fs, handle, fi);
+    else
         handle_close(fs, handle);
     if (!agreed)
         closer_drop(fs, node);

@@ -14,7 +14,10 @@ struct handle {
     bool passed;       /* the kernel reads the file itself; see passthrough.h */
     uint32_t typesize; /* of the frame when it was opened; 0: it may change */
     unsigned nmodified; /* of `open` when it was opened */
+    atomic_bool stale;  /* others have changed the frame since, and something
+                           that was written was refused for that */
     struct file_reader reader;
+    bool direct; /* the kernel caches nothing that it writes or reads */
 };
 
 static inline struct handle *handle_of(const struct fuse_file_info *fi)
@@ -47,6 +50,11 @@ int handle_check_newest(struct fs *fs, const struct handle *handle);
 
 /* The typesize of a frame, or 0 while it holds nothing and may change it. */
 uint32_t handle_typesize_of(const struct snapshot *snapshot);
+
+/* Have the kernel hand over each write() to what was opened, if space is short
+   where it is stored. */
+void handle_choose_io(struct fs *fs, struct handle *handle,
+                      struct fuse_file_info *fi);
 
 /* Report what went wrong with a file, unless it says nothing of the file. */
 void handle_report(struct fs *fs, const struct handle *handle,

@@ -17,7 +17,9 @@ struct news {
     struct pool_task task;
     struct fs *fs;
     struct node *node;         /* a reference, as the next */
-    struct snapshot *snapshot; /* the new state */
+    struct snapshot *snapshot; /* the new state; NULL: pages are to go: */
+    off_t off;
+    off_t len; /* 0: all from there on */
 };
 
 /* The byte of a file at an offset, if it can be read. */
@@ -49,30 +51,38 @@ static uint64_t size_of(const struct snapshot *snapshot)
     return fstat(snapshot->fd, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
+/* Tell the kernel the size of a file, by storing its last byte. */
+static void tell_size(struct fs *fs, fuse_ino_t ino, struct snapshot *snapshot)
+{
+    struct fuse_bufvec last = FUSE_BUFVEC_INIT(1);
+    /* Not as it was when this was asked for: it may have been cut since. */
+    uint64_t size = size_of(snapshot);
+    uint8_t byte;
+
+    last.buf[0].mem = &byte;
+    if (size > 0 && read_byte(snapshot, size - 1, &byte))
+        fuse_lowlevel_notify_store(fs->session, ino, (off_t)(size - 1), &last,
+                                   0);
+}
+
 static void tell(struct pool_task *task)
 {
     struct news *news = list_entry(task, struct news, task);
     struct fs *fs = news->fs;
     bool is_root = news->node == &fs->nodes.root;
     fuse_ino_t ino = is_root ? FUSE_ROOT_ID : (uintptr_t)news->node;
-    struct fuse_bufvec last = FUSE_BUFVEC_INIT(1);
-    uint64_t size;
-    uint8_t byte;
 
-    fuse_lowlevel_notify_inval_inode(fs->session, ino, 0, 0);
-    last.buf[0].mem = &byte;
-    /* Not as it was when this was asked for: it may have been cut since. */
-    size = size_of(news->snapshot);
-    if (size > 0 && read_byte(news->snapshot, size - 1, &byte))
-        fuse_lowlevel_notify_store(fs->session, ino, (off_t)(size - 1), &last,
-                                   0);
+    fuse_lowlevel_notify_inval_inode(fs->session, ino, news->off, news->len);
+    if (news->snapshot)
+        tell_size(fs, ino, news->snapshot);
     snapshot_put(news->snapshot);
     node_unref(&fs->nodes, news->node);
     free(news);
     fs->nnews--;
 }
 
-void kernel_tell(struct fs *fs, struct node *node, struct snapshot *snapshot)
+/* Queue something for the thread that tells the kernel. */
+static void submit(struct fs *fs, const struct news *what)
 {
     struct news *news = malloc(sizeof(*news));
 
@@ -83,14 +93,29 @@ void kernel_tell(struct fs *fs, struct node *node, struct snapshot *snapshot)
         free(news);
         return;
     }
-    node_ref(&fs->nodes, node);
-    *news = (struct news){
-        .task.run = tell,
-        .fs = fs,
-        .node = node,
-        .snapshot = snapshot_get(snapshot),
-    };
+    *news = *what;
+    news->task.run = tell;
+    news->fs = fs;
+    node_ref(&fs->nodes, news->node);
+    if (news->snapshot)
+        snapshot_get(news->snapshot);
     pool_submit(fs->teller, &news->task);
+}
+
+void kernel_tell(struct fs *fs, struct node *node, struct snapshot *snapshot)
+{
+    const struct news news = { .node = node, .snapshot = snapshot };
+
+    submit(fs, &news);
+}
+
+void kernel_drop(struct fs *fs, struct node *node, uint64_t off, uint64_t len)
+{
+    const struct news news = { .node = node,
+                               .off = (off_t)off,
+                               .len = (off_t)len };
+
+    submit(fs, &news);
 }
 
 void kernel_tell_no_more(struct fs *fs)

@@ -29,4 +29,11 @@ void kernel_tell(struct fs *fs, struct node *node, struct snapshot *snapshot);
  */
 void kernel_tell_no_more(struct fs *fs);
 
+/*
+ * Make the kernel drop pages that the daemon has refused, because they would go
+ * on showing bytes that are not stored.  The caller has answered the request
+ * that brought them.
+ */
+void kernel_drop(struct fs *fs, struct node *node, uint64_t off, uint64_t len);
+
 #endif

@@ -9,7 +9,8 @@
 #include "fuse/open_file.h"
 #include "fuse/ops.h"
 
-#if defined(FUSE_CAP_HANDLE_KILLPRIV_V2) || !defined(HAVE_FUSE_CUSTOM_IO)
+#if defined(FUSE_CAP_HANDLE_KILLPRIV_V2) || !defined(HAVE_FUSE_CUSTOM_IO) || \
+    !defined(FUSE_INIT_EXT)
 
 /* ops_init() asks for it, if this libfuse can. */
 int killpriv_take_over(struct fuse_session *session __attribute__((unused)))
@@ -18,6 +19,10 @@ int killpriv_take_over(struct fuse_session *session __attribute__((unused)))
 }
 
 #else
+
+/* FUSE_DIRECT_IO_ALLOW_MMAP, which Linux knows from 6.6 on: files can be mapped
+   that are opened so that each write() comes here, see free_space.h. */
+static const uint32_t DIRECT_IO_ALLOW_MMAP = 1 << 4;
 
 static ssize_t read_request(int fd, void *buf, size_t size,
                             void *userdata __attribute__((unused)))
@@ -34,10 +39,11 @@ static ssize_t write_reply(int fd, struct iovec *iov, int count, void *userdata)
     if (!atomic_load_explicit(&data->initialised, memory_order_relaxed)) {
         atomic_store(&data->initialised, true);
         if (count == 2 &&
-            iov[1].iov_len >= offsetof(struct fuse_init_out, max_background)) {
+            iov[1].iov_len >= offsetof(struct fuse_init_out, unused)) {
             struct fuse_init_out *init = iov[1].iov_base;
 
-            init->flags |= FUSE_HANDLE_KILLPRIV_V2;
+            init->flags |= FUSE_HANDLE_KILLPRIV_V2 | FUSE_INIT_EXT;
+            init->flags2 |= DIRECT_IO_ALLOW_MMAP;
         }
     }
     return writev(fd, iov, count);

@@ -10,6 +10,7 @@
 
 #include "fuse/closer.h"
 #include "fuse/kernel.h"
+#include "fuse/open_file_lost.h"
 #include "fuse/report.h"
 
 enum {
@@ -28,12 +29,17 @@ static struct open_file *open_file_new(struct node *node)
     list_init(&open->closing.unsaved);
     pthread_mutex_init(&open->lock, NULL);
     pthread_cond_init(&open->idle, NULL);
+    if (lost_ranges_init(&open->lost) < 0) {
+        open_file_free(open);
+        return NULL;
+    }
     return open;
 }
 
 void open_file_free(struct open_file *open)
 {
     snapshot_put(open->current);
+    lost_ranges_fini(&open->lost);
     pthread_cond_destroy(&open->idle);
     pthread_mutex_destroy(&open->lock);
     free(open);
@@ -271,7 +277,7 @@ static int sync_state(struct fs *fs, struct open_file *open,
 int open_file_sync(struct fs *fs, struct open_file *open)
 {
     struct snapshot *snapshot = open_file_snapshot(open);
-    int r = sync_state(fs, open, snapshot);
+    int r = open_file_check_lost(fs, open, sync_state(fs, open, snapshot));
 
     snapshot_put(snapshot);
     return r;
@@ -312,7 +318,7 @@ int open_file_sync_node(struct fs *fs, struct node *node)
 
     /* What is just being opened has no state yet, and nothing to sync. */
     if (snapshot)
-        r = sync_state(fs, open, snapshot);
+        r = open_file_check_lost(fs, open, sync_state(fs, open, snapshot));
     /* A frame that was written anew is another file. */
     if (snapshot && r == 0)
         open_file_note_content(fs, node);

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "fuse/closer.h"
+#include "fuse/lost_ranges.h"
 #include "fuse/snapshot.h"
 
 /*
@@ -27,11 +28,14 @@ struct open_file {
     pthread_mutex_t lock;
     pthread_cond_t idle;
     bool busy;
-    struct snapshot *current; /* the newest state; NULL if none was opened */
-    unsigned nmodified;       /* how often others have changed what programs had
-                                 open to write */
-    bool mtime_set;           /* the time of modification is to be */
-    struct timespec mtime;    /* this, whenever data were written out */
+    struct snapshot *current;   /* the newest state; NULL if none was opened */
+    bool mtime_set;             /* the time of modification is to be */
+    struct timespec mtime;      /* this, whenever data were written out */
+    unsigned nmodified;         /* how often others have changed what programs
+                                   had open to write */
+    struct lost_ranges lost;    /* see open_file_lost.h */
+    int refused;                /* what the last commit of free_space.c */
+    struct timespec refused_at; /* came to, and when, by CLOCK_MONOTONIC */
     unsigned npassed; /* handles by which the kernel reads the file itself, */
     int passed;       /* and its number there; see passthrough.h */
 };

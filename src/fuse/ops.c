@@ -34,6 +34,9 @@ static void ops_init(void *userdata, struct fuse_conn_info *conn)
 #ifdef FUSE_CAP_HANDLE_KILLPRIV_V2
     wanted |= FUSE_CAP_HANDLE_KILLPRIV_V2;
 #endif
+#ifdef FUSE_CAP_DIRECT_IO_ALLOW_MMAP
+    wanted |= FUSE_CAP_DIRECT_IO_ALLOW_MMAP;
+#endif
     conn->want |= conn->capable & wanted;
     /* Of set-user-ID bits see killpriv.h.  What is written has to be in memory,
        not in a pipe. */

@@ -1,22 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <fcntl.h>
 
 #include "fuse/create.h"
 #include "fuse/handle.h"
 #include "fuse/listing.h"
+#include "fuse/open_file_lost.h"
 #include "fuse/ops_private.h"
 #include "fuse/passthrough.h"
 #include "fuse/sync.h"
-
-/* Where others make a frame longer, too, the kernel must not keep what is
-   appended by the place that it thinks it goes to. */
-static void share_appends(const struct fs *fs, struct fuse_file_info *fi)
-{
-    if (fs->shared && (fi->flags & O_APPEND) &&
-        (fi->flags & O_ACCMODE) != O_RDONLY)
-        fi->direct_io = 1;
-}
 
 void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
@@ -30,7 +21,6 @@ void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
     if (handle_of(fi)->writes)
         sync_note(fs, request_node(fs, ino));
     passthrough_open(req, handle_of(fi), fi);
-    share_appends(fs, fi);
     /* This fails when the mount goes, and what the kernel has with it. */
     if (fuse_reply_open(req, fi) < 0)
         handle_close(fs, handle_of(fi));
@@ -41,16 +31,22 @@ void ops_flush(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
                struct fuse_file_info *fi)
 {
     const struct handle *handle = handle_of(fi);
+    struct fs *fs = request_fs(req);
+    int r = 0;
 
-    request_done(req, handle->writes
-                          ? open_file_flush(request_fs(req), handle->open)
-                          : 0);
+    if (handle->writes)
+        r = open_file_check_lost(fs, handle->open,
+                                 open_file_flush(fs, handle->open));
+    request_done(req, handle->stale ? -ESTALE : r);
 }
 
 void ops_fsync(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
                int datasync __attribute__((unused)), struct fuse_file_info *fi)
 {
-    request_done(req, sync_open_file(request_fs(req), handle_of(fi)->open));
+    const struct handle *handle = handle_of(fi);
+    int r = sync_open_file(request_fs(req), handle->open);
+
+    request_done(req, handle->stale ? -ESTALE : r);
 }
 
 void ops_release(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
@@ -89,9 +85,9 @@ void ops_create(fuse_req_t req, fuse_ino_t parent, const char *name,
     }
     handle->writes = true;
     handle->nmodified = open_file_count_modified(handle->open);
-    share_appends(fs, fi);
     fi->fh = (uintptr_t)handle;
     entry = entry_param(fs, node, &st);
+    handle_choose_io(fs, handle, fi);
     if (fuse_reply_create(req, &entry, fi) < 0) {
         handle_close(fs, handle);
         node_forget(&fs->nodes, node, 1);

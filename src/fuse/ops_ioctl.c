@@ -6,6 +6,7 @@
 #include "base/size.h"
 #include "fuse/chunk_ioctl.h"
 #include "fuse/handle.h"
+#include "fuse/open_file_lost.h"
 #include "fuse/ops_private.h"
 
 static struct frame_info info_of(struct file *file)
@@ -119,6 +120,9 @@ void ops_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd,
     }
     snapshot = open_file_snapshot(handle->open);
     r = check(handle, snapshot, cmd, in_len);
+    /* Chunks that move would take lost bytes elsewhere. */
+    if (r == 0)
+        r = open_file_check_lost(request_fs(req), handle->open, 0);
     if (r == 0) {
         invalidate(req, ino);
         r = run(snapshot->file, cmd, in, &fault);

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "fuse/handle.h"
+#include "fuse/open_file_lost.h"
 #include "fuse/ops_private.h"
 
 /* How often a read or seek is tried that another program wrote into; and from
@@ -128,6 +129,23 @@ static bool has_changed_shape(const struct handle *handle,
            handle_typesize_of(snapshot) != handle->typesize;
 }
 
+/*
+ * The number of bytes, of those that the kernel asks for, that can be read before
+ * a lost one.  If the kernel caches the file, it is all or none, because the
+ * kernel takes a shorter reply for the end of the file.
+ */
+static size_t readable(struct handle *handle, size_t size, off_t off)
+{
+    struct range lost;
+
+    if (!open_file_next_lost(handle->open, (uint64_t)off, &lost) ||
+        lost.first >= (uint64_t)off + size)
+        return size;
+    if (!handle->direct || lost.first <= (uint64_t)off)
+        return 0;
+    return (size_t)(lost.first - (uint64_t)off);
+}
+
 /* Reply from the newest state that is open; -EAGAIN as read_frame(). */
 static int try_read(fuse_req_t req, struct handle *handle,
                     const struct attempt *attempt, size_t size, off_t off)
@@ -137,6 +155,8 @@ static int try_read(fuse_req_t req, struct handle *handle,
 
     if (has_changed_shape(handle, snapshot))
         fuse_reply_err(req, ESTALE);
+    else if ((size = readable(handle, size, off)) == 0)
+        fuse_reply_err(req, EIO);
     else if (snapshot->file)
         r = read_frame(req, handle, snapshot, attempt, size, (uint64_t)off);
     else
@@ -193,12 +213,49 @@ static off_t seek(struct fs *fs, struct handle *handle,
     return r < 0 ? r : (off_t)found;
 }
 
+/* Lost bytes are data, not holes: a program that copies the file has to read them
+   and gets the error. */
+static off_t seek_data(struct fs *fs, struct handle *handle,
+                       struct snapshot *snapshot, const struct attempt *attempt,
+                       off_t off)
+{
+    off_t found = seek(fs, handle, snapshot, attempt, off, SEEK_DATA);
+    struct range lost;
+    off_t first;
+
+    if (!open_file_next_lost(handle->open, (uint64_t)off, &lost))
+        return found;
+    first = (off_t)lost.first > off ? (off_t)lost.first : off;
+    return found == -ENXIO || found > first ? first : found;
+}
+
+static off_t seek_hole(struct fs *fs, struct handle *handle,
+                       struct snapshot *snapshot, const struct attempt *attempt,
+                       off_t start)
+{
+    off_t off = start;
+
+    for (;;) {
+        off_t found = seek(fs, handle, snapshot, attempt, off, SEEK_HOLE);
+        off_t at = found == -ENXIO ? off : found;
+        struct range lost;
+
+        if (at < 0)
+            return at;
+        if (!open_file_next_lost(handle->open, (uint64_t)at, &lost) ||
+            (off_t)lost.first > at)
+            return at > start ? at : found;
+        off = (off_t)lost.end;
+    }
+}
+
 static off_t try_seek(struct fs *fs, struct handle *handle,
                       const struct attempt *attempt, off_t off, int whence)
 {
     struct snapshot *snapshot = open_file_snapshot(handle->open);
 
-    off = seek(fs, handle, snapshot, attempt, off, whence);
+    off = whence == SEEK_DATA ? seek_data(fs, handle, snapshot, attempt, off)
+                              : seek_hole(fs, handle, snapshot, attempt, off);
     snapshot_put(snapshot);
     return off;
 }

@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "fuse/free_space.h"
 #include "fuse/handle.h"
 #include "fuse/kernel.h"
 #include "fuse/killpriv.h"
+#include "fuse/open_file_lost.h"
 #include "fuse/ops_private.h"
 #include "fuse/report.h"
 
@@ -33,12 +35,12 @@ static int write_other(int fd, const char *buf, size_t size, off_t off)
 static int write_frame(struct file *file, const char *buf, size_t size,
                        uint64_t off, struct fault *fault)
 {
-    int r = file_write(file, off, buf, size, fault);
+    int r = file_accept(file, off, buf, size, fault);
     uint64_t end = file_size(file);
 
     if (r != -EFBIG || off >= end || size <= end - off)
         return r;
-    r = file_write(file, off, buf, (size_t)(end - off), fault);
+    r = file_accept(file, off, buf, (size_t)(end - off), fault);
     return r < 0 ? r : -EFBIG;
 }
 
@@ -52,39 +54,46 @@ static int finish_change(struct fs *fs, struct handle *handle,
     return r;
 }
 
-/* What a program wants to be written. */
-struct writing {
+/* The bytes of a request to write. */
+struct bytes {
     const char *buf;
     size_t size;
     off_t off;
-    bool append; /* wherever the frame ends by then; `off` receives it */
+    bool late;   /* the kernel has accepted them from a program before */
+    bool append; /* they go wherever the frame ends by then, which `off`
+                    receives */
 };
 
-static int append_frame(struct file *file, struct writing *writing,
+static int append_frame(struct file *file, struct bytes *bytes,
                         struct fault *fault)
 {
     uint64_t off;
-    int r = file_append(file, writing->buf, writing->size, &off, fault);
+    int r = file_append(file, bytes->buf, bytes->size, &off, fault);
 
     if (r == 0)
-        writing->off = (off_t)off;
+        bytes->off = (off_t)off;
     return r;
 }
 
 /* Write to a state of a file. */
 static int write_to(struct fs *fs, struct handle *handle,
-                    struct snapshot *snapshot, struct writing *writing)
+                    struct snapshot *snapshot, struct bytes *bytes)
 {
     struct fault fault = FAULT_NONE;
-    int r;
+    int r = 0;
 
     if (!snapshot->file)
-        return write_other(snapshot->fd, writing->buf, writing->size,
-                           writing->off);
-    r = writing->append
-            ? append_frame(snapshot->file, writing, &fault)
-            : write_frame(snapshot->file, writing->buf, writing->size,
-                          (uint64_t)writing->off, &fault);
+        return write_other(snapshot->fd, bytes->buf, bytes->size, bytes->off);
+    if (!bytes->late)
+        r = free_space_check(fs, handle->open, snapshot, (uint64_t)bytes->off,
+                             bytes->size);
+    if (r < 0)
+        return r;
+    r = bytes->append ? append_frame(snapshot->file, bytes, &fault)
+                      : write_frame(snapshot->file, bytes->buf, bytes->size,
+                                    (uint64_t)bytes->off, &fault);
+    if (r == 0 && bytes->late)
+        free_space_write_out(fs, handle->open, snapshot);
     return finish_change(fs, handle, snapshot, r, &fault);
 }
 
@@ -114,7 +123,7 @@ static struct snapshot *open_newest(struct fs *fs, struct handle *handle,
  * this is tried again.
  */
 static int write_newest(struct fs *fs, struct handle *handle,
-                        struct writing *writing)
+                        struct bytes *bytes)
 {
     bool again = true;
     int r = handle_check_newest(fs, handle);
@@ -126,7 +135,7 @@ static int write_newest(struct fs *fs, struct handle *handle,
         struct snapshot *snapshot = open_newest(fs, handle, true, &r);
 
         if (r == 0)
-            r = write_to(fs, handle, snapshot, writing);
+            r = write_to(fs, handle, snapshot, bytes);
         again = r == -ESTALE && snapshot_is_overtaken(snapshot);
         if (again)
             r = 0;
@@ -144,41 +153,127 @@ static void tell_of_append(struct fs *fs, struct handle *handle)
     snapshot_put(snapshot);
 }
 
+/* The first byte that was refused: of a file whose size is fixed, the one behind
+   its end. */
+static uint64_t first_refused(struct handle *handle, uint64_t off, size_t size,
+                              int r)
+{
+    struct snapshot *snapshot = open_file_snapshot(handle->open);
+    uint64_t end = snapshot->file ? file_size(snapshot->file) : 0;
+
+    snapshot_put(snapshot);
+    return r == -EFBIG && end > off && end < off + size ? end : off;
+}
+
+/* What a program wrote to a frame that others have changed since is lost for
+   that program alone: others read what is stored. */
+static void refuse_stale(struct fs *fs, struct handle *handle, off_t off,
+                         size_t size)
+{
+    if (!handle->stale)
+        report_lost(&fs->nodes, handle->open->node, -ESTALE, (uint64_t)off,
+                    (uint64_t)off + size, "lost");
+    handle->stale = true;
+}
+
+/*
+ * Reply to a write of pages that a program was told are written.  If they are
+ * refused, the kernel does not try again.
+ */
+static void reply_pages(fuse_req_t req, struct handle *handle, size_t size,
+                        off_t off, int r)
+{
+    struct fs *fs = request_fs(req);
+    struct node *node = handle->open->node;
+
+    if (r == 0) {
+        fuse_reply_write(req, size);
+        return;
+    }
+    if (r == -EFBIG || r == -ESTALE)
+        open_file_mistaken(fs, handle->open);
+    if (r == -ESTALE)
+        refuse_stale(fs, handle, off, size);
+    else
+        open_file_lose(fs, handle->open,
+                       first_refused(handle, (uint64_t)off, size, r),
+                       (uint64_t)off + size, r);
+    /* The handle may be gone once the kernel has the reply. */
+    node_ref(&fs->nodes, node);
+    request_fail_change(req, r);
+    /* A program that maps a frame which others had locked may store the bytes
+       in its mapping again; if that were dropped, this would be SIGBUS. */
+    if (r != -EBUSY)
+        kernel_drop(fs, node, (uint64_t)off, size);
+    node_unref(&fs->nodes, node);
+}
+
 void ops_write(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
                const char *buf, size_t size, off_t off,
                struct fuse_file_info *fi)
 {
     struct fs *fs = request_fs(req);
     struct handle *handle = handle_of(fi);
-    struct writing writing = {
+    struct bytes bytes = {
         .buf = buf,
         .size = size,
         .off = off,
+        .late = fi->writepage,
         .append = fs->shared && (fi->flags & O_APPEND),
     };
     /* The kernel has seen to those whose pages it kept. */
     int r = fi->writepage ? 0 : killpriv_drop(req, handle->open->node);
 
     if (r == 0)
-        r = write_newest(fs, handle, &writing);
-    if (r == 0 && writing.off != off)
+        r = write_newest(fs, handle, &bytes);
+    if (r == 0 && bytes.off != off)
         tell_of_append(fs, handle);
+    if (r == 0)
+        open_file_regain(handle->open, (uint64_t)bytes.off,
+                         (uint64_t)bytes.off + size);
     open_file_written(handle->open, !fi->writepage);
-    if ((r == -EFBIG || r == -ESTALE) && fi->writepage)
-        open_file_mistaken(fs, handle->open);
-    /* The kernel does not try again. */
-    if (r == -EBUSY && fi->writepage)
-        report_lost(&fs->nodes, handle->open->node, r, (uint64_t)off,
-                    (uint64_t)off + size, "lost");
-    if (r < 0)
+    if (fi->writepage)
+        reply_pages(req, handle, size, off, r);
+    else if (r < 0)
         request_fail_change(req, r);
     else
         fuse_reply_write(req, size);
 }
 
+/*
+ * The end of what is lost in a range, or of the file if that is behind it.  The
+ * kernel has the file end there at least, so it must when the range is made
+ * zero and nothing is lost any more.
+ */
+static uint64_t lost_end(struct open_file *open, struct file *file,
+                         uint64_t off, uint64_t end)
+{
+    uint64_t found = file_size(file);
+    struct range lost;
+
+    while (open_file_next_lost(open, off, &lost) && lost.first < end) {
+        off = lost.end < end ? lost.end : end;
+        found = off > found ? off : found;
+    }
+    return found;
+}
+
+/* Make bytes zero, lost ones too. */
+static int zero(struct open_file *open, struct file *file, uint64_t off,
+                uint64_t len, struct fault *fault)
+{
+    int r = file_extend(file, lost_end(open, file, off, off + len), fault);
+
+    if (r == 0)
+        r = file_zero(file, off, len, fault);
+    if (r == 0)
+        open_file_regain(open, off, off + len);
+    return r;
+}
+
 /* fallocate() of a frame, which takes no space before it is written. */
-static int allocate(struct file *file, int mode, uint64_t off, uint64_t len,
-                    struct fault *fault)
+static int allocate(struct open_file *open, struct file *file, int mode,
+                    uint64_t off, uint64_t len, struct fault *fault)
 {
     int r = 0;
 
@@ -188,7 +283,7 @@ static int allocate(struct file *file, int mode, uint64_t off, uint64_t len,
     if (!(mode & FALLOC_FL_KEEP_SIZE))
         r = file_extend(file, off + len, fault);
     if (r == 0 && (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)))
-        r = file_zero(file, off, len, fault);
+        r = zero(open, file, off, len, fault);
     return r;
 }
 
@@ -207,8 +302,8 @@ void ops_fallocate(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
         r = killpriv_drop(req, handle->open->node);
     if (r == 0 && snapshot->file)
         r = finish_change(fs, handle, snapshot,
-                          allocate(snapshot->file, mode, (uint64_t)off,
-                                   (uint64_t)len, &fault),
+                          allocate(handle->open, snapshot->file, mode,
+                                   (uint64_t)off, (uint64_t)len, &fault),
                           &fault);
     else if (r == 0)
         r = fallocate(snapshot->fd, mode, off, len) < 0 ? -errno : 0;
@@ -261,8 +356,12 @@ void ops_copy_file_range(fuse_req_t req,
         r = handle_check_newest(fs, out);
     if (r == 0)
         r = killpriv_drop(req, out->open->node);
+    if (r == 0 && open_file_has_lost(handle_of(fi_in)->open, (uint64_t)off_in,
+                                     (uint64_t)off_in + len))
+        r = -EIO;
     if (r == 0)
         r = copy(fs, out, from, off_in, to, off_out, len, &done);
+    open_file_regain(out->open, (uint64_t)off_out, (uint64_t)off_out + done);
     open_file_written(out->open, true);
     snapshot_put(from);
     snapshot_put(to);

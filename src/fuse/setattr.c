@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "fuse/beside.h"
-#include "fuse/open_file.h"
+#include "fuse/open_file_lost.h"
 #include "fuse/report.h"
 
 enum {
@@ -32,6 +32,8 @@ static int set_size(struct fs *fs, struct node *node, off_t size)
         r = ftruncate(snapshot->fd, size) < 0 ? -errno : 0;
     if (r < 0 && snapshot->file)
         report_fault(&fs->nodes, node, backing_stamp(&snapshot->st), r, &fault);
+    if (r == 0)
+        open_file_regain(open, (uint64_t)size, UINT64_MAX);
     open_file_written(open, true);
     snapshot_put(snapshot);
     open_file_put(fs, open);

@@ -11,6 +11,7 @@ root can mount these; ext4 is left out where it cannot be made.
 import contextlib
 import errno
 import glob
+import mmap
 import os
 import random
 import resource
@@ -106,8 +107,12 @@ def fill_up(mount):
     """Store a file that must live, and leave little room."""
     write(mount / 'kept', KEPT)
     sync(mount / 'kept')
-    write(mount / 'ballast', random.Random(7).randbytes(room() - ROOM))
-    sync(mount / 'ballast')
+    choice = random.Random(7)
+    with open(mount / 'ballast', 'wb', buffering=0) as ballast:
+        while room() > ROOM + (256 << 10):
+            # Chunks are a little larger when they are stored.
+            ballast.write(choice.randbytes((room() - ROOM) * 7 // 8))
+            os.fsync(ballast.fileno())
 
 
 def make_room(mount):
@@ -139,11 +144,131 @@ def check_stored(layout, **wanted):
             check(read(mount / name) == content, name + ', mounted again')
 
 
+def resize(size):
+    sh('mount -o remount,size=%s src' % size)
+
+
+def open_before(path, flags=os.O_RDWR | os.O_CREAT):
+    """Open a file as long as there is room: so the kernel keeps what is written
+    to it for a while."""
+    resize('16g')
+    fd = os.open(path, flags)
+    resize('16m')
+    return fd
+
+
 @run_on(tmpfs, ext4)
-def what_does_not_fit_is_written_when_there_is_room(layout):
+def write_reports_that_the_disk_is_full(layout):
     with mounted(layout) as mount:
         fill_up(mount)
         fd = os.open(mount / 'a', os.O_RDWR | os.O_CREAT)
+        done = 0
+        error = 0
+        while not error and done < len(DATA):
+            error = error_of(os.pwrite, fd, DATA[done:done + 65536], done)
+            done += 0 if error else 65536
+        check(error == errno.ENOSPC, 'write: error %d' % error)
+        os.fsync(fd)
+        check(os.fstat(fd).st_size == done, 'size')
+        check(read(mount / 'a') == DATA[:done], 'what was accepted')
+        make_room(mount)
+        check(write_all(fd, DATA) == 0, 'there is room')
+        os.close(fd)
+    check_stored(layout, a=DATA, kept=KEPT)
+
+
+@run_on(tmpfs)
+def what_the_kernel_has_lost_is_reported_until_it_is_written(layout):
+    with mounted(layout, '-o', 'cache=4M') as mount:
+        fill_up(mount)
+        fd = open_before(mount / 'a')
+        data = random.Random(8).randbytes(16 * MIB)
+        os.pwrite(fd, data, 0)
+        check(error_of(os.fsync, fd) == errno.ENOSPC, 'fits')
+        resize('16g')
+        for i in range(3):
+            check(error_of(os.fsync, fd) == errno.ENOSPC, 'fsync %d' % i)
+        check(error_of(os.close, fd) == errno.ENOSPC, 'close')
+        check(error_of(sync, mount / 'a') == errno.ENOSPC, 'opened again')
+        check('a.b2frame: bytes ' in mount.log() and
+              'are lost' in mount.log(), mount.log())
+        check(error_of(read, mount / 'a') == errno.EIO, 'lost bytes are read')
+        sh('cp --sparse=auto mnt/a copy', status=1)
+        check(error_of(os.rename, mount / 'a', mount / 'kept') ==
+              errno.ENOSPC, 'it takes the place of what is stored')
+        with open(mount / 'a', 'r+b') as file:
+            file.write(data)
+        sync(mount / 'a')
+        check(read(mount / 'a') == data, 'content')
+    check_stored(layout, a=data, kept=KEPT)
+
+
+@run_on(tmpfs)
+def what_the_kernel_has_lost_can_be_cut_off(layout):
+    with mounted(layout, '-o', 'cache=4M') as mount:
+        fill_up(mount)
+        fd = open_before(mount / 'a')
+        os.pwrite(fd, random.Random(8).randbytes(16 * MIB), 0)
+        check(error_of(os.fsync, fd) == errno.ENOSPC, 'fits')
+        os.ftruncate(fd, 0)
+        os.fsync(fd)
+        os.close(fd)
+        check(read(mount / 'a') == b'', 'content')
+    check_stored(layout, a=b'', kept=KEPT)
+
+
+@run_on(tmpfs)
+def what_is_lost_of_files_that_are_no_frames_is_reported_too(layout):
+    data = random.Random(8).randbytes(8 * MIB)
+    with mounted(layout, '-o', 'names=keep') as mount:
+        fd = open_before(mount / 'plain')
+        write('src/ballast', bytes(room() - ROOM))
+        os.pwrite(fd, data, 0)
+        check(error_of(os.fsync, fd) == errno.ENOSPC, 'fits')
+        os.unlink('src/ballast')
+        check(error_of(os.fsync, fd) == errno.ENOSPC, 'fsync')
+        check(error_of(os.close, fd) == errno.ENOSPC, 'close')
+        check(error_of(sync, mount / 'plain') == errno.ENOSPC, 'opened again')
+        with open(mount / 'plain', 'r+b') as file:
+            file.write(data)
+        sync(mount / 'plain')
+    check(read('src/plain') == data, 'content')
+
+
+@run_on(tmpfs)
+def lost_bytes_that_become_zeros_leave_the_size(layout):
+    with mounted(layout, '-o', 'cache=4M') as mount:
+        fill_up(mount)
+        fd = open_before(mount / 'a')
+        os.pwrite(fd, random.Random(8).randbytes(16 * MIB), 0)
+        check(error_of(os.fsync, fd) == errno.ENOSPC, 'fits')
+        resize('16g')
+        sh('fallocate -p -o 0 -l %d mnt/a' % (16 * MIB))
+        os.fsync(fd)
+        os.close(fd)
+        check(read(mount / 'a') == bytes(16 * MIB), 'content')
+    check_stored(layout, a=bytes(16 * MIB), kept=KEPT)
+
+
+@run_on(tmpfs)
+def files_on_a_full_disk_can_be_mapped(layout):
+    with mounted(layout) as mount:
+        fd = os.open(mount / 'a', os.O_RDWR | os.O_CREAT)
+        os.pwrite(fd, DATA[:MIB], 0)
+        if tuple(map(int, os.uname().release.split('.')[:2])) >= (6, 6):
+            with mmap.mmap(fd, MIB) as area:
+                area[5:10] = b'hello'
+            check(os.pread(fd, 5, 5) == b'hello', 'beside the mapping')
+            os.fsync(fd)
+        os.close(fd)
+    check_stored(layout)
+
+
+@run_on(tmpfs)
+def what_does_not_fit_is_written_when_there_is_room(layout):
+    with mounted(layout) as mount:
+        fill_up(mount)
+        fd = open_before(mount / 'a')
         check(write_all(fd, DATA) == errno.ENOSPC, 'fits')
         check(read(mount / 'a') == DATA, 'content that is not stored')
         check(read(mount / 'kept') == KEPT, 'what was there')
@@ -155,14 +280,14 @@ def what_does_not_fit_is_written_when_there_is_room(layout):
     check_stored(layout, a=DATA, kept=KEPT)
 
 
-@run_on(tmpfs, ext4)
+@run_on(tmpfs)
 def overwriting_what_is_stored(layout):
     """A frame is never half-written: so its old chunks need room, too."""
     with mounted(layout) as mount:
         fill_up(mount)
         old = read(mount / 'ballast')
         new = DATA + old[len(DATA):]
-        fd = os.open(mount / 'ballast', os.O_RDWR)
+        fd = open_before(mount / 'ballast', os.O_RDWR)
         check(write_all(fd, DATA) == errno.ENOSPC, 'fits')
         check(read(mount / 'ballast') == new, 'content that is not stored')
         mount.crash()
@@ -170,11 +295,11 @@ def overwriting_what_is_stored(layout):
     check_stored(layout, ballast=old, kept=KEPT)
 
 
-@run_on(tmpfs, ext4)
+@run_on(tmpfs)
 def close_reports_that_the_disk_is_full(layout):
     with mounted(layout) as mount:
         fill_up(mount)
-        fd = os.open(mount / 'a', os.O_RDWR | os.O_CREAT)
+        fd = open_before(mount / 'a')
         error = error_of(os.pwrite, fd, DATA, 0) or error_of(os.close, fd)
         check(error == errno.ENOSPC, 'error %d' % error)
         make_room(mount)
@@ -198,11 +323,11 @@ def more_than_memory_holds_is_refused(layout):
     check_stored(layout, a=DATA, kept=KEPT)
 
 
-@run_on(tmpfs, ext4)
+@run_on(tmpfs)
 def unmounting_says_what_is_lost(layout):
     with mounted(layout) as mount:
         fill_up(mount)
-        fd = os.open(mount / 'a', os.O_RDWR | os.O_CREAT)
+        fd = open_before(mount / 'a')
         os.pwrite(fd, DATA[:100], 0)
         os.fsync(fd)
         check(write_all(fd, DATA) == errno.ENOSPC, 'fits')
@@ -351,7 +476,13 @@ if os.getuid() != 0:
     print('needs root')
     sys.exit(corpus.SKIP)
 
-main(what_does_not_fit_is_written_when_there_is_room,
+main(write_reports_that_the_disk_is_full,
+     what_the_kernel_has_lost_is_reported_until_it_is_written,
+     what_the_kernel_has_lost_can_be_cut_off,
+     what_is_lost_of_files_that_are_no_frames_is_reported_too,
+     lost_bytes_that_become_zeros_leave_the_size,
+     files_on_a_full_disk_can_be_mapped,
+     what_does_not_fit_is_written_when_there_is_room,
      overwriting_what_is_stored,
      close_reports_that_the_disk_is_full,
      more_than_memory_holds_is_refused,

@@ -174,13 +174,15 @@ def handle_of_a_frame_that_others_changed_writes_no_more(layout):
     make(layout)
     write('one', record(99))
     with mounted('mnt') as mount:
-        with opened(mount / 'f', os.O_WRONLY | os.O_APPEND) as fd:
-            check(b2frame('append', 'src/f.b2frame', 'one').returncode == 0,
-                  'append')
-            os.stat(mount / 'f')
-            read(mount / 'f')
-            os.write(fd, b'lost')
+        fd = os.open(mount / 'f', os.O_WRONLY | os.O_APPEND)
+        check(b2frame('append', 'src/f.b2frame', 'one').returncode == 0,
+              'append')
+        os.stat(mount / 'f')
+        read(mount / 'f')
+        os.write(fd, b'lost')
+        for _ in range(2):
             check(error_of(os.fsync, fd) == errno.ESTALE, 'fsync')
+        check(error_of(os.close, fd) == errno.ESTALE, 'close')
         with opened(mount / 'f', os.O_WRONLY | os.O_APPEND) as fd:
             os.write(fd, b'kept')
     data = content()

@@ -312,6 +312,7 @@ START_TEST(nothing_follows_an_empty_frame_that_gets_shorter)
                 frame_change_remove_vlmetalayer(work.change, "layer"), 0);
         frame_close(work.frame);
         work.frame = commit(work.change);
+        frame_change_reclaim(work.change, false);
         check_file(&work, st.st_ino,
                    (off_t)frame_get_info(work.frame)->frame_len);
     }

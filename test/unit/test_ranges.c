@@ -80,6 +80,65 @@ START_TEST(random_ranges_have_what_was_added)
 }
 END_TEST
 
+START_TEST(removing_splits_a_range)
+{
+    struct ranges ranges = { 0 };
+
+    add(&ranges, 10, 40);
+    ck_assert_int_eq(ranges_reserve(&ranges, 1), 0);
+    ranges_remove(&ranges, 20, 30);
+    ck_assert_uint_eq(ranges.n, 2);
+    ck_assert_uint_eq(ranges_next(&ranges, 0)->end, 20);
+    ck_assert_uint_eq(ranges_next(&ranges, 20)->first, 30);
+    ck_assert_ptr_null(ranges_next(&ranges, 40));
+    ranges_fini(&ranges);
+}
+END_TEST
+
+START_TEST(random_ranges_lose_what_is_removed)
+{
+    srand(2);
+    for (int round = 0; round < 500; round++) {
+        struct ranges ranges = { 0 };
+        bool model[MOST] = { false };
+
+        for (int i = 0; i < 24; i++) {
+            unsigned first = (unsigned)rand() % MOST;
+            unsigned end = first + (unsigned)rand() % (MOST - first);
+            bool adds = rand() % 2;
+
+            ck_assert_int_eq(ranges_reserve(&ranges, 1), 0);
+            if (adds)
+                ranges_add(&ranges, first, end);
+            else
+                ranges_remove(&ranges, first, end);
+            for (unsigned k = first; k < end; k++)
+                model[k] = adds;
+            for (unsigned k = 0; k < MOST; k++)
+                ck_assert_int_eq(ranges_have(&ranges, k), model[k]);
+        }
+        for (size_t i = 1; i < ranges.n; i++)
+            ck_assert_uint_gt(ranges.list[i].first, ranges.list[i - 1].end);
+        ranges_fini(&ranges);
+    }
+}
+END_TEST
+
+START_TEST(the_closest_ranges_are_merged)
+{
+    struct ranges ranges = { 0 };
+
+    add(&ranges, 0, 10);
+    add(&ranges, 20, 30);
+    add(&ranges, 35, 40);
+    ranges_merge_closest(&ranges);
+    ck_assert_uint_eq(ranges.n, 2);
+    ck_assert(!ranges_have(&ranges, 15));
+    ck_assert(ranges_have(&ranges, 32));
+    ranges_fini(&ranges);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -87,6 +146,9 @@ int main(void)
         ranges_that_touch_become_one,
         a_range_without_end_swallows_all_behind,
         random_ranges_have_what_was_added,
+        removing_splits_a_range,
+        random_ranges_lose_what_is_removed,
+        the_closest_ranges_are_merged,
         NULL,
     };
 

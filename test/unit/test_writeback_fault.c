@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "file/file_private.h"
+#include "file/writeback.h"
 #include "record_store.h"
 #include "suite.h"
 
@@ -170,6 +171,24 @@ START_TEST(closing_reports_what_is_lost)
     ck_assert_int_eq(write_all(&bed, 1), 0);
     disk_fail(bed.disk, disk_ncalls(bed.disk), SIZE_MAX / 2, -EIO);
     ck_assert_int_eq(file_close(bed.file), -EIO);
+    bed_fini(&bed);
+}
+END_TEST
+
+START_TEST(bytes_that_are_accepted_do_not_bring_an_older_error)
+{
+    struct fault fault;
+    struct bed bed;
+
+    bed_init(&bed, false);
+    ck_assert_int_eq(write_all(&bed, 1), 0);
+    disk_fail(bed.disk, disk_ncalls(bed.disk), SIZE_MAX / 2, -ENOSPC);
+    ck_assert_int_eq(writeback_flush(bed.file), -ENOSPC);
+    ck_assert_int_eq(file_accept(bed.file, 0, bed.bytes, SIZE, &fault), 0);
+    ck_assert_int_eq(file_write(bed.file, 0, bed.bytes, SIZE, &fault), -ENOSPC);
+    ck_assert_int_eq(file_take_error(bed.file, &fault), 0);
+    disk_fail(bed.disk, 0, 0, 0);
+    ck_assert_int_eq(file_close(bed.file), 0);
     bed_fini(&bed);
 }
 END_TEST
@@ -533,6 +552,7 @@ int main(void)
         what_a_full_disk_refused_is_written_later,
         zeros_that_a_full_disk_refused_are_zeros_later,
         closing_reports_what_is_lost,
+        bytes_that_are_accepted_do_not_bring_an_older_error,
         any_call_that_fails_once_does_no_harm,
         metalayers_that_could_not_be_set_stay_as_they_were,
         calls_that_fail_do_no_harm_to_any_change,

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/free_space.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/size.h"
+#include "fuse/fs.h"
+#include "fuse/open_file_lost.h"
+#include "fuse/report.h"
+
+enum {
+    MARGIN = 4 << 20,       /* bytes free that no file is opened without */
+    FILES_MARGIN = 64,      /* likewise, inodes */
+    COMMIT_COST = 64 << 10, /* bytes of a commit beside chunks and index */
+    CHUNK_COST = 5 << 10,   /* of a chunk beside its data, if it is a file */
+    DIRTY_MAX = 4 << 20,    /* bytes of a file in memory, if space is short */
+    REFUSAL_SECONDS = 60,   /* that a refusal says something of others */
+    RETRY_NS = 100000000,   /* between two tries of one that fails */
+    DIRTY_RATIO = 20,       /* the kernel's default, in percent of memory */
+    KERNEL_PART = 100,      /* of which a mount may take that part */
+    NANOSECONDS = 1000000000,
+};
+
+static struct timespec now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time;
+}
+
+/* Read a number from a file of /proc/sys/vm; 0 if there is none. */
+static uint64_t read_setting(const char *path)
+{
+    FILE *in = fopen(path, "re");
+    unsigned long long value = 0;
+
+    if (in && fscanf(in, "%llu", &value) != 1)
+        value = 0;
+    if (in)
+        fclose(in);
+    return value;
+}
+
+/* The kernel holds back no more of a FUSE mount than one hundredth of what it
+   holds back of all file systems together. */
+static uint64_t find_kernel_max(void)
+{
+    uint64_t memory =
+        (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t ratio = read_setting("/proc/sys/vm/dirty_ratio");
+    uint64_t bytes = read_setting("/proc/sys/vm/dirty_bytes");
+
+    if (bytes == 0)
+        bytes = memory / 100 * (ratio > 0 ? ratio : DIRTY_RATIO);
+    return bytes / KERNEL_PART;
+}
+
+void free_space_init(struct free_space *space)
+{
+    pthread_mutex_init(&space->lock, NULL);
+    space->kernel_max = find_kernel_max();
+}
+
+void free_space_fini(struct free_space *space)
+{
+    pthread_mutex_destroy(&space->lock);
+}
+
+static bool is_refused(struct free_space *space, uint64_t dev)
+{
+    time_t time = now().tv_sec;
+    bool refused = false;
+
+    pthread_mutex_lock(&space->lock);
+    for (int i = 0; i < FREE_SPACE_NREFUSALS; i++)
+        refused = refused || (space->refusals[i].dev == dev &&
+                              space->refusals[i].until > time);
+    pthread_mutex_unlock(&space->lock);
+    return refused;
+}
+
+/* Note a refusal in the place of the same file system, or of the oldest. */
+static void note_refusal(struct free_space *space, uint64_t dev)
+{
+    int at = 0;
+
+    pthread_mutex_lock(&space->lock);
+    for (int i = 1; i < FREE_SPACE_NREFUSALS; i++) {
+        if (space->refusals[at].dev != dev &&
+            (space->refusals[i].dev == dev ||
+             space->refusals[i].until < space->refusals[at].until))
+            at = i;
+    }
+    space->refusals[at].dev = dev;
+    space->refusals[at].until = now().tv_sec + REFUSAL_SECONDS;
+    pthread_mutex_unlock(&space->lock);
+}
+
+void free_space_note(struct fs *fs, struct open_file *open, int r)
+{
+    struct snapshot *snapshot;
+
+    if (r != -ENOSPC && r != -EDQUOT)
+        return;
+    snapshot = open_file_snapshot(open);
+    if (snapshot)
+        note_refusal(&fs->space, snapshot->st.st_dev);
+    snapshot_put(snapshot);
+}
+
+/* Take the states of all open files.  The caller frees the array; NULL if there
+   is no memory. */
+static struct snapshot **get_open_states(struct fs *fs, size_t *n)
+{
+    struct snapshot **states;
+    size_t nopen = 0;
+
+    *n = 0;
+    pthread_mutex_lock(&fs->nodes.lock);
+    list_for_each(link, &fs->nodes.all)
+        nopen += list_entry(link, struct node, all)->open != NULL;
+    states = calloc(nopen + 1, sizeof(states[0]));
+    list_for_each(link, &fs->nodes.all) {
+        struct open_file *open = list_entry(link, struct node, all)->open;
+
+        if (states && open)
+            states[*n] = open_file_snapshot(open);
+        if (states && open && states[*n])
+            ++*n;
+    }
+    pthread_mutex_unlock(&fs->nodes.lock);
+    return states;
+}
+
+/* Bytes that the daemon has in memory for a file system. */
+static uint64_t dirty_on(struct fs *fs, uint64_t dev)
+{
+    size_t n;
+    struct snapshot **states = get_open_states(fs, &n);
+    uint64_t dirty = states ? 0 : file_context_dirty(fs->files);
+
+    for (size_t i = 0; i < n; i++) {
+        if (states[i]->writable && states[i]->file &&
+            states[i]->st.st_dev == dev)
+            dirty += file_dirty(states[i]->file);
+        snapshot_put(states[i]);
+    }
+    free(states);
+    return dirty;
+}
+
+/*
+ * Is there room for `bytes` beside what the daemon has in memory for the file
+ * system, and for so many files?  If that cannot be found out, yes.
+ */
+static bool has_room(struct fs *fs, const struct snapshot *snapshot,
+                     uint64_t bytes, uint64_t nfiles)
+{
+    struct statvfs st;
+    uint64_t free;
+
+    if (fstatvfs(snapshot->fd, &st) < 0 || st.f_blocks == 0)
+        return true;
+    free = (uint64_t)st.f_bavail * st.f_frsize;
+    if (free < bytes || (st.f_files > 0 && st.f_favail < nfiles))
+        return false;
+    free -= bytes;
+    /* Finding the share of this file system walks over all open files, so the
+       sum for all file systems is tried first. */
+    return free >= file_context_dirty(fs->files) ||
+           free >= dirty_on(fs, snapshot->st.st_dev);
+}
+
+static bool is_short(struct fs *fs, const struct snapshot *snapshot)
+{
+    return is_refused(&fs->space, snapshot->st.st_dev) ||
+           !has_room(fs, snapshot, fs->space.kernel_max + MARGIN, FILES_MARGIN);
+}
+
+bool free_space_wants_direct(struct fs *fs, struct open_file *open)
+{
+    struct snapshot *snapshot;
+    bool direct;
+
+    if (!fs->writeback)
+        return false;
+    snapshot = open_file_snapshot(open);
+    direct = open_file_has_lost(open, 0, UINT64_MAX) || is_short(fs, snapshot);
+    snapshot_put(snapshot);
+    return direct;
+}
+
+/* The most that a commit takes up after `len` more bytes were written to a file
+   of which nothing is dirty: whole chunks, which do not shrink, and an index. */
+static uint64_t commit_cost(struct fs *fs, struct file *file, uint64_t off,
+                            size_t len)
+{
+    struct frame *frame = file_frame_get(file);
+    const struct frame_info *info = frame_get_info(frame);
+    uint64_t chunksize =
+        info->chunksize > 0 ? info->chunksize : fs->params.chunksize;
+    uint64_t size = file_size(file) > off + len ? file_size(file) : off + len;
+    uint64_t start = off / chunksize * chunksize;
+    uint64_t end = size_pieces(off + len, chunksize) * chunksize;
+    uint64_t nchunks = size_pieces(end - start, chunksize);
+    uint64_t index = (info->nchunks + nchunks) * sizeof(uint64_t);
+
+    file_frame_put(file, frame);
+    return (end < size ? end : size) - start + nchunks * CHUNK_COST + index +
+           COMMIT_COST;
+}
+
+/* The error of the last commit here, if it is too early to try again; else 0. */
+static int recent_refusal(struct open_file *open)
+{
+    struct timespec time = now();
+    int64_t passed;
+    int r;
+
+    pthread_mutex_lock(&open->lock);
+    passed = (int64_t)(time.tv_sec - open->refused_at.tv_sec) * NANOSECONDS +
+             time.tv_nsec - open->refused_at.tv_nsec;
+    r = open->refused;
+    pthread_mutex_unlock(&open->lock);
+    return passed < RETRY_NS ? r : 0;
+}
+
+static void note_commit(struct open_file *open, int r)
+{
+    pthread_mutex_lock(&open->lock);
+    open->refused = r;
+    open->refused_at = now();
+    pthread_mutex_unlock(&open->lock);
+}
+
+/* Commit a file so that it is known what else there is room for. */
+static int commit(struct fs *fs, struct open_file *open,
+                  struct snapshot *snapshot)
+{
+    struct fault fault = FAULT_NONE;
+    int r = recent_refusal(open);
+
+    if (r < 0 || file_is_settled(snapshot->file))
+        return r;
+    r = file_sync(snapshot->file, &fault);
+    note_commit(open, r);
+    free_space_note(fs, open, r);
+    if (r < 0)
+        report_fault(&fs->nodes, open->node, backing_stamp(&snapshot->st), r,
+                     &fault);
+    return r;
+}
+
+int free_space_check(struct fs *fs, struct open_file *open,
+                     struct snapshot *snapshot, uint64_t off, size_t len)
+{
+    struct file *file = snapshot->file;
+    struct fault fault;
+    bool doubtful;
+    uint64_t cost;
+    int r;
+
+    if (!file || !snapshot->writable)
+        return 0;
+    cost = commit_cost(fs, file, off, len);
+    /* A quota is found only by trying. */
+    doubtful = file_take_error(file, &fault) < 0 ||
+               (is_refused(&fs->space, snapshot->st.st_dev) &&
+                file_dirty(file) >= DIRTY_MAX);
+    if (!doubtful && has_room(fs, snapshot, cost, 0))
+        return 0;
+    r = commit(fs, open, snapshot);
+    return r < 0 || has_room(fs, snapshot, cost, 0) ? r : -ENOSPC;
+}
+
+void free_space_write_out(struct fs *fs, struct open_file *open,
+                          struct snapshot *snapshot)
+{
+    struct file *file = snapshot->file;
+
+    /* The next sync or close tells if that fails. */
+    if (file && snapshot->writable && file_dirty(file) >= DIRTY_MAX &&
+        is_short(fs, snapshot))
+        commit(fs, open, snapshot);
+}

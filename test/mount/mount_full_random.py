@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Random writers on a disk that fills and is enlarged are told the truth.
+
+usage: mount_full_random.py FRAMEFS [TEST...]
+
+What fsync() has acknowledged is in the frame at that moment, and in the end.
+A read never shows older bytes than those that were written last.  A writer on
+another disk under the same mount is not concerned.
+
+FRAMEFS_FULL_STEPS and FRAMEFS_FULL_SEED make it longer, or other.
+"""
+
+import contextlib
+import ctypes
+import errno
+import glob
+import os
+import random
+import sys
+
+from mounted import (B2FRAME, PATIENCE, Mount, check, check_sound, corpus,
+                     error_of, main, sh)
+
+STEPS = int(os.environ.get('FRAMEFS_FULL_STEPS') or
+            (150 if corpus.SANITIZED else 400))
+SEED = int(os.environ.get('FRAMEFS_FULL_SEED', '1'))
+UNIT = 2048
+NUNITS = 3 << 10     # of a file at most
+NWRITTEN = 1 << 10   # at once, at most
+ROOMY = '16g'        # more than any kernel holds back of a mount
+EXPECTED = (errno.ENOSPC, errno.EIO)
+KEEP_SIZE, PUNCH_HOLE = 1, 2
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def punch(fd, off, length):
+    """Make a hole."""
+    if libc.fallocate(fd, KEEP_SIZE | PUNCH_HOLE, ctypes.c_long(off),
+                      ctypes.c_long(length)) < 0:
+        raise OSError(ctypes.get_errno(), 'fallocate')
+
+
+def data_of(version):
+    """The bytes of a unit in a version; version 0 is a hole."""
+    return random.Random(version).randbytes(UNIT) if version else bytes(UNIT)
+
+
+class File:
+    """A file, and what each unit of it may hold."""
+
+    nversions = 0
+
+    def __init__(self, mount, choice, name):
+        self.path = mount / name
+        self.stored = os.path.join('src', name + '.b2frame')
+        self.choice = choice
+        self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT)
+        self.forget()
+
+    def forget(self):
+        """The file is empty."""
+        self.size = 0
+        self.now = [0] * NUNITS       # the version that was written last
+        self.may = [{0} for _ in range(NUNITS)]  # be stored
+        self.doubtful = set()         # a change of these has failed
+
+    def note(self, unit, version):
+        """A change of a unit has succeeded."""
+        self.now[unit] = version
+        self.may[unit].add(version)
+        self.doubtful.discard(unit)
+
+    def note_failure(self, first, versions):
+        """A change of units has failed."""
+        for i, version in enumerate(versions):
+            self.may[first + i].add(version)
+            self.doubtful.add(first + i)
+
+    def span(self, longest):
+        first = self.choice.randrange(NUNITS)
+        return first, min(self.choice.randrange(1, longest), NUNITS - first)
+
+    def fresh(self, count):
+        File.nversions += count
+        return list(range(File.nversions - count + 1, File.nversions + 1))
+
+    def write_at(self, first, count):
+        """Returns whether all of it was written."""
+        versions = self.fresh(count)
+        data = b''.join(map(data_of, versions))
+        try:
+            done = os.pwrite(self.fd, data, first * UNIT)
+        except OSError as error:
+            check(error.errno in EXPECTED, 'write: %s' % error)
+            done = 0
+        whole = done // UNIT
+        for i in range(whole):
+            self.note(first + i, versions[i])
+        self.note_failure(first + whole, versions[whole:])
+        self.size = max(self.size, first + whole)
+        return whole == count
+
+    def write(self):
+        self.write_at(*self.span(self.choice.choice((8, 64, NWRITTEN))))
+
+    def append(self):
+        count = min(self.choice.randrange(1, NWRITTEN), NUNITS - self.size)
+        if count > 0:
+            self.write_at(self.size, count)
+
+    def punch(self):
+        first, count = self.span(NWRITTEN)
+        error = error_of(punch, self.fd, first * UNIT, count * UNIT)
+        check(error in (0, *EXPECTED), 'punch: error %d' % error)
+        if error:
+            self.note_failure(first, [0] * count)
+        for unit in range(first, first + (0 if error else count)):
+            self.note(unit, 0)
+
+    def truncate(self):
+        size = self.choice.randrange(NUNITS)
+        error = error_of(os.ftruncate, self.fd, size * UNIT)
+        check(error in (0, *EXPECTED), 'truncate: error %d' % error)
+        if error:
+            self.note_failure(size, [0] * (NUNITS - size))
+            return
+        for unit in range(size, NUNITS):
+            self.note(unit, 0)
+        self.size = size
+
+    def read(self):
+        first, count = self.span(NWRITTEN)
+        try:
+            data = os.pread(self.fd, count * UNIT, first * UNIT)
+        except OSError as error:
+            check(error.errno == errno.EIO, 'read: %s' % error)
+            return
+        self.compare(data, first, 'read')
+
+    def compare(self, data, first, what):
+        """Data must be what was written last, but for what is in doubt."""
+        for i in range(len(data) // UNIT):
+            unit = first + i
+            if unit not in self.doubtful:
+                check(data[i * UNIT:(i + 1) * UNIT] == data_of(self.now[unit]),
+                      '%s: %s shows other bytes in unit %d' % (
+                          self.path, what, unit))
+
+    def stored_now(self):
+        """The bytes that another program reads from the frame."""
+        done = corpus.run(B2FRAME, 'cat', '--raw', self.stored)
+        check(done.returncode == 0, 'cat: ' + done.stderr.decode())
+        return done.stdout
+
+    def fsync(self):
+        """Returns the error."""
+        error = error_of(os.fsync, self.fd)
+        check(error in (0, *EXPECTED), 'fsync: error %d' % error)
+        if not error:
+            data = self.stored_now()
+            check(len(data) >= self.size * UNIT or self.doubtful,
+                  '%s: too short after fsync' % self.path)
+            self.compare(data, 0, 'the frame after fsync')
+            for unit in range(NUNITS):
+                if unit not in self.doubtful:
+                    self.may[unit] = {self.now[unit]}
+        return error
+
+    def reopen(self):
+        error = error_of(os.close, self.fd)
+        check(error in (0, *EXPECTED), 'close: error %d' % error)
+        self.fd = os.open(self.path, os.O_RDWR)
+
+    def replace(self):
+        """Remove the file and make another."""
+        os.unlink(self.path)
+        error_of(os.close, self.fd)
+        self.fd = -1
+        try:
+            self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT)
+        except OSError as error:
+            check(error.errno in EXPECTED, 'create: %s' % error)
+            enlarge()
+            self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT)
+        self.forget()
+
+    def mend(self):
+        """Where there is room, what is lost can be written again, or cut."""
+        if self.choice.random() < 0.5:
+            os.ftruncate(self.fd, 0)
+            self.forget()
+        check(self.write_at(0, NUNITS), 'there is room, and write fails')
+        # The kernel tells of an old error once.
+        error_of(self.fsync)
+        check(not self.fsync(), 'written again, and fsync fails')
+
+    def check_left(self):
+        """After the unmount: what was acknowledged is there."""
+        data = self.stored_now()
+        for unit in range(len(data) // UNIT):
+            piece = data[unit * UNIT:(unit + 1) * UNIT]
+            check(any(piece == data_of(v) for v in self.may[unit]),
+                  '%s: unit %d is none that may be stored' % (self.path, unit))
+        for unit in range(len(data) // UNIT, NUNITS):
+            check(0 in self.may[unit] or unit in self.doubtful,
+                  '%s: unit %d is missing' % (self.path, unit))
+
+
+def enlarge():
+    sh('mount -o remount,size=%s src/full' % ROOMY)
+
+
+def fill(choice):
+    """Leave little room."""
+    st = os.statvfs('src/full')
+    used = (st.f_blocks - st.f_bfree) * st.f_frsize
+    sh('mount -o remount,size=%d src/full' % (
+        used + choice.choice((0, 1 << 16, 1 << 20, 3 << 20))), status=None)
+
+
+def step(choice, files):
+    file = choice.choice(files)
+    choice.choices(
+        (file.write, file.append, file.read, file.fsync, file.punch,
+         file.truncate, file.reopen, file.replace, enlarge,
+         lambda: fill(choice)),
+        (20, 20, 10, 10, 4, 2, 4, 1, 3, 4))[0]()
+
+
+@contextlib.contextmanager
+def mounted(layout):
+    """A mount with two disks, of which one can be filled."""
+    sh('mkdir -p src/full src/ok && mount -t tmpfs -o size=%s none src/full'
+       % ROOMY)
+    try:
+        with Mount('src', 'mnt', '-o', 'chunksize=64K,cache=4M,layout=' +
+                   layout) as mount:
+            yield mount
+        check_sound(*glob.glob('src/*/*.b2frame'))
+    finally:
+        sh('umount src/full')
+
+
+def run(layout):
+    choice = random.Random(SEED)
+    with mounted(layout) as mount:
+        files = [File(mount, choice, 'full/' + name) for name in 'ab']
+        for _ in range(STEPS):
+            step(choice, files)
+        enlarge()
+        files[0].mend()
+        for file in files:
+            error_of(os.close, file.fd)
+        sh('fusermount3 -u mnt')
+        check(mount.daemon.wait(PATIENCE) == 0, 'status')
+        for file in files:
+            file.check_left()
+
+
+def contiguous():
+    run('contiguous')
+
+
+def sparse():
+    run('sparse')
+
+
+def write_and_sync(fd, data):
+    check(os.write(fd, data) == len(data), 'the other disk: write')
+    os.fsync(fd)
+
+
+def another_disk_is_not_concerned():
+    choice = random.Random(SEED)
+    written = b''
+    with mounted('contiguous') as mount:
+        files = [File(mount, choice, 'full/' + name) for name in 'ab']
+        fill(choice)
+        files[0].reopen()
+        other = os.open(mount / 'ok/x', os.O_RDWR | os.O_CREAT)
+        for _ in range(STEPS // 4):
+            choice.choice(files).append()
+            data = choice.randbytes(choice.randrange(100000))
+            write_and_sync(other, data)
+            written += data
+        os.close(other)
+        for file in files:
+            error_of(os.close, file.fd)
+        done = corpus.run(B2FRAME, 'cat', '--raw', 'src/ok/x.b2frame')
+        check(done.stdout == written, 'the other disk')
+
+
+if os.getuid() != 0:
+    print('needs root')
+    sys.exit(corpus.SKIP)
+
+main(contiguous, sparse, another_disk_is_not_concerned)
