@@ -40,6 +40,8 @@ struct fs {
     struct file_context *files;   /* ours */
     struct fuse_session *session; /* to tell the kernel what has changed */
     struct pool *teller;          /* its one thread tells the kernel */
+    struct pool *seekers; /* its threads seek in files that are being written;
+                             NULL: read-only */
 
     atomic_bool passes; /* the kernel gets files that are no frames, until it
                            refuses one; see passthrough.h */

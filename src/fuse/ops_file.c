@@ -72,7 +72,7 @@ void ops_create(fuse_req_t req, fuse_ino_t parent, const char *name,
         request_fail_change(req, r);
         return;
     }
-    handle->writes = true;
+    handle_count_writer(handle);
     fi->fh = (uintptr_t)handle;
     entry = entry_param(node, &st);
     if (fuse_reply_create(req, &entry, fi) < 0) {
