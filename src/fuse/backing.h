@@ -80,7 +80,7 @@ void backing_place_in(const struct backing_dir *dir, const char *name,
  *  type  its DT_ type if known, else DT_UNKNOWN
  *
  * Returns an entry_kind or an error.  A file that looks like a frame but cannot
- * be read is none.
+ * be read, or whose header is damaged, is none.
  */
 int backing_kind(const struct backing_dir *dir, const char *name,
                  unsigned char type);
@@ -135,6 +135,17 @@ int backing_store(const struct backing_place *place, enum entry_kind kind,
 
 /* Does a regular file start as a frame does?  Returns 0, 1 or an error. */
 int backing_has_magic(int dirfd, const char *name);
+
+/*
+ * Does a regular file that starts so have a header by which it can show as a
+ * frame?  One without has no size to show, so it shows as the file that it is.
+ *
+ *  fault  what is wrong with the header
+ *
+ * Returns 0, 1 or an error; -EBADMSG or -ENOTSUP if it has the magic but no
+ * such header.
+ */
+int backing_has_header(int dirfd, const char *name, struct fault *fault);
 
 /* Is the frame in a store, at byte `base` of its file, an array?  Returns 0, 1
    or an error. */
