@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fuse_lowlevel.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/size.h"
 #include "fuse/chunks.h"
+#include "fuse/dir.h"
 #include "fuse/kernel.h"
 #include "fuse/open_file.h"
 #include "fuse/report.h"
@@ -246,8 +248,24 @@ int attr_complete(struct fs *fs, struct node *node,
     return r;
 }
 
-/* Attributes of a file that is not at its place any more, but still open. */
-static int stat_gone(struct fs *fs, struct node *node, struct stat *out)
+/* Attributes of a directory that is not at its place any more, but still open. */
+static int stat_gone_dir(struct fs *fs, const struct node *node,
+                         struct stat *out)
+{
+    int fd = dir_anchor(fs, node);
+    int r;
+
+    if (fd < 0)
+        return fd;
+    r = fstat(fd, out) < 0 ? -errno : 0;
+    close(fd);
+    if (r == 0)
+        out->st_ino = fs_ino(fs, out->st_dev, out->st_ino);
+    return r;
+}
+
+/* Attributes of a file of which that is true. */
+static int stat_gone_file(struct fs *fs, struct node *node, struct stat *out)
 {
     struct open_file *open = open_file_find(fs, node);
     struct snapshot *snapshot = open ? open_file_snapshot(open) : NULL;
@@ -267,6 +285,12 @@ static int stat_gone(struct fs *fs, struct node *node, struct stat *out)
     snapshot_put(snapshot);
     open_file_put(fs, open);
     return r;
+}
+
+static int stat_gone(struct fs *fs, struct node *node, struct stat *out)
+{
+    return node->id.kind == ENTRY_DIRECTORY ? stat_gone_dir(fs, node, out)
+                                            : stat_gone_file(fs, node, out);
 }
 
 /* The directory made up to hold a frame: as accessible as that is. */
