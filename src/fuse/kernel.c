@@ -107,6 +107,11 @@ void kernel_tell(struct fs *fs, struct node *node, struct snapshot *snapshot)
     pool_submit(fs->teller, &news->task);
 }
 
+void kernel_forget_attributes(struct fs *fs, struct node *node)
+{
+    fuse_lowlevel_notify_inval_inode(fs->session, number_of(fs, node), -1, 0);
+}
+
 int kernel_flush(struct fs *fs, struct node *node, off_t off)
 {
     if (!begin_call(fs))

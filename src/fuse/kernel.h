@@ -23,6 +23,12 @@
 void kernel_tell(struct fs *fs, struct node *node, struct snapshot *snapshot);
 
 /*
+ * Make the kernel ask for a file's attributes again.  That concerns no page, so
+ * the kernel waits for nothing, and any thread may call this.
+ */
+void kernel_forget_attributes(struct fs *fs, struct node *node);
+
+/*
  * Make the kernel hand over its dirty pages of a file, from an offset on, by
  * WRITE requests that have been answered when this returns.  The kernel drops
  * the clean pages there, too: it has no call that only writes.

@@ -532,6 +532,28 @@ def as_nobody(call, *args):
 
 
 @layouts
+def mode_without_set_user_id_shows_at_once(layout):
+    if os.getuid() != 0:
+        return
+    with mounted(layout, '-o', 'allow_other') as mount:
+        os.chmod('.', 0o755)
+        write(mount / 'a', DATA)
+
+        def change(call):
+            fd = os.open(mount / 'a', os.O_WRONLY)
+            call(fd)
+
+        for call in (lambda fd: os.pwrite(fd, b'x', 9),
+                     lambda fd: os.ftruncate(fd, 1000),
+                     lambda fd: os.posix_fallocate(fd, 0, 2000)):
+            os.chmod(mount / 'a', 0o6777)
+            # It asks for nothing but the mode, which the kernel knows.
+            check(sh('stat -c %a mnt/a') == '6777\n', 'mode before')
+            check(as_nobody(change, call) == 0, 'failed')
+            check(sh('stat -c %a mnt/a') == '777\n', 'mode after')
+
+
+@layouts
 def holes_are_punched(layout):
     with mounted(layout, '-o', 'chunksize=4K') as mount:
         write(mount / 'a', DATA)
@@ -753,6 +775,7 @@ main(new_file_is_a_frame,
      what_a_user_makes_is_the_users,
      set_user_id_is_lost_as_in_any_directory,
      small_writes_ask_nothing,
+     mode_without_set_user_id_shows_at_once,
      holes_are_punched,
      attributes_are_set,
      directories_go_with_what_does_not_show,
