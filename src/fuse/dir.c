@@ -65,6 +65,8 @@ static int open_stream(struct dir *dir)
     struct fs *fs = dir->fs;
     struct stat st;
 
+    if (fs->noatime)
+        store_leave_atime(dir->backing.fd);
     dir->stream = fdopendir(dir->backing.fd);
     if (!dir->stream || fstat(dir->backing.fd, &st) < 0)
         return -errno;

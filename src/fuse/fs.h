@@ -25,6 +25,7 @@ struct fs {
     bool keep_names; /* names are never changed */
     bool npy;        /* arrays are named as .npy files */
     bool chunks;     /* frames have directories of their chunks beside them */
+    bool noatime;    /* reads leave times of access alone */
     uint64_t base;   /* byte of the file at which the frame SOURCE starts */
     uint64_t dev;    /* device of SOURCE */
     char *only;      /* the entry to show if SOURCE is a frame, else NULL */
@@ -83,6 +84,7 @@ struct fs_options {
     bool npy;               /* arrays are named as .npy files */
     bool chunks; /* frames have directories of their chunks beside them */
     bool read_only;
+    bool noatime;              /* reads leave times of access alone */
     bool shared;               /* frames are locked against other programs */
     bool sparse;               /* what new frames are */
     struct file_params params; /* likewise */

@@ -309,6 +309,7 @@ int fs_open(const struct fs_options *options, struct fs **out)
     fs->keep_names = options->keep_names;
     fs->npy = options->npy;
     fs->chunks = options->chunks;
+    fs->noatime = options->noatime;
     fs->sparse = options->sparse;
     fs->params = options->params;
     fs->base = options->offset;

@@ -387,6 +387,26 @@ def looking_at_a_frame_is_no_access(layout):
 
 
 @layouts
+def with_noatime_reading_is_no_access(layout):
+    times = (10**18, 2 * 10**18)
+    os.makedirs('src/sub')
+    write('src/plain', DATA)
+    with mounted(layout) as mount:
+        write(mount / 'a', DATA)
+    stored = (['src/a.b2frame/chunks.b2frame', 'src/a.b2frame/00000000.chunk']
+              if layout == 'sparse' else ['src/a.b2frame'])
+    stored += ['src/plain', 'src/sub']
+    for path in stored:
+        os.utime(path, ns=times)
+    with Mount('src', 'mnt', '-o', 'noatime') as mount:
+        check(read(mount / 'a') == DATA and read(mount / 'plain') == DATA,
+              'content')
+        os.listdir(mount / 'sub')
+        for path in stored:
+            check(os.stat(path).st_atime_ns == times[0], path)
+
+
+@layouts
 def a_time_that_was_set_shows_while_the_file_is_written_out(layout):
     times = {f'f{i}': 123456789012345678 + i for i in range(100)}
     with mounted(layout) as mount:
@@ -770,6 +790,7 @@ main(new_file_is_a_frame,
      hard_links,
      owner_mode_and_times,
      looking_at_a_frame_is_no_access,
+     with_noatime_reading_is_no_access,
      a_time_that_was_set_shows_while_the_file_is_written_out,
      own_metadata_are_no_change_by_others,
      what_a_user_makes_is_the_users,
