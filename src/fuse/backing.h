@@ -3,7 +3,6 @@
 #define FUSE_BACKING_H
 
 #include <limits.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -25,6 +24,8 @@ struct bundle;
 struct bundle_entry;
 struct chunks;
 struct folder;
+struct node;
+struct node_table;
 
 /* A directory in which entries are looked up. */
 struct backing_dir {
@@ -44,9 +45,10 @@ struct backing_dir {
 /* An entry that a user named, or that was found in a directory. */
 struct backing_place {
     int dirfd;
-    bool owned;             /* dirfd is closed with the place */
-    pthread_rwlock_t *held; /* is unlocked with the place; or NULL */
-    struct bundle *bundle;  /* if it is in that, which is in the file: a
+    bool owned;               /* dirfd is closed with the place */
+    struct node *locked;      /* its path is unlocked with the place; or NULL */
+    struct node_table *nodes; /* which it is in */
+    struct bundle *bundle;    /* if it is in that, which is in the file: a
                                reference if `owned`; else NULL */
     const struct bundle_entry *entry; /* the frame there; NULL: a folder */
     uint64_t inner;                   /* a hash of its path there */

@@ -166,15 +166,16 @@ static int place_of_name(struct fs *fs, const struct node *node,
     return r;
 }
 
-int fs_place(struct fs *fs, const struct node *node, struct backing_place *out)
+int fs_place(struct fs *fs, struct node *node, struct backing_place *out)
 {
     int r;
 
-    pthread_rwlock_rdlock(&fs->places);
+    node_lock_path(&fs->nodes, node);
     r = place_of_name(fs, node, out);
-    out->held = &fs->places;
+    out->nodes = &fs->nodes;
+    out->locked = node;
     if (r < 0)
-        pthread_rwlock_unlock(&fs->places);
+        node_unlock_path(&fs->nodes, node);
     /* The name was removed, not the directory that it was in. */
     return r == -ESTALE ? place_of_open(fs, node, out) : r;
 }
@@ -198,11 +199,11 @@ static int open_sealed(struct fs *fs, struct node *node, int flags,
     int r;
 
     *out = (struct backing_dir){ .keep = fs->keep_names, .npy = fs->npy };
-    pthread_rwlock_rdlock(&fs->places);
+    node_lock_path(&fs->nodes, node);
     r = node_locate(&fs->nodes, node, &path);
     if (r == 0)
         r = open_folder(fs, &path, path.inner, flags, out, &fault);
-    pthread_rwlock_unlock(&fs->places);
+    node_unlock_path(&fs->nodes, node);
     if (r < 0)
         report_fault(&fs->nodes, node, 0, r, &fault);
     return r;

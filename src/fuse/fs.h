@@ -53,13 +53,6 @@ struct fs {
     /* Guarded by `nodes.lock`. */
     struct list held; /* what programs hold open */
 
-    /*
-     * Held to read while a node's file is looked for by name, and used; to
-     * write while it gets another name.  Nobody waits for a commit who holds
-     * it, and it may be taken to read again by who does so.
-     */
-    pthread_rwlock_t places;
-
     pthread_mutex_t trash_lock; /* a leaf */
     int trash_fd; /* directory of frames that were removed while they were
                       open, locked; -1: none is needed; under `trash_lock` */
@@ -118,10 +111,11 @@ int fs_check_entries(const struct fs *fs, const struct node *dir);
 int fs_check_node(const struct fs *fs, const struct node *node);
 
 /*
- * Where to find a node; the caller closes it.  Until then we rename nothing.
- * Returns 0 or an error.
+ * Where to find a node; the caller closes it.  Until then its path is locked, see
+ * node_lock_path(); the caller must not wait for a commit.  Returns 0 or an
+ * error.
  */
-int fs_place(struct fs *fs, const struct node *node, struct backing_place *out);
+int fs_place(struct fs *fs, struct node *node, struct backing_place *out);
 
 /*
  * Open a directory to look names up in it; to be closed by backing_dir_close().

@@ -302,7 +302,6 @@ int fs_open(const struct fs_options *options, struct fs **out)
         return -ENOMEM;
     list_init(&fs->held);
     closer_init(&fs->closer);
-    pthread_rwlock_init(&fs->places, NULL);
     pthread_mutex_init(&fs->trash_lock, NULL);
     shelf_init(&fs->shelf);
     fs->root_fd = fs->trash_fd = -1;
@@ -371,7 +370,6 @@ void fs_close(struct fs *fs)
     free(fs->only);
     free(fs->mounted);
     pthread_mutex_destroy(&fs->trash_lock);
-    pthread_rwlock_destroy(&fs->places);
     closer_fini(&fs->closer);
     shelf_fini(&fs->shelf);
     free(fs);

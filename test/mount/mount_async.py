@@ -15,7 +15,7 @@ import threading
 from mounted import Mount, check, main, write
 
 SIZE = 65536
-WRITES = 200
+WRITES = 500
 WRITE_COMMAND = 1  # IOCB_CMD_PWRITE
 CALLS = {  # io_setup, io_submit, io_getevents
     'x86_64': (206, 209, 208),
