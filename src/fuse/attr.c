@@ -248,7 +248,7 @@ int attr_complete(struct fs *fs, struct node *node,
     return r;
 }
 
-/* Attributes of a directory that is not at its place any more, but still open. */
+/* Attributes of a directory that is not at its place any more, but open. */
 static int stat_gone_dir(struct fs *fs, const struct node *node,
                          struct stat *out)
 {

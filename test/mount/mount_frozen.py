@@ -14,8 +14,8 @@ import shutil
 import subprocess
 import sys
 
-from mounted import (PATIENCE, Mount, check, corpus, error_of, frame, main, read, sh, wait_for,
-                     write)
+from mounted import (PATIENCE, Mount, check, corpus, error_of, frame, main,
+                     read, sh, wait_for, write)
 
 DATA = b'some bytes' * 1000
 
@@ -24,7 +24,8 @@ DATA = b'some bytes' * 1000
 def disk():
     """An ext4 file system of its own at `src/sub`."""
     os.makedirs('src/sub')
-    sh('truncate -s 20M disk && mkfs.ext4 -q disk && mount -o loop disk src/sub')
+    sh('truncate -s 20M disk && mkfs.ext4 -q disk')
+    sh('mount -o loop disk src/sub')
     try:
         yield
     finally:
