@@ -363,6 +363,12 @@ static int cut(struct file *file, uint64_t size, struct fault *fault)
     return r;
 }
 
+/*
+ * Change the size, as file_extend() and file_zero() change other things that
+ * cost no room: an error of an earlier commit is left to the next write or sync,
+ * because this call takes effect, and may be the one by which a program makes
+ * room.
+ */
 static int resize(struct file *file, uint64_t size, struct fault *fault)
 {
     int r = check_end(file, size, 0, fault);
@@ -378,7 +384,7 @@ static int resize(struct file *file, uint64_t size, struct fault *fault)
                          "a frame whose chunks differ in size keeps its size");
     else if (size < file->nbytes)
         r = cut(file, size, fault);
-    return r < 0 ? explain(file, r, fault) : file_take_error(file, fault);
+    return r < 0 ? explain(file, r, fault) : 0;
 }
 
 int file_truncate(struct file *file, uint64_t size, struct fault *fault)
@@ -401,7 +407,8 @@ int file_extend(struct file *file, uint64_t size, struct fault *fault)
     r = check_end(file, size, 0, fault);
     if (r == 0 && size > file_size(file))
         r = grow(file, size, fault);
-    r = r < 0 ? explain(file, r, fault) : file_take_error(file, fault);
+    if (r < 0)
+        r = explain(file, r, fault);
     writeback_end(file);
     return r;
 }
@@ -487,7 +494,7 @@ static int zero(struct file *file, uint64_t off, uint64_t len,
     if (len > size - off)
         len = size - off;
     r = zero_range(file, off, off + len, fault);
-    return r < 0 ? explain(file, r, fault) : file_take_error(file, fault);
+    return r < 0 ? explain(file, r, fault) : 0;
 }
 
 int file_zero(struct file *file, uint64_t off, uint64_t len,

@@ -134,7 +134,13 @@ static int open_object(struct frame *frame, struct fault *fault)
     return 0;
 }
 
-static int read_header(struct frame *frame, struct fault *fault)
+/* frame_header_parse() or frame_parse_claim() */
+typedef int parse_header(const uint8_t *bytes, size_t len, uint64_t avail,
+                         bool sparse, struct frame_info *out,
+                         struct fault *fault);
+
+static int read_header_by(struct frame *frame, parse_header *parse,
+                          struct fault *fault)
 {
     bool sparse = store_is_directory(frame->store);
     uint8_t bytes[FRAME_HEADER_MAX];
@@ -156,12 +162,17 @@ static int read_header(struct frame *frame, struct fault *fault)
     frame->header_len =
         len < sizeof(frame->header) ? len : sizeof(frame->header);
     memcpy(frame->header, bytes, frame->header_len);
-    r = frame_header_parse(bytes, len, avail, sparse, &frame->info, fault);
+    r = parse(bytes, len, avail, sparse, &frame->info, fault);
     if (r < 0) {
         fault->off += frame->base;
         frame_fault_name(frame, fault);
     }
     return r;
+}
+
+static int read_header(struct frame *frame, struct fault *fault)
+{
+    return read_header_by(frame, frame_header_parse, fault);
 }
 
 int frame_read_info(struct store *store, uint64_t base, struct frame_info *out,
@@ -176,6 +187,20 @@ int frame_read_info(struct store *store, uint64_t base, struct frame_info *out,
         *out = frame.info;
         *stat = frame.stat;
     }
+    store_object_close(frame.object);
+    return r;
+}
+
+int frame_read_claim(struct store *store, uint64_t base, struct frame_info *out,
+                     struct fault *fault)
+{
+    struct frame frame = { .store = store, .base = base };
+    int r = open_object(&frame, fault);
+
+    if (r == 0)
+        r = read_header_by(&frame, frame_parse_claim, fault);
+    if (r == 0)
+        *out = frame.info;
     store_object_close(frame.object);
     return r;
 }

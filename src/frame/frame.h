@@ -53,6 +53,28 @@ enum {
     FRAME_MAGIC_LEN = 10
 };
 
+/*
+ * Parse the start of a frame of which more may be damaged, for the size that it
+ * claims.  The header must be intact, and its sizes must not contradict each
+ * other.  The file may be shorter than the header says: it may have been cut
+ * off, or another program may be adding to it and write the header first.
+ *
+ *  bytes, len  first bytes of the frame, FRAME_CLAIM_LEN or all there are
+ *  avail       bytes from there to the end of the file
+ *  sparse      it is the index file of a directory
+ *
+ * Returns 0, -EBADMSG or -ENOTSUP.
+ */
+int frame_parse_claim(const uint8_t *bytes, size_t len, uint64_t avail,
+                      bool sparse, struct frame_info *out, struct fault *fault);
+enum {
+    FRAME_CLAIM_LEN = 128 /* at least as long as any header's fixed part */
+};
+
+/* Do the same for the frame in a store, as frame_read_info(). */
+int frame_read_claim(struct store *store, uint64_t base, struct frame_info *out,
+                     struct fault *fault);
+
 /* Names of the index file of a sparse frame, the present one first. */
 extern const char *const frame_index_names[2];
 

@@ -333,6 +333,40 @@ int frame_header_parse(const uint8_t *bytes, size_t len, uint64_t avail,
     return r;
 }
 
+/* Do the sizes that a header claims go together?  Format: frame.md, 6. */
+static int check_claim(const struct frame_info *info, struct fault *fault)
+{
+    uint64_t nindex;
+
+    /* observed: C-Blosc2 3.3.3 leaves cbytes as it is when it deletes the last
+       chunk, see empty-after-delete-file. */
+    if (!info->sparse && info->nbytes > 0 &&
+        info->cbytes > info->frame_len - info->header_len)
+        return fault_set(fault, -EBADMSG, FRAME_CBYTES_OFF,
+                         "chunks go on behind the end of the frame");
+    /* The index is a chunk, which has no more than INT32_MAX bytes. */
+    if (!size_mul(info->nchunks, sizeof(uint64_t), &nindex) ||
+        nindex > INT32_MAX)
+        return fault_set(fault, -EBADMSG, FRAME_NBYTES_OFF,
+                         "more chunks than an index has room for");
+    return 0;
+}
+
+int frame_parse_claim(const uint8_t *bytes, size_t len, uint64_t avail,
+                      bool sparse, struct frame_info *out, struct fault *fault)
+{
+    struct frame_info info;
+    int r = frame_header_parse(bytes, len, avail, sparse, &info, fault);
+
+    if (r == -EBADMSG)
+        r = frame_header_parse(bytes, len, INT64_MAX, sparse, &info, fault);
+    if (r == 0)
+        r = check_claim(&info, fault);
+    if (r == 0)
+        *out = info;
+    return r;
+}
+
 uint32_t frame_header_metalayers_off(const struct frame_info *info)
 {
     switch (info->format) {

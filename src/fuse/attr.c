@@ -4,9 +4,11 @@
 #include <errno.h>
 #include <fuse_lowlevel.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/size.h"
 #include "fuse/chunks.h"
+#include "fuse/dir.h"
 #include "fuse/kernel.h"
 #include "fuse/open_file.h"
 #include "fuse/report.h"
@@ -93,28 +95,45 @@ static void show_open(const struct fs *fs, const struct node *node,
                st);
 }
 
-/* The header of a frame that is not open, and the size of what shows; empty if
-   it is damaged. */
+/*
+ * What to show of a frame that is damaged: the size that its header claims, or
+ * else that of its file.  It never looks empty, because people and programs
+ * remove empty files, and much of this one may be saved yet.
+ *
+ *  store  NULL if it cannot be opened
+ */
+static void show_claim(struct fs *fs, struct store *store, bool sparse,
+                       const struct stat *st, struct frame_info *info,
+                       uint64_t *size)
+{
+    struct fault fault = FAULT_NONE;
+
+    *info = (struct frame_info){ .sparse = sparse };
+    *size = 0;
+    if (store && frame_read_claim(store, fs->base, info, &fault) == 0)
+        *size = info->nbytes;
+    if (*size == 0)
+        *size = st->st_size > 0 ? (uint64_t)st->st_size : 1;
+}
+
+/* The header of a frame that is not open, and the size of what shows. */
 static int read_info(struct fs *fs, struct node *node,
                      const struct backing_place *place, const struct stat *st,
                      struct frame_info *info, uint64_t *size)
 {
     struct fault fault = FAULT_NONE;
-    struct store *store;
+    struct store *store = NULL;
     int r = backing_store(place, node->id.kind, STORE_PEEK, &store, &fault);
 
-    if (r == 0) {
-        r = file_peek(fs->files, store, fs->base, info, size, &fault);
-        store_close(store);
-    }
     if (r == 0)
-        return 0;
-    if (!report_is_fault(r))
-        return r;
-    report_fault(&fs->nodes, node, backing_stamp(st), r, &fault);
-    *info = (struct frame_info){ .sparse = node->id.kind == ENTRY_SPARSE };
-    *size = 0;
-    return 0;
+        r = file_peek(fs->files, store, fs->base, info, size, &fault);
+    if (r < 0 && report_is_fault(r)) {
+        report_fault(&fs->nodes, node, backing_stamp(st), r, &fault);
+        show_claim(fs, store, node->id.kind == ENTRY_SPARSE, st, info, size);
+        r = 0;
+    }
+    store_close(store);
+    return r;
 }
 
 /*
@@ -200,6 +219,20 @@ static void watch_other(struct fs *fs, struct node *node, const struct stat *st)
     open_file_put(fs, open);
 }
 
+/* Report a frame that is passed through because its header is damaged. */
+static void report_raw(struct fs *fs, struct node *node,
+                       const struct backing_place *place, const struct stat *st)
+{
+    struct fault fault = FAULT_NONE;
+    int r;
+
+    if (!S_ISREG(st->st_mode) || !names_has_suffix(place->name))
+        return;
+    r = backing_has_header(place->dirfd, place->name, &fault);
+    if (r < 0)
+        report_fault(&fs->nodes, node, backing_stamp(st), r, &fault);
+}
+
 int attr_complete(struct fs *fs, struct node *node,
                   const struct backing_place *place, struct stat *st)
 {
@@ -209,12 +242,30 @@ int attr_complete(struct fs *fs, struct node *node,
         r = complete_frame(fs, node, place, st);
     else if (fs->writeback && S_ISREG(st->st_mode))
         watch_other(fs, node, st);
+    if (node->id.kind == ENTRY_OTHER)
+        report_raw(fs, node, place, st);
     st->st_ino = fs_ino(fs, st->st_dev, st->st_ino);
     return r;
 }
 
-/* Attributes of a file that is not at its place any more, but still open. */
-static int stat_gone(struct fs *fs, struct node *node, struct stat *out)
+/* Attributes of a directory that is not at its place any more, but open. */
+static int stat_gone_dir(struct fs *fs, const struct node *node,
+                         struct stat *out)
+{
+    int fd = dir_anchor(fs, node);
+    int r;
+
+    if (fd < 0)
+        return fd;
+    r = fstat(fd, out) < 0 ? -errno : 0;
+    close(fd);
+    if (r == 0)
+        out->st_ino = fs_ino(fs, out->st_dev, out->st_ino);
+    return r;
+}
+
+/* Attributes of a file of which that is true. */
+static int stat_gone_file(struct fs *fs, struct node *node, struct stat *out)
 {
     struct open_file *open = open_file_find(fs, node);
     struct snapshot *snapshot = open ? open_file_snapshot(open) : NULL;
@@ -234,6 +285,12 @@ static int stat_gone(struct fs *fs, struct node *node, struct stat *out)
     snapshot_put(snapshot);
     open_file_put(fs, open);
     return r;
+}
+
+static int stat_gone(struct fs *fs, struct node *node, struct stat *out)
+{
+    return node->id.kind == ENTRY_DIRECTORY ? stat_gone_dir(fs, node, out)
+                                            : stat_gone_file(fs, node, out);
 }
 
 /* The directory made up to hold a frame: as accessible as that is. */

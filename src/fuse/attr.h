@@ -16,7 +16,7 @@ int attr_get(struct fs *fs, struct node *node, struct stat *out);
  *  st     attributes as backing_stat() gave them
  *
  * If the node is open and its file has changed, the new state is opened.  A
- * frame whose header is damaged is reported and has no size.
+ * frame that is damaged is reported, and has the size that its header claims.
  */
 int attr_complete(struct fs *fs, struct node *node,
                   const struct backing_place *place, struct stat *st);

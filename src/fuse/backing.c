@@ -14,6 +14,7 @@
 #include "fuse/chunks.h"
 #include "fuse/folder.h"
 #include "fuse/hash.h"
+#include "fuse/node.h"
 
 enum {
     STAT_BLOCK = 512 /* bytes */
@@ -39,8 +40,8 @@ void backing_close(struct backing_place *place)
         bundle_put(place->bundle);
         chunks_put(place->chunks);
     }
-    if (place->held)
-        pthread_rwlock_unlock(place->held);
+    if (place->locked)
+        node_unlock_path(place->nodes, place->locked);
 }
 
 void backing_dir_close(struct backing_dir *dir)
@@ -54,7 +55,7 @@ void backing_dir_close(struct backing_dir *dir)
 int backing_place_own(struct backing_place *place)
 {
     place->owned = false;
-    place->held = NULL;
+    place->locked = NULL;
     place->dirfd = fcntl(place->dirfd, F_DUPFD_CLOEXEC, 0);
     if (place->dirfd < 0)
         return -errno;

@@ -3,7 +3,6 @@
 #define FUSE_BACKING_H
 
 #include <limits.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -25,6 +24,8 @@ struct bundle;
 struct bundle_entry;
 struct chunks;
 struct folder;
+struct node;
+struct node_table;
 
 /* A directory in which entries are looked up. */
 struct backing_dir {
@@ -44,9 +45,10 @@ struct backing_dir {
 /* An entry that a user named, or that was found in a directory. */
 struct backing_place {
     int dirfd;
-    bool owned;             /* dirfd is closed with the place */
-    pthread_rwlock_t *held; /* is unlocked with the place; or NULL */
-    struct bundle *bundle;  /* if it is in that, which is in the file: a
+    bool owned;               /* dirfd is closed with the place */
+    struct node *locked;      /* its path is unlocked with the place; or NULL */
+    struct node_table *nodes; /* which it is in */
+    struct bundle *bundle;    /* if it is in that, which is in the file: a
                                reference if `owned`; else NULL */
     const struct bundle_entry *entry; /* the frame there; NULL: a folder */
     uint64_t inner;                   /* a hash of its path there */
@@ -80,7 +82,7 @@ void backing_place_in(const struct backing_dir *dir, const char *name,
  *  type  its DT_ type if known, else DT_UNKNOWN
  *
  * Returns an entry_kind or an error.  A file that looks like a frame but cannot
- * be read is none.
+ * be read, or whose header is damaged, is none.
  */
 int backing_kind(const struct backing_dir *dir, const char *name,
                  unsigned char type);
@@ -135,6 +137,17 @@ int backing_store(const struct backing_place *place, enum entry_kind kind,
 
 /* Does a regular file start as a frame does?  Returns 0, 1 or an error. */
 int backing_has_magic(int dirfd, const char *name);
+
+/*
+ * Does a regular file that starts so have a header by which it can show as a
+ * frame?  One without has no size to show, so it shows as the file that it is.
+ *
+ *  fault  what is wrong with the header
+ *
+ * Returns 0, 1 or an error; -EBADMSG or -ENOTSUP if it has the magic but no
+ * such header.
+ */
+int backing_has_header(int dirfd, const char *name, struct fault *fault);
 
 /* Is the frame in a store, at byte `base` of its file, an array?  Returns 0, 1
    or an error. */

@@ -17,19 +17,51 @@ static bool is_shortage(int error)
     return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
 }
 
-int backing_has_magic(int dirfd, const char *name)
+/* Read the start of a file.  Returns the number of bytes, 0 if it cannot be
+   read, or an error. */
+static ssize_t read_start(int dirfd, const char *name, uint8_t *bytes,
+                          size_t len, uint64_t *size)
 {
     int fd =
         openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    uint8_t bytes[FRAME_MAGIC_LEN];
+    struct stat st;
     ssize_t n;
 
     if (fd < 0)
-        return is_shortage(-errno) ? -errno : false;
+        return is_shortage(-errno) ? -errno : 0;
     store_leave_atime(fd);
-    n = pread(fd, bytes, sizeof(bytes), 0);
+    n = pread(fd, bytes, len, 0);
+    if (n < 0 || fstat(fd, &st) < 0)
+        n = 0;
+    else
+        *size = (uint64_t)st.st_size;
     close(fd);
-    return n == FRAME_MAGIC_LEN && frame_has_magic(bytes, sizeof(bytes));
+    return n;
+}
+
+int backing_has_magic(int dirfd, const char *name)
+{
+    uint8_t bytes[FRAME_MAGIC_LEN];
+    uint64_t size;
+    ssize_t n = read_start(dirfd, name, bytes, sizeof(bytes), &size);
+
+    return n < 0 ? (int)n : frame_has_magic(bytes, (size_t)n);
+}
+
+int backing_has_header(int dirfd, const char *name, struct fault *fault)
+{
+    uint8_t bytes[FRAME_CLAIM_LEN];
+    struct frame_info info;
+    uint64_t size;
+    ssize_t n = read_start(dirfd, name, bytes, sizeof(bytes), &size);
+    int r;
+
+    if (n < 0)
+        return (int)n;
+    if (!frame_has_magic(bytes, (size_t)n))
+        return false;
+    r = frame_parse_claim(bytes, (size_t)n, size, false, &info, fault);
+    return r < 0 ? r : true;
 }
 
 static int type_of(int dirfd, const char *name, unsigned char *type)
@@ -64,14 +96,16 @@ static int kind_of_directory(int dirfd, const char *name)
 
 static int kind_of_file(int dirfd, const char *name)
 {
-    int r;
+    struct fault fault = FAULT_NONE;
+    int r = false;
 
     if (names_has_store_suffix(name))
         return kind_or_store(dirfd, name, ENTRY_OTHER);
-    r = names_has_suffix(name) ? backing_has_magic(dirfd, name) : false;
-    if (r < 0)
+    if (names_has_suffix(name))
+        r = backing_has_header(dirfd, name, &fault);
+    if (is_shortage(r))
         return r;
-    return r ? ENTRY_FRAME : ENTRY_OTHER;
+    return r > 0 ? ENTRY_FRAME : ENTRY_OTHER;
 }
 
 int backing_kind(const struct backing_dir *dir, const char *name,

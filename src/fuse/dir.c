@@ -23,6 +23,8 @@ struct dir {
     struct fs *fs;
     struct node *node; /* there as long as the directory is open */
     struct backing_dir backing;
+    bool mirrored;             /* and open; guarded by the lock of the node
+                                  table */
     DIR *stream;               /* of a directory that is mirrored, else NULL */
     bool listed;               /* it has entries that `stream` has not */
     off_t off;                 /* where `stream` is */
@@ -40,15 +42,39 @@ static void close_held(struct fs *fs __attribute__((unused)),
     dir_close(list_entry(held, struct dir, held));
 }
 
+int dir_anchor(struct fs *fs, const struct node *node)
+{
+    int fd = -1;
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    list_for_each_safe(link, &fs->held) {
+        const struct fs_held *held = list_entry(link, struct fs_held, link);
+        const struct dir *dir = list_entry(held, struct dir, held);
+
+        if (held->close == close_held && dir->node == node && dir->mirrored) {
+            fd = fcntl(dir->backing.fd, F_DUPFD_CLOEXEC, 0);
+            break;
+        }
+    }
+    pthread_mutex_unlock(&fs->nodes.lock);
+    return fd < 0 ? -ESTALE : fd;
+}
+
 static int open_stream(struct dir *dir)
 {
+    struct fs *fs = dir->fs;
     struct stat st;
 
+    if (fs->noatime)
+        store_leave_atime(dir->backing.fd);
     dir->stream = fdopendir(dir->backing.fd);
     if (!dir->stream || fstat(dir->backing.fd, &st) < 0)
         return -errno;
     dir->dev = st.st_dev;
-    dir->ino = fs_ino(dir->fs, st.st_dev, st.st_ino);
+    dir->ino = fs_ino(fs, st.st_dev, st.st_ino);
+    pthread_mutex_lock(&fs->nodes.lock);
+    dir->mirrored = true;
+    pthread_mutex_unlock(&fs->nodes.lock);
     return 0;
 }
 

@@ -44,6 +44,10 @@ int dir_read(struct dir *dir, off_t off, struct dir_entry *out);
 /* fsync() */
 int dir_sync(struct dir *dir);
 
+/* A descriptor of a mirrored directory that a program has open, for the caller
+   to close; -ESTALE if none has. */
+int dir_anchor(struct fs *fs, const struct node *node);
+
 /* The directory, to enter what was read from it. */
 const struct backing_dir *dir_backing(const struct dir *dir);
 

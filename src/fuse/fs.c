@@ -11,6 +11,7 @@
 
 #include "fuse/attr.h"
 #include "fuse/chunks.h"
+#include "fuse/dir.h"
 #include "fuse/folder.h"
 #include "fuse/hash.h"
 #include "fuse/open_file.h"
@@ -41,23 +42,34 @@ static int open_path(struct fs *fs, const char *path)
     return fd == -EINVAL || fd == -ENOENT ? -ESTALE : fd;
 }
 
-/* A file whose name was removed is found while it is open. */
-static int place_of_open(struct fs *fs, const struct node *node,
-                         struct backing_place *out)
+/* A descriptor by which a file or directory can be found that is open. */
+static int anchor_of(struct fs *fs, const struct node *node)
 {
     int fd = -ESTALE;
 
-    /* In a store, what others have removed is not found. */
-    if (entry_is_inner(node->id.kind))
-        return -ESTALE;
+    if (node->id.kind == ENTRY_DIRECTORY)
+        return dir_anchor(fs, node);
     pthread_mutex_lock(&fs->nodes.lock);
     if (node->open)
         fd = open_file_anchor(node->open);
     pthread_mutex_unlock(&fs->nodes.lock);
+    return fd;
+}
+
+/* A file or directory whose name was removed is found while it is open. */
+static int place_of_open(struct fs *fs, const struct node *node,
+                         struct backing_place *out)
+{
+    int fd;
+
+    /* In a store, what others have removed is not found. */
+    if (entry_is_inner(node->id.kind))
+        return -ESTALE;
+    fd = anchor_of(fs, node);
     if (fd < 0)
         return fd;
     *out = (struct backing_place){ .dirfd = fd, .owned = true };
-    if (node->id.kind == ENTRY_SPARSE)
+    if (node->id.kind == ENTRY_SPARSE || node->id.kind == ENTRY_DIRECTORY)
         out->name[0] = '.';
     return 0;
 }
@@ -154,15 +166,16 @@ static int place_of_name(struct fs *fs, const struct node *node,
     return r;
 }
 
-int fs_place(struct fs *fs, const struct node *node, struct backing_place *out)
+int fs_place(struct fs *fs, struct node *node, struct backing_place *out)
 {
     int r;
 
-    pthread_rwlock_rdlock(&fs->places);
+    node_lock_path(&fs->nodes, node);
     r = place_of_name(fs, node, out);
-    out->held = &fs->places;
+    out->nodes = &fs->nodes;
+    out->locked = node;
     if (r < 0)
-        pthread_rwlock_unlock(&fs->places);
+        node_unlock_path(&fs->nodes, node);
     /* The name was removed, not the directory that it was in. */
     return r == -ESTALE ? place_of_open(fs, node, out) : r;
 }
@@ -186,11 +199,11 @@ static int open_sealed(struct fs *fs, struct node *node, int flags,
     int r;
 
     *out = (struct backing_dir){ .keep = fs->keep_names, .npy = fs->npy };
-    pthread_rwlock_rdlock(&fs->places);
+    node_lock_path(&fs->nodes, node);
     r = node_locate(&fs->nodes, node, &path);
     if (r == 0)
         r = open_folder(fs, &path, path.inner, flags, out, &fault);
-    pthread_rwlock_unlock(&fs->places);
+    node_unlock_path(&fs->nodes, node);
     if (r < 0)
         report_fault(&fs->nodes, node, 0, r, &fault);
     return r;

@@ -27,6 +27,7 @@ struct fs {
     bool keep_names; /* names are never changed */
     bool npy;        /* arrays are named as .npy files */
     bool chunks;     /* frames have directories of their chunks beside them */
+    bool noatime;    /* reads leave times of access alone */
     uint64_t base;   /* byte of the file at which the frame SOURCE starts */
     uint64_t dev;    /* device of SOURCE */
     char *only;      /* the entry to show if SOURCE is a frame, else NULL */
@@ -43,6 +44,8 @@ struct fs {
     struct file_context *files;   /* ours */
     struct fuse_session *session; /* to tell the kernel what has changed */
     struct pool *teller;          /* its one thread tells the kernel */
+    struct pool *seekers; /* its threads seek in files that are being written;
+                             NULL: read-only */
 
     atomic_bool passes; /* the kernel gets files that are no frames, until it
                            refuses one; see passthrough.h */
@@ -53,13 +56,6 @@ struct fs {
     /* Guarded by `nodes.lock`. */
     struct list held;        /* what programs hold open */
     struct sync_set written; /* to be synced in the end */
-
-    /*
-     * Held to read while a node's file is looked for by name, and used; to
-     * write while it gets another name.  Nobody waits for a commit who holds
-     * it, and it may be taken to read again by who does so.
-     */
-    pthread_rwlock_t places;
 
     pthread_mutex_t trash_lock; /* a leaf */
     int trash_fd; /* directory of frames that were removed while they were
@@ -86,6 +82,7 @@ struct fs_options {
     bool npy;               /* arrays are named as .npy files */
     bool chunks; /* frames have directories of their chunks beside them */
     bool read_only;
+    bool noatime;              /* reads leave times of access alone */
     bool shared;               /* frames are locked against other programs */
     bool sparse;               /* what new frames are */
     struct file_params params; /* likewise */
@@ -120,10 +117,11 @@ int fs_check_entries(const struct fs *fs, const struct node *dir);
 int fs_check_node(const struct fs *fs, const struct node *node);
 
 /*
- * Where to find a node; the caller closes it.  Until then we rename nothing.
- * Returns 0 or an error.
+ * Where to find a node; the caller closes it.  Until then its path is locked, see
+ * node_lock_path(); the caller must not wait for a commit.  Returns 0 or an
+ * error.
  */
-int fs_place(struct fs *fs, const struct node *node, struct backing_place *out);
+int fs_place(struct fs *fs, struct node *node, struct backing_place *out);
 
 /*
  * Open a directory to look names up in it; to be closed by backing_dir_close().

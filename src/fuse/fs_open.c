@@ -304,13 +304,13 @@ int fs_open(const struct fs_options *options, struct fs **out)
     list_init(&fs->held);
     closer_init(&fs->closer);
     free_space_init(&fs->space);
-    pthread_rwlock_init(&fs->places, NULL);
     pthread_mutex_init(&fs->trash_lock, NULL);
     shelf_init(&fs->shelf);
     fs->root_fd = fs->trash_fd = -1;
     fs->keep_names = options->keep_names;
     fs->npy = options->npy;
     fs->chunks = options->chunks;
+    fs->noatime = options->noatime;
     fs->sparse = options->sparse;
     fs->params = options->params;
     fs->base = options->offset;
@@ -362,7 +362,6 @@ int fs_close(struct fs *fs)
     free(fs->mounted);
     sync_set_fini(&fs->written);
     pthread_mutex_destroy(&fs->trash_lock);
-    pthread_rwlock_destroy(&fs->places);
     closer_fini(&fs->closer);
     free_space_fini(&fs->space);
     shelf_fini(&fs->shelf);

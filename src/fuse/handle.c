@@ -21,9 +21,17 @@ uint32_t handle_typesize_of(const struct snapshot *snapshot)
     return typesize;
 }
 
+void handle_count_writer(struct handle *handle)
+{
+    handle->writes = true;
+    handle->open->nwriters++;
+}
+
 void handle_close(struct fs *fs, struct handle *handle)
 {
     fs_let_go(fs, &handle->held);
+    if (handle->writes)
+        handle->open->nwriters--;
     open_file_put(fs, handle->open);
     free(handle);
 }
@@ -114,8 +122,9 @@ int handle_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
 
     if (!handle)
         return -ENOMEM;
-    handle->writes = wants_to_write(fi);
-    r = open_file_get(fs, node, handle->writes, &handle->open);
+    r = open_file_get(fs, node, wants_to_write(fi), &handle->open);
+    if (r == 0 && wants_to_write(fi))
+        handle_count_writer(handle);
     if (r == 0)
         agreed = open_file_is_agreed(fs, handle->open);
     if (!agreed)

@@ -10,7 +10,7 @@
 struct handle {
     struct fs_held held;
     struct open_file *open;
-    bool writes;       /* it was opened to write */
+    bool writes;       /* it was opened to write; `open->nwriters` counts it */
     bool passed;       /* the kernel reads the file itself; see passthrough.h */
     uint32_t typesize; /* of the frame when it was opened; 0: it may change */
     unsigned nmodified; /* of `open` when it was opened */
@@ -27,6 +27,9 @@ static inline struct handle *handle_of(const struct fuse_file_info *fi)
 
 /* Make one that is to get its `open` yet; NULL if there is no memory. */
 struct handle *handle_new(struct fs *fs);
+
+/* Count a handle that has its `open` among the writers of the file. */
+void handle_count_writer(struct handle *handle);
 
 /* Close what it holds open. */
 void handle_close(struct fs *fs, struct handle *handle);

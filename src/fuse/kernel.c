@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fuse/kernel.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -65,12 +66,28 @@ static void tell_size(struct fs *fs, fuse_ino_t ino, struct snapshot *snapshot)
                                    0);
 }
 
+/* The number by which the kernel knows a node. */
+static fuse_ino_t number_of(const struct fs *fs, const struct node *node)
+{
+    return node == &fs->nodes.root ? FUSE_ROOT_ID : (uintptr_t)node;
+}
+
+/* Count one more call to the kernel, unless there are to be no more. */
+static bool begin_call(struct fs *fs)
+{
+    /* kernel_tell_no_more() must not see 0 before this thread sees `silent`. */
+    fs->nnews++;
+    if (!fs->silent)
+        return true;
+    fs->nnews--;
+    return false;
+}
+
 static void tell(struct pool_task *task)
 {
     struct news *news = list_entry(task, struct news, task);
     struct fs *fs = news->fs;
-    bool is_root = news->node == &fs->nodes.root;
-    fuse_ino_t ino = is_root ? FUSE_ROOT_ID : (uintptr_t)news->node;
+    fuse_ino_t ino = number_of(fs, news->node);
 
     fuse_lowlevel_notify_inval_inode(fs->session, ino, news->off, news->len);
     if (news->snapshot)
@@ -86,10 +103,7 @@ static void submit(struct fs *fs, const struct news *what)
 {
     struct news *news = malloc(sizeof(*news));
 
-    /* Who waits for the last counts those who have not seen that it is. */
-    fs->nnews++;
-    if (!news || fs->silent) {
-        fs->nnews--;
+    if (!news || !begin_call(fs)) {
         free(news);
         return;
     }
@@ -116,6 +130,20 @@ void kernel_drop(struct fs *fs, struct node *node, uint64_t off, uint64_t len)
                                .len = (off_t)len };
 
     submit(fs, &news);
+}
+
+void kernel_forget_attributes(struct fs *fs, struct node *node)
+{
+    fuse_lowlevel_notify_inval_inode(fs->session, number_of(fs, node), -1, 0);
+}
+
+int kernel_flush(struct fs *fs, struct node *node, off_t off)
+{
+    if (!begin_call(fs))
+        return -ENOTCONN;
+    fuse_lowlevel_notify_inval_inode(fs->session, number_of(fs, node), off, 0);
+    fs->nnews--;
+    return 0;
 }
 
 void kernel_tell_no_more(struct fs *fs)

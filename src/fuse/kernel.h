@@ -23,6 +23,25 @@
 void kernel_tell(struct fs *fs, struct node *node, struct snapshot *snapshot);
 
 /*
+ * Make the kernel ask for a file's attributes again.  That concerns no page, so
+ * the kernel waits for nothing, and any thread may call this.
+ */
+void kernel_forget_attributes(struct fs *fs, struct node *node);
+
+/*
+ * Make the kernel hand over its dirty pages of a file, from an offset on, by
+ * WRITE requests that have been answered when this returns.  The kernel drops
+ * the clean pages there, too: it has no call that only writes.
+ *
+ * The caller must be no thread that answers requests, as above.  The kernel
+ * waits for its own locks on pages only, so it is no matter which lock of the
+ * inode the request holds that the caller is to answer.
+ *
+ * Returns 0, or -ENOTCONN if the daemon is about to leave.
+ */
+int kernel_flush(struct fs *fs, struct node *node, off_t off);
+
+/*
  * Wait until the kernel knows all that it was told of, and tell it nothing from
  * then on.  Requests are to be answered until this returns: what is told waits
  * for pages that the kernel has asked for.

@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "fuse/kernel.h"
 #include "fuse/open_file.h"
 #include "fuse/ops.h"
 
@@ -79,6 +80,9 @@ static int drop(struct fs *fs, struct node *node,
     if (newest)
         open_file_note_touch(open, place);
     open_file_put(fs, open);
+    /* The reply to a write, unlike that to chmod(), tells no mode. */
+    if (r == 0)
+        kernel_forget_attributes(fs, node);
     return r;
 }
 

@@ -32,6 +32,10 @@ enum {
        thread has memory for the largest request, so that few are kept. */
     THREADS_MAX = 200,
     IDLE_THREADS_MAX = 16,
+
+    /* Seeks in files that are being written, in different files, that wait for
+       the kernel at a time; each may wait for a disk. */
+    SEEKERS = 16,
 };
 
 static const char program[] = "framefs";
@@ -125,8 +129,10 @@ static void close_mount(struct mount *mount)
         fuse_session_unmount(mount->session);
     if (mount->signals)
         fuse_remove_signal_handlers(mount->session);
-    if (mount->fs)
+    if (mount->fs) {
         pool_free(mount->fs->teller);
+        pool_free(mount->fs->seekers);
+    }
     if (mount->session)
         fuse_session_destroy(mount->session);
     if (fs_close(mount->fs) < 0)
@@ -247,6 +253,8 @@ static int serve(struct mount *mount, const struct options *options)
         r = pool_new(1, &mount->fs->teller);
     if (r == 0)
         r = stop_signal_start(&mount->stop, mount->fs);
+    if (r == 0 && mount->fs->writable)
+        r = pool_new(SEEKERS, &mount->fs->seekers);
     if (r == 0 && mount->fs->writable)
         r = closer_start(&mount->fs->closer);
     if (r < 0) {

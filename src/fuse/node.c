@@ -213,6 +213,7 @@ int node_table_init(struct node_table *table, enum entry_kind root_kind,
                     const char *root_name)
 {
     pthread_mutex_init(&table->lock, NULL);
+    pthread_cond_init(&table->path_unlocked, NULL);
     table->by_id = calloc(MIN_BUCKETS, sizeof(struct node *));
     table->by_place = calloc(MIN_BUCKETS, sizeof(struct node *));
     table->nbuckets = MIN_BUCKETS;
@@ -244,6 +245,7 @@ void node_table_fini(struct node_table *table)
     node_free(&table->root);
     free(table->by_id);
     free(table->by_place);
+    pthread_cond_destroy(&table->path_unlocked);
     pthread_mutex_destroy(&table->lock);
 }
 
@@ -287,6 +289,7 @@ static int move_locked(struct node_table *table, struct node *node,
         return -ENOMEM;
 
     unlink_place(table, node);
+    node_move_path_users_locked(node, parent);
     free(node->name);
     node->name = copy;
     node->parent = parent;

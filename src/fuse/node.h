@@ -43,7 +43,11 @@ struct node {
     struct list all;     /* in the table's list; unused for the root */
     struct node *next_id;
     struct node *next_place;
-    bool gone;     /* its name was removed, and it is found by none */
+    bool gone;            /* its name was removed, and it is found by none */
+    bool renamed;         /* its file is being given another name; see
+                      node_begin_rename() */
+    unsigned npath_users; /* threads that have its path locked, or that of a
+                             node below it; see node_lock_path() */
     bool unlisted; /* it is not found by `id` either: the file was removed, or
                       another node took over */
     struct open_file *open;   /* while it is open; see open_file.h */
@@ -63,6 +67,8 @@ struct node {
  */
 struct node_table {
     pthread_mutex_t lock;
+    pthread_cond_t path_unlocked; /* a path is, or a rename has ended */
+    unsigned nwaiting;            /* threads that wait for that */
     struct node **by_id;
     struct node **by_place;
     size_t nbuckets; /* of each; a power of two */
@@ -159,6 +165,33 @@ void node_removed(struct node_table *table, struct node *node,
 /* A node is under another name now.  Returns 0 or -ENOMEM. */
 int node_moved(struct node_table *table, struct node *node, struct node *parent,
                const char *name);
+
+/*
+ * The path of a node leads to its file, unless others rename what is under
+ * SOURCE.  A thread that finds a file by its path, and uses it by its name, locks
+ * the path before; a thread that renames a file waits until nobody has locked the
+ * path of its node, or of one below, and keeps others from it.  The lock is per
+ * node, not one for all, because both do system calls that may hang for ever,
+ * on a file system that is frozen or has lost its server: only those who want
+ * the same file, or one below, then wait.
+ *
+ * A thread may lock a path again, or another one as well, while it has locked
+ * one; it must not rename meanwhile.  Those who rename wait for as long as
+ * others come.
+ *
+ *  node      somebody else's reference keeps it
+ *  from, to  nodes whose files get another name, or are replaced; or NULL
+ */
+void node_lock_path(struct node_table *table, struct node *node);
+void node_unlock_path(struct node_table *table, struct node *node);
+void node_begin_rename(struct node_table *table, struct node *from,
+                       struct node *to);
+void node_end_rename(struct node_table *table, struct node *from,
+                     struct node *to);
+
+/* A node is about to get another parent: those who have locked its path have
+   locked that of the new one, too. */
+void node_move_path_users_locked(struct node *node, struct node *to);
 
 /* Was the only name of a node's file removed? */
 bool node_is_removed(struct node_table *table, const struct node *node);

@@ -3,6 +3,7 @@
 #define FUSE_OPEN_FILE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -38,6 +39,8 @@ struct open_file {
     struct timespec refused_at; /* came to, and when, by CLOCK_MONOTONIC */
     unsigned npassed; /* handles by which the kernel reads the file itself, */
     int passed;       /* and its number there; see passthrough.h */
+
+    atomic_uint nwriters; /* handles that were opened to write; no lock */
 };
 
 /*

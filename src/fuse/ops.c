@@ -25,9 +25,9 @@ static struct dir *dir_of(const struct fuse_file_info *fi)
 static void ops_init(void *userdata, struct fuse_conn_info *conn)
 {
     const struct ops_data *data = userdata;
-    unsigned wanted = FUSE_CAP_ASYNC_READ | FUSE_CAP_ASYNC_DIO |
-                      FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_READDIRPLUS |
-                      FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_PARALLEL_DIROPS;
+    unsigned wanted = FUSE_CAP_ASYNC_READ | FUSE_CAP_AUTO_INVAL_DATA |
+                      FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO |
+                      FUSE_CAP_PARALLEL_DIROPS;
 
     if (data->fs->writeback)
         wanted |= FUSE_CAP_WRITEBACK_CACHE;
@@ -41,6 +41,11 @@ static void ops_init(void *userdata, struct fuse_conn_info *conn)
     /* Of set-user-ID bits see killpriv.h.  What is written has to be in memory,
        not in a pipe. */
     conn->want &= ~(unsigned)(FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_SPLICE_READ);
+    /* When an asynchronous O_DIRECT write completes, the kernel does not drop
+       pages that were read meanwhile, as it does when it waits for the write;
+       programs then read stale bytes. */
+    if (data->fs->writable)
+        conn->want &= ~(unsigned)FUSE_CAP_ASYNC_DIO;
     passthrough_init(data->fs, conn);
     conn->max_read = data->max_read;
     if (data->ready_fd >= 0 && write(data->ready_fd, "", 1) == 1)

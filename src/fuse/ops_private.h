@@ -2,11 +2,12 @@
 #ifndef FUSE_OPS_PRIVATE_H
 #define FUSE_OPS_PRIVATE_H
 
+#include "fuse/handle.h"
 #include "fuse/request.h"
 
 /* The members of `ops_table` that are not in ops.c. */
 
-/* Of open files: ops_file.c, ops_read.c, ops_write.c. */
+/* Of open files: ops_file.c, ops_read.c, ops_seek.c, ops_write.c. */
 void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void ops_create(fuse_req_t req, fuse_ino_t parent, const char *name,
                 mode_t mode, struct fuse_file_info *fi);
@@ -26,6 +27,9 @@ void ops_copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in,
                          size_t len, int flags);
 void ops_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
                struct fuse_file_info *fi);
+
+/* Look for data or a hole in the newest state that is open, and reply. */
+void ops_seek(fuse_req_t req, struct handle *handle, off_t off, int whence);
 
 /* Of chunks of open files: ops_ioctl.c. */
 void ops_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg,

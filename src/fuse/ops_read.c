@@ -260,11 +260,9 @@ static off_t try_seek(struct fs *fs, struct handle *handle,
     return off;
 }
 
-void ops_lseek(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
-               off_t off, int whence, struct fuse_file_info *fi)
+void ops_seek(fuse_req_t req, struct handle *handle, off_t off, int whence)
 {
     struct fs *fs = request_fs(req);
-    struct handle *handle = handle_of(fi);
     off_t found = -EAGAIN;
 
     for (int tries = 0; found == -EAGAIN && tries < READ_TRIES; tries++) {

@@ -30,6 +30,7 @@ const char options_usage[] =
     "\n"
     "Options for -o, SIZE with a suffix K, M, G or T if wanted:\n"
     "  ro              mount read-only\n"
+    "  noatime         reading leaves the times of access in SOURCE alone\n"
     "  offset=SIZE     the frame SOURCE starts at this byte of its file\n"
     "  names=keep      frames show under their full names\n"
     "  raw             arrays show their chunks in a row, not their items\n"
@@ -73,6 +74,7 @@ enum key {
     KEY_OFFSET,
     KEY_NAMES,
     KEY_READ_ONLY,
+    KEY_NOATIME,
     KEY_RAW,
     KEY_NPY,
     KEY_CHUNKS,
@@ -107,6 +109,7 @@ static const struct fuse_opt known[] = {
     OPTION("threads=", KEY_NAMED),
     OPTION("readahead=", KEY_NAMED),
     OPTION("ro", KEY_READ_ONLY),
+    OPTION("noatime", KEY_NOATIME),
     OPTION("raw", KEY_RAW),
     OPTION("npy", KEY_NPY),
     OPTION("chunks", KEY_CHUNKS),
@@ -226,6 +229,9 @@ static int set_known(struct options *options, enum key key, const char *option)
     case KEY_READ_ONLY:
         options->fs.read_only = true;
         return 0;
+    case KEY_NOATIME:
+        options->fs.noatime = true;
+        return 1; /* it is the kernel's, too */
     case KEY_RAW:
         options->file.view = FILE_VIEW_CHUNKS;
         return 0;

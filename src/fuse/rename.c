@@ -200,6 +200,7 @@ static int remove_replaced(const struct move *move, const struct side *left)
 
 static int replace_or_move(struct move *move)
 {
+    struct node_table *nodes = &move->fs->nodes;
     const struct side *to = &move->to;
     const struct side *left;
     int r = choose_target(&move->from, &move->to, move->args->new_shown,
@@ -209,7 +210,7 @@ static int replace_or_move(struct move *move)
         r = open_file_sync_node(move->fs, move->from.node);
     if (r < 0)
         return r;
-    pthread_rwlock_wrlock(&move->fs->places);
+    node_begin_rename(nodes, move->from.node, move->to.node);
     if (is_there(to) && remove_is_last(&to->entry, &to->st))
         open_file_set_unlinked(move->fs, to->node, true);
     r = move_files(move, &left);
@@ -219,7 +220,7 @@ static int replace_or_move(struct move *move)
         move_sidecar(move);
         r = move_nodes(move);
     }
-    pthread_rwlock_unlock(&move->fs->places);
+    node_end_rename(nodes, move->from.node, move->to.node);
     return r < 0 ? r : remove_replaced(move, left);
 }
 
@@ -289,6 +290,7 @@ static int choose_names(struct move *move)
 
 static int exchange(struct move *move)
 {
+    struct node_table *nodes = &move->fs->nodes;
     int r = is_there(&move->to) ? choose_names(move) : -ENOENT;
 
     if (r == 0)
@@ -297,11 +299,11 @@ static int exchange(struct move *move)
         r = open_file_sync_node(move->fs, move->to.node);
     if (r < 0)
         return r;
-    pthread_rwlock_wrlock(&move->fs->places);
+    node_begin_rename(nodes, move->from.node, move->to.node);
     r = exchange_files(move);
     if (r == 0)
         r = exchange_nodes(move);
-    pthread_rwlock_unlock(&move->fs->places);
+    node_end_rename(nodes, move->from.node, move->to.node);
     return r;
 }
 

@@ -50,15 +50,22 @@ int snapshot_anchor(const struct backing_place *place, enum entry_kind kind)
                         kind == ENTRY_SPARSE ? O_RDONLY | O_DIRECTORY : O_PATH);
 }
 
+/* How to open what programs read. */
+static unsigned read_flags(const struct fs *fs)
+{
+    return fs->noatime ? STORE_PEEK : 0;
+}
+
 static int open_frame(struct fs *fs, struct snapshot *snapshot,
                       const struct backing_place *place, enum entry_kind kind,
                       struct fault *fault)
 {
     struct store *store;
     unsigned flags = file_store_flags(fs->files);
-    int r = backing_store(place, kind,
-                          snapshot->writable ? flags | STORE_WRITE : flags,
-                          &store, fault);
+    int r = backing_store(
+        place, kind,
+        flags | (snapshot->writable ? STORE_WRITE : read_flags(fs)), &store,
+        fault);
 
     if (r < 0)
         return r;
@@ -79,7 +86,7 @@ static int open_chunk(struct fs *fs, struct snapshot *snapshot,
 {
     const struct file_face face = chunks_face(place, kind);
     struct store *store;
-    int r = backing_store(place, kind, 0, &store, fault);
+    int r = backing_store(place, kind, read_flags(fs), &store, fault);
 
     if (r < 0)
         return r;
@@ -91,7 +98,7 @@ static int open_chunk(struct fs *fs, struct snapshot *snapshot,
 }
 
 /* Open a file that is passed through, if it is the one that was seen. */
-static int open_other(struct snapshot *snapshot,
+static int open_other(const struct fs *fs, struct snapshot *snapshot,
                       const struct backing_place *place)
 {
     struct stat st;
@@ -101,6 +108,8 @@ static int open_other(struct snapshot *snapshot,
     if (fd < 0)
         return fd;
     snapshot->fd = fd;
+    if (fs->noatime)
+        store_leave_atime(fd);
     if (fstat(fd, &st) < 0)
         return -errno;
     if (st.st_ino != snapshot->st.st_ino || st.st_dev != snapshot->st.st_dev)
@@ -122,7 +131,7 @@ int snapshot_open(struct fs *fs, enum entry_kind kind,
     else if (entry_is_frame(kind))
         r = open_frame(fs, snapshot, place, kind, fault);
     else
-        r = open_other(snapshot, place);
+        r = open_other(fs, snapshot, place);
     if (r < 0) {
         snapshot_put(snapshot);
         return r;

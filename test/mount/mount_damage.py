@@ -10,8 +10,9 @@ import mmap
 import os
 import random
 
-from mounted import (Mount, check, chunk_offset, error_of, frame, main, read,
-                     replace, write)
+from mounted import (B2FRAME, Mount, check, check_content, chunk_offset,
+                     error_of, frame, main, read, replace, sh, write,
+                     write_sparse)
 
 CHUNKSIZE = 10000
 DATA = random.Random(4).randbytes(20 * CHUNKSIZE)
@@ -94,25 +95,86 @@ def fault_is_logged_again_when_the_file_changed():
         check(len(lines(mount)) == 2, 'says %s' % lines(mount))
 
 
-def damaged_header_shows_an_empty_file_that_cannot_be_opened():
+def damaged_header_shows_the_raw_file():
     make()
-    write('src/bad.b2frame', b'\x9e\xa8b2frame\0' + bytes(200))
+    raw = b'\x9e\xa8b2frame\0' + bytes(200)
+    write('src/bad.b2frame', raw)
     with Mount('src', 'mnt') as mount:
-        check(sorted(os.listdir(mount.path)) == ['bad', 'sub'], 'names')
-        check(os.path.getsize(mount / 'bad') == 0, 'size')
-        check(error_of(open, mount / 'bad') == errno.EIO, 'is opened')
-        check(error_of(os.listxattr, mount / 'bad') == errno.EIO,
-              'has attributes')
+        check(sorted(os.listdir(mount.path)) == ['bad.b2frame', 'sub'],
+              'names')
+        check(error_of(os.stat, mount / 'bad') == errno.ENOENT, 'bad is there')
+        check(read(mount / 'bad.b2frame') == raw, 'other bytes')
         check(len(lines(mount)) == 1 and
               lines(mount)[0].startswith('framefs: bad.b2frame: offset '),
               'says %s' % lines(mount))
+
+
+def damage_behind_the_header(name, data):
+    """A frame under SOURCE shows as one that cannot be opened."""
+    write('src/%s.b2frame' % name, data)
+    with Mount('src', 'mnt') as mount:
+        check(sorted(os.listdir(mount.path)) == sorted([name, 'sub']),
+              'names')
+        check(os.path.getsize(mount / name) == len(DATA), 'size')
+        check(error_of(open, mount / name) == errno.EIO, 'is opened')
+        check(error_of(os.listxattr, mount / name) == errno.EIO,
+              'has attributes')
+        check(len(lines(mount)) == 1 and lines(mount)[0].startswith(
+            'framefs: %s.b2frame: offset ' % name), 'says %s' % lines(mount))
+    os.remove('src/%s.b2frame' % name)
+
+
+def damaged_frame_has_the_size_that_its_header_claims():
+    make()
+    whole = frame(DATA, CHUNKSIZE)
+    index = chunk_offset(len(DATA) // CHUNKSIZE, CHUNKSIZE)
+    damage_behind_the_header('index', whole[:index] + b'\xff' * 8 +
+                             whole[index + 8:])
+    damage_behind_the_header('trailer', whole[:-20] + bytes(20))
+    damage_behind_the_header('cut', whole[:100000])
+    damage_behind_the_header('header', whole[:0x61])
+
+
+def sizes_that_contradict_each_other_are_not_shown():
+    os.mkdir('src')
+    whole = bytearray(frame(DATA, CHUNKSIZE))
+    for name, off, value in (('cbytes', 0x27, 1 << 40),
+                             ('nbytes', 0x1e, 1 << 60)):
+        raw = bytes(whole[:off] + value.to_bytes(8, 'big') + whole[off + 8:])
+        write('src/%s.b2frame' % name, raw)
+        with Mount('src', 'mnt') as mount:
+            check(read(mount / (name + '.b2frame')) == raw, name)
+
+
+def frames_that_repair_saves_never_look_empty():
+    os.mkdir('src')
+    whole = frame(DATA, CHUNKSIZE)
+    index = chunk_offset(len(DATA) // CHUNKSIZE, CHUNKSIZE)
+    write('src/bad.b2frame', whole[:20] + bytes(50) + whole[70:])
+    write('src/index.b2frame', whole[:index] + bytes(len(whole) - index))
+    write('src/cut.b2frame', whole[:100000])
+    for name, content in (('bytes', bytes(100)), ('none', b''),
+                          ('start', whole[:50])):
+        write_sparse('src/%s.b2frame' % name, DATA[:CHUNKSIZE])
+        write('src/%s.b2frame/chunks.b2frame' % name, content)
+    before = sorted(os.walk('src'))
+    with Mount('src', 'mnt') as mount:
+        for name in ('bytes', 'none', 'start'):
+            check(os.path.isfile(mount / name), name + ' is no file')
+            check(error_of(open, mount / name) == errno.EIO,
+                  name + ' is opened')
+        said = sh('find mnt -mindepth 1 -empty -print -delete')
+        check(said == '', 'removed ' + said)
+    check(sorted(os.walk('src')) == before, 'something was removed')
+    sh(B2FRAME + ' repair src/index.b2frame src/saved.b2frame', None)
+    check_content('src/saved.b2frame', DATA)
 
 
 def names_make_no_lines_in_the_log():
     os.mkdir('src')
     write('src/a\nb\x1b[0m.b2frame', b'\x9e\xa8b2frame\0' + bytes(200))
     with Mount('src', 'mnt') as mount:
-        os.stat(mount / 'a\nb\x1b[0m')
+        os.stat(mount / 'a\nb\x1b[0m.b2frame')
         check(len(lines(mount)) == 1 and 'a?b?[0m.b2frame' in mount.log(),
               'says %r' % mount.log())
 
@@ -121,5 +183,8 @@ main(pages_beside_a_damaged_chunk_are_read,
      direct_reads_lose_not_a_byte_more,
      each_fault_is_logged_once,
      fault_is_logged_again_when_the_file_changed,
-     damaged_header_shows_an_empty_file_that_cannot_be_opened,
+     damaged_header_shows_the_raw_file,
+     damaged_frame_has_the_size_that_its_header_claims,
+     sizes_that_contradict_each_other_are_not_shown,
+     frames_that_repair_saves_never_look_empty,
      names_make_no_lines_in_the_log)

@@ -207,6 +207,25 @@ def nothing_can_be_changed():
         check(os.statvfs(mount.path).f_flag & os.ST_RDONLY, 'says it is not')
 
 
+def removed_directory_lives_while_it_is_open():
+    os.makedirs('src/sub/others')
+    with Mount('src', 'mnt') as mount:
+        for remove in (lambda: os.rmdir(mount / 'sub/others'),
+                       lambda: os.rmdir('src/sub')):
+            path = 'sub/others' if os.path.exists('src/sub/others') else 'sub'
+            fd = os.open(mount / path, os.O_RDONLY)
+            ino = os.fstat(fd).st_ino
+            remove()
+            if path == 'sub/others':
+                os.fchmod(fd, 0o700)
+            wait_for(lambda fd=fd: os.fstat(fd).st_nlink == 0, 'no links')
+            check(os.fstat(fd).st_ino == ino, 'number')
+            check(os.listdir(fd) == [], 'entries')
+            os.fsync(fd)
+            check(error_of(os.stat, mount / path) == errno.ENOENT, 'name')
+            os.close(fd)
+
+
 main(files_are_the_same,
      special_files_show_as_they_are,
      links_are_not_followed_by_the_daemon,
@@ -216,4 +235,5 @@ main(files_are_the_same,
      other_users_read_what_they_may_read_now,
      change_is_seen_at_once_by_all_who_read,
      file_is_given_back_when_the_last_one_closes_it,
-     nothing_can_be_changed)
+     nothing_can_be_changed,
+     removed_directory_lives_while_it_is_open)

@@ -373,6 +373,26 @@ def looking_at_a_frame_is_no_access(layout):
 
 
 @layouts
+def with_noatime_reading_is_no_access(layout):
+    times = (10**18, 2 * 10**18)
+    os.makedirs('src/sub')
+    write('src/plain', DATA)
+    with mounted(layout) as mount:
+        write(mount / 'a', DATA)
+    stored = (['src/a.b2frame/chunks.b2frame', 'src/a.b2frame/00000000.chunk']
+              if layout == 'sparse' else ['src/a.b2frame'])
+    stored += ['src/plain', 'src/sub']
+    for path in stored:
+        os.utime(path, ns=times)
+    with Mount('src', 'mnt', '-o', 'noatime') as mount:
+        check(read(mount / 'a') == DATA and read(mount / 'plain') == DATA,
+              'content')
+        os.listdir(mount / 'sub')
+        for path in stored:
+            check(os.stat(path).st_atime_ns == times[0], path)
+
+
+@layouts
 def a_time_that_was_set_shows_while_the_file_is_written_out(layout):
     times = {f'f{i}': 123456789012345678 + i for i in range(100)}
     with mounted(layout) as mount:
@@ -515,6 +535,28 @@ def as_nobody(call, *args):
         os.setuid(65534)
         os._exit(error_of(call, *args))
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@layouts
+def mode_without_set_user_id_shows_at_once(layout):
+    if os.getuid() != 0:
+        return
+    with mounted(layout, '-o', 'allow_other') as mount:
+        os.chmod('.', 0o755)
+        write(mount / 'a', DATA)
+
+        def change(call):
+            fd = os.open(mount / 'a', os.O_WRONLY)
+            call(fd)
+
+        for call in (lambda fd: os.pwrite(fd, b'x', 9),
+                     lambda fd: os.ftruncate(fd, 1000),
+                     lambda fd: os.posix_fallocate(fd, 0, 2000)):
+            os.chmod(mount / 'a', 0o6777)
+            # It asks for nothing but the mode, which the kernel knows.
+            check(sh('stat -c %a mnt/a') == '6777\n', 'mode before')
+            check(as_nobody(change, call) == 0, 'failed')
+            check(sh('stat -c %a mnt/a') == '777\n', 'mode after')
 
 
 @layouts
@@ -743,11 +785,13 @@ main(new_file_is_a_frame,
      hard_links,
      owner_mode_and_times,
      looking_at_a_frame_is_no_access,
+     with_noatime_reading_is_no_access,
      a_time_that_was_set_shows_while_the_file_is_written_out,
      own_metadata_are_no_change_by_others,
      what_a_user_makes_is_the_users,
      set_user_id_is_lost_as_in_any_directory,
      small_writes_ask_nothing,
+     mode_without_set_user_id_shows_at_once,
      holes_are_punched,
      attributes_are_set,
      directories_go_with_what_does_not_show,

@@ -293,6 +293,43 @@ START_TEST(the_magic_is_ten_bytes)
 }
 END_TEST
 
+/* The size that the start of the worked example claims once a byte of it is
+   another, or the error. */
+static int64_t claim_with(size_t len, size_t off, uint8_t byte)
+{
+    uint8_t copy[FRAME_HEADER_MAX];
+    struct frame_info info = { 0 };
+    struct fault fault = FAULT_NONE;
+    int r;
+
+    memcpy(copy, frame_worked, len);
+    if (off < len)
+        copy[off] = byte;
+    r = frame_parse_claim(copy, len, len, false, &info, &fault);
+    return r < 0 ? r : (int64_t)info.nbytes;
+}
+
+START_TEST(a_frame_that_was_cut_off_claims_its_size)
+{
+    ck_assert_int_eq(claim_with(FRAME_HEADER_MAX, FRAME_HEADER_MAX, 0), 36);
+    for (size_t len = 0; len < FRAME_HEADER_MAX; len++)
+        ck_assert_int_eq(claim_with(len, len, 0), -EBADMSG);
+}
+END_TEST
+
+START_TEST(a_claim_needs_sizes_that_go_together)
+{
+    /* More chunks than the frame has bytes for, and than any index has. */
+    ck_assert_int_eq(claim_with(FRAME_HEADER_MAX, FRAME_CBYTES_OFF, 1),
+                     -EBADMSG);
+    ck_assert_int_eq(claim_with(FRAME_HEADER_MAX, FRAME_NBYTES_OFF, 1),
+                     -EBADMSG);
+    ck_assert_int_eq(claim_with(FRAME_HEADER_MAX, FRAME_NBYTES_OFF, 0x80),
+                     -EBADMSG);
+    ck_assert_int_eq(claim_with(FRAME_HEADER_MAX, FRAME_LEN_OFF, 1), 36);
+}
+END_TEST
+
 START_TEST(the_length_of_the_trailer_is_checked)
 {
     const size_t end_off = sizeof(frame_worked) - FRAME_TRAILER_END_LEN;
@@ -338,6 +375,8 @@ int main(void)
         a_header_cut_anywhere_is_refused,
         the_type_must_fit_what_holds_the_frame,
         the_magic_is_ten_bytes,
+        a_frame_that_was_cut_off_claims_its_size,
+        a_claim_needs_sizes_that_go_together,
         the_length_of_the_trailer_is_checked,
         NULL,
     };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,6 +170,74 @@ START_TEST(a_directory_lives_as_long_as_what_is_in_it)
 }
 END_TEST
 
+static void rename_any(struct node *from, struct node *to)
+{
+    node_begin_rename(&table, from, to);
+    node_end_rename(&table, from, to);
+}
+
+/* What would wait for ever fails by the time that a test may take. */
+START_TEST(a_path_is_locked_against_renames_of_nodes_on_it_alone)
+{
+    make_table();
+    struct node *x = get(&table.root, "x", 2, ENTRY_DIRECTORY);
+    struct node *y = get(&table.root, "y", 3, ENTRY_DIRECTORY);
+    struct node *a = get(x, "a", 4, ENTRY_FRAME);
+    struct node *b = get(x, "b", 5, ENTRY_FRAME);
+
+    node_lock_path(&table, a);
+    node_lock_path(&table, a);
+    rename_any(b, y);
+    ck_assert_uint_eq(x->npath_users, 2);
+    ck_assert_ptr_eq(get(y, "a", 4, ENTRY_FRAME), a);
+    ck_assert_uint_eq(y->npath_users, 2);
+    rename_any(x, NULL);
+    node_unlock_path(&table, a);
+    node_unlock_path(&table, a);
+    ck_assert_uint_eq(table.root.npath_users, 0);
+    rename_any(y, a);
+    node_begin_rename(&table, a, NULL);
+    node_lock_path(&table, b);
+    node_unlock_path(&table, b);
+    node_end_rename(&table, a, NULL);
+    node_forget(&table, a, 2);
+    forget(b);
+    forget(x);
+    forget(y);
+    free_table();
+}
+END_TEST
+
+static void *rename_one(void *node)
+{
+    rename_any(node, NULL);
+    return NULL;
+}
+
+START_TEST(a_rename_waits_for_those_who_use_a_path)
+{
+    pthread_t thread;
+
+    make_table();
+    struct node *dir = get(&table.root, "dir", 2, ENTRY_DIRECTORY);
+    struct node *a = get(dir, "a", 3, ENTRY_FRAME);
+
+    node_lock_path(&table, a);
+    ck_assert_int_eq(pthread_create(&thread, NULL, rename_one, dir), 0);
+    for (unsigned n = 0; n == 0;) {
+        pthread_mutex_lock(&table.lock);
+        n = table.nwaiting;
+        ck_assert(!dir->renamed);
+        pthread_mutex_unlock(&table.lock);
+    }
+    node_unlock_path(&table, a);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    forget(a);
+    forget(dir);
+    free_table();
+}
+END_TEST
+
 START_TEST(directories_that_move_make_no_circle)
 {
     make_table();
@@ -244,6 +313,8 @@ int main(void)
         a_node_that_is_superseded_is_no_file_any_more,
         a_frame_that_is_removed_stays_its_node,
         a_directory_lives_as_long_as_what_is_in_it,
+        a_path_is_locked_against_renames_of_nodes_on_it_alone,
+        a_rename_waits_for_those_who_use_a_path,
         directories_that_move_make_no_circle,
         the_table_grows_and_shrinks,
         paths_longer_than_any_are_refused,

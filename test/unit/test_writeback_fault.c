@@ -163,6 +163,29 @@ START_TEST(zeros_that_a_full_disk_refused_are_zeros_later)
 }
 END_TEST
 
+START_TEST(changes_that_make_room_do_not_report_the_lack_of_it)
+{
+    struct fault fault;
+    struct bed bed;
+
+    bed_init(&bed, false);
+    ck_assert_int_eq(write_all(&bed, 1), 0);
+    disk_fail(bed.disk, disk_ncalls(bed.disk), SIZE_MAX / 2, -ENOSPC);
+    ck_assert_int_eq(writeback_flush(bed.file), -ENOSPC);
+    ck_assert_int_eq(file_zero(bed.file, 0, CHUNKSIZE, &fault), 0);
+    ck_assert_int_eq(file_truncate(bed.file, 8 * CHUNKSIZE, &fault), 0);
+    ck_assert_int_eq(file_extend(bed.file, SIZE, &fault), 0);
+    ck_assert_int_eq(file_write(bed.file, 0, bed.bytes, 1, &fault), -ENOSPC);
+    disk_fail(bed.disk, 0, 0, 0);
+    memset(bed.bytes + 1, 0, CHUNKSIZE - 1);
+    memset(bed.bytes + 8 * CHUNKSIZE, 0, SIZE - 8 * CHUNKSIZE);
+    ck_assert_int_eq(file_sync(bed.file, &fault), 0);
+    check_disk(&bed);
+    ck_assert_int_eq(file_close(bed.file), 0);
+    bed_fini(&bed);
+}
+END_TEST
+
 START_TEST(closing_reports_what_is_lost)
 {
     struct bed bed;
@@ -551,6 +574,7 @@ int main(void)
     const TTest *const tests[] = {
         what_a_full_disk_refused_is_written_later,
         zeros_that_a_full_disk_refused_are_zeros_later,
+        changes_that_make_room_do_not_report_the_lack_of_it,
         closing_reports_what_is_lost,
         bytes_that_are_accepted_do_not_bring_an_older_error,
         any_call_that_fails_once_does_no_harm,

@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A file system below SOURCE that hangs holds up those alone who use it.
+
+Skipped unless root can freeze a file system in a loop device.
+
+usage: mount_frozen.py FRAMEFS [TEST...]
+"""
+
+import concurrent.futures
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+
+from mounted import (PATIENCE, Mount, check, corpus, error_of, frame, main,
+                     read, sh, wait_for, write)
+
+DATA = b'some bytes' * 1000
+
+
+@contextlib.contextmanager
+def disk():
+    """An ext4 file system of its own at `src/sub`."""
+    os.makedirs('src/sub')
+    sh('truncate -s 20M disk && mkfs.ext4 -q disk')
+    sh('mount -o loop disk src/sub')
+    try:
+        yield
+    finally:
+        sh('umount src/sub')
+
+
+@contextlib.contextmanager
+def frozen():
+    sh('fsfreeze -f src/sub')
+    try:
+        yield
+    finally:
+        sh('fsfreeze -u src/sub')
+
+
+def is_renaming(mount):
+    """Does a thread of the daemon wait in the kernel for a frozen disk?"""
+    path = '/proc/%d/task' % mount.daemon.pid
+    for task in os.listdir(path):
+        with open('%s/%s/wchan' % (path, task), encoding='ascii') as wchan:
+            if 'percpu_rwsem' in wchan.read():
+                return True
+    return False
+
+
+def use_the_rest(mount):
+    """Do what takes no part of what is frozen."""
+    check(read(mount / 'a') == DATA, 'content')
+    write(mount / 'new', DATA)
+    os.rename(mount / 'new', mount / 'b')
+    os.rename(mount / 'b', mount / 'dir/b')
+    os.chmod(mount / 'dir/b', 0o600)
+    os.rename(mount / 'dir', mount / 'other')
+    check(read(mount / 'other/b') == DATA, 'content of what was renamed')
+    os.rename(mount / 'other', mount / 'dir')
+    os.remove(mount / 'dir/b')
+    check(error_of(os.stat, mount / 'dir/b') != 0, 'is there')
+
+
+def call_that_hangs_holds_up_nobody_else(words):
+    with disk():
+        # Frames that nobody has written by the mount: nothing else is to hang.
+        for name in ('a', 'sub/a', 'sub/c'):
+            write('src/%s.b2frame' % name, frame(DATA, 4096))
+        sh('sync -f src/sub')
+        with concurrent.futures.ThreadPoolExecutor() as threads, \
+                Mount('src', 'mnt') as mount:
+            os.mkdir(mount / 'dir')
+            hang(mount, threads, words)
+
+
+def hang(mount, threads, words):
+    child = None
+    try:
+        with frozen():
+            child = subprocess.Popen(words)
+            wait_for(lambda: is_renaming(mount), 'a call that hangs')
+            use = threads.submit(use_the_rest, mount)
+            done = concurrent.futures.wait([use], PATIENCE).done
+            check(done and child.poll() is None,
+                  'nothing hangs' if done else 'others hang, too')
+            use.result()
+    finally:
+        if child:
+            child.wait()
+    check(child.returncode == 0, 'call fails')
+
+
+def rename_that_hangs_holds_up_nobody_else():
+    call_that_hangs_holds_up_nobody_else(['mv', 'mnt/sub/a', 'mnt/sub/b'])
+
+
+def change_that_hangs_holds_up_no_rename():
+    call_that_hangs_holds_up_nobody_else(['chmod', '600', 'mnt/sub/c'])
+
+
+if os.getuid() != 0 or not (os.path.exists('/dev/loop-control') and
+                            shutil.which('mkfs.ext4') and
+                            shutil.which('fsfreeze')):
+    print('no file system to freeze here')
+    sys.exit(corpus.SKIP)
+main(rename_that_hangs_holds_up_nobody_else,
+     change_that_hangs_holds_up_no_rename)
