@@ -24,7 +24,7 @@ int cache_new(size_t capacity, struct cache **out)
     if (!cache)
         return -ENOMEM;
 
-    while (nbuckets < capacity / BYTES_PER_BUCKET)
+    while (nbuckets <= capacity / BYTES_PER_BUCKET / 2)
         nbuckets *= 2;
     cache->buckets = calloc(nbuckets, sizeof(*cache->buckets));
     if (!cache->buckets) {
@@ -120,7 +120,7 @@ static int pin_unit_locked(struct cache *cache, struct cache_request *request,
     bool hit;
     int r;
 
-    request->need = fill_need(unit);
+    fill_set_need(request, unit, 0);
     r = room_pin_locked(cache, request, unit);
     if (r < 0)
         return r;
@@ -245,7 +245,8 @@ void cache_get_stats(struct cache *cache, struct cache_stats *out)
 {
     pthread_mutex_lock(&cache->lock);
     *out = cache->stats;
-    out->used = cache->used + cache->reserved;
+    out->used = cache->used + cache->reserved - cache->borrowed;
+    out->borrowed = cache->borrowed;
     out->spare = cache->spares.nbytes;
     out->held = cache->held;
     pthread_mutex_unlock(&cache->lock);

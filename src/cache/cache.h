@@ -100,9 +100,14 @@ struct cache_stats {
     uint64_t ahead_wasted; /* evicted before that; the rest is there still */
     uint64_t waits;   /* times that a thread waited for another's decoding */
     uint64_t evicted; /* bytes */
-    size_t used;      /* bytes held or set aside now */
+    size_t used;      /* bytes of the capacity held or set aside now */
+    size_t borrowed;  /* bytes set aside beyond it */
     size_t spare;     /* bytes in buffers that wait to be used again */
     size_t held;      /* bytes that wait for a commit */
+};
+
+enum {
+    CACHE_WORK_MAX = 3 << 20 /* bytes */
 };
 
 /*
@@ -110,7 +115,9 @@ struct cache_stats {
  *
  *  capacity  bytes that all it holds may take up: decoded blocks, opened
  *            chunks, scratch, and its own tables.  Buffers that wait to be used
- *            again may take up 4 MiB more, or an eighth of it if that is less
+ *            again may take up 4 MiB more, or an eighth of it if that is less;
+ *            and scratch of one thread CACHE_WORK_MAX more, where otherwise
+ *            nobody could go on
  *
  * Returns 0 or -ENOMEM.
  */
@@ -200,9 +207,14 @@ void cache_get_stats(struct cache *cache, struct cache_stats *out);
  * held in memory.
  *
  * So much is held at most that there is room to encode any one chunk of it, and
- * a quarter of the capacity.  Who wants to write when there is more waits for a
- * flush, which someone must run whenever cache_await_flush() returns.
+ * a quarter of the capacity; but one chunk alone may take up all of it.  Who
+ * wants to write when there is more waits for a flush, which someone must run
+ * whenever cache_await_flush() returns.
  */
+
+/* The least capacity, in bytes, of a cache in which chunks of this shape can be
+   written. */
+size_t cache_least(const struct cache_shape *shape);
 
 /*
  * Write the first bytes of a range, as many as lie in one unit.  Blocks that
@@ -257,6 +269,7 @@ struct cache_gathered {
     size_t piece_len;              /* of all but the last, which has the rest */
     struct cache_buffer **buffers; /* the cache's own, from here on */
     size_t set_aside;
+    size_t borrowed;
 };
 
 /*
@@ -264,7 +277,8 @@ struct cache_gathered {
  * cache_shape.encode bytes aside.  Waits for room.  What is written from here
  * on makes the chunk dirty again.
  *
- *  nbytes  of the chunk that are wanted; the pieces may hold more
+ *  nbytes  of the chunk that are wanted; the pieces may hold more.  Bytes
+ *          that were written behind them stay dirty
  *
  * Returns 0, -ERESTART if the chunk was retired, -ENOMEM, or an error of the
  * file's ops.
@@ -290,9 +304,9 @@ void cache_outdate(struct cache *cache, struct cache_file *file);
 void cache_settle(struct cache *cache, struct cache_file *file);
 
 /* Make a chunk dirty that is in memory in a form to be written, if it may be
-   held; else return false. */
-bool cache_soil(struct cache *cache, struct cache_file *file,
-                uint64_t chunk_no);
+   held; else return false.  Bytes from `end` on count no longer as written. */
+bool cache_soil(struct cache *cache, struct cache_file *file, uint64_t chunk_no,
+                uint32_t end);
 
 /* Have all that is staged encoded again. */
 void cache_soil_staged(struct cache *cache, struct cache_file *file);

@@ -3,14 +3,33 @@
 
 #include <errno.h>
 
+enum {
+    TABLES_PART = 100, /* of a cache, at most one is tables, and */
+    TABLES_MIN = 256,  /* bytes of a small one */
+};
+
+/* What the tables leave. */
+static size_t room(const struct cache *cache)
+{
+    return cache->capacity > cache->table_size
+               ? cache->capacity - cache->table_size
+               : 0;
+}
+
 /* How much may be held, if encoding a chunk of it takes `need`. */
 static size_t limit(const struct cache *cache, size_t need)
 {
-    size_t rest = cache->capacity - cache->table_size;
+    size_t rest = room(cache);
 
     if (rest < need)
         return 0;
     return rest - need < cache->held_max ? rest - need : cache->held_max;
+}
+
+/* Is nothing held but of one entry? */
+static bool is_alone(const struct cache *cache, const struct cache_entry *entry)
+{
+    return cache->nheld == (entry->held != 0);
 }
 
 int hold_check_locked(const struct cache *cache,
@@ -26,11 +45,23 @@ int hold_check_locked(const struct cache *cache,
         more += entry_unit_cost(unit);
     if (more == 0)
         return 0;
-    if (more > limit(cache, need))
+    if (entry_total(entry) > room(cache))
         return -ENOTSUP;
+    if (is_alone(cache, entry))
+        return 0;
     if (need < cache->encode_max)
         need = cache->encode_max;
     return cache->held + more > limit(cache, need) ? -EAGAIN : 0;
+}
+
+size_t cache_least(const struct cache_shape *shape)
+{
+    struct cache_entry entry = { 0 };
+    size_t total;
+
+    entry_set_shape(&entry, shape);
+    total = entry_total(&entry);
+    return total + total / TABLES_PART + TABLES_MIN;
 }
 
 static bool is_pressed(const struct cache *cache)
@@ -38,8 +69,9 @@ static bool is_pressed(const struct cache *cache)
     bool is_waited_for =
         cache->nheld_up > 0 || cache->serving != cache->tickets;
 
-    return cache->held > limit(cache, cache->encode_max) / 3 * 2 ||
-           (cache->held > 0 && is_waited_for);
+    return (cache->nheld > 1 &&
+            cache->held > limit(cache, cache->encode_max) / 3 * 2) ||
+           (cache->nheld > 0 && is_waited_for);
 }
 
 /* Count what is held, or no longer. */
@@ -81,8 +113,10 @@ void hold_entry_locked(struct cache *cache, struct cache_entry *entry,
         if (need > cache->encode_max)
             cache->encode_max = need;
         list_append(&entry->file->held, &entry->held_node);
+        cache->nheld++;
     } else {
         list_remove(&entry->held_node);
+        cache->nheld--;
     }
     count_locked(cache, entry_size(entry), !was_held);
 }
@@ -157,7 +191,7 @@ static uint32_t add(uint32_t n, uint32_t len, uint32_t max)
 }
 
 void hold_written_locked(struct cache *cache, struct cache_unit *unit,
-                         uint32_t len)
+                         uint32_t off, uint32_t len)
 {
     struct cache_entry *entry = unit->entry;
     uint32_t nbytes = entry->shape.nbytes;
@@ -165,7 +199,19 @@ void hold_written_locked(struct cache *cache, struct cache_unit *unit,
     hold_entry_locked(cache, entry, entry->held | HOLD_DIRTY);
     hold_unit_locked(cache, unit, unit->held | HOLD_DIRTY);
     entry->nwritten = add(entry->nwritten, len, nbytes);
+    if (off + len > entry->dirty_end)
+        entry->dirty_end = off + len;
     hold_set_unsaved_locked(entry, add(entry->nunsaved, len, nbytes));
+    hold_queue_locked(entry);
+}
+
+void hold_soil_locked(struct cache *cache, struct cache_entry *entry)
+{
+    hold_entry_locked(cache, entry, entry->held | HOLD_DIRTY);
+    for (uint32_t i = 0; i < entry->nunits; i++)
+        if (entry->units[i].held)
+            hold_unit_locked(cache, &entry->units[i],
+                             entry->units[i].held | HOLD_DIRTY);
     hold_queue_locked(entry);
 }
 

@@ -36,9 +36,12 @@ int hold_check_locked(const struct cache *cache,
                       const struct cache_entry *entry,
                       const struct cache_unit *unit);
 
-/* Bytes are about to be written to a unit. */
+/* Bytes from `off` of the chunk on are about to be written to a unit. */
 void hold_written_locked(struct cache *cache, struct cache_unit *unit,
-                         uint32_t len);
+                         uint32_t off, uint32_t len);
+
+/* Make an entry dirty again, with all of its units that are held. */
+void hold_soil_locked(struct cache *cache, struct cache_entry *entry);
 
 /* Put an entry on one of its file's lists of those to be encoded, or on none
    if NULL; and on the one that it belongs on, unless it is due. */

@@ -204,17 +204,28 @@ static bool evict_oldest_locked(struct cache *cache)
     return true;
 }
 
-/* Could a cache with nothing else in it hold so much? */
-static bool fits_at_all(const struct cache *cache, size_t size)
+/* How much a request could borrow. */
+static size_t borrowable(const struct cache_request *request)
 {
-    return cache->table_size <= cache->capacity &&
-           size <= cache->capacity - cache->table_size;
+    return request->work < CACHE_WORK_MAX ? request->work : CACHE_WORK_MAX;
 }
 
-/* Evict until `size` more bytes fit, which they could. */
+bool room_fits_at_all(const struct cache *cache,
+                      const struct cache_request *request)
+{
+    return cache->table_size <= cache->capacity &&
+           request->need - borrowable(request) <=
+               cache->capacity - cache->table_size;
+}
+
+/* Evict until `size` more bytes fit. */
 static bool make_room_locked(struct cache *cache, size_t size)
 {
-    while (cache->used + cache->reserved > cache->capacity - size) {
+    size_t capacity = cache->capacity + cache->borrowed;
+
+    if (size > capacity)
+        return false;
+    while (cache->used + cache->reserved > capacity - size) {
         if (!evict_oldest_locked(cache))
             return false;
     }
@@ -231,9 +242,9 @@ bool room_charge_locked(struct cache *cache, struct cache_request *request,
     size_t own = size < request->held ? size : request->held;
     size_t more = size - own;
 
-    if (more > 0 && ((cache->serving != cache->tickets && !request->urgent) ||
-                     !fits_at_all(cache, request->need) ||
-                     !make_room_locked(cache, more))) {
+    if (more > 0 &&
+        ((cache->serving != cache->tickets && !request->urgent) ||
+         !room_fits_at_all(cache, request) || !make_room_locked(cache, more))) {
         request->refused = true;
         return false;
     }
@@ -258,6 +269,20 @@ static void wake_locked(struct cache *cache)
         pthread_cond_broadcast(&cache->released);
 }
 
+/* Make room for all that a request needs; it borrows what it may, if it must
+   and nobody else does.  Commits go first. */
+static bool make_all_room_locked(struct cache *cache,
+                                 struct cache_request *request)
+{
+    if (make_room_locked(cache, request->need))
+        return true;
+    if (cache->borrowed > 0 || (cache->nurgent > 0 && !request->urgent) ||
+        !make_room_locked(cache, request->need - borrowable(request)))
+        return false;
+    request->borrowed = borrowable(request);
+    return true;
+}
+
 /*
  * Wait until it is a request's turn and there is room, which what is held for
  * a commit may take up, unless commits wait for the request.
@@ -271,7 +296,7 @@ static int await_room_locked(struct cache *cache, struct cache_request *request,
 
     for (;;) {
         if (request->urgent || ticket == cache->serving) {
-            if (make_room_locked(cache, request->need))
+            if (make_all_room_locked(cache, request))
                 return 0;
             if (!request->urgent && cache->held > 0 &&
                 cache->nfailed - nfailed >= CACHE_FAILURES_MAX)
@@ -289,7 +314,7 @@ int room_reserve_locked(struct cache *cache, struct cache_request *request)
     int r;
 
     room_release_locked(cache, request);
-    if (!fits_at_all(cache, request->need))
+    if (!room_fits_at_all(cache, request))
         return -ENOTSUP;
 
     if (request->urgent) {
@@ -304,6 +329,7 @@ int room_reserve_locked(struct cache *cache, struct cache_request *request)
     if (r == 0) {
         cache->reserved += request->need;
         request->held = request->need;
+        cache->borrowed += request->borrowed;
     }
     wake_locked(cache);
     return r;
@@ -311,11 +337,12 @@ int room_reserve_locked(struct cache *cache, struct cache_request *request)
 
 void room_release_locked(struct cache *cache, struct cache_request *request)
 {
-    if (request->held == 0)
+    if (request->held == 0 && request->borrowed == 0)
         return;
 
     cache->reserved -= request->held;
-    request->held = 0;
+    cache->borrowed -= request->borrowed;
+    request->held = request->borrowed = 0;
     wake_locked(cache);
 }
 
@@ -415,6 +442,8 @@ void room_freeze_locked(struct cache_unit *unit)
 void room_thaw_locked(struct cache *cache, struct cache_buffer *buffer)
 {
     buffer->npins--;
+    if (buffer->npins == 0 && cache->nfrozen > 0)
+        pthread_cond_broadcast(&cache->filled);
     if (buffer->unit) {
         room_unpin_locked(cache, buffer->unit);
     } else if (buffer->npins == 0) {

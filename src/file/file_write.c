@@ -300,7 +300,8 @@ static bool try_cut(struct file *file, uint64_t size, int *error,
     if (*error < 0)
         return true;
     ready = size >= file->nbytes || size % file->grid == 0 ||
-            cache_soil(cache, &file->chunks, size / file->grid);
+            cache_soil(cache, &file->chunks, size / file->grid,
+                       (uint32_t)(size % file->grid));
     if (ready && size < file->nbytes) {
         *error = drop_chunks(file, first, UINT64_MAX, fault);
         if (*error == 0) {

@@ -198,21 +198,6 @@ static bool has_moved(const struct file *file, struct frame *frame)
            (!frame_get_info(frame)->sparse && before->ino != now->ino);
 }
 
-/* What was written behind the size of a commit, or is being written, is not in
-   it: the chunk that it ends in has to be encoded anew for the next one. */
-static void soil_end(const struct round *round)
-{
-    struct file *file = round->file;
-    bool may_be_short;
-
-    pthread_mutex_lock(&file->lock);
-    may_be_short = file->nbytes != round->nbytes || file->extending;
-    pthread_mutex_unlock(&file->lock);
-    if (may_be_short && file->grid > 0 && round->nbytes % file->grid != 0)
-        cache_soil(file->context->cache, &file->chunks,
-                   round->nbytes / file->grid);
-}
-
 /* The new state is there: from here on readers see it. */
 static void switch_state(struct round *round, struct file_state *state)
 {
@@ -237,7 +222,6 @@ static void switch_state(struct round *round, struct file_state *state)
         file->nbytes = round->nbytes;
     file->reshaped = file->nbytes != round->nbytes || file->zeros.n > 0;
     pthread_mutex_unlock(&file->lock);
-    soil_end(round);
     cache_settle(cache, &file->chunks);
     if (round->reshapes)
         cache_retire(cache, &file->chunks, 0, UINT64_MAX);
@@ -337,8 +321,6 @@ int round_run_writes(struct round *round, struct fault *fault)
         end_collecting(round->file);
     if (r == 0)
         r = commit_change(round, fault);
-    if (r < 0)
-        soil_end(round);
     if (empties)
         end_collecting(round->file);
     if (r == 0 && partial < 0) {

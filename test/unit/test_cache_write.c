@@ -183,7 +183,51 @@ START_TEST(a_gathered_chunk_stays_while_it_is_written_to)
 }
 END_TEST
 
-START_TEST(what_lies_behind_the_end_is_not_gathered)
+/* Commit the first bytes of chunk 0. */
+static void commit_part(struct mock *mock, uint32_t nbytes)
+{
+    struct cache_gathered gathered;
+    struct cache_taken taken;
+
+    ck_assert(take(mock, CACHE_DIRTY, &taken));
+    ck_assert_int_eq(cache_gather(mock->cache, &taken, nbytes, mock, &gathered),
+                     0);
+    cache_ungather(mock->cache, &taken, &gathered);
+    cache_stage(mock->cache, &taken);
+    cache_settle(mock->cache, &mock->file);
+}
+
+START_TEST(what_lies_behind_the_end_is_not_gathered_and_stays_dirty)
+{
+    struct mock mock;
+
+    open_writable(&mock, LARGE);
+    write_zs(&mock, 0, 0, 2 * BLOCK);
+    commit_part(&mock, BLOCK + 1);
+    ck_assert_uint_eq(mock.nruns, 0);
+    ck_assert(cache_is_held(mock.cache, &mock.file));
+    ck_assert_uint_eq(cache_count_unsaved(mock.cache, &mock.file), BLOCK - 1);
+    commit_part(&mock, 2 * BLOCK);
+    ck_assert(!cache_is_held(mock.cache, &mock.file));
+    check_chunk(&mock, 0, 0, 2 * BLOCK);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(what_was_cut_off_does_not_stay_dirty)
+{
+    struct mock mock;
+
+    open_writable(&mock, LARGE);
+    write_zs(&mock, 0, 0, 2 * BLOCK);
+    ck_assert(cache_soil(mock.cache, &mock.file, 0, BLOCK));
+    commit_part(&mock, BLOCK);
+    ck_assert(!cache_is_held(mock.cache, &mock.file));
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(what_was_taken_beyond_the_end_is_dirty_again)
 {
     struct cache_gathered gathered;
     struct cache_taken taken;
@@ -193,12 +237,13 @@ START_TEST(what_lies_behind_the_end_is_not_gathered)
     write_zs(&mock, 0, 0, 2 * BLOCK);
     ck_assert(take(&mock, CACHE_DIRTY, &taken));
     ck_assert_int_eq(
-        cache_gather(mock.cache, &taken, BLOCK + 1, &mock, &gathered), 0);
-    ck_assert_uint_eq(mock.nruns, 0);
+        cache_gather(mock.cache, &taken, 2 * BLOCK, &mock, &gathered), 0);
     cache_ungather(mock.cache, &taken, &gathered);
-    cache_stage(mock.cache, &taken);
-    cache_settle(mock.cache, &mock.file);
-    check_chunk(&mock, 0, 0, 2 * BLOCK);
+    cache_untake(mock.cache, &taken);
+    commit_part(&mock, BLOCK);
+    ck_assert(cache_is_held(mock.cache, &mock.file));
+    commit_part(&mock, 2 * BLOCK);
+    ck_assert(!cache_is_held(mock.cache, &mock.file));
     mock_close(&mock);
 }
 END_TEST
@@ -270,7 +315,11 @@ START_TEST(a_chunk_that_could_not_be_encoded_is_refused)
 {
     struct mock mock;
 
-    open_writable(&mock, 2 * CHUNK);
+    open_writable(&mock, CHUNK);
+    ck_assert_int_eq(write_zs(&mock, 0, 0, 1), -ENOTSUP);
+    mock_close(&mock);
+    open_writable(&mock, SMALL);
+    mock.shape.encode = CACHE_WORK_MAX + SMALL;
     ck_assert_int_eq(write_zs(&mock, 0, 0, 1), -ENOTSUP);
     mock_close(&mock);
     open_writable(&mock, SMALL);
@@ -310,19 +359,48 @@ static void *fail_when_asked(void *arg)
     return NULL;
 }
 
+/* Write so many chunks through a cache, in parts that are decoded, too. */
+static void write_through(struct mock *mock, uint64_t nchunks)
+{
+    pthread_t flusher;
+
+    pthread_create(&flusher, NULL, flush_when_asked, mock);
+    for (uint64_t i = 0; i < nchunks; i++) {
+        ck_assert_int_eq(write_zs(mock, i, 0, CHUNK), CHUNK);
+        ck_assert_int_eq(write_zs(mock, i / 2, 1, 1), 1);
+    }
+    cache_stop_flushes(mock->cache);
+    pthread_join(flusher, NULL);
+    flush_all(mock);
+    check_limit(mock);
+}
+
 START_TEST(writers_wait_for_flushes)
 {
     struct mock mock;
-    pthread_t flusher;
 
     open_writable(&mock, SMALL);
-    pthread_create(&flusher, NULL, flush_when_asked, &mock);
-    for (uint64_t i = 0; i < 200; i++)
-        ck_assert_int_eq(write_zs(&mock, i, 0, CHUNK), CHUNK);
-    cache_stop_flushes(mock.cache);
-    pthread_join(flusher, NULL);
-    flush_all(&mock);
-    check_limit(&mock);
+    write_through(&mock, 200);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(the_least_cache_is_large_enough)
+{
+    struct mock mock;
+
+    open_writable(&mock, LARGE);
+    for (size_t encode = CHUNK; encode < 4 * CACHE_WORK_MAX; encode *= 3) {
+        struct cache_shape shape = mock.shape;
+        struct mock small;
+
+        shape.encode = encode;
+        open_writable(&small, cache_least(&shape));
+        small.shape.encode = encode;
+        small.shape.scratch = BLOCK;
+        write_through(&small, 200);
+        mock_close(&small);
+    }
     mock_close(&mock);
 }
 END_TEST
@@ -386,12 +464,15 @@ int main(void)
         chunks_that_are_full_are_taken_before_others,
         only_what_was_dirty_before_is_due,
         a_gathered_chunk_stays_while_it_is_written_to,
-        what_lies_behind_the_end_is_not_gathered,
+        what_lies_behind_the_end_is_not_gathered_and_stays_dirty,
+        what_was_cut_off_does_not_stay_dirty,
+        what_was_taken_beyond_the_end_is_dirty_again,
         what_could_not_be_encoded_is_dirty_again,
         a_chunk_that_can_not_be_gathered_stays_dirty,
         a_retired_chunk_is_what_it_was,
         a_chunk_that_could_not_be_encoded_is_refused,
         writers_wait_for_flushes,
+        the_least_cache_is_large_enough,
         writers_give_up_when_flushes_fail,
         readers_wait_for_blocks_that_move,
         NULL,
