@@ -323,6 +323,16 @@ static int find_sidecar(struct file *file, struct store *store)
     return r;
 }
 
+/* The chunks of an array follow from its shape, and it may stay zeros. */
+static int check_params(const struct file_context *context,
+                        const struct file_params *params, struct fault *fault)
+{
+    *fault = FAULT_NONE;
+    return params->array ? 0
+                         : file_check_cache(context, &params->chunk,
+                                            params->chunksize, 0, fault);
+}
+
 int file_create(struct file_context *context, struct store *store,
                 const struct file_params *params, struct file **out,
                 struct fault *fault)
@@ -330,8 +340,10 @@ int file_create(struct file_context *context, struct store *store,
     struct frame_change *change;
     struct frame *frame;
     struct file *file;
-    int r = new_frame_begin(store, params, &frame, &change, fault);
+    int r = check_params(context, params, fault);
 
+    if (r == 0)
+        r = new_frame_begin(store, params, &frame, &change, fault);
     if (r < 0)
         return r;
     r = file_new_created(context, frame, change, params, &file, fault);

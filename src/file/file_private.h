@@ -158,6 +158,17 @@ struct file_fill {
 /* How chunks come into the cache. */
 extern const struct cache_ops file_chunk_ops;
 
+/*
+ * Can chunks be written within the cache?
+ *
+ *  blocksize  of those that are stored, as far as it is known
+ *
+ * Returns 0 or -ENOTSUP.
+ */
+int file_check_cache(const struct file_context *context,
+                     const struct chunk_params *params, uint32_t chunksize,
+                     uint32_t blocksize, struct fault *fault);
+
 /* Become the reshaper, when all others are through; or be it no longer. */
 void file_enter_alone(struct file *file);
 void file_leave_alone(struct file *file);

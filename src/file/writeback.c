@@ -56,7 +56,10 @@ int writeback_check(const struct file *file, const struct frame_info *info,
     if (info->vlblocks)
         return fault_set(fault, -ENOTSUP, 0,
                          "frames of blocks of variable size are not changed");
-    return 0;
+    if (info->chunksize == 0)
+        return 0;
+    return file_check_cache(file->context, &params, info->chunksize,
+                            info->blocksize, fault);
 }
 
 /* What chunks of this frame are to be like. */
