@@ -68,6 +68,8 @@ void cache_free(struct cache *cache)
 void cache_file_init(struct cache_file *file, const struct cache_ops *ops)
 {
     file->ops = ops;
+    file->domain = NULL;
+    file->nheld = 0;
     list_init(&file->entries);
     list_init(&file->held);
     list_init(&file->dirty);

@@ -134,7 +134,7 @@ static void copy_in_locked(struct cache *cache, const struct span *span,
 }
 
 /* Look whether more may be held. */
-static int check_hold(const struct cache *cache, struct cache_request *request,
+static int check_hold(struct cache *cache, struct cache_request *request,
                       const struct cache_entry *entry,
                       const struct cache_unit *unit)
 {
@@ -204,14 +204,18 @@ static ssize_t write_entry_locked(struct cache *cache,
 static int await_locked(struct cache *cache, struct cache_request *request,
                         int error, uint64_t nfailed)
 {
+    struct cache_domain *domain = hold_domain(cache, request->range->file);
+    unsigned tries =
+        domain->nfailing >= CACHE_FAILURES_MAX ? 1 : CACHE_FAILURES_MAX;
+
     if (error == -ERESTART)
         return 0;
     if (request->refused)
         return room_reserve_locked(cache, request);
-    if (!request->held_up || cache->nfailed - nfailed >= CACHE_FAILURES_MAX)
+    if (!request->held_up || domain->nfailed - nfailed >= tries)
         return error;
     room_release_locked(cache, request);
-    hold_await_less_locked(cache);
+    hold_await_less_locked(cache, domain);
     return 0;
 }
 
@@ -228,7 +232,7 @@ ssize_t cache_write(struct cache *cache, const struct cache_range *range,
     int again;
 
     pthread_mutex_lock(&cache->lock);
-    nfailed = cache->nfailed;
+    nfailed = hold_domain(cache, range->file)->nfailed;
     do {
         request.refused = request.held_up = false;
         r = fill_get_locked(cache, &request, &entry);

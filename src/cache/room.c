@@ -283,6 +283,15 @@ static bool make_all_room_locked(struct cache *cache,
     return true;
 }
 
+/* Is there no room for a request even when nobody uses any, but for what is
+   held? */
+static bool is_held_up(const struct cache *cache,
+                       const struct cache_request *request)
+{
+    return cache->held + request->need - borrowable(request) >
+           cache->capacity - cache->table_size;
+}
+
 /*
  * Wait until it is a request's turn and there is room, which what is held for
  * a commit may take up, unless commits wait for the request.
@@ -298,12 +307,12 @@ static int await_room_locked(struct cache *cache, struct cache_request *request,
         if (request->urgent || ticket == cache->serving) {
             if (make_all_room_locked(cache, request))
                 return 0;
-            if (!request->urgent && cache->held > 0 &&
+            if (!request->urgent && is_held_up(cache, request) &&
                 cache->nfailed - nfailed >= CACHE_FAILURES_MAX)
                 return -EAGAIN;
         }
         if (!request->urgent && cache->held > 0)
-            pthread_cond_signal(&cache->pressed);
+            hold_press_locked(cache);
         pthread_cond_wait(&cache->released, &cache->lock);
     }
 }

@@ -40,7 +40,7 @@ struct cache {
                                 buffer thawed that someone waits for */
     pthread_cond_t released; /* something became idle or was freed, or it is
                                 the next one's turn, or a flush ended */
-    pthread_cond_t pressed;  /* a flush is wanted */
+    pthread_cond_t pressed;  /* `nevents` has changed */
     struct cache_entry **buckets;
     struct list idle;  /* units to evict, the least recently used first */
     struct list bare;  /* the same of entries without buffers, by their first
@@ -59,7 +59,9 @@ struct cache {
     uint32_t nheld_up; /* threads that wait for `held` to come down */
     uint64_t nflushes; /* ended */
     uint64_t nfailed;  /* of these */
-    bool closing;      /* nobody waits for flushes to be wanted any more */
+    uint64_t nevents;  /* after which a flush may be wanted */
+    struct cache_domain common; /* of files that have none */
+    bool closing; /* nobody waits for flushes to be wanted any more */
     struct buffer_stack spares;
     struct buffer_stack doomed_buffers;
     struct cache_entry *doomed;

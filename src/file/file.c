@@ -195,7 +195,7 @@ static int file_new(struct file_context *context, struct frame *frame,
     file->view = *view;
     file->nbytes = info->nbytes;
     list_init(&file->encoded);
-    list_init(&file->flush_node);
+    list_init(&file->flush.node);
     pthread_mutex_init(&file->lock, NULL);
     pthread_cond_init(&file->changed, NULL);
     cache_file_init(&file->chunks, &file_chunk_ops);
@@ -245,6 +245,7 @@ int file_open(struct file_context *context, struct store *store, uint64_t base,
 
 static void file_free(struct file *file)
 {
+    flusher_leave(file->context->flusher, file);
     frame_change_close(file->change);
     file_state_put(file, file->state);
     claim_drop(file);
@@ -269,14 +270,15 @@ int file_open_writable(struct file_context *context, struct store *store,
     file->store = store_get(store);
     r = writeback_check(file, frame_get_info(file->state->frame), fault);
     if (r == 0) {
-        r = flusher_add(context->flusher, file);
+        r = flusher_add(context->flusher, file,
+                        frame_get_stat(file->state->frame)->dev);
         if (r < 0)
             fault_set(fault, r, 0, NULL);
     }
     if (r < 0) {
         /* The caller keeps the store, of which a frame holds a reference. */
         store_get(store);
-        readahead_fini(&file->ahead);
+        readahead_fini(file);
         file_free(file);
         return r;
     }
@@ -354,9 +356,10 @@ int file_create(struct file_context *context, struct store *store,
     }
     r = find_sidecar(file, store);
     if (r == 0)
-        r = flusher_add(context->flusher, file);
+        r = flusher_add(context->flusher, file,
+                        frame_get_stat(file->state->frame)->dev);
     if (r < 0) {
-        readahead_fini(&file->ahead);
+        readahead_fini(file);
         file_free(file);
         return fault_set(fault, r, 0, NULL);
     }
@@ -370,7 +373,7 @@ static void release(struct file *file)
 {
     encode_ahead_end(file);
     encode_drop(file, 0, UINT64_MAX);
-    readahead_fini(&file->ahead);
+    readahead_fini(file);
     cache_file_drop(file->context->cache, &file->chunks);
     file_free(file);
 }

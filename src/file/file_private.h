@@ -126,8 +126,10 @@ struct file {
     atomic_bool undecided; /* the frame is empty, and what its header says of
                               chunks is not fixed yet */
 
-    struct list flush_node; /* the flusher's */
-    bool flushing;
+    atomic_bool
+        no_room; /* there was none for the chunk that was encoded last */
+
+    struct flush_entry flush; /* the flusher's */
 };
 
 /* A chunk that is encoded and written to the store, for the next commit. */

@@ -58,6 +58,9 @@ void file_enter_alone(struct file *file)
 {
     pthread_mutex_lock(&file->lock);
     file->nreshapers++;
+    pthread_mutex_unlock(&file->lock);
+    encode_ahead_withdraw(file);
+    pthread_mutex_lock(&file->lock);
     while (file->reshaping || file->committing || file->extending ||
            file->nwriters > 0 || file->nencoders > 0)
         pthread_cond_wait(&file->changed, &file->lock);

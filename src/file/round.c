@@ -18,6 +18,9 @@ static void begin_collecting(struct file *file)
 {
     pthread_mutex_lock(&file->lock);
     file->collecting = true;
+    pthread_mutex_unlock(&file->lock);
+    encode_ahead_withdraw(file);
+    pthread_mutex_lock(&file->lock);
     while (file->nencoders > 0)
         pthread_cond_wait(&file->changed, &file->lock);
     pthread_mutex_unlock(&file->lock);

@@ -140,11 +140,14 @@ int writeback_begin(struct file *file, struct fault *fault)
     r = begin(file, fault);
     if (r < 0)
         claim_leave(file);
+    else
+        flusher_begin(file->context->flusher, file);
     return r;
 }
 
 void writeback_end(struct file *file)
 {
+    flusher_end(file->context->flusher, file);
     claim_leave(file);
 }
 
@@ -230,6 +233,8 @@ static int commit(struct file *file, const struct writeback_edit *edit,
     if (edit || is_changed(file)) {
         r = round_run(&round, edit, fault);
         counter_add(r < 0 ? &counters->failed : &counters->commits, 1);
+        if (r == 0)
+            flusher_succeeded(file->context->flusher, file);
         if (r == 0 && !reshaping)
             tighten(file);
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <pthread.h>
 
+#include "cache/room.h"
 #include "cache_mock.h"
 
 enum {
@@ -337,13 +338,28 @@ static void flush_all(struct mock *mock)
         commit(mock, &taken);
 }
 
+/* Wait until the file is to be flushed.  Returns false in the end. */
+static bool await_pressure(struct mock *mock)
+{
+    bool going = true;
+    uint64_t seen;
+
+    do {
+        seen = cache_flush_event(mock->cache);
+        if (cache_pressure(mock->cache, mock->file.domain) != CACHE_NO_PRESSURE)
+            return true;
+        going = cache_await_flush(mock->cache, seen, NULL);
+    } while (going);
+    return false;
+}
+
 static void *flush_when_asked(void *arg)
 {
     struct mock *mock = arg;
 
-    while (cache_await_flush(mock->cache, NULL)) {
+    while (await_pressure(mock)) {
         flush_all(mock);
-        cache_end_flush(mock->cache, false);
+        cache_end_flush(mock->cache, mock->file.domain, CACHE_FLUSHED);
     }
     return NULL;
 }
@@ -352,9 +368,9 @@ static void *fail_when_asked(void *arg)
 {
     struct mock *mock = arg;
 
-    while (cache_await_flush(mock->cache, NULL)) {
+    while (!mock->shut && await_pressure(mock)) {
         pause_briefly();
-        cache_end_flush(mock->cache, true);
+        cache_end_flush(mock->cache, mock->file.domain, CACHE_FLUSH_NO_ROOM);
     }
     return NULL;
 }
@@ -416,11 +432,88 @@ START_TEST(writers_give_up_when_flushes_fail)
     for (uint64_t i = 0; i < 200 && r >= 0; i++)
         r = write_zs(&mock, i, 0, CHUNK);
     ck_assert_int_eq(r, -EAGAIN);
+    mock.shut = true;
     cache_stop_flushes(mock.cache);
     pthread_join(flusher, NULL);
+    mock.shut = false;
     flush_all(&mock);
+    cache_end_flush(mock.cache, NULL, CACHE_FLUSHED);
     ck_assert_int_eq(write_zs(&mock, 1000, 0, CHUNK), CHUNK);
     mock_close(&mock);
+}
+END_TEST
+
+/* Two files, of which one is on a disk that is full. */
+struct two {
+    struct mock full;
+    struct mock good;
+    struct cache_domain domains[2];
+    atomic_bool ending;
+    pthread_t flusher;
+};
+
+/* Flush what is asked for, as far as it can be.  Returns whether any was. */
+static bool flush_two(struct two *two)
+{
+    struct cache *cache = two->full.cache;
+    bool full = cache_pressure(cache, &two->domains[0]) == CACHE_AWAITED;
+    bool good = cache_pressure(cache, &two->domains[1]) != CACHE_NO_PRESSURE;
+
+    if (full)
+        cache_end_flush(cache, &two->domains[0], CACHE_FLUSH_NO_ROOM);
+    if (good) {
+        flush_all(&two->good);
+        cache_end_flush(cache, &two->domains[1], CACHE_FLUSHED);
+    }
+    return full || good;
+}
+
+static void *flush_two_when_asked(void *arg)
+{
+    struct two *two = arg;
+
+    while (!two->ending) {
+        uint64_t seen = cache_flush_event(two->full.cache);
+
+        if (!flush_two(two))
+            cache_await_flush(two->full.cache, seen, NULL);
+    }
+    return NULL;
+}
+
+static void open_two(struct two *two)
+{
+    memset(two, 0, sizeof(*two));
+    open_writable(&two->full, SMALL);
+    two->good = two->full;
+    cache_file_init(&two->good.file, &mock_ops);
+    two->full.file.domain = &two->domains[0];
+    two->good.file.domain = &two->domains[1];
+    pthread_create(&two->flusher, NULL, flush_two_when_asked, two);
+}
+
+static void close_two(struct two *two)
+{
+    two->ending = true;
+    cache_stop_flushes(two->full.cache);
+    pthread_join(two->flusher, NULL);
+    cache_file_drop(two->good.cache, &two->good.file);
+    mock_close(&two->full);
+}
+
+START_TEST(a_full_disk_leaves_room_for_others)
+{
+    struct two two;
+    ssize_t r = 0;
+
+    open_two(&two);
+    for (uint64_t i = 0; i < 200 && r >= 0; i++)
+        r = write_zs(&two.full, i, 0, CHUNK);
+    ck_assert_int_eq(r, -EAGAIN);
+    for (uint64_t i = 0; i < 200; i++)
+        ck_assert_int_eq(write_zs(&two.good, i, 0, CHUNK), CHUNK);
+    ck_assert_int_eq(write_zs(&two.full, 300, 0, CHUNK), -EAGAIN);
+    close_two(&two);
 }
 END_TEST
 
@@ -474,6 +567,7 @@ int main(void)
         writers_wait_for_flushes,
         the_least_cache_is_large_enough,
         writers_give_up_when_flushes_fail,
+        a_full_disk_leaves_room_for_others,
         readers_wait_for_blocks_that_move,
         NULL,
     };
