@@ -117,7 +117,7 @@ static int write_chunk(struct file *file, struct desk *desk, uint32_t nbytes,
     counter_add(&file->context->counters.encoded_to, (uint64_t)len);
     r = frame_change_write(file->change, desk->chunk, (size_t)len, written,
                            fault);
-    file->no_room = encode_is_no_room(r);
+    file->no_room = encode_is_no_room(r) ? (size_t)len : 0;
     return r;
 }
 
@@ -284,7 +284,7 @@ int encode_dirty(struct file *file, uint64_t nbytes, struct fault *fault)
     if (!tasks)
         return fault_set(fault, -ENOMEM, 0, NULL);
     /* Where there was no room, one chunk shows whether there is now. */
-    run_job(&job, tasks, file->no_room ? 0 : ntasks - 1);
+    run_job(&job, tasks, file->no_room > 0 ? 0 : ntasks - 1);
     free(tasks);
     return job.error;
 }

@@ -69,7 +69,7 @@ static bool begin(struct file *file)
 
     pthread_mutex_lock(&file->lock);
     n = file->nencoders;
-    more = may_encode_locked(file) && !file->no_room &&
+    more = may_encode_locked(file) && file->no_room == 0 &&
            n < file->context->nthreads && n < file->chunks.nfull;
     file->nencoders += more;
     pthread_mutex_unlock(&file->lock);

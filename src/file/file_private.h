@@ -126,8 +126,8 @@ struct file {
     atomic_bool undecided; /* the frame is empty, and what its header says of
                               chunks is not fixed yet */
 
-    atomic_bool
-        no_room; /* there was none for the chunk that was encoded last */
+    atomic_size_t no_room; /* bytes of a chunk that there was none for, since
+                              the last operation began; 0: none */
 
     struct flush_entry flush; /* the flusher's */
 };

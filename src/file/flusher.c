@@ -18,10 +18,7 @@ enum {
     QUIET = 500,       /* after which a file is committed */
     ASKED_PAUSE = 100, /* after a failure, if a writer waits */
     PAUSE_MIN = 50,   /* after a failure, twice as long after each other one, */
-    PAUSE_MAX = 4000, /* up to this; where there is no room, */
-    COST_FACTOR =
-        100,          /* so many times what the attempt took if that is more, */
-    COST_MAX = 15000, /* up to that */
+    PAUSE_MAX = 4000, /* up to this */
     MS = 1000,        /* of a second */
 };
 
@@ -172,19 +169,14 @@ static void list_locked(struct flusher *flusher, struct file *file,
     list_append(&flusher->files, &file->flush.node);
 }
 
-/* How long to wait after so many failures, of which the last took `cost`. */
-static int64_t pause_after(unsigned nfailures, int64_t cost)
+/* How long to wait after a failure that follows so many others. */
+static int64_t pause_after(unsigned nfailures)
 {
     int64_t pause = PAUSE_MIN;
 
     while (nfailures-- > 0 && pause < PAUSE_MAX)
         pause *= 2;
-    if (pause > PAUSE_MAX)
-        pause = PAUSE_MAX;
-    cost *= COST_FACTOR;
-    if (cost > COST_MAX)
-        cost = COST_MAX;
-    return pause > cost ? pause : cost;
+    return pause < PAUSE_MAX ? pause : PAUSE_MAX;
 }
 
 /* Is an error that of a file system?  A quota is that of some of its users. */
@@ -193,17 +185,16 @@ static bool is_of_domain(int error)
     return error != -EDQUOT && encode_is_no_room(error);
 }
 
-static void note_failure_locked(struct file *file, int error, int64_t began)
+static void note_failure_locked(struct file *file, int error)
 {
     struct flush_entry *entry = &file->flush;
     struct flush_domain *domain = entry->domain;
     int64_t now = now_ms();
-    int64_t cost = encode_is_no_room(error) ? now - began : 0;
 
     domain->failed_at = now;
-    entry->retry_at = now + pause_after(entry->nfailures++, cost);
+    entry->retry_at = now + pause_after(entry->nfailures++);
     if (is_of_domain(error))
-        domain->retry_at = now + pause_after(domain->nfailures++, cost);
+        domain->retry_at = now + pause_after(domain->nfailures++);
 }
 
 /* A file that is changed again, or may be at any moment, is listed again. */
@@ -216,7 +207,7 @@ static void done_locked(struct flusher *flusher, struct file *file, int error,
     entry->domain->nflushing--;
     flusher->nbusy--;
     if (error < 0)
-        note_failure_locked(file, error, began);
+        note_failure_locked(file, error);
     if (!entry->listed && (error < 0 || changed || entry->noperations > 0))
         list_locked(flusher, file, began);
     pthread_cond_broadcast(&flusher->done);

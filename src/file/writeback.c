@@ -142,6 +142,7 @@ int writeback_begin(struct file *file, struct fault *fault)
         claim_leave(file);
     else
         flusher_begin(file->context->flusher, file);
+    file->no_room = 0;
     return r;
 }
 
@@ -254,10 +255,28 @@ int writeback_reshape(struct file *file, const struct writeback_edit *edit,
     return commit(file, edit, true, fault);
 }
 
+/* If there was no room for a chunk that was encoded, is there now?  Encoding it
+   again and again would keep a processor busy. */
+static int try_room(struct file *file, struct fault *fault)
+{
+    int r = 0;
+
+    if (file->no_room == 0)
+        return 0;
+    enter(file, false);
+    if (file->no_room > 0 && file->stuck == 0)
+        r = frame_change_try_room(file->change, file->no_room, fault);
+    leave(file);
+    return r;
+}
+
 int writeback_flush(struct file *file)
 {
     struct fault fault;
-    int r = file->begun ? writeback_commit(file, NULL, &fault) : 0;
+    int r = file->begun ? try_room(file, &fault) : 0;
+
+    if (file->begun && r == 0)
+        r = writeback_commit(file, NULL, &fault);
 
     if (r < 0) {
         pthread_mutex_lock(&file->lock);
