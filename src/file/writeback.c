@@ -267,6 +267,8 @@ static int try_room(struct file *file, struct fault *fault)
     if (file->no_room > 0 && file->stuck == 0)
         r = frame_change_try_room(file->change, file->no_room, fault);
     leave(file);
+    if (r < 0)
+        counter_add(&file->context->counters.failed, 1);
     return r;
 }
 
