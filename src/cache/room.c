@@ -204,22 +204,7 @@ static bool evict_oldest_locked(struct cache *cache)
     return true;
 }
 
-/* How much a request could borrow. */
-static size_t borrowable(const struct cache_request *request)
-{
-    return request->work < CACHE_WORK_MAX ? request->work : CACHE_WORK_MAX;
-}
-
-bool room_fits_at_all(const struct cache *cache,
-                      const struct cache_request *request)
-{
-    return cache->table_size <= cache->capacity &&
-           request->need - borrowable(request) <=
-               cache->capacity - cache->table_size;
-}
-
-/* Evict until `size` more bytes fit. */
-static bool make_room_locked(struct cache *cache, size_t size)
+bool room_make_locked(struct cache *cache, size_t size)
 {
     size_t capacity = cache->capacity + cache->borrowed;
 
@@ -244,7 +229,7 @@ bool room_charge_locked(struct cache *cache, struct cache_request *request,
 
     if (more > 0 &&
         ((cache->serving != cache->tickets && !request->urgent) ||
-         !room_fits_at_all(cache, request) || !make_room_locked(cache, more))) {
+         !room_fits_at_all(cache, request) || !room_make_locked(cache, more))) {
         request->refused = true;
         return false;
     }
@@ -262,97 +247,10 @@ void room_uncharge_locked(struct cache *cache, struct cache_request *request,
     request->held += size;
 }
 
-/* Those who wait for room may look again. */
-static void wake_locked(struct cache *cache)
+void room_wake_locked(struct cache *cache)
 {
     if (cache->serving != cache->tickets || cache->nurgent > 0)
         pthread_cond_broadcast(&cache->released);
-}
-
-/* Make room for all that a request needs; it borrows what it may, if it must
-   and nobody else does.  Commits go first. */
-static bool make_all_room_locked(struct cache *cache,
-                                 struct cache_request *request)
-{
-    if (make_room_locked(cache, request->need))
-        return true;
-    if (cache->borrowed > 0 || (cache->nurgent > 0 && !request->urgent) ||
-        !make_room_locked(cache, request->need - borrowable(request)))
-        return false;
-    request->borrowed = borrowable(request);
-    return true;
-}
-
-/* Is there no room for a request even when nobody uses any, but for what is
-   held? */
-static bool is_held_up(const struct cache *cache,
-                       const struct cache_request *request)
-{
-    return cache->held + request->need - borrowable(request) >
-           cache->capacity - cache->table_size;
-}
-
-/*
- * Wait until it is a request's turn and there is room, which what is held for
- * a commit may take up, unless commits wait for the request.
- *
- * Returns 0, or -EAGAIN if what is held does not come down.
- */
-static int await_room_locked(struct cache *cache, struct cache_request *request,
-                             uint64_t ticket)
-{
-    uint64_t nfailed = cache->nfailed;
-
-    for (;;) {
-        if (request->urgent || ticket == cache->serving) {
-            if (make_all_room_locked(cache, request))
-                return 0;
-            if (!request->urgent && is_held_up(cache, request) &&
-                cache->nfailed - nfailed >= CACHE_FAILURES_MAX)
-                return -EAGAIN;
-        }
-        if (!request->urgent && cache->held > 0)
-            hold_press_locked(cache);
-        pthread_cond_wait(&cache->released, &cache->lock);
-    }
-}
-
-int room_reserve_locked(struct cache *cache, struct cache_request *request)
-{
-    uint64_t ticket = 0;
-    int r;
-
-    room_release_locked(cache, request);
-    if (!room_fits_at_all(cache, request))
-        return -ENOTSUP;
-
-    if (request->urgent) {
-        cache->nurgent++;
-        r = await_room_locked(cache, request, 0);
-        cache->nurgent--;
-    } else {
-        ticket = cache->tickets++;
-        r = await_room_locked(cache, request, ticket);
-        cache->serving++;
-    }
-    if (r == 0) {
-        cache->reserved += request->need;
-        request->held = request->need;
-        cache->borrowed += request->borrowed;
-    }
-    wake_locked(cache);
-    return r;
-}
-
-void room_release_locked(struct cache *cache, struct cache_request *request)
-{
-    if (request->held == 0 && request->borrowed == 0)
-        return;
-
-    cache->reserved -= request->held;
-    cache->borrowed -= request->borrowed;
-    request->held = request->borrowed = 0;
-    wake_locked(cache);
 }
 
 void room_use_locked(struct cache *cache, struct cache_entry *entry)
@@ -376,7 +274,7 @@ void room_put_locked(struct cache *cache, struct cache_entry *entry)
 {
     entry->nusers--;
     room_settle_locked(cache, entry);
-    wake_locked(cache);
+    room_wake_locked(cache);
 }
 
 /* A new buffer; or if there is room, a row of them. */
@@ -440,7 +338,7 @@ void room_unpin_locked(struct cache *cache, struct cache_unit *unit)
         return;
     if (unit->buffer && !unit->held)
         list_append(&cache->idle, &unit->node);
-    wake_locked(cache);
+    room_wake_locked(cache);
 }
 
 void room_freeze_locked(struct cache_unit *unit)
@@ -457,7 +355,7 @@ void room_thaw_locked(struct cache *cache, struct cache_buffer *buffer)
         room_unpin_locked(cache, buffer->unit);
     } else if (buffer->npins == 0) {
         drop_buffer_locked(cache, buffer);
-        wake_locked(cache);
+        room_wake_locked(cache);
     }
 }
 

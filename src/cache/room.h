@@ -88,6 +88,12 @@ struct cache_request {
 /* Drop the lock, then free what is no longer wanted. */
 void room_unlock(struct cache *cache);
 
+/* Evict until `size` more bytes fit, or return false. */
+bool room_make_locked(struct cache *cache, size_t size);
+
+/* Those who wait for room may look again. */
+void room_wake_locked(struct cache *cache);
+
 /* Could a cache with nothing else in it hold what a request needs? */
 bool room_fits_at_all(const struct cache *cache,
                       const struct cache_request *request);
