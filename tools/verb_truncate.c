@@ -12,6 +12,12 @@
 #include "source.h"
 #include "verb.h"
 
+enum {
+    CACHE_CHUNKS =
+        3 /* of the largest size, which is as much as it takes to write
+                        one; the memory is used as it is needed */
+};
+
 /* Errors are reported. */
 static int resize(struct file *file, const char *path, uint64_t size)
 {
@@ -68,6 +74,7 @@ static int truncate_frame(const char *path, uint64_t size)
     if (r <= 0)
         return r;
     options.commit = 0;
+    options.cache_size = (size_t)CACHE_CHUNKS << 30;
     r = file_context_new(&options, &context);
     if (r < 0) {
         log_error("cannot start: %s", strerror(-r));

@@ -111,3 +111,19 @@ void pool_submit(struct pool *pool, struct pool_task *task)
     pthread_cond_signal(&pool->changed);
     pthread_mutex_unlock(&pool->lock);
 }
+
+size_t pool_withdraw(struct pool *pool, const void *owner, struct list *out)
+{
+    size_t n = 0;
+
+    pthread_mutex_lock(&pool->lock);
+    list_for_each_safe(node, &pool->tasks) {
+        if (list_entry(node, struct pool_task, node)->owner != owner)
+            continue;
+        list_remove(node);
+        list_append(out, node);
+        n++;
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return n;
+}

@@ -2,6 +2,8 @@
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
 
+#include <stddef.h>
+
 #include "base/list.h"
 
 struct pool;
@@ -9,7 +11,8 @@ struct pool;
 /* One piece of work.  The caller owns it and keeps it until `run` is called. */
 struct pool_task {
     void (*run)(struct pool_task *task);
-    struct list node; /* the pool's, while the task waits */
+    const void *owner; /* see pool_withdraw() */
+    struct list node;  /* the pool's, while the task waits */
 };
 
 /*
@@ -27,5 +30,15 @@ void pool_free(struct pool *pool);
  * task.  Any thread may call this, also a task.
  */
 void pool_submit(struct pool *pool, struct pool_task *task);
+
+/*
+ * Take the tasks of an owner out of the queue, so that they are not run: all
+ * threads may hang in a disk that none of these needs.
+ *
+ *  out  an empty list, which receives them by their `node`
+ *
+ * Returns their number.
+ */
+size_t pool_withdraw(struct pool *pool, const void *owner, struct list *out);
 
 #endif

@@ -24,7 +24,7 @@ int cache_new(size_t capacity, struct cache **out)
     if (!cache)
         return -ENOMEM;
 
-    while (nbuckets < capacity / BYTES_PER_BUCKET)
+    while (nbuckets <= capacity / BYTES_PER_BUCKET / 2)
         nbuckets *= 2;
     cache->buckets = calloc(nbuckets, sizeof(*cache->buckets));
     if (!cache->buckets) {
@@ -68,6 +68,8 @@ void cache_free(struct cache *cache)
 void cache_file_init(struct cache_file *file, const struct cache_ops *ops)
 {
     file->ops = ops;
+    file->domain = NULL;
+    file->nheld = 0;
     list_init(&file->entries);
     list_init(&file->held);
     list_init(&file->dirty);
@@ -120,7 +122,7 @@ static int pin_unit_locked(struct cache *cache, struct cache_request *request,
     bool hit;
     int r;
 
-    request->need = fill_need(unit);
+    fill_set_need(request, unit, 0);
     r = room_pin_locked(cache, request, unit);
     if (r < 0)
         return r;
@@ -245,7 +247,8 @@ void cache_get_stats(struct cache *cache, struct cache_stats *out)
 {
     pthread_mutex_lock(&cache->lock);
     *out = cache->stats;
-    out->used = cache->used + cache->reserved;
+    out->used = cache->used + cache->reserved - cache->borrowed;
+    out->borrowed = cache->borrowed;
     out->spare = cache->spares.nbytes;
     out->held = cache->held;
     pthread_mutex_unlock(&cache->lock);

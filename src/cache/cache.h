@@ -73,9 +73,23 @@ struct cache_ops {
     void (*forget)(void *chunk);
 };
 
+/*
+ * Files whose commits fail together, such as those of one file system.  They
+ * hold no more than leaves others room to be written.  The struct is its
+ * owner's, starts zeroed, and is the cache's as long as a file has it.
+ */
+struct cache_domain {
+    size_t held;       /* bytes that wait for a commit, */
+    size_t nheld;      /* of so many chunks */
+    unsigned nheld_up; /* writers that wait for that to come down */
+    uint64_t nfailed;  /* flushes that failed */
+    unsigned nfailing; /* the last so many in a row, for lack of room */
+};
+
 /* A file whose chunks are cached; the struct is its owner's. */
 struct cache_file {
     const struct cache_ops *ops;
+    struct cache_domain *domain; /* NULL: one for all that have none */
     struct list entries; /* the cache's from here on, guarded by its lock */
     size_t nentries;     /* those in the list and those being freed */
     struct list held;    /* entries that wait for a commit; of these: */
@@ -86,6 +100,7 @@ struct cache_file {
     struct list staged;  /* in a commit to come */
     size_t ndirty;       /* those in `dirty`, `full` and `due` */
     atomic_size_t nfull; /* those in `full`; anyone may read it */
+    atomic_size_t nheld; /* those in `held`; likewise */
     uint64_t nunsaved;   /* bytes written to those that are held, at most as
                             many for each as it has */
 };
@@ -100,9 +115,14 @@ struct cache_stats {
     uint64_t ahead_wasted; /* evicted before that; the rest is there still */
     uint64_t waits;   /* times that a thread waited for another's decoding */
     uint64_t evicted; /* bytes */
-    size_t used;      /* bytes held or set aside now */
+    size_t used;      /* bytes of the capacity held or set aside now */
+    size_t borrowed;  /* bytes set aside beyond it */
     size_t spare;     /* bytes in buffers that wait to be used again */
     size_t held;      /* bytes that wait for a commit */
+};
+
+enum {
+    CACHE_WORK_MAX = 3 << 20 /* bytes */
 };
 
 /*
@@ -110,7 +130,9 @@ struct cache_stats {
  *
  *  capacity  bytes that all it holds may take up: decoded blocks, opened
  *            chunks, scratch, and its own tables.  Buffers that wait to be used
- *            again may take up 4 MiB more, or an eighth of it if that is less
+ *            again may take up 4 MiB more, or an eighth of it if that is less;
+ *            and scratch of one thread CACHE_WORK_MAX more, where otherwise
+ *            nobody could go on
  *
  * Returns 0 or -ENOMEM.
  */
@@ -200,9 +222,14 @@ void cache_get_stats(struct cache *cache, struct cache_stats *out);
  * held in memory.
  *
  * So much is held at most that there is room to encode any one chunk of it, and
- * a quarter of the capacity.  Who wants to write when there is more waits for a
- * flush, which someone must run whenever cache_await_flush() returns.
+ * a quarter of the capacity; but one chunk alone may take up all of it.  Who
+ * wants to write when there is more waits for a flush, which someone must run
+ * while there is cache_pressure(); see cache_await_flush().
  */
+
+/* The least capacity, in bytes, of a cache in which chunks of this shape can be
+   written. */
+size_t cache_least(const struct cache_shape *shape);
 
 /*
  * Write the first bytes of a range, as many as lie in one unit.  Blocks that
@@ -212,7 +239,7 @@ void cache_get_stats(struct cache *cache, struct cache_stats *out);
  *  src    the bytes; NULL for zeros
  *
  * The caller holds no pin.  Returns the number of bytes written, or
- *  -EAGAIN  there is no room, and flushes fail
+ *  -EAGAIN  there is no room, and flushes of the file's domain fail
  *  -ENOTSUP the capacity is too small to hold the chunk while it is encoded, or
  *           for what decoding it takes
  *  -ENOMEM  from the system
@@ -257,6 +284,7 @@ struct cache_gathered {
     size_t piece_len;              /* of all but the last, which has the rest */
     struct cache_buffer **buffers; /* the cache's own, from here on */
     size_t set_aside;
+    size_t borrowed;
 };
 
 /*
@@ -264,7 +292,8 @@ struct cache_gathered {
  * cache_shape.encode bytes aside.  Waits for room.  What is written from here
  * on makes the chunk dirty again.
  *
- *  nbytes  of the chunk that are wanted; the pieces may hold more
+ *  nbytes  of the chunk that are wanted; the pieces may hold more.  Bytes
+ *          that were written behind them stay dirty
  *
  * Returns 0, -ERESTART if the chunk was retired, -ENOMEM, or an error of the
  * file's ops.
@@ -290,9 +319,9 @@ void cache_outdate(struct cache *cache, struct cache_file *file);
 void cache_settle(struct cache *cache, struct cache_file *file);
 
 /* Make a chunk dirty that is in memory in a form to be written, if it may be
-   held; else return false. */
-bool cache_soil(struct cache *cache, struct cache_file *file,
-                uint64_t chunk_no);
+   held; else return false.  Bytes from `end` on count no longer as written. */
+bool cache_soil(struct cache *cache, struct cache_file *file, uint64_t chunk_no,
+                uint32_t end);
 
 /* Have all that is staged encoded again. */
 void cache_soil_staged(struct cache *cache, struct cache_file *file);
@@ -311,18 +340,44 @@ bool cache_find_held(struct cache *cache, const struct cache_file *file,
 uint64_t cache_count_unsaved(struct cache *cache,
                              const struct cache_file *file);
 
+/* Should what files of a domain hold be committed? */
+enum cache_pressure {
+    CACHE_NO_PRESSURE,
+    CACHE_PRESSED, /* it is two thirds of what that may be, or someone waits for
+                      room */
+    CACHE_AWAITED, /* a writer of the domain waits, who gets an error if that
+                      fails */
+};
+
+enum cache_pressure cache_pressure(struct cache *cache,
+                                   const struct cache_domain *domain);
+
+/* A number that changes when the pressure may have grown. */
+uint64_t cache_flush_event(struct cache *cache);
+
 /*
- * Wait until what is held should be committed: it is two thirds of what it may
- * be, or someone waits for room.
+ * Wait until cache_flush_event() is not `seen` any more.
  *
  *  deadline  on CLOCK_MONOTONIC; NULL: none
  *
- * Returns false if the deadline has passed, or after cache_stop_flushes().
+ * Returns false after cache_stop_flushes().
  */
-bool cache_await_flush(struct cache *cache, const struct timespec *deadline);
+bool cache_await_flush(struct cache *cache, uint64_t seen,
+                       const struct timespec *deadline);
 
-/* A flush that cache_await_flush() asked for has ended. */
-void cache_end_flush(struct cache *cache, bool failed);
+/* Wake those who wait there. */
+void cache_wake_flushers(struct cache *cache);
+
+/* How a flush ended. */
+enum cache_flushed {
+    CACHE_FLUSHED,
+    CACHE_FLUSH_FAILED, /* for a reason that concerns one file */
+    CACHE_FLUSH_NO_ROOM /* or all of the domain */
+};
+
+/* Files of a domain were flushed: those who wait for room look again. */
+void cache_end_flush(struct cache *cache, struct cache_domain *domain,
+                     enum cache_flushed how);
 
 /* Nobody calls cache_await_flush() any more. */
 void cache_stop_flushes(struct cache *cache);

@@ -122,12 +122,32 @@ static int gather_unit_locked(struct cache *cache,
     return 0;
 }
 
+/*
+ * What was written is taken.  A writer who is beyond the end of the file may
+ * have written behind the bytes that are wanted: these stay dirty, because the
+ * commit does not have them.
+ */
+static void take_dirty_locked(struct cache *cache, struct cache_entry *entry,
+                              uint32_t nbytes)
+{
+    hold_move_locked(cache, entry, HOLD_DIRTY, HOLD_TAKEN);
+    entry->nwritten = 0;
+    if (entry->dirty_end > nbytes) {
+        entry->nwritten = entry->dirty_end - nbytes;
+        hold_soil_locked(cache, entry);
+    } else {
+        entry->dirty_end = 0;
+    }
+    entry->taken_end = nbytes;
+}
+
 /* The same for the units that have them, with room set aside for that, while
    writers wait. */
 static int gather_locked(struct cache *cache, struct cache_request *request,
-                         struct cache_entry *entry, uint32_t end,
+                         struct cache_entry *entry, uint32_t nbytes,
                          struct cache_gathered *out)
 {
+    uint32_t end = (uint32_t)size_pieces(nbytes, entry->shape.blocksize);
     uint32_t nunits = (uint32_t)size_pieces(end, entry->unit_blocks);
     int r = 0;
 
@@ -136,8 +156,7 @@ static int gather_locked(struct cache *cache, struct cache_request *request,
         pthread_cond_wait(&cache->filled, &cache->lock);
     if (entry->retired)
         r = -ERESTART;
-    hold_move_locked(cache, entry, HOLD_DIRTY, HOLD_TAKEN);
-    entry->nwritten = 0;
+    take_dirty_locked(cache, entry, nbytes);
     for (uint32_t i = 0; i < nunits && r == 0; i++)
         r = gather_unit_locked(cache, request, &entry->units[i], end, out);
     entry->gathering = false;
@@ -145,26 +164,70 @@ static int gather_locked(struct cache *cache, struct cache_request *request,
     return r;
 }
 
+/*
+ * Keep the units that are held as they are, in memory, and so take no room; but
+ * count what the others and encoding take.  While this thread waits for room, a
+ * commit may let go of some, which would have to be found room for, too.
+ */
+static size_t use_held_locked(struct cache_entry *entry)
+{
+    size_t need = entry_encode_work(entry);
+
+    for (uint32_t i = 0; i < entry->nunits; i++) {
+        struct cache_unit *unit = &entry->units[i];
+
+        unit->gathering = unit->held != 0;
+        unit->nusers += unit->gathering;
+        if (!unit->gathering)
+            need += entry_unit_cost(unit);
+    }
+    return need;
+}
+
+static void unuse_held_locked(struct cache *cache, struct cache_entry *entry)
+{
+    for (uint32_t i = 0; i < entry->nunits; i++) {
+        struct cache_unit *unit = &entry->units[i];
+
+        if (unit->gathering)
+            room_unpin_locked(cache, unit);
+        unit->gathering = false;
+    }
+}
+
+/* Hand what encoding takes up over to the caller. */
+static void set_aside_locked(struct cache_request *request,
+                             const struct cache_entry *entry,
+                             struct cache_gathered *out)
+{
+    size_t encode = entry->shape.encode;
+
+    out->set_aside = encode;
+    out->borrowed = request->borrowed < encode ? request->borrowed : encode;
+    request->held -= out->set_aside;
+    request->borrowed -= out->borrowed;
+}
+
 int cache_gather(struct cache *cache, const struct cache_taken *taken,
                  uint32_t nbytes, void *context, struct cache_gathered *out)
 {
     struct cache_entry *entry = taken->entry;
-    uint32_t end = (uint32_t)size_pieces(nbytes, entry->shape.blocksize);
-    struct cache_request request = { .context = context, .urgent = true };
+    struct cache_request request = { .context = context,
+                                     .urgent = true,
+                                     .work = entry_encode_work(entry) };
     int r = init_gathered(entry, out);
 
     pthread_mutex_lock(&cache->lock);
-    request.need = entry_encode_need(entry);
+    request.need = use_held_locked(entry);
     if (r == 0)
         r = room_reserve_locked(cache, &request);
     if (r == 0)
-        r = gather_locked(cache, &request, entry, end, out);
-    if (r == 0) {
-        out->set_aside = entry->shape.encode;
-        request.held -= entry->shape.encode;
-    } else {
+        r = gather_locked(cache, &request, entry, nbytes, out);
+    if (r == 0)
+        set_aside_locked(&request, entry, out);
+    else
         thaw_locked(cache, out);
-    }
+    unuse_held_locked(cache, entry);
     room_release_locked(cache, &request);
     room_unlock(cache);
     if (r < 0)
@@ -175,7 +238,8 @@ int cache_gather(struct cache *cache, const struct cache_taken *taken,
 void cache_ungather(struct cache *cache, const struct cache_taken *taken,
                     struct cache_gathered *gathered)
 {
-    struct cache_request set_aside = { .held = gathered->set_aside };
+    struct cache_request set_aside = { .held = gathered->set_aside,
+                                       .borrowed = gathered->borrowed };
 
     pthread_mutex_lock(&cache->lock);
     thaw_locked(cache, gathered);
@@ -193,6 +257,8 @@ void cache_untake(struct cache *cache, const struct cache_taken *taken)
     pthread_mutex_lock(&cache->lock);
     entry->encoding = false;
     hold_move_locked(cache, entry, HOLD_TAKEN, HOLD_DIRTY);
+    if (entry->dirty_end < entry->taken_end)
+        entry->dirty_end = entry->taken_end;
     entry->nwritten = entry->nunsaved;
     if (entry->nwritten == entry->shape.nbytes)
         entry->nwritten--;
@@ -250,26 +316,26 @@ void cache_settle(struct cache *cache, struct cache_file *file)
     room_unlock(cache);
 }
 
-/* Have all of a chunk encoded again that is held. */
-static void soil_locked(struct cache *cache, struct cache_entry *entry)
-{
-    hold_entry_locked(cache, entry, entry->held | HOLD_DIRTY);
-    for (uint32_t i = 0; i < entry->nunits; i++)
-        if (entry->units[i].held)
-            hold_unit_locked(cache, &entry->units[i],
-                             entry->units[i].held | HOLD_DIRTY);
-    hold_queue_locked(entry);
-}
-
 void cache_soil_staged(struct cache *cache, struct cache_file *file)
 {
     pthread_mutex_lock(&cache->lock);
     list_for_each(node, &file->staged)
-        soil_locked(cache, list_entry(node, struct cache_entry, staged_node));
+        hold_soil_locked(cache,
+                         list_entry(node, struct cache_entry, staged_node));
     pthread_mutex_unlock(&cache->lock);
 }
 
-bool cache_soil(struct cache *cache, struct cache_file *file, uint64_t chunk_no)
+/* Bytes from `end` on are behind the end of the file. */
+static void cut_locked(struct cache_entry *entry, uint32_t end)
+{
+    if (entry->dirty_end > end)
+        entry->dirty_end = end;
+    if (entry->taken_end > end)
+        entry->taken_end = end;
+}
+
+bool cache_soil(struct cache *cache, struct cache_file *file, uint64_t chunk_no,
+                uint32_t end)
 {
     const struct cache_range range = { .file = file, .chunk_no = chunk_no };
     struct cache_entry *entry;
@@ -281,7 +347,8 @@ bool cache_soil(struct cache *cache, struct cache_file *file, uint64_t chunk_no)
             hold_check_locked(cache, entry, NULL) == 0;
     if (found) {
         room_use_locked(cache, entry);
-        soil_locked(cache, entry);
+        hold_soil_locked(cache, entry);
+        cut_locked(entry, end);
         room_put_locked(cache, entry);
     }
     room_unlock(cache);

@@ -64,6 +64,18 @@ static uint32_t find_edge(const struct cache_entry *entry,
     return span->end;
 }
 
+/* Get another buffer for a unit, or wait until this one is not frozen. */
+static int renew_locked(struct cache *cache, struct cache_request *request,
+                        struct cache_unit *unit)
+{
+    if (!request->in_place)
+        return room_renew_locked(cache, request, unit);
+    cache->nfrozen++;
+    pthread_cond_wait(&cache->filled, &cache->lock);
+    cache->nfrozen--;
+    return 0;
+}
+
 /*
  * See to it that bytes can be written: the entry is not being gathered, blocks
  * at the edges are ready, nobody is at work on those between, and the buffer
@@ -89,7 +101,7 @@ static int prepare_locked(struct cache *cache, struct cache_request *request,
         else if (edge < span->end)
             r = fill_locked(cache, request, unit, edge, edge + 1);
         else if (frozen)
-            r = room_renew_locked(cache, request, unit);
+            r = renew_locked(cache, request, unit);
         else
             return 0;
         if (r < 0)
@@ -109,7 +121,7 @@ static void copy_in_locked(struct cache *cache, const struct span *span,
 
     entry->nwriters++;
     memset(entry->states + span->first, BLOCK_FILLING, n);
-    hold_written_locked(cache, unit, span->len);
+    hold_written_locked(cache, unit, span->off, span->len);
     room_unlock(cache);
     if (src)
         memcpy(dst, src, span->len);
@@ -122,7 +134,7 @@ static void copy_in_locked(struct cache *cache, const struct span *span,
 }
 
 /* Look whether more may be held. */
-static int check_hold(const struct cache *cache, struct cache_request *request,
+static int check_hold(struct cache *cache, struct cache_request *request,
                       const struct cache_entry *entry,
                       const struct cache_unit *unit)
 {
@@ -132,6 +144,16 @@ static int check_hold(const struct cache *cache, struct cache_request *request,
     return r;
 }
 
+/* A unit that is pinned gets another buffer, unless two are too many. */
+static void set_need(const struct cache *cache, struct cache_request *request,
+                     const struct cache_unit *unit)
+{
+    fill_set_need(request, unit, entry_unit_cost(unit));
+    request->in_place = !room_fits_at_all(cache, request);
+    if (request->in_place)
+        fill_set_need(request, unit, 0);
+}
+
 static ssize_t write_unit_locked(struct cache *cache,
                                  struct cache_request *request,
                                  const struct span *span, const uint8_t *src)
@@ -139,7 +161,7 @@ static ssize_t write_unit_locked(struct cache *cache,
     struct cache_unit *unit = span->unit;
     int r;
 
-    request->need = fill_need(unit) + entry_unit_cost(unit);
+    set_need(cache, request, unit);
     r = room_pin_locked(cache, request, unit);
     if (r < 0)
         return r;
@@ -182,14 +204,18 @@ static ssize_t write_entry_locked(struct cache *cache,
 static int await_locked(struct cache *cache, struct cache_request *request,
                         int error, uint64_t nfailed)
 {
+    struct cache_domain *domain = hold_domain(cache, request->range->file);
+    unsigned tries =
+        domain->nfailing >= CACHE_FAILURES_MAX ? 1 : CACHE_FAILURES_MAX;
+
     if (error == -ERESTART)
         return 0;
     if (request->refused)
         return room_reserve_locked(cache, request);
-    if (!request->held_up || cache->nfailed - nfailed >= CACHE_FAILURES_MAX)
+    if (!request->held_up || domain->nfailed - nfailed >= tries)
         return error;
     room_release_locked(cache, request);
-    hold_await_less_locked(cache);
+    hold_await_less_locked(cache, domain);
     return 0;
 }
 
@@ -206,7 +232,7 @@ ssize_t cache_write(struct cache *cache, const struct cache_range *range,
     int again;
 
     pthread_mutex_lock(&cache->lock);
-    nfailed = cache->nfailed;
+    nfailed = hold_domain(cache, range->file)->nfailed;
     do {
         request.refused = request.held_up = false;
         r = fill_get_locked(cache, &request, &entry);

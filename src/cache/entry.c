@@ -57,16 +57,40 @@ size_t entry_size(const struct cache_entry *entry)
            entry->shape.footprint + ALLOCATION_OVERHEAD;
 }
 
-size_t entry_encode_need(const struct cache_entry *entry)
+size_t entry_encode_work(const struct cache_entry *entry)
 {
     const struct cache_shape *shape = &entry->shape;
-    size_t need =
-        shape->scratch > shape->encode ? shape->scratch : shape->encode;
+
+    return shape->scratch > shape->encode ? shape->scratch : shape->encode;
+}
+
+/* What of that is not borrowed. */
+static size_t encode_rest(const struct cache_entry *entry)
+{
+    size_t work = entry_encode_work(entry);
+
+    return work < CACHE_WORK_MAX ? 0 : work - CACHE_WORK_MAX;
+}
+
+size_t entry_encode_need(const struct cache_entry *entry)
+{
+    size_t need = encode_rest(entry);
 
     for (uint32_t i = 0; i < entry->nunits; i++)
-        if (!(entry->units[i].held & HOLD_DIRTY))
+        if (!entry->units[i].held)
             need += entry_unit_cost(&entry->units[i]);
     return need;
+}
+
+size_t entry_total(const struct cache_entry *entry)
+{
+    const struct cache_shape *shape = &entry->shape;
+    size_t last = entry->nunits - 1;
+    size_t unit = (size_t)entry->unit_blocks * shape->blocksize;
+
+    return entry_size(entry) + encode_rest(entry) +
+           last * (buffer_size(unit) + CACHE_BUFFER_OVERHEAD) +
+           buffer_size(shape->nbytes - last * unit) + CACHE_BUFFER_OVERHEAD;
 }
 
 uint32_t entry_run(const struct cache_entry *entry, uint32_t first,

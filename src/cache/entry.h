@@ -39,6 +39,7 @@ struct cache_unit {
     uint32_t nusers; /* pins of the buffer, and threads at work on it */
     uint32_t nahead; /* blocks decoded ahead that nobody has asked for yet */
     unsigned held;   /* a set of enum hold */
+    bool gathering;  /* the thread that gathers the chunk uses it */
 };
 
 /*
@@ -65,6 +66,8 @@ struct cache_entry {
     uint32_t nwriters;  /* threads that copy bytes into it */
     uint32_t nwritten;  /* bytes written since it was gathered, and */
     uint32_t nunsaved;  /* not committed; at most as many as it has */
+    uint32_t dirty_end; /* behind the last byte written that was not gathered */
+    uint32_t taken_end; /* behind those that were gathered last */
     struct list *queue; /* file->dirty, full or due, or NULL */
     struct list queue_node;  /* in that, or alone */
     struct list held_node;   /* in file->held, or alone */
@@ -88,9 +91,15 @@ int entry_alloc_units(struct cache_entry *entry);
 /* Bytes that an entry takes up without its buffers. */
 size_t entry_size(const struct cache_entry *entry);
 
-/* Bytes that gathering and encoding a chunk take up besides the units that are
-   dirty. */
+/* Bytes that gathering and encoding a chunk take up besides its units. */
+size_t entry_encode_work(const struct cache_entry *entry);
+
+/* The same with the units that are not held; but for what a thread borrows. */
 size_t entry_encode_need(const struct cache_entry *entry);
+
+/* Bytes that an entry with all its units, and encoding it, take up; but for
+   what can be borrowed. */
+size_t entry_total(const struct cache_entry *entry);
 
 /* How many blocks from `first` to below `end` are in one state, in a row. */
 uint32_t entry_run(const struct cache_entry *entry, uint32_t first,

@@ -74,6 +74,7 @@ static int admit_locked(struct cache *cache, struct cache_request *request,
     int r;
 
     request->need = size;
+    request->work = 0;
     if (!room_charge_locked(cache, request, size))
         return -EAGAIN;
 
@@ -262,13 +263,14 @@ int fill_locked(struct cache *cache, struct cache_request *request,
     return fill_plain_locked(cache, request, unit, first, end);
 }
 
-size_t fill_need(const struct cache_unit *unit)
+void fill_set_need(struct cache_request *request, const struct cache_unit *unit,
+                   size_t more)
 {
     const struct cache_entry *entry = unit->entry;
-    size_t need =
-        entry_size(entry) + entry_unit_cost(unit) + entry->shape.scratch;
 
+    request->work = entry->shape.scratch;
+    request->need =
+        entry_size(entry) + entry_unit_cost(unit) + request->work + more;
     if (entry->shape.needs_first && unit != entry->units)
-        need += entry_unit_cost(entry->units);
-    return need;
+        request->need += entry_unit_cost(entry->units);
 }

@@ -29,8 +29,10 @@ void fill_each_locked(struct cache *cache, struct cache_file *file,
 int fill_get_locked(struct cache *cache, struct cache_request *request,
                     struct cache_entry **out);
 
-/* The most that a request for a unit takes up, its entry included. */
-size_t fill_need(const struct cache_unit *unit);
+/* Set the most that a request for a unit takes up, its entry included, and
+   `more` bytes. */
+void fill_set_need(struct cache_request *request, const struct cache_unit *unit,
+                   size_t more);
 
 /*
  * Make the blocks of a pinned unit in [first, end) ready, by this thread or by

@@ -3,20 +3,64 @@
 
 #include <errno.h>
 
+enum {
+    TABLES_PART = 100, /* of a cache, at most one is tables, and */
+    TABLES_MIN = 256,  /* bytes of a small one */
+
+    OTHERS_PART = 8, /* of what may be held, one is left to other domains, */
+    OTHERS_MAX = 2,  /* or a chunk if that is no more than one of so many; */
+    FULL_PART = 4,   /* a domain whose disk is full has one of so many */
+};
+
+/* What the tables leave. */
+static size_t room(const struct cache *cache)
+{
+    return cache->capacity > cache->table_size
+               ? cache->capacity - cache->table_size
+               : 0;
+}
+
 /* How much may be held, if encoding a chunk of it takes `need`. */
 static size_t limit(const struct cache *cache, size_t need)
 {
-    size_t rest = cache->capacity - cache->table_size;
+    size_t rest = room(cache);
 
     if (rest < need)
         return 0;
     return rest - need < cache->held_max ? rest - need : cache->held_max;
 }
 
-int hold_check_locked(const struct cache *cache,
-                      const struct cache_entry *entry,
+/* Is nothing held but of one entry? */
+static bool is_alone(const struct cache *cache, const struct cache_entry *entry)
+{
+    return cache->nheld == (entry->held != 0);
+}
+
+struct cache_domain *hold_domain(struct cache *cache,
+                                 const struct cache_file *file)
+{
+    return file->domain ? file->domain : &cache->common;
+}
+
+/* How much of that files of one domain may hold, if others are to be left
+   something. */
+static size_t share(const struct cache *cache,
+                    const struct cache_domain *domain, size_t need)
+{
+    size_t all = limit(cache, need);
+    size_t taken = cache->held - domain->held;
+    size_t rest = all > taken ? all - taken : 0;
+    size_t others = need < rest / OTHERS_MAX ? need : rest / OTHERS_MAX;
+
+    if (domain->nfailing >= CACHE_FAILURES_MAX)
+        return rest / FULL_PART;
+    return rest - (others > rest / OTHERS_PART ? others : rest / OTHERS_PART);
+}
+
+int hold_check_locked(struct cache *cache, const struct cache_entry *entry,
                       const struct cache_unit *unit)
 {
+    const struct cache_domain *domain = hold_domain(cache, entry->file);
     size_t need = entry_encode_need(entry);
     size_t more = 0;
 
@@ -26,32 +70,73 @@ int hold_check_locked(const struct cache *cache,
         more += entry_unit_cost(unit);
     if (more == 0)
         return 0;
-    if (more > limit(cache, need))
+    if (entry_total(entry) > room(cache))
         return -ENOTSUP;
+    if (is_alone(cache, entry))
+        return 0;
     if (need < cache->encode_max)
         need = cache->encode_max;
-    return cache->held + more > limit(cache, need) ? -EAGAIN : 0;
+    if (cache->held + more > limit(cache, need))
+        return -EAGAIN;
+    /* One chunk each domain may have in any case. */
+    return domain->nheld > (entry->held != 0) &&
+                   domain->held + more > share(cache, domain, need)
+               ? -EAGAIN
+               : 0;
 }
 
-static bool is_pressed(const struct cache *cache)
+size_t cache_least(const struct cache_shape *shape)
+{
+    struct cache_entry entry = { 0 };
+    size_t total;
+
+    entry_set_shape(&entry, shape);
+    total = entry_total(&entry);
+    return total + total / TABLES_PART + TABLES_MIN;
+}
+
+static bool is_pressed(const struct cache *cache,
+                       const struct cache_domain *domain)
 {
     bool is_waited_for =
         cache->nheld_up > 0 || cache->serving != cache->tickets;
 
-    return cache->held > limit(cache, cache->encode_max) / 3 * 2 ||
-           (cache->held > 0 && is_waited_for);
+    return (domain->nheld > 1 &&
+            domain->held > share(cache, domain, cache->encode_max) / 3 * 2) ||
+           (domain->nheld > 0 && is_waited_for);
+}
+
+void hold_press_locked(struct cache *cache)
+{
+    cache->nevents++;
+    pthread_cond_broadcast(&cache->pressed);
 }
 
 /* Count what is held, or no longer. */
-static void count_locked(struct cache *cache, size_t size, bool held)
+static void count_locked(struct cache *cache, const struct cache_file *file,
+                         size_t size, bool held)
 {
+    struct cache_domain *domain = hold_domain(cache, file);
+
     cache->held += held ? size : 0 - size;
+    domain->held += held ? size : 0 - size;
     if (cache->held == 0)
         cache->encode_max = 0;
     if (!held)
         pthread_cond_broadcast(&cache->released);
-    else if (is_pressed(cache))
-        pthread_cond_signal(&cache->pressed);
+    else if (is_pressed(cache, domain))
+        hold_press_locked(cache);
+}
+
+/* The same of entries. */
+static void count_entry_locked(struct cache *cache, struct cache_file *file,
+                               bool held)
+{
+    size_t change = held ? 1 : 0 - (size_t)1;
+
+    cache->nheld += change;
+    hold_domain(cache, file)->nheld += change;
+    file->nheld += change;
 }
 
 void hold_unit_locked(struct cache *cache, struct cache_unit *unit,
@@ -62,7 +147,7 @@ void hold_unit_locked(struct cache *cache, struct cache_unit *unit,
     unit->held = unit->entry->retired ? 0 : held;
     if (was_held == (unit->held != 0))
         return;
-    count_locked(cache, entry_unit_cost(unit), !was_held);
+    count_locked(cache, unit->entry->file, entry_unit_cost(unit), !was_held);
     if (was_held && unit->nusers == 0 && unit->buffer)
         list_append(&cache->idle, &unit->node);
 }
@@ -84,7 +169,8 @@ void hold_entry_locked(struct cache *cache, struct cache_entry *entry,
     } else {
         list_remove(&entry->held_node);
     }
-    count_locked(cache, entry_size(entry), !was_held);
+    count_entry_locked(cache, entry->file, !was_held);
+    count_locked(cache, entry->file, entry_size(entry), !was_held);
 }
 
 static unsigned moved(unsigned held, unsigned from, unsigned to)
@@ -157,7 +243,7 @@ static uint32_t add(uint32_t n, uint32_t len, uint32_t max)
 }
 
 void hold_written_locked(struct cache *cache, struct cache_unit *unit,
-                         uint32_t len)
+                         uint32_t off, uint32_t len)
 {
     struct cache_entry *entry = unit->entry;
     uint32_t nbytes = entry->shape.nbytes;
@@ -165,46 +251,100 @@ void hold_written_locked(struct cache *cache, struct cache_unit *unit,
     hold_entry_locked(cache, entry, entry->held | HOLD_DIRTY);
     hold_unit_locked(cache, unit, unit->held | HOLD_DIRTY);
     entry->nwritten = add(entry->nwritten, len, nbytes);
+    if (off + len > entry->dirty_end)
+        entry->dirty_end = off + len;
     hold_set_unsaved_locked(entry, add(entry->nunsaved, len, nbytes));
     hold_queue_locked(entry);
 }
 
-void hold_await_less_locked(struct cache *cache)
+void hold_soil_locked(struct cache *cache, struct cache_entry *entry)
+{
+    hold_entry_locked(cache, entry, entry->held | HOLD_DIRTY);
+    for (uint32_t i = 0; i < entry->nunits; i++)
+        if (entry->units[i].held)
+            hold_unit_locked(cache, &entry->units[i],
+                             entry->units[i].held | HOLD_DIRTY);
+    hold_queue_locked(entry);
+}
+
+void hold_await_less_locked(struct cache *cache, struct cache_domain *domain)
 {
     uint64_t nflushes = cache->nflushes;
     size_t held = cache->held;
 
     cache->nheld_up++;
-    pthread_cond_signal(&cache->pressed);
+    domain->nheld_up++;
+    hold_press_locked(cache);
     while (cache->nflushes == nflushes && cache->held >= held)
         pthread_cond_wait(&cache->released, &cache->lock);
     cache->nheld_up--;
+    domain->nheld_up--;
 }
 
-bool cache_await_flush(struct cache *cache, const struct timespec *deadline)
+enum cache_pressure cache_pressure(struct cache *cache,
+                                   const struct cache_domain *domain)
 {
-    bool pressed;
+    enum cache_pressure pressure = CACHE_NO_PRESSURE;
+
+    pthread_mutex_lock(&cache->lock);
+    if (!domain)
+        domain = &cache->common;
+    if (is_pressed(cache, domain))
+        pressure = domain->nheld_up > 0 ? CACHE_AWAITED : CACHE_PRESSED;
+    pthread_mutex_unlock(&cache->lock);
+    return pressure;
+}
+
+uint64_t cache_flush_event(struct cache *cache)
+{
+    uint64_t nevents;
+
+    pthread_mutex_lock(&cache->lock);
+    nevents = cache->nevents;
+    pthread_mutex_unlock(&cache->lock);
+    return nevents;
+}
+
+bool cache_await_flush(struct cache *cache, uint64_t seen,
+                       const struct timespec *deadline)
+{
+    bool closing;
     int error = 0;
 
     pthread_mutex_lock(&cache->lock);
-    while (!cache->closing && !is_pressed(cache) && error != ETIMEDOUT) {
+    while (!cache->closing && cache->nevents == seen && error != ETIMEDOUT) {
         if (deadline)
             error =
                 pthread_cond_timedwait(&cache->pressed, &cache->lock, deadline);
         else
             pthread_cond_wait(&cache->pressed, &cache->lock);
     }
-    pressed = !cache->closing && is_pressed(cache);
+    closing = cache->closing;
     pthread_mutex_unlock(&cache->lock);
-    return pressed;
+    return !closing;
 }
 
-void cache_end_flush(struct cache *cache, bool failed)
+void cache_wake_flushers(struct cache *cache)
 {
     pthread_mutex_lock(&cache->lock);
+    hold_press_locked(cache);
+    pthread_mutex_unlock(&cache->lock);
+}
+
+void cache_end_flush(struct cache *cache, struct cache_domain *domain,
+                     enum cache_flushed how)
+{
+    pthread_mutex_lock(&cache->lock);
+    if (!domain)
+        domain = &cache->common;
     cache->nflushes++;
-    cache->nfailed += failed;
+    cache->nfailed += how != CACHE_FLUSHED;
+    domain->nfailed += how != CACHE_FLUSHED;
+    domain->nfailing += how == CACHE_FLUSH_NO_ROOM;
+    if (how == CACHE_FLUSHED)
+        domain->nfailing = 0;
     pthread_cond_broadcast(&cache->released);
+    hold_press_locked(cache);
     pthread_mutex_unlock(&cache->lock);
 }
 
@@ -212,6 +352,6 @@ void cache_stop_flushes(struct cache *cache)
 {
     pthread_mutex_lock(&cache->lock);
     cache->closing = true;
-    pthread_cond_signal(&cache->pressed);
+    pthread_cond_broadcast(&cache->pressed);
     pthread_mutex_unlock(&cache->lock);
 }

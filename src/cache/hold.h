@@ -32,13 +32,15 @@ void hold_drop_locked(struct cache *cache, struct cache_entry *entry);
  * Returns 0, -EAGAIN if too much is held, or -ENOTSUP if the chunk could never
  * be encoded within the capacity.
  */
-int hold_check_locked(const struct cache *cache,
-                      const struct cache_entry *entry,
+int hold_check_locked(struct cache *cache, const struct cache_entry *entry,
                       const struct cache_unit *unit);
 
-/* Bytes are about to be written to a unit. */
+/* Bytes from `off` of the chunk on are about to be written to a unit. */
 void hold_written_locked(struct cache *cache, struct cache_unit *unit,
-                         uint32_t len);
+                         uint32_t off, uint32_t len);
+
+/* Make an entry dirty again, with all of its units that are held. */
+void hold_soil_locked(struct cache *cache, struct cache_entry *entry);
 
 /* Put an entry on one of its file's lists of those to be encoded, or on none
    if NULL; and on the one that it belongs on, unless it is due. */
@@ -48,7 +50,15 @@ void hold_queue_locked(struct cache_entry *entry);
 /* So many bytes of an entry are written and not committed. */
 void hold_set_unsaved_locked(struct cache_entry *entry, uint32_t nunsaved);
 
-/* Wait until less is held, or a flush has ended. */
-void hold_await_less_locked(struct cache *cache);
+/* Wait until less is held, or a flush has ended, to write to a file of a
+   domain. */
+void hold_await_less_locked(struct cache *cache, struct cache_domain *domain);
+
+/* The domain of a file. */
+struct cache_domain *hold_domain(struct cache *cache,
+                                 const struct cache_file *file);
+
+/* Someone waits for a flush. */
+void hold_press_locked(struct cache *cache);
 
 #endif

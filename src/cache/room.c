@@ -204,17 +204,13 @@ static bool evict_oldest_locked(struct cache *cache)
     return true;
 }
 
-/* Could a cache with nothing else in it hold so much? */
-static bool fits_at_all(const struct cache *cache, size_t size)
+bool room_make_locked(struct cache *cache, size_t size)
 {
-    return cache->table_size <= cache->capacity &&
-           size <= cache->capacity - cache->table_size;
-}
+    size_t capacity = cache->capacity + cache->borrowed;
 
-/* Evict until `size` more bytes fit, which they could. */
-static bool make_room_locked(struct cache *cache, size_t size)
-{
-    while (cache->used + cache->reserved > cache->capacity - size) {
+    if (size > capacity)
+        return false;
+    while (cache->used + cache->reserved > capacity - size) {
         if (!evict_oldest_locked(cache))
             return false;
     }
@@ -231,9 +227,9 @@ bool room_charge_locked(struct cache *cache, struct cache_request *request,
     size_t own = size < request->held ? size : request->held;
     size_t more = size - own;
 
-    if (more > 0 && ((cache->serving != cache->tickets && !request->urgent) ||
-                     !fits_at_all(cache, request->need) ||
-                     !make_room_locked(cache, more))) {
+    if (more > 0 &&
+        ((cache->serving != cache->tickets && !request->urgent) ||
+         !room_fits_at_all(cache, request) || !room_make_locked(cache, more))) {
         request->refused = true;
         return false;
     }
@@ -251,72 +247,10 @@ void room_uncharge_locked(struct cache *cache, struct cache_request *request,
     request->held += size;
 }
 
-/* Those who wait for room may look again. */
-static void wake_locked(struct cache *cache)
+void room_wake_locked(struct cache *cache)
 {
     if (cache->serving != cache->tickets || cache->nurgent > 0)
         pthread_cond_broadcast(&cache->released);
-}
-
-/*
- * Wait until it is a request's turn and there is room, which what is held for
- * a commit may take up, unless commits wait for the request.
- *
- * Returns 0, or -EAGAIN if what is held does not come down.
- */
-static int await_room_locked(struct cache *cache, struct cache_request *request,
-                             uint64_t ticket)
-{
-    uint64_t nfailed = cache->nfailed;
-
-    for (;;) {
-        if (request->urgent || ticket == cache->serving) {
-            if (make_room_locked(cache, request->need))
-                return 0;
-            if (!request->urgent && cache->held > 0 &&
-                cache->nfailed - nfailed >= CACHE_FAILURES_MAX)
-                return -EAGAIN;
-        }
-        if (!request->urgent && cache->held > 0)
-            pthread_cond_signal(&cache->pressed);
-        pthread_cond_wait(&cache->released, &cache->lock);
-    }
-}
-
-int room_reserve_locked(struct cache *cache, struct cache_request *request)
-{
-    uint64_t ticket = 0;
-    int r;
-
-    room_release_locked(cache, request);
-    if (!fits_at_all(cache, request->need))
-        return -ENOTSUP;
-
-    if (request->urgent) {
-        cache->nurgent++;
-        r = await_room_locked(cache, request, 0);
-        cache->nurgent--;
-    } else {
-        ticket = cache->tickets++;
-        r = await_room_locked(cache, request, ticket);
-        cache->serving++;
-    }
-    if (r == 0) {
-        cache->reserved += request->need;
-        request->held = request->need;
-    }
-    wake_locked(cache);
-    return r;
-}
-
-void room_release_locked(struct cache *cache, struct cache_request *request)
-{
-    if (request->held == 0)
-        return;
-
-    cache->reserved -= request->held;
-    request->held = 0;
-    wake_locked(cache);
 }
 
 void room_use_locked(struct cache *cache, struct cache_entry *entry)
@@ -340,7 +274,7 @@ void room_put_locked(struct cache *cache, struct cache_entry *entry)
 {
     entry->nusers--;
     room_settle_locked(cache, entry);
-    wake_locked(cache);
+    room_wake_locked(cache);
 }
 
 /* A new buffer; or if there is room, a row of them. */
@@ -404,7 +338,7 @@ void room_unpin_locked(struct cache *cache, struct cache_unit *unit)
         return;
     if (unit->buffer && !unit->held)
         list_append(&cache->idle, &unit->node);
-    wake_locked(cache);
+    room_wake_locked(cache);
 }
 
 void room_freeze_locked(struct cache_unit *unit)
@@ -415,11 +349,13 @@ void room_freeze_locked(struct cache_unit *unit)
 void room_thaw_locked(struct cache *cache, struct cache_buffer *buffer)
 {
     buffer->npins--;
+    if (buffer->npins == 0 && cache->nfrozen > 0)
+        pthread_cond_broadcast(&cache->filled);
     if (buffer->unit) {
         room_unpin_locked(cache, buffer->unit);
     } else if (buffer->npins == 0) {
         drop_buffer_locked(cache, buffer);
-        wake_locked(cache);
+        room_wake_locked(cache);
     }
 }
 

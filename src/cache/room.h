@@ -19,8 +19,13 @@ enum {
  * dropped.  The content of a buffer belongs to the thread that marked its
  * blocks FILLING, and is constant once they are READY.
  *
- * At any time used + reserved <= capacity; and used + spares.nbytes, which is
- * what is really allocated, passes capacity only while the lock is held.
+ * At any time used + reserved <= capacity + borrowed; and used + spares.nbytes,
+ * which is what is really allocated, passes capacity only while the lock is
+ * held.
+ *
+ * One request at a time may borrow memory for its work, which it gives back as
+ * soon as that is done.  So one chunk, with little else in the cache, can be
+ * decoded and encoded.
  */
 struct cache {
     /* Constant once cache_new() returns. */
@@ -31,26 +36,32 @@ struct cache {
 
     /* Guarded by `lock`, as are all entries. */
     pthread_mutex_t lock;
-    pthread_cond_t filled;   /* a block left FILLING, or an entry was made */
+    pthread_cond_t filled;   /* a block left FILLING, an entry was made, or a
+                                buffer thawed that someone waits for */
     pthread_cond_t released; /* something became idle or was freed, or it is
                                 the next one's turn, or a flush ended */
-    pthread_cond_t pressed;  /* a flush is wanted */
+    pthread_cond_t pressed;  /* `nevents` has changed */
     struct cache_entry **buckets;
     struct list idle;  /* units to evict, the least recently used first */
     struct list bare;  /* the same of entries without buffers, by their first
                           unit, */
     size_t nbare;      /* and how many there are */
     size_t used;       /* bytes of buffers, entries, scratch, tables */
-    size_t held;       /* bytes of these that wait for a commit */
+    size_t held;       /* bytes of these that wait for a commit, */
+    size_t nheld;      /* of so many entries */
     size_t encode_max; /* the most that encoding one chunk of those takes */
     size_t reserved;   /* bytes set aside for those who had to wait */
+    size_t borrowed;   /* bytes that one request uses beyond the capacity */
     uint64_t tickets;  /* handed out to those who wait for room */
     uint64_t serving;  /* the ticket whose turn it is */
     uint32_t nurgent;  /* urgent requests that wait for room */
+    uint32_t nfrozen;  /* threads that wait for a buffer to thaw */
     uint32_t nheld_up; /* threads that wait for `held` to come down */
     uint64_t nflushes; /* ended */
     uint64_t nfailed;  /* of these */
-    bool closing;      /* nobody waits for flushes to be wanted any more */
+    uint64_t nevents;  /* after which a flush may be wanted */
+    struct cache_domain common; /* of files that have none */
+    bool closing; /* nobody waits for flushes to be wanted any more */
     struct buffer_stack spares;
     struct buffer_stack doomed_buffers;
     struct cache_entry *doomed;
@@ -62,17 +73,30 @@ struct cache_request {
     const struct cache_range *range;
     enum cache_wait wait;
     void *context;
-    size_t need;  /* bytes that it takes up at most, as far as known */
-    size_t held;  /* bytes reserved for it and not used yet */
-    bool refused; /* there was no room */
-    bool held_up; /* there was, but too much is held for a commit */
-    bool writing; /* the chunk is to be written */
-    bool urgent;  /* commits wait for this, so it waits for none of them, and
+    size_t need;     /* bytes that it takes up at most, as far as known; of */
+    size_t work;     /* these, bytes that it gives back before it ends */
+    size_t held;     /* bytes reserved for it and not used yet; of */
+    size_t borrowed; /* these, bytes beyond the capacity of the cache */
+    bool refused;    /* there was no room */
+    bool held_up;    /* there was, but too much is held for a commit */
+    bool writing;    /* the chunk is to be written */
+    bool in_place;   /* there would be no room for another buffer */
+    bool urgent;     /* commits wait for this, so it waits for none of them, and
                      does not line up */
 };
 
 /* Drop the lock, then free what is no longer wanted. */
 void room_unlock(struct cache *cache);
+
+/* Evict until `size` more bytes fit, or return false. */
+bool room_make_locked(struct cache *cache, size_t size);
+
+/* Those who wait for room may look again. */
+void room_wake_locked(struct cache *cache);
+
+/* Could a cache with nothing else in it hold what a request needs? */
+bool room_fits_at_all(const struct cache *cache,
+                      const struct cache_request *request);
 
 /* Where the chain of a chunk's hash starts. */
 struct cache_entry **room_bucket(struct cache *cache,

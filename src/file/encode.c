@@ -109,13 +109,22 @@ static int write_chunk(struct file *file, struct desk *desk, uint32_t nbytes,
     };
     ssize_t len = chunk_encode_pieces(desk->encoder, &file->params, &pieces,
                                       desk->chunk, desk->cap);
+    int r;
 
     if (len < 0)
         return fault_set(fault, (int)len, 0, "the chunk can't be encoded");
     counter_add(&file->context->counters.encoded, nbytes);
     counter_add(&file->context->counters.encoded_to, (uint64_t)len);
-    return frame_change_write(file->change, desk->chunk, (size_t)len, written,
-                              fault);
+    r = frame_change_write(file->change, desk->chunk, (size_t)len, written,
+                           fault);
+    file->no_room = encode_is_no_room(r) ? (size_t)len : 0;
+    return r;
+}
+
+bool encode_is_no_room(int error)
+{
+    return error == -ENOSPC || error == -EDQUOT || error == -EIO ||
+           error == -EROFS;
 }
 
 /* Have an encoded chunk wait for the commit. */
@@ -188,41 +197,70 @@ void encode_drop(struct file *file, uint64_t first, uint64_t end)
     }
 }
 
-static void run_task(struct pool_task *pool_task)
+/* Note how encoding a chunk ended.  Returns whether others are worth a try:
+   where there is no room for one, there is none for the next. */
+static bool note(struct job *job, int r, const struct fault *fault)
 {
-    struct job_task *task = (struct job_task *)(void *)pool_task;
-    struct job *job = task->job;
-    struct cache *cache = job->file->context->cache;
-    struct cache_taken taken;
+    bool worth;
 
-    while (
-        cache_take(cache, &job->file->chunks, CACHE_DUE, UINT64_MAX, &taken)) {
-        struct fault fault;
-        int r = encode_chunk(job->file, &taken, job->nbytes, &fault);
-
-        pthread_mutex_lock(&job->lock);
-        if (r < 0 && job->error == 0) {
-            job->error = r;
-            *job->fault = fault;
-        }
-        pthread_mutex_unlock(&job->lock);
-    }
     pthread_mutex_lock(&job->lock);
-    if (--job->ntasks == 0)
+    if (r < 0 && (job->error == 0 || encode_is_no_room(r))) {
+        job->error = r;
+        *job->fault = *fault;
+    }
+    worth = !encode_is_no_room(job->error);
+    pthread_mutex_unlock(&job->lock);
+    return worth;
+}
+
+/* Encode chunks until none is left, or one if a disk is full. */
+static void work(struct job *job)
+{
+    struct cache *cache = job->file->context->cache;
+    struct fault fault = FAULT_NONE;
+    struct cache_taken taken;
+    int r = 0;
+
+    while (note(job, r, &fault) &&
+           cache_take(cache, &job->file->chunks, CACHE_DUE, UINT64_MAX, &taken))
+        r = encode_chunk(job->file, &taken, job->nbytes, &fault);
+}
+
+static void end_tasks(struct job *job, unsigned n)
+{
+    pthread_mutex_lock(&job->lock);
+    job->ntasks -= n;
+    if (job->ntasks == 0)
         pthread_cond_signal(&job->finished);
     pthread_mutex_unlock(&job->lock);
 }
 
-/* Let the pool do it, and wait. */
+static void run_task(struct pool_task *pool_task)
+{
+    struct job_task *task = (struct job_task *)(void *)pool_task;
+
+    work(task->job);
+    end_tasks(task->job, 1);
+}
+
+/* Do it with the pool's help, as far as that comes: what it works at may be a
+   disk that hangs. */
 static void run_job(struct job *job, struct job_task *tasks, unsigned ntasks)
 {
+    struct pool *pool = job->file->context->pool;
+    struct list late;
+
+    list_init(&late);
     pthread_mutex_init(&job->lock, NULL);
     pthread_cond_init(&job->finished, NULL);
     job->ntasks = ntasks;
     for (unsigned i = 0; i < ntasks; i++) {
-        tasks[i] = (struct job_task){ .task.run = run_task, .job = job };
-        pool_submit(job->file->context->pool, &tasks[i].task);
+        tasks[i] = (struct job_task){ .task = { .run = run_task, .owner = job },
+                                      .job = job };
+        pool_submit(pool, &tasks[i].task);
     }
+    work(job);
+    end_tasks(job, (unsigned)pool_withdraw(pool, job, &late));
     pthread_mutex_lock(&job->lock);
     while (job->ntasks > 0)
         pthread_cond_wait(&job->finished, &job->lock);
@@ -245,7 +283,8 @@ int encode_dirty(struct file *file, uint64_t nbytes, struct fault *fault)
     tasks = calloc(ntasks, sizeof(*tasks));
     if (!tasks)
         return fault_set(fault, -ENOMEM, 0, NULL);
-    run_job(&job, tasks, ntasks);
+    /* Where there was no room, one chunk shows whether there is now. */
+    run_job(&job, tasks, file->no_room > 0 ? 0 : ntasks - 1);
     free(tasks);
     return job.error;
 }

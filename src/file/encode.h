@@ -27,6 +27,9 @@ int encode_chunk(struct file *file, const struct cache_taken *taken,
  */
 int encode_dirty(struct file *file, uint64_t nbytes, struct fault *fault);
 
+/* Does an error say that the disk takes nothing more, whatever is written? */
+bool encode_is_no_room(int error);
+
 /* Give up what was encoded of chunks `first` to `end` - 1.  Called by a
    reshaper. */
 void encode_drop(struct file *file, uint64_t first, uint64_t end);
@@ -46,6 +49,9 @@ int encode_choose_typesize(struct file *file, uint32_t *out,
  * do it.
  */
 void encode_ahead(struct file *file);
+
+/* Forget what was to be encoded ahead and has not begun. */
+void encode_ahead_withdraw(struct file *file);
 
 /* Wait until nobody encodes ahead.  Nothing is written any more. */
 void encode_ahead_end(struct file *file);

@@ -69,8 +69,8 @@ static bool begin(struct file *file)
 
     pthread_mutex_lock(&file->lock);
     n = file->nencoders;
-    more = may_encode_locked(file) && n < file->context->nthreads &&
-           n < file->chunks.nfull;
+    more = may_encode_locked(file) && file->no_room == 0 &&
+           n < file->context->nthreads && n < file->chunks.nfull;
     file->nencoders += more;
     pthread_mutex_unlock(&file->lock);
     return more;
@@ -87,12 +87,32 @@ void encode_ahead(struct file *file)
         end(file);
         return;
     }
-    *task = (struct ahead_task){ .task.run = run_task, .file = file };
+    *task = (struct ahead_task){
+        .task = { .run = run_task, .owner = &file->encoded }, .file = file
+    };
     pool_submit(file->context->pool, &task->task);
+    /* Someone may wait, and have looked before. */
+    if (!may_go_on(file))
+        encode_ahead_withdraw(file);
+}
+
+void encode_ahead_withdraw(struct file *file)
+{
+    struct list late;
+
+    list_init(&late);
+    pool_withdraw(file->context->pool, &file->encoded, &late);
+    list_for_each_safe(node, &late) {
+        struct pool_task *task = list_entry(node, struct pool_task, node);
+
+        free((struct ahead_task *)(void *)task);
+        end(file);
+    }
 }
 
 void encode_ahead_end(struct file *file)
 {
+    encode_ahead_withdraw(file);
     pthread_mutex_lock(&file->lock);
     while (file->nencoders > 0)
         pthread_cond_wait(&file->changed, &file->lock);

@@ -196,7 +196,7 @@ static int file_new(struct file_context *context, struct frame *frame,
     file->view = *view;
     file->nbytes = info->nbytes;
     list_init(&file->encoded);
-    list_init(&file->flush_node);
+    list_init(&file->flush.node);
     pthread_mutex_init(&file->lock, NULL);
     pthread_cond_init(&file->changed, NULL);
     cache_file_init(&file->chunks, &file_chunk_ops);
@@ -246,6 +246,7 @@ int file_open(struct file_context *context, struct store *store, uint64_t base,
 
 static void file_free(struct file *file)
 {
+    flusher_leave(file->context->flusher, file);
     frame_change_close(file->change);
     file_state_put(file, file->state);
     claim_drop(file);
@@ -270,14 +271,15 @@ int file_open_writable(struct file_context *context, struct store *store,
     file->store = store_get(store);
     r = writeback_check(file, frame_get_info(file->state->frame), fault);
     if (r == 0) {
-        r = flusher_add(context->flusher, file);
+        r = flusher_add(context->flusher, file,
+                        frame_get_stat(file->state->frame)->dev);
         if (r < 0)
             fault_set(fault, r, 0, NULL);
     }
     if (r < 0) {
         /* The caller keeps the store, of which a frame holds a reference. */
         store_get(store);
-        readahead_fini(&file->ahead);
+        readahead_fini(file);
         file_free(file);
         return r;
     }
@@ -325,6 +327,16 @@ static int find_sidecar(struct file *file, struct store *store)
     return r;
 }
 
+/* The chunks of an array follow from its shape, and it may stay zeros. */
+static int check_params(const struct file_context *context,
+                        const struct file_params *params, struct fault *fault)
+{
+    *fault = FAULT_NONE;
+    return params->array ? 0
+                         : file_check_cache(context, &params->chunk,
+                                            params->chunksize, 0, fault);
+}
+
 int file_create(struct file_context *context, struct store *store,
                 const struct file_params *params, struct file **out,
                 struct fault *fault)
@@ -332,8 +344,10 @@ int file_create(struct file_context *context, struct store *store,
     struct frame_change *change;
     struct frame *frame;
     struct file *file;
-    int r = lease_take(store, context->patience, NULL, fault);
+    int r = check_params(context, params, fault);
 
+    if (r == 0)
+        r = lease_take(store, context->patience, NULL, fault);
     if (r == 0)
         r = new_frame_begin(store, params, &frame, &change, fault);
     store_unlease(store);
@@ -347,9 +361,10 @@ int file_create(struct file_context *context, struct store *store,
     }
     r = find_sidecar(file, store);
     if (r == 0)
-        r = flusher_add(context->flusher, file);
+        r = flusher_add(context->flusher, file,
+                        frame_get_stat(file->state->frame)->dev);
     if (r < 0) {
-        readahead_fini(&file->ahead);
+        readahead_fini(file);
         file_free(file);
         return fault_set(fault, r, 0, NULL);
     }
@@ -363,7 +378,7 @@ static void release(struct file *file)
 {
     encode_ahead_end(file);
     encode_drop(file, 0, UINT64_MAX);
-    readahead_fini(&file->ahead);
+    readahead_fini(file);
     cache_file_drop(file->context->cache, &file->chunks);
     file_free(file);
 }

@@ -162,7 +162,8 @@ int file_face_size(struct frame *frame, const struct file_face *face,
  * same frame, but one that file_supersede() is called for.  A frame at an
  * offset in its file can't be opened so.
  *
- * Errors as above, and -ENOTSUP for frames of a kind that is not changed.
+ * Errors as above, and -ENOTSUP for frames of a kind that is not changed, or
+ * whose chunks are too large to be encoded within the cache.
  *
  *  store  opened for writing, see store.h
  */
@@ -185,6 +186,11 @@ struct file_params {
     const struct file_array *array;
 };
 
+/* The least cache in which chunks can be written, in bytes; `blocksize` is that
+   of stored ones, or 0. */
+size_t file_least_cache(const struct chunk_params *params, uint32_t chunksize,
+                        uint32_t blocksize);
+
 /*
  * Make a frame without content, or an array of zeros, and open it to be
  * changed.
@@ -194,7 +200,8 @@ struct file_params {
  *
  * A valid frame is in place when this returns; it is durable after file_sync().
  * Errors as chunk_params_check() and layout_init(), but -EINVAL, -EFBIG if an
- * array takes too many chunks, and errors of the store.
+ * array takes too many chunks, -ENOTSUP if chunks of a frame that is no array
+ * are too large to be encoded within the cache, and errors of the store.
  */
 int file_create(struct file_context *context, struct store *store,
                 const struct file_params *params, struct file **out,

@@ -12,6 +12,10 @@ enum {
     LARGE_BLOCK = 256 * 1024, /* from here on, memory for decoding counts */
     BLOCK_MIN = 4096,         /* of chunks that are written */
     FRESH_BLOCKS = 1 << 20,   /* bytes, see fresh_block() */
+    STORED_MIN = 8192,      /* bytes that what is known of a stored chunk takes
+                                 up, and */
+    STORED_PART = 16,       /* for as many bytes one more */
+    TYPESIZE_AUTO_MAX = 16, /* see struct file_params */
 };
 
 /*
@@ -133,13 +137,19 @@ static uint32_t fresh_block(uint32_t blocksize)
     return FRESH_BLOCKS % blocksize == 0 ? BLOCK_MIN : blocksize;
 }
 
+static uint32_t size_to_write(const struct file *file,
+                              const struct file_chunk *chunk)
+{
+    return file->grid > 0 ? file->grid : chunk->stored->span.nbytes;
+}
+
 /* How a chunk is cached that cannot be written as it is stored. */
-static struct cache_shape shape_to_write(const struct file *file,
+static struct cache_shape shape_to_write(uint32_t nbytes,
                                          const struct chunk_params *params,
                                          struct file_chunk *chunk)
 {
     struct cache_shape shape = {
-        .nbytes = file->grid > 0 ? file->grid : chunk->stored->span.nbytes,
+        .nbytes = nbytes,
         .writable = true,
         .scratch = chunk->stored ? scratch_of(chunk->stored) : 0,
         .footprint = chunk->stored ? chunk->stored->footprint : 0,
@@ -152,6 +162,50 @@ static struct cache_shape shape_to_write(const struct file *file,
         shape.blocksize = fresh_block(shape.blocksize);
     shape.nblocks = (uint32_t)size_pieces(shape.nbytes, shape.blocksize);
     return shape;
+}
+
+/* The least cache for chunks of these parameters, of a typesize that is known,
+   which may be stored in other blocks. */
+static size_t least_for(const struct chunk_params *params, uint32_t chunksize,
+                        uint32_t blocksize)
+{
+    struct frame_chunk stored = { .blocksize = blocksize,
+                                  .cbytes = chunksize + CHUNK_OVERHEAD_MAX };
+    struct file_chunk chunk = { .stored = &stored };
+    struct cache_shape shape;
+
+    if (blocksize < chunk_params_blocksize(params, chunksize))
+        stored.blocksize = chunk_params_blocksize(params, chunksize);
+    shape = shape_to_write(chunksize, params, &chunk);
+    shape.encode = encode_size(params, &shape);
+    shape.footprint = STORED_MIN + chunksize / STORED_PART;
+    return cache_least(&shape);
+}
+
+size_t file_least_cache(const struct chunk_params *params, uint32_t chunksize,
+                        uint32_t blocksize)
+{
+    struct chunk_params known = *params;
+    size_t most;
+    size_t least;
+
+    if (params->typesize > 0)
+        return least_for(params, chunksize, blocksize);
+    known.typesize = TYPESIZE_AUTO_MAX;
+    most = least_for(&known, chunksize, blocksize);
+    known.typesize = 1;
+    least = least_for(&known, chunksize, blocksize);
+    return most > least ? most : least;
+}
+
+int file_check_cache(const struct file_context *context,
+                     const struct chunk_params *params, uint32_t chunksize,
+                     uint32_t blocksize, struct fault *fault)
+{
+    if (file_least_cache(params, chunksize, blocksize) <= context->cache_size)
+        return 0;
+    return fault_set_limit(fault, "chunks are too large to be written",
+                           chunksize, "a cache", context->cache_size);
 }
 
 static void forget(void *arg)
@@ -182,7 +236,8 @@ static int describe(void *context, uint64_t chunk_no, bool writing,
         struct chunk_params params = get_params(fill->file);
 
         if (writing && !shape->writable)
-            *shape = shape_to_write(fill->file, &params, chunk);
+            *shape = shape_to_write(size_to_write(fill->file, chunk), &params,
+                                    chunk);
         if (shape->writable)
             shape->encode = encode_size(&params, shape);
     }

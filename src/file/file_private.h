@@ -128,8 +128,10 @@ struct file {
     atomic_bool undecided; /* the frame is empty, and what its header says of
                               chunks is not fixed yet */
 
-    struct list flush_node; /* the flusher's */
-    bool flushing;
+    atomic_size_t no_room; /* bytes of a chunk that there was none for, since
+                              the last operation began; 0: none */
+
+    struct flush_entry flush; /* the flusher's */
 };
 
 /* A chunk that is encoded and written to the store, for the next commit. */
@@ -159,6 +161,17 @@ struct file_fill {
 
 /* How chunks come into the cache. */
 extern const struct cache_ops file_chunk_ops;
+
+/*
+ * Can chunks be written within the cache?
+ *
+ *  blocksize  of those that are stored, as far as it is known
+ *
+ * Returns 0 or -ENOTSUP.
+ */
+int file_check_cache(const struct file_context *context,
+                     const struct chunk_params *params, uint32_t chunksize,
+                     uint32_t blocksize, struct fault *fault);
 
 /* Become the reshaper, when all others are through; or be it no longer. */
 void file_enter_alone(struct file *file);

@@ -58,6 +58,9 @@ void file_enter_alone(struct file *file)
 {
     pthread_mutex_lock(&file->lock);
     file->nreshapers++;
+    pthread_mutex_unlock(&file->lock);
+    encode_ahead_withdraw(file);
+    pthread_mutex_lock(&file->lock);
     while (file->reshaping || file->committing || file->extending ||
            file->nwriters > 0 || file->nencoders > 0)
         pthread_cond_wait(&file->changed, &file->lock);
@@ -336,7 +339,8 @@ static bool try_cut(struct file *file, uint64_t size, int *error,
     if (*error < 0)
         return true;
     ready = size >= file->nbytes || size % file->grid == 0 ||
-            cache_soil(cache, &file->chunks, size / file->grid);
+            cache_soil(cache, &file->chunks, size / file->grid,
+                       (uint32_t)(size % file->grid));
     if (ready && size < file->nbytes) {
         *error = drop_chunks(file, first, UINT64_MAX, fault);
         if (*error == 0) {

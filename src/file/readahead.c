@@ -29,8 +29,29 @@ void readahead_init(struct readahead *ahead, size_t limit, size_t least)
     pthread_cond_init(&ahead->finished, NULL);
 }
 
-void readahead_fini(struct readahead *ahead)
+/* Tasks that have not begun need not. */
+static void withdraw(struct file *file)
 {
+    struct list late;
+    size_t n;
+
+    list_init(&late);
+    n = pool_withdraw(file->context->pool, &file->ahead, &late);
+    list_for_each_safe(node, &late) {
+        struct pool_task *task = list_entry(node, struct pool_task, node);
+
+        free((struct readahead_task *)(void *)task);
+    }
+    pthread_mutex_lock(&file->ahead.lock);
+    file->ahead.ntasks -= n;
+    pthread_mutex_unlock(&file->ahead.lock);
+}
+
+void readahead_fini(struct file *file)
+{
+    struct readahead *ahead = &file->ahead;
+
+    withdraw(file);
     pthread_mutex_lock(&ahead->lock);
     ahead->stopping = true;
     while (ahead->ntasks > 0)
@@ -200,9 +221,11 @@ static void submit(struct file *file, uint64_t off, uint64_t end)
     if (!task)
         return;
 
-    *task = (struct readahead_task){
-        .task.run = run_task, .file = file, .off = off, .end = end
-    };
+    *task = (struct readahead_task){ .task = { .run = run_task,
+                                               .owner = &file->ahead },
+                                     .file = file,
+                                     .off = off,
+                                     .end = end };
     count_tasks(&file->ahead, 1);
     pool_submit(file->context->pool, &task->task);
 }

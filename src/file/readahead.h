@@ -29,7 +29,7 @@ struct readahead {
 void readahead_init(struct readahead *ahead, size_t limit, size_t least);
 
 /* Stop, and wait for what is being decoded. */
-void readahead_fini(struct readahead *ahead);
+void readahead_fini(struct file *file);
 
 /*
  * Take note of a read of `len` bytes at `off`, and decode ahead of the reader

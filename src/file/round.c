@@ -18,6 +18,9 @@ static void begin_collecting(struct file *file)
 {
     pthread_mutex_lock(&file->lock);
     file->collecting = true;
+    pthread_mutex_unlock(&file->lock);
+    encode_ahead_withdraw(file);
+    pthread_mutex_lock(&file->lock);
     while (file->nencoders > 0)
         pthread_cond_wait(&file->changed, &file->lock);
     pthread_mutex_unlock(&file->lock);
@@ -198,21 +201,6 @@ static bool has_moved(const struct file *file, struct frame *frame)
            (!frame_get_info(frame)->sparse && before->ino != now->ino);
 }
 
-/* What was written behind the size of a commit, or is being written, is not in
-   it: the chunk that it ends in has to be encoded anew for the next one. */
-static void soil_end(const struct round *round)
-{
-    struct file *file = round->file;
-    bool may_be_short;
-
-    pthread_mutex_lock(&file->lock);
-    may_be_short = file->nbytes != round->nbytes || file->extending;
-    pthread_mutex_unlock(&file->lock);
-    if (may_be_short && file->grid > 0 && round->nbytes % file->grid != 0)
-        cache_soil(file->context->cache, &file->chunks,
-                   round->nbytes / file->grid);
-}
-
 /* The new state is there: from here on readers see it. */
 static void switch_state(struct round *round, struct file_state *state)
 {
@@ -237,7 +225,6 @@ static void switch_state(struct round *round, struct file_state *state)
         file->nbytes = round->nbytes;
     file->reshaped = file->nbytes != round->nbytes || file->zeros.n > 0;
     pthread_mutex_unlock(&file->lock);
-    soil_end(round);
     cache_settle(cache, &file->chunks);
     if (round->reshapes)
         cache_retire(cache, &file->chunks, 0, UINT64_MAX);
@@ -337,8 +324,6 @@ int round_run_writes(struct round *round, struct fault *fault)
         end_collecting(round->file);
     if (r == 0)
         r = commit_change(round, fault);
-    if (r < 0)
-        soil_end(round);
     if (empties)
         end_collecting(round->file);
     if (r == 0 && partial < 0) {

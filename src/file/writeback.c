@@ -56,7 +56,10 @@ int writeback_check(const struct file *file, const struct frame_info *info,
     if (info->vlblocks)
         return fault_set(fault, -ENOTSUP, 0,
                          "frames of blocks of variable size are not changed");
-    return 0;
+    if (info->chunksize == 0)
+        return 0;
+    return file_check_cache(file->context, &params, info->chunksize,
+                            info->blocksize, fault);
 }
 
 /* What chunks of this frame are to be like. */
@@ -138,11 +141,15 @@ int writeback_begin(struct file *file, struct fault *fault)
     r = begin(file, fault);
     if (r < 0)
         claim_leave(file);
+    else
+        flusher_begin(file->context->flusher, file);
+    file->no_room = 0;
     return r;
 }
 
 void writeback_end(struct file *file)
 {
+    flusher_end(file->context->flusher, file);
     claim_leave(file);
 }
 
@@ -248,8 +255,10 @@ static int commit(struct file *file, const struct writeback_edit *edit,
     enter(file, reshaping);
     if (edit || is_changed(file)) {
         r = run_round(file, edit, fault);
-        if (r == 0)
+        if (r == 0) {
+            flusher_succeeded(file->context->flusher, file);
             frame_change_reclaim(file->change, false);
+        }
         if (r == 0 && !reshaping)
             tighten(file);
     } else if (file->change) {
@@ -271,10 +280,30 @@ int writeback_reshape(struct file *file, const struct writeback_edit *edit,
     return commit(file, edit, true, fault);
 }
 
+/* If there was no room for a chunk that was encoded, is there now?  Encoding it
+   again and again would keep a processor busy. */
+static int try_room(struct file *file, struct fault *fault)
+{
+    int r = 0;
+
+    if (file->no_room == 0)
+        return 0;
+    enter(file, false);
+    if (file->no_room > 0 && file->stuck == 0)
+        r = frame_change_try_room(file->change, file->no_room, fault);
+    leave(file);
+    if (r < 0)
+        counter_add(&file->context->counters.failed, 1);
+    return r;
+}
+
 int writeback_flush(struct file *file)
 {
     struct fault fault;
-    int r = file->begun ? writeback_commit(file, NULL, &fault) : 0;
+    int r = file->begun ? try_room(file, &fault) : 0;
+
+    if (file->begun && r == 0)
+        r = writeback_commit(file, NULL, &fault);
 
     if (r < 0) {
         pthread_mutex_lock(&file->lock);

@@ -184,6 +184,11 @@ int frame_change_copy(struct frame_change *change, struct frame *from,
                       uint64_t chunk_no, struct frame_written *out,
                       struct fault *fault);
 
+/* Is there room for a chunk of `len` bytes?  So many are written and given up.
+   Returns 0 or an error of the store. */
+int frame_change_try_room(struct frame_change *change, size_t len,
+                          struct fault *fault);
+
 /* Give up a chunk that was written but not put. */
 void frame_change_drop(struct frame_change *change,
                        const struct frame_written *written);

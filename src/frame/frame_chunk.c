@@ -11,7 +11,9 @@
 
 /* Bytes of a chunk that are read to open it; most often they suffice. */
 enum {
-    PREFIX_LEN = 4096
+    PREFIX_LEN = 4096,
+    PATTERN_MIN = 4096, /* bytes of a pattern, */
+    PATTERN_PART = 16,  /* or such a part of its chunk if that is more */
 };
 
 /* A chunk with what it owns. */
@@ -121,12 +123,22 @@ static int keep_bytes(const struct opening *opening, struct open_chunk *chunk,
     return 0;
 }
 
-/* Repeat the item of the chunk up to a useful size. */
+/* A useful size of a pattern, which takes little beside its chunk. */
+static size_t pattern_size(uint32_t nbytes)
+{
+    size_t size = nbytes / PATTERN_PART;
+
+    if (size < PATTERN_MIN)
+        return PATTERN_MIN;
+    return size < FRAME_PATTERN_LEN ? size : FRAME_PATTERN_LEN;
+}
+
+/* Repeat the item of the chunk up to that. */
 static int make_pattern(const struct opening *opening, struct open_chunk *chunk,
                         struct fault *fault)
 {
     uint32_t item_len = opening->header.value_len;
-    size_t len = FRAME_PATTERN_LEN / item_len * item_len;
+    size_t len = pattern_size(opening->header.nbytes) / item_len * item_len;
 
     if (len > opening->header.nbytes)
         len = opening->header.nbytes;

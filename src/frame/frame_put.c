@@ -243,3 +243,22 @@ void frame_change_drop(struct frame_change *change,
     }
     plot_put(site.plot);
 }
+
+int frame_change_try_room(struct frame_change *change, size_t len,
+                          struct fault *fault)
+{
+    struct site site = get_site(change);
+    uint8_t *bytes = calloc(1, len);
+    struct frame_written written;
+    int r = -ENOMEM;
+
+    if (bytes)
+        r = write_stored(change, &site, bytes, len, 0, &written, fault);
+    else
+        fault_set(fault, r, 0, NULL);
+    free(bytes);
+    plot_put(site.plot);
+    if (r == 0)
+        frame_change_drop(change, &written);
+    return r;
+}

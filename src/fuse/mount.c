@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -92,6 +93,21 @@ static int find_mountpoint(struct mount *mount, const char *path)
     return -ENOENT;
 }
 
+/* Can new files be written?  A mount of one frame has none. */
+static int check_cache(const struct fs *fs, const struct options *options)
+{
+    const struct file_params *params = &options->fs.params;
+    size_t least = file_least_cache(&params->chunk, params->chunksize, 0);
+
+    if (!fs->writable || entry_is_frame(fs->nodes.root.id.kind) ||
+        least <= options->file.cache_size)
+        return 0;
+    log_error("chunksize=%" PRIu32 " takes a cache of %zu bytes to write new "
+              "files, more than cache=%zu",
+              params->chunksize, least, options->file.cache_size);
+    return -EINVAL;
+}
+
 static int open_mount(struct mount *mount, struct options *options)
 {
     if (find_mountpoint(mount, options->fs.mountpoint) < 0)
@@ -102,6 +118,8 @@ static int open_mount(struct mount *mount, struct options *options)
     if (fs_open(&options->fs, &mount->fs) < 0)
         return EXIT_FAILURE;
     mount->data.fs = mount->fs;
+    if (check_cache(mount->fs, options) < 0)
+        return EXIT_USAGE;
     if (!mount->fs->writable && fuse_opt_add_arg(&options->args, "-oro") < 0)
         return EXIT_FAILURE;
     mount->data.max_read = options->max_read;

@@ -142,6 +142,9 @@ START_TEST(errors_say_what_is_wrong)
     ck_assert_int_eq(
         framefs_create(fs, "a", "typesize=1,filters=trunc_prec:9", &frame),
         -EINVAL);
+    ck_assert_int_eq(framefs_create(fs, "a", "chunksize=16M", &frame),
+                     -ENOTSUP);
+    ck_assert_error("(16777216 bytes with a cache of 16777216)");
     ck_assert_int_eq(access("a", F_OK), -1);
     ck_assert_int_eq(framefs_create(fs, "none/a", NULL, &frame), -ENOENT);
     framefs_close(create("a", NULL));

@@ -160,12 +160,12 @@ class File:
               (operation.__name__, size, len(self.model)))
 
 
-def exercise(*options):
+def exercise(*options, operations=OPERATIONS):
     os.mkdir('src')
     where = ('-o', ','.join(options))
     with Mount('src', 'mnt', *where) as mount:
         file = File(mount / 'a', random.Random(SEED))
-        for step in range(OPERATIONS):
+        for step in range(operations):
             try:
                 file.step()
             except BaseException:
@@ -206,10 +206,22 @@ def no_time_to_commit():
     exercise('layout=contiguous', 'chunksize=4K', 'cache=1M', 'commit=1')
 
 
+def few_chunks_in_the_cache():
+    for nchunks in range(2, 6):
+        for layout in 'contiguous', 'sparse':
+            os.makedirs('%s-%d/mnt' % (layout, nchunks))
+            os.chdir('%s-%d' % (layout, nchunks))
+            exercise('layout=' + layout, 'chunksize=64K', 'commit=1',
+                     'cache=%dK' % (64 * nchunks),
+                     operations=OPERATIONS // 8)
+            os.chdir('..')
+
+
 main(contiguous,
      sparse,
      large_chunks,
      large_chunks_sparse,
      small_cache,
      small_cache_sparse,
-     no_time_to_commit)
+     no_time_to_commit,
+     few_chunks_in_the_cache)

@@ -123,7 +123,7 @@ def eight_readers_at_once():
                 if got != DATA[off:off + length]:
                     wrong.append(off)
 
-    with Mount('src', 'mnt', '-o', 'cache=1M') as mount:
+    with Mount('src', 'mnt', '-o', 'cache=1M,chunksize=64K') as mount:
         threads = [threading.Thread(target=reader, args=(i, mount / 'a'))
                    for i in range(8)]
         for thread in threads:

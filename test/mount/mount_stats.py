@@ -130,7 +130,7 @@ def arrays_wider_than_the_cache_are_counted():
            (B2FRAME, chunks, chunks, name))
     for cache, name, counted in (('1M', 'wide', False), ('200K', 'wide', True),
                                  ('200K', 'narrow', False)):
-        with Mount('src', 'mnt', '-o', 'cache=' + cache) as mount:
+        with Mount('src', 'mnt', '-o', 'ro,cache=' + cache) as mount:
             read(mount / name)
             # More than once if requests come out of order.
             got = stats(mount)['read']['wide_scans']

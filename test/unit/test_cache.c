@@ -276,7 +276,7 @@ START_TEST(more_than_the_cache_can_hold_is_refused)
     mock.shape.nblocks = 1;
     ck_assert_int_eq(pin(&mock, 2, 0, 1, CACHE_WAIT_ROOM, &pinned), -ENOTSUP);
     mock.shape.blocksize = mock.shape.nbytes = 1 << 19;
-    mock.shape.scratch = 1 << 19;
+    mock.shape.scratch = CACHE_WORK_MAX + (1 << 19);
     ck_assert_int_eq(pin(&mock, 3, 0, 1, CACHE_WAIT_ROOM, &pinned), -ENOTSUP);
     mock.shape.scratch = 0;
     mock.shape.nbytes = mock.shape.nblocks = 1u << 31;

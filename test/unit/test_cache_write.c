@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <pthread.h>
 
+#include "cache/room.h"
 #include "cache_mock.h"
 
 enum {
@@ -183,7 +184,51 @@ START_TEST(a_gathered_chunk_stays_while_it_is_written_to)
 }
 END_TEST
 
-START_TEST(what_lies_behind_the_end_is_not_gathered)
+/* Commit the first bytes of chunk 0. */
+static void commit_part(struct mock *mock, uint32_t nbytes)
+{
+    struct cache_gathered gathered;
+    struct cache_taken taken;
+
+    ck_assert(take(mock, CACHE_DIRTY, &taken));
+    ck_assert_int_eq(cache_gather(mock->cache, &taken, nbytes, mock, &gathered),
+                     0);
+    cache_ungather(mock->cache, &taken, &gathered);
+    cache_stage(mock->cache, &taken);
+    cache_settle(mock->cache, &mock->file);
+}
+
+START_TEST(what_lies_behind_the_end_is_not_gathered_and_stays_dirty)
+{
+    struct mock mock;
+
+    open_writable(&mock, LARGE);
+    write_zs(&mock, 0, 0, 2 * BLOCK);
+    commit_part(&mock, BLOCK + 1);
+    ck_assert_uint_eq(mock.nruns, 0);
+    ck_assert(cache_is_held(mock.cache, &mock.file));
+    ck_assert_uint_eq(cache_count_unsaved(mock.cache, &mock.file), BLOCK - 1);
+    commit_part(&mock, 2 * BLOCK);
+    ck_assert(!cache_is_held(mock.cache, &mock.file));
+    check_chunk(&mock, 0, 0, 2 * BLOCK);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(what_was_cut_off_does_not_stay_dirty)
+{
+    struct mock mock;
+
+    open_writable(&mock, LARGE);
+    write_zs(&mock, 0, 0, 2 * BLOCK);
+    ck_assert(cache_soil(mock.cache, &mock.file, 0, BLOCK));
+    commit_part(&mock, BLOCK);
+    ck_assert(!cache_is_held(mock.cache, &mock.file));
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(what_was_taken_beyond_the_end_is_dirty_again)
 {
     struct cache_gathered gathered;
     struct cache_taken taken;
@@ -193,12 +238,13 @@ START_TEST(what_lies_behind_the_end_is_not_gathered)
     write_zs(&mock, 0, 0, 2 * BLOCK);
     ck_assert(take(&mock, CACHE_DIRTY, &taken));
     ck_assert_int_eq(
-        cache_gather(mock.cache, &taken, BLOCK + 1, &mock, &gathered), 0);
-    ck_assert_uint_eq(mock.nruns, 0);
+        cache_gather(mock.cache, &taken, 2 * BLOCK, &mock, &gathered), 0);
     cache_ungather(mock.cache, &taken, &gathered);
-    cache_stage(mock.cache, &taken);
-    cache_settle(mock.cache, &mock.file);
-    check_chunk(&mock, 0, 0, 2 * BLOCK);
+    cache_untake(mock.cache, &taken);
+    commit_part(&mock, BLOCK);
+    ck_assert(cache_is_held(mock.cache, &mock.file));
+    commit_part(&mock, 2 * BLOCK);
+    ck_assert(!cache_is_held(mock.cache, &mock.file));
     mock_close(&mock);
 }
 END_TEST
@@ -270,7 +316,11 @@ START_TEST(a_chunk_that_could_not_be_encoded_is_refused)
 {
     struct mock mock;
 
-    open_writable(&mock, 2 * CHUNK);
+    open_writable(&mock, CHUNK);
+    ck_assert_int_eq(write_zs(&mock, 0, 0, 1), -ENOTSUP);
+    mock_close(&mock);
+    open_writable(&mock, SMALL);
+    mock.shape.encode = CACHE_WORK_MAX + SMALL;
     ck_assert_int_eq(write_zs(&mock, 0, 0, 1), -ENOTSUP);
     mock_close(&mock);
     open_writable(&mock, SMALL);
@@ -288,13 +338,28 @@ static void flush_all(struct mock *mock)
         commit(mock, &taken);
 }
 
+/* Wait until the file is to be flushed.  Returns false in the end. */
+static bool await_pressure(struct mock *mock)
+{
+    bool going = true;
+    uint64_t seen;
+
+    do {
+        seen = cache_flush_event(mock->cache);
+        if (cache_pressure(mock->cache, mock->file.domain) != CACHE_NO_PRESSURE)
+            return true;
+        going = cache_await_flush(mock->cache, seen, NULL);
+    } while (going);
+    return false;
+}
+
 static void *flush_when_asked(void *arg)
 {
     struct mock *mock = arg;
 
-    while (cache_await_flush(mock->cache, NULL)) {
+    while (await_pressure(mock)) {
         flush_all(mock);
-        cache_end_flush(mock->cache, false);
+        cache_end_flush(mock->cache, mock->file.domain, CACHE_FLUSHED);
     }
     return NULL;
 }
@@ -303,26 +368,55 @@ static void *fail_when_asked(void *arg)
 {
     struct mock *mock = arg;
 
-    while (cache_await_flush(mock->cache, NULL)) {
+    while (!mock->shut && await_pressure(mock)) {
         pause_briefly();
-        cache_end_flush(mock->cache, true);
+        cache_end_flush(mock->cache, mock->file.domain, CACHE_FLUSH_NO_ROOM);
     }
     return NULL;
+}
+
+/* Write so many chunks through a cache, in parts that are decoded, too. */
+static void write_through(struct mock *mock, uint64_t nchunks)
+{
+    pthread_t flusher;
+
+    pthread_create(&flusher, NULL, flush_when_asked, mock);
+    for (uint64_t i = 0; i < nchunks; i++) {
+        ck_assert_int_eq(write_zs(mock, i, 0, CHUNK), CHUNK);
+        ck_assert_int_eq(write_zs(mock, i / 2, 1, 1), 1);
+    }
+    cache_stop_flushes(mock->cache);
+    pthread_join(flusher, NULL);
+    flush_all(mock);
+    check_limit(mock);
 }
 
 START_TEST(writers_wait_for_flushes)
 {
     struct mock mock;
-    pthread_t flusher;
 
     open_writable(&mock, SMALL);
-    pthread_create(&flusher, NULL, flush_when_asked, &mock);
-    for (uint64_t i = 0; i < 200; i++)
-        ck_assert_int_eq(write_zs(&mock, i, 0, CHUNK), CHUNK);
-    cache_stop_flushes(mock.cache);
-    pthread_join(flusher, NULL);
-    flush_all(&mock);
-    check_limit(&mock);
+    write_through(&mock, 200);
+    mock_close(&mock);
+}
+END_TEST
+
+START_TEST(the_least_cache_is_large_enough)
+{
+    struct mock mock;
+
+    open_writable(&mock, LARGE);
+    for (size_t encode = CHUNK; encode < 4 * CACHE_WORK_MAX; encode *= 3) {
+        struct cache_shape shape = mock.shape;
+        struct mock small;
+
+        shape.encode = encode;
+        open_writable(&small, cache_least(&shape));
+        small.shape.encode = encode;
+        small.shape.scratch = BLOCK;
+        write_through(&small, 200);
+        mock_close(&small);
+    }
     mock_close(&mock);
 }
 END_TEST
@@ -338,11 +432,88 @@ START_TEST(writers_give_up_when_flushes_fail)
     for (uint64_t i = 0; i < 200 && r >= 0; i++)
         r = write_zs(&mock, i, 0, CHUNK);
     ck_assert_int_eq(r, -EAGAIN);
+    mock.shut = true;
     cache_stop_flushes(mock.cache);
     pthread_join(flusher, NULL);
+    mock.shut = false;
     flush_all(&mock);
+    cache_end_flush(mock.cache, NULL, CACHE_FLUSHED);
     ck_assert_int_eq(write_zs(&mock, 1000, 0, CHUNK), CHUNK);
     mock_close(&mock);
+}
+END_TEST
+
+/* Two files, of which one is on a disk that is full. */
+struct two {
+    struct mock full;
+    struct mock good;
+    struct cache_domain domains[2];
+    atomic_bool ending;
+    pthread_t flusher;
+};
+
+/* Flush what is asked for, as far as it can be.  Returns whether any was. */
+static bool flush_two(struct two *two)
+{
+    struct cache *cache = two->full.cache;
+    bool full = cache_pressure(cache, &two->domains[0]) == CACHE_AWAITED;
+    bool good = cache_pressure(cache, &two->domains[1]) != CACHE_NO_PRESSURE;
+
+    if (full)
+        cache_end_flush(cache, &two->domains[0], CACHE_FLUSH_NO_ROOM);
+    if (good) {
+        flush_all(&two->good);
+        cache_end_flush(cache, &two->domains[1], CACHE_FLUSHED);
+    }
+    return full || good;
+}
+
+static void *flush_two_when_asked(void *arg)
+{
+    struct two *two = arg;
+
+    while (!two->ending) {
+        uint64_t seen = cache_flush_event(two->full.cache);
+
+        if (!flush_two(two))
+            cache_await_flush(two->full.cache, seen, NULL);
+    }
+    return NULL;
+}
+
+static void open_two(struct two *two)
+{
+    memset(two, 0, sizeof(*two));
+    open_writable(&two->full, SMALL);
+    two->good = two->full;
+    cache_file_init(&two->good.file, &mock_ops);
+    two->full.file.domain = &two->domains[0];
+    two->good.file.domain = &two->domains[1];
+    pthread_create(&two->flusher, NULL, flush_two_when_asked, two);
+}
+
+static void close_two(struct two *two)
+{
+    two->ending = true;
+    cache_stop_flushes(two->full.cache);
+    pthread_join(two->flusher, NULL);
+    cache_file_drop(two->good.cache, &two->good.file);
+    mock_close(&two->full);
+}
+
+START_TEST(a_full_disk_leaves_room_for_others)
+{
+    struct two two;
+    ssize_t r = 0;
+
+    open_two(&two);
+    for (uint64_t i = 0; i < 200 && r >= 0; i++)
+        r = write_zs(&two.full, i, 0, CHUNK);
+    ck_assert_int_eq(r, -EAGAIN);
+    for (uint64_t i = 0; i < 200; i++)
+        ck_assert_int_eq(write_zs(&two.good, i, 0, CHUNK), CHUNK);
+    ck_assert_int_eq(write_zs(&two.full, 300, 0, CHUNK), -EAGAIN);
+    close_two(&two);
 }
 END_TEST
 
@@ -386,13 +557,17 @@ int main(void)
         chunks_that_are_full_are_taken_before_others,
         only_what_was_dirty_before_is_due,
         a_gathered_chunk_stays_while_it_is_written_to,
-        what_lies_behind_the_end_is_not_gathered,
+        what_lies_behind_the_end_is_not_gathered_and_stays_dirty,
+        what_was_cut_off_does_not_stay_dirty,
+        what_was_taken_beyond_the_end_is_dirty_again,
         what_could_not_be_encoded_is_dirty_again,
         a_chunk_that_can_not_be_gathered_stays_dirty,
         a_retired_chunk_is_what_it_was,
         a_chunk_that_could_not_be_encoded_is_refused,
         writers_wait_for_flushes,
+        the_least_cache_is_large_enough,
         writers_give_up_when_flushes_fail,
+        a_full_disk_leaves_room_for_others,
         readers_wait_for_blocks_that_move,
         NULL,
     };

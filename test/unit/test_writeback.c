@@ -411,21 +411,32 @@ START_TEST(a_sparse_frame_whose_index_others_replaced_is_not_changed)
 }
 END_TEST
 
-START_TEST(a_chunk_too_large_for_the_cache_is_not_written)
+START_TEST(chunks_too_large_for_the_cache_are_refused_at_open)
 {
-    struct bed bed;
+    const struct file_options options = { .cache_size = 1 << 20,
+                                          .nthreads = 1 };
+    const struct file_params params = { .chunk = { .typesize = 1 },
+                                        .chunksize = 1 << 20 };
+    struct file_context *small;
     struct fault fault;
+    struct store *store;
+    struct file *file;
+    struct bed bed;
     char text[256];
 
-    bed_init(&bed, &(struct bed_kind){ .typesize = 1,
-                                       .chunksize = 1 << 20,
-                                       .cache_size = 1 << 20 });
-    ck_assert_int_eq(file_write(bed.file, 1 << 20, "x", 1, &fault), -ENOTSUP);
+    bed_init(&bed, &(struct bed_kind){ .typesize = 1, .chunksize = 1 << 20 });
+    bed_write(&bed, 0, 100);
+    bed_sync(&bed);
+    ck_assert_int_eq(file_context_new(&options, &small), 0);
+    store = bed_store(&bed, STORE_WRITE);
+    ck_assert_int_eq(file_open_writable(small, store, &file, &fault), -ENOTSUP);
     fault_format(&fault, -ENOTSUP, text, sizeof(text));
-    ck_assert_str_eq(text, "chunk 1, offset 0: chunk is too large to be "
-                           "written (1048576 bytes with a cache of 1048576)");
-    ck_assert_uint_eq(file_size(bed.file), 0);
-    bed_check(&bed);
+    ck_assert_str_eq(text, "offset 0: chunks are too large to be written "
+                           "(1048576 bytes with a cache of 1048576)");
+    ck_assert_int_eq(file_create(small, store, &params, &file, &fault),
+                     -ENOTSUP);
+    store_close(store);
+    file_context_free(small);
     bed_fini(&bed);
 }
 END_TEST
@@ -509,7 +520,7 @@ int main(void)
         a_frame_that_others_changed_since_it_was_opened_is_not_changed,
         a_superseded_file_writes_nothing_any_more,
         a_sparse_frame_whose_index_others_replaced_is_not_changed,
-        a_chunk_too_large_for_the_cache_is_not_written,
+        chunks_too_large_for_the_cache_are_refused_at_open,
         files_not_opened_for_writing_are_not_changed,
         a_file_that_nobody_has_changed_is_ones_own,
         typesize_is_that_of_the_content,

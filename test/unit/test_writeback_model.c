@@ -163,6 +163,23 @@ START_TEST(file_holds_what_was_written_beside_commits)
 }
 END_TEST
 
+START_TEST(file_in_a_cache_of_few_chunks_holds_what_was_written)
+{
+    for (uint32_t nchunks = 2; nchunks <= 5; nchunks++) {
+        for (uint32_t chunksize = 16384; chunksize <= 1 << 20; chunksize *= 4) {
+            struct bed_kind kind = {
+                .chunksize = chunksize,
+                .nchunks = 8,
+                .cache_size = (size_t)nchunks * chunksize,
+                .sparse = nchunks % 2 == 0,
+            };
+
+            random_changes(&kind, chunksize < 1 << 20 ? 150 : 40);
+        }
+    }
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -171,6 +188,7 @@ int main(void)
         file_of_small_chunks_in_a_tiny_cache_holds_what_was_written,
         file_of_odd_chunks_holds_what_was_written,
         file_holds_what_was_written_beside_commits,
+        file_in_a_cache_of_few_chunks_holds_what_was_written,
         NULL,
     };
 

@@ -206,6 +206,7 @@ END_TEST
 enum {
     NLAYERS = 30,
     LAYER_LEN = 1000, /* more than fits where an empty frame is changed */
+    TIGHT = 4 << 20,  /* bytes of a chunk of which a cache holds few */
 };
 
 static void *set_layers(void *arg)
@@ -240,6 +241,26 @@ START_TEST(a_frame_may_be_touched_while_it_is_written_anew)
 }
 END_TEST
 
+/* The last chunk is held, the cache has room to hold no other, and a commit
+   beside an extender must not keep it. */
+START_TEST(a_writer_who_waits_for_room_beyond_the_end_gets_it)
+{
+    const struct bed_kind kind = {
+        .chunksize = TIGHT, .typesize = 1, .nchunks = 4, .cache_size = 3 * TIGHT
+    };
+    struct bed bed;
+
+    bed_init(&bed, &kind);
+    bed_truncate(&bed, 2 * TIGHT + 1000);
+    bed_write(&bed, 0, 2 * TIGHT + 900);
+    bed_sync(&bed);
+    bed_write(&bed, 2 * TIGHT + 100, 100);
+    bed_write(&bed, 2 * TIGHT - 100, 10000);
+    bed_check(&bed);
+    bed_fini(&bed);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -247,6 +268,7 @@ int main(void)
         a_file_grown_by_threads_has_no_gaps,
         what_is_appended_while_all_else_becomes_zero_stays,
         a_frame_may_be_touched_while_it_is_written_anew,
+        a_writer_who_waits_for_room_beyond_the_end_gets_it,
         NULL,
     };
 

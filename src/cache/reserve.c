@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "cache/hold.h"
+#include "cache/room.h"
+
+/* How much a request could borrow. */
+static size_t borrowable(const struct cache_request *request)
+{
+    return request->work < CACHE_WORK_MAX ? request->work : CACHE_WORK_MAX;
+}
+
+bool room_fits_at_all(const struct cache *cache,
+                      const struct cache_request *request)
+{
+    return cache->table_size <= cache->capacity &&
+           request->need - borrowable(request) <=
+               cache->capacity - cache->table_size;
+}
+
+/* Make room for all that a request needs; it borrows what it may, if it must
+   and nobody else does.  Commits go first. */
+static bool make_all_room_locked(struct cache *cache,
+                                 struct cache_request *request)
+{
+    if (room_make_locked(cache, request->need))
+        return true;
+    if (cache->borrowed > 0 || (cache->nurgent > 0 && !request->urgent) ||
+        !room_make_locked(cache, request->need - borrowable(request)))
+        return false;
+    request->borrowed = borrowable(request);
+    return true;
+}
+
+/* Is there no room for a request even when nobody uses any, but for what is
+   held? */
+static bool is_held_up(const struct cache *cache,
+                       const struct cache_request *request)
+{
+    return cache->held + request->need - borrowable(request) >
+           cache->capacity - cache->table_size;
+}
+
+/*
+ * Wait until it is a request's turn and there is room, which what is held for
+ * a commit may take up, unless commits wait for the request.
+ *
+ * Returns 0, or -EAGAIN if what is held does not come down.
+ */
+static int await_room_locked(struct cache *cache, struct cache_request *request,
+                             uint64_t ticket)
+{
+    uint64_t nfailed = cache->nfailed;
+
+    for (;;) {
+        if (request->urgent || ticket == cache->serving) {
+            if (make_all_room_locked(cache, request))
+                return 0;
+            if (!request->urgent && is_held_up(cache, request) &&
+                cache->nfailed - nfailed >= CACHE_FAILURES_MAX)
+                return -EAGAIN;
+        }
+        if (!request->urgent && cache->held > 0)
+            hold_press_locked(cache);
+        pthread_cond_wait(&cache->released, &cache->lock);
+    }
+}
+
+int room_reserve_locked(struct cache *cache, struct cache_request *request)
+{
+    uint64_t ticket = 0;
+    int r;
+
+    room_release_locked(cache, request);
+    if (!room_fits_at_all(cache, request))
+        return -ENOTSUP;
+
+    if (request->urgent) {
+        cache->nurgent++;
+        r = await_room_locked(cache, request, 0);
+        cache->nurgent--;
+    } else {
+        ticket = cache->tickets++;
+        r = await_room_locked(cache, request, ticket);
+        cache->serving++;
+    }
+    if (r == 0) {
+        cache->reserved += request->need;
+        request->held = request->need;
+        cache->borrowed += request->borrowed;
+    }
+    room_wake_locked(cache);
+    return r;
+}
+
+void room_release_locked(struct cache *cache, struct cache_request *request)
+{
+    if (request->held == 0 && request->borrowed == 0)
+        return;
+
+    cache->reserved -= request->held;
+    cache->borrowed -= request->borrowed;
+    request->held = request->borrowed = 0;
+    room_wake_locked(cache);
+}
