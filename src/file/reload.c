@@ -31,6 +31,9 @@ static void switch_frame(struct file *file, struct file_state *state,
     if (file->change)
         frame_change_abandon(file->change);
     frame_change_close(file->change);
+    /* Others go on from our last commit, and may not have synced it. */
+    if (file->not_durable)
+        frame_change_note_unsynced(change);
     file->change = change;
     pthread_mutex_lock(&file->lock);
     state->nrefs = 1;

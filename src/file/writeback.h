@@ -40,7 +40,7 @@ int writeback_prepare(struct file *file, struct fault *fault);
 int writeback_finish(struct file *file, struct fault *fault);
 
 /*
- * Commit what was written until now.
+ * Commit what was written until now, durably.
  *
  *  edit  NULL: nothing else
  *
@@ -53,7 +53,7 @@ int writeback_commit(struct file *file, const struct writeback_edit *edit,
 int writeback_reshape(struct file *file, const struct writeback_edit *edit,
                       struct fault *fault);
 
-/* Commit in the background: an error is kept for file_take_error(). */
+/* Commit in the background, durably: an error is kept for file_take_error(). */
 int writeback_flush(struct file *file);
 
 #endif

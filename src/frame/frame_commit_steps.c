@@ -134,20 +134,21 @@ static uint64_t header_end(const struct frame_change *change)
 
     if (change->info.nchunks == 0)
         return header_len + frame_write_trailer_len(&change->vl);
-    return change->header_changed || change->fleeting ? header_len
-                                                      : FRAME_E_METALAYERS_OFF;
+    return change->header_changed || change->not_durable
+               ? header_len
+               : FRAME_E_METALAYERS_OFF;
 }
 
 int commit_write_fields(struct commit *commit)
 {
-    uint64_t start = commit->change->fleeting ? 0 : FRAME_LEN_OFF;
     uint64_t end = header_end(commit->change);
     uint8_t *bytes = make_header(commit);
     int r;
 
     if (!bytes)
         return -ENOMEM;
-    r = store_object_write(commit->object, start, bytes + start, end - start);
+    r = store_object_write(commit->object, FRAME_LEN_OFF, bytes + FRAME_LEN_OFF,
+                           end - FRAME_LEN_OFF);
     free(bytes);
     return r;
 }
@@ -160,16 +161,29 @@ bool commit_header_suffices(const struct frame_change *change)
            frame_write_header_len(&change->fixed) == change->info.header_len;
 }
 
-int commit_sync(struct commit *commit)
+int commit_sync(struct frame_change *change, struct store_object *object)
 {
-    struct frame_change *change = commit->change;
-    int r = commit->lasts ? store_object_sync(commit->object) : 0;
+    int r = store_object_sync(object);
 
     if (r == 0)
         return 0;
     change->unsynced_lost = true;
-    if (change->fleeting)
+    if (change->not_durable)
         change->header_known = false;
+    return r;
+}
+
+int commit_sync_name(struct frame_change *change, struct store_object *object)
+{
+    int r;
+
+    if (!change->name_unsynced)
+        return 0;
+    r = store_sync_name(change->store);
+    if (r == 0)
+        r = store_object_sync(object);
+    if (r == 0)
+        change->name_unsynced = false;
     return r;
 }
 

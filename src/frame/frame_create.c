@@ -121,6 +121,7 @@ static int begin_new(struct frame_change *change, struct fault *fault)
     int r = 0;
 
     info->header_len = (uint32_t)frame_write_header_len(&change->fixed);
+    change->name_unsynced = true;
     if (!info->sparse)
         r = store_draft(change->store, "", &change->draft);
     if (r == 0)
@@ -210,6 +211,10 @@ void frame_change_close(struct frame_change *change)
     if (!change)
         return;
     drop_fresh(change);
+    /* The disk may hold an older state: its chunks stay where they are. */
+    if (change->durable_era)
+        plot_abandon(change->plot);
+    era_put(change->durable_era);
     store_discard(change->store, change->draft);
     plot_list_free(&change->fresh);
     plot_list_free(&change->dying);
@@ -239,6 +244,9 @@ int frame_change_reopen(struct frame_change **change, struct frame *frame,
     if (r < 0)
         return r;
     next->name_unsynced = last->name_unsynced;
+    next->not_durable = last->not_durable;
+    next->durable_era = last->durable_era;
+    (*change)->durable_era = NULL;
     frame_change_close(*change);
     *change = next;
     return 0;

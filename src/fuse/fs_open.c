@@ -310,6 +310,7 @@ int fs_open(const struct fs_options *options, struct fs **out)
     fs->npy = options->npy;
     fs->chunks = options->chunks;
     fs->sparse = options->sparse;
+    fs->close_later = options->close_later;
     fs->params = options->params;
     fs->base = options->offset;
     r = paths_init(options, &paths);

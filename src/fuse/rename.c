@@ -215,6 +215,8 @@ static int replace_or_move(struct move *move)
         r = move_nodes(move);
     }
     pthread_rwlock_unlock(&move->fs->places);
+    if (r == 0)
+        open_file_note_name(move->fs, move->from.node);
     return r < 0 ? r : remove_replaced(move, left);
 }
 
@@ -297,6 +299,10 @@ static int exchange(struct move *move)
     if (r == 0)
         r = exchange_nodes(move);
     pthread_rwlock_unlock(&move->fs->places);
+    if (r == 0) {
+        open_file_note_name(move->fs, move->from.node);
+        open_file_note_name(move->fs, move->to.node);
+    }
     return r;
 }
 

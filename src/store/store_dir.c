@@ -104,7 +104,7 @@ static int dir_draft(struct store *store, const char *name,
     if (dir < 0)
         return dir;
     like_fd = open_like(dir, name);
-    r = store_local_draft(dir, like_fd, 0666, out);
+    r = store_local_draft(dir, like_fd, 0666, false, out);
     close_like(like_fd);
     return r;
 }
@@ -114,13 +114,14 @@ static int dir_publish(struct store *store, const char *name,
 {
     struct store_local *local = (struct store_local *)draft;
     int dir = dir_to_change(store, name);
+    int r;
 
     if (dir < 0)
         return dir;
-    if (renameat(dir, local->draft, dir, name) < 0)
-        return -errno;
-    store_local_published(local);
-    return 0;
+    r = store_local_rename(local, dir, name, 0);
+    if (r == 0)
+        store_local_published(local);
+    return r;
 }
 
 static int dir_remove(struct store *store, const char *name)
@@ -139,6 +140,19 @@ static int dir_remove(struct store *store, const char *name)
 static int dir_sync(struct store *store)
 {
     return store_local_sync_dir(((struct dir_store *)store)->fd);
+}
+
+static int dir_sync_name(struct store *store)
+{
+    const struct dir_store *dir = (struct dir_store *)store;
+    int fd = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int r;
+
+    if (fd < 0)
+        return -errno;
+    r = store_local_sync_name(fd, "..", fd);
+    close(fd);
+    return r;
 }
 
 static int visit_all(DIR *stream, int (*visit)(void *context, const char *name),
@@ -189,6 +203,7 @@ static const struct store_ops dir_ops = {
     .discard = store_local_discard,
     .remove = dir_remove,
     .sync = dir_sync,
+    .sync_name = dir_sync_name,
     .list = dir_list,
 };
 

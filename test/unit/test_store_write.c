@@ -239,7 +239,7 @@ static void rename_and_replace(const char *to, const char *stranger)
         ck_assert_int_eq(symlinkat("/", tree.fd, stranger), 0);
     ck_assert_int_eq(store_check_place(store), 0);
     ck_assert_int_eq(store_publish(store, "", draft), 0);
-    ck_assert_int_eq(store_sync(store), 0);
+    ck_assert_int_eq(store_sync_name(store), 0);
     store_object_close(draft);
     check_file(&tree, to, "new");
 
