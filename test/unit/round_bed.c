@@ -85,7 +85,7 @@ void bed_fail_each(bool (*trial)(bool variant, size_t call))
     }
 }
 
-static void check_file(const struct bed *bed, struct file *file)
+void bed_check_file(const struct bed *bed, struct file *file)
 {
     struct file_data data;
     struct fault fault;
@@ -107,9 +107,9 @@ void bed_check(const struct bed *bed)
     struct fault fault;
     struct file *file;
 
-    check_file(bed, bed->file);
+    bed_check_file(bed, bed->file);
     ck_assert_int_eq(
         file_open(bed->context, disk_store(bed->disk), 0, &file, &fault), 0);
-    check_file(bed, file);
+    bed_check_file(bed, file);
     ck_assert_int_eq(file_close(file), 0);
 }
