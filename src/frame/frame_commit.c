@@ -368,9 +368,14 @@ static int sync_sparse(struct frame_change *change)
 static int sync_contiguous(struct frame_change *change)
 {
     struct store_object *object = plot_object(change->plot);
-    int r = change->not_durable ? commit_sync(change, object) : 0;
+    int r = change->name_unsynced ? store_sync_name(change->store) : 0;
 
-    return r < 0 ? r : commit_sync_name(change, object);
+    /* Last, because of what commit_sync_name() says. */
+    if (r == 0)
+        r = commit_sync(change, object);
+    if (r == 0)
+        change->name_unsynced = false;
+    return r;
 }
 
 int frame_change_sync(struct frame_change *change, struct fault *fault)
