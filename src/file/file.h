@@ -353,8 +353,8 @@ int file_sync(struct file *file, struct fault *fault);
 
 /*
  * Commit all that was written until now, without waiting until the disk has it:
- * who opens the frame sees it, and after a crash the frame holds this or what it
- * held before.  Costs nothing if nothing was written.  Errors as file_sync().
+ * every program that opens the frame sees it, and a crash leaves this state or
+ * the one before.  Costs nothing if nothing was written.  Errors as file_sync().
  */
 int file_commit(struct file *file, struct fault *fault);
 

@@ -302,8 +302,8 @@ int writeback_reshape(struct file *file, const struct writeback_edit *edit,
 
 int file_commit(struct file *file, struct fault *fault)
 {
-    /* With locks, what dies is given back before others may change the frame:
-       now, and not at a later sync. */
+    /* With locks the commit is durable, because the space of the state before
+       must be given back while other programs are locked out. */
     struct round round = { .file = file, .nosync = !file->sidecar };
     int r = 0;
 

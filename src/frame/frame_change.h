@@ -277,10 +277,11 @@ int frame_change_commit(struct frame_change *change, struct frame **out,
                         struct fault *fault);
 
 /*
- * The same, but it does not wait until the disk has the new state: it is there
- * for whoever opens the frame, and after a crash there is that one or an older
- * one, whole.  What the last durable state uses is not given back meanwhile.
- * After a sync that failed the commit is durable all the same.
+ * The same, but the caller does not wait until the disk has the new state: every
+ * program that opens the frame sees it, and a crash leaves this state or an older
+ * one, whole.  The change keeps the space that the last durable state uses until
+ * a newer one is durable.  After a sync that failed, the commit is durable all
+ * the same.
  */
 int frame_change_commit_nosync(struct frame_change *change, struct frame **out,
                                struct fault *fault);

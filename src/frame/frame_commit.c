@@ -28,9 +28,9 @@ int commit_init(struct commit *commit, struct frame_change *change,
 }
 
 /*
- * The disk may still hold the state before, if this commit is not durable, or
- * one that is newer: all that it needs is kept.  It holds none that is older,
- * because a commit syncs before it lets the new state take its place.
+ * If this commit is not durable, the disk holds the state before or this one, and
+ * the change keeps the space of both.  The disk holds no older state, because a
+ * commit syncs before the new state takes its place.
  */
 static void keep_durable_state(struct commit *commit)
 {

@@ -170,8 +170,7 @@ static int set_close(struct options *options, const char *option)
     options->fs.close_later = strcmp(value_of(option), "later") == 0;
     if (options->fs.close_later || strcmp(value_of(option), "commit") == 0)
         return 0;
-    log_error("%s: what is closed is committed with close=commit, or later",
-              option);
+    log_error("%s: close takes commit or later", option);
     return -EINVAL;
 }
 

@@ -18,6 +18,15 @@ PUNCH_HOLE_KEEP_SIZE = 3
 libc = ctypes.CDLL(None, use_errno=True)
 
 
+nsyncs = 0  # that were acknowledged, roughly: threads count beside each other
+
+
+def sync(fd):
+    global nsyncs
+    os.fsync(fd)
+    nsyncs += 1
+
+
 def filled(size, *key):
     """Bytes that depend on a key, and compress more or less well."""
     choice = random.Random(repr(key))
@@ -69,7 +78,7 @@ class Records:
             while not ending.is_set():
                 self.write(fd, choice.choice(mine))
                 if choice.random() < 0.1:
-                    os.fsync(fd)
+                    sync(fd)
                     for number in mine:
                         self.acked[number] = self.written[number]
         finally:
@@ -133,7 +142,7 @@ class Log:
                 check(os.write(fd, piece) == len(piece), 'short write')
                 size += len(piece)
                 if choice.random() < 0.1:
-                    os.fsync(fd)
+                    sync(fd)
                     self.low = self.high = size
         finally:
             os.close(fd)

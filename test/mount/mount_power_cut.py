@@ -25,6 +25,7 @@ import struct
 import subprocess
 import sys
 
+import load
 from load import CHUNKSIZE, PAGE, Load, Log, Records, filled
 from mounted import (B2FRAME, Mount, check, corpus, main, need_fuse, read, sh,
                      wait_for, write)
@@ -69,12 +70,12 @@ class Names:
             if choice.random() < 0.5:
                 file.close()  # which hands over what the kernel has
             else:
-                os.fsync(file.fileno())
+                load.sync(file.fileno())
             self.allowed[os.path.basename(path)].add(self.version)
             os.rename(path + '.new', path)
         if choice.random() < 0.5:
             with open(path, 'rb') as file:
-                os.fsync(file.fileno())
+                load.sync(file.fileno())
             self.allowed[os.path.basename(path)] = {self.version}
 
     def check(self, mount):
@@ -119,11 +120,11 @@ class Fresh:
         with open(path, 'xb', buffering=0) as file:
             file.write(self.content(key))
             if chance < 0.4:
-                os.fsync(file.fileno())
+                load.sync(file.fileno())
                 self.synced.add(key)
         if 0.4 < chance < 0.6:
             with open(path, 'rb') as file:
-                os.fsync(file.fileno())
+                load.sync(file.fileno())
                 self.synced.add(key)
 
     def check(self, mount):
@@ -216,7 +217,7 @@ def check_names(mount):
 
 def run(disk, layout, subjects, choice):
     """One life of a disk."""
-    load = Load(subjects)
+    writers = Load(subjects)
     options = 'layout=%s,chunksize=%d,codec=%s,commit=%d,cache=%s' % (
         layout, CHUNKSIZE, choice.choice(('lz4', 'zstd', 'blosclz')),
         choice.randrange(2), choice.choice(('4M', '64M')))
@@ -225,15 +226,16 @@ def run(disk, layout, subjects, choice):
         check_names(mount)
         for subject in subjects:
             subject.check(mount)
-        threads = load.start(mount, choice)
-        load.ending.wait(choice.random() * LONGEST)
-        load.ending.set()
+        threads = writers.start(mount, choice)
+        writers.ending.wait(choice.random() * LONGEST)
+        writers.ending.set()
         disk.cut(how)
         mount.crash()
         for thread in threads:
             thread.join()
         check('Sanitizer' not in mount.log(), mount.log())
-    check(not load.failures, 'before the cut: ' + '\n'.join(load.failures))
+    check(not writers.failures,
+          'before the cut: ' + '\n'.join(writers.failures))
     disk.unmount()
     disk.mount()
     check_disk()
@@ -241,6 +243,7 @@ def run(disk, layout, subjects, choice):
 
 def cut_often(kind, layout):
     choice = random.Random(SEED)
+    before = load.nsyncs
     subjects = [Records('direct', CHUNKSIZE, os.O_DIRECT, 2),
                 Records('buffered', PAGE, 0, 1), Log('log'), Names('names'),
                 Fresh('fresh', 2)]
@@ -261,6 +264,8 @@ def cut_often(kind, layout):
             check_names(mount)
             for subject in subjects:
                 subject.check(mount)
+    print('%s, %s: %d cuts, about %d syncs acknowledged' %
+          (kind, layout, RUNS, load.nsyncs - before))
 
 
 def ext4_contiguous():

@@ -70,7 +70,7 @@ static bool is_dropped(void *context, size_t i)
 
 static bool is_state(struct file *file, const struct state *state);
 
-/* What a program sees that opens the frame now. */
+/* A program that opens the frame now sees what was written. */
 static void check_visible(struct history *history)
 {
     const uint64_t dropped = 0;
