@@ -135,9 +135,9 @@ FRAMEFS_API int framefs_create(struct framefs *fs, const char *path,
 /*
  * Close a frame.  Accepts NULL.
  *
- * What was written is committed first.  Returns 0, or why that failed: what
- * was written since the last framefs_sync() that succeeded is then lost.  The
- * handle is gone in any case.
+ * This commits the data that were written, durably.  Returns 0, or why that
+ * failed: the data written since the last framefs_sync() that succeeded are then
+ * lost.  The handle is gone in any case.
  */
 FRAMEFS_API int framefs_close(struct framefs_frame *frame);
 

@@ -8,8 +8,9 @@ _framefs() {
     local cut=${word%"${word##*=}"} # readline keeps all up to the last `=`
     local given='' option
     local options='ro noatime allow_other names=keep offset= raw npy chunks cache=
-        threads= readahead= commit= lock layout=contiguous layout=sparse codec=blosclz
-        codec=lz4 codec=lz4hc codec=zlib codec=zstd clevel= filters=none
+        threads= readahead= commit= close=commit close=later lock
+        layout=contiguous layout=sparse codec=blosclz codec=lz4 codec=lz4hc
+        codec=zlib codec=zstd clevel= filters=none
         filters=shuffle filters=bitshuffle typesize=auto typesize= chunksize=
         blocksize=auto blocksize= io_uring'
 

@@ -12,7 +12,7 @@ complete -c framefs -l version -d 'Print the version'
 
 complete -c framefs -s o -x -d 'Mount options' -a "(__fish_append , \
     ro noatime allow_other names=keep offset= raw npy chunks cache= threads= readahead= \
-    commit= lock layout=contiguous layout=sparse codec=blosclz codec=lz4 codec=lz4hc \
-    codec=zlib codec=zstd clevel= filters=none filters=shuffle \
+    commit= close=commit close=later lock layout=contiguous layout=sparse \
+    codec=blosclz codec=lz4 codec=lz4hc codec=zlib codec=zstd clevel= filters=none filters=shuffle \
     filters=bitshuffle typesize=auto typesize= chunksize= blocksize=auto \
     blocksize= io_uring)"

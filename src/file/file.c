@@ -311,7 +311,7 @@ static int file_new_created(struct file_context *context, struct frame *frame,
     (*out)->params = params->chunk;
     (*out)->params.blocksize = info->blocksize;
     (*out)->undecided = params->chunk.typesize == 0;
-    (*out)->fleeting = !params->array;
+    (*out)->not_durable = !params->array;
     (*out)->grid = info->chunksize;
     (*out)->ahead.least = info->chunksize;
     (*out)->begun = true;

@@ -383,6 +383,16 @@ int file_copy(struct file *src, uint64_t src_off, struct file *dst,
 int file_sync(struct file *file, struct fault *fault);
 
 /*
+ * Commit all that was written until now, without waiting until the disk has it:
+ * every program that opens the frame sees it, and a crash leaves this state or
+ * the one before.  Costs nothing if nothing was written.  Errors as file_sync().
+ */
+int file_commit(struct file *file, struct fault *fault);
+
+/* The frame got another name: file_sync() makes that durable, too. */
+void file_note_name(struct file *file);
+
+/*
  * Is everything that was written committed, and no commit under way?
  */
 bool file_is_settled(struct file *file);

@@ -84,12 +84,13 @@ struct file {
     atomic_uint grid;  /* size of all chunks but the last; 0: see the frame */
     atomic_int stuck;  /* why nothing can be committed any more: see reload.h */
     atomic_bool begun; /* changes have begun: what follows is constant */
-    atomic_uint_fast64_t seen; /* the sidecar's count at the newest state;
+    atomic_uint_fast64_t seen;  /* the sidecar's count at the newest state;
                                   changed by who is `claiming` */
-    atomic_bool renewed;       /* see file_take_renewed() */
-    atomic_bool unlinked;      /* see file_set_unlinked() */
-    atomic_bool
-        fleeting; /* the frame is new, and only a commit makes it last */
+    atomic_bool renewed;        /* see file_take_renewed() */
+    atomic_bool unlinked;       /* see file_set_unlinked() */
+    atomic_bool not_durable;    /* the last commit may not be on the disk yet,
+                                nor the name of a new frame */
+    atomic_bool renamed;        /* see file_note_name() */
     struct chunk_params params; /* of new chunks; typesize 0: not decided, and
                                    then changed by the committer, under the
                                    lock */

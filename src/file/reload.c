@@ -28,6 +28,9 @@ static void switch_frame(struct file *file, struct file_state *state,
 
     forget_chunks(file);
     frame_change_close(file->change);
+    /* Others go on from our last commit, and may not have synced it. */
+    if (change && file->not_durable)
+        frame_change_note_unsynced(change);
     file->change = change;
     if (change)
         frame_change_set_rest(change, file->context->rest);

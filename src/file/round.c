@@ -233,17 +233,21 @@ static void switch_state(struct round *round, struct file_state *state)
 
 static int commit_change(struct round *round, struct fault *fault)
 {
+    struct frame_change *change = round->file->change;
     struct file_state *state = calloc(1, sizeof(*state));
     int r;
 
     if (!state)
         return fault_set(fault, -ENOMEM, 0, NULL);
-    r = frame_change_commit(round->file->change, &round->frame, fault);
+    if (atomic_exchange(&round->file->renamed, false))
+        frame_change_note_name(change);
+    r = round->nosync ? frame_change_commit_nosync(change, &round->frame, fault)
+                      : frame_change_commit(change, &round->frame, fault);
     if (r < 0) {
         free(state);
         return r;
     }
-    round->file->fleeting = false;
+    round->file->not_durable = round->nosync;
     switch_state(round, state);
     return 0;
 }

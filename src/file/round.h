@@ -13,6 +13,7 @@ struct round {
     uint64_t nbytes;     /* size of the file that it makes durable */
     struct frame *frame; /* the state that came of it */
     bool reshapes;       /* see struct writeback_edit */
+    bool nosync;         /* it need not be durable */
 };
 
 /*

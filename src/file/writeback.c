@@ -223,6 +223,16 @@ static bool is_changed(struct file *file)
     return reshaped || cache_is_held(file->context->cache, &file->chunks);
 }
 
+static int change_nothing(struct frame_change *change,
+                          const struct writeback_edit *edit,
+                          struct fault *fault)
+{
+    (void)change;
+    (void)edit;
+    (void)fault;
+    return 0;
+}
+
 /* Is there no room, but some that could be given back? */
 static bool makes_room(struct file *file, int error)
 {
@@ -231,39 +241,66 @@ static bool makes_room(struct file *file, int error)
     return file->change && frame_change_reclaim(file->change, true);
 }
 
-static int run_round(struct file *file, const struct writeback_edit *edit,
+static int run_round(struct round *round, const struct writeback_edit *edit,
                      struct fault *fault)
 {
+    struct file *file = round->file;
     struct counters *counters = &file->context->counters;
-    struct round round = { .file = file, .nbytes = file->nbytes };
-    int r = round_run(&round, edit, fault);
+    int r;
 
+    round->nbytes = file->nbytes;
+    r = round_run(round, edit, fault);
     if (!edit && makes_room(file, r)) {
-        round = (struct round){ .file = file, .nbytes = file->nbytes };
-        r = round_run(&round, edit, fault);
+        *round = (struct round){ .file = file,
+                                 .nbytes = file->nbytes,
+                                 .nosync = round->nosync };
+        r = round_run(round, edit, fault);
     }
     counter_add(r < 0 ? &counters->failed : &counters->commits, 1);
+    return r;
+}
+
+/* Is the last commit to be made durable, or the name that the file has got? */
+static bool is_unsynced(const struct file *file)
+{
+    return file->not_durable || file->renamed;
+}
+
+/* Make the last commit durable.  Returns as frame_change_sync(). */
+static int sync_commit(struct file *file, struct fault *fault)
+{
+    int r;
+
+    if (atomic_exchange(&file->renamed, false)) {
+        frame_change_note_name(file->change);
+        file->not_durable = true;
+    }
+    r = frame_change_sync(file->change, fault);
+    if (r == 0)
+        file->not_durable = false;
     return r;
 }
 
 static int commit(struct file *file, const struct writeback_edit *edit,
                   bool reshaping, struct fault *fault)
 {
+    struct round round = { .file = file };
+    bool unsynced;
     int r = 0;
 
     *fault = FAULT_NONE;
     enter(file, reshaping);
-    if (edit || is_changed(file)) {
-        r = run_round(file, edit, fault);
-        if (r == 0) {
-            flusher_succeeded(file->context->flusher, file);
-            frame_change_reclaim(file->change, false);
-        }
-        if (r == 0 && !reshaping)
-            tighten(file);
-    } else if (file->change) {
+    unsynced = is_unsynced(file);
+    if (edit || is_changed(file))
+        r = run_round(&round, edit, fault);
+    else if (unsynced)
+        r = sync_commit(file, fault);
+    if (round.frame)
+        flusher_succeeded(file->context->flusher, file);
+    if (r == 0 && file->change)
         frame_change_reclaim(file->change, false);
-    }
+    if (r == 0 && !reshaping && (round.frame || unsynced))
+        tighten(file);
     leave(file);
     return r;
 }
@@ -271,13 +308,41 @@ static int commit(struct file *file, const struct writeback_edit *edit,
 int writeback_commit(struct file *file, const struct writeback_edit *edit,
                      struct fault *fault)
 {
-    return commit(file, edit, false, fault);
+    static const struct writeback_edit nothing = { .run = change_nothing };
+    int r = commit(file, edit, false, fault);
+
+    if (r != -EAGAIN)
+        return r;
+    /* A sync has failed: another commit makes everything durable. */
+    r = claim_enter(file, fault);
+    if (r < 0)
+        return r;
+    r = commit(file, &nothing, false, fault);
+    claim_leave(file);
+    return r;
 }
 
 int writeback_reshape(struct file *file, const struct writeback_edit *edit,
                       struct fault *fault)
 {
     return commit(file, edit, true, fault);
+}
+
+int file_commit(struct file *file, struct fault *fault)
+{
+    /* With locks the commit is durable, because the space of the state before
+       must be given back while other programs are locked out. */
+    struct round round = { .file = file, .nosync = !file->sidecar };
+    int r = 0;
+
+    *fault = FAULT_NONE;
+    if (!file->begun || file_is_settled(file))
+        return 0;
+    enter(file, false);
+    if (is_changed(file))
+        r = run_round(&round, NULL, fault);
+    leave(file);
+    return r;
 }
 
 /* If there was no room for a chunk that was encoded, is there now?  Encoding it
@@ -347,19 +412,8 @@ int writeback_finish(struct file *file, struct fault *fault)
     return 0;
 }
 
-static int change_nothing(struct frame_change *change,
-                          const struct writeback_edit *edit,
-                          struct fault *fault)
-{
-    (void)change;
-    (void)edit;
-    (void)fault;
-    return 0;
-}
-
 int file_sync(struct file *file, struct fault *fault)
 {
-    static const struct writeback_edit nothing = { .run = change_nothing };
     struct fault told;
     int r;
 
@@ -367,17 +421,14 @@ int file_sync(struct file *file, struct fault *fault)
         return 0;
     if (file->stuck == -ESTALE)
         return reload_error(file, fault);
-    if (!file->fleeting) {
-        r = writeback_commit(file, NULL, fault);
-    } else {
-        r = claim_enter(file, fault);
-        if (r < 0)
-            return r;
-        r = writeback_commit(file, &nothing, fault);
-        claim_leave(file);
-    }
+    r = writeback_commit(file, NULL, fault);
     file_take_error(file, &told);
     return r;
+}
+
+void file_note_name(struct file *file)
+{
+    file->renamed = true;
 }
 
 bool file_is_settled(struct file *file)

@@ -40,7 +40,7 @@ int writeback_prepare(struct file *file, struct fault *fault);
 int writeback_finish(struct file *file, struct fault *fault);
 
 /*
- * Commit what was written until now.
+ * Commit what was written until now, durably.
  *
  *  edit  NULL: nothing else
  *
@@ -56,7 +56,7 @@ int writeback_reshape(struct file *file, const struct writeback_edit *edit,
 /* Drop what is not committed, and never commit anything again. */
 void writeback_give_up(struct file *file);
 
-/* Commit in the background: an error is kept for file_take_error(). */
+/* Commit in the background, durably: an error is kept for file_take_error(). */
 int writeback_flush(struct file *file);
 
 #endif

@@ -86,10 +86,11 @@ int frame_change_new(struct store *store, const struct frame_params *params,
                      struct frame_change **out, struct fault *fault);
 
 /*
- * Let a new frame come up, empty, before the first commit.  This does not wait
- * until it lasts, which only that commit sees to: if the system crashes before,
- * there may be no file, or one without content.  If it fails, the change can
- * only be closed.
+ * Let a new frame come up, empty, before the first commit.  Its content is
+ * durable before it gets its name, in a sparse frame that of the index file;
+ * the name is so after frame_change_sync() or a durable commit: if the system
+ * crashes before, there may be no frame, but there is no damaged one.  If it
+ * fails, the change can only be closed.
  *
  *  out  receives the frame, to be closed by the caller
  *
@@ -284,6 +285,30 @@ void frame_change_undo_metalayer(struct frame_change *change);
  */
 int frame_change_commit(struct frame_change *change, struct frame **out,
                         struct fault *fault);
+
+/*
+ * The same, but the caller does not wait until the disk has the new state: every
+ * program that opens the frame sees it, and a crash leaves this state or an older
+ * one, whole.  The change keeps the space that the last durable state uses until
+ * a newer one is durable.  After a sync that failed, the commit is durable all
+ * the same.
+ */
+int frame_change_commit_nosync(struct frame_change *change, struct frame **out,
+                               struct fault *fault);
+
+/*
+ * Make the last commit durable, and the name of the frame.
+ *
+ * Returns 0; -EAGAIN if an earlier sync has failed, so that only
+ * frame_change_commit() does it; or an error of the store, which has that
+ * effect.
+ */
+int frame_change_sync(struct frame_change *change, struct fault *fault);
+
+/* The frame got another name, which the next sync is to make durable; and the
+   same of the state that was opened. */
+void frame_change_note_name(struct frame_change *change);
+void frame_change_note_unsynced(struct frame_change *change);
 
 /*
  * Commit, with the frame written anew and without dead space.  Chunks that

@@ -49,6 +49,8 @@ struct frame_change {
     /* Where it is kept. */
     struct plot *plot;
     struct era *era;            /* of the last commit; NULL if there is none */
+    struct era *durable_era;    /* of the last state known to be on the disk, if
+                                   that is an older one: keeps its chunks */
     struct store_object *draft; /* of a new contiguous frame; with an era, it is
                                    not known whether it was published */
     struct space_extent tail;   /* index and trailer of the last commit */
@@ -60,8 +62,8 @@ struct frame_change {
     struct plot_list fresh; /* put since the last one; of files also cbytes */
     uint64_t fresh_cbytes;
     bool unsynced_lost; /* what is fresh may not have reached the disk */
-    bool fleeting;      /* nor may the header: see frame_change_begin() */
-    bool name_unsynced; /* nor may the name of the file */
+    bool not_durable;   /* nor may the last commit: see frame_change_sync() */
+    bool name_unsynced; /* nor may the name of the file, or directory */
 };
 
 /* Index entries of special chunks.  Format: frame.md, 5.1. */

@@ -12,7 +12,7 @@ int commit_init(struct commit *commit, struct frame_change *change,
 
     *commit = (struct commit){
         .change = change,
-        .lasts = true,
+        .durable = true,
         .info = change->info,
         .object = store_object_get(object),
         .plot = plot_get(plot),
@@ -25,6 +25,22 @@ int commit_init(struct commit *commit, struct frame_change *change,
         return -ENOMEM;
     r = store_object_stat(object, &commit->stat);
     return r < 0 ? r : era_new(plot, &commit->era);
+}
+
+/*
+ * If this commit is not durable, the disk holds the state before or this one, and
+ * the change keeps the space of both.  The disk holds no older state, because a
+ * commit syncs before the new state takes its place.
+ */
+static void keep_durable_state(struct commit *commit)
+{
+    struct frame_change *change = commit->change;
+
+    era_put(change->durable_era);
+    change->durable_era = NULL;
+    if (commit->durable || !change->era)
+        return;
+    change->durable_era = era_get(change->era);
 }
 
 /* The state is on the disk: it becomes that of the change. */
@@ -44,13 +60,14 @@ void commit_finish(struct commit *commit, struct frame **out)
     change->edited = NULL;
     change->rewrite = false;
     change->unsynced_lost = false;
-    change->fleeting = false;
+    change->not_durable = !commit->durable;
     change->fresh.n = 0;
     change->fresh_cbytes = 0;
     if (!change->info.sparse)
         change->tail =
             (struct space_extent){ commit->tail_off,
                                    commit->index_len + commit->trailer_len };
+    keep_durable_state(commit);
     era_put(change->era);
     change->era = era_get(commit->era);
 
@@ -106,11 +123,14 @@ static int prepare_in_place(struct commit *commit, struct fault *fault)
 {
     int r = commit_make_frame(commit, fault);
 
-    if (r < 0 || commit->info.nchunks == 0)
+    if (r < 0)
         return r;
-    r = commit_write_tail(commit);
+    if (commit->info.nchunks > 0)
+        r = commit_write_tail(commit);
+    else if (!commit->change->not_durable)
+        return 0;
     if (r == 0)
-        r = commit_sync(commit);
+        r = commit_sync(commit->change, commit->object);
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
@@ -124,8 +144,8 @@ static int switch_in_place(struct commit *commit, struct fault *fault)
     if (commit->info.nchunks == 0)
         era_overwrite(commit->era);
     r = commit_write_fields(commit);
-    if (r == 0)
-        r = commit_sync(commit);
+    if (r == 0 && commit->durable)
+        r = commit_sync(commit->change, commit->object);
     if (r == 0)
         return 0;
     change->header_known = false;
@@ -134,13 +154,14 @@ static int switch_in_place(struct commit *commit, struct fault *fault)
     return fault_set(fault, r, 0, NULL);
 }
 
-static int commit_in_place(struct frame_change *change, struct frame **out,
-                           struct fault *fault)
+static int commit_in_place(struct frame_change *change, bool durable,
+                           struct frame **out, struct fault *fault)
 {
     struct commit commit;
     int r =
         commit_init(&commit, change, change->plot, plot_object(change->plot));
 
+    commit.durable = durable;
     if (r == 0)
         r = commit_encode(&commit);
     if (r == 0)
@@ -180,7 +201,7 @@ int commit_fill_draft(struct commit *commit, struct fault *fault)
         return r;
     r = commit_write_all(commit);
     if (r == 0)
-        r = commit_sync(commit);
+        r = commit_sync(commit->change, commit->object);
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
@@ -198,15 +219,15 @@ static int publish_new(struct frame_change *change, struct fault *fault)
     return 0;
 }
 
-/* The first commit of a frame that was new. */
-static int commit_new(struct frame_change *change, bool lasts,
-                      struct frame **out, struct fault *fault)
+/* The first commit of a frame that was new.  All of it is durable before it
+   gets its name, so that a crash leaves no file that is no frame. */
+static int commit_new(struct frame_change *change, struct frame **out,
+                      struct fault *fault)
 {
     struct commit commit;
     struct frame *frame;
     int r = commit_init(&commit, change, change->plot, change->draft);
 
-    commit.lasts = lasts;
     if (r < 0)
         fault_set(fault, r, 0, NULL);
     else
@@ -235,37 +256,48 @@ static bool must_rewrite(const struct frame_change *change)
            (!change->draft && !commit_header_suffices(change));
 }
 
-/* See to it that the name of the file lasts, of which there is a new state. */
-static int sync_name(struct frame_change *change, struct fault *fault)
+/* Write the frame anew.  The file before must be one of which the disk has no
+   older state: its dead chunks go when it is left. */
+static int leave_file(struct frame_change *change, struct frame **out,
+                      struct fault *fault)
 {
-    int r = change->name_unsynced ? store_sync(change->store) : 0;
+    int r = 0;
 
-    if (r < 0)
-        return fault_set(fault, r, 0, NULL);
-    change->name_unsynced = false;
-    return 0;
+    if (change->not_durable && change->header_known)
+        r = frame_change_sync(change, fault);
+    return r < 0 ? r : commit_anew(change, out, fault);
 }
 
 static int commit_contiguous(struct frame_change *change, bool anew,
-                             struct frame **out, struct fault *fault)
+                             bool durable, struct frame **out,
+                             struct fault *fault)
 {
     int r;
 
     if (anew)
-        r = commit_anew(change, out, fault);
+        r = leave_file(change, out, fault);
     else if (change->draft)
-        r = commit_new(change, true, out, fault);
+        r = commit_new(change, out, fault);
     else
-        r = commit_in_place(change, out, fault);
-    if (r < 0)
+        r = commit_in_place(change, durable, out, fault);
+    if (r < 0 || !durable)
         return r;
-    r = sync_name(change, fault);
-    if (r < 0)
+    r = commit_sync_name(change, plot_object(change->plot));
+    if (r < 0) {
         frame_close(*out);
+        fault_set(fault, r, 0, NULL);
+    }
     return r;
 }
 
-static int commit_change(struct frame_change *change, bool anew,
+/* After a sync that failed, nobody knows which of the last states the disk
+   has, until there is a durable commit. */
+static bool is_in_doubt(const struct frame_change *change)
+{
+    return change->unsynced_lost || (!change->header_known && !change->draft);
+}
+
+static int commit_change(struct frame_change *change, bool anew, bool durable,
                          struct frame **out, struct fault *fault)
 {
     int r = 0;
@@ -274,40 +306,118 @@ static int commit_change(struct frame_change *change, bool anew,
         r = publish_new(change, fault);
     if (r < 0)
         return r;
+    durable = durable || is_in_doubt(change);
     r = change->draft ? 0 : frame_change_check(change);
     if (r == 0)
         r = commit_write_again(change);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     if (change->info.sparse)
-        return commit_sparse(change, true, out, fault);
-    return commit_contiguous(change, anew, out, fault);
+        return commit_sparse(change, durable, out, fault);
+    return commit_contiguous(change, anew, durable, out, fault);
+}
+
+/* The directory of a sparse frame gets its name when there is a frame in it. */
+static int begin_sparse(struct frame_change *change, struct frame **out,
+                        struct fault *fault)
+{
+    int r = commit_sparse(change, false, out, fault);
+
+    if (r < 0)
+        return r;
+    r = store_sync(change->store);
+    if (r < 0) {
+        frame_close(*out);
+        return fault_set(fault, r, 0, NULL);
+    }
+    change->not_durable = false;
+    return 0;
 }
 
 int frame_change_begin(struct frame_change *change, struct frame **out,
                        struct fault *fault)
 {
-    int r;
-
     if (change->info.nchunks > 0)
         return fault_set(fault, -EINVAL, 0, NULL);
-    if (change->info.sparse)
-        return commit_sparse(change, false, out, fault);
-    r = commit_new(change, false, out, fault);
-    change->fleeting = r == 0;
-    return r;
+    return change->info.sparse ? begin_sparse(change, out, fault)
+                               : commit_new(change, out, fault);
 }
 
 int frame_change_commit(struct frame_change *change, struct frame **out,
                         struct fault *fault)
 {
-    return commit_change(change, must_rewrite(change), out, fault);
+    return commit_change(change, must_rewrite(change), true, out, fault);
+}
+
+int frame_change_commit_nosync(struct frame_change *change, struct frame **out,
+                               struct fault *fault)
+{
+    return commit_change(change, must_rewrite(change), false, out, fault);
+}
+
+/* Sync the last commit of a sparse frame. */
+static int sync_sparse(struct frame_change *change)
+{
+    struct store_object *index;
+    int r = store_open(change->store, frame_index_names[0], &index);
+
+    if (r < 0)
+        return r;
+    r = change->not_durable ? commit_sync_sparse(change, index)
+                            : commit_sync_name(change, index);
+    store_object_close(index);
+    return r;
+}
+
+static int sync_contiguous(struct frame_change *change)
+{
+    struct store_object *object = plot_object(change->plot);
+    int r = change->name_unsynced ? store_sync_name(change->store) : 0;
+
+    /* Last, because of what commit_sync_name() says. */
+    if (r == 0)
+        r = commit_sync(change, object);
+    if (r == 0)
+        change->name_unsynced = false;
+    return r;
+}
+
+int frame_change_sync(struct frame_change *change, struct fault *fault)
+{
+    int r;
+
+    if (!change->not_durable && !change->name_unsynced)
+        return 0;
+    if (is_in_doubt(change) || change->draft)
+        return -EAGAIN;
+    r = change->info.sparse ? sync_sparse(change) : sync_contiguous(change);
+    if (r < 0) {
+        change->header_known = change->header_known && !change->not_durable;
+        return fault_set(fault, r, 0, NULL);
+    }
+    change->not_durable = false;
+    /* If others have changed the frame since, nothing is given back. */
+    if (change->durable_era)
+        frame_change_check(change);
+    era_put(change->durable_era);
+    change->durable_era = NULL;
+    return 0;
+}
+
+void frame_change_note_name(struct frame_change *change)
+{
+    change->name_unsynced = true;
+}
+
+void frame_change_note_unsynced(struct frame_change *change)
+{
+    change->not_durable = change->name_unsynced = true;
 }
 
 int frame_change_compact(struct frame_change *change, struct frame **out,
                          struct fault *fault)
 {
-    return commit_change(change, true, out, fault);
+    return commit_change(change, true, true, out, fault);
 }
 
 struct frame_usage frame_change_get_usage(struct frame_change *change)

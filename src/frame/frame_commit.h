@@ -8,7 +8,7 @@
 struct commit {
     struct frame_change *change;
     struct frame_info info;
-    bool lasts;                  /* it is waited until it does */
+    bool durable;                /* the commit waits until it is */
     struct store_object *object; /* a reference to what will hold it */
     struct plot *plot;           /* likewise */
     struct era *era;
@@ -63,9 +63,18 @@ int commit_write_fields(struct commit *commit);
 /* Can that be done, or is it too much for one step? */
 bool commit_header_suffices(const struct frame_change *change);
 
-/* Sync if it is waited for; if that fails, nobody knows what has reached the
+/* Sync the frame's file.  If that fails, nobody knows what has reached the
    disk. */
-int commit_sync(struct commit *commit);
+int commit_sync(struct frame_change *change, struct store_object *object);
+
+/*
+ * Make the name of the frame durable if it is in doubt.
+ *
+ *  object  the frame's file or index file.  It is synced again behind the
+ *          directory, because XFS lets the sync of a directory succeed on a
+ *          disk that has failed
+ */
+int commit_sync_name(struct frame_change *change, struct store_object *object);
 
 /* Write a frame to a draft that has its chunks already: index and trailer
    behind them, the header before them; and sync it. */
@@ -83,8 +92,16 @@ int commit_anew(struct frame_change *change, struct frame **out,
                 struct fault *fault);
 
 /* Commit a sparse frame. */
-int commit_sparse(struct frame_change *change, bool lasts, struct frame **out,
+int commit_sparse(struct frame_change *change, bool durable, struct frame **out,
                   struct fault *fault);
+
+/*
+ * Make the names in a sparse frame durable, and that of its directory.
+ *
+ *  object  the index file, as above
+ */
+int commit_sync_sparse(struct frame_change *change,
+                       struct store_object *object);
 
 /* Write what a sync that failed may have lost once more, as it reads now. */
 int commit_write_again(struct frame_change *change);

@@ -59,19 +59,42 @@ static int write_index_file(struct commit *commit, struct fault *fault)
     if (r < 0)
         return r;
     r = commit_write_all(commit);
-    if (r == 0 && commit->lasts)
+    if (r == 0)
         r = store_object_sync(commit->object);
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
-/* Let the index file take its place, when the names of the chunk files last;
-   and see to it that it lasts too. */
+int commit_sync_sparse(struct frame_change *change, struct store_object *object)
+{
+    int r = store_sync(change->store);
+
+    if (r == 0 && change->name_unsynced)
+        return commit_sync_name(change, object);
+    /* As in commit_sync_name(). */
+    return r < 0 ? r : store_object_sync(object);
+}
+
+/* Make the names of the chunk files durable, that the index names, and the last
+   commit if it is not. */
+static int sync_chunk_names(struct frame_change *change)
+{
+    int r = change->fresh.n > 0 || change->not_durable
+                ? store_sync(change->store)
+                : 0;
+
+    if (r < 0 && change->not_durable)
+        change->header_known = false;
+    return r;
+}
+
+/* Let the index file take its place, when the names of the chunk files are
+   durable; and then make that so. */
 static int publish_index(struct commit *commit, struct fault *fault)
 {
     struct frame_change *change = commit->change;
     uint8_t header[FRAME_E_METALAYERS_OFF];
     struct watch_state state;
-    int r = commit->lasts ? store_sync(change->store) : 0;
+    int r = sync_chunk_names(change);
 
     frame_write_fixed(&commit->info, change->variable, change->vl.nlayers > 0,
                       header);
@@ -81,8 +104,8 @@ static int publish_index(struct commit *commit, struct fault *fault)
     state = commit_watch_state(commit, header);
     watch_expect(plot_watch(commit->plot), &state, &commit->stat);
     r = store_publish(change->store, frame_index_names[0], commit->object);
-    if (r == 0 && commit->lasts)
-        r = store_sync(change->store);
+    if (r == 0 && commit->durable)
+        r = commit_sync_sparse(change, commit->object);
     if (r == 0)
         return 0;
     change->header_known = false;
@@ -100,7 +123,7 @@ static void finish_sparse(struct commit *commit, struct frame **out)
     commit_finish(commit, out);
 }
 
-int commit_sparse(struct frame_change *change, bool lasts, struct frame **out,
+int commit_sparse(struct frame_change *change, bool durable, struct frame **out,
                   struct fault *fault)
 {
     struct store_object *draft;
@@ -110,7 +133,7 @@ int commit_sparse(struct frame_change *change, bool lasts, struct frame **out,
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     r = commit_init(&commit, change, change->plot, draft);
-    commit.lasts = lasts;
+    commit.durable = durable;
     if (r < 0)
         fault_set(fault, r, 0, NULL);
     else

@@ -147,8 +147,9 @@ static uint64_t header_end(const struct frame_change *change)
 
     if (change->info.nchunks == 0)
         return header_len + frame_write_trailer_len(&change->vl);
-    return change->header_changed || change->fleeting ? header_len
-                                                      : FRAME_E_METALAYERS_OFF;
+    return change->header_changed || change->not_durable
+               ? header_len
+               : FRAME_E_METALAYERS_OFF;
 }
 
 struct watch_state commit_watch_state(const struct commit *commit,
@@ -168,7 +169,6 @@ struct watch_state commit_watch_state(const struct commit *commit,
 int commit_write_fields(struct commit *commit)
 {
     struct watch_state state;
-    uint64_t start = commit->change->fleeting ? 0 : FRAME_LEN_OFF;
     uint64_t end = header_end(commit->change);
     uint8_t *bytes = make_header(commit);
     int r;
@@ -177,7 +177,8 @@ int commit_write_fields(struct commit *commit)
         return -ENOMEM;
     state = commit_watch_state(commit, bytes);
     watch_expect(plot_watch(commit->plot), &state, &commit->stat);
-    r = store_object_write(commit->object, start, bytes + start, end - start);
+    r = store_object_write(commit->object, FRAME_LEN_OFF, bytes + FRAME_LEN_OFF,
+                           end - FRAME_LEN_OFF);
     free(bytes);
     return r;
 }
@@ -190,18 +191,31 @@ bool commit_header_suffices(const struct frame_change *change)
            frame_write_header_len(&change->fixed) == change->info.header_len;
 }
 
-int commit_sync(struct commit *commit)
+int commit_sync(struct frame_change *change, struct store_object *object)
 {
-    struct frame_change *change = commit->change;
-    int r = commit->lasts ? store_object_sync(commit->object) : 0;
+    int r = store_object_sync(object);
 
     if (r == 0)
         return 0;
     change->unsynced_lost = true;
-    if (change->fleeting) {
+    if (change->not_durable) {
         change->header_known = false;
         watch_forget(plot_watch(change->plot));
     }
+    return r;
+}
+
+int commit_sync_name(struct frame_change *change, struct store_object *object)
+{
+    int r;
+
+    if (!change->name_unsynced)
+        return 0;
+    r = store_sync_name(change->store);
+    if (r == 0)
+        r = store_object_sync(object);
+    if (r == 0)
+        change->name_unsynced = false;
     return r;
 }
 

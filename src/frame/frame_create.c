@@ -122,6 +122,7 @@ static int begin_new(struct frame_change *change, struct fault *fault)
     int r = 0;
 
     info->header_len = (uint32_t)frame_write_header_len(&change->fixed);
+    change->name_unsynced = true;
     if (!info->sparse)
         r = store_draft(change->store, "", &change->draft);
     if (r == 0)
@@ -212,6 +213,8 @@ void frame_change_close(struct frame_change *change)
         return;
     drop_fresh(change);
     frame_change_reclaim(change, true);
+    /* The disk may hold an older state: what only that needs is left as it is. */
+    era_put(change->durable_era);
     store_discard(change->store, change->draft);
     plot_list_free(&change->fresh);
     plot_list_free(&change->dying);
@@ -241,6 +244,9 @@ int frame_change_reopen(struct frame_change **change, struct frame *frame,
     if (r < 0)
         return r;
     next->name_unsynced = last->name_unsynced;
+    next->not_durable = last->not_durable;
+    next->durable_era = last->durable_era;
+    (*change)->durable_era = NULL;
     frame_change_close(*change);
     *change = next;
     return 0;

@@ -81,17 +81,6 @@ static int copy_all(struct frame_change *change, struct high_chunk *high,
     return r < 0 ? r : 0;
 }
 
-/* Nobody has the chunks in memory if they are lost, so the copies have to last
-   before they are put. */
-static int sync_copies(struct frame_change *change)
-{
-    int r = store_object_sync(plot_object(change->plot));
-
-    if (r < 0)
-        change->unsynced_lost = true;
-    return r;
-}
-
 /* Put the copies, or drop those that are not put. */
 static int put_all(struct frame_change *change, const struct high_chunk *high,
                    size_t n, int error)
@@ -119,8 +108,10 @@ int frame_change_sink(struct frame_change *change, uint64_t end,
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     r = copy_all(change, high, n, &copied);
+    /* Nobody has the chunks in memory if they are lost, so the copies have to
+       last before they are put. */
     if (r == 0 && copied > 0)
-        r = sync_copies(change);
+        r = commit_sync(change, plot_object(change->plot));
     r = put_all(change, high, copied, r);
     free(high);
     return r < 0 ? fault_set(fault, r, 0, NULL) : copied > 0;

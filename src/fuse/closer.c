@@ -93,18 +93,6 @@ static int save(struct fs *fs, struct open_file *open, bool last)
     return check_lost(fs, open, last, r);
 }
 
-/* Give the file the time of modification that a program asked for. */
-static void apply_mtime(struct fs *fs, struct open_file *open)
-{
-    const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, open->mtime };
-    struct backing_place place;
-
-    if (!open->mtime_set || fs_place(fs, open->node, &place) < 0)
-        return;
-    backing_utimens(&place, open->node->id.kind, times);
-    backing_close(&place);
-}
-
 /* Close the last state of a file. */
 static void close_state(struct fs *fs, struct open_file *open)
 {
@@ -125,7 +113,7 @@ static void close_state(struct fs *fs, struct open_file *open)
         current->removed = true;
     snapshot_put(current);
     if (written && !removed) {
-        apply_mtime(fs, open);
+        open_file_apply_mtime(fs, open);
         open_file_note_content(fs, open->node);
     }
     if (anchor >= 0)

@@ -277,6 +277,8 @@ int create_link(struct fs *fs, struct node *node, struct node *parent,
             linkat(place.dirfd, place.name, entry.dir.fd, entry.name, 0) < 0)
             r = -errno;
         if (r == 0)
+            open_file_note_name(fs, node);
+        if (r == 0)
             r = fs_enter(fs, parent, &entry.dir, entry.name, entry.kind, out,
                          st);
         fs_entry_close(&entry);

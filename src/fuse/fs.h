@@ -36,10 +36,11 @@ struct fs {
     char *mounted; /* the entry that the mount hides, if that is in SOURCE, */
     struct stat mounted_in; /* and the directory that it is in */
     bool writable;
-    bool writeback; /* the kernel keeps what is written for a while, and takes
+    bool writeback;   /* the kernel keeps what is written for a while, and takes
                        a file's size for its own affair */
-    bool shared;    /* frames are locked against other programs */
-    bool sparse;    /* what new frames are */
+    bool shared;      /* frames are locked against other programs */
+    bool close_later; /* what was written is committed after close() */
+    bool sparse;      /* what new frames are */
     struct file_params params;    /* likewise */
     struct file_context *files;   /* ours */
     struct fuse_session *session; /* to tell the kernel what has changed */
@@ -84,6 +85,7 @@ struct fs_options {
     bool read_only;
     bool noatime;              /* reads leave times of access alone */
     bool shared;               /* frames are locked against other programs */
+    bool close_later;          /* what is written is committed after close() */
     bool sparse;               /* what new frames are */
     struct file_params params; /* likewise */
     uint64_t offset;           /* byte at which the frame SOURCE starts */

@@ -312,6 +312,7 @@ int fs_open(const struct fs_options *options, struct fs **out)
     fs->chunks = options->chunks;
     fs->noatime = options->noatime;
     fs->sparse = options->sparse;
+    fs->close_later = options->close_later;
     fs->params = options->params;
     fs->base = options->offset;
     r = paths_init(options, &paths);

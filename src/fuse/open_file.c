@@ -241,37 +241,36 @@ struct snapshot *open_file_snapshot(struct open_file *open)
     return snapshot;
 }
 
-/*
- * Nobody waits for a file that was closed and removed to be let go of, so what
- * a program did to make room may take effect a moment later.
- */
-static int sync_frame(struct file *file, struct fault *fault)
+/* Commit a frame, or make it durable, by `save`; and report what goes wrong.
+   Nobody waits for a file that was closed and removed to be let go of, so what a
+   program did to make room may take effect a moment later. */
+static int save_frame(struct fs *fs, struct open_file *open,
+                      const struct snapshot *snapshot,
+                      int (*save)(struct file *file, struct fault *fault))
 {
     const struct timespec pause = { .tv_nsec = ROOM_PAUSE_NS };
-    int r = file_sync(file, fault);
+    struct fault fault = FAULT_NONE;
+    int r = save(snapshot->file, &fault);
 
     for (int tries = 1; r == -ENOSPC && tries < ROOM_TRIES; tries++) {
         nanosleep(&pause, NULL);
-        r = file_sync(file, fault);
+        r = save(snapshot->file, &fault);
     }
-    return r;
-}
-
-/* Make a state durable, and report what goes wrong. */
-static int sync_state(struct fs *fs, struct open_file *open,
-                      struct snapshot *snapshot)
-{
-    struct fault fault = FAULT_NONE;
-    int r = 0;
-
-    if (snapshot->file && snapshot->writable)
-        r = sync_frame(snapshot->file, &fault);
-    else if (snapshot->writable)
-        r = fsync(snapshot->fd) < 0 ? -errno : 0;
-    if (r < 0 && snapshot->file)
+    if (r < 0)
         report_fault(&fs->nodes, open->node, backing_stamp(&snapshot->st), r,
                      &fault);
     return r;
+}
+
+/* Make a state durable. */
+static int sync_state(struct fs *fs, struct open_file *open,
+                      struct snapshot *snapshot)
+{
+    if (!snapshot->writable)
+        return 0;
+    if (snapshot->file)
+        return save_frame(fs, open, snapshot, file_sync);
+    return fsync(snapshot->fd) < 0 ? -errno : 0;
 }
 
 int open_file_sync(struct fs *fs, struct open_file *open)
@@ -280,6 +279,16 @@ int open_file_sync(struct fs *fs, struct open_file *open)
     int r = open_file_check_lost(fs, open, sync_state(fs, open, snapshot));
 
     snapshot_put(snapshot);
+    return r;
+}
+
+static int commit_state(struct fs *fs, struct open_file *open,
+                        const struct snapshot *snapshot)
+{
+    int r = save_frame(fs, open, snapshot, file_commit);
+
+    if (r == 0)
+        open_file_apply_mtime(fs, open);
     return r;
 }
 
@@ -303,11 +312,22 @@ int open_file_flush(struct fs *fs, struct open_file *open)
         !node_is_removed(&fs->nodes, open->node)) {
         r = file_take_error(snapshot->file, &fault);
         if (r == 0 && !file_is_settled(snapshot->file) &&
-            is_room_short(fs, snapshot))
-            r = sync_state(fs, open, snapshot);
+            (!fs->close_later || is_room_short(fs, snapshot)))
+            r = commit_state(fs, open, snapshot);
     }
     snapshot_put(snapshot);
     return r;
+}
+
+void open_file_note_name(struct fs *fs, struct node *node)
+{
+    struct open_file *open = node ? open_file_find(fs, node) : NULL;
+    struct snapshot *snapshot = open ? open_file_snapshot(open) : NULL;
+
+    if (snapshot && snapshot->file && snapshot->writable)
+        file_note_name(snapshot->file);
+    snapshot_put(snapshot);
+    open_file_put(fs, open);
 }
 
 int open_file_sync_node(struct fs *fs, struct node *node)
@@ -369,6 +389,26 @@ void open_file_set_mtime(struct open_file *open, const struct timespec *mtime)
     open->mtime_set = true;
     open->mtime = *mtime;
     pthread_mutex_unlock(&open->lock);
+}
+
+void open_file_apply_mtime(struct fs *fs, struct open_file *open)
+{
+    struct timespec times[2] = { { .tv_nsec = UTIME_OMIT } };
+    struct backing_place place;
+    bool newest;
+    bool set;
+
+    pthread_mutex_lock(&open->lock);
+    set = open->mtime_set;
+    times[1] = open->mtime;
+    pthread_mutex_unlock(&open->lock);
+    if (!set || fs_place(fs, open->node, &place) < 0)
+        return;
+    newest = open_file_is_newest(open, &place);
+    backing_utimens(&place, open->node->id.kind, times);
+    if (newest)
+        open_file_note_touch(open, &place);
+    backing_close(&place);
 }
 
 void open_file_show_mtime(struct open_file *open, struct stat *st)

@@ -114,11 +114,15 @@ int open_file_anchor(struct open_file *open);
 int open_file_sync(struct fs *fs, struct open_file *open);
 
 /*
- * Tell what went wrong with what was written, for a program that closes the
- * file.  If there may be too little room on disk, that is found out by writing
- * it out; else this does not wait.  Errors as file_sync().
+ * Commit what was written, for a program that closes the file, and tell what
+ * went wrong with that or before; or, if files are committed later, only do so
+ * if there may be too little room on disk.  Errors as file_commit().
  */
 int open_file_flush(struct fs *fs, struct open_file *open);
+
+/* A node has got another name, which a sync is to make durable.  `node` may be
+   NULL. */
+void open_file_note_name(struct fs *fs, struct node *node);
 
 /*
  * Sync a node that gets another name, if it is open: programs write a
@@ -140,6 +144,9 @@ void open_file_written(struct open_file *open, bool direct);
 
 /* Keep a time of modification although data are written out after it. */
 void open_file_set_mtime(struct open_file *open, const struct timespec *mtime);
+
+/* Give the frame's file that time, after it was written. */
+void open_file_apply_mtime(struct fs *fs, struct open_file *open);
 
 /* Let attributes show the time that a program asked for, as data that were
    written out since have changed that of the file. */

@@ -40,6 +40,7 @@ const char options_usage[] =
     "  threads=N       threads that decode ahead (one for each CPU)\n"
     "  readahead=SIZE  how far they decode ahead of a sequential reader\n"
     "  commit=SECONDS  after which what was written is made durable (5)\n"
+    "  close=commit|later  when a file that is closed becomes its frame (commit)\n"
     "  lock[=SECONDS]  take part in the locking of frames by *.b2lock files,\n"
     "                  and wait so long for others (10)\n"
     "  io_uring        have requests come by io_uring, where the kernel can\n"
@@ -79,6 +80,7 @@ enum key {
     KEY_NPY,
     KEY_CHUNKS,
     KEY_LAYOUT,
+    KEY_CLOSE,
     KEY_LOCK,
     KEY_NAMED,
     KEY_MAX_READ,
@@ -114,6 +116,7 @@ static const struct fuse_opt known[] = {
     OPTION("npy", KEY_NPY),
     OPTION("chunks", KEY_CHUNKS),
     OPTION("commit=", KEY_NAMED),
+    OPTION("close=", KEY_CLOSE),
     OPTION("lock", KEY_LOCK),
     OPTION("lock=", KEY_NAMED),
     OPTION("layout=", KEY_LAYOUT),
@@ -166,6 +169,15 @@ static int set_layout(struct options *options, const char *option)
     if (r < 0)
         log_error("%s: the layout is contiguous or sparse", option);
     return r;
+}
+
+static int set_close(struct options *options, const char *option)
+{
+    options->fs.close_later = strcmp(value_of(option), "later") == 0;
+    if (options->fs.close_later || strcmp(value_of(option), "commit") == 0)
+        return 0;
+    log_error("%s: close takes commit or later", option);
+    return -EINVAL;
 }
 
 /* Set one of the options of files, or of the parameters of new frames. */
@@ -244,6 +256,8 @@ static int set_known(struct options *options, enum key key, const char *option)
         return 0;
     case KEY_LAYOUT:
         return set_layout(options, option);
+    case KEY_CLOSE:
+        return set_close(options, option);
     case KEY_LOCK:
         options->file.lock = true;
         return 0;

@@ -221,6 +221,8 @@ static int replace_or_move(struct move *move)
         r = move_nodes(move);
     }
     node_end_rename(nodes, move->from.node, move->to.node);
+    if (r == 0)
+        open_file_note_name(move->fs, move->from.node);
     return r < 0 ? r : remove_replaced(move, left);
 }
 
@@ -304,6 +306,10 @@ static int exchange(struct move *move)
     if (r == 0)
         r = exchange_nodes(move);
     node_end_rename(nodes, move->from.node, move->to.node);
+    if (r == 0) {
+        open_file_note_name(move->fs, move->from.node);
+        open_file_note_name(move->fs, move->to.node);
+    }
     return r;
 }
 

@@ -174,9 +174,14 @@ int store_remove(struct store *store, const char *name)
 
 int store_sync(struct store *store)
 {
-    if (!store->ops->sync)
+    return store->ops->sync ? store->ops->sync(store) : 0;
+}
+
+int store_sync_name(struct store *store)
+{
+    if (!store->ops->sync_name)
         return -EROFS;
-    return store->ops->sync(store);
+    return store->ops->sync_name(store);
 }
 
 int store_list(struct store *store,

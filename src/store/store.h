@@ -249,8 +249,8 @@ int store_create(struct store *store, const char *name, const char *like,
 
 /*
  * Begin an object that is to take the place of another, or to be a new one.
- * Until then it bears a temporary name.  It gets owner, permissions and
- * extended attributes of what it replaces.
+ * Until then it has no name, or a temporary one where files need names.  It
+ * gets owner, permissions and extended attributes of what it replaces.
  */
 int store_draft(struct store *store, const char *name,
                 struct store_object **out);
@@ -266,8 +266,8 @@ int store_draft(struct store *store, const char *name,
 int store_check_place(struct store *store);
 
 /*
- * Let a draft take its place, in one step; store_sync() makes that last.  The
- * draft should be synced.  References to what it replaces remain good.
+ * Let a draft take its place, in one step; store_sync(), for a file
+ * store_sync_name(), makes that last.  The draft should be synced.  References to what it replaces remain good.
  *
  * A file that was renamed is replaced where it is now; one that was removed
  * stays so.  Returns errors as store_check_place(), or -EEXIST if a file has
@@ -286,8 +286,16 @@ void store_discard(struct store *store, struct store_object *draft);
    somebody works on is kept. */
 int store_remove(struct store *store, const char *name);
 
-/* Wait until names last: those in a directory, or that of the file. */
+/* Wait until the names in a directory last.  Nothing has to be done for a
+   file. */
 int store_sync(struct store *store);
+
+/*
+ * Wait until the name lasts under which the file or the directory is found at
+ * this moment.  The caller syncs a file of the store after that, because on
+ * some file systems the sync of a directory does not fail when the disk has.
+ */
+int store_sync_name(struct store *store);
 
 /*
  * Name all objects of a directory, in no order, also what is none.  `visit`

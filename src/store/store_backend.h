@@ -35,7 +35,8 @@ struct store_ops {
                    struct store_object *draft);
     void (*discard)(struct store *store, struct store_object *draft);
     int (*remove)(struct store *store, const char *name);
-    int (*sync)(struct store *store);
+    int (*sync)(struct store *store); /* NULL: there are no names in it */
+    int (*sync_name)(struct store *store);
     int (*list)(struct store *store,
                 int (*visit)(void *context, const char *name), void *context);
 };

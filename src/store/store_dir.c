@@ -211,7 +211,7 @@ static int dir_draft(struct store *store, const char *name,
     if (dir < 0)
         return dir;
     like_fd = open_like(dir, name);
-    r = store_local_draft(dir, like_fd, 0666, out);
+    r = store_local_draft(dir, like_fd, 0666, false, out);
     close_like(like_fd);
     return r;
 }
@@ -228,10 +228,10 @@ static int dir_publish(struct store *store, const char *name,
         return fd;
     if (dir->leased)
         r = store_local_lease(local->fd);
+    if (r == 0)
+        r = store_local_rename(local, fd, name, 0);
     if (r < 0)
         return r;
-    if (renameat(fd, local->draft, fd, name) < 0)
-        return -errno;
     store_local_published(local);
     if (dir->leased) {
         store_object_close(dir->lease);
@@ -256,6 +256,19 @@ static int dir_remove(struct store *store, const char *name)
 static int dir_sync(struct store *store)
 {
     return store_local_sync_dir(((struct dir_store *)store)->fd);
+}
+
+static int dir_sync_name(struct store *store)
+{
+    const struct dir_store *dir = (struct dir_store *)store;
+    int fd = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int r;
+
+    if (fd < 0)
+        return -errno;
+    r = store_local_sync_name(fd, "..", fd);
+    close(fd);
+    return r;
 }
 
 static int visit_all(DIR *stream, int (*visit)(void *context, const char *name),
@@ -310,6 +323,7 @@ static const struct store_ops dir_ops = {
     .discard = store_local_discard,
     .remove = dir_remove,
     .sync = dir_sync,
+    .sync_name = dir_sync_name,
     .list = dir_list,
 };
 

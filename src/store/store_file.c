@@ -80,7 +80,7 @@ static int file_draft(struct store *store, const char *name,
         return -EROFS;
     if (name[0] != '\0')
         return -EINVAL;
-    return store_local_draft(file->dir, like, file->mode, out);
+    return store_local_draft(file->dir, like, file->mode, like >= 0, out);
 }
 
 /* What bears a name in a directory, and is no mount. */
@@ -277,49 +277,78 @@ static long file_lease_holder(struct store *store, const char *name)
                : 0;
 }
 
-static int rename_draft(const struct file_store *file,
-                        const struct store_local *draft, unsigned flags)
-{
-    int r = renameat2(draft->dir, draft->draft, file->dir, file->name, flags);
-
-    return r < 0 ? -errno : 0;
-}
-
 /*
  * Exchange a draft with the file, which then can be removed if it is the right
  * one: others may have renamed it just now.
  */
-static int exchange(const struct file_store *file,
-                    const struct store_local *draft)
+static int exchange(const struct file_store *file, struct store_local *draft)
 {
     struct stat mine;
     int r = fstat(fd_of(file->current), &mine) < 0 ? -errno : 0;
 
     if (r == 0)
-        r = rename_draft(file, draft, RENAME_EXCHANGE);
+        r = store_local_rename(draft, file->dir, file->name, RENAME_EXCHANGE);
     if (r < 0)
         return r == -ENOENT ? -ESTALE : r;
     r = check_name(draft->dir, draft->draft, &mine);
     if (r == -ESTALE)
-        rename_draft(file, draft, RENAME_EXCHANGE);
+        store_local_rename(draft, file->dir, file->name, RENAME_EXCHANGE);
     else if (r == 0)
         unlinkat(draft->dir, draft->draft, 0);
     return r;
 }
 
-static int move_draft(struct file_store *file, const struct store_local *draft)
+/* The file has no name any more, and so the draft gets none. */
+static int leave_nameless(const struct store_local *draft)
+{
+    if (draft->draft[0] == '\0')
+        return 0;
+    return unlinkat(draft->dir, draft->draft, 0) < 0 ? -errno : 0;
+}
+
+/* A descriptor of a file that was made without a name does not tell where the
+   file is: exchange it for one that does.  If that fails, the file can't be
+   followed when it is renamed. */
+static void open_by_name(const struct file_store *file,
+                         const struct store_local *draft)
+{
+    struct stat mine;
+    struct stat there;
+    int fd;
+
+    if (draft->draft[0] != '\0')
+        return;
+    fd = store_local_open(file->dir, file->name, STORE_WRITE, S_IFREG);
+    if (fd < 0)
+        return;
+    if (fstat(draft->fd, &mine) == 0 && fstat(fd, &there) == 0 &&
+        mine.st_dev == there.st_dev && mine.st_ino == there.st_ino)
+        dup3(fd, draft->fd, O_CLOEXEC);
+    close(fd);
+}
+
+static int move_new(const struct file_store *file, struct store_local *draft)
+{
+    int r = store_local_rename(draft, file->dir, file->name, RENAME_NOREPLACE);
+
+    if (r == 0)
+        open_by_name(file, draft);
+    return r;
+}
+
+static int move_draft(struct file_store *file, struct store_local *draft)
 {
     int r;
 
     if (!file->current)
-        return rename_draft(file, draft, RENAME_NOREPLACE);
+        return move_new(file, draft);
     r = find_file(file);
     if (r == -ENOENT)
-        return unlinkat(draft->dir, draft->draft, 0) < 0 ? -errno : 0;
+        return leave_nameless(draft);
     if (r == 0)
         r = exchange(file, draft);
     if (r == -EINVAL) /* what this file system cannot do */
-        r = rename_draft(file, draft, 0);
+        r = store_local_rename(draft, file->dir, file->name, 0);
     return r;
 }
 
@@ -339,6 +368,9 @@ static int file_publish(struct store *store, const char *name,
     if (r < 0)
         return r;
     store_local_published(local);
+    /* A new file may have got another descriptor. */
+    if (file->leased && !old)
+        store_local_lease(local->fd);
     /* Whoever waits for the old file's finds that this one is there. */
     if (old)
         store_local_unlease(fd_of(old));
@@ -349,11 +381,20 @@ static int file_publish(struct store *store, const char *name,
     return 0;
 }
 
-static int file_sync(struct store *store)
+static int file_sync_name(struct store *store)
 {
-    const struct file_store *file = (struct file_store *)store;
+    struct file_store *file = (struct file_store *)store;
+    int r;
 
-    return file->dir < 0 ? -EROFS : store_local_sync_dir(file->dir);
+    if (file->dir < 0)
+        return -EROFS;
+    r = file->current ? find_file(file) : -ENOENT;
+    if (r == -ENOENT)
+        return 0;
+    /* Nobody knows where all its names are. */
+    if (r < 0)
+        return store_local_sync_all(fd_of(file->current));
+    return store_local_sync_name(file->dir, ".", fd_of(file->current));
 }
 
 static const struct store_ops file_ops = {
@@ -368,7 +409,7 @@ static const struct store_ops file_ops = {
     .check_place = file_check_place,
     .publish = file_publish,
     .discard = store_local_discard,
-    .sync = file_sync,
+    .sync_name = file_sync_name,
 };
 
 /* Open the directory of a path, and note the name in it. */

@@ -105,7 +105,8 @@ int store_local_reach(int dir, const char *path, int flags)
     int fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
 
     /* A name alone leads nowhere but to what is mounted upon it. */
-    if (fd < 0 && (errno == ENOSYS || errno == EPERM) && !strchr(path, '/'))
+    if (fd < 0 && (errno == ENOSYS || errno == EPERM) && !strchr(path, '/') &&
+        strcmp(path, "..") != 0)
         fd = openat(dir, path, flags | O_CLOEXEC);
     return fd < 0 ? -errno : fd;
 }

@@ -45,7 +45,8 @@ struct store_local {
     int fd;
     bool writable;
 
-    /* Of a draft: its directory, or -1, and its temporary name, or "". */
+    /* Of a draft: its directory, or -1, and its temporary name, or "" if it has
+       none. */
     int dir;
     char draft[STORE_DRAFT_NAME_LEN];
 };
@@ -99,11 +100,25 @@ int store_local_sidecar(int dir, const char *name, int frame,
 int store_local_create(int dir, const char *name, int like, mode_t mode,
                        struct store_object **out);
 
-/* The same under a temporary name, with the extended attributes of `like`. */
-int store_local_draft(int dir, int like, mode_t mode,
+/*
+ * Make a draft, with the extended attributes of `like`.
+ *
+ *  named  it has a temporary name, by which the system knows where the file is
+ *         later.  Else it has none, so that nothing is left of it if the process
+ *         is killed; unless the file system wants one
+ */
+int store_local_draft(int dir, int like, mode_t mode, bool named,
                       struct store_object **out);
 
-/* A draft has got another name. */
+/*
+ * Give a draft the name of a file that is not there, or rename it as
+ * renameat2() does.  Returns 0 or a negative errno: -EEXIST with
+ * RENAME_NOREPLACE; -EINVAL if the file system does not know the flags.
+ */
+int store_local_rename(struct store_local *draft, int dir, const char *name,
+                       unsigned flags);
+
+/* A draft is where it is to be. */
 void store_local_published(struct store_local *draft);
 
 /* See store_discard(). */
@@ -111,5 +126,18 @@ void store_local_discard(struct store *store, struct store_object *draft);
 
 /* Wait until the names in a directory, open with O_PATH or not, last. */
 int store_local_sync_dir(int dir);
+
+/* Wait until all of the file system lasts that an open file is in, which is not
+   opened with O_PATH. */
+int store_local_sync_all(int fd);
+
+/*
+ * Wait until a name in a directory lasts.
+ *
+ *  dir, path  the directory
+ *  file       what bears the name, as above: if the directory can't be opened,
+ *             all of its file system is synced
+ */
+int store_local_sync_name(int dir, const char *path, int file);
 
 #endif

@@ -87,6 +87,23 @@ int store_local_sync_dir(int dir)
     return r;
 }
 
+int store_local_sync_all(int fd)
+{
+    return sync_result(syncfs(fd));
+}
+
+int store_local_sync_name(int dir, const char *path, int file)
+{
+    int fd = store_local_reach(dir, path, O_RDONLY | O_DIRECTORY);
+    int r;
+
+    if (fd < 0)
+        return store_local_sync_all(file);
+    r = sync_result(fsync(fd));
+    close(fd);
+    return r;
+}
+
 /* Only root can give files away; who cannot keeps them. */
 static int copy_owner(int fd, int like)
 {
@@ -170,19 +187,25 @@ static bool lock_draft(const struct store_local *draft)
     return fstat(draft->fd, &st) < 0 || st.st_nlink > 0;
 }
 
+static int make_name(char name[STORE_DRAFT_NAME_LEN])
+{
+    uint64_t random;
+
+    if (getrandom(&random, sizeof(random), 0) < 0)
+        return -errno;
+    snprintf(name, STORE_DRAFT_NAME_LEN, STORE_TEMPORARY "%016" PRIx64, random);
+    return 0;
+}
+
 static int create_temporary(int dir, int like, mode_t mode, char *name,
                             struct store_object **out)
 {
     int r = -EEXIST;
 
     while (r == -EEXIST) {
-        uint64_t random;
-
-        if (getrandom(&random, sizeof(random), 0) < 0)
-            return -errno;
-        snprintf(name, STORE_DRAFT_NAME_LEN, STORE_TEMPORARY "%016" PRIx64,
-                 random);
-        r = store_local_create(dir, name, like, mode, out);
+        r = make_name(name);
+        if (r == 0)
+            r = store_local_create(dir, name, like, mode, out);
         if (r == 0 && !lock_draft((struct store_local *)*out)) {
             store_object_close(*out);
             r = -EEXIST;
@@ -191,29 +214,104 @@ static int create_temporary(int dir, int like, mode_t mode, char *name,
     return r;
 }
 
-int store_local_draft(int dir, int like, mode_t mode, struct store_object **out)
+/* Make a file without a name; -EOPNOTSUPP where there is no such thing, or no
+   way to give it one later. */
+static int create_nameless(int dir, int like, mode_t mode,
+                           struct store_object **out)
 {
-    char name[STORE_DRAFT_NAME_LEN];
+    int r = 0;
+    int fd;
+
+    if (access("/proc/self/fd", X_OK) < 0)
+        return -EOPNOTSUPP;
+    fd = openat(dir, ".", O_RDWR | O_TMPFILE | O_CLOEXEC,
+                like < 0 ? mode : 0600);
+    if (fd < 0)
+        return -EOPNOTSUPP;
+    store_leave_atime(fd);
+    if (like >= 0)
+        r = copy_owner(fd, like);
+    if (r < 0) {
+        close(fd);
+        return r;
+    }
+    r = store_local_object(fd, true, out);
+    if (r == 0)
+        lock_draft((struct store_local *)*out);
+    return r;
+}
+
+int store_local_draft(int dir, int like, mode_t mode, bool named,
+                      struct store_object **out)
+{
+    char name[STORE_DRAFT_NAME_LEN] = "";
     struct store_object *draft;
     struct store_local *local;
-    int r = create_temporary(dir, like, mode, name, &draft);
+    int r = named ? -EOPNOTSUPP : create_nameless(dir, like, mode, &draft);
 
+    if (r == -EOPNOTSUPP)
+        r = create_temporary(dir, like, mode, name, &draft);
     if (r < 0)
         return r;
     local = (struct store_local *)draft;
+    memcpy(local->draft, name, sizeof(name));
     local->dir = fcntl(dir, F_DUPFD_CLOEXEC, 0);
     if (local->dir < 0)
         r = -errno;
     else if (like >= 0)
         r = copy_attributes(local->fd, like);
     if (r < 0) {
-        unlinkat(dir, name, 0);
+        if (name[0] != '\0')
+            unlinkat(dir, name, 0);
         store_object_close(draft);
         return r;
     }
-    memcpy(local->draft, name, sizeof(name));
     *out = draft;
     return 0;
+}
+
+/* Give a file without a name one that is not there. */
+static int link_draft(const struct store_local *draft, int dir,
+                      const char *name)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", draft->fd);
+    return linkat(AT_FDCWD, path, dir, name, AT_SYMLINK_FOLLOW) < 0 ? -errno
+                                                                    : 0;
+}
+
+/* Give it a temporary name, under which it can be renamed. */
+static int link_temporary(struct store_local *draft)
+{
+    char name[STORE_DRAFT_NAME_LEN];
+    int r = -EEXIST;
+
+    while (r == -EEXIST) {
+        r = make_name(name);
+        if (r == 0)
+            r = link_draft(draft, draft->dir, name);
+    }
+    if (r == 0)
+        memcpy(draft->draft, name, sizeof(name));
+    return r;
+}
+
+int store_local_rename(struct store_local *draft, int dir, const char *name,
+                       unsigned flags)
+{
+    int r = 0;
+
+    if (draft->draft[0] == '\0' && !(flags & RENAME_EXCHANGE)) {
+        r = link_draft(draft, dir, name);
+        if (r != -EEXIST || flags & RENAME_NOREPLACE)
+            return r;
+    }
+    if (draft->draft[0] == '\0')
+        r = link_temporary(draft);
+    if (r == 0 && renameat2(draft->dir, draft->draft, dir, name, flags) < 0)
+        r = -errno;
+    return r;
 }
 
 void store_local_published(struct store_local *draft)

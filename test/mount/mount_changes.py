@@ -243,11 +243,12 @@ def files_become_frames_and_back():
 def what_is_written_to_a_frame_of_others_is_lost_when_it_is_closed():
     make()
     with Mount('src', 'mnt') as mount:
-        with open(mount / 'a', 'r+b', buffering=0) as file:
-            file.write(b'mine')
-            os.fsync(file.fileno())
-            write('src/a.b2frame', frame(DATA[::-1], 10000))
-            file.write(b'lost')
+        file = open(mount / 'a', 'r+b', buffering=0)
+        file.write(b'mine')
+        os.fsync(file.fileno())
+        write('src/a.b2frame', frame(DATA[::-1], 10000))
+        file.write(b'lost')
+        check(error_of(file.close) == errno.ESTALE, 'close() tells')
         wait_for(lambda: 'a.b2frame: bytes 0 to 10000 cannot be written and '
                  'are lost: Stale file handle' in mount.log(), 'message')
         check('kept in memory' not in mount.log(), 'nothing is kept')

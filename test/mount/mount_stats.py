@@ -159,7 +159,8 @@ def what_is_decoded_ahead_and_dropped_is_wasted():
 def bytes_written_are_dirty_then_committed():
     os.mkdir('src')
     data = texts(SIZE)
-    options = 'commit=0,chunksize=1M,filters=none'
+    # What asks for figures closes the descriptor that it inherits.
+    options = 'commit=0,close=later,chunksize=1M,filters=none'
     with Mount('src', 'mnt', '-o', options) as mount:
         with opened(mount / 'a', os.O_CREAT | os.O_WRONLY) as fd:
             os.pwrite(fd, data, 0)

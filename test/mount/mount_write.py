@@ -700,7 +700,7 @@ def full_disk(layout):
 
 @layouts
 def what_is_removed_at_once_is_never_written(layout):
-    with mounted(layout) as mount:
+    with mounted(layout, '-o', 'close=later') as mount:
         before = mount.descriptors() + 1  # a place for removed frames
         for _ in range(20):
             written = bytes_written(mount)

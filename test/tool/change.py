@@ -305,8 +305,8 @@ def interrupted_append_leaves_the_frame_as_it_was():
     for layout in LAYOUTS:
         for number in (signal.SIGINT, signal.SIGTERM):
             make(chunks(0, 1), layout)
-            grown = (lambda: len(os.listdir('f')) > 4) if layout == 'sparse' \
-                else (lambda: os.path.getsize('f') > 10 * SIZE)
+            grown = (lambda _: len(os.listdir('f')) > 4) if layout == 'sparse' \
+                else (lambda _: os.path.getsize('f') > 10 * SIZE)
             interrupt(number, 'append', 'f', '-', first=noise(200 * SIZE),
                       begun=grown)
             check_frame('f', chunks(0, 1))

@@ -12,8 +12,8 @@ import subprocess
 
 import corpus
 from scene import (TIMEOUT, TOOL, b2frame, check, check_frame, check_names,
-                   copy, fails, frame, info, main, misuse, noise, numbers, read,
-                   remove, small_disk, write)
+                   copy, fails, frame, has_begun, info, main, misuse, noise,
+                   numbers, read, remove, small_disk, write)
 
 LAYOUTS = ('contiguous', 'sparse')
 
@@ -223,7 +223,7 @@ def interrupted_it_leaves_nothing():
     for options in (('--layout', 'sparse'), ('--codec', 'zlib')):
         with subprocess.Popen([TOOL, 'convert', *options, 'a', 'b'],
                               stderr=subprocess.PIPE) as tool:
-            while len(os.listdir('.')) < 2 and tool.poll() is None:
+            while not has_begun(tool) and tool.poll() is None:
                 pass
             tool.send_signal(signal.SIGTERM)
             said = tool.stderr.read()

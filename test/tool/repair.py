@@ -14,8 +14,9 @@ import subprocess
 import time
 
 import corpus
-from scene import (TOOL, b2frame, check, check_frame, check_names, fails, info,
-                   main, misuse, noise, read, remove, small_disk, write)
+from scene import (TOOL, b2frame, check, check_frame, check_names, fails,
+                   has_begun, info, main, misuse, noise, read, remove,
+                   small_disk, write)
 
 DATA = os.path.join(corpus.DATA, 'frames')
 
@@ -505,7 +506,7 @@ def an_interrupt_leaves_nothing():
     with subprocess.Popen([TOOL, 'repair', 'frame', 'out'],
                           stdout=subprocess.DEVNULL,
                           env=corpus.environment()) as tool:
-        while os.listdir('.') == ['frame'] and tool.poll() is None:
+        while not has_begun(tool) and tool.poll() is None:
             pass
         tool.send_signal(signal.SIGINT)
         status = tool.wait()

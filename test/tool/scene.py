@@ -126,8 +126,14 @@ def small_disk(size):
         subprocess.run(['umount', 'disk'], check=True)
 
 
-def has_begun():
-    """Is there something under a temporary name?"""
+def has_begun(tool):
+    """Has a process made a file here that has no name, or is there something
+    under a temporary name?"""
+    here = os.path.join(os.path.realpath('.'), '#')
+    with contextlib.suppress(OSError):  # what was closed meanwhile
+        for fd in os.scandir('/proc/%d/fd' % tool.pid):
+            if os.readlink(fd.path).startswith(here):
+                return True
     return any(name.startswith(TEMPORARY) for name in os.listdir('.'))
 
 
@@ -138,7 +144,7 @@ def interrupt(number, *words, first=b'', begun=has_begun):
                           stderr=subprocess.PIPE,
                           env=corpus.environment()) as tool:
         tool.stdin.write(first)
-        while not begun():
+        while not begun(tool):
             check(tool.poll() is None, 'has ended before it was interrupted')
         tool.send_signal(number)
         said = tool.stderr.read()

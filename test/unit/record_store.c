@@ -22,17 +22,18 @@ enum op_kind {
     OP_TRUNCATE,
     OP_PUNCH,
     OP_SYNC,
-    OP_NAME,   /* a file gets a name, and loses the one it had */
+    OP_NAME,   /* a file gets a name */
     OP_REMOVE, /* of a name */
     OP_SYNC_NAMES,
+    OP_OWN_NAME, /* the directory gets its name */
+    OP_SYNC_OWN_NAME,
 };
 
 struct op {
     enum op_kind kind;
     size_t file; /* its number */
     char name[NAME_LEN];
-    char old_name[NAME_LEN]; /* of OP_NAME, or none */
-    uint64_t off;            /* also the new size */
+    uint64_t off; /* also the new size */
     uint64_t len;
     uint8_t *bytes; /* of OP_WRITE */
     bool lost;      /* a sync failed after it, no later one saves it */
@@ -51,6 +52,7 @@ struct name {
 /* Files by number, and those that have names. */
 struct image {
     bool directory;
+    bool named; /* the directory is */
     struct bytes *files;
     size_t nfiles;
     struct name names[FILES_MAX];
@@ -75,7 +77,6 @@ struct disk {
     uint64_t rotten_off;
     void (*watch)(void *context, enum disk_call call);
     void *watcher;
-    unsigned ndrafts;
 };
 
 struct disk_store {
@@ -88,7 +89,6 @@ struct disk_object {
     struct disk *disk;
     size_t file;
     bool writable;
-    char draft[NAME_LEN];
 };
 
 /* Images. */
@@ -162,12 +162,13 @@ static void apply(struct image *image, const struct op *op)
                                                  : file->len - op->off);
         break;
     case OP_NAME:
-        if (op->old_name[0] != '\0')
-            remove_name(image, op->old_name);
         set_name(image, op->name, op->file);
         break;
     case OP_REMOVE:
         remove_name(image, op->name);
+        break;
+    case OP_OWN_NAME:
+        image->named = true;
         break;
     default:
         break;
@@ -206,6 +207,8 @@ struct store *image_store(const struct image *const_image)
             .len = file->len,
         };
     }
+    if (image->directory && !image->named)
+        return NULL;
     if (image->directory) {
         ck_assert_int_eq(store_mem_open_dir(image->mem, image->nnames, &store),
                          0);
@@ -223,16 +226,6 @@ struct store *image_store(const struct image *const_image)
 
 /* The disk. */
 
-struct disk *disk_new(bool directory)
-{
-    struct disk *disk = calloc(1, sizeof(*disk));
-
-    ck_assert_ptr_nonnull(disk);
-    disk->now.directory = directory;
-    pthread_mutex_init(&disk->lock, NULL);
-    return disk;
-}
-
 static void begin_with(struct image *image, const struct bytes *start)
 {
     size_t file = add_file(image);
@@ -240,18 +233,6 @@ static void begin_with(struct image *image, const struct bytes *start)
     set_len(&image->files[file], start->len);
     memcpy(image->files[file].bytes, start->bytes, start->len);
     set_name(image, "", file);
-}
-
-struct disk *disk_of(const uint8_t *bytes, size_t len)
-{
-    struct disk *disk = disk_new(false);
-
-    disk->start.bytes = malloc(len + 1);
-    ck_assert_ptr_nonnull(disk->start.bytes);
-    memcpy(disk->start.bytes, bytes, len);
-    disk->start.len = len;
-    begin_with(&disk->now, &disk->start);
-    return disk;
 }
 
 void disk_free(struct disk *disk)
@@ -368,9 +349,44 @@ static void record(struct disk *disk, const struct op *op)
     apply(&disk->now, &disk->ops[disk->nops++]);
 }
 
+struct disk *disk_new(bool directory)
+{
+    struct disk *disk = calloc(1, sizeof(*disk));
+
+    ck_assert_ptr_nonnull(disk);
+    disk->now.directory = directory;
+    pthread_mutex_init(&disk->lock, NULL);
+    if (directory)
+        record(disk, &(struct op){ .kind = OP_OWN_NAME });
+    return disk;
+}
+
+struct disk *disk_of(const uint8_t *bytes, size_t len)
+{
+    struct disk *disk = disk_new(false);
+
+    disk->start.bytes = malloc(len + 1);
+    ck_assert_ptr_nonnull(disk->start.bytes);
+    memcpy(disk->start.bytes, bytes, len);
+    disk->start.len = len;
+    begin_with(&disk->now, &disk->start);
+    return disk;
+}
+
 static bool is_names_op(enum op_kind kind)
 {
-    return kind == OP_NAME || kind == OP_REMOVE || kind == OP_SYNC_NAMES;
+    return kind == OP_NAME || kind == OP_REMOVE || kind == OP_SYNC_NAMES ||
+           kind == OP_OWN_NAME || kind == OP_SYNC_OWN_NAME;
+}
+
+/* Does a sync make an operation last? */
+static bool saves(const struct op *sync, const struct op *op)
+{
+    if (op->kind == OP_OWN_NAME)
+        return sync->kind == OP_SYNC_OWN_NAME;
+    if (is_names_op(op->kind))
+        return sync->kind == OP_SYNC_NAMES;
+    return sync->kind == OP_SYNC && sync->file == op->file;
 }
 
 /* Is operation `i` sure to be on the disk? */
@@ -380,20 +396,15 @@ static bool is_synced(const struct disk *disk, size_t i, size_t nops)
 
     if (op->lost)
         return false;
-    for (size_t j = i + 1; j < nops; j++) {
-        const struct op *later = &disk->ops[j];
-
-        if (is_names_op(op->kind)
-                ? later->kind == OP_SYNC_NAMES
-                : later->kind == OP_SYNC && later->file == op->file)
+    for (size_t j = i + 1; j < nops; j++)
+        if (saves(&disk->ops[j], op))
             return true;
-    }
     return false;
 }
 
 static bool is_sync(enum op_kind kind)
 {
-    return kind == OP_SYNC || kind == OP_SYNC_NAMES;
+    return kind == OP_SYNC || kind == OP_SYNC_NAMES || kind == OP_SYNC_OWN_NAME;
 }
 
 size_t disk_nunsynced(const struct disk *disk, size_t nops)
@@ -629,19 +640,12 @@ static int draft_object(struct store *store, const char *name,
                         struct store_object **out)
 {
     struct disk *disk = disk_of_store(store);
-    char temporary[NAME_LEN];
-    struct disk_object *draft;
     int r = begin(disk);
 
     (void)name;
-    if (r < 0)
-        return end(disk, r);
-    snprintf(temporary, sizeof(temporary), STORE_TEMPORARY "%u",
-             disk->ndrafts++);
-    draft = create(disk, temporary);
-    strcpy(draft->draft, temporary);
-    *out = &draft->object;
-    return end(disk, 0);
+    if (r == 0)
+        *out = &make_object(disk, add_file(&disk->now), true)->object;
+    return end(disk, r);
 }
 
 static int remove_object(struct store *store, const char *name)
@@ -658,14 +662,24 @@ static int remove_object(struct store *store, const char *name)
     return end(disk, r);
 }
 
-static int sync_names(struct store *store)
+static int sync_kind(struct store *store, enum op_kind kind)
 {
     struct disk *disk = disk_of_store(store);
     int r = begin(disk);
 
     if (r == 0)
-        record(disk, &(struct op){ .kind = OP_SYNC_NAMES });
+        record(disk, &(struct op){ .kind = kind });
     return end(disk, r);
+}
+
+static int sync_names(struct store *store)
+{
+    return sync_kind(store, OP_SYNC_NAMES);
+}
+
+static int sync_own_name(struct store *store)
+{
+    return sync_kind(store, OP_SYNC_OWN_NAME);
 }
 
 static int publish(struct store *store, const char *name,
@@ -679,18 +693,13 @@ static int publish(struct store *store, const char *name,
     if (r < 0)
         return end(disk, r);
     strcpy(op.name, name);
-    strcpy(op.old_name, draft->draft);
     record(disk, &op);
-    draft->draft[0] = '\0';
     return end(disk, 0);
 }
 
 static void discard(struct store *store, struct store_object *object)
 {
-    const struct disk_object *draft = (struct disk_object *)object;
-
-    if (draft->draft[0] != '\0')
-        remove_object(store, draft->draft);
+    (void)store;
     store_object_close(object);
 }
 
@@ -721,7 +730,7 @@ static const struct store_ops file_ops = {
     .draft = draft_object,
     .publish = publish,
     .discard = discard,
-    .sync = sync_names,
+    .sync_name = sync_names,
 };
 
 static const struct store_ops dir_ops = {
@@ -734,6 +743,7 @@ static const struct store_ops dir_ops = {
     .discard = discard,
     .remove = remove_object,
     .sync = sync_names,
+    .sync_name = sync_own_name,
     .list = list,
 };
 

@@ -15,7 +15,8 @@
  */
 struct disk;
 
-/* An empty disk: of a file that is not there yet, or of a directory. */
+/* An empty disk: of a file that is not there yet, or of a directory, whose own
+   name lasts only once that is synced. */
 struct disk *disk_new(bool directory);
 
 /* The same with one file. */
@@ -73,7 +74,8 @@ size_t disk_nunsynced(const struct disk *disk, size_t nops);
 /* Stores of it must be closed. */
 void image_free(struct image *image);
 
-/* A store of the image, which lives longer; NULL if there is no file. */
+/* A store of the image, which lives longer; NULL if there is no file, or
+   directory. */
 struct store *image_store(const struct image *image);
 
 /* Number of files in the image. */

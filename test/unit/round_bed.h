@@ -39,7 +39,8 @@ bool bed_end_failing(struct bed *bed);
    false, as there are not so many. */
 void bed_fail_each(bool (*trial)(bool variant, size_t call));
 
-/* Does the file hold what it should, and the disk, too? */
+/* Does a file hold what it should; and do the bed's, and the disk, too? */
+void bed_check_file(const struct bed *bed, struct file *file);
 void bed_check(const struct bed *bed);
 
 #endif

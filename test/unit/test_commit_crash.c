@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,11 +9,13 @@
 #include "suite.h"
 
 enum {
+    NHISTORIES = 24,
+    NPOINTS_MIN = 350,
     STATES_MAX = 64,
     SUBSETS_MAX = 40, /* tried of what need not have reached the disk */
 };
 
-/* States in the order of their commits, and when each was begun and done. */
+/* States in the order of their commits, and when each was begun and durable. */
 struct history {
     struct disk *disk;
     struct model states[STATES_MAX];
@@ -21,10 +24,22 @@ struct history {
     size_t nstates;
 };
 
+enum how {
+    DURABLY,
+    NOSYNC,
+    ANEW,
+};
+
 static struct frame *commit(struct history *history,
                             struct frame_change *change,
-                            const struct model *model, bool anew)
+                            const struct model *model, enum how how)
 {
+    static int (*const commits[])(struct frame_change *, struct frame **,
+                                  struct fault *) = {
+        [DURABLY] = frame_change_commit,
+        [NOSYNC] = frame_change_commit_nosync,
+        [ANEW] = frame_change_compact,
+    };
     size_t i = history->nstates++;
     struct frame *frame;
     struct fault fault;
@@ -32,11 +47,19 @@ static struct frame *commit(struct history *history,
     ck_assert_uint_lt(i, STATES_MAX);
     history->states[i] = *model;
     history->begun[i] = disk_nops(history->disk);
-    ck_assert_int_eq(anew ? frame_change_compact(change, &frame, &fault)
-                          : frame_change_commit(change, &frame, &fault),
-                     0);
-    history->done[i] = disk_nops(history->disk);
+    ck_assert_int_eq(commits[how](change, &frame, &fault), 0);
+    history->done[i] = how == NOSYNC ? SIZE_MAX : disk_nops(history->disk);
     return frame;
+}
+
+/* Make the last state durable. */
+static void sync_last(struct history *history, struct frame_change *change)
+{
+    struct fault fault;
+
+    ck_assert_int_eq(frame_change_sync(change, &fault), 0);
+    if (history->done[history->nstates - 1] == SIZE_MAX)
+        history->done[history->nstates - 1] = disk_nops(history->disk);
 }
 
 /* The frame as it comes up: with the first commit, or before that, and then it
@@ -48,12 +71,19 @@ static struct frame *begin(struct history *history, struct frame_change *change,
     struct fault fault;
 
     if (!early)
-        return commit(history, change, model, false);
+        return commit(history, change, model, DURABLY);
     ck_assert_int_eq(frame_change_begin(change, &frame, &fault), 0);
     history->states[0] = *model;
     history->done[0] = SIZE_MAX;
     history->nstates = 1;
     return frame;
+}
+
+static enum how choose_how(uint64_t *random)
+{
+    uint32_t chance = model_random(random, 8);
+
+    return chance == 0 ? ANEW : chance < 4 ? DURABLY : NOSYNC;
 }
 
 /* Make a history by chance.  Old states are closed now and then, so that their
@@ -83,9 +113,11 @@ static struct history *make_history(bool sparse, uint64_t random)
             model_empty(model, change);
         if (model_random(&random, 3) == 0)
             ck_assert_int_ge(frame_change_sink(change, 1000, &fault), 0);
-        next = commit(history, change, model, model_random(&random, 8) == 0);
+        next = commit(history, change, model, choose_how(&random));
         frame_close(frame);
         frame = next;
+        if (model_random(&random, 3) == 0)
+            sync_last(history, change);
     }
     frame_change_close(change);
     frame_close(frame);
@@ -113,7 +145,16 @@ static bool is_dropped(void *context, size_t i)
     return !choice->keep_all && choice->mask >> i % 64 & 1;
 }
 
-/* A crash must leave the last state that was done, or one begun since. */
+/* The last state that was durable by then; false if none was. */
+static bool find_durable(const struct history *history, size_t nops, size_t *i)
+{
+    for (*i = history->nstates; *i > 0;)
+        if (history->done[--*i] <= nops)
+            return true;
+    return false;
+}
+
+/* A crash must leave the last state that was durable, or one begun since. */
 static void check_crash(const struct history *history, size_t nops,
                         const struct choice *choice)
 {
@@ -122,14 +163,14 @@ static void check_crash(const struct history *history, size_t nops,
     struct store *store = image_store(image);
     struct frame *frame = NULL;
     struct fault fault;
+    size_t first;
+    bool lasts = find_durable(history, nops, &first);
     bool found = false;
-    size_t first = 0;
-    int r = store ? frame_open(store, 0, &frame, &fault) : -1;
+    int r = store ? frame_open(store, 0, &frame, &fault) : -ENOENT;
 
-    while (first + 1 < history->nstates && history->done[first + 1] <= nops)
-        first++;
-    if (r < 0) /* right only as long as there was no frame that lasts */
-        found = first == 0 && history->done[0] > nops;
+    /* Where no frame lasts there need not be one, but none that is damaged. */
+    if (r < 0)
+        found = !lasts && (!store || r == -ENOENT);
     for (size_t i = first;
          r == 0 && !found && i < history->nstates && history->begun[i] <= nops;
          i++)
@@ -166,25 +207,35 @@ static void crash_everywhere(const struct history *history, uint64_t *random)
     }
 }
 
-static void crash_by_chance(bool sparse, uint64_t random)
+/* Returns the number of operations behind which there were crashes. */
+static size_t crash_by_chance(bool sparse, uint64_t random)
 {
     struct history *history = make_history(sparse, random);
+    size_t npoints = disk_nops(history->disk) + 1;
 
     crash_everywhere(history, &random);
     free_history(history);
+    return npoints;
+}
+
+static void crash_often(bool sparse)
+{
+    size_t npoints = 0;
+
+    for (uint64_t i = 0; i < NHISTORIES; i++)
+        npoints += crash_by_chance(sparse, i);
+    ck_assert_uint_ge(npoints, NPOINTS_MIN);
 }
 
 START_TEST(contiguous_frame_survives_every_crash)
 {
-    for (uint64_t i = 0; i < 6; i++)
-        crash_by_chance(false, i);
+    crash_often(false);
 }
 END_TEST
 
 START_TEST(sparse_frame_survives_every_crash)
 {
-    for (uint64_t i = 0; i < 6; i++)
-        crash_by_chance(true, i);
+    crash_often(true);
 }
 END_TEST
 

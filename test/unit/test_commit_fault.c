@@ -15,6 +15,12 @@ static bool is_dropped(void *context, size_t i)
     return *(const bool *)context;
 }
 
+enum how {
+    AT_ONCE,
+    TWICE,
+    ANEW,
+};
+
 /* The state before a commit. */
 struct before {
     const struct model *model; /* NULL: there is no frame yet */
@@ -82,17 +88,41 @@ static void steps(struct model *model, struct frame_change *change,
     }
 }
 
+/* Commit without the last sync, and make that durable; or, if a sync fails, by
+   another commit. */
+static int commit_twice(struct frame_change *change, struct frame **out,
+                        struct fault *fault)
+{
+    struct frame *frame;
+    int r = frame_change_commit_nosync(change, &frame, fault);
+
+    if (r < 0)
+        return r;
+    r = frame_change_sync(change, fault);
+    if (r == 0) {
+        *out = frame;
+        return 0;
+    }
+    frame_close(frame);
+    return r == -EAGAIN ? frame_change_commit(change, out, fault) : r;
+}
+
 static struct frame *commit(struct disk *disk, struct frame_change *change,
                             const struct before *before,
-                            const struct model *new, bool anew, bool *failed)
+                            const struct model *new, enum how how, bool *failed)
 {
+    static int (*const commits[])(struct frame_change *, struct frame **,
+                                  struct fault *) = {
+        [AT_ONCE] = frame_change_commit,
+        [TWICE] = commit_twice,
+        [ANEW] = frame_change_compact,
+    };
     const struct before after = { new, true };
     struct frame *frame;
     struct fault fault;
     int r;
 
-    while ((r = anew ? frame_change_compact(change, &frame, &fault)
-                     : frame_change_commit(change, &frame, &fault)) < 0) {
+    while ((r = commits[how](change, &frame, &fault)) < 0) {
         ck_assert(r == -ENOSPC || r == -EIO);
         check_disk(disk, before, new, false);
         check_disk(disk, before, new, true);
@@ -121,7 +151,7 @@ static bool run(bool sparse, size_t first, size_t n, int error, uint64_t random)
     disk_fail(disk, first, n, error);
     if (random % 2 == 0) {
         change = create(disk);
-        frame = commit(disk, change, &before, &model, false, &failed);
+        frame = commit(disk, change, &before, &model, AT_ONCE, &failed);
         before.lasts = true;
     } else {
         change = begin(disk, &frame);
@@ -136,7 +166,11 @@ static bool run(bool sparse, size_t first, size_t n, int error, uint64_t random)
             model_empty(&model, change);
         while (round == 2 && frame_change_sink(change, 1000, &fault) < 0)
             failed = true;
-        next = commit(disk, change, &before, &model, round == 3, &failed);
+        next = commit(disk, change, &before, &model,
+                      round == 3   ? ANEW
+                      : round == 2 ? AT_ONCE
+                                   : TWICE,
+                      &failed);
         before.lasts = true;
         frame_close(frame);
         frame = next;
@@ -203,7 +237,7 @@ static bool delete_and_undo(bool sparse, size_t no)
                          0);
         frame_close(frame);
         frame = commit(disk, change, &(struct before){ &model, true }, &model,
-                       false, &(bool){ false });
+                       AT_ONCE, &(bool){ false });
         model_check(&model, frame);
     }
     frame_change_close(change);

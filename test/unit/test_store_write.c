@@ -239,7 +239,7 @@ static void rename_and_replace(const char *to, const char *stranger)
         ck_assert_int_eq(symlinkat("/", tree.fd, stranger), 0);
     ck_assert_int_eq(store_check_place(store), 0);
     ck_assert_int_eq(store_publish(store, "", draft), 0);
-    ck_assert_int_eq(store_sync(store), 0);
+    ck_assert_int_eq(store_sync_name(store), 0);
     store_object_close(draft);
     check_file(&tree, to, "new");
 
@@ -365,6 +365,66 @@ START_TEST(new_file_comes_up_once_only)
 }
 END_TEST
 
+START_TEST(new_file_is_followed_when_it_is_renamed)
+{
+    struct tree tree;
+    struct store *store;
+    struct store_object *draft;
+
+    make_tree(&tree);
+    ck_assert_int_eq(mkdirat(tree.fd, "dir", 0700), 0);
+    store = open_file(&tree, "other", STORE_WRITE | STORE_NEW);
+    draft = draft_of(store, "new");
+    ck_assert_int_eq(store_publish(store, "", draft), 0);
+    store_object_close(draft);
+    ck_assert_int_eq(renameat(tree.fd, "other", tree.fd, "dir/moved"), 0);
+    ck_assert_int_eq(store_sync_name(store), 0);
+    draft = draft_of(store, "newer");
+    ck_assert_int_eq(store_publish(store, "", draft), 0);
+    store_object_close(draft);
+    check_file(&tree, "dir/moved", "newer");
+    store_close(store);
+    remove_tree(&tree);
+}
+END_TEST
+
+/* Does the file system know files without names? */
+static bool has_nameless_files(const struct tree *tree)
+{
+    int fd = openat(tree->fd, ".", O_RDWR | O_TMPFILE, 0600);
+
+    return fd >= 0 && close(fd) == 0;
+}
+
+START_TEST(nothing_is_left_of_drafts_of_new_files)
+{
+    struct tree tree;
+    struct store *file;
+    struct store *dir;
+    struct store_object *draft;
+    int names;
+
+    make_tree(&tree);
+    names = has_nameless_files(&tree) ? 1 : 2;
+    file = open_file(&tree, "other", STORE_WRITE | STORE_NEW);
+    draft = draft_of(file, "new");
+    check_nnames(&tree, names);
+    store_discard(file, draft);
+    store_close(file);
+    ck_assert_int_eq(store_dir_open(tree.fd, ".", STORE_WRITE, &dir), 0);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(store_draft(dir, "object", &draft), 0);
+        ck_assert_int_eq(store_object_write(draft, 0, "new", 3), 0);
+        check_nnames(&tree, names + i);
+        ck_assert_int_eq(store_publish(dir, "object", draft), 0);
+        store_object_close(draft);
+        check_nnames(&tree, 2);
+    }
+    store_close(dir);
+    remove_tree(&tree);
+}
+END_TEST
+
 START_TEST(link_that_was_followed_stays_one)
 {
     struct tree tree;
@@ -483,6 +543,8 @@ int main(void)
         draft_is_stale_when_nobody_works_on_it,
         file_that_was_removed_stays_so,
         new_file_comes_up_once_only,
+        new_file_is_followed_when_it_is_renamed,
+        nothing_is_left_of_drafts_of_new_files,
         link_that_was_followed_stays_one,
         directory_gets_new_objects_like_others,
         lease_is_held_by_one_store_at_a_time,

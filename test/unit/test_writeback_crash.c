@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,40 @@ static void sync_file(struct history *history)
     begin_state(history);
     ck_assert_int_eq(file_sync(history->file, &fault), 0);
     end_state(history);
+}
+
+/* Which of the operations that need not be on the disk are not. */
+static bool is_dropped(void *context, size_t i)
+{
+    return *(const uint64_t *)context >> i % 64 & 1;
+}
+
+static bool is_state(struct file *file, const struct state *state);
+
+/* A program that opens the frame now sees what was written. */
+static void check_visible(struct history *history)
+{
+    const uint64_t dropped = 0;
+    struct image *image = disk_crash(history->disk, disk_nops(history->disk),
+                                     false, is_dropped, (void *)&dropped);
+    struct file *file;
+    struct fault fault;
+
+    ck_assert_int_eq(
+        file_open(history->context, image_store(image), 0, &file, &fault), 0);
+    ck_assert(is_state(file, &history->now));
+    ck_assert_int_eq(file_close(file), 0);
+    image_free(image);
+}
+
+/* As close() does.  The state lasts with the next one that does. */
+static void commit_file(struct history *history)
+{
+    struct fault fault;
+
+    begin_state(history);
+    ck_assert_int_eq(file_commit(history->file, &fault), 0);
+    check_visible(history);
 }
 
 static void reopen(struct history *history)
@@ -134,7 +169,7 @@ static void zero_some(struct history *history)
 
 static void step(struct history *history)
 {
-    switch (pick(history, 12)) {
+    switch (pick(history, 13)) {
     case 0:
         truncate_file(history);
         break;
@@ -149,8 +184,11 @@ static void step(struct history *history)
         break;
     case 4:
     case 5:
-    case 6:
         sync_file(history);
+        break;
+    case 6:
+    case 7:
+        commit_file(history);
         break;
     default:
         write_some(history);
@@ -255,29 +293,23 @@ static bool is_sound(struct file *file)
     return r == 0 && !found;
 }
 
-/* Does the file hold the last state that was done by then, or one begun since?
-   Before the first was done there need not be a file. */
+/* Does the file hold the last state that was durable by then, or one begun
+   since?  Before the first was there need not be a file. */
 static bool is_good(const struct history *history, size_t nops,
                     struct file *file)
 {
-    size_t first = 0;
+    size_t first = history->nstates;
+    bool lasts = false;
 
+    while (first > 0 && !lasts)
+        lasts = history->states[--first].done <= nops;
     if (!file)
-        return history->states[0].done > nops;
-    while (first + 1 < history->nstates &&
-           history->states[first + 1].done <= nops)
-        first++;
+        return !lasts;
     for (size_t i = first;
          i < history->nstates && history->states[i].begun <= nops; i++)
         if (is_state(file, &history->states[i]))
             return is_sound(file);
     return false;
-}
-
-/* Which of the operations that need not be on the disk are not. */
-static bool is_dropped(void *context, size_t i)
-{
-    return *(const uint64_t *)context >> i % 64 & 1;
 }
 
 static void check_crash(const struct history *history, size_t nops, bool torn,
@@ -288,9 +320,12 @@ static void check_crash(const struct history *history, size_t nops, bool torn,
     struct store *store = image_store(image);
     struct file *file = NULL;
     struct fault fault;
+    int r = store ? file_open(history->context, store, 0, &file, &fault) : 0;
 
-    if (store && file_open(history->context, store, 0, &file, &fault) < 0)
+    if (r < 0)
         store_close(store);
+    /* There may be none, but there is none that is damaged. */
+    ck_assert(r == 0 || r == -ENOENT);
     ck_assert_msg(is_good(history, nops, file),
                   "crash behind operation %zu of %zu, without %llx", nops,
                   disk_nops(history->disk), (unsigned long long)dropped);

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What close() promises: the frame holds what was written.
+
+usage: mount_close.py FRAMEFS [TEST...]
+"""
+
+import json
+import os
+
+from mounted import Mount, check, check_content, main, read, write
+
+DATA = b''.join(b'%d\n' % i for i in range(60000))
+
+
+def layouts(test):
+    """Run a test on frames of either layout."""
+    def both():
+        for layout in ('contiguous', 'sparse'):
+            os.makedirs(layout + '/src')
+            os.mkdir(layout + '/mnt')
+            os.chdir(layout)
+            test(layout)
+            os.chdir('..')
+    both.__name__ = test.__name__
+    return both
+
+
+def mounted(layout, *options):
+    """Nothing is committed but by what the test does."""
+    return Mount('src', 'mnt', '-o', 'commit=0,layout=' + layout, *options)
+
+
+def ncommits(mount):
+    stats = json.loads(os.getxattr(mount.path, 'user.framefs.stats'))
+    return stats['written']['commits']
+
+
+def close_in_child(fd):
+    """Close a descriptor that a child has inherited."""
+    pid = os.fork()
+    if pid == 0:
+        os.close(fd)
+        os._exit(0)  # pylint: disable=protected-access
+    check(os.waitpid(pid, 0)[1] == 0, 'child')
+
+
+@layouts
+def what_is_closed_is_in_the_frame(layout):
+    with mounted(layout, '-o', 'chunksize=64K') as mount:
+        write(mount / 'a', DATA)
+        check_content('src/a.b2frame', DATA)
+        with open(mount / 'a', 'ab') as file:
+            file.write(DATA)
+        check_content('src/a.b2frame', DATA + DATA)
+        with open(mount / 'a', 'r+b') as file:
+            file.truncate(70001)
+        check_content('src/a.b2frame', DATA[:70001])
+        with open(mount / 'a', 'wb'):
+            pass
+        check_content('src/a.b2frame', b'')
+
+
+@layouts
+def what_is_closed_outlives_the_daemon(layout):
+    with mounted(layout, '-o', 'chunksize=64K') as mount:
+        for i in range(10):
+            write(mount / 'a', DATA[i:])
+            write(mount / ('b%d' % i), DATA[i:])
+        mount.crash()
+    with mounted(layout) as mount:
+        check(read(mount / 'a') == DATA[9:], 'what was overwritten')
+        for i in range(10):
+            check(read(mount / ('b%d' % i)) == DATA[i:], 'file %d' % i)
+
+
+@layouts
+def close_of_one_of_many_descriptors_commits_once(layout):
+    with mounted(layout) as mount:
+        with open(mount / 'a', 'wb', buffering=0) as file:
+            file.write(DATA)
+            os.close(os.dup(file.fileno()))
+            check(ncommits(mount) == 1, 'commits: %d' % ncommits(mount))
+            check_content('src/a.b2frame', DATA)
+            for _ in range(10):
+                os.close(os.dup(file.fileno()))
+                close_in_child(file.fileno())
+            check(ncommits(mount) == 1, 'commits: %d' % ncommits(mount))
+            os.fsync(file.fileno())
+            check(ncommits(mount) == 1, 'fsync commits again')
+            file.write(DATA)
+            close_in_child(file.fileno())
+            check_content('src/a.b2frame', DATA + DATA)
+
+
+@layouts
+def close_commits_later_if_so_mounted(layout):
+    with mounted(layout, '-o', 'close=later') as mount:
+        with open(mount / 'a', 'wb', buffering=0) as file:
+            file.write(DATA)
+            os.close(os.dup(file.fileno()))
+            check(ncommits(mount) == 0, 'commits: %d' % ncommits(mount))
+    check_content('src/a.b2frame', DATA)
+
+
+@layouts
+def a_time_that_was_set_is_the_frames_after_close(layout):
+    path = 'src/a.b2frame'
+    if layout == 'sparse':
+        path += '/chunks.b2frame'
+    with mounted(layout) as mount:
+        with open(mount / 'a', 'wb', buffering=0) as file:
+            file.write(DATA)
+            os.utime(file.fileno(), (1234, 5678))
+        check(os.stat(path).st_mtime == 5678, 'time under SOURCE')
+        check(os.stat(mount / 'a').st_mtime == 5678, 'time that shows')
+        with open(mount / 'a', 'ab') as file:
+            file.write(DATA)
+        check(os.stat(path).st_mtime != 5678, 'time after a write')
+        check_content('src/a.b2frame', DATA + DATA)
+    check(os.stat(path).st_mtime != 5678, 'time in the end')
+
+
+main(what_is_closed_is_in_the_frame,
+     what_is_closed_outlives_the_daemon,
+     close_of_one_of_many_descriptors_commits_once,
+     close_commits_later_if_so_mounted,
+     a_time_that_was_set_is_the_frames_after_close)
