@@ -34,6 +34,8 @@ struct frame_change;
 enum {
     /* Frames of more chunks are not changed. */
     FRAME_CHANGE_CHUNKS_MAX = 1 << 22,
+    /* The same for frames whose chunks may differ in size. */
+    FRAME_CHANGE_VARIABLE_MAX = 1 << 22,
 };
 
 /*
@@ -211,6 +213,15 @@ int frame_change_delete(struct frame_change *change, uint64_t first,
  *  order  for each place the number of the chunk that comes there
  */
 int frame_change_reorder(struct frame_change *change, const uint64_t *order);
+
+/*
+ * Replace chunks by zeros; they keep their sizes.  Some may be replaced if that
+ * fails.
+ *
+ * Errors as above, or of the store, see frame_change_resize().
+ */
+int frame_change_put_zeros(struct frame_change *change, uint64_t first,
+                           uint64_t n, struct fault *fault);
 
 /*
  * Cut the frame, or let it grow by zeros; not if chunks may differ in size.

@@ -12,6 +12,7 @@ int commit_init(struct commit *commit, struct frame_change *change,
 
     *commit = (struct commit){
         .change = change,
+        .chunks = change->chunks,
         .lasts = true,
         .info = change->info,
         .object = store_object_get(object),
@@ -25,6 +26,16 @@ int commit_init(struct commit *commit, struct frame_change *change,
         return -ENOMEM;
     r = store_object_stat(object, &commit->stat);
     return r < 0 ? r : era_new(plot, &commit->era);
+}
+
+/* The table can be read from the index that was written. */
+static void commit_table(struct commit *commit)
+{
+    struct store_object *object =
+        commit->index ? store_object_get(commit->object) : NULL;
+
+    chunk_table_commit(commit->chunks, object, commit->index);
+    commit->index = NULL;
 }
 
 /* The state is on the disk: it becomes that of the change. */
@@ -52,6 +63,7 @@ void commit_finish(struct commit *commit, struct frame **out)
                                    commit->index_len + commit->trailer_len };
     era_put(change->era);
     change->era = era_get(commit->era);
+    commit_table(commit);
 
     store_object_stat(frame->object, &frame->stat);
     change->stat = commit->stat;
@@ -62,16 +74,7 @@ void commit_finish(struct commit *commit, struct frame **out)
 /* End of the chunks of the state to come. */
 static uint64_t chunks_end(const struct frame_change *change)
 {
-    uint64_t end = change->info.header_len;
-
-    for (uint64_t i = 0; i < change->info.nchunks; i++) {
-        const struct change_chunk *chunk = &change->chunks[i];
-        uint64_t chunk_end = frame_change_off(change, chunk) + chunk->cbytes;
-
-        if (chunk->entry >= 0 && chunk_end > end)
-            end = chunk_end;
-    }
-    return end;
+    return change->info.header_len + chunk_table_end(change->chunks);
 }
 
 /* The trailer of an empty frame lies right behind the header.
@@ -310,10 +313,8 @@ struct frame_usage frame_change_get_usage(struct frame_change *change)
 
     if (change->info.sparse)
         return usage;
-    usage.live = change->info.header_len + change->tail.len;
-    for (uint64_t i = 0; i < change->info.nchunks; i++)
-        if (change->chunks[i].entry >= 0)
-            usage.live += change->chunks[i].cbytes;
+    usage.live = change->info.header_len + change->tail.len +
+                 chunk_table_cbytes(change->chunks);
     usage.used = plot_end(change->plot);
     return usage;
 }

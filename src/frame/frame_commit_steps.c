@@ -15,6 +15,7 @@ enum {
 void commit_fini(struct commit *commit)
 {
     frame_close(commit->frame);
+    index_close(commit->index);
     free(commit->tail);
     era_put(commit->era);
     plot_put(commit->plot);
@@ -30,9 +31,9 @@ static int encode_index(struct commit *commit)
 
     if (!entries)
         return -ENOMEM;
-    for (size_t i = 0; i < n; i++)
-        entries[i] = change->chunks[i].entry;
-    len = frame_write_index(change->encoder, entries, n, commit->tail);
+    len = chunk_table_read(commit->chunks, 0, n, entries);
+    if (len == 0)
+        len = frame_write_index(change->encoder, entries, n, commit->tail);
     free(entries);
     if (len < 0)
         return (int)len;
@@ -60,13 +61,14 @@ int commit_encode(struct commit *commit)
     return 0;
 }
 
-static int open_index(struct commit *commit, struct fault *fault)
+static int open_index(const struct commit *commit, struct index **out,
+                      struct fault *fault)
 {
     if (commit->info.nchunks == 0)
         return 0;
     return index_open(commit->object, commit->tail_off,
                       commit->tail_off + commit->index_len, commit->tail,
-                      commit->index_len, &commit->frame->index, fault);
+                      commit->index_len, out, fault);
 }
 
 int commit_make_frame(struct commit *commit, struct fault *fault)
@@ -83,7 +85,9 @@ int commit_make_frame(struct commit *commit, struct fault *fault)
     frame->info = commit->info;
     frame->trailer_len = (uint32_t)commit->trailer_len;
     frame->era = era_get(commit->era);
-    r = open_index(commit, fault);
+    r = open_index(commit, &frame->index, fault);
+    if (r == 0)
+        r = open_index(commit, &commit->index, fault);
     if (r == 0 && commit->change->variable && commit->info.nchunks > 0) {
         r = frame_walk_new(frame, &frame->walk);
         if (r < 0)

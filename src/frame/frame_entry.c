@@ -45,6 +45,33 @@ static bool special_kind(uint64_t raw, enum chunk_kind *out)
     return true;
 }
 
+int64_t frame_special_entry(enum chunk_kind kind)
+{
+    uint64_t bits = FRAME_ENTRY_SPECIAL;
+
+    switch (kind) {
+    case CHUNK_NANS:
+        bits |= FRAME_ENTRY_NANS;
+        break;
+    case CHUNK_UNINIT:
+        bits |= FRAME_ENTRY_UNINIT;
+        break;
+    default:
+        bits |= FRAME_ENTRY_ZEROS;
+        break;
+    }
+    return (int64_t)(bits << FRAME_ENTRY_KIND_SHIFT);
+}
+
+int64_t frame_plain_entry(int64_t raw)
+{
+    enum chunk_kind kind;
+
+    return raw < 0 && special_kind((uint64_t)raw, &kind)
+               ? frame_special_entry(kind)
+               : raw;
+}
+
 /* The first sparse frames had numbers of chunk files negated, and no special
    values.  Format: history.md, 4. */
 int frame_parse_entry(const struct frame *frame, uint64_t chunk_no, int64_t raw,
