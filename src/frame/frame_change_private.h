@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "chunk/chunk_encode.h"
 #include "frame/chunk_table.h"
 #include "frame/frame_change.h"
 #include "frame/frame_private.h"

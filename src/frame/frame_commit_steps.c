@@ -5,6 +5,7 @@
 
 #include "frame/frame_commit.h"
 #include "frame/frame_source.h"
+#include "frame/index_encode.h"
 
 enum {
     /* As much as every disk writes whole or not at all. */
@@ -22,41 +23,21 @@ void commit_fini(struct commit *commit)
     store_object_close(commit->object);
 }
 
-static int encode_index(struct commit *commit)
-{
-    const struct frame_change *change = commit->change;
-    size_t n = (size_t)commit->info.nchunks;
-    int64_t *entries = malloc(n * sizeof(entries[0]));
-    ssize_t len;
-
-    if (!entries)
-        return -ENOMEM;
-    len = chunk_table_read(commit->chunks, 0, n, entries);
-    if (len == 0)
-        len = frame_write_index(change->encoder, entries, n, commit->tail);
-    free(entries);
-    if (len < 0)
-        return (int)len;
-    commit->index_len = (size_t)len;
-    return 0;
-}
-
 int commit_encode(struct commit *commit)
 {
     const struct frame_change *change = commit->change;
-    size_t n = (size_t)commit->info.nchunks;
-    size_t index_max = n * FRAME_INDEX_TYPESIZE + CHUNK_OVERHEAD_MAX;
+    int r = 0;
 
     commit->trailer_len = (size_t)frame_write_trailer_len(&change->vl);
-    commit->tail = malloc(index_max + commit->trailer_len);
+    if (commit->info.nchunks > 0)
+        r = index_encode(change->encoder, commit->chunks, commit->trailer_len,
+                         &commit->tail, &commit->index_len);
+    else
+        commit->tail = malloc(commit->trailer_len);
+    if (r < 0)
+        return r;
     if (!commit->tail)
         return -ENOMEM;
-    if (n > 0) {
-        int r = encode_index(commit);
-
-        if (r < 0)
-            return r;
-    }
     frame_write_trailer(&change->vl, commit->tail + commit->index_len);
     return 0;
 }

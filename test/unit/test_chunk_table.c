@@ -6,7 +6,7 @@
 #include "base/cpu.h"
 #include "frame/chunk_table.h"
 #include "frame/frame_private.h"
-#include "frame/frame_write.h"
+#include "frame/index_encode.h"
 #include "suite.h"
 
 enum {
@@ -81,32 +81,23 @@ static struct table_chunk some_chunk(struct fixture *fixture)
 /* Let an index hold what the table has. */
 static void commit(struct fixture *fixture)
 {
-    size_t n = (size_t)fixture->nchunks;
-    size_t cap = n * FRAME_INDEX_TYPESIZE + CHUNK_OVERHEAD_MAX;
-    int64_t *entries = malloc(n * sizeof(entries[0]));
-    uint8_t *bytes = malloc(cap);
     struct store_object *object;
     struct store *store;
     struct index *index;
     struct fault fault;
-    ssize_t len;
+    uint8_t *bytes;
+    size_t len;
 
-    if (n == 0) {
+    if (fixture->nchunks == 0) {
         chunk_table_commit(fixture->table, NULL, NULL);
-        free(entries);
-        free(bytes);
         return;
     }
-    ck_assert_int_eq(chunk_table_read(fixture->table, 0, n, entries), 0);
-    len = frame_write_index(fixture->encoder, entries, n, bytes);
-    free(entries);
-    ck_assert_int_gt(len, 0);
-    ck_assert_int_eq(store_mem_open(bytes, (size_t)len, &store), 0);
+    ck_assert_int_eq(
+        index_encode(fixture->encoder, fixture->table, 0, &bytes, &len), 0);
+    ck_assert_int_eq(store_mem_open(bytes, len, &store), 0);
     ck_assert_int_eq(store_open(store, "", &object), 0);
     store_close(store);
-    ck_assert_int_eq(
-        index_open(object, 0, (size_t)len, bytes, (size_t)len, &index, &fault),
-        0);
+    ck_assert_int_eq(index_open(object, 0, len, bytes, len, &index, &fault), 0);
     chunk_table_commit(fixture->table, object, index);
     fixture->indexes[fixture->nindexes++] = bytes;
 }
