@@ -415,16 +415,32 @@ static int open_index(struct frame_change *change, struct frame *frame,
     return r;
 }
 
+/* Does the index say all that is to be known of a chunk? */
+static bool index_suffices(const struct frame *frame)
+{
+    return !frame->walk && frame->info.format == FRAME_FORMAT_E;
+}
+
+int frame_change_check_size(const struct frame *frame, struct fault *fault)
+{
+    uint64_t max = index_suffices(frame) ? FRAME_CHANGE_CHUNKS_MAX
+                                         : FRAME_CHANGE_VARIABLE_MAX;
+
+    if (frame->info.nchunks <= max)
+        return 0;
+    return frame_fault(frame, -EFBIG, 0,
+                       "the frame has too many chunks to be changed", fault);
+}
+
 /* Make the table of all chunks, and find out what is free. */
 static int adopt_chunks(struct frame_change *change, struct frame *frame,
                         struct places *places, struct fault *fault)
 {
-    bool readable = !change->variable && frame->info.format == FRAME_FORMAT_E;
     int r = chunk_table_new(frame->info.sparse, &change->chunks);
 
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    if (!readable)
+    if (!index_suffices(frame))
         chunk_table_keep_all(change->chunks);
     else if (frame->info.nchunks > 0)
         r = open_index(change, frame, fault);
@@ -461,9 +477,9 @@ int frame_adopt(struct frame_change *change, struct frame *frame,
 
     change->variable = frame->walk;
     change->rewrite = info->format != FRAME_FORMAT_E;
-    if (frame_change_check_count(change, info->nchunks) < 0)
-        return frame_fault(frame, -EFBIG, 0, "the frame has too many chunks",
-                           fault);
+    r = frame_change_check_size(frame, fault);
+    if (r < 0)
+        return r;
     if (!info->sparse) {
         change->tail.off =
             info->nbytes > 0 ? frame_index_off(info) : info->header_len;

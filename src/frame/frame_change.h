@@ -27,16 +27,25 @@
  * that leaves a frame without chunks.  There must be one change of a frame at a
  * time.
  *
- * A change takes about 40 bytes of memory for each chunk of the frame.
+ * A change takes 32 bytes of memory for each 1,024 chunks of the frame, and 4
+ * for each chunk that is stored in the file of a contiguous frame; until the
+ * next commit, 16 KB for each 1,024 chunks of which one is changed.
  */
 struct frame_change;
 
 enum {
-    /* Frames of more chunks are not changed. */
-    FRAME_CHANGE_CHUNKS_MAX = 1 << 22,
-    /* The same for frames whose chunks may differ in size. */
+    /* Frames of more chunks are not changed: there is none, because the index
+       of one would be longer than a chunk may be. */
+    FRAME_CHANGE_CHUNKS_MAX = 268435451,
+    /* The same for frames whose chunks may differ in size, and for those of
+       old layouts.  All of their index is kept in memory. */
     FRAME_CHANGE_VARIABLE_MAX = 1 << 22,
 };
+
+/*
+ * Has a frame few enough chunks to be changed?  Returns 0 or -EFBIG.
+ */
+int frame_change_check_size(const struct frame *frame, struct fault *fault);
 
 /*
  * Begin a change.
