@@ -134,6 +134,11 @@ bool chunk_table_is_clean(const struct chunk_table *table, uint64_t first,
 int chunk_table_append_clean(struct chunk_table *table,
                              const struct table_chunk *chunks, size_t n);
 
+/* The same with `n` > 0 chunks of one special value, which may be several
+   pieces. */
+int chunk_table_append_clean_run(struct chunk_table *table, int64_t entry,
+                                 uint64_t n);
+
 /*
  * Say that an index holds all of the table.
  *

@@ -341,3 +341,15 @@ int chunk_table_append(struct chunk_table *table,
         return append_one(table, chunk);
     return chunk_table_splice(table, table->nchunks, 0, chunk, n);
 }
+
+int chunk_table_append_clean_run(struct chunk_table *table, int64_t entry,
+                                 uint64_t n)
+{
+    const struct table_chunk chunk = { .entry = entry };
+    uint64_t piece_no = table_npieces(table);
+    int r = chunk_table_append(table, &chunk, n);
+
+    for (uint64_t i = piece_no; i < table_npieces(table) && r == 0; i++)
+        table->pieces[i].changed = false;
+    return r;
+}

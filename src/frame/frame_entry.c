@@ -117,6 +117,19 @@ int frame_get_entry(struct frame *frame, uint64_t chunk_no,
     return frame_parse_entry(frame, chunk_no, raw, out, fault);
 }
 
+uint64_t frame_special_run(struct frame *frame, uint64_t first,
+                           struct frame_entry *out)
+{
+    struct fault ignored;
+    int64_t raw;
+    uint64_t n = index_run(frame->index, first, &raw);
+
+    if (n == 0 || frame_check_kept(frame, 0, &ignored) < 0 ||
+        frame_parse_entry(frame, first, raw, out, &ignored) < 0)
+        return 0;
+    return out->special ? n : 0;
+}
+
 /* Entries that are no good are no holes; reading them tells more. */
 static bool is_hole(const struct frame *frame, int64_t raw)
 {
@@ -125,6 +138,15 @@ static bool is_hole(const struct frame *frame, int64_t raw)
 
     return frame_parse_entry(frame, 0, raw, &entry, &ignored) == 0 &&
            entry.special && entry.kind != CHUNK_NANS;
+}
+
+/* How many chunks from one on are not looked for, because they repeat. */
+static uint64_t skip_run(struct frame *frame, uint64_t chunk_no, bool hole)
+{
+    struct frame_entry entry = { 0 };
+    uint64_t n = frame_special_run(frame, chunk_no, &entry);
+
+    return (entry.kind != CHUNK_NANS) == hole ? 0 : n;
 }
 
 int frame_next(struct frame *frame, uint64_t chunk_no, bool hole, uint64_t *out,
@@ -149,6 +171,8 @@ int frame_next(struct frame *frame, uint64_t chunk_no, bool hole, uint64_t *out,
                 return 0;
             }
         chunk_no += n;
+        if (chunk_no < end)
+            chunk_no += skip_run(frame, chunk_no, hole);
     }
     *out = frame->info.nchunks;
     return 0;

@@ -60,6 +60,15 @@ int frame_read_raw(struct frame *frame, uint64_t first, size_t n, int64_t *raw,
                    struct fault *fault);
 
 /*
+ * Find out, at the cost of a short read, whether special chunks repeat.
+ *
+ * Returns how many from `first` on are the same, of which `out` receives the
+ * entry; 0 if nothing is known.
+ */
+uint64_t frame_special_run(struct frame *frame, uint64_t first,
+                           struct frame_entry *out);
+
+/*
  * Find out what an index entry means.  Returns 0, or -EBADMSG if it is neither
  * special nor a place inside the chunks section.
  */

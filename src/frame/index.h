@@ -45,6 +45,16 @@ uint64_t index_nentries(const struct index *index);
 uint64_t index_period(const struct index *index);
 
 /*
+ * Find out, at the cost of a short read, whether entries repeat.
+ *
+ *  first  where to look
+ *  entry  receives the entry that repeats
+ *
+ * Returns how many from `first` on are the same; 0 if nothing is known.
+ */
+uint64_t index_run(struct index *index, uint64_t first, int64_t *entry);
+
+/*
  * Read entries `first` to `first + n - 1`, which exist.  Returns 0 or an error
  * as above.
  */
