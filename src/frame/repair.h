@@ -17,8 +17,9 @@
  * disk no longer gives, become zeros of the same size, so that what follows
  * keeps its place.
  *
- * Takes about 100 bytes of memory for each chunk, and up to 256 MiB to decode
- * one.
+ * Takes about 100 bytes of memory for each chunk that is stored, and each run of
+ * special ones that are alike, of which there can be four million; and up to 256
+ * MiB to decode one.
  */
 struct repair;
 
