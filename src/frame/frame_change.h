@@ -190,6 +190,18 @@ int frame_change_copy(struct frame_change *change, struct frame *from,
                       uint64_t chunk_no, struct frame_written *out,
                       struct fault *fault);
 
+/*
+ * Append what another frame, whose chunks are alike, has from one chunk on, if
+ * those are special chunks of the full size that repeat, as far as a short look
+ * tells.
+ *
+ *  n  receives how many were appended; 0: copy that chunk by itself
+ *
+ * Returns 0, -EFBIG or -ENOMEM.
+ */
+int frame_change_append_run(struct frame_change *change, struct frame *from,
+                            uint64_t chunk_no, uint64_t *n);
+
 /* Give up a chunk that was written but not put. */
 void frame_change_drop(struct frame_change *change,
                        const struct frame_written *written);

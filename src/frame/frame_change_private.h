@@ -97,6 +97,14 @@ int frame_change_replace(struct frame_change *change, uint64_t first,
                          uint64_t nremoved, const struct table_chunk *chunk,
                          uint64_t nadded);
 
+/*
+ * Append special chunks of the full size, for which the index can stand.
+ *
+ * Returns 0, -EFBIG or -ENOMEM.
+ */
+int frame_change_append_special(struct frame_change *change,
+                                enum chunk_kind kind, uint64_t n);
+
 /* Make a table like that of the frame, without chunks.  Returns 0 or -ENOMEM. */
 int frame_change_new_table(const struct frame_change *change,
                            struct chunk_table **out);

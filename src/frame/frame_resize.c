@@ -81,19 +81,15 @@ int frame_change_put_zeros(struct frame_change *change, uint64_t first,
     return r;
 }
 
-/* Append chunks of zeros of the full size, as far as the index can stand for
-   them. */
-static int append_zeros(struct frame_change *change, uint64_t n)
+int frame_change_append_special(struct frame_change *change,
+                                enum chunk_kind kind, uint64_t n)
 {
     struct frame_info *info = &change->info;
-    const struct table_chunk zeros = {
-        .entry = frame_special_entry(CHUNK_ZEROS),
-    };
-    int r;
+    const struct table_chunk chunk = { .entry = frame_special_entry(kind) };
+    int r = frame_change_check_count(change, info->nchunks + n);
 
-    if (n == 0 || !index_holds_zeros(change))
-        return 0;
-    r = chunk_table_append(change->chunks, &zeros, n);
+    if (r == 0)
+        r = chunk_table_append(change->chunks, &chunk, n);
     if (r < 0)
         return r;
     info->nchunks += n;
@@ -149,8 +145,9 @@ int frame_change_resize(struct frame_change *change, uint64_t nbytes,
     if (info->nchunks > 0 &&
         size_in(change, nbytes, last) != frame_change_size_of(change, last))
         r = put_zeros(change, last, size_in(change, nbytes, last), fault);
-    if (r == 0 && info->nchunks < n) {
-        r = append_zeros(change, nbytes / info->chunksize - info->nchunks);
+    if (r == 0 && info->nchunks < n && index_holds_zeros(change)) {
+        r = frame_change_append_special(
+            change, CHUNK_ZEROS, nbytes / info->chunksize - info->nchunks);
         if (r < 0)
             return fault_set(fault, r, 0, NULL);
     }
