@@ -248,5 +248,6 @@ void cache_get_stats(struct cache *cache, struct cache_stats *out)
     out->used = cache->used + cache->reserved;
     out->spare = cache->spares.nbytes;
     out->held = cache->held;
+    out->other = cache->other;
     pthread_mutex_unlock(&cache->lock);
 }

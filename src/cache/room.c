@@ -52,9 +52,10 @@ static void free_entries(struct cache *cache, struct cache_entry *doomed)
 
 void room_unlock(struct cache *cache)
 {
-    while (cache->spares.top && (cache->spares.count > SPARES_MAX ||
-                                 cache->used + cache->spares.nbytes >
-                                     cache->capacity + slack(cache)))
+    while (cache->spares.top &&
+           (cache->spares.count > SPARES_MAX ||
+            cache->used + cache->other + cache->spares.nbytes >
+                cache->capacity + slack(cache)))
         buffer_move(&cache->spares, &cache->doomed_buffers);
 
     struct buffer_stack buffers = cache->doomed_buffers;
@@ -211,14 +212,26 @@ static bool fits_at_all(const struct cache *cache, size_t size)
            size <= cache->capacity - cache->table_size;
 }
 
-/* Evict until `size` more bytes fit, which they could. */
+/* Evict until `size` more bytes fit, which they could; and if possible, until
+   they do so besides what others take up. */
 static bool make_room_locked(struct cache *cache, size_t size)
 {
-    while (cache->used + cache->reserved > cache->capacity - size) {
+    size_t room = cache->capacity - size;
+
+    while (cache->used + cache->reserved + cache->other > room)
         if (!evict_oldest_locked(cache))
-            return false;
-    }
-    return true;
+            break;
+    return cache->used + cache->reserved <= room;
+}
+
+void cache_count_other(struct cache *cache, size_t *counted, size_t now)
+{
+    pthread_mutex_lock(&cache->lock);
+    cache->other += now;
+    cache->other -= *counted;
+    *counted = now;
+    make_room_locked(cache, 0);
+    room_unlock(cache);
 }
 
 /*
@@ -350,7 +363,8 @@ static uint8_t *new_buffer_locked(struct cache *cache, size_t size)
 
     if (bytes)
         return bytes;
-    if (cache->used + cache->spares.nbytes + BUFFER_ROW > cache->capacity)
+    if (cache->used + cache->other + cache->spares.nbytes + BUFFER_ROW >
+        cache->capacity)
         return buffer_new(size);
     return buffer_new_row(size, &cache->spares);
 }

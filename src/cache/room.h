@@ -20,7 +20,8 @@ enum {
  * blocks FILLING, and is constant once they are READY.
  *
  * At any time used + reserved <= capacity; and used + spares.nbytes, which is
- * what is really allocated, passes capacity only while the lock is held.
+ * what is really allocated, passes capacity only while the lock is held.  What
+ * others take up counts too, as long as there is something to evict.
  */
 struct cache {
     /* Constant once cache_new() returns. */
@@ -41,6 +42,7 @@ struct cache {
                           unit, */
     size_t nbare;      /* and how many there are */
     size_t used;       /* bytes of buffers, entries, scratch, tables */
+    size_t other;      /* see cache_count_other() */
     size_t held;       /* bytes of these that wait for a commit */
     size_t encode_max; /* the most that encoding one chunk of those takes */
     size_t reserved;   /* bytes set aside for those who had to wait */

@@ -262,6 +262,7 @@ static int commit_change(struct round *round, struct fault *fault)
 
     if (!state)
         return fault_set(fault, -ENOMEM, 0, NULL);
+    file_count_index(round->file);
     r = frame_change_commit(round->file->change, &round->frame, fault);
     if (r < 0) {
         free(state);

@@ -33,6 +33,14 @@ int frame_change_check_count(const struct frame_change *change, uint64_t n)
     return n > max ? -EFBIG : 0;
 }
 
+size_t frame_change_footprint(const struct frame_change *change)
+{
+    return chunk_table_footprint(change->chunks) +
+           plot_footprint(change->plot) +
+           (change->dying.room + change->fresh.room) *
+               sizeof(change->dying.extents[0]);
+}
+
 void frame_change_watch(struct frame_change *change,
                         int (*progress)(void *context, uint64_t done,
                                         uint64_t total),

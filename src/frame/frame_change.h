@@ -152,6 +152,10 @@ const struct frame_info *frame_change_get_info(
 /* May chunks differ in size? */
 bool frame_change_is_variable(const struct frame_change *change);
 
+/* Bytes of memory that the change takes up for what it knows of the chunks, and
+   of what is free. */
+size_t frame_change_footprint(const struct frame_change *change);
+
 /* A chunk that is written, but in no index yet. */
 struct frame_written {
     int64_t entry;
