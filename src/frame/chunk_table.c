@@ -46,24 +46,12 @@ void chunk_table_free(struct chunk_table *table)
 {
     if (!table)
         return;
-    for (uint64_t i = 0; i < table_npieces(table); i++)
-        piece_free(&table->pieces[i]);
+    for (size_t i = 0; i < table->room; i++)
+        group_free(&table->groups[i]);
     close_index(table);
-    free(table->pieces);
+    free(table->groups);
     free(table->peeked);
     free(table);
-}
-
-uint64_t table_npieces(const struct chunk_table *table)
-{
-    return size_pieces(table->nchunks, CHUNK_TABLE_PIECE);
-}
-
-size_t table_piece_len(const struct chunk_table *table, uint64_t piece_no)
-{
-    uint64_t rest = table->nchunks - piece_no * CHUNK_TABLE_PIECE;
-
-    return rest < CHUNK_TABLE_PIECE ? (size_t)rest : CHUNK_TABLE_PIECE;
 }
 
 uint64_t chunk_table_count(const struct chunk_table *table)
@@ -101,7 +89,7 @@ uint64_t chunk_table_end(const struct chunk_table *table)
     uint64_t end = 0;
 
     for (uint64_t i = 0; i < table_npieces(table); i++) {
-        const struct piece *piece = &table->pieces[i];
+        const struct piece *piece = table_piece(table, i);
         uint64_t piece_end =
             piece->kind == PIECE_LOADED
                 ? highest_end(piece->chunks, table_piece_len(table, i))
@@ -132,10 +120,13 @@ uint64_t piece_cbytes(const struct chunk_table *table,
 
 size_t chunk_table_footprint(const struct chunk_table *table)
 {
-    size_t size = sizeof(*table) + table->room * sizeof(table->pieces[0]);
+    size_t size = sizeof(*table) + table->room * sizeof(table->groups[0]);
 
+    for (size_t i = 0; i < table->room; i++)
+        if (table->groups[i].pieces)
+            size += GROUP_NPIECES * sizeof(struct piece);
     for (uint64_t i = 0; i < table_npieces(table); i++) {
-        const struct piece *piece = &table->pieces[i];
+        const struct piece *piece = table_piece(table, i);
 
         if (piece->kind == PIECE_LOADED)
             size += piece->room * sizeof(piece->chunks[0]);
@@ -145,25 +136,6 @@ size_t chunk_table_footprint(const struct chunk_table *table)
     if (table->peeked)
         size += CHUNK_TABLE_PIECE * sizeof(table->peeked[0]);
     return size;
-}
-
-int table_reserve(struct chunk_table *table, uint64_t nchunks)
-{
-    size_t n = (size_t)size_pieces(nchunks, CHUNK_TABLE_PIECE);
-    size_t room = n > table->room + table->room / 2
-                      ? n
-                      : table->room + table->room / 2 + 1;
-    struct piece *pieces;
-
-    if (n <= table->room)
-        return 0;
-    pieces = realloc(table->pieces, room * sizeof(pieces[0]));
-    if (!pieces)
-        return -ENOMEM;
-    memset(pieces + table->room, 0, (room - table->room) * sizeof(pieces[0]));
-    table->pieces = pieces;
-    table->room = room;
-    return 0;
 }
 
 /* A sum by which entries are known again. */
@@ -182,7 +154,7 @@ static uint64_t sum_up(const struct table_chunk *chunks, size_t n)
 static int read_clean(struct chunk_table *table, uint64_t piece_no,
                       struct table_chunk *dst)
 {
-    const struct piece *piece = &table->pieces[piece_no];
+    const struct piece *piece = table_piece(table, piece_no);
     size_t len = table_piece_len(table, piece_no);
     int64_t raw[CHUNK_TABLE_PIECE];
     struct fault ignored;
@@ -215,7 +187,7 @@ static void fill(struct table_chunk *dst, size_t n, int64_t entry)
 static int copy_piece(struct chunk_table *table, uint64_t piece_no,
                       struct table_chunk *dst)
 {
-    const struct piece *piece = &table->pieces[piece_no];
+    const struct piece *piece = table_piece(table, piece_no);
 
     if (piece->kind == PIECE_CLEAN)
         return read_clean(table, piece_no, dst);
@@ -226,10 +198,11 @@ static int copy_piece(struct chunk_table *table, uint64_t piece_no,
 int table_peek(struct chunk_table *table, uint64_t piece_no,
                const struct table_chunk **out)
 {
+    const struct piece *piece = table_piece(table, piece_no);
     int r = 0;
 
-    if (table->pieces[piece_no].kind == PIECE_LOADED) {
-        *out = table->pieces[piece_no].chunks;
+    if (piece->kind == PIECE_LOADED) {
+        *out = piece->chunks;
         return 0;
     }
     if (!table->peeked)
@@ -263,12 +236,14 @@ int piece_reserve(struct piece *piece, size_t n)
 
 int table_load(struct chunk_table *table, uint64_t piece_no, size_t n)
 {
-    struct piece *piece = &table->pieces[piece_no];
-    struct piece loaded = { .kind = PIECE_LOADED, .changed = piece->changed };
+    struct piece *piece = table_own_piece(table, piece_no);
+    struct piece loaded = { .kind = PIECE_LOADED };
     const struct table_chunk *chunks;
     size_t len = table_piece_len(table, piece_no);
     int r;
 
+    if (!piece)
+        return -ENOMEM;
     if (n < len)
         n = len;
     if (piece->kind == PIECE_LOADED)
@@ -279,6 +254,7 @@ int table_load(struct chunk_table *table, uint64_t piece_no, size_t n)
     if (r < 0)
         return r;
     memcpy(loaded.chunks, chunks, len * sizeof(chunks[0]));
+    loaded.changed = piece->changed;
     piece_free(piece);
     *piece = loaded;
     table->peeked_no = 0;
@@ -306,7 +282,8 @@ int chunk_table_keep_all(struct chunk_table *table)
 int chunk_table_get(struct chunk_table *table, uint64_t chunk_no,
                     struct table_chunk *out)
 {
-    const struct piece *piece = &table->pieces[chunk_no / CHUNK_TABLE_PIECE];
+    const struct piece *piece =
+        table_piece(table, chunk_no / CHUNK_TABLE_PIECE);
     const struct table_chunk *chunks;
     int r;
 
@@ -324,15 +301,17 @@ int chunk_table_set(struct chunk_table *table, uint64_t chunk_no,
                     const struct table_chunk *chunk)
 {
     uint64_t piece_no = chunk_no / CHUNK_TABLE_PIECE;
-    struct piece *piece = &table->pieces[piece_no];
+    const struct piece *before = table_piece(table, piece_no);
+    struct piece *piece;
     struct table_chunk *old;
     int r;
 
-    if (piece->kind == PIECE_UNIFORM && piece->entry == chunk->entry)
+    if (before->kind == PIECE_UNIFORM && before->entry == chunk->entry)
         return 0;
     r = table_load(table, piece_no, 0);
     if (r < 0)
         return r;
+    piece = table_own_piece(table, piece_no);
     old = &piece->chunks[chunk_no % CHUNK_TABLE_PIECE];
     table->cbytes += chunk->cbytes;
     table->cbytes -= old->cbytes;
@@ -432,13 +411,17 @@ int chunk_table_append_clean(struct chunk_table *table,
 
     if (r < 0)
         return r;
-    piece = &table->pieces[piece_no];
+    piece = table_own_piece(table, piece_no);
+    if (!piece)
+        return -ENOMEM;
     r = table->keeps_all ? make_loaded(chunks, n, piece)
                          : make_clean(table, chunks, n, piece);
     if (r < 0)
         return r;
     table->nchunks += n;
     table->cbytes += piece_cbytes(table, piece, n);
+    if (table->nchunks % GROUP_NCHUNKS == 0)
+        table_shrink(table, piece_no, piece_no + 1);
     return 0;
 }
 
@@ -447,19 +430,18 @@ static size_t count_loaded(const struct chunk_table *table)
     size_t nloaded = 0;
 
     for (uint64_t i = 0; i < table_npieces(table); i++)
-        nloaded += table->pieces[i].kind == PIECE_LOADED;
+        nloaded += table_piece(table, i)->kind == PIECE_LOADED;
     return nloaded;
 }
 
 /* Let go of a loaded piece.  If there is no memory for that it stays. */
-static void unload(struct chunk_table *table, uint64_t piece_no)
+static void unload(const struct chunk_table *table, struct piece *piece,
+                   size_t len)
 {
-    struct piece *piece = &table->pieces[piece_no];
     struct piece clean;
 
     if (piece->kind != PIECE_LOADED ||
-        make_clean(table, piece->chunks, table_piece_len(table, piece_no),
-                   &clean) < 0)
+        make_clean(table, piece->chunks, len, &clean) < 0)
         return;
     piece_free(piece);
     *piece = clean;
@@ -469,13 +451,22 @@ void chunk_table_commit(struct chunk_table *table, struct store_object *object,
                         struct index *index)
 {
     bool unloads = !table->keeps_all && count_loaded(table) > LOADED_MAX;
+    uint64_t npieces = table_npieces(table);
 
     close_index(table);
     table->object = object;
     table->index = index;
-    for (uint64_t i = 0; i < table_npieces(table); i++) {
-        table->pieces[i].changed = false;
+    for (size_t i = 0; i < table->room; i++)
+        table->groups[i].alike.changed = false;
+    for (uint64_t i = 0; i < npieces; i++) {
+        struct piece *piece;
+
+        if (!table->groups[i / GROUP_NPIECES].pieces)
+            continue;
+        piece = table_own_piece(table, i);
+        piece->changed = false;
         if (unloads)
-            unload(table, i);
+            unload(table, piece, table_piece_len(table, i));
     }
+    table_shrink(table, 0, npieces);
 }

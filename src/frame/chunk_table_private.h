@@ -28,13 +28,24 @@ struct piece {
     bool changed; /* since the last commit */
 };
 
+enum {
+    GROUP_NPIECES = 64,
+    GROUP_NCHUNKS = GROUP_NPIECES * CHUNK_TABLE_PIECE,
+};
+
+/* Some pieces; those behind the end of the table are zeroed. */
+struct piece_group {
+    struct piece *pieces; /* NULL if all are like `alike` */
+    struct piece alike;   /* PIECE_UNIFORM */
+};
+
 struct chunk_table {
     bool sparse;
     bool keeps_all;
     uint64_t nchunks;
     uint64_t cbytes;
-    struct piece *pieces;
-    size_t room; /* in `pieces` */
+    struct piece_group *groups;
+    size_t room; /* in `groups` */
 
     /* What the last commit has written; NULL if there is none. */
     struct store_object *object;
@@ -43,6 +54,24 @@ struct chunk_table {
     struct table_chunk *peeked; /* room for a piece */
     uint64_t peeked_no;         /* the piece in it, + 1; 0: none */
 };
+
+/* A piece, to look at. */
+static inline const struct piece *table_piece(const struct chunk_table *table,
+                                              uint64_t piece_no)
+{
+    const struct piece_group *group = &table->groups[piece_no / GROUP_NPIECES];
+
+    return group->pieces ? &group->pieces[piece_no % GROUP_NPIECES]
+                         : &group->alike;
+}
+
+/* The same to change it; NULL if there is no memory.  Pieces of its group that
+   were looked at may have moved. */
+struct piece *table_own_piece(struct chunk_table *table, uint64_t piece_no);
+
+/* Let groups of pieces `first` to `end` - 1 take no memory, if all of their
+   pieces are one special value. */
+void table_shrink(struct chunk_table *table, uint64_t first, uint64_t end);
 
 /* How many pieces there are, and how many chunks one has. */
 uint64_t table_npieces(const struct chunk_table *table);
@@ -64,6 +93,7 @@ uint64_t piece_cbytes(const struct chunk_table *table,
                       const struct piece *piece, size_t len);
 
 void piece_free(struct piece *piece);
+void group_free(struct piece_group *group);
 
 /* Make room in a piece that is loaded, or about to be; see `struct piece`.
    Returns 0 or -ENOMEM. */

@@ -6,16 +6,21 @@
 #include "base/size.h"
 #include "frame/chunk_table_private.h"
 
+/* Has a piece this special value alone? */
+static bool is_piece_of(const struct piece *piece, int64_t entry)
+{
+    return piece->kind == PIECE_UNIFORM && piece->entry == entry;
+}
+
 bool chunk_table_is_uniform(const struct chunk_table *table, uint64_t first,
                             uint64_t n, int64_t *entry)
 {
-    const struct piece *pieces = table->pieces;
     uint64_t piece_no = first / CHUNK_TABLE_PIECE;
     uint64_t last = (first + n - 1) / CHUNK_TABLE_PIECE;
 
-    *entry = pieces[piece_no].entry;
+    *entry = table_piece(table, piece_no)->entry;
     for (uint64_t i = piece_no; i <= last; i++)
-        if (pieces[i].kind != PIECE_UNIFORM || pieces[i].entry != *entry)
+        if (!is_piece_of(table_piece(table, i), *entry))
             return false;
     return true;
 }
@@ -26,7 +31,7 @@ bool chunk_table_is_clean(const struct chunk_table *table, uint64_t first,
     uint64_t last = (first + n - 1) / CHUNK_TABLE_PIECE;
 
     for (uint64_t i = first / CHUNK_TABLE_PIECE; i <= last; i++)
-        if (table->pieces[i].changed)
+        if (table_piece(table, i)->changed)
             return false;
     return true;
 }
@@ -36,14 +41,13 @@ int chunk_table_get_run(struct chunk_table *table, uint64_t chunk_no,
 {
     uint64_t npieces = table_npieces(table);
     uint64_t piece_no = chunk_no / CHUNK_TABLE_PIECE;
+    const struct piece *piece = table_piece(table, piece_no);
     uint64_t end;
 
     *n = 1;
-    if (table->pieces[piece_no].kind == PIECE_UNIFORM) {
+    if (piece->kind == PIECE_UNIFORM) {
         while (piece_no < npieces &&
-               table->pieces[piece_no].kind == PIECE_UNIFORM &&
-               table->pieces[piece_no].entry ==
-                   table->pieces[chunk_no / CHUNK_TABLE_PIECE].entry)
+               is_piece_of(table_piece(table, piece_no), piece->entry))
             piece_no++;
         end = piece_no * CHUNK_TABLE_PIECE;
         *n = (end < table->nchunks ? end : table->nchunks) - chunk_no;
@@ -66,7 +70,7 @@ int chunk_table_count_stored(struct chunk_table *table, uint64_t first,
 
     for (uint64_t end = first + n; first < end;) {
         uint64_t piece_no = first / CHUNK_TABLE_PIECE;
-        const struct piece *piece = &table->pieces[piece_no];
+        const struct piece *piece = table_piece(table, piece_no);
         size_t len = run_len(first, end - first);
         const struct table_chunk *chunks;
         int r;
@@ -92,7 +96,7 @@ static int next_in_piece(struct chunk_table *table, uint64_t *chunk_no,
                          struct table_chunk *out)
 {
     uint64_t piece_no = *chunk_no / CHUNK_TABLE_PIECE;
-    const struct piece *piece = &table->pieces[piece_no];
+    const struct piece *piece = table_piece(table, piece_no);
     const struct table_chunk *chunks;
     int r;
 
@@ -255,14 +259,25 @@ static int make_pieces(struct splice *splice)
     return r;
 }
 
+/* See to it that the pieces can be put into the table. */
+static int own_pieces(struct splice *splice)
+{
+    uint64_t end = splice->piece_no + splice->nmade;
+
+    for (uint64_t i = splice->piece_no; i < end; i++)
+        if (!table_own_piece(splice->table, i))
+            return -ENOMEM;
+    return 0;
+}
+
 /* Take a piece that is to be replaced out of the table. */
 static void remove_piece(struct chunk_table *table, uint64_t piece_no)
 {
-    struct piece *piece = &table->pieces[piece_no];
-
-    table->cbytes -=
-        piece_cbytes(table, piece, table_piece_len(table, piece_no));
-    piece_free(piece);
+    if (!table->groups[piece_no / GROUP_NPIECES].pieces)
+        return;
+    table->cbytes -= piece_cbytes(table, table_piece(table, piece_no),
+                                  table_piece_len(table, piece_no));
+    piece_free(table_own_piece(table, piece_no));
 }
 
 static void apply(struct splice *splice)
@@ -277,11 +292,12 @@ static void apply(struct splice *splice)
         remove_piece(table, i);
     table->nchunks = splice->nchunks;
     for (uint64_t i = splice->piece_no; i < end; i++) {
-        struct piece *piece = &table->pieces[i];
+        struct piece *piece = table_own_piece(table, i);
 
         *piece = splice->made[i - splice->piece_no];
         table->cbytes += piece_cbytes(table, piece, table_piece_len(table, i));
     }
+    table_shrink(table, splice->piece_no, npieces > end ? npieces : end);
     table->peeked_no = 0;
 }
 
@@ -305,6 +321,8 @@ int chunk_table_splice(struct chunk_table *table, uint64_t first,
     if (r == 0)
         r = make_pieces(&splice);
     if (r == 0)
+        r = own_pieces(&splice);
+    if (r == 0)
         apply(&splice);
     for (uint64_t i = 0; i < splice.nmade && r < 0; i++)
         piece_free(&splice.made[i]);
@@ -317,9 +335,11 @@ static int append_one(struct chunk_table *table,
                       const struct table_chunk *chunk)
 {
     uint64_t piece_no = table_npieces(table) - 1;
-    struct piece *piece = &table->pieces[piece_no];
+    struct piece *piece = table_own_piece(table, piece_no);
     size_t len = table_piece_len(table, piece_no);
 
+    if (!piece)
+        return -ENOMEM;
     if (piece->kind != PIECE_UNIFORM || piece->entry != chunk->entry) {
         int r = table_load(table, piece_no, len + 1);
 
@@ -334,11 +354,35 @@ static int append_one(struct chunk_table *table,
     return 0;
 }
 
+/* Add special chunks: what is left of a group, then whole ones. */
+static int append_groups(struct chunk_table *table,
+                         const struct table_chunk *chunk, uint64_t n)
+{
+    uint64_t head =
+        (GROUP_NCHUNKS - table->nchunks % GROUP_NCHUNKS) % GROUP_NCHUNKS;
+    int r = table_reserve(table, table->nchunks + n);
+
+    if (r == 0)
+        r = chunk_table_splice(table, table->nchunks, 0, chunk, head);
+    if (r < 0)
+        return r;
+    for (uint64_t done = head; done < n; done += GROUP_NCHUNKS) {
+        uint64_t group_no = (table->nchunks - head + done) / GROUP_NCHUNKS;
+
+        table->groups[group_no].alike =
+            (struct piece){ .entry = chunk->entry, .changed = true };
+    }
+    table->nchunks += n - head;
+    return 0;
+}
+
 int chunk_table_append(struct chunk_table *table,
                        const struct table_chunk *chunk, uint64_t n)
 {
     if (n == 1 && table->nchunks % CHUNK_TABLE_PIECE != 0)
         return append_one(table, chunk);
+    if (n >= GROUP_NCHUNKS && chunk->entry < 0 && !table->keeps_all)
+        return append_groups(table, chunk, n);
     return chunk_table_splice(table, table->nchunks, 0, chunk, n);
 }
 
@@ -349,7 +393,13 @@ int chunk_table_append_clean_run(struct chunk_table *table, int64_t entry,
     uint64_t piece_no = table_npieces(table);
     int r = chunk_table_append(table, &chunk, n);
 
-    for (uint64_t i = piece_no; i < table_npieces(table) && r == 0; i++)
-        table->pieces[i].changed = false;
+    for (uint64_t i = piece_no; i < table_npieces(table) && r == 0; i++) {
+        struct piece_group *group = &table->groups[i / GROUP_NPIECES];
+
+        if (group->pieces)
+            group->pieces[i % GROUP_NPIECES].changed = false;
+        else
+            group->alike.changed = false;
+    }
     return r;
 }

@@ -10,8 +10,8 @@
 #include "suite.h"
 
 enum {
-    NCHUNKS_MAX = 12 * CHUNK_TABLE_PIECE,
-    NSTEPS = 1500,
+    NCHUNKS_MAX = 140 * CHUNK_TABLE_PIECE,
+    NSTEPS = 300,
     NCOMMITS_MAX = NSTEPS,
 };
 
@@ -112,32 +112,42 @@ static void check_chunk(struct fixture *fixture, uint64_t chunk_no)
     ck_assert_uint_eq(chunk.cbytes, expected->cbytes);
 }
 
-/* Compare what is stored in a range, and sums over all. */
-static void check(struct fixture *fixture)
+static void check_stored(struct fixture *fixture)
 {
-    struct chunk_table *table = fixture->table;
-    uint64_t cbytes = 0;
-    uint64_t end = 0;
     uint64_t next = 0;
     struct table_chunk chunk;
 
-    ck_assert_uint_eq(chunk_table_count(table), fixture->nchunks);
     for (uint64_t i = 0; i < fixture->nchunks; i++) {
-        const struct table_chunk *expected = &fixture->chunks[i];
+        if (fixture->chunks[i].entry < 0)
+            continue;
+        ck_assert_int_eq(chunk_table_next_stored(fixture->table, &next, &chunk),
+                         1);
+        ck_assert_uint_eq(next++, i);
+        ck_assert_int_eq(chunk.entry, fixture->chunks[i].entry);
+    }
+    ck_assert_int_eq(chunk_table_next_stored(fixture->table, &next, &chunk), 0);
+}
+
+/* Compare all chunks, and sums over them. */
+static void check(struct fixture *fixture)
+{
+    uint64_t cbytes = 0;
+    uint64_t end = 0;
+
+    ck_assert_uint_eq(chunk_table_count(fixture->table), fixture->nchunks);
+    for (uint64_t i = 0; i < fixture->nchunks; i++) {
+        const struct table_chunk *chunk = &fixture->chunks[i];
 
         check_chunk(fixture, i);
-        if (expected->entry < 0)
+        if (chunk->entry < 0)
             continue;
-        cbytes += expected->cbytes;
-        if ((uint64_t)expected->entry + expected->cbytes > end)
-            end = (uint64_t)expected->entry + expected->cbytes;
-        ck_assert_int_eq(chunk_table_next_stored(table, &next, &chunk), 1);
-        ck_assert_uint_eq(next++, i);
-        ck_assert_int_eq(chunk.entry, expected->entry);
+        cbytes += chunk->cbytes;
+        if ((uint64_t)chunk->entry + chunk->cbytes > end)
+            end = (uint64_t)chunk->entry + chunk->cbytes;
     }
-    ck_assert_int_eq(chunk_table_next_stored(table, &next, &chunk), 0);
-    ck_assert_uint_eq(chunk_table_cbytes(table), cbytes);
-    ck_assert_uint_eq(chunk_table_end(table), end);
+    ck_assert_uint_eq(chunk_table_cbytes(fixture->table), cbytes);
+    ck_assert_uint_eq(chunk_table_end(fixture->table), end);
+    check_stored(fixture);
 }
 
 static void check_count(struct fixture *fixture)
@@ -231,13 +241,28 @@ static void append_some(struct fixture *fixture)
     fixture->chunks[fixture->nchunks++] = chunk;
 }
 
+/* A run of special chunks, the longest of which fill groups of pieces. */
+static void append_run(struct fixture *fixture)
+{
+    const struct table_chunk nans = special(CHUNK_NANS);
+    uint64_t n = some(fixture, NCHUNKS_MAX);
+
+    if (n > NCHUNKS_MAX - fixture->nchunks)
+        return;
+    ck_assert_int_eq(chunk_table_append(fixture->table, &nans, n), 0);
+    while (n-- > 0)
+        fixture->chunks[fixture->nchunks++] = nans;
+}
+
 static void step(struct fixture *fixture)
 {
     uint32_t what = some(fixture, 40);
 
-    if (what < 20)
+    if (what < 16)
         append_some(fixture);
-    else if (what < 28)
+    else if (what < 18)
+        append_run(fixture);
+    else if (what < 22)
         splice_some(fixture);
     else if (what == 39)
         commit(fixture);
@@ -257,7 +282,7 @@ static void compare(bool sparse, uint64_t seed)
     fixture->random = seed;
     for (int i = 0; i < NSTEPS; i++) {
         step(fixture);
-        if (i % 20 == 0)
+        if (i % 40 == 0)
             check(fixture);
     }
     end(fixture);
@@ -265,7 +290,7 @@ static void compare(bool sparse, uint64_t seed)
 
 START_TEST(table_agrees_with_a_list)
 {
-    for (uint64_t seed = 1; seed <= 4; seed++)
+    for (uint64_t seed = 1; seed <= 3; seed++)
         compare(seed % 2 == 0, seed);
 }
 END_TEST
@@ -319,7 +344,7 @@ START_TEST(chunks_that_are_all_zeros_take_no_memory)
 
     ck_assert_int_eq(chunk_table_new(true, &table), 0);
     ck_assert_int_eq(chunk_table_append(table, &zeros, n), 0);
-    ck_assert_uint_lt(chunk_table_footprint(table), 16 << 20);
+    ck_assert_uint_lt(chunk_table_footprint(table), 512 << 10);
     ck_assert(chunk_table_is_uniform(table, 0, n, &entry));
     ck_assert_int_eq(chunk_table_next_stored(table, &at, &chunk), 0);
     chunk = (struct table_chunk){ .entry = 7, .cbytes = 1 };
