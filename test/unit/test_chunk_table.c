@@ -380,6 +380,32 @@ START_TEST(index_that_others_overwrite_is_noticed)
 }
 END_TEST
 
+START_TEST(index_tells_where_entries_repeat)
+{
+    const struct table_chunk zeros = special(CHUNK_ZEROS);
+    struct fixture *fixture = begin(false);
+    const struct table_chunk one = stored(fixture, 5, 32);
+    struct index *index;
+    int64_t entry;
+
+    fixture->nchunks = 5000;
+    ck_assert_int_eq(chunk_table_append(fixture->table, &zeros, 5000), 0);
+    commit(fixture);
+    index = chunk_table_index(fixture->table);
+    ck_assert_uint_eq(index_run(index, 7, &entry), 5000 - 7);
+    ck_assert_int_eq(entry, zeros.entry);
+
+    ck_assert_int_eq(chunk_table_set(fixture->table, 3000, &one), 0);
+    commit(fixture);
+    index = chunk_table_index(fixture->table);
+    ck_assert_uint_eq(index_run(index, 7, &entry), 2048 - 7);
+    ck_assert_int_eq(entry, zeros.entry);
+    ck_assert_uint_eq(index_run(index, 2048, &entry), 0);
+    ck_assert_uint_eq(index_run(index, 4999, &entry), 0);
+    end(fixture);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -387,6 +413,7 @@ int main(void)
         unchanged_pieces_leave_memory,
         chunks_that_are_all_zeros_take_no_memory,
         index_that_others_overwrite_is_noticed,
+        index_tells_where_entries_repeat,
         NULL,
     };
 
