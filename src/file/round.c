@@ -133,7 +133,8 @@ static int put_encoded(const struct round *round, struct encoded *one,
 
     if (r == -ERANGE)
         return 0;
-    if (r == -ENOMEM)
+    /* Others come of the index that is read, and may not come again. */
+    if (r < 0 && r != -EINVAL && r != -ESTALE)
         return r;
     list_remove(&one->node);
     if (r == 0) {
