@@ -50,6 +50,7 @@ void chunk_table_free(struct chunk_table *table)
         group_free(&table->groups[i]);
     close_index(table);
     free(table->groups);
+    free(table->sums);
     free(table->peeked);
     free(table);
 }
@@ -62,6 +63,19 @@ uint64_t chunk_table_count(const struct chunk_table *table)
 uint64_t chunk_table_cbytes(const struct chunk_table *table)
 {
     return table->cbytes;
+}
+
+void chunk_table_keep_sums(struct chunk_table *table, uint64_t *sums,
+                           uint32_t nblocks)
+{
+    free(table->sums);
+    table->sums = sums;
+    table->nsums = nblocks;
+}
+
+uint64_t chunk_table_sum(const struct chunk_table *table, uint32_t block_no)
+{
+    return block_no < table->nsums ? table->sums[block_no] : 0;
 }
 
 struct index *chunk_table_index(const struct chunk_table *table)
@@ -120,7 +134,8 @@ uint64_t piece_cbytes(const struct chunk_table *table,
 
 size_t chunk_table_footprint(const struct chunk_table *table)
 {
-    size_t size = sizeof(*table) + table->room * sizeof(table->groups[0]);
+    size_t size = sizeof(*table) + table->room * sizeof(table->groups[0]) +
+                  table->nsums * sizeof(table->sums[0]);
 
     for (size_t i = 0; i < table->room; i++)
         if (table->groups[i].pieces)

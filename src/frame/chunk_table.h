@@ -148,6 +148,18 @@ int chunk_table_append_clean_run(struct chunk_table *table, int64_t entry,
 void chunk_table_commit(struct chunk_table *table, struct store_object *object,
                         struct index *index);
 
+/*
+ * Keep a sum for each block of an index that may be committed, by which its bytes
+ * are known again.
+ *
+ *  sums  becomes the table's
+ */
+void chunk_table_keep_sums(struct chunk_table *table, uint64_t *sums,
+                           uint32_t nblocks);
+
+/* The sum that was kept last for a block; 0 if there is none. */
+uint64_t chunk_table_sum(const struct chunk_table *table, uint32_t block_no);
+
 /* Where the committed index is; NULL if there is none. */
 struct index *chunk_table_index(const struct chunk_table *table);
 

@@ -51,6 +51,9 @@ struct chunk_table {
     struct store_object *object;
     struct index *index;
 
+    uint64_t *sums; /* of blocks, see chunk_table_keep_sums() */
+    uint32_t nsums;
+
     struct table_chunk *peeked; /* room for a piece */
     uint64_t peeked_no;         /* the piece in it, + 1; 0: none */
 };

@@ -12,6 +12,7 @@
 #include "base/size.h"
 #include "chunk/chunk.h"
 #include "chunk/chunk_format.h"
+#include "chunk/codec.h"
 #include "chunk/filter.h"
 #include "frame/blocks.h"
 #include "frame/frame_format.h"
@@ -259,6 +260,23 @@ static bool has_planes(const struct chunk_header *header)
            header->version >= PLANES_VERSION_MIN &&
            !(header->flags & CHUNK_FLAG_UNSPLIT) && !header->instrumented &&
            memcmp(header->filters, filters, sizeof(filters)) == 0;
+}
+
+size_t index_read_block(struct index *index, uint64_t block_no,
+                        uint32_t blocksize, uint8_t *dst, size_t cap)
+{
+    uint32_t off;
+    uint32_t len;
+
+    if (!has_planes(index->header) || index->header->has_dict ||
+        index->header->codec != CODEC_BLOSCLZ || index->unit != blocksize ||
+        (block_no + 1) * blocksize > index->header->nbytes)
+        return 0;
+    chunk_block_extent(index->chunk, (uint32_t)block_no, &off, &len);
+    if (len > cap ||
+        store_object_read_at(index->object, index->off + off, dst, len) < 0)
+        return 0;
+    return len;
 }
 
 /* Is each plane of a block one byte, repeated?  Format: chunk.md, 6. */

@@ -30,6 +30,8 @@ struct draft {
     uint32_t nblocks;
     int64_t *entries; /* room for a block */
 
+    uint64_t *sums; /* of the blocks as they are stored */
+
     uint8_t *bytes;
     size_t len;
     size_t room;
@@ -120,19 +122,79 @@ static int put_uniform(struct draft *draft, uint64_t first, size_t n,
     return 0;
 }
 
+/* A sum by which bytes are known again; never 0. */
+static uint64_t sum_up(const uint8_t *bytes, size_t len)
+{
+    uint64_t sum = len;
+
+    for (size_t i = 0; i < len; i += sizeof(sum)) {
+        size_t n = len - i < sizeof(sum) ? len - i : sizeof(sum);
+        uint64_t word = 0;
+
+        memcpy(&word, bytes + i, n);
+        sum = (sum ^ word) * 0x9e3779b97f4a7c15;
+        sum ^= sum >> 32;
+    }
+    return sum | 1;
+}
+
+/*
+ * Copy a full block that has not changed from the committed index, if it reads
+ * as this process wrote it: others may have overwritten it.  Returns 1, 0 if the
+ * block must be encoded, or -ENOMEM.
+ */
+static int copy_block(struct draft *draft, uint32_t block_no, uint64_t first,
+                      size_t n)
+{
+    struct index *index = chunk_table_index(draft->table);
+    uint64_t sum = chunk_table_sum(draft->table, block_no);
+    size_t len;
+    int r;
+
+    if (!index || sum == 0 || !chunk_table_is_clean(draft->table, first, n))
+        return 0;
+    r = make_room(draft, draft->params.blocksize + STREAMS_OVERHEAD);
+    if (r < 0)
+        return r;
+    len = index_read_block(index, block_no, draft->params.blocksize,
+                           draft->bytes + draft->len, draft->room - draft->len);
+    if (len == 0 || sum_up(draft->bytes + draft->len, len) != sum)
+        return 0;
+    draft->len += len;
+    return 1;
+}
+
+static int put_full_block(struct draft *draft, uint32_t block_no,
+                          uint64_t first, size_t n)
+{
+    int64_t entry;
+    int r;
+
+    if (chunk_table_is_uniform(draft->table, first, n, &entry))
+        return put_uniform(draft, first, n, entry);
+    r = copy_block(draft, block_no, first, n);
+    if (r != 0)
+        return r < 0 ? r : 0;
+    return encode_block(draft, first, n);
+}
+
 static int put_block(struct draft *draft, uint32_t block_no)
 {
     size_t n = draft->params.blocksize / FRAME_INDEX_TYPESIZE;
     uint64_t first = (uint64_t)block_no * n;
     uint64_t rest = draft->nentries - first;
-    int64_t entry;
+    size_t start = draft->len;
+    int r;
 
     store_le32(draft->bytes + CHUNK_LONG_HEADER_LEN +
                    (size_t)block_no * CHUNK_BSTART_LEN,
                (uint32_t)draft->len);
-    if (rest >= n && chunk_table_is_uniform(draft->table, first, n, &entry))
-        return put_uniform(draft, first, n, entry);
-    return encode_block(draft, first, rest < n ? (size_t)rest : n);
+    r = rest < n ? encode_block(draft, first, (size_t)rest)
+                 : put_full_block(draft, block_no, first, n);
+    if (r == 0)
+        draft->sums[block_no] =
+            sum_up(draft->bytes + start, draft->len - start);
+    return r;
 }
 
 /* A special chunk of one repeated entry. */
@@ -164,7 +226,8 @@ static int put_blocks(struct draft *draft)
 
     draft->params.split_mode = CHUNK_SPLIT_ALWAYS;
     draft->entries = malloc(draft->params.blocksize);
-    if (!draft->entries)
+    draft->sums = calloc(draft->nblocks, sizeof(draft->sums[0]));
+    if (!draft->entries || !draft->sums)
         return -ENOMEM;
     draft->len =
         CHUNK_LONG_HEADER_LEN + (size_t)draft->nblocks * CHUNK_BSTART_LEN;
@@ -235,9 +298,11 @@ int index_encode(struct chunk_encoder *encoder, struct chunk_table *table,
         r = make_room(&draft, behind);
     free(draft.entries);
     if (r < 0) {
+        free(draft.sums);
         free(draft.bytes);
         return r;
     }
+    chunk_table_keep_sums(table, draft.sums, draft.sums ? draft.nblocks : 0);
     *out = draft.bytes;
     *len = draft.len;
     return 0;

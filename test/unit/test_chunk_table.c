@@ -380,6 +380,28 @@ START_TEST(index_that_others_overwrite_is_noticed)
 }
 END_TEST
 
+START_TEST(blocks_that_have_not_changed_are_copied)
+{
+    struct fixture *fixture = begin_committed();
+    struct table_chunk chunk = special(CHUNK_ZEROS);
+    uint8_t *bytes;
+    size_t len;
+
+    ck_assert_int_eq(
+        index_encode(fixture->encoder, fixture->table, 0, &bytes, &len), 0);
+    ck_assert_mem_eq(bytes, fixture->indexes[0], len);
+    free(bytes);
+
+    /* Overwritten by others, they are neither copied nor encoded. */
+    memset(fixture->indexes[0] + 4000, 0xff, 100);
+    ck_assert_int_eq(chunk_table_set(fixture->table, 0, &chunk), 0);
+    ck_assert_int_eq(
+        index_encode(fixture->encoder, fixture->table, 0, &bytes, &len),
+        -ESTALE);
+    end(fixture);
+}
+END_TEST
+
 START_TEST(index_tells_where_entries_repeat)
 {
     const struct table_chunk zeros = special(CHUNK_ZEROS);
@@ -413,6 +435,7 @@ int main(void)
         unchanged_pieces_leave_memory,
         chunks_that_are_all_zeros_take_no_memory,
         index_that_others_overwrite_is_noticed,
+        blocks_that_have_not_changed_are_copied,
         index_tells_where_entries_repeat,
         NULL,
     };
