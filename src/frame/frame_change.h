@@ -27,9 +27,10 @@
  * that leaves a frame without chunks.  There must be one change of a frame at a
  * time.
  *
- * A change takes 32 bytes of memory for each 1,024 chunks of the frame, and 4
- * for each chunk that is stored in the file of a contiguous frame; until the
- * next commit, 16 KB for each 1,024 chunks of which one is changed.
+ * A change takes 4 bytes of memory for each chunk that is stored in the file of a
+ * contiguous frame, and 32 for each 1,024 chunks of which one is stored; until
+ * the next commit, 16 KB for each 1,024 chunks of which one is changed.  See
+ * frame_change_footprint().
  */
 struct frame_change;
 
