@@ -93,6 +93,25 @@ static int copy_chunk(const struct convert *convert,
     return r;
 }
 
+/* Copy chunks from one on, as many as go at once; `n` receives how many, and
+   `size` their decoded size. */
+static int copy_some(const struct convert *convert, struct frame_change *change,
+                     uint64_t chunk_no, uint64_t *n, uint64_t *size)
+{
+    uint32_t chunk_size = 0;
+    int r = frame_change_append_run(change, convert->frame, chunk_no, n);
+
+    if (r < 0)
+        return report_out(convert, r, &FAULT_NONE);
+    *size = *n * frame_get_info(convert->frame)->chunksize;
+    if (*n > 0)
+        return 0;
+    r = copy_chunk(convert, change, chunk_no, &chunk_size);
+    *n = 1;
+    *size = chunk_size;
+    return r;
+}
+
 static int copy_chunks(const struct convert *convert,
                        struct frame_change *change)
 {
@@ -102,10 +121,10 @@ static int copy_chunks(const struct convert *convert,
     int r = 0;
 
     progress_start(&progress);
-    for (uint64_t i = 0; i < info->nchunks && r == 0; i++) {
-        uint32_t size = 0;
+    for (uint64_t i = 0, n = 0; i < info->nchunks && r == 0; i += n) {
+        uint64_t size = 0;
 
-        r = copy_chunk(convert, change, i, &size);
+        r = copy_some(convert, change, i, &n, &size);
         done += size;
         progress_update(&progress, done, info->nbytes);
     }

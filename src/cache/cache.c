@@ -251,5 +251,6 @@ void cache_get_stats(struct cache *cache, struct cache_stats *out)
     out->borrowed = cache->borrowed;
     out->spare = cache->spares.nbytes;
     out->held = cache->held;
+    out->other = cache->other;
     pthread_mutex_unlock(&cache->lock);
 }

@@ -119,6 +119,7 @@ struct cache_stats {
     size_t borrowed;  /* bytes set aside beyond it */
     size_t spare;     /* bytes in buffers that wait to be used again */
     size_t held;      /* bytes that wait for a commit */
+    size_t other;     /* see cache_count_other() */
 };
 
 enum {
@@ -205,6 +206,15 @@ void cache_unpin(struct cache *cache, const struct cache_pin *pins,
  */
 void cache_let_go(struct cache *cache, struct cache_file *file, uint64_t first,
                   uint64_t end);
+
+/*
+ * Count what the owner of a file keeps in memory besides its chunks.  Chunks
+ * that are not in use give way to it; if that does not suffice, nobody waits
+ * for it.
+ *
+ *  counted  how much was counted before; becomes `now`
+ */
+void cache_count_other(struct cache *cache, size_t *counted, size_t now);
 
 /* What came of all pins so far, and what is held now. */
 void cache_get_stats(struct cache *cache, struct cache_stats *out);

@@ -52,9 +52,10 @@ static void free_entries(struct cache *cache, struct cache_entry *doomed)
 
 void room_unlock(struct cache *cache)
 {
-    while (cache->spares.top && (cache->spares.count > SPARES_MAX ||
-                                 cache->used + cache->spares.nbytes >
-                                     cache->capacity + slack(cache)))
+    while (cache->spares.top &&
+           (cache->spares.count > SPARES_MAX ||
+            cache->used + cache->other + cache->spares.nbytes >
+                cache->capacity + slack(cache)))
         buffer_move(&cache->spares, &cache->doomed_buffers);
 
     struct buffer_stack buffers = cache->doomed_buffers;
@@ -207,14 +208,25 @@ static bool evict_oldest_locked(struct cache *cache)
 bool room_make_locked(struct cache *cache, size_t size)
 {
     size_t capacity = cache->capacity + cache->borrowed;
+    size_t room;
 
     if (size > capacity)
         return false;
-    while (cache->used + cache->reserved > capacity - size) {
+    room = capacity - size;
+    while (cache->used + cache->reserved + cache->other > room)
         if (!evict_oldest_locked(cache))
-            return false;
-    }
-    return true;
+            break;
+    return cache->used + cache->reserved <= room;
+}
+
+void cache_count_other(struct cache *cache, size_t *counted, size_t now)
+{
+    pthread_mutex_lock(&cache->lock);
+    cache->other += now;
+    cache->other -= *counted;
+    *counted = now;
+    room_make_locked(cache, 0);
+    room_unlock(cache);
 }
 
 /*
@@ -284,7 +296,8 @@ static uint8_t *new_buffer_locked(struct cache *cache, size_t size)
 
     if (bytes)
         return bytes;
-    if (cache->used + cache->spares.nbytes + BUFFER_ROW > cache->capacity)
+    if (cache->used + cache->other + cache->spares.nbytes + BUFFER_ROW >
+        cache->capacity)
         return buffer_new(size);
     return buffer_new_row(size, &cache->spares);
 }

@@ -21,7 +21,7 @@ enum {
  *
  * At any time used + reserved <= capacity + borrowed; and used + spares.nbytes,
  * which is what is really allocated, passes capacity only while the lock is
- * held.
+ * held.  What others take up counts too, as long as there is something to evict.
  *
  * One request at a time may borrow memory for its work, which it gives back as
  * soon as that is done.  So one chunk, with little else in the cache, can be
@@ -47,6 +47,7 @@ struct cache {
                           unit, */
     size_t nbare;      /* and how many there are */
     size_t used;       /* bytes of buffers, entries, scratch, tables */
+    size_t other;      /* see cache_count_other() */
     size_t held;       /* bytes of these that wait for a commit, */
     size_t nheld;      /* of so many entries */
     size_t encode_max; /* the most that encoding one chunk of those takes */

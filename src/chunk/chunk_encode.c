@@ -310,11 +310,24 @@ static const uint8_t *filter_block(const struct draft *draft, uint32_t block_no)
                                  draft->moves[0], draft->moves[1]);
 }
 
+/* Write the streams of a block, to which the filters were applied. */
+static int write_streams(struct draft *draft, const uint8_t *bytes, size_t len,
+                         bool split)
+{
+    size_t stream_len = split ? len / draft->typesize : len;
+
+    for (size_t off = 0; off < len; off += stream_len) {
+        int r = write_stream(draft, bytes + off, stream_len);
+
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
 static int write_block(struct draft *draft, uint32_t block_no)
 {
     size_t len = block_len(draft, block_no);
-    bool split = draft->split && len == draft->blocksize;
-    size_t stream_len = split ? len / draft->typesize : len;
     const uint8_t *bytes;
 
     store_le32(draft->dst + CHUNK_LONG_HEADER_LEN +
@@ -325,14 +338,8 @@ static int write_block(struct draft *draft, uint32_t block_no)
         bytes = draft->filtered + (size_t)block_no * draft->blocksize;
     else
         bytes = filter_block(draft, block_no);
-
-    for (size_t off = 0; off < len; off += stream_len) {
-        int r = write_stream(draft, bytes + off, stream_len);
-
-        if (r < 0)
-            return r;
-    }
-    return 0;
+    return write_streams(draft, bytes, len,
+                         draft->split && len == draft->blocksize);
 }
 
 static void filter_all_blocks(struct draft *draft)
@@ -443,36 +450,83 @@ ssize_t chunk_encode(struct chunk_encoder *encoder,
     return chunk_encode_pieces(encoder, params, &pieces, dst, cap);
 }
 
+static int draft_init(struct draft *draft, struct chunk_encoder *encoder,
+                      const struct chunk_params *params, size_t nbytes,
+                      uint8_t *dst, size_t cap)
+{
+    int r = chunk_params_check(params);
+
+    if (r < 0)
+        return r;
+    if (nbytes > CHUNK_NBYTES_MAX)
+        return -EINVAL;
+
+    *draft = (struct draft){
+        .encoder = encoder,
+        .params = params,
+        .codec = codec_by_id(params->codec),
+        .nbytes = (uint32_t)nbytes,
+        .typesize = chunk_params_typesize(params),
+        .blocksize = chunk_params_blocksize(params, (uint32_t)nbytes),
+        .dst = dst,
+        .cap = cap,
+    };
+    draft->use_dict = params->use_dict && draft->codec->make_dict;
+    draft->nblocks = (uint32_t)size_pieces(nbytes, draft->blocksize);
+    draft->split = chunk_params_split(params, draft->blocksize);
+    filter_pipeline_init(&draft->pipeline, params->filters,
+                         params->filters_meta, draft->typesize);
+    return 0;
+}
+
+ssize_t chunk_encode_block(struct chunk_encoder *encoder,
+                           const struct chunk_params *params,
+                           const uint8_t *src, size_t len, uint8_t *dst,
+                           size_t cap)
+{
+    const struct chunk_pieces pieces = {
+        .pieces = &src,
+        .piece_len = len,
+        .nbytes = len,
+    };
+    struct draft draft;
+    int r = draft_init(&draft, encoder, params, len, dst, cap);
+
+    draft.src = &pieces;
+    if (r == 0)
+        r = ready_scratch(&draft);
+    if (r == 0)
+        r = write_streams(&draft, filter_block(&draft, 0), len,
+                          draft.split && len == params->blocksize);
+    return r < 0 ? r : (ssize_t)draft.pos;
+}
+
+int chunk_encode_head(const struct chunk_params *params, uint32_t nbytes,
+                      uint32_t cbytes, uint8_t *dst)
+{
+    struct draft draft;
+    int r =
+        draft_init(&draft, NULL, params, nbytes, dst, CHUNK_LONG_HEADER_LEN);
+
+    if (r < 0)
+        return r;
+    write_header(&draft, block_flags(&draft), 0, cbytes);
+    write_header_params(&draft);
+    return 0;
+}
+
 ssize_t chunk_encode_pieces(struct chunk_encoder *encoder,
                             const struct chunk_params *params,
                             const struct chunk_pieces *src, uint8_t *dst,
                             size_t cap)
 {
-    struct draft draft = {
-        .encoder = encoder,
-        .params = params,
-        .src = src,
-        .nbytes = (uint32_t)src->nbytes,
-        .dst = dst,
-        .cap = cap,
-    };
+    struct draft draft;
     unsigned special;
-    int r = chunk_params_check(params);
+    int r = draft_init(&draft, encoder, params, src->nbytes, dst, cap);
 
     if (r < 0)
         return r;
-    if (src->nbytes > CHUNK_NBYTES_MAX)
-        return -EINVAL;
-
-    draft.codec = codec_by_id(params->codec);
-    draft.use_dict = params->use_dict && draft.codec->make_dict;
-    draft.typesize = chunk_params_typesize(params);
-    draft.blocksize = chunk_params_blocksize(params, draft.nbytes);
-    draft.nblocks = (uint32_t)size_pieces(draft.nbytes, draft.blocksize);
-    draft.split = chunk_params_split(params, draft.blocksize);
-    filter_pipeline_init(&draft.pipeline, params->filters, params->filters_meta,
-                         draft.typesize);
-
+    draft.src = src;
     special = chunk_special_kind(params, src);
     if (special != CHUNK_SPECIAL_NONE)
         return write_special(&draft, special);

@@ -59,6 +59,33 @@ ssize_t chunk_encode_pieces(struct chunk_encoder *encoder,
                             size_t cap);
 
 /*
+ * Encode one block, for a chunk that is put together block by block: its
+ * header, then the block starts, then the blocks.  Not for filters that need
+ * the first block, nor with dictionaries.
+ *
+ *  params    the blocksize is that of the chunk, in bytes
+ *  src, len  the block: shorter than the blocksize only if it is the last
+ *  dst, cap  room for its streams; len + 4 * typesize is always enough
+ *
+ * Returns the size of the streams, or an error of chunk_encode().
+ */
+ssize_t chunk_encode_block(struct chunk_encoder *encoder,
+                           const struct chunk_params *params,
+                           const uint8_t *src, size_t len, uint8_t *dst,
+                           size_t cap);
+
+/*
+ * Write the header of a chunk that is put together so.
+ *
+ *  cbytes  size of the chunk, header included
+ *  dst     room for CHUNK_LONG_HEADER_LEN bytes
+ *
+ * Returns 0 or an error of chunk_encode().
+ */
+int chunk_encode_head(const struct chunk_params *params, uint32_t nbytes,
+                      uint32_t cbytes, uint8_t *dst);
+
+/*
  * Bytes of scratch that encoding a chunk takes, besides what codecs take.
  *
  *  piece_len  of the pieces that the content is in, or a part of it; `nbytes`

@@ -244,10 +244,19 @@ int file_open(struct file_context *context, struct store *store, uint64_t base,
     return file_open_face(context, &face, store, base, out, fault);
 }
 
+void file_count_index(struct file *file)
+{
+    size_t size = file->change ? frame_change_footprint(file->change) : 0;
+
+    cache_count_other(file->context->cache, &file->index_size, size);
+}
+
 static void file_free(struct file *file)
 {
     flusher_leave(file->context->flusher, file);
     frame_change_close(file->change);
+    file->change = NULL;
+    file_count_index(file);
     file_state_put(file, file->state);
     claim_drop(file);
     store_close(file->store);
@@ -270,6 +279,8 @@ int file_open_writable(struct file_context *context, struct store *store,
     file->writable = true;
     file->store = store_get(store);
     r = writeback_check(file, frame_get_info(file->state->frame), fault);
+    if (r == 0)
+        r = frame_change_check_size(file->state->frame, fault);
     if (r == 0) {
         r = flusher_add(context->flusher, file,
                         frame_get_stat(file->state->frame)->dev);

@@ -125,6 +125,7 @@ struct file {
 
     /* The committer's. */
     struct frame_change *change;
+    size_t index_size; /* bytes of memory that it takes, as the cache counts */
     bool sunk; /* chunks are where they were not in the newest state */
     atomic_bool undecided; /* the frame is empty, and what its header says of
                               chunks is not fixed yet */
@@ -177,6 +178,9 @@ int file_check_cache(const struct file_context *context,
 /* Become the reshaper, when all others are through; or be it no longer. */
 void file_enter_alone(struct file *file);
 void file_leave_alone(struct file *file);
+
+/* Have the cache count what the change of a file takes up; by the committer. */
+void file_count_index(struct file *file);
 
 /*
  * Copy stored chunks of a frame of the same chunksize and typesize over those

@@ -42,9 +42,9 @@ static uint32_t size_of(const struct round *round, uint64_t chunk_no)
     return (uint32_t)(rest < grid ? rest : grid);
 }
 
-/* Put zeros for a chunk. */
-static int put_zeros(struct round *round, uint64_t chunk_no,
-                     struct fault *fault)
+/* Put zeros for the last chunk, which may get another size. */
+static int put_last_zeros(struct round *round, uint64_t chunk_no,
+                          struct fault *fault)
 {
     struct frame_change *change = round->file->change;
     struct frame_written written;
@@ -59,18 +59,29 @@ static int put_zeros(struct round *round, uint64_t chunk_no,
     return r;
 }
 
+/* Put zeros for a run of chunks, as far as the frame has them. */
+static int put_zeros(struct round *round, uint64_t first, uint64_t end,
+                     struct fault *fault)
+{
+    struct frame_change *change = round->file->change;
+    uint64_t nchunks = frame_change_get_info(change)->nchunks;
+    uint64_t last = end < nchunks ? end : nchunks - 1;
+    int r = 0;
+
+    if (nchunks == 0 || first >= nchunks)
+        return 0;
+    if (first < last)
+        r = frame_change_put_zeros(change, first, last - first, fault);
+    return r == 0 && end >= nchunks ? put_last_zeros(round, last, fault) : r;
+}
+
 static int put_all_zeros(struct round *round, struct fault *fault)
 {
     const struct ranges *zeros = &round->file->zeros;
-    const struct frame_info *info = frame_change_get_info(round->file->change);
     int r = 0;
 
     for (size_t i = 0; i < zeros->n && r == 0; i++)
-        for (uint64_t chunk_no = zeros->list[i].first;
-             chunk_no < zeros->list[i].end && chunk_no < info->nchunks &&
-             r == 0;
-             chunk_no++)
-            r = put_zeros(round, chunk_no, fault);
+        r = put_zeros(round, zeros->list[i].first, zeros->list[i].end, fault);
     return r;
 }
 
@@ -125,7 +136,8 @@ static int put_encoded(const struct round *round, struct encoded *one,
 
     if (r == -ERANGE)
         return 0;
-    if (r == -ENOMEM)
+    /* Others come of the index that is read, and may not come again. */
+    if (r < 0 && r != -EINVAL && r != -ESTALE)
         return r;
     list_remove(&one->node);
     if (r == 0) {
@@ -239,6 +251,7 @@ static int commit_change(struct round *round, struct fault *fault)
 
     if (!state)
         return fault_set(fault, -ENOMEM, 0, NULL);
+    file_count_index(round->file);
     if (atomic_exchange(&round->file->renamed, false))
         frame_change_note_name(change);
     r = round->nosync ? frame_change_commit_nosync(change, &round->frame, fault)

@@ -25,6 +25,7 @@ static void enter(struct file *file, bool reshaping)
 
 static void leave(struct file *file)
 {
+    file_count_index(file);
     pthread_mutex_lock(&file->lock);
     file->committing = file->collecting = false;
     pthread_cond_broadcast(&file->changed);

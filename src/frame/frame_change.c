@@ -9,10 +9,6 @@
 #include "frame/frame_change_private.h"
 #include "frame/frame_source.h"
 
-enum {
-    CHUNKS_ROOM_MIN = 16
-};
-
 const struct frame_info *frame_change_get_info(
     const struct frame_change *change)
 {
@@ -29,23 +25,20 @@ bool frame_change_is_unsynced(const struct frame_change *change)
     return change->unsynced_lost;
 }
 
-int frame_change_reserve(struct frame_change *change, uint64_t n)
+int frame_change_check_count(const struct frame_change *change, uint64_t n)
 {
-    struct change_chunk *chunks;
-    size_t room = change->room ? 2 * change->room : CHUNKS_ROOM_MIN;
+    uint64_t max =
+        change->variable ? FRAME_CHANGE_VARIABLE_MAX : FRAME_CHANGE_CHUNKS_MAX;
 
-    if (n > FRAME_CHANGE_CHUNKS_MAX)
-        return -EFBIG;
-    if (change->room > 0 && n <= change->room)
-        return 0;
-    if (room < n)
-        room = (size_t)n;
-    chunks = realloc(change->chunks, room * sizeof(chunks[0]));
-    if (!chunks)
-        return -ENOMEM;
-    change->chunks = chunks;
-    change->room = room;
-    return 0;
+    return n > max ? -EFBIG : 0;
+}
+
+size_t frame_change_footprint(const struct frame_change *change)
+{
+    return chunk_table_footprint(change->chunks) +
+           plot_footprint(change->plot) +
+           (change->dying.room + change->fresh.room) *
+               sizeof(change->dying.extents[0]);
 }
 
 void frame_change_watch(struct frame_change *change,
@@ -61,10 +54,13 @@ uint32_t frame_change_size_of(const struct frame_change *change,
                               uint64_t chunk_no)
 {
     const struct frame_info *info = &change->info;
+    struct table_chunk chunk;
     uint64_t rest;
 
-    if (change->variable)
-        return change->chunks[chunk_no].nbytes;
+    if (change->variable) {
+        chunk_table_get(change->chunks, chunk_no, &chunk);
+        return chunk.nbytes;
+    }
     rest = info->nbytes - chunk_no * info->chunksize;
     return rest < info->chunksize ? (uint32_t)rest : info->chunksize;
 }
@@ -78,39 +74,69 @@ static bool ends_short(const struct frame_change *change)
            info->nbytes % info->chunksize != 0;
 }
 
-static void set_chunk(struct frame_change *change, uint64_t chunk_no,
-                      const struct frame_written *written)
+/* A chunk that was written, as it comes into the table. */
+static struct table_chunk make_chunk(const struct frame_change *change,
+                                     const struct frame_written *written)
 {
-    change->chunks[chunk_no] = (struct change_chunk){
-        .entry = written->entry,
-        .nbytes = written->nbytes,
-        .cbytes = written->cbytes,
-    };
-    change->fresh_cbytes += written->cbytes;
-    if (written->entry < 0)
-        return;
-    if (change->info.sparse)
-        plot_list_add(&change->fresh, (uint64_t)written->entry, 1);
-    else
-        plot_list_add(&change->fresh,
-                      frame_change_off(change, &change->chunks[chunk_no]),
-                      written->cbytes);
+    struct table_chunk chunk = { .entry = written->entry };
+
+    if (change->variable)
+        chunk.nbytes = written->nbytes;
+    if (written->entry >= 0)
+        chunk.cbytes = change->info.sparse ? 1 : written->cbytes;
+    return chunk;
 }
 
-/* Note that chunks die; there is room for them. */
-static void bury(struct frame_change *change, uint64_t first, uint64_t n)
+/* Note that a chunk was put; there is room for it. */
+static void note_fresh(struct frame_change *change,
+                       const struct frame_written *written,
+                       const struct table_chunk *chunk)
 {
-    for (uint64_t i = first; i < first + n; i++) {
-        const struct change_chunk *chunk = &change->chunks[i];
+    change->fresh_cbytes += written->cbytes;
+    if (chunk->entry >= 0)
+        plot_list_add(&change->fresh, frame_change_off(change, chunk),
+                      chunk->cbytes);
+}
 
-        if (chunk->entry < 0)
-            continue;
-        if (change->info.sparse)
-            plot_list_add(&change->dying, (uint64_t)chunk->entry, 1);
-        else
-            plot_list_add(&change->dying, frame_change_off(change, chunk),
-                          chunk->cbytes);
+static void bury(struct frame_change *change, const struct table_chunk *chunk)
+{
+    if (chunk->entry >= 0)
+        plot_list_add(&change->dying, frame_change_off(change, chunk),
+                      chunk->cbytes);
+}
+
+/* Note that chunks die, all of them or none. */
+static int bury_range(struct frame_change *change, uint64_t first, uint64_t n)
+{
+    size_t ndying = change->dying.n;
+    struct table_chunk chunk;
+    uint64_t nstored;
+    int r = chunk_table_count_stored(change->chunks, first, n, &nstored);
+
+    if (r == 0)
+        r = plot_list_reserve(&change->dying, (size_t)nstored);
+    for (uint64_t i = first; nstored > 0 && r >= 0; nstored--, i++) {
+        r = chunk_table_next_stored(change->chunks, &i, &chunk);
+        if (r > 0)
+            bury(change, &chunk);
     }
+    if (r < 0)
+        change->dying.n = ndying;
+    return r < 0 ? r : 0;
+}
+
+int frame_change_replace(struct frame_change *change, uint64_t first,
+                         uint64_t nremoved, const struct table_chunk *chunk,
+                         uint64_t nadded)
+{
+    size_t ndying = change->dying.n;
+    int r = bury_range(change, first, nremoved);
+
+    if (r == 0)
+        r = chunk_table_splice(change->chunks, first, nremoved, chunk, nadded);
+    if (r < 0)
+        change->dying.n = ndying;
+    return r;
 }
 
 /* Has what was written become another file's, or been overwritten by what an
@@ -129,7 +155,10 @@ int frame_change_put(struct frame_change *change, uint64_t chunk_no,
                      const struct frame_written *written)
 {
     struct frame_info *info = &change->info;
-    uint64_t old;
+    struct table_chunk chunk;
+    struct table_chunk old;
+    uint64_t old_nbytes;
+    int r;
 
     if (chunk_no >= info->nchunks)
         return -ERANGE;
@@ -141,10 +170,16 @@ int frame_change_put(struct frame_change *change, uint64_t chunk_no,
     if (plot_list_reserve(&change->dying, 1) < 0 ||
         plot_list_reserve(&change->fresh, 1) < 0)
         return -ENOMEM;
-    old = frame_change_size_of(change, chunk_no);
-    bury(change, chunk_no, 1);
-    set_chunk(change, chunk_no, written);
-    info->nbytes += written->nbytes - old;
+    old_nbytes = frame_change_size_of(change, chunk_no);
+    chunk = make_chunk(change, written);
+    r = chunk_table_get(change->chunks, chunk_no, &old);
+    if (r == 0)
+        r = chunk_table_set(change->chunks, chunk_no, &chunk);
+    if (r < 0)
+        return r;
+    bury(change, &old);
+    note_fresh(change, written, &chunk);
+    info->nbytes += written->nbytes - old_nbytes;
     return 0;
 }
 
@@ -164,6 +199,7 @@ int frame_change_insert(struct frame_change *change, uint64_t chunk_no,
                         const struct frame_written *written)
 {
     struct frame_info *info = &change->info;
+    struct table_chunk chunk;
     int r;
 
     if (chunk_no > info->nchunks)
@@ -176,12 +212,16 @@ int frame_change_insert(struct frame_change *change, uint64_t chunk_no,
         return -EFBIG;
     if (plot_list_reserve(&change->fresh, 1) < 0)
         return -ENOMEM;
-    r = frame_change_reserve(change, info->nchunks + 1);
+    r = frame_change_check_count(change, info->nchunks + 1);
     if (r < 0)
         return r;
-    memmove(change->chunks + chunk_no + 1, change->chunks + chunk_no,
-            (info->nchunks - chunk_no) * sizeof(change->chunks[0]));
-    set_chunk(change, chunk_no, written);
+    chunk = make_chunk(change, written);
+    r = chunk_no == info->nchunks
+            ? chunk_table_append(change->chunks, &chunk, 1)
+            : chunk_table_splice(change->chunks, chunk_no, 0, &chunk, 1);
+    if (r < 0)
+        return r;
+    note_fresh(change, written, &chunk);
     if (info->chunksize == 0 && !change->variable)
         info->chunksize = written->nbytes;
     info->nchunks++;
@@ -189,40 +229,69 @@ int frame_change_insert(struct frame_change *change, uint64_t chunk_no,
     return 0;
 }
 
+/* Decoded size of some chunks. */
+static uint64_t size_of_range(const struct frame_change *change, uint64_t first,
+                              uint64_t n)
+{
+    uint64_t nbytes = 0;
+
+    if (n == 0)
+        return 0;
+    if (!change->variable)
+        return (n - 1) * change->info.chunksize +
+               frame_change_size_of(change, first + n - 1);
+    for (uint64_t i = first; i < first + n; i++)
+        nbytes += frame_change_size_of(change, i);
+    return nbytes;
+}
+
 int frame_change_delete(struct frame_change *change, uint64_t first, uint64_t n)
 {
     struct frame_info *info = &change->info;
-    uint64_t nbytes = 0;
+    uint64_t nbytes;
+    int r;
 
     if (!size_within(first, n, info->nchunks))
         return -ERANGE;
-    if (plot_list_reserve(&change->dying, (size_t)n) < 0)
-        return -ENOMEM;
-    for (uint64_t i = first; i < first + n; i++)
-        nbytes += frame_change_size_of(change, i);
-    bury(change, first, n);
-    memmove(change->chunks + first, change->chunks + first + n,
-            (info->nchunks - first - n) * sizeof(change->chunks[0]));
+    nbytes = size_of_range(change, first, n);
+    r = frame_change_replace(change, first, n, NULL, 0);
+    if (r < 0)
+        return r;
     info->nchunks -= n;
     info->nbytes -= nbytes;
     return 0;
 }
 
+int frame_change_new_table(const struct frame_change *change,
+                           struct chunk_table **out)
+{
+    int r = chunk_table_new(change->info.sparse, out);
+
+    if (r == 0 && change->variable)
+        chunk_table_keep_all(*out);
+    return r;
+}
+
 /* Put the chunks in order; each must come once. */
 static int permute(const struct frame_change *change, const uint64_t *order,
-                   struct change_chunk *to)
+                   struct chunk_table *to)
 {
     uint64_t n = change->info.nchunks;
     uint8_t *seen = calloc(n, 1);
     int r = seen ? 0 : -ENOMEM;
 
     for (uint64_t i = 0; i < n && r == 0; i++) {
-        if (order[i] >= n)
+        struct table_chunk chunk;
+
+        if (order[i] >= n) {
             r = -ERANGE;
-        else if (seen[order[i]]++)
+        } else if (seen[order[i]]++) {
             r = -EINVAL;
-        else
-            to[i] = change->chunks[order[i]];
+        } else {
+            r = chunk_table_get(change->chunks, order[i], &chunk);
+            if (r == 0)
+                r = chunk_table_append(to, &chunk, 1);
+        }
     }
     free(seen);
     return r;
@@ -231,156 +300,24 @@ static int permute(const struct frame_change *change, const uint64_t *order,
 int frame_change_reorder(struct frame_change *change, const uint64_t *order)
 {
     uint64_t n = change->info.nchunks;
-    struct change_chunk *chunks;
+    struct chunk_table *chunks;
     int r;
 
     if (n == 0)
         return 0;
     if (ends_short(change) && order[n - 1] != n - 1)
         return -EINVAL;
-    chunks = malloc(n * sizeof(chunks[0]));
-    if (!chunks)
-        return -ENOMEM;
-    r = permute(change, order, chunks);
+    r = frame_change_new_table(change, &chunks);
+    if (r < 0)
+        return r;
+    r = chunk_table_load_all(change->chunks);
+    if (r == 0)
+        r = permute(change, order, chunks);
     if (r < 0) {
-        free(chunks);
+        chunk_table_free(chunks);
         return r;
     }
-    free(change->chunks);
+    chunk_table_free(change->chunks);
     change->chunks = chunks;
-    change->room = n;
-    return 0;
-}
-
-/* Is the chunk one that can be made anew with another size? */
-static bool is_zeros(const struct frame_change *change, uint64_t chunk_no)
-{
-    int64_t entry = change->chunks[chunk_no].entry;
-
-    return entry < 0 && entry != frame_special_entry(CHUNK_NANS);
-}
-
-int frame_change_write_zeros(struct frame_change *change, uint32_t nbytes,
-                             struct frame_written *out, struct fault *fault)
-{
-    if (change->variable || nbytes % change->info.typesize != 0)
-        return frame_change_write_value(change, false, nbytes, out, fault);
-    *out = (struct frame_written){
-        .entry = frame_special_entry(CHUNK_ZEROS),
-        .nbytes = nbytes,
-        .epoch = change->epoch,
-    };
-    return 0;
-}
-
-/* Put a chunk that was just made at a place, or insert it at the end. */
-static int put_zeros(struct frame_change *change, uint64_t chunk_no,
-                     uint64_t nbytes, struct fault *fault)
-{
-    struct frame_written written;
-    int r = frame_change_write_zeros(change, (uint32_t)nbytes, &written, fault);
-
-    if (r < 0)
-        return r;
-    r = chunk_no < change->info.nchunks
-            ? frame_change_put(change, chunk_no, &written)
-            : frame_change_insert(change, chunk_no, &written);
-    if (r < 0) {
-        frame_change_drop(change, &written);
-        fault_set(fault, r, 0, NULL);
-    }
-    return r;
-}
-
-/* The size of a chunk in a frame of `nbytes` bytes. */
-static uint64_t size_in(const struct frame_change *change, uint64_t nbytes,
-                        uint64_t chunk_no)
-{
-    uint64_t chunksize = change->info.chunksize;
-    uint64_t rest = nbytes - chunk_no * chunksize;
-
-    return rest < chunksize ? rest : chunksize;
-}
-
-/* Check a new size; `n` receives the number of chunks. */
-static int check_resize(const struct frame_change *change, uint64_t nbytes,
-                        uint64_t *n)
-{
-    const struct frame_info *info = &change->info;
-    uint64_t common;
-
-    if (change->variable || info->chunksize == 0)
-        return -EINVAL;
-    *n = size_pieces(nbytes, info->chunksize);
-    if (nbytes > INT64_MAX || *n > FRAME_CHANGE_CHUNKS_MAX)
-        return -EFBIG;
-    common = *n < info->nchunks ? *n : info->nchunks;
-    if (common > 0 &&
-        size_in(change, nbytes, common - 1) !=
-            frame_change_size_of(change, common - 1) &&
-        !is_zeros(change, common - 1))
-        return -EINVAL;
-    return 0;
-}
-
-int frame_change_resize(struct frame_change *change, uint64_t nbytes,
-                        struct fault *fault)
-{
-    const struct frame_info *info = &change->info;
-    uint64_t last;
-    uint64_t n;
-    int r;
-
-    if (nbytes == info->nbytes)
-        return 0;
-    r = check_resize(change, nbytes, &n);
-    if (r == 0 && n < info->nchunks)
-        r = frame_change_delete(change, n, info->nchunks - n);
-    if (r < 0)
-        return fault_set(fault, r, 0, NULL);
-    last = info->nchunks - 1;
-    if (info->nchunks > 0 &&
-        size_in(change, nbytes, last) != frame_change_size_of(change, last))
-        r = put_zeros(change, last, size_in(change, nbytes, last), fault);
-    while (info->nchunks < n && r == 0)
-        r = put_zeros(change, info->nchunks,
-                      size_in(change, nbytes, info->nchunks), fault);
-    return r;
-}
-
-/* Store a special chunk. */
-static int settle(struct frame_change *change, uint64_t chunk_no,
-                  struct fault *fault)
-{
-    bool nans =
-        change->chunks[chunk_no].entry == frame_special_entry(CHUNK_NANS);
-    struct frame_written written;
-    int r = frame_change_write_value(
-        change, nans, frame_change_size_of(change, chunk_no), &written, fault);
-
-    if (r < 0)
-        return r;
-    r = frame_change_put(change, chunk_no, &written);
-    if (r < 0)
-        frame_change_drop(change, &written);
-    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
-}
-
-int frame_change_make_variable(struct frame_change *change, struct fault *fault)
-{
-    struct frame_info *info = &change->info;
-    int r = 0;
-
-    for (uint64_t i = 0; i < info->nchunks && r == 0; i++)
-        if (change->chunks[i].entry < 0)
-            r = settle(change, i, fault);
-    if (r < 0 || change->variable)
-        return r;
-    for (uint64_t i = 0; i < info->nchunks; i++)
-        change->chunks[i].nbytes = frame_change_size_of(change, i);
-    pthread_mutex_lock(&change->lock);
-    change->variable = true;
-    pthread_mutex_unlock(&change->lock);
-    info->chunksize = 0;
     return 0;
 }

@@ -32,14 +32,26 @@
  * that leaves a frame without chunks.  There must be one change of a frame at a
  * time.
  *
- * A change takes about 40 bytes of memory for each chunk of the frame.
+ * A change takes 4 bytes of memory for each chunk that is stored in the file of a
+ * contiguous frame, and 32 for each 1,024 chunks of which one is stored; until
+ * the next commit, 16 KB for each 1,024 chunks of which one is changed.  See
+ * frame_change_footprint().
  */
 struct frame_change;
 
 enum {
-    /* Frames of more chunks are not changed. */
-    FRAME_CHANGE_CHUNKS_MAX = 1 << 22,
+    /* Frames of more chunks are not changed: there is none, because the index
+       of one would be longer than a chunk may be. */
+    FRAME_CHANGE_CHUNKS_MAX = 268435451,
+    /* The same for frames whose chunks may differ in size, and for those of
+       old layouts.  All of their index is kept in memory. */
+    FRAME_CHANGE_VARIABLE_MAX = 1 << 22,
 };
+
+/*
+ * Has a frame few enough chunks to be changed?  Returns 0 or -EFBIG.
+ */
+int frame_change_check_size(const struct frame *frame, struct fault *fault);
 
 /*
  * Begin a change.
@@ -147,6 +159,10 @@ const struct frame_info *frame_change_get_info(
 /* May chunks differ in size? */
 bool frame_change_is_variable(const struct frame_change *change);
 
+/* Bytes of memory that the change takes up for what it knows of the chunks, and
+   of what is free. */
+size_t frame_change_footprint(const struct frame_change *change);
+
 /* A chunk that is written, but in no index yet. */
 struct frame_written {
     int64_t entry;
@@ -190,6 +206,18 @@ int frame_change_copy(struct frame_change *change, struct frame *from,
 int frame_change_try_room(struct frame_change *change, size_t len,
                           struct fault *fault);
 
+/*
+ * Append what another frame, whose chunks are alike, has from one chunk on, if
+ * those are special chunks of the full size that repeat, as far as a short look
+ * tells.
+ *
+ *  n  receives how many were appended; 0: copy that chunk by itself
+ *
+ * Returns 0, -EFBIG or -ENOMEM.
+ */
+int frame_change_append_run(struct frame_change *change, struct frame *from,
+                            uint64_t chunk_no, uint64_t *n);
+
 /* Give up a chunk that was written but not put. */
 void frame_change_drop(struct frame_change *change,
                        const struct frame_written *written);
@@ -222,6 +250,15 @@ int frame_change_delete(struct frame_change *change, uint64_t first,
  *  order  for each place the number of the chunk that comes there
  */
 int frame_change_reorder(struct frame_change *change, const uint64_t *order);
+
+/*
+ * Replace chunks by zeros; they keep their sizes.  Some may be replaced if that
+ * fails.
+ *
+ * Errors as above, or of the store, see frame_change_resize().
+ */
+int frame_change_put_zeros(struct frame_change *change, uint64_t first,
+                           uint64_t n, struct fault *fault);
 
 /*
  * Cut the frame, or let it grow by zeros; not if chunks may differ in size.

@@ -4,17 +4,12 @@
 
 #include <pthread.h>
 
+#include "chunk/chunk_encode.h"
+#include "frame/chunk_table.h"
 #include "frame/frame_change.h"
 #include "frame/frame_private.h"
 #include "frame/frame_write.h"
 #include "frame/layers.h"
-
-/* A chunk in the index. */
-struct change_chunk {
-    int64_t entry;   /* as the index has it */
-    uint32_t nbytes; /* if chunks may differ in size */
-    uint32_t cbytes; /* if stored in a contiguous frame */
-};
 
 /*
  * Locking.  `lock` is a leaf.  It guards `plot`, `epoch`, `variable` and what
@@ -43,8 +38,8 @@ struct frame_change {
                                 and can be undone; NULL if there is none */
     struct layer replaced;   /* what was in it; bytes NULL: no such layer */
     bool header_was_changed; /* before that edit */
-    struct change_chunk *chunks; /* info.nchunks of them */
-    size_t room;
+    struct chunk_table *chunks; /* info.nchunks of them; kept in memory whole if
+                                   they may differ in size */
 
     /* Where it is kept. */
     struct plot *plot;
@@ -66,9 +61,6 @@ struct frame_change {
     bool name_unsynced; /* nor may the name of the file, or directory */
 };
 
-/* Index entries of special chunks.  Format: frame.md, 5.1. */
-int64_t frame_special_entry(enum chunk_kind kind);
-
 /*
  * Read what is in the frame, and find what is free.  `change` has the store
  * and the frame's info.
@@ -76,11 +68,14 @@ int64_t frame_special_entry(enum chunk_kind kind);
 int frame_adopt(struct frame_change *change, struct frame *frame,
                 struct fault *fault);
 
-/* Where a chunk of a contiguous frame lies in the file. */
+/* Where a stored chunk lies in the file; of a sparse frame, the number of its
+   chunk file. */
 static inline uint64_t frame_change_off(const struct frame_change *change,
-                                        const struct change_chunk *chunk)
+                                        const struct table_chunk *chunk)
 {
-    return change->info.header_len + (uint64_t)chunk->entry;
+    uint64_t origin = change->info.sparse ? 0 : change->info.header_len;
+
+    return origin + (uint64_t)chunk->entry;
 }
 
 /* Decoded size of a chunk. */
@@ -92,8 +87,31 @@ int frame_change_write_value(struct frame_change *change, bool nans,
                              uint32_t nbytes, struct frame_written *out,
                              struct fault *fault);
 
-/* Reserve room for `n` chunks, and some in any case.  Returns 0, -EFBIG or
-   -ENOMEM. */
-int frame_change_reserve(struct frame_change *change, uint64_t n);
+/*
+ * Replace a range of chunks, which exist, by some that are alike and are not
+ * stored.  Counts and sizes in `info` stay.
+ *
+ *  chunk  NULL if `nadded` is 0
+ *
+ * Returns 0 or an error of the table, with nothing replaced.
+ */
+int frame_change_replace(struct frame_change *change, uint64_t first,
+                         uint64_t nremoved, const struct table_chunk *chunk,
+                         uint64_t nadded);
+
+/*
+ * Append special chunks of the full size, for which the index can stand.
+ *
+ * Returns 0, -EFBIG or -ENOMEM.
+ */
+int frame_change_append_special(struct frame_change *change,
+                                enum chunk_kind kind, uint64_t n);
+
+/* Make a table like that of the frame, without chunks.  Returns 0 or -ENOMEM. */
+int frame_change_new_table(const struct frame_change *change,
+                           struct chunk_table **out);
+
+/* May the frame have `n` chunks?  Returns 0 or -EFBIG. */
+int frame_change_check_count(const struct frame_change *change, uint64_t n);
 
 #endif

@@ -132,6 +132,7 @@ static int collect_places(struct check *check)
     struct batch *batch = malloc(sizeof(*batch));
     struct fault fault = FAULT_NONE;
     int r = 0;
+    size_t n;
 
     if (!batch)
         return -ENOMEM;
@@ -142,11 +143,14 @@ static int collect_places(struct check *check)
     for (uint64_t first = 0;
          first < nchunks && check->nread < CHECK_PLACES_MAX &&
          check->total <= frame->info.cbytes && r == 0;
-         first += FRAME_SOURCE_BATCH) {
+         first += n) {
         uint64_t rest = nchunks - first;
-        size_t n =
-            rest < FRAME_SOURCE_BATCH ? (size_t)rest : FRAME_SOURCE_BATCH;
+        struct frame_entry entry;
 
+        n = (size_t)frame_special_run(frame, first, &entry);
+        if (n > 0)
+            continue;
+        n = rest < FRAME_SOURCE_BATCH ? (size_t)rest : FRAME_SOURCE_BATCH;
         r = frame_read_raw(frame, first, n, batch->raw, &fault);
         if (r < 0) {
             r = report(check, r, &fault);

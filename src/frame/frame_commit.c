@@ -12,6 +12,7 @@ int commit_init(struct commit *commit, struct frame_change *change,
 
     *commit = (struct commit){
         .change = change,
+        .chunks = change->chunks,
         .durable = true,
         .info = change->info,
         .object = store_object_get(object),
@@ -43,6 +44,16 @@ static void keep_durable_state(struct commit *commit)
     change->durable_era = era_get(change->era);
 }
 
+/* The table can be read from the index that was written. */
+static void commit_table(struct commit *commit)
+{
+    struct store_object *object =
+        commit->index ? store_object_get(commit->object) : NULL;
+
+    chunk_table_commit(commit->chunks, object, commit->index);
+    commit->index = NULL;
+}
+
 /* The state is on the disk: it becomes that of the change. */
 void commit_finish(struct commit *commit, struct frame **out)
 {
@@ -70,6 +81,7 @@ void commit_finish(struct commit *commit, struct frame **out)
     keep_durable_state(commit);
     era_put(change->era);
     change->era = era_get(commit->era);
+    commit_table(commit);
 
     if (store_object_stat(frame->object, &frame->stat) < 0)
         frame->stat = commit->stat;
@@ -83,16 +95,7 @@ void commit_finish(struct commit *commit, struct frame **out)
 /* End of the chunks of the state to come. */
 static uint64_t chunks_end(const struct frame_change *change)
 {
-    uint64_t end = change->info.header_len;
-
-    for (uint64_t i = 0; i < change->info.nchunks; i++) {
-        const struct change_chunk *chunk = &change->chunks[i];
-        uint64_t chunk_end = frame_change_off(change, chunk) + chunk->cbytes;
-
-        if (chunk->entry >= 0 && chunk_end > end)
-            end = chunk_end;
-    }
-    return end;
+    return change->info.header_len + chunk_table_end(change->chunks);
 }
 
 /* The trailer of an empty frame lies right behind the header.
@@ -426,10 +429,8 @@ struct frame_usage frame_change_get_usage(struct frame_change *change)
 
     if (change->info.sparse)
         return usage;
-    usage.live = change->info.header_len + change->tail.len;
-    for (uint64_t i = 0; i < change->info.nchunks; i++)
-        if (change->chunks[i].entry >= 0)
-            usage.live += change->chunks[i].cbytes;
+    usage.live = change->info.header_len + change->tail.len +
+                 chunk_table_cbytes(change->chunks);
     usage.used = plot_end(change->plot) - plot_resting(change->plot);
     return usage;
 }

@@ -7,6 +7,7 @@
 /* A commit on its way: the state to come, which nothing refers to yet. */
 struct commit {
     struct frame_change *change;
+    struct chunk_table *chunks; /* the change's, or one that becomes that */
     struct frame_info info;
     bool durable;                /* the commit waits until it is */
     struct store_object *object; /* a reference to what will hold it */
@@ -17,6 +18,7 @@ struct commit {
     size_t trailer_len;
     uint64_t tail_off; /* in the object */
     struct frame *frame;
+    struct index *index;    /* for the table; NULL if there are no chunks */
     struct store_stat stat; /* of the object, before it is written */
 };
 

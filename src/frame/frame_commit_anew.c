@@ -4,52 +4,42 @@
 
 #include "frame/frame_commit.h"
 
-/* Bytes of all chunks that are stored. */
-static uint64_t stored_size(const struct frame_change *change)
-{
-    uint64_t size = 0;
-
-    for (uint64_t i = 0; i < change->info.nchunks; i++)
-        if (change->chunks[i].entry >= 0)
-            size += change->chunks[i].cbytes;
-    return size;
-}
-
-/* Copy all chunks in order, without gaps; `entries` receives their places. */
-static int copy_chunks(struct commit *commit, int64_t *entries)
+/* Copy the chunk at a place, which is stored. */
+static int copy_chunk(struct commit *commit, struct table_chunk *chunk,
+                      uint64_t off)
 {
     const struct frame_change *change = commit->change;
-    struct store_object *from = plot_object(change->plot);
-    uint64_t start = commit->info.header_len;
-    uint64_t total = change->progress ? stored_size(change) : 0;
-    uint64_t off = start;
-    int r = 0;
+    uint64_t done = off - commit->info.header_len + chunk->cbytes;
+    int r =
+        commit_copy(plot_object(change->plot), frame_change_off(change, chunk),
+                    commit->object, off, chunk->cbytes);
 
-    for (uint64_t i = 0; i < change->info.nchunks && r == 0; i++) {
-        const struct change_chunk *chunk = &change->chunks[i];
-
-        entries[i] = chunk->entry;
-        if (chunk->entry < 0)
-            continue;
-        r = commit_copy(from, frame_change_off(change, chunk), commit->object,
-                        off, chunk->cbytes);
-        entries[i] = (int64_t)(off - start);
-        off += chunk->cbytes;
-        if (r == 0 && change->progress)
-            r = change->progress(change->watcher, off - start, total);
-    }
-    return r == 0 ? plot_take(commit->plot, 0, off) : r;
+    chunk->entry = (int64_t)(off - commit->info.header_len);
+    if (r == 0 && change->progress)
+        r = change->progress(change->watcher, done,
+                             chunk_table_cbytes(change->chunks));
+    return r;
 }
 
-/* Put other places into the index; what was there comes into `entries`. */
-static void swap_entries(struct frame_change *change, int64_t *entries)
+/* Copy all chunks in order, without gaps, and note their places. */
+static int copy_chunks(struct commit *commit)
 {
-    for (uint64_t i = 0; i < change->info.nchunks; i++) {
-        int64_t entry = change->chunks[i].entry;
+    const struct frame_change *change = commit->change;
+    uint64_t off = commit->info.header_len;
+    uint64_t n;
+    int r = 0;
 
-        change->chunks[i].entry = entries[i];
-        entries[i] = entry;
+    for (uint64_t i = 0; i < change->info.nchunks && r == 0; i += n) {
+        struct table_chunk chunk;
+
+        r = chunk_table_get_run(change->chunks, i, &chunk, &n);
+        if (r == 0 && chunk.entry >= 0)
+            r = copy_chunk(commit, &chunk, off);
+        if (r == 0)
+            r = chunk_table_append(commit->chunks, &chunk, n);
+        off += chunk.cbytes;
     }
+    return r == 0 ? plot_take(commit->plot, 0, off) : r;
 }
 
 /* The frame goes on in another file. */
@@ -71,34 +61,48 @@ static void move_to(struct frame_change *change, const struct commit *commit)
     plot_put(old);
 }
 
+/* Let the table of the commit become that of the change. */
+static void switch_table(struct commit *commit)
+{
+    struct frame_change *change = commit->change;
+
+    chunk_table_free(change->chunks);
+    change->chunks = commit->chunks;
+}
+
 /* Write the frame anew, to a draft that already is `commit->object`. */
 static int rewrite_to(struct commit *commit, struct frame **out,
                       struct fault *fault)
 {
     struct frame_change *change = commit->change;
-    uint64_t n = change->info.nchunks;
-    int64_t *entries = calloc(n + 1, sizeof(entries[0]));
-    int r = entries ? copy_chunks(commit, entries) : -ENOMEM;
+    int r = copy_chunks(commit);
 
-    if (r < 0) {
-        free(entries);
+    if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    }
-    swap_entries(change, entries);
     r = commit_fill_draft(commit, fault);
-    if (r == 0) {
-        r = store_publish(change->store, "", commit->object);
-        if (r < 0)
-            fault_set(fault, r, 0, NULL);
-    }
-    if (r < 0) {
-        swap_entries(change, entries);
-    } else {
-        move_to(change, commit);
-        commit_finish(commit, out);
-        change->name_unsynced = true;
-    }
-    free(entries);
+    if (r < 0)
+        return r;
+    r = store_publish(change->store, "", commit->object);
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    move_to(change, commit);
+    switch_table(commit);
+    commit_finish(commit, out);
+    change->name_unsynced = true;
+    return 0;
+}
+
+/* The same with a table of its own. */
+static int rewrite(struct commit *commit, struct frame **out,
+                   struct fault *fault)
+{
+    int r = frame_change_new_table(commit->change, &commit->chunks);
+
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    r = rewrite_to(commit, out, fault);
+    if (r < 0)
+        chunk_table_free(commit->chunks);
     return r;
 }
 
@@ -127,7 +131,7 @@ int commit_anew(struct frame_change *change, struct frame **out,
     } else {
         commit.info.header_len =
             (uint32_t)frame_write_header_len(&change->fixed);
-        r = rewrite_to(&commit, out, fault);
+        r = rewrite(&commit, out, fault);
     }
     commit_fini(&commit);
     if (r < 0)

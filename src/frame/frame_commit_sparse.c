@@ -27,18 +27,15 @@ static uint64_t file_size(struct store *store, uint64_t id)
 static uint64_t sparse_cbytes(const struct frame_change *change)
 {
     uint64_t cbytes = change->info.cbytes + change->fresh_cbytes;
+    uint64_t end = chunk_table_end(change->chunks);
 
     for (size_t i = 0; i < change->dying.n; i++) {
         uint64_t size = file_size(change->store, change->dying.extents[i].off);
 
         cbytes -= size < cbytes ? size : cbytes;
     }
-    for (uint64_t i = 0; i < change->info.nchunks; i++) {
-        int64_t entry = change->chunks[i].entry;
-
-        if (entry >= 0 && cbytes < (uint64_t)entry + FRAME_ID_MARGIN)
-            cbytes = (uint64_t)entry + FRAME_ID_MARGIN;
-    }
+    if (end > 0 && cbytes < end - 1 + FRAME_ID_MARGIN)
+        cbytes = end - 1 + FRAME_ID_MARGIN;
     return cbytes < INT64_MAX ? cbytes : INT64_MAX;
 }
 

@@ -6,6 +6,7 @@
 
 #include "frame/frame_commit.h"
 #include "frame/frame_source.h"
+#include "frame/index_encode.h"
 
 enum {
     /* As much as every disk writes whole or not at all. */
@@ -16,6 +17,7 @@ enum {
 void commit_fini(struct commit *commit)
 {
     frame_close(commit->frame);
+    index_close(commit->index);
     free(commit->tail);
     era_put(commit->era);
     plot_put(commit->plot);
@@ -33,53 +35,46 @@ static int make_stamp(uint8_t *dst)
     return 0;
 }
 
+/* Encode the index, with the stamp behind it and room for the trailer. */
 static int encode_index(struct commit *commit)
 {
-    const struct frame_change *change = commit->change;
-    size_t n = (size_t)commit->info.nchunks;
-    int64_t *entries = malloc(n * sizeof(entries[0]));
-    ssize_t len;
+    size_t len;
+    int r = index_encode(commit->change->encoder, commit->chunks,
+                         FRAME_STAMP_LEN + commit->trailer_len, &commit->tail,
+                         &len);
 
-    if (!entries)
-        return -ENOMEM;
-    for (size_t i = 0; i < n; i++)
-        entries[i] = change->chunks[i].entry;
-    len = frame_write_index(change->encoder, entries, n, commit->tail);
-    free(entries);
-    if (len < 0)
-        return (int)len;
-    commit->index_len = (size_t)len + FRAME_STAMP_LEN;
+    if (r < 0)
+        return r;
+    commit->index_len = len + FRAME_STAMP_LEN;
     return make_stamp(commit->tail + len);
 }
 
 int commit_encode(struct commit *commit)
 {
     const struct frame_change *change = commit->change;
-    size_t n = (size_t)commit->info.nchunks;
-    size_t index_max =
-        n * FRAME_INDEX_TYPESIZE + CHUNK_OVERHEAD_MAX + FRAME_STAMP_LEN;
+    int r = 0;
 
     commit->trailer_len = (size_t)frame_write_trailer_len(&change->vl);
-    commit->tail = malloc(index_max + commit->trailer_len);
+    if (commit->info.nchunks > 0)
+        r = encode_index(commit);
+    else
+        commit->tail = malloc(commit->trailer_len);
+    if (r < 0)
+        return r;
     if (!commit->tail)
         return -ENOMEM;
-    if (n > 0) {
-        int r = encode_index(commit);
-
-        if (r < 0)
-            return r;
-    }
     frame_write_trailer(&change->vl, commit->tail + commit->index_len);
     return 0;
 }
 
-static int open_index(struct commit *commit, struct fault *fault)
+static int open_index(const struct commit *commit, struct index **out,
+                      struct fault *fault)
 {
     if (commit->info.nchunks == 0)
         return 0;
     return index_open(commit->object, commit->tail_off,
                       commit->tail_off + commit->index_len, commit->tail,
-                      commit->index_len, &commit->frame->index, fault);
+                      commit->index_len, out, fault);
 }
 
 int commit_make_frame(struct commit *commit, struct fault *fault)
@@ -96,7 +91,9 @@ int commit_make_frame(struct commit *commit, struct fault *fault)
     frame->info = commit->info;
     frame->trailer_len = (uint32_t)commit->trailer_len;
     frame->era = era_get(commit->era);
-    r = open_index(commit, fault);
+    r = open_index(commit, &frame->index, fault);
+    if (r == 0)
+        r = open_index(commit, &commit->index, fault);
     if (r == 0 && commit->change->variable && commit->info.nchunks > 0) {
         r = frame_walk_new(frame, &frame->walk);
         if (r < 0)

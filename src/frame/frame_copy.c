@@ -118,6 +118,40 @@ static int copy_special(struct frame_change *change, struct frame *from,
     return 0;
 }
 
+/* Can the index stand for chunks of the full size of another frame, behind
+   those that there are? */
+static bool fits_run(const struct frame_change *change,
+                     const struct frame *from)
+{
+    const struct frame_info *info = &change->info;
+
+    return !change->variable && !from->walk && from->info.chunksize > 0 &&
+           info->chunksize == from->info.chunksize &&
+           info->chunksize % info->typesize == 0 &&
+           info->nbytes == info->nchunks * info->chunksize;
+}
+
+int frame_change_append_run(struct frame_change *change, struct frame *from,
+                            uint64_t chunk_no, uint64_t *n)
+{
+    uint64_t nfull =
+        fits_run(change, from) ? from->info.nbytes / from->info.chunksize : 0;
+    struct frame_entry entry = { 0 };
+    uint64_t run;
+    int r;
+
+    *n = 0;
+    if (chunk_no >= nfull)
+        return 0;
+    run = frame_special_run(from, chunk_no, &entry);
+    if (run > nfull - chunk_no)
+        run = nfull - chunk_no;
+    r = frame_change_append_special(change, entry.kind, run);
+    if (r == 0)
+        *n = run;
+    return r;
+}
+
 int frame_change_copy(struct frame_change *change, struct frame *from,
                       uint64_t chunk_no, struct frame_written *out,
                       struct fault *fault)

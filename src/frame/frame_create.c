@@ -139,16 +139,17 @@ static int begin_new(struct frame_change *change, struct fault *fault)
 static int begin(struct frame_change *change, const struct frame_params *params,
                  struct frame *like, struct fault *fault)
 {
-    int r = frame_change_reserve(change, 0);
+    int r;
 
-    if (r < 0)
-        return fault_set(fault, r, 0, NULL);
     if (params)
         set_params(&change->info, params);
     else
         take_params(change, like);
     change->info.format = FRAME_FORMAT_E;
     change->info.sparse = store_is_directory(change->store);
+    r = frame_change_new_table(change, &change->chunks);
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
     if (like)
         r = layers_read(like, &change->fixed, &change->vl, fault);
     return r < 0 ? r : begin_new(change, fault);
@@ -223,7 +224,7 @@ void frame_change_close(struct frame_change *change)
     layers_free(&change->fixed);
     layers_free(&change->vl);
     free(change->replaced.bytes);
-    free(change->chunks);
+    chunk_table_free(change->chunks);
     chunk_encoder_free(change->encoder);
     pthread_mutex_destroy(&change->lock);
     store_close(change->store);

@@ -45,6 +45,33 @@ static bool special_kind(uint64_t raw, enum chunk_kind *out)
     return true;
 }
 
+int64_t frame_special_entry(enum chunk_kind kind)
+{
+    uint64_t bits = FRAME_ENTRY_SPECIAL;
+
+    switch (kind) {
+    case CHUNK_NANS:
+        bits |= FRAME_ENTRY_NANS;
+        break;
+    case CHUNK_UNINIT:
+        bits |= FRAME_ENTRY_UNINIT;
+        break;
+    default:
+        bits |= FRAME_ENTRY_ZEROS;
+        break;
+    }
+    return (int64_t)(bits << FRAME_ENTRY_KIND_SHIFT);
+}
+
+int64_t frame_plain_entry(int64_t raw)
+{
+    enum chunk_kind kind;
+
+    return raw < 0 && special_kind((uint64_t)raw, &kind)
+               ? frame_special_entry(kind)
+               : raw;
+}
+
 /* The first sparse frames had numbers of chunk files negated, and no special
    values.  Format: history.md, 4. */
 int frame_parse_entry(const struct frame *frame, uint64_t chunk_no, int64_t raw,
@@ -90,6 +117,19 @@ int frame_get_entry(struct frame *frame, uint64_t chunk_no,
     return frame_parse_entry(frame, chunk_no, raw, out, fault);
 }
 
+uint64_t frame_special_run(struct frame *frame, uint64_t first,
+                           struct frame_entry *out)
+{
+    struct fault ignored;
+    int64_t raw;
+    uint64_t n = index_run(frame->index, first, &raw);
+
+    if (n == 0 || frame_check_kept(frame, 0, &ignored) < 0 ||
+        frame_parse_entry(frame, first, raw, out, &ignored) < 0)
+        return 0;
+    return out->special ? n : 0;
+}
+
 /* Entries that are no good are no holes; reading them tells more. */
 static bool is_hole(const struct frame *frame, int64_t raw)
 {
@@ -98,6 +138,15 @@ static bool is_hole(const struct frame *frame, int64_t raw)
 
     return frame_parse_entry(frame, 0, raw, &entry, &ignored) == 0 &&
            entry.special && entry.kind != CHUNK_NANS;
+}
+
+/* How many chunks from one on are not looked for, because they repeat. */
+static uint64_t skip_run(struct frame *frame, uint64_t chunk_no, bool hole)
+{
+    struct frame_entry entry = { 0 };
+    uint64_t n = frame_special_run(frame, chunk_no, &entry);
+
+    return (entry.kind != CHUNK_NANS) == hole ? 0 : n;
 }
 
 int frame_next(struct frame *frame, uint64_t chunk_no, bool hole, uint64_t *out,
@@ -122,6 +171,8 @@ int frame_next(struct frame *frame, uint64_t chunk_no, bool hole, uint64_t *out,
                 return 0;
             }
         chunk_no += n;
+        if (chunk_no < end)
+            chunk_no += skip_run(frame, chunk_no, hole);
     }
     *out = frame->info.nchunks;
     return 0;

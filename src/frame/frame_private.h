@@ -70,11 +70,26 @@ int frame_read_raw(struct frame *frame, uint64_t first, size_t n, int64_t *raw,
                    struct fault *fault);
 
 /*
+ * Find out, at the cost of a short read, whether special chunks repeat.
+ *
+ * Returns how many from `first` on are the same, of which `out` receives the
+ * entry; 0 if nothing is known.
+ */
+uint64_t frame_special_run(struct frame *frame, uint64_t first,
+                           struct frame_entry *out);
+
+/*
  * Find out what an index entry means.  Returns 0, or -EBADMSG if it is neither
  * special nor a place inside the chunks section.
  */
 int frame_parse_entry(const struct frame *frame, uint64_t chunk_no, int64_t raw,
                       struct frame_entry *out, struct fault *fault);
+
+/* Index entries of special chunks.  Format: frame.md, 5.1. */
+int64_t frame_special_entry(enum chunk_kind kind);
+
+/* The entry that this library writes for what an entry of layout E means. */
+int64_t frame_plain_entry(int64_t raw);
 
 /*
  * Do chunks lie at places of their own, which only a walk finds?  Looks at the

@@ -35,24 +35,6 @@ static struct site get_site(struct frame_change *change)
     return site;
 }
 
-int64_t frame_special_entry(enum chunk_kind kind)
-{
-    uint64_t bits = FRAME_ENTRY_SPECIAL;
-
-    switch (kind) {
-    case CHUNK_NANS:
-        bits |= FRAME_ENTRY_NANS;
-        break;
-    case CHUNK_UNINIT:
-        bits |= FRAME_ENTRY_UNINIT;
-        break;
-    default:
-        bits |= FRAME_ENTRY_ZEROS;
-        break;
-    }
-    return (int64_t)(bits << FRAME_ENTRY_KIND_SHIFT);
-}
-
 /*
  * Can the index stand for the chunk?  The reference library refuses entries
  * for chunks that are no whole number of items (observed: 3.3.3, which fails

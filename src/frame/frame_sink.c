@@ -19,27 +19,51 @@ static int compare_offs(const void *a, const void *b)
     return (x->off < y->off) - (x->off > y->off);
 }
 
+/* Chunks that lie too high. */
+struct high_list {
+    struct high_chunk *chunks;
+    size_t n;
+    size_t room;
+};
+
+static int add_high(struct high_list *list, const struct high_chunk *high)
+{
+    if (list->n == list->room) {
+        size_t room = 2 * list->room + 16;
+        struct high_chunk *chunks =
+            realloc(list->chunks, room * sizeof(chunks[0]));
+
+        if (!chunks)
+            return -ENOMEM;
+        list->chunks = chunks;
+        list->room = room;
+    }
+    list->chunks[list->n++] = *high;
+    return 0;
+}
+
 /* Find the chunks that reach beyond `end`, the highest first. */
 static int find_high(const struct frame_change *change, uint64_t end,
-                     struct high_chunk **out, size_t *n)
+                     struct high_list *out)
 {
-    uint64_t nchunks = change->info.nchunks;
-    struct high_chunk *high = malloc((nchunks + 1) * sizeof(high[0]));
-    size_t found = 0;
+    struct table_chunk chunk;
+    int r = 1;
 
-    if (!high)
-        return -ENOMEM;
-    for (uint64_t i = 0; i < nchunks; i++) {
-        const struct change_chunk *chunk = &change->chunks[i];
-        uint64_t off = frame_change_off(change, chunk);
+    for (uint64_t i = 0; r > 0; i++) {
+        struct high_chunk high;
 
-        if (chunk->entry >= 0 && off + chunk->cbytes > end)
-            high[found++] = (struct high_chunk){ .chunk_no = i, .off = off };
+        r = chunk_table_next_stored(change->chunks, &i, &chunk);
+        high = (struct high_chunk){ .chunk_no = i };
+        if (r <= 0)
+            break;
+        high.off = frame_change_off(change, &chunk);
+        high.copy.cbytes = chunk.cbytes;
+        if (high.off + chunk.cbytes > end && add_high(out, &high) < 0)
+            return -ENOMEM;
     }
-    qsort(high, found, sizeof(high[0]), compare_offs);
-    *out = high;
-    *n = found;
-    return 0;
+    if (r == 0 && out->n > 0)
+        qsort(out->chunks, out->n, sizeof(out->chunks[0]), compare_offs);
+    return r;
 }
 
 /* Copy a chunk to a place before it.  Returns 1, or 0 if there is no gap for
@@ -49,7 +73,7 @@ static int copy_down(struct frame_change *change, struct high_chunk *high)
     struct store_object *file = plot_object(change->plot);
     struct frame_written copy = {
         .nbytes = frame_change_size_of(change, high->chunk_no),
-        .cbytes = change->chunks[high->chunk_no].cbytes,
+        .cbytes = high->copy.cbytes,
         .epoch = change->epoch,
     };
     uint64_t off;
@@ -97,22 +121,20 @@ static int put_all(struct frame_change *change, const struct high_chunk *high,
 int frame_change_sink(struct frame_change *change, uint64_t end,
                       struct fault *fault)
 {
-    struct high_chunk *high;
-    size_t copied;
-    size_t n;
+    struct high_list high = { 0 };
+    size_t copied = 0;
     int r;
 
     if (change->info.sparse)
         return 0;
-    r = find_high(change, end, &high, &n);
-    if (r < 0)
-        return fault_set(fault, r, 0, NULL);
-    r = copy_all(change, high, n, &copied);
+    r = find_high(change, end, &high);
+    if (r == 0)
+        r = copy_all(change, high.chunks, high.n, &copied);
     /* Nobody has the chunks in memory if they are lost, so the copies have to
        last before they are put. */
     if (r == 0 && copied > 0)
         r = commit_sync(change, plot_object(change->plot));
-    r = put_all(change, high, copied, r);
-    free(high);
+    r = put_all(change, high.chunks, copied, r);
+    free(high.chunks);
     return r < 0 ? fault_set(fault, r, 0, NULL) : copied > 0;
 }

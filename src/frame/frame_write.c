@@ -1,23 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "frame/frame_write.h"
 
-#include <endian.h>
-
 #include "base/msgpack_write.h"
-#include "chunk/codec.h"
-#include "chunk/filter.h"
-
-/* What the reference library gives its own indexes.
-   Format: frame.md, 5 "The index chunk". */
-static const struct chunk_params index_params = {
-    .typesize = FRAME_INDEX_TYPESIZE,
-    .blocksize = 16384,
-    .codec = CODEC_BLOSCLZ,
-    .clevel = 5,
-    .filters = { 0, 0, 0, 0, 0, FILTER_SHUFFLE },
-    .split_mode = CHUNK_SPLIT_NEVER,
-    .bodied = true,
-};
 
 uint64_t frame_write_header_len(const struct layers *fixed)
 {
@@ -130,15 +114,4 @@ void frame_write_trailer(const struct layers *variable, uint8_t *dst)
     msgpack_write_byte(&writer, MSGPACK_FIXEXT16);
     msgpack_write_byte(&writer, 0); /* no fingerprint */
     msgpack_write_bytes(&writer, fingerprint, sizeof(fingerprint));
-}
-
-ssize_t frame_write_index(struct chunk_encoder *encoder, int64_t *entries,
-                          size_t n, uint8_t *dst)
-{
-    size_t len = n * FRAME_INDEX_TYPESIZE;
-
-    for (size_t i = 0; i < n; i++)
-        entries[i] = (int64_t)htole64((uint64_t)entries[i]);
-    return chunk_encode(encoder, &index_params, (const uint8_t *)entries, len,
-                        dst, len + CHUNK_OVERHEAD_MAX);
 }

@@ -4,12 +4,11 @@
 
 #include <stdint.h>
 
-#include "chunk/chunk_encode.h"
 #include "frame/frame.h"
 #include "frame/frame_format.h"
 #include "frame/layers.h"
 
-/* Header, index and trailer as bytes, always in layout E. */
+/* Header and trailer as bytes, always in layout E. */
 
 /* Length of a header with these metalayers. */
 uint64_t frame_write_header_len(const struct layers *fixed);
@@ -37,19 +36,5 @@ uint64_t frame_write_trailer_len(const struct layers *variable);
 
 /* Format: frame.md, 7 "Trailer". */
 void frame_write_trailer(const struct layers *variable, uint8_t *dst);
-
-/*
- * Encode an index.
- *
- *  entries, n  n > 0 of them, as they are kept in memory; their byte order is
- *              changed in place if need be
- *  dst         room for 8 * n + CHUNK_OVERHEAD_MAX bytes
- *
- * Returns the length or a negative errno.
- *
- * Format: frame.md, 5 "The index chunk".
- */
-ssize_t frame_write_index(struct chunk_encoder *encoder, int64_t *entries,
-                          size_t n, uint8_t *dst);
 
 #endif

@@ -7,9 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/cpu.h"
 #include "base/size.h"
 #include "chunk/chunk.h"
+#include "chunk/chunk_format.h"
+#include "chunk/codec.h"
+#include "chunk/filter.h"
 #include "frame/blocks.h"
 #include "frame/frame_format.h"
 
@@ -18,6 +22,7 @@ enum {
     INDEX_COPY_UNIT = 16 << 10, /* bytes read at a time if they are no blocks */
     INDEX_KEPT_BYTES = 1 << 20, /* of decoded units, or one unit */
     INDEX_SLOTS = 8,
+    PLANES_VERSION_MIN = 3, /* of chunks that are split as their flags say */
 };
 
 /* Decoded bytes of the index. */
@@ -243,6 +248,92 @@ int index_read(struct index *index, uint64_t first, size_t n, int64_t *entries,
     for (size_t i = 0; i < n; i++)
         entries[i] = (int64_t)le64toh((uint64_t)entries[i]);
     return 0;
+}
+
+/* Are blocks stored as one stream for each byte of an entry? */
+static bool has_planes(const struct chunk_header *header)
+{
+    static const uint8_t filters[CHUNK_NFILTERS] = { 0, 0, 0,
+                                                     0, 0, FILTER_SHUFFLE };
+
+    return header->kind == CHUNK_BLOCKS &&
+           header->version >= PLANES_VERSION_MIN &&
+           !(header->flags & CHUNK_FLAG_UNSPLIT) && !header->instrumented &&
+           memcmp(header->filters, filters, sizeof(filters)) == 0;
+}
+
+size_t index_read_block(struct index *index, uint64_t block_no,
+                        uint32_t blocksize, uint8_t *dst, size_t cap)
+{
+    uint32_t off;
+    uint32_t len;
+
+    if (!has_planes(index->header) || index->header->has_dict ||
+        index->header->codec != CODEC_BLOSCLZ || index->unit != blocksize ||
+        (block_no + 1) * blocksize > index->header->nbytes)
+        return 0;
+    chunk_block_extent(index->chunk, (uint32_t)block_no, &off, &len);
+    if (len > cap ||
+        store_object_read_at(index->object, index->off + off, dst, len) < 0)
+        return 0;
+    return len;
+}
+
+/* Is each plane of a block one byte, repeated?  Format: chunk.md, 6. */
+static bool parse_runs(const uint8_t *bytes, size_t len, uint64_t *entry)
+{
+    *entry = 0;
+    for (unsigned i = 0; i < FRAME_INDEX_TYPESIZE; i++) {
+        uint32_t value;
+        size_t n;
+
+        if (len < CHUNK_STREAM_PREFIX_LEN)
+            return false;
+        value = -load_le32(bytes);
+        n = CHUNK_STREAM_PREFIX_LEN + (value != 0);
+        if (value > UINT8_MAX || n > len ||
+            (value != 0 && !(bytes[CHUNK_STREAM_PREFIX_LEN] & CHUNK_RUN_TOKEN)))
+            return false;
+        *entry |= (uint64_t)value << (8 * i);
+        bytes += n;
+        len -= n;
+    }
+    return true;
+}
+
+/* Does a block, which is full, hold one entry, repeated? */
+static bool is_run(struct index *index, uint32_t block_no, uint64_t *entry)
+{
+    uint8_t bytes[FRAME_INDEX_TYPESIZE * (CHUNK_STREAM_PREFIX_LEN + 1)];
+    uint32_t off;
+    uint32_t len;
+
+    chunk_block_extent(index->chunk, block_no, &off, &len);
+    if (len > sizeof(bytes))
+        len = sizeof(bytes);
+    return store_object_read_at(index->object, index->off + off, bytes, len) ==
+               0 &&
+           parse_runs(bytes, len, entry);
+}
+
+uint64_t index_run(struct index *index, uint64_t first, int64_t *entry)
+{
+    uint64_t off = first * FRAME_INDEX_TYPESIZE;
+    uint64_t unit_no = off / index->unit;
+    struct fault ignored;
+    uint64_t value;
+
+    if (!blocks_exist(index->header->kind))
+        return index_period(index) == 1 &&
+                       index_read(index, first, 1, entry, &ignored) == 0
+                   ? index_nentries(index) - first
+                   : 0;
+    if (!has_planes(index->header) || unit_len(index, unit_no) < index->unit ||
+        index->unit % FRAME_INDEX_TYPESIZE != 0 ||
+        !is_run(index, (uint32_t)unit_no, &value))
+        return 0;
+    *entry = (int64_t)value;
+    return (index->unit - off % index->unit) / FRAME_INDEX_TYPESIZE;
 }
 
 /* Format: frame.md, 5. */

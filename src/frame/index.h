@@ -45,6 +45,28 @@ uint64_t index_nentries(const struct index *index);
 uint64_t index_period(const struct index *index);
 
 /*
+ * Find out, at the cost of a short read, whether entries repeat.
+ *
+ *  first  where to look
+ *  entry  receives the entry that repeats
+ *
+ * Returns how many from `first` on are the same; 0 if nothing is known.
+ */
+uint64_t index_run(struct index *index, uint64_t first, int64_t *entry);
+
+/*
+ * Read a block as it is stored: for an index that is made of it, and whose blocks
+ * are split into planes, shuffled, and encoded with blosclz.
+ *
+ *  blocksize  of that index
+ *  cap        room in `dst`
+ *
+ * Returns its length, or 0 if this index has no such block, or it can't be read.
+ */
+size_t index_read_block(struct index *index, uint64_t block_no,
+                        uint32_t blocksize, uint8_t *dst, size_t cap);
+
+/*
  * Read entries `first` to `first + n - 1`, which exist.  Returns 0 or an error
  * as above.
  */

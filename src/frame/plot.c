@@ -129,6 +129,16 @@ void plot_put(struct plot *plot)
     free(plot);
 }
 
+size_t plot_footprint(struct plot *plot)
+{
+    size_t room;
+
+    pthread_mutex_lock(&plot->lock);
+    room = plot->space.room + plot->pinned.room;
+    pthread_mutex_unlock(&plot->lock);
+    return sizeof(*plot) + room * sizeof(plot->space.free[0]);
+}
+
 struct store_object *plot_object(const struct plot *plot)
 {
     return plot->object;

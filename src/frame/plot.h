@@ -40,6 +40,9 @@ struct plot *plot_get(struct plot *plot);
 /* Accepts NULL. */
 void plot_put(struct plot *plot);
 
+/* Bytes of memory that it takes up. */
+size_t plot_footprint(struct plot *plot);
+
 /* The frame's file, or NULL. */
 struct store_object *plot_object(const struct plot *plot);
 

@@ -105,9 +105,10 @@ int repair_check_list(struct repair *repair, struct repair_list *list,
 }
 
 /* Tell of one chunk that is lost. */
-static void tell(struct repair *repair, uint64_t chunk_no, uint64_t off)
+static void tell(struct repair *repair, struct repair_chunk chunk,
+                 uint64_t chunk_no, uint64_t off)
 {
-    struct repair_chunk chunk = repair->chunks.chunks[chunk_no];
+    const uint32_t nbytes = chunk.nbytes;
     const struct repair_listener *listener = repair->listener;
     struct fault fault = FAULT_NONE;
     int r = -EBADMSG;
@@ -121,9 +122,8 @@ static void tell(struct repair *repair, uint64_t chunk_no, uint64_t off)
     else
         fault_set(&fault, r, repair->index_off,
                   "a special chunk can't be told without its size");
-    listener->lost(listener->context, chunk_no, off,
-                   repair->chunks.chunks[chunk_no].nbytes, r < 0 ? r : -EBADMSG,
-                   &fault);
+    listener->lost(listener->context, chunk_no, off, nbytes,
+                   r < 0 ? r : -EBADMSG, &fault);
 }
 
 /* Of special chunks no more is lost than how large they are. */
@@ -139,6 +139,20 @@ static bool is_lost(const struct repair *repair,
                                           chunk->nbytes % typesize != 0));
 }
 
+/* Note that a chunk is lost, with those that it stands for. */
+static void lose(struct repair *repair, struct repair_chunk *chunk,
+                 uint64_t chunk_no, uint64_t off)
+{
+    struct repair_result *result = &repair->result;
+    uint64_t n = repair_count(chunk);
+
+    for (uint64_t i = 0; i < n; i++)
+        tell(repair, *chunk, chunk_no + i, off + i * chunk->nbytes);
+    chunk->state = REPAIR_LOST;
+    result->nlost += n;
+    result->nbytes_lost += n * chunk->nbytes;
+}
+
 /* Add up, and tell what is lost. */
 static void sum_up(struct repair *repair)
 {
@@ -147,17 +161,13 @@ static void sum_up(struct repair *repair)
 
     result->sparse = info->sparse;
     result->header_lost = !repair->header_known;
-    result->nchunks = repair->chunks.n;
-    for (uint64_t i = 0; i < result->nchunks; i++) {
+    for (size_t i = 0; i < repair->chunks.n; i++) {
         struct repair_chunk *chunk = &repair->chunks.chunks[i];
 
-        if (is_lost(repair, chunk)) {
-            tell(repair, i, result->nbytes);
-            chunk->state = REPAIR_LOST;
-            result->nlost++;
-            result->nbytes_lost += chunk->nbytes;
-        }
-        result->nbytes += chunk->nbytes;
+        if (is_lost(repair, chunk))
+            lose(repair, chunk, result->nchunks, result->nbytes);
+        result->nchunks += repair_count(chunk);
+        result->nbytes += repair_count(chunk) * chunk->nbytes;
     }
     result->padded = repair->nbytes_padded > 0;
     result->nbytes_told = repair->header_known ? info->nbytes : result->nbytes;

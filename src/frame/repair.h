@@ -20,8 +20,9 @@
  * Readers refuse an array whose metalayer does not go with its chunks, whatever
  * else is saved: so it is mended, or put aside.
  *
- * Takes about 100 bytes of memory for each chunk, and up to 256 MiB to decode
- * one.
+ * Takes about 100 bytes of memory for each chunk that is stored, and each run of
+ * special ones that are alike, of which there can be four million; and up to 256
+ * MiB to decode one.
  */
 struct repair;
 

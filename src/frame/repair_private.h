@@ -24,7 +24,15 @@ struct repair_chunk {
     uint8_t kind;    /* enum chunk_kind, also of what is special */
     uint8_t header_len;
     uint8_t typesize; /* of the chunk */
+    uint32_t nmore;   /* of a special chunk: how many like it follow, which are
+                         not listed.  The last chunk of all is not among them */
 };
+
+/* How many chunks one in a list stands for. */
+static inline uint64_t repair_count(const struct repair_chunk *chunk)
+{
+    return (uint64_t)chunk->nmore + 1;
+}
 
 /* Chunks in order. */
 struct repair_list {
@@ -65,7 +73,11 @@ static inline int repair_progress(const struct repair *repair, uint64_t done,
     return repair->listener->progress(repair->listener->context, done, total);
 }
 
-/* Add a chunk at the end.  Returns 0, -EFBIG or -ENOMEM. */
+/* How many chunks a list stands for. */
+uint64_t repair_list_count(const struct repair_list *list);
+
+/* Add a chunk at the end.  Special ones that are alike are put together, but for
+   the last.  Returns 0, -EFBIG or -ENOMEM. */
 int repair_list_add(struct repair_list *list, const struct repair_chunk *chunk);
 
 /* The chunk at a place, or NULL; the list is in the order of places. */

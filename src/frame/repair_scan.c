@@ -16,6 +16,7 @@ enum {
     HEAD_LEN = CHUNK_LONG_HEADER_LEN,
     WINDOW_LEN = 256 << 10,
     ROOM_MIN = 64,
+    LIST_MAX = 1 << 22,    /* chunks that are stored, and runs of others */
     RUN_BYTES = 1 << 20,   /* that are decoded in one call */
     BLOCK_MAX = 256 << 20, /* larger blocks are not tried */
     TRY_COST = 4096,       /* of an attempt, as bytes */
@@ -24,9 +25,33 @@ enum {
     LAYER_HEAD_LEN = 5,    /* of the content of a metalayer */
 };
 
+uint64_t repair_list_count(const struct repair_list *list)
+{
+    uint64_t nchunks = 0;
+
+    for (size_t i = 0; i < list->n; i++)
+        nchunks += repair_count(&list->chunks[i]);
+    return nchunks;
+}
+
+/* Put the last chunk to the one before if both are special, and alike. */
+static void merge_last(struct repair_list *list)
+{
+    struct repair_chunk *last = &list->chunks[list->n - 1];
+
+    if (list->n < 2 || last->state != REPAIR_SPECIAL ||
+        last[-1].state != REPAIR_SPECIAL || last[-1].kind != last->kind ||
+        last[-1].nmore == UINT32_MAX)
+        return;
+    last[-1].nmore++;
+    list->n--;
+}
+
 int repair_list_add(struct repair_list *list, const struct repair_chunk *chunk)
 {
-    if (list->n >= FRAME_CHANGE_CHUNKS_MAX)
+    if (list->n > 0)
+        merge_last(list);
+    if (list->n >= LIST_MAX)
         return -EFBIG;
     if (list->n == list->room) {
         size_t room = list->room ? 2 * list->room : ROOM_MIN;

@@ -36,6 +36,7 @@ bool repair_has_size(const struct repair_list *list, uint32_t nbytes)
 static bool sizes_from_frame(struct repair *repair)
 {
     struct repair_list *list = &repair->chunks;
+    uint64_t chunk_no = 0;
 
     for (size_t i = 0; i < list->n; i++) {
         struct repair_chunk *chunk = &list->chunks[i];
@@ -43,10 +44,11 @@ static bool sizes_from_frame(struct repair *repair)
         struct fault ignored;
 
         if (!repair->frame ||
-            frame_span_of(repair->frame, i, &span, &ignored) < 0 ||
+            frame_span_of(repair->frame, chunk_no, &span, &ignored) < 0 ||
             (chunk->state == REPAIR_GOOD && chunk->nbytes != span.nbytes))
             return false;
         chunk->nbytes = span.nbytes;
+        chunk_no += repair_count(chunk);
     }
     return true;
 }
@@ -54,7 +56,7 @@ static bool sizes_from_frame(struct repair *repair)
 static void sizes_by_rule(struct repair *repair, uint32_t chunksize)
 {
     struct repair_list *list = &repair->chunks;
-    uint64_t before = (list->n - 1) * (uint64_t)chunksize;
+    uint64_t before = (repair_list_count(list) - 1) * chunksize;
     uint64_t nbytes = repair->view.info.nbytes;
 
     for (size_t i = 0; i < list->n; i++) {
@@ -75,16 +77,18 @@ static void sizes_by_sum(struct repair *repair)
 {
     struct repair_list *list = &repair->chunks;
     struct repair_chunk *unknown = NULL;
-    size_t nunknown = 0;
+    uint64_t nunknown = 0;
     uint64_t nbytes = repair->view.info.nbytes;
     uint64_t sum = 0;
 
     for (size_t i = 0; i < list->n; i++) {
-        if (list->chunks[i].nbytes == 0) {
-            unknown = &list->chunks[i];
-            nunknown++;
+        struct repair_chunk *chunk = &list->chunks[i];
+
+        if (chunk->nbytes == 0) {
+            unknown = chunk;
+            nunknown += repair_count(chunk);
         }
-        sum += list->chunks[i].nbytes;
+        sum += repair_count(chunk) * chunk->nbytes;
     }
     if (nunknown == 1 && repair->header_known && nbytes > sum &&
         nbytes - sum <= INT32_MAX)

@@ -154,6 +154,23 @@ static int write_chunk(struct repair *repair, struct frame_change *change,
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
+/* Write a chunk, and those that it stands for. */
+static int write_run(struct repair *repair, struct frame_change *change,
+                     const struct repair_chunk *chunk, struct fault *fault)
+{
+    const struct frame_info *info = frame_change_get_info(change);
+    uint64_t n = repair_count(chunk);
+    int r = 0;
+
+    if (n > 1 && chunk->kind == CHUNK_ZEROS && info->chunksize > 0 &&
+        chunk->nbytes == info->chunksize)
+        return frame_change_resize(change, info->nbytes + n * chunk->nbytes,
+                                   fault);
+    for (uint64_t i = 0; i < n && r == 0; i++)
+        r = write_chunk(repair, change, chunk, fault);
+    return r;
+}
+
 static int write_all(struct repair *repair, struct frame_change *change,
                      struct fault *fault)
 {
@@ -164,7 +181,7 @@ static int write_all(struct repair *repair, struct frame_change *change,
     if (r == 0 && list->n > 0 && repair->view.info.chunksize == 0)
         r = frame_change_make_variable(change, fault);
     for (size_t i = 0; i < list->n && r == 0; i++) {
-        r = write_chunk(repair, change, &list->chunks[i], fault);
+        r = write_run(repair, change, &list->chunks[i], fault);
         if (r == 0)
             r = repair_progress(repair, done += list->chunks[i].cbytes,
                                 repair->view.info.cbytes);

@@ -12,13 +12,14 @@ import os
 import random
 import threading
 
-from mounted import Mount, check, corpus, main, wait_for
+from mounted import B2FRAME, Mount, check, corpus, main, wait_for, write
 
 MIB = 1 << 20
 SIZE = int(os.environ.get('FRAMEFS_MEMORY_SIZE', '128M').rstrip('M')) * MIB
 CACHE = int(os.environ.get('FRAMEFS_MEMORY_CACHE', '32M').rstrip('M')) * MIB
 REST = 64 * MIB  # what a daemon takes beside its cache
 NTHREADS = 40
+NFILES = 8
 NFDS = 1  # of a hidden directory
 POOL = random.Random(3).randbytes(4 * MIB)
 
@@ -151,10 +152,71 @@ def many_threads(mount):
         thread.join()
 
 
+def b2frame(*words):
+    done = corpus.run(B2FRAME, *words)
+    check(done.returncode == 0, done.stderr.decode())
+
+
+def make_holes(layout, chunksize, nchunks):
+    """Frames of zeros alone."""
+    write('empty', b'')
+    for i in range(NFILES):
+        path = 'src/f%d.b2frame' % i
+        b2frame('create', '--chunksize', str(chunksize), '--layout', layout,
+                'empty', path)
+        b2frame('truncate', '--size', str(chunksize * nchunks), path)
+
+
+def a_byte_in_each(mount, size):
+    """Change frames of many chunks that are not stored."""
+    choice = random.Random(5)
+    files = [open(mount / ('f%d' % i), 'r+b', buffering=0)
+             for i in range(NFILES)]
+    for _ in range(4):
+        for file in files:
+            os.pwrite(file.fileno(), b'x', choice.randrange(size))
+            os.fsync(file.fileno())
+    for file in files:
+        file.close()
+
+
+def change_holes(chunksize, nchunks):
+    def holes(mount):
+        a_byte_in_each(mount, chunksize * nchunks)
+
+    for layout in ('contiguous', 'sparse'):
+        os.makedirs(layout + '/src')
+        os.mkdir(layout + '/mnt')
+        os.chdir(layout)
+        make_holes(layout, chunksize, nchunks)
+        watch(holes, layout, chunksize)
+        os.chdir('..')
+
+
+def frames_of_holes():
+    change_holes(4096, 4000000)
+
+
+def frames_of_as_many_holes_as_there_can_be():
+    change_holes(4096, 268435451)
+
+
+@layouts()
+def files_of_4_tib(mount):
+    size = 4 << 40
+    for i in range(NFILES):
+        with open(mount / ('f%d' % i), 'wb') as file:
+            file.truncate(size)
+    a_byte_in_each(mount, size)
+
+
 main(one_sequence,
      large_chunks,
      huge_chunks,
      overwriting_at_random,
      many_files,
      many_files_at_a_time,
-     many_threads)
+     many_threads,
+     frames_of_holes,
+     frames_of_as_many_holes_as_there_can_be,
+     files_of_4_tib)

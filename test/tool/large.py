@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""b2frame create and cat take 3 GiB in little memory.
+"""b2frame takes 3 GiB, and frames of very many chunks, in little memory.
 
 usage: large.py B2FRAME
 """
@@ -10,12 +10,15 @@ import subprocess
 import sys
 
 import corpus
-from scene import TOOL, b2frame, check, main, numbers
+from scene import TOOL, b2frame, check, info, main, numbers
 
 MIB = 1 << 20
 SIZE = 3 << 30
 MEMORY = 256 << 20
 BLOCK = numbers(MIB)
+NCHUNKS = 268435451  # 8 bytes for each make the longest index there can be
+CHUNKSIZE = 4096
+CHUNK = BLOCK[:CHUNKSIZE]
 
 
 def block(number):
@@ -51,6 +54,42 @@ def what_was_piped_in_comes_out():
           'takes %d MiB' % (corpus.peak_memory() >> 20))
 
 
+def cat(frame, number):
+    """One chunk's bytes."""
+    with subprocess.Popen(
+            [TOOL, 'cat', '--offset', str(number * CHUNKSIZE), '--length',
+             str(CHUNKSIZE), frame], stdout=subprocess.PIPE) as tool:
+        return tool.stdout.read()
+
+
+def check_chunks(frame):
+    """Only two of all are not zeros."""
+    b2frame('verify', frame)
+    check(info(frame)['nchunks'] == NCHUNKS, '%s: nchunks' % frame)
+    for number in (0, 1, NCHUNKS // 2, NCHUNKS - 1):
+        expected = CHUNK if number in (0, NCHUNKS // 2) else bytes(CHUNKSIZE)
+        check(cat(frame, number) == expected, '%s: chunk %d' % (frame, number))
+
+
+def as_many_chunks_as_an_index_can_have():
+    with open('chunk', 'wb') as file:
+        file.write(CHUNK)
+    for layout, other in (('contiguous', 'sparse'), ('sparse', 'contiguous')):
+        b2frame('create', '--chunksize', str(CHUNKSIZE), '--layout', layout,
+                'chunk', layout)
+        b2frame('truncate', '--size', str(NCHUNKS * CHUNKSIZE), layout)
+        b2frame('update', layout, str(NCHUNKS // 2), 'chunk')
+        check_chunks(layout)
+        b2frame('convert', '--layout', other, layout, 'converted' + other)
+        check_chunks('converted' + other)
+        b2frame('compact', layout)
+        check_chunks(layout)
+    b2frame('repair', 'contiguous', 'repaired')
+    check_chunks('repaired')
+    check(corpus.peak_memory() < MEMORY,
+          'takes %d MiB' % (corpus.peak_memory() >> 20))
+
+
 if corpus.SANITIZED:
     sys.exit(corpus.SKIP)
-main(what_was_piped_in_comes_out)
+main(what_was_piped_in_comes_out, as_many_chunks_as_an_index_can_have)

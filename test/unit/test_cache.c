@@ -315,6 +315,33 @@ START_TEST(chunks_without_blocks_are_kept_and_evicted_too)
 }
 END_TEST
 
+START_TEST(chunks_give_way_to_what_others_take_up)
+{
+    struct mock mock;
+    size_t counted = 0;
+
+    mock_open(&mock, 8 * (CHUNK + ENTRY_MAX));
+    for (uint64_t chunk_no = 0; chunk_no < 8; chunk_no++)
+        touch(&mock, chunk_no, 0, CHUNK);
+    ck_assert_uint_ge(stats_of(&mock).used, 7 * CHUNK);
+    cache_count_other(mock.cache, &counted, 4 * (CHUNK + ENTRY_MAX));
+    ck_assert_uint_le(stats_of(&mock).used, 4 * (CHUNK + ENTRY_MAX));
+    for (uint64_t chunk_no = 0; chunk_no < 8; chunk_no++)
+        touch(&mock, chunk_no, 0, CHUNK);
+    ck_assert_uint_le(stats_of(&mock).used, 4 * (CHUNK + ENTRY_MAX));
+
+    /* More than there is to be had stops nobody. */
+    cache_count_other(mock.cache, &counted, 100 * CHUNK);
+    ck_assert_uint_eq(stats_of(&mock).other, 100 * CHUNK);
+    touch(&mock, 0, 0, CHUNK);
+    cache_count_other(mock.cache, &counted, 0);
+    for (uint64_t chunk_no = 0; chunk_no < 8; chunk_no++)
+        touch(&mock, chunk_no, 0, CHUNK);
+    ck_assert_uint_ge(stats_of(&mock).used, 7 * CHUNK);
+    mock_close(&mock);
+}
+END_TEST
+
 START_TEST(a_dropped_file_leaves_nothing_behind)
 {
     struct mock mock;
@@ -398,6 +425,7 @@ int main(void)
         chunks_without_blocks_are_kept_and_evicted_too,
         buffers_of_a_row_lie_apart_and_fill_it,
         buffers_that_fill_no_row_come_one_by_one,
+        chunks_give_way_to_what_others_take_up,
         a_dropped_file_leaves_nothing_behind,
         NULL,
     };
