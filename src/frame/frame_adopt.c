@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
+#include "base/bytes.h"
 #include "chunk/chunk_format.h"
 #include "frame/frame_change_private.h"
 #include "frame/frame_places.h"
@@ -125,6 +127,19 @@ static int adopt_chunks(struct frame_change *change, struct frame *frame,
     return r;
 }
 
+/* Count on from the stamp of the frame.  Whatever numbers were before one that
+   has none do not come back by chance. */
+static int adopt_stamp(struct frame_change *change, const struct frame *frame,
+                       struct fault *fault)
+{
+    if (frame->stamp_off > 0 &&
+        memcmp(frame->stamp, FRAME_STAMP_MAGIC, FRAME_STAMP_MAGIC_LEN) == 0)
+        change->stamp = load_le64(frame->stamp + FRAME_STAMP_MAGIC_LEN) + 1;
+    else if (getrandom(&change->stamp, sizeof(change->stamp), 0) < 0)
+        return fault_set(fault, -errno, 0, NULL);
+    return 0;
+}
+
 /* Read the layers, and check that others have not changed the frame. */
 static int adopt_header(struct frame_change *change, struct frame *frame,
                         struct fault *fault)
@@ -139,6 +154,8 @@ static int adopt_header(struct frame_change *change, struct frame *frame,
         r = frame_check_kept(frame, 0, fault);
     if (r == 0)
         r = store_object_stat(frame->object, &change->stat);
+    if (r == 0)
+        r = adopt_stamp(change, frame, fault);
     return r < 0 ? r : layers_read(frame, &change->fixed, &change->vl, fault);
 }
 

@@ -28,6 +28,7 @@ struct frame_change {
 
     /* The state to come. */
     struct frame_info info;
+    uint64_t stamp;      /* of it, see frame_format.h */
     bool variable;       /* chunks may differ in size */
     bool rewrite;        /* the next commit must write the frame anew */
     bool header_changed; /* a metalayer in it was */

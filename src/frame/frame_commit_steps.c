@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "frame/frame_commit.h"
 #include "frame/frame_source.h"
@@ -24,15 +24,13 @@ void commit_fini(struct commit *commit)
     store_object_close(commit->object);
 }
 
-/* Make a stamp that no other state of the frame has. */
-static int make_stamp(uint8_t *dst)
+/* Make a stamp that no state of the frame had before. */
+static void make_stamp(struct frame_change *change, uint8_t *dst)
 {
-    size_t len = FRAME_STAMP_LEN - FRAME_STAMP_MAGIC_LEN;
+    uint64_t number = htole64(change->stamp++);
 
     memcpy(dst, FRAME_STAMP_MAGIC, FRAME_STAMP_MAGIC_LEN);
-    if (getrandom(dst + FRAME_STAMP_MAGIC_LEN, len, 0) != (ssize_t)len)
-        return -EIO;
-    return 0;
+    memcpy(dst + FRAME_STAMP_MAGIC_LEN, &number, sizeof(number));
 }
 
 /* Encode the index, with the stamp behind it and room for the trailer. */
@@ -46,7 +44,8 @@ static int encode_index(struct commit *commit)
     if (r < 0)
         return r;
     commit->index_len = len + FRAME_STAMP_LEN;
-    return make_stamp(commit->tail + len);
+    make_stamp(commit->change, commit->tail + len);
+    return 0;
 }
 
 int commit_encode(struct commit *commit)

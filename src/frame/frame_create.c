@@ -123,6 +123,7 @@ static int begin_new(struct frame_change *change, struct fault *fault)
 
     info->header_len = (uint32_t)frame_write_header_len(&change->fixed);
     change->name_unsynced = true;
+    change->stamp = 1;
     if (!info->sparse)
         r = store_draft(change->store, "", &change->draft);
     if (r == 0)
@@ -246,6 +247,7 @@ int frame_change_reopen(struct frame_change **change, struct frame *frame,
         return r;
     next->name_unsynced = last->name_unsynced;
     next->not_durable = last->not_durable;
+    next->stamp = last->stamp;
     next->durable_era = last->durable_era;
     (*change)->durable_era = NULL;
     frame_change_close(*change);

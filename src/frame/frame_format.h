@@ -115,8 +115,8 @@ enum {
 
 /*
  * What framefs puts between index and trailer, where all readers ignore what
- * there is (frame.md, 5): a magic and a random number, by which one state of a
- * frame is told from another.
+ * there is (frame.md, 5): a magic and a number, 64 bits little-endian, by which
+ * one state of a frame is told from another.  Each commit counts it up.
  */
 enum {
     FRAME_STAMP_LEN = 16,

@@ -179,13 +179,42 @@ START_TEST(closing_tells_what_another_program_made_us_lose)
     frame = create("a", NULL);
     ck_assert_int_eq(framefs_pwrite(frame, "old", 3, 0), 3);
     ck_assert_int_eq(framefs_close(frame), 0);
+    ck_assert_int_eq(system("cp a b"), 0);
+    other = reopen("b");
+    ck_assert_int_eq(framefs_pwrite(other, "other", 5, 0), 5);
+    ck_assert_int_eq(framefs_close(other), 0);
     frame = reopen("a");
     ck_assert_int_eq(framefs_pwrite(frame, "new", 3, 0), 3);
+    /* By a program that does not know of our lease. */
+    ck_assert_int_eq(system("cat b >a"), 0);
+    ck_assert_int_eq(framefs_close(frame), -ESTALE);
+    ck_assert_error("another program");
+    teardown();
+}
+END_TEST
+
+START_TEST(a_frame_is_changed_by_one_handle_at_a_time)
+{
+    struct framefs_frame *frame;
+    struct framefs_frame *other;
+    char text[6] = "";
+
+    setup();
+    frame = create("a", NULL);
+    other = reopen("a");
+    ck_assert_int_eq(framefs_pwrite(frame, "first", 5, 0), 5);
+    ck_assert_int_eq(framefs_sync(frame), 0);
+    ck_assert_int_eq(framefs_pwrite(other, "other", 5, 0), -ESTALE);
+    ck_assert_error("another program");
+    ck_assert_int_eq(framefs_close(other), 0);
     other = reopen("a");
     ck_assert_int_eq(framefs_pwrite(other, "other", 5, 0), 5);
     ck_assert_int_eq(framefs_close(other), 0);
-    ck_assert_int_eq(framefs_close(frame), -ESTALE);
-    ck_assert_error("another program");
+    ck_assert_int_eq(framefs_close(frame), 0);
+    frame = reopen("a");
+    ck_assert_int_eq(framefs_pread(frame, text, 5, 0), 5);
+    ck_assert_str_eq(text, "other");
+    framefs_close(frame);
     teardown();
 }
 END_TEST
@@ -316,6 +345,7 @@ int main(void)
         errors_say_what_is_wrong,
         a_frame_opened_to_be_read_is_not_written,
         closing_tells_what_another_program_made_us_lose,
+        a_frame_is_changed_by_one_handle_at_a_time,
         metadata_have_the_names_of_a_mount,
         a_description_is_a_struct_or_a_text,
         each_thread_has_its_own_message,

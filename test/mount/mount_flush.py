@@ -177,8 +177,10 @@ def a_full_disk_concerns_nobody_else():
 
 
 def nothing_is_encoded_while_a_disk_is_full():
-    with tmpfs('1m'), Mount('src', 'mnt', '-o', 'commit=1') as mount:
+    with tmpfs('60m'), Mount('src', 'mnt', '-o', 'commit=1') as mount:
+        # Opened while there is room, so that the kernel accepts what is written.
         fd = os.open(mount / 'sub/full', os.O_RDWR | os.O_CREAT)
+        sh('mount -o remount,size=1m src/sub')
         os.write(fd, DATA)
         check(error_of(os.fsync, fd) == errno.ENOSPC, 'there is room')
         before = written(mount)
