@@ -88,6 +88,7 @@ struct file {
                                   changed by who is `claiming` */
     atomic_bool renewed;        /* see file_take_renewed() */
     atomic_bool unlinked;       /* see file_set_unlinked() */
+    atomic_bool rests;          /* freed space waits to be given back */
     atomic_bool not_durable;    /* the last commit may not be on the disk yet,
                                 nor the name of a new frame */
     atomic_bool renamed;        /* see file_note_name() */

@@ -247,7 +247,7 @@ static void flush_locked(struct flusher *flusher, struct file *file)
         start_locked(flusher);
     pthread_mutex_unlock(&flusher->lock);
     r = writeback_flush(file);
-    changed = !file_is_settled(file);
+    changed = !file_is_settled(file) || file->rests;
     pthread_mutex_lock(&flusher->lock);
     done_locked(flusher, file, r, changed, began);
     pthread_mutex_unlock(&flusher->lock);

@@ -302,6 +302,8 @@ static int commit(struct file *file, const struct writeback_edit *edit,
         frame_change_reclaim(file->change, false);
     if (r == 0 && !reshaping && (round.frame || unsynced))
         tighten(file);
+    if (file->change)
+        file->rests = frame_change_has_freed(file->change);
     leave(file);
     return r;
 }

@@ -402,6 +402,9 @@ bool frame_change_is_unsynced(const struct frame_change *change);
  */
 bool frame_change_reclaim(struct frame_change *change, bool all);
 
+/* Is there space to give back, now or once it has rested? */
+bool frame_change_has_freed(struct frame_change *change);
+
 /* For how many nanoseconds what a commit frees is to rest. */
 void frame_change_set_rest(struct frame_change *change, int64_t rest);
 

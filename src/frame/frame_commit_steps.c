@@ -220,6 +220,11 @@ int frame_change_check(struct frame_change *change)
     return change->draft ? 0 : watch_verify(plot_watch(change->plot));
 }
 
+bool frame_change_has_freed(struct frame_change *change)
+{
+    return plot_has_freed(change->plot, true);
+}
+
 void frame_change_set_rest(struct frame_change *change, int64_t rest)
 {
     plot_set_rest(change->plot, rest);

@@ -36,7 +36,7 @@ enum {
 
     /* Seeks in files that are being written, in different files, that wait for
        the kernel at a time; each may wait for a disk. */
-    SEEKERS = 16,
+    SEEKERS = 4,
 };
 
 static const char program[] = "framefs";

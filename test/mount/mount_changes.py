@@ -249,7 +249,7 @@ def what_is_written_to_a_frame_of_others_is_lost_when_it_is_closed():
         write('src/a.b2frame', frame(DATA[::-1], 10000))
         file.write(b'lost')
         check(error_of(file.close) in (errno.EIO, errno.ESTALE), 'close()')
-        wait_for(lambda: 'a.b2frame: bytes 0 to 10000 cannot be written and '
+        wait_for(lambda: 'a.b2frame: bytes 0 to 4096 cannot be written and '
                  'are lost: Stale file handle' in mount.log(), 'message')
         check('kept in memory' not in mount.log(), 'nothing is kept')
         check(read(mount / 'a') == DATA[::-1], 'content')

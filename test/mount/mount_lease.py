@@ -72,8 +72,11 @@ def write_direct(fd, data, off):
 
 
 def mounted(path, *options):
+    """Nothing is committed but when asked: a program that starts another one
+    closes its descriptors for that."""
     os.makedirs(path, exist_ok=True)
-    return Mount('src', path, '-o', ','.join(('commit=0',) + options))
+    return Mount('src', path, '-o',
+                 ','.join(('commit=0', 'close=later') + options))
 
 
 @layouts

@@ -46,7 +46,8 @@ def used(path):
     paths = [path]
     if os.path.isdir(path):
         paths = [os.path.join(path, name) for name in os.listdir(path)]
-    stats = [os.stat(path) for path in paths]
+    # What was freed may go at this moment.
+    stats = [os.stat(path) for path in paths if os.path.exists(path)]
     return (sum(st.st_blocks * 512 for st in stats),
             sum(st.st_size for st in stats))
 

@@ -253,11 +253,16 @@ def unmount_says_if_not_everything_was_saved():
         print('skipped: only root can mount a tmpfs')
         return
     os.mkdir('src')
-    sh('mount -t tmpfs -o size=1m none src')
+    sh('mount -t tmpfs -o size=60m none src')
     try:
         with Mount('src', 'mnt') as mount:
+            # Opened while there is room, so that the kernel accepts the data.
+            fd = os.open(mount / 'a', os.O_RDWR | os.O_CREAT)
+            sh('mount -o remount,size=1m src')
             with contextlib.suppress(OSError):
-                write(mount / 'a', DATA)
+                os.write(fd, DATA)
+            with contextlib.suppress(OSError):
+                os.close(fd)
             said = sh(FRAMEFS + ' --unmount mnt', 1)
             check('not everything could be saved' in said, 'says ' + said)
             mount.daemon.wait(PATIENCE)
