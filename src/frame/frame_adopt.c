@@ -140,6 +140,20 @@ static int adopt_stamp(struct frame_change *change, const struct frame *frame,
     return 0;
 }
 
+/*
+ * Make the state that is adopted durable.  Another process may have committed it
+ * without that, and what only the older state uses, which is free now, would be
+ * overwritten while the disk still has that.
+ */
+static int adopt_durably(const struct frame *frame, struct fault *fault)
+{
+    int r = frame->era ? 0 : store_object_sync(frame->object);
+
+    if (r == 0 && !frame->era && frame->info.sparse)
+        r = store_sync(frame->store);
+    return r < 0 && r != -EROFS ? fault_set(fault, r, 0, NULL) : 0;
+}
+
 /* Read the layers, and check that others have not changed the frame. */
 static int adopt_header(struct frame_change *change, struct frame *frame,
                         struct fault *fault)
@@ -176,6 +190,8 @@ int frame_adopt(struct frame_change *change, struct frame *frame,
         change->tail.len = info->frame_len - change->tail.off;
     }
     r = adopt_header(change, frame, fault);
+    if (r == 0)
+        r = adopt_durably(frame, fault);
     if (r == 0)
         r = adopt_chunks(change, frame, fault);
     if (r == 0 && change->rewrap)

@@ -112,6 +112,7 @@ int commit_anew(struct frame_change *change, struct frame **out,
     struct store_object *draft;
     struct plot *plot;
     struct commit commit;
+    uint64_t stamp = change->stamp;
     int r = store_check_place(change->store);
 
     if (r < 0)
@@ -129,14 +130,17 @@ int commit_anew(struct frame_change *change, struct frame **out,
     if (r < 0) {
         fault_set(fault, r, 0, NULL);
     } else {
+        change->stamp = 1; /* no state of this file had one before */
         commit.info.header_len =
             (uint32_t)frame_write_header_len(&change->fixed);
         r = rewrite(&commit, out, fault);
     }
     commit_fini(&commit);
-    if (r < 0)
+    if (r < 0) {
+        change->stamp = stamp;
         store_discard(change->store, draft);
-    else
+    } else {
         store_object_close(draft);
+    }
     return r;
 }

@@ -355,8 +355,11 @@ int fs_check_node(const struct fs *fs, const struct node *node)
 
 size_t fs_name_max(const struct fs *fs, size_t max)
 {
-    return fs->keep_names || max < NAMES_SUFFIX_MAX ? max
-                                                    : max - NAMES_SUFFIX_MAX;
+    size_t suffix = fs->keep_names ? 0 : NAMES_SUFFIX_MAX;
+
+    if (fs->shared)
+        suffix += strlen(STORE_SIDECAR);
+    return max < suffix ? max : max - suffix;
 }
 
 void fs_entry_close(struct fs_entry *entry)

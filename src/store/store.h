@@ -135,7 +135,8 @@ bool store_is_directory(const struct store *store);
  * PATH.b2lock or DIR/.b2lock.  It was made if need be.
  *
  * Returns a reference, to be given back by store_object_close(); or NULL if the
- * store was opened without STORE_LOCK, or where no such file can be made.
+ * store was opened without STORE_LOCK, or only to be read where no such file can
+ * be made.
  */
 struct store_object *store_sidecar(struct store *store);
 

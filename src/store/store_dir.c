@@ -346,7 +346,7 @@ int store_dir_open(int dirfd, const char *path, unsigned flags,
     dir->writable = flags & STORE_WRITE;
     dir->peeks = flags & (STORE_WRITE | STORE_PEEK);
     if (flags & STORE_LOCK)
-        r = store_local_sidecar(fd, STORE_SIDECAR, fd, &dir->sidecar);
+        r = store_local_sidecar(fd, STORE_SIDECAR, fd, flags, &dir->sidecar);
     if (r < 0) {
         dir_close(&dir->store);
         return r;

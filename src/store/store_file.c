@@ -449,12 +449,12 @@ static int find_place(struct file_store *file, int fd, int dirfd,
     return open_parent(file, dirfd, path, flags);
 }
 
-static int open_sidecar(struct file_store *file, int fd)
+static int open_sidecar(struct file_store *file, int fd, unsigned flags)
 {
     char name[NAME_MAX + sizeof(STORE_SIDECAR)];
 
     snprintf(name, sizeof(name), "%s" STORE_SIDECAR, file->name);
-    return store_local_sidecar(file->dir, name, fd, &file->sidecar);
+    return store_local_sidecar(file->dir, name, fd, flags, &file->sidecar);
 }
 
 /* Find where the file is, as far as that has to be known. */
@@ -467,7 +467,7 @@ static int prepare_place(struct file_store *file, int fd, int dirfd,
         return 0;
     r = find_place(file, fd, dirfd, path, flags);
     if (r == 0 && flags & STORE_LOCK)
-        r = open_sidecar(file, fd);
+        r = open_sidecar(file, fd, flags);
     if (r == 0 && !(flags & STORE_WRITE)) {
         close(file->dir);
         file->dir = -1;

@@ -84,11 +84,13 @@ long store_local_lease_holder(int fd);
  *  frame  descriptor of the file or directory that it is for: what we make is
  *         given to its owner, if we may do that, and to be used by all who may
  *         read it; -1: it is not there yet
- *  out    receives it; NULL if it can't be made here, as on a read-only medium
+ *  flags  of the store
+ *  out    receives it; NULL if it can't be made here, as on a read-only medium,
+ *         and the store is only read
  *
  * Returns 0, -EINVAL if something else has its name, or another negative errno.
  */
-int store_local_sidecar(int dir, const char *name, int frame,
+int store_local_sidecar(int dir, const char *name, int frame, unsigned flags,
                         struct store_object **out);
 
 /*

@@ -21,11 +21,12 @@ int store_local_lock(struct store_object *object, enum store_lock how)
     return errno == EWOULDBLOCK ? -EAGAIN : -errno;
 }
 
-/* Who can't make a sidecar takes no part, and can read all the same. */
-static bool is_out_of_reach(int error)
+/* A reader that can't make a sidecar takes no part.  A writer must. */
+static bool is_out_of_reach(int error, unsigned flags)
 {
-    return error == EROFS || error == EACCES || error == EPERM ||
-           error == ENAMETOOLONG || error == ENOSPC || error == EDQUOT;
+    return !(flags & STORE_WRITE) &&
+           (error == EROFS || error == EACCES || error == EPERM ||
+            error == ENAMETOOLONG || error == ENOSPC || error == EDQUOT);
 }
 
 /*
@@ -51,15 +52,15 @@ static void give_away(int fd, const struct stat *st, int frame)
         return;
 }
 
-int store_local_sidecar(int dir, const char *name, int frame,
+int store_local_sidecar(int dir, const char *name, int frame, unsigned flags,
                         struct store_object **out)
 {
-    int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-    int fd = openat(dir, name, flags, 0666);
+    int how = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    int fd = openat(dir, name, how, 0666);
     struct stat st;
 
     *out = NULL;
-    if (fd < 0 && is_out_of_reach(errno))
+    if (fd < 0 && is_out_of_reach(errno, flags))
         return 0;
     if (fd < 0)
         return errno == ELOOP ? -EINVAL : -errno;
