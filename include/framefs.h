@@ -24,6 +24,9 @@
  *               kind of frame that is read, but not changed; or a block or
  *               chunk is too large for "cache="
  *     -EROFS    the frame was not opened to be written
+ *     -EBUSY    another process, or another handle, is changing the frame, and
+ *               was waited for ten seconds; framefs_error() names the process
+ *     -ESTALE   others have changed the frame since it was opened to be written
  *     -EINVAL   an argument or option is wrong
  *
  * Threads.  Any number of threads may use one library handle, and one frame,
@@ -104,8 +107,10 @@ enum {
  * Open a frame.
  *
  *  path    a file, or the directory of a sparse frame; links are followed
- *  flags   FRAMEFS_READ or FRAMEFS_WRITE.  A frame must not be open for writing
- *          twice; any number may read it meanwhile, and see its last commit
+ *  flags   FRAMEFS_READ or FRAMEFS_WRITE.  One handle at a time, of all
+ *          processes, changes a frame, from its first write until that is
+ *          committed.  Any number may read it meanwhile: each call sees the last
+ *          commit, or for some chunks one that came since
  *  offset  byte of the file at which the frame starts, usually 0.  A frame that
  *          starts elsewhere can't be written: -EROFS
  */
