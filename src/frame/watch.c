@@ -145,25 +145,27 @@ static int check_stat(struct watch *watch, const struct store_stat *stat)
     return r;
 }
 
-/* The file as it is now, to be closed by close_file(). */
-static int open_file(struct watch *watch, struct store_object **out,
-                     struct store_stat *stat)
-{
-    struct store_object *object = watch->object;
-    int r = 0;
-
-    if (!object)
-        r = store_open(watch->store, watch->name, &object);
-    if (r < 0)
-        return r;
-    *out = object;
-    return store_object_stat(object, stat);
-}
-
 static void close_file(const struct watch *watch, struct store_object *object)
 {
     if (object != watch->object)
         store_object_close(object);
+}
+
+/* The file as it is now, to be closed by close_file(). */
+static int open_file(struct watch *watch, struct store_object **out,
+                     struct store_stat *stat)
+{
+    int r = 0;
+
+    *out = watch->object;
+    if (!watch->object)
+        r = store_open(watch->store, watch->name, out);
+    if (r < 0)
+        return r;
+    r = store_object_stat(*out, stat);
+    if (r < 0)
+        close_file(watch, *out);
+    return r;
 }
 
 /* Is a known state stored?  Returns 0, -ESTALE or an error. */
