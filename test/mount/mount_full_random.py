@@ -15,6 +15,7 @@ import contextlib
 import ctypes
 import errno
 import glob
+import mmap
 import os
 import random
 import sys
@@ -45,6 +46,14 @@ def punch(fd, off, length):
 def data_of(version):
     """The bytes of a unit in a version; version 0 is a hole."""
     return random.Random(version).randbytes(UNIT) if version else bytes(UNIT)
+
+
+def aligned(data):
+    """A copy that starts at a page.  The kernel splits a write where pages of its
+    buffer end; this way what it has written of one ends with a unit."""
+    pages = mmap.mmap(-1, len(data))
+    pages.write(data)
+    return pages
 
 
 class File:
@@ -91,7 +100,7 @@ class File:
         versions = self.fresh(count)
         data = b''.join(map(data_of, versions))
         try:
-            done = os.pwrite(self.fd, data, first * UNIT)
+            done = os.pwrite(self.fd, aligned(data), first * UNIT)
         except OSError as error:
             check(error.errno in EXPECTED, 'write: %s' % error)
             done = 0
