@@ -189,9 +189,9 @@ static int complete_frame(struct fs *fs, struct node *node,
     if (snapshot) {
         show_open(fs, node, snapshot, st);
         open_file_show_mtime(open, st);
-        if (r > 0 && fs->writeback)
-            kernel_tell(fs, node, snapshot);
     }
+    if (snapshot && r > 0)
+        open_file_changed(fs, open);
     snapshot_put(snapshot);
     open_file_put(fs, open);
     return r < 0 ? r : 0;

@@ -99,6 +99,7 @@ static void close_state(struct fs *fs, struct open_file *open)
     struct snapshot *current = open->current;
     bool removed = node_is_removed(&fs->nodes, open->node);
     bool written = current && current->writable;
+    bool own = written && (!current->file || file_is_own(current->file));
     /* Its file is found by this while it has no name. */
     int anchor = open_file_anchor(open);
 
@@ -116,6 +117,8 @@ static void close_state(struct fs *fs, struct open_file *open)
         open_file_apply_mtime(fs, open);
         open_file_note_content(fs, open->node);
     }
+    if (written && !own)
+        open_file_mistaken(fs, open);
     if (anchor >= 0)
         close(anchor);
 }

@@ -76,8 +76,11 @@ void closer_fini(struct closer *closer);
  */
 void closer_put(struct fs *fs, struct open_file *open);
 
-/* A node was removed, see node_removed(): if nobody holds it open, what it
-   takes up has been given back when this returns. */
+/*
+ * A node was removed, see node_removed(), or others have changed its file: if
+ * nobody holds it open, it is closed when this returns, and what a removed one
+ * takes up has been given back.
+ */
 void closer_drop(struct fs *fs, struct node *node);
 
 #endif

@@ -209,7 +209,7 @@ static int enter(struct making *making, struct open_file **open,
     if (r < 0)
         return r;
     id = node_id_of(st, entry->kind);
-    node_made(&fs->nodes, &id);
+    node_made(&fs->nodes, making->create->parent, entry->name, &id);
     r = fs_enter(fs, making->create->parent, &entry->dir, entry->name,
                  entry->kind, out, st);
     if (r < 0)

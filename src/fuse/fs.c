@@ -11,6 +11,7 @@
 
 #include "fuse/attr.h"
 #include "fuse/chunks.h"
+#include "fuse/closer.h"
 #include "fuse/dir.h"
 #include "fuse/folder.h"
 #include "fuse/hash.h"
@@ -277,19 +278,49 @@ static bool is_agreed(struct fs *fs, struct node *node, const struct stat *st)
     return agreed;
 }
 
-/* The node of a file, which is a new one if others have changed the file. */
+/* The node of a file, which is a new one if others have changed the file; each
+   that was there before, by its number or its place, is superseded. */
 static int get_node(struct fs *fs, struct node *parent, const char *name,
                     const struct node_id *id, const struct stat *st,
                     struct node **out)
 {
     int r = node_get(&fs->nodes, parent, name, id, out);
 
-    if (r < 0 || is_agreed(fs, *out, st))
+    while (r == 0 && !is_agreed(fs, *out, st)) {
+        node_forget(&fs->nodes, *out, 1);
+        r = node_get(&fs->nodes, parent, name, id, out);
+    }
+    return r;
+}
+
+/* Is what the kernel holds of a file known to be wrong? */
+static bool is_mistaken(struct fs *fs, const struct node *node)
+{
+    bool mistaken;
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    mistaken = node->mistaken;
+    pthread_mutex_unlock(&fs->nodes.lock);
+    return mistaken;
+}
+
+/* Find the node of an entry that was seen, and complete its attributes. */
+static int enter_seen(struct fs *fs, struct node *parent, const char *name,
+                      const struct backing_place *place, enum entry_kind kind,
+                      struct node **out, struct stat *st)
+{
+    struct node_id id;
+    int r = backing_stat(place, kind, st);
+
+    if (r < 0)
         return r;
-    node_forget(&fs->nodes, *out, 1);
-    r = node_get(&fs->nodes, parent, name, id, out);
-    if (r == 0)
-        is_agreed(fs, *out, st);
+    id = node_id_of(st, kind);
+    r = get_node(fs, parent, name, &id, st, out);
+    if (r < 0)
+        return r;
+    r = attr_complete(fs, *out, place, st);
+    if (r < 0)
+        node_forget(&fs->nodes, *out, 1);
     return r;
 }
 
@@ -298,21 +329,16 @@ int fs_enter(struct fs *fs, struct node *parent, const struct backing_dir *dir,
              struct stat *st)
 {
     struct backing_place place;
-    struct node_id id;
     int r;
 
     fs_entry_place(fs, dir, name, kind, &place);
-    r = backing_stat(&place, kind, st);
-    if (r < 0)
+    r = enter_seen(fs, parent, name, &place, kind, out, st);
+    if (r < 0 || !is_mistaken(fs, *out))
         return r;
-    id = node_id_of(st, kind);
-    r = get_node(fs, parent, name, &id, st, out);
-    if (r < 0)
-        return r;
-    r = attr_complete(fs, *out, &place, st);
-    if (r < 0)
-        node_forget(&fs->nodes, *out, 1);
-    return r;
+    /* Nobody may have it open but the closer: then it gets a new node. */
+    closer_drop(fs, *out);
+    node_forget(&fs->nodes, *out, 1);
+    return enter_seen(fs, parent, name, &place, kind, out, st);
 }
 
 int fs_find(struct fs *fs, struct node *parent, const char *shown,

@@ -132,14 +132,16 @@ static struct node *find_id(const struct node_table *table,
     return node;
 }
 
+/* Find the node of a place that `id` may succeed, or any if that is NULL. */
 static struct node *find_place(const struct node_table *table,
                                const struct node *parent, const char *name,
                                const struct node_id *id)
 {
     struct node *node = *place_bucket(table, parent, name);
 
-    while (node && (node->parent != parent || !is_successor(&node->id, id) ||
-                    strcmp(node->name, name) != 0))
+    while (node &&
+           (node->parent != parent || strcmp(node->name, name) != 0 ||
+            (id && !is_successor(&node->id, id))))
         node = node->next_place;
     return node;
 }
@@ -436,7 +438,8 @@ void node_renew(struct node_table *table, struct node *node,
     pthread_mutex_unlock(&table->lock);
 }
 
-void node_made(struct node_table *table, const struct node_id *id)
+void node_made(struct node_table *table, const struct node *parent,
+               const char *name, const struct node_id *id)
 {
     struct node *node;
 
@@ -444,6 +447,10 @@ void node_made(struct node_table *table, const struct node_id *id)
     node = find_id(table, id);
     if (node)
         take_number(table, node);
+    while ((node = find_place(table, parent, name, NULL))) {
+        unlink_place(table, node);
+        node->gone = true;
+    }
     pthread_mutex_unlock(&table->lock);
 }
 

@@ -149,10 +149,13 @@ void node_renew(struct node_table *table, struct node *node,
                 const struct node_id *id);
 
 /*
- * A file was just made: a node of that identity is of one that is gone, or was
- * written anew under another number.
+ * A file was just made where there was none: a node of that identity is of one
+ * that is gone, or was written anew under another number, and a node of that
+ * place has lost its name to another program.  Neither is the new file's, for
+ * the kernel may hold content of it.
  */
-void node_made(struct node_table *table, const struct node_id *id);
+void node_made(struct node_table *table, const struct node *parent,
+               const char *name, const struct node_id *id);
 
 /*
  * A name of a node was removed.

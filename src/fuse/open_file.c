@@ -67,7 +67,8 @@ struct open_file *open_file_find(struct fs *fs, struct node *node)
     return open;
 }
 
-/* Find the node's, or make it with one reference and no state. */
+/* Find the node's, or make it with one reference and no state.  What the closer
+   alone has is waited for: only then it can be told if others have changed it. */
 static struct open_file *find_or_make(struct fs *fs, struct node *node)
 {
     struct open_file *fresh = open_file_new(node);
@@ -76,6 +77,8 @@ static struct open_file *find_or_make(struct fs *fs, struct node *node)
     if (!fresh)
         return NULL;
     pthread_mutex_lock(&fs->nodes.lock);
+    while (node->open && node->open->closing.busy && node->open->nrefs == 1)
+        pthread_cond_wait(&fs->closer.closed, &fs->nodes.lock);
     open = find_locked(fs, node);
     if (!open) {
         open = node->open = fresh;
@@ -95,11 +98,14 @@ void open_file_put(struct fs *fs, struct open_file *open)
         closer_put(fs, open);
 }
 
-/* Others have changed a file that was open before. */
-static void tell_kernel(struct fs *fs, struct open_file *open)
+void open_file_changed(struct fs *fs, struct open_file *open)
 {
-    struct snapshot *snapshot = open_file_snapshot(open);
+    struct snapshot *snapshot;
 
+    if (!fs->writeback)
+        return;
+    open_file_mistaken(fs, open);
+    snapshot = open_file_snapshot(open);
     kernel_tell(fs, open->node, snapshot);
     snapshot_put(snapshot);
 }
@@ -120,8 +126,8 @@ int open_file_get(struct fs *fs, struct node *node, bool writable,
         open_file_put(fs, open);
         return r;
     }
-    if (r > 0 && fs->writeback)
-        tell_kernel(fs, open);
+    if (r > 0)
+        open_file_changed(fs, open);
     *out = open;
     return 0;
 }
@@ -162,7 +168,8 @@ bool open_file_is_agreed(struct fs *fs, struct open_file *open)
         return true;
     snapshot = open_file_snapshot(open);
     pthread_mutex_lock(&fs->nodes.lock);
-    agreed = open->nrefs > 1 ||
+    /* Others hold it open, besides the closer. */
+    agreed = open->nrefs > 1 + (unsigned)open->closing.busy ||
              (!node->mistaken &&
               (snapshot->cached || node->content == 0 ||
                node->content == backing_content_stamp(&snapshot->st)));
@@ -188,6 +195,20 @@ bool open_file_cached(struct fs *fs, struct node *node,
     snapshot->cached = true;
     pthread_mutex_unlock(&fs->nodes.lock);
     return same;
+}
+
+bool open_file_is_known(struct fs *fs, struct node *node,
+                        const struct backing_place *place)
+{
+    struct stat st;
+    bool known;
+
+    if (backing_stat(place, node->id.kind, &st) < 0)
+        return false;
+    pthread_mutex_lock(&fs->nodes.lock);
+    known = node->content == backing_content_stamp(&st);
+    pthread_mutex_unlock(&fs->nodes.lock);
+    return known;
 }
 
 void open_file_note_content(struct fs *fs, struct node *node)
@@ -319,6 +340,17 @@ int open_file_flush(struct fs *fs, struct open_file *open)
     return r;
 }
 
+void open_file_commit_node(struct fs *fs, struct node *node)
+{
+    struct open_file *open = open_file_find(fs, node);
+    struct snapshot *snapshot = open ? open_file_snapshot(open) : NULL;
+
+    if (snapshot && snapshot->file && snapshot->writable && !fs->close_later)
+        commit_state(fs, open, snapshot);
+    snapshot_put(snapshot);
+    open_file_put(fs, open);
+}
+
 void open_file_note_name(struct fs *fs, struct node *node)
 {
     struct open_file *open = node ? open_file_find(fs, node) : NULL;
@@ -340,7 +372,7 @@ int open_file_sync_node(struct fs *fs, struct node *node)
     if (snapshot)
         r = open_file_check_lost(fs, open, sync_state(fs, open, snapshot));
     /* A frame that was written anew is another file. */
-    if (snapshot && r == 0)
+    if (snapshot && snapshot->writable && r == 0)
         open_file_note_content(fs, node);
     snapshot_put(snapshot);
     open_file_put(fs, open);

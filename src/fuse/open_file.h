@@ -89,6 +89,11 @@ bool open_file_is_agreed(struct fs *fs, struct open_file *open);
 bool open_file_cached(struct fs *fs, struct node *node,
                       struct snapshot *snapshot);
 
+/* Is what is stored of a file the last state that is known to agree with what the
+   kernel holds of it? */
+bool open_file_is_known(struct fs *fs, struct node *node,
+                        const struct backing_place *place);
+
 /* What the kernel holds of a file agrees with what is stored of it now. */
 void open_file_note_content(struct fs *fs, struct node *node);
 
@@ -99,6 +104,12 @@ void open_file_note_content(struct fs *fs, struct node *node);
  * the size is wrong: once the file is closed, it is looked up again.
  */
 void open_file_mistaken(struct fs *fs, struct open_file *open);
+
+/*
+ * Others have changed a file that the kernel holds something of.  It is told, a
+ * moment later, for who holds the file open; who opens it next looks it up again.
+ */
+void open_file_changed(struct fs *fs, struct open_file *open);
 
 /* The newest state that is open, with a reference; NULL if there is none. */
 struct snapshot *open_file_snapshot(struct open_file *open);
@@ -119,6 +130,10 @@ int open_file_sync(struct fs *fs, struct open_file *open);
  * if there may be too little room on disk.  Errors as file_commit().
  */
 int open_file_flush(struct fs *fs, struct open_file *open);
+
+/* Commit a node's file if it is open, unless files are committed later.  What
+   fails is tried again, and told by a later call. */
+void open_file_commit_node(struct fs *fs, struct node *node);
 
 /* A node has got another name, which a sync is to make durable.  `node` may be
    NULL. */

@@ -102,8 +102,7 @@ static void ops_getattr(fuse_req_t req, fuse_ino_t ino,
 }
 
 static void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
-                        int to_set,
-                        struct fuse_file_info *fi __attribute__((unused)))
+                        int to_set, struct fuse_file_info *fi)
 {
     struct fs *fs = request_fs(req);
     struct node *node = request_node(fs, ino);
@@ -113,6 +112,9 @@ static void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
     sync_note(fs, node);
     if (r == 0)
         r = setattr_apply(fs, node, attr, to_set);
+    /* After truncate() no close() follows that would commit it. */
+    if (r == 0 && !fi && (to_set & FUSE_SET_ATTR_SIZE))
+        open_file_commit_node(fs, node);
     if (r == 0)
         r = attr_get(fs, node, &st);
     if (r < 0)

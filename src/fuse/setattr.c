@@ -91,6 +91,7 @@ int setattr_apply(struct fs *fs, struct node *node, const struct stat *st,
     struct backing_place place;
     struct open_file *open;
     bool newest;
+    bool known;
     int r = fs_check_node(fs, node);
 
     if (r < 0)
@@ -104,13 +105,14 @@ int setattr_apply(struct fs *fs, struct node *node, const struct stat *st,
         return r;
     open = open_file_find(fs, node);
     newest = open_file_is_newest(open, &place);
+    known = !open && open_file_is_known(fs, node, &place);
     r = set_metadata(open, &place, node->id.kind, st, set);
     if (r == 0 && (set & (SET_OWNER | FUSE_SET_ATTR_MODE)))
         beside_give(fs, &place, node->id.kind);
     if (newest)
         open_file_note_touch(open, &place);
     backing_close(&place);
-    if (!open)
+    if (known)
         open_file_note_content(fs, node);
     open_file_put(fs, open);
     return r;
