@@ -143,8 +143,7 @@ static int acquire(struct file *file, struct fault *fault)
     return r;
 }
 
-/* Join those who have claimed the file already. */
-static bool join(struct file *file)
+bool claim_join(struct file *file)
 {
     bool joined;
 
@@ -159,7 +158,7 @@ int claim_enter(struct file *file, struct fault *fault)
 {
     int r = 0;
 
-    if (join(file))
+    if (claim_join(file))
         return 0;
     if (!begin_turn(file))
         return sidecar_refuse(fault);

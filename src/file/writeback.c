@@ -300,8 +300,11 @@ static int commit(struct file *file, const struct writeback_edit *edit,
         flusher_succeeded(file->context->flusher, file);
     if (r == 0 && file->change)
         frame_change_reclaim(file->change, false);
-    if (r == 0 && !reshaping && (round.frame || unsynced))
+    /* Others may have changed a frame that is synced, but not claimed. */
+    if (r == 0 && !reshaping && (round.frame || unsynced) && claim_join(file)) {
         tighten(file);
+        claim_leave(file);
+    }
     if (file->change)
         file->rests = frame_change_has_freed(file->change);
     leave(file);

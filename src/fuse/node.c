@@ -139,9 +139,8 @@ static struct node *find_place(const struct node_table *table,
 {
     struct node *node = *place_bucket(table, parent, name);
 
-    while (node &&
-           (node->parent != parent || strcmp(node->name, name) != 0 ||
-            (id && !is_successor(&node->id, id))))
+    while (node && (node->parent != parent || strcmp(node->name, name) != 0 ||
+                    (id && !is_successor(&node->id, id))))
         node = node->next_place;
     return node;
 }
