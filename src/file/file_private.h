@@ -127,7 +127,7 @@ struct file {
     /* The committer's. */
     struct frame_change *change;
     size_t index_size; /* bytes of memory that it takes, as the cache counts */
-    bool sunk; /* chunks are where they were not in the newest state */
+    bool sunk;         /* chunks are where they were not in the newest state */
     atomic_bool undecided; /* the frame is empty, and what its header says of
                               chunks is not fixed yet */
 

@@ -285,8 +285,8 @@ static void change_without_lease(struct bed *bed)
     struct frame *next;
     struct fault fault;
 
-    ck_assert_int_eq(
-        frame_open(bed_store(bed, STORE_WRITE), 0, &frame, &fault), 0);
+    ck_assert_int_eq(frame_open(bed_store(bed, STORE_WRITE), 0, &frame, &fault),
+                     0);
     ck_assert_int_eq(frame_change_open(frame, &change, &fault), 0);
     ck_assert_int_eq(frame_change_set_vlmetalayer(change, "other", "x", 1), 0);
     ck_assert_int_eq(frame_change_commit(change, &next, &fault), 0);
