@@ -160,11 +160,11 @@ int heap_open(struct frame *frame, uint64_t off, uint64_t len,
     if (!heap)
         return fault_set(fault, -ENOMEM, 0, NULL);
     *heap = (struct heap){
-        .store.ops = &heap_ops,
         .frame = frame,
         .off = off,
         .len = len,
     };
+    store_init(&heap->store, &heap_ops);
     *out = &heap->store;
     return 0;
 }

@@ -359,8 +359,9 @@ int file_create(struct file_context *context, struct store *store,
 
     if (r == 0)
         r = lease_take(store, context->patience, NULL, fault);
-    if (r == 0)
-        r = new_frame_begin(store, params, &frame, &change, fault);
+    if (r < 0)
+        return r;
+    r = new_frame_begin(store, params, &frame, &change, fault);
     store_unlease(store);
     if (r < 0)
         return r;

@@ -233,19 +233,16 @@ void frame_change_set_rest(struct frame_change *change, int64_t rest)
 bool frame_change_reclaim(struct frame_change *change, bool all)
 {
     bool freed;
-    int held;
 
     if (!change->plot || change->draft || !plot_has_freed(change->plot, all))
         return false;
-    held = store_lease(change->store,
-                       change->info.sparse ? frame_index_names[0] : "");
-    if (held < 0)
+    if (store_lease(change->store,
+                    change->info.sparse ? frame_index_names[0] : "") < 0)
         return false;
     freed = watch_verify(plot_watch(change->plot)) == 0;
     if (freed)
         plot_reclaim(change->plot, all);
-    if (held == 0)
-        store_unlease(change->store);
+    store_unlease(change->store);
     return freed;
 }
 

@@ -5,6 +5,14 @@
 
 #include "store/store_backend.h"
 
+void store_init(struct store *store, const struct store_ops *ops)
+{
+    store->ops = ops;
+    atomic_init(&store->nshared, 0);
+    pthread_mutex_init(&store->lease_lock, NULL);
+    store->nleases = 0;
+}
+
 struct store *store_get(struct store *store)
 {
     atomic_fetch_add(&store->nshared, 1);
@@ -13,8 +21,10 @@ struct store *store_get(struct store *store)
 
 void store_close(struct store *store)
 {
-    if (store && atomic_fetch_sub(&store->nshared, 1) == 0)
-        store->ops->close(store);
+    if (!store || atomic_fetch_sub(&store->nshared, 1) > 0)
+        return;
+    pthread_mutex_destroy(&store->lease_lock);
+    store->ops->close(store);
 }
 
 bool store_is_directory(const struct store *store)
@@ -29,13 +39,26 @@ struct store_object *store_sidecar(struct store *store)
 
 int store_lease(struct store *store, const char *name)
 {
-    return store->ops->lease ? store->ops->lease(store, name) : 0;
+    int r = 0;
+
+    if (!store->ops->lease)
+        return 0;
+    pthread_mutex_lock(&store->lease_lock);
+    if (store->nleases == 0)
+        r = store->ops->lease(store, name);
+    store->nleases += r == 0;
+    pthread_mutex_unlock(&store->lease_lock);
+    return r;
 }
 
 void store_unlease(struct store *store)
 {
-    if (store->ops->unlease)
+    if (!store->ops->unlease)
+        return;
+    pthread_mutex_lock(&store->lease_lock);
+    if (store->nleases > 0 && --store->nleases == 0)
         store->ops->unlease(store);
+    pthread_mutex_unlock(&store->lease_lock);
 }
 
 long store_lease_holder(struct store *store, const char *name)

@@ -153,14 +153,17 @@ struct store_object *store_sidecar(struct store *store);
  * moment at which it is published.  Where the file system has no locks, the
  * lease is granted; programs must then be kept apart by other means.
  *
- * Never waits.  Returns 0, or 1 if the store has the lease already;
+ * Threads that change the frame through one store may each take the lease; it
+ * goes when all have given it back.
+ *
+ * Never waits.  Returns 0;
  *  -EAGAIN  another process, or another store of this one, has it
  *  -ESTALE  another file has taken the place of the frame's
  *  others   from the system
  */
 int store_lease(struct store *store, const char *name);
 
-/* Give the lease back, if the store has it. */
+/* Give the lease back that store_lease() gave; without one nothing happens. */
 void store_unlease(struct store *store);
 
 /*

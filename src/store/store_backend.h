@@ -2,6 +2,7 @@
 #ifndef STORE_STORE_BACKEND_H
 #define STORE_STORE_BACKEND_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 #include "store/store.h"
@@ -20,7 +21,8 @@ struct store_ops {
     /* NULL if there is none. */
     struct store_object *(*sidecar)(struct store *store);
 
-    /* NULL if nobody else can change what is in the store. */
+    /* NULL if nobody else can change what is in the store.  Called once for all
+       who need the lease at a time, with `lease_lock` held. */
     int (*lease)(struct store *store, const char *name);
     void (*unlease)(struct store *store);
     long (*lease_holder)(struct store *store, const char *name);
@@ -45,7 +47,12 @@ struct store_ops {
 struct store {
     const struct store_ops *ops;
     atomic_uint nshared; /* references beside the first */
+    pthread_mutex_t lease_lock;
+    unsigned nleases; /* times that the lease was taken, and not given back */
 };
+
+/* Begin a store with one reference. */
+void store_init(struct store *store, const struct store_ops *ops);
 
 struct store_object_ops {
     int (*stat)(struct store_object *object, struct store_stat *out);

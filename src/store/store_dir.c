@@ -121,8 +121,6 @@ static int dir_lease(struct store *store, const char *name)
 
     if (!dir->writable)
         return -EROFS;
-    if (dir->leased)
-        return 1;
     if (dir->lease)
         r = lease_named(dir, name, fd_of(dir->lease));
     for (int i = 0; i < LEASE_TRIES && r == -ESTALE; i++)
@@ -341,7 +339,7 @@ int store_dir_open(int dirfd, const char *path, unsigned flags,
         close(fd);
         return -ENOMEM;
     }
-    dir->store.ops = &dir_ops;
+    store_init(&dir->store, &dir_ops);
     dir->fd = fd;
     dir->writable = flags & STORE_WRITE;
     dir->peeks = flags & (STORE_WRITE | STORE_PEEK);

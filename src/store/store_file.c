@@ -247,8 +247,6 @@ static int file_lease(struct store *store, const char *name)
         return -EROFS;
     if (name[0] != '\0')
         return -EINVAL;
-    if (file->leased)
-        return 1;
     if (file->current)
         r = store_local_lease(fd_of(file->current));
     if (r == 0 && file->current && is_replaced(file)) {
@@ -502,13 +500,13 @@ int store_file_open(int dirfd, const char *path, unsigned flags,
 
     if (!file)
         return -ENOMEM;
-    file->store.ops = &file_ops;
+    store_init(&file->store, &file_ops);
     pthread_mutex_init(&file->lock, NULL);
     file->mode = flags & STORE_PRIVATE ? 0600 : 0666;
     file->dir = -1;
     r = open_file(file, dirfd, path, flags);
     if (r < 0) {
-        file_close(&file->store);
+        store_close(&file->store);
         return r;
     }
     *out = &file->store;

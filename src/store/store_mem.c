@@ -104,7 +104,7 @@ static int mem_new(const struct store_ops *ops,
 
     if (!mem)
         return -ENOMEM;
-    mem->store = (struct store){ .ops = ops };
+    store_init(&mem->store, ops);
     mem->nfiles = nfiles;
     if (nfiles > 0)
         memcpy(mem->files, files, nfiles * sizeof(files[0]));

@@ -124,11 +124,11 @@ int store_part_open(struct store_object *whole, uint64_t off, uint64_t len,
     if (!part)
         return -ENOMEM;
     *part = (struct part){
-        .store.ops = &part_ops,
         .whole = store_object_get(whole),
         .off = off,
         .len = len,
     };
+    store_init(&part->store, &part_ops);
     *out = &part->store;
     return 0;
 }

@@ -91,7 +91,7 @@ int counting_store_open(const uint8_t *bytes, size_t len, struct reads *reads,
         free(counting);
         return r;
     }
-    counting->store.ops = &counting_ops;
+    store_init(&counting->store, &counting_ops);
     counting->reads = reads;
     *out = &counting->store;
     return 0;

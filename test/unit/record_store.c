@@ -752,7 +752,7 @@ struct store *disk_store(struct disk *disk)
     struct disk_store *store = calloc(1, sizeof(*store));
 
     ck_assert_ptr_nonnull(store);
-    store->store.ops = disk->now.directory ? &dir_ops : &file_ops;
+    store_init(&store->store, disk->now.directory ? &dir_ops : &file_ops);
     store->disk = disk;
     return &store->store;
 }

@@ -486,9 +486,11 @@ START_TEST(lease_is_held_by_one_store_at_a_time)
     ck_assert_int_eq(store_file_open(tree.fd, "file", STORE_WRITE, &one), 0);
     ck_assert_int_eq(store_file_open(tree.fd, "file", STORE_WRITE, &other), 0);
     ck_assert_int_eq(store_lease(one, ""), 0);
-    ck_assert_int_eq(store_lease(one, ""), 1);
+    ck_assert_int_eq(store_lease(one, ""), 0);
     ck_assert_int_eq(store_lease(other, ""), -EAGAIN);
     ck_assert_int_eq(store_lease_holder(other, ""), getpid());
+    store_unlease(one);
+    ck_assert_int_eq(store_lease(other, ""), -EAGAIN);
     store_unlease(one);
     ck_assert_int_eq(store_lease(other, ""), 0);
     ck_assert_int_eq(store_lease(one, ""), -EAGAIN);
