@@ -271,14 +271,14 @@ void claim_settle(struct file *file)
     end_turn(file, claimed, 0);
 }
 
-bool claim_supersede(struct file *file)
+bool claim_supersede(struct file *file, bool replaced)
 {
     struct fault fault;
     bool newest = false;
 
     if (!begin_turn(file))
         return false;
-    if (file->claimed)
+    if (file->claimed && !replaced)
         newest = frame_verify(file->state->frame, &fault) == 0;
     if (!newest)
         writeback_give_up(file);

@@ -43,7 +43,7 @@ void claim_settle(struct file *file);
  *
  * Returns whether it is superseded.
  */
-bool claim_supersede(struct file *file);
+bool claim_supersede(struct file *file, bool replaced);
 
 /* The file is closed, but for this. */
 void claim_drop(struct file *file);

@@ -395,18 +395,23 @@ static void release(struct file *file)
     file_free(file);
 }
 
-int file_close(struct file *file)
+int file_finish(struct file *file)
 {
     struct fault fault;
-    int r = 0;
+
+    if (!file->writable)
+        return 0;
+    flusher_remove(file->context->flusher, file);
+    return writeback_finish(file, &fault);
+}
+
+int file_close(struct file *file)
+{
+    int r;
 
     if (!file)
         return 0;
-
-    if (file->writable) {
-        flusher_remove(file->context->flusher, file);
-        r = writeback_finish(file, &fault);
-    }
+    r = file_finish(file);
     release(file);
     return r;
 }

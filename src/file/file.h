@@ -217,6 +217,12 @@ int file_create(struct file_context *context, struct store *store,
 int file_close(struct file *file);
 
 /*
+ * Do to the frame what file_close() would do: it is not changed any more, and
+ * nothing is to be written from here on.  Errors as there.
+ */
+int file_finish(struct file *file);
+
+/*
  * Close a file whose frame was removed: what was written since the last commit
  * is dropped.  Accepts NULL.
  */
@@ -399,10 +405,23 @@ bool file_is_settled(struct file *file);
 
 /*
  * Is what is stored of a frame that is open to be changed what this file has
- * made of it, or found?  While a commit is under way or due nothing is looked
- * at: that one finds out, and -ESTALE tells.
+ * made of it, or found?  If a commit is due nothing is looked at: that one finds
+ * out, and -ESTALE tells.
  */
 bool file_is_own(struct file *file);
+
+/*
+ * Is the newest committed state of the frame the one that is stored?  Without a
+ * look at the times of its file.
+ */
+bool file_is_stored(struct file *file);
+
+/*
+ * Is a contiguous frame in the file with this device and inode number?  A commit
+ * may have put it into another one; one that is under way is waited for, unless
+ * the answer is yes.
+ */
+bool file_is_in(struct file *file, uint64_t dev, uint64_t ino);
 
 /*
  * The times of the frame's file, or its owner or the like, were changed by us,
@@ -437,10 +456,12 @@ bool file_is_latest(struct file *file);
  * had found that out.  For the moment between that and the first use of the
  * other one.
  *
+ *  replaced  another file has taken the place of the frame's
+ *
  * Returns false if others have not, and this file is being changed: then it is
  * the newest, and the other one is to be closed.
  */
-bool file_supersede(struct file *file);
+bool file_supersede(struct file *file, bool replaced);
 
 /*
  * Keep other programs that look at the sidecar of the frame from changing it,

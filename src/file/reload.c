@@ -45,6 +45,18 @@ static void switch_frame(struct file *file, struct file_state *state,
     file_state_put(file, old);
 }
 
+void reload_adopt(struct file *file, struct frame *frame)
+{
+    struct file_state *state = calloc(1, sizeof(*state));
+
+    if (!state) {
+        frame_close(frame);
+        return;
+    }
+    state->frame = frame;
+    switch_frame(file, state, NULL);
+}
+
 /* Are chunks of both the same in size and kind? */
 static bool are_alike(struct frame *a, struct frame *b)
 {

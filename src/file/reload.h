@@ -27,6 +27,10 @@ int reload_error(const struct file *file, struct fault *fault);
  */
 int reload_frame(struct file *file, bool to_change, struct fault *fault);
 
+/* A commit has written the frame anew, which is the newest state from here on;
+   changes have to begin anew.  Called by a reshaper.  Takes the reference. */
+void reload_adopt(struct file *file, struct frame *frame);
+
 /* Others have changed the frame: drop what was written.  Called by the
    committer. */
 void reload_give_up(struct file *file);

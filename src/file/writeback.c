@@ -398,10 +398,23 @@ int file_take_error(struct file *file, struct fault *fault)
     return r;
 }
 
+static void compact(struct file *file)
+{
+    struct frame_usage usage = frame_change_get_usage(file->change);
+    struct fault fault;
+    struct frame *frame;
+
+    if (usage.used <= 2 * usage.live || claim_enter(file, &fault) < 0)
+        return;
+    file_enter_alone(file);
+    if (frame_change_compact(file->change, &frame, &fault) == 0)
+        reload_adopt(file, frame);
+    file_leave_alone(file);
+    claim_leave(file);
+}
+
 int writeback_finish(struct file *file, struct fault *fault)
 {
-    struct frame_usage usage;
-    struct frame *frame;
     int r;
 
     if (!file->begun)
@@ -409,12 +422,12 @@ int writeback_finish(struct file *file, struct fault *fault)
     r = writeback_commit(file, NULL, fault);
     if (r < 0 || file->stuck < 0)
         return r;
-    usage = frame_change_get_usage(file->change);
-    if (usage.used <= 2 * usage.live || claim_enter(file, fault) < 0)
-        return 0;
-    if (frame_change_compact(file->change, &frame, fault) == 0)
-        frame_close(frame);
-    claim_leave(file);
+    compact(file);
+    enter(file, false);
+    frame_change_close(file->change);
+    file->change = NULL;
+    file->begun = false;
+    leave(file);
     return 0;
 }
 
@@ -447,44 +460,78 @@ bool file_is_settled(struct file *file)
     return !committing && !is_changed(file);
 }
 
-/* Become the committer, if there is none, and nothing to commit. */
-static bool try_enter(struct file *file)
-{
-    bool entered;
-
-    pthread_mutex_lock(&file->lock);
-    entered = !file->committing && !file->reshaping && !file->reshaped;
-    if (entered)
-        file->committing = true;
-    pthread_mutex_unlock(&file->lock);
-    return entered;
-}
-
-/* Is the frame as it was opened?  The header is compared, too: what others
-   change soon after that may not change the times. */
-static bool is_as_opened(struct file *file)
+/*
+ * Is the newest state the one that is stored?  Before changes begin the times of
+ * the frame's file are compared, too: what others change soon after they were
+ * read may not change them.
+ */
+static bool is_stored(struct file *file, const struct file_state *state,
+                      bool begun)
 {
     struct store_stat stat;
     struct fault fault;
 
-    return frame_check_current(file->state->frame, &stat, &fault) == 0 &&
+    if (begun)
+        return frame_verify(state->frame, &fault) != -ESTALE;
+    return frame_check_current(state->frame, &stat, &fault) == 0 &&
            file_is_current(file, &stat);
 }
 
+/* Nobody is waited for here: the state is looked at again if there is another
+   by then. */
 bool file_is_own(struct file *file)
 {
+    struct file_state *state;
+    bool newest;
+    bool begun;
     bool own;
 
-    if (!try_enter(file))
-        return true;
-    if (file->stuck == -ESTALE)
-        own = false;
-    else if (file->begun)
-        own = is_changed(file) || frame_change_check(file->change) != -ESTALE;
-    else
-        own = is_as_opened(file);
-    leave(file);
+    do {
+        if (file->stuck == -ESTALE)
+            return false;
+        if (is_changed(file))
+            return claim_is_current(file);
+        begun = file->begun;
+        state = file_state_get(file);
+        own = is_stored(file, state, begun);
+        pthread_mutex_lock(&file->lock);
+        newest = state == file->state && begun == file->begun;
+        pthread_mutex_unlock(&file->lock);
+        file_state_put(file, state);
+    } while (!own && !newest);
     return own && claim_is_current(file);
+}
+
+bool file_is_stored(struct file *file)
+{
+    struct file_state *state = file_state_get(file);
+    struct fault fault;
+    bool stored = frame_verify(state->frame, &fault) == 0;
+
+    file_state_put(file, state);
+    return stored;
+}
+
+static bool has_identity(struct file *file, uint64_t dev, uint64_t ino)
+{
+    struct file_state *state = file_state_get(file);
+    const struct store_stat *stat = frame_get_stat(state->frame);
+    bool same = stat->dev == dev && stat->ino == ino;
+
+    file_state_put(file, state);
+    return same;
+}
+
+bool file_is_in(struct file *file, uint64_t dev, uint64_t ino)
+{
+    bool same = has_identity(file, dev, ino);
+
+    if (same)
+        return true;
+    enter(file, false);
+    same = has_identity(file, dev, ino);
+    leave(file);
+    return same;
 }
 
 int file_catch_up(struct file *file, struct fault *fault)
@@ -509,9 +556,9 @@ void writeback_give_up(struct file *file)
     leave(file);
 }
 
-bool file_supersede(struct file *file)
+bool file_supersede(struct file *file, bool replaced)
 {
-    return !file->writable || claim_supersede(file);
+    return !file->writable || claim_supersede(file, replaced);
 }
 
 int file_share(struct file *file, struct fault *fault)

@@ -35,8 +35,9 @@ void writeback_end(struct file *file);
    if it takes waiting, or an error. */
 int writeback_prepare(struct file *file, struct fault *fault);
 
-/* Commit for the last time; and compact the frame if more of it is dead than
-   alive, and it can be replaced.  Returns 0 or why not all was committed. */
+/* Commit for the last time; compact the frame if more of it is dead than alive,
+   and it can be replaced; and give space back.  Returns 0 or why not all was
+   committed. */
 int writeback_finish(struct file *file, struct fault *fault);
 
 /*

@@ -93,13 +93,24 @@ static int save(struct fs *fs, struct open_file *open, bool last)
     return check_lost(fs, open, last, r);
 }
 
+/* What was written and is not removed is changed for the last time: note what
+   the kernel holds of it, unless others have changed it. */
+static void finish_state(struct fs *fs, struct open_file *open,
+                         const struct snapshot *current)
+{
+    if (current->file)
+        file_finish(current->file);
+    open_file_apply_mtime(fs, open);
+    if (!open_file_note_content(fs, open->node, current))
+        open_file_mistaken(fs, open);
+}
+
 /* Close the last state of a file. */
 static void close_state(struct fs *fs, struct open_file *open)
 {
     struct snapshot *current = open->current;
     bool removed = node_is_removed(&fs->nodes, open->node);
     bool written = current && current->writable;
-    bool own = written && (!current->file || file_is_own(current->file));
     /* Its file is found by this while it has no name. */
     int anchor = open_file_anchor(open);
 
@@ -112,13 +123,9 @@ static void close_state(struct fs *fs, struct open_file *open)
         snapshot_await_last(current);
     if (removed && current)
         current->removed = true;
+    else if (written)
+        finish_state(fs, open, current);
     snapshot_put(current);
-    if (written && !removed) {
-        open_file_apply_mtime(fs, open);
-        open_file_note_content(fs, open->node);
-    }
-    if (written && !own)
-        open_file_mistaken(fs, open);
     if (anchor >= 0)
         close(anchor);
 }

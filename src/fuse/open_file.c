@@ -67,8 +67,7 @@ struct open_file *open_file_find(struct fs *fs, struct node *node)
     return open;
 }
 
-/* Find the node's, or make it with one reference and no state.  What the closer
-   alone has is waited for: only then it can be told if others have changed it. */
+/* Find the node's, or make it with one reference and no state. */
 static struct open_file *find_or_make(struct fs *fs, struct node *node)
 {
     struct open_file *fresh = open_file_new(node);
@@ -77,8 +76,6 @@ static struct open_file *find_or_make(struct fs *fs, struct node *node)
     if (!fresh)
         return NULL;
     pthread_mutex_lock(&fs->nodes.lock);
-    while (node->open && node->open->closing.busy && node->open->nrefs == 1)
-        pthread_cond_wait(&fs->closer.closed, &fs->nodes.lock);
     open = find_locked(fs, node);
     if (!open) {
         open = node->open = fresh;
@@ -211,18 +208,38 @@ bool open_file_is_known(struct fs *fs, struct node *node,
     return known;
 }
 
-void open_file_note_content(struct fs *fs, struct node *node)
+static int stat_node(struct fs *fs, struct node *node, struct stat *st)
 {
     struct backing_place place;
-    struct stat st;
     int r = fs_place(fs, node, &place);
 
     if (r < 0)
-        return;
-    r = backing_stat(&place, node->id.kind, &st);
+        return r;
+    r = backing_stat(&place, node->id.kind, st);
     backing_close(&place);
-    if (r < 0)
-        return;
+    return r;
+}
+
+/* Is the newest state of a frame what was stored when it looked like this? */
+static bool is_stored(struct fs *fs, struct node *node,
+                      const struct snapshot *snapshot, const struct stat *st)
+{
+    struct stat now;
+
+    return snapshot_is_of(snapshot, node->id.kind, st) &&
+           file_is_stored(snapshot->file) && stat_node(fs, node, &now) == 0 &&
+           backing_content_stamp(&now) == backing_content_stamp(st);
+}
+
+bool open_file_note_content(struct fs *fs, struct node *node,
+                            const struct snapshot *snapshot)
+{
+    struct stat st;
+
+    if (stat_node(fs, node, &st) < 0)
+        return false;
+    if (snapshot && snapshot->file && !is_stored(fs, node, snapshot, &st))
+        return false;
     if (entry_is_frame(node->id.kind) && node_is(&fs->nodes, node, &st)) {
         struct node_id id = node_id_of(&st, node->id.kind);
 
@@ -232,6 +249,7 @@ void open_file_note_content(struct fs *fs, struct node *node)
     node->content = backing_content_stamp(&st);
     node->cached = backing_stamp(&st);
     pthread_mutex_unlock(&fs->nodes.lock);
+    return true;
 }
 
 void open_file_mistaken(struct fs *fs, struct open_file *open)
@@ -373,7 +391,7 @@ int open_file_sync_node(struct fs *fs, struct node *node)
         r = open_file_check_lost(fs, open, sync_state(fs, open, snapshot));
     /* A frame that was written anew is another file. */
     if (snapshot && snapshot->writable && r == 0)
-        open_file_note_content(fs, node);
+        open_file_note_content(fs, node, snapshot);
     snapshot_put(snapshot);
     open_file_put(fs, open);
     return r;

@@ -94,8 +94,12 @@ bool open_file_cached(struct fs *fs, struct node *node,
 bool open_file_is_known(struct fs *fs, struct node *node,
                         const struct backing_place *place);
 
-/* What the kernel holds of a file agrees with what is stored of it now. */
-void open_file_note_content(struct fs *fs, struct node *node);
+/*
+ * What the kernel holds of a file agrees with what is stored of it now, if that
+ * is what `snapshot` has made of it; NULL: in any case.  Returns whether it does.
+ */
+bool open_file_note_content(struct fs *fs, struct node *node,
+                            const struct snapshot *snapshot);
 
 /*
  * What the kernel holds of a file is wrong: others have changed it, or what the

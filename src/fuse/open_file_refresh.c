@@ -86,6 +86,22 @@ static bool has_state(struct open_file *open, bool writable)
     return any;
 }
 
+/* Has another file taken the place of the frame that is being changed?  That
+   which was seen may be the one that a commit of ours has replaced since. */
+static bool is_replaced(const struct open_file *open,
+                        const struct backing_place *place,
+                        const struct stat *st)
+{
+    enum entry_kind kind = open->node->id.kind;
+    struct stat now;
+
+    if (!changes_frame(open->current) ||
+        snapshot_is_of(open->current, kind, st))
+        return false;
+    return backing_stat(place, kind, &now) == 0 &&
+           !snapshot_is_of(open->current, kind, &now);
+}
+
 /*
  * Is what is stored of a frame what the file that changes it knows, if need be
  * once that has opened it anew?  Returns 0, -ESTALE, or -EBUSY if others have
@@ -119,9 +135,10 @@ static bool confirm(struct fs *fs, struct open_file *open,
 
 /* May another state take the place of the current one?  Not if that turns out to
    be the newest, because a program has begun to write to it meanwhile. */
-static bool supersede(struct open_file *open)
+static bool supersede(struct open_file *open, bool replaced)
 {
-    return !changes_frame(open->current) || file_supersede(open->current->file);
+    return !changes_frame(open->current) ||
+           file_supersede(open->current->file, replaced);
 }
 
 int open_file_refresh(struct fs *fs, struct open_file *open,
@@ -132,13 +149,15 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
     struct snapshot *snapshot = NULL;
     struct snapshot *old;
     bool other = is_overtaken(open);
+    bool replaced;
     int r = -ESTALE;
 
     if (!begin_refresh(open, st, &writable))
         return 0;
     /* Time stamps do not tell what we changed ourselves: dead space is given
        back after a commit. */
-    if (changes_frame(open->current))
+    replaced = is_replaced(open, place, st);
+    if (changes_frame(open->current) && !replaced)
         r = check_own(open->current->file, &fault);
     if (r == 0)
         other = confirm(fs, open, st);
@@ -152,7 +171,7 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
         report_fault(&fs->nodes, open->node, backing_stamp(st), r, &fault);
     if (r == 0 && snapshot->file && node_is_removed(&fs->nodes, open->node))
         file_set_unlinked(snapshot->file, true);
-    if (r == 0 && !supersede(open)) {
+    if (r == 0 && !supersede(open, replaced)) {
         snapshot_put(snapshot);
         snapshot = NULL;
     }
@@ -191,7 +210,7 @@ void open_file_start(struct open_file *open, struct snapshot *snapshot)
     await_turn_locked(open);
     open->busy = true;
     pthread_mutex_unlock(&open->lock);
-    supersede(open);
+    supersede(open, false);
     snapshot_put(end_refresh(open, snapshot));
 }
 

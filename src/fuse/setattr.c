@@ -113,7 +113,7 @@ int setattr_apply(struct fs *fs, struct node *node, const struct stat *st,
         open_file_note_touch(open, &place);
     backing_close(&place);
     if (known)
-        open_file_note_content(fs, node);
+        open_file_note_content(fs, node, NULL);
     open_file_put(fs, open);
     return r;
 }

@@ -161,6 +161,15 @@ void snapshot_await_last(struct snapshot *snapshot)
         nanosleep(&pause, NULL);
 }
 
+bool snapshot_is_of(const struct snapshot *snapshot, enum entry_kind kind,
+                    const struct stat *st)
+{
+    if (kind == ENTRY_SPARSE)
+        return snapshot->st.st_dev == st->st_dev &&
+               snapshot->st.st_ino == st->st_ino;
+    return file_is_in(snapshot->file, st->st_dev, st->st_ino);
+}
+
 struct snapshot *snapshot_get(struct snapshot *snapshot)
 {
     atomic_fetch_add(&snapshot->nrefs, 1);

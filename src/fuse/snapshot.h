@@ -70,6 +70,14 @@ void snapshot_put(struct snapshot *snapshot);
  */
 void snapshot_await_last(struct snapshot *snapshot);
 
+/*
+ * Is a frame that is open to be changed the one that was seen?
+ *
+ *  kind, st  what it is, and what backing_stat() said
+ */
+bool snapshot_is_of(const struct snapshot *snapshot, enum entry_kind kind,
+                    const struct stat *st);
+
 /* A stamp of a file, or 0 if another change may leave no trace in it. */
 uint64_t snapshot_stamp(const struct stat *st);
 

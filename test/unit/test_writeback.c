@@ -365,10 +365,10 @@ START_TEST(a_superseded_file_writes_nothing_any_more)
                 ck_assert_int_eq(file_write(bed.file, 0, bed.model + 1,
                                             2 * CHUNKSIZE, &fault),
                                  0);
-            ck_assert_int_eq(file_supersede(bed.file), !begun);
+            ck_assert_int_eq(file_supersede(bed.file, false), !begun);
             if (begun) {
                 change_without_lease(&bed);
-                ck_assert(file_supersede(bed.file));
+                ck_assert(file_supersede(bed.file, false));
             }
             ck_assert_uint_eq(file_dirty(bed.file), 0);
             ck_assert_int_eq(file_sync(bed.file, &fault), begun ? -ESTALE : 0);
