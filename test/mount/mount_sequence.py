@@ -21,7 +21,7 @@ import random
 import subprocess
 
 from mounted import (B2FRAME, FRAMEFS, check, corpus, is_mounted,
-                     layouts, main, read)
+                     layouts, main, read, wait_for)
 
 STEPS = int(os.environ.get('FRAMEFS_SEQUENCE_STEPS', '150'))
 SEED = int(os.environ.get('FRAMEFS_SEQUENCE_SEED', random.randrange(10**6)))
@@ -29,6 +29,14 @@ LIBRARY = os.path.join(os.path.dirname(FRAMEFS), '../src/lib/libframefs.so.0')
 NMOUNTS = int(os.environ.get('FRAMEFS_SEQUENCE_MOUNTS', '1'))
 SIZE_MAX = 3 << 20
 NAMES = ['a', 'b', 'c', 'd/a', 'd/b']
+
+
+def number(path):
+    """The inode number of what has a name; 0: nothing has it."""
+    try:
+        return os.stat(path).st_ino
+    except FileNotFoundError:
+        return 0
 
 
 class Reader:
@@ -101,6 +109,14 @@ class Sequence:
             paths.append('inner/' + name[2:])
         return paths
 
+    def await_names(self, *names):
+        """A kernel takes names that it has looked up for right for a second."""
+        for name in names:
+            for path in self.paths(name):
+                wait_for(lambda shown=path, stored=self.frame(name):
+                         number(shown) == number(stored),
+                         '%s is not %s' % (path, self.frame(name)))
+
     def path(self, name):
         path = self.choice.choice(self.paths(name))
         self.steps[-1].append(path)
@@ -118,6 +134,7 @@ class Sequence:
         with open(self.path(name), 'wb') as file:
             file.write(data)
         self.files[name] = data
+        self.await_names(name)
         return name
 
     def append(self):
@@ -154,6 +171,7 @@ class Sequence:
         top = self.choice.choice(self.where[:2])
         os.rename(os.path.join(top, name), os.path.join(top, to))
         self.files[to] = self.files.pop(name)
+        self.await_names(name, to)
         for moved in (name, to):
             if moved in self.readers:
                 self.readers.pop(moved).close()
@@ -163,6 +181,7 @@ class Sequence:
         name = self.name()
         os.unlink(self.path(name))
         del self.files[name]
+        self.await_names(name)
         if name in self.readers:
             self.readers.pop(name).close()
 
