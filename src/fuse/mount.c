@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "base/pool.h"
+#include "fuse/kernel.h"
 #include "fuse/killpriv.h"
 #include "fuse/mount_lock.h"
 #include "fuse/mount_table.h"
@@ -45,6 +46,7 @@ struct mount {
     struct fs *fs;
     struct fuse_session *session;
     bool mounted;
+    bool served;  /* to the end */
     bool signals; /* are handled by the session */
     char *mountpoint;
     dev_t covered; /* what MOUNTPOINT lay on before */
@@ -138,19 +140,39 @@ static int open_mount(struct mount *mount, struct options *options)
     return 0;
 }
 
+/* Nobody tells the kernel anything any more. */
+static void fall_silent(struct fs *fs)
+{
+    kernel_tell_no_more(fs);
+    pool_free(fs->teller);
+    pool_free(fs->seekers);
+    fs->teller = fs->seekers = NULL;
+}
+
+/*
+ * Unmounting closes the descriptor by which the kernel is told and answered, so
+ * the threads that do that are stopped before.  If requests are not served any
+ * more while the mount is there, these may wait for each other; then what
+ * unmounting does is what wakes them.
+ */
+static void unmount(struct mount *mount)
+{
+    if (mount->fs && mount->served)
+        fall_silent(mount->fs);
+    if (mount->mounted)
+        fuse_session_unmount(mount->session);
+    if (mount->fs && !mount->served)
+        fall_silent(mount->fs);
+}
+
 static void close_mount(struct mount *mount)
 {
     mount_lock_finish(&mount->lock);
     stop_signal_stop(&mount->stop);
     stats_signal_stop(&mount->stats);
-    if (mount->mounted)
-        fuse_session_unmount(mount->session);
+    unmount(mount);
     if (mount->signals)
         fuse_remove_signal_handlers(mount->session);
-    if (mount->fs) {
-        pool_free(mount->fs->teller);
-        pool_free(mount->fs->seekers);
-    }
     if (mount->session)
         fuse_session_destroy(mount->session);
     if (fs_close(mount->fs) < 0)
@@ -281,7 +303,8 @@ static int serve(struct mount *mount, const struct options *options)
     }
     if (!options->foreground)
         leave_terminal();
-    return loop(mount->session) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    mount->served = loop(mount->session) >= 0;
+    return mount->served ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int mount_run(struct options *options)
