@@ -51,6 +51,8 @@ struct fs {
     atomic_bool passes; /* the kernel gets files that are no frames, until it
                            refuses one; see passthrough.h */
 
+    atomic_uint nwriters; /* handles of all files that were opened to write */
+
     atomic_uint nnews;  /* what it has to tell yet */
     atomic_bool silent; /* it is to tell no more */
 

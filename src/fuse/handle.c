@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "fuse/access.h"
+#include "fuse/kernel.h"
 #include "fuse/killpriv.h"
 #include "fuse/report.h"
 #include "fuse/setattr.h"
@@ -21,17 +22,25 @@ uint32_t handle_typesize_of(const struct snapshot *snapshot)
     return typesize;
 }
 
-void handle_count_writer(struct handle *handle)
+void handle_count_writer(struct fs *fs, struct handle *handle)
 {
     handle->writes = true;
     handle->open->nwriters++;
+    fs->nwriters++;
+}
+
+static void uncount_writer(struct fs *fs, struct handle *handle)
+{
+    if (!handle->writes)
+        return;
+    handle->open->nwriters--;
+    fs->nwriters--;
 }
 
 void handle_close(struct fs *fs, struct handle *handle)
 {
     fs_let_go(fs, &handle->held);
-    if (handle->writes)
-        handle->open->nwriters--;
+    uncount_writer(fs, handle);
     open_file_put(fs, handle->open);
     free(handle);
 }
@@ -39,6 +48,39 @@ void handle_close(struct fs *fs, struct handle *handle)
 static void close_held(struct fs *fs, struct fs_held *held)
 {
     handle_close(fs, list_entry(held, struct handle, held));
+}
+
+/* Take references to the nodes that are open for writing, one for each handle,
+   as far as there is room. */
+static size_t collect_written(struct fs *fs, struct node **nodes, size_t max)
+{
+    size_t n = 0;
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    list_for_each(link, &fs->held) {
+        struct fs_held *held = list_entry(link, struct fs_held, link);
+        struct handle *handle = list_entry(held, struct handle, held);
+
+        if (held->close == close_held && handle->writes && n < max) {
+            nodes[n] = handle->open->node;
+            nodes[n++]->nrefs++;
+        }
+    }
+    pthread_mutex_unlock(&fs->nodes.lock);
+    return n;
+}
+
+void handle_flush_all(struct fs *fs)
+{
+    size_t max = fs->nwriters;
+    struct node **nodes = calloc(max + 1, sizeof(*nodes));
+    size_t n = nodes ? collect_written(fs, nodes, max) : 0;
+
+    for (size_t i = 0; i < n; i++) {
+        kernel_flush(fs, nodes[i], 0);
+        node_unref(&fs->nodes, nodes[i]);
+    }
+    free(nodes);
 }
 
 /* Note down what a handle was opened on.  Returns 0, or -EACCES. */
@@ -124,7 +166,7 @@ int handle_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
         return -ENOMEM;
     r = open_file_get(fs, node, wants_to_write(fi), &handle->open);
     if (r == 0 && wants_to_write(fi))
-        handle_count_writer(handle);
+        handle_count_writer(fs, handle);
     if (r == 0)
         agreed = open_file_is_agreed(fs, handle->open);
     if (!agreed)

@@ -10,7 +10,7 @@
 struct handle {
     struct fs_held held;
     struct open_file *open;
-    bool writes;       /* it was opened to write; `open->nwriters` counts it */
+    atomic_bool writes; /* it was opened to write, and counts as a writer */
     bool passed;       /* the kernel reads the file itself; see passthrough.h */
     uint32_t typesize; /* of the frame when it was opened; 0: it may change */
     unsigned nmodified; /* of `open` when it was opened */
@@ -29,7 +29,11 @@ static inline struct handle *handle_of(const struct fuse_file_info *fi)
 struct handle *handle_new(struct fs *fs);
 
 /* Count a handle that has its `open` among the writers of the file. */
-void handle_count_writer(struct handle *handle);
+void handle_count_writer(struct fs *fs, struct handle *handle);
+
+/* Have the kernel hand over what was written to each file that is open for
+   writing.  The caller is none that answers requests: see kernel_flush(). */
+void handle_flush_all(struct fs *fs);
 
 /* Close what it holds open. */
 void handle_close(struct fs *fs, struct handle *handle);

@@ -72,8 +72,7 @@ static fuse_ino_t number_of(const struct fs *fs, const struct node *node)
     return node == &fs->nodes.root ? FUSE_ROOT_ID : (uintptr_t)node;
 }
 
-/* Count one more call to the kernel, unless there are to be no more. */
-static bool begin_call(struct fs *fs)
+bool kernel_begin(struct fs *fs)
 {
     /* kernel_tell_no_more() must not see 0 before this thread sees `silent`. */
     fs->nnews++;
@@ -81,6 +80,11 @@ static bool begin_call(struct fs *fs)
         return true;
     fs->nnews--;
     return false;
+}
+
+void kernel_end(struct fs *fs)
+{
+    fs->nnews--;
 }
 
 static void tell(struct pool_task *task)
@@ -95,7 +99,7 @@ static void tell(struct pool_task *task)
     snapshot_put(news->snapshot);
     node_unref(&fs->nodes, news->node);
     free(news);
-    fs->nnews--;
+    kernel_end(fs);
 }
 
 /* Queue something for the thread that tells the kernel. */
@@ -103,7 +107,7 @@ static void submit(struct fs *fs, const struct news *what)
 {
     struct news *news = malloc(sizeof(*news));
 
-    if (!news || !begin_call(fs)) {
+    if (!news || !kernel_begin(fs)) {
         free(news);
         return;
     }
@@ -139,10 +143,10 @@ void kernel_forget_attributes(struct fs *fs, struct node *node)
 
 int kernel_flush(struct fs *fs, struct node *node, off_t off)
 {
-    if (!begin_call(fs))
+    if (!kernel_begin(fs))
         return -ENOTCONN;
     fuse_lowlevel_notify_inval_inode(fs->session, number_of(fs, node), off, 0);
-    fs->nnews--;
+    kernel_end(fs);
     return 0;
 }
 

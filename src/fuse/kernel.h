@@ -42,6 +42,14 @@ void kernel_forget_attributes(struct fs *fs, struct node *node);
 int kernel_flush(struct fs *fs, struct node *node, off_t off);
 
 /*
+ * Count a call to the kernel that waits for requests to be answered, before it
+ * begins and when it is over.  kernel_begin() returns false if there are to be
+ * no more.
+ */
+bool kernel_begin(struct fs *fs);
+void kernel_end(struct fs *fs);
+
+/*
  * Wait until the kernel knows all that it was told of, and tell it nothing from
  * then on.  Requests are to be answered until this returns: what is told waits
  * for pages that the kernel has asked for.

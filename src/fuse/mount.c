@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "base/pool.h"
+#include "fuse/handover.h"
 #include "fuse/kernel.h"
 #include "fuse/killpriv.h"
 #include "fuse/mount_lock.h"
@@ -53,6 +54,8 @@ struct mount {
     struct mount_lock lock;
     struct stats_signal stats;
     struct stop_signal stop;
+    struct handover handover;
+    uint64_t dev; /* of the mount; 0: not known */
     struct ops_data data;
 };
 
@@ -141,9 +144,12 @@ static int open_mount(struct mount *mount, struct options *options)
 }
 
 /* Nobody tells the kernel anything any more. */
-static void fall_silent(struct fs *fs)
+static void fall_silent(struct mount *mount)
 {
+    struct fs *fs = mount->fs;
+
     kernel_tell_no_more(fs);
+    handover_stop(&mount->handover);
     pool_free(fs->teller);
     pool_free(fs->seekers);
     fs->teller = fs->seekers = NULL;
@@ -158,11 +164,11 @@ static void fall_silent(struct fs *fs)
 static void unmount(struct mount *mount)
 {
     if (mount->fs && mount->served)
-        fall_silent(mount->fs);
+        fall_silent(mount);
     if (mount->mounted)
         fuse_session_unmount(mount->session);
     if (mount->fs && !mount->served)
-        fall_silent(mount->fs);
+        fall_silent(mount);
 }
 
 static void close_mount(struct mount *mount)
@@ -270,6 +276,7 @@ static void lock_source(struct mount *mount)
 
     if (mount_table_find(mount->mountpoint, &entry) < 0)
         entry = (struct mount_entry){ .dev = 0 };
+    mount->dev = entry.dev;
     mount_lock_take(&mount->lock, entry.dev, entry.tag, mount->fs->writable);
 }
 
@@ -297,6 +304,9 @@ static int serve(struct mount *mount, const struct options *options)
         r = pool_new(SEEKERS, &mount->fs->seekers);
     if (r == 0 && mount->fs->writable)
         r = closer_start(&mount->fs->closer);
+    if (r == 0)
+        r = handover_start(&mount->handover, mount->fs, mount->mountpoint,
+                           mount->dev, options->file.commit);
     if (r < 0) {
         log_error("cannot start: %s", strerror(-r));
         return EXIT_FAILURE;

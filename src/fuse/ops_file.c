@@ -83,7 +83,7 @@ void ops_create(fuse_req_t req, fuse_ino_t parent, const char *name,
         request_fail_change(req, r);
         return;
     }
-    handle_count_writer(handle);
+    handle_count_writer(fs, handle);
     handle->nmodified = open_file_count_modified(handle->open);
     fi->fh = (uintptr_t)handle;
     entry = entry_param(fs, node, &st);

@@ -194,7 +194,33 @@ def nothing_is_encoded_while_a_disk_is_full():
         check(read(mount / 'sub/full') == DATA, 'what is there')
 
 
+def what_the_kernel_keeps_is_committed_in_time():
+    """Left to itself the kernel keeps dirty pages for half a minute."""
+    os.mkdir('src')
+
+    def change(where):
+        before = read('src/x.b2frame')
+        memory[where] ^= 1
+        wait_for(lambda: read('src/x.b2frame') != before, 'a commit')
+
+    with Mount('src', 'mnt', '-o', 'commit=1') as mount:
+        with open(mount / 'x', 'w+b') as file:
+            file.write(DATA)
+            file.flush()
+            memory = mmap.mmap(file.fileno(), len(DATA))
+            os.fsync(file.fileno())
+            change(0)
+            change(MIB)
+            # What lies on the mount is not synced in its place.
+            sh('mount -t tmpfs none mnt')
+            change(2)
+            change(MIB + 1)
+            sh('umount mnt')
+            memory.close()
+
+
 main(what_the_kernel_hands_over_is_committed_at_once,
+     what_the_kernel_keeps_is_committed_in_time,
      a_file_that_is_always_written_to_is_committed_too,
      a_disk_that_hangs_stops_no_other,
      a_full_disk_concerns_nobody_else,

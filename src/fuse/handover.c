@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/handover.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fuse/handle.h"
+#include "fuse/kernel.h"
+
+enum {
+    CLONE = 1 /* OPEN_TREE_CLONE of <linux/mount.h> */
+};
+
+/* Open a copy of the mount that is nowhere in the tree.  Returns a descriptor
+   that tells its place, or a negative errno. */
+static int copy_mount(const char *mountpoint)
+{
+#ifdef SYS_open_tree
+    long fd = syscall(SYS_open_tree, AT_FDCWD, mountpoint, CLONE | O_CLOEXEC);
+
+    return fd < 0 ? -errno : (int)fd;
+#else
+    (void)mountpoint;
+    return -ENOSYS;
+#endif
+}
+
+/* Another mount may lie on ours by now, whose files are none of our business. */
+static bool is_ours(const struct handover *handover, int copy)
+{
+    struct stat st;
+
+    return fstat(copy, &st) == 0 && st.st_dev == handover->dev;
+}
+
+/* What goes wrong with a file is told to who writes it.  Returns whether the
+   mount could be opened. */
+static bool sync_mount(const struct handover *handover)
+{
+    int copy = copy_mount(handover->mountpoint);
+    int fd = -1;
+
+    if (copy >= 0 && is_ours(handover, copy))
+        fd = openat(copy, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (copy >= 0)
+        close(copy);
+    if (fd < 0)
+        return false;
+    syncfs(fd);
+    close(fd);
+    return true;
+}
+
+static void run_once(struct handover *handover)
+{
+    struct fs *fs = handover->fs;
+
+    if (fs->nwriters == 0 || !kernel_begin(fs))
+        return;
+    if (!sync_mount(handover))
+        handle_flush_all(fs);
+    kernel_end(fs);
+}
+
+static bool is_stopped(struct handover *handover)
+{
+    struct timespec due;
+    bool stopped;
+    int r = 0;
+
+    clock_gettime(CLOCK_MONOTONIC, &due);
+    due.tv_sec += handover->seconds;
+    pthread_mutex_lock(&handover->lock);
+    while (!handover->stopping && r != ETIMEDOUT)
+        r = pthread_cond_timedwait(&handover->stop, &handover->lock, &due);
+    stopped = handover->stopping;
+    pthread_mutex_unlock(&handover->lock);
+    return stopped;
+}
+
+static void *run(void *arg)
+{
+    struct handover *handover = arg;
+
+    while (!is_stopped(handover))
+        run_once(handover);
+    return NULL;
+}
+
+int handover_start(struct handover *handover, struct fs *fs,
+                   const char *mountpoint, uint64_t dev, unsigned seconds)
+{
+    pthread_condattr_t attr;
+    sigset_t all;
+    sigset_t before;
+    int error;
+
+    if (!fs->writeback || seconds == 0)
+        return 0;
+    handover->fs = fs;
+    handover->mountpoint = mountpoint;
+    handover->dev = dev;
+    handover->seconds = seconds;
+    pthread_mutex_init(&handover->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&handover->stop, &attr);
+    pthread_condattr_destroy(&attr);
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    error = pthread_create(&handover->thread, NULL, run, handover);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    handover->started = error == 0;
+    return -error;
+}
+
+void handover_stop(struct handover *handover)
+{
+    if (!handover->started)
+        return;
+    pthread_mutex_lock(&handover->lock);
+    handover->stopping = true;
+    pthread_cond_signal(&handover->stop);
+    pthread_mutex_unlock(&handover->lock);
+    pthread_join(handover->thread, NULL);
+}
