@@ -16,7 +16,7 @@ import subprocess
 import threading
 
 from mounted import (B2FRAME, FRAMEFS, Mount, check, corpus, error_of, layouts,
-                     main, read, write)
+                     main, opened, read, write)
 
 CHUNK = 65536
 NCHUNKS = 16
@@ -53,15 +53,6 @@ def content():
     check(b2frame('verify', '--quiet', 'src/f.b2frame').returncode == 0,
           'verify finds a fault')
     return done.stdout
-
-
-@contextlib.contextmanager
-def opened(path, flags):
-    fd = os.open(path, flags)
-    try:
-        yield fd
-    finally:
-        os.close(fd)
 
 
 def write_direct(fd, data, off):

@@ -5,7 +5,6 @@
 usage: mount_stats.py FRAMEFS [TEST...]
 """
 
-import contextlib
 import errno
 import json
 import mmap
@@ -15,7 +14,8 @@ import signal
 import subprocess
 
 from mounted import (B2FRAME, FRAMEFS, PATIENCE, Mount, check, chunk_offset,
-                     corpus, error_of, frame, main, read, sh, wait_for, write)
+                     corpus, error_of, frame, main, opened, read, sh, wait_for,
+                     write)
 
 BLOCK = 64 << 10
 NBLOCKS = 64
@@ -42,15 +42,6 @@ def make(name, data, *options):
                       str(BLOCK), '--filters', 'none', *options, 'raw',
                       'src/' + name + '.b2frame')
     check(done.returncode == 0, done.stderr.decode())
-
-
-@contextlib.contextmanager
-def opened(path, flags):
-    fd = os.open(path, flags)
-    try:
-        yield fd
-    finally:
-        os.close(fd)
 
 
 def read_direct(fd, off, size):

@@ -179,6 +179,16 @@ def read(path, *where):
         return os.pread(file.fileno(), where[1], where[0])
 
 
+@contextlib.contextmanager
+def opened(path, flags):
+    """A descriptor of a file, for a `with` statement."""
+    fd = os.open(path, flags)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
 def write(path, data):
     """Make a file, or overwrite it."""
     with open(path, 'wb') as file:
