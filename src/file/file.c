@@ -445,6 +445,15 @@ bool file_is_newest(struct file *file)
     return newest;
 }
 
+uint64_t file_mark(struct file *file)
+{
+    struct file_state *state = file_state_get(file);
+    uint64_t mark = frame_mark(state->frame);
+
+    file_state_put(file, state);
+    return mark;
+}
+
 void file_note_touch(struct file *file)
 {
     struct file_state *state = file_state_get(file);

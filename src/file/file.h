@@ -416,6 +416,9 @@ bool file_is_own(struct file *file);
  */
 bool file_is_stored(struct file *file);
 
+/* frame_mark() of that state. */
+uint64_t file_mark(struct file *file);
+
 /*
  * Is a contiguous frame in the file with this device and inode number?  A commit
  * may have put it into another one; one that is under way is waited for, unless

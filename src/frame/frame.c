@@ -70,6 +70,14 @@ int frame_verify(const struct frame *frame, struct fault *fault)
         r == -ESTALE ? "another program has changed the frame" : NULL, fault);
 }
 
+uint64_t frame_mark(const struct frame *frame)
+{
+    struct watch *watch =
+        frame->era ? plot_watch(era_plot(frame->era)) : frame->watch;
+
+    return watch ? watch_mark(watch) | 1 : 1;
+}
+
 bool frame_is_stored(const struct frame *frame)
 {
     struct store_stat stat;

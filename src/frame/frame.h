@@ -157,6 +157,13 @@ int frame_verify(const struct frame *frame, struct fault *fault);
    a name? */
 bool frame_is_stored(const struct frame *frame);
 
+/*
+ * A number by which the newest state that is known here of the frame differs
+ * from others that are stored under its name, whatever the times of the file
+ * say.  Never 0.
+ */
+uint64_t frame_mark(const struct frame *frame);
+
 /* One chunk's place among the decoded bytes of the frame. */
 struct frame_span {
     uint64_t chunk_no;

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/hash.h"
+
 enum {
     MARK_LEN = FRAME_E_METALAYERS_OFF,
     TEAR_TRIES = 16, /* while this process writes the header */
@@ -294,6 +296,32 @@ static int note(struct watch *watch, int r)
         pthread_mutex_unlock(&watch->lock);
     }
     return r > 0 ? 0 : r;
+}
+
+static uint64_t hash_bytes(uint64_t hash, const uint8_t *bytes, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        hash = hash_mix(hash, bytes[i]);
+    return hash;
+}
+
+static uint64_t hash_mark(const struct watch *watch, const struct mark *mark)
+{
+    uint64_t hash = hash_bytes(mark->stamp_off, mark->header, mark->len);
+
+    if (mark->stamp_off > 0)
+        hash = hash_bytes(hash, mark->stamp, FRAME_STAMP_LEN);
+    return (watch->object ? hash : hash_mix(hash, mark->ino)) | 1;
+}
+
+uint64_t watch_mark(struct watch *watch)
+{
+    uint64_t mark;
+
+    pthread_mutex_lock(&watch->lock);
+    mark = watch->nmarks > 0 ? hash_mark(watch, &watch->marks[0]) : 0;
+    pthread_mutex_unlock(&watch->lock);
+    return mark;
 }
 
 int watch_verify(struct watch *watch)

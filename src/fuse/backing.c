@@ -13,7 +13,7 @@
 #include "fuse/backing_private.h"
 #include "fuse/chunks.h"
 #include "fuse/folder.h"
-#include "fuse/hash.h"
+#include "base/hash.h"
 #include "fuse/node.h"
 
 enum {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "frame/frame.h"
-#include "fuse/hash.h"
+#include "base/hash.h"
 
 enum {
     NFACES = 2,  /* files for each chunk */

@@ -100,7 +100,7 @@ static void finish_state(struct fs *fs, struct open_file *open,
 {
     if (current->file)
         file_finish(current->file);
-    open_file_apply_mtime(fs, open);
+    open_file_apply_mtime(fs, open, current);
     if (!open_file_note_content(fs, open->node, current))
         open_file_mistaken(fs, open);
 }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "frame/frame.h"
-#include "fuse/hash.h"
+#include "base/hash.h"
 #include "fuse/shelf.h"
 #include "store/store_local.h"
 

@@ -9,12 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "fuse/attr.h"
 #include "fuse/chunks.h"
 #include "fuse/closer.h"
 #include "fuse/dir.h"
 #include "fuse/folder.h"
-#include "fuse/hash.h"
 #include "fuse/open_file.h"
 #include "fuse/report.h"
 #include "store/store_local.h"
@@ -256,24 +256,70 @@ int fs_dir(struct fs *fs, struct node *node, int flags, struct backing_dir *out)
     return 0;
 }
 
+/* frame_mark() of what is stored; 0 if it cannot be read. */
+static uint64_t read_mark(const struct fs *fs, const struct node *node,
+                          const struct backing_place *place)
+{
+    struct fault fault;
+    struct store *store;
+    struct frame *frame;
+    uint64_t mark;
+
+    if (backing_store(place, node->id.kind, STORE_PEEK, &store, &fault) < 0)
+        return 0;
+    if (frame_open(store, fs->base, &frame, &fault) < 0) {
+        store_close(store);
+        return 0;
+    }
+    mark = frame_mark(frame);
+    frame_close(frame);
+    return mark;
+}
+
+/* Do its times not tell if a frame is the one that a node has known? */
+static bool needs_mark(struct fs *fs, const struct node *node, bool young,
+                       uint64_t content)
+{
+    bool needs = false;
+
+    if (!entry_is_frame(node->id.kind))
+        return false;
+    pthread_mutex_lock(&fs->nodes.lock);
+    if (!node->open && !node->mistaken)
+        needs = node->content == 0 ? young
+                                   : node->content == content && node->mark > 0;
+    pthread_mutex_unlock(&fs->nodes.lock);
+    return needs;
+}
+
 /*
  * May the kernel go on with what it holds of a file?  Of a writable mount it
  * takes no news of a file's size.  If not, the node is superseded; in one step,
  * for nobody is to open it any more.
  */
-static bool is_agreed(struct fs *fs, struct node *node, const struct stat *st)
+static bool is_agreed(struct fs *fs, struct node *node,
+                      const struct backing_place *place, const struct stat *st)
 {
     uint64_t content = backing_content_stamp(st);
+    bool young = snapshot_stamp(st) == 0;
+    uint64_t mark;
     bool agreed;
 
     if (!fs->writeback || !S_ISREG(st->st_mode) || node == &fs->nodes.root)
         return true;
+    mark =
+        needs_mark(fs, node, young, content) ? read_mark(fs, node, place) : 0;
     pthread_mutex_lock(&fs->nodes.lock);
-    if (node->content == 0)
+    if (node->content == 0) {
         node->content = content;
-    agreed = node->open || (!node->mistaken && node->content == content);
+        node->mark = mark;
+    }
+    agreed = node->open || (!node->mistaken && node->content == content &&
+                            node->mark == mark);
     if (!agreed)
         node_unlist_locked(&fs->nodes, node);
+    else if (!young && !node->open)
+        node->mark = 0;
     pthread_mutex_unlock(&fs->nodes.lock);
     return agreed;
 }
@@ -281,12 +327,12 @@ static bool is_agreed(struct fs *fs, struct node *node, const struct stat *st)
 /* The node of a file, which is a new one if others have changed the file; each
    that was there before, by its number or its place, is superseded. */
 static int get_node(struct fs *fs, struct node *parent, const char *name,
-                    const struct node_id *id, const struct stat *st,
-                    struct node **out)
+                    const struct node_id *id, const struct backing_place *place,
+                    const struct stat *st, struct node **out)
 {
     int r = node_get(&fs->nodes, parent, name, id, out);
 
-    while (r == 0 && !is_agreed(fs, *out, st)) {
+    while (r == 0 && !is_agreed(fs, *out, place, st)) {
         node_forget(&fs->nodes, *out, 1);
         r = node_get(&fs->nodes, parent, name, id, out);
     }
@@ -315,7 +361,7 @@ static int enter_seen(struct fs *fs, struct node *parent, const char *name,
     if (r < 0)
         return r;
     id = node_id_of(st, kind);
-    r = get_node(fs, parent, name, &id, st, out);
+    r = get_node(fs, parent, name, &id, place, st, out);
     if (r < 0)
         return r;
     r = attr_complete(fs, *out, place, st);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "fuse/hash.h"
+#include "base/hash.h"
 
 enum {
     DEV_BITS = 20,

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#include "fuse/hash.h"
+#include "base/hash.h"
 
 static bool is_octal(const char *text)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fuse/hash.h"
+#include "base/hash.h"
 #include "fuse/report.h"
 
 enum {

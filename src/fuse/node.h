@@ -54,6 +54,8 @@ struct node {
     uint64_t cached;          /* stamp of the state in the kernel's cache */
     uint64_t content;         /* content stamp of the last state known to agree
                                with what the kernel holds of the file; or 0 */
+    uint64_t mark;            /* frame_mark() of that, if another state may have
+                               the same content stamp, being as young; or 0 */
     bool mistaken;            /* what the kernel holds of the file is wrong, and
                                it can't be told */
     struct fault_log *faults; /* what was reported; see report.h */

@@ -155,21 +155,30 @@ int open_file_adopt(struct fs *fs, struct node *node,
     return 0;
 }
 
+/* Is a state what the kernel was last known to hold? */
+static bool is_content(const struct node *node, const struct snapshot *snapshot,
+                       uint64_t mark)
+{
+    return node->content == backing_content_stamp(&snapshot->st) &&
+           (node->mark == 0 || node->mark == mark);
+}
+
 bool open_file_is_agreed(struct fs *fs, struct open_file *open)
 {
     const struct node *node = open->node;
     struct snapshot *snapshot;
+    uint64_t mark;
     bool agreed;
 
     if (!fs->writeback)
         return true;
     snapshot = open_file_snapshot(open);
+    mark = snapshot->file ? file_mark(snapshot->file) : 0;
     pthread_mutex_lock(&fs->nodes.lock);
     /* Others hold it open, besides the closer. */
     agreed = open->nrefs > 1 + (unsigned)open->closing.busy ||
-             (!node->mistaken &&
-              (snapshot->cached || node->content == 0 ||
-               node->content == backing_content_stamp(&snapshot->st)));
+             (!node->mistaken && (snapshot->cached || node->content == 0 ||
+                                  is_content(node, snapshot, mark)));
     pthread_mutex_unlock(&fs->nodes.lock);
     snapshot_put(snapshot);
     return agreed;
@@ -235,6 +244,7 @@ bool open_file_note_content(struct fs *fs, struct node *node,
                             const struct snapshot *snapshot)
 {
     struct stat st;
+    uint64_t mark = 0;
 
     if (stat_node(fs, node, &st) < 0)
         return false;
@@ -245,8 +255,12 @@ bool open_file_note_content(struct fs *fs, struct node *node,
 
         node_renew(&fs->nodes, node, &id);
     }
+    if (snapshot && snapshot->file)
+        mark = file_mark(snapshot->file);
     pthread_mutex_lock(&fs->nodes.lock);
     node->content = backing_content_stamp(&st);
+    if (mark > 0)
+        node->mark = mark;
     node->cached = backing_stamp(&st);
     pthread_mutex_unlock(&fs->nodes.lock);
     return true;
@@ -327,7 +341,7 @@ static int commit_state(struct fs *fs, struct open_file *open,
     int r = save_frame(fs, open, snapshot, file_commit);
 
     if (r == 0)
-        open_file_apply_mtime(fs, open);
+        open_file_apply_mtime(fs, open, snapshot);
     return r;
 }
 
@@ -441,8 +455,21 @@ void open_file_set_mtime(struct open_file *open, const struct timespec *mtime)
     pthread_mutex_unlock(&open->lock);
 }
 
-void open_file_apply_mtime(struct fs *fs, struct open_file *open)
+/* Is the frame at a place what was made of it, or have others changed it? */
+static bool is_own_at(const struct snapshot *snapshot, enum entry_kind kind,
+                      const struct backing_place *place)
 {
+    struct stat st;
+
+    return backing_stat(place, kind, &st) == 0 &&
+           snapshot_is_of(snapshot, kind, &st) &&
+           file_is_stored(snapshot->file);
+}
+
+void open_file_apply_mtime(struct fs *fs, struct open_file *open,
+                           const struct snapshot *snapshot)
+{
+    enum entry_kind kind = open->node->id.kind;
     struct timespec times[2] = { { .tv_nsec = UTIME_OMIT } };
     struct backing_place place;
     bool newest;
@@ -455,7 +482,8 @@ void open_file_apply_mtime(struct fs *fs, struct open_file *open)
     if (!set || fs_place(fs, open->node, &place) < 0)
         return;
     newest = open_file_is_newest(open, &place);
-    backing_utimens(&place, open->node->id.kind, times);
+    if (!snapshot->file || is_own_at(snapshot, kind, &place))
+        backing_utimens(&place, kind, times);
     if (newest)
         open_file_note_touch(open, &place);
     backing_close(&place);

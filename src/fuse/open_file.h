@@ -164,8 +164,10 @@ void open_file_written(struct open_file *open, bool direct);
 /* Keep a time of modification although data are written out after it. */
 void open_file_set_mtime(struct open_file *open, const struct timespec *mtime);
 
-/* Give the frame's file that time, after it was written. */
-void open_file_apply_mtime(struct fs *fs, struct open_file *open);
+/* Give the frame's file that time, after it was written, unless others have
+   written to it since. */
+void open_file_apply_mtime(struct fs *fs, struct open_file *open,
+                           const struct snapshot *snapshot);
 
 /* Let attributes show the time that a program asked for, as data that were
    written out since have changed that of the file. */

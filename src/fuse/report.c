@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "fuse/hash.h"
+#include "base/hash.h"
 
 enum {
     MAX_FAULTS = 32

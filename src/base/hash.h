@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_HASH_H
-#define FUSE_HASH_H
+#ifndef BASE_HASH_H
+#define BASE_HASH_H
 
 #include <stdint.h>
 
