@@ -306,6 +306,37 @@ def frame_is_closed_before_it_is_looked_up_anew():
         os.close(old)
 
 
+def overwrite(mount):
+    """And close, upon which the daemon has it open a moment longer."""
+    with open(mount / 'a', 'r+b') as file:
+        file.write(MORE)
+
+
+def frame_that_takes_the_place_of_one_just_written_is_shown():
+    make()
+    with Mount('src', 'mnt') as mount:
+        for i, data in enumerate((DATA[::-1], DATA + MORE, MORE)):
+            overwrite(mount)
+            os.link('src/a.b2frame', 'src/was%d.b2frame' % i)
+            replace('src/a.b2frame', frame(data, 10000))
+            check(read(mount / 'a') == data, 'content of number %d' % i)
+            check(os.path.getsize(mount / 'a') == len(data), 'size')
+
+
+def time_of_what_others_have_written_stays():
+    make()
+    with Mount('src', 'mnt') as mount:
+        before = mount.descriptors()
+        overwrite(mount)
+        os.utime(mount / 'a', (1000, 1000))
+        write('more', DATA)
+        corpus.run(B2FRAME, 'append', 'src/a.b2frame', 'more')
+        time_of = os.stat('src/a.b2frame').st_mtime_ns
+        wait_for(lambda: mount.descriptors() == before, 'the file to be closed')
+        check(os.stat('src/a.b2frame').st_mtime_ns == time_of, 'time')
+        check(read(mount / 'a')[-len(DATA):] == DATA, 'content')
+
+
 def unchanged_frames_stay_in_the_cache_of_the_kernel():
     make()
     os.utime('src/a.b2frame')
@@ -343,4 +374,6 @@ main(frame_that_is_replaced,
      frame_that_was_looked_up_anew_is_not_changed_as_the_old_one,
      frame_that_is_open_is_not_changed_as_the_one_it_replaced,
      frame_is_closed_before_it_is_looked_up_anew,
+     frame_that_takes_the_place_of_one_just_written_is_shown,
+     time_of_what_others_have_written_stays,
      unchanged_frames_stay_in_the_cache_of_the_kernel)
