@@ -22,15 +22,16 @@ static bool is_in_group(fuse_req_t req, gid_t gid)
     return false;
 }
 
-bool access_is_granted(fuse_req_t req, const struct stat *st)
+bool access_is_granted(fuse_req_t req, const struct stat *st, unsigned how)
 {
     uid_t uid = fuse_req_ctx(req)->uid;
+    unsigned granted = st->st_mode;
 
     if (uid == 0 || geteuid() != 0)
         return true;
     if (uid == st->st_uid)
-        return st->st_mode & S_IRUSR;
-    if (is_in_group(req, st->st_gid))
-        return st->st_mode & S_IRGRP;
-    return st->st_mode & S_IROTH;
+        granted >>= 6;
+    else if (is_in_group(req, st->st_gid))
+        granted >>= 3;
+    return (how & ~granted) == 0;
 }

@@ -8,12 +8,12 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/size.h"
 #include "frame/frame.h"
 #include "fuse/backing_private.h"
 #include "fuse/chunks.h"
 #include "fuse/folder.h"
-#include "base/hash.h"
 #include "fuse/node.h"
 
 enum {

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frame/frame.h"
 #include "base/hash.h"
+#include "frame/frame.h"
 
 enum {
     NFACES = 2,  /* files for each chunk */

@@ -40,6 +40,12 @@ void closer_fini(struct closer *closer)
     pthread_cond_destroy(&closer->closed);
 }
 
+/* Have others replaced or removed what a file belongs to? */
+static bool is_gone(int error)
+{
+    return error == -ESTALE || error == -ENOENT;
+}
+
 /* Log what of a file is not written out. */
 static void report_unsaved(struct fs *fs, struct open_file *open,
                            struct file *file, int error, const char *fate)
@@ -47,7 +53,7 @@ static void report_unsaved(struct fs *fs, struct open_file *open,
     uint64_t off = 0;
     uint64_t end = 0;
 
-    if (file_unsaved(file, &off, &end) || error != -ESTALE)
+    if (file_unsaved(file, &off, &end) || !is_gone(error))
         report_lost(&fs->nodes, open->node, error, off, end, fate);
 }
 
@@ -56,7 +62,7 @@ static void report_unsaved(struct fs *fs, struct open_file *open,
    the end of a file whose size is fixed. */
 static bool is_worth_keeping(int error)
 {
-    return error < 0 && error != -ESTALE && error != -EFBIG;
+    return error < 0 && !is_gone(error) && error != -EFBIG;
 }
 
 /* Keep a file of which bytes are lost, or log them for the last time. */

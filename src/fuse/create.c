@@ -217,7 +217,7 @@ static int enter(struct making *making, struct open_file **open,
     if (making->file)
         r = open_file_adopt(fs, *out, &place, making->file, &made);
     else if (open)
-        r = open_file_get(fs, *out, true, &made);
+        r = open_file_get(fs, *out, true, &made, NULL);
     if (r < 0) {
         node_forget(&fs->nodes, *out, 1);
         return r;

@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "frame/frame.h"
 #include "base/hash.h"
+#include "frame/frame.h"
 #include "fuse/shelf.h"
 #include "store/store_local.h"
 

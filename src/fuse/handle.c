@@ -4,12 +4,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "fuse/access.h"
 #include "fuse/kernel.h"
 #include "fuse/killpriv.h"
 #include "fuse/report.h"
 #include "fuse/setattr.h"
+
+enum {
+    FMODE_EXEC = 0x20 /* of the kernel's: a program is to be run */
+};
 
 /* The typesize of a frame, or 0 while it holds nothing and may change it. */
 uint32_t handle_typesize_of(const struct snapshot *snapshot)
@@ -83,14 +88,31 @@ void handle_flush_all(struct fs *fs)
     free(nodes);
 }
 
+static bool wants_to_write(const struct fuse_file_info *fi)
+{
+    return (fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC);
+}
+
+/* How a program may use what it opens, as for access_is_granted(). */
+static unsigned access_wanted(const struct fuse_file_info *fi)
+{
+    unsigned how = wants_to_write(fi) ? W_OK : 0;
+
+    if (fi->flags & FMODE_EXEC)
+        how |= X_OK;
+    else if ((fi->flags & O_ACCMODE) != O_WRONLY)
+        how |= R_OK;
+    return how;
+}
+
 /* Note down what a handle was opened on.  Returns 0, or -EACCES. */
-static int fill(fuse_req_t req, struct handle *handle,
+static int fill(fuse_req_t req, struct handle *handle, const struct stat *seen,
                 struct fuse_file_info *fi)
 {
     struct snapshot *snapshot = open_file_snapshot(handle->open);
     int r = 0;
 
-    if (!access_is_granted(req, &snapshot->st))
+    if (!access_is_granted(req, seen, access_wanted(fi)))
         r = -EACCES;
     handle->nmodified = open_file_count_modified(handle->open);
     if (snapshot->file && !snapshot->writable)
@@ -120,11 +142,6 @@ struct handle *handle_new(struct fs *fs)
     handle->held.close = close_held;
     fs_hold(fs, &handle->held);
     return handle;
-}
-
-static bool wants_to_write(const struct fuse_file_info *fi)
-{
-    return (fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC);
 }
 
 /*
@@ -159,12 +176,13 @@ int handle_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
     const struct stat empty = { .st_size = 0 };
     struct fs *fs = request_fs(req);
     struct handle *handle = handle_new(fs);
+    struct stat seen;
     bool agreed = true;
     int r;
 
     if (!handle)
         return -ENOMEM;
-    r = open_file_get(fs, node, wants_to_write(fi), &handle->open);
+    r = open_file_get(fs, node, wants_to_write(fi), &handle->open, &seen);
     if (r == 0 && wants_to_write(fi))
         handle_count_writer(fs, handle);
     if (r == 0)
@@ -172,7 +190,7 @@ int handle_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
     if (!agreed)
         r = refuse(fs, handle->open);
     if (r == 0)
-        r = fill(req, handle, fi);
+        r = fill(req, handle, &seen, fi);
     if (r == 0 && (fi->flags & O_TRUNC))
         r = killpriv_drop(req, node);
     if (r == 0 && (fi->flags & O_TRUNC))

@@ -11,8 +11,8 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "base/log.h"
 #include "base/hash.h"
+#include "base/log.h"
 
 enum {
     DEV_BITS = 20,

@@ -108,7 +108,7 @@ void open_file_changed(struct fs *fs, struct open_file *open)
 }
 
 int open_file_get(struct fs *fs, struct node *node, bool writable,
-                  struct open_file **out)
+                  struct open_file **out, struct stat *seen)
 {
     struct open_file *open;
     int r;
@@ -118,7 +118,7 @@ int open_file_get(struct fs *fs, struct node *node, bool writable,
     open = find_or_make(fs, node);
     if (!open)
         return -ENOMEM;
-    r = open_file_renew(fs, open, writable);
+    r = open_file_renew(fs, open, writable, seen);
     if (r < 0) {
         open_file_put(fs, open);
         return r;

@@ -187,7 +187,8 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
     return r != -EBUSY && has_state(open, writable) ? 0 : r;
 }
 
-int open_file_renew(struct fs *fs, struct open_file *open, bool writable)
+int open_file_renew(struct fs *fs, struct open_file *open, bool writable,
+                    struct stat *seen)
 {
     struct backing_place place;
     struct stat st;
@@ -201,6 +202,8 @@ int open_file_renew(struct fs *fs, struct open_file *open, bool writable)
     if (r == 0)
         r = open_file_refresh(fs, open, &place, &st, writable);
     backing_close(&place);
+    if (r >= 0 && seen)
+        *seen = st;
     return r == -ENOENT ? -ESTALE : r;
 }
 

@@ -109,7 +109,7 @@ static struct snapshot *open_newest(struct fs *fs, struct handle *handle,
 
     if (snapshot_is_overtaken(snapshot)) {
         snapshot_put(snapshot);
-        r = open_file_renew(fs, handle->open, writable);
+        r = open_file_renew(fs, handle->open, writable, NULL);
         snapshot = open_file_snapshot(handle->open);
     }
     if (r < 0)

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/hash.h"
+#include "base/log.h"
 
 enum {
     MAX_FAULTS = 32

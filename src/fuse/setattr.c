@@ -21,7 +21,7 @@ static int set_size(struct fs *fs, struct node *node, off_t size)
     struct fault fault = FAULT_NONE;
     struct open_file *open;
     struct snapshot *snapshot;
-    int r = open_file_get(fs, node, true, &open);
+    int r = open_file_get(fs, node, true, &open, NULL);
 
     if (r < 0)
         return r;

@@ -145,7 +145,7 @@ static int frame_attrs_open(struct fs *fs, struct node *node, bool writable,
     };
     if (entry_is_sealed(node->id.kind))
         return writable ? -EROFS : open_layers(out);
-    r = open_file_get(fs, node, writable, &out->open);
+    r = open_file_get(fs, node, writable, &out->open, NULL);
     if (r < 0)
         return r;
     out->snapshot = open_file_snapshot(out->open);

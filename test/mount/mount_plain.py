@@ -13,8 +13,8 @@ import os
 import socket
 import stat
 
-from mounted import (Mount, check, error_of, frame, lacks, main, read, sh,
-                     wait_for, write, write_sparse)
+from mounted import (Mount, as_nobody, check, error_of, frame, lacks, main,
+                     read, sh, wait_for, write, write_sparse)
 
 DATA = bytes(range(256)) * 1000
 
@@ -137,17 +137,6 @@ def other_users_read_what_they_may_read_now():
         os.chmod('src/a.b2frame', 0o600)
         check(as_nobody(read, mount / 'a') == errno.EACCES, 'can be read')
         check(read(mount / 'a') == DATA, 'cannot be read by root')
-
-
-def as_nobody(call, *args):
-    """The errno with which a call fails for a user without rights."""
-    child = os.fork()
-    if child == 0:
-        os.setgroups([])
-        os.setgid(65534)
-        os.setuid(65534)
-        os._exit(error_of(call, *args))
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def kernel_reads_itself():

@@ -15,8 +15,8 @@ import subprocess
 import sys
 import time
 
-from mounted import (Mount, check, error_of, frame, is_mounted, layouts, main,
-                     read, sh, wait_for, write)
+from mounted import (Mount, as_nobody, check, error_of, frame, is_mounted,
+                     layouts, main, opened, read, sh, wait_for, write)
 
 DATA = random.Random(5).randbytes(300000)
 CLOSE_DELAY = 0.1  # seconds from the last close() until a file is written out
@@ -526,15 +526,24 @@ def make_all(mount):
     os.symlink('x', mount / 'link')
 
 
-def as_nobody(call, *args):
-    """The errno with which a call fails for a user without rights."""
-    child = os.fork()
-    if child == 0:
-        os.setgroups([])
-        os.setgid(65534)
-        os.setuid(65534)
-        os._exit(error_of(call, *args))
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+@layouts
+def file_that_is_open_is_opened_as_its_mode_says(layout):
+    if os.getuid() != 0:
+        return
+    os.chmod('.', 0o755)
+    with mounted(layout) as mount:
+        write(mount / 'a', DATA)
+        os.chmod(mount / 'a', 0o600)
+    with mounted(layout, '-o', 'allow_other') as mount:
+        with opened(mount / 'a', os.O_RDWR):
+            for mode, flags in ((0o604, os.O_RDONLY), (0o602, os.O_WRONLY),
+                                (0o606, os.O_RDWR)):
+                os.chmod(mount / 'a', mode)
+                check(as_nobody(os.open, mount / 'a', flags) == 0,
+                      '%o is refused' % mode)
+                os.chmod(mount / 'a', 0o600)
+                check(as_nobody(os.open, mount / 'a', flags) == errno.EACCES,
+                      '%o is granted when it is over' % mode)
 
 
 @layouts
@@ -791,6 +800,7 @@ main(new_file_is_a_frame,
      what_a_user_makes_is_the_users,
      set_user_id_is_lost_as_in_any_directory,
      small_writes_ask_nothing,
+     file_that_is_open_is_opened_as_its_mode_says,
      mode_without_set_user_id_shows_at_once,
      holes_are_punched,
      attributes_are_set,

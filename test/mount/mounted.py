@@ -210,6 +210,17 @@ def error_of(call, *args):
     return 0
 
 
+def as_nobody(call, *args):
+    """The errno with which a call fails for a user without rights."""
+    child = os.fork()
+    if child == 0:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+        os._exit(error_of(call, *args))
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
 def chunk(data, typesize=1):
     """A chunk that stores its data as they are.  Format: chunk.md, 2."""
     return struct.pack('<BBBBIII16x', 5, 1, 0x17, typesize, len(data),
