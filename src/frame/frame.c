@@ -74,8 +74,9 @@ uint64_t frame_mark(const struct frame *frame)
 {
     struct watch *watch =
         frame->era ? plot_watch(era_plot(frame->era)) : frame->watch;
+    uint64_t mark = watch ? watch_mark(watch) : 0;
 
-    return watch ? watch_mark(watch) | 1 : 1;
+    return mark > 0 ? mark : 2;
 }
 
 bool frame_is_stored(const struct frame *frame)

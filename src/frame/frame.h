@@ -159,8 +159,9 @@ bool frame_is_stored(const struct frame *frame);
 
 /*
  * A number by which the newest state that is known here of the frame differs
- * from others that are stored under its name, whatever the times of the file
- * say.  Never 0.
+ * from others that are stored under its name.  It is odd if it does so whatever
+ * the times of the file say: a frame that others wrote has no stamp, and may be
+ * changed without a trace in its header.  Never 0.
  */
 uint64_t frame_mark(const struct frame *frame);
 

@@ -309,9 +309,11 @@ static uint64_t hash_mark(const struct watch *watch, const struct mark *mark)
 {
     uint64_t hash = hash_bytes(mark->stamp_off, mark->header, mark->len);
 
-    if (mark->stamp_off > 0)
-        hash = hash_bytes(hash, mark->stamp, FRAME_STAMP_LEN);
-    return (watch->object ? hash : hash_mix(hash, mark->ino)) | 1;
+    if (!watch->object)
+        hash = hash_mix(hash, mark->ino);
+    if (mark->stamp_off == 0)
+        return (hash & ~UINT64_C(1)) | 2;
+    return hash_bytes(hash, mark->stamp, FRAME_STAMP_LEN) | 1;
 }
 
 uint64_t watch_mark(struct watch *watch)

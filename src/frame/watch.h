@@ -78,7 +78,8 @@ int watch_check(struct watch *watch);
    that must not be anybody else's. */
 int watch_verify(struct watch *watch);
 
-/* A number by which the state that is known differs from others; 0 if none is. */
+/* A number by which the state that is known differs from others, as
+   frame_mark(); 0 if none is. */
 uint64_t watch_mark(struct watch *watch);
 
 #endif

@@ -277,8 +277,7 @@ static uint64_t read_mark(const struct fs *fs, const struct node *node,
 }
 
 /* Do its times not tell if a frame is the one that a node has known? */
-static bool needs_mark(struct fs *fs, const struct node *node, bool young,
-                       uint64_t content)
+static bool needs_mark(struct fs *fs, const struct node *node, bool young)
 {
     bool needs = false;
 
@@ -286,8 +285,7 @@ static bool needs_mark(struct fs *fs, const struct node *node, bool young,
         return false;
     pthread_mutex_lock(&fs->nodes.lock);
     if (!node->open && !node->mistaken)
-        needs = node->content == 0 ? young
-                                   : node->content == content && node->mark > 0;
+        needs = node->content == 0 ? young : node->mark > 0;
     pthread_mutex_unlock(&fs->nodes.lock);
     return needs;
 }
@@ -307,19 +305,20 @@ static bool is_agreed(struct fs *fs, struct node *node,
 
     if (!fs->writeback || !S_ISREG(st->st_mode) || node == &fs->nodes.root)
         return true;
-    mark =
-        needs_mark(fs, node, young, content) ? read_mark(fs, node, place) : 0;
+    mark = needs_mark(fs, node, young) ? read_mark(fs, node, place) : 0;
     pthread_mutex_lock(&fs->nodes.lock);
     if (node->content == 0) {
         node->content = content;
         node->mark = mark;
     }
-    agreed = node->open || (!node->mistaken && node->content == content &&
-                            node->mark == mark);
-    if (!agreed)
+    agreed = node->open ||
+             (!node->mistaken && open_file_is_content(node, content, mark));
+    if (!agreed) {
         node_unlist_locked(&fs->nodes, node);
-    else if (!young && !node->open)
-        node->mark = 0;
+    } else if (!node->open) {
+        node->content = content;
+        node->mark = young ? node->mark : 0;
+    }
     pthread_mutex_unlock(&fs->nodes.lock);
     return agreed;
 }

@@ -155,12 +155,12 @@ int open_file_adopt(struct fs *fs, struct node *node,
     return 0;
 }
 
-/* Is a state what the kernel was last known to hold? */
-static bool is_content(const struct node *node, const struct snapshot *snapshot,
-                       uint64_t mark)
+bool open_file_is_content(const struct node *node, uint64_t content,
+                          uint64_t mark)
 {
-    return node->content == backing_content_stamp(&snapshot->st) &&
-           (node->mark == 0 || node->mark == mark);
+    if (node->mark == 0)
+        return node->content == content;
+    return node->mark == mark && (mark % 2 == 1 || node->content == content);
 }
 
 bool open_file_is_agreed(struct fs *fs, struct open_file *open)
@@ -177,8 +177,10 @@ bool open_file_is_agreed(struct fs *fs, struct open_file *open)
     pthread_mutex_lock(&fs->nodes.lock);
     /* Others hold it open, besides the closer. */
     agreed = open->nrefs > 1 + (unsigned)open->closing.busy ||
-             (!node->mistaken && (snapshot->cached || node->content == 0 ||
-                                  is_content(node, snapshot, mark)));
+             (!node->mistaken &&
+              (snapshot->cached || node->content == 0 ||
+               open_file_is_content(node, backing_content_stamp(&snapshot->st),
+                                    mark)));
     pthread_mutex_unlock(&fs->nodes.lock);
     snapshot_put(snapshot);
     return agreed;

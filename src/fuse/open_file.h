@@ -90,6 +90,16 @@ bool open_file_is_agreed(struct fs *fs, struct open_file *open);
 bool open_file_cached(struct fs *fs, struct node *node,
                       struct snapshot *snapshot);
 
+/*
+ * Is a state of a file the last one that is known to agree with what the kernel
+ * holds of it?  To be asked with the node table locked.
+ *
+ *  content, mark  its backing_content_stamp(), and frame_mark() if the node has
+ *                 one
+ */
+bool open_file_is_content(const struct node *node, uint64_t content,
+                          uint64_t mark);
+
 /* Is what is stored of a file the last state that is known to agree with what the
    kernel holds of it? */
 bool open_file_is_known(struct fs *fs, struct node *node,
