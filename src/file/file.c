@@ -280,6 +280,8 @@ int file_open_writable(struct file_context *context, struct store *store,
     file->store = store_get(store);
     r = writeback_check(file, frame_get_info(file->state->frame), fault);
     if (r == 0)
+        r = lease_hold(store, context->patience, fault);
+    if (r == 0)
         r = frame_change_check_size(file->state->frame, fault);
     if (r == 0) {
         r = flusher_add(context->flusher, file,
@@ -359,6 +361,8 @@ int file_create(struct file_context *context, struct store *store,
 
     if (r == 0)
         r = lease_take(store, context->patience, NULL, fault);
+    if (r == 0)
+        r = lease_hold(store, context->patience, fault);
     if (r < 0)
         return r;
     r = new_frame_begin(store, params, &frame, &change, fault);

@@ -162,8 +162,10 @@ int file_face_size(struct frame *frame, const struct file_face *face,
  * same frame, but one that file_supersede() is called for.  A frame at an
  * offset in its file can't be opened so.
  *
- * Errors as above, and -ENOTSUP for frames of a kind that is not changed, or
- * whose chunks are too large to be encoded within the cache.
+ * Errors as above; -ENOTSUP for frames of a kind that is not changed, or whose
+ * chunks are too large to be encoded within the cache; and -ESTALE if another
+ * program has just put another file in the frame's place, after a wait if need
+ * be: then that can be opened.
  *
  *  store  opened for writing, see store.h
  */

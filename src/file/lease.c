@@ -46,6 +46,21 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
+/* Between two tries, longer each time. */
+static void take_a_rest(struct timespec *pause)
+{
+    nanosleep(pause, NULL);
+    if (pause->tv_nsec < PAUSE_MAX_NS)
+        pause->tv_nsec *= 2;
+}
+
+static int end_try(int r, struct fault *fault)
+{
+    if (r == -ESTALE)
+        return fault_set(fault, r, 0, "another program has replaced the frame");
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}
+
 int lease_take(struct store *store, unsigned patience, bool (*give_up)(void),
                struct fault *fault)
 {
@@ -59,12 +74,22 @@ int lease_take(struct store *store, unsigned patience, bool (*give_up)(void),
             return fault_set(fault, -EINTR, 0, NULL);
         if (now() >= until)
             return refuse(store, name, fault);
-        nanosleep(&pause, NULL);
-        if (pause.tv_nsec < PAUSE_MAX_NS)
-            pause.tv_nsec *= 2;
+        take_a_rest(&pause);
         name = lease_name(store);
     }
-    if (r == -ESTALE)
-        return fault_set(fault, r, 0, "another program has replaced the frame");
-    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+    return end_try(r, fault);
+}
+
+int lease_hold(struct store *store, unsigned patience, struct fault *fault)
+{
+    struct timespec pause = { .tv_nsec = PAUSE_MIN_NS };
+    double until = now() + patience;
+    int r;
+
+    while ((r = store_hold(store)) == -EAGAIN) {
+        if (now() >= until)
+            return refuse(store, lease_name(store), fault);
+        take_a_rest(&pause);
+    }
+    return end_try(r, fault);
 }

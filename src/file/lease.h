@@ -21,4 +21,8 @@
 int lease_take(struct store *store, unsigned patience, bool (*give_up)(void),
                struct fault *fault);
 
+/* Hold the store of a frame, see store_hold(), once nobody else is just replacing
+   the frame.  `patience` and errors as above. */
+int lease_hold(struct store *store, unsigned patience, struct fault *fault);
+
 #endif

@@ -407,8 +407,12 @@ static void compact(struct file *file)
     if (usage.used <= 2 * usage.live || claim_enter(file, &fault) < 0)
         return;
     file_enter_alone(file);
-    if (frame_change_compact(file->change, &frame, &fault) == 0)
-        reload_adopt(file, frame);
+    /* Who has just opened it would find that it is not there any more. */
+    if (store_hold_alone(file->store) == 0) {
+        if (frame_change_compact(file->change, &frame, &fault) == 0)
+            reload_adopt(file, frame);
+        store_hold(file->store);
+    }
     file_leave_alone(file);
     claim_leave(file);
 }

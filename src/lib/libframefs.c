@@ -13,7 +13,8 @@
 #include "lib/libframefs_private.h"
 
 enum {
-    PIECE_LEN = 4 << 20 /* bytes that are asked for at a time */
+    PIECE_LEN = 4 << 20, /* bytes that are asked for at a time */
+    OPEN_TRIES = 3
 };
 
 struct framefs {
@@ -183,7 +184,10 @@ int framefs_open(struct framefs *fs, const char *path, int flags,
     if (r < 0)
         return r;
     frame->offset = offset;
-    r = open_path(frame, &frame->file, &fault);
+    r = -ESTALE;
+    /* Another program may replace the frame while it is being opened. */
+    for (int i = 0; i < OPEN_TRIES && r == -ESTALE; i++)
+        r = open_path(frame, &frame->file, &fault);
     if (r < 0) {
         free_frame(frame);
         return libframefs_fail(path, r, &fault);

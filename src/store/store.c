@@ -61,6 +61,16 @@ void store_unlease(struct store *store)
     pthread_mutex_unlock(&store->lease_lock);
 }
 
+int store_hold(struct store *store)
+{
+    return store->ops->hold ? store->ops->hold(store) : 0;
+}
+
+int store_hold_alone(struct store *store)
+{
+    return store->ops->hold_alone ? store->ops->hold_alone(store) : 0;
+}
+
 long store_lease_holder(struct store *store, const char *name)
 {
     return store->ops->lease_holder ? store->ops->lease_holder(store, name) : 0;

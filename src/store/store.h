@@ -172,6 +172,20 @@ void store_unlease(struct store *store);
  */
 long store_lease_holder(struct store *store, const char *name);
 
+/*
+ * Let others see that the frame in a store is open to be changed, until the store
+ * is closed: nobody is then to put another file in its place without being asked
+ * to.  Where the file system has no locks nothing happens.
+ *
+ * Returns 0; -EAGAIN if another store has asked for store_hold_alone(); -ESTALE
+ * if another file has taken the place of the frame's; or an error of the system.
+ */
+int store_hold(struct store *store);
+
+/* Keep others from that, before the frame's file is replaced.  Returns 0; -EAGAIN
+   if another store is held; or an error of the system. */
+int store_hold_alone(struct store *store);
+
 /* Size, times and identity of the object that bears a name now.  Errors as
    store_open(). */
 int store_stat(struct store *store, const char *name, struct store_stat *out);

@@ -27,6 +27,10 @@ struct store_ops {
     void (*unlease)(struct store *store);
     long (*lease_holder)(struct store *store, const char *name);
 
+    /* NULL if the frame is never replaced as a whole. */
+    int (*hold)(struct store *store);
+    int (*hold_alone)(struct store *store);
+
     /* NULL if the store is only read. */
     int (*create)(struct store *store, const char *name, const char *like,
                   struct store_object **out);

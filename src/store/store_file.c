@@ -21,6 +21,7 @@ struct file_store {
     struct store_object *current; /* the file; NULL: not there yet */
     struct store_object *sidecar; /* constant; NULL: none */
     bool leased; /* see store_lease(); used by who changes the frame */
+    bool held;   /* see store_hold(); likewise */
 
     /* To make or replace it; the directory is -1 if it is only read. */
     mode_t mode;
@@ -266,6 +267,24 @@ static void file_unlease(struct store *store)
     file->leased = false;
 }
 
+static int file_hold(struct store *store)
+{
+    struct file_store *file = (struct file_store *)store;
+    int r = file->current ? store_local_hold(fd_of(file->current)) : 0;
+
+    if (file->current && is_replaced(file))
+        r = -ESTALE;
+    file->held = r == 0;
+    return r;
+}
+
+static int file_hold_alone(struct store *store)
+{
+    const struct file_store *file = (struct file_store *)store;
+
+    return file->current ? store_local_hold_alone(fd_of(file->current)) : 0;
+}
+
 static long file_lease_holder(struct store *store, const char *name)
 {
     const struct file_store *file = (struct file_store *)store;
@@ -350,6 +369,14 @@ static int move_draft(struct file_store *file, struct store_local *draft)
     return r;
 }
 
+/* Lock the file that is to be the frame's as that which was. */
+static int lock_as(const struct file_store *file, int fd)
+{
+    int r = file->leased ? store_local_lease(fd) : 0;
+
+    return r == 0 && file->held ? store_local_hold(fd) : r;
+}
+
 static int file_publish(struct store *store, const char *name,
                         struct store_object *draft)
 {
@@ -360,15 +387,15 @@ static int file_publish(struct store *store, const char *name,
 
     if (name[0] != '\0')
         return -EINVAL;
-    r = file->leased ? store_local_lease(local->fd) : 0;
+    r = lock_as(file, local->fd);
     if (r == 0)
         r = move_draft(file, local);
     if (r < 0)
         return r;
     store_local_published(local);
     /* A new file may have got another descriptor. */
-    if (file->leased && !old)
-        store_local_lease(local->fd);
+    if (!old)
+        lock_as(file, local->fd);
     /* Whoever waits for the old file's finds that this one is there. */
     if (old)
         store_local_unlease(fd_of(old));
@@ -403,6 +430,8 @@ static const struct store_ops file_ops = {
     .lease = file_lease,
     .unlease = file_unlease,
     .lease_holder = file_lease_holder,
+    .hold = file_hold,
+    .hold_alone = file_hold_alone,
     .draft = file_draft,
     .check_place = file_check_place,
     .publish = file_publish,

@@ -75,6 +75,10 @@ int store_local_lease(int fd);
 /* Give the lease back. */
 void store_local_unlease(int fd);
 
+/* As store_hold() and store_hold_alone(), of an open file. */
+int store_local_hold(int fd);
+int store_local_hold_alone(int fd);
+
 /* As store_lease_holder(), of an open file. */
 long store_local_lease_holder(int fd);
 

@@ -20,17 +20,8 @@
  */
 static const off_t LEASE_OFF = (off_t)1 << 62;
 
-static int set_lock(int fd, short type)
-{
-    struct flock lock = {
-        .l_type = type,
-        .l_whence = SEEK_SET,
-        .l_start = LEASE_OFF,
-        .l_len = 1,
-    };
-
-    return fcntl(fd, F_OFD_SETLK, &lock) < 0 ? -errno : 0;
-}
+/* Likewise, one by which those share the file who have it open to be changed. */
+static const off_t HOLD_OFF = ((off_t)1 << 62) + 2;
 
 /* A file system may have no locks, or have them switched off. */
 static bool is_without_locks(int error)
@@ -39,18 +30,39 @@ static bool is_without_locks(int error)
            error == -EINVAL;
 }
 
-int store_local_lease(int fd)
+static int set_lock(int fd, off_t off, short type)
 {
-    int r = set_lock(fd, F_WRLCK);
+    struct flock lock = {
+        .l_type = type,
+        .l_whence = SEEK_SET,
+        .l_start = off,
+        .l_len = 1,
+    };
+    int r = fcntl(fd, F_OFD_SETLK, &lock) < 0 ? -errno : 0;
 
     if (r == -EACCES)
         return -EAGAIN;
     return is_without_locks(r) ? 0 : r;
 }
 
+int store_local_lease(int fd)
+{
+    return set_lock(fd, LEASE_OFF, F_WRLCK);
+}
+
 void store_local_unlease(int fd)
 {
-    set_lock(fd, F_UNLCK);
+    set_lock(fd, LEASE_OFF, F_UNLCK);
+}
+
+int store_local_hold(int fd)
+{
+    return set_lock(fd, HOLD_OFF, F_RDLCK);
+}
+
+int store_local_hold_alone(int fd)
+{
+    return set_lock(fd, HOLD_OFF, F_WRLCK);
 }
 
 /* Does a line of fdinfo tell of the lease?  "lock:\t1: OFDLCK  ADVISORY  WRITE

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "file/file_private.h"
@@ -412,6 +413,56 @@ START_TEST(a_sparse_frame_whose_index_others_replaced_is_not_changed)
 }
 END_TEST
 
+static off_t stored_size(const struct bed *bed)
+{
+    struct stat st;
+
+    ck_assert_int_eq(fstatat(bed->fd, "f.b2frame", &st, 0), 0);
+    return st.st_size;
+}
+
+/* A frame with more unused space than used is written anew when it is closed. */
+START_TEST(a_frame_that_others_have_opened_keeps_its_place)
+{
+    uint64_t *noise = malloc(CHUNKSIZE);
+    struct fault fault;
+    struct file *other;
+    struct bed bed;
+    off_t size;
+
+    bed_new(&bed, false);
+    make_noise(noise, &bed.random);
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(file_write(bed.file, (uint64_t)i * CHUNKSIZE, noise,
+                                    CHUNKSIZE, &fault),
+                         0);
+    bed_sync(&bed);
+    ck_assert_int_eq(file_zero(bed.file, 0, 3 * CHUNKSIZE, &fault), 0);
+    bed_sync(&bed);
+    size = stored_size(&bed);
+    ck_assert_int_gt(size, 4 * CHUNKSIZE);
+    ck_assert_int_eq(file_open_writable(bed.context,
+                                        bed_store(&bed, STORE_WRITE), &other,
+                                        &fault),
+                     0);
+    ck_assert_int_eq(file_close(bed.file), 0);
+    ck_assert_int_eq(stored_size(&bed), size);
+    ck_assert_int_eq(file_write(other, 0, "x", 1, &fault), 0);
+    ck_assert_int_eq(file_close(other), 0);
+    ck_assert_int_lt(stored_size(&bed), 2 * CHUNKSIZE);
+    bed.model[0] = 'x';
+    memcpy(bed.model + 3 * CHUNKSIZE, noise, CHUNKSIZE);
+    bed.size = 4 * CHUNKSIZE;
+    ck_assert_int_eq(file_open_writable(bed.context,
+                                        bed_store(&bed, STORE_WRITE), &bed.file,
+                                        &fault),
+                     0);
+    bed_check(&bed);
+    bed_fini(&bed);
+    free(noise);
+}
+END_TEST
+
 START_TEST(chunks_too_large_for_the_cache_are_refused_at_open)
 {
     const struct file_options options = { .cache_size = 1 << 20,
@@ -521,6 +572,7 @@ int main(void)
         a_frame_that_others_changed_since_it_was_opened_is_not_changed,
         a_superseded_file_writes_nothing_any_more,
         a_sparse_frame_whose_index_others_replaced_is_not_changed,
+        a_frame_that_others_have_opened_keeps_its_place,
         chunks_too_large_for_the_cache_are_refused_at_open,
         files_not_opened_for_writing_are_not_changed,
         a_file_that_nobody_has_changed_is_ones_own,
