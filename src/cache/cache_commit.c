@@ -164,37 +164,6 @@ static int gather_locked(struct cache *cache, struct cache_request *request,
     return r;
 }
 
-/*
- * Keep the units that are held as they are, in memory, and so take no room; but
- * count what the others and encoding take.  While this thread waits for room, a
- * commit may let go of some, which would have to be found room for, too.
- */
-static size_t use_held_locked(struct cache_entry *entry)
-{
-    size_t need = entry_encode_work(entry);
-
-    for (uint32_t i = 0; i < entry->nunits; i++) {
-        struct cache_unit *unit = &entry->units[i];
-
-        unit->gathering = unit->held != 0;
-        unit->nusers += unit->gathering;
-        if (!unit->gathering)
-            need += entry_unit_cost(unit);
-    }
-    return need;
-}
-
-static void unuse_held_locked(struct cache *cache, struct cache_entry *entry)
-{
-    for (uint32_t i = 0; i < entry->nunits; i++) {
-        struct cache_unit *unit = &entry->units[i];
-
-        if (unit->gathering)
-            room_unpin_locked(cache, unit);
-        unit->gathering = false;
-    }
-}
-
 /* Hand what encoding takes up over to the caller. */
 static void set_aside_locked(struct cache_request *request,
                              const struct cache_entry *entry,
@@ -213,12 +182,12 @@ int cache_gather(struct cache *cache, const struct cache_taken *taken,
 {
     struct cache_entry *entry = taken->entry;
     struct cache_request request = { .context = context,
+                                     .encoded = entry,
                                      .urgent = true,
                                      .work = entry_encode_work(entry) };
     int r = init_gathered(entry, out);
 
     pthread_mutex_lock(&cache->lock);
-    request.need = use_held_locked(entry);
     if (r == 0)
         r = room_reserve_locked(cache, &request);
     if (r == 0)
@@ -227,7 +196,7 @@ int cache_gather(struct cache *cache, const struct cache_taken *taken,
         set_aside_locked(&request, entry, out);
     else
         thaw_locked(cache, out);
-    unuse_held_locked(cache, entry);
+    hold_unuse_locked(cache, entry);
     room_release_locked(cache, &request);
     room_unlock(cache);
     if (r < 0)

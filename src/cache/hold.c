@@ -199,6 +199,34 @@ void hold_drop_locked(struct cache *cache, struct cache_entry *entry)
     list_remove(&entry->staged_node);
 }
 
+size_t hold_use_locked(struct cache_entry *entry)
+{
+    size_t need = entry_encode_work(entry);
+
+    for (uint32_t i = 0; i < entry->nunits; i++) {
+        struct cache_unit *unit = &entry->units[i];
+
+        if (unit->held && !unit->gathering) {
+            unit->gathering = true;
+            unit->nusers++;
+        }
+        if (!unit->gathering)
+            need += entry_unit_cost(unit);
+    }
+    return need;
+}
+
+void hold_unuse_locked(struct cache *cache, struct cache_entry *entry)
+{
+    for (uint32_t i = 0; i < entry->nunits; i++) {
+        struct cache_unit *unit = &entry->units[i];
+
+        if (unit->gathering)
+            room_unpin_locked(cache, unit);
+        unit->gathering = false;
+    }
+}
+
 void hold_set_queue_locked(struct cache_entry *entry, struct list *queue)
 {
     struct cache_file *file = entry->file;

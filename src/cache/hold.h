@@ -47,6 +47,14 @@ void hold_soil_locked(struct cache *cache, struct cache_entry *entry);
 void hold_set_queue_locked(struct cache_entry *entry, struct list *queue);
 void hold_queue_locked(struct cache_entry *entry);
 
+/*
+ * Keep the units of an entry that are held in memory, and return how much room the
+ * others and encoding it take.  To be asked again after each wait: meanwhile a
+ * commit may have let go of units, and others been written to.
+ */
+size_t hold_use_locked(struct cache_entry *entry);
+void hold_unuse_locked(struct cache *cache, struct cache_entry *entry);
+
 /* So many bytes of an entry are written and not committed. */
 void hold_set_unsaved_locked(struct cache_entry *entry, uint32_t nunsaved);
 

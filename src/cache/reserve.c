@@ -53,6 +53,8 @@ static int await_room_locked(struct cache *cache, struct cache_request *request,
     uint64_t nfailed = cache->nfailed;
 
     for (;;) {
+        if (request->encoded)
+            request->need = hold_use_locked(request->encoded);
         if (request->urgent || ticket == cache->serving) {
             if (make_all_room_locked(cache, request))
                 return 0;
@@ -72,6 +74,8 @@ int room_reserve_locked(struct cache *cache, struct cache_request *request)
     int r;
 
     room_release_locked(cache, request);
+    if (request->encoded)
+        request->need = hold_use_locked(request->encoded);
     if (!room_fits_at_all(cache, request))
         return -ENOTSUP;
 

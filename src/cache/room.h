@@ -74,6 +74,7 @@ struct cache_request {
     const struct cache_range *range;
     enum cache_wait wait;
     void *context;
+    struct cache_entry *encoded; /* the chunk that is to be, or NULL */
     size_t need;     /* bytes that it takes up at most, as far as known; of */
     size_t work;     /* these, bytes that it gives back before it ends */
     size_t held;     /* bytes reserved for it and not used yet; of */

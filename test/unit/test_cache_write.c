@@ -421,6 +421,54 @@ START_TEST(the_least_cache_is_large_enough)
 }
 END_TEST
 
+static void *commit_dirty(void *arg)
+{
+    struct cache_taken taken;
+
+    if (take(arg, CACHE_DIRTY, &taken))
+        commit(arg, &taken);
+    return NULL;
+}
+
+static bool is_urgent(struct mock *mock)
+{
+    bool urgent;
+
+    pthread_mutex_lock(&mock->cache->lock);
+    urgent = mock->cache->nurgent > 0;
+    pthread_mutex_unlock(&mock->cache->lock);
+    return urgent;
+}
+
+/* While there is no room to gather a chunk of which nothing is in memory, it is
+   written to, which takes up the room that it would have got. */
+START_TEST(what_is_written_while_gathering_waits_needs_no_room_again)
+{
+    struct cache_shape shape = { .nbytes = CHUNK,
+                                 .blocksize = BLOCK,
+                                 .nblocks = NBLOCKS,
+                                 .encode = CACHE_WORK_MAX + CHUNK };
+    struct cache_pin pinned;
+    struct mock mock;
+    pthread_t thread;
+
+    open_writable(&mock, cache_least(&shape) + 2 * ENTRY_MAX);
+    mock.shape.encode = shape.encode;
+    write_zs(&mock, 0, 0, 1);
+    flush_all(&mock);
+    ck_assert(cache_soil(mock.cache, &mock.file, 0, CHUNK));
+    ck_assert_int_eq(pin(&mock, 1, 0, BLOCK, CACHE_WAIT_ROOM, &pinned), 0);
+    touch(&mock, 2, 0, BLOCK);
+    ck_assert_int_eq(pthread_create(&thread, NULL, commit_dirty, &mock), 0);
+    while (!is_urgent(&mock))
+        pause_briefly();
+    ck_assert_int_eq(write_zs(&mock, 0, 0, CHUNK), CHUNK);
+    cache_unpin(mock.cache, &pinned, 1);
+    pthread_join(thread, NULL);
+    mock_close(&mock);
+}
+END_TEST
+
 START_TEST(writers_give_up_when_flushes_fail)
 {
     struct mock mock;
@@ -565,6 +613,7 @@ int main(void)
         a_retired_chunk_is_what_it_was,
         a_chunk_that_could_not_be_encoded_is_refused,
         writers_wait_for_flushes,
+        what_is_written_while_gathering_waits_needs_no_room_again,
         the_least_cache_is_large_enough,
         writers_give_up_when_flushes_fail,
         a_full_disk_leaves_room_for_others,
