@@ -278,6 +278,12 @@ int free_space_check(struct fs *fs, struct open_file *open,
     return r < 0 || has_room(fs, snapshot, cost, 0) ? r : -ENOSPC;
 }
 
+bool free_space_is_enough(struct fs *fs, const struct snapshot *snapshot,
+                          uint64_t bytes)
+{
+    return has_room(fs, snapshot, bytes, 0);
+}
+
 void free_space_write_out(struct fs *fs, struct open_file *open,
                           struct snapshot *snapshot)
 {

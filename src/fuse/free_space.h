@@ -60,6 +60,11 @@ void free_space_note(struct fs *fs, struct open_file *open, int r);
 int free_space_check(struct fs *fs, struct open_file *open,
                      struct snapshot *snapshot, uint64_t off, size_t len);
 
+/* Would `bytes` more find room that do not shrink?  If that cannot be found out,
+   yes. */
+bool free_space_is_enough(struct fs *fs, const struct snapshot *snapshot,
+                          uint64_t bytes);
+
 /* Commit a file on a file system that is short of space when much of it is dirty.
    To be called after pages were accepted that the kernel had held back: their
    write() has succeeded, so an error has to reach the next fsync() early. */

@@ -43,6 +43,10 @@ void ops_lseek(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
     struct handle *handle = handle_of(fi);
     struct seek *seek;
 
+    if (off < 0) {
+        request_fail(req, -ENXIO);
+        return;
+    }
     if (handle->open->nwriters == 0) {
         ops_seek(req, handle, off, whence);
         return;

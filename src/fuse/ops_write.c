@@ -271,15 +271,32 @@ static int zero(struct open_file *open, struct file *file, uint64_t off,
     return r;
 }
 
-/* fallocate() of a frame, which takes no space before it is written. */
-static int allocate(struct open_file *open, struct file *file, int mode,
-                    uint64_t off, uint64_t len, struct fault *fault)
+/* Bytes of a range that lie behind the end of a file. */
+static uint64_t behind_end(struct file *file, uint64_t off, uint64_t len)
 {
+    uint64_t size = file_size(file);
+    uint64_t start = off > size ? off : size;
+
+    return off + len > start ? off + len - start : 0;
+}
+
+/*
+ * fallocate() of a frame, which takes no space before it is written; but what
+ * could not be stored is refused.
+ */
+static int allocate(struct fs *fs, struct open_file *open,
+                    const struct snapshot *snapshot, int mode, uint64_t off,
+                    uint64_t len, struct fault *fault)
+{
+    struct file *file = snapshot->file;
     int r = 0;
 
     if (mode &
         ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
         return -EOPNOTSUPP;
+    if (!(mode & FALLOC_FL_PUNCH_HOLE) &&
+        !free_space_is_enough(fs, snapshot, behind_end(file, off, len)))
+        return -ENOSPC;
     if (!(mode & FALLOC_FL_KEEP_SIZE))
         r = file_extend(file, off + len, fault);
     if (r == 0 && (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)))
@@ -302,7 +319,7 @@ void ops_fallocate(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
         r = killpriv_drop(req, handle->open->node);
     if (r == 0 && snapshot->file)
         r = finish_change(fs, handle, snapshot,
-                          allocate(handle->open, snapshot->file, mode,
+                          allocate(fs, handle->open, snapshot, mode,
                                    (uint64_t)off, (uint64_t)len, &fault),
                           &fault);
     else if (r == 0)

@@ -251,6 +251,18 @@ def lost_bytes_that_become_zeros_leave_the_size(layout):
 
 
 @run_on(tmpfs)
+def more_than_the_disk_holds_is_not_allocated(layout):
+    with mounted(layout) as mount:
+        write(mount / 'a', DATA[:MIB])
+        with open(mount / 'a', 'r+b') as file:
+            check(error_of(os.posix_fallocate, file.fileno(), 0, 64 * MIB) ==
+                  errno.ENOSPC, 'allocated')
+            check(os.stat(mount / 'a').st_size == MIB, 'size')
+            os.posix_fallocate(file.fileno(), 0, 8 * MIB)
+            check(os.stat(mount / 'a').st_size == 8 * MIB, 'new size')
+
+
+@run_on(tmpfs)
 def files_on_a_full_disk_can_be_mapped(layout):
     with mounted(layout) as mount:
         fd = os.open(mount / 'a', os.O_RDWR | os.O_CREAT)
@@ -481,6 +493,7 @@ main(write_reports_that_the_disk_is_full,
      what_the_kernel_has_lost_can_be_cut_off,
      what_is_lost_of_files_that_are_no_frames_is_reported_too,
      lost_bytes_that_become_zeros_leave_the_size,
+     more_than_the_disk_holds_is_not_allocated,
      files_on_a_full_disk_can_be_mapped,
      what_does_not_fit_is_written_when_there_is_room,
      overwriting_what_is_stored,

@@ -140,6 +140,9 @@ def holes_are_exact():
                   errno.ENXIO, 'data at the end')
             check(error_of(os.lseek, fd, 32 * MIB, os.SEEK_HOLE) ==
                   errno.ENXIO, 'behind the end')
+            for whence in (os.SEEK_DATA, os.SEEK_HOLE):
+                check(error_of(os.lseek, fd, -1, whence) == errno.ENXIO,
+                      'before the start')
             os.close(fd)
             fd = os.open(mount / 'x', os.O_RDONLY)
         os.close(fd)
