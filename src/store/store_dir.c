@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,9 @@ struct dir_store {
 
     /* See store_lease(); used by who changes the frame. */
     bool leased;
+
+    /* A leaf.  Guards: */
+    pthread_mutex_t lock;
     struct store_object *lease; /* the file that is, or was, locked; NULL: none
                                    yet */
 };
@@ -37,14 +41,63 @@ static bool is_name(const char *name)
     return name[0] != '\0' && !strchr(name, '/');
 }
 
+/* The file that was leased last; NULL if none was. */
+static struct store_object *get_lease(struct dir_store *dir)
+{
+    struct store_object *lease;
+
+    pthread_mutex_lock(&dir->lock);
+    lease = dir->lease ? store_object_get(dir->lease) : NULL;
+    pthread_mutex_unlock(&dir->lock);
+    return lease;
+}
+
+/* Takes over a reference. */
+static void set_lease(struct dir_store *dir, struct store_object *lease)
+{
+    struct store_object *old;
+
+    pthread_mutex_lock(&dir->lock);
+    old = dir->lease;
+    dir->lease = lease;
+    pthread_mutex_unlock(&dir->lock);
+    store_object_close(old);
+}
+
+/* Does an open file bear a name now? */
+static bool bears_name(const struct dir_store *dir, const char *name, int fd)
+{
+    struct stat there;
+    struct stat mine;
+
+    return fstat(fd, &mine) == 0 &&
+           fstatat(dir->fd, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+           mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
+}
+
+/* An object that is open already; NULL if another one bears the name. */
+static struct store_object *find_open(struct dir_store *dir, const char *name)
+{
+    struct store_object *lease = get_lease(dir);
+
+    if (lease && !bears_name(dir, name, fd_of(lease))) {
+        store_object_close(lease);
+        lease = NULL;
+    }
+    return lease;
+}
+
 static int dir_open_object(struct store *store, const char *name,
                            struct store_object **out)
 {
-    const struct dir_store *dir = (const struct dir_store *)store;
+    struct dir_store *dir = (struct dir_store *)store;
     int fd;
 
     if (!is_name(name))
         return -ENOENT;
+    *out = find_open(dir, name);
+    if (*out)
+        return 0;
     fd = store_local_open(dir->fd, name, dir->peeks ? STORE_PEEK : 0, S_IFREG);
     if (fd < 0)
         return fd;
@@ -57,6 +110,7 @@ static void dir_close(struct store *store)
 
     store_object_close(dir->sidecar);
     store_object_close(dir->lease);
+    pthread_mutex_destroy(&dir->lock);
     close(dir->fd);
     free(dir);
 }
@@ -78,25 +132,20 @@ static int dir_stat(struct store *store, const char *name,
 }
 
 /* Lease an open file, unless another one bears its name by now: -ESTALE. */
-static int lease_named(struct dir_store *dir, const char *name, int fd)
+static int lease_named(const struct dir_store *dir, const char *name, int fd)
 {
-    struct store_stat there;
-    struct stat mine;
     int r = store_local_lease(fd);
 
-    if (r < 0)
+    if (r < 0 || bears_name(dir, name, fd))
         return r;
-    r = fstat(fd, &mine) < 0 ? -errno : dir_stat(&dir->store, name, &there);
-    if (r == 0 && (mine.st_ino != there.ino || mine.st_dev != there.dev))
-        r = -ESTALE;
-    if (r < 0)
-        store_local_unlease(fd);
-    return r;
+    store_local_unlease(fd);
+    return -ESTALE;
 }
 
 /* The same with the file that bears the name now. */
 static int lease_newest(struct dir_store *dir, const char *name)
 {
+    struct store_object *lease;
     int fd = store_local_open(dir->fd, name, STORE_WRITE, S_IFREG);
     int r;
 
@@ -107,9 +156,10 @@ static int lease_newest(struct dir_store *dir, const char *name)
         close(fd);
         return r;
     }
-    store_object_close(dir->lease);
-    dir->lease = NULL;
-    return store_local_object(fd, true, &dir->lease);
+    r = store_local_object(fd, true, &lease);
+    if (r == 0)
+        set_lease(dir, lease);
+    return r;
 }
 
 /* The file that was leased before is tried first, because its mode may not let
@@ -170,32 +220,31 @@ static int dir_to_change(struct store *store, const char *name)
     return is_name(name) ? dir->fd : -EINVAL;
 }
 
-/* Open what a new object is to be like; -1 if it is not there. */
-static int open_like(int dir, const char *name)
+/* What a new object is to be like; NULL if it is not there. */
+static struct store_object *open_like(struct store *store, const char *name)
 {
-    int fd = name ? store_local_open(dir, name, 0, S_IFREG) : -1;
+    struct store_object *like;
 
-    return fd < 0 ? -1 : fd;
+    return name && dir_open_object(store, name, &like) == 0 ? like : NULL;
 }
 
-static void close_like(int like)
+static int fd_of_like(const struct store_object *like)
 {
-    if (like >= 0)
-        close(like);
+    return like ? fd_of(like) : -1;
 }
 
 static int dir_create(struct store *store, const char *name, const char *like,
                       struct store_object **out)
 {
     int dir = dir_to_change(store, name);
-    int like_fd;
+    struct store_object *model;
     int r;
 
     if (dir < 0)
         return dir;
-    like_fd = open_like(dir, like);
-    r = store_local_create(dir, name, like_fd, 0666, out);
-    close_like(like_fd);
+    model = open_like(store, like);
+    r = store_local_create(dir, name, fd_of_like(model), 0666, out);
+    store_object_close(model);
     return r;
 }
 
@@ -203,14 +252,14 @@ static int dir_draft(struct store *store, const char *name,
                      struct store_object **out)
 {
     int dir = dir_to_change(store, name);
-    int like_fd;
+    struct store_object *model;
     int r;
 
     if (dir < 0)
         return dir;
-    like_fd = open_like(dir, name);
-    r = store_local_draft(dir, like_fd, 0666, false, out);
-    close_like(like_fd);
+    model = open_like(store, name);
+    r = store_local_draft(dir, fd_of_like(model), 0666, false, out);
+    store_object_close(model);
     return r;
 }
 
@@ -231,10 +280,12 @@ static int dir_publish(struct store *store, const char *name,
     if (r < 0)
         return r;
     store_local_published(local);
-    if (dir->leased) {
-        store_object_close(dir->lease);
-        dir->lease = store_object_get(draft);
-    }
+    if (!dir->leased)
+        return 0;
+    /* Whoever waits for the old file's finds that this one is there. */
+    if (dir->lease)
+        store_local_unlease(fd_of(dir->lease));
+    set_lease(dir, store_object_get(draft));
     return 0;
 }
 
@@ -340,6 +391,7 @@ int store_dir_open(int dirfd, const char *path, unsigned flags,
         return -ENOMEM;
     }
     store_init(&dir->store, &dir_ops);
+    pthread_mutex_init(&dir->lock, NULL);
     dir->fd = fd;
     dir->writable = flags & STORE_WRITE;
     dir->peeks = flags & (STORE_WRITE | STORE_PEEK);
