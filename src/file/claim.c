@@ -65,6 +65,12 @@ static int renew(struct file *file, bool to_change, struct fault *fault)
     return r;
 }
 
+void claim_note_count(struct file *file, uint64_t count)
+{
+    file->seen = count;
+    file->next = count;
+}
+
 /* Have others changed the frame since its newest state was opened?  Returns 0,
    1 or an error. */
 static int is_changed(struct file *file, struct fault *fault)
@@ -86,9 +92,9 @@ static int count_up(struct file *file, struct fault *fault)
     if (!file->sidecar)
         return 0;
     count = sidecar_count(file->sidecar) + 1;
+    file->next = count;
     r = sidecar_set_count(file->sidecar, count, fault);
-    if (r == 0)
-        file->seen = count;
+    claim_note_count(file, r == 0 ? count : file->seen);
     return r;
 }
 
@@ -184,7 +190,7 @@ static int renew_shared(struct file *file, struct fault *fault)
                          "another program has changed the frame");
     r = renew(file, false, fault);
     if (r == 0)
-        file->seen = count;
+        claim_note_count(file, count);
     return r;
 }
 
@@ -297,11 +303,15 @@ void claim_drop(struct file *file)
 bool claim_is_current(struct file *file)
 {
     bool current;
+    uint64_t count;
 
     if (!file->sidecar)
         return true;
     pthread_mutex_lock(&file->lock);
     current = file->claimed && !file->claiming;
     pthread_mutex_unlock(&file->lock);
-    return current || sidecar_count(file->sidecar) == file->seen;
+    if (current)
+        return true;
+    count = sidecar_count(file->sidecar);
+    return count == file->seen || count == file->next;
 }

@@ -57,6 +57,9 @@ void claim_drop(struct file *file);
 int claim_share(struct file *file, struct fault *fault);
 void claim_unshare(struct file *file);
 
+/* The newest state is the one at which the sidecar had a count. */
+void claim_note_count(struct file *file, uint64_t count);
+
 /* Is the frame's state the one that is open, for all that the sidecar tells? */
 bool claim_is_current(struct file *file);
 

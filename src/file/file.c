@@ -232,7 +232,7 @@ int file_open_face(struct file_context *context, const struct file_face *face,
         return r;
     }
     (*out)->sidecar = sidecar;
-    (*out)->seen = count;
+    claim_note_count(*out, count);
     return 0;
 }
 
@@ -336,7 +336,7 @@ static int find_sidecar(struct file *file, struct store *store)
     int r = sidecar_get(file->context, store, &file->sidecar);
 
     if (file->sidecar)
-        file->seen = sidecar_count(file->sidecar);
+        claim_note_count(file, sidecar_count(file->sidecar));
     return r;
 }
 

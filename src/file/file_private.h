@@ -84,7 +84,9 @@ struct file {
     atomic_uint grid;  /* size of all chunks but the last; 0: see the frame */
     atomic_int stuck;  /* why nothing can be committed any more: see reload.h */
     atomic_bool begun; /* changes have begun: what follows is constant */
-    atomic_uint_fast64_t seen;  /* the sidecar's count at the newest state;
+    atomic_uint_fast64_t
+        seen; /* the sidecar's count at the newest state, and */
+    atomic_uint_fast64_t next;  /* while that is counted up, what it becomes;
                                   changed by who is `claiming` */
     atomic_bool renewed;        /* see file_take_renewed() */
     atomic_bool unlinked;       /* see file_set_unlinked() */

@@ -78,6 +78,9 @@ int reload_frame(struct file *file, bool to_change, struct fault *fault)
     state = calloc(1, sizeof(*state));
     if (!state)
         return fault_set(fault, -ENOMEM, 0, NULL);
+    /* Closing the change would do so, after the times of the file are known. */
+    if (file->change)
+        frame_change_reclaim(file->change, true);
     r = frame_open(store_get(file->store), 0, &state->frame, fault);
     if (r < 0) {
         store_close(file->store); /* the reference that it did not take */

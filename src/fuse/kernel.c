@@ -97,6 +97,7 @@ static void tell(struct pool_task *task)
     if (news->snapshot)
         tell_size(fs, ino, news->snapshot);
     snapshot_put(news->snapshot);
+    news->node->nnews--;
     node_unref(&fs->nodes, news->node);
     free(news);
     kernel_end(fs);
@@ -115,9 +116,18 @@ static void submit(struct fs *fs, const struct news *what)
     news->task.run = tell;
     news->fs = fs;
     node_ref(&fs->nodes, news->node);
+    news->node->nnews++;
     if (news->snapshot)
         snapshot_get(news->snapshot);
     pool_submit(fs->teller, &news->task);
+}
+
+bool kernel_defer(struct fs *fs, struct node *node, struct pool_task *task)
+{
+    if (node->nnews == 0 || !kernel_begin(fs))
+        return false;
+    pool_submit(fs->teller, task);
+    return true;
 }
 
 void kernel_tell(struct fs *fs, struct node *node, struct snapshot *snapshot)

@@ -23,6 +23,13 @@
 void kernel_tell(struct fs *fs, struct node *node, struct snapshot *snapshot);
 
 /*
+ * If the kernel is being told of a file, have a task run as soon as it has been:
+ * the reply to a request by which it asks if what it caches is current.  The task
+ * calls kernel_end().  Returns false if there is nothing to wait for.
+ */
+bool kernel_defer(struct fs *fs, struct node *node, struct pool_task *task);
+
+/*
  * Make the kernel ask for a file's attributes again.  That concerns no page, so
  * the kernel waits for nothing, and any thread may call this.
  */
@@ -57,9 +64,9 @@ void kernel_end(struct fs *fs);
 void kernel_tell_no_more(struct fs *fs);
 
 /*
- * Make the kernel drop pages that the daemon has refused, because they would go
- * on showing bytes that are not stored.  The caller has answered the request
- * that brought them.
+ * Make the kernel drop pages of a file; `len` is 0 for all from `off` on.  If the
+ * daemon has refused them, because they would go on showing bytes that are not
+ * stored, the caller has answered the request that brought them.
  */
 void kernel_drop(struct fs *fs, struct node *node, uint64_t off, uint64_t len);
 

@@ -50,13 +50,15 @@ struct node {
                              node below it; see node_lock_path() */
     bool unlisted; /* it is not found by `id` either: the file was removed, or
                       another node took over */
-    struct open_file *open;   /* while it is open; see open_file.h */
-    uint64_t cached;          /* stamp of the state in the kernel's cache */
-    uint64_t content;         /* content stamp of the last state known to agree
+    struct open_file *open; /* while it is open; see open_file.h */
+    uint64_t cached;        /* stamp of the state in the kernel's cache */
+    uint64_t content;       /* content stamp of the last state known to agree
                                with what the kernel holds of the file; or 0 */
-    uint64_t mark;            /* frame_mark() of that, if another state may have
+    uint64_t mark;          /* frame_mark() of that, if another state may have
                                the same content stamp, being as young; or 0 */
-    bool mistaken;            /* what the kernel holds of the file is wrong, and
+    atomic_uint nnews;      /* what the kernel is still to be told of the file;
+                               anyone may read it */
+    bool mistaken;          /* what the kernel holds of the file is wrong, and
                                it can't be told */
     struct fault_log *faults; /* what was reported; see report.h */
 };

@@ -296,6 +296,17 @@ struct snapshot *open_file_snapshot(struct open_file *open)
     return snapshot;
 }
 
+bool open_file_has_newer(struct open_file *open,
+                         const struct snapshot *snapshot)
+{
+    bool newer;
+
+    pthread_mutex_lock(&open->lock);
+    newer = open->current != snapshot;
+    pthread_mutex_unlock(&open->lock);
+    return newer;
+}
+
 /* Commit a frame, or make it durable, by `save`; and report what goes wrong.
    Nobody waits for a file that was closed and removed to be let go of, so what a
    program did to make room may take effect a moment later. */

@@ -129,6 +129,10 @@ void open_file_changed(struct fs *fs, struct open_file *open);
 /* The newest state that is open, with a reference; NULL if there is none. */
 struct snapshot *open_file_snapshot(struct open_file *open);
 
+/* Has another state taken the place of one that was the newest? */
+bool open_file_has_newer(struct open_file *open,
+                         const struct snapshot *snapshot);
+
 /*
  * A descriptor of the file, or of a sparse frame's directory, to find it by
  * when it has no name.  The caller closes it.  Returns -ESTALE if there is

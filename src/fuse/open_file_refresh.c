@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
+#include "fuse/kernel.h"
 #include "fuse/open_file.h"
 #include "fuse/report.h"
+
+enum {
+    CATCH_UP_TRIES = 20 /* with what others change all the time */
+};
 
 /*
  * Does the open state fall behind the one that was seen?  A file that is
@@ -104,16 +109,22 @@ static bool is_replaced(const struct open_file *open,
 
 /*
  * Is what is stored of a frame what the file that changes it knows, if need be
- * once that has opened it anew?  Returns 0, -ESTALE, or -EBUSY if others have
- * locked the frame.
+ * once that has opened it anew?  Others may change the frame again meanwhile.
+ * Returns 0, -ESTALE, or -EBUSY if others have locked the frame.
  */
 static int check_own(struct file *file, struct fault *fault)
 {
-    int r = file_catch_up(file, fault);
+    for (int i = 0; i < CATCH_UP_TRIES; i++) {
+        int r = file_catch_up(file, fault);
 
-    if (r == -EBUSY)
-        return r;
-    return r == 0 && file_is_own(file) ? 0 : -ESTALE;
+        if (r < 0)
+            return r == -EBUSY ? r : -ESTALE;
+        if (file_is_own(file))
+            return 0;
+        if (file_is_latest(file))
+            break;
+    }
+    return -ESTALE;
 }
 
 /* The state that is open is the one that was seen.  Returns whether it is
@@ -141,6 +152,14 @@ static bool supersede(struct open_file *open, bool replaced)
            file_supersede(open->current->file, replaced);
 }
 
+/* The kernel caches what others have changed.  To be called before end_refresh(),
+   so that whoever finds the newest state open finds this on its way, too. */
+static void drop_cached(struct fs *fs, struct open_file *open)
+{
+    if (fs->shared)
+        kernel_drop(fs, open->node, 0, 0);
+}
+
 int open_file_refresh(struct fs *fs, struct open_file *open,
                       const struct backing_place *place, const struct stat *st,
                       bool writable)
@@ -161,6 +180,8 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
         r = check_own(open->current->file, &fault);
     if (r == 0)
         other = confirm(fs, open, st);
+    if (r == 0 && other)
+        drop_cached(fs, open);
     if (r == 0 || r == -EBUSY) {
         end_refresh(open, NULL);
         return r < 0 ? r : other;
@@ -175,6 +196,8 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
         snapshot_put(snapshot);
         snapshot = NULL;
     }
+    if (open->current)
+        drop_cached(fs, open);
     old = end_refresh(open, snapshot);
     /* It may be the same state, opened to be changed, or under a new name. */
     other = old && (other || backing_content_stamp(&old->st) !=

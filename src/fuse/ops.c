@@ -7,8 +7,10 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/pool.h"
 #include "fuse/attr.h"
 #include "fuse/dir.h"
+#include "fuse/kernel.h"
 #include "fuse/killpriv.h"
 #include "fuse/listing.h"
 #include "fuse/ops_private.h"
@@ -88,16 +90,55 @@ static void ops_forget_multi(fuse_req_t req, size_t count,
     fuse_reply_none(req);
 }
 
+/* A reply that waits until the kernel has dropped what it caches. */
+struct late_reply {
+    struct pool_task task;
+    fuse_req_t req;
+    struct stat st;
+};
+
+static void reply_late(struct pool_task *task)
+{
+    struct late_reply *late = list_entry(task, struct late_reply, task);
+    struct fs *fs = request_fs(late->req);
+
+    fuse_reply_attr(late->req, &late->st, attr_timeout(fs));
+    free(late);
+    kernel_end(fs);
+}
+
+/*
+ * Before it reads what it caches of a frame that is shared, the kernel asks for
+ * its times, and may overlook that they have changed while another program writes
+ * to the file.  So what it caches has to be gone by then.
+ */
+static bool is_deferred(fuse_req_t req, struct node *node,
+                        const struct stat *st)
+{
+    struct fs *fs = request_fs(req);
+    struct late_reply *late = fs->shared ? malloc(sizeof(*late)) : NULL;
+
+    if (!late)
+        return false;
+    *late =
+        (struct late_reply){ .task.run = reply_late, .req = req, .st = *st };
+    if (kernel_defer(fs, node, &late->task))
+        return true;
+    free(late);
+    return false;
+}
+
 static void ops_getattr(fuse_req_t req, fuse_ino_t ino,
                         struct fuse_file_info *fi __attribute__((unused)))
 {
     struct fs *fs = request_fs(req);
+    struct node *node = request_node(fs, ino);
     struct stat st;
-    int r = attr_get(fs, request_node(fs, ino), &st);
+    int r = attr_get(fs, node, &st);
 
     if (r < 0)
         request_fail(req, r);
-    else
+    else if (!is_deferred(req, node, &st))
         fuse_reply_attr(req, &st, attr_timeout(fs));
 }
 

@@ -13,7 +13,7 @@
 
 /* How often a write is tried while others replace the frame. */
 enum {
-    WRITE_TRIES = 3
+    WRITE_TRIES = 20
 };
 
 static int write_other(int fd, const char *buf, size_t size, off_t off)
@@ -118,6 +118,17 @@ static struct snapshot *open_newest(struct fs *fs, struct handle *handle,
 }
 
 /*
+ * A state could not be written to, because others have changed the frame.  May
+ * that be tried with a newer one?
+ */
+static bool is_outdated(struct fs *fs, struct handle *handle,
+                        struct snapshot *snapshot)
+{
+    return snapshot_is_overtaken(snapshot) ||
+           (fs->shared && open_file_has_newer(handle->open, snapshot));
+}
+
+/*
  * Write to the newest state of a file.  -ESTALE says that others have put
  * another frame in its place, if nothing was written: that has been opened when
  * this is tried again.
@@ -136,7 +147,7 @@ static int write_newest(struct fs *fs, struct handle *handle,
 
         if (r == 0)
             r = write_to(fs, handle, snapshot, bytes);
-        again = r == -ESTALE && snapshot_is_overtaken(snapshot);
+        again = r == -ESTALE && is_outdated(fs, handle, snapshot);
         if (again)
             r = 0;
         snapshot_put(snapshot);

@@ -68,7 +68,8 @@ def overwrite_chunk(path, number, data):
     """Put a chunk in the place of one of equal length, and let no time tell."""
     before = os.stat(path)
     with open(path, 'r+b', buffering=0) as file:
-        os.pwrite(file.fileno(), chunk(data), chunk_offset(number, SIZE))
+        os.pwrite(file.fileno(), chunk(data),
+                  chunk_offset(number, len(data)))
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
@@ -115,6 +116,41 @@ def changes_of_equal_length_are_seen():
             with other.changing():
                 overwrite_chunk(path, 1, b'B' * SIZE)
             check(read(mount / 'a') == DATA, 'content when opened anew')
+
+
+@contextlib.contextmanager
+def written_all_the_time(path, data):
+    ended = threading.Event()
+
+    def write_on():
+        with opened(path) as fd:
+            while not ended.is_set():
+                os.pwrite(fd, data, 0)
+                os.fsync(fd)
+
+    thread = threading.Thread(target=write_on)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def changes_are_seen_while_other_bytes_are_written():
+    """The kernel overlooks new times of a file that is being written."""
+    os.mkdir('src')
+    path = 'src/a.b2frame'
+    size = 4 * mmap.PAGESIZE
+    write(path, frame(bytes(4 * size), size))
+    with mounted() as mount, opened(mount / 'a', os.O_RDONLY) as fd, \
+            written_all_the_time(mount / 'a', b'a' * size):
+        other = Other(path)
+        for i in range(1, 200):
+            data = bytes([i]) * size
+            with other.changing():
+                overwrite_chunk(path, 2, data)
+            check(os.pread(fd, size, 2 * size) == data, 'change %d' % i)
 
 
 @contextlib.contextmanager
@@ -322,6 +358,7 @@ def frames_that_are_only_read_are_not_locked_on_a_read_only_medium():
 
 main(others_wait_while_something_is_not_written_out,
      changes_of_equal_length_are_seen,
+     changes_are_seen_while_other_bytes_are_written,
      written_on_what_others_have_left,
      written_to_what_others_have_put_in_its_place,
      a_lock_is_awaited_but_not_for_ever,
