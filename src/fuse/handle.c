@@ -163,8 +163,9 @@ void handle_choose_io(struct fs *fs, struct handle *handle,
                       struct fuse_file_info *fi)
 {
     /* Where others make a frame longer, too, the kernel must not keep what is
-       appended by the place that it thinks it goes to. */
-    bool appends = fs->shared && (fi->flags & O_APPEND);
+       appended by the place that it thinks it goes to; nor cut the frame where it
+       thinks that it ends, as it does when an O_DIRECT write has failed. */
+    bool appends = fs->shared && (fi->flags & (O_APPEND | O_DIRECT));
 
     handle->direct = handle->writes &&
                      (appends || free_space_wants_direct(fs, handle->open));

@@ -152,6 +152,12 @@ static void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 
     sync_note(fs, node);
     if (r == 0)
+        r = fs_check_node(fs, node);
+    if (r == 0 && fi && (to_set & FUSE_SET_ATTR_SIZE)) {
+        r = ops_set_size(fs, handle_of(fi), attr->st_size);
+        to_set &= ~FUSE_SET_ATTR_SIZE;
+    }
+    if (r == 0 && to_set)
         r = setattr_apply(fs, node, attr, to_set);
     /* After truncate() no close() follows that would commit it. */
     if (r == 0 && !fi && (to_set & FUSE_SET_ATTR_SIZE))

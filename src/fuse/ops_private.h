@@ -25,6 +25,8 @@ void ops_copy_file_range(fuse_req_t req, fuse_ino_t ino_in, off_t off_in,
                          struct fuse_file_info *fi_in, fuse_ino_t ino_out,
                          off_t off_out, struct fuse_file_info *fi_out,
                          size_t len, int flags);
+/* Set the size of an open file.  Returns 0, or a negative errno. */
+int ops_set_size(struct fs *fs, struct handle *handle, off_t size);
 void ops_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
                struct fuse_file_info *fi);
 

@@ -10,6 +10,7 @@
 #include "fuse/open_file_lost.h"
 #include "fuse/ops_private.h"
 #include "fuse/report.h"
+#include "fuse/setattr.h"
 
 /* How often a write is tried while others replace the frame. */
 enum {
@@ -279,6 +280,24 @@ static int zero(struct open_file *open, struct file *file, uint64_t off,
         r = file_zero(file, off, len, fault);
     if (r == 0)
         open_file_regain(open, off, off + len);
+    return r;
+}
+
+/*
+ * ftruncate().  The kernel calls it by itself after an O_DIRECT write failed that
+ * would have made the file longer, with the size that it believes in: what others
+ * have appended since must not be cut off by that.
+ */
+int ops_set_size(struct fs *fs, struct handle *handle, off_t size)
+{
+    int r = 0;
+    struct snapshot *snapshot = open_newest(fs, handle, true, &r);
+
+    if (r == 0)
+        r = handle_check_newest(fs, handle);
+    if (r == 0)
+        r = setattr_size(fs, handle->open, snapshot, size);
+    snapshot_put(snapshot);
     return r;
 }
 

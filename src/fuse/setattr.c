@@ -16,9 +16,27 @@ enum {
     SET_MTIME = FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW,
 };
 
-static int set_size(struct fs *fs, struct node *node, off_t size)
+int setattr_size(struct fs *fs, struct open_file *open,
+                 struct snapshot *snapshot, off_t size)
 {
     struct fault fault = FAULT_NONE;
+    int r;
+
+    if (snapshot->file)
+        r = file_truncate(snapshot->file, (uint64_t)size, &fault);
+    else
+        r = ftruncate(snapshot->fd, size) < 0 ? -errno : 0;
+    if (r < 0 && snapshot->file)
+        report_fault(&fs->nodes, open->node, backing_stamp(&snapshot->st), r,
+                     &fault);
+    if (r == 0)
+        open_file_regain(open, (uint64_t)size, UINT64_MAX);
+    open_file_written(open, true);
+    return r;
+}
+
+static int set_size(struct fs *fs, struct node *node, off_t size)
+{
     struct open_file *open;
     struct snapshot *snapshot;
     int r = open_file_get(fs, node, true, &open, NULL);
@@ -26,15 +44,7 @@ static int set_size(struct fs *fs, struct node *node, off_t size)
     if (r < 0)
         return r;
     snapshot = open_file_snapshot(open);
-    if (snapshot->file)
-        r = file_truncate(snapshot->file, (uint64_t)size, &fault);
-    else
-        r = ftruncate(snapshot->fd, size) < 0 ? -errno : 0;
-    if (r < 0 && snapshot->file)
-        report_fault(&fs->nodes, node, backing_stamp(&snapshot->st), r, &fault);
-    if (r == 0)
-        open_file_regain(open, (uint64_t)size, UINT64_MAX);
-    open_file_written(open, true);
+    r = setattr_size(fs, open, snapshot, size);
     snapshot_put(snapshot);
     open_file_put(fs, open);
     return r;

@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-#include "fuse/fs.h"
+#include "fuse/open_file.h"
 
 /*
  * Change attributes of a node.
@@ -16,5 +16,9 @@
  */
 int setattr_apply(struct fs *fs, struct node *node, const struct stat *st,
                   int set);
+
+/* Set the size of a state of an open file.  Returns as above. */
+int setattr_size(struct fs *fs, struct open_file *open,
+                 struct snapshot *snapshot, off_t size);
 
 #endif

@@ -151,6 +151,25 @@ def second_mount_never_writes_over_the_first(layout):
 
 
 @layouts
+def what_others_have_appended_is_not_cut_off(layout):
+    """By a descriptor that does not know of it, nor by the kernel, which cuts a
+    file after an O_DIRECT write to its end has failed."""
+    make(layout)
+    more = record(1) * 4
+    size = NCHUNKS * CHUNK
+    with mounted('a') as one, mounted('b') as two:
+        for change in (lambda fd, end: write_direct(fd, more, end),
+                       lambda fd, end: os.ftruncate(fd, end - CHUNK)):
+            with opened(two / 'f', os.O_RDWR | os.O_DIRECT) as fb:
+                with opened(one / 'f', os.O_RDWR | os.O_DIRECT) as fa:
+                    write_direct(fa, more, size)
+                    os.fsync(fa)
+                check(error_of(change, fb, size) == errno.ESTALE, 'change')
+            size += len(more)
+    check(content()[-2 * len(more):] == 2 * more, 'what was appended')
+
+
+@layouts
 def lease_ends_with_a_daemon_that_is_killed(layout):
     make(layout)
     write('one', record(99))
@@ -269,6 +288,7 @@ def mount_reads_what_the_tool_changes_underneath(layout):
 main(tool_waits_and_says_who_changes_the_frame,
      foreign_commit_behind_the_end_is_not_punched,
      second_mount_never_writes_over_the_first,
+     what_others_have_appended_is_not_cut_off,
      lease_ends_with_a_daemon_that_is_killed,
      handle_of_a_frame_that_others_changed_writes_no_more,
      reader_of_the_library_beside_a_writer_reads_its_commits,
