@@ -234,7 +234,13 @@ class Sequence:
         self.steps[-1].append(name)
         if name:
             self.check_frame(name)
-            self.choice.choice([self.check_mounts, self.check_reader])(name)
+            self.choice.choice(CHECKS)(self, name)
+
+
+# No library of sanitized code can be loaded here.
+CHECKS = [Sequence.check_mounts]
+if not corpus.SANITIZED:
+    CHECKS.append(Sequence.check_reader)
 
 
 @layouts
