@@ -3,17 +3,27 @@
 
 #include <signal.h>
 #include <stddef.h>
+#include <unistd.h>
+
+enum {
+    AGAIN_SECONDS = 1
+};
 
 static volatile sig_atomic_t seen;
 
+/* The signal may come just before a system call that waits, and would not
+   interrupt it.  So the program is reminded until it ends. */
 static void note(int number)
 {
-    seen = number;
+    if (seen == 0)
+        seen = number;
+    alarm(AGAIN_SECONDS);
 }
 
 void interrupt_catch(void)
 {
-    static const int numbers[] = { SIGHUP, SIGINT, SIGPIPE, SIGTERM };
+    static const int numbers[] = { SIGALRM, SIGHUP, SIGINT, SIGPIPE,
+                                   SIGTERM };
     const struct sigaction action = { .sa_handler = note };
     struct sigaction old;
 

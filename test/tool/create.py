@@ -54,6 +54,7 @@ def standard_output_gets_the_same_frame():
                               stderr=subprocess.PIPE, check=False)
     check(done.returncode == 1 and b'No space left' in done.stderr, done)
     os.environ['TMPDIR'] = os.getcwd()
+    write('in', noise(3 * MIB))  # no pipe holds that
     with subprocess.Popen([TOOL, 'create', 'in', '-'], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE) as tool:
         tool.stdout.close()

@@ -21,6 +21,9 @@ TOOL = os.path.abspath(sys.argv[1])
 TIMEOUT = 60 if not corpus.SANITIZED else 360
 TEMPORARY = '.framefs-tmp.'
 
+# Under nohup the tool would ignore it, as it should.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
 
 def noise(size, seed=0):
     """Bytes that do not shrink."""
