@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "frame_dir.h"
+#include "dress.h"
+#include "frame/frame_dir.h"
+#include "frame/private_dir.h"
 #include "interrupt.h"
 #include "source.h"
 
@@ -30,7 +32,7 @@ struct output {
     int dir;      /* where it is to be */
     int lock;     /* of a directory until then; or -1 */
     char name[NAME_MAX + 1];
-    char draft[sizeof(FRAME_DIR_DRAFT) + 16]; /* its name until then, or "" */
+    char draft[PRIVATE_DIR_NAME_MAX]; /* its name until then, or "" */
     struct store *store;
 };
 
@@ -113,26 +115,37 @@ static int find_place(struct output *output)
 
     free(real);
     if (r == 0)
-        frame_dir_tidy_up(output->dir);
+        private_dir_tidy_up_all(output->dir, ".");
     return r == 0 ? check_old(output) : r;
 }
 
-static int open_draft(struct output *output)
+/* A frame in a file has a temporary name only while it is given its owner. */
+static int open_draft_file(struct output *output)
 {
     uint64_t random;
 
     if (getrandom(&random, sizeof(random), 0) < 0)
         return -errno;
     snprintf(output->draft, sizeof(output->draft),
-             FRAME_DIR_DRAFT "%016" PRIx64, random);
-    if (!output->sparse)
-        return store_file_open(output->dir, output->draft,
-                               STORE_WRITE | STORE_NEW, &output->store);
-    output->lock = frame_dir_make_draft(output->dir, output->draft);
-    if (output->lock < 0)
+             STORE_TEMPORARY "%016" PRIx64, random);
+    return store_file_open(output->dir, output->draft, STORE_WRITE | STORE_NEW,
+                           &output->store);
+}
+
+static int open_draft_dir(struct output *output)
+{
+    int r;
+
+    output->lock = private_dir_make(output->dir, output->draft);
+    if (output->lock < 0) {
+        output->draft[0] = '\0';
         return output->lock;
-    return store_dir_open(output->dir, output->draft, STORE_WRITE,
-                          &output->store);
+    }
+    r = private_dir_mark(output->lock);
+    if (r == 0)
+        r = store_dir_open(output->dir, output->draft, STORE_WRITE,
+                           &output->store);
+    return r;
 }
 
 int output_open(const char *path, bool sparse, bool force, struct output **out)
@@ -155,7 +168,7 @@ int output_open(const char *path, bool sparse, bool force, struct output **out)
     };
     r = output->to_stdout ? find_scratch(output) : find_place(output);
     if (r == 0)
-        r = open_draft(output);
+        r = output->sparse ? open_draft_dir(output) : open_draft_file(output);
     if (r < 0) {
         report(output, r);
         output_close(output);
@@ -198,8 +211,8 @@ static int dress(const struct output *output, const struct stat *like)
 
     if (!like)
         like = &new;
-    return output->sparse ? frame_dir_dress(output->dir, output->draft, like)
-                          : frame_file_dress(output->dir, output->draft, like);
+    return output->sparse ? dress_dir(output->dir, output->draft, like)
+                          : dress_file(output->dir, output->draft, like);
 }
 
 /* Where the kernel or the file system does not know RENAME_NOREPLACE. */
@@ -293,6 +306,8 @@ int output_publish(struct output *output, const struct stat *like)
         r = copy_out(output);
         return r < 0 ? report(output, r) : 0;
     }
+    if (r == 0 && output->sparse)
+        r = private_dir_unmark(output->lock);
     if (r == 0)
         r = dress(output, like);
     if (r == 0)

@@ -82,21 +82,27 @@ void backing_place_in(const struct backing_dir *dir, const char *name,
     memcpy(out->name, name, strlen(name) + 1);
 }
 
-int backing_stat_index(int dirfd, const char *name, struct stat *out,
-                       const char **index)
+int backing_stat_index_in(int dirfd, struct stat *out, const char **index)
 {
-    int fd = openat(dirfd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     int r = -ENOENT;
 
-    if (fd < 0)
-        return -errno;
     for (int i = 0; i < 2 && r == -ENOENT; i++) {
-        r = fstatat(fd, frame_index_names[i], out, AT_SYMLINK_NOFOLLOW) < 0
-                ? -errno
-                : 0;
-        if (index)
-            *index = frame_index_names[i];
+        *index = frame_index_names[i];
+        r = fstatat(dirfd, *index, out, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
     }
+    return r;
+}
+
+/* The same of a directory that has a name. */
+static int stat_index(const struct backing_place *place, struct stat *out,
+                      const char **index)
+{
+    int fd = backing_open(place, O_PATH | O_DIRECTORY);
+    int r;
+
+    if (fd < 0)
+        return fd;
+    r = backing_stat_index_in(fd, out, index);
     close(fd);
     return r;
 }
@@ -187,7 +193,8 @@ static int stat_entry(const struct backing_place *place, enum entry_kind kind,
     if (entry_is_sealed(kind) || entry_is_inner(kind))
         show_sealed(place, kind, &st);
     if (kind == ENTRY_SPARSE) {
-        int r = backing_stat_index(place->dirfd, place->name, &index, NULL);
+        const char *name;
+        int r = stat_index(place, &index, &name);
 
         if (r < 0)
             return r == -ENOENT ? -ESTALE : r;
@@ -301,6 +308,12 @@ struct fd_name {
     const char *name;
 };
 
+static void close_file(const struct fd_name *file)
+{
+    if (file->owned)
+        close(file->fd);
+}
+
 static int find_file(const struct backing_place *place, enum entry_kind kind,
                      struct fd_name *out)
 {
@@ -310,20 +323,15 @@ static int find_file(const struct backing_place *place, enum entry_kind kind,
     *out = (struct fd_name){ .fd = place->dirfd, .name = place->name };
     if (kind != ENTRY_SPARSE)
         return 0;
-    r = backing_stat_index(place->dirfd, place->name, &st, &out->name);
-    if (r == 0)
-        r = backing_open(place, O_PATH | O_DIRECTORY);
+    r = backing_open(place, O_PATH | O_DIRECTORY);
     if (r < 0)
         return r;
     out->fd = r;
     out->owned = true;
-    return 0;
-}
-
-static void close_file(const struct fd_name *file)
-{
-    if (file->owned)
-        close(file->fd);
+    r = backing_stat_index_in(out->fd, &st, &out->name);
+    if (r < 0)
+        close_file(out);
+    return r;
 }
 
 static int chmod_one(int dirfd, const char *name, mode_t mode)

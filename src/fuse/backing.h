@@ -20,6 +20,7 @@
  * be.  Functions return negative errnos.
  */
 
+struct arrivals;
 struct bundle;
 struct bundle_entry;
 struct chunks;
@@ -39,7 +40,8 @@ struct backing_dir {
     const char *only;      /* the one entry that is there; or NULL */
     enum entry_kind only_kind;
     bool only_is_array;
-    const char *except; /* an entry that is not to be seen; or NULL */
+    struct arrivals *arrivals; /* frames that are being copied here; or NULL */
+    const char *except;        /* an entry that is not to be seen; or NULL */
 };
 
 /* An entry that a user named, or that was found in a directory. */

@@ -7,9 +7,15 @@
 
 #include "array/array.h"
 #include "frame/frame.h"
+#include "fuse/arrivals.h"
 #include "fuse/backing_private.h"
 #include "fuse/chunks.h"
 #include "fuse/folder.h"
+
+enum {
+    LOCK_UNUSED_LEN = 8, /* bytes at the start of a lock file, which are zero */
+    LOCK_LEN_MAX = 16
+};
 
 /* Does an error say nothing of the file that was to be looked at? */
 static bool is_shortage(int error)
@@ -84,21 +90,72 @@ static int kind_or_store(int dirfd, const char *name, enum entry_kind kind)
     return r > 0 ? (int)ENTRY_STORE : (int)kind;
 }
 
-static int kind_of_directory(int dirfd, const char *name)
+/* Is a directory a sparse frame?  By the names in it alone it is not. */
+static int is_sparse(const struct backing_dir *dir, const char *name)
 {
+    int fd =
+        openat(dir->fd, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    const char *index;
     struct stat st;
-    int r = backing_stat_index(dirfd, name, &st, NULL);
+    int r;
+
+    if (fd < 0)
+        return -errno;
+    r = backing_stat_index_in(fd, &st, &index);
+    if (r == 0)
+        r = S_ISREG(st.st_mode) ? backing_has_magic(fd, index) : false;
+    if (r > 0 && dir->arrivals)
+        r = !arrivals_is_incomplete(dir->arrivals, fd);
+    close(fd);
+    return r;
+}
+
+static int kind_of_directory(const struct backing_dir *dir, const char *name)
+{
+    int r = is_sparse(dir, name);
 
     if (is_shortage(r))
         return r;
-    return r == 0 ? ENTRY_SPARSE : kind_or_store(dirfd, name, ENTRY_DIRECTORY);
+    return r > 0 ? (int)ENTRY_SPARSE
+                 : kind_or_store(dir->fd, name, ENTRY_DIRECTORY);
+}
+
+/* Can it be a lock file, by its content?  Format: locking.md, 1. */
+static int may_be_lock(int dirfd, const char *name)
+{
+    static const uint8_t unused[LOCK_UNUSED_LEN];
+    uint8_t bytes[LOCK_UNUSED_LEN];
+    uint64_t size = UINT64_MAX;
+    ssize_t n = read_start(dirfd, name, bytes, sizeof(bytes), &size);
+
+    if (n < 0)
+        return (int)n;
+    return size <= LOCK_LEN_MAX && memcmp(bytes, unused, (size_t)n) == 0;
+}
+
+/* Is a file the lock file of a frame in one file? */
+static int is_lock(int dirfd, const char *name)
+{
+    struct fault fault = FAULT_NONE;
+    char frame[NAME_MAX + 1];
+    int r;
+
+    if (!names_lock_stem(name, frame) || !names_has_suffix(frame))
+        return false;
+    r = may_be_lock(dirfd, name);
+    return r > 0 ? backing_has_header(dirfd, frame, &fault) : r;
 }
 
 static int kind_of_file(int dirfd, const char *name)
 {
     struct fault fault = FAULT_NONE;
-    int r = false;
+    int r = is_lock(dirfd, name);
 
+    if (r > 0)
+        return ENTRY_NONE;
+    if (is_shortage(r))
+        return r;
+    r = false;
     if (names_has_store_suffix(name))
         return kind_or_store(dirfd, name, ENTRY_OTHER);
     if (names_has_suffix(name))
@@ -127,7 +184,7 @@ int backing_kind(const struct backing_dir *dir, const char *name,
         return r == -ENOENT || r == -ENAMETOOLONG ? ENTRY_NONE : r;
 
     if (type == DT_DIR)
-        return kind_of_directory(dir->fd, name);
+        return kind_of_directory(dir, name);
     return type == DT_REG ? kind_of_file(dir->fd, name) : ENTRY_OTHER;
 }
 

@@ -4,11 +4,8 @@
 
 #include "fuse/backing.h"
 
-/*
- * Attributes of the index file in the directory `name`, and what it is called
- * if `index` is not NULL.  Returns 0, -ENOENT if there is none, or an error.
- */
-int backing_stat_index(int dirfd, const char *name, struct stat *out,
-                       const char **index);
+/* Attributes of the index file in a directory, and what it is called.  Returns 0,
+   -ENOENT if there is none, or an error. */
+int backing_stat_index_in(int dirfd, struct stat *out, const char **index);
 
 #endif

@@ -7,9 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "frame/frame_dir.h"
 #include "fuse/beside.h"
-#include "fuse/hidden.h"
-#include "fuse/remove.h"
 
 /* What is being made, and where. */
 struct making {
@@ -19,8 +18,8 @@ struct making {
     struct file *file;     /* a frame that was made, open; or NULL */
 
     /* Of a sparse frame, until it comes up: */
-    char hidden[NAMES_TEMPORARY_MAX]; /* its name */
-    int hidden_fd;                    /* its directory; -1: it is up */
+    char hidden[PRIVATE_DIR_NAME_MAX]; /* its name */
+    int hidden_fd;                     /* its directory; -1: it is up */
 };
 
 /* Find the directory for something new, and see that it would show. */
@@ -31,8 +30,6 @@ static int open_parent(struct fs *fs, struct node *parent, const char *shown,
 
     if (r < 0)
         return r;
-    if (names_hidden(shown))
-        return -EPERM;
     r = fs_find(fs, parent, shown, out);
     if (r == 0 && out->kind != ENTRY_NONE) {
         fs_entry_close(out);
@@ -47,21 +44,26 @@ static enum entry_kind kind_of(const struct fs *fs, const struct create *create)
     if (S_ISDIR(create->mode))
         return ENTRY_DIRECTORY;
     if (!S_ISREG(create->mode) ||
-        (fs->keep_names && !names_has_suffix(create->shown)))
+        (fs->keep_names && (!names_has_suffix(create->shown) ||
+                            frame_dir_is_index(create->shown))))
         return ENTRY_OTHER;
     return fs->sparse ? ENTRY_SPARSE : ENTRY_FRAME;
 }
 
 /* The name that it is stored under. */
-static int choose_name(struct fs_entry *entry, const char *shown,
-                       const char *like)
+static int choose_name(struct fs *fs, struct fs_entry *entry, const char *shown,
+                       const char *like, mode_t mode)
 {
     struct names_dir names = backing_names(&entry->dir);
+    int r = 0;
 
     if (entry_is_frame(entry->kind))
-        return names_new(&names, shown, like, entry->name);
-    memcpy(entry->name, shown, strlen(shown) + 1);
-    return 0;
+        r = names_new(&names, shown, like, entry->name);
+    else
+        memcpy(entry->name, shown, strlen(shown) + 1);
+    return r == 0
+               ? fs_admit_name(fs, &entry->dir, entry->name, entry->kind, mode)
+               : r;
 }
 
 /* Make all but a frame in one file, which comes up as one.  Nobody but the
@@ -77,7 +79,7 @@ static int make_inode(struct making *making)
         r = mkdirat(entry->dir.fd, entry->name, 0700);
         break;
     case ENTRY_SPARSE:
-        making->hidden_fd = hidden_make(entry->dir.fd, making->hidden);
+        making->hidden_fd = private_dir_make(entry->dir.fd, making->hidden);
         return making->hidden_fd < 0 ? making->hidden_fd : 0;
     case ENTRY_FRAME:
         break;
@@ -183,7 +185,7 @@ static void unmake(struct making *making)
     file_close(making->file);
     making->file = NULL;
     if (entry->kind == ENTRY_SPARSE)
-        remove_tree(entry->dir.fd, name_of(making));
+        frame_dir_remove(entry->dir.fd, name_of(making));
     else
         unlinkat(entry->dir.fd, entry->name,
                  entry->kind == ENTRY_DIRECTORY ? AT_REMOVEDIR : 0);
@@ -239,7 +241,7 @@ int create_entry(struct fs *fs, const struct create *create,
     if (r < 0)
         return r;
     making.entry.kind = kind_of(fs, create);
-    r = choose_name(&making.entry, create->shown, NULL);
+    r = choose_name(fs, &making.entry, create->shown, NULL, create->mode);
     if (r == 0)
         r = make_inode(&making);
     if (r == 0) {
@@ -269,10 +271,12 @@ int create_link(struct fs *fs, struct node *node, struct node *parent,
         r = fs_place(fs, node, &place);
     if (r < 0)
         return r;
-    r = open_parent(fs, parent, shown, &entry);
+    r = backing_stat(&place, node->id.kind, st);
+    if (r == 0)
+        r = open_parent(fs, parent, shown, &entry);
     if (r == 0) {
         entry.kind = node->id.kind;
-        r = choose_name(&entry, shown, place.name);
+        r = choose_name(fs, &entry, shown, place.name, st->st_mode);
         if (r == 0 &&
             linkat(place.dirfd, place.name, entry.dir.fd, entry.name, 0) < 0)
             r = -errno;

@@ -12,7 +12,6 @@
 #include "fuse/attr.h"
 #include "fuse/chunks.h"
 #include "fuse/folder.h"
-#include "fuse/hidden.h"
 
 enum {
     NDOTS = 2 /* entries in front of the names in a list */
@@ -258,7 +257,7 @@ static int read_entry(struct dir *dir, uint64_t i, struct dir_entry *out)
 static void tidy_up(struct dir *dir, const char *name)
 {
     if (dir->fs->writable && names_hidden(name))
-        hidden_tidy_up(dir->backing.fd, name);
+        private_dir_tidy_up(dir->backing.fd, name);
 }
 
 /* Name anew what is in a directory that is mirrored. */

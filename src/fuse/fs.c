@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "frame/frame_dir.h"
 #include "fuse/attr.h"
 #include "fuse/chunks.h"
 #include "fuse/closer.h"
@@ -251,6 +252,7 @@ int fs_dir(struct fs *fs, struct node *node, int flags, struct backing_dir *out)
         .only = fs->only,
         .only_kind = fs->only_kind,
         .only_is_array = fs->only_is_array,
+        .arrivals = fs->keep_names ? &fs->arrivals : NULL,
         .except = holds_mount(fs, r) ? fs->mounted : NULL,
     };
     return 0;
@@ -408,6 +410,27 @@ int fs_find(struct fs *fs, struct node *parent, const char *shown,
         return -ENAMETOOLONG;
     }
     return 0;
+}
+
+int fs_admit_name(struct fs *fs, const struct backing_dir *dir,
+                  const char *name, enum entry_kind kind, mode_t mode)
+{
+    bool is_plain = kind == ENTRY_OTHER && S_ISREG(mode);
+    char frame[NAME_MAX + 1];
+    int r = ENTRY_NONE;
+
+    if (names_hidden(name))
+        return -EPERM;
+    if (frame_dir_is_index(name)) {
+        if (!is_plain || !fs->keep_names)
+            return -EPERM;
+        arrivals_add(&fs->arrivals, dir->fd);
+    }
+    if (is_plain && names_lock_stem(name, frame))
+        r = backing_kind(dir, frame, DT_UNKNOWN);
+    if (r < 0)
+        return r;
+    return r == ENTRY_FRAME ? -EPERM : 0;
 }
 
 int fs_check_entries(const struct fs *fs, const struct node *dir)

@@ -11,6 +11,8 @@
 
 #include "base/list.h"
 #include "file/file.h"
+#include "frame/private_dir.h"
+#include "fuse/arrivals.h"
 #include "fuse/backing.h"
 #include "fuse/closer.h"
 #include "fuse/free_space.h"
@@ -63,9 +65,10 @@ struct fs {
     pthread_mutex_t trash_lock; /* a leaf */
     int trash_fd; /* directory of frames that were removed while they were
                       open, locked; -1: none is needed; under `trash_lock` */
-    char trash[NAMES_TEMPORARY_MAX]; /* its name in `root_fd`, likewise */
+    char trash[PRIVATE_DIR_NAME_MAX]; /* its name in `root_fd`, likewise */
 
-    struct shelf shelf; /* of bundles; see there for its lock, as of */
+    struct arrivals arrivals; /* see there for its lock, as of */
+    struct shelf shelf;       /* of bundles; see there for its lock, as of */
     struct closer closer;
     struct free_space space; /* see there for its lock */
     struct node_table nodes;
@@ -160,6 +163,18 @@ struct fs_entry {
  */
 int fs_find(struct fs *fs, struct node *parent, const char *shown,
             struct fs_entry *out);
+
+/*
+ * May something be stored under a name, as it is about to?  Not what would turn the
+ * directory into a sparse frame, unless that is being copied, see arrivals.h; nor
+ * what would be taken for a lock file, or for a temporary file of ours.
+ *
+ *  kind, mode  of what is to be stored
+ *
+ * Returns 0, -EPERM or another error.
+ */
+int fs_admit_name(struct fs *fs, const struct backing_dir *dir,
+                  const char *name, enum entry_kind kind, mode_t mode);
 
 /* Close what fs_find() has found. */
 void fs_entry_close(struct fs_entry *entry);

@@ -305,6 +305,7 @@ int fs_open(const struct fs_options *options, struct fs **out)
     closer_init(&fs->closer);
     free_space_init(&fs->space);
     pthread_mutex_init(&fs->trash_lock, NULL);
+    arrivals_init(&fs->arrivals);
     shelf_init(&fs->shelf);
     fs->root_fd = fs->trash_fd = -1;
     fs->keep_names = options->keep_names;
@@ -366,6 +367,7 @@ int fs_close(struct fs *fs)
     closer_fini(&fs->closer);
     free_space_fini(&fs->space);
     shelf_fini(&fs->shelf);
+    arrivals_fini(&fs->arrivals);
     free(fs);
     return r < 0 ? r : synced;
 }

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "frame/frame_dir.h"
+#include "frame/private_dir.h"
 #include "store/store.h"
 
 /* First the one that wins if several frames want the same name. */
@@ -34,8 +36,18 @@ static bool ends_in(const char *name, const char *suffix)
 
 bool names_hidden(const char *name)
 {
-    return ends_in(name, STORE_SIDECAR) ||
-           strncmp(name, NAMES_TEMPORARY, strlen(NAMES_TEMPORARY)) == 0;
+    return private_dir_is_name(name);
+}
+
+bool names_lock_stem(const char *name, char *frame)
+{
+    size_t len = strlen(name) - strlen(STORE_SIDECAR);
+
+    if (!ends_in(name, STORE_SIDECAR) || len == 0)
+        return false;
+    memcpy(frame, name, len);
+    frame[len] = '\0';
+    return true;
 }
 
 /* Which suffix a name bears; NSUFFIXES if none. */
@@ -257,6 +269,9 @@ static int try_suffix(const struct names_dir *dir, const char *shown,
         return -ENAMETOOLONG;
     memcpy(name, shown, len);
     copy(name + len, suffix);
+    /* It would make a frame of the directory. */
+    if (frame_dir_is_index(name))
+        return 0;
     r = kind_of(dir, name);
     return r < 0 ? r : r == ENTRY_NONE;
 }

@@ -90,9 +90,6 @@ struct names_dir {
     void *context;
 };
 
-/* Names of our own temporary files start like this. */
-#define NAMES_TEMPORARY ".framefs-tmp."
-
 /* What arrays show as. */
 #define NAMES_NPY ".npy"
 
@@ -104,13 +101,17 @@ enum {
     NAMES_SUFFIX_MAX = sizeof(".b2frame") - 1
 };
 
-/* Room for a unique name that starts so. */
-enum {
-    NAMES_TEMPORARY_MAX = sizeof(NAMES_TEMPORARY) + 32
-};
-
-/* Is the entry never shown: a lock sidecar or a temporary file? */
+/* Is the entry never shown, because it is temporary and ours? */
 bool names_hidden(const char *name);
+
+/*
+ * Cut the suffix of a lock file off its name.
+ *
+ *  frame  receives the name of what it locks; room for NAME_MAX + 1 bytes
+ *
+ * Returns false if the name has no such suffix.
+ */
+bool names_lock_stem(const char *name, char *frame);
 
 /* Does a name end as that of a frame in one file does? */
 bool names_has_suffix(const char *name);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fuse/remove.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -10,100 +9,32 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "frame/frame_dir.h"
+#include "frame/private_dir.h"
 #include "fuse/beside.h"
-#include "fuse/hidden.h"
 #include "fuse/open_file.h"
 
-static bool is_dots(const char *name)
+static int make_trash(struct fs *fs)
 {
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
+    int fd = private_dir_make(fs->root_fd, fs->trash);
+    int r = fd < 0 ? fd : private_dir_mark(fd);
 
-static DIR *open_dir(int dirfd, const char *name)
-{
-    int fd =
-        openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-    if (fd >= 0 && !dir)
+    if (r < 0 && fd >= 0) {
+        private_dir_remove(fs->root_fd, fs->trash);
         close(fd);
-    return dir;
-}
-
-/* Remove what is in a directory; the first error is returned. */
-static int remove_content(DIR *dir)
-{
-    const struct dirent *entry;
-    int r = 0;
-
-    while ((entry = readdir(dir))) {
-        int one =
-            is_dots(entry->d_name) ? 0 : remove_tree(dirfd(dir), entry->d_name);
-
-        if (r == 0)
-            r = one;
-    }
-    return r;
-}
-
-int remove_tree(int at, const char *name)
-{
-    DIR *dir;
-    int r;
-
-    if (unlinkat(at, name, 0) == 0)
-        return 0;
-    r = -errno;
-    if (r != -EISDIR && r != -EPERM)
         return r;
-    dir = open_dir(at, name);
-    if (!dir)
-        return r;
-    r = remove_content(dir);
-    closedir(dir);
-    if (r == 0 && unlinkat(at, name, AT_REMOVEDIR) < 0)
-        r = -errno;
-    return r;
-}
-
-/* Is nothing in a directory that shows? */
-static int check_hidden(DIR *dir)
-{
-    const struct dirent *entry;
-
-    while ((entry = readdir(dir))) {
-        if (!is_dots(entry->d_name) && !names_hidden(entry->d_name))
-            return -ENOTEMPTY;
     }
-    return 0;
+    return fs->trash_fd = fd;
 }
 
-int remove_hidden(int dirfd, const char *name)
-{
-    DIR *dir = open_dir(dirfd, name);
-    int r;
-
-    if (!dir)
-        return -errno;
-    r = check_hidden(dir);
-    if (r == 0) {
-        rewinddir(dir);
-        r = remove_content(dir);
-    }
-    closedir(dir);
-    return r;
-}
-
-/* The hidden directory of this daemon. */
+/* The private directory of this daemon, for frames that were removed. */
 static int get_trash(struct fs *fs)
 {
     int fd;
 
     pthread_mutex_lock(&fs->trash_lock);
     if (fs->trash_fd < 0) {
-        fd = hidden_make(fs->root_fd, fs->trash);
-        if (fd >= 0)
-            fs->trash_fd = fd;
+        fd = make_trash(fs);
     } else {
         fd = fs->trash_fd;
     }
@@ -115,35 +46,26 @@ void remove_trash(struct fs *fs)
 {
     if (fs->trash_fd < 0)
         return;
-    remove_tree(fs->root_fd, fs->trash);
+    private_dir_remove(fs->root_fd, fs->trash);
     close(fs->trash_fd);
 }
 
 void remove_leftovers(struct fs *fs)
 {
-    const struct dirent *entry;
-    DIR *dir;
-
-    if (fs->only)
-        return;
-    dir = open_dir(fs->root_fd, ".");
-    while (dir && (entry = readdir(dir))) {
-        hidden_tidy_up(fs->root_fd, entry->d_name);
-    }
-    if (dir)
-        closedir(dir);
+    if (!fs->only)
+        private_dir_tidy_up_all(fs->root_fd, ".");
 }
 
 /* The name of a frame that has left its place. */
 struct retired_name {
-    char text[sizeof(NAMES_TEMPORARY "18446744073709551615")];
+    char text[sizeof(STORE_TEMPORARY "18446744073709551615")];
 };
 
 static struct retired_name retired_name(uint64_t ino)
 {
     struct retired_name name;
 
-    snprintf(name.text, sizeof(name.text), NAMES_TEMPORARY "%" PRIu64, ino);
+    snprintf(name.text, sizeof(name.text), STORE_TEMPORARY "%" PRIu64, ino);
     return name;
 }
 
@@ -153,11 +75,11 @@ void remove_retired(int anchor, const struct stat *st)
 
     if (dir < 0)
         return;
-    remove_tree(dir, retired_name(st->st_ino).text);
+    frame_dir_remove(dir, retired_name(st->st_ino).text);
     close(dir);
 }
 
-/* Is a frame open?  Then its directory is locked, as a hidden one has to be. */
+/* Is a frame open?  Then its directory is locked, as a private one has to be. */
 static bool lock_if_open(struct fs *fs, const struct node *node)
 {
     int anchor = -1;
@@ -177,19 +99,49 @@ static bool lock_if_open(struct fs *fs, const struct node *node)
     return open;
 }
 
+/* Move a frame, if it is the one that was seen. */
+static int move_frame(int at, const char *name, const struct stat *st, int to,
+                      const struct retired_name *retired)
+{
+    struct stat moved;
+
+    if (renameat(at, name, to, retired->text) < 0)
+        return -errno;
+    if (fstatat(to, retired->text, &moved, AT_SYMLINK_NOFOLLOW) == 0 &&
+        moved.st_ino == st->st_ino && moved.st_dev == st->st_dev)
+        return 0;
+    if (renameat2(to, retired->text, at, name, RENAME_NOREPLACE) < 0 &&
+        errno == EINVAL)
+        renameat(to, retired->text, at, name);
+    return -ESTALE;
+}
+
 /*
- * Take a frame from its place.  If the hidden directory cannot be made, or is
- * on another file system, it is hidden where it is.  Returns the directory that
- * it is in now, or a negative errno.
+ * Take a frame from its place.  If the private directory cannot be made, or is on
+ * another file system, the frame's is made private where it is.  Returns the
+ * directory that it is in now, or a negative errno.
  */
 static int retire(struct fs *fs, int at, const char *name,
-                  const struct retired_name *retired)
+                  const struct stat *st, const struct retired_name *retired)
 {
     int trash = get_trash(fs);
+    int r = -EXDEV;
+    int fd;
 
-    if (trash >= 0 && renameat(at, name, trash, retired->text) == 0)
-        return trash;
-    return renameat(at, name, at, retired->text) < 0 ? -errno : at;
+    if (trash >= 0)
+        r = move_frame(at, name, st, trash, retired);
+    if (r == 0 || r == -ESTALE)
+        return r < 0 ? r : trash;
+    r = move_frame(at, name, st, at, retired);
+    if (r < 0)
+        return r;
+    fd = openat(at, retired->text,
+                O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0) {
+        private_dir_mark(fd);
+        close(fd);
+    }
+    return at;
 }
 
 static int remove_sparse(struct fs *fs, const struct node *node, int at,
@@ -199,13 +151,16 @@ static int remove_sparse(struct fs *fs, const struct node *node, int at,
     struct retired_name retired;
     struct stat st;
     int dir;
+    int r = fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 
-    if (fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return -errno;
+    if (r == 0)
+        r = frame_dir_check(at, name);
+    if (r < 0)
+        return r;
     retired = retired_name(st.st_ino);
-    dir = retire(fs, at, name, &retired);
+    dir = retire(fs, at, name, &st, &retired);
     if (dir >= 0 && !open)
-        remove_tree(dir, retired.text);
+        frame_dir_remove(dir, retired.text);
     return dir < 0 ? dir : 0;
 }
 
@@ -222,22 +177,18 @@ void remove_left(struct fs *fs, const struct node *node, int at,
     if (open)
         return;
     if (trash >= 0)
-        remove_tree(trash, retired.text);
-    remove_tree(at, retired.text);
+        frame_dir_remove(trash, retired.text);
+    frame_dir_remove(at, retired.text);
 }
 
-static int remove_empty(int at, const char *name)
+int remove_empty(int at, const char *name)
 {
-    int r;
-
     if (unlinkat(at, name, AT_REMOVEDIR) == 0)
         return 0;
     if (errno != ENOTEMPTY && errno != EEXIST)
         return -errno;
-    r = remove_hidden(at, name);
-    if (r == 0 && unlinkat(at, name, AT_REMOVEDIR) < 0)
-        r = -errno;
-    return r;
+    private_dir_tidy_up_all(at, name);
+    return unlinkat(at, name, AT_REMOVEDIR) < 0 ? -errno : 0;
 }
 
 int remove_entry(struct fs *fs, const struct node *node, int dirfd,

@@ -7,10 +7,11 @@
 /*
  * Removing files and directories.
  *
- * A sparse frame leaves its place in one step, for a hidden directory in
+ * A sparse frame leaves its place in one step, for a private directory in
  * SOURCE; if that is on another file system, or cannot be made, it gets a
- * hidden name where it is.  There it is removed, at once or when it is closed.
- * Either is locked while its daemon needs it, see hidden.h.
+ * temporary name where it is.  There it is removed, at once or when it is closed.
+ * Either is locked while its daemon needs it, see private_dir.h.  A frame in whose
+ * directory anything else lies is not removed: -ENOTEMPTY.
  *
  * Functions return 0 or a negative errno.
  */
@@ -18,14 +19,12 @@
 /* unlink() */
 int remove_file(struct fs *fs, struct node *parent, const char *shown);
 
-/* rmdir(); files that do not show are removed with the directory. */
+/* rmdir() */
 int remove_directory(struct fs *fs, struct node *parent, const char *shown);
 
-/* Remove what does not show from a directory; -ENOTEMPTY if anything shows. */
-int remove_hidden(int dirfd, const char *name);
-
-/* Remove a file, or a directory with all that is in it. */
-int remove_tree(int dirfd, const char *name);
+/* Remove a directory in which there is nothing but what killed programs have left
+   there, see private_dir.h; -ENOTEMPTY if there is anything else. */
+int remove_empty(int dirfd, const char *name);
 
 /*
  * Remove an entry that nothing shows any more as what it was.
@@ -62,7 +61,7 @@ void remove_left(struct fs *fs, const struct node *node, int at,
 /* Remove what daemons that are gone left behind. */
 void remove_leftovers(struct fs *fs);
 
-/* Remove the hidden directory of this daemon, if there is one. */
+/* Remove the private directory of this daemon, if there is one. */
 void remove_trash(struct fs *fs);
 
 #endif

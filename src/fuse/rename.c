@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "frame/frame_dir.h"
 #include "fuse/beside.h"
 #include "fuse/open_file.h"
 #include "fuse/remove.h"
@@ -93,8 +94,8 @@ static int check_name(const struct side *side, const char *name)
 }
 
 /* Choose the name to store an entry under that is to show in another place. */
-static int choose_target(const struct side *side, struct side *place,
-                         const char *shown, char *target)
+static int choose_target(struct fs *fs, const struct side *side,
+                         struct side *place, const char *shown, char *target)
 {
     struct names_dir names = backing_names(&place->entry.dir);
     int r = 0;
@@ -105,6 +106,9 @@ static int choose_target(const struct side *side, struct side *place,
         r = names_new(&names, shown, side->entry.name, target);
     else
         strcpy(target, shown);
+    if (r == 0)
+        r = fs_admit_name(fs, &place->entry.dir, target, side->entry.kind,
+                          side->st.st_mode);
     return r == 0 ? check_name(side, target) : r;
 }
 
@@ -140,9 +144,8 @@ static int replace(const struct move *move, const struct side **left)
     r = move_to(move, move->target, 0);
     if ((r == -ENOTEMPTY || r == -EEXIST) &&
         move->to.entry.kind == ENTRY_DIRECTORY) {
-        r = remove_hidden(move->to.entry.dir.fd, move->to.entry.name);
-        if (r == 0)
-            r = move_to(move, move->target, 0);
+        private_dir_tidy_up_all(move->to.entry.dir.fd, move->to.entry.name);
+        r = move_to(move, move->target, 0);
     }
     return r;
 }
@@ -203,9 +206,11 @@ static int replace_or_move(struct move *move)
     struct node_table *nodes = &move->fs->nodes;
     const struct side *to = &move->to;
     const struct side *left;
-    int r = choose_target(&move->from, &move->to, move->args->new_shown,
-                          move->target);
+    int r = choose_target(move->fs, &move->from, &move->to,
+                          move->args->new_shown, move->target);
 
+    if (r == 0 && to->entry.kind == ENTRY_SPARSE)
+        r = frame_dir_check(to->entry.dir.fd, to->entry.name);
     if (r == 0)
         r = open_file_sync_node(move->fs, move->from.node);
     if (r < 0)
@@ -285,9 +290,12 @@ static int choose_names(struct move *move)
 {
     struct side *from = &move->from;
     struct side *to = &move->to;
-    int r = choose_target(from, to, move->args->new_shown, move->target);
+    int r =
+        choose_target(move->fs, from, to, move->args->new_shown, move->target);
 
-    return r < 0 ? r : choose_target(to, from, move->args->shown, move->back);
+    return r < 0 ? r
+                 : choose_target(move->fs, to, from, move->args->shown,
+                                 move->back);
 }
 
 static int exchange(struct move *move)
@@ -341,8 +349,6 @@ int rename_entry(struct fs *fs, const struct rename *args)
         r = fs_check_entries(fs, args->new_parent);
     if (r < 0)
         return r;
-    if (names_hidden(args->new_shown))
-        return -EPERM;
     r = side_init(fs, args->parent, args->shown, &it.from);
     if (r < 0)
         return r;

@@ -323,9 +323,8 @@ int store_list(struct store *store,
                int (*visit)(void *context, const char *name), void *context);
 
 /*
- * Remove a draft that was left by a process which has ended.
- *
- *  dirfd, name  a regular file with the name of a draft
+ * Remove a draft that was left by a process which has ended.  It is known for one
+ * by its name, which is made of the number of its own inode.
  *
  * Returns 0, -EBUSY if a process works on it, -EINVAL if it is none, or
  * another negative errno.

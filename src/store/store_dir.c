@@ -292,14 +292,12 @@ static int dir_publish(struct store *store, const char *name,
 static int dir_remove(struct store *store, const char *name)
 {
     int dir = dir_to_change(store, name);
-    int r;
 
     if (dir < 0)
         return dir;
-    r = store_remove_stale(dir, name);
-    if (r == -EINVAL) /* no draft */
-        r = unlinkat(dir, name, 0) < 0 ? -errno : 0;
-    return r;
+    if (strncmp(name, STORE_TEMPORARY, strlen(STORE_TEMPORARY)) == 0)
+        return store_remove_stale(dir, name);
+    return unlinkat(dir, name, 0) < 0 ? -errno : 0;
 }
 
 static int dir_sync(struct store *store)

@@ -187,7 +187,19 @@ static bool lock_draft(const struct store_local *draft)
     return fstat(draft->fd, &st) < 0 || st.st_nlink > 0;
 }
 
-static int make_name(char name[STORE_DRAFT_NAME_LEN])
+/* The name of a draft that is known for one even when its process has ended. */
+static int name_after(int fd, char name[STORE_DRAFT_NAME_LEN])
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    snprintf(name, STORE_DRAFT_NAME_LEN, STORE_TEMPORARY "%016" PRIx64,
+             (uint64_t)st.st_ino);
+    return 0;
+}
+
+static int random_name(char name[STORE_DRAFT_NAME_LEN])
 {
     uint64_t random;
 
@@ -197,13 +209,23 @@ static int make_name(char name[STORE_DRAFT_NAME_LEN])
     return 0;
 }
 
+/* Name a draft after its inode, unless something else bears that name. */
+static void rename_after(int dir, char *name, const struct store_local *draft)
+{
+    char better[STORE_DRAFT_NAME_LEN];
+
+    if (name_after(draft->fd, better) == 0 &&
+        renameat2(dir, name, dir, better, RENAME_NOREPLACE) == 0)
+        memcpy(name, better, sizeof(better));
+}
+
 static int create_temporary(int dir, int like, mode_t mode, char *name,
                             struct store_object **out)
 {
     int r = -EEXIST;
 
     while (r == -EEXIST) {
-        r = make_name(name);
+        r = random_name(name);
         if (r == 0)
             r = store_local_create(dir, name, like, mode, out);
         if (r == 0 && !lock_draft((struct store_local *)*out)) {
@@ -211,6 +233,8 @@ static int create_temporary(int dir, int like, mode_t mode, char *name,
             r = -EEXIST;
         }
     }
+    if (r == 0)
+        rename_after(dir, name, (struct store_local *)*out);
     return r;
 }
 
@@ -285,10 +309,12 @@ static int link_draft(const struct store_local *draft, int dir,
 static int link_temporary(struct store_local *draft)
 {
     char name[STORE_DRAFT_NAME_LEN];
-    int r = -EEXIST;
+    int r = name_after(draft->fd, name);
 
+    if (r == 0)
+        r = link_draft(draft, draft->dir, name);
     while (r == -EEXIST) {
-        r = make_name(name);
+        r = random_name(name);
         if (r == 0)
             r = link_draft(draft, draft->dir, name);
     }
@@ -344,29 +370,23 @@ static int remove_locked(int dirfd, const char *name, int fd)
     return unlinkat(dirfd, name, 0) < 0 ? -errno : 0;
 }
 
-/* Is it a name as create_temporary() makes them? */
-static bool is_temporary(const char *name)
-{
-    const size_t len = strlen(STORE_TEMPORARY);
-
-    return strlen(name) == STORE_DRAFT_NAME_LEN - 1 &&
-           strncmp(name, STORE_TEMPORARY, len) == 0 &&
-           strspn(name + len, "0123456789abcdef") == strlen(name) - len;
-}
-
 int store_remove_stale(int dirfd, const char *name)
 {
+    char draft[STORE_DRAFT_NAME_LEN];
     int fd;
     int r;
 
-    if (!is_temporary(name))
+    if (strncmp(name, STORE_TEMPORARY, strlen(STORE_TEMPORARY)) != 0)
         return -EINVAL;
-    fd = store_local_open(dirfd, name, 0, S_IFREG);
+    fd = store_local_open(dirfd, name, STORE_PEEK, S_IFREG);
     if (fd < 0)
         return fd;
-    if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+    r = name_after(fd, draft);
+    if (r == 0 && strcmp(name, draft) != 0)
+        r = -EINVAL;
+    else if (r == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
         r = errno == EWOULDBLOCK ? -EBUSY : -errno;
-    else
+    if (r == 0)
         r = remove_locked(dirfd, name, fd);
     close(fd);
     return r;

@@ -231,7 +231,7 @@ def files_become_frames_and_back():
         check(read(mount / 'b.b2frame') == b'not yet', 'content')
         check(os.path.isdir(mount / 'c'), 'a directory')
         replace('src/b.b2frame', frame(DATA, 10000))
-        write('src/c/chunks.b2frame', b'damaged')
+        write('src/c/chunks.b2frame', b'\x9e\xa8b2frame\0 and damaged')
         write('src/a.b2frame', b'no more')
         becomes(lambda: sorted(os.listdir(mount.path)),
                 ['a.b2frame', 'b', 'c'], 'other names')

@@ -95,13 +95,17 @@ def suffix_alone_is_a_name():
 
 
 def sidecars_and_temporaries_do_not_show():
-    make('a.b2frame', 'a.b2frame.b2lock!', '.b2lock!', '.framefs-tmp.x!',
+    make('a.b2frame', '.b2lock!', '.framefs-tmp.1.2!', '.framefs-tmp.x!',
          '.framefs-tmp.y.b2frame', 'x.b2lock.b2frame')
-    expect({'a': 'a.b2frame', 'x.b2lock.b2frame': 'x.b2lock.b2frame'})
+    write('src/a.b2frame.b2lock', bytes(16))
+    expect({'a': 'a.b2frame', '.b2lock': None, '.framefs-tmp.x': None,
+            '.framefs-tmp.y': '.framefs-tmp.y.b2frame',
+            'x.b2lock': 'x.b2lock.b2frame'})
 
 
 def names_are_kept_if_asked():
-    make('a.b2frame', 'a!', 'b.b2', 'c.b2frame/', 'a.b2frame.b2lock!')
+    make('a.b2frame', 'a!', 'b.b2', 'c.b2frame/')
+    write('src/a.b2frame.b2lock', bytes(16))
     expect({'a.b2frame': 'a.b2frame', 'a': None, 'b.b2': 'b.b2',
             'c.b2frame': 'c.b2frame'}, '-o', 'names=keep')
 

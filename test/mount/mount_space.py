@@ -8,6 +8,7 @@ FRAMEFS_SPACE_SIZE (32M) says how large the file is: the larger, the longer it
 takes.  256M is overwritten 20,000 times.
 """
 
+import contextlib
 import json
 import os
 import random
@@ -46,8 +47,10 @@ def used(path):
     paths = [path]
     if os.path.isdir(path):
         paths = [os.path.join(path, name) for name in os.listdir(path)]
-    # What was freed may go at this moment.
-    stats = [os.stat(path) for path in paths if os.path.exists(path)]
+    stats = []
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):  # what was freed may go
+            stats.append(os.stat(path))
     return (sum(st.st_blocks * 512 for st in stats),
             sum(st.st_size for st in stats))
 

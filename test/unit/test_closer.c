@@ -127,7 +127,8 @@ START_TEST(a_frame_that_is_removed_while_it_is_being_closed_leaves_nothing)
         pause_ms(1);
     snapshot_put(snapshot);
     pthread_join(thread, NULL);
-    snprintf(command, sizeof(command), "test -z \"$(ls -A %s/.framefs-tmp.*)\"",
+    snprintf(command, sizeof(command),
+             "test -z \"$(find %s/.framefs-tmp.* -mindepth 1 -type d)\"",
              scene.source);
     ck_assert_int_eq(system(command), 0);
     node_forget(&scene.fs->nodes, node, 1);

@@ -187,17 +187,21 @@ END_TEST
 START_TEST(hidden_entries_are_never_found)
 {
     struct entry entries[] = {
-        { "a.b2lock", ENTRY_OTHER, false },
-        { "a.b2lock.b2frame", ENTRY_FRAME, false },
-        { NAMES_TEMPORARY "x", ENTRY_OTHER, false },
+        { ".framefs-tmp.12.0", ENTRY_OTHER, false },
+        { ".framefs-tmp.0123456789abcdef", ENTRY_OTHER, false },
+        { ".framefs-tmp.1.b2frame", ENTRY_FRAME, false },
+        { ".framefs-tmp.mine", ENTRY_OTHER, false },
         { NULL, 0, false },
     };
     struct names_dir dir = dir_of(entries);
     char found[NAME_MAX + 1];
 
-    ck_assert_int_eq(names_find(&dir, "a.b2lock", found), ENTRY_NONE);
-    ck_assert_int_eq(names_find(&dir, NAMES_TEMPORARY "x", found), ENTRY_NONE);
-    check_shown(&dir, "a.b2lock.b2frame", ENTRY_FRAME, "a.b2lock.b2frame");
+    ck_assert_int_eq(names_find(&dir, ".framefs-tmp.12.0", found), ENTRY_NONE);
+    ck_assert_int_eq(names_find(&dir, ".framefs-tmp.0123456789abcdef", found),
+                     ENTRY_NONE);
+    check_shown(&dir, ".framefs-tmp.1.b2frame", ENTRY_FRAME,
+                ".framefs-tmp.1.b2frame");
+    check_shown(&dir, ".framefs-tmp.mine", ENTRY_OTHER, ".framefs-tmp.mine");
 }
 END_TEST
 

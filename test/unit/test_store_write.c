@@ -283,33 +283,57 @@ START_TEST(directory_that_was_renamed_is_followed)
 }
 END_TEST
 
+/* Name a file as a draft of its own would be named. */
+static void name_like_draft(const struct tree *tree, const char *name,
+                            char *draft, size_t len)
+{
+    struct stat st;
+
+    ck_assert_int_eq(fstatat(tree->fd, name, &st, 0), 0);
+    snprintf(draft, len, STORE_TEMPORARY "%016llx",
+             (unsigned long long)st.st_ino);
+    ck_assert_int_eq(renameat(tree->fd, name, tree->fd, draft), 0);
+}
+
 START_TEST(draft_is_stale_when_nobody_works_on_it)
 {
     struct tree tree;
     struct store *store;
     struct store_object *draft;
-    const char *name = STORE_TEMPORARY "0123456789abcdef";
+    char name[64];
 
     make_tree(&tree);
     store = open_file(&tree, "file", STORE_WRITE);
-    close(openat(tree.fd, name, O_WRONLY | O_CREAT | O_EXCL, 0600));
+    close(openat(tree.fd, "left", O_WRONLY | O_CREAT | O_EXCL, 0600));
+    name_like_draft(&tree, "left", name, sizeof(name));
     draft = draft_of(store, "new");
     remove_stale_drafts(&tree, 1);
     check_nnames(&tree, 2);
     /* What was published is a draft no longer, nor locked like one. */
     ck_assert_int_eq(store_publish(store, "", draft), 0);
-    ck_assert_int_eq(renameat(tree.fd, "file", tree.fd, name), 0);
+    name_like_draft(&tree, "file", name, sizeof(name));
     remove_stale_drafts(&tree, 1);
     check_nnames(&tree, 0);
     ck_assert_int_eq(store_remove_stale(tree.fd, "file"), -EINVAL);
-    ck_assert_int_eq(
-        store_remove_stale(tree.fd, STORE_TEMPORARY "0123456789abcdeg"),
-        -EINVAL);
     ck_assert_int_eq(store_remove_stale(tree.fd, name), -ENOENT);
     ck_assert_int_eq(mkdirat(tree.fd, name, 0700), 0);
     ck_assert_int_eq(store_remove_stale(tree.fd, name), -EINVAL);
     store_object_close(draft);
     store_close(store);
+    remove_tree(&tree);
+}
+END_TEST
+
+START_TEST(file_that_only_bears_a_name_like_a_draft_stays)
+{
+    struct tree tree;
+
+    make_tree(&tree);
+    ck_assert_int_eq(
+        renameat(tree.fd, "file", tree.fd, STORE_TEMPORARY "0123456789abcdef"),
+        0);
+    remove_stale_drafts(&tree, 0);
+    check_nnames(&tree, 1);
     remove_tree(&tree);
 }
 END_TEST
@@ -543,6 +567,7 @@ int main(void)
         file_that_was_renamed_is_replaced_where_it_is,
         directory_that_was_renamed_is_followed,
         draft_is_stale_when_nobody_works_on_it,
+        file_that_only_bears_a_name_like_a_draft_stays,
         file_that_was_removed_stays_so,
         new_file_comes_up_once_only,
         new_file_is_followed_when_it_is_renamed,

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/arrivals.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "frame/frame.h"
+#include "frame/frame_source.h"
+
+void arrivals_init(struct arrivals *arrivals)
+{
+    pthread_mutex_init(&arrivals->lock, NULL);
+    arrivals->n = 0;
+}
+
+void arrivals_fini(struct arrivals *arrivals)
+{
+    pthread_mutex_destroy(&arrivals->lock);
+}
+
+static struct arrival *find_locked(struct arrivals *arrivals, uint64_t dev,
+                                   uint64_t ino)
+{
+    for (size_t i = 0; i < arrivals->n; i++) {
+        if (arrivals->list[i].ino == ino && arrivals->list[i].dev == dev)
+            return &arrivals->list[i];
+    }
+    return NULL;
+}
+
+static void remove_locked(struct arrivals *arrivals, struct arrival *arrival)
+{
+    size_t behind = arrivals->n - (size_t)(arrival + 1 - arrivals->list);
+
+    memmove(arrival, arrival + 1, behind * sizeof(*arrival));
+    arrivals->n--;
+}
+
+void arrivals_add(struct arrivals *arrivals, int dirfd)
+{
+    struct arrival *known;
+    struct stat st;
+
+    if (fstat(dirfd, &st) < 0)
+        return;
+    pthread_mutex_lock(&arrivals->lock);
+    known = find_locked(arrivals, st.st_dev, st.st_ino);
+    if (known)
+        remove_locked(arrivals, known);
+    else if (arrivals->n == ARRIVALS_MAX)
+        remove_locked(arrivals, arrivals->list);
+    arrivals->list[arrivals->n++] = (struct arrival){
+        .dev = st.st_dev,
+        .ino = st.st_ino,
+    };
+    pthread_mutex_unlock(&arrivals->lock);
+}
+
+/* Is all of a chunk there? */
+static bool is_whole(struct frame *frame, uint64_t chunk_no)
+{
+    struct fault fault = FAULT_NONE;
+    struct frame_entry entry;
+    struct frame_sizes sizes;
+    struct frame_source source;
+    bool whole;
+
+    if (frame_get_entry(frame, chunk_no, &entry, &fault) < 0)
+        return false;
+    if (entry.special)
+        return true;
+    if (frame_source_sizes(frame, chunk_no, &entry, &sizes, &fault) < 0 ||
+        sizes.error < 0 ||
+        frame_source_open(frame, chunk_no, &entry, &source, &fault) < 0)
+        return false;
+    whole = source.avail >= sizes.cbytes;
+    frame_source_close(frame, &source);
+    return whole;
+}
+
+/* Count the chunks that are there, from one on.  Returns true if that is all of
+   the frame. */
+static bool count_chunks(int dirfd, uint64_t *nwhole)
+{
+    struct fault fault = FAULT_NONE;
+    struct store *store;
+    struct frame *frame;
+    uint64_t nchunks;
+
+    if (store_dir_open(dirfd, ".", STORE_PEEK, &store) < 0)
+        return false;
+    if (frame_open(store, 0, &frame, &fault) < 0) {
+        store_close(store);
+        return false;
+    }
+    nchunks = frame_get_info(frame)->nchunks;
+    while (*nwhole < nchunks && is_whole(frame, *nwhole))
+        ++*nwhole;
+    frame_close(frame);
+    return *nwhole >= nchunks;
+}
+
+bool arrivals_is_incomplete(struct arrivals *arrivals, int dirfd)
+{
+    struct arrival *known;
+    uint64_t nwhole = 0;
+    struct stat st;
+    bool whole;
+
+    if (fstat(dirfd, &st) < 0)
+        return false;
+    pthread_mutex_lock(&arrivals->lock);
+    known = find_locked(arrivals, st.st_dev, st.st_ino);
+    if (known)
+        nwhole = known->nwhole;
+    pthread_mutex_unlock(&arrivals->lock);
+    if (!known)
+        return false;
+    whole = count_chunks(dirfd, &nwhole);
+    pthread_mutex_lock(&arrivals->lock);
+    known = find_locked(arrivals, st.st_dev, st.st_ino);
+    if (known && whole)
+        remove_locked(arrivals, known);
+    else if (known)
+        known->nwhole = nwhole;
+    pthread_mutex_unlock(&arrivals->lock);
+    return !whole;
+}
