@@ -127,6 +127,20 @@ void frame_fault_name(const struct frame *frame, struct fault *fault);
 /* What the store said of the frame's file, or index file, at its opening. */
 const struct store_stat *frame_get_stat(const struct frame *frame);
 
+/* What the store says of the file that the frame is in, or, of a sparse frame, of
+   its directory.  Returns 0 or an error of the store. */
+int frame_identify(const struct frame *frame, struct store_stat *out);
+
+/*
+ * May the program that this thread serves, see base/identity.h, use the frame that
+ * is open, whatever bears its name by now?
+ *
+ *  how  of R_OK, W_OK and X_OK
+ *
+ * Returns 0, -EACCES or another negative errno.
+ */
+int frame_check_access(const struct frame *frame, int how);
+
 /*
  * Has nobody written to the frame's file, or index file, since it was opened?
  * Only then does all that was read from it belong together.

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/hash.h"
@@ -20,12 +19,7 @@ enum {
     STAT_BLOCK = 512 /* bytes */
 };
 
-/* A path that leads to what a descriptor stands for, past all mounts. */
-struct fd_path {
-    char text[sizeof("/proc/self/fd/") + 10];
-};
-
-static struct fd_path path_of_fd(int fd)
+struct fd_path fd_path(int fd)
 {
     struct fd_path path;
 
@@ -107,8 +101,8 @@ static int stat_index(const struct backing_place *place, struct stat *out,
     return r;
 }
 
-static bool is_of_kind(const struct stat *st, enum entry_kind kind,
-                       bool in_bundle)
+bool backing_is_of_kind(const struct stat *st, enum entry_kind kind,
+                        bool in_bundle)
 {
     switch (kind) {
     case ENTRY_DIRECTORY:
@@ -143,6 +137,13 @@ static mode_t sparse_mode(const struct stat *dir, const struct stat *index)
     if (dir->st_uid != index->st_uid || dir->st_gid != index->st_gid)
         search = (dir->st_mode & 0011) == 0011 ? 0111 : 0;
     return (index->st_mode & ~(mode_t)0777) | (index->st_mode & 7 * search);
+}
+
+void backing_show_sparse(const struct stat *dir, struct stat *index)
+{
+    index->st_mode = sparse_mode(dir, index);
+    index->st_dev = dir->st_dev;
+    index->st_ino = dir->st_ino;
 }
 
 /* Make of a file's attributes those of a store, or of what is in it. */
@@ -188,7 +189,7 @@ static int stat_entry(const struct backing_place *place, enum entry_kind kind,
     if (fstatat(place->dirfd, place->name, &st,
                 AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) < 0)
         return -errno;
-    if (!is_of_kind(&st, kind, place->bundle != NULL))
+    if (!backing_is_of_kind(&st, kind, place->bundle != NULL))
         return -ESTALE;
     if (entry_is_sealed(kind) || entry_is_inner(kind))
         show_sealed(place, kind, &st);
@@ -198,9 +199,7 @@ static int stat_entry(const struct backing_place *place, enum entry_kind kind,
 
         if (r < 0)
             return r == -ENOENT ? -ESTALE : r;
-        index.st_mode = sparse_mode(&st, &index);
-        index.st_dev = st.st_dev;
-        index.st_ino = st.st_ino;
+        backing_show_sparse(&st, &index);
         st = index;
     }
     *out = st;
@@ -227,176 +226,10 @@ int backing_open(const struct backing_place *place, int flags)
     int fd;
 
     if (place->name[0] == '\0')
-        fd = open(path_of_fd(place->dirfd).text, flags | O_CLOEXEC);
+        fd = open(fd_path(place->dirfd).text, flags | O_CLOEXEC);
     else
         fd = openat(place->dirfd, place->name, flags | O_NOFOLLOW | O_CLOEXEC);
     return fd < 0 ? -errno : fd;
-}
-
-ssize_t backing_getxattr(const struct backing_place *place, const char *name,
-                         void *value, size_t size)
-{
-    int fd = backing_open(place, O_PATH);
-    ssize_t r;
-
-    if (fd < 0)
-        return fd;
-    r = getxattr(path_of_fd(fd).text, name, value, size);
-    if (r < 0)
-        r = -errno;
-    close(fd);
-    return r;
-}
-
-int backing_setxattr(const struct backing_place *place, const char *name,
-                     const void *value, size_t size, int flags)
-{
-    int fd = backing_open(place, O_PATH);
-    int r;
-
-    if (fd < 0)
-        return fd;
-    r = setxattr(path_of_fd(fd).text, name, value, size, flags) < 0 ? -errno
-                                                                    : 0;
-    close(fd);
-    return r;
-}
-
-int backing_removexattr(const struct backing_place *place, const char *name)
-{
-    int fd = backing_open(place, O_PATH);
-    int r;
-
-    if (fd < 0)
-        return fd;
-    r = removexattr(path_of_fd(fd).text, name) < 0 ? -errno : 0;
-    close(fd);
-    return r;
-}
-
-ssize_t backing_listxattr(const struct backing_place *place, char *list,
-                          size_t size)
-{
-    int fd = backing_open(place, O_PATH);
-    ssize_t r;
-
-    if (fd < 0)
-        return fd;
-    r = listxattr(path_of_fd(fd).text, list, size);
-    if (r < 0)
-        r = -errno;
-    close(fd);
-    return r;
-}
-
-/*
- * A directory lets at the files of a sparse frame everyone to whom the mode of
- * the frame gives anything, and its owner in any case.
- */
-static mode_t directory_mode(mode_t mode)
-{
-    mode_t read = mode & 0444;
-
-    return 0700 | read | (mode & 0222) | read >> 2 | (mode & 0222) >> 1 |
-           (mode & 0111);
-}
-
-/* The path of a file, or of the index file of a sparse frame. */
-struct fd_name {
-    int fd; /* of its directory, to be closed if `owned` */
-    bool owned;
-    const char *name;
-};
-
-static void close_file(const struct fd_name *file)
-{
-    if (file->owned)
-        close(file->fd);
-}
-
-static int find_file(const struct backing_place *place, enum entry_kind kind,
-                     struct fd_name *out)
-{
-    struct stat st;
-    int r;
-
-    *out = (struct fd_name){ .fd = place->dirfd, .name = place->name };
-    if (kind != ENTRY_SPARSE)
-        return 0;
-    r = backing_open(place, O_PATH | O_DIRECTORY);
-    if (r < 0)
-        return r;
-    out->fd = r;
-    out->owned = true;
-    r = backing_stat_index_in(out->fd, &st, &out->name);
-    if (r < 0)
-        close_file(out);
-    return r;
-}
-
-static int chmod_one(int dirfd, const char *name, mode_t mode)
-{
-    int fd;
-    int r;
-
-    if (name[0] == '\0')
-        return chmod(path_of_fd(dirfd).text, mode) < 0 ? -errno : 0;
-    fd = openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        return -errno;
-    r = chmod(path_of_fd(fd).text, mode) < 0 ? -errno : 0;
-    close(fd);
-    return r;
-}
-
-int backing_chmod(const struct backing_place *place, enum entry_kind kind,
-                  mode_t mode)
-{
-    struct fd_name file;
-    int r = find_file(place, kind, &file);
-
-    if (r < 0)
-        return r;
-    if (kind == ENTRY_SPARSE)
-        r = chmod_one(place->dirfd, place->name, directory_mode(mode));
-    if (r == 0)
-        r = chmod_one(file.fd, file.name, mode);
-    close_file(&file);
-    return r;
-}
-
-int backing_chown(const struct backing_place *place, enum entry_kind kind,
-                  uid_t uid, gid_t gid)
-{
-    const int flags = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH;
-    struct fd_name file;
-    int r = find_file(place, kind, &file);
-
-    if (r < 0)
-        return r;
-    if (fchownat(file.fd, file.name, uid, gid, flags) < 0 ||
-        (kind == ENTRY_SPARSE &&
-         fchownat(place->dirfd, place->name, uid, gid, flags) < 0))
-        r = -errno;
-    close_file(&file);
-    return r;
-}
-
-int backing_utimens(const struct backing_place *place, enum entry_kind kind,
-                    const struct timespec times[2])
-{
-    struct fd_name file;
-    int r = find_file(place, kind, &file);
-
-    if (r < 0)
-        return r;
-    if (file.name[0] == '\0')
-        r = utimensat(AT_FDCWD, path_of_fd(file.fd).text, times, 0);
-    else
-        r = utimensat(file.fd, file.name, times, AT_SYMLINK_NOFOLLOW);
-    r = r < 0 ? -errno : 0;
-    close_file(&file);
-    return r;
 }
 
 int backing_store(const struct backing_place *place, enum entry_kind kind,
@@ -413,7 +246,7 @@ int backing_store(const struct backing_place *place, enum entry_kind kind,
     if (r == ENTRY_SPARSE)
         r = store_dir_open(place->dirfd, place->name, flags, out);
     else if (place->name[0] == '\0')
-        r = store_file_open(AT_FDCWD, path_of_fd(place->dirfd).text,
+        r = store_file_open(AT_FDCWD, fd_path(place->dirfd).text,
                             flags | STORE_FOLLOW, out);
     else
         r = store_file_open(place->dirfd, place->name, flags, out);

@@ -107,28 +107,6 @@ int backing_stat(const struct backing_place *place, enum entry_kind kind,
 /* Like openat(); `flags` need not say O_NOFOLLOW or O_CLOEXEC. */
 int backing_open(const struct backing_place *place, int flags);
 
-/* Like getxattr() and listxattr(); links have attributes of their own. */
-ssize_t backing_getxattr(const struct backing_place *place, const char *name,
-                         void *value, size_t size);
-ssize_t backing_listxattr(const struct backing_place *place, char *list,
-                          size_t size);
-
-/* Like setxattr() and removexattr(), with links as above. */
-int backing_setxattr(const struct backing_place *place, const char *name,
-                     const void *value, size_t size, int flags);
-int backing_removexattr(const struct backing_place *place, const char *name);
-
-/*
- * Like fchmodat(), fchownat() and utimensat(), of what shows.  A sparse
- * frame's directory lets at its files whom the index file lets, and its owner.
- */
-int backing_chmod(const struct backing_place *place, enum entry_kind kind,
-                  mode_t mode);
-int backing_chown(const struct backing_place *place, enum entry_kind kind,
-                  uid_t uid, gid_t gid);
-int backing_utimens(const struct backing_place *place, enum entry_kind kind,
-                    const struct timespec times[2]);
-
 /*
  * Open the store of a frame.
  *

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/identity.h"
 #include "frame/frame_dir.h"
 #include "fuse/beside.h"
 
@@ -66,31 +67,40 @@ static int choose_name(struct fs *fs, struct fs_entry *entry, const char *shown,
                : r;
 }
 
-/* Make all but a frame in one file, which comes up as one.  Nobody but the
-   daemon can use what has no owner yet. */
+/* Make all but a frame. */
+static int make_plain(const struct fs_entry *entry, const struct create *create)
+{
+    int r;
+
+    identity_begin_create();
+    if (entry->kind == ENTRY_DIRECTORY)
+        r = mkdirat(entry->dir.fd, entry->name, create->mode & 07777);
+    else if (S_ISLNK(create->mode))
+        r = symlinkat(create->target, entry->dir.fd, entry->name);
+    else
+        r = mknodat(entry->dir.fd, entry->name, create->mode, create->rdev);
+    r = r < 0 ? -errno : 0;
+    identity_end();
+    return r;
+}
+
+/* Make the directory of a sparse frame, under a name that does not show. */
+static int make_private(struct making *making)
+{
+    identity_begin();
+    making->hidden_fd = private_dir_make(making->entry.dir.fd, making->hidden);
+    identity_end();
+    return making->hidden_fd < 0 ? making->hidden_fd : 0;
+}
+
+/* A frame in one file comes up as one. */
 static int make_inode(struct making *making)
 {
-    const struct create *create = making->create;
-    const struct fs_entry *entry = &making->entry;
-    int r = 0;
-
-    switch (entry->kind) {
-    case ENTRY_DIRECTORY:
-        r = mkdirat(entry->dir.fd, entry->name, 0700);
-        break;
-    case ENTRY_SPARSE:
-        making->hidden_fd = private_dir_make(entry->dir.fd, making->hidden);
-        return making->hidden_fd < 0 ? making->hidden_fd : 0;
-    case ENTRY_FRAME:
-        break;
-    default:
-        if (S_ISLNK(create->mode))
-            r = symlinkat(create->target, entry->dir.fd, entry->name);
-        else
-            r = mknodat(entry->dir.fd, entry->name,
-                        (create->mode & S_IFMT) | 0600, create->rdev);
-    }
-    return r < 0 ? -errno : 0;
+    if (making->entry.kind == ENTRY_FRAME)
+        return 0;
+    return making->entry.kind == ENTRY_SPARSE
+               ? make_private(making)
+               : make_plain(&making->entry, making->create);
 }
 
 /* The name that it bears at this moment. */
@@ -117,13 +127,14 @@ static int come_up(struct making *making)
 static int make_frame(struct making *making, const struct backing_place *place)
 {
     enum entry_kind kind = making->entry.kind;
-    unsigned flags = kind == ENTRY_FRAME ? STORE_NEW | STORE_PRIVATE : 0;
+    unsigned flags = kind == ENTRY_FRAME ? STORE_NEW : 0;
     struct fs *fs = making->fs;
     struct fault fault = FAULT_NONE;
     struct store *store;
     int r;
 
-    flags |= STORE_WRITE | file_store_flags(fs->files);
+    flags |= STORE_WRITE | STORE_MODE(making->create->mode) |
+             file_store_flags(fs->files);
     r = backing_store(place, kind, flags, &store, &fault);
     if (r < 0)
         return r;
@@ -133,31 +144,21 @@ static int make_frame(struct making *making, const struct backing_place *place)
     return r;
 }
 
-/* Give what was made to its owner, and then its mode. */
-static int give_away(const struct making *making,
-                     const struct backing_place *place)
+/* Let those at the files of a sparse frame who may use the frame. */
+static int fit_directory(const struct making *making,
+                         const struct backing_place *place)
 {
-    const struct create *create = making->create;
-    mode_t mode = create->mode & 07777;
-    gid_t gid = create->owner.gid;
-    struct stat dir;
-    int r = 0;
+    struct backing_object object;
+    int r = backing_pin(place, making->entry.kind, &object);
 
-    if (fstat(place->dirfd, &dir) < 0)
-        return -errno;
-    if (dir.st_mode & S_ISGID) {
-        gid = dir.st_gid;
-        if (S_ISDIR(create->mode))
-            mode |= S_ISGID;
-    }
-    if (geteuid() == 0)
-        r = backing_chown(place, making->entry.kind, create->owner.uid, gid);
-    if (r == 0 && !S_ISLNK(create->mode))
-        r = backing_chmod(place, making->entry.kind, mode);
+    if (r < 0)
+        return r;
+    r = backing_fit_directory(&object);
+    backing_unpin(&object);
     return r;
 }
 
-/* Make a frame of it if it is to be one, and give it away. */
+/* Make a frame of it if it is to be one. */
 static int furnish(struct making *making)
 {
     struct backing_place place;
@@ -167,8 +168,8 @@ static int furnish(struct making *making)
                    making->entry.kind, &place);
     if (entry_is_frame(making->entry.kind))
         r = make_frame(making, &place);
-    if (r == 0)
-        r = give_away(making, &place);
+    if (r == 0 && making->entry.kind == ENTRY_SPARSE)
+        r = fit_directory(making, &place);
     if (r == 0)
         beside_give(making->fs, &place, making->entry.kind);
     if (r == 0)
@@ -219,7 +220,7 @@ static int enter(struct making *making, struct open_file **open,
     if (making->file)
         r = open_file_adopt(fs, *out, &place, making->file, &made);
     else if (open)
-        r = open_file_get(fs, *out, true, &made, NULL);
+        r = open_file_get(fs, *out, true, &made);
     if (r < 0) {
         node_forget(&fs->nodes, *out, 1);
         return r;
@@ -255,6 +256,39 @@ int create_entry(struct fs *fs, const struct create *create,
     return r;
 }
 
+/* Give a file another name. */
+static int link_object(const struct backing_object *object,
+                       const struct fs_entry *entry)
+{
+    char path[sizeof("/proc/self/fd/") + 10];
+    int r;
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", object->fd);
+    identity_begin();
+    r = linkat(AT_FDCWD, path, entry->dir.fd, entry->name, AT_SYMLINK_FOLLOW);
+    r = r < 0 ? -errno : 0;
+    identity_end();
+    return r;
+}
+
+/* Link a file that is at a place and synced. */
+static int link_at(struct fs *fs, struct node *node,
+                   const struct backing_place *place, struct fs_entry *entry,
+                   const char *shown)
+{
+    struct backing_object object;
+    int r = fs_pin(fs, node, place, &object);
+
+    if (r < 0)
+        return r;
+    entry->kind = node->id.kind;
+    r = choose_name(fs, entry, shown, place->name, object.st.st_mode);
+    if (r == 0)
+        r = link_object(&object, entry);
+    backing_unpin(&object);
+    return r;
+}
+
 int create_link(struct fs *fs, struct node *node, struct node *parent,
                 const char *shown, struct node **out, struct stat *st)
 {
@@ -271,15 +305,9 @@ int create_link(struct fs *fs, struct node *node, struct node *parent,
         r = fs_place(fs, node, &place);
     if (r < 0)
         return r;
-    r = backing_stat(&place, node->id.kind, st);
-    if (r == 0)
-        r = open_parent(fs, parent, shown, &entry);
+    r = open_parent(fs, parent, shown, &entry);
     if (r == 0) {
-        entry.kind = node->id.kind;
-        r = choose_name(fs, &entry, shown, place.name, st->st_mode);
-        if (r == 0 &&
-            linkat(place.dirfd, place.name, entry.dir.fd, entry.name, 0) < 0)
-            r = -errno;
+        r = link_at(fs, node, &place, &entry, shown);
         if (r == 0)
             open_file_note_name(fs, node);
         if (r == 0)

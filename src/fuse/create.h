@@ -17,17 +17,11 @@
  * nothing could.
  */
 
-/* Who makes something. */
-struct owner {
-    uid_t uid;
-    gid_t gid;
-};
-
-/* What is made: the arguments of mknod() and so on. */
+/* What is made: the arguments of mknod() and so on.  The program that the thread
+   serves makes it. */
 struct create {
     struct node *parent;
     const char *shown;
-    struct owner owner;
     mode_t mode; /* with the type */
     dev_t rdev;
     const char *target; /* of a symbolic link */

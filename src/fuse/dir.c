@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/identity.h"
 #include "fuse/attr.h"
 #include "fuse/chunks.h"
 #include "fuse/folder.h"
@@ -109,6 +110,8 @@ int dir_open(struct fs *fs, struct node *node, struct dir **out)
     fs_hold(fs, &dir->held);
     dir->backing.fd = -1;
     r = fs_dir(fs, node, mirrored ? O_RDONLY : O_PATH, &dir->backing);
+    if (r == 0 && mirrored)
+        r = identity_check(dir->backing.fd, R_OK);
     if (r == 0)
         r = mirrored ? open_stream(dir) : make_list(dir, node);
     if (r < 0) {

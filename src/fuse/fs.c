@@ -182,6 +182,25 @@ int fs_place(struct fs *fs, struct node *node, struct backing_place *out)
     return r == -ESTALE ? place_of_open(fs, node, out) : r;
 }
 
+int fs_pin(struct fs *fs, struct node *node, const struct backing_place *place,
+           struct backing_object *out)
+{
+    int r = backing_pin(place, node->id.kind, out);
+
+    if (r < 0 || node_is(&fs->nodes, node, &out->st))
+        return r;
+    backing_unpin(out);
+    return -ESTALE;
+}
+
+/* Is an open directory that of a node? */
+static bool is_directory_of(struct fs *fs, struct node *node, int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && node_is(&fs->nodes, node, &st);
+}
+
 /* Is a directory the one that holds the mount point? */
 static bool holds_mount(const struct fs *fs, int fd)
 {
@@ -245,6 +264,10 @@ int fs_dir(struct fs *fs, struct node *node, int flags, struct backing_dir *out)
     backing_close(&place);
     if (r < 0)
         return r;
+    if (!fs_is_made_up(fs, node) && !is_directory_of(fs, node, r)) {
+        close(r);
+        return -ESTALE;
+    }
     *out = (struct backing_dir){
         .fd = r,
         .keep = fs->keep_names,

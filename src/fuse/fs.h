@@ -14,6 +14,7 @@
 #include "frame/private_dir.h"
 #include "fuse/arrivals.h"
 #include "fuse/backing.h"
+#include "fuse/backing_object.h"
 #include "fuse/closer.h"
 #include "fuse/free_space.h"
 #include "fuse/node.h"
@@ -129,6 +130,13 @@ int fs_check_node(const struct fs *fs, const struct node *node);
  * error.
  */
 int fs_place(struct fs *fs, struct node *node, struct backing_place *out);
+
+/*
+ * Get hold of the file or directory of a node at a place; to be given back by
+ * backing_unpin().  Returns 0, -ESTALE if another one is there, or an error.
+ */
+int fs_pin(struct fs *fs, struct node *node, const struct backing_place *place,
+           struct backing_object *out);
 
 /*
  * Open a directory to look names up in it; to be closed by backing_dir_close().

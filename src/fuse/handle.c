@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "fuse/access.h"
 #include "fuse/kernel.h"
 #include "fuse/killpriv.h"
 #include "fuse/report.h"
@@ -93,10 +92,10 @@ static bool wants_to_write(const struct fuse_file_info *fi)
     return (fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC);
 }
 
-/* How a program may use what it opens, as for access_is_granted(). */
-static unsigned access_wanted(const struct fuse_file_info *fi)
+/* How a program wants to use what it opens. */
+static int access_wanted(const struct fuse_file_info *fi)
 {
-    unsigned how = wants_to_write(fi) ? W_OK : 0;
+    int how = wants_to_write(fi) ? W_OK : 0;
 
     if (fi->flags & FMODE_EXEC)
         how |= X_OK;
@@ -105,15 +104,14 @@ static unsigned access_wanted(const struct fuse_file_info *fi)
     return how;
 }
 
-/* Note down what a handle was opened on.  Returns 0, or -EACCES. */
-static int fill(fuse_req_t req, struct handle *handle, const struct stat *seen,
+/* Note down what a handle was opened on.  The kernel has asked itself whether the
+   program may do that, but of attributes that may be a second old. */
+static int fill(fuse_req_t req, struct handle *handle,
                 struct fuse_file_info *fi)
 {
     struct snapshot *snapshot = open_file_snapshot(handle->open);
-    int r = 0;
+    int r = snapshot_check_access(snapshot, access_wanted(fi));
 
-    if (!access_is_granted(req, seen, access_wanted(fi)))
-        r = -EACCES;
     handle->nmodified = open_file_count_modified(handle->open);
     if (snapshot->file && !snapshot->writable)
         handle->typesize = handle_typesize_of(snapshot);
@@ -177,13 +175,12 @@ int handle_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
     const struct stat empty = { .st_size = 0 };
     struct fs *fs = request_fs(req);
     struct handle *handle = handle_new(fs);
-    struct stat seen;
     bool agreed = true;
     int r;
 
     if (!handle)
         return -ENOMEM;
-    r = open_file_get(fs, node, wants_to_write(fi), &handle->open, &seen);
+    r = open_file_get(fs, node, wants_to_write(fi), &handle->open);
     if (r == 0 && wants_to_write(fi))
         handle_count_writer(fs, handle);
     if (r == 0)
@@ -191,7 +188,7 @@ int handle_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
     if (!agreed)
         r = refuse(fs, handle->open);
     if (r == 0)
-        r = fill(req, handle, &seen, fi);
+        r = fill(req, handle, fi);
     if (r == 0 && (fi->flags & O_TRUNC))
         r = killpriv_drop(req, node);
     if (r == 0 && (fi->flags & O_TRUNC))

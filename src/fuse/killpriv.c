@@ -71,11 +71,12 @@ static mode_t without_setid(mode_t mode)
 }
 
 static int drop(struct fs *fs, struct node *node,
-                const struct backing_place *place, mode_t mode)
+                const struct backing_place *place,
+                const struct backing_object *object)
 {
     struct open_file *open = open_file_find(fs, node);
     bool newest = open_file_is_newest(open, place);
-    int r = backing_chmod(place, node->id.kind, mode);
+    int r = backing_chmod(object, without_setid(object->st.st_mode) & 07777);
 
     if (newest)
         open_file_note_touch(open, place);
@@ -89,6 +90,7 @@ static int drop(struct fs *fs, struct node *node,
 int killpriv_drop(fuse_req_t req, struct node *node)
 {
     struct fs *fs = request_fs(req);
+    struct backing_object object;
     struct backing_place place;
     struct stat st;
     int r;
@@ -100,7 +102,11 @@ int killpriv_drop(fuse_req_t req, struct node *node)
         return r;
     r = backing_stat(&place, node->id.kind, &st);
     if (r == 0 && without_setid(st.st_mode) != st.st_mode)
-        r = drop(fs, node, &place, without_setid(st.st_mode) & 07777);
+        r = fs_pin(fs, node, &place, &object);
+    if (r == 0 && without_setid(st.st_mode) != st.st_mode) {
+        r = drop(fs, node, &place, &object);
+        backing_unpin(&object);
+    }
     backing_close(&place);
     return r;
 }

@@ -14,6 +14,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/identity.h"
 #include "base/log.h"
 #include "base/pool.h"
 #include "fuse/handover.h"
@@ -288,9 +289,11 @@ static int serve(struct mount *mount, const struct options *options)
     raise_descriptor_limit();
     /* A file that would get too long is an error like others. */
     signal(SIGXFSZ, SIG_IGN);
-    /* The kernel has applied the umask of the program that makes a file. */
+    /* That of the program that makes a file counts. */
     umask(0);
-    if (mount->fs->writable)
+    if (r == 0)
+        r = identity_setup(options->others);
+    if (r == 0 && mount->fs->writable)
         remove_leftovers(mount->fs);
     if (r == 0)
         r = file_context_new(&options->file, &mount->fs->files);

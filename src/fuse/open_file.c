@@ -108,7 +108,7 @@ void open_file_changed(struct fs *fs, struct open_file *open)
 }
 
 int open_file_get(struct fs *fs, struct node *node, bool writable,
-                  struct open_file **out, struct stat *seen)
+                  struct open_file **out)
 {
     struct open_file *open;
     int r;
@@ -118,7 +118,7 @@ int open_file_get(struct fs *fs, struct node *node, bool writable,
     open = find_or_make(fs, node);
     if (!open)
         return -ENOMEM;
-    r = open_file_renew(fs, open, writable, seen);
+    r = open_file_renew(fs, open, writable);
     if (r < 0) {
         open_file_put(fs, open);
         return r;
@@ -468,15 +468,20 @@ void open_file_set_mtime(struct open_file *open, const struct timespec *mtime)
     pthread_mutex_unlock(&open->lock);
 }
 
-/* Is the frame at a place what was made of it, or have others changed it? */
-static bool is_own_at(const struct snapshot *snapshot, enum entry_kind kind,
-                      const struct backing_place *place)
+/* Set the time of modification of what is at a place, unless others have changed
+   the frame there. */
+static void set_mtime(const struct backing_place *place, enum entry_kind kind,
+                      const struct snapshot *snapshot,
+                      const struct timespec times[2])
 {
-    struct stat st;
+    struct backing_object object;
 
-    return backing_stat(place, kind, &st) == 0 &&
-           snapshot_is_of(snapshot, kind, &st) &&
-           file_is_stored(snapshot->file);
+    if (backing_pin(place, kind, &object) < 0)
+        return;
+    if (!snapshot->file || (snapshot_is_of(snapshot, kind, &object.st) &&
+                            file_is_stored(snapshot->file)))
+        backing_utimens(&object, times);
+    backing_unpin(&object);
 }
 
 void open_file_apply_mtime(struct fs *fs, struct open_file *open,
@@ -495,8 +500,7 @@ void open_file_apply_mtime(struct fs *fs, struct open_file *open,
     if (!set || fs_place(fs, open->node, &place) < 0)
         return;
     newest = open_file_is_newest(open, &place);
-    if (!snapshot->file || is_own_at(snapshot, kind, &place))
-        backing_utimens(&place, kind, times);
+    set_mtime(&place, kind, snapshot, times);
     if (newest)
         open_file_note_touch(open, &place);
     backing_close(&place);

@@ -48,13 +48,12 @@ struct open_file {
  * is the newest.
  *
  *  writable  it is to be changed
- *  seen      receives what backing_stat() says of it now; or NULL
  *
  * Returns 0; -ESTALE if it is no longer there; or an error of the store or the
  * frame, which is reported if it says something of the file.
  */
 int open_file_get(struct fs *fs, struct node *node, bool writable,
-                  struct open_file **out, struct stat *seen);
+                  struct open_file **out);
 
 /*
  * Take in hand a frame that was just made.
@@ -209,10 +208,8 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
                       const struct backing_place *place, const struct stat *st,
                       bool writable);
 
-/* Look where the node is now, and do that with what is there.  `seen` receives
-   what backing_stat() says of it; or NULL. */
-int open_file_renew(struct fs *fs, struct open_file *open, bool writable,
-                    struct stat *seen);
+/* Look where the node is now, and do that with what is there. */
+int open_file_renew(struct fs *fs, struct open_file *open, bool writable);
 
 /* Make a state that is open already the newest one. */
 void open_file_start(struct open_file *open, struct snapshot *snapshot);

@@ -188,7 +188,7 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
     }
     r = snapshot_open(fs, open->node->id.kind, place, st, writable, &snapshot,
                       &fault);
-    if (r < 0 && entry_is_coded(open->node->id.kind))
+    if (r < 0 && r != -ESTALE && entry_is_coded(open->node->id.kind))
         report_fault(&fs->nodes, open->node, backing_stamp(st), r, &fault);
     if (r == 0 && snapshot->file && node_is_removed(&fs->nodes, open->node))
         file_set_unlinked(snapshot->file, true);
@@ -210,24 +210,37 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
     return r != -EBUSY && has_state(open, writable) ? 0 : r;
 }
 
-int open_file_renew(struct fs *fs, struct open_file *open, bool writable,
-                    struct stat *seen)
+/* Once.  `*other`: another file was opened than that which was seen, because the
+   name was given to that meanwhile. */
+static int try_renew(struct fs *fs, struct open_file *open, bool writable,
+                     bool *other)
 {
     struct backing_place place;
     struct stat st;
     int r = fs_place(fs, open->node, &place);
 
+    *other = false;
     if (r < 0)
         return r;
     r = backing_stat(&place, open->node->id.kind, &st);
     if (r == 0 && !node_is(&fs->nodes, open->node, &st))
         r = -ESTALE;
-    if (r == 0)
+    if (r == 0) {
         r = open_file_refresh(fs, open, &place, &st, writable);
+        *other = r == -ESTALE;
+    }
     backing_close(&place);
-    if (r >= 0 && seen)
-        *seen = st;
     return r == -ENOENT ? -ESTALE : r;
+}
+
+int open_file_renew(struct fs *fs, struct open_file *open, bool writable)
+{
+    bool other = true;
+    int r = -ESTALE;
+
+    for (int tries = 0; other && tries < CATCH_UP_TRIES; tries++)
+        r = try_renew(fs, open, writable, &other);
+    return r;
 }
 
 void open_file_start(struct open_file *open, struct snapshot *snapshot)

@@ -7,6 +7,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/identity.h"
 #include "base/pool.h"
 #include "fuse/attr.h"
 #include "fuse/dir.h"
@@ -30,6 +31,11 @@ static void ops_init(void *userdata, struct fuse_conn_info *conn)
     unsigned wanted = FUSE_CAP_ASYNC_READ | FUSE_CAP_AUTO_INVAL_DATA |
                       FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO |
                       FUSE_CAP_PARALLEL_DIROPS;
+
+    /* Where there are default access control lists, the umask does not count, so
+       whoever makes the file has to know it. */
+    if (identity_has_umask())
+        wanted |= FUSE_CAP_DONT_MASK | FUSE_CAP_POSIX_ACL;
 
     if (data->fs->writeback)
         wanted |= FUSE_CAP_WRITEBACK_CACHE;
@@ -142,6 +148,14 @@ static void ops_getattr(fuse_req_t req, fuse_ino_t ino,
         fuse_reply_attr(req, &st, attr_timeout(fs));
 }
 
+/* Is that what the kernel sets by itself, when a file is closed?  Programs set times
+   by name, in the kernel's eyes, and so without a handle. */
+static bool is_write_back(int set)
+{
+    return set && !(set & (FUSE_SET_ATTR_SIZE | FUSE_SET_ATTR_MODE |
+                           FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID));
+}
+
 static void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
                         int to_set, struct fuse_file_info *fi)
 {
@@ -157,7 +171,9 @@ static void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
         r = ops_set_size(fs, handle_of(fi), attr->st_size);
         to_set &= ~FUSE_SET_ATTR_SIZE;
     }
-    if (r == 0 && to_set)
+    if (r == 0 && fi && is_write_back(to_set))
+        r = setattr_write_back(fs, node, attr, to_set);
+    else if (r == 0 && to_set)
         r = setattr_apply(fs, node, attr, to_set);
     /* After truncate() no close() follows that would commit it. */
     if (r == 0 && !fi && (to_set & FUSE_SET_ATTR_SIZE))

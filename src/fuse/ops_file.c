@@ -60,12 +60,10 @@ void ops_release(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
 void ops_create(fuse_req_t req, fuse_ino_t parent, const char *name,
                 mode_t mode, struct fuse_file_info *fi)
 {
-    const struct fuse_ctx *context = fuse_req_ctx(req);
     struct fs *fs = request_fs(req);
     const struct create create = {
         .parent = request_node(fs, parent),
         .shown = name,
-        .owner = { .uid = context->uid, .gid = context->gid },
         .mode = S_IFREG | (mode & 07777),
     };
     struct handle *handle = handle_new(fs);

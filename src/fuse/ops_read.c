@@ -175,7 +175,7 @@ void ops_read(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
         const struct attempt attempt = attempt_of(tries);
 
         if (tries > 0) {
-            r = open_file_renew(request_fs(req), handle->open, false, NULL);
+            r = open_file_renew(request_fs(req), handle->open, false);
             if (r < 0)
                 break;
         }
@@ -269,7 +269,7 @@ void ops_seek(fuse_req_t req, struct handle *handle, off_t off, int whence)
         const struct attempt attempt = attempt_of(tries);
 
         if (tries > 0) {
-            found = open_file_renew(fs, handle->open, false, NULL);
+            found = open_file_renew(fs, handle->open, false);
             if (found < 0)
                 break;
         }

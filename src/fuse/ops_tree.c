@@ -24,7 +24,6 @@ static void reply_made(fuse_req_t req, int r, struct node *node,
 
 static void make(fuse_req_t req, fuse_ino_t parent, struct create *create)
 {
-    const struct fuse_ctx *context = fuse_req_ctx(req);
     struct fs *fs = request_fs(req);
     struct node *node = NULL;
     struct stat st;
@@ -32,7 +31,6 @@ static void make(fuse_req_t req, fuse_ino_t parent, struct create *create)
 
     create->parent = request_node(fs, parent);
     sync_note(fs, create->parent);
-    create->owner = (struct owner){ .uid = context->uid, .gid = context->gid };
     r = create_entry(fs, create, NULL, &node, &st);
     reply_made(req, r, node, &st);
 }

@@ -110,7 +110,7 @@ static struct snapshot *open_newest(struct fs *fs, struct handle *handle,
 
     if (snapshot_is_overtaken(snapshot)) {
         snapshot_put(snapshot);
-        r = open_file_renew(fs, handle->open, writable, NULL);
+        r = open_file_renew(fs, handle->open, writable);
         snapshot = open_file_snapshot(handle->open);
     }
     if (r < 0)

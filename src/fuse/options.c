@@ -85,6 +85,7 @@ enum key {
     KEY_NAMED,
     KEY_MAX_READ,
     KEY_IO_URING,
+    KEY_ALLOW_OTHER,
 };
 
 /* FUSE_OPT_KEY() without its conversion from int, which compilers warn of. */
@@ -129,6 +130,7 @@ static const struct fuse_opt known[] = {
     /* These are passed on, too. */
     OPTION("max_read=", KEY_MAX_READ),
     OPTION("io_uring", KEY_IO_URING),
+    OPTION("allow_other", KEY_ALLOW_OTHER),
     FUSE_OPT_END,
 };
 
@@ -254,6 +256,9 @@ static int set_known(struct options *options, enum key key, const char *option)
     case KEY_CHUNKS:
         options->fs.chunks = true;
         return 0;
+    case KEY_ALLOW_OTHER:
+        options->others = true;
+        return 1; /* it is for libfuse */
     case KEY_LAYOUT:
         return set_layout(options, option);
     case KEY_CLOSE:
@@ -302,7 +307,9 @@ static int take_argument(void *data, const char *arg, int key,
         r = set_path(options, arg);
     else
         r = set_known(options, (enum key)key, arg);
-    return r < 0 ? -1 : key == KEY_MAX_READ || key == KEY_IO_URING;
+    return r < 0 ? -1
+                 : key == KEY_MAX_READ || key == KEY_IO_URING ||
+                       key == KEY_ALLOW_OTHER;
 }
 
 /* Under what name the mount is listed: the whole path, for who reads that works

@@ -15,6 +15,7 @@ struct options {
     struct file_options file;
     uint32_t max_read; /* bytes of a request; 0: what the kernel likes */
     bool io_uring;     /* by which requests come, if the kernel can */
+    bool others;       /* users other than the daemon's may use the mount */
     bool foreground;
     bool debug;
     bool stats; /* print what `fs.mountpoint` has done; and how: */

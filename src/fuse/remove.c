@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/identity.h"
 #include "frame/frame_dir.h"
 #include "frame/private_dir.h"
 #include "fuse/beside.h"
@@ -145,7 +146,7 @@ static int retire(struct fs *fs, int at, const char *name,
 }
 
 static int remove_sparse(struct fs *fs, const struct node *node, int at,
-                         const char *name)
+                         const char *name, bool checked)
 {
     bool open = lock_if_open(fs, node);
     struct retired_name retired;
@@ -153,6 +154,8 @@ static int remove_sparse(struct fs *fs, const struct node *node, int at,
     int dir;
     int r = fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
 
+    if (r == 0 && !checked)
+        r = identity_check_delete(at, st.st_uid);
     if (r == 0)
         r = frame_dir_check(at, name);
     if (r < 0)
@@ -181,28 +184,42 @@ void remove_left(struct fs *fs, const struct node *node, int at,
     frame_dir_remove(at, retired.text);
 }
 
-int remove_empty(int at, const char *name)
+/* Remove a name, as the program that wants it. */
+static int remove_name(int at, const char *name, int flags, bool checked)
 {
-    if (unlinkat(at, name, AT_REMOVEDIR) == 0)
-        return 0;
-    if (errno != ENOTEMPTY && errno != EEXIST)
-        return -errno;
+    int r;
+
+    if (!checked)
+        identity_begin();
+    r = unlinkat(at, name, flags) < 0 ? -errno : 0;
+    if (!checked)
+        identity_end();
+    return r;
+}
+
+static int remove_empty(int at, const char *name, bool checked)
+{
+    int r = remove_name(at, name, AT_REMOVEDIR, checked);
+
+    if (r != -ENOTEMPTY && r != -EEXIST)
+        return r;
     private_dir_tidy_up_all(at, name);
-    return unlinkat(at, name, AT_REMOVEDIR) < 0 ? -errno : 0;
+    return remove_name(at, name, AT_REMOVEDIR, checked);
 }
 
 int remove_entry(struct fs *fs, const struct node *node, int dirfd,
-                 const char *name, enum entry_kind kind)
+                 const char *name, enum entry_kind kind, bool checked)
 {
+    int r;
+
     if (kind == ENTRY_SPARSE)
-        return remove_sparse(fs, node, dirfd, name);
+        return remove_sparse(fs, node, dirfd, name, checked);
     if (kind == ENTRY_DIRECTORY)
-        return remove_empty(dirfd, name);
-    if (unlinkat(dirfd, name, 0) < 0)
-        return -errno;
-    if (kind == ENTRY_FRAME)
+        return remove_empty(dirfd, name, checked);
+    r = remove_name(dirfd, name, 0, checked);
+    if (r == 0 && kind == ENTRY_FRAME)
         beside_remove(dirfd, name);
-    return 0;
+    return r;
 }
 
 bool remove_is_last(const struct fs_entry *entry, const struct stat *st)
@@ -241,7 +258,7 @@ static int remove_found(struct fs *fs, struct node *parent,
     node = node_find(&fs->nodes, parent, entry->name, &id);
     if (remove_is_last(entry, &st))
         open_file_set_unlinked(fs, node, true);
-    r = remove_entry(fs, node, entry->dir.fd, entry->name, entry->kind);
+    r = remove_entry(fs, node, entry->dir.fd, entry->name, entry->kind, false);
     if (r < 0)
         open_file_set_unlinked(fs, node, false);
     if (node && r == 0)

@@ -19,20 +19,17 @@
 /* unlink() */
 int remove_file(struct fs *fs, struct node *parent, const char *shown);
 
-/* rmdir() */
+/* rmdir(); what killed programs have left there, see private_dir.h, goes, too. */
 int remove_directory(struct fs *fs, struct node *parent, const char *shown);
-
-/* Remove a directory in which there is nothing but what killed programs have left
-   there, see private_dir.h; -ENOTEMPTY if there is anything else. */
-int remove_empty(int dirfd, const char *name);
 
 /*
  * Remove an entry that nothing shows any more as what it was.
  *
- *  node  its node with a reference, or NULL if it is not known
+ *  node     its node with a reference, or NULL if it is not known
+ *  checked  the program that the thread serves may do that; else that is found out
  */
 int remove_entry(struct fs *fs, const struct node *node, int dirfd,
-                 const char *name, enum entry_kind kind);
+                 const char *name, enum entry_kind kind, bool checked);
 
 /*
  * Is an entry the only name of its file?

@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/identity.h"
 #include "frame/frame_dir.h"
 #include "fuse/beside.h"
 #include "fuse/open_file.h"
@@ -112,13 +114,37 @@ static int choose_target(struct fs *fs, const struct side *side,
     return r == 0 ? check_name(side, target) : r;
 }
 
+static int rename_side(const struct side *side, const struct side *place,
+                       const char *name, unsigned flags)
+{
+    return renameat2(side->entry.dir.fd, side->entry.name, place->entry.dir.fd,
+                     name, flags) < 0
+               ? -errno
+               : 0;
+}
+
+/*
+ * Move an entry as the program that wants it.  For a directory that is a sparse frame
+ * the kernel would ask for more than for the file that the program sees, so what it
+ * would ask for is asked before.
+ */
 static int move_side(const struct side *side, const struct side *place,
                      const char *name, unsigned flags)
 {
-    int r = renameat2(side->entry.dir.fd, side->entry.name, place->entry.dir.fd,
-                      name, flags);
+    int r;
 
-    return r < 0 ? -errno : 0;
+    if (side->entry.kind == ENTRY_SPARSE || place->entry.kind == ENTRY_SPARSE) {
+        r = identity_check_delete(side->entry.dir.fd, side->st.st_uid);
+        if (r == 0 && is_there(place))
+            r = identity_check_delete(place->entry.dir.fd, place->st.st_uid);
+        else if (r == 0)
+            r = identity_check(place->entry.dir.fd, W_OK | X_OK);
+        return r < 0 ? r : rename_side(side, place, name, flags);
+    }
+    identity_begin();
+    r = rename_side(side, place, name, flags);
+    identity_end();
+    return r;
 }
 
 static int move_to(const struct move *move, const char *name, unsigned flags)
@@ -193,7 +219,7 @@ static int remove_replaced(const struct move *move, const struct side *left)
 
     if (left)
         r = remove_entry(move->fs, to->node, left->entry.dir.fd,
-                         left->entry.name, to->entry.kind);
+                         left->entry.name, to->entry.kind, true);
     if (to->node && remove_is_last(&to->entry, &to->st))
         closer_drop(move->fs, to->node);
     if (left && to->node && to->entry.kind == ENTRY_SPARSE)

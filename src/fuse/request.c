@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "base/identity.h"
 #include "fuse/ops.h"
 
 int request_error(int r)
@@ -42,11 +43,13 @@ void request_done(fuse_req_t req, int r)
 
 struct fs *request_fs(fuse_req_t req)
 {
+    const struct fuse_ctx *context = fuse_req_ctx(req);
     struct ops_data *data = fuse_req_userdata(req);
 
     /* When it is to leave, libfuse cancels the threads that serve a ring, also
        in the middle of a request; those that read /dev/fuse are let finish. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    identity_serve(context->pid, context->uid, context->gid, context->umask);
     return data->fs;
 }
 

@@ -6,7 +6,8 @@
 
 /* What all requests of the kernel have in common. */
 
-/* The tree that a request is for, and a node of it. */
+/* The tree that a request is for, whose program this thread serves from now on, see
+   base/identity.h; and a node of it. */
 struct fs *request_fs(fuse_req_t req);
 struct node *request_node(struct fs *fs, fuse_ino_t ino);
 

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/identity.h"
 #include "fuse/beside.h"
 #include "fuse/open_file_lost.h"
 #include "fuse/report.h"
@@ -39,12 +40,14 @@ static int set_size(struct fs *fs, struct node *node, off_t size)
 {
     struct open_file *open;
     struct snapshot *snapshot;
-    int r = open_file_get(fs, node, true, &open, NULL);
+    int r = open_file_get(fs, node, true, &open);
 
     if (r < 0)
         return r;
     snapshot = open_file_snapshot(open);
-    r = setattr_size(fs, open, snapshot, size);
+    r = snapshot_check_access(snapshot, W_OK);
+    if (r == 0)
+        r = setattr_size(fs, open, snapshot, size);
     snapshot_put(snapshot);
     open_file_put(fs, open);
     return r;
@@ -62,8 +65,9 @@ static struct timespec time_to_set(int set, int omit_unless, int now,
     return time;
 }
 
-static int set_times(struct open_file *open, const struct backing_place *place,
-                     enum entry_kind kind, const struct stat *st, int set)
+static int set_times(struct open_file *open,
+                     const struct backing_object *object, const struct stat *st,
+                     int set)
 {
     const struct timespec times[2] = {
         time_to_set(set, FUSE_SET_ATTR_ATIME, FUSE_SET_ATTR_ATIME_NOW,
@@ -71,52 +75,65 @@ static int set_times(struct open_file *open, const struct backing_place *place,
         time_to_set(set, FUSE_SET_ATTR_MTIME, FUSE_SET_ATTR_MTIME_NOW,
                     &st->st_mtim),
     };
+    int r = backing_utimens(object, times);
 
     /* What is written out later would set the time again. */
-    if (open && entry_is_frame(kind) && (set & SET_MTIME))
+    if (r == 0 && open && entry_is_frame(object->kind) && (set & SET_MTIME))
         open_file_set_mtime(open, &times[1]);
-    return backing_utimens(place, kind, times);
+    return r;
 }
 
 static int set_metadata(struct open_file *open,
-                        const struct backing_place *place, enum entry_kind kind,
+                        const struct backing_object *object,
                         const struct stat *st, int set)
 {
     int r = 0;
 
     if (set & SET_OWNER)
-        r = backing_chown(place, kind,
+        r = backing_chown(object,
                           set & FUSE_SET_ATTR_UID ? st->st_uid : (uid_t)-1,
                           set & FUSE_SET_ATTR_GID ? st->st_gid : (gid_t)-1);
     if (r == 0 && (set & FUSE_SET_ATTR_MODE))
-        r = backing_chmod(place, kind, st->st_mode & 07777);
+        r = backing_chmod(object, st->st_mode & 07777);
     if (r == 0 && (set & (SET_ATIME | SET_MTIME)))
-        r = set_times(open, place, kind, st, set);
+        r = set_times(open, object, st, set);
     return r;
 }
 
-int setattr_apply(struct fs *fs, struct node *node, const struct stat *st,
-                  int set)
+/* Do so, as the program that wants it, or as the daemon. */
+static int set_pinned(struct fs *fs, struct node *node, struct open_file *open,
+                      const struct backing_place *place, const struct stat *st,
+                      int set, bool as_program)
+{
+    struct backing_object object;
+    int r = fs_pin(fs, node, place, &object);
+
+    if (r < 0)
+        return r;
+    if (as_program)
+        identity_begin();
+    r = set_metadata(open, &object, st, set);
+    if (as_program)
+        identity_end();
+    backing_unpin(&object);
+    return r;
+}
+
+static int apply(struct fs *fs, struct node *node, const struct stat *st,
+                 int set, bool as_program)
 {
     struct backing_place place;
     struct open_file *open;
     bool newest;
     bool known;
-    int r = fs_check_node(fs, node);
+    int r = fs_place(fs, node, &place);
 
-    if (r < 0)
-        return r;
-    if (set & FUSE_SET_ATTR_SIZE)
-        r = set_size(fs, node, st->st_size);
-    if (r < 0 || !(set & ~FUSE_SET_ATTR_SIZE))
-        return r;
-    r = fs_place(fs, node, &place);
     if (r < 0)
         return r;
     open = open_file_find(fs, node);
     newest = open_file_is_newest(open, &place);
     known = !open && open_file_is_known(fs, node, &place);
-    r = set_metadata(open, &place, node->id.kind, st, set);
+    r = set_pinned(fs, node, open, &place, st, set, as_program);
     if (r == 0 && (set & (SET_OWNER | FUSE_SET_ATTR_MODE)))
         beside_give(fs, &place, node->id.kind);
     if (newest)
@@ -126,4 +143,22 @@ int setattr_apply(struct fs *fs, struct node *node, const struct stat *st,
         open_file_note_content(fs, node, NULL);
     open_file_put(fs, open);
     return r;
+}
+
+int setattr_apply(struct fs *fs, struct node *node, const struct stat *st,
+                  int set)
+{
+    int r = fs_check_node(fs, node);
+
+    if (r == 0 && (set & FUSE_SET_ATTR_SIZE))
+        r = set_size(fs, node, st->st_size);
+    if (r < 0 || !(set & ~FUSE_SET_ATTR_SIZE))
+        return r;
+    return apply(fs, node, st, set, true);
+}
+
+int setattr_write_back(struct fs *fs, struct node *node, const struct stat *st,
+                       int set)
+{
+    return apply(fs, node, st, set, false);
 }

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/identity.h"
 #include "fuse/chunks.h"
 
 enum {
@@ -50,10 +51,60 @@ int snapshot_anchor(const struct backing_place *place, enum entry_kind kind)
                         kind == ENTRY_SPARSE ? O_RDONLY | O_DIRECTORY : O_PATH);
 }
 
+/*
+ * Is the frame that was opened the one that was seen?  Another one may bear the name
+ * by now, which other users may read.  Of a sparse frame only the directory is known
+ * by number.
+ */
+static int check_seen(const struct snapshot *snapshot)
+{
+    struct frame *frame = file_frame_get(snapshot->file);
+    const struct store_stat *index = frame_get_stat(frame);
+    const struct stat *seen = &snapshot->st;
+    struct store_stat found;
+    int r = frame_identify(frame, &found);
+
+    if (r == 0 && (found.ino != seen->st_ino || found.dev != seen->st_dev ||
+                   index->uid != seen->st_uid || index->gid != seen->st_gid ||
+                   (seen->st_mode & 0444 & ~index->mode) != 0))
+        r = -ESTALE;
+    file_frame_put(snapshot->file, frame);
+    return r;
+}
+
+int snapshot_check_access(const struct snapshot *snapshot, int how)
+{
+    struct frame *frame;
+    int r;
+
+    if (!snapshot->file)
+        return identity_check(snapshot->fd, how);
+    frame = file_frame_get(snapshot->file);
+    r = frame_check_access(frame, how);
+    file_frame_put(snapshot->file, frame);
+    return r;
+}
+
 /* How to open what programs read. */
 static unsigned read_flags(const struct fs *fs)
 {
     return fs->noatime ? STORE_PEEK : 0;
+}
+
+static int open_anchor(struct snapshot *snapshot,
+                       const struct backing_place *place, enum entry_kind kind)
+{
+    struct stat st;
+    int r = snapshot->fd = snapshot_anchor(place, kind);
+
+    /* What is in a store has a number of its own. */
+    if (r < 0 || place->bundle)
+        return r < 0 ? r : 0;
+    if (fstat(snapshot->fd, &st) < 0)
+        return -errno;
+    return st.st_ino == snapshot->st.st_ino && st.st_dev == snapshot->st.st_dev
+               ? 0
+               : -ESTALE;
 }
 
 static int open_frame(struct fs *fs, struct snapshot *snapshot,
@@ -75,9 +126,11 @@ static int open_frame(struct fs *fs, struct snapshot *snapshot,
         r = file_open(fs->files, store, fs->base, &snapshot->file, fault);
     if (r < 0)
         store_close(store);
+    if (r == 0 && !place->bundle)
+        r = check_seen(snapshot);
     if (r == 0 && fs->writable)
-        r = snapshot->fd = snapshot_anchor(place, kind);
-    return r < 0 ? r : 0;
+        r = open_anchor(snapshot, place, kind);
+    return r;
 }
 
 static int open_chunk(struct fs *fs, struct snapshot *snapshot,

@@ -56,6 +56,15 @@ int snapshot_open(struct fs *fs, enum entry_kind kind,
  */
 int snapshot_anchor(const struct backing_place *place, enum entry_kind kind);
 
+/*
+ * May the program that the thread serves use what is open?
+ *
+ *  how  of R_OK, W_OK and X_OK
+ *
+ * Returns 0, -EACCES or another negative errno.
+ */
+int snapshot_check_access(const struct snapshot *snapshot, int how);
+
 /* Take one more reference.  Returns `snapshot`. */
 struct snapshot *snapshot_get(struct snapshot *snapshot);
 

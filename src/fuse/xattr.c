@@ -4,11 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
+#include <linux/xattr.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
+#include "base/identity.h"
 #include "file/info.h"
 #include "frame/metalayer.h"
 #include "fuse/folder.h"
@@ -27,6 +30,13 @@ enum {
 static bool starts_with(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* Is an attribute of a frame's file one of what shows, too? */
+static bool is_common(const char *name)
+{
+    return starts_with(name, USER) ||
+           strcmp(name, XATTR_NAME_POSIX_ACL_ACCESS) == 0;
 }
 
 /* The label of a metalayer in an attribute's name. */
@@ -133,26 +143,6 @@ static int open_layers(struct frame_attrs *attrs)
     return layer_error(r);
 }
 
-static int frame_attrs_open(struct fs *fs, struct node *node, bool writable,
-                            struct frame_attrs *out)
-{
-    int r;
-
-    *out = (struct frame_attrs){
-        .fs = fs,
-        .node = node,
-        .fault = FAULT_NONE,
-    };
-    if (entry_is_sealed(node->id.kind))
-        return writable ? -EROFS : open_layers(out);
-    r = open_file_get(fs, node, writable, &out->open, NULL);
-    if (r < 0)
-        return r;
-    out->snapshot = open_file_snapshot(out->open);
-    out->frame = file_frame_get(out->snapshot->file);
-    return 0;
-}
-
 /* Let go of the frame, and report `r` if it tells that it is damaged. */
 static void frame_attrs_close(struct frame_attrs *attrs, int r)
 {
@@ -169,6 +159,29 @@ static void frame_attrs_close(struct frame_attrs *attrs, int r)
     file_frame_put(snapshot->file, attrs->frame);
     snapshot_put(snapshot);
     open_file_put(attrs->fs, attrs->open);
+}
+
+static int frame_attrs_open(struct fs *fs, struct node *node, bool writable,
+                            struct frame_attrs *out)
+{
+    int r;
+
+    *out = (struct frame_attrs){
+        .fs = fs,
+        .node = node,
+        .fault = FAULT_NONE,
+    };
+    if (entry_is_sealed(node->id.kind))
+        return writable ? -EROFS : open_layers(out);
+    r = open_file_get(fs, node, writable, &out->open);
+    if (r < 0)
+        return r;
+    out->snapshot = open_file_snapshot(out->open);
+    out->frame = file_frame_get(out->snapshot->file);
+    r = snapshot_check_access(out->snapshot, writable ? W_OK : R_OK);
+    if (r < 0)
+        frame_attrs_close(out, r);
+    return r;
 }
 
 /* Did others write to the frame since it was opened? */
@@ -220,8 +233,6 @@ static int list_ours(struct fs *fs, struct node *node, FILE *out)
 
     if (r < 0)
         return r == -ENODATA ? 0 : r;
-    if (attrs.snapshot)
-        fprintf(out, OURS "info%c", '\0');
     r = list_layers(attrs.frame, out, &attrs.fault);
     if (is_overwritten(&attrs))
         r = -EAGAIN;
@@ -235,10 +246,24 @@ static bool has_backing(const struct fs *fs, const struct node *node)
     return !fs_is_made_up(fs, node) && !entry_is_inner(node->id.kind);
 }
 
+/* Get hold of the file that holds them. */
+static int pin_backing(struct fs *fs, struct node *node,
+                       struct backing_object *out)
+{
+    struct backing_place place;
+    int r = fs_place(fs, node, &place);
+
+    if (r < 0)
+        return r;
+    r = fs_pin(fs, node, &place, out);
+    backing_close(&place);
+    return r;
+}
+
 static int get_backing(struct fs *fs, struct node *node, const char *name,
                        char **out, size_t *len)
 {
-    struct backing_place place;
+    struct backing_object object;
     char *value;
     ssize_t r;
 
@@ -247,10 +272,12 @@ static int get_backing(struct fs *fs, struct node *node, const char *name,
     value = malloc(XATTR_SIZE_MAX);
     if (!value)
         return -ENOMEM;
-    r = fs_place(fs, node, &place);
+    r = pin_backing(fs, node, &object);
     if (r == 0) {
-        r = backing_getxattr(&place, name, value, XATTR_SIZE_MAX);
-        backing_close(&place);
+        identity_begin();
+        r = backing_getxattr(&object, name, value, XATTR_SIZE_MAX);
+        identity_end();
+        backing_unpin(&object);
     }
     if (r < 0) {
         free(value);
@@ -285,7 +312,7 @@ int xattr_get(struct fs *fs, struct node *node, const char *name, char **out,
         return get_stats(fs, out, len);
     if (has_ours(node) && starts_with(name, OURS))
         return get_ours(fs, node, name, out, len);
-    if (!entry_is_frame(node->id.kind) || starts_with(name, USER))
+    if (!entry_is_frame(node->id.kind) || is_common(name))
         return get_backing(fs, node, name, out, len);
     return -ENODATA;
 }
@@ -295,12 +322,12 @@ static bool is_shown(const struct node *node, const char *name)
 {
     if (has_ours(node) && starts_with(name, OURS))
         return false;
-    return !entry_is_frame(node->id.kind) || starts_with(name, USER);
+    return !entry_is_frame(node->id.kind) || is_common(name);
 }
 
 static int list_backing(struct fs *fs, struct node *node, FILE *out)
 {
-    struct backing_place place;
+    struct backing_object object;
     char *list;
     ssize_t r;
 
@@ -309,10 +336,12 @@ static int list_backing(struct fs *fs, struct node *node, FILE *out)
     list = malloc(XATTR_LIST_MAX);
     if (!list)
         return -ENOMEM;
-    r = fs_place(fs, node, &place);
+    r = pin_backing(fs, node, &object);
     if (r == 0) {
-        r = backing_listxattr(&place, list, XATTR_LIST_MAX);
-        backing_close(&place);
+        identity_begin();
+        r = backing_listxattr(&object, list, XATTR_LIST_MAX);
+        identity_end();
+        backing_unpin(&object);
     }
     for (const char *name = list; name < list + (r > 0 ? r : 0);
          name += strlen(name) + 1) {
@@ -424,6 +453,25 @@ static int remove_ours(struct fs *fs, struct node *node, const char *name)
     return r;
 }
 
+/* Do so as the program that wants it. */
+static int change_as_program(struct fs *fs, struct node *node,
+                             const struct backing_place *place,
+                             const char *name, const void *value, size_t size,
+                             int flags)
+{
+    struct backing_object object;
+    int r = fs_pin(fs, node, place, &object);
+
+    if (r < 0)
+        return r;
+    identity_begin();
+    r = value ? backing_setxattr(&object, name, value, size, flags)
+              : backing_removexattr(&object, name);
+    identity_end();
+    backing_unpin(&object);
+    return r;
+}
+
 /* Set an attribute of the backing file, or remove it if `value` is NULL. */
 static int change_backing(struct fs *fs, struct node *node, const char *name,
                           const void *value, size_t size, int flags)
@@ -440,8 +488,7 @@ static int change_backing(struct fs *fs, struct node *node, const char *name,
         return r;
     open = open_file_find(fs, node);
     newest = open_file_is_newest(open, &place);
-    r = value ? backing_setxattr(&place, name, value, size, flags)
-              : backing_removexattr(&place, name);
+    r = change_as_program(fs, node, &place, name, value, size, flags);
     if (newest)
         open_file_note_touch(open, &place);
     open_file_put(fs, open);
@@ -456,7 +503,7 @@ int xattr_set(struct fs *fs, struct node *node, const char *name,
         return -EPERM;
     if (has_ours(node) && starts_with(name, OURS))
         return set_ours(fs, node, name, value, size, flags);
-    if (entry_is_frame(node->id.kind) && !starts_with(name, USER))
+    if (entry_is_frame(node->id.kind) && !is_common(name))
         return -ENOTSUP;
     return change_backing(fs, node, name, value ? value : "", size, flags);
 }
@@ -467,7 +514,7 @@ int xattr_remove(struct fs *fs, struct node *node, const char *name)
         return -EPERM;
     if (has_ours(node) && starts_with(name, OURS))
         return remove_ours(fs, node, name);
-    if (entry_is_frame(node->id.kind) && !starts_with(name, USER))
+    if (entry_is_frame(node->id.kind) && !is_common(name))
         return -ENODATA;
     return change_backing(fs, node, name, NULL, 0, 0);
 }

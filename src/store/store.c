@@ -113,6 +113,22 @@ int store_object_stat(struct store_object *object, struct store_stat *out)
     return object->ops->stat(object, out);
 }
 
+int store_self(struct store *store, struct store_stat *out)
+{
+    return store->ops->self ? store->ops->self(store, out)
+                            : store_stat(store, "", out);
+}
+
+int store_check(struct store *store, int how)
+{
+    return store->ops->check ? store->ops->check(store, how) : 0;
+}
+
+int store_object_check(struct store_object *object, int how)
+{
+    return object->ops->check ? object->ops->check(object, how) : 0;
+}
+
 int store_object_read(struct store_object *object,
                       const struct store_range *ranges, size_t nranges)
 {

@@ -28,7 +28,10 @@ struct store_stat {
     uint64_t ino;
     struct timespec mtime;
     struct timespec ctime;
-    bool removed; /* it has no name any more */
+    uint32_t uid; /* to whom it belongs */
+    uint32_t gid;
+    uint32_t mode; /* permissions */
+    bool removed;  /* it has no name any more */
 };
 
 /* Bytes to read from an object. */
@@ -42,17 +45,22 @@ struct store_range {
  * How local stores open what lies below a directory.
  */
 enum store_flags {
-    STORE_FOLLOW = 1 << 0,  /* symbolic links are followed: for a path that a
+    STORE_FOLLOW = 1 << 0, /* symbolic links are followed: for a path that a
                               user typed; never for names found in a tree */
-    STORE_WRITE = 1 << 1,   /* objects may be changed */
-    STORE_NEW = 1 << 2,     /* the file is not there yet, store_publish() makes
+    STORE_WRITE = 1 << 1,  /* objects may be changed */
+    STORE_NEW = 1 << 2,    /* the file is not there yet, store_publish() makes
                               it; of a file only, with STORE_WRITE */
-    STORE_PRIVATE = 1 << 3, /* only its owner may use the file that is made */
-    STORE_LOCK = 1 << 4,    /* the sidecar is opened, see store_sidecar() */
-    STORE_PEEK = 1 << 5,    /* it is looked at for no program that reads, so the
+    STORE_LOCK = 1 << 4,   /* the sidecar is opened, see store_sidecar() */
+    STORE_PEEK = 1 << 5,   /* it is looked at for no program that reads, so the
                               time of access stays as it is; as of what is
                               opened with STORE_WRITE */
 };
+
+/*
+ * Permissions of a new file, or of the files of a new sparse frame, for the flags;
+ * without it they are 0666.  Either way the umask applies, see base/identity.h.
+ */
+#define STORE_MODE(mode) ((((unsigned)(mode)&07777) ^ 0666) << 16)
 
 /* What is read by a descriptor from now on does not count as access, as with
    STORE_PEEK, as far as that is ours to say. */
@@ -186,6 +194,20 @@ int store_hold(struct store *store);
    if another store is held; or an error of the system. */
 int store_hold_alone(struct store *store);
 
+/* What can be said of the file or directory itself that the store is of.  Returns
+   0 or a negative errno. */
+int store_self(struct store *store, struct store_stat *out);
+
+/*
+ * May the program that this thread serves, see base/identity.h, use the directory
+ * that the store is of?  Of other stores it may.
+ *
+ *  how  of R_OK, W_OK and X_OK
+ *
+ * Returns 0, -EACCES or another negative errno.
+ */
+int store_check(struct store *store, int how);
+
 /* Size, times and identity of the object that bears a name now.  Errors as
    store_open(). */
 int store_stat(struct store *store, const char *name, struct store_stat *out);
@@ -205,6 +227,9 @@ void store_object_close(struct store_object *object);
 
 /* Size, times and identity as they are now.  Returns 0 or a negative errno. */
 int store_object_stat(struct store_object *object, struct store_stat *out);
+
+/* May the program that this thread serves use an object?  As store_check(). */
+int store_object_check(struct store_object *object, int how);
 
 /*
  * Read ranges, all of them or none that counts.  Returns 0, -ENODATA if a

@@ -17,6 +17,9 @@ struct store_ops {
 
     int (*stat)(struct store *store, const char *name,
                 struct store_stat *out); /* NULL: as of the open object */
+    int (*self)(struct store *store,
+                struct store_stat *out);        /* NULL: as of the object "" */
+    int (*check)(struct store *store, int how); /* NULL: it may */
 
     /* NULL if there is none. */
     struct store_object *(*sidecar)(struct store *store);
@@ -63,6 +66,7 @@ struct store_object_ops {
     int (*read)(struct store_object *object, const struct store_range *ranges,
                 size_t nranges);
     void (*close)(struct store_object *object);
+    int (*check)(struct store_object *object, int how); /* NULL: it may */
 
     /* NULL if the object is only read. */
     int (*write)(struct store_object *object, uint64_t off, const void *buf,

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/identity.h"
 #include "store/store_local.h"
 
 struct dir_store {
@@ -16,6 +17,7 @@ struct dir_store {
     int fd;
     bool writable;
     bool peeks;                   /* see STORE_PEEK */
+    mode_t mode;                  /* of the first file */
     struct store_object *sidecar; /* NULL: none */
 
     /* See store_lease(); used by who changes the frame. */
@@ -131,6 +133,21 @@ static int dir_stat(struct store *store, const char *name,
     return 0;
 }
 
+static int dir_self(struct store *store, struct store_stat *out)
+{
+    struct stat st;
+
+    if (fstat(((struct dir_store *)store)->fd, &st) < 0)
+        return -errno;
+    store_local_convert(&st, out);
+    return 0;
+}
+
+static int dir_check(struct store *store, int how)
+{
+    return identity_check(((struct dir_store *)store)->fd, how);
+}
+
 /* Lease an open file, unless another one bears its name by now: -ESTALE. */
 static int lease_named(const struct dir_store *dir, const char *name, int fd)
 {
@@ -233,6 +250,11 @@ static int fd_of_like(const struct store_object *like)
     return like ? fd_of(like) : -1;
 }
 
+static mode_t mode_of(const struct store *store)
+{
+    return ((const struct dir_store *)store)->mode;
+}
+
 static int dir_create(struct store *store, const char *name, const char *like,
                       struct store_object **out)
 {
@@ -243,7 +265,7 @@ static int dir_create(struct store *store, const char *name, const char *like,
     if (dir < 0)
         return dir;
     model = open_like(store, like);
-    r = store_local_create(dir, name, fd_of_like(model), 0666, out);
+    r = store_local_create(dir, name, fd_of_like(model), mode_of(store), out);
     store_object_close(model);
     return r;
 }
@@ -258,7 +280,7 @@ static int dir_draft(struct store *store, const char *name,
     if (dir < 0)
         return dir;
     model = open_like(store, name);
-    r = store_local_draft(dir, fd_of_like(model), 0666, false, out);
+    r = store_local_draft(dir, fd_of_like(model), mode_of(store), false, out);
     store_object_close(model);
     return r;
 }
@@ -360,6 +382,8 @@ static const struct store_ops dir_ops = {
     .open = dir_open_object,
     .close = dir_close,
     .stat = dir_stat,
+    .self = dir_self,
+    .check = dir_check,
     .sidecar = dir_sidecar,
     .lease = dir_lease,
     .unlease = dir_unlease,
@@ -391,6 +415,7 @@ int store_dir_open(int dirfd, const char *path, unsigned flags,
     store_init(&dir->store, &dir_ops);
     pthread_mutex_init(&dir->lock, NULL);
     dir->fd = fd;
+    dir->mode = store_local_mode(flags);
     dir->writable = flags & STORE_WRITE;
     dir->peeks = flags & (STORE_WRITE | STORE_PEEK);
     if (flags & STORE_LOCK)

@@ -531,7 +531,7 @@ int store_file_open(int dirfd, const char *path, unsigned flags,
         return -ENOMEM;
     store_init(&file->store, &file_ops);
     pthread_mutex_init(&file->lock, NULL);
-    file->mode = flags & STORE_PRIVATE ? 0600 : 0666;
+    file->mode = store_local_mode(flags);
     file->dir = -1;
     r = open_file(file, dirfd, path, flags);
     if (r < 0) {

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/identity.h"
 #include "base/size.h"
 #include "store/store_backend.h"
 
@@ -162,6 +163,9 @@ void store_local_convert(const struct stat *st, struct store_stat *out)
         .ino = st->st_ino,
         .mtime = st->st_mtim,
         .ctime = st->st_ctim,
+        .uid = st->st_uid,
+        .gid = st->st_gid,
+        .mode = st->st_mode & 07777,
         .removed = st->st_nlink == 0,
     };
 }
@@ -175,6 +179,11 @@ static int local_stat(struct store_object *object, struct store_stat *out)
         return -errno;
     store_local_convert(&st, out);
     return 0;
+}
+
+static int local_check(struct store_object *object, int how)
+{
+    return identity_check(((struct store_local *)object)->fd, how);
 }
 
 static int read_range(int fd, const struct store_range *range)
@@ -222,6 +231,7 @@ static const struct store_object_ops local_object_ops = {
     .stat = local_stat,
     .read = local_read,
     .close = local_close,
+    .check = local_check,
     .write = store_local_write,
     .truncate = store_local_truncate,
     .punch = store_local_punch,

@@ -35,6 +35,12 @@ int store_local_walk(int dirfd, const char *path, unsigned flags, mode_t type);
  */
 int store_local_reach(int dir, const char *path, int flags);
 
+/* The permissions that flags ask for, see STORE_MODE(). */
+static inline mode_t store_local_mode(unsigned flags)
+{
+    return (mode_t)(flags >> 16 ^ 0666);
+}
+
 enum {
     STORE_DRAFT_NAME_LEN = sizeof(STORE_TEMPORARY) + 16
 };
@@ -100,8 +106,9 @@ int store_local_sidecar(int dir, const char *name, int frame, unsigned flags,
 /*
  * Make a file in a directory.  There must be none of this name.
  *
- *  like  an open file whose owner and permissions it gets, or -1
- *  mode  if there is none
+ *  like  an open file whose owner and permissions it gets; or -1: it is made as by
+ *        the program that this thread serves
+ *  mode  in that case
  */
 int store_local_create(int dir, const char *name, int like, mode_t mode,
                        struct store_object **out);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/identity.h"
 #include "store/store_local.h"
 
 int store_local_lock(struct store_object *object, enum store_lock how)
@@ -40,7 +41,7 @@ static void give_away(int fd, const struct stat *st, int frame)
     mode_t mode;
     struct stat owner;
 
-    if (st->st_uid != geteuid() || st->st_nlink != 1 ||
+    if (st->st_uid != identity_owner() || st->st_nlink != 1 ||
         fstat(frame, &owner) < 0)
         return;
     mode = owner.st_mode & 0444;

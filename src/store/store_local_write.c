@@ -11,6 +11,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/identity.h"
 #include "base/size.h"
 #include "store/store_local.h"
 
@@ -104,39 +105,6 @@ int store_local_sync_name(int dir, const char *path, int file)
     return r;
 }
 
-/* Only root can give files away; who cannot keeps them. */
-static int copy_owner(int fd, int like)
-{
-    struct stat st;
-
-    if (fstat(like, &st) < 0)
-        return -errno;
-    if (fchown(fd, st.st_uid, st.st_gid) < 0 && errno != EPERM)
-        return -errno;
-    return fchmod(fd, st.st_mode & 07777) < 0 ? -errno : 0;
-}
-
-int store_local_create(int dir, const char *name, int like, mode_t mode,
-                       struct store_object **out)
-{
-    int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    int fd = openat(dir, name, flags, like < 0 ? mode : 0600);
-    int r = 0;
-
-    if (fd < 0)
-        return -errno;
-    store_leave_atime(fd);
-    if (like >= 0)
-        r = copy_owner(fd, like);
-    if (r < 0)
-        close(fd);
-    else
-        r = store_local_object(fd, true, out);
-    if (r < 0)
-        unlinkat(dir, name, 0);
-    return r;
-}
-
 /* Attributes that cannot be had or set here, security labels say, stay out. */
 static int copy_attribute(int fd, int like, const char *name)
 {
@@ -152,6 +120,68 @@ static int copy_attribute(int fd, int like, const char *name)
         errno != EPERM && errno != EACCES && errno != ENOTSUP)
         r = -errno;
     free(value);
+    return r;
+}
+
+/* Give a file the access control list of another; or none, as that has none. */
+static int copy_acl(int fd, int like)
+{
+    static const char name[] = "system.posix_acl_access";
+
+    if (fgetxattr(like, name, NULL, 0) > 0)
+        return copy_attribute(fd, like, name);
+    return fremovexattr(fd, name) < 0 && errno != ENODATA && errno != EOPNOTSUPP
+               ? -errno
+               : 0;
+}
+
+/* Only root can give files away; who cannot keeps them. */
+static int copy_owner(int fd, int like)
+{
+    struct stat st;
+    int r;
+
+    if (fstat(like, &st) < 0)
+        return -errno;
+    if (fchown(fd, st.st_uid, st.st_gid) < 0 && errno != EPERM)
+        return -errno;
+    r = copy_acl(fd, like);
+    if (r == 0 && fchmod(fd, st.st_mode & 07777) < 0)
+        r = -errno;
+    return r;
+}
+
+/* Open a file that is new, as by whoever it is for. */
+static int open_new(int dir, const char *name, int flags, int like, mode_t mode)
+{
+    int fd;
+
+    if (like >= 0)
+        return openat(dir, name, flags, 0600);
+    identity_begin_create();
+    fd = openat(dir, name, flags, mode);
+    identity_end();
+    return fd;
+}
+
+int store_local_create(int dir, const char *name, int like, mode_t mode,
+                       struct store_object **out)
+{
+    int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    int fd = open_new(dir, name, flags, like, mode);
+    int r = 0;
+
+    if (fd < 0)
+        return -errno;
+    store_leave_atime(fd);
+    if (like >= 0)
+        r = copy_owner(fd, like);
+    if (r < 0)
+        close(fd);
+    else
+        r = store_local_object(fd, true, out);
+    if (r < 0)
+        unlinkat(dir, name, 0);
     return r;
 }
 
@@ -248,8 +278,7 @@ static int create_nameless(int dir, int like, mode_t mode,
 
     if (access("/proc/self/fd", X_OK) < 0)
         return -EOPNOTSUPP;
-    fd = openat(dir, ".", O_RDWR | O_TMPFILE | O_CLOEXEC,
-                like < 0 ? mode : 0600);
+    fd = open_new(dir, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, like, mode);
     if (fd < 0)
         return -EOPNOTSUPP;
     store_leave_atime(fd);

@@ -72,6 +72,11 @@ static int part_read(struct store_object *object,
     return r;
 }
 
+static int part_check(struct store_object *object, int how)
+{
+    return store_object_check(part_of(object)->whole, how);
+}
+
 static void part_object_close(struct store_object *object)
 {
     store_close(&((struct part_object *)object)->part->store);
@@ -82,6 +87,7 @@ static const struct store_object_ops part_object_ops = {
     .stat = part_stat,
     .read = part_read,
     .close = part_object_close,
+    .check = part_check,
 };
 
 static int part_open(struct store *store, const char *name,

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/identity.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/rights.h"
+
+#define CAP_BIT(cap) (UINT64_C(1) << (cap))
+
+/*
+ * What a daemon of root's keeps: the rights to files, devices and their labels, to
+ * take on other identities, to mount and unmount, and to see which process holds a
+ * lease.
+ */
+static const uint64_t caps_kept =
+    CAP_BIT(CAP_CHOWN) | CAP_BIT(CAP_DAC_OVERRIDE) |
+    CAP_BIT(CAP_DAC_READ_SEARCH) | CAP_BIT(CAP_FOWNER) | CAP_BIT(CAP_FSETID) |
+    CAP_BIT(CAP_MKNOD) | CAP_BIT(CAP_SETFCAP) | CAP_BIT(CAP_SETGID) |
+    CAP_BIT(CAP_SETUID) | CAP_BIT(CAP_SYS_ADMIN) | CAP_BIT(CAP_SYS_PTRACE);
+
+/* A user that nobody is: space that is reserved for root is not for the daemon of
+   those whom it serves. */
+static const uid_t SELF_UID = (uid_t)-2;
+
+enum {
+    NKNOWN = 8, /* processes whose rights a thread keeps in mind */
+    KNOWN_SECONDS = 1,
+};
+
+/* Constant once identity_setup() has returned. */
+static struct {
+    bool acts;   /* as the programs that it serves */
+    bool others; /* programs of other users than its own are among these */
+    bool umasks; /* each thread can have its own */
+    uid_t uid;   /* what it acts as by itself */
+    gid_t gid;
+    uint64_t caps;
+    int ngroups;
+    gid_t *groups;
+    pthread_key_t key; /* tells when a thread ends */
+} process;
+
+struct known {
+    pid_t pid; /* 0: none */
+    uid_t uid;
+    gid_t gid;
+    time_t until;
+    struct rights rights;
+};
+
+/* What this thread serves. */
+static _Thread_local struct {
+    bool serves; /* a program */
+    pid_t pid;
+    uid_t uid;
+    gid_t gid;
+    mode_t mask;
+    unsigned depth;   /* of identity_begin() */
+    bool has_umask;   /* which is not that of all threads */
+    bool masks;       /* it is that of the program, */
+    unsigned nmasked; /* since `depth` had this value */
+    struct known known[NKNOWN];
+} thread;
+
+static void forget_all(void *unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < NKNOWN; i++)
+        free(thread.known[i].rights.groups);
+}
+
+static int get_caps(uint64_t *out)
+{
+    struct __user_cap_header_struct header = {
+        .version = _LINUX_CAPABILITY_VERSION_3,
+    };
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+    if (syscall(SYS_capget, &header, data) < 0)
+        return -errno;
+    *out = (uint64_t)data[1].effective << 32 | data[0].effective;
+    return 0;
+}
+
+/* Have these rights, of those that may be had. */
+static int set_caps(uint64_t effective, uint64_t permitted)
+{
+    struct __user_cap_header_struct header = {
+        .version = _LINUX_CAPABILITY_VERSION_3,
+    };
+    const struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {
+        { .effective = (uint32_t)effective, .permitted = (uint32_t)permitted },
+        { .effective = (uint32_t)(effective >> 32),
+          .permitted = (uint32_t)(permitted >> 32) },
+    };
+
+    return syscall(SYS_capset, &header, data) < 0 ? -errno : 0;
+}
+
+static int read_groups(void)
+{
+    int n = getgroups(0, NULL);
+
+    if (n < 0)
+        return -errno;
+    process.groups = calloc((size_t)n + 1, sizeof(gid_t));
+    if (!process.groups)
+        return -ENOMEM;
+    process.ngroups = getgroups(n, process.groups);
+    return process.ngroups < 0 ? -errno : 0;
+}
+
+/* Do without what is reserved for root. */
+static int give_up_rights(void)
+{
+    uint64_t caps = process.caps & caps_kept;
+    int r = set_caps(caps, caps);
+
+    if (r < 0)
+        return r;
+    process.caps = caps;
+    /* In a namespace that knows few users this may not be one of them. */
+    setfsuid(SELF_UID);
+    process.uid = (uid_t)setfsuid((uid_t)-1);
+    return set_caps(caps, caps);
+}
+
+static int check_access(int fd, int how)
+{
+    return syscall(SYS_faccessat2, fd, "", how, AT_EMPTY_PATH | AT_EACCESS) < 0
+               ? -errno
+               : 0;
+}
+
+/* Has the kernel the call that everything depends on? */
+static int probe(void)
+{
+    int fd = open("/", O_PATH | O_CLOEXEC);
+    int r;
+
+    if (fd < 0)
+        return -errno;
+    r = check_access(fd, R_OK);
+    close(fd);
+    return r < 0 ? -ENOSYS : 0;
+}
+
+int identity_setup(bool others)
+{
+    int r = -pthread_key_create(&process.key, forget_all);
+
+    if (r < 0)
+        return r;
+    process.umasks = unshare(CLONE_FS) == 0;
+    process.uid = geteuid();
+    process.gid = getegid();
+    if (process.uid != 0)
+        return 0;
+    r = get_caps(&process.caps);
+    if (r == 0)
+        r = read_groups();
+    if (r == 0 && others)
+        r = probe();
+    if (r == 0 && others)
+        r = give_up_rights();
+    if (r < 0)
+        return r;
+    process.acts = true;
+    process.others = others;
+    return 0;
+}
+
+bool identity_has_umask(void)
+{
+    return process.umasks;
+}
+
+void identity_serve(pid_t pid, uid_t uid, gid_t gid, mode_t mask)
+{
+    if (!process.acts && !process.umasks)
+        return;
+    thread.serves = true;
+    thread.pid = pid;
+    thread.uid = uid;
+    thread.gid = gid;
+    thread.mask = mask;
+}
+
+/* The rights of the program that is served, which a thread keeps in mind for a
+   while; NULL if they cannot be read. */
+static const struct rights *rights_of_program(void)
+{
+    struct known *known = &thread.known[(size_t)thread.pid % NKNOWN];
+    struct timespec now;
+
+    if (thread.pid <= 0)
+        return NULL;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    pthread_setspecific(process.key, &thread);
+    if (known->pid == thread.pid && known->uid == thread.uid &&
+        known->gid == thread.gid && now.tv_sec < known->until)
+        return &known->rights;
+    free(known->rights.groups);
+    *known = (struct known){ .uid = thread.uid, .gid = thread.gid };
+    if (rights_read(thread.pid, &known->rights) < 0)
+        return NULL;
+    known->pid = thread.pid;
+    known->until = now.tv_sec + KNOWN_SECONDS;
+    return &known->rights;
+}
+
+/* The capabilities to act with.  A process that cannot be seen has those of its
+   user. */
+static uint64_t caps_by(const struct rights *rights)
+{
+    if (!rights)
+        return thread.uid == 0 ? process.caps : 0;
+    return rights->caps & process.caps;
+}
+
+/* Take on an identity, or one without any rights if that fails. */
+static void assume(const struct rights *rights)
+{
+    const gid_t *groups = rights ? rights->groups : NULL;
+    size_t ngroups = rights ? rights->ngroups : 0;
+    bool taken = syscall(SYS_setgroups, ngroups, groups) == 0;
+
+    setfsgid(thread.gid);
+    setfsuid(taken ? thread.uid : SELF_UID);
+    set_caps(taken ? caps_by(rights) : 0, process.caps);
+}
+
+/* Be the daemon again.  Its rights are needed to change identity, and the kernel
+   takes some of them when the user changes from root. */
+static void resume(void)
+{
+    set_caps(process.caps, process.caps);
+    setfsuid(process.uid);
+    setfsgid(process.gid);
+    syscall(SYS_setgroups, process.ngroups, process.groups);
+    set_caps(process.caps, process.caps);
+}
+
+void identity_begin(void)
+{
+    if (!thread.serves || thread.depth++ > 0 || !process.acts)
+        return;
+    if (process.others)
+        assume(rights_of_program());
+    else if (thread.gid != process.gid)
+        setfsgid(thread.gid);
+}
+
+void identity_begin_create(void)
+{
+    identity_begin();
+    if (!thread.serves || thread.masks || !process.umasks)
+        return;
+    if (!thread.has_umask)
+        thread.has_umask = unshare(CLONE_FS) == 0;
+    if (!thread.has_umask)
+        return;
+    umask(thread.mask);
+    thread.masks = true;
+    thread.nmasked = thread.depth;
+}
+
+void identity_end(void)
+{
+    if (!thread.serves)
+        return;
+    if (thread.masks && thread.nmasked == thread.depth) {
+        umask(0);
+        thread.masks = false;
+    }
+    if (--thread.depth > 0 || !process.acts)
+        return;
+    if (process.others)
+        resume();
+    else if (thread.gid != process.gid)
+        setfsgid(process.gid);
+}
+
+int identity_check(int fd, int how)
+{
+    int r;
+
+    if (!process.others || !thread.serves)
+        return 0;
+    identity_begin();
+    r = check_access(fd, how);
+    identity_end();
+    return r;
+}
+
+int identity_check_delete(int dirfd, uid_t owner)
+{
+    struct stat st;
+    int r = identity_check(dirfd, W_OK | X_OK);
+
+    if (r < 0 || !process.others || !thread.serves)
+        return r;
+    if (fstat(dirfd, &st) < 0)
+        return -errno;
+    if (!(st.st_mode & S_ISVTX) || thread.uid == owner ||
+        thread.uid == st.st_uid)
+        return 0;
+    return caps_by(rights_of_program()) & CAP_BIT(CAP_FOWNER) ? 0 : -EPERM;
+}
+
+uid_t identity_owner(void)
+{
+    return process.acts ? (uid_t)setfsuid((uid_t)-1) : geteuid();
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <unistd.h>
+
+#include "frame/frame_private.h"
+
+/* Who changes a sparse frame makes files in its directory. */
+int frame_check_access(const struct frame *frame, int how)
+{
+    int r = store_object_check(frame->object, how);
+
+    if (r == 0 && frame->info.sparse)
+        r = store_check(frame->store, X_OK | (how & W_OK));
+    return r;
+}
+
+int frame_identify(const struct frame *frame, struct store_stat *out)
+{
+    if (frame->info.sparse)
+        return store_self(frame->store, out);
+    *out = frame->stat;
+    return 0;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/backing_object.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/posix_acl.h>
+#include <linux/posix_acl_xattr.h>
+#include <linux/xattr.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "fuse/backing_private.h"
+
+static const char acl_name[] = XATTR_NAME_POSIX_ACL_ACCESS;
+
+static int pin_sparse(const struct backing_place *place,
+                      struct backing_object *object)
+{
+    struct stat dir;
+    struct stat index;
+    const char *name;
+    int r = object->dirfd = backing_open(place, O_PATH | O_DIRECTORY);
+
+    if (r < 0)
+        return r;
+    r = backing_stat_index_in(object->dirfd, &index, &name);
+    if (r < 0)
+        return r == -ENOENT ? -ESTALE : r;
+    object->fd = openat(object->dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (object->fd < 0 || fstat(object->fd, &index) < 0 ||
+        fstat(object->dirfd, &dir) < 0)
+        return -errno;
+    if (!S_ISREG(index.st_mode))
+        return -ESTALE;
+    backing_show_sparse(&dir, &index);
+    object->st = index;
+    return 0;
+}
+
+static int pin_file(const struct backing_place *place,
+                    struct backing_object *object)
+{
+    int r = object->fd = backing_open(place, O_PATH);
+
+    if (r < 0)
+        return r;
+    if (fstat(object->fd, &object->st) < 0)
+        return -errno;
+    return backing_is_of_kind(&object->st, object->kind, false) ? 0 : -ESTALE;
+}
+
+int backing_pin(const struct backing_place *place, enum entry_kind kind,
+                struct backing_object *out)
+{
+    int r;
+
+    *out = (struct backing_object){ .kind = kind, .fd = -1, .dirfd = -1 };
+    r = kind == ENTRY_SPARSE ? pin_sparse(place, out) : pin_file(place, out);
+    if (r < 0)
+        backing_unpin(out);
+    return r;
+}
+
+void backing_unpin(struct backing_object *object)
+{
+    if (object->fd >= 0)
+        close(object->fd);
+    if (object->dirfd >= 0)
+        close(object->dirfd);
+}
+
+/*
+ * A directory lets at the files of a sparse frame everyone to whom the mode of
+ * the frame gives anything, and its owner in any case.
+ */
+static mode_t directory_mode(mode_t mode)
+{
+    mode_t read = mode & 0444;
+
+    return 0700 | read | (mode & 0222) | read >> 2 | (mode & 0222) >> 1 |
+           (mode & 0111);
+}
+
+/* Make of the access control list of an index file that of the directory. */
+static int open_acl(uint8_t *acl, size_t len)
+{
+    struct posix_acl_xattr_entry entry;
+
+    if (len < sizeof(struct posix_acl_xattr_header))
+        return -EINVAL;
+    for (size_t off = sizeof(struct posix_acl_xattr_header);
+         off + sizeof(entry) <= len; off += sizeof(entry)) {
+        memcpy(&entry, acl + off, sizeof(entry));
+        if (le16toh(entry.e_perm) & (ACL_READ | ACL_WRITE))
+            entry.e_perm |= htole16(ACL_EXECUTE);
+        if (le16toh(entry.e_tag) == ACL_USER_OBJ)
+            entry.e_perm = htole16(ACL_READ | ACL_WRITE | ACL_EXECUTE);
+        memcpy(acl + off, &entry, sizeof(entry));
+    }
+    return 0;
+}
+
+/* Remove a list where there may be none, nor be one. */
+static int remove_acl(const char *path)
+{
+    return removexattr(path, acl_name) < 0 && errno != ENODATA &&
+                   errno != EOPNOTSUPP
+               ? -errno
+               : 0;
+}
+
+/* Give the directory the list of the index file, or none. */
+static int fit_acl(const struct backing_object *object)
+{
+    struct fd_path from = fd_path(object->fd);
+    struct fd_path to = fd_path(object->dirfd);
+    uint8_t *acl;
+    ssize_t len;
+    int r;
+
+    if (getxattr(from.text, acl_name, NULL, 0) <= 0)
+        return remove_acl(to.text);
+    acl = malloc(XATTR_SIZE_MAX);
+    if (!acl)
+        return -ENOMEM;
+    len = getxattr(from.text, acl_name, acl, XATTR_SIZE_MAX);
+    r = len < 0 ? -errno : open_acl(acl, (size_t)len);
+    if (r == 0 && setxattr(to.text, acl_name, acl, (size_t)len, 0) < 0)
+        r = -errno;
+    free(acl);
+    return r;
+}
+
+int backing_fit_directory(const struct backing_object *object)
+{
+    struct stat st;
+    int r;
+
+    if (object->kind != ENTRY_SPARSE)
+        return 0;
+    if (fstat(object->fd, &st) < 0)
+        return -errno;
+    r = fit_acl(object);
+    if (r == 0 &&
+        chmod(fd_path(object->dirfd).text, directory_mode(st.st_mode)) < 0)
+        r = -errno;
+    return r;
+}
+
+int backing_chmod(const struct backing_object *object, mode_t mode)
+{
+    if (chmod(fd_path(object->fd).text, mode) < 0)
+        return -errno;
+    return backing_fit_directory(object);
+}
+
+int backing_chown(const struct backing_object *object, uid_t uid, gid_t gid)
+{
+    if (fchownat(object->fd, "", uid, gid, AT_EMPTY_PATH) < 0 ||
+        (object->kind == ENTRY_SPARSE &&
+         fchownat(object->dirfd, "", uid, gid, AT_EMPTY_PATH) < 0))
+        return -errno;
+    return 0;
+}
+
+int backing_utimens(const struct backing_object *object,
+                    const struct timespec times[2])
+{
+    return utimensat(AT_FDCWD, fd_path(object->fd).text, times, 0) < 0 ? -errno
+                                                                       : 0;
+}
+
+/* Which file holds an attribute.  Of a sparse frame only permissions are the index
+   file's, which is another one after each commit. */
+static struct fd_path path_of_attribute(const struct backing_object *object,
+                                        const char *name)
+{
+    bool of_directory =
+        object->kind == ENTRY_SPARSE && strcmp(name, acl_name) != 0;
+
+    return fd_path(of_directory ? object->dirfd : object->fd);
+}
+
+ssize_t backing_getxattr(const struct backing_object *object, const char *name,
+                         void *value, size_t size)
+{
+    ssize_t r =
+        getxattr(path_of_attribute(object, name).text, name, value, size);
+
+    return r < 0 ? -errno : r;
+}
+
+ssize_t backing_listxattr(const struct backing_object *object, char *list,
+                          size_t size)
+{
+    ssize_t r = listxattr(path_of_attribute(object, "").text, list, size);
+
+    return r < 0 ? -errno : r;
+}
+
+int backing_setxattr(const struct backing_object *object, const char *name,
+                     const void *value, size_t size, int flags)
+{
+    if (setxattr(path_of_attribute(object, name).text, name, value, size,
+                 flags) < 0)
+        return -errno;
+    return strcmp(name, acl_name) == 0 ? backing_fit_directory(object) : 0;
+}
+
+int backing_removexattr(const struct backing_object *object, const char *name)
+{
+    if (removexattr(path_of_attribute(object, name).text, name) < 0)
+        return -errno;
+    return strcmp(name, acl_name) == 0 ? backing_fit_directory(object) : 0;
+}

@@ -1,0 +1,407 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A mount of root's gives every user what SOURCE itself gives, and no more.
+
+usage: mount_permissions.py FRAMEFS [TEST...]
+
+Six users, who share some groups, do at random what can be done to files, in a plain
+directory tree and in one that is behind a mount.  Each call has the same result, or
+fails with the same error, in both; and the same is there in the end: kinds, modes,
+owners, sizes, links and access control lists.
+
+FRAMEFS_PERMISSION_STEPS (1500) says how many calls, FRAMEFS_PERMISSION_SEED which.
+"""
+
+import contextlib
+import errno
+import os
+import pickle
+import random
+import shutil
+import stat
+import struct
+import sys
+
+from mounted import Mount, check, layouts, main, need_fuse, sh
+
+STEPS = int(os.environ.get('FRAMEFS_PERMISSION_STEPS', '1500'))
+SEED = int(os.environ.get('FRAMEFS_PERMISSION_SEED', '1'))
+LOOK = 100  # calls after which the trees are compared
+
+FIRST_ID = 61000
+# Of each user, the groups beside his own.
+GROUPS = [(100, 101), (100,), (101, 102), (102, 103), (100, 103), ()]
+USERS = range(len(GROUPS))
+ACCESS = 'system.posix_acl_access'
+DEFAULT = 'system.posix_acl_default'
+NAMES = ('a', 'b', 'c', 'd')
+
+# What a call may fail with only behind the mount.
+SPARSE_LINK = ('link', errno.EPERM)
+
+
+def id_of(user):
+    return FIRST_ID + user
+
+
+def gid_of(group):
+    return FIRST_ID + group
+
+
+def make_acl(entries):
+    """A list of (tag, permissions, id) as the kernel takes it."""
+    return struct.pack('<I', 2) + b''.join(
+        struct.pack('<HHI', tag, perm, 0xffffffff if who is None else who)
+        for tag, perm, who in sorted(
+            entries, key=lambda e: (e[0], -1 if e[2] is None else e[2])))
+
+
+def random_acl(choice):
+    entries = [(1, choice.randrange(8), None), (4, choice.randrange(8), None),
+               (0x10, choice.randrange(8), None),
+               (0x20, choice.randrange(8), None)]
+    for user in choice.sample(USERS, choice.randrange(1, 3)):
+        entries.append((2, choice.randrange(8), id_of(user)))
+    for group in choice.sample((100, 101, 102), choice.randrange(2)):
+        entries.append((8, choice.randrange(8), gid_of(group)))
+    return make_acl(entries)
+
+
+# What users do.  Each takes the path first.
+
+def look(path):
+    st = os.lstat(path)
+    return (stat.S_IFMT(st.st_mode), st.st_mode, st.st_uid, st.st_gid,
+            st.st_size if stat.S_ISREG(st.st_mode) else 0)
+
+
+@contextlib.contextmanager
+def opened(path, *how):
+    """A file that is open; fifos without waiting for others."""
+    fd = os.open(path, how[0] | os.O_NONBLOCK, *how[1:])
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def read_file(path):
+    with opened(path, os.O_RDONLY) as fd:
+        return os.read(fd, 100)
+
+
+def append(path):
+    with opened(path, os.O_WRONLY | os.O_APPEND) as fd:
+        os.write(fd, b'more ')
+
+
+def overwrite(path):
+    with opened(path, os.O_RDWR) as fd:
+        os.pwrite(fd, b'X', 0)
+
+
+def create(path, mode, umask, flags):
+    os.umask(umask)
+    with opened(path, os.O_CREAT | os.O_RDWR | flags, mode) as fd:
+        os.write(fd, b'#!/bin/true\n')
+
+
+def create_node(path, mode, umask):
+    os.umask(umask)
+    os.mknod(path, mode)
+
+
+def make_directory(path, mode, umask):
+    os.umask(umask)
+    os.mkdir(path, mode)
+
+
+def execute(path):
+    child = os.fork()
+    if child == 0:
+        try:
+            os.execv(path, [path])
+        except OSError as error:
+            os._exit(error.errno)
+        os._exit(255)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def read_attribute(path, name):
+    return os.getxattr(path, name, follow_symlinks=False)
+
+
+def attributes(path):
+    return sorted(os.listxattr(path, follow_symlinks=False))
+
+
+CALLS = {call.__name__: call for call in (
+    look, read_file, append, overwrite, create, create_node, make_directory,
+    execute, read_attribute, attributes)}
+CALLS.update({
+    'truncate': os.truncate,
+    'chmod': os.chmod,
+    'chown': lambda path, uid, gid: os.chown(path, uid, gid,
+                                             follow_symlinks=False),
+    'touch': os.utime,
+    'utime': lambda path: os.utime(path, (1, 2)),
+    'setxattr': lambda path, name, value: os.setxattr(
+        path, name, value, follow_symlinks=False),
+    'removexattr': lambda path, name: os.removexattr(
+        path, name, follow_symlinks=False),
+    'access': os.access,
+    'list': lambda path: sorted(os.listdir(path)),
+    'unlink': os.unlink,
+    'rmdir': os.rmdir,
+    'symlink': lambda path, to: os.symlink(to, path),
+    'readlink': os.readlink,
+    'statvfs': lambda path: os.statvfs(path).f_bsize and None,
+})
+PAIRS = {
+    'link': lambda path, other: os.link(path, other, follow_symlinks=False),
+    'rename': os.rename,
+}
+
+
+def do(top, name, path, *args):
+    """Make a call under a directory.  Returns what comes of it."""
+    try:
+        if name in PAIRS:
+            return PAIRS[name](top + path, top + args[0])
+        return CALLS[name](top + path, *args)
+    except OSError as error:
+        return ('errno', error.errno)
+
+
+class User:
+    """A process of a user, that does what it is told."""
+
+    def __init__(self, user):
+        orders, self.orders = os.pipe()
+        self.replies, replies = os.pipe()
+        self.child = os.fork()
+        if self.child == 0:
+            for fd in range(3, 256):  # the pipes of others, too
+                if fd not in (orders, replies):
+                    with contextlib.suppress(OSError):
+                        os.close(fd)
+            os.setgroups([gid_of(group) for group in GROUPS[user]])
+            os.setresgid(id_of(user), id_of(user), id_of(user))
+            os.setresuid(id_of(user), id_of(user), id_of(user))
+            with os.fdopen(orders, 'rb') as source, \
+                    os.fdopen(replies, 'wb') as sink:
+                with contextlib.suppress(EOFError):
+                    while True:
+                        pickle.dump(do(*pickle.load(source)), sink)
+                        sink.flush()
+            os._exit(0)
+        os.close(orders)
+        os.close(replies)
+        self.source = os.fdopen(self.replies, 'rb')
+        self.sink = os.fdopen(self.orders, 'wb')
+
+    def __call__(self, *order):
+        pickle.dump(order, self.sink)
+        self.sink.flush()
+        return pickle.load(self.source)
+
+    def close(self):
+        self.sink.close()
+        self.source.close()
+        os.waitpid(self.child, 0)
+
+
+@contextlib.contextmanager
+def all_users():
+    users = []
+    try:
+        for user in USERS:
+            users.append(User(user))
+        yield users
+    finally:
+        for user in users:
+            user.close()
+
+
+def random_path(choice):
+    return '/'.join([''] + [choice.choice(NAMES)
+                            for _ in range(choice.choice((1, 2, 2, 2, 3)))])
+
+
+def random_mode(choice):
+    mode = choice.choice((0o600, 0o640, 0o644, 0o660, 0o666, 0o700, 0o750,
+                          0o755, 0o770, 0o777, choice.randrange(0o1000)))
+    return mode | choice.choice((0, 0, 0, 0, 0o1000, 0o2000, 0o4000))
+
+
+def random_call(choice):
+    """A call, as the arguments of do() behind the directory."""
+    path = random_path(choice)
+    umask = choice.choice((0o022, 0o027, 0o077, 0o002, 0))
+    name = choice.choice(sorted(CALLS) + ['create'] * 5 + sorted(PAIRS) * 3 +
+                         ['chmod'] * 3 + ['make_directory'] * 2 +
+                         ['setxattr'] * 3 + ['overwrite', 'append'])
+    args = {
+        'create': lambda: (random_mode(choice), umask,
+                           choice.choice((0, os.O_EXCL, os.O_TRUNC))),
+        'create_node': lambda: (
+            choice.choice((stat.S_IFIFO, stat.S_IFREG, stat.S_IFSOCK,
+                           stat.S_IFBLK)) | random_mode(choice), umask),
+        'make_directory': lambda: (random_mode(choice), umask),
+        'truncate': lambda: (choice.randrange(20),),
+        'chmod': lambda: (random_mode(choice),),
+        'chown': lambda: (
+            choice.choice([-1, -1] + [id_of(user) for user in USERS]),
+            choice.choice([-1] + [gid_of(group) for group in (100, 101, 102)] +
+                          [id_of(user) for user in USERS])),
+        'access': lambda: (choice.randrange(8),),
+        'setxattr': lambda: choice.choice((
+            ('user.colour', b'green'), ('trusted.colour', b'red'),
+            (ACCESS, random_acl(choice)), (DEFAULT, random_acl(choice)))),
+        'removexattr': lambda: (choice.choice(('user.colour', ACCESS,
+                                               DEFAULT)),),
+        'read_attribute': lambda: (choice.choice(('user.colour',
+                                                  'trusted.colour', ACCESS,
+                                                  DEFAULT)),),
+        'symlink': lambda: (choice.choice(NAMES),),
+        'link': lambda: (random_path(choice),),
+        'rename': lambda: (random_path(choice),),
+    }.get(name, lambda: ())()
+    return (name, path, *args)
+
+
+def describe(path):
+    """All that is to be the same of a file."""
+    st = os.lstat(path)
+    lists = []
+    for name in (ACCESS, DEFAULT):
+        try:
+            lists.append(os.getxattr(path, name, follow_symlinks=False))
+        except OSError as error:
+            lists.append(error.errno)
+    is_file = stat.S_ISREG(st.st_mode)
+    return (oct(st.st_mode), st.st_uid, st.st_gid,
+            st.st_nlink if is_file else 0, st.st_size if is_file else 0, lists)
+
+
+def survey(top):
+    found = {}
+    for parent, folders, files in os.walk(top):
+        for name in folders + files:
+            path = os.path.join(parent, name)
+            found[path[len(top):]] = describe(path)
+    return found
+
+
+def compare(one, other, when):
+    a, b = survey(one), survey(other)
+    for path in sorted(set(a) | set(b)):
+        check(a.get(path) == b.get(path), '%s: %s is %s, behind the mount %s' %
+              (when, path, a.get(path), b.get(path)))
+
+
+def make_roots(choice, *tops):
+    """Directories of users, and one for all, in each tree."""
+    for name in NAMES:
+        mode = choice.choice((0o777, 0o1777, 0o2775, 0o755, 0o770))
+        owner = id_of(choice.choice(USERS))
+        group = gid_of(choice.choice((100, 101, 102)))
+        acl = random_acl(choice) if choice.random() < 0.4 else None
+        for top in tops:
+            os.mkdir(top + '/' + name)
+            os.chown(top + '/' + name, owner, group)
+            os.chmod(top + '/' + name, mode)
+            if acl:
+                os.setxattr(top + '/' + name, DEFAULT, acl)
+    for top in tops:
+        os.chmod(top, 0o1777)
+
+
+def is_allowed(order, plain, behind, layout):
+    if plain == behind:
+        return True
+    return layout == 'sparse' and order[0] == 'link' and \
+        behind == ('errno', errno.EPERM)
+
+
+def undo(order, plain):
+    """What came of a call that is only made without the mount is taken back."""
+    if order[0] == 'link' and plain is None:
+        os.unlink('plain' + order[2])
+
+
+def run(layout, seed):
+    choice = random.Random(seed)
+    os.chmod('.', 0o755)
+    os.mkdir('plain')
+    os.chmod('src', 0o755)
+    with Mount('src', 'mnt', '-o', 'allow_other,layout=' + layout) as mount:
+        here = os.path.realpath('.')
+        make_roots(choice, 'plain', 'mnt')
+        compare('plain', mount.path, 'at first')
+        with all_users() as users:
+            for step in range(STEPS):
+                order = random_call(choice)
+                user = choice.randrange(len(users))
+                plain = users[user](here + '/plain', *order)
+                behind = users[user](here + '/mnt', *order)
+                what = 'seed %d, step %d, user %d: %s' % (seed, step, user,
+                                                          order)
+                check(is_allowed(order, plain, behind, layout),
+                      '%s: %s, behind the mount %s' % (what, plain, behind))
+                if plain != behind:
+                    undo(order, plain)
+                if step % LOOK == LOOK - 1:
+                    compare('plain', mount.path, what)
+
+
+def need_users():
+    need_fuse()
+    if os.getuid() != 0:
+        print('skipped: only root can act as other users')
+        sys.exit(77)
+    try:
+        os.setxattr('.', ACCESS, make_acl([(1, 7, None), (2, 7, FIRST_ID),
+                                           (4, 5, None), (0x10, 7, None),
+                                           (0x20, 5, None)]))
+    except OSError:
+        print('skipped: no access control lists here')
+        sys.exit(77)
+
+
+@layouts
+def users_get_what_they_get_without_a_mount(layout):
+    run(layout, SEED)
+
+
+@contextlib.contextmanager
+def image(kind):
+    """A file system of its own at `disk`."""
+    sh('truncate -s 320M image && mkfs.%s -q image && mkdir disk && '
+       'mount -o loop image disk' % kind)
+    try:
+        yield
+    finally:
+        sh('umount disk')
+        os.unlink('image')
+        os.rmdir('disk')
+
+
+def on_other_file_systems():
+    home = os.getcwd()
+    for kind in ('ext4', 'xfs'):
+        if not shutil.which('mkfs.' + kind):
+            print('skipped: no mkfs.' + kind)
+            continue
+        for layout in ('contiguous', 'sparse'):
+            with image(kind):
+                os.chdir('disk')
+                os.mkdir('src')
+                os.mkdir('mnt')
+                run(layout, SEED + 1)
+                os.chdir(home)
+
+
+need_users()
+main(users_get_what_they_get_without_a_mount,
+     on_other_file_systems)
