@@ -136,7 +136,7 @@ static int open_draft_dir(struct output *output)
 {
     int r;
 
-    output->lock = private_dir_make(output->dir, output->draft);
+    output->lock = private_dir_make(output->dir, false, output->draft);
     if (output->lock < 0) {
         output->draft[0] = '\0';
         return output->lock;

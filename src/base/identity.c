@@ -319,6 +319,20 @@ int identity_check_delete(int dirfd, uid_t owner)
     return caps_by(rights_of_program()) & CAP_BIT(CAP_FOWNER) ? 0 : -EPERM;
 }
 
+bool identity_is_in_group(gid_t gid)
+{
+    const struct rights *rights;
+
+    if (!process.others || !thread.serves || thread.gid == gid)
+        return true;
+    rights = rights_of_program();
+    for (size_t i = 0; rights && i < rights->ngroups; i++) {
+        if (rights->groups[i] == gid)
+            return true;
+    }
+    return false;
+}
+
 uid_t identity_owner(void)
 {
     return process.acts ? (uid_t)setfsuid((uid_t)-1) : geteuid();

@@ -65,6 +65,10 @@ int identity_check(int fd, int how);
  */
 int identity_check_delete(int dirfd, uid_t owner);
 
+/* Is it in a group?  The daemon takes it for granted of those whom it serves if they
+   are of its own user. */
+bool identity_is_in_group(gid_t gid);
+
 /* The user to whom files belong that this thread makes. */
 uid_t identity_owner(void);
 

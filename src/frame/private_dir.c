@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/identity.h"
 #include "frame/frame.h"
 #include "frame/frame_dir.h"
 #include "frame/metalayer.h"
@@ -35,14 +36,55 @@ static int open_dir(int at, const char *name)
     return fd < 0 ? -errno : fd;
 }
 
+/* Make a directory, as the program that is served.  Returns 0 and its user, or a
+   negative errno. */
+static int make_dir(int at, const char *name, bool for_program, uid_t *owner)
+{
+    int r;
+
+    if (for_program)
+        identity_begin();
+    r = mkdirat(at, name, 0700) < 0 ? -errno : 0;
+    *owner = identity_owner();
+    if (for_program)
+        identity_end();
+    return r;
+}
+
+/* Where a default list of access control leaves the owner less, let him use it. */
+static int let_owner_in(int at, const char *name, uid_t owner)
+{
+    char path[sizeof("/proc/self/fd/") + 10];
+    struct stat st;
+    int fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int r = 0;
+
+    if (fd < 0)
+        return -errno;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    if (fstat(fd, &st) < 0)
+        r = -errno;
+    else if (st.st_uid != owner)
+        r = -EEXIST;
+    else if ((st.st_mode & 0700) != 0700 &&
+             chmod(path, (st.st_mode & 02000) | 0700) < 0)
+        r = -errno;
+    close(fd);
+    return r;
+}
+
 /* Make one under a name, and lock it before others find it: else -EEXIST. */
-static int try_name(int at, const char *name)
+static int try_name(int at, const char *name, bool for_program)
 {
     struct stat st;
+    uid_t owner;
     int fd;
+    int r = make_dir(at, name, for_program, &owner);
 
-    if (mkdirat(at, name, 0700) < 0)
-        return -errno;
+    if (r == 0)
+        r = let_owner_in(at, name, owner);
+    if (r < 0)
+        return r == -ENOENT ? -EEXIST : r;
     fd = open_dir(at, name);
     if (fd < 0)
         return fd == -ENOENT ? -EEXIST : fd;
@@ -54,14 +96,14 @@ static int try_name(int at, const char *name)
     return fd;
 }
 
-int private_dir_make(int at, char name[PRIVATE_DIR_NAME_MAX])
+int private_dir_make(int at, bool for_program, char name[PRIVATE_DIR_NAME_MAX])
 {
     int fd = -EEXIST;
 
     for (unsigned n = 0; fd == -EEXIST && n < NNAMES; n++) {
         snprintf(name, PRIVATE_DIR_NAME_MAX, STORE_TEMPORARY "%ld.%u",
                  (long)getpid(), n);
-        fd = try_name(at, name);
+        fd = try_name(at, name, for_program);
     }
     return fd;
 }

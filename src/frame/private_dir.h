@@ -27,12 +27,15 @@ bool private_dir_is_name(const char *name);
 /*
  * Make a directory that only the owner can use.
  *
- *  at    the directory that it is made in
- *  name  receives its name
+ *  at           the directory that it is made in
+ *  for_program  it is to belong to the program that the thread serves, see
+ *               base/identity.h
+ *  name         receives its name
  *
  * Returns a descriptor of it, which holds the lock, or a negative errno.
  */
-int private_dir_make(int at, char name[PRIVATE_DIR_NAME_MAX]);
+int private_dir_make(int at, bool for_program,
+                     char name[PRIVATE_DIR_NAME_MAX]);
 
 /*
  * Mark a directory: whatever frame is in it, or in a directory in it, is to be

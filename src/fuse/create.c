@@ -87,9 +87,8 @@ static int make_plain(const struct fs_entry *entry, const struct create *create)
 /* Make the directory of a sparse frame, under a name that does not show. */
 static int make_private(struct making *making)
 {
-    identity_begin();
-    making->hidden_fd = private_dir_make(making->entry.dir.fd, making->hidden);
-    identity_end();
+    making->hidden_fd =
+        private_dir_make(making->entry.dir.fd, true, making->hidden);
     return making->hidden_fd < 0 ? making->hidden_fd : 0;
 }
 
@@ -113,12 +112,18 @@ static const char *name_of(const struct making *making)
 static int come_up(struct making *making)
 {
     const struct fs_entry *entry = &making->entry;
+    int r;
 
     if (making->hidden_fd < 0)
         return 0;
-    if (renameat2(entry->dir.fd, making->hidden, entry->dir.fd, entry->name,
-                  RENAME_NOREPLACE) < 0)
-        return -errno;
+    identity_begin();
+    r = renameat2(entry->dir.fd, making->hidden, entry->dir.fd, entry->name,
+                  RENAME_NOREPLACE) < 0
+            ? -errno
+            : 0;
+    identity_end();
+    if (r < 0)
+        return r;
     close(making->hidden_fd);
     making->hidden_fd = -1;
     return 0;
@@ -153,7 +158,9 @@ static int fit_directory(const struct making *making,
 
     if (r < 0)
         return r;
+    identity_begin();
     r = backing_fit_directory(&object);
+    identity_end();
     backing_unpin(&object);
     return r;
 }

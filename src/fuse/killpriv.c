@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/identity.h"
 #include "fuse/kernel.h"
 #include "fuse/open_file.h"
 #include "fuse/ops.h"
@@ -62,12 +63,16 @@ int killpriv_take_over(struct fuse_session *session)
 
 #endif
 
-/* As the kernel has it: without the group's right to execute, the bit stands
-   for mandatory locking. */
-static mode_t without_setid(mode_t mode)
+/* As the kernel has it: without the group's right to execute, the bit once stood for
+   mandatory locking, and stays for who is in the group. */
+static mode_t without_setid(const struct stat *st)
 {
-    mode &= ~(mode_t)S_ISUID;
-    return mode & S_IXGRP ? mode & ~(mode_t)S_ISGID : mode;
+    mode_t mode = st->st_mode & ~(mode_t)S_ISUID;
+
+    if (mode & S_IXGRP ||
+        (mode & S_ISGID && !identity_is_in_group(st->st_gid)))
+        mode &= ~(mode_t)S_ISGID;
+    return mode;
 }
 
 static int drop(struct fs *fs, struct node *node,
@@ -76,7 +81,7 @@ static int drop(struct fs *fs, struct node *node,
 {
     struct open_file *open = open_file_find(fs, node);
     bool newest = open_file_is_newest(open, place);
-    int r = backing_chmod(object, without_setid(object->st.st_mode) & 07777);
+    int r = backing_chmod(object, without_setid(&object->st) & 07777);
 
     if (newest)
         open_file_note_touch(open, place);
@@ -101,9 +106,9 @@ int killpriv_drop(fuse_req_t req, struct node *node)
     if (r < 0)
         return r;
     r = backing_stat(&place, node->id.kind, &st);
-    if (r == 0 && without_setid(st.st_mode) != st.st_mode)
+    if (r == 0 && without_setid(&st) != st.st_mode)
         r = fs_pin(fs, node, &place, &object);
-    if (r == 0 && without_setid(st.st_mode) != st.st_mode) {
+    if (r == 0 && without_setid(&st) != st.st_mode) {
         r = drop(fs, node, &place, &object);
         backing_unpin(&object);
     }

@@ -148,14 +148,6 @@ static void ops_getattr(fuse_req_t req, fuse_ino_t ino,
         fuse_reply_attr(req, &st, attr_timeout(fs));
 }
 
-/* Is that what the kernel sets by itself, when a file is closed?  Programs set times
-   by name, in the kernel's eyes, and so without a handle. */
-static bool is_write_back(int set)
-{
-    return set && !(set & (FUSE_SET_ATTR_SIZE | FUSE_SET_ATTR_MODE |
-                           FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID));
-}
-
 static void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
                         int to_set, struct fuse_file_info *fi)
 {
@@ -171,9 +163,7 @@ static void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
         r = ops_set_size(fs, handle_of(fi), attr->st_size);
         to_set &= ~FUSE_SET_ATTR_SIZE;
     }
-    if (r == 0 && fi && is_write_back(to_set))
-        r = setattr_write_back(fs, node, attr, to_set);
-    else if (r == 0 && to_set)
+    if (r == 0 && to_set)
         r = setattr_apply(fs, node, attr, to_set);
     /* After truncate() no close() follows that would commit it. */
     if (r == 0 && !fi && (to_set & FUSE_SET_ATTR_SIZE))

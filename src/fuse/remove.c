@@ -17,7 +17,7 @@
 
 static int make_trash(struct fs *fs)
 {
-    int fd = private_dir_make(fs->root_fd, fs->trash);
+    int fd = private_dir_make(fs->root_fd, false, fs->trash);
     int r = fd < 0 ? fd : private_dir_mark(fd);
 
     if (r < 0 && fd >= 0) {

@@ -53,33 +53,46 @@ static int set_size(struct fs *fs, struct node *node, off_t size)
     return r;
 }
 
-static struct timespec time_to_set(int set, int omit_unless, int now,
+/* A time as the system call takes it. */
+static struct timespec time_to_set(int set, int which, int now,
                                    const struct timespec *value)
 {
-    struct timespec time = { .tv_nsec = UTIME_OMIT };
-
     if (set & now)
-        clock_gettime(CLOCK_REALTIME, &time);
-    else if (set & omit_unless)
-        time = *value;
-    return time;
+        return (struct timespec){ .tv_nsec = UTIME_NOW };
+    return set & which ? *value : (struct timespec){ .tv_nsec = UTIME_OMIT };
+}
+
+/* The time of modification that is set. */
+static struct timespec new_mtime(const struct stat *st, int set)
+{
+    struct timespec now;
+
+    if (!(set & FUSE_SET_ATTR_MTIME_NOW))
+        return st->st_mtim;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now;
 }
 
 static int set_times(struct open_file *open,
                      const struct backing_object *object, const struct stat *st,
                      int set)
 {
-    const struct timespec times[2] = {
-        time_to_set(set, FUSE_SET_ATTR_ATIME, FUSE_SET_ATTR_ATIME_NOW,
-                    &st->st_atim),
-        time_to_set(set, FUSE_SET_ATTR_MTIME, FUSE_SET_ATTR_MTIME_NOW,
-                    &st->st_mtim),
-    };
-    int r = backing_utimens(object, times);
+    const struct timespec mtime = new_mtime(st, set);
+    struct timespec times[2];
+    int r;
 
+    /* For a file whose times the kernel keeps it says what time it is, though
+       whoever may write may set both times to that, and to no other. */
+    if ((set & FUSE_SET_ATTR_ATIME_NOW) && (set & SET_MTIME))
+        set |= FUSE_SET_ATTR_MTIME_NOW;
+    times[0] = time_to_set(set, FUSE_SET_ATTR_ATIME, FUSE_SET_ATTR_ATIME_NOW,
+                           &st->st_atim);
+    times[1] = time_to_set(set, FUSE_SET_ATTR_MTIME, FUSE_SET_ATTR_MTIME_NOW,
+                           &st->st_mtim);
+    r = backing_utimens(object, times);
     /* What is written out later would set the time again. */
     if (r == 0 && open && entry_is_frame(object->kind) && (set & SET_MTIME))
-        open_file_set_mtime(open, &times[1]);
+        open_file_set_mtime(open, &mtime);
     return r;
 }
 
@@ -145,20 +158,31 @@ static int apply(struct fs *fs, struct node *node, const struct stat *st,
     return r;
 }
 
+/*
+ * Is that the time of the last write, which the kernel keeps for a program that need
+ * not be one that may set times?  It comes with a new size, or when what it caches is
+ * written back.  Whether a program may set that time alone, the kernel has asked.
+ */
+static bool is_kept_time(const struct fs *fs, const struct node *node, int set,
+                         bool sized)
+{
+    if (!fs->writeback || entry_is_folder(node->id.kind))
+        return false;
+    if (set & (SET_OWNER | FUSE_SET_ATTR_MODE))
+        return false;
+    return sized || !(set & (SET_ATIME | FUSE_SET_ATTR_MTIME_NOW));
+}
+
 int setattr_apply(struct fs *fs, struct node *node, const struct stat *st,
                   int set)
 {
+    bool sized = set & FUSE_SET_ATTR_SIZE;
     int r = fs_check_node(fs, node);
 
-    if (r == 0 && (set & FUSE_SET_ATTR_SIZE))
+    if (r == 0 && sized)
         r = set_size(fs, node, st->st_size);
-    if (r < 0 || !(set & ~FUSE_SET_ATTR_SIZE))
+    set &= ~FUSE_SET_ATTR_SIZE;
+    if (r < 0 || !set)
         return r;
-    return apply(fs, node, st, set, true);
-}
-
-int setattr_write_back(struct fs *fs, struct node *node, const struct stat *st,
-                       int set)
-{
-    return apply(fs, node, st, set, false);
+    return apply(fs, node, st, set, !is_kept_time(fs, node, set, sized));
 }

@@ -17,11 +17,6 @@
 int setattr_apply(struct fs *fs, struct node *node, const struct stat *st,
                   int set);
 
-/* Set the times of a file to which a program has written, and for which the kernel
-   has kept them; that program need not be one that may set them. */
-int setattr_write_back(struct fs *fs, struct node *node, const struct stat *st,
-                       int set);
-
 /* Set the size of a state of an open file.  Returns as above. */
 int setattr_size(struct fs *fs, struct open_file *open,
                  struct snapshot *snapshot, off_t size);

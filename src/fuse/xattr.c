@@ -161,7 +161,9 @@ static void frame_attrs_close(struct frame_attrs *attrs, int r)
     open_file_put(attrs->fs, attrs->open);
 }
 
-static int frame_attrs_open(struct fs *fs, struct node *node, bool writable,
+/* Open the frame; `how` the program must be allowed to use it: W_OK to change it,
+   R_OK, or F_OK. */
+static int frame_attrs_open(struct fs *fs, struct node *node, int how,
                             struct frame_attrs *out)
 {
     int r;
@@ -172,13 +174,14 @@ static int frame_attrs_open(struct fs *fs, struct node *node, bool writable,
         .fault = FAULT_NONE,
     };
     if (entry_is_sealed(node->id.kind))
-        return writable ? -EROFS : open_layers(out);
-    r = open_file_get(fs, node, writable, &out->open);
+        return how == W_OK ? -EROFS : open_layers(out);
+    r = open_file_get(fs, node, how == W_OK, &out->open);
     if (r < 0)
         return r;
     out->snapshot = open_file_snapshot(out->open);
     out->frame = file_frame_get(out->snapshot->file);
-    r = snapshot_check_access(out->snapshot, writable ? W_OK : R_OK);
+    if (how != F_OK)
+        r = snapshot_check_access(out->snapshot, how);
     if (r < 0)
         frame_attrs_close(out, r);
     return r;
@@ -198,7 +201,7 @@ static int try_get_ours(struct fs *fs, struct node *node, const char *name,
 {
     struct frame_attrs attrs;
     char *value = NULL;
-    int r = frame_attrs_open(fs, node, false, &attrs);
+    int r = frame_attrs_open(fs, node, R_OK, &attrs);
 
     if (r < 0)
         return r;
@@ -229,7 +232,7 @@ static int get_ours(struct fs *fs, struct node *node, const char *name,
 static int list_ours(struct fs *fs, struct node *node, FILE *out)
 {
     struct frame_attrs attrs;
-    int r = frame_attrs_open(fs, node, false, &attrs);
+    int r = frame_attrs_open(fs, node, F_OK, &attrs);
 
     if (r < 0)
         return r == -ENODATA ? 0 : r;
@@ -424,7 +427,7 @@ static int set_ours(struct fs *fs, struct node *node, const char *name,
 
     if (!bare || kind == METALAYER_USERMETA)
         return -EPERM;
-    r = frame_attrs_open(fs, node, true, &attrs);
+    r = frame_attrs_open(fs, node, W_OK, &attrs);
     if (r < 0)
         return r;
     r = check_flags(&attrs, name, flags);
@@ -444,7 +447,7 @@ static int remove_ours(struct fs *fs, struct node *node, const char *name)
 
     if (!bare || kind != METALAYER_VL)
         return -EPERM;
-    r = frame_attrs_open(fs, node, true, &attrs);
+    r = frame_attrs_open(fs, node, W_OK, &attrs);
     if (r < 0)
         return r;
     r = file_meta_remove(attrs.snapshot->file, bare, &attrs.fault);
