@@ -181,6 +181,11 @@ int identity_setup(bool others)
     return 0;
 }
 
+bool identity_serves_others(void)
+{
+    return process.others;
+}
+
 bool identity_has_umask(void)
 {
     return process.umasks;

@@ -28,6 +28,9 @@
  */
 int identity_setup(bool others);
 
+/* Are programs of other users served, with rights of root's? */
+bool identity_serves_others(void);
+
 /* Can each thread have a umask of its own? */
 bool identity_has_umask(void);
 

@@ -3,14 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "frame/frame.h"
-#include "frame/frame_source.h"
 
 bool frame_dir_is_index(const char *name)
 {
@@ -20,13 +17,9 @@ bool frame_dir_is_index(const char *name)
 
 bool frame_dir_is_chunk(const char *name)
 {
-    char chunk[FRAME_SOURCE_NAME_LEN];
-    uint32_t id;
+    size_t len = strspn(name, "0123456789ABCDEF");
 
-    if (sscanf(name, "%8" SCNx32, &id) != 1)
-        return false;
-    frame_source_name(id, chunk);
-    return strcmp(name, chunk) == 0;
+    return (len == 8 || len == 16) && strcmp(name + len, ".chunk") == 0;
 }
 
 bool frame_dir_is_part(const char *name)

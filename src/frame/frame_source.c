@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/identity.h"
 #include "frame/blocks.h"
 #include "frame/frame_private.h"
 
@@ -41,6 +42,26 @@ static int open_chunk_file(struct frame *frame, uint64_t id,
     return r;
 }
 
+/*
+ * May all read a chunk file who may read the index file, as far as owner and mode
+ * tell?  Else the file may have been put into the directory by somebody who cannot
+ * read it.  Whose group owns both files is taken to be in it.
+ */
+static bool is_readable(const struct frame *frame,
+                        const struct store_stat *chunk)
+{
+    const struct store_stat *index = &frame->stat;
+    bool same_group = chunk->gid == index->gid;
+    bool by_group = chunk->mode & (same_group ? 0040 : 0004);
+
+    if (chunk->uid != index->uid && index->uid != 0 && !by_group &&
+        !(chunk->mode & 0004))
+        return false;
+    if ((index->mode & 0040) && !by_group)
+        return false;
+    return !(index->mode & 0004) || (chunk->mode & 0004);
+}
+
 static int open_sparse(struct frame *frame, uint64_t id,
                        struct frame_source *source, struct fault *fault)
 {
@@ -54,6 +75,8 @@ static int open_sparse(struct frame *frame, uint64_t id,
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     r = store_object_stat(source->object, &stat);
+    if (r == 0 && identity_serves_others() && !is_readable(frame, &stat))
+        r = -EACCES;
     if (r < 0) {
         store_object_close(source->object);
         return fault_set(fault, r, 0, NULL);

@@ -415,30 +415,28 @@ def users_get_what_they_get_without_a_mount(layout):
 
 @contextlib.contextmanager
 def image(kind):
-    """A file system of its own at `disk`."""
+    """Be on a file system of its own."""
+    home = os.getcwd()
     sh('truncate -s 320M image && mkfs.%s -q image && mkdir disk && '
-       'mount -o loop image disk' % kind)
+       'mount -o loop image disk && mkdir disk/src disk/mnt' % kind)
+    os.chdir('disk')
     try:
         yield
     finally:
+        os.chdir(home)
         sh('umount disk')
         os.unlink('image')
         os.rmdir('disk')
 
 
 def on_other_file_systems():
-    home = os.getcwd()
     for kind in ('ext4', 'xfs'):
         if not shutil.which('mkfs.' + kind):
             print('skipped: no mkfs.' + kind)
             continue
         for layout in ('contiguous', 'sparse'):
             with image(kind):
-                os.chdir('disk')
-                os.mkdir('src')
-                os.mkdir('mnt')
                 run(layout, SEED + 1)
-                os.chdir(home)
 
 
 need_users()

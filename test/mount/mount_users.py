@@ -1,0 +1,313 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A mount of root's that serves others has no more for them than SOURCE.
+
+usage: mount_users.py FRAMEFS [TEST...]
+"""
+
+import contextlib
+import ctypes
+import errno
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from mounted import (B2FRAME, FRAMEFS, Mount, as_nobody, check, error_of,
+                     layouts, main, need_fuse, read, sh, wait_for, write,
+                     write_sparse)
+
+NOBODY = 65534
+OWNER = 61000
+DATA = bytes(range(256)) * 40
+SECRET = b'secret' * 100
+RACE_SECONDS = float(os.environ.get('FRAMEFS_RACE_SECONDS', '2'))
+RENAME_EXCHANGE = 2
+AT_FDCWD = -100
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def exchange(a, b):
+    libc.renameat2(AT_FDCWD, a.encode(), AT_FDCWD, b.encode(), RENAME_EXCHANGE)
+
+
+def open_to_all():
+    os.chmod('.', 0o755)
+    os.makedirs('src', exist_ok=True)
+    os.chmod('src', 0o1777)
+
+
+def mounted(layout):
+    open_to_all()
+    return Mount('src', 'mnt', '-o', 'allow_other,layout=' + layout)
+
+
+def as_user(uid, call, *args):
+    """What a call comes to for a user who is in no group but his own."""
+    child = os.fork()
+    if child == 0:
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+        os._exit(error_of(call, *args))
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def append(path):
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND)
+    os.write(fd, b'more')
+    os.fsync(fd)
+    os.close(fd)
+
+
+@layouts
+def an_owner_may_write_what_he_may_not_read(layout):
+    with mounted(layout) as mount:
+        path = mount / 'a'
+        check(as_user(OWNER, write, path, DATA) == 0, 'make')
+        os.chmod(path, 0o200)
+    with mounted(layout) as mount:
+        check(as_user(OWNER, append, path) == 0, 'append')
+        check(as_user(OWNER, read, path) == errno.EACCES, 'read')
+        check(as_nobody(append, path) == errno.EACCES, 'another')
+        check(read(path) == DATA + b'more', 'content')
+
+
+@layouts
+def what_was_opened_is_committed_without_the_right_to_it(layout):
+    """A program may lose its rights between open() and close()."""
+    with mounted(layout) as mount:
+        path = mount / 'a'
+
+        def write_on():
+            fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+            os.write(fd, DATA)
+            os.fchmod(fd, 0)
+            os.write(fd, DATA)
+            os.fsync(fd)
+            os.close(fd)
+
+        check(as_user(OWNER, write_on) == 0, 'writes')
+        check(read(path) == 2 * DATA, 'content')
+        for parent, _, files in os.walk('src'):
+            for name in files:
+                st = os.stat(os.path.join(parent, name))
+                check((st.st_uid, st.st_gid) == (OWNER, OWNER),
+                      name + ' belongs to %d' % st.st_uid)
+
+
+def reserved_space_is_not_for_users():
+    open_to_all()
+    sh('truncate -s 64M image && mkfs.ext4 -q -m 50 image && mkdir disk && '
+       'mount -o loop image disk && chmod 777 disk')
+    try:
+        with Mount('disk', 'mnt', '-o', 'allow_other') as mount:
+            def fill():
+                with open(mount / 'a', 'wb', buffering=0) as file:
+                    while True:
+                        file.write(os.urandom(1 << 20))
+
+            check(as_user(OWNER, fill) == errno.ENOSPC, 'is not full')
+            st = os.statvfs('disk')
+            check(st.f_bfree > 0.3 * st.f_blocks, '%d of %d blocks are free' %
+                  (st.f_bfree, st.f_blocks))
+    finally:
+        sh('umount disk')
+
+
+def attributes_of_root_do_not_show():
+    open_to_all()
+    write('src/a', b'plain')
+    with Mount('src', 'mnt', '-o', 'allow_other') as mount:
+        os.setxattr(mount / 'a', 'trusted.colour', b'red')
+        os.setxattr(mount / 'a', 'user.colour', b'green')
+        check(sorted(os.listxattr(mount / 'a')) ==
+              ['trusted.colour', 'user.colour'], 'for root')
+
+        def look():
+            if os.listxattr(mount / 'a') != ['user.colour']:
+                raise OSError(errno.EEXIST, 'shows')
+
+        check(as_nobody(look) == 0, 'for others')
+
+
+def frames_can_be_copied_with_their_attributes():
+    open_to_all()
+    os.mkdir('to')
+    write('in', DATA)
+    sh('%s create in src/a.b2frame && %s meta set src/a.b2frame vlmeta.colour '
+       '--text green' % (B2FRAME, B2FRAME), None)
+    with Mount('src', 'mnt', '-o', 'allow_other') as mount:
+        os.setxattr(mount / 'a', 'user.b2frame.vlmeta.shape', b'round')
+        os.mkdir('mnt2')
+        with Mount('to', 'mnt2'):
+            for name in os.listxattr(mount / 'a'):
+                check(name != 'user.b2frame.info', 'is listed')
+            sh('cp --preserve=all mnt/a mnt2/a')
+            check(os.getxattr('mnt2/a', 'user.b2frame.vlmeta.shape') ==
+                  b'round', 'the copy')
+            check(os.getxattr('mnt2/a', 'user.b2frame.info')[:1] == b'{', 'info')
+
+
+def chunk_files_of_others_are_not_read():
+    """A file that somebody has put into a frame of his."""
+    open_to_all()
+    write_sparse('src/mine.b2frame', DATA)
+    write_sparse('src/theirs', SECRET + bytes(len(DATA) - len(SECRET)))
+    for name in ('', '/chunks.b2frame', '/00000000.chunk'):
+        os.chown('src/mine.b2frame' + name, OWNER, OWNER)
+    os.rename('src/theirs/00000000.chunk', 'src/mine.b2frame/00000000.chunk')
+    os.chmod('src/mine.b2frame/00000000.chunk', 0o600)
+    with Mount('src', 'mnt', '-o', 'allow_other') as mount:
+        check(as_user(OWNER, read, mount / 'mine') == errno.EACCES, 'is read')
+    os.chown('src/mine.b2frame/00000000.chunk', OWNER, OWNER)
+    os.chmod('src/mine.b2frame/00000000.chunk', 0o644)
+    with Mount('src', 'mnt', '-o', 'allow_other') as mount:
+        check(as_user(OWNER, read, mount / 'mine') == 0, 'is not read')
+
+
+@contextlib.contextmanager
+def exchanging(*pairs):
+    """A process that exchanges names as fast as it can."""
+    child = os.fork()
+    if child == 0:
+        while True:
+            for a, b in pairs:
+                exchange(a, b)
+    try:
+        yield
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def make_victim(layout):
+    """In a directory that all may write to, a file of the attacker's and one of
+    another user's, of each kind."""
+    open_to_all()
+    os.mkdir('src/D')
+    os.chmod('src/D', 0o777)
+    for name, owner, mode, data in (('mine', NOBODY, 0o666, DATA),
+                                    ('theirs', OWNER, 0o600, SECRET)):
+        write('in', data)
+        sh('%s create --layout %s in src/D/%s.b2frame' % (B2FRAME, layout, name))
+        write('src/D/' + name + '.txt', data)
+        for top in ('src/D/%s.b2frame' % name, 'src/D/%s.txt' % name):
+            for path in [top] + ([os.path.join(top, part) for part in
+                                  os.listdir(top)] if os.path.isdir(top) else []):
+                os.chown(path, owner, owner)
+                os.chmod(path, 0o700 if os.path.isdir(path) and mode == 0o600
+                         else 0o777 if os.path.isdir(path) else mode)
+
+
+def theirs_is_untouched(layout):
+    """Nothing of the other user's has changed, wherever it is by now."""
+    found = 0
+    for name in os.listdir('src/D'):
+        st = os.lstat('src/D/' + name)
+        if st.st_uid != OWNER:
+            continue
+        found += 1
+        check(st.st_mode & 0o777 == (0o700 if os.path.isdir('src/D/' + name)
+                                     else 0o600), name + ': mode %o' % st.st_mode)
+        check(os.listxattr('src/D/' + name) == [], name + ': attributes')
+        check(st.st_nlink < 3 and st.st_mtime > 1000, name + ': links, times')
+        if name.endswith('.txt'):
+            check(read('src/D/' + name) == SECRET, name + ': content')
+        else:
+            done = subprocess.run([B2FRAME, 'cat', 'src/D/' + name], check=True,
+                                  stdout=subprocess.PIPE)
+            check(done.stdout == SECRET, name + ': content')
+    check(found == 2, '%d files of the other user' % found)
+
+
+def attack(mount):
+    """What an attacker asks for; what he must not get ends it."""
+    end = time.monotonic() + RACE_SECONDS
+    tries = 0
+    while time.monotonic() < end:
+        for name in ('mine', 'mine.txt'):
+            path = mount / ('D/' + name)
+            for call in (lambda p: os.chmod(p, 0o666),
+                         lambda p: os.utime(p, (1, 1)),
+                         lambda p: os.setxattr(p, 'user.x', b'x'),
+                         lambda p: os.truncate(p, 100),
+                         lambda p: os.link(p, p + '.link'),
+                         lambda p: os.unlink(p + '.link'),
+                         append, lambda p: os.stat(p)):
+                with contextlib.suppress(OSError):
+                    call(path)
+            with contextlib.suppress(OSError):
+                check(b'secret' not in read(path), 'is read')
+            with contextlib.suppress(OSError):
+                check(b'user.theirs' not in os.listxattr(path), 'attributes')
+            tries += 1
+    check(tries > 10, 'only %d tries' % tries)
+
+
+@layouts
+def exchanged_names_lead_nowhere(layout):
+    make_victim(layout)
+    with Mount('src', 'mnt', '-o', 'allow_other') as mount:
+        child = os.fork()
+        if child == 0:
+            status = 1
+            with contextlib.suppress(BaseException):
+                os.setgroups([])
+                os.setresgid(NOBODY, NOBODY, NOBODY)
+                os.setresuid(NOBODY, NOBODY, NOBODY)
+                with exchanging(('src/D/mine.b2frame', 'src/D/theirs.b2frame'),
+                                ('src/D/mine.txt', 'src/D/theirs.txt')):
+                    attack(mount)
+                status = 0
+            os._exit(status)
+        check(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0,
+              'the attacker has seen what he must not')
+    theirs_is_untouched(layout)
+
+
+def the_service_recovers_from_a_crash():
+    unit = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                        '../../packaging/framefs@.service.in')
+    lines = dict(re.findall(r'^(Exec\w+)=(.*)$', read(unit).decode(), re.M))
+    open_to_all()
+    env = dict(os.environ, SOURCE='src', MOUNTPOINT='mnt', OPTIONS='rw')
+
+    def execute(name, result):
+        command = lines[name].replace('@bindir@', os.path.dirname(FRAMEFS))
+        for variable, value in env.items():
+            command = command.replace('${%s}' % variable, shlex.quote(value))
+        return subprocess.run(shlex.split(command.replace('$$', '$')),
+                              env=dict(env, SERVICE_RESULT=result), check=False,
+                              stderr=subprocess.PIPE, timeout=60)
+
+    check(execute('ExecStart', '').returncode == 0, 'start')
+    write('mnt/a', DATA)
+    pid = sh('pgrep -f "framefs -o rw src mnt"').split()[0]
+    os.kill(int(pid), signal.SIGKILL)
+    wait_for(lambda: error_of(os.stat, 'mnt') == errno.ENOTCONN, 'a dead mount')
+    check(execute('ExecStopPost', 'signal').returncode == 0, 'after the crash')
+    check(execute('ExecStart', '').returncode == 0, 'start again')
+    check(read('mnt/a') == DATA, 'content')
+    check(execute('ExecStop', 'success').returncode == 0, 'stop')
+    check(execute('ExecStopPost', 'success').returncode == 0, 'after the stop')
+
+
+need_fuse()
+if os.getuid() != 0:
+    print('skipped: only root can serve others')
+    sys.exit(77)
+check(shutil.which('mkfs.ext4'), 'no mkfs.ext4')
+main(an_owner_may_write_what_he_may_not_read,
+     what_was_opened_is_committed_without_the_right_to_it,
+     reserved_space_is_not_for_users,
+     attributes_of_root_do_not_show,
+     frames_can_be_copied_with_their_attributes,
+     chunk_files_of_others_are_not_read,
+     exchanged_names_lead_nowhere,
+     the_service_recovers_from_a_crash)
