@@ -250,9 +250,10 @@ def random_call(choice):
         'make_directory': lambda: (random_mode(choice), umask),
         'truncate': lambda: (choice.randrange(20),),
         'chmod': lambda: (random_mode(choice),),
+        # Not -1 twice: the kernel does not pass that on.
         'chown': lambda: (
             choice.choice([-1, -1] + [id_of(user) for user in USERS]),
-            choice.choice([-1] + [gid_of(group) for group in (100, 101, 102)] +
+            choice.choice([gid_of(group) for group in (100, 101, 102)] +
                           [id_of(user) for user in USERS])),
         'access': lambda: (choice.randrange(8),),
         'setxattr': lambda: choice.choice((

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/identity.h"
+#include "base/rights.h"
+#include "suite.h"
+
+enum {
+    USER = 61000,
+    GROUP = 61001
+};
+
+/* A directory that only root can look into, and what is in it. */
+struct room {
+    char top[256];
+    int dir;
+};
+
+/* Each test has a process of its own, in which it may serve others; only root
+   can. */
+static bool room_init(struct room *room)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    if (geteuid() != 0)
+        return false;
+    snprintf(room->top, sizeof(room->top), "%s/framefs_room.XXXXXX",
+             tmp ? tmp : "/tmp");
+    ck_assert_ptr_nonnull(mkdtemp(room->top));
+    room->dir = open(room->top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ck_assert_int_ge(room->dir, 0);
+    ck_assert_int_eq(fchmod(room->dir, 0777), 0);
+    umask(0);
+    ck_assert_int_eq(identity_setup(true), 0);
+    return true;
+}
+
+static void room_fini(struct room *room)
+{
+    char command[300];
+
+    close(room->dir);
+    snprintf(command, sizeof(command), "rm -r %s", room->top);
+    ck_assert_int_eq(system(command), 0);
+}
+
+/* Make a file; returns its descriptor. */
+static int make(const struct room *room, const char *name, mode_t mode)
+{
+    int fd =
+        openat(room->dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+
+    ck_assert_int_ge(fd, 0);
+    return fd;
+}
+
+START_TEST(a_program_makes_what_it_would_make_itself)
+{
+    struct room room;
+    struct stat st;
+    int fd;
+
+    if (!room_init(&room))
+        return;
+    identity_serve(0, USER, GROUP, 027);
+    identity_begin_create();
+    fd = make(&room, "a", 0666);
+    identity_end();
+    ck_assert_int_eq(fstat(fd, &st), 0);
+    ck_assert_uint_eq(st.st_uid, USER);
+    ck_assert_uint_eq(st.st_gid, GROUP);
+    ck_assert_uint_eq(st.st_mode & 0777, 0640);
+    close(fd);
+    fd = make(&room, "b", 0666);
+    ck_assert_int_eq(fstat(fd, &st), 0);
+    ck_assert_uint_eq(st.st_uid, identity_owner());
+    ck_assert_uint_ne(st.st_uid, 0);
+    ck_assert_uint_eq(st.st_mode & 0777, 0666);
+    close(fd);
+    room_fini(&room);
+}
+END_TEST
+
+START_TEST(a_program_has_its_own_rights_and_the_daemon_all)
+{
+    struct room room;
+    int fd;
+
+    if (!room_init(&room))
+        return;
+    fd = make(&room, "a", 0600);
+    ck_assert_int_eq(fchown(fd, 0, 0), 0);
+    identity_serve(0, USER, GROUP, 0);
+    ck_assert_int_eq(identity_check(fd, R_OK), -EACCES);
+    identity_begin();
+    identity_begin();
+    ck_assert_int_eq(openat(room.dir, "a", O_RDONLY), -1);
+    identity_end();
+    ck_assert_int_eq(openat(room.dir, "a", O_RDONLY), -1);
+    ck_assert_int_eq(fchmod(fd, 0666), -1);
+    identity_end();
+    close(fd);
+    fd = openat(room.dir, "a", O_RDWR | O_CLOEXEC);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(fchmod(fd, 0644), 0);
+    ck_assert_int_eq(identity_check(fd, R_OK), 0);
+    ck_assert_int_eq(identity_check(fd, W_OK), -EACCES);
+    close(fd);
+    room_fini(&room);
+}
+END_TEST
+
+START_TEST(sticky_directories_protect_the_files_of_others)
+{
+    struct room room;
+
+    if (!room_init(&room))
+        return;
+    identity_serve(0, USER, GROUP, 0);
+    ck_assert_int_eq(identity_check_delete(room.dir, 0), 0);
+    ck_assert_int_eq(fchmod(room.dir, 01777), 0);
+    ck_assert_int_eq(identity_check_delete(room.dir, 0), -EPERM);
+    ck_assert_int_eq(identity_check_delete(room.dir, USER), 0);
+    ck_assert_int_eq(fchmod(room.dir, 0755), 0);
+    ck_assert_int_eq(identity_check_delete(room.dir, USER), -EACCES);
+    room_fini(&room);
+}
+END_TEST
+
+static void *serve_nobody(void *arg)
+{
+    const struct room *room = arg;
+    int fd = openat(room->dir, "a", O_RDONLY | O_CLOEXEC);
+
+    ck_assert_int_ge(fd, 0);
+    identity_begin();
+    ck_assert_int_eq(identity_check(fd, R_OK), 0);
+    identity_end();
+    close(fd);
+    return NULL;
+}
+
+START_TEST(a_thread_that_serves_no_program_is_the_daemons)
+{
+    struct room room;
+    pthread_t thread;
+
+    if (!room_init(&room))
+        return;
+    close(make(&room, "a", 0600));
+    identity_serve(0, USER, GROUP, 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, serve_nobody, &room), 0);
+    pthread_join(thread, NULL);
+    room_fini(&room);
+}
+END_TEST
+
+START_TEST(groups_and_capabilities_are_those_of_the_process)
+{
+    gid_t groups[256];
+    int n = getgroups(256, groups);
+    struct rights rights;
+
+    ck_assert_int_ge(n, 0);
+    ck_assert_int_eq(rights_read(getpid(), &rights), 0);
+    ck_assert_uint_eq(rights.ngroups, (size_t)n);
+    for (size_t i = 0; i < rights.ngroups; i++)
+        ck_assert_uint_eq(rights.groups[i], groups[i]);
+    ck_assert_int_eq(rights.caps != 0, geteuid() == 0);
+    free(rights.groups);
+    ck_assert_int_eq(rights_read(0x7fffffff, &rights), -ENOENT);
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        a_program_makes_what_it_would_make_itself,
+        a_program_has_its_own_rights_and_the_daemon_all,
+        sticky_directories_protect_the_files_of_others,
+        a_thread_that_serves_no_program_is_the_daemons,
+        groups_and_capabilities_are_those_of_the_process,
+        NULL,
+    };
+
+    return suite_run("identity", tests);
+}
