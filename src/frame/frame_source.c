@@ -43,9 +43,10 @@ static int open_chunk_file(struct frame *frame, uint64_t id,
 }
 
 /*
- * May all read a chunk file who may read the index file, as far as owner and mode
- * tell?  Else the file may have been put into the directory by somebody who cannot
- * read it.  Whose group owns both files is taken to be in it.
+ * Is a chunk file for all who may read the index file, as far as owner and mode
+ * tell?  Else it may have been put into the directory by somebody who cannot read it.
+ * The owner of both could let others read it.  An owner is taken to be in the group
+ * of his file.
  */
 static bool is_readable(const struct frame *frame,
                         const struct store_stat *chunk)
@@ -54,8 +55,9 @@ static bool is_readable(const struct frame *frame,
     bool same_group = chunk->gid == index->gid;
     bool by_group = chunk->mode & (same_group ? 0040 : 0004);
 
-    if (chunk->uid != index->uid && index->uid != 0 && !by_group &&
-        !(chunk->mode & 0004))
+    if (chunk->uid == index->uid)
+        return true;
+    if (index->uid != 0 && !by_group && !(chunk->mode & 0004))
         return false;
     if ((index->mode & 0040) && !by_group)
         return false;

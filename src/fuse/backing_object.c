@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fuse/backing_object.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/posix_acl.h>
@@ -12,6 +13,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "frame/frame_dir.h"
 #include "fuse/backing_private.h"
 
 static const char acl_name[] = XATTR_NAME_POSIX_ACL_ACCESS;
@@ -157,8 +159,53 @@ int backing_chmod(const struct backing_object *object, mode_t mode)
     return backing_fit_directory(object);
 }
 
+/* Give a file of a frame to another user, if it is the owner's and the frame's
+   alone: somebody may have put it there. */
+static int chown_part(int dirfd, const char *name, uid_t owner, uid_t uid,
+                      gid_t gid)
+{
+    int fd = openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+    int r = 0;
+
+    if (fd < 0)
+        return errno == ENOENT ? 0 : -errno;
+    if (fstat(fd, &st) < 0 ||
+        (S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == owner &&
+         fchownat(fd, "", uid, gid, AT_EMPTY_PATH) < 0))
+        r = -errno;
+    close(fd);
+    return r;
+}
+
+/* Give the chunk files of a sparse frame to another user, with it. */
+static int chown_parts(const struct backing_object *object, uid_t uid,
+                       gid_t gid)
+{
+    DIR *dir = frame_dir_open(object->dirfd, ".");
+    const struct dirent *entry;
+    int r = 0;
+
+    if (!dir)
+        return -errno;
+    while (r == 0 && (entry = frame_dir_next(dir))) {
+        if (frame_dir_is_chunk(entry->d_name))
+            r = chown_part(dirfd(dir), entry->d_name, object->st.st_uid, uid,
+                           gid);
+    }
+    closedir(dir);
+    return r;
+}
+
 int backing_chown(const struct backing_object *object, uid_t uid, gid_t gid)
 {
+    int r = 0;
+
+    if (object->kind == ENTRY_SPARSE && uid != (uid_t)-1 &&
+        uid != object->st.st_uid)
+        r = chown_parts(object, uid, gid);
+    if (r < 0)
+        return r;
     if (fchownat(object->fd, "", uid, gid, AT_EMPTY_PATH) < 0 ||
         (object->kind == ENTRY_SPARSE &&
          fchownat(object->dirfd, "", uid, gid, AT_EMPTY_PATH) < 0))

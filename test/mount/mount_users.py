@@ -42,9 +42,9 @@ def open_to_all():
     os.chmod('src', 0o1777)
 
 
-def mounted(layout):
+def mounted(layout, *options):
     open_to_all()
-    return Mount('src', 'mnt', '-o', 'allow_other,layout=' + layout)
+    return Mount('src', 'mnt', '-o', 'allow_other,layout=' + layout, *options)
 
 
 def as_user(uid, call, *args):
@@ -99,6 +99,26 @@ def what_was_opened_is_committed_without_the_right_to_it(layout):
                 st = os.stat(os.path.join(parent, name))
                 check((st.st_uid, st.st_gid) == (OWNER, OWNER),
                       name + ' belongs to %d' % st.st_uid)
+
+
+@layouts
+def modes_and_owners_can_be_changed_at_any_time(layout):
+    """Also of the files of a sparse frame, as far as that matters."""
+    with mounted(layout, '-o', 'chunksize=4K') as mount:
+        path = mount / 'a'
+        os.umask(0o077)
+        check(as_user(OWNER, write, path, DATA) == 0, 'make')
+        check(as_nobody(read, path) == errno.EACCES, 'private')
+        check(as_user(OWNER, os.chmod, path, 0o644) == 0, 'chmod')
+    with mounted(layout, '-o', 'chunksize=4K') as mount:
+        check(as_nobody(read, path) == 0, 'not private any more')
+        os.chmod(path, 0o600)
+        os.chown(path, NOBODY, NOBODY)
+    with mounted(layout, '-o', 'chunksize=4K') as mount:
+        check(as_nobody(read, path) == 0, 'given away')
+        check(as_nobody(append, path) == 0, 'and written to')
+        check(as_user(OWNER, read, path) == errno.EACCES, 'taken away')
+        check(read(path) == DATA + b'more', 'content')
 
 
 def reserved_space_is_not_for_users():
@@ -305,6 +325,7 @@ if os.getuid() != 0:
 check(shutil.which('mkfs.ext4'), 'no mkfs.ext4')
 main(an_owner_may_write_what_he_may_not_read,
      what_was_opened_is_committed_without_the_right_to_it,
+     modes_and_owners_can_be_changed_at_any_time,
      reserved_space_is_not_for_users,
      attributes_of_root_do_not_show,
      frames_can_be_copied_with_their_attributes,
