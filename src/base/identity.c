@@ -66,6 +66,7 @@ static _Thread_local struct {
     uid_t uid;
     gid_t gid;
     mode_t mask;
+    bool grouped;     /* it is in other groups than the process */
     unsigned depth;   /* of identity_begin() */
     bool has_umask;   /* which is not that of all threads */
     bool masks;       /* it is that of the program, */
@@ -234,12 +235,25 @@ static uint64_t caps_by(const struct rights *rights)
     return rights->caps & process.caps;
 }
 
+/* Be in these groups.  Where nobody may change his, in some namespaces, they are those
+   of all. */
+static bool set_groups(size_t ngroups, const gid_t *groups)
+{
+    const size_t len = ngroups * sizeof(groups[0]);
+    bool same = ngroups == (size_t)process.ngroups &&
+                (len == 0 || memcmp(groups, process.groups, len) == 0);
+
+    if (same && !thread.grouped)
+        return true;
+    thread.grouped = !same;
+    return syscall(SYS_setgroups, ngroups, groups) == 0;
+}
+
 /* Take on an identity, or one without any rights if that fails. */
 static void assume(const struct rights *rights)
 {
-    const gid_t *groups = rights ? rights->groups : NULL;
-    size_t ngroups = rights ? rights->ngroups : 0;
-    bool taken = syscall(SYS_setgroups, ngroups, groups) == 0;
+    bool taken = set_groups(rights ? rights->ngroups : 0,
+                            rights ? rights->groups : NULL);
 
     setfsgid(thread.gid);
     setfsuid(taken ? thread.uid : SELF_UID);
@@ -253,7 +267,7 @@ static void resume(void)
     set_caps(process.caps, process.caps);
     setfsuid(process.uid);
     setfsgid(process.gid);
-    syscall(SYS_setgroups, process.ngroups, process.groups);
+    set_groups((size_t)process.ngroups, process.groups);
     set_caps(process.caps, process.caps);
 }
 

@@ -16,7 +16,7 @@ enum {
     HEAD_LEN = CHUNK_LONG_HEADER_LEN,
     WINDOW_LEN = 256 << 10,
     ROOM_MIN = 64,
-    LIST_MAX = 1 << 22,    /* chunks that are stored, and runs of others */
+    LIST_MAX = 1 << 28,    /* chunks that are stored, and runs of others */
     RUN_BYTES = 1 << 20,   /* that are decoded in one call */
     BLOCK_MAX = 256 << 20, /* larger blocks are not tried */
     TRY_COST = 4096,       /* of an attempt, as bytes */
