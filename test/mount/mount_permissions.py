@@ -9,7 +9,7 @@ directory tree and in one that is behind a mount.  Each call has the same result
 fails with the same error, in both; and the same is there in the end: kinds, modes,
 owners, sizes, links and access control lists.
 
-FRAMEFS_PERMISSION_STEPS (1500) says how many calls, FRAMEFS_PERMISSION_SEED which.
+FRAMEFS_PERMISSION_STEPS (600) says how many calls, FRAMEFS_PERMISSION_SEED which.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ import sys
 
 from mounted import Mount, check, layouts, main, need_fuse, sh
 
-STEPS = int(os.environ.get('FRAMEFS_PERMISSION_STEPS', '1500'))
+STEPS = int(os.environ.get('FRAMEFS_PERMISSION_STEPS', '600'))
 SEED = int(os.environ.get('FRAMEFS_PERMISSION_SEED', '1'))
 LOOK = 50  # calls after which the trees are compared
 

@@ -291,6 +291,17 @@ def exchanged_names_lead_nowhere(layout):
     theirs_is_untouched(layout)
 
 
+def pid_of(*words):
+    """The daemon that was started with these arguments."""
+    for name in os.listdir('/proc'):
+        with contextlib.suppress(OSError):
+            line = read('/proc/%s/cmdline' % name).split(b'\0')[:-1]
+            if line[:1] == [FRAMEFS.encode()] and \
+                    line[1:] == [word.encode() for word in words]:
+                return int(name)
+    raise RuntimeError('there is no such daemon')
+
+
 def the_service_recovers_from_a_crash():
     unit = os.path.join(os.path.dirname(os.path.abspath(__file__)),
                         '../../packaging/framefs@.service.in')
@@ -308,8 +319,7 @@ def the_service_recovers_from_a_crash():
 
     check(execute('ExecStart', '').returncode == 0, 'start')
     write('mnt/a', DATA)
-    pid = sh('pgrep -f "framefs -o rw src mnt"').split()[0]
-    os.kill(int(pid), signal.SIGKILL)
+    os.kill(pid_of('-o', 'rw', 'src', 'mnt'), signal.SIGKILL)
     wait_for(lambda: error_of(os.stat, 'mnt') == errno.ENOTCONN, 'a dead mount')
     check(execute('ExecStopPost', 'signal').returncode == 0, 'after the crash')
     check(execute('ExecStart', '').returncode == 0, 'start again')
