@@ -22,8 +22,7 @@ static void note(int number)
 
 void interrupt_catch(void)
 {
-    static const int numbers[] = { SIGALRM, SIGHUP, SIGINT, SIGPIPE,
-                                   SIGTERM };
+    static const int numbers[] = { SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGTERM };
     const struct sigaction action = { .sa_handler = note };
     struct sigaction old;
 

@@ -34,8 +34,7 @@ bool private_dir_is_name(const char *name);
  *
  * Returns a descriptor of it, which holds the lock, or a negative errno.
  */
-int private_dir_make(int at, bool for_program,
-                     char name[PRIVATE_DIR_NAME_MAX]);
+int private_dir_make(int at, bool for_program, char name[PRIVATE_DIR_NAME_MAX]);
 
 /*
  * Mark a directory: whatever frame is in it, or in a directory in it, is to be

@@ -69,8 +69,7 @@ static mode_t without_setid(const struct stat *st)
 {
     mode_t mode = st->st_mode & ~(mode_t)S_ISUID;
 
-    if (mode & S_IXGRP ||
-        (mode & S_ISGID && !identity_is_in_group(st->st_gid)))
+    if (mode & S_IXGRP || (mode & S_ISGID && !identity_is_in_group(st->st_gid)))
         mode &= ~(mode_t)S_ISGID;
     return mode;
 }
