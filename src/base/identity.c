@@ -203,6 +203,13 @@ void identity_serve(pid_t pid, uid_t uid, gid_t gid, mode_t mask)
     thread.mask = mask;
 }
 
+/* Is the program one whose rights can be read?  It is not in another PID
+   namespace then, nor the kernel itself. */
+static bool is_seen(void)
+{
+    return thread.pid > 0;
+}
+
 /* The rights of the program that is served, which a thread keeps in mind for a
    while; NULL if they cannot be read. */
 static const struct rights *rights_of_program(void)
@@ -210,7 +217,7 @@ static const struct rights *rights_of_program(void)
     struct known *known = &thread.known[(size_t)thread.pid % NKNOWN];
     struct timespec now;
 
-    if (thread.pid <= 0)
+    if (!is_seen())
         return NULL;
     clock_gettime(CLOCK_MONOTONIC, &now);
     pthread_setspecific(process.key, &thread);
@@ -227,11 +234,11 @@ static const struct rights *rights_of_program(void)
 }
 
 /* The capabilities to act with.  A process that cannot be seen has those of its
-   user. */
+   user; one whose rights cannot be read has none. */
 static uint64_t caps_by(const struct rights *rights)
 {
     if (!rights)
-        return thread.uid == 0 ? process.caps : 0;
+        return !is_seen() && thread.uid == 0 ? process.caps : 0;
     return rights->caps & process.caps;
 }
 
@@ -252,8 +259,9 @@ static bool set_groups(size_t ngroups, const gid_t *groups)
 /* Take on an identity, or one without any rights if that fails. */
 static void assume(const struct rights *rights)
 {
-    bool taken = set_groups(rights ? rights->ngroups : 0,
-                            rights ? rights->groups : NULL);
+    bool taken =
+        (rights || !is_seen()) && set_groups(rights ? rights->ngroups : 0,
+                                             rights ? rights->groups : NULL);
 
     setfsgid(thread.gid);
     setfsuid(taken ? thread.uid : SELF_UID);
@@ -297,6 +305,8 @@ void identity_begin_create(void)
 
 void identity_end(void)
 {
+    int error = errno;
+
     if (!thread.serves)
         return;
     if (thread.masks && thread.nmasked == thread.depth) {
@@ -309,6 +319,7 @@ void identity_end(void)
         resume();
     else if (thread.gid != process.gid)
         setfsgid(process.gid);
+    errno = error;
 }
 
 int identity_check(int fd, int how)

@@ -41,8 +41,11 @@ void identity_serve(pid_t pid, uid_t uid, gid_t gid, mode_t mask);
 /*
  * Act as the program that is served; until identity_end(), as often as this was
  * called.  With identity_begin_create() new files get the mode that its umask
- * leaves.  If it cannot be found out which groups it is in, it is taken to be in
- * none.
+ * leaves.  A program that cannot be seen is taken to be in no group but its own.  If
+ * its rights cannot be read for want of memory or descriptors, the thread acts
+ * without any, so a user who causes that gains nothing by it.
+ *
+ * identity_end() leaves errno as it is.
  */
 void identity_begin(void);
 void identity_begin_create(void);

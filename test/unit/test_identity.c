@@ -116,6 +116,25 @@ START_TEST(a_program_has_its_own_rights_and_the_daemon_all)
 }
 END_TEST
 
+START_TEST(a_program_whose_rights_cannot_be_read_has_none)
+{
+    struct room room;
+    int fd;
+
+    if (!room_init(&room))
+        return;
+    fd = make(&room, "a", 0604);
+    ck_assert_int_eq(fchown(fd, USER, GROUP), 0);
+    /* There is no such process. */
+    identity_serve(0x7fffffff, USER, GROUP, 0);
+    ck_assert_int_eq(identity_check(fd, W_OK), -EACCES);
+    identity_serve(0x7fffffff, 0, 0, 0);
+    ck_assert_int_eq(identity_check(fd, W_OK), -EACCES);
+    close(fd);
+    room_fini(&room);
+}
+END_TEST
+
 START_TEST(sticky_directories_protect_the_files_of_others)
 {
     struct room room;
@@ -183,6 +202,7 @@ int main(void)
     const TTest *const tests[] = {
         a_program_makes_what_it_would_make_itself,
         a_program_has_its_own_rights_and_the_daemon_all,
+        a_program_whose_rights_cannot_be_read_has_none,
         sticky_directories_protect_the_files_of_others,
         a_thread_that_serves_no_program_is_the_daemons,
         groups_and_capabilities_are_those_of_the_process,
