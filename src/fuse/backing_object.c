@@ -240,6 +240,15 @@ ssize_t backing_getxattr(const struct backing_object *object, const char *name,
     return r < 0 ? -errno : r;
 }
 
+int backing_link(const struct backing_object *object, int dirfd,
+                 const char *name)
+{
+    return linkat(AT_FDCWD, fd_path(object->fd).text, dirfd, name,
+                  AT_SYMLINK_FOLLOW) < 0
+               ? -errno
+               : 0;
+}
+
 ssize_t backing_listxattr(const struct backing_object *object, char *list,
                           size_t size)
 {

@@ -35,6 +35,10 @@ int backing_chown(const struct backing_object *object, uid_t uid, gid_t gid);
 int backing_utimens(const struct backing_object *object,
                     const struct timespec times[2]);
 
+/* Give a file another name, as linkat() does. */
+int backing_link(const struct backing_object *object, int dirfd,
+                 const char *name);
+
 /* Let the directory of a sparse frame go with its index file, as above. */
 int backing_fit_directory(const struct backing_object *object);
 

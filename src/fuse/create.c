@@ -263,21 +263,6 @@ int create_entry(struct fs *fs, const struct create *create,
     return r;
 }
 
-/* Give a file another name. */
-static int link_object(const struct backing_object *object,
-                       const struct fs_entry *entry)
-{
-    char path[sizeof("/proc/self/fd/") + 10];
-    int r;
-
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", object->fd);
-    identity_begin();
-    r = linkat(AT_FDCWD, path, entry->dir.fd, entry->name, AT_SYMLINK_FOLLOW);
-    r = r < 0 ? -errno : 0;
-    identity_end();
-    return r;
-}
-
 /* Link a file that is at a place and synced. */
 static int link_at(struct fs *fs, struct node *node,
                    const struct backing_place *place, struct fs_entry *entry,
@@ -290,8 +275,11 @@ static int link_at(struct fs *fs, struct node *node,
         return r;
     entry->kind = node->id.kind;
     r = choose_name(fs, entry, shown, place->name, object.st.st_mode);
-    if (r == 0)
-        r = link_object(&object, entry);
+    if (r == 0) {
+        identity_begin();
+        r = backing_link(&object, entry->dir.fd, entry->name);
+        identity_end();
+    }
     backing_unpin(&object);
     return r;
 }
