@@ -17,11 +17,13 @@ enum {
 struct node_id node_id_of(const struct stat *st, enum entry_kind kind)
 {
     uint64_t readers = hash_mix(st->st_uid, st->st_gid);
+    bool one_name = kind == ENTRY_SPARSE || S_ISDIR(st->st_mode);
 
     return (struct node_id){
         .dev = st->st_dev,
         .ino = st->st_ino,
         .readers = hash_mix(readers, st->st_mode & 0444),
+        .nlink = one_name ? 1 : st->st_nlink,
         .kind = kind,
     };
 }
@@ -67,11 +69,18 @@ static bool has_successors(enum entry_kind kind)
     return entry_is_coded(kind) || entry_is_sealed(kind);
 }
 
+/* Is the node found by its place? */
+static bool has_place(const struct node *node)
+{
+    return has_successors(node->id.kind) && !node->gone && !node->unseen &&
+           !node->unlisted;
+}
+
 static void link_place(struct node_table *table, struct node *node)
 {
     struct node **bucket;
 
-    if (!has_successors(node->id.kind) || node->gone || node->unlisted)
+    if (!has_place(node))
         return;
     bucket = place_bucket(table, node->parent, node->name);
     node->next_place = *bucket;
@@ -82,7 +91,7 @@ static void unlink_place(struct node_table *table, struct node *node)
 {
     struct node **link;
 
-    if (!has_successors(node->id.kind) || node->gone || node->unlisted)
+    if (!has_place(node))
         return;
     link = place_bucket(table, node->parent, node->name);
     while (*link != node)
@@ -107,6 +116,7 @@ static void reidentify(struct node_table *table, struct node *node,
     node->id.dev = id->dev;
     node->id.ino = id->ino;
     node->id.readers = id->readers;
+    node->id.nlink = id->nlink;
     link_id(table, node);
 }
 
@@ -229,6 +239,8 @@ int node_table_init(struct node_table *table, enum entry_kind root_kind,
 
 static void node_free(struct node *node)
 {
+    for (struct node_name *name; (name = node_take_newest_name_locked(node));)
+        node_name_free(name);
     fault_log_free(node->faults);
     free(node->name);
 }
@@ -250,6 +262,23 @@ void node_table_fini(struct node_table *table)
     pthread_mutex_destroy(&table->lock);
 }
 
+static void release_locked(struct node_table *table, struct node *node);
+
+static void drop_name_locked(struct node_table *table, struct node_name *name)
+{
+    if (!name)
+        return;
+    name->parent->nrefs--;
+    release_locked(table, name->parent);
+    node_name_free(name);
+}
+
+static void drop_names_locked(struct node_table *table, struct node *node)
+{
+    for (struct node_name *name; (name = node_take_newest_name_locked(node));)
+        drop_name_locked(table, name);
+}
+
 /* Free a node that nothing refers to, then its parent if that is due, … */
 static void release_locked(struct node_table *table, struct node *node)
 {
@@ -257,6 +286,7 @@ static void release_locked(struct node_table *table, struct node *node)
         struct node *parent = node->parent;
 
         node_unlist_locked(table, node);
+        drop_names_locked(table, node);
         list_remove(&node->all);
         node_free(node);
         free(node);
@@ -273,33 +303,83 @@ static bool is_below(const struct node *node, const struct node *ancestor)
     return node != NULL;
 }
 
-/* A known file was seen under another name. */
+static bool is_place_of(const struct node *node, const struct node *parent,
+                        const char *name)
+{
+    return !node->gone && node->parent == parent &&
+           strcmp(node->name, name) == 0;
+}
+
+/* Find a node by another name, which gets the place in exchange. */
+static void swap_place_locked(struct node_table *table, struct node *node,
+                              struct node_name *name, bool unseen)
+{
+    const struct node_name old = { .parent = node->parent, .name = node->name };
+
+    unlink_place(table, node);
+    node_move_path_users_locked(node, name->parent);
+    node->parent = name->parent;
+    node->name = name->name;
+    node->gone = false;
+    node->unseen = unseen;
+    link_place(table, node);
+    name->parent = old.parent;
+    name->name = old.name;
+}
+
+/* A known file was seen at a place. */
 static int move_locked(struct node_table *table, struct node *node,
                        struct node *parent, const char *name)
 {
-    struct node *old_parent = node->parent;
-    char *copy;
+    struct node_name *other;
+    bool had_other;
 
-    if (parent == old_parent && strcmp(name, node->name) == 0 && !node->gone)
+    if (is_place_of(node, parent, name) && !node->unseen)
         return 0;
     /* Names move while we look: never make a circle of what was seen. */
     if (is_below(parent, node))
         return 0;
-    copy = strdup(name);
-    if (!copy)
+    other = node_take_name_locked(node, parent, name);
+    if (!other)
+        other = node_name_make_locked(parent, name);
+    if (!other)
         return -ENOMEM;
 
-    unlink_place(table, node);
-    node_move_path_users_locked(node, parent);
-    free(node->name);
-    node->name = copy;
-    node->parent = parent;
-    node->gone = false;
-    link_place(table, node);
-    parent->nrefs++;
-    old_parent->nrefs--;
-    release_locked(table, old_parent);
+    had_other = !node->gone && !is_place_of(node, parent, name);
+    swap_place_locked(table, node, other, false);
+    if (had_other) {
+        other->next = node->names;
+        node->names = other;
+    } else {
+        drop_name_locked(table, other);
+    }
+    while ((other = node_take_spare_name_locked(node)))
+        drop_name_locked(table, other);
     return 0;
+}
+
+/* A node is not found where it was any more. */
+static void lose_place_locked(struct node_table *table, struct node *node)
+{
+    struct node_name *other = node_take_newest_name_locked(node);
+
+    if (other) {
+        swap_place_locked(table, node, other, true);
+        drop_name_locked(table, other);
+    } else {
+        unlink_place(table, node);
+        node->gone = true;
+    }
+}
+
+/* A node has one name less. */
+static void lose_name_locked(struct node_table *table, struct node *node,
+                             const struct node *parent, const char *name)
+{
+    if (is_place_of(node, parent, name))
+        lose_place_locked(table, node);
+    else
+        drop_name_locked(table, node_take_name_locked(node, parent, name));
 }
 
 static int create_locked(struct node_table *table, struct node *parent,
@@ -334,6 +414,7 @@ static int get_locked(struct node_table *table, struct node *parent,
 
     if (node) {
         node->id.readers = id->readers;
+        node->id.nlink = id->nlink;
         *out = node;
         return move_locked(table, node, parent, name);
     }
@@ -362,7 +443,7 @@ static bool take_on_locked(struct node_table *table, struct node *node,
 
     if (is_same_file(&node->id, id))
         return true;
-    if (!is_successor(&node->id, id))
+    if (node->unseen || !is_successor(&node->id, id))
         return false;
     other = find_id(table, id);
     if (other && other->open)
@@ -446,10 +527,8 @@ void node_made(struct node_table *table, const struct node *parent,
     node = find_id(table, id);
     if (node)
         take_number(table, node);
-    while ((node = find_place(table, parent, name, NULL))) {
-        unlink_place(table, node);
-        node->gone = true;
-    }
+    while ((node = find_place(table, parent, name, NULL)))
+        lose_place_locked(table, node);
     pthread_mutex_unlock(&table->lock);
 }
 
@@ -457,22 +536,22 @@ void node_removed(struct node_table *table, struct node *node,
                   const struct node *parent, const char *name, bool last)
 {
     pthread_mutex_lock(&table->lock);
-    if (last)
+    if (last) {
         node_unlist_locked(table, node);
-    if (!node->gone && node->parent == parent &&
-        strcmp(node->name, name) == 0) {
-        unlink_place(table, node);
-        node->gone = true;
+        drop_names_locked(table, node);
     }
-    pthread_mutex_unlock(&table->lock);
+    lose_name_locked(table, node, parent, name);
+    unlock_and_fit(table);
 }
 
-int node_moved(struct node_table *table, struct node *node, struct node *parent,
-               const char *name)
+int node_moved(struct node_table *table, struct node *node,
+               const struct node *old_parent, const char *old_name,
+               struct node *parent, const char *name)
 {
     int r;
 
     pthread_mutex_lock(&table->lock);
+    lose_name_locked(table, node, old_parent, old_name);
     r = move_locked(table, node, parent, name);
     unlock_and_fit(table);
     return r;

@@ -21,6 +21,7 @@ struct node_id {
     uint64_t dev; /* of the file, or of a sparse frame's directory */
     uint64_t ino;
     uint64_t readers;     /* a hash of who may read it, when last looked up */
+    uint64_t nlink;       /* how many names it has, when last looked up */
     enum entry_kind kind; /* a node keeps that which it was made with */
 };
 
@@ -32,18 +33,26 @@ struct node_id {
  * and kind; two names of one file are one node.  A frame that was replaced by
  * another under its name, for the same readers, stays the node that it was.
  *
+ * The kernel may use a file by each name that it looked up, without another
+ * lookup.  When the name where a node was last seen is removed, it is found by
+ * one that it was seen under before, and then only its own file is taken for
+ * it, not a successor.
+ *
  * Everything but `id.kind` is guarded by the table's lock.
  */
 struct node {
     struct node_id id;
     struct node *parent; /* a reference; NULL for the root */
     char *name;          /* the entry in `parent`, not the name that shows */
-    uint64_t nlookup;    /* references of the kernel */
-    uint64_t nrefs;      /* references of children and of open files */
-    struct list all;     /* in the table's list; unused for the root */
+    struct node_name *names; /* others that it was seen under, newest first */
+    uint64_t nlookup;        /* references of the kernel */
+    uint64_t nrefs;          /* references of children and of open files */
+    struct list all;         /* in the table's list; unused for the root */
     struct node *next_id;
     struct node *next_place;
     bool gone;            /* its name was removed, and it is found by none */
+    bool unseen;          /* it was not seen at its place since another name
+                             was removed */
     bool renamed;         /* its file is being given another name; see
                       node_begin_rename() */
     unsigned npath_users; /* threads that have its path locked, or that of a
@@ -169,9 +178,41 @@ void node_made(struct node_table *table, const struct node *parent,
 void node_removed(struct node_table *table, struct node *node,
                   const struct node *parent, const char *name, bool last);
 
-/* A node is under another name now.  Returns 0 or -ENOMEM. */
-int node_moved(struct node_table *table, struct node *node, struct node *parent,
-               const char *name);
+/*
+ * A node is under another name now.
+ *
+ *  old_parent, old_name  the name that it had instead
+ *
+ * Returns 0 or -ENOMEM.
+ */
+int node_moved(struct node_table *table, struct node *node,
+               const struct node *old_parent, const char *old_name,
+               struct node *parent, const char *name);
+
+/* A name of a file that has several. */
+struct node_name {
+    struct node_name *next;
+    struct node *parent; /* a reference */
+    char *name;          /* the entry in `parent` */
+};
+
+/* Make a name, and take a reference of its parent's.  Returns NULL if there is
+   no memory. */
+struct node_name *node_name_make_locked(struct node *parent, const char *name);
+void node_name_free(struct node_name *name); /* but for the reference */
+
+/*
+ * Take a name out of those that a node has beside its place.  Returns NULL if
+ * there is none such.
+ *
+ * node_take_spare_name_locked() takes the oldest, if there are more than the
+ * file has: other programs have removed some.
+ */
+struct node_name *node_take_name_locked(struct node *node,
+                                        const struct node *parent,
+                                        const char *name);
+struct node_name *node_take_newest_name_locked(struct node *node);
+struct node_name *node_take_spare_name_locked(struct node *node);
 
 /*
  * The path of a node leads to its file, unless others rename what is under

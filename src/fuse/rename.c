@@ -201,13 +201,15 @@ static void move_sidecar(const struct move *move)
 static int move_nodes(const struct move *move)
 {
     struct node_table *nodes = &move->fs->nodes;
+    const struct side *from = &move->from;
     const struct side *to = &move->to;
 
     if (to->node)
         node_removed(nodes, to->node, to->parent, to->entry.name,
                      remove_is_last(&to->entry, &to->st));
-    if (move->from.node)
-        return node_moved(nodes, move->from.node, to->parent, move->target);
+    if (from->node)
+        return node_moved(nodes, from->node, from->parent, from->entry.name,
+                          to->parent, move->target);
     return 0;
 }
 
@@ -266,9 +268,11 @@ static int exchange_nodes(const struct move *move)
     int r = 0;
 
     if (from->node)
-        r = node_moved(nodes, from->node, to->parent, move->target);
+        r = node_moved(nodes, from->node, from->parent, from->entry.name,
+                       to->parent, move->target);
     if (to->node && r == 0)
-        r = node_moved(nodes, to->node, from->parent, move->back);
+        r = node_moved(nodes, to->node, to->parent, to->entry.name,
+                       from->parent, move->back);
     return r;
 }
 

@@ -304,6 +304,28 @@ def hard_links():
               'sparse')
 
 
+def one_of_two_names_goes():
+    """The kernel then sets times by the node, and keeps an error for close()."""
+    ways = {
+        'removed': os.unlink,
+        'renamed over': lambda path: os.rename(path + '.new', path),
+    }
+    os.mkdir('src')
+    with Mount('src', 'mnt') as mount:
+        for how, go in ways.items():
+            # Nobody has opened it here, so the daemon knows no more than names.
+            write('src/a.b2frame', frame(DATA, 4096))
+            os.link('src/a.b2frame', 'src/b.b2frame')
+            write(mount / 'b.new', b'new')
+            os.stat(mount / 'a')
+            os.stat(mount / 'b')
+            go(str(mount / 'b'))
+            with open(mount / 'a', 'ab') as file:
+                file.write(b'more')
+            check(read(mount / 'a') == DATA + b'more', how)
+            sh('rm -f src/*')
+
+
 def shutil_clean():
     sh('rm -rf src && mkdir src')
 
@@ -781,6 +803,7 @@ main(new_file_is_a_frame,
      sparse_left_over_from_a_dead_daemon_is_removed,
      sparse_on_another_file_system_lives_while_it_is_open,
      hard_links,
+     one_of_two_names_goes,
      owner_mode_and_times,
      looking_at_a_frame_is_no_access,
      with_noatime_reading_is_no_access,

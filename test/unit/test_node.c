@@ -33,6 +33,19 @@ static struct node *get(struct node *parent, const char *name, uint64_t ino,
     return node;
 }
 
+/* See a file that has that many names under one of them. */
+static struct node *get_linked(struct node *parent, const char *name,
+                               uint64_t ino, uint64_t nlink)
+{
+    const struct node_id id = {
+        .dev = 1, .ino = ino, .nlink = nlink, .kind = ENTRY_FRAME
+    };
+    struct node *node;
+
+    ck_assert_int_eq(node_get(&table, parent, name, &id, &node), 0);
+    return node;
+}
+
 static void check_path(const struct node *node, const char *wanted)
 {
     char path[PATH_MAX + NAME_MAX + 2];
@@ -66,25 +79,64 @@ START_TEST(two_names_of_a_file_are_one_node)
 }
 END_TEST
 
-START_TEST(a_frame_replaced_for_the_same_readers_stays_its_node)
+START_TEST(a_file_is_found_by_each_name_that_is_left)
 {
     make_table();
-    struct node *frame = get(&table.root, "a", 3, ENTRY_FRAME);
-    struct node *other = get(&table.root, "b", 4, ENTRY_OTHER);
-    struct node *replaced = get(&table.root, "b", 6, ENTRY_OTHER);
+    struct node *dir = get(&table.root, "dir", 2, ENTRY_DIRECTORY);
+    struct node *file = get_linked(&table.root, "a", 3, 3);
+    struct node_path where;
 
-    ck_assert_ptr_eq(get(&table.root, "a", 5, ENTRY_FRAME), frame);
-    ck_assert_uint_eq(frame->id.ino, 5);
-    ck_assert_ptr_ne(replaced, other);
-    const struct node_id private = { 1, 7, 1, ENTRY_FRAME };
-    struct node *hidden;
+    get_linked(dir, "b", 3, 3);
+    get_linked(dir, "c", 3, 3);
+    forget(dir);
+    check_path(file, "dir/c");
+    node_removed(&table, file, dir, "c", false);
+    check_path(file, "dir/b");
+    node_removed(&table, file, &table.root, "a", false);
+    check_path(file, "dir/b");
+    ck_assert_int_eq(node_moved(&table, file, dir, "b", &table.root, "d"), 0);
+    check_path(file, "/d");
+    node_removed(&table, file, &table.root, "d", true);
+    ck_assert_int_eq(node_locate(&table, file, &where), -ESTALE);
+    node_forget(&table, file, 3);
+    free_table();
+}
+END_TEST
 
-    ck_assert_int_eq(node_get(&table, &table.root, "a", &private, &hidden), 0);
-    ck_assert_ptr_ne(hidden, frame);
-    forget(hidden);
-    node_forget(&table, frame, 2);
-    forget(other);
-    forget(replaced);
+START_TEST(a_rename_is_of_the_name_that_is_renamed)
+{
+    make_table();
+    struct node *file = get_linked(&table.root, "a", 3, 2);
+
+    get_linked(&table.root, "b", 3, 2);
+    ck_assert_int_eq(
+        node_moved(&table, file, &table.root, "a", &table.root, "c"), 0);
+    check_path(file, "/c");
+    node_removed(&table, file, &table.root, "c", false);
+    check_path(file, "/b");
+    node_forget(&table, file, 2);
+    free_table();
+}
+END_TEST
+
+START_TEST(no_more_names_are_kept_than_a_file_has)
+{
+    char name[16];
+    struct node_path where;
+
+    make_table();
+    struct node *file = get_linked(&table.root, "0", 3, 2);
+
+    /* Another program renames one of the two, time after time. */
+    for (unsigned i = 1; i <= 10; i++) {
+        snprintf(name, sizeof(name), "%u", i);
+        get_linked(&table.root, name, 3, 2);
+    }
+    node_removed(&table, file, &table.root, "10", false);
+    check_path(file, "/9");
+    node_removed(&table, file, &table.root, "9", false);
+    ck_assert_int_eq(node_locate(&table, file, &where), -ESTALE);
+    node_forget(&table, file, 11);
     free_table();
 }
 END_TEST
@@ -97,6 +149,47 @@ static bool is(struct node *node, uint64_t ino)
     node->id.readers = node_id_of(&st, ENTRY_FRAME).readers;
     return node_is(&table, node, &st);
 }
+
+START_TEST(where_a_name_is_left_no_other_file_takes_over)
+{
+    make_table();
+    struct node *file = get_linked(&table.root, "a", 3, 2);
+
+    get_linked(&table.root, "b", 3, 2);
+    node_removed(&table, file, &table.root, "b", false);
+    ck_assert(!is(file, 4));
+    ck_assert(is(file, 3));
+    get_linked(&table.root, "a", 3, 1);
+    ck_assert(is(file, 4));
+    node_forget(&table, file, 3);
+    free_table();
+}
+END_TEST
+
+START_TEST(a_frame_replaced_for_the_same_readers_stays_its_node)
+{
+    make_table();
+    struct node *frame = get(&table.root, "a", 3, ENTRY_FRAME);
+    struct node *other = get(&table.root, "b", 4, ENTRY_OTHER);
+    struct node *replaced = get(&table.root, "b", 6, ENTRY_OTHER);
+
+    ck_assert_ptr_eq(get(&table.root, "a", 5, ENTRY_FRAME), frame);
+    ck_assert_uint_eq(frame->id.ino, 5);
+    ck_assert_ptr_ne(replaced, other);
+    const struct node_id private = {
+        .dev = 1, .ino = 7, .readers = 1, .kind = ENTRY_FRAME
+    };
+    struct node *hidden;
+
+    ck_assert_int_eq(node_get(&table, &table.root, "a", &private, &hidden), 0);
+    ck_assert_ptr_ne(hidden, frame);
+    forget(hidden);
+    node_forget(&table, frame, 2);
+    forget(other);
+    forget(replaced);
+    free_table();
+}
+END_TEST
 
 START_TEST(a_frame_is_one_node_at_a_time)
 {
@@ -308,6 +401,10 @@ int main(void)
 {
     const TTest *const tests[] = {
         two_names_of_a_file_are_one_node,
+        a_file_is_found_by_each_name_that_is_left,
+        a_rename_is_of_the_name_that_is_renamed,
+        no_more_names_are_kept_than_a_file_has,
+        where_a_name_is_left_no_other_file_takes_over,
         a_frame_replaced_for_the_same_readers_stays_its_node,
         a_frame_is_one_node_at_a_time,
         a_node_that_is_superseded_is_no_file_any_more,
