@@ -14,6 +14,7 @@
 #include "fuse/report.h"
 
 enum {
+    LOOKS = 10, /* at a file that others replace, time after time */
     BLKSIZE_MIN = 4096,
     BLKSIZE_MAX = 1 << 20,
     STAT_BLOCK = 512,
@@ -116,6 +117,19 @@ static void show_claim(struct fs *fs, struct store *store, bool sparse,
         *size = st->st_size > 0 ? (uint64_t)st->st_size : 1;
 }
 
+/* Is what was opened what was looked at before?  Names move meanwhile.  What is in
+   a bundle has a number of its own. */
+static int check_seen(const struct backing_place *place, struct store *store,
+                      const struct stat *st)
+{
+    struct store_stat found;
+    int r = place->bundle ? 0 : store_self(store, &found);
+
+    if (place->bundle || r < 0)
+        return r;
+    return found.ino == st->st_ino && found.dev == st->st_dev ? 0 : -ESTALE;
+}
+
 /* The header of a frame that is not open, and the size of what shows. */
 static int read_info(struct fs *fs, struct node *node,
                      const struct backing_place *place, const struct stat *st,
@@ -125,6 +139,8 @@ static int read_info(struct fs *fs, struct node *node,
     struct store *store = NULL;
     int r = backing_store(place, node->id.kind, STORE_PEEK, &store, &fault);
 
+    if (r == 0)
+        r = check_seen(place, store, st);
     if (r == 0)
         r = file_peek(fs->files, store, fs->base, info, size, &fault);
     if (r < 0 && report_is_fault(r)) {
@@ -138,17 +154,22 @@ static int read_info(struct fs *fs, struct node *node,
 
 /*
  * The file may have been written out and closed after it was looked at, and
- * have got its time of modification back only then.
+ * have got its time of modification back only then; or another one took its place.
  */
 static int complete_closed(struct fs *fs, struct node *node,
                            const struct backing_place *place, struct stat *st)
 {
     struct frame_info info;
     uint64_t size;
-    int r = fs->writable ? backing_stat(place, node->id.kind, st) : 0;
+    int r = -ESTALE;
 
-    if (r == 0)
-        r = read_info(fs, node, place, st, &info, &size);
+    for (unsigned i = 0; i < LOOKS && r == -ESTALE; i++) {
+        r = fs->writable || i > 0 ? backing_stat(place, node->id.kind, st) : 0;
+        if (r == 0)
+            r = read_info(fs, node, place, st, &info, &size);
+    }
+    if (r == 0 && !place->bundle && !node_is(&fs->nodes, node, st))
+        r = -ESTALE;
     if (r == 0)
         show_frame(fs, &info, size, 0, st);
     return r;

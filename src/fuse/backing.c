@@ -87,20 +87,6 @@ int backing_stat_index_in(int dirfd, struct stat *out, const char **index)
     return r;
 }
 
-/* The same of a directory that has a name. */
-static int stat_index(const struct backing_place *place, struct stat *out,
-                      const char **index)
-{
-    int fd = backing_open(place, O_PATH | O_DIRECTORY);
-    int r;
-
-    if (fd < 0)
-        return fd;
-    r = backing_stat_index_in(fd, out, index);
-    close(fd);
-    return r;
-}
-
 bool backing_is_of_kind(const struct stat *st, enum entry_kind kind,
                         bool in_bundle)
 {
@@ -180,12 +166,32 @@ static int kind_of_frame(const struct backing_place *place)
     return S_ISDIR(st.st_mode) ? ENTRY_SPARSE : ENTRY_FRAME;
 }
 
+/* The directory and the index are looked at as one: names move meanwhile. */
+static int stat_sparse(const struct backing_place *place, struct stat *out)
+{
+    const char *name;
+    struct stat dir;
+    int fd = backing_open(place, O_PATH | O_DIRECTORY);
+    int r;
+
+    if (fd < 0)
+        return fd == -ENOTDIR || fd == -ELOOP ? -ESTALE : fd;
+    r = fstat(fd, &dir) < 0 ? -errno : 0;
+    if (r == 0)
+        r = backing_stat_index_in(fd, out, &name);
+    close(fd);
+    if (r == 0)
+        backing_show_sparse(&dir, out);
+    return r == -ENOENT ? -ESTALE : r;
+}
+
 static int stat_entry(const struct backing_place *place, enum entry_kind kind,
                       struct stat *out)
 {
     struct stat st;
-    struct stat index;
 
+    if (kind == ENTRY_SPARSE)
+        return stat_sparse(place, out);
     if (fstatat(place->dirfd, place->name, &st,
                 AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) < 0)
         return -errno;
@@ -193,15 +199,6 @@ static int stat_entry(const struct backing_place *place, enum entry_kind kind,
         return -ESTALE;
     if (entry_is_sealed(kind) || entry_is_inner(kind))
         show_sealed(place, kind, &st);
-    if (kind == ENTRY_SPARSE) {
-        const char *name;
-        int r = stat_index(place, &index, &name);
-
-        if (r < 0)
-            return r == -ENOENT ? -ESTALE : r;
-        backing_show_sparse(&st, &index);
-        st = index;
-    }
     *out = st;
     return 0;
 }

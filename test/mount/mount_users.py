@@ -6,7 +6,6 @@ usage: mount_users.py FRAMEFS [TEST...]
 """
 
 import contextlib
-import ctypes
 import errno
 import os
 import re
@@ -15,7 +14,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 from mounted import (B2FRAME, FRAMEFS, Mount, as_nobody, check, error_of,
                      layouts, main, need_fuse, read, sh, wait_for, write,
@@ -25,16 +23,6 @@ NOBODY = 65534
 OWNER = 61000
 DATA = bytes(range(256)) * 40
 SECRET = b'secret' * 100
-RACE_SECONDS = float(os.environ.get('FRAMEFS_RACE_SECONDS', '2'))
-RENAME_EXCHANGE = 2
-AT_FDCWD = -100
-
-libc = ctypes.CDLL(None, use_errno=True)
-
-
-def exchange(a, b):
-    libc.renameat2(AT_FDCWD, a.encode(), AT_FDCWD, b.encode(), RENAME_EXCHANGE)
-
 
 def open_to_all():
     os.chmod('.', 0o755)
@@ -191,106 +179,6 @@ def chunk_files_of_others_are_not_read():
         check(as_user(OWNER, read, mount / 'mine') == 0, 'is not read')
 
 
-@contextlib.contextmanager
-def exchanging(*pairs):
-    """A process that exchanges names as fast as it can."""
-    child = os.fork()
-    if child == 0:
-        while True:
-            for a, b in pairs:
-                exchange(a, b)
-    try:
-        yield
-    finally:
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-
-
-def make_victim(layout):
-    """In a directory that all may write to, a file of the attacker's and one of
-    another user's, of each kind."""
-    open_to_all()
-    os.mkdir('src/D')
-    os.chmod('src/D', 0o777)
-    for name, owner, mode, data in (('mine', NOBODY, 0o666, DATA),
-                                    ('theirs', OWNER, 0o600, SECRET)):
-        write('in', data)
-        sh('%s create --layout %s in src/D/%s.b2frame' % (B2FRAME, layout, name))
-        write('src/D/' + name + '.txt', data)
-        for top in ('src/D/%s.b2frame' % name, 'src/D/%s.txt' % name):
-            for path in [top] + ([os.path.join(top, part) for part in
-                                  os.listdir(top)] if os.path.isdir(top) else []):
-                os.chown(path, owner, owner)
-                os.chmod(path, 0o700 if os.path.isdir(path) and mode == 0o600
-                         else 0o777 if os.path.isdir(path) else mode)
-
-
-def theirs_is_untouched(layout):
-    """Nothing of the other user's has changed, wherever it is by now."""
-    found = 0
-    for name in os.listdir('src/D'):
-        st = os.lstat('src/D/' + name)
-        if st.st_uid != OWNER:
-            continue
-        found += 1
-        check(st.st_mode & 0o777 == (0o700 if os.path.isdir('src/D/' + name)
-                                     else 0o600), name + ': mode %o' % st.st_mode)
-        check(os.listxattr('src/D/' + name) == [], name + ': attributes')
-        check(st.st_nlink < 3 and st.st_mtime > 1000, name + ': links, times')
-        if name.endswith('.txt'):
-            check(read('src/D/' + name) == SECRET, name + ': content')
-        else:
-            done = subprocess.run([B2FRAME, 'cat', 'src/D/' + name], check=True,
-                                  stdout=subprocess.PIPE)
-            check(done.stdout == SECRET, name + ': content')
-    check(found == 2, '%d files of the other user' % found)
-
-
-def attack(mount):
-    """What an attacker asks for; what he must not get ends it."""
-    end = time.monotonic() + RACE_SECONDS
-    tries = 0
-    while time.monotonic() < end:
-        for name in ('mine', 'mine.txt'):
-            path = mount / ('D/' + name)
-            for call in (lambda p: os.chmod(p, 0o666),
-                         lambda p: os.utime(p, (1, 1)),
-                         lambda p: os.setxattr(p, 'user.x', b'x'),
-                         lambda p: os.truncate(p, 100),
-                         lambda p: os.link(p, p + '.link'),
-                         lambda p: os.unlink(p + '.link'),
-                         append, lambda p: os.stat(p)):
-                with contextlib.suppress(OSError):
-                    call(path)
-            with contextlib.suppress(OSError):
-                check(b'secret' not in read(path), 'is read')
-            with contextlib.suppress(OSError):
-                check(b'user.theirs' not in os.listxattr(path), 'attributes')
-            tries += 1
-    check(tries > 10, 'only %d tries' % tries)
-
-
-@layouts
-def exchanged_names_lead_nowhere(layout):
-    make_victim(layout)
-    with Mount('src', 'mnt', '-o', 'allow_other') as mount:
-        child = os.fork()
-        if child == 0:
-            status = 1
-            with contextlib.suppress(BaseException):
-                os.setgroups([])
-                os.setresgid(NOBODY, NOBODY, NOBODY)
-                os.setresuid(NOBODY, NOBODY, NOBODY)
-                with exchanging(('src/D/mine.b2frame', 'src/D/theirs.b2frame'),
-                                ('src/D/mine.txt', 'src/D/theirs.txt')):
-                    attack(mount)
-                status = 0
-            os._exit(status)
-        check(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0,
-              'the attacker has seen what he must not')
-    theirs_is_untouched(layout)
-
-
 def pid_of(*words):
     """The daemon that was started with these arguments."""
     for name in os.listdir('/proc'):
@@ -340,5 +228,4 @@ main(an_owner_may_write_what_he_may_not_read,
      attributes_of_root_do_not_show,
      frames_can_be_copied_with_their_attributes,
      chunk_files_of_others_are_not_read,
-     exchanged_names_lead_nowhere,
      the_service_recovers_from_a_crash)
