@@ -206,7 +206,7 @@ void node_name_free(struct node_name *name); /* but for the reference */
  * there is none such.
  *
  * node_take_spare_name_locked() takes the oldest, if there are more than the
- * file has: other programs have removed some.
+ * file has, because other programs have removed some; or very many.
  */
 struct node_name *node_take_name_locked(struct node *node,
                                         const struct node *parent,

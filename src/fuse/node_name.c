@@ -4,6 +4,10 @@
 
 #include "fuse/node.h"
 
+enum {
+    NAMES_MAX = 1000 /* of a node: they are searched one by one */
+};
+
 struct node_name *node_name_make_locked(struct node *parent, const char *name)
 {
     struct node_name *made = calloc(1, sizeof(*made));
@@ -57,9 +61,10 @@ struct node_name *node_take_newest_name_locked(struct node *node)
 struct node_name *node_take_spare_name_locked(struct node *node)
 {
     struct node_name **link = &node->names;
+    uint64_t max = node->id.nlink < NAMES_MAX ? node->id.nlink : NAMES_MAX;
 
     /* The place is one of its names. */
-    for (uint64_t n = 1; *link && n < node->id.nlink; n++)
+    for (uint64_t n = 1; *link && n < max; n++)
         link = &(*link)->next;
     while (*link && (*link)->next)
         link = &(*link)->next;
