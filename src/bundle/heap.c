@@ -102,6 +102,11 @@ static int heap_read(struct store_object *object,
     return r;
 }
 
+static int heap_check(struct store_object *object, int how)
+{
+    return frame_check_access(heap_of(object)->frame, how);
+}
+
 static void heap_object_close(struct store_object *object)
 {
     store_close(&heap_of(object)->store);
@@ -111,6 +116,7 @@ static void heap_object_close(struct store_object *object)
 static const struct store_object_ops heap_object_ops = {
     .stat = heap_stat,
     .read = heap_read,
+    .check = heap_check,
     .close = heap_object_close,
 };
 

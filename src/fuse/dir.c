@@ -78,6 +78,25 @@ static int open_stream(struct dir *dir)
     return 0;
 }
 
+/* May the program that is served read the file or directory that a folder of a
+   store is in? */
+static int check_folder(struct fs *fs, struct node *node)
+{
+    struct backing_place place;
+    int r = fs_place(fs, node, &place);
+    int fd;
+
+    if (r < 0)
+        return r;
+    fd = backing_open(&place, O_PATH);
+    backing_close(&place);
+    if (fd < 0)
+        return fd;
+    r = identity_check(fd, R_OK);
+    close(fd);
+    return r;
+}
+
 /* List what is not mirrored: a folder, the chunks of a frame, or the directory
    made up to hold a frame. */
 static int make_list(struct dir *dir, struct node *node)
@@ -85,6 +104,8 @@ static int make_list(struct dir *dir, struct node *node)
     struct stat st;
     int r = attr_get(dir->fs, node, &st);
 
+    if (r == 0 && dir->backing.folder)
+        r = check_folder(dir->fs, node);
     if (r < 0)
         return r;
     dir->ino = st.st_ino;

@@ -69,6 +69,23 @@ int folder_is_store(int dirfd, const char *name)
     return r < 0 ? r : r == BUNDLE_EMBED;
 }
 
+/* Open the file that was seen, whatever bears its name by now. */
+static int open_seen(int at, const char *file, const struct stat *st,
+                     struct store **out)
+{
+    struct store_stat found;
+    int r = store_file_open(at, file, 0, out);
+
+    if (r < 0)
+        return r;
+    r = store_self(*out, &found);
+    if (r == 0 && (found.ino != st->st_ino || found.dev != st->st_dev))
+        r = -ESTALE;
+    if (r < 0)
+        store_close(*out);
+    return r;
+}
+
 /* Read the bundle of a file, or find it on the shelf. */
 static int get_bundle(struct shelf *shelf, int at, const char *file,
                       struct bundle **out, struct fault *fault)
@@ -82,7 +99,7 @@ static int get_bundle(struct shelf *shelf, int at, const char *file,
     *out = shelf_find(shelf, &st);
     if (*out)
         return 0;
-    r = store_file_open(at, file, 0, &store);
+    r = open_seen(at, file, &st, &store);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     r = bundle_kind_of(store);
@@ -113,7 +130,7 @@ static int get_settled_bundle(struct shelf *shelf, struct folder *folder,
     const struct timespec pause = { .tv_nsec = READ_PAUSE_NS };
     int r = get_bundle(shelf, folder->at, folder->file, &folder->bundle, fault);
 
-    for (int tries = 1; r == -EBADMSG && tries < READ_TRIES &&
+    for (int tries = 1; (r == -EBADMSG || r == -ESTALE) && tries < READ_TRIES &&
                         may_settle(folder->at, folder->file);
          tries++) {
         nanosleep(&pause, NULL);

@@ -125,7 +125,7 @@ static bool has_ours(const struct node *node)
 
 /* Open the frame that holds the attributes of a folder.  Returns -ENODATA if
    there is none. */
-static int open_layers(struct frame_attrs *attrs)
+static int open_layers(struct frame_attrs *attrs, int how)
 {
     struct backing_dir dir;
     struct store *store;
@@ -138,9 +138,14 @@ static int open_layers(struct frame_attrs *attrs)
     if (r < 0)
         return r == -ENOENT ? -ENODATA : r;
     r = frame_open(store, 0, &attrs->frame, &attrs->fault);
-    if (r < 0)
+    if (r < 0) {
         store_close(store);
-    return layer_error(r);
+        return layer_error(r);
+    }
+    r = frame_check_access(attrs->frame, how);
+    if (r < 0)
+        frame_close(attrs->frame);
+    return r;
 }
 
 /* Let go of the frame, and report `r` if it tells that it is damaged. */
@@ -174,7 +179,7 @@ static int frame_attrs_open(struct fs *fs, struct node *node, int how,
         .fault = FAULT_NONE,
     };
     if (entry_is_sealed(node->id.kind))
-        return how == W_OK ? -EROFS : open_layers(out);
+        return how == W_OK ? -EROFS : open_layers(out, how);
     r = open_file_get(fs, node, how == W_OK, &out->open);
     if (r < 0)
         return r;

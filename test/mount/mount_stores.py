@@ -5,6 +5,7 @@
 usage: mount_stores.py FRAMEFS [TEST...]
 """
 
+import contextlib
 import errno
 import os
 import random
@@ -66,6 +67,41 @@ def make():
         'group/deep/near': ITEMS, 'group/plane': ITEMS,
         'group/list': b'list' * 99, 'group/other.dat': b'other',
     }
+
+
+def as_other(call, *args):
+    """The error that a user without any right gets."""
+    child = os.fork()
+    if child == 0:
+        os.setgroups([])
+        os.setresgid(61000, 61000, 61000)
+        os.setresuid(61000, 61000, 61000)
+        os._exit(error_of(call, *args))
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def private_stores_are_private():
+    if os.getuid() != 0:
+        print('skipped: only root can serve others')
+        return
+    make()
+    os.chmod('.', 0o755)
+    with Mount('src', 'mnt', '-o', 'allow_other') as mount:
+        for store in KINDS:
+            paths = [mount / store + path for path in ('/near', '/group/deep/near')]
+            with contextlib.ExitStack() as held:
+                # Those who have it open go on; others do not profit from that.
+                for path in paths:
+                    check(as_other(read, path) == 0, path)
+                    held.enter_context(open(path, 'rb'))
+                sh('chmod -R u=rwX,go= src/' + store)
+                for path in paths:
+                    check(as_other(read, path) == errno.EACCES, path)
+                check(as_other(os.listdir, mount / store) == errno.EACCES, store)
+                check(as_other(os.listdir, mount / store + '/group') ==
+                      errno.EACCES, store + '/group')
+                check(as_other(os.getxattr, mount / store, AUTHOR) ==
+                      errno.EACCES, store + ': attribute')
 
 
 def tree(top):
@@ -466,4 +502,4 @@ main(stores_show_as_directories, metadata_of_folders_are_attributes,
      archives_may_be_large, members_that_are_compressed_cannot_be_read,
      hostile_archives_are_errors, hostile_embed_stores_are_errors,
      leaves_that_are_no_frames_are_errors, links_in_a_store_are_not_followed,
-     files_that_are_no_stores_pass_through)
+     files_that_are_no_stores_pass_through, private_stores_are_private)
