@@ -141,6 +141,9 @@ int frame_identify(const struct frame *frame, struct store_stat *out);
  */
 int frame_check_access(const struct frame *frame, int how);
 
+/* Do two frames have the same access control list, or none? */
+bool frame_shares_access_list(const struct frame *a, const struct frame *b);
+
 /*
  * Has nobody written to the frame's file, or index file, since it was opened?
  * Only then does all that was read from it belong together.

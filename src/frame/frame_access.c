@@ -13,6 +13,12 @@ int frame_check_access(const struct frame *frame, int how)
     return r;
 }
 
+bool frame_shares_access_list(const struct frame *a, const struct frame *b)
+{
+    return store_object_access_list(a->object) ==
+           store_object_access_list(b->object);
+}
+
 int frame_identify(const struct frame *frame, struct store_stat *out)
 {
     if (frame->info.sparse)

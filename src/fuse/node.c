@@ -435,6 +435,17 @@ static void take_number(struct node_table *table, struct node *node)
     link_id(table, node);
 }
 
+void node_estrange(struct node_table *table, struct node *node)
+{
+    pthread_mutex_lock(&table->lock);
+    if (!node->unlisted) {
+        unlink_place(table, node);
+        take_number(table, node);
+        node->unseen = true;
+    }
+    pthread_mutex_unlock(&table->lock);
+}
+
 /* Is a file the node's, or does it become so? */
 static bool take_on_locked(struct node_table *table, struct node *node,
                            const struct node_id *id)

@@ -162,6 +162,12 @@ void node_renew(struct node_table *table, struct node *node,
                 const struct node_id *id);
 
 /*
+ * What has taken the place of a frame, and became the node's, is not for those who
+ * have the node open: it is another file, that the next lookup finds.
+ */
+void node_estrange(struct node_table *table, struct node *node);
+
+/*
  * A file was just made where there was none: a node of that identity is of one
  * that is gone, or was written anew under another number, and a node of that
  * place has lost its name to another program.  Neither is the new file's, for

@@ -190,6 +190,12 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
                       &fault);
     if (r < 0 && r != -ESTALE && entry_is_coded(open->node->id.kind))
         report_fault(&fs->nodes, open->node, backing_stamp(st), r, &fault);
+    if (r == 0 && !snapshot_has_readers_of(snapshot, open->current)) {
+        node_estrange(&fs->nodes, open->node);
+        snapshot_put(snapshot);
+        end_refresh(open, NULL);
+        return -ESTALE;
+    }
     if (r == 0 && snapshot->file && node_is_removed(&fs->nodes, open->node))
         file_set_unlinked(snapshot->file, true);
     if (r == 0 && !supersede(open, replaced)) {

@@ -85,6 +85,25 @@ int snapshot_check_access(const struct snapshot *snapshot, int how)
     return r;
 }
 
+bool snapshot_has_readers_of(const struct snapshot *snapshot,
+                             const struct snapshot *old)
+{
+    struct frame *frame;
+    struct frame *old_frame;
+    bool same;
+
+    if (!identity_serves_others() || !old || !old->file || !snapshot->file ||
+        (old->st.st_ino == snapshot->st.st_ino &&
+         old->st.st_dev == snapshot->st.st_dev))
+        return true;
+    frame = file_frame_get(snapshot->file);
+    old_frame = file_frame_get(old->file);
+    same = frame_shares_access_list(frame, old_frame);
+    file_frame_put(old->file, old_frame);
+    file_frame_put(snapshot->file, frame);
+    return same;
+}
+
 /* How to open what programs read. */
 static unsigned read_flags(const struct fs *fs)
 {

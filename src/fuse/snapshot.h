@@ -65,6 +65,11 @@ int snapshot_anchor(const struct backing_place *place, enum entry_kind kind);
  */
 int snapshot_check_access(const struct snapshot *snapshot, int how);
 
+/* May the same users read a frame as one that it has replaced, with the same owner,
+   group and mode?  `old` may be NULL. */
+bool snapshot_has_readers_of(const struct snapshot *snapshot,
+                             const struct snapshot *old);
+
 /* Take one more reference.  Returns `snapshot`. */
 struct snapshot *snapshot_get(struct snapshot *snapshot);
 

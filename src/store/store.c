@@ -129,6 +129,11 @@ int store_object_check(struct store_object *object, int how)
     return object->ops->check ? object->ops->check(object, how) : 0;
 }
 
+uint64_t store_object_access_list(struct store_object *object)
+{
+    return object->ops->access_list ? object->ops->access_list(object) : 0;
+}
+
 int store_object_read(struct store_object *object,
                       const struct store_range *ranges, size_t nranges)
 {

@@ -231,6 +231,9 @@ int store_object_stat(struct store_object *object, struct store_stat *out);
 /* May the program that this thread serves use an object?  As store_check(). */
 int store_object_check(struct store_object *object, int how);
 
+/* A hash of the access control list of an object; 0 if it has none. */
+uint64_t store_object_access_list(struct store_object *object);
+
 /*
  * Read ranges, all of them or none that counts.  Returns 0, -ENODATA if a
  * range that is not empty passes the end of the object, or another negative

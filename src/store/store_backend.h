@@ -67,6 +67,7 @@ struct store_object_ops {
                 size_t nranges);
     void (*close)(struct store_object *object);
     int (*check)(struct store_object *object, int how); /* NULL: it may */
+    uint64_t (*access_list)(struct store_object *object); /* NULL: none */
 
     /* NULL if the object is only read. */
     int (*write)(struct store_object *object, uint64_t off, const void *buf,

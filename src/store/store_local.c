@@ -9,8 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/identity.h"
 #include "base/size.h"
 #include "store/store_backend.h"
@@ -186,6 +188,21 @@ static int local_check(struct store_object *object, int how)
     return identity_check(((struct store_local *)object)->fd, how);
 }
 
+static uint64_t local_access_list(struct store_object *object)
+{
+    const int fd = ((struct store_local *)object)->fd;
+    uint64_t hash = 0;
+    char *list = malloc(XATTR_SIZE_MAX);
+    ssize_t len =
+        list ? fgetxattr(fd, "system.posix_acl_access", list, XATTR_SIZE_MAX)
+             : -1;
+
+    for (ssize_t i = 0; i < len; i++)
+        hash = hash_mix(hash, (unsigned char)list[i]);
+    free(list);
+    return hash;
+}
+
 static int read_range(int fd, const struct store_range *range)
 {
     size_t done = 0;
@@ -232,6 +249,7 @@ static const struct store_object_ops local_object_ops = {
     .read = local_read,
     .close = local_close,
     .check = local_check,
+    .access_list = local_access_list,
     .write = store_local_write,
     .truncate = store_local_truncate,
     .punch = store_local_punch,

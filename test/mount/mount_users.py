@@ -12,6 +12,7 @@ import re
 import shlex
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 
@@ -180,6 +181,46 @@ def chunk_files_of_others_are_not_read():
         check(as_user(OWNER, read, mount / 'mine') == 0, 'is not read')
 
 
+def grant(path, user):
+    """Give a user the right to read."""
+    entries = ((1, 6, None), (2, 4, user), (4, 0, None), (0x10, 4, None),
+               (0x20, 0, None))
+    os.setxattr(path, 'system.posix_acl_access',
+                struct.pack('<I', 2) + b''.join(
+                    struct.pack('<HHI', tag, perm,
+                                0xffffffff if who is None else who)
+                    for tag, perm, who in entries))
+
+
+@layouts
+def who_has_a_frame_open_gets_none_that_others_may_read(layout):
+    """Not even if that has the same owner, group and mode."""
+    open_to_all()
+    for name, data, user in (('a', DATA, NOBODY), ('b', DATA[::-1], OWNER)):
+        write('in', data)
+        sh('%s create --layout %s in src/%s.b2frame' % (B2FRAME, layout, name))
+        os.chmod('src/%s.b2frame' % name, 0o755)
+        index = 'src/%s.b2frame' % name + ('/chunks.b2frame' if layout == 'sparse'
+                                          else '')
+        os.chmod(index, 0o600)
+        grant(index, user)
+    with Mount('src', 'mnt', '-o', 'allow_other') as mount:
+        check(as_user(NOBODY, read, mount / 'a') == 0, 'cannot read')
+        with open(mount / 'a', 'rb') as file:
+            check(os.pread(file.fileno(), 5, 0) == DATA[:5], 'content')
+            sh('mv -T --exchange src/a.b2frame src/b.b2frame 2>&-'
+               ' || mv src/a.b2frame was && mv src/b.b2frame src/a.b2frame')
+            check(as_user(OWNER, read, mount / 'a') == 0, 'is not found')
+            check(as_user(NOBODY, read, mount / 'a') == errno.EACCES,
+                  'may be opened')
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            try:
+                check(os.pread(file.fileno(), 5, 0) == DATA[:5],
+                      'what others may read')
+            except OSError as error:
+                check(error.errno == errno.ESTALE, 'error %s' % error)
+
+
 def pid_of(*words):
     """The daemon that was started with these arguments."""
     for name in os.listdir('/proc'):
@@ -229,4 +270,5 @@ main(an_owner_may_write_what_he_may_not_read,
      attributes_of_root_do_not_show,
      frames_can_be_copied_with_their_attributes,
      chunk_files_of_others_are_not_read,
+     who_has_a_frame_open_gets_none_that_others_may_read,
      the_service_recovers_from_a_crash)
