@@ -35,23 +35,31 @@ void frame_fault_name(const struct frame *frame, struct fault *fault)
     snprintf(fault->object, sizeof(fault->object), "%s", frame->object_name);
 }
 
-/* Is the newest state that this process knows the stored one? */
-static int check_stored(const struct frame *frame, const struct era *era)
+/* The watch of a frame that this process changes is its writer's. */
+static struct watch *frame_watch(const struct frame *frame)
 {
-    if (era)
-        return watch_check(plot_watch(era_plot(era)));
-    return frame->watch ? watch_check(frame->watch) : 0;
+    const struct generation *generation = frame->generation;
+
+    return generation ? generation->watch : frame->watch;
+}
+
+/* Is the newest state that this process knows the stored one? */
+static int check_stored(const struct frame *frame)
+{
+    struct watch *watch = frame_watch(frame);
+
+    return watch ? watch_check(watch) : 0;
 }
 
 int frame_check_kept(const struct frame *frame, int r, struct fault *fault)
 {
-    const struct era *era = frame->era;
+    const struct generation *generation = frame->generation;
     int stored;
 
-    if (era && era_is_overwritten(era))
+    if (generation && generation_is_overwritten(generation))
         return frame_fault(frame, -ESTALE, frame->base + frame->info.header_len,
                            "the frame was emptied meanwhile", fault);
-    stored = check_stored(frame, era);
+    stored = check_stored(frame);
     if (stored == -ESTALE)
         return frame_fault(frame, -ESTALE, frame->base,
                            "another program has changed the frame", fault);
@@ -60,8 +68,7 @@ int frame_check_kept(const struct frame *frame, int r, struct fault *fault)
 
 int frame_verify(const struct frame *frame, struct fault *fault)
 {
-    const struct era *era = frame->era;
-    int r = watch_verify(era ? plot_watch(era_plot(era)) : frame->watch);
+    int r = watch_verify(frame_watch(frame));
 
     if (r == 0)
         return 0;
@@ -72,8 +79,7 @@ int frame_verify(const struct frame *frame, struct fault *fault)
 
 uint64_t frame_mark(const struct frame *frame)
 {
-    struct watch *watch =
-        frame->era ? plot_watch(era_plot(frame->era)) : frame->watch;
+    struct watch *watch = frame_watch(frame);
     uint64_t mark = watch ? watch_mark(watch) : 0;
 
     return mark > 0 ? mark : 2;
@@ -83,7 +89,7 @@ bool frame_is_stored(const struct frame *frame)
 {
     struct store_stat stat;
 
-    return check_stored(frame, frame->era) == 0 &&
+    return check_stored(frame) == 0 &&
            (frame->info.sparse ||
             (store_object_stat(frame->object, &stat) == 0 && !stat.removed));
 }
@@ -465,7 +471,7 @@ void frame_close(struct frame *frame)
     watch_free(frame->watch);
     store_object_close(frame->object);
     store_close(frame->store);
-    era_put(frame->era);
+    generation_put(frame->generation);
     free(frame);
 }
 

@@ -58,14 +58,14 @@ static int make_plot(struct frame_change *change, struct frame *frame,
     bool sparse = frame->info.sparse;
     int r;
 
-    if (frame->era) {
-        change->era = era_get(frame->era);
-        change->plot = plot_get(era_plot(frame->era));
+    if (frame->generation) {
+        change->generation = generation_get(frame->generation);
+        change->plot = plot_get(plot_of_generation(frame->generation));
         return 0;
     }
     r = plot_new(change->store, sparse ? NULL : frame->object, &change->plot);
     if (r == 0)
-        r = era_new(change->plot, &change->era);
+        r = plot_generation_new(change->plot, &change->generation);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     if (change->header_known)
@@ -76,7 +76,7 @@ static int make_plot(struct frame_change *change, struct frame *frame,
         r = store_list(change->store, remove_orphan, change);
     if (r == 0) {
         plot_trust_end(change->plot, &change->stat);
-        frame->era = era_get(change->era);
+        frame->generation = generation_get(change->generation);
     }
     return r;
 }
@@ -147,9 +147,9 @@ static int adopt_stamp(struct frame_change *change, const struct frame *frame,
  */
 static int adopt_durably(const struct frame *frame, struct fault *fault)
 {
-    int r = frame->era ? 0 : store_object_sync(frame->object);
+    int r = frame->generation ? 0 : store_object_sync(frame->object);
 
-    if (r == 0 && !frame->era && frame->info.sparse)
+    if (r == 0 && !frame->generation && frame->info.sparse)
         r = store_sync(frame->store);
     return r < 0 && r != -EROFS ? fault_set(fault, r, 0, NULL) : 0;
 }

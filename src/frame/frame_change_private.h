@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "chunk/chunk_encode.h"
+#include "frame/plot.h"
 #include "frame/chunk_table.h"
 #include "frame/frame_change.h"
 #include "frame/frame_private.h"
@@ -44,12 +45,15 @@ struct frame_change {
 
     /* Where it is kept. */
     struct plot *plot;
-    struct era *era;            /* of the last commit; NULL if there is none */
-    struct era *durable_era;    /* of the last state known to be on the disk, if
+    struct generation
+        *generation; /* of the last commit; NULL if there is none */
+    struct generation
+        *durable_generation; /* of the last state known to be on the disk, if
                                    that is an older one: keeps its chunks */
-    struct store_object *draft; /* of a new contiguous frame; with an era, it is
+    struct store_object
+        *draft; /* of a new contiguous frame; with a generation, it is
                                    not known whether it was published */
-    struct space_extent tail;   /* index and trailer of the last commit */
+    struct space_extent tail; /* index and trailer of the last commit */
     uint8_t header[FRAME_E_METALAYERS_OFF]; /* its fixed part */
     bool header_known; /* `header` is what is stored; else it is in doubt */
     struct store_stat stat; /* of the file, or index file, that has it */

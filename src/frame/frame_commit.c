@@ -25,7 +25,7 @@ int commit_init(struct commit *commit, struct frame_change *change,
     if (plot_list_reserve(&change->dying, 2) < 0)
         return -ENOMEM;
     r = store_object_stat(object, &commit->stat);
-    return r < 0 ? r : era_new(plot, &commit->era);
+    return r < 0 ? r : plot_generation_new(plot, &commit->generation);
 }
 
 /*
@@ -37,11 +37,11 @@ static void keep_durable_state(struct commit *commit)
 {
     struct frame_change *change = commit->change;
 
-    era_put(change->durable_era);
-    change->durable_era = NULL;
-    if (commit->durable || !change->era)
+    generation_put(change->durable_generation);
+    change->durable_generation = NULL;
+    if (commit->durable || !change->generation)
         return;
-    change->durable_era = era_get(change->era);
+    change->durable_generation = generation_get(change->generation);
 }
 
 /* The table can be read from the index that was written. */
@@ -79,8 +79,8 @@ void commit_finish(struct commit *commit, struct frame **out)
             (struct space_extent){ commit->tail_off,
                                    commit->index_len + commit->trailer_len };
     keep_durable_state(commit);
-    era_put(change->era);
-    change->era = era_get(commit->era);
+    generation_put(change->generation);
+    change->generation = generation_get(commit->generation);
     commit_table(commit);
 
     if (store_object_stat(frame->object, &frame->stat) < 0)
@@ -145,7 +145,7 @@ static int switch_in_place(struct commit *commit, struct fault *fault)
     int r;
 
     if (commit->info.nchunks == 0)
-        era_overwrite(commit->era);
+        plot_generation_overwrite(commit->generation);
     r = commit_write_fields(commit);
     if (r == 0 && commit->durable)
         r = commit_sync(commit->change, commit->object);
@@ -181,7 +181,8 @@ static int commit_in_place(struct frame_change *change, bool durable,
         r = switch_in_place(&commit, fault);
     if (r == 0) {
         plot_list_add(&change->dying, change->tail.off, change->tail.len);
-        era_end(change->era, &change->dying, commit.era);
+        plot_generation_end(change->generation, &change->dying,
+                            commit.generation);
         commit_finish(&commit, out);
         if (change->info.nchunks == 0)
             plot_trim(change->plot, change->info.frame_len);
@@ -305,7 +306,7 @@ static int commit_change(struct frame_change *change, bool anew, bool durable,
 {
     int r = 0;
 
-    if (change->draft && change->era)
+    if (change->draft && change->generation)
         r = publish_new(change, fault);
     if (r < 0)
         return r;
@@ -400,10 +401,10 @@ int frame_change_sync(struct frame_change *change, struct fault *fault)
     }
     change->not_durable = false;
     /* If others have changed the frame since, nothing is given back. */
-    if (change->durable_era)
+    if (change->durable_generation)
         frame_change_check(change);
-    era_put(change->durable_era);
-    change->durable_era = NULL;
+    generation_put(change->durable_generation);
+    change->durable_generation = NULL;
     return 0;
 }
 

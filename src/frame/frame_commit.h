@@ -12,7 +12,7 @@ struct commit {
     bool durable;                /* the commit waits until it is */
     struct store_object *object; /* a reference to what will hold it */
     struct plot *plot;           /* likewise */
-    struct era *era;
+    struct generation *generation;
     uint8_t *tail;    /* index, trailer */
     size_t index_len; /* with the stamp, see frame_format.h */
     size_t trailer_len;

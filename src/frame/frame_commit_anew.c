@@ -49,8 +49,8 @@ static void move_to(struct frame_change *change, const struct commit *commit)
 
     /* What has died may live on under another name of the old file. */
     change->dying.n = 0;
-    if (change->era)
-        era_end(change->era, &(struct plot_list){ 0 }, NULL);
+    if (change->generation)
+        plot_generation_end(change->generation, &(struct plot_list){ 0 }, NULL);
     store_discard(change->store, change->draft);
     change->draft = NULL;
     pthread_mutex_lock(&change->lock);

@@ -115,8 +115,9 @@ static void finish_sparse(struct commit *commit, struct frame **out)
 
     if (change->info.format != FRAME_FORMAT_E)
         store_remove(change->store, frame_index_names[1]);
-    if (change->era)
-        era_end(change->era, &change->dying, commit->era);
+    if (change->generation)
+        plot_generation_end(change->generation, &change->dying,
+                            commit->generation);
     commit_finish(commit, out);
 }
 

@@ -19,7 +19,7 @@ void commit_fini(struct commit *commit)
     frame_close(commit->frame);
     index_close(commit->index);
     free(commit->tail);
-    era_put(commit->era);
+    generation_put(commit->generation);
     plot_put(commit->plot);
     store_object_close(commit->object);
 }
@@ -89,7 +89,7 @@ int commit_make_frame(struct commit *commit, struct fault *fault)
     frame->object_name = commit->info.sparse ? frame_index_names[0] : "";
     frame->info = commit->info;
     frame->trailer_len = (uint32_t)commit->trailer_len;
-    frame->era = era_get(commit->era);
+    frame->generation = generation_get(commit->generation);
     r = open_index(commit, &frame->index, fault);
     if (r == 0)
         r = open_index(commit, &commit->index, fault);

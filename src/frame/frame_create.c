@@ -216,12 +216,12 @@ void frame_change_close(struct frame_change *change)
     drop_fresh(change);
     frame_change_reclaim(change, true);
     /* The disk may hold an older state: what only that needs is left as it is. */
-    era_put(change->durable_era);
+    generation_put(change->durable_generation);
     store_discard(change->store, change->draft);
     plot_list_free(&change->fresh);
     plot_list_free(&change->dying);
     plot_put(change->plot);
-    era_put(change->era);
+    generation_put(change->generation);
     layers_free(&change->fixed);
     layers_free(&change->vl);
     free(change->replaced.bytes);
@@ -240,7 +240,7 @@ int frame_change_reopen(struct frame_change **change, struct frame *frame,
     int r;
 
     if (!last->header_known || last->unsynced_lost || last->draft ||
-        era_plot(frame->era) != last->plot)
+        plot_of_generation(frame->generation) != last->plot)
         return fault_set(fault, -ESTALE, 0, NULL);
     r = frame_change_open(frame, &next, fault);
     if (r < 0)
@@ -248,8 +248,8 @@ int frame_change_reopen(struct frame_change **change, struct frame *frame,
     next->name_unsynced = last->name_unsynced;
     next->not_durable = last->not_durable;
     next->stamp = last->stamp;
-    next->durable_era = last->durable_era;
-    (*change)->durable_era = NULL;
+    next->durable_generation = last->durable_generation;
+    (*change)->durable_generation = NULL;
     frame_change_close(*change);
     *change = next;
     return 0;

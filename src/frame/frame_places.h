@@ -2,6 +2,7 @@
 #ifndef FRAME_FRAME_PLACES_H
 #define FRAME_FRAME_PLACES_H
 
+#include "frame/plot.h"
 #include "frame/frame_change_private.h"
 
 /* A stored chunk whose size is not known. */

@@ -5,9 +5,9 @@
 #include "frame/frame.h"
 #include "frame/frame_header.h"
 #include "frame/frame_walk.h"
+#include "frame/generation.h"
 #include "frame/index.h"
 #include "frame/metalayer.h"
-#include "frame/plot.h"
 
 /* An open frame, for the files of this layer.  Constant once it is open, but
    for what index and walk guard themselves. */
@@ -31,7 +31,7 @@ struct frame {
     uint8_t stamp[FRAME_STAMP_LEN];
 
     /* NULL until the frame is changed; set once, beside readers. */
-    struct era *_Atomic era;
+    struct generation *_Atomic generation;
 };
 
 /*

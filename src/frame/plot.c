@@ -73,14 +73,11 @@ struct plot {
                           uses any more */
 };
 
-struct era {
-    atomic_uint nrefs;
+/* A generation of the frame that lives in the plot. */
+struct tenant {
+    struct generation generation;
     struct plot *plot;
-    unsigned overwrites; /* of the plot when it began */
-
-    /* Set once, by era_end(). */
-    struct plot_list dead;
-    struct era *next;
+    struct plot_list dead; /* set once, by plot_generation_end() */
 };
 
 int plot_new(struct store *store, struct store_object *object,
@@ -529,30 +526,6 @@ void plot_list_free(struct plot_list *list)
     *list = (struct plot_list){ 0 };
 }
 
-int era_new(struct plot *plot, struct era **out)
-{
-    struct era *era = calloc(1, sizeof(*era));
-
-    if (!era)
-        return -ENOMEM;
-    atomic_init(&era->nrefs, 1);
-    era->plot = plot_get(plot);
-    era->overwrites = atomic_load(&plot->overwrites);
-    *out = era;
-    return 0;
-}
-
-struct era *era_get(struct era *era)
-{
-    atomic_fetch_add(&era->nrefs, 1);
-    return era;
-}
-
-struct plot *era_plot(const struct era *era)
-{
-    return era->plot;
-}
-
 /* Where there is no memory to remember it, a place stays unused until the frame
    is opened again. */
 void plot_rest(struct plot *plot, uint64_t off, uint64_t len)
@@ -570,32 +543,50 @@ static void rest_dead(struct plot *plot, const struct plot_list *dead)
         plot_rest(plot, dead->extents[i].off, dead->extents[i].len);
 }
 
-void era_put(struct era *era)
+static void release(struct generation *generation)
 {
-    while (era && atomic_fetch_sub(&era->nrefs, 1) == 1) {
-        struct era *next = era->next;
+    struct tenant *tenant = (struct tenant *)generation;
 
-        rest_dead(era->plot, &era->dead);
-        plot_list_free(&era->dead);
-        plot_put(era->plot);
-        free(era);
-        era = next;
-    }
+    rest_dead(tenant->plot, &tenant->dead);
+    plot_list_free(&tenant->dead);
+    plot_put(tenant->plot);
+    free(tenant);
 }
 
-void era_overwrite(struct era *era)
+int plot_generation_new(struct plot *plot, struct generation **out)
 {
-    era->overwrites = atomic_fetch_add(&era->plot->overwrites, 1) + 1;
+    struct tenant *tenant = calloc(1, sizeof(*tenant));
+
+    if (!tenant)
+        return -ENOMEM;
+    tenant->plot = plot_get(plot);
+    tenant->generation = (struct generation){
+        .watch = plot->watch,
+        .overwrites = &plot->overwrites,
+        .noverwrites = atomic_load(&plot->overwrites),
+        .release = release,
+    };
+    atomic_init(&tenant->generation.nrefs, 1);
+    *out = &tenant->generation;
+    return 0;
 }
 
-bool era_is_overwritten(const struct era *era)
+struct plot *plot_of_generation(const struct generation *generation)
 {
-    return atomic_load(&era->plot->overwrites) != era->overwrites;
+    return ((const struct tenant *)generation)->plot;
 }
 
-void era_end(struct era *era, struct plot_list *dead, struct era *next)
+void plot_generation_overwrite(struct generation *generation)
 {
-    era->dead = *dead;
+    struct plot *plot = plot_of_generation(generation);
+
+    generation->noverwrites = atomic_fetch_add(&plot->overwrites, 1) + 1;
+}
+
+void plot_generation_end(struct generation *generation, struct plot_list *dead,
+                         struct generation *next)
+{
+    ((struct tenant *)generation)->dead = *dead;
     *dead = (struct plot_list){ 0 };
-    era->next = next ? era_get(next) : NULL;
+    generation->next = next ? generation_get(next) : NULL;
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "frame/generation.h"
 #include "frame/space.h"
 #include "frame/watch.h"
 #include "store/store.h"
@@ -130,41 +131,27 @@ bool plot_list_has(const struct plot_list *list, uint64_t off);
 void plot_list_free(struct plot_list *list);
 
 /*
- * The time in which one state of a frame is the newest.  What dies at its end
- * begins to rest when nobody of this process looks at that state any more, nor
- * at an older one: each era holds a reference to the next.
+ * Begin a generation of the frame, which may become the newest.  Returns 0 or
+ * -ENOMEM.
  */
-struct era;
+int plot_generation_new(struct plot *plot, struct generation **out);
+
+/* The plot that a generation was begun with. */
+struct plot *plot_of_generation(const struct generation *generation);
 
 /*
- * Begin an era that may follow.  Returns 0 or -ENOMEM.
+ * For the sake of a generation that may follow, the kept start of the plot is
+ * about to be overwritten, so what earlier generations have there is lost.
  */
-int era_new(struct plot *plot, struct era **out);
-
-/* Take one more reference. */
-struct era *era_get(struct era *era);
-
-/* The plot that it was begun with. */
-struct plot *era_plot(const struct era *era);
-
-/* Accepts NULL. */
-void era_put(struct era *era);
+void plot_generation_overwrite(struct generation *generation);
 
 /*
- * For the sake of an era that may follow, the kept start of the plot is about
- * to be overwritten: what earlier ones have there is lost.
- */
-void era_overwrite(struct era *era);
-
-/* Has that happened to what an era had there? */
-bool era_is_overwritten(const struct era *era);
-
-/*
- * End an era, once.
+ * End a generation, once.
  *
- *  dead  becomes the era's, and is empty then
+ *  dead  becomes the generation's, and is empty then
  *  next  the one that follows; NULL if the frame has moved elsewhere
  */
-void era_end(struct era *era, struct plot_list *dead, struct era *next);
+void plot_generation_end(struct generation *generation, struct plot_list *dead,
+                         struct generation *next);
 
 #endif
