@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "frame/frame_dir.h"
+#include "writer/frame_dir.h"
 
 int dress_file(int dirfd, const char *name, const struct stat *like)
 {

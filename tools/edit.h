@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "frame/frame_change.h"
 #include "progress.h"
+#include "writer/frame_change.h"
 
 /*
  * A frame that is being changed.  What is done shows when it is committed, all

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "file/file.h"
-#include "frame/frame_change.h"
+#include "writer/frame_change.h"
 
 /* Bytes that are to become chunks.  Errors are reported by whoever meets them;
    -EINTR says that the user has interrupted. */

@@ -14,10 +14,10 @@
 
 #include "base/log.h"
 #include "dress.h"
-#include "frame/frame_dir.h"
-#include "frame/private_dir.h"
 #include "interrupt.h"
 #include "source.h"
+#include "writer/frame_dir.h"
+#include "writer/private_dir.h"
 
 enum {
     COPY_LEN = 1 << 16 /* bytes to standard output at a time */

@@ -12,10 +12,10 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "frame/metalayer.h"
-#include "frame/repair.h"
 #include "interrupt.h"
 #include "output.h"
 #include "progress.h"
+#include "repair/repair.h"
 #include "source.h"
 #include "verb.h"
 

@@ -2,7 +2,7 @@
 #ifndef ARRAY_ARRAY_REPAIR_H
 #define ARRAY_ARRAY_REPAIR_H
 
-#include "frame/repair.h"
+#include "repair/repair.h"
 
 /*
  * Check the metalayer of an array for a frame that is repaired, and mend it

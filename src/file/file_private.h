@@ -14,7 +14,7 @@
 #include "file/ranges.h"
 #include "file/readahead.h"
 #include "file/view.h"
-#include "frame/frame_change.h"
+#include "writer/frame_change.h"
 
 /* Constant once made, but for what its parts guard themselves. */
 struct file_context {

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/fault.h"
-#include "frame/frame_change.h"
+#include "writer/frame_change.h"
 
 /*
  * Chunks for the end of a frame: encoded by many threads, added in the order

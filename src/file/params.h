@@ -3,7 +3,7 @@
 #define FILE_PARAMS_H
 
 #include "file/file.h"
-#include "frame/frame_change.h"
+#include "writer/frame_change.h"
 
 /* What new frames are if nothing is said. */
 extern const struct file_params params_default;

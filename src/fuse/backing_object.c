@@ -13,8 +13,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "frame/frame_dir.h"
 #include "fuse/backing_private.h"
+#include "writer/frame_dir.h"
 
 static const char acl_name[] = XATTR_NAME_POSIX_ACL_ACCESS;
 

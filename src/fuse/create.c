@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/identity.h"
-#include "frame/frame_dir.h"
 #include "fuse/beside.h"
+#include "writer/frame_dir.h"
 
 /* What is being made, and where. */
 struct making {

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "frame/frame_dir.h"
 #include "fuse/attr.h"
 #include "fuse/chunks.h"
 #include "fuse/closer.h"
@@ -19,6 +18,7 @@
 #include "fuse/open_file.h"
 #include "fuse/report.h"
 #include "store/store_local.h"
+#include "writer/frame_dir.h"
 
 /* A frame that is mounted upon is found without its name. */
 static void set_pinned(const struct fs *fs, enum entry_kind kind,

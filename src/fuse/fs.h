@@ -11,7 +11,6 @@
 
 #include "base/list.h"
 #include "file/file.h"
-#include "frame/private_dir.h"
 #include "fuse/arrivals.h"
 #include "fuse/backing.h"
 #include "fuse/backing_object.h"
@@ -20,6 +19,7 @@
 #include "fuse/node.h"
 #include "fuse/shelf.h"
 #include "fuse/sync.h"
+#include "writer/private_dir.h"
 
 /* The mounted tree. */
 struct fs {

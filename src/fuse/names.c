@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "frame/frame_dir.h"
-#include "frame/private_dir.h"
 #include "store/store.h"
+#include "writer/frame_dir.h"
+#include "writer/private_dir.h"
 
 /* First the one that wins if several frames want the same name. */
 static const char *const suffixes[] = {

@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "base/identity.h"
-#include "frame/frame_dir.h"
-#include "frame/private_dir.h"
 #include "fuse/beside.h"
 #include "fuse/open_file.h"
+#include "writer/frame_dir.h"
+#include "writer/private_dir.h"
 
 static int make_trash(struct fs *fs)
 {

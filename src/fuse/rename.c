@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "base/identity.h"
-#include "frame/frame_dir.h"
 #include "fuse/beside.h"
 #include "fuse/open_file.h"
 #include "fuse/remove.h"
+#include "writer/frame_dir.h"
 
 /* One side of a rename. */
 struct side {

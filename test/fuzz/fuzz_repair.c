@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "array/array_repair.h"
-#include "frame/repair.h"
 #include "fuzz.h"
+#include "repair/repair.h"
 
 static void insist(bool what)
 {

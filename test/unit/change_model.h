@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "frame/frame_change.h"
+#include "writer/frame_change.h"
 
 enum {
     MODEL_CHUNKSIZE = 640,

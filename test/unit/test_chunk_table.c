@@ -6,8 +6,8 @@
 #include "base/cpu.h"
 #include "frame/chunk_table.h"
 #include "frame/frame_private.h"
-#include "frame/index_encode.h"
 #include "suite.h"
+#include "writer/index_encode.h"
 
 enum {
     NCHUNKS_MAX = 140 * CHUNK_TABLE_PIECE,

@@ -6,10 +6,10 @@
 #include "base/cpu.h"
 #include "change_model.h"
 #include "chunk/chunk_encode.h"
-#include "frame/frame_change.h"
 #include "frame_open.h"
 #include "record_store.h"
 #include "suite.h"
+#include "writer/frame_change.h"
 
 enum {
     CHUNKSIZE = 64,

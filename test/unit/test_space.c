@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "frame/space.h"
 #include "suite.h"
+#include "writer/space.h"
 
 enum {
     MAP_LEN = 256

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "frame/rest.h"
 #include "frame/watch.h"
 #include "suite.h"
+#include "writer/rest.h"
 
 enum {
     STAMP_OFF = 200

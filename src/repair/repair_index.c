@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "repair/repair_private.h"
+#include "writer/frame_change.h"
+
+enum {
+    BATCH = 512,            /* entries that are read at a time */
+    ORIGINS_MAX = 64,       /* chunks tried as the one that is named first */
+    SURVEY_MIN = 256 << 20, /* bytes that may be looked at for an index, */
+    SURVEY_FACTOR = 16,     /* and this for each byte of the file */
+    HEAD_LEN = 4096         /* bytes of the index that are read first */
+};
+
+/* What the entries of something that may be an index say. */
+struct survey {
+    uint64_t nstored;  /* that name a place */
+    uint64_t nhits;    /* of them, those where there is a chunk */
+    uint64_t nspecial; /* that stand for a chunk by themselves */
+    uint64_t nbad;     /* that can't be, or name a place twice */
+    uint64_t nmissed;  /* chunks of data that none of them names */
+    uint64_t least;    /* the lowest place, as the entry has it */
+};
+
+/* Something that may be an index, and where it is. */
+struct suspect {
+    uint64_t off;
+    struct index *index;
+    uint32_t header_len; /* receives that from which its places count */
+    struct survey survey;
+};
+
+/* Read entries; those that can't be read come as UINT64_MAX - 1, which is no
+   entry. */
+static const int64_t unreadable = -2;
+
+static int read_entries(struct index *index, uint64_t first, size_t n,
+                        int64_t *raw)
+{
+    struct fault ignored;
+    int r = index_read(index, first, n, raw, &ignored);
+
+    if (r == 0 || (r != -EBADMSG && r != -ENOTSUP))
+        return r;
+    if (n == 1) {
+        *raw = unreadable;
+        return 0;
+    }
+    r = read_entries(index, first, n / 2, raw);
+    return r < 0 ? r
+                 : read_entries(index, first + n / 2, n - n / 2, raw + n / 2);
+}
+
+static int add_entry(struct repair *repair, int64_t raw)
+{
+    struct repair_chunk chunk = { .state = REPAIR_STORED };
+    struct frame_entry entry;
+    struct fault ignored;
+
+    if (raw == unreadable ||
+        frame_parse_entry(&repair->view, 0, raw, &entry, &ignored) < 0) {
+        chunk.state = REPAIR_UNKNOWN;
+    } else if (entry.special) {
+        chunk.state = REPAIR_SPECIAL;
+        chunk.kind = (uint8_t)entry.kind;
+    } else {
+        chunk.place = entry.place;
+    }
+    return repair_list_add(&repair->chunks, &chunk);
+}
+
+int repair_read_index(struct repair *repair, struct index *index,
+                      struct fault *fault)
+{
+    uint64_t nentries = index_nentries(index);
+    int64_t raw[BATCH];
+    int r = 0;
+
+    if (nentries > FRAME_CHANGE_CHUNKS_MAX)
+        return fault_set(fault, -EFBIG, 0, "the frame has too many chunks");
+    for (uint64_t first = 0; first < nentries && r == 0; first += BATCH) {
+        uint64_t rest = nentries - first;
+        size_t n = rest < BATCH ? (size_t)rest : BATCH;
+
+        r = read_entries(index, first, n, raw);
+        for (size_t i = 0; i < n && r == 0; i++)
+            r = add_entry(repair, raw[i]);
+    }
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}
+
+/* Is this what writers make of a special chunk?  A reader accepts more. */
+static bool is_special(uint64_t raw)
+{
+    unsigned kind = (unsigned)(raw >> FRAME_ENTRY_KIND_SHIFT);
+
+    return raw << (64 - FRAME_ENTRY_KIND_SHIFT) == 0 &&
+           (kind == (FRAME_ENTRY_SPECIAL | FRAME_ENTRY_ZEROS) ||
+            kind == (FRAME_ENTRY_SPECIAL | FRAME_ENTRY_NANS) ||
+            kind == (FRAME_ENTRY_SPECIAL | FRAME_ENTRY_UNINIT));
+}
+
+/* Count one entry; `hit` has a byte for each chunk found. */
+static void survey_entry(const struct repair *repair, int64_t raw,
+                         uint64_t origin, uint8_t *hit, struct survey *survey)
+{
+    const struct repair_list *found = &repair->found;
+    const struct repair_chunk *chunk;
+
+    if (raw == unreadable)
+        return;
+    if (raw < 0) {
+        survey->nspecial += is_special((uint64_t)raw);
+        survey->nbad += !is_special((uint64_t)raw);
+        return;
+    }
+    survey->nstored++;
+    if ((uint64_t)raw < survey->least)
+        survey->least = (uint64_t)raw;
+    if (repair->view.info.sparse) {
+        survey->nhits += raw <= UINT32_MAX;
+        survey->nbad += raw > UINT32_MAX;
+        return;
+    }
+    chunk = repair_list_find(found, origin + (uint64_t)raw);
+    survey->nbad += (uint64_t)raw >= repair->size;
+    if (chunk)
+        survey->nbad += hit[chunk - found->chunks]++ > 0;
+    survey->nhits += chunk != NULL;
+}
+
+/* Is a chunk that decodes most likely one of data, and none of an index? */
+static bool is_data(const struct repair *repair,
+                    const struct repair_chunk *chunk)
+{
+    return chunk->state == REPAIR_GOOD &&
+           (chunk->typesize != FRAME_INDEX_TYPESIZE ||
+            chunk->nbytes % FRAME_INDEX_TYPESIZE != 0 ||
+            (repair->header_known &&
+             chunk->nbytes == repair->view.info.chunksize));
+}
+
+/* How many chunks were found that an index does not name, itself aside? */
+static uint64_t count_missed(const struct repair *repair, uint64_t index_off,
+                             const uint8_t *hit)
+{
+    const struct repair_list *found = &repair->found;
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < found->n && !repair->view.info.sparse; i++)
+        n += hit[i] == 0 && found->chunks[i].place != index_off &&
+             is_data(repair, &found->chunks[i]);
+    return n;
+}
+
+/* Read all of an index, with places counted from `origin` on. */
+static int take_survey(struct repair *repair, struct suspect *suspect,
+                       uint64_t origin)
+{
+    struct survey survey = { .least = UINT64_MAX };
+    uint64_t nentries = index_nentries(suspect->index);
+    uint8_t *hit = calloc(repair->found.n + 1, 1);
+    int64_t raw[BATCH];
+    int r = hit ? 0 : -ENOMEM;
+
+    repair->surveyed += nentries * sizeof(raw[0]);
+    for (uint64_t first = 0; first < nentries && r == 0; first += BATCH) {
+        uint64_t rest = nentries - first;
+        size_t n = rest < BATCH ? (size_t)rest : BATCH;
+
+        r = read_entries(suspect->index, first, n, raw);
+        for (size_t i = 0; i < n && r == 0; i++)
+            survey_entry(repair, raw[i], origin, hit, &survey);
+    }
+    if (r == 0)
+        survey.nmissed = count_missed(repair, suspect->off, hit);
+    free(hit);
+    suspect->survey = survey;
+    return r;
+}
+
+/*
+ * Most of the places that an index names hold a chunk; some may be lost.  One
+ * that names fewer chunks than it does not is that of an old state, unless the
+ * header says that it is there.
+ */
+static bool is_index(const struct repair *repair, const struct suspect *suspect)
+{
+    const struct survey *survey = &suspect->survey;
+
+    if (survey->nbad > 0 || survey->nstored + survey->nspecial == 0 ||
+        2 * survey->nhits < survey->nstored)
+        return false;
+    return suspect->off == repair->index_hint ||
+           survey->nhits >= survey->nmissed;
+}
+
+/* Is it an index if its places count from `origin` on, and the header ends
+   there? */
+static int judge_from(struct repair *repair, struct suspect *suspect,
+                      uint64_t origin, bool *out)
+{
+    int r = take_survey(repair, suspect, origin);
+
+    *out = r == 0 && is_index(repair, suspect);
+    suspect->header_len = (uint32_t)(origin - repair->view.base);
+    return r;
+}
+
+/* Has so much been looked at that a file must have been made for that? */
+static bool is_enough(const struct repair *repair)
+{
+    return repair->surveyed > SURVEY_MIN + SURVEY_FACTOR * repair->size;
+}
+
+/*
+ * Is it an index?  If its places do not count from where the header says that
+ * it ends, then from somewhere such that one of the first chunks that were
+ * found is that named first.
+ */
+static int judge(struct repair *repair, struct suspect *suspect, bool *out)
+{
+    const struct repair_list *found = &repair->found;
+    const struct survey *survey = &suspect->survey;
+    uint64_t base = repair->view.base;
+    uint64_t least;
+    int r;
+
+    *out = false;
+    if (index_nentries(suspect->index) > FRAME_CHANGE_CHUNKS_MAX ||
+        is_enough(repair))
+        return 0;
+    r = judge_from(repair, suspect, base + repair->view.info.header_len, out);
+    least = survey->least;
+    if (survey->nstored == 0 || survey->nstored > 2 * found->n ||
+        repair->view.info.sparse)
+        return r;
+    for (size_t i = 0; i < found->n && i < ORIGINS_MAX && r == 0 && !*out; i++)
+        if (least < found->chunks[i].place - base && !is_enough(repair))
+            r = judge_from(repair, suspect, found->chunks[i].place - least,
+                           out);
+    return r;
+}
+
+/* Open what lies at an offset as an index.  Returns 0, -EBADMSG or -ENOTSUP if
+   it is none, or an error. */
+static int open_index(struct repair *repair, uint64_t off, struct index **out,
+                      struct fault *fault)
+{
+    struct frame *view = &repair->view;
+    uint64_t rest = repair->size - off;
+    size_t len = rest < HEAD_LEN ? (size_t)rest : HEAD_LEN;
+    uint8_t head[HEAD_LEN];
+    int r = store_object_read_at(view->object, off, head, len);
+
+    if (r < 0)
+        return fault_set(fault, r, off, NULL);
+    return index_open(view->object, off, repair->size, head, len, out, fault);
+}
+
+/* Is what lies at an offset an index? */
+static int try_index(struct repair *repair, uint64_t off,
+                     struct suspect *suspect, bool *out, struct fault *fault)
+{
+    int r;
+
+    *suspect = (struct suspect){ .off = off };
+    *out = false;
+    r = open_index(repair, off, &suspect->index, fault);
+    if (r < 0)
+        return r == -EBADMSG || r == -ENOTSUP ? 0 : r;
+    r = judge(repair, suspect, out);
+    index_close(suspect->index);
+    return r < 0 ? fault_set(fault, r, off, NULL) : 0;
+}
+
+/* Take an index for that of the frame. */
+static int take_index(struct repair *repair, const struct suspect *suspect,
+                      struct fault *fault)
+{
+    struct index *index;
+    int r = open_index(repair, suspect->off, &index, fault);
+
+    if (r < 0)
+        return r;
+    repair->view.info.header_len = suspect->header_len;
+    repair->index_off = suspect->off;
+    if (suspect->off != repair->index_hint)
+        repair->result.nleft_over = suspect->survey.nmissed;
+    r = repair_read_index(repair, index, fault);
+    index_close(index);
+    return r;
+}
+
+/* Find the index among the chunks that names most of the others; of several,
+   the last in the file, which most likely is the newest. */
+static int find_best(struct repair *repair, struct suspect *best, bool *out,
+                     struct fault *fault)
+{
+    const struct repair_list *found = &repair->found;
+    int r = 0;
+
+    *out = false;
+    for (size_t i = found->n; i-- > 0 && r == 0;) {
+        struct suspect suspect;
+        bool is;
+
+        if (found->chunks[i].typesize != FRAME_INDEX_TYPESIZE ||
+            found->chunks[i].nbytes % FRAME_INDEX_TYPESIZE != 0)
+            continue;
+        r = try_index(repair, found->chunks[i].place, &suspect, &is, fault);
+        if (!is || (*out && suspect.survey.nhits <= best->survey.nhits))
+            continue;
+        *out = true;
+        *best = suspect;
+        if (best->survey.nmissed == 0)
+            break;
+    }
+    return r;
+}
+
+int repair_find_index(struct repair *repair, struct fault *fault)
+{
+    uint64_t hint = repair->index_hint;
+    struct suspect suspect;
+    bool is = false;
+    int r = 0;
+
+    if (hint > 0 && hint < repair->size)
+        r = try_index(repair, hint, &suspect, &is, fault);
+    if (r == 0 && !is)
+        r = find_best(repair, &suspect, &is, fault);
+    if (r < 0)
+        return r;
+    return is ? take_index(repair, &suspect, fault) : -ENOENT;
+}

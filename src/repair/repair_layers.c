@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/size.h"
+#include "repair/repair_private.h"
+#include "writer/frame_change.h"
+
+enum {
+    LAYER_MAX = 64 << 20, /* bytes of a metalayer that is saved */
+    CANDIDATES_MAX = 4,
+};
+
+/* The new frame as it may have to be for a metalayer. */
+struct candidate {
+    uint32_t typesize;
+    uint64_t nbytes;
+};
+
+static uint64_t saved_nbytes(const struct repair_list *list)
+{
+    uint64_t nbytes = 0;
+
+    for (size_t i = 0; i < list->n; i++)
+        nbytes += list->chunks[i].nbytes;
+    return nbytes;
+}
+
+/* The typesize that all good chunks have; 0 if they differ. */
+static uint32_t common_typesize(const struct repair_list *list)
+{
+    uint32_t common = 0;
+
+    for (size_t i = 0; i < list->n; i++) {
+        const struct repair_chunk *chunk = &list->chunks[i];
+
+        if (chunk->state != REPAIR_GOOD)
+            continue;
+        if (common > 0 && chunk->typesize != common)
+            return 0;
+        common = chunk->typesize;
+    }
+    return common;
+}
+
+/* Can chunks of zeros be added until the frame is as long as the header says? */
+static bool can_pad(const struct repair *repair, uint64_t nbytes)
+{
+    const struct frame_info *info = &repair->view.info;
+
+    return repair->header_known && info->nbytes > nbytes &&
+           info->chunksize > 0 && nbytes % info->chunksize == 0 &&
+           size_pieces(info->nbytes, info->chunksize) <=
+               FRAME_CHANGE_CHUNKS_MAX;
+}
+
+/*
+ * Header and chunks may disagree about the typesize, and chunks that the header
+ * counts may be missing, whose place zeros can take.  The first candidate is
+ * the frame as it is without a change of this kind.  Returns how many there
+ * are.
+ */
+static unsigned list_candidates(const struct repair *repair,
+                                struct candidate out[CANDIDATES_MAX])
+{
+    const struct frame_info *info = &repair->view.info;
+    uint64_t nbytes = saved_nbytes(&repair->chunks);
+    uint32_t typesize = common_typesize(&repair->chunks);
+    unsigned n = 0;
+
+    out[n++] = (struct candidate){ info->typesize, nbytes };
+    if (can_pad(repair, nbytes))
+        out[n++] = (struct candidate){ info->typesize, info->nbytes };
+    if (typesize == 0 || typesize == info->typesize)
+        return n;
+    for (unsigned i = 0; i < n; i++)
+        out[n + i] = (struct candidate){ typesize, out[i].nbytes };
+    return 2 * n;
+}
+
+static int try_candidate(struct repair *repair,
+                         const struct candidate *candidate,
+                         struct repair_layer *layer, struct fault *fault)
+{
+    struct frame_info info = repair->view.info;
+
+    info.typesize = candidate->typesize;
+    info.nbytes = candidate->nbytes;
+    return repair->listener->check_layer(repair->listener->context, &info,
+                                         layer, fault);
+}
+
+/* Make the new frame as a metalayer needs it. */
+static void adopt(struct repair *repair, const struct candidate *candidate,
+                  struct repair_layer *layer)
+{
+    uint64_t nbytes = saved_nbytes(&repair->chunks);
+
+    if (candidate->nbytes > nbytes)
+        repair->nbytes_padded = candidate->nbytes - nbytes;
+    if (candidate->typesize == repair->view.info.typesize)
+        return;
+    repair->view.info.typesize = candidate->typesize;
+    if (!layer->done)
+        layer->done = "is saved, with the typesize of the chunks";
+}
+
+/*
+ * Check a metalayer, and find out how the new frame has to be for it.  The
+ * fault is why the first candidate does not do.
+ */
+static int check_layer(struct repair *repair, struct repair_layer *layer,
+                       struct fault *fault)
+{
+    struct candidate candidates[CANDIDATES_MAX];
+    unsigned n = list_candidates(repair, candidates);
+    struct fault ignored;
+    int r = -EBADMSG;
+
+    for (unsigned i = 0; i < n && r == -EBADMSG; i++) {
+        r = try_candidate(repair, &candidates[i], layer,
+                          i == 0 ? fault : &ignored);
+        if (r == 0)
+            adopt(repair, &candidates[i], layer);
+    }
+    return r;
+}
+
+/* Tell of a metalayer that is not saved as it was. */
+static void tell(struct repair *repair, const struct metalayer *layer,
+                 const struct repair_layer *saved, struct fault *fault)
+{
+    const struct repair_listener *listener = repair->listener;
+
+    fault->off += layer->off;
+    frame_fault_name(&repair->view, fault);
+    listener->layer(listener->context, saved, fault);
+    repair->result.layers_changed = true;
+    repair->result.layers_cut |= saved->lossy;
+}
+
+/* Keep a metalayer that readers would stumble over where none looks for it:
+   somebody may know what it is to say. */
+static int put_aside(struct repair *repair, struct repair_layer *layer)
+{
+    char name[METALAYER_NAME_MAX + 1];
+
+    layer->done = "is kept as vlmetalayer damaged.NAME";
+    layer->lossy = true;
+    snprintf(name, sizeof(name), "damaged.%.23s", layer->name);
+    return layers_set(&repair->vl, name, layer->content, (uint32_t)layer->len);
+}
+
+static int add_layer(struct repair *repair, struct layers *to,
+                     const struct repair_layer *layer)
+{
+    int r = layers_set(to, layer->name[0] ? layer->name : "usermeta",
+                       layer->content, (uint32_t)layer->len);
+
+    repair->result.nlayers += r == 0;
+    return r;
+}
+
+/* Save a metalayer of the header, whose content becomes the new frame's. */
+static int add_fixed(struct repair *repair, const struct metalayer *layer,
+                     struct repair_layer *saved)
+{
+    struct fault why = FAULT_NONE;
+    int r = 0;
+
+    if (repair->listener->check_layer)
+        r = check_layer(repair, saved, &why);
+    if (r == 0)
+        r = add_layer(repair, &repair->fixed, saved);
+    else if (r == -EBADMSG)
+        r = put_aside(repair, saved);
+    if (r == 0 && saved->done)
+        tell(repair, layer, saved, &why);
+    return r;
+}
+
+static int read_layer(struct repair *repair, const struct metalayer *layer,
+                      struct fault *fault)
+{
+    struct repair_layer saved = { .name = layer->name };
+    struct fault ignored;
+    int r = metalayer_read(&repair->view, layer, LAYER_MAX, &saved.content,
+                           &saved.len, &ignored);
+
+    if (r == -EBADMSG || r == -ENOTSUP || r == -E2BIG || r == -ENODATA) {
+        repair->result.layers_lost = true;
+        return 0;
+    }
+    if (r == 0) {
+        r = layer->kind == METALAYER_FIXED
+                ? add_fixed(repair, layer, &saved)
+                : add_layer(repair, &repair->vl, &saved);
+        if (r < 0)
+            free(saved.content);
+    }
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}
+
+/* Read the metalayers of one kind. */
+static int read_kind(struct repair *repair,
+                     int (*list_all)(struct frame *frame,
+                                     struct metalayer_list *list,
+                                     struct fault *fault),
+                     struct fault *fault)
+{
+    struct metalayer_list list = { 0 };
+    struct fault ignored;
+    int r = list_all(&repair->view, &list, &ignored);
+
+    if (r == -EBADMSG || r == -ENODATA) {
+        repair->result.layers_lost = true;
+        r = 0;
+    }
+    for (size_t i = 0; i < list.nlayers && r == 0; i++)
+        r = read_layer(repair, &list.layers[i], fault);
+    metalayer_list_free(&list);
+    return r;
+}
+
+int repair_read_layers(struct repair *repair, struct fault *fault)
+{
+    struct frame *view = &repair->view;
+    int r = 0;
+
+    if (!view->object || !repair->header_known) {
+        repair->result.layers_lost = true;
+        return 0;
+    }
+    if (!repair->frame) {
+        /* A trailer may be cut off; what is left of it goes up to the end. */
+        view->info.frame_len =
+            repair->size - view->base + FRAME_TRAILER_END_LEN;
+        view->trailer_len = repair->trailer_off > 0
+                                ? (uint32_t)(view->base + view->info.frame_len -
+                                             repair->trailer_off)
+                                : 0;
+        repair->result.layers_lost |= repair->trailer_off == 0;
+    }
+    r = read_kind(repair, metalayer_list_fixed, fault);
+    if (r == 0)
+        r = read_kind(repair, metalayer_list_trailer, fault);
+    return r;
+}

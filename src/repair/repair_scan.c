@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/msgpack.h"
+#include "chunk/chunk_format.h"
+#include "frame/blocks.h"
+#include "frame/frame_source.h"
+#include "repair/repair_private.h"
+#include "writer/frame_change.h"
+
+enum {
+    PREFIX_LEN = 4096,
+    HEAD_LEN = CHUNK_LONG_HEADER_LEN,
+    WINDOW_LEN = 256 << 10,
+    ROOM_MIN = 64,
+    LIST_MAX = 1 << 28,    /* chunks that are stored, and runs of others */
+    RUN_BYTES = 1 << 20,   /* that are decoded in one call */
+    BLOCK_MAX = 256 << 20, /* larger blocks are not tried */
+    TRY_COST = 4096,       /* of an attempt, as bytes */
+    WORK_MIN = 256 << 20,  /* that may be in vain, */
+    WORK_FACTOR = 16,      /* and this for each byte of the file */
+    LAYER_HEAD_LEN = 5,    /* of the content of a metalayer */
+};
+
+uint64_t repair_list_count(const struct repair_list *list)
+{
+    uint64_t nchunks = 0;
+
+    for (size_t i = 0; i < list->n; i++)
+        nchunks += repair_count(&list->chunks[i]);
+    return nchunks;
+}
+
+/* Put the last chunk to the one before if both are special, and alike. */
+static void merge_last(struct repair_list *list)
+{
+    struct repair_chunk *last = &list->chunks[list->n - 1];
+
+    if (list->n < 2 || last->state != REPAIR_SPECIAL ||
+        last[-1].state != REPAIR_SPECIAL || last[-1].kind != last->kind ||
+        last[-1].nmore == UINT32_MAX)
+        return;
+    last[-1].nmore++;
+    list->n--;
+}
+
+int repair_list_add(struct repair_list *list, const struct repair_chunk *chunk)
+{
+    if (list->n > 0)
+        merge_last(list);
+    if (list->n >= LIST_MAX)
+        return -EFBIG;
+    if (list->n == list->room) {
+        size_t room = list->room ? 2 * list->room : ROOM_MIN;
+        struct repair_chunk *chunks =
+            realloc(list->chunks, room * sizeof(*chunks));
+
+        if (!chunks)
+            return -ENOMEM;
+        list->chunks = chunks;
+        list->room = room;
+    }
+    list->chunks[list->n++] = *chunk;
+    return 0;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct repair_chunk *x = a;
+    const struct repair_chunk *y = b;
+
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+const struct repair_chunk *repair_list_find(const struct repair_list *list,
+                                            uint64_t place)
+{
+    const struct repair_chunk key = { .place = place };
+
+    if (list->n == 0)
+        return NULL;
+    return bsearch(&key, list->chunks, list->n, sizeof(key), compare_places);
+}
+
+/* Make room for decoded blocks. */
+static int make_room(struct repair *repair, size_t size)
+{
+    uint8_t *blocks;
+
+    if (size <= repair->room)
+        return 0;
+    blocks = realloc(repair->blocks, size);
+    if (!blocks)
+        return -ENOMEM;
+    repair->blocks = blocks;
+    repair->room = size;
+    return 0;
+}
+
+/* Decode all blocks of a chunk, some at a time. */
+static int decode(struct repair *repair, const struct blocks_source *source,
+                  const struct chunk *chunk, struct fault *fault)
+{
+    const struct chunk_header *header = chunk_get_header(chunk);
+    size_t blocksize = header->blocksize;
+    uint32_t nrun =
+        blocksize < RUN_BYTES ? (uint32_t)(RUN_BYTES / blocksize) : 1;
+    bool needs_first = chunk_needs_first_block(chunk);
+    uint8_t *dst;
+    int r;
+
+    if (header->nblocks == 0)
+        return 0;
+    if (blocksize > BLOCK_MAX)
+        return fault_set(fault, -ENOTSUP, 0, "block is too large to be tried");
+    if (nrun > header->nblocks)
+        nrun = header->nblocks;
+    r = make_room(repair, (nrun + needs_first) * blocksize);
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    dst = repair->blocks + (needs_first ? blocksize : 0);
+    if (needs_first)
+        r = blocks_decode(source, chunk, 0, 1, NULL, repair->blocks,
+                          repair->decoder, fault);
+    for (uint32_t i = needs_first; i < header->nblocks && r == 0; i += nrun) {
+        uint32_t n = header->nblocks - i < nrun ? header->nblocks - i : nrun;
+
+        r = blocks_decode(source, chunk, i, n, repair->blocks, dst,
+                          repair->decoder, fault);
+        repair->work += n * blocksize;
+    }
+    return r;
+}
+
+static int open_chunk(const struct frame_source *source,
+                      const struct chunk_header *header, uint32_t item_size,
+                      struct chunk **out, struct fault *fault)
+{
+    size_t len = chunk_head_len(header);
+    uint8_t *head = malloc(len);
+    int r;
+
+    if (!head)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    r = store_object_read_at(source->object, source->off, head, len);
+    if (r < 0)
+        r = blocks_read_error(r, 0, fault);
+    else
+        r = chunk_open(header, head, item_size, out, fault);
+    free(head);
+    return r;
+}
+
+static int read_header(const struct frame_source *source,
+                       struct chunk_header *out, struct fault *fault)
+{
+    size_t len = source->avail < HEAD_LEN ? (size_t)source->avail : HEAD_LEN;
+    uint8_t head[HEAD_LEN];
+    int r = store_object_read_at(source->object, source->off, head, len);
+
+    if (r < 0)
+        return blocks_read_error(r, 0, fault);
+    return chunk_header_parse(head, len, out, fault);
+}
+
+static int check_at(struct repair *repair, const struct frame_source *source,
+                    struct repair_chunk *chunk, struct fault *fault)
+{
+    const struct blocks_source blocks = { .object = source->object,
+                                          .off = source->off };
+    struct chunk_header header;
+    struct chunk *opened;
+    int r = read_header(source, &header, fault);
+
+    if (r < 0)
+        return r;
+    chunk->nbytes = header.nbytes;
+    chunk->kind = (uint8_t)header.kind;
+    chunk->header_len = header.header_len;
+    chunk->typesize = header.typesize;
+    if (header.cbytes > source->avail)
+        return fault_set(fault, -EBADMSG, 0, "chunk is cut short");
+    chunk->cbytes = header.cbytes;
+    repair->work += chunk_head_len(&header);
+    r = open_chunk(source, &header, repair->view.info.typesize, &opened, fault);
+    if (r < 0)
+        return r;
+    if (blocks_exist(header.kind))
+        r = decode(repair, &blocks, opened, fault);
+    chunk_close(opened);
+    return r;
+}
+
+int repair_check(struct repair *repair, struct repair_chunk *chunk,
+                 struct fault *fault)
+{
+    const struct frame_entry entry = { .place = chunk->place };
+    struct frame_source source;
+    uint64_t work = repair->work;
+    int r;
+
+    chunk->nbytes = chunk->cbytes = 0;
+    r = frame_source_open(&repair->view, 0, &entry, &source, fault);
+    if (r < 0)
+        return r;
+    r = check_at(repair, &source, chunk, fault);
+    if (r < 0)
+        frame_source_fault(&source, 0, r, fault);
+    else
+        repair->work = work;
+    frame_source_close(&repair->view, &source);
+    return r;
+}
+
+/* A part of the file, in memory. */
+struct window {
+    struct repair *repair;
+    uint64_t off;
+    size_t len;
+    uint8_t bytes[WINDOW_LEN];
+};
+
+/* Let the window hold HEAD_LEN bytes from `off` on, or up to the end; NULL if
+   that fails, with the reason. */
+static const uint8_t *look_at(struct window *window, uint64_t off, int *error)
+{
+    uint64_t rest = window->repair->size - off;
+
+    if (off >= window->off && off - window->off + HEAD_LEN <= window->len)
+        return window->bytes + (off - window->off);
+    window->off = off;
+    window->len = rest < WINDOW_LEN ? (size_t)rest : WINDOW_LEN;
+    *error = store_object_read_at(window->repair->view.object, off,
+                                  window->bytes, window->len);
+    return *error < 0 ? NULL : window->bytes;
+}
+
+/* Might a chunk start here?  None that a frame holds is a header alone.
+   Format: frame.md, 5.2. */
+static bool is_plausible(const uint8_t *head, uint64_t avail)
+{
+    uint32_t nbytes = load_le32(head + CHUNK_OFF_NBYTES);
+    uint32_t blocksize = load_le32(head + CHUNK_OFF_BLOCKSIZE);
+    uint32_t cbytes = load_le32(head + CHUNK_OFF_CBYTES);
+    unsigned flags = head[CHUNK_OFF_FLAGS];
+    bool is_long = (flags & CHUNK_FLAG_LONG_HEADER) == CHUNK_FLAG_LONG_HEADER;
+
+    return head[CHUNK_OFF_VERSION] - 1u < CHUNK_VERSION_MAX &&
+           head[CHUNK_OFF_TYPESIZE] != 0 && nbytes - 1 < CHUNK_NBYTES_MAX &&
+           blocksize - 1 < CHUNK_BLOCKSIZE_MAX && cbytes <= avail &&
+           cbytes > (is_long ? CHUNK_LONG_HEADER_LEN : CHUNK_SHORT_HEADER_LEN);
+}
+
+/* Might a trailer start here?  Format: frame.md, 7; history.md, 3. */
+static bool is_trailer(const uint8_t *bytes)
+{
+    return bytes[0] == (MSGPACK_FIXARRAY | 4) &&
+           bytes[1] <= FRAME_TRAILER_VERSION &&
+           ((bytes[2] == (MSGPACK_FIXARRAY | 3) &&
+             bytes[3] == MSGPACK_UINT16) ||
+            bytes[2] == MSGPACK_BIN32);
+}
+
+/* Is what follows a chunk that does not decode where it would have to be? */
+static bool is_followed(struct window *window, const struct repair_chunk *chunk)
+{
+    uint64_t next = chunk->place + chunk->cbytes;
+    uint64_t size = window->repair->size;
+    const uint8_t *bytes;
+    int error;
+
+    if (next == size)
+        return true;
+    if (size - next < HEAD_LEN)
+        return false;
+    bytes = look_at(window, next, &error);
+    return bytes && (is_plausible(bytes, size - next) || is_trailer(bytes));
+}
+
+/* Is a chunk the content of a metalayer?  Format: frame.md, 3 and 7. */
+static bool is_content(const struct repair *repair,
+                       const struct repair_chunk *chunk)
+{
+    uint8_t head[LAYER_HEAD_LEN];
+
+    return chunk->place >= sizeof(head) &&
+           store_object_read_at(repair->view.object,
+                                chunk->place - sizeof(head), head,
+                                sizeof(head)) == 0 &&
+           head[0] == MSGPACK_BIN32 && load_be32(head + 1) == chunk->cbytes;
+}
+
+/*
+ * Try the chunk at an offset.  Returns how long it is, 0 if there is none, or a
+ * negative errno.
+ */
+static int64_t try_chunk(struct window *window, uint64_t off)
+{
+    struct repair *repair = window->repair;
+    struct repair_chunk chunk = { .place = off, .state = REPAIR_GOOD };
+    struct fault ignored;
+    int r = repair_check(repair, &chunk, &ignored);
+
+    if (r < 0 && r != -EBADMSG && r != -ENOTSUP)
+        return r;
+    if (r == -EBADMSG)
+        chunk.state = REPAIR_LOST;
+    if (r < 0 && (chunk.cbytes == 0 || !is_followed(window, &chunk))) {
+        repair->work += TRY_COST;
+        return 0;
+    }
+    r = 0;
+    if (!is_content(repair, &chunk))
+        r = repair_list_add(&repair->found, &chunk);
+    return r < 0 ? r : (int64_t)chunk.cbytes;
+}
+
+static int scan_from(struct window *window, uint64_t off)
+{
+    struct repair *repair = window->repair;
+    uint64_t work_max = WORK_MIN + WORK_FACTOR * repair->size;
+    int error = 0;
+
+    while (off + HEAD_LEN <= repair->size && repair->work <= work_max) {
+        const uint8_t *bytes = look_at(window, off, &error);
+        int64_t len = 0;
+
+        if (!bytes)
+            return error;
+        if (is_trailer(bytes))
+            repair->trailer_off = off;
+        else if (is_plausible(bytes, repair->size - off))
+            len = try_chunk(window, off);
+        if (len < 0)
+            return (int)len;
+        off += len > 0 ? (uint64_t)len : 1;
+        if (len > 0 || off % WINDOW_LEN == 0)
+            error = repair_progress(repair, off, repair->size);
+        if (error < 0)
+            return error;
+    }
+    return 0;
+}
+
+/* Where to start: metalayers in the header might hold what looks like a
+   chunk. */
+static int find_start(struct window *window, uint64_t *out)
+{
+    const struct frame *view = &window->repair->view;
+    uint64_t off = view->base + view->info.header_len;
+    const uint8_t *bytes = NULL;
+    int error = 0;
+
+    *out = view->base + FRAME_A_METALAYERS_OFF;
+    if (off + HEAD_LEN > window->repair->size)
+        return 0;
+    bytes = look_at(window, off, &error);
+    if (bytes && is_plausible(bytes, window->repair->size - off))
+        *out = off;
+    return error;
+}
+
+int repair_scan(struct repair *repair, struct fault *fault)
+{
+    struct window *window = calloc(1, sizeof(*window));
+    uint64_t start;
+    int r;
+
+    if (!window)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    window->repair = repair;
+    r = find_start(window, &start);
+    if (r == 0)
+        r = scan_from(window, start);
+    free(window);
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/cpu.h"
+#include "chunk/chunk_encode.h"
+#include "chunk/chunk_format.h"
+#include "frame/frame_source.h"
+#include "repair/repair_private.h"
+#include "writer/frame_change.h"
+
+enum {
+    REWRAP_MAX = 64 << 20 /* decoded bytes of chunks with short headers */
+};
+
+/* How the new frame is to be. */
+static struct frame_params params_of(const struct repair *repair)
+{
+    const struct frame_info *info = &repair->view.info;
+    struct frame_params params = {
+        .chunks = frame_chunk_params(info),
+        .codec_meta = (uint8_t)info->codec_meta,
+        .chunksize = info->chunksize,
+    };
+
+    for (size_t i = 0; i < repair->chunks.n && !params.vlblocks; i++)
+        params.vlblocks = repair->chunks.chunks[i].state == REPAIR_GOOD &&
+                          repair->chunks.chunks[i].kind == CHUNK_VLBLOCKS;
+    if (chunk_params_check(&params.chunks) < 0)
+        params.chunks = (struct chunk_params){
+            .typesize = info->typesize,
+            .clevel = 5,
+            .split_mode = CHUNK_SPLIT_FORWARD,
+        };
+    return params;
+}
+
+static int write_layers(const struct repair *repair,
+                        struct frame_change *change, struct fault *fault)
+{
+    const struct layers *fixed = &repair->fixed;
+    const struct layers *vl = &repair->vl;
+    int r = 0;
+
+    for (size_t i = 0; i < fixed->nlayers && r == 0; i++)
+        r = frame_change_set_metalayer(change, fixed->layers[i].name,
+                                       fixed->layers[i].bytes,
+                                       fixed->layers[i].len);
+    for (size_t i = 0; i < vl->nlayers && r == 0; i++)
+        r = frame_change_set_vlmetalayer(
+            change, vl->layers[i].name, vl->layers[i].bytes, vl->layers[i].len);
+    return r < 0 ? fault_set(fault, r, 0, "a metalayer can't be saved") : 0;
+}
+
+/* A chunk that is all header: NaNs, or never set. */
+static int write_special(struct frame_change *change,
+                         const struct repair_chunk *chunk,
+                         struct frame_written *out, struct fault *fault)
+{
+    uint32_t typesize = frame_change_get_info(change)->typesize;
+    bool nans = chunk->kind == CHUNK_NANS;
+    uint8_t bytes[CHUNK_LONG_HEADER_LEN] = {
+        [CHUNK_OFF_VERSION] = 5,
+        [CHUNK_OFF_VERSIONLZ] = 1,
+        [CHUNK_OFF_FLAGS] = CHUNK_FLAG_LONG_HEADER,
+        [CHUNK_OFF_TYPESIZE] = typesize <= UINT8_MAX ? (uint8_t)typesize : 1,
+    };
+
+    store_le32(bytes + CHUNK_OFF_NBYTES, chunk->nbytes);
+    store_le32(bytes + CHUNK_OFF_BLOCKSIZE, 1);
+    store_le32(bytes + CHUNK_OFF_CBYTES, sizeof(bytes));
+    bytes[CHUNK_OFF_BLOSC2_FLAGS] =
+        (uint8_t)((nans ? CHUNK_SPECIAL_NANS : CHUNK_SPECIAL_UNINIT)
+                  << CHUNK_BFLAG_SPECIAL_SHIFT);
+    return frame_change_write(change, bytes, sizeof(bytes), out, fault);
+}
+
+/* Frames no longer hold chunks with short headers: encode it anew. */
+static int rewrap(struct repair *repair, struct frame_change *change,
+                  const struct repair_chunk *chunk, const uint8_t *bytes,
+                  struct frame_written *out, struct fault *fault)
+{
+    struct chunk_params params = params_of(repair).chunks;
+    size_t cap = (size_t)chunk->nbytes + CHUNK_OVERHEAD_MAX;
+    struct chunk_encoder *encoder = NULL;
+    uint8_t *decoded = malloc(chunk->nbytes);
+    uint8_t *encoded = malloc(cap);
+    ssize_t n = -ENOMEM;
+
+    if (decoded && encoded && chunk_encoder_new(cpu_features(), &encoder) == 0)
+        n = chunk_decode(bytes, chunk->cbytes, repair->view.info.typesize,
+                         decoded, chunk->nbytes, repair->decoder, fault);
+    if (n >= 0)
+        n = chunk_encode(encoder, &params, decoded, (size_t)n, encoded, cap);
+    if (n >= 0)
+        n = frame_change_write(change, encoded, (size_t)n, out, fault);
+    else
+        fault_set(fault, (int)n, 0, NULL);
+    chunk_encoder_free(encoder);
+    free(decoded);
+    free(encoded);
+    return (int)n;
+}
+
+static int write_stored(struct repair *repair, struct frame_change *change,
+                        const struct repair_chunk *chunk,
+                        struct frame_written *out, struct fault *fault)
+{
+    const struct frame_entry entry = { .place = chunk->place };
+    uint8_t *bytes = malloc(chunk->cbytes);
+    struct frame_source source;
+    int r;
+
+    if (!bytes)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    r = frame_source_open(&repair->view, 0, &entry, &source, fault);
+    if (r < 0) {
+        free(bytes);
+        return r;
+    }
+    r = store_object_read_at(source.object, source.off, bytes, chunk->cbytes);
+    frame_source_close(&repair->view, &source);
+    if (r < 0)
+        fault_set(fault, r, source.off, NULL);
+    else if (chunk->header_len == CHUNK_SHORT_HEADER_LEN &&
+             chunk->nbytes <= REWRAP_MAX)
+        r = rewrap(repair, change, chunk, bytes, out, fault);
+    else
+        r = frame_change_write(change, bytes, chunk->cbytes, out, fault);
+    free(bytes);
+    return r;
+}
+
+static int write_chunk(struct repair *repair, struct frame_change *change,
+                       const struct repair_chunk *chunk, struct fault *fault)
+{
+    struct frame_written written;
+    int r;
+
+    if (chunk->nbytes == 0)
+        return 0;
+    if (chunk->state == REPAIR_GOOD)
+        r = write_stored(repair, change, chunk, &written, fault);
+    else if (chunk->state == REPAIR_SPECIAL && chunk->kind != CHUNK_ZEROS)
+        r = write_special(change, chunk, &written, fault);
+    else
+        r = frame_change_write_zeros(change, chunk->nbytes, &written, fault);
+    if (r < 0)
+        return r;
+    r = frame_change_insert(change, frame_change_get_info(change)->nchunks,
+                            &written);
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}
+
+/* Write a chunk, and those that it stands for. */
+static int write_run(struct repair *repair, struct frame_change *change,
+                     const struct repair_chunk *chunk, struct fault *fault)
+{
+    const struct frame_info *info = frame_change_get_info(change);
+    uint64_t n = repair_count(chunk);
+    int r = 0;
+
+    if (n > 1 && chunk->kind == CHUNK_ZEROS && info->chunksize > 0 &&
+        chunk->nbytes == info->chunksize)
+        return frame_change_resize(change, info->nbytes + n * chunk->nbytes,
+                                   fault);
+    for (uint64_t i = 0; i < n && r == 0; i++)
+        r = write_chunk(repair, change, chunk, fault);
+    return r;
+}
+
+static int write_all(struct repair *repair, struct frame_change *change,
+                     struct fault *fault)
+{
+    const struct repair_list *list = &repair->chunks;
+    uint64_t done = 0;
+    int r = write_layers(repair, change, fault);
+
+    if (r == 0 && list->n > 0 && repair->view.info.chunksize == 0)
+        r = frame_change_make_variable(change, fault);
+    for (size_t i = 0; i < list->n && r == 0; i++) {
+        r = write_run(repair, change, &list->chunks[i], fault);
+        if (r == 0)
+            r = repair_progress(repair, done += list->chunks[i].cbytes,
+                                repair->view.info.cbytes);
+    }
+    if (r == 0 && repair->nbytes_padded > 0)
+        r = frame_change_resize(change,
+                                frame_change_get_info(change)->nbytes +
+                                    repair->nbytes_padded,
+                                fault);
+    return r;
+}
+
+int repair_write(struct repair *repair, struct store *to, struct fault *fault)
+{
+    struct frame_params params = params_of(repair);
+    struct frame_change *change;
+    struct frame *frame;
+    int r = frame_change_new(to, &params, &change, fault);
+
+    if (r < 0)
+        return r;
+    r = write_all(repair, change, fault);
+    if (r == 0)
+        r = frame_change_commit(change, &frame, fault);
+    if (r == 0)
+        frame_close(frame);
+    frame_change_close(change);
+    return r;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "writer/frame_commit.h"
+
+/* Copy the chunk at a place, which is stored. */
+static int copy_chunk(struct commit *commit, struct table_chunk *chunk,
+                      uint64_t off)
+{
+    const struct frame_change *change = commit->change;
+    uint64_t done = off - commit->info.header_len + chunk->cbytes;
+    int r =
+        commit_copy(plot_object(change->plot), frame_change_off(change, chunk),
+                    commit->object, off, chunk->cbytes);
+
+    chunk->entry = (int64_t)(off - commit->info.header_len);
+    if (r == 0 && change->progress)
+        r = change->progress(change->watcher, done,
+                             chunk_table_cbytes(change->chunks));
+    return r;
+}
+
+/* Copy all chunks in order, without gaps, and note their places. */
+static int copy_chunks(struct commit *commit)
+{
+    const struct frame_change *change = commit->change;
+    uint64_t off = commit->info.header_len;
+    uint64_t n;
+    int r = 0;
+
+    for (uint64_t i = 0; i < change->info.nchunks && r == 0; i += n) {
+        struct table_chunk chunk;
+
+        r = chunk_table_get_run(change->chunks, i, &chunk, &n);
+        if (r == 0 && chunk.entry >= 0)
+            r = copy_chunk(commit, &chunk, off);
+        if (r == 0)
+            r = chunk_table_append(commit->chunks, &chunk, n);
+        off += chunk.cbytes;
+    }
+    return r == 0 ? plot_take(commit->plot, 0, off) : r;
+}
+
+/* The frame goes on in another file. */
+static void move_to(struct frame_change *change, const struct commit *commit)
+{
+    struct plot *old = change->plot;
+
+    /* What has died may live on under another name of the old file. */
+    change->dying.n = 0;
+    if (change->generation)
+        plot_generation_end(change->generation, &(struct plot_list){ 0 }, NULL);
+    store_discard(change->store, change->draft);
+    change->draft = NULL;
+    pthread_mutex_lock(&change->lock);
+    change->plot = plot_get(commit->plot);
+    plot_set_rest(change->plot, plot_get_rest(old));
+    change->epoch++;
+    pthread_mutex_unlock(&change->lock);
+    plot_put(old);
+}
+
+/* Let the table of the commit become that of the change. */
+static void switch_table(struct commit *commit)
+{
+    struct frame_change *change = commit->change;
+
+    chunk_table_free(change->chunks);
+    change->chunks = commit->chunks;
+}
+
+/* Write the frame anew, to a draft that already is `commit->object`. */
+static int rewrite_to(struct commit *commit, struct frame **out,
+                      struct fault *fault)
+{
+    struct frame_change *change = commit->change;
+    int r = copy_chunks(commit);
+
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    r = commit_fill_draft(commit, fault);
+    if (r < 0)
+        return r;
+    r = store_publish(change->store, "", commit->object);
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    move_to(change, commit);
+    switch_table(commit);
+    commit_finish(commit, out);
+    change->name_unsynced = true;
+    return 0;
+}
+
+/* The same with a table of its own. */
+static int rewrite(struct commit *commit, struct frame **out,
+                   struct fault *fault)
+{
+    int r = frame_change_new_table(commit->change, &commit->chunks);
+
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    r = rewrite_to(commit, out, fault);
+    if (r < 0)
+        chunk_table_free(commit->chunks);
+    return r;
+}
+
+int commit_anew(struct frame_change *change, struct frame **out,
+                struct fault *fault)
+{
+    struct store_object *draft;
+    struct plot *plot;
+    struct commit commit;
+    uint64_t stamp = change->stamp;
+    int r = store_check_place(change->store);
+
+    if (r < 0)
+        return fault_set(fault, r, 0, "the frame has to be written anew");
+    r = store_draft(change->store, "", &draft);
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    r = plot_new(change->store, draft, &plot);
+    if (r < 0) {
+        store_discard(change->store, draft);
+        return fault_set(fault, r, 0, NULL);
+    }
+    r = commit_init(&commit, change, plot, draft);
+    plot_put(plot);
+    if (r < 0) {
+        fault_set(fault, r, 0, NULL);
+    } else {
+        change->stamp = 1; /* no state of this file had one before */
+        commit.info.header_len =
+            (uint32_t)frame_write_header_len(&change->fixed);
+        r = rewrite(&commit, out, fault);
+    }
+    commit_fini(&commit);
+    if (r < 0) {
+        change->stamp = stamp;
+        store_discard(change->store, draft);
+    } else {
+        store_object_close(draft);
+    }
+    return r;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "frame/frame_source.h"
+#include "writer/frame_commit.h"
+
+/* Size of a chunk file; 0 if it cannot be had. */
+static uint64_t file_size(struct store *store, uint64_t id)
+{
+    char name[FRAME_SOURCE_NAME_LEN];
+    struct store_object *file;
+    struct store_stat stat = { 0 };
+
+    frame_source_name(id, name);
+    if (store_open(store, name, &file) < 0)
+        return 0;
+    if (store_object_stat(file, &stat) < 0)
+        stat.size = 0;
+    store_object_close(file);
+    return stat.size;
+}
+
+/*
+ * The sum of the chunk files, as far as the last one was right; and so large
+ * that no id is refused for it.  Format: sparse-frame.md, 4.
+ */
+static uint64_t sparse_cbytes(const struct frame_change *change)
+{
+    uint64_t cbytes = change->info.cbytes + change->fresh_cbytes;
+    uint64_t end = chunk_table_end(change->chunks);
+
+    for (size_t i = 0; i < change->dying.n; i++) {
+        uint64_t size = file_size(change->store, change->dying.extents[i].off);
+
+        cbytes -= size < cbytes ? size : cbytes;
+    }
+    if (end > 0 && cbytes < end - 1 + FRAME_ID_MARGIN)
+        cbytes = end - 1 + FRAME_ID_MARGIN;
+    return cbytes < INT64_MAX ? cbytes : INT64_MAX;
+}
+
+static int write_index_file(struct commit *commit, struct fault *fault)
+{
+    struct frame_info *info = &commit->info;
+    int r;
+
+    info->header_len = (uint32_t)frame_write_header_len(&commit->change->fixed);
+    info->cbytes = sparse_cbytes(commit->change);
+    r = commit_encode(commit);
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    commit->tail_off = info->header_len;
+    info->frame_len =
+        info->header_len + commit->index_len + commit->trailer_len;
+    r = commit_make_frame(commit, fault);
+    if (r < 0)
+        return r;
+    r = commit_write_all(commit);
+    if (r == 0)
+        r = store_object_sync(commit->object);
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}
+
+int commit_sync_sparse(struct frame_change *change, struct store_object *object)
+{
+    int r = store_sync(change->store);
+
+    if (r == 0 && change->name_unsynced)
+        return commit_sync_name(change, object);
+    /* As in commit_sync_name(). */
+    return r < 0 ? r : store_object_sync(object);
+}
+
+/* Make the names of the chunk files durable, that the index names, and the last
+   commit if it is not. */
+static int sync_chunk_names(struct frame_change *change)
+{
+    int r = change->fresh.n > 0 || change->not_durable
+                ? store_sync(change->store)
+                : 0;
+
+    if (r < 0 && change->not_durable)
+        change->header_known = false;
+    return r;
+}
+
+/* Let the index file take its place, when the names of the chunk files are
+   durable; and then make that so. */
+static int publish_index(struct commit *commit, struct fault *fault)
+{
+    struct frame_change *change = commit->change;
+    uint8_t header[FRAME_E_METALAYERS_OFF];
+    struct watch_state state;
+    int r = sync_chunk_names(change);
+
+    frame_write_fixed(&commit->info, change->variable, change->vl.nlayers > 0,
+                      header);
+
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    state = commit_watch_state(commit, header);
+    watch_expect(plot_watch(commit->plot), &state, &commit->stat);
+    r = store_publish(change->store, frame_index_names[0], commit->object);
+    if (r == 0 && commit->durable)
+        r = commit_sync_sparse(change, commit->object);
+    if (r == 0)
+        return 0;
+    change->header_known = false;
+    return fault_set(fault, r, 0, NULL);
+}
+
+static void finish_sparse(struct commit *commit, struct frame **out)
+{
+    struct frame_change *change = commit->change;
+
+    if (change->info.format != FRAME_FORMAT_E)
+        store_remove(change->store, frame_index_names[1]);
+    if (change->generation)
+        plot_generation_end(change->generation, &change->dying,
+                            commit->generation);
+    commit_finish(commit, out);
+}
+
+int commit_sparse(struct frame_change *change, bool durable, struct frame **out,
+                  struct fault *fault)
+{
+    struct store_object *draft;
+    struct commit commit;
+    int r = store_draft(change->store, frame_index_names[0], &draft);
+
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    r = commit_init(&commit, change, change->plot, draft);
+    commit.durable = durable;
+    if (r < 0)
+        fault_set(fault, r, 0, NULL);
+    else
+        r = write_index_file(&commit, fault);
+    if (r == 0)
+        r = publish_index(&commit, fault);
+    if (r == 0)
+        finish_sparse(&commit, out);
+    commit_fini(&commit);
+    if (r < 0)
+        store_discard(change->store, draft);
+    else
+        store_object_close(draft);
+    return r;
+}

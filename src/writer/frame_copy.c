@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "chunk/chunk_format.h"
+#include "frame/frame_source.h"
+#include "writer/frame_change_private.h"
+
+/* Encode bytes as the frame has it, if that can be done here. */
+static ssize_t encode(struct frame_change *change, const uint8_t *src,
+                      size_t len, uint8_t *dst, size_t cap)
+{
+    struct chunk_params params = frame_chunk_params(&change->info);
+
+    if (chunk_params_check(&params) < 0)
+        params = (struct chunk_params){
+            .typesize = change->info.typesize,
+            .clevel = 5,
+            .split_mode = CHUNK_SPLIT_FORWARD,
+        };
+    return chunk_encode(change->encoder, &params, src, len, dst, cap);
+}
+
+static int write_bytes(struct frame_change *change, const uint8_t *src,
+                       size_t len, struct frame_written *out,
+                       struct fault *fault)
+{
+    size_t cap = len + CHUNK_OVERHEAD_MAX;
+    uint8_t *chunk = malloc(cap);
+    ssize_t n = chunk ? encode(change, src, len, chunk, cap) : -ENOMEM;
+    int r;
+
+    if (n < 0)
+        r = fault_set(fault, (int)n, 0, NULL);
+    else
+        r = frame_change_write(change, chunk, (size_t)n, out, fault);
+    free(chunk);
+    return r;
+}
+
+/* Decode a chunk, and encode it again. */
+static int copy_decoded(struct frame_change *change, struct frame *from,
+                        uint64_t chunk_no, uint32_t nbytes,
+                        struct frame_written *out, struct fault *fault)
+{
+    uint8_t *bytes = malloc(nbytes > 0 ? nbytes : 1);
+    int r;
+
+    if (!bytes)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    r = frame_chunk_read(from, chunk_no, bytes, nbytes, fault);
+    if (r == 0)
+        r = write_bytes(change, bytes, nbytes, out, fault);
+    free(bytes);
+    return r;
+}
+
+/* Read a chunk as it is stored, and write it. */
+static int copy_bytes(struct frame_change *change,
+                      const struct frame_source *source, uint32_t cbytes,
+                      struct frame_written *out, struct fault *fault)
+{
+    uint8_t *bytes;
+    int r;
+
+    if (cbytes > source->avail)
+        return fault_set(fault, -EBADMSG, 0, "chunk is cut off");
+    bytes = malloc(cbytes);
+    r = bytes ? store_object_read_at(source->object, source->off, bytes, cbytes)
+              : -ENOMEM;
+    if (r < 0)
+        fault_set(fault, r, 0, NULL);
+    else
+        r = frame_change_write(change, bytes, cbytes, out, fault);
+    free(bytes);
+    return r;
+}
+
+static int copy_stored(struct frame_change *change, struct frame *from,
+                       uint64_t chunk_no, const struct frame_entry *entry,
+                       struct frame_written *out, struct fault *fault)
+{
+    struct frame_sizes sizes;
+    struct frame_source source;
+    int r = frame_source_sizes(from, chunk_no, entry, &sizes, fault);
+
+    if (r < 0)
+        return r;
+    if (sizes.header_len == CHUNK_SHORT_HEADER_LEN)
+        return copy_decoded(change, from, chunk_no, sizes.nbytes, out, fault);
+    r = frame_source_open(from, chunk_no, entry, &source, fault);
+    if (r < 0)
+        return r;
+    r = copy_bytes(change, &source, sizes.cbytes, out, fault);
+    if (r == -EBADMSG)
+        frame_source_fault(&source, chunk_no, r, fault);
+    frame_source_close(from, &source);
+    return r;
+}
+
+static int copy_special(struct frame_change *change, struct frame *from,
+                        const struct frame_span *span, enum chunk_kind kind,
+                        struct frame_written *out, struct fault *fault)
+{
+    bool fits_index =
+        !change->variable && span->nbytes % change->info.typesize == 0;
+
+    if (!fits_index && kind == CHUNK_NANS)
+        return copy_decoded(change, from, span->chunk_no, span->nbytes, out,
+                            fault);
+    if (!fits_index)
+        return frame_change_write_zeros(change, span->nbytes, out, fault);
+    *out = (struct frame_written){
+        .entry = frame_special_entry(kind),
+        .nbytes = span->nbytes,
+        .epoch = change->epoch,
+    };
+    return 0;
+}
+
+/* Can the index stand for chunks of the full size of another frame, behind
+   those that there are? */
+static bool fits_run(const struct frame_change *change,
+                     const struct frame *from)
+{
+    const struct frame_info *info = &change->info;
+
+    return !change->variable && !from->walk && from->info.chunksize > 0 &&
+           info->chunksize == from->info.chunksize &&
+           info->chunksize % info->typesize == 0 &&
+           info->nbytes == info->nchunks * info->chunksize;
+}
+
+int frame_change_append_run(struct frame_change *change, struct frame *from,
+                            uint64_t chunk_no, uint64_t *n)
+{
+    uint64_t nfull =
+        fits_run(change, from) ? from->info.nbytes / from->info.chunksize : 0;
+    struct frame_entry entry = { 0 };
+    uint64_t run;
+    int r;
+
+    *n = 0;
+    if (chunk_no >= nfull)
+        return 0;
+    run = frame_special_run(from, chunk_no, &entry);
+    if (run > nfull - chunk_no)
+        run = nfull - chunk_no;
+    r = frame_change_append_special(change, entry.kind, run);
+    if (r == 0)
+        *n = run;
+    return r;
+}
+
+int frame_change_copy(struct frame_change *change, struct frame *from,
+                      uint64_t chunk_no, struct frame_written *out,
+                      struct fault *fault)
+{
+    struct frame_entry entry;
+    struct frame_span span;
+    int r = frame_get_entry(from, chunk_no, &entry, fault);
+
+    if (r == 0 && !entry.special)
+        return copy_stored(change, from, chunk_no, &entry, out, fault);
+    if (r == 0)
+        r = frame_span_of(from, chunk_no, &span, fault);
+    return r < 0 ? r
+                 : copy_special(change, from, &span, entry.kind, out, fault);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef WRITER_FRAME_DIR_H
+#define WRITER_FRAME_DIR_H
+
+#include <dirent.h>
+#include <stdbool.h>
+
+/*
+ * The local directory of a sparse frame as a whole.  Functions name it as openat()
+ * does, and follow no symbolic link.
+ */
+
+/* Can a file of this name belong to a sparse frame: an index file, a chunk file, a
+   lock file, or a draft? */
+bool frame_dir_is_part(const char *name);
+
+/* Is it the name of an index file, or of a chunk file?  Format: sparse-frame.md,
+   1. */
+bool frame_dir_is_index(const char *name);
+bool frame_dir_is_chunk(const char *name);
+
+/* Does a directory hold a sparse frame, or what is left of one, and nothing
+   else?  Returns 0, -ENOTEMPTY if not, or another negative errno. */
+int frame_dir_check(int dirfd, const char *name);
+
+/*
+ * Remove the files of a frame, and then the directory.  Whatever else is in it
+ * stays, and so does the directory.
+ *
+ * Returns 0, -ENOTEMPTY, or another negative errno.
+ */
+int frame_dir_remove(int dirfd, const char *name);
+
+/* Remove the files of a frame from an open directory. */
+void frame_dir_remove_parts(DIR *dir);
+
+/* Open a directory to list it; NULL with errno set if that fails. */
+DIR *frame_dir_open(int dirfd, const char *name);
+
+/* The next entry of a directory but "." and ".."; NULL at the end, or with errno
+   set. */
+const struct dirent *frame_dir_next(DIR *dir);
+
+#endif

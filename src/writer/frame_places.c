@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "writer/frame_places.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "chunk/chunk_format.h"
+#include "frame/frame_source.h"
+
+enum {
+    INDEX_HEAD_LEN = 4096
+};
+
+/* Does the index say all that is to be known of a chunk? */
+static bool index_suffices(const struct frame *frame)
+{
+    return !frame->walk && frame->info.format == FRAME_FORMAT_E;
+}
+
+/* What is read of some chunks at a time. */
+struct batch {
+    size_t n;
+    int64_t raw[CHUNK_TABLE_PIECE];
+    struct frame_entry entries[CHUNK_TABLE_PIECE];
+    struct frame_sizes sizes[CHUNK_TABLE_PIECE];
+    struct table_chunk chunks[CHUNK_TABLE_PIECE];
+};
+
+void places_fini(struct places *places)
+{
+    plot_list_free(&places->known);
+    free(places->odd);
+}
+
+static int read_entries(struct frame *frame, uint64_t first,
+                        struct batch *batch, struct fault *fault)
+{
+    uint64_t origin = frame->info.sparse ? 0 : frame->info.header_len;
+    int r = frame_read_raw(frame, first, batch->n, batch->raw, fault);
+
+    for (size_t i = 0; i < batch->n && r == 0; i++) {
+        struct frame_entry *entry = &batch->entries[i];
+
+        r = frame_parse_entry(frame, first + i, batch->raw[i], entry, fault);
+        if (r < 0)
+            break;
+        batch->chunks[i] = (struct table_chunk){
+            .entry = entry->special ? frame_special_entry(entry->kind)
+                                    : (int64_t)(entry->place - origin),
+            .cbytes = frame->info.sparse && !entry->special,
+        };
+    }
+    return r;
+}
+
+/* Sizes of damaged chunks stay 0. */
+static int read_sizes(struct frame_change *change, struct frame *frame,
+                      struct batch *batch, struct fault *fault)
+{
+    bool sparse = frame->info.sparse;
+    int r = 0;
+
+    memset(batch->sizes, 0, sizeof(batch->sizes));
+    if (!sparse || frame->info.format != FRAME_FORMAT_E)
+        r = frame_source_sizes_of(frame, batch->entries, batch->n, batch->sizes,
+                                  fault);
+    for (size_t i = 0; i < batch->n && r == 0; i++) {
+        const struct frame_sizes *sizes = &batch->sizes[i];
+
+        if (sizes->error == 0 && !sparse)
+            batch->chunks[i].cbytes = sizes->cbytes;
+        if (sizes->header_len == CHUNK_SHORT_HEADER_LEN)
+            change->rewrap = true;
+    }
+    return r;
+}
+
+static int add_odd(struct places *places, uint64_t chunk_no, uint64_t off)
+{
+    if (places->nodd == places->room) {
+        size_t room = 2 * places->room + 16;
+        struct odd_chunk *odd = realloc(places->odd, room * sizeof(odd[0]));
+
+        if (!odd)
+            return -ENOMEM;
+        places->odd = odd;
+        places->room = room;
+    }
+    places->odd[places->nodd++] = (struct odd_chunk){ chunk_no, off };
+    return 0;
+}
+
+/* Add the place of a chunk; most lie behind the one before. */
+static int add_place(struct places *places, uint64_t off, uint64_t len)
+{
+    struct plot_list *list = &places->known;
+    struct space_extent *last =
+        list->n > 0 ? &list->extents[list->n - 1] : NULL;
+
+    if (last && last->off + last->len == off) {
+        last->len += len;
+        return 0;
+    }
+    if (plot_list_reserve(list, 1) < 0)
+        return -ENOMEM;
+    plot_list_add(list, off, len);
+    return 0;
+}
+
+static int add_places(struct places *places, const struct frame_change *change,
+                      uint64_t first, const struct batch *batch)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < batch->n && r == 0; i++) {
+        const struct table_chunk *chunk = &batch->chunks[i];
+
+        if (chunk->entry < 0)
+            continue;
+        r = chunk->cbytes > 0
+                ? add_place(places, frame_change_off(change, chunk),
+                            chunk->cbytes)
+                : add_odd(places, first + i, frame_change_off(change, chunk));
+    }
+    return r;
+}
+
+static int read_batch(struct frame_change *change, struct frame *frame,
+                      uint64_t first, struct batch *batch,
+                      struct places *places, struct fault *fault)
+{
+    int r = read_entries(frame, first, batch, fault);
+
+    if (r == 0)
+        r = read_sizes(change, frame, batch, fault);
+    if (r < 0)
+        return r;
+    r = add_places(places, change, first, batch);
+    if (r == 0)
+        r = chunk_table_append_clean(change->chunks, batch->chunks, batch->n);
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}
+
+/* Add a run of special chunks that is whole pieces, if there is one.  Its length
+   comes into `n`. */
+static int read_run(struct frame_change *change, struct frame *frame,
+                    uint64_t first, uint64_t *n)
+{
+    struct frame_entry entry;
+
+    *n = 0;
+    if (!index_suffices(frame))
+        return 0;
+    *n = frame_special_run(frame, first, &entry);
+    *n -= *n % CHUNK_TABLE_PIECE;
+    if (*n == 0)
+        return 0;
+    return chunk_table_append_clean_run(change->chunks,
+                                        frame_special_entry(entry.kind), *n);
+}
+
+/* Read the whole index, and what the chunks say of themselves. */
+static int read_chunks(struct frame_change *change, struct frame *frame,
+                       struct places *places, struct fault *fault)
+{
+    uint64_t nchunks = frame->info.nchunks;
+    struct batch *batch = malloc(sizeof(*batch));
+    int r = 0;
+
+    if (!batch)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    for (uint64_t first = 0, n; first < nchunks && r == 0; first += n) {
+        r = read_run(change, frame, first, &n);
+        if (r < 0)
+            fault_set(fault, r, 0, NULL);
+        if (n > 0)
+            continue;
+        n = nchunks - first < CHUNK_TABLE_PIECE ? nchunks - first
+                                                : CHUNK_TABLE_PIECE;
+        batch->n = (size_t)n;
+        r = read_batch(change, frame, first, batch, places, fault);
+    }
+    free(batch);
+    return r;
+}
+
+static int read_spans(struct frame_change *change, struct frame *frame,
+                      struct fault *fault)
+{
+    int r = 0;
+
+    for (uint64_t i = 0; i < frame->info.nchunks && r == 0; i++) {
+        struct table_chunk chunk;
+        struct frame_span span;
+
+        r = frame_span_of(frame, i, &span, fault);
+        if (r < 0)
+            return r;
+        chunk_table_get(change->chunks, i, &chunk);
+        chunk.nbytes = span.nbytes;
+        r = chunk_table_set(change->chunks, i, &chunk);
+    }
+    return r;
+}
+
+static int compare_odd(const void *a, const void *b)
+{
+    const struct odd_chunk *x = a;
+    const struct odd_chunk *y = b;
+
+    return (x->off > y->off) - (x->off < y->off);
+}
+
+/* Where the next chunk of known size begins, or else the chunks end. */
+static uint64_t next_known(const struct plot_list *known, uint64_t off,
+                           uint64_t end)
+{
+    size_t low = 0;
+    size_t high = known->n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (known->extents[middle].off > off)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low < known->n ? known->extents[low].off : end;
+}
+
+/* A chunk whose size is not known has all up to the next one. */
+static int place_odd(struct frame_change *change, struct places *places,
+                     size_t i, uint64_t section_end)
+{
+    const struct odd_chunk *odd = &places->odd[i];
+    uint64_t end = next_known(&places->known, odd->off, section_end);
+    struct table_chunk chunk;
+    int r = chunk_table_get(change->chunks, odd->chunk_no, &chunk);
+
+    if (i + 1 < places->nodd && odd[1].off < end)
+        end = odd[1].off;
+    if (r < 0)
+        return r;
+    chunk.cbytes =
+        end - odd->off < UINT32_MAX ? (uint32_t)(end - odd->off) : UINT32_MAX;
+    return chunk_table_set(change->chunks, odd->chunk_no, &chunk);
+}
+
+/* The same for all. */
+static int place_all_odd(struct frame_change *change, struct places *places)
+{
+    uint64_t section_end = change->info.header_len + change->info.cbytes;
+    int r = 0;
+
+    plot_list_sort(&places->known);
+    if (places->nodd == 0)
+        return 0;
+    qsort(places->odd, places->nodd, sizeof(places->odd[0]), compare_odd);
+    for (size_t i = 0; i < places->nodd && r == 0; i++)
+        r = place_odd(change, places, i, section_end);
+    return r;
+}
+
+/* Take the places of the chunks whose size was not known. */
+static int take_odd(struct frame_change *change, const struct places *places)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < places->nodd && r == 0; i++) {
+        struct table_chunk chunk;
+
+        r = chunk_table_get(change->chunks, places->odd[i].chunk_no, &chunk);
+        if (r == 0)
+            r = plot_take(change->plot, places->odd[i].off, chunk.cbytes);
+    }
+    return r;
+}
+
+/* Take chunk files; two chunks may have one. */
+static int take_ids(struct frame_change *change,
+                    const struct space_extent *extent)
+{
+    int r = plot_take(change->plot, extent->off, extent->len);
+
+    if (r != -EEXIST)
+        return r;
+    r = 0;
+    for (uint64_t i = 0; i < extent->len && r == 0; i++) {
+        r = plot_take(change->plot, extent->off + i, 1);
+        if (r == -EEXIST)
+            r = plot_pin(change->plot, extent->off + i);
+    }
+    return r;
+}
+
+int places_take(struct frame_change *change, const struct places *places,
+                struct fault *fault)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < places->known.n && r == 0; i++) {
+        const struct space_extent *extent = &places->known.extents[i];
+
+        r = change->info.sparse
+                ? take_ids(change, extent)
+                : plot_take(change->plot, extent->off, extent->len);
+    }
+    if (r == 0)
+        r = take_odd(change, places);
+    if (r == -EEXIST)
+        return fault_set(fault, -EBADMSG, 0, "chunks overlap");
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}
+
+/* Let the table read the index of the frame. */
+static int open_index(struct frame_change *change, struct frame *frame,
+                      struct fault *fault)
+{
+    uint64_t off = frame_index_off(&frame->info);
+    uint64_t end = frame->info.frame_len - frame->trailer_len;
+    uint8_t head[INDEX_HEAD_LEN];
+    size_t len = end - off < sizeof(head) ? (size_t)(end - off) : sizeof(head);
+    struct index *index;
+    int r = frame_read_at(frame, off, head, len, fault);
+
+    if (r == 0)
+        r = index_open(frame->object, off, end, head, len, &index, fault);
+    if (r == 0)
+        chunk_table_commit(change->chunks, store_object_get(frame->object),
+                           index);
+    return r;
+}
+
+int frame_change_check_size(const struct frame *frame, struct fault *fault)
+{
+    uint64_t max = index_suffices(frame) ? FRAME_CHANGE_CHUNKS_MAX
+                                         : FRAME_CHANGE_VARIABLE_MAX;
+
+    if (frame->info.nchunks <= max)
+        return 0;
+    return frame_fault(frame, -EFBIG, 0,
+                       "the frame has too many chunks to be changed", fault);
+}
+
+int places_read(struct frame_change *change, struct frame *frame,
+                struct places *places, struct fault *fault)
+{
+    int r = chunk_table_new(frame->info.sparse, &change->chunks);
+
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    if (!index_suffices(frame))
+        chunk_table_keep_all(change->chunks);
+    else if (frame->info.nchunks > 0)
+        r = open_index(change, frame, fault);
+    if (r == 0)
+        r = read_chunks(change, frame, places, fault);
+    if (r < 0)
+        return r;
+    r = place_all_odd(change, places);
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    return change->variable ? read_spans(change, frame, fault) : 0;
+}

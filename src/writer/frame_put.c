@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/bytes.h"
+#include "chunk/chunk_format.h"
+#include "frame/frame_source.h"
+#include "writer/frame_change_private.h"
+#include "writer/frame_value.h"
+
+/* Where the frame lives while a chunk is written to it, and what it takes. */
+struct site {
+    struct plot *plot; /* a reference */
+    uint64_t epoch;
+    uint32_t header_len;
+    uint32_t typesize;
+    bool sparse;
+    bool vlblocks;
+    bool variable;
+};
+
+static struct site get_site(struct frame_change *change)
+{
+    struct site site;
+
+    pthread_mutex_lock(&change->lock);
+    site.plot = plot_get(change->plot);
+    site.epoch = change->epoch;
+    site.header_len = change->info.header_len;
+    site.typesize = change->info.typesize;
+    site.sparse = change->info.sparse;
+    site.vlblocks = change->info.vlblocks;
+    site.variable = change->variable;
+    pthread_mutex_unlock(&change->lock);
+    return site;
+}
+
+/*
+ * Can the index stand for the chunk?  The reference library refuses entries
+ * for chunks that are no whole number of items (observed: 3.3.3, which fails
+ * to make such a chunk of zeros).
+ */
+static bool fits_index(const struct site *site,
+                       const struct chunk_header *header)
+{
+    return !site->variable && header->nbytes % site->typesize == 0 &&
+           (header->kind != CHUNK_NANS || header->typesize == site->typesize);
+}
+
+static int check_chunk(const struct site *site,
+                       const struct chunk_header *header, size_t len,
+                       struct fault *fault)
+{
+    if (header->header_len != CHUNK_LONG_HEADER_LEN || header->nbytes == 0 ||
+        header->cbytes != len)
+        return fault_set(fault, -EINVAL, 0, "a frame cannot hold this chunk");
+    if ((header->kind == CHUNK_VLBLOCKS) != site->vlblocks)
+        return fault_set(fault, -ENOTSUP, 0,
+                         "blocks of this kind do not go with the frame");
+    return 0;
+}
+
+/* Chunk files last before an index names them.  Several threads may do this
+   at a time, so it is not left to the commit. */
+static int write_file(struct frame_change *change, const struct site *site,
+                      uint64_t id, const uint8_t *bytes, size_t len)
+{
+    char name[FRAME_SOURCE_NAME_LEN];
+    struct store_object *file;
+    int r;
+
+    frame_source_name(id, name);
+    r = store_create(change->store, name, frame_index_names[0], &file);
+    if (r == 0) {
+        r = store_object_write(file, 0, bytes, len);
+        if (r == 0)
+            r = store_object_sync(file);
+        store_object_close(file);
+    }
+    if (r < 0 && r != -EEXIST)
+        plot_drop(site->plot, id, 1);
+    return r;
+}
+
+/* A file that others have under a number stays theirs, and the number taken. */
+static int store_file(struct frame_change *change, const struct site *site,
+                      const uint8_t *bytes, size_t len, int64_t *entry)
+{
+    uint64_t id;
+    int r;
+
+    do {
+        r = plot_alloc(site->plot, 0, 1, &id);
+        if (r == 0)
+            r = write_file(change, site, id, bytes, len);
+    } while (r == -EEXIST);
+    if (r == 0)
+        *entry = (int64_t)id;
+    return r;
+}
+
+static int store_bytes(const struct site *site, const uint8_t *bytes,
+                       size_t len, int64_t *entry)
+{
+    uint64_t off;
+    int r = plot_alloc(site->plot, 0, len, &off);
+
+    if (r < 0)
+        return r;
+    r = store_object_write(plot_object(site->plot), off, bytes, len);
+    if (r < 0)
+        plot_drop(site->plot, off, len);
+    else
+        *entry = (int64_t)(off - site->header_len);
+    return r;
+}
+
+/* Others may have committed where our next chunk would go. */
+static int store_chunk(struct frame_change *change, const struct site *site,
+                       const uint8_t *bytes, size_t len, int64_t *entry)
+{
+    int r = watch_verify(plot_watch(site->plot));
+
+    if (r < 0)
+        return r;
+    return site->sparse ? store_file(change, site, bytes, len, entry)
+                        : store_bytes(site, bytes, len, entry);
+}
+
+/* Store a chunk of known size. */
+static int write_stored(struct frame_change *change, const struct site *site,
+                        const uint8_t *bytes, size_t len, uint32_t nbytes,
+                        struct frame_written *out, struct fault *fault)
+{
+    struct frame_written written = {
+        .nbytes = nbytes,
+        .cbytes = (uint32_t)len,
+        .epoch = site->epoch,
+    };
+    int r = store_chunk(change, site, bytes, len, &written.entry);
+
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    *out = written;
+    return 0;
+}
+
+static int write_value(struct frame_change *change, const struct site *site,
+                       bool nans, uint32_t typesize, uint32_t nbytes,
+                       struct frame_written *out, struct fault *fault)
+{
+    uint8_t *bytes;
+    size_t len;
+    int r = frame_value_make(nans, typesize, nbytes, &bytes, &len);
+
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    r = write_stored(change, site, bytes, len, nbytes, out, fault);
+    free(bytes);
+    return r;
+}
+
+int frame_change_write_value(struct frame_change *change, bool nans,
+                             uint32_t nbytes, struct frame_written *out,
+                             struct fault *fault)
+{
+    struct site site = get_site(change);
+    int r = write_value(change, &site, nans, site.typesize, nbytes, out, fault);
+
+    plot_put(site.plot);
+    return r;
+}
+
+static int write_chunk(struct frame_change *change, const struct site *site,
+                       const struct chunk_header *header, const uint8_t *bytes,
+                       struct frame_written *out, struct fault *fault)
+{
+    bool nans = header->kind == CHUNK_NANS;
+
+    if (header->cbytes > CHUNK_LONG_HEADER_LEN)
+        return write_stored(change, site, bytes, header->cbytes, header->nbytes,
+                            out, fault);
+    if (!fits_index(site, header))
+        return write_value(change, site, nans,
+                           nans ? header->typesize : site->typesize,
+                           header->nbytes, out, fault);
+    *out = (struct frame_written){
+        .entry = frame_special_entry(header->kind),
+        .nbytes = header->nbytes,
+        .epoch = site->epoch,
+    };
+    return 0;
+}
+
+int frame_change_write(struct frame_change *change, const uint8_t *bytes,
+                       size_t len, struct frame_written *out,
+                       struct fault *fault)
+{
+    struct chunk_header header;
+    struct site site;
+    int r = chunk_header_parse(bytes, len, &header, fault);
+
+    if (r < 0)
+        return r;
+    site = get_site(change);
+    r = check_chunk(&site, &header, len, fault);
+    if (r == 0)
+        r = write_chunk(change, &site, &header, bytes, out, fault);
+    plot_put(site.plot);
+    return r;
+}
+
+void frame_change_drop(struct frame_change *change,
+                       const struct frame_written *written)
+{
+    struct site site = get_site(change);
+
+    /* Of older epochs all is gone already, but for chunk files. */
+    if (written->entry >= 0 && written->epoch == site.epoch) {
+        if (site.sparse)
+            plot_drop(site.plot, (uint64_t)written->entry, 1);
+        else
+            plot_drop(site.plot, site.header_len + (uint64_t)written->entry,
+                      written->cbytes);
+    }
+    plot_put(site.plot);
+}
+
+int frame_change_try_room(struct frame_change *change, size_t len,
+                          struct fault *fault)
+{
+    struct site site = get_site(change);
+    uint8_t *bytes = calloc(1, len);
+    struct frame_written written;
+    int r = -ENOMEM;
+
+    if (bytes)
+        r = write_stored(change, &site, bytes, len, 0, &written, fault);
+    else
+        fault_set(fault, r, 0, NULL);
+    free(bytes);
+    plot_put(site.plot);
+    if (r == 0)
+        frame_change_drop(change, &written);
+    return r;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "writer/frame_commit.h"
+
+/* A chunk that lies too high. */
+struct high_chunk {
+    uint64_t chunk_no;
+    uint64_t off;              /* in the file */
+    struct frame_written copy; /* of it, in a place before */
+};
+
+static int compare_offs(const void *a, const void *b)
+{
+    const struct high_chunk *x = a;
+    const struct high_chunk *y = b;
+
+    return (x->off < y->off) - (x->off > y->off);
+}
+
+/* Chunks that lie too high. */
+struct high_list {
+    struct high_chunk *chunks;
+    size_t n;
+    size_t room;
+};
+
+static int add_high(struct high_list *list, const struct high_chunk *high)
+{
+    if (list->n == list->room) {
+        size_t room = 2 * list->room + 16;
+        struct high_chunk *chunks =
+            realloc(list->chunks, room * sizeof(chunks[0]));
+
+        if (!chunks)
+            return -ENOMEM;
+        list->chunks = chunks;
+        list->room = room;
+    }
+    list->chunks[list->n++] = *high;
+    return 0;
+}
+
+/* Find the chunks that reach beyond `end`, the highest first. */
+static int find_high(const struct frame_change *change, uint64_t end,
+                     struct high_list *out)
+{
+    struct table_chunk chunk;
+    int r = 1;
+
+    for (uint64_t i = 0; r > 0; i++) {
+        struct high_chunk high;
+
+        r = chunk_table_next_stored(change->chunks, &i, &chunk);
+        high = (struct high_chunk){ .chunk_no = i };
+        if (r <= 0)
+            break;
+        high.off = frame_change_off(change, &chunk);
+        high.copy.cbytes = chunk.cbytes;
+        if (high.off + chunk.cbytes > end && add_high(out, &high) < 0)
+            return -ENOMEM;
+    }
+    if (r == 0 && out->n > 0)
+        qsort(out->chunks, out->n, sizeof(out->chunks[0]), compare_offs);
+    return r;
+}
+
+/* Copy a chunk to a place before it.  Returns 1, or 0 if there is no gap for
+   it. */
+static int copy_down(struct frame_change *change, struct high_chunk *high)
+{
+    struct store_object *file = plot_object(change->plot);
+    struct frame_written copy = {
+        .nbytes = frame_change_size_of(change, high->chunk_no),
+        .cbytes = high->copy.cbytes,
+        .epoch = change->epoch,
+    };
+    uint64_t off;
+    int r = plot_alloc_before(change->plot, high->off, copy.cbytes, &off);
+
+    if (r < 0)
+        return r == -ENOSPC ? 0 : r;
+    copy.entry = (int64_t)(off - change->info.header_len);
+    r = commit_copy(file, high->off, file, off, copy.cbytes);
+    if (r < 0) {
+        frame_change_drop(change, &copy);
+        return r;
+    }
+    high->copy = copy;
+    return 1;
+}
+
+/* The same for all, as far as there are gaps. */
+static int copy_all(struct frame_change *change, struct high_chunk *high,
+                    size_t n, size_t *copied)
+{
+    int r = 1;
+
+    *copied = 0;
+    while (*copied < n && r > 0) {
+        r = copy_down(change, &high[*copied]);
+        *copied += r > 0;
+    }
+    return r < 0 ? r : 0;
+}
+
+/* Put the copies, or drop those that are not put. */
+static int put_all(struct frame_change *change, const struct high_chunk *high,
+                   size_t n, int error)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (error == 0)
+            error = frame_change_put(change, high[i].chunk_no, &high[i].copy);
+        if (error < 0)
+            frame_change_drop(change, &high[i].copy);
+    }
+    return error;
+}
+
+int frame_change_sink(struct frame_change *change, uint64_t end,
+                      struct fault *fault)
+{
+    struct high_list high = { 0 };
+    size_t copied = 0;
+    int r;
+
+    if (change->info.sparse)
+        return 0;
+    r = find_high(change, end, &high);
+    if (r == 0)
+        r = copy_all(change, high.chunks, high.n, &copied);
+    /* Nobody has the chunks in memory if they are lost, so the copies have to
+       last before they are put. */
+    if (r == 0 && copied > 0)
+        r = commit_sync(change, plot_object(change->plot));
+    r = put_all(change, high.chunks, copied, r);
+    free(high.chunks);
+    return r < 0 ? fault_set(fault, r, 0, NULL) : copied > 0;
+}

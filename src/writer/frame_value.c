@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "writer/frame_value.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/size.h"
+#include "chunk/chunk_format.h"
+#include "frame/frame_pattern.h"
+
+enum {
+    RUN_BLOCK_MAX = 1 << 20, /* no more is decoded at a time */
+};
+
+static void write_header(uint8_t *dst, uint8_t typesize, uint32_t nbytes,
+                         uint32_t blocksize, size_t cbytes)
+{
+    dst[CHUNK_OFF_VERSION] = 5;
+    dst[CHUNK_OFF_VERSIONLZ] = 1;
+    dst[CHUNK_OFF_FLAGS] = CHUNK_FLAG_LONG_HEADER;
+    dst[CHUNK_OFF_TYPESIZE] = typesize;
+    store_le32(dst + CHUNK_OFF_NBYTES, nbytes);
+    store_le32(dst + CHUNK_OFF_BLOCKSIZE, blocksize);
+    store_le32(dst + CHUNK_OFF_CBYTES, (uint32_t)cbytes);
+}
+
+/* A chunk that repeats one item. */
+static int make_repeated(const uint8_t *item, uint8_t typesize, uint32_t nbytes,
+                         uint8_t **out, size_t *len)
+{
+    uint32_t most = (uint32_t)CHUNK_BLOCKSIZE_MAX / typesize * typesize;
+    size_t cbytes = CHUNK_LONG_HEADER_LEN + (size_t)typesize;
+    uint8_t *dst = calloc(1, cbytes);
+
+    if (!dst)
+        return -ENOMEM;
+    write_header(dst, typesize, nbytes, nbytes < most ? nbytes : most, cbytes);
+    dst[CHUNK_OFF_BLOSC2_FLAGS] = CHUNK_SPECIAL_VALUE
+                                  << CHUNK_BFLAG_SPECIAL_SHIFT;
+    memcpy(dst + CHUNK_LONG_HEADER_LEN, item, typesize);
+    *out = dst;
+    *len = cbytes;
+    return 0;
+}
+
+/* An ordinary chunk, each block of which is one run of zeros. */
+static int make_runs(uint8_t typesize, uint32_t nbytes, uint8_t **out,
+                     size_t *len)
+{
+    uint32_t most = nbytes < RUN_BLOCK_MAX ? nbytes : RUN_BLOCK_MAX;
+    uint32_t blocksize = most < typesize ? 1 : most - most % typesize;
+    uint32_t nblocks = (uint32_t)size_pieces(nbytes, blocksize);
+    size_t starts_end =
+        CHUNK_LONG_HEADER_LEN + (size_t)nblocks * CHUNK_BSTART_LEN;
+    size_t cbytes = starts_end + (size_t)nblocks * CHUNK_STREAM_PREFIX_LEN;
+    uint8_t *dst = calloc(1, cbytes);
+
+    if (!dst)
+        return -ENOMEM;
+    write_header(dst, typesize, nbytes, blocksize, cbytes);
+    dst[CHUNK_OFF_FLAGS] |= CHUNK_FLAG_UNSPLIT;
+    for (uint32_t i = 0; i < nblocks; i++)
+        store_le32(dst + CHUNK_LONG_HEADER_LEN + (size_t)i * CHUNK_BSTART_LEN,
+                   (uint32_t)(starts_end + i * CHUNK_STREAM_PREFIX_LEN));
+    *out = dst;
+    *len = cbytes;
+    return 0;
+}
+
+/*
+ * The reference library opens no frame whose first chunk is of another
+ * typesize, and fails to read items that repeat but not in whole.  Items too
+ * large for the header of a chunk are bytes there, which may not repeat either
+ * (observed: 3.3.3).
+ */
+int frame_value_make(bool nans, uint32_t typesize, uint32_t nbytes,
+                     uint8_t **out, size_t *len)
+{
+    uint8_t item_len = typesize <= UINT8_MAX ? (uint8_t)typesize : 1;
+
+    if (item_len != typesize || nbytes % item_len != 0)
+        return make_runs(item_len, nbytes, out, len);
+    return make_repeated(nans ? frame_pattern_nans(item_len)
+                              : frame_pattern_zeros,
+                         item_len, nbytes, out, len);
+}
