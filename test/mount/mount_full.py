@@ -345,7 +345,8 @@ def unmounting_says_what_is_lost(layout):
         check(write_all(fd, DATA) == errno.ENOSPC, 'fits')
         error_of(os.close, fd)
         sh('fusermount3 -u mnt')
-        check(mount.daemon.wait(PATIENCE) == 0, 'status')
+        status = mount.daemon.wait(PATIENCE)
+        check(status == 0, 'status %d: %s' % (status, mount.log()))
         said = 'a.b2frame: bytes 0 to %d cannot be written and are lost' % \
             len(DATA)
         check(said in mount.log(), mount.log())
