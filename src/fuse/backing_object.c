@@ -159,58 +159,159 @@ int backing_chmod(const struct backing_object *object, mode_t mode)
     return backing_fit_directory(object);
 }
 
+/* A chunk file that was given to another user. */
+struct given {
+    ino_t ino;
+    gid_t gid; /* before */
+};
+
+/* The chunk files of a sparse frame, while they are given to another user. */
+struct giving {
+    const struct backing_object *object;
+    uid_t uid;
+    gid_t gid;
+    struct given *files;
+    size_t nfiles;
+    size_t room; /* of `files` */
+};
+
+static int note_given(struct giving *giving, const struct stat *st)
+{
+    if (giving->nfiles == giving->room) {
+        size_t room = giving->room ? 2 * giving->room : 64;
+        struct given *files =
+            realloc(giving->files, room * sizeof(giving->files[0]));
+
+        if (!files)
+            return -ENOMEM;
+        giving->files = files;
+        giving->room = room;
+    }
+    giving->files[giving->nfiles++] =
+        (struct given){ .ino = st->st_ino, .gid = st->st_gid };
+    return 0;
+}
+
 /* Give a file of a frame to another user, if it is the owner's and the frame's
    alone: somebody may have put it there. */
-static int chown_part(int dirfd, const char *name, uid_t owner, uid_t uid,
-                      gid_t gid)
+static int give(struct giving *giving, int fd)
 {
-    int fd = openat(dirfd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
-    int r = 0;
+    int r;
 
-    if (fd < 0)
-        return errno == ENOENT ? 0 : -errno;
-    if (fstat(fd, &st) < 0 ||
-        (S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == owner &&
-         fchownat(fd, "", uid, gid, AT_EMPTY_PATH) < 0))
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    if (!S_ISREG(st.st_mode) || st.st_nlink != 1 ||
+        st.st_uid != giving->object->st.st_uid)
+        return 0;
+    r = note_given(giving, &st);
+    if (r == 0 &&
+        fchownat(fd, "", giving->uid, giving->gid, AT_EMPTY_PATH) < 0) {
         r = -errno;
-    close(fd);
+        giving->nfiles--;
+    }
     return r;
 }
 
-/* Give the chunk files of a sparse frame to another user, with it. */
-static int chown_parts(const struct backing_object *object, uid_t uid,
-                       gid_t gid)
+static int compare_given(const void *a, const void *b)
 {
-    DIR *dir = frame_dir_open(object->dirfd, ".");
+    ino_t left = ((const struct given *)a)->ino;
+    ino_t right = ((const struct given *)b)->ino;
+
+    return left < right ? -1 : left > right;
+}
+
+/* Take a file back, if it was given; the files are sorted. */
+static int take_back(struct giving *giving, int fd)
+{
+    const struct given *given;
+    struct given key;
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return 0;
+    key.ino = st.st_ino;
+    given = bsearch(&key, giving->files, giving->nfiles, sizeof(key),
+                    compare_given);
+    if (given && st.st_uid == giving->uid)
+        fchownat(fd, "", giving->object->st.st_uid, given->gid, AT_EMPTY_PATH);
+    return 0;
+}
+
+/* Call a function with each chunk file of a sparse frame until it returns an
+   error, opened with O_PATH. */
+static int visit_chunk_files(struct giving *giving,
+                             int (*visit)(struct giving *giving, int fd))
+{
+    DIR *dir = frame_dir_open(giving->object->dirfd, ".");
     const struct dirent *entry;
     int r = 0;
 
     if (!dir)
         return -errno;
     while (r == 0 && (entry = frame_dir_next(dir))) {
-        if (frame_dir_is_chunk(entry->d_name))
-            r = chown_part(dirfd(dir), entry->d_name, object->st.st_uid, uid,
-                           gid);
+        int fd;
+
+        if (!frame_dir_is_chunk(entry->d_name))
+            continue;
+        fd = openat(dirfd(dir), entry->d_name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0)
+            r = visit(giving, fd);
+        else if (errno != ENOENT)
+            r = -errno;
+        if (fd >= 0)
+            close(fd);
     }
     closedir(dir);
     return r;
 }
 
-int backing_chown(const struct backing_object *object, uid_t uid, gid_t gid)
+static void undo_giving(struct giving *giving)
 {
+    if (giving->nfiles == 0)
+        return;
+    qsort(giving->files, giving->nfiles, sizeof(giving->files[0]),
+          compare_given);
+    visit_chunk_files(giving, take_back);
+}
+
+static int chown_index(const struct backing_object *object, uid_t uid,
+                       gid_t gid)
+{
+    const struct stat *old = &object->st;
     int r = 0;
 
-    if (object->kind == ENTRY_SPARSE && uid != (uid_t)-1 &&
-        uid != object->st.st_uid)
-        r = chown_parts(object, uid, gid);
-    if (r < 0)
-        return r;
-    if (fchownat(object->fd, "", uid, gid, AT_EMPTY_PATH) < 0 ||
-        (object->kind == ENTRY_SPARSE &&
-         fchownat(object->dirfd, "", uid, gid, AT_EMPTY_PATH) < 0))
+    if (fchownat(object->fd, "", uid, gid, AT_EMPTY_PATH) < 0)
         return -errno;
-    return 0;
+    if (fchownat(object->dirfd, "", uid, gid, AT_EMPTY_PATH) < 0) {
+        r = -errno;
+        fchownat(object->fd, "", old->st_uid, old->st_gid, AT_EMPTY_PATH);
+    }
+    return r;
+}
+
+/* A new user may have no room for all of it: then he gets nothing. */
+static int chown_sparse(const struct backing_object *object, uid_t uid,
+                        gid_t gid)
+{
+    struct giving giving = { .object = object, .uid = uid, .gid = gid };
+    int r = 0;
+
+    if (uid != (uid_t)-1 && uid != object->st.st_uid)
+        r = visit_chunk_files(&giving, give);
+    if (r == 0)
+        r = chown_index(object, uid, gid);
+    if (r < 0)
+        undo_giving(&giving);
+    free(giving.files);
+    return r;
+}
+
+int backing_chown(const struct backing_object *object, uid_t uid, gid_t gid)
+{
+    if (object->kind == ENTRY_SPARSE)
+        return chown_sparse(object, uid, gid);
+    return fchownat(object->fd, "", uid, gid, AT_EMPTY_PATH) < 0 ? -errno : 0;
 }
 
 int backing_utimens(const struct backing_object *object,
