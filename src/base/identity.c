@@ -322,6 +322,29 @@ void identity_end(void)
     errno = error;
 }
 
+/* Root's own files are made as any others of the daemon: as root it would get at
+   what is reserved. */
+void identity_begin_owner(uid_t uid, gid_t gid)
+{
+    if (!process.others || uid == 0)
+        return;
+    setfsgid(gid);
+    setfsuid(uid);
+    set_caps(process.caps, process.caps);
+}
+
+void identity_end_owner(void)
+{
+    int error = errno;
+
+    if (!process.others)
+        return;
+    setfsuid(process.uid);
+    setfsgid(process.gid);
+    set_caps(process.caps, process.caps);
+    errno = error;
+}
+
 int identity_check(int fd, int how)
 {
     int r;

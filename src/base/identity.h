@@ -52,6 +52,14 @@ void identity_begin_create(void);
 void identity_end(void);
 
 /*
+ * Make files as their owner until identity_end_owner(), with all rights of the
+ * daemon.  So his quota is asked before there is a file: a file that is given away
+ * may be over it.  Not to be mixed with identity_begin().
+ */
+void identity_begin_owner(uid_t uid, gid_t gid);
+void identity_end_owner(void);
+
+/*
  * May the program that is served use what a descriptor stands for, which may have
  * been opened with O_PATH?
  *

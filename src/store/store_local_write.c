@@ -151,13 +151,27 @@ static int copy_owner(int fd, int like)
     return r;
 }
 
+/* Open a file that is new, for the owner of another one. */
+static int open_like(int dir, const char *name, int flags, int like)
+{
+    struct stat st;
+    int fd;
+
+    if (fstat(like, &st) < 0)
+        return -1;
+    identity_begin_owner(st.st_uid, st.st_gid);
+    fd = openat(dir, name, flags, 0600);
+    identity_end_owner();
+    return fd;
+}
+
 /* Open a file that is new, as by whoever it is for. */
 static int open_new(int dir, const char *name, int flags, int like, mode_t mode)
 {
     int fd;
 
     if (like >= 0)
-        return openat(dir, name, flags, 0600);
+        return open_like(dir, name, flags, like);
     identity_begin_create();
     fd = openat(dir, name, flags, mode);
     identity_end();
