@@ -160,6 +160,22 @@ def workplace():
             os.chdir(old)
 
 
+@contextlib.contextmanager
+def acting_as(uid):
+    """Be a user who is in no group but his own, as far as files are concerned,
+    for a `with` statement.  Only root can."""
+    groups = os.getgroups()
+    os.setgroups([])
+    os.setegid(uid)
+    os.seteuid(uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+        os.setgroups(groups)
+
+
 def sh(command, status=0, patience=PATIENCE):
     """Run a shell command; what it prints."""
     done = subprocess.run(['sh', '-c', command], stdin=subprocess.DEVNULL,
