@@ -42,7 +42,7 @@ static inline mode_t store_local_mode(unsigned flags)
 }
 
 enum {
-    STORE_DRAFT_NAME_LEN = sizeof(STORE_TEMPORARY) + 16
+    STORE_DRAFT_NAME_LEN = sizeof(STORE_TEMPORARY) + 16 + 1 + 16
 };
 
 /* An open file. */

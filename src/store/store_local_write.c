@@ -231,16 +231,42 @@ static bool lock_draft(const struct store_local *draft)
     return fstat(draft->fd, &st) < 0 || st.st_nlink > 0;
 }
 
-/* The name of a draft that is known for one even when its process has ended. */
-static int name_after(int fd, char name[STORE_DRAFT_NAME_LEN])
+/*
+ * The name of a draft that is known for one even when its process has ended: the
+ * number of its inode.  If it is to be exchanged with `like`, which then has its
+ * name for a moment, the number of that follows.
+ */
+static int name_after(int fd, int like, char name[STORE_DRAFT_NAME_LEN])
 {
     struct stat st;
+    int len;
 
     if (fstat(fd, &st) < 0)
         return -errno;
-    snprintf(name, STORE_DRAFT_NAME_LEN, STORE_TEMPORARY "%016" PRIx64,
+    len = snprintf(name, STORE_DRAFT_NAME_LEN, STORE_TEMPORARY "%016" PRIx64,
+                   (uint64_t)st.st_ino);
+    if (like < 0)
+        return 0;
+    if (fstat(like, &st) < 0)
+        return -errno;
+    snprintf(name + len, STORE_DRAFT_NAME_LEN - (size_t)len, ".%016" PRIx64,
              (uint64_t)st.st_ino);
     return 0;
+}
+
+/* Is it a name that name_after() gives to a file, or to what is exchanged with
+   it? */
+static bool is_named_after(const char *name, const struct stat *st)
+{
+    const char *rest = name + strlen(STORE_TEMPORARY);
+    char number[16 + 1];
+
+    snprintf(number, sizeof(number), "%016" PRIx64, (uint64_t)st->st_ino);
+    if (strcmp(rest, number) == 0)
+        return true;
+    return strlen(rest) == 16 + 1 + 16 && rest[16] == '.' &&
+           (memcmp(rest, number, 16) == 0 ||
+            strcmp(rest + 16 + 1, number) == 0);
 }
 
 static int random_name(char name[STORE_DRAFT_NAME_LEN])
@@ -254,13 +280,90 @@ static int random_name(char name[STORE_DRAFT_NAME_LEN])
 }
 
 /* Name a draft after its inode, unless something else bears that name. */
-static void rename_after(int dir, char *name, const struct store_local *draft)
+static void rename_after(int dir, int like, char *name,
+                         const struct store_local *draft)
 {
     char better[STORE_DRAFT_NAME_LEN];
 
-    if (name_after(draft->fd, better) == 0 &&
+    if (name_after(draft->fd, like, better) == 0 &&
         renameat2(dir, name, dir, better, RENAME_NOREPLACE) == 0)
         memcpy(name, better, sizeof(better));
+}
+
+/* Give a file without a name one that is not there. */
+static int link_nameless(int fd, int dir, const char *name)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    return linkat(AT_FDCWD, path, dir, name, AT_SYMLINK_FOLLOW) < 0 ? -errno
+                                                                    : 0;
+}
+
+/* Open a file that has got a name, by which the system knows where it is; else
+   -EOPNOTSUPP, and it has none any more. */
+static int open_linked(int dir, const char *name, int nameless)
+{
+    int fd = store_local_open(dir, name, STORE_WRITE, S_IFREG);
+    struct stat mine;
+    struct stat there;
+
+    if (fd >= 0 && fstat(fd, &there) == 0 && fstat(nameless, &mine) == 0 &&
+        mine.st_ino == there.st_ino && mine.st_dev == there.st_dev)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    else
+        unlinkat(dir, name, 0);
+    return -EOPNOTSUPP;
+}
+
+/*
+ * Make a file for the owner of another one, under the name that name_after() says
+ * from the first moment on.  Returns a descriptor; -EOPNOTSUPP if the file system
+ * cannot do that, or something else has the name; or another error.
+ */
+static int open_named_after(int dir, int like, char *name)
+{
+    int nameless;
+    int fd = -EOPNOTSUPP;
+
+    if (like < 0 || access("/proc/self/fd", X_OK) < 0)
+        return -EOPNOTSUPP;
+    nameless = open_like(dir, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, like);
+    if (nameless < 0)
+        return -EOPNOTSUPP;
+    if (name_after(nameless, like, name) == 0 &&
+        link_nameless(nameless, dir, name) == 0)
+        fd = open_linked(dir, name, nameless);
+    close(nameless);
+    return fd;
+}
+
+/* Make a file under a temporary name. */
+static int create_named(int dir, int like, mode_t mode, char *name,
+                        struct store_object **out)
+{
+    int fd = open_named_after(dir, like, name);
+    int r;
+
+    if (fd < 0) {
+        r = random_name(name);
+        if (r == 0)
+            r = store_local_create(dir, name, like, mode, out);
+        if (r == 0)
+            rename_after(dir, like, name, (struct store_local *)*out);
+        return r;
+    }
+    r = store_local_object(fd, true, out);
+    if (r == 0) {
+        r = copy_owner(fd, like);
+        if (r < 0)
+            store_object_close(*out);
+    }
+    if (r < 0)
+        unlinkat(dir, name, 0);
+    return r;
 }
 
 static int create_temporary(int dir, int like, mode_t mode, char *name,
@@ -269,16 +372,12 @@ static int create_temporary(int dir, int like, mode_t mode, char *name,
     int r = -EEXIST;
 
     while (r == -EEXIST) {
-        r = random_name(name);
-        if (r == 0)
-            r = store_local_create(dir, name, like, mode, out);
+        r = create_named(dir, like, mode, name, out);
         if (r == 0 && !lock_draft((struct store_local *)*out)) {
             store_object_close(*out);
             r = -EEXIST;
         }
     }
-    if (r == 0)
-        rename_after(dir, name, (struct store_local *)*out);
     return r;
 }
 
@@ -337,29 +436,18 @@ int store_local_draft(int dir, int like, mode_t mode, bool named,
     return 0;
 }
 
-/* Give a file without a name one that is not there. */
-static int link_draft(const struct store_local *draft, int dir,
-                      const char *name)
-{
-    char path[32];
-
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", draft->fd);
-    return linkat(AT_FDCWD, path, dir, name, AT_SYMLINK_FOLLOW) < 0 ? -errno
-                                                                    : 0;
-}
-
 /* Give it a temporary name, under which it can be renamed. */
 static int link_temporary(struct store_local *draft)
 {
     char name[STORE_DRAFT_NAME_LEN];
-    int r = name_after(draft->fd, name);
+    int r = name_after(draft->fd, -1, name);
 
     if (r == 0)
-        r = link_draft(draft, draft->dir, name);
+        r = link_nameless(draft->fd, draft->dir, name);
     while (r == -EEXIST) {
         r = random_name(name);
         if (r == 0)
-            r = link_draft(draft, draft->dir, name);
+            r = link_nameless(draft->fd, draft->dir, name);
     }
     if (r == 0)
         memcpy(draft->draft, name, sizeof(name));
@@ -372,7 +460,7 @@ int store_local_rename(struct store_local *draft, int dir, const char *name,
     int r = 0;
 
     if (draft->draft[0] == '\0' && !(flags & RENAME_EXCHANGE)) {
-        r = link_draft(draft, dir, name);
+        r = link_nameless(draft->fd, dir, name);
         if (r != -EEXIST || flags & RENAME_NOREPLACE)
             return r;
     }
@@ -415,19 +503,20 @@ static int remove_locked(int dirfd, const char *name, int fd)
 
 int store_remove_stale(int dirfd, const char *name)
 {
-    char draft[STORE_DRAFT_NAME_LEN];
+    struct stat st;
     int fd;
-    int r;
+    int r = 0;
 
     if (strncmp(name, STORE_TEMPORARY, strlen(STORE_TEMPORARY)) != 0)
         return -EINVAL;
     fd = store_local_open(dirfd, name, STORE_PEEK, S_IFREG);
     if (fd < 0)
         return fd;
-    r = name_after(fd, draft);
-    if (r == 0 && strcmp(name, draft) != 0)
+    if (fstat(fd, &st) < 0)
+        r = -errno;
+    else if (!is_named_after(name, &st))
         r = -EINVAL;
-    else if (r == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
+    else if (flock(fd, LOCK_EX | LOCK_NB) < 0)
         r = errno == EWOULDBLOCK ? -EBUSY : -errno;
     if (r == 0)
         r = remove_locked(dirfd, name, fd);
