@@ -225,10 +225,23 @@ static int move_if_free(const struct output *output)
                : 0;
 }
 
+/* Have a frame removed by anybody if we are killed when it has our draft's name. */
+static void mark_old(const struct output *output)
+{
+    int fd = openat(output->dir, output->name,
+                    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    private_dir_mark(fd);
+    close(fd);
+}
+
 /* Change places with what is there, of which one at least is a directory, and
    remove that. */
 static int exchange(const struct output *output)
 {
+    mark_old(output);
     if (renameat2(output->dir, output->draft, output->dir, output->name,
                   RENAME_EXCHANGE) < 0)
         return -errno;
@@ -258,6 +271,19 @@ static int move(const struct output *output)
     default:
         return -errno;
     }
+}
+
+/* The frame has its place, and may be one that its owner must not change. */
+static void unmark(const struct output *output)
+{
+    struct stat st;
+
+    if (private_dir_unmark(output->lock) != -EACCES ||
+        fstat(output->lock, &st) < 0 ||
+        fchmod(output->lock, st.st_mode | S_IWUSR) < 0)
+        return;
+    private_dir_unmark(output->lock);
+    fchmod(output->lock, st.st_mode);
 }
 
 /* Write some bytes to standard output. */
@@ -306,14 +332,14 @@ int output_publish(struct output *output, const struct stat *like)
         r = copy_out(output);
         return r < 0 ? report(output, r) : 0;
     }
-    if (r == 0 && output->sparse)
-        r = private_dir_unmark(output->lock);
     if (r == 0)
         r = dress(output, like);
     if (r == 0)
         r = move(output);
     if (r < 0)
         return report(output, r);
+    if (output->sparse)
+        unmark(output);
     output->draft[0] = '\0';
     return fsync(output->dir) < 0 && errno != EINVAL ? report(output, -errno)
                                                      : 0;

@@ -117,6 +117,38 @@ static int move_frame(int at, const char *name, const struct stat *st, int to,
     return -ESTALE;
 }
 
+/* Open the directory of a frame, if it is the one that was seen. */
+static int open_seen(int at, const char *name, const struct stat *st)
+{
+    int fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat there;
+
+    if (fd >= 0 && fstat(fd, &there) == 0 && there.st_ino == st->st_ino &&
+        there.st_dev == st->st_dev)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -ESTALE;
+}
+
+/* Make a frame private where it is.  It is marked first, or it would stay if we were
+   killed before that. */
+static int retire_here(int at, const char *name, const struct stat *st,
+                       const struct retired_name *retired)
+{
+    int fd = open_seen(at, name, st);
+    int r;
+
+    if (fd < 0)
+        return fd;
+    private_dir_mark(fd);
+    r = move_frame(at, name, st, at, retired);
+    if (r < 0)
+        private_dir_unmark(fd);
+    close(fd);
+    return r < 0 ? r : at;
+}
+
 /*
  * Take a frame from its place.  If the private directory cannot be made, or is on
  * another file system, the frame's is made private where it is.  Returns the
@@ -127,22 +159,12 @@ static int retire(struct fs *fs, int at, const char *name,
 {
     int trash = get_trash(fs);
     int r = -EXDEV;
-    int fd;
 
     if (trash >= 0)
         r = move_frame(at, name, st, trash, retired);
     if (r == 0 || r == -ESTALE)
         return r < 0 ? r : trash;
-    r = move_frame(at, name, st, at, retired);
-    if (r < 0)
-        return r;
-    fd = openat(at, retired->text,
-                O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0) {
-        private_dir_mark(fd);
-        close(fd);
-    }
-    return at;
+    return retire_here(at, name, st, retired);
 }
 
 static int remove_sparse(struct fs *fs, const struct node *node, int at,

@@ -95,9 +95,10 @@ void frame_dir_remove_parts(DIR *dir)
 
     rewinddir(dir);
     while ((entry = frame_dir_next(dir))) {
-        if (is_own(dir, entry))
+        if (is_own(dir, entry) && strcmp(entry->d_name, FRAME_DIR_MARK) != 0)
             unlinkat(dirfd(dir), entry->d_name, 0);
     }
+    unlinkat(dirfd(dir), FRAME_DIR_MARK, 0);
 }
 
 int frame_dir_remove(int parent, const char *name)

@@ -5,10 +5,15 @@
 #include <dirent.h>
 #include <stdbool.h>
 
+#include "store/store.h"
+
 /*
  * The local directory of a sparse frame as a whole.  Functions name it as openat()
  * does, and follow no symbolic link.
  */
+
+/* The file that marks a private directory, see frame/private_dir.h. */
+#define FRAME_DIR_MARK STORE_TEMPORARY "private"
 
 /* Can a file of this name belong to a sparse frame: an index file, a chunk file, a
    lock file, or a draft? */
@@ -31,7 +36,8 @@ int frame_dir_check(int dirfd, const char *name);
  */
 int frame_dir_remove(int dirfd, const char *name);
 
-/* Remove the files of a frame from an open directory. */
+/* Remove the files of a frame from an open directory; last a mark, because without it
+   nobody would remove the rest if we were killed. */
 void frame_dir_remove_parts(DIR *dir);
 
 /* Open a directory to list it; NULL with errno set if that fails. */

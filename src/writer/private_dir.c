@@ -18,9 +18,6 @@ enum {
     NNAMES = 1000 /* to try */
 };
 
-/* The file that marks a directory. */
-#define MARK STORE_TEMPORARY "private"
-
 bool private_dir_is_name(const char *name)
 {
     const size_t len = strlen(STORE_TEMPORARY);
@@ -110,8 +107,8 @@ int private_dir_make(int at, bool for_program, char name[PRIVATE_DIR_NAME_MAX])
 
 int private_dir_mark(int fd)
 {
-    int mark =
-        openat(fd, MARK, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int mark = openat(fd, FRAME_DIR_MARK,
+                      O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 
     if (mark < 0)
         return -errno;
@@ -121,14 +118,14 @@ int private_dir_mark(int fd)
 
 int private_dir_unmark(int fd)
 {
-    return unlinkat(fd, MARK, 0) < 0 && errno != ENOENT ? -errno : 0;
+    return unlinkat(fd, FRAME_DIR_MARK, 0) < 0 && errno != ENOENT ? -errno : 0;
 }
 
 static bool is_marked(int fd)
 {
     struct stat st;
 
-    return fstatat(fd, MARK, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+    return fstatat(fd, FRAME_DIR_MARK, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
            S_ISREG(st.st_mode);
 }
 

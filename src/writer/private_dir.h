@@ -38,8 +38,8 @@ int private_dir_make(int at, bool for_program, char name[PRIVATE_DIR_NAME_MAX]);
 
 /*
  * Mark a directory: whatever frame is in it, or in a directory in it, is to be
- * removed by anybody once it is not locked; or take the mark away, before it is
- * given its place.  Returns 0 or a negative errno.
+ * removed by anybody once it is not locked, as long as it has a name as above; or
+ * take the mark away, when it has got another one.  Returns 0 or a negative errno.
  */
 int private_dir_mark(int fd);
 int private_dir_unmark(int fd);
