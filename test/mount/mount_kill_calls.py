@@ -1,0 +1,265 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A daemon that is killed between any two system calls leaves whole files.
+
+usage: mount_kill_calls.py FRAMEFS KILL_AT [TEST...]
+
+  KILL_AT  a library that kills the program which it is loaded into before its
+           N-th call that changes files
+
+Each test is repeated with the daemon killed before its first call, its second and
+so on, until it lives.  Then every file is as a step has left it, or the one that
+the kill interrupted; what that has left lying goes; and what only looks like it
+stays.
+"""
+
+import contextlib
+import glob
+import json
+import os
+import random
+import shutil
+import signal
+import struct
+import sys
+
+KILL_AT = os.path.abspath(sys.argv.pop(2))
+
+# pylint: disable=wrong-import-position
+from mounted import (B2FRAME, LAYOUTS, PATIENCE, Mount, check, check_sound, corpus,
+                     frame, main, need_fuse, read, sh, write)
+
+CHUNKSIZE = 16 << 10
+A, B, C = (random.Random(seed).randbytes(2 * CHUNKSIZE + 10) for seed in range(3))
+CALLS_MAX = 400
+TEMPORARY = '.framefs-tmp.'
+MARK = TEMPORARY + 'private'
+# What is not ours, whatever it is called.
+KEPT = ('src/.framefs-tmp.77/keep', 'src/.framefs-tmp.88',
+        'src/.framefs-tmp.0123456789abcdef',
+        'src/.framefs-tmp.0123456789abcdef.0123456789abcdef')
+
+
+def mounted(layout):
+    return Mount('src', 'mnt', '-o', 'cache=4M,chunksize=%d,layout=%s' % (
+        CHUNKSIZE, layout))
+
+
+@contextlib.contextmanager
+def loaded(at):
+    """What is started now is killed before that call."""
+    os.environ.update(LD_PRELOAD=KILL_AT, KILL_AT=str(at))
+    try:
+        yield
+    finally:
+        del os.environ['LD_PRELOAD'], os.environ['KILL_AT']
+
+
+def put_frame(layout, name, data):
+    write('in', data)
+    sh('%s create --layout %s --chunksize %d in src/%s.b2frame' % (
+        B2FRAME, layout, CHUNKSIZE, name))
+
+
+def with_gap(data):
+    """A frame with so much dead space that who changes it writes it anew."""
+    old = frame(data, CHUNKSIZE)
+    end = 0x61 + int.from_bytes(old[0x27:0x2f], 'big')
+    gap = bytes(4 * len(data))
+    new = bytearray(old[:end] + gap + old[end:])
+    struct.pack_into('>Q', new, 0x10, len(new))
+    struct.pack_into('>Q', new, 0x27, end - 0x61 + len(gap))
+    return bytes(new)
+
+
+def make_source(layout):
+    for name in ('src', 'mnt'):
+        shutil.rmtree(name, ignore_errors=True)
+        os.mkdir(name)
+    os.mkdir('src/d')
+    other = LAYOUTS[layout == LAYOUTS[0]]
+    for kind, name, data in ((layout, 'a', A), (layout, 'b', B),
+                             (layout, 'd/c', C), (other, 'x', C)):
+        put_frame(kind, name, data)
+    write('src/gap.b2frame', with_gap(A))
+    os.mkdir('src/.framefs-tmp.77')
+    for path in KEPT:
+        write(path, b'mine')
+
+
+def temporaries():
+    """What is there that has the name of a draft or the like, and is not KEPT.  A
+    mark alone does no harm."""
+    return sorted(
+        path for path in glob.glob('src/**', recursive=True, include_hidden=True)
+        if TEMPORARY in path and path not in KEPT and
+        path != os.path.dirname(KEPT[0]) and
+        not path.endswith('.b2frame/' + MARK))
+
+
+def frames():
+    return [path for path in glob.glob('src/**/*.b2frame', recursive=True)
+            if os.path.basename(path) != 'chunks.b2frame']
+
+
+class Model:
+    """Files of a mount, and what each may hold; None: it is not there."""
+
+    def __init__(self, mount):
+        self.mount = mount
+        self.files = {'a': {A}, 'b': {B}, 'd/c': {C}, 'x': {C}, 'gap': {A}}
+
+    def do(self, call, between=None, **after):
+        """Call something that leaves files so, or if it is interrupted as they were
+        or as they are between."""
+        after = {name.replace('_', '/'): data for name, data in after.items()}
+        for name, data in after.items():
+            old = self.files.setdefault(name, {None})
+            self.files[name] = old | {data} | set(between or ())
+        call()
+        for name, data in after.items():
+            self.files[name] = {data}
+
+    def put(self, name, data):
+        """Make or overwrite a file."""
+        self.do(lambda: write(self.mount / name, data), (b'',),
+                **{name.replace('/', '_'): data})
+
+    def rename(self, name, to, data, left=()):
+        key, to_key = name.replace('/', '_'), to.replace('/', '_')
+        self.do(lambda: os.rename(self.mount / name, self.mount / to), left,
+                **{key: None, to_key: data})
+
+    def change(self, name, off, data):
+        """Overwrite a part of a file, and sync."""
+        old, = self.files[name]
+
+        def work():
+            fd = os.open(self.mount / name, os.O_RDWR)
+            try:
+                os.pwrite(fd, data, off)
+                os.fsync(fd)
+            finally:
+                os.close(fd)
+
+        self.do(work, **{name.replace('/', '_'):
+                         old[:off] + data + old[off + len(data):]})
+
+    def check(self):
+        """Compare, and change each file, so that it is rid of orphans."""
+        shown = {os.path.relpath(path, 'mnt') for path in
+                 glob.glob('mnt/**', recursive=True) if os.path.isfile(path)}
+        for name, may in self.files.items():
+            data = read('mnt/' + name) if name in shown else None
+            check(data in may, '%s: %s' % (name, 'is missing' if data is None else
+                                           'other content, %d bytes' % len(data)))
+        check(shown <= self.files.keys(), 'shows %s' % shown)
+        for name in shown:
+            os.truncate('mnt/' + name, 100)
+
+
+def check_left(model, layout):
+    """After the kill."""
+    with mounted(layout):
+        model.check()
+        for parent, _, _ in os.walk('mnt'):
+            os.listdir(parent)
+    check(not temporaries(), 'left: %s' % temporaries())
+    for path in KEPT:
+        check(read(path) == b'mine', path)
+    check_sound(*frames())
+    for path in filter(os.path.isdir, frames()):
+        done = corpus.run(B2FRAME, 'info', '--json', '--chunks', path)
+        wanted = {'%08X.chunk' % chunk['id'] for chunk in
+                  json.loads(done.stdout)['chunks'] if 'id' in chunk}
+        check(set(os.listdir(path)) - {MARK} == wanted | {'chunks.b2frame'},
+              '%s has %s' % (path, os.listdir(path)))
+
+
+def lives(steps, layout, at):
+    """Take steps with a daemon that may be killed.  Returns whether it was not."""
+    make_source(layout)
+    mount = mounted(layout)
+    model = Model(mount)
+    try:
+        with contextlib.suppress(corpus.Failure, OSError):
+            with loaded(at):
+                mount.__enter__()
+            steps(model)
+        alive = mount.daemon and mount.daemon.poll() is None
+        status = mount.stop(signal.SIGTERM) if alive else -signal.SIGKILL
+    finally:
+        mount.kill()
+    check(status in (0, -signal.SIGKILL), 'status %d' % status)
+    check_left(model, layout)
+    return status == 0
+
+
+def at_each_call(steps):
+    """A test that kills the daemon before each call, on both layouts."""
+    def test():
+        for layout in LAYOUTS:
+            at = 0
+            try:
+                alive = False
+                while not alive:
+                    at += 1
+                    check(at < CALLS_MAX, 'it does not end')
+                    alive = lives(steps, layout, at)
+                check(at > 5, 'it is not killed')
+            except BaseException:
+                print('%s: before call %d' % (layout, at))
+                raise
+    test.__name__ = steps.__name__
+    return test
+
+
+@at_each_call
+def make_and_overwrite(model):
+    model.put('n', A)
+    model.put('d/n', B)
+    model.change('b', CHUNKSIZE, A[:CHUNKSIZE])
+    model.change('b', 5, b'hello')
+    model.put('a', C)
+
+
+@at_each_call
+def take_the_place_of_another(model):
+    model.put('n', A)
+    # If one of the two is sparse, what is replaced may be left under the old name.
+    model.rename('n', 'b', A, (B,))
+    model.rename('b', 'd/c', A, (C,))
+    model.rename('x', 'a', C, (A,))
+
+
+@at_each_call
+def remove(model):
+    def unlink_open():
+        fd = os.open(model.mount / 'b', os.O_RDWR)
+        try:
+            os.unlink(model.mount / 'b')
+            os.pwrite(fd, A, 1000)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+    model.do(unlink_open, b=None)
+    model.do(lambda: os.unlink(model.mount / 'x'), x=None)
+    model.do(lambda: os.unlink(model.mount / 'd/c'), d_c=None)
+    os.rmdir(model.mount / 'd')
+
+
+@at_each_call
+def write_anew(model):
+    model.change('gap', 5, b'hello')
+    model.change('gap', 0, b'again')
+
+
+need_fuse()
+if corpus.SANITIZED:
+    print('skipped: a library cannot be loaded before the sanitizer')
+    sys.exit(corpus.SKIP)
+main(make_and_overwrite,
+     take_the_place_of_another,
+     remove,
+     write_anew)
