@@ -72,11 +72,22 @@ def with_gap(data):
     return bytes(new)
 
 
-def make_source(layout):
-    for name in ('src', 'mnt'):
-        shutil.rmtree(name, ignore_errors=True)
+@contextlib.contextmanager
+def source(disk):
+    """Directories to work in, with another file system in them if `disk` is set."""
+    for name in ('src', 'src/d'):
         os.mkdir(name)
-    os.mkdir('src/d')
+    if disk:
+        sh('mount -t tmpfs none src/d')
+    try:
+        yield
+    finally:
+        if disk:
+            sh('umount src/d')
+        shutil.rmtree('src')
+
+
+def fill_source(layout):
     other = LAYOUTS[layout == LAYOUTS[0]]
     for kind, name, data in ((layout, 'a', A), (layout, 'b', B),
                              (layout, 'd/c', C), (other, 'x', C)):
@@ -178,7 +189,7 @@ def check_left(model, layout):
 
 def lives(steps, layout, at):
     """Take steps with a daemon that may be killed.  Returns whether it was not."""
-    make_source(layout)
+    fill_source(layout)
     mount = mounted(layout)
     model = Model(mount)
     try:
@@ -195,7 +206,7 @@ def lives(steps, layout, at):
     return status == 0
 
 
-def at_each_call(steps):
+def at_each_call(steps, disk=False):
     """A test that kills the daemon before each call, on both layouts."""
     def test():
         for layout in LAYOUTS:
@@ -205,13 +216,19 @@ def at_each_call(steps):
                 while not alive:
                     at += 1
                     check(at < CALLS_MAX, 'it does not end')
-                    alive = lives(steps, layout, at)
+                    with source(disk):
+                        alive = lives(steps, layout, at)
                 check(at > 5, 'it is not killed')
             except BaseException:
                 print('%s: before call %d' % (layout, at))
                 raise
     test.__name__ = steps.__name__
     return test
+
+
+def with_disk(steps):
+    """The same with `d` on another file system, which only root can mount."""
+    return at_each_call(steps, os.getuid() == 0)
 
 
 @at_each_call
@@ -249,6 +266,13 @@ def remove(model):
     os.rmdir(model.mount / 'd')
 
 
+@with_disk
+def replace_and_remove_on_another_disk(model):
+    model.put('d/n', A)
+    model.rename('d/n', 'd/c', A, (C,))
+    model.do(lambda: os.unlink(model.mount / 'd/c'), d_c=None)
+
+
 @at_each_call
 def write_anew(model):
     model.change('gap', 5, b'hello')
@@ -262,4 +286,5 @@ if corpus.SANITIZED:
 main(make_and_overwrite,
      take_the_place_of_another,
      remove,
+     replace_and_remove_on_another_disk,
      write_anew)
