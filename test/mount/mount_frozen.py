@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A file system below SOURCE that hangs holds up those alone who use it.
 
-Skipped unless root can freeze a file system in a loop device.
+Skipped unless a file system in a loop device can be frozen.
 
 usage: mount_frozen.py FRAMEFS [TEST...]
 """
@@ -12,10 +12,9 @@ import contextlib
 import os
 import shutil
 import subprocess
-import sys
 
-from mounted import (PATIENCE, Mount, check, corpus, error_of, frame, main,
-                     read, sh, wait_for, write)
+from mounted import (PATIENCE, Mount, Skipped, check, error_of, frame, main,
+                     need_disks, read, sh, wait_for, write)
 
 DATA = b'some bytes' * 1000
 
@@ -23,6 +22,9 @@ DATA = b'some bytes' * 1000
 @contextlib.contextmanager
 def disk():
     """An ext4 file system of its own at `src/sub`."""
+    need_disks()
+    if not shutil.which('fsfreeze'):
+        raise Skipped('no fsfreeze')
     os.makedirs('src/sub')
     sh('truncate -s 20M disk && mkfs.ext4 -q disk')
     sh('mount -o loop disk src/sub')
@@ -102,10 +104,5 @@ def change_that_hangs_holds_up_no_rename():
     call_that_hangs_holds_up_nobody_else(['chmod', '600', 'mnt/sub/c'])
 
 
-if os.getuid() != 0 or not (os.path.exists('/dev/loop-control') and
-                            shutil.which('mkfs.ext4') and
-                            shutil.which('fsfreeze')):
-    print('no file system to freeze here')
-    sys.exit(corpus.SKIP)
 main(rename_that_hangs_holds_up_nobody_else,
      change_that_hangs_holds_up_no_rename)

@@ -18,10 +18,9 @@ import glob
 import mmap
 import os
 import random
-import sys
 
-from mounted import (B2FRAME, PATIENCE, Mount, check, check_sound, corpus,
-                     error_of, main, sh)
+from mounted import (B2FRAME, PATIENCE, Mount, change_tmpfs, check, check_sound,
+                     corpus, error_of, main, need_mounts, sh)
 
 STEPS = int(os.environ.get('FRAMEFS_FULL_STEPS') or
             (150 if corpus.SANITIZED else 400))
@@ -218,14 +217,14 @@ class File:
 
 
 def enlarge():
-    sh('mount -o remount,size=%s src/full' % ROOMY)
+    change_tmpfs('src/full', 'size=' + ROOMY)
 
 
 def fill(choice):
     """Leave little room."""
     st = os.statvfs('src/full')
     used = (st.f_blocks - st.f_bfree) * st.f_frsize
-    sh('mount -o remount,size=%d src/full' % (
+    change_tmpfs('src/full', 'size=%d' % (
         used + choice.choice((0, 1 << 16, 1 << 20, 3 << 20))), status=None)
 
 
@@ -241,6 +240,7 @@ def step(choice, files):
 @contextlib.contextmanager
 def mounted(layout):
     """A mount with two disks, of which one can be filled."""
+    need_mounts()
     sh('mkdir -p src/full src/ok && mount -t tmpfs -o size=%s none src/full'
        % ROOMY)
     try:
@@ -300,9 +300,5 @@ def another_disk_is_not_concerned():
         done = corpus.run(B2FRAME, 'cat', '--raw', 'src/ok/x.b2frame')
         check(done.stdout == written, 'the other disk')
 
-
-if os.getuid() != 0:
-    print('needs root')
-    sys.exit(corpus.SKIP)
 
 main(contiguous, sparse, another_disk_is_not_concerned)

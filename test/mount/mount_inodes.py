@@ -9,11 +9,11 @@ FRAMEFS_INODES_STEPS and FRAMEFS_INODES_SEED make it longer, or other.
 
 import os
 import random
-import shutil
 import subprocess
 import sys
 
-from mounted import PATIENCE, Mount, check, main, read, sh, write
+from mounted import (PATIENCE, Mount, can_mount_disks, check, main, read, sh,
+                     write)
 
 STEPS = int(os.environ.get('FRAMEFS_INODES_STEPS', '60'))
 SEED = int(os.environ.get('FRAMEFS_INODES_SEED', '1'))
@@ -115,7 +115,7 @@ def work_beside(mount):
 def small_disk():
     """A file system that uses inode numbers again, if we may mount one."""
     os.mkdir('src')
-    if os.getuid() != 0 or not shutil.which('mkfs.ext4'):
+    if not can_mount_disks():
         return False
     sh('truncate -s 64M disk && mkfs.ext4 -q disk')
     return subprocess.run(['mount', '-o', 'loop', 'disk', 'src'], check=False,

@@ -13,8 +13,8 @@ import os
 import socket
 import stat
 
-from mounted import (Mount, as_nobody, check, error_of, frame, lacks, main,
-                     read, sh, wait_for, write, write_sparse)
+from mounted import (Mount, as_nobody, check, error_of, frame, is_root, lacks,
+                     main, need_users, read, sh, wait_for, write, write_sparse)
 
 DATA = bytes(range(256)) * 1000
 
@@ -127,8 +127,7 @@ def sparse_frame_is_as_private_as_its_directory():
 
 
 def other_users_read_what_they_may_read_now():
-    if os.getuid() != 0:
-        return
+    need_users()
     make()
     write('src/a.b2frame', frame(DATA, 4096))
     os.chmod('.', 0o755)
@@ -141,7 +140,7 @@ def other_users_read_what_they_may_read_now():
 
 def kernel_reads_itself():
     """Is that what it is to do?  Not on an overlay file system."""
-    if os.getuid() != 0 or sh('stat -f -c %T .') == 'overlayfs\n':
+    if not is_root() or sh('stat -f -c %T .') == 'overlayfs\n':
         print('skipped: the kernel may not read files itself here')
         return False
     return not lacks('FRAMEFS_PASSTHROUGH', (6, 9), 'passthrough')

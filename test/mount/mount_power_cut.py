@@ -27,8 +27,8 @@ import sys
 
 import load
 from load import CHUNKSIZE, PAGE, Load, Log, Records, filled
-from mounted import (B2FRAME, Mount, check, corpus, main, need_fuse, read, sh,
-                     wait_for, write)
+from mounted import (B2FRAME, Mount, check, corpus, is_root, main, need_fuse, read,
+                     sh, wait_for, write)
 
 RUNS = int(os.environ.get('FRAMEFS_CUT_RUNS', '10'))
 SEED = int(os.environ.get('FRAMEFS_CUT_SEED', '1'))
@@ -288,7 +288,7 @@ def need_disks():
     """Leave, as skipped, where no image can be mounted."""
     missing = [name for name in ('mkfs.ext4', 'mkfs.xfs', 'mount')
                if not shutil.which(name)]
-    if os.geteuid() != 0:
+    if not is_root():
         missing.append('root')
     if not os.path.exists('/dev/loop-control'):
         missing.append('loop devices')

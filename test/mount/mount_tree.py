@@ -7,7 +7,8 @@ usage: mount_tree.py FRAMEFS [TEST...]
 
 import os
 
-from mounted import (Mount, check, corpus, frame, main, read, wait_for, write)
+from mounted import (Mount, Skipped, check, corpus, drop_caches, frame, main,
+                     read, wait_for, write)
 
 NFILES = 10000
 KEPT_MAX = 2 << 20  # bytes that a daemon may keep of a tree that is forgotten
@@ -36,16 +37,6 @@ def walk(mount):
         nbytes += sum(os.lstat(os.path.join(top, name)).st_size
                       for name in names)
     return nfiles, nbytes
-
-
-def drop_caches():
-    """Make the kernel forget what it knows of files; False if it may not."""
-    try:
-        with open('/proc/sys/vm/drop_caches', 'w', encoding='ascii') as drop:
-            drop.write('2')
-        return True
-    except OSError:
-        return False
 
 
 def known_to_the_kernel():
@@ -89,6 +80,8 @@ def one_large_directory():
 
 
 def nodes_are_forgotten():
+    if not drop_caches():
+        raise Skipped('only root can make the kernel forget')
     # It would fill the buffers of all threads, which are large.
     os.environ.pop('MALLOC_PERTURB_', None)
     make_tree(1)

@@ -2,6 +2,7 @@
 """What the tests of the mount share: mounting, and frames made on the spot."""
 
 import contextlib
+import functools
 import os
 import select
 import shutil
@@ -23,6 +24,11 @@ from corpus import check
 FRAMEFS = os.path.abspath(sys.argv[1])
 B2FRAME = os.path.join(os.path.dirname(FRAMEFS), 'b2frame')
 PATIENCE = 60 if corpus.SANITIZED else 20  # seconds until a test gives up
+NOBODY = 65534
+
+
+class Skipped(Exception):
+    """A test that can't be run here, and why."""
 
 
 def need_fuse():
@@ -41,6 +47,62 @@ def lacks(variable, release, what):
     if missing:
         print('skipped: this %s has no %s' % (missing, what))
     return bool(missing)
+
+
+def is_root():
+    """Are we root, and not in a user namespace alone?"""
+    with open('/proc/self/uid_map', encoding='ascii') as users:
+        return os.geteuid() == 0 and \
+            users.read().split() == ['0', '0', '4294967295']
+
+
+def need_root(what):
+    """Skip the test where that can't be done which only root can do."""
+    if not is_root():
+        raise Skipped('only root can ' + what)
+
+
+@functools.cache
+def can_mount():
+    """Can file systems be mounted that need no device?  By root of a user
+    namespace, too, if it has mounts of its own."""
+    with tempfile.TemporaryDirectory(prefix='framefs-test-') as path:
+        done = subprocess.run(['mount', '-t', 'tmpfs', 'none', path],
+                              check=False, stderr=subprocess.DEVNULL)
+        if done.returncode == 0:
+            subprocess.run(['umount', path], check=True)
+    return done.returncode == 0
+
+
+def need_mounts():
+    """Skip the test where no tmpfs can be mounted."""
+    if not can_mount():
+        raise Skipped('only root can mount a tmpfs')
+
+
+def can_mount_disks(kind='ext4'):
+    """Can file systems be made in files, and be mounted?"""
+    return is_root() and os.path.exists('/dev/loop-control') and \
+        shutil.which('mkfs.' + kind)
+
+
+def need_disks(kind='ext4'):
+    """Skip the test where no file system in a file can be mounted."""
+    if not can_mount_disks(kind):
+        raise Skipped('only root can mount %s, with a loop device' % kind)
+
+
+@functools.cache
+def can_act_as_others():
+    """May this process take on another user?  Root of a user namespace may not,
+    if that has no other."""
+    return os.geteuid() == 0 and as_nobody(os.getuid) == 0
+
+
+def need_users():
+    """Skip the test where nobody can act as another user."""
+    if not can_act_as_others():
+        raise Skipped('only root can act as other users')
 
 
 def is_mounted(path):
@@ -195,6 +257,21 @@ def read(path, *where):
         return os.pread(file.fileno(), where[1], where[0])
 
 
+def change_tmpfs(path, options, status=0):
+    """Mount a tmpfs again, otherwise.  Where mount(8) looks up itself how it is
+    mounted, it finds owners that a user namespace does not know."""
+    sh('mount -t tmpfs -o remount,%s none %s' % (options, path), status)
+
+
+def drop_caches():
+    """Make the kernel forget what it knows of files; False if it may not."""
+    try:
+        write('/proc/sys/vm/drop_caches', b'2')
+    except OSError:
+        return False
+    return True
+
+
 @contextlib.contextmanager
 def opened(path, flags):
     """A descriptor of a file, for a `with` statement."""
@@ -226,15 +303,28 @@ def error_of(call, *args):
     return 0
 
 
-def as_nobody(call, *args):
-    """The errno with which a call fails for a user without rights."""
+def as_user(uid, call, *args):
+    """The errno with which a call fails for a user who is in no group but his
+    own; or that with which nobody can act as he."""
+    def act():
+        os.setgroups([])
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+        call(*args)
+
     child = os.fork()
     if child == 0:
-        os.setgroups([])
-        os.setgid(65534)
-        os.setuid(65534)
-        os._exit(error_of(call, *args))
+        status = 255
+        try:
+            status = error_of(act)
+        finally:
+            os._exit(status)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def as_nobody(call, *args):
+    """The errno with which a call fails for a user without rights."""
+    return as_user(NOBODY, call, *args)
 
 
 def chunk(data, typesize=1):
@@ -322,13 +412,16 @@ def main(*tests):
     """Run tests, or those that are named, each in a workplace of its own."""
     need_fuse()
     wanted = sys.argv[2:]
-    failures = 0
+    failures = skips = 0
     for test in tests:
         if wanted and test.__name__ not in wanted:
             continue
         try:
             with workplace():
                 test()
+        except Skipped as reason:
+            print('%s: skipped: %s' % (test.__name__, reason))
+            skips += 1
         except corpus.Failure as failure:
             print('%s: %s' % (test.__name__, failure))
             failures += 1
@@ -337,4 +430,6 @@ def main(*tests):
             traceback.print_exc(file=sys.stdout)
             failures += 1
     print('%d of %d failed' % (failures, len(wanted or tests)))
+    if failures == 0 and skips == len(wanted or tests):
+        sys.exit(corpus.SKIP)
     sys.exit(failures > 0)
