@@ -17,12 +17,11 @@ import errno
 import os
 import pickle
 import random
-import shutil
 import stat
 import struct
-import sys
 
-from mounted import Mount, check, layouts, main, need_fuse, sh
+from mounted import (LAYOUTS, Mount, Skipped, check, layouts, main, need_disks,
+                     need_users, sh)
 
 STEPS = int(os.environ.get('FRAMEFS_PERMISSION_STEPS', '600'))
 SEED = int(os.environ.get('FRAMEFS_PERMISSION_SEED', '1'))
@@ -362,13 +361,26 @@ def undo(order, plain):
         os.unlink('plain' + order[2])
 
 
+def need_lists(path):
+    """Skip the test where the file system has no access control lists."""
+    try:
+        os.setxattr(path, ACCESS, make_acl([(1, 7, None), (2, 7, FIRST_ID),
+                                            (4, 5, None), (0x10, 7, None),
+                                            (0x20, 5, None)]))
+        os.removexattr(path, ACCESS)
+    except OSError:
+        raise Skipped('no access control lists here') from None
+
+
 def run(layout, seed):
+    need_users()
     choice = random.Random(seed)
     done = 0
     for name in ('.', '..', '../..'):  # as far as they are ours
         if 'framefs-test-' in os.path.realpath(name):
             os.chmod(name, 0o755)
     os.mkdir('plain')
+    need_lists('plain')
     os.chmod('src', 0o755)
     with Mount('src', 'mnt', '-o', 'allow_other,layout=' + layout) as mount:
         here = os.path.realpath('.')
@@ -395,20 +407,6 @@ def run(layout, seed):
         check(done > STEPS // 10, 'only %d of %d calls succeed' % (done, STEPS))
 
 
-def need_users():
-    need_fuse()
-    if os.getuid() != 0:
-        print('skipped: only root can act as other users')
-        sys.exit(77)
-    try:
-        os.setxattr('.', ACCESS, make_acl([(1, 7, None), (2, 7, FIRST_ID),
-                                           (4, 5, None), (0x10, 7, None),
-                                           (0x20, 5, None)]))
-    except OSError:
-        print('skipped: no access control lists here')
-        sys.exit(77)
-
-
 @layouts
 def users_get_what_they_get_without_a_mount(layout):
     run(layout, SEED)
@@ -430,16 +428,21 @@ def image(kind):
         os.rmdir('disk')
 
 
-def on_other_file_systems():
-    for kind in ('ext4', 'xfs'):
-        if not shutil.which('mkfs.' + kind):
-            print('skipped: no mkfs.' + kind)
-            continue
-        for layout in ('contiguous', 'sparse'):
-            with image(kind):
-                run(layout, SEED + 1)
+def run_on(kind):
+    need_disks(kind)
+    for layout in LAYOUTS:
+        with image(kind):
+            run(layout, SEED + 1)
 
 
-need_users()
+def on_ext4():
+    run_on('ext4')
+
+
+def on_xfs():
+    run_on('xfs')
+
+
 main(users_get_what_they_get_without_a_mount,
-     on_other_file_systems)
+     on_ext4,
+     on_xfs)
