@@ -132,16 +132,21 @@ void backing_show_sparse(const struct stat *dir, struct stat *index)
     index->st_ino = dir->st_ino;
 }
 
-/* Make of a file's attributes those of a store, or of what is in it. */
+/*
+ * Make of a file's attributes those of a store, or of what is in it.  A store keeps
+ * the right to write to it, because the kernel lets nobody else move a directory to
+ * another.
+ */
 static void show_sealed(const struct backing_place *place, enum entry_kind kind,
                         struct stat *st)
 {
     mode_t read = st->st_mode & 0444;
+    mode_t write = kind == ENTRY_STORE ? st->st_mode & 0222 : 0;
     bool was_directory = S_ISDIR(st->st_mode);
 
     st->st_mode = S_IFREG | read;
     if (entry_is_folder(kind))
-        st->st_mode = S_IFDIR | read | read >> 2;
+        st->st_mode = S_IFDIR | read | write | read >> 2;
     if (place->bundle)
         st->st_ino = hash_mix(st->st_ino, place->inner);
     if (place->bundle || (entry_is_folder(kind) && !was_directory)) {

@@ -24,6 +24,7 @@ DATA = bytes(range(256)) * 40
 SECRET = b'secret' * 100
 
 
+
 def open_to_all():
     os.chmod('.', 0o755)
     os.makedirs('src', exist_ok=True)

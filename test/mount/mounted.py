@@ -2,6 +2,7 @@
 """What the tests of the mount share: mounting, and frames made on the spot."""
 
 import contextlib
+import errno
 import functools
 import os
 import select
@@ -25,6 +26,9 @@ FRAMEFS = os.path.abspath(sys.argv[1])
 B2FRAME = os.path.join(os.path.dirname(FRAMEFS), 'b2frame')
 PATIENCE = 60 if corpus.SANITIZED else 20  # seconds until a test gives up
 NOBODY = 65534
+# What a change fails with of what can only be read: nobody but root has a right to
+# it, either.
+REFUSED = (errno.EROFS,) if os.geteuid() == 0 else (errno.EROFS, errno.EACCES)
 
 
 class Skipped(Exception):
