@@ -280,6 +280,8 @@ int file_open_writable(struct file_context *context, struct store *store,
     file->store = store_get(store);
     r = writeback_check(file, frame_get_info(file->state->frame), fault);
     if (r == 0)
+        r = lease_prepare(store, fault);
+    if (r == 0)
         r = lease_hold(store, context->patience, fault);
     if (r == 0)
         r = frame_change_check_size(file->state->frame, fault);

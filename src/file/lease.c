@@ -80,6 +80,11 @@ int lease_take(struct store *store, unsigned patience, bool (*give_up)(void),
     return end_try(r, fault);
 }
 
+int lease_prepare(struct store *store, struct fault *fault)
+{
+    return end_try(store_prepare_lease(store, lease_name(store)), fault);
+}
+
 int lease_hold(struct store *store, unsigned patience, struct fault *fault)
 {
     struct timespec pause = { .tv_nsec = PAUSE_MIN_NS };

@@ -21,6 +21,10 @@
 int lease_take(struct store *store, unsigned patience, bool (*give_up)(void),
                struct fault *fault);
 
+/* Make sure that the lease can be taken later, see store_prepare_lease().  Returns 0
+   or an error of the store. */
+int lease_prepare(struct store *store, struct fault *fault);
+
 /* Hold the store of a frame, see store_hold(), once nobody else is just replacing
    the frame.  `patience` and errors as above. */
 int lease_hold(struct store *store, unsigned patience, struct fault *fault);

@@ -51,6 +51,19 @@ int store_lease(struct store *store, const char *name)
     return r;
 }
 
+int store_prepare_lease(struct store *store, const char *name)
+{
+    int r = 0;
+
+    if (!store->ops->prepare_lease)
+        return 0;
+    pthread_mutex_lock(&store->lease_lock);
+    if (store->nleases == 0)
+        r = store->ops->prepare_lease(store, name);
+    pthread_mutex_unlock(&store->lease_lock);
+    return r;
+}
+
 void store_unlease(struct store *store)
 {
     if (!store->ops->unlease)

@@ -171,6 +171,13 @@ struct store_object *store_sidecar(struct store *store);
  */
 int store_lease(struct store *store, const char *name);
 
+/*
+ * Open what store_lease() will lock, because its mode may not let us do so later: who
+ * has opened a file may take away its rights and go on writing to it.  Returns 0, or
+ * an error of the system.
+ */
+int store_prepare_lease(struct store *store, const char *name);
+
 /* Give the lease back that store_lease() gave; without one nothing happens. */
 void store_unlease(struct store *store);
 

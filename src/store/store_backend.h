@@ -27,6 +27,8 @@ struct store_ops {
     /* NULL if nobody else can change what is in the store.  Called once for all
        who need the lease at a time, with `lease_lock` held. */
     int (*lease)(struct store *store, const char *name);
+    int (*prepare_lease)(struct store *store,
+                         const char *name); /* NULL: what is locked is open */
     void (*unlease)(struct store *store);
     long (*lease_holder)(struct store *store, const char *name);
 

@@ -25,8 +25,8 @@ struct dir_store {
 
     /* A leaf.  Guards: */
     pthread_mutex_t lock;
-    struct store_object *lease; /* the file that is, or was, locked; NULL: none
-                                   yet */
+    struct store_object *lease; /* the file that is, was or will be locked;
+                                   NULL: none yet */
 };
 
 enum {
@@ -43,7 +43,7 @@ static bool is_name(const char *name)
     return name[0] != '\0' && !strchr(name, '/');
 }
 
-/* The file that was leased last; NULL if none was. */
+/* The file that was opened to be leased last; NULL if none was. */
 static struct store_object *get_lease(struct dir_store *dir)
 {
     struct store_object *lease;
@@ -159,8 +159,8 @@ static int lease_named(const struct dir_store *dir, const char *name, int fd)
     return -ESTALE;
 }
 
-/* The same with the file that bears the name now. */
-static int lease_newest(struct dir_store *dir, const char *name)
+/* Open the file that bears the name now, to lease it. */
+static int open_newest(struct dir_store *dir, const char *name)
 {
     struct store_object *lease;
     int fd = store_local_open(dir->fd, name, STORE_WRITE, S_IFREG);
@@ -168,19 +168,29 @@ static int lease_newest(struct dir_store *dir, const char *name)
 
     if (fd < 0)
         return fd;
-    r = lease_named(dir, name, fd);
-    if (r < 0) {
-        close(fd);
-        return r;
-    }
     r = store_local_object(fd, true, &lease);
     if (r == 0)
         set_lease(dir, lease);
     return r;
 }
 
-/* The file that was leased before is tried first, because its mode may not let
-   us open it to write any more. */
+static int lease_newest(struct dir_store *dir, const char *name)
+{
+    int r = open_newest(dir, name);
+
+    return r < 0 ? r : lease_named(dir, name, fd_of(dir->lease));
+}
+
+static int dir_prepare_lease(struct store *store, const char *name)
+{
+    struct dir_store *dir = (struct dir_store *)store;
+    int r = dir->writable ? open_newest(dir, name) : -EROFS;
+
+    return r == -ENOENT ? 0 : r;
+}
+
+/* The file that was opened before is tried first, because its mode may not let us
+   open it to write any more. */
 static int dir_lease(struct store *store, const char *name)
 {
     struct dir_store *dir = (struct dir_store *)store;
@@ -255,19 +265,44 @@ static mode_t mode_of(const struct store *store)
     return ((const struct dir_store *)store)->mode;
 }
 
+/* Who may read the frame is up to its index file.  The owner must be able to read
+   the rest even if he has taken that right from himself, for he may commit yet. */
+static int let_owner_read(const struct store_object *object)
+{
+    struct stat st;
+
+    if (fstat(fd_of(object), &st) < 0)
+        return -errno;
+    if (st.st_mode & S_IRUSR)
+        return 0;
+    return fchmod(fd_of(object), (st.st_mode & 07777) | S_IRUSR) < 0 ? -errno
+                                                                     : 0;
+}
+
 static int dir_create(struct store *store, const char *name, const char *like,
                       struct store_object **out)
 {
     int dir = dir_to_change(store, name);
+    struct store_object *object;
     struct store_object *model;
     int r;
 
     if (dir < 0)
         return dir;
     model = open_like(store, like);
-    r = store_local_create(dir, name, fd_of_like(model), mode_of(store), out);
+    r = store_local_create(dir, name, fd_of_like(model), mode_of(store),
+                           &object);
     store_object_close(model);
-    return r;
+    if (r < 0)
+        return r;
+    r = let_owner_read(object);
+    if (r < 0) {
+        unlinkat(dir, name, 0);
+        store_object_close(object);
+        return r;
+    }
+    *out = object;
+    return 0;
 }
 
 static int dir_draft(struct store *store, const char *name,
@@ -386,6 +421,7 @@ static const struct store_ops dir_ops = {
     .check = dir_check,
     .sidecar = dir_sidecar,
     .lease = dir_lease,
+    .prepare_lease = dir_prepare_lease,
     .unlease = dir_unlease,
     .lease_holder = dir_lease_holder,
     .create = dir_create,

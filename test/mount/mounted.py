@@ -137,6 +137,8 @@ def heed_signals():
 class Mount:
     """A mount in the foreground, for a `with` statement; gives itself."""
 
+    before_start = staticmethod(heed_signals)  # in the daemon's process
+
     def __init__(self, source, path, *options):
         self.source = str(source)
         self.path = str(path)
@@ -150,7 +152,7 @@ class Mount:
         self.daemon = subprocess.Popen(words, stdin=subprocess.DEVNULL,
                                        stderr=self.messages,
                                        env=corpus.environment(),
-                                       preexec_fn=heed_signals)
+                                       preexec_fn=self.before_start)
         try:
             wait_for(lambda: self.daemon.poll() is not None or
                      is_mounted(self.path), 'the mount')
