@@ -97,7 +97,7 @@ static void show_open(const struct fs *fs, const struct node *node,
 }
 
 /*
- * What to show of a frame that is damaged: the size that its header claims, or
+ * What to show of a frame that is damaged, or may not be read: the size that its header claims, or
  * else that of its file.  It never looks empty, because people and programs
  * remove empty files, and much of this one may be saved yet.
  *
@@ -130,6 +130,17 @@ static int check_seen(const struct backing_place *place, struct store *store,
     return found.ino == st->st_ino && found.dev == st->st_dev ? 0 : -ESTALE;
 }
 
+/* Note whether a frame may be read.  Of a writable mount the kernel keeps the size
+   that it was first told, and is mistaken when another one shows. */
+static void note_unread(struct fs *fs, struct node *node, bool unread)
+{
+    pthread_mutex_lock(&fs->nodes.lock);
+    if (node->unread && !unread && fs->writeback)
+        node->mistaken = true;
+    node->unread = unread;
+    pthread_mutex_unlock(&fs->nodes.lock);
+}
+
 /* The header of a frame that is not open, and the size of what shows. */
 static int read_info(struct fs *fs, struct node *node,
                      const struct backing_place *place, const struct stat *st,
@@ -143,8 +154,11 @@ static int read_info(struct fs *fs, struct node *node,
         r = check_seen(place, store, st);
     if (r == 0)
         r = file_peek(fs->files, store, fs->base, info, size, &fault);
+    if (r == 0 || r == -EACCES)
+        note_unread(fs, node, r < 0);
     if (r < 0 && report_is_fault(r)) {
-        report_fault(&fs->nodes, node, backing_stamp(st), r, &fault);
+        if (r != -EACCES)
+            report_fault(&fs->nodes, node, backing_stamp(st), r, &fault);
         show_claim(fs, store, node->id.kind == ENTRY_SPARSE, st, info, size);
         r = 0;
     }

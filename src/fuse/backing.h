@@ -115,7 +115,8 @@ int backing_open(const struct backing_place *place, int flags);
 int backing_store(const struct backing_place *place, enum entry_kind kind,
                   unsigned flags, struct store **out, struct fault *fault);
 
-/* Does a regular file start as a frame does?  Returns 0, 1 or an error. */
+/* Does a regular file start as a frame does?  Returns 0, 1 or an error, -EACCES if
+   it may not be read. */
 int backing_has_magic(int dirfd, const char *name);
 
 /*
@@ -124,8 +125,8 @@ int backing_has_magic(int dirfd, const char *name);
  *
  *  fault  what is wrong with the header
  *
- * Returns 0, 1 or an error; -EBADMSG or -ENOTSUP if it has the magic but no
- * such header.
+ * Returns 0, 1 or an error; -EACCES if it may not be read, -EBADMSG or -ENOTSUP if
+ * it has the magic but no such header.
  */
 int backing_has_header(int dirfd, const char *name, struct fault *fault);
 

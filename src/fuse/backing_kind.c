@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "array/array.h"
+#include "base/identity.h"
 #include "frame/frame.h"
 #include "fuse/arrivals.h"
 #include "fuse/backing_private.h"
@@ -24,7 +25,7 @@ static bool is_shortage(int error)
 }
 
 /* Read the start of a file.  Returns the number of bytes, 0 if it cannot be
-   read, or an error. */
+   read, or an error; -EACCES if that is for want of the right to read it. */
 static ssize_t read_start(int dirfd, const char *name, uint8_t *bytes,
                           size_t len, uint64_t *size)
 {
@@ -34,7 +35,7 @@ static ssize_t read_start(int dirfd, const char *name, uint8_t *bytes,
     ssize_t n;
 
     if (fd < 0)
-        return is_shortage(-errno) ? -errno : 0;
+        return is_shortage(-errno) || errno == EACCES ? -errno : 0;
     store_leave_atime(fd);
     n = pread(fd, bytes, len, 0);
     if (n < 0 || fstat(fd, &st) < 0)
@@ -90,7 +91,10 @@ static int kind_or_store(int dirfd, const char *name, enum entry_kind kind)
     return r > 0 ? (int)ENTRY_STORE : (int)kind;
 }
 
-/* Is a directory a sparse frame?  By the names in it alone it is not. */
+/*
+ * Is a directory a sparse frame?  By the names in it alone it is not; but an index
+ * file of our own that may not be read counts, see kind_of_file().
+ */
 static int is_sparse(const struct backing_dir *dir, const char *name)
 {
     int fd =
@@ -102,8 +106,11 @@ static int is_sparse(const struct backing_dir *dir, const char *name)
     if (fd < 0)
         return -errno;
     r = backing_stat_index_in(fd, &st, &index);
-    if (r == 0)
-        r = S_ISREG(st.st_mode) ? backing_has_magic(fd, index) : false;
+    if (r == 0 && S_ISREG(st.st_mode)) {
+        r = backing_has_magic(fd, index);
+        if (r == -EACCES)
+            r = st.st_uid == identity_owner();
+    }
     if (r > 0 && dir->arrivals)
         r = !arrivals_is_incomplete(dir->arrivals, fd);
     close(fd);
@@ -143,9 +150,16 @@ static int is_lock(int dirfd, const char *name)
     if (!names_lock_stem(name, frame) || !names_has_suffix(frame))
         return false;
     r = may_be_lock(dirfd, name);
-    return r > 0 ? backing_has_header(dirfd, frame, &fault) : r;
+    if (r <= 0)
+        return r;
+    r = backing_has_header(dirfd, frame, &fault);
+    return r == -EACCES ? true : r;
 }
 
+/*
+ * A file that may not be read is what its name says: else a frame would change its
+ * name with its mode, and who has locked himself out of it would not find it.
+ */
 static int kind_of_file(int dirfd, const char *name)
 {
     struct fault fault = FAULT_NONE;
@@ -162,7 +176,7 @@ static int kind_of_file(int dirfd, const char *name)
         r = backing_has_header(dirfd, name, &fault);
     if (is_shortage(r))
         return r;
-    return r > 0 ? ENTRY_FRAME : ENTRY_OTHER;
+    return r > 0 || r == -EACCES ? ENTRY_FRAME : ENTRY_OTHER;
 }
 
 int backing_kind(const struct backing_dir *dir, const char *name,

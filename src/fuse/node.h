@@ -69,6 +69,8 @@ struct node {
                                anyone may read it */
     bool mistaken;          /* what the kernel holds of the file is wrong, and
                                it can't be told */
+    bool unread;            /* the size that shows is not that of the content,
+                               which may not be read */
     struct fault_log *faults; /* what was reported; see report.h */
 };
 

@@ -177,7 +177,7 @@ bool open_file_is_agreed(struct fs *fs, struct open_file *open)
     pthread_mutex_lock(&fs->nodes.lock);
     /* Others hold it open, besides the closer. */
     agreed = open->nrefs > 1 + (unsigned)open->closing.busy ||
-             (!node->mistaken &&
+             (!node->mistaken && !node->unread &&
               (snapshot->cached || node->content == 0 ||
                open_file_is_content(node, backing_content_stamp(&snapshot->st),
                                     mark)));

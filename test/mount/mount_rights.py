@@ -7,12 +7,14 @@ usage: mount_rights.py FRAMEFS [TEST...]
 The daemon has no such right here, even if root runs the tests.
 """
 
+import contextlib
 import ctypes
+import errno
 import os
 import stat
 
-from mounted import (Mount, check, heed_signals, layouts, main, opened, read,
-                     write)
+from mounted import (Mount, check, error_of, heed_signals, layouts, main,
+                     opened, read, write)
 
 DATA = bytes(range(256)) * 300
 MODES = (0, 0o200, 0o400, 0o444)
@@ -37,6 +39,57 @@ def mounted(layout, *options):
     os.makedirs('src', exist_ok=True)
     return OwnMount('src', 'mnt', '-o', 'chunksize=16K,layout=' + layout,
                     *options)
+
+
+def make(path, mode, data=b''):
+    fd = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, mode)
+    os.write(fd, data)
+    os.close(fd)
+
+
+def check_locked(path):
+    """A frame is there that may not be read."""
+    st = os.stat(path)
+    check(stat.S_ISREG(st.st_mode) and stat.S_IMODE(st.st_mode) == 0 and
+          st.st_size > 0, 'stat: ' + str(st))
+    check(error_of(read, path) == errno.EACCES, 'is read')
+    check(error_of(os.open, path, os.O_RDWR) == errno.EACCES, 'is written')
+
+
+@layouts
+def a_frame_keeps_its_name_when_it_may_not_be_read(layout):
+    with mounted(layout) as mount:
+        make(mount / 'a', 0, DATA)
+        check(os.listdir('mnt') == ['a'], 'names')
+        os.rename(mount / 'a', mount / 'b')
+    with mounted(layout) as mount:
+        check(os.listdir('mnt') == ['b'], 'mounted again')
+        os.stat(mount / 'b')
+        check(mount.log() == '', mount.log())
+        check_locked(mount / 'b')
+        check(error_of(make, mount / 'b', 0) == errno.EEXIST, 'made again')
+        os.utime(mount / 'b', (1, 2))
+        os.rename(mount / 'b', mount / 'c')
+        os.chmod(mount / 'c', 0o600)
+        check(os.stat(mount / 'c').st_mtime == 2, 'time')
+        check(read(mount / 'c') == DATA, 'content')
+        check(os.path.getsize(mount / 'c') == len(DATA), 'size')
+
+
+@layouts
+def a_frame_that_may_not_be_read_can_be_removed(layout):
+    with mounted(layout) as mount:
+        for name in 'abc':
+            make(mount / name, 0, DATA)
+    with mounted(layout) as mount:
+        os.unlink(mount / 'a')
+        os.symlink('b', mount / 'a')
+        os.rename(mount / 'b', mount / 'c')
+        make(mount / 'd', 0o600, b'new')
+        os.rename(mount / 'd', mount / 'c')
+        check(read(mount / 'c') == b'new', 'what took its place')
+        check(sorted(os.listdir('mnt')) == ['a', 'c'], 'names')
+    check(sorted(os.listdir('src')) == ['a', 'c.b2frame'], 'what is stored')
 
 
 def give_back(layout, name, mode):
@@ -85,5 +138,36 @@ def what_is_made_is_committed_whatever_its_mode(layout):
                   'content of mode %o' % mode)
 
 
-main(what_is_open_is_committed_whatever_its_mode,
-     what_is_made_is_committed_whatever_its_mode)
+def locks_of_what_may_not_be_read_do_not_show():
+    with mounted('contiguous', '-o', 'lock') as mount:
+        write(mount / 'a', DATA)
+        os.chmod(mount / 'a', 0)
+    check(len(os.listdir('src')) == 2, 'there is no lock file')
+    with mounted('contiguous') as mount:
+        check(os.listdir('mnt') == ['a'], 'names')
+        os.unlink(mount / 'a')
+    check(os.listdir('src') == [], 'is left')
+
+
+def nothing_goes_with_an_index_file_that_may_not_be_read():
+    os.makedirs('src/dir')
+    write('src/dir/chunks.b2frame', b'no index')
+    write('src/dir/thesis', DATA)
+    os.chmod('src/dir/chunks.b2frame', 0)
+    with mounted('sparse') as mount:
+        for call in (os.unlink, os.rmdir):
+            with contextlib.suppress(OSError):
+                call(mount / 'dir')
+        write(mount / 'a', b'')
+        with contextlib.suppress(OSError):
+            os.rename(mount / 'a', mount / 'dir')
+    check(sorted(os.listdir('src/dir')) == ['chunks.b2frame', 'thesis'],
+          'is removed')
+
+
+main(a_frame_keeps_its_name_when_it_may_not_be_read,
+     a_frame_that_may_not_be_read_can_be_removed,
+     what_is_open_is_committed_whatever_its_mode,
+     what_is_made_is_committed_whatever_its_mode,
+     locks_of_what_may_not_be_read_do_not_show,
+     nothing_goes_with_an_index_file_that_may_not_be_read)
