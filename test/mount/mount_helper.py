@@ -13,6 +13,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 
 HELPER = os.path.abspath(sys.argv.pop(2))
 UMOUNT_HELPER = os.path.abspath(sys.argv.pop(2))
@@ -20,8 +21,10 @@ UMOUNT_HELPER = os.path.abspath(sys.argv.pop(2))
 # pylint: disable=wrong-import-position
 from mounted import check, corpus, frame, main, need_fuse, sh, write
 
+# Who is not root is that of a user namespace.
 UNSHARE = ('unshare --mount --pid --fork --kill-child --mount-proc '
-           '--propagation private ')
+           '--propagation private ' +
+           '--user --map-root-user ' * (os.geteuid() != 0))
 ENTER = '''
 mount --bind sbin "$(realpath /sbin)" &&
 mount --bind fstab /etc/fstab &&
@@ -120,8 +123,10 @@ def umount_says_what_is_wrong():
 
 def need_namespaces():
     """Leave, as skipped, where no mount namespace can be made."""
-    done = subprocess.run(UNSHARE + 'mount --bind /tmp /tmp', shell=True,
-                          stderr=subprocess.DEVNULL, check=False)
+    with tempfile.TemporaryDirectory(prefix='framefs-test-') as path:
+        done = subprocess.run(UNSHARE + 'mount --bind %s %s' % (path, path),
+                              shell=True, stderr=subprocess.DEVNULL,
+                              check=False)
     if done.returncode != 0:
         print('no mount namespace here')
         sys.exit(corpus.SKIP)
