@@ -11,11 +11,11 @@ enum {
 };
 
 struct sums {
-    uint32_t bytes;    /* 1, and all bytes */
-    uint32_t prefixes; /* the former after each byte */
+    uint32_t bytes;    /* 1 plus the sum of all bytes */
+    uint32_t prefixes; /* the sum of `bytes` after each byte */
 };
 
-/* The sum of four lanes, where it fits into a lane. */
+/* Return the sum of four 16-bit lanes, which must fit into one lane. */
 static inline uint32_t sum_narrow(uint64_t lanes)
 {
     return (uint32_t)(lanes * 0x0001000100010001 >> 48);
@@ -29,16 +29,17 @@ static inline uint32_t sum_wide(uint64_t lanes)
     return (uint32_t)(pairs + (pairs >> 32));
 }
 
-/* The sum of four lanes, each times its number. */
+/* Return the sum of four lanes, each multiplied by its number, 0 to 3. */
 static inline uint32_t sum_numbered(uint64_t lanes)
 {
     return (uint32_t)(lanes * 0x0000000100020003 >> 48);
 }
 
 /*
- * Add STEP bytes, of each word the even and the odd ones in a lane each.  A
- * byte counts for the prefixes once for each byte from it to the end of the
- * step: as often as if it came first in its word, less its place in that.
+ * Add STEP bytes.  The even and the odd bytes of a word are added up in lanes
+ * of their own.  A byte counts for the prefixes once for each byte from itself
+ * to the end of the step.  The loop counts it as often as if it came first in
+ * its word; the last lines subtract its position in the word.
  */
 static inline void add_step(struct sums *sums, const uint8_t *bytes)
 {

@@ -6,8 +6,9 @@
 #include <stdint.h>
 
 /*
- * The Adler-32 checksum that ends a zlib stream, of what it decodes to.  It
- * takes a third of the time that zlib's own takes where that is plain C.
+ * Return the Adler-32 checksum that ends a zlib stream and covers the decoded
+ * bytes.  It takes a third of the time of zlib's own function where that one is
+ * plain C.
  *
  * Format: RFC 1950, 8.2.
  */

@@ -35,7 +35,7 @@ static int open_filters(struct chunk *chunk, struct fault *fault)
                         "chunk needs a filter that is not supported", lacking);
 }
 
-/* How many streams a block of full size has.  Format: Chunk Format, 5. */
+/* Count the streams of a block of full size.  Format: Chunk Format, 5. */
 static int count_streams(struct chunk *chunk, struct fault *fault)
 {
     const struct chunk_header *header = &chunk->header;
@@ -55,7 +55,7 @@ static int count_streams(struct chunk *chunk, struct fault *fault)
     return 0;
 }
 
-/* Find the end of the dictionary, and digest it if the codec has use for it. */
+/* Find the end of the dictionary, and digest it if the codec can use it. */
 static int open_dict(struct chunk *chunk, const uint8_t *head,
                      struct fault *fault)
 {
@@ -90,7 +90,10 @@ static int compare_starts(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Writers with several threads store blocks in the order they were done. */
+/*
+ * Sort the block starts, because writers with several threads store blocks in
+ * the order in which they finish them.  No two blocks may start at one byte.
+ */
 static int sort_starts(struct chunk *chunk, uint32_t nstarts,
                        struct fault *fault)
 {
@@ -110,8 +113,9 @@ static int sort_starts(struct chunk *chunk, uint32_t nstarts,
 }
 
 /*
- * Was the block size changed on reading, see real_blocksize()?  Then the first
- * block has to follow what lies before the blocks, else the guess is wrong.
+ * If real_blocksize() changed the block size of the header, the first block
+ * must directly follow the block starts and the dictionary.  Otherwise the
+ * chunk was not cut that way.
  */
 static int check_blocksize(const struct chunk *chunk, const uint8_t *head,
                            struct fault *fault)
@@ -275,7 +279,7 @@ uint32_t chunk_block_size(const struct chunk *chunk, uint32_t block)
     return header->nbytes - block * header->blocksize;
 }
 
-/* The least block start above that of a block, or the end of the chunk. */
+/* Return the next block start above that of `block`, or the chunk's end. */
 static uint32_t next_start(const struct chunk *chunk, uint32_t block)
 {
     uint32_t low = block + 1;
@@ -299,8 +303,9 @@ static uint32_t next_start(const struct chunk *chunk, uint32_t block)
 }
 
 /*
- * More bytes than a block of `len` bytes takes in the chunk.  Writers store
- * raw what a codec makes larger; should one not, codecs add far less.
+ * Return an upper limit for the size in the chunk of a block of `len` decoded
+ * bytes.  Writers store a stream raw if its codec makes it larger.  A writer
+ * that does not stays below this limit too, because codecs add far less.
  */
 static uint64_t coded_size_max(uint32_t len, uint32_t nstreams)
 {

@@ -14,32 +14,33 @@ enum {
 };
 
 /*
- * What is refused, with -ENOTSUP, so that memory stays bounded whatever a
- * chunk claims: more bytes than this of block starts, or in a repeated item;
- * a larger block to decode.  No writer comes near by itself: the blocks that
- * the reference library chooses have at most 4 MiB.
+ * Limits that keep memory bounded whatever a chunk claims.  A chunk is rejected
+ * with -ENOTSUP if its block starts or its repeated item take more bytes than
+ * CHUNK_HEAD_MAX, or if a block to decode is larger than CHUNK_BLOCK_MAX.
+ * Writers stay far below by default, because the reference library chooses
+ * blocks of at most 4 MiB.
  */
 enum {
     CHUNK_HEAD_MAX = 16 * 1024 * 1024,
     CHUNK_BLOCK_MAX = 128 * 1024 * 1024,
 };
 
-/* What the body of a chunk is. */
+/* How a chunk stores its content. */
 enum chunk_kind {
     CHUNK_BLOCKS,   /* block starts, then streams */
-    CHUNK_VLBLOCKS, /* the same with blocks of sizes of their own */
+    CHUNK_VLBLOCKS, /* the same, but each block has a size of its own */
     CHUNK_COPY,     /* the bytes as they are ("memcpyed") */
     CHUNK_ZEROS,    /* nothing: all bytes are zero */
     CHUNK_NANS,     /* nothing: every item is a quiet NaN */
     CHUNK_VALUE,    /* one item, repeated */
-    CHUNK_UNINIT,   /* nothing: content was never set; shown as zeros */
+    CHUNK_UNINIT,   /* nothing: the content was never set and reads as zeros */
 };
 
-/* The word for a kind: "blocks", "vlblocks" and so on. */
+/* Return the name of a kind: "blocks", "vlblocks" and so on. */
 const char *chunk_kind_name(enum chunk_kind kind);
 
 /*
- * The header of a chunk, checked.
+ * The header of a chunk, after all checks.
  *
  * Format: Blosc2 Chunk Format, 2 "Header".
  */
@@ -52,17 +53,17 @@ struct chunk_header {
     uint8_t codec_meta; /* parameter of the codec */
     uint8_t filters[CHUNK_NFILTERS];
     uint8_t filters_meta[CHUNK_NFILTERS];
-    bool has_dict;      /* a dictionary lies behind the block starts */
-    bool instrumented;  /* filters are not to be undone */
+    bool has_dict;      /* a dictionary follows the block starts */
+    bool instrumented;  /* the filters must not be undone */
     uint8_t header_len; /* 16 or 32 */
     uint32_t nbytes;    /* decoded size */
     uint32_t cbytes;    /* size of the chunk, header included */
-    uint32_t blocksize; /* decoded size of a full block, at most nbytes
-                              unless that is 0; of CHUNK_VLBLOCKS: nbytes; of
-                              CHUNK_COPY, which can be cut anywhere: the one
-                              in the chunk, but 4 KiB to 1 MiB */
+    uint32_t blocksize; /* decoded size of a full block; at most nbytes,
+                           unless that is 0.  CHUNK_VLBLOCKS: nbytes.
+                           CHUNK_COPY, which can be cut anywhere: the size in
+                           the header, but at least 4 KiB and at most 1 MiB */
     uint32_t nblocks;   /* number of blocks; see chunk_decode_block() */
-    uint32_t nvlblocks; /* CHUNK_VLBLOCKS: how many there are, else 0 */
+    uint32_t nvlblocks; /* CHUNK_VLBLOCKS: their number, else 0 */
     uint32_t value_len; /* CHUNK_VALUE: size of the item, else 0 */
 };
 
@@ -70,37 +71,41 @@ struct chunk_header {
  * Parse and check the header of a chunk.
  *
  *  data  first bytes of the chunk
- *  len   how many there are; 32 always suffice, fewer may be all there is
+ *  len   their number; 32 always suffice, a chunk may have fewer
  *
- * That `cbytes` bytes are really there is the caller's to check.  Returns 0 or
+ * The caller must check that there really are `cbytes` bytes.  Returns 0 or
  *  -EBADMSG  the bytes are no chunk header
- *  -ENOTSUP  a kind of chunk from the future, or one beyond the limits above
- * An unknown codec or filter is no error yet: the chunk may never need it.
+ *  -ENOTSUP  the chunk is of a newer format or beyond the limits above
+ * An unknown codec or filter is no error yet, because decoding the chunk may
+ * never need it.
  */
 int chunk_header_parse(const uint8_t *data, size_t len,
                        struct chunk_header *out, struct fault *fault);
 
 /*
- * How many bytes at the start of the chunk chunk_open() needs: the header,
- * block starts and as much as a dictionary may take, or the repeated item.  At
- * most `cbytes`, and little more than CHUNK_HEAD_MAX.
+ * Return how many bytes from the start of the chunk chunk_open() needs: the
+ * header, the block starts and the largest possible dictionary, or the repeated
+ * item.  At most `cbytes`, and little more than CHUNK_HEAD_MAX.
  */
 size_t chunk_head_len(const struct chunk_header *header);
 
 /*
- * A chunk that is ready to decode: its header, where its blocks are, its
- * dictionary.  Constant once opened; any number of threads may use it.
+ * A chunk that is ready to be decoded: its header, the positions of its blocks
+ * and its dictionary.  It is constant once opened, so any number of threads may
+ * use it.
  */
 struct chunk;
 
 /*
  * Prepare a chunk for decoding.
  *
- *  head       its first chunk_head_len() bytes; they are copied
- *  item_size  typesize of the frame around it, which some filters take, or 0
+ *  head       first chunk_head_len() bytes of the chunk; they are copied
+ *  item_size  typesize of the frame around the chunk, which some filters use;
+ *             0 if there is no frame
  *
  * Returns 0 or
- *  -EBADMSG  block starts, dictionary or item break the format
+ *  -EBADMSG  the block starts, the block size or the dictionary break the
+ *            format
  *  -ENOTSUP  the chunk names a filter that this build lacks
  *  -ENOMEM
  */
@@ -110,42 +115,44 @@ int chunk_open(const struct chunk_header *header, const uint8_t *head,
 /* Accepts NULL. */
 void chunk_close(struct chunk *chunk);
 
-/* The header it was opened with; valid until chunk_close(). */
+/* Return the chunk's header, which is valid until chunk_close(). */
 const struct chunk_header *chunk_get_header(const struct chunk *chunk);
 
-/* Bytes of memory that the opened chunk holds. */
+/* Return the bytes of memory that the opened chunk takes up. */
 size_t chunk_footprint(const struct chunk *chunk);
 
-/* The repeated item of a CHUNK_VALUE, value_len bytes. */
+/* Return the repeated item of a CHUNK_VALUE, value_len bytes. */
 const uint8_t *chunk_value(const struct chunk *chunk);
 
 /*
- * Does decoding a block other than the first need the first, decoded?  True
- * for the delta filter, whose reference the first block is.
+ * Must the first block be decoded before any other?  True for a chunk of
+ * several blocks with the delta filter, because that filter uses the first
+ * block as its reference.
  */
 bool chunk_needs_first_block(const struct chunk *chunk);
 
-/* Decoded size of a block; the last one may be shorter than blocksize. */
+/* Return the decoded size of a block; only the last may be shorter than
+   blocksize. */
 uint32_t chunk_block_size(const struct chunk *chunk, uint32_t block);
 
 /*
- * Where the bytes of one block lie in the chunk, which is of the kinds
- * CHUNK_BLOCKS, CHUNK_VLBLOCKS or CHUNK_COPY: from its block start to the next
- * higher one, but never more than a block of its decoded size can take.
- * Blocks lie in any order.
+ * Find the stored bytes of one block.  They reach from its block start to the
+ * next higher one or to the end of the chunk, but are never more than a block
+ * of this decoded size can take.  Blocks may lie in any order.  The chunk must
+ * be a CHUNK_BLOCKS, CHUNK_VLBLOCKS or CHUNK_COPY.
  */
 void chunk_block_extent(const struct chunk *chunk, uint32_t block,
                         uint32_t *off, uint32_t *len);
 
-/* What one thread needs to decode: codec contexts, scratch, kernels. */
+/* The codec contexts, scratch and kernels with which one thread decodes. */
 struct chunk_decoder;
 
 /*
- * Make a decoder.
+ * Make a decoder, and choose its shuffle kernels once for all blocks.
  *
  *  cpu  instruction sets that kernels may use, see cpu_features()
  *
- * Returns 0 or -ENOMEM.  The shuffle kernels are chosen here, once.
+ * Returns 0 or -ENOMEM.
  */
 int chunk_decoder_new(unsigned cpu, struct chunk_decoder **out);
 
@@ -153,8 +160,9 @@ int chunk_decoder_new(unsigned cpu, struct chunk_decoder **out);
 void chunk_decoder_free(struct chunk_decoder *decoder);
 
 /*
- * Memory of the decoder's for `len` stored bytes that it is to decode, until
- * they are done with.  Returns NULL if there is none.
+ * Borrow memory of the decoder for `len` stored bytes that it is going to
+ * decode.  The caller returns it with chunk_decoder_input_done().  Returns NULL
+ * if there is no memory.
  */
 uint8_t *chunk_decoder_input(struct chunk_decoder *decoder, size_t len);
 void chunk_decoder_input_done(struct chunk_decoder *decoder);
@@ -163,20 +171,24 @@ void chunk_decoder_input_done(struct chunk_decoder *decoder);
  * Decode one block.
  *
  *  block  block number, 0 to nblocks - 1.  All blocks of a CHUNK_VLBLOCKS are
- *         one block here, since none can be placed without its predecessors.
- *  src    the bytes of chunk_block_extent()
+ *         one block here, because the position of each depends on the sizes of
+ *         those before it.
+ *  src    the bytes that chunk_block_extent() finds
  *  first  the first block, decoded, if chunk_needs_first_block() and `block`
  *         is not 0; else ignored
  *  dst    room for chunk_block_size() bytes
  *
  * Returns the number of bytes written to `dst`, or
- *  -EBADMSG  a stream leaves the block or is refused by its codec; `dst` then
+ *  -EBADMSG  a stream leaves the block, or its codec rejects it; `dst` then
  *            holds rubbish
- *  -ENOTSUP  a stream needs a codec that this build lacks
- *  -ENOMEM   for scratch, which is at most as large as the block
+ *  -ENOTSUP  a stream needs a codec that this build lacks, or filters must be
+ *            undone in a VL-block larger than CHUNK_BLOCK_MAX
+ *  -ENOMEM   for scratch, which is at most as large as the block, or for the
+ *            codec
  * Fault offsets count from the start of the chunk.
  *
- * Special chunks (zeros, NaN, value, uninit) decode too; `src` is then unused.
+ * Special chunks (zeros, NaN, value, uninit) can be decoded too; `src` is then
+ * unused.
  *
  * Format: Blosc2 Chunk Format, 4 to 9.
  */
@@ -196,7 +208,7 @@ void chunk_fill(const struct chunk *chunk, uint32_t off, uint8_t *dst,
 /*
  * Decode a whole chunk that lies in memory.
  *
- *  data, len  the chunk; bytes behind its `cbytes` are ignored
+ *  data, len  the chunk; bytes after its `cbytes` are ignored
  *  dst, cap   room for the decoded bytes
  *
  * Returns their number, or an error as above; -ERANGE if `cap` is too small.

@@ -9,18 +9,19 @@
 #include "chunk/chunk_format.h"
 #include "chunk/chunk_private.h"
 
-/* Memory beyond this is given back after each use. */
+/* Larger buffers are freed after each use. */
 enum {
     SCRATCH_KEEP = 8 << 20,
     INPUT_KEEP = 2 << 20,
 };
 
-/* Items that are unshuffled at once, so that a plane of one value is short. */
+/* Items that are unshuffled at a time: few, so that little memory has to be
+   filled for a plane that is one repeated value. */
 enum {
     PLANE_RUN = 512
 };
 
-/* Memory that is kept from block to block, so that it is faulted in once. */
+/* Memory that is kept from block to block, which saves page faults. */
 struct scratch {
     uint8_t *bytes;
     size_t size;
@@ -63,7 +64,7 @@ void chunk_decoder_free(struct chunk_decoder *decoder)
     free(decoder);
 }
 
-/* Free memory unless it is so small that it may be kept. */
+/* Free a buffer that is larger than `keep`. */
 static void trim_scratch(struct scratch *scratch, size_t keep)
 {
     if (scratch->size <= keep)
@@ -99,10 +100,10 @@ struct input {
     const uint8_t *bytes;
     uint32_t len;
     uint32_t pos;
-    uint32_t off; /* of the bytes in the chunk */
+    uint32_t off; /* position of `bytes` in the chunk */
 };
 
-/* All that is needed to decode one block. */
+/* The decoding of one block. */
 struct job {
     const struct chunk *chunk;
     struct chunk_decoder *decoder;
@@ -138,13 +139,13 @@ static int run_codec(struct job *job, uint32_t len, uint8_t *dst,
     return 0;
 }
 
-/* What a stream decodes to. */
+/* The decoded content of a stream. */
 struct stream {
-    const uint8_t *bytes; /* NULL if each is `value` */
+    const uint8_t *bytes; /* NULL if every byte is `value` */
     uint8_t value;
 };
 
-/* A stream of one byte value.  `csize` is the value, negated. */
+/* Read a stream that repeats one byte.  `csize` is that byte, negated. */
 static int read_run(struct job *job, int32_t csize, uint8_t *value)
 {
     struct input *in = &job->in;
@@ -161,8 +162,8 @@ static int read_run(struct job *job, int32_t csize, uint8_t *value)
 }
 
 /*
- * Read a stream that decodes to `len` bytes: into `room`, which has as many, if
- * it takes the codec, while raw bytes stay where they are.
+ * Read a stream that decodes to `len` bytes.  A compressed stream is decoded
+ * into `room`, which holds as many bytes; a raw one stays in the input.
  *
  * Format: Chunk Format, 6 "Streams".
  */
@@ -208,8 +209,8 @@ static int decode_stream(struct job *job, uint8_t *dst, size_t dst_len)
 }
 
 /*
- * Where the codec has to put a block of `len` bytes, so that undoing the last
- * filter puts it into `dst`.
+ * Find the buffer that the codec must fill with a block of `len` bytes, so that
+ * the last filter to be undone writes to `dst`.
  */
 static int coded_place(const struct job *job, size_t len, uint8_t *dst,
                        uint8_t **out)
@@ -247,8 +248,8 @@ static void undo_filters(const struct job *job, size_t len,
 }
 
 /*
- * Are the streams of a full block the planes of a shuffle that can be undone
- * from where they are?
+ * Are the streams of a full block the planes of a shuffle, which the kernel can
+ * undo without joining them first?
  */
 static bool streams_are_planes(const struct job *job)
 {
@@ -262,8 +263,11 @@ static bool streams_are_planes(const struct job *job)
            filter_pipeline_is_shuffle(&chunk->pipeline, typesize);
 }
 
-/* Undo the shuffle of `nitems` items.  Each plane has `room`, one behind the
-   other, of which that of a stream of one value is taken again and again. */
+/*
+ * Undo the shuffle of `nitems` items.  `room` has `nitems` bytes per plane, one
+ * plane after the other.  The plane of a stream that is one repeated value is
+ * filled for a single run, and each run uses it again.
+ */
 static void undo_shuffle(const struct job *job, const struct stream streams[],
                          size_t nitems, uint8_t *room, uint8_t *dst)
 {
@@ -326,7 +330,7 @@ static int decode_streams(struct job *job, uint32_t len, const uint8_t *first,
 }
 
 /*
- * Decode a VL-block, which is what is left of the input, to at most `room`
+ * Decode the VL-block that fills the rest of the input, to at most `room`
  * bytes.  Returns their number.  Format: Chunk Format, 9.
  */
 static ssize_t decode_vlblock(struct job *job, uint8_t *dst, uint32_t room)

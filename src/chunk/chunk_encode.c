@@ -26,7 +26,7 @@ struct chunk_encoder {
     size_t scratch_len;
 };
 
-/* A chunk in the making. */
+/* A chunk that is being encoded. */
 struct draft {
     struct chunk_encoder *encoder;
     const struct chunk_params *params;
@@ -38,7 +38,7 @@ struct draft {
     uint32_t nbytes;
     uint32_t blocksize;
     uint32_t nblocks;
-    uint8_t typesize; /* of the header */
+    uint8_t typesize; /* as in the header */
     bool split;
     bool use_dict; /* if one can be made */
 
@@ -46,7 +46,7 @@ struct draft {
     size_t cap;
     size_t pos; /* bytes written */
 
-    /* In the encoder's scratch. */
+    /* These point into the encoder's scratch. */
     uint8_t *moves[2]; /* for the filters, a block each */
     uint8_t *joined;   /* for a block that lies in several pieces */
     uint8_t *filtered; /* all blocks, if a dictionary is tried; else NULL */
@@ -80,7 +80,7 @@ void chunk_encoder_free(struct chunk_encoder *encoder)
     free(encoder);
 }
 
-/* Buffers between which filters move a block. */
+/* Count the buffers that filters need to move a block. */
 static size_t count_moves(const struct chunk_params *params)
 {
     size_t nfilters = 0;
@@ -115,7 +115,7 @@ static size_t block_len(const struct draft *draft, uint32_t block_no)
     return left < draft->blocksize ? left : draft->blocksize;
 }
 
-/* A block as it was given, copied to `joined` if it lies in several pieces. */
+/* Return an unfiltered block, copied to `joined` if it is in several pieces. */
 static const uint8_t *get_block(const struct draft *draft, uint32_t block_no,
                                 uint8_t *joined)
 {
@@ -129,7 +129,7 @@ static const uint8_t *get_block(const struct draft *draft, uint32_t block_no,
     return joined;
 }
 
-/* What is in the scratch is lost when it grows. */
+/* Enlarge the scratch, which loses its contents. */
 static int grow_scratch(struct chunk_encoder *encoder, size_t len)
 {
     if (encoder->scratch_len >= len)
@@ -140,7 +140,7 @@ static int grow_scratch(struct chunk_encoder *encoder, size_t len)
     return encoder->scratch ? 0 : -ENOMEM;
 }
 
-/* Divide the scratch up. */
+/* Divide the scratch between the buffers of the draft. */
 static int ready_scratch(struct draft *draft)
 {
     const struct chunk_params *params = draft->params;
@@ -179,7 +179,7 @@ static uint8_t codec_format(uint8_t codec)
     }
 }
 
-/* What all kinds of chunks have in common. */
+/* Write the header fields that chunks of all kinds have. */
 static void write_header(const struct draft *draft, uint8_t flags,
                          uint8_t blosc2_flags, uint32_t cbytes)
 {
@@ -196,7 +196,7 @@ static void write_header(const struct draft *draft, uint8_t flags,
     dst[CHUNK_OFF_BLOSC2_FLAGS] = blosc2_flags;
 }
 
-/* How the chunk was to be encoded; special chunks leave it out. */
+/* Write the header fields that say how to encode; special chunks lack them. */
 static void write_header_params(const struct draft *draft)
 {
     const struct chunk_params *params = draft->params;
@@ -235,7 +235,7 @@ static ssize_t write_special(struct draft *draft, unsigned kind)
     if (len > draft->cap)
         return -ERANGE;
 
-    /* Readers fill block by block, each with whole items. */
+    /* Readers fill block by block, so a block must hold whole items. */
     if (draft->blocksize < draft->typesize && kind != CHUNK_SPECIAL_ZEROS)
         draft->blocksize = draft->typesize;
     write_header(draft, 0, (uint8_t)(kind << CHUNK_BFLAG_SPECIAL_SHIFT), len);
@@ -248,7 +248,7 @@ static size_t room(const struct draft *draft)
     return draft->cap - draft->pos;
 }
 
-/* Store a stream of one byte, repeated. */
+/* Write a stream that repeats one byte. */
 static int write_run(struct draft *draft, uint8_t value)
 {
     size_t len = CHUNK_STREAM_PREFIX_LEN + (value != 0);
@@ -293,7 +293,7 @@ static int write_stream(struct draft *draft, const uint8_t *src, size_t len)
     return 0;
 }
 
-/* Returns the block with all filters applied. */
+/* Return the block with all filters applied. */
 static const uint8_t *filter_block(const struct draft *draft, uint32_t block_no)
 {
     struct filter_block block = {
@@ -310,7 +310,7 @@ static const uint8_t *filter_block(const struct draft *draft, uint32_t block_no)
                                  draft->moves[0], draft->moves[1]);
 }
 
-/* Write the streams of a block, to which the filters were applied. */
+/* Write the streams of a block that the filters were applied to. */
 static int write_streams(struct draft *draft, const uint8_t *bytes, size_t len,
                          bool split)
 {
@@ -352,7 +352,7 @@ static void filter_all_blocks(struct draft *draft)
     draft->filtered = filtered;
 }
 
-/* Write a dictionary behind the block starts, if one can be made. */
+/* Write a dictionary after the block starts, if one can be made. */
 static int write_dict(struct draft *draft)
 {
     size_t nstreams = draft->nblocks;
@@ -389,7 +389,7 @@ static int write_body(struct draft *draft)
     return r;
 }
 
-/* Bits of the header that say how blocks are encoded. */
+/* Return the header flags that say how the blocks are encoded. */
 static uint8_t block_flags(const struct draft *draft)
 {
     unsigned flags = (unsigned)codec_format(draft->params->codec)
@@ -402,7 +402,8 @@ static uint8_t block_flags(const struct draft *draft)
     return (uint8_t)flags;
 }
 
-/* Returns -ERANGE if the chunk would be larger than `cap`. */
+/* Write a chunk of blocks.  Returns its size, -ERANGE if that would be more
+   than `cap`, or another error. */
 static ssize_t write_blocks(struct draft *draft)
 {
     int r = ready_scratch(draft);
@@ -421,7 +422,7 @@ static ssize_t write_blocks(struct draft *draft)
     return r < 0 ? r : (ssize_t)draft->pos;
 }
 
-/* Blocks, if they take less than a copy; else the copy. */
+/* Write blocks, or a copy if the blocks would not be smaller. */
 static ssize_t write_smallest(struct draft *draft)
 {
     size_t cap = draft->cap;

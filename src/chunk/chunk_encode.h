@@ -9,12 +9,12 @@
 #include "chunk/chunk_params.h"
 #include "chunk/chunk_pieces.h"
 
-/* A chunk never takes more than this beyond what it decodes to. */
+/* A chunk is never larger than its decoded bytes and this. */
 enum {
     CHUNK_OVERHEAD_MAX = 32
 };
 
-/* What one thread needs to encode: codec contexts, scratch, kernels. */
+/* The codec contexts, scratch and kernels with which one thread encodes. */
 struct chunk_encoder;
 
 /*
@@ -32,18 +32,19 @@ void chunk_encoder_free(struct chunk_encoder *encoder);
 /*
  * Encode a chunk.
  *
- *  src, nbytes  what it is to hold, 0 to CHUNK_NBYTES_MAX bytes
- *  dst, cap     room for it; nbytes + CHUNK_OVERHEAD_MAX is always enough
+ *  src, nbytes  the content, 0 to CHUNK_NBYTES_MAX bytes
+ *  dst, cap     room for the chunk; nbytes + CHUNK_OVERHEAD_MAX is always
+ *               enough
  *
- * Zeros, NaNs and an item that repeats become special chunks, whatever the
- * level.  What does not shrink is stored as it is; filters that drop bits then
- * drop none.
+ * Zeros, NaNs and a repeated item become special chunks at every level, as far
+ * as params->bodied permits.  Content that does not shrink is stored as it is;
+ * filters that drop bits then drop none.
  *
  * Returns the size of the chunk, or
  *  -EINVAL   too many bytes; or see chunk_params_check()
  *  -ENOTSUP  see chunk_params_check()
  *  -ERANGE   the chunk is larger than `cap`
- *  -ENOMEM   for scratch, see chunk_encode_scratch()
+ *  -ENOMEM   for scratch, see chunk_encode_scratch(), or for the codec
  *
  * Format: Writing Blosc2 chunks.
  */
@@ -51,20 +52,21 @@ ssize_t chunk_encode(struct chunk_encoder *encoder,
                      const struct chunk_params *params, const uint8_t *src,
                      size_t nbytes, uint8_t *dst, size_t cap);
 
-/* The same with the content in pieces; if they are several, of more than
-   UINT8_MAX bytes each.  Blocks that lie in one piece are not copied. */
+/* Encode content that lies in pieces.  If there are several pieces, each but
+   the last has more than UINT8_MAX bytes.  A block that lies in one piece is
+   not copied. */
 ssize_t chunk_encode_pieces(struct chunk_encoder *encoder,
                             const struct chunk_params *params,
                             const struct chunk_pieces *src, uint8_t *dst,
                             size_t cap);
 
 /*
- * Encode one block, for a chunk that is put together block by block: its
- * header, then the block starts, then the blocks.  Not for filters that need
- * the first block, nor with dictionaries.
+ * Encode one block, for a caller that assembles a chunk block by block: the
+ * header, the block starts, then the blocks.  Filters that need the first block
+ * and dictionaries do not work this way.
  *
  *  params    the blocksize is that of the chunk, in bytes
- *  src, len  the block: shorter than the blocksize only if it is the last
+ *  src, len  the block; only the last may be shorter than the blocksize
  *  dst, cap  room for its streams; len + 4 * typesize is always enough
  *
  * Returns the size of the streams, or an error of chunk_encode().
@@ -75,7 +77,7 @@ ssize_t chunk_encode_block(struct chunk_encoder *encoder,
                            size_t cap);
 
 /*
- * Write the header of a chunk that is put together so.
+ * Write the header of a chunk whose blocks come from chunk_encode_block().
  *
  *  cbytes  size of the chunk, header included
  *  dst     room for CHUNK_LONG_HEADER_LEN bytes
@@ -86,10 +88,11 @@ int chunk_encode_head(const struct chunk_params *params, uint32_t nbytes,
                       uint32_t cbytes, uint8_t *dst);
 
 /*
- * Bytes of scratch that encoding a chunk takes, besides what codecs take.
+ * Return the bytes of scratch that encoding a chunk takes, without the memory
+ * of the codecs.
  *
- *  piece_len  of the pieces that the content is in, or a part of it; `nbytes`
- *             if it is one
+ *  piece_len  length of the pieces that hold the content, or a divisor of it;
+ *             `nbytes` if there is one piece
  */
 size_t chunk_encode_scratch(const struct chunk_params *params, uint32_t nbytes,
                             size_t piece_len);

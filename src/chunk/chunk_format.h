@@ -5,7 +5,7 @@
 /*
  * The layout of a chunk.  Integers are little-endian.
  *
- * Format: Blosc2 Chunk Format, whose sections the numbers name.
+ * Format: Blosc2 Chunk Format.  The numbers below are its sections.
  */
 
 /* 2.1 and 2.2: offsets in the header. */
@@ -62,7 +62,7 @@ enum {
     CHUNK_BFLAG_DICT = 0x01,
     CHUNK_BFLAG_LAZY = 0x08, /* never in a file */
     CHUNK_BFLAG_SPECIAL_SHIFT = 4,
-    CHUNK_BFLAG_SPECIAL_MASK = 0x07, /* behind the shift */
+    CHUNK_BFLAG_SPECIAL_MASK = 0x07, /* after the shift */
     CHUNK_BFLAG_INSTRUMENTED = 0x80,
 };
 
@@ -93,7 +93,7 @@ enum {
 enum {
     CHUNK_BSTART_LEN = 4,
     CHUNK_STREAM_PREFIX_LEN = 4,
-    CHUNK_RUN_TOKEN = 0x01, /* bit of the byte behind a negative length */
+    CHUNK_RUN_TOKEN = 0x01, /* bit of the byte after a negative length */
     CHUNK_RUN_VALUE_MAX = 255,
 };
 

@@ -9,7 +9,7 @@
 #include "chunk/codec.h"
 #include "chunk/filter.h"
 
-/* What is kept of the header only until it has been judged. */
+/* Header fields that are needed only until they have been checked. */
 struct raw_header {
     uint8_t blosc2_flags;
     uint8_t blosc2_flags2;
@@ -58,7 +58,7 @@ static int read_short_header(const uint8_t *data, struct chunk_header *header,
     return 0;
 }
 
-/* The filters of a short header are flags. */
+/* Translate the flags that a short header has instead of filters. */
 static void derive_filters(struct chunk_header *header)
 {
     if (header->flags & CHUNK_FLAG_SHUFFLE)
@@ -93,7 +93,11 @@ static int read_long_header(const uint8_t *data, struct chunk_header *header,
     return 0;
 }
 
-/* The codec's number, of which all but LZ4HC and others follow from flags. */
+/*
+ * Return the number of the codec.  The format in the flags determines it, but
+ * for two cases in long headers: LZ4HC, which shares its format with LZ4, and
+ * the codecs of format CHUNK_CODEC_OTHER.
+ */
 static uint8_t codec_number(const struct chunk_header *header,
                             const uint8_t *data)
 {
@@ -172,8 +176,8 @@ static int set_special(unsigned special, const struct raw_header *raw,
 }
 
 /*
- * Raw bytes can be cut anywhere, so blocks are made of a size that is good to
- * read and to keep, whatever the header says.
+ * Raw bytes can be cut anywhere, so choose a block size that suits reads and
+ * the cache, whatever the header says.
  */
 static int set_copy(const struct raw_header *raw, struct chunk_header *header,
                     struct fault *fault)
@@ -191,7 +195,7 @@ static int set_copy(const struct raw_header *raw, struct chunk_header *header,
     return 0;
 }
 
-/* Check that the block starts lie in the chunk, and are not too many. */
+/* Check that the block starts lie in the chunk and are not too many. */
 static int check_starts(const struct chunk_header *header, uint32_t nstarts,
                         struct fault *fault)
 {
@@ -223,11 +227,12 @@ static int set_vlblocks(const struct raw_header *raw,
 }
 
 /*
- * The block size by which the chunk was cut.  observed: c-blosc2 3.0.0 to 3.3.3
- * write the size that was asked for, but cut at the whole items in it, or at
- * one byte if the chunk is smaller than an item (Chunk Format, 13.1; frames
- * odd-ragged-block and odd-ragged-last).  All others write sizes of whole
- * items, or below one item.  chunk_open() checks that the blocks are so cut.
+ * Return the block size by which the chunk was really cut.  observed: c-blosc2
+ * 3.0.0 to 3.3.3 write the requested size to the header, but cut the chunk at
+ * the largest multiple of the typesize that fits, or at one byte if the chunk
+ * is smaller than an item (Chunk Format, 13.1; frames odd-ragged-block and
+ * odd-ragged-last).  All other writers use a multiple of the typesize or a size
+ * below one item.  chunk_open() checks that the blocks were cut this way.
  */
 static uint32_t real_blocksize(const struct chunk_header *header,
                                uint32_t blocksize)

@@ -12,18 +12,18 @@ enum {
     KIB = 1024
 };
 
-/* Blocks smaller than the chunk pay from this size on. */
+/* Smaller chunks are one block, because cutting them does not pay. */
 enum {
     CHUNK_SIZE_MIN = 32 * KIB
 };
 
-/* Splitting pays for few bytes an item, and streams of some length. */
+/* Splitting pays only for small items and for streams of some length. */
 enum {
     SPLIT_TYPESIZE_MAX = 16,
     SPLIT_ITEMS_MIN = 32
 };
 
-/* Bounds of the block size that suits splitting. */
+/* Limits of the automatic block size when blocks are split. */
 enum {
     SPLIT_BLOCK_MIN = 32 * KIB,
     SPLIT_BLOCK_MAX = 4096 * KIB
@@ -121,7 +121,7 @@ bool chunk_params_split(const struct chunk_params *params, uint32_t blocksize)
            wants_split(params, typesize, blocksize);
 }
 
-/* Codecs that take their time find more in larger blocks. */
+/* Slow codecs find more matches in larger blocks. */
 static bool is_thorough(uint8_t codec)
 {
     return codec == CODEC_LZ4HC || codec == CODEC_ZLIB || codec == CODEC_ZSTD;

@@ -8,8 +8,8 @@
 #include "chunk/chunk.h"
 
 /*
- * When the blocks of a chunk are cut into one stream for each byte of an item.
- * A frame header holds these numbers less one.
+ * Whether the blocks of a chunk are cut into one stream for each byte of an
+ * item.  A frame header stores these numbers minus one.
  *
  * Format: Writing Blosc2 chunks, 1.
  */
@@ -17,10 +17,10 @@ enum chunk_split {
     CHUNK_SPLIT_ALWAYS = 1,
     CHUNK_SPLIT_NEVER = 2,
     CHUNK_SPLIT_AUTO = 3,    /* where it usually pays */
-    CHUNK_SPLIT_FORWARD = 4, /* the same today; what frames have by default */
+    CHUNK_SPLIT_FORWARD = 4, /* works like AUTO today; the default of frames */
 };
 
-/* The word for a mode: "always", "never", "auto" or "compatible". */
+/* Return the name of a mode: "always", "never", "auto" or "compatible". */
 const char *chunk_split_name(enum chunk_split mode);
 
 /* How to encode a chunk. */
@@ -28,36 +28,38 @@ struct chunk_params {
     uint32_t typesize;  /* bytes per item, 1 to CHUNK_BLOCKSIZE_MAX */
     uint32_t blocksize; /* bytes; rounded down to whole items; 0: automatic */
     uint8_t codec;      /* CODEC_BLOSCLZ and so on */
-    uint8_t clevel;     /* 0 stores; 1, fastest, to 9, smallest */
+    uint8_t clevel;     /* 0 stores raw bytes; 1 is fastest, 9 smallest */
     uint8_t filters[CHUNK_NFILTERS];
     uint8_t filters_meta[CHUNK_NFILTERS];
     enum chunk_split split_mode;
-    bool use_dict; /* make a dictionary, if the codec takes one */
-    bool bodied;   /* write no special chunk that is a header alone: zeros
-                      become blocks, NaNs a repeated item.  Frames do not
-                      hold bare headers */
+    bool use_dict; /* make a dictionary, if the codec can use one */
+    bool bodied;   /* write no special chunk that is only a header, because
+                      frames do not hold them: zeros become blocks, NaNs a
+                      repeated item */
 };
 
 /*
- * Can chunks be encoded so?
+ * Can chunks be encoded with these parameters?
  *
  * Returns 0 or
- *  -EINVAL   a value is out of range, a filter does not go with the typesize,
- *            or a delta filter follows another, or one that drops bits:
- *            readers would not restore what was written
+ *  -EINVAL   a value is out of range; a filter does not suit the typesize; or
+ *            a delta filter follows another one or a filter that drops bits,
+ *            because readers would then not restore the bytes written
  *  -ENOTSUP  this build lacks the codec
  */
 int chunk_params_check(const struct chunk_params *params);
 
 /*
- * Typesize in the header of a chunk, which the filters and streams go by:
- * larger items than the header can tell are handled as single bytes.
+ * Return the typesize for the header of a chunk, which filters and streams use.
+ * It is 1 for items of more than 255 bytes, because the header cannot express
+ * their size.
  */
 uint8_t chunk_params_typesize(const struct chunk_params *params);
 
 /*
- * Size of the blocks of a chunk of `nbytes` bytes: at least 1, at most nbytes
- * unless that is 0, and whole items if it is larger than one.
+ * Return the size of the blocks of a chunk of `nbytes` bytes.  It is at least 1
+ * and at most nbytes, unless that is 0; above the typesize it is a multiple of
+ * the typesize.
  */
 uint32_t chunk_params_blocksize(const struct chunk_params *params,
                                 uint32_t nbytes);

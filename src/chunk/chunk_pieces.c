@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* What there is from `off` to the end of its piece, up to `len` bytes. */
+/* Find the bytes from `off` to the end of their piece, up to `*len` of them. */
 static const uint8_t *run_at(const struct chunk_pieces *src, size_t off,
                              size_t *len)
 {
@@ -36,7 +36,7 @@ void pieces_copy(const struct chunk_pieces *src, size_t off, uint8_t *dst,
     }
 }
 
-/* Does a piece go on as the first one began? */
+/* Does the piece at `off` continue the pattern of the first `period` bytes? */
 static bool goes_on(const struct chunk_pieces *src, size_t off, size_t period)
 {
     size_t len = src->nbytes - off;

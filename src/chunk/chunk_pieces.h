@@ -6,16 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes that lie in several places, in pieces of one length but for the last,
-   which has the rest. */
+/* Bytes that lie in several places.  All pieces have one length, except the
+   last, which holds the rest. */
 struct chunk_pieces {
     const uint8_t *const *pieces;
-    size_t piece_len; /* at least 1; if there are several, more than a period
-                         of pieces_repeat() */
-    size_t nbytes;    /* of all */
+    size_t piece_len; /* at least 1; if there are several pieces, more than
+                         the period for pieces_repeat() */
+    size_t nbytes;    /* of all pieces */
 };
 
-/* Where `len` bytes from `off` on are, or NULL if they are in two pieces. */
+/* Return `len` bytes from `off` on, or NULL if they are not in one piece. */
 const uint8_t *pieces_at(const struct chunk_pieces *src, size_t off,
                          size_t len);
 
@@ -23,7 +23,7 @@ const uint8_t *pieces_at(const struct chunk_pieces *src, size_t off,
 void pieces_copy(const struct chunk_pieces *src, size_t off, uint8_t *dst,
                  size_t len);
 
-/* Do the first `period` bytes repeat until the end? */
+/* Do the first `period` bytes repeat to the end? */
 bool pieces_repeat(const struct chunk_pieces *src, size_t period);
 
 #endif

@@ -6,19 +6,19 @@
 #include "chunk/codec.h"
 #include "chunk/filter.h"
 
-/* Constant once opened. */
+/* An opened chunk.  All fields are constant then. */
 struct chunk {
     struct chunk_header header;
-    uint32_t item_size; /* of the frame, or 0 */
+    uint32_t item_size; /* typesize of the frame, or 0 */
 
-    /* The rest is for CHUNK_BLOCKS and CHUNK_VLBLOCKS, but for `value`. */
-    struct filter_pipeline pipeline; /* empty if filters stay as they are */
+    /* The rest is for CHUNK_BLOCKS and CHUNK_VLBLOCKS, except `value`. */
+    struct filter_pipeline pipeline; /* empty if filters must not be undone */
     const struct codec *codec;       /* NULL if this build lacks it */
     struct codec_dict *dict;         /* NULL if there is none to use */
     uint32_t nstreams;               /* in a block of full size */
-    uint32_t data_off;               /* behind block starts and dictionary */
-    uint32_t *starts;                /* of each block, in the chunk */
-    uint32_t *sorted; /* the same in rising order; NULL if `starts` rise */
+    uint32_t data_off;               /* end of block starts and dictionary */
+    uint32_t *starts;                /* position of each block in the chunk */
+    uint32_t *sorted; /* the same, ascending; NULL if `starts` ascend */
     uint8_t *value;   /* CHUNK_VALUE: the item */
 };
 

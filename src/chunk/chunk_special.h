@@ -6,11 +6,11 @@
 #include "chunk/chunk_pieces.h"
 
 /*
- * Which special chunk holds the bytes, as params->bodied permits: one of
- * CHUNK_SPECIAL_ZEROS, CHUNK_SPECIAL_NANS and CHUNK_SPECIAL_VALUE; or
- * CHUNK_SPECIAL_NONE, also for no bytes.
+ * Choose the special chunk that can hold the bytes, as far as params->bodied
+ * permits: CHUNK_SPECIAL_ZEROS, CHUNK_SPECIAL_NANS or CHUNK_SPECIAL_VALUE.
+ * Returns CHUNK_SPECIAL_NONE if there is none, or if there are no bytes.
  *
- *  params  as chunk_params_check() accepts them
+ *  params  must have passed chunk_params_check()
  *
  * Format: Blosc2 Chunk Format, 7 "Special-value chunks".
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "chunk/chunk_typesize.h"
 
-/* Larger items must save more than a part in this many, as later chunks may
-   be of another kind. */
+/* A larger typesize must save more than one part in this many, because later
+   chunks may be of another kind. */
 enum {
     GAIN_PARTS = 50,
     TYPESIZE_MAX = 16

@@ -8,11 +8,11 @@
 #include "chunk/chunk_encode.h"
 
 /*
- * Choose a typesize that goes with some content: of 1, 2, 4, 8 and 16 what
- * makes a chunk smallest, but 1 unless another is better by some.
+ * Choose a typesize for some content: the one of 1, 2, 4, 8 and 16 that makes
+ * the chunk smallest, but 1 unless another is clearly better.
  *
- *  params         what else chunks are like; its typesize does not count
- *  chunksize      the typesize must be a part of it; 0: any
+ *  params         how chunks are to be encoded; its typesize is ignored
+ *  chunksize      the typesize must divide it; 0: any will do
  *  bytes, nbytes  the content of a chunk
  *  scratch        room for nbytes + CHUNK_OVERHEAD_MAX bytes
  *

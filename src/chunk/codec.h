@@ -20,7 +20,7 @@ enum codec_id {
     CODEC_ZLIB = 4,
     CODEC_ZSTD = 5,
     CODEC_LIZARD = 6,
-    CODEC_NONE = 7, /* no codec: a chunk that leaves it to its container */
+    CODEC_NONE = 7, /* the container is to say which codec it is */
     CODEC_NDLZ = 32,
     CODEC_ZFP_ACC = 33,
     CODEC_ZFP_PREC = 34,
@@ -32,21 +32,21 @@ enum codec_id {
     CODEC_HTJ2K = 40,
 };
 
-/* Contexts of one thread, made when first needed. */
+/* Codec contexts of one thread, each made when it is first needed. */
 struct codec_state;
 
-/* A dictionary, digested for one codec; constant, shared by threads. */
+/* A dictionary, digested for one codec; constant, so threads may share it. */
 struct codec_dict;
 
 /*
- * One codec.  A stream always decodes to a size that is known beforehand.
+ * One codec.  The caller always knows the decoded size of a stream beforehand.
  */
 struct codec {
     enum codec_id id;
     const char *name;
 
     /*
-     * Decode `src`, `src_len` > 0 bytes, to exactly `dst_len` bytes.
+     * Decode the `src_len` > 0 bytes of `src` to exactly `dst_len` bytes.
      * `dict` is NULL or came from new_dict().
      * Returns 0, -EBADMSG or -ENOMEM.
      */
@@ -56,17 +56,17 @@ struct codec {
 
     /*
      * Digest a dictionary of 1 to 32768 bytes, which are copied.
-     * Returns 0, -EBADMSG or -ENOMEM.  NULL if the codec takes none: the
-     * dictionary of a chunk is then ignored.
+     * Returns 0, -EBADMSG or -ENOMEM.  NULL if the codec takes no dictionary;
+     * that of a chunk is then ignored.
      */
     int (*new_dict)(const uint8_t *bytes, size_t len, struct codec_dict **out);
     void (*free_dict)(struct codec_dict *dict);
-    /* Bytes of memory that a digested dictionary holds. */
+    /* Return the bytes of memory that a dictionary of new_dict() takes up. */
     size_t (*dict_footprint)(const struct codec_dict *dict);
 
     /*
-     * Encode `src`, `src_len` > 0 bytes, to at most `dst_cap` bytes.
-     * `level` is 1, fastest, to 9, smallest; `dict` is NULL or came from
+     * Encode the `src_len` > 0 bytes of `src` to at most `dst_cap` bytes.
+     * `level` is 1 (fastest) to 9 (smallest); `dict` is NULL or came from
      * new_encode_dict() for the same level.
      * Returns the encoded size, 0 if it would exceed `dst_cap`, or -ENOMEM.
      */
@@ -75,31 +75,31 @@ struct codec {
                       uint8_t *dst, size_t dst_cap);
 
     /*
-     * Make a dictionary from samples, `nsamples` of `sample_len` bytes each,
-     * one behind the other.
-     * Returns its size, at most `dst_cap`, or 0 if nothing comes of them.
-     * NULL if the codec takes no dictionary.
+     * Make a dictionary from `nsamples` samples of `sample_len` bytes each,
+     * one after the other.
+     * Returns its size, at most `dst_cap`, or 0 if the samples do not yield
+     * one.  NULL if the codec takes no dictionary.
      */
     size_t (*make_dict)(const uint8_t *samples, size_t sample_len,
                         unsigned nsamples, uint8_t *dst, size_t dst_cap);
 
     /*
-     * As new_dict(), for encoding with `level`; free_dict() frees it.  NULL if
-     * make_dict() is.
+     * Digest a dictionary as new_dict() does, but to encode with `level`.
+     * free_dict() frees it.  NULL if make_dict() is NULL.
      */
     int (*new_encode_dict)(const uint8_t *bytes, size_t len, int level,
                            struct codec_dict **out);
 };
 
-/* The codec of a number, or NULL if this build lacks it. */
+/* Return the codec of a number, or NULL if this build lacks it. */
 const struct codec *codec_by_id(unsigned id);
 
-/* The codec of a name such as "lz4hc", or NULL. */
+/* Return the codec of a name such as "lz4hc", or NULL. */
 const struct codec *codec_by_name(const char *name);
 
 /*
- * The name of any registered codec number, also of those that this build
- * lacks; "unknown" for all others.
+ * Return the name of a registered codec number, even if this build lacks the
+ * codec; "unknown" for all other numbers.
  */
 const char *codec_name(unsigned id);
 

@@ -8,45 +8,46 @@
 #include "chunk/repeat.h"
 
 /*
- * A stream is decoded by two loops.  The first runs while both ends are far: it
- * copies more than it needs, since the next instruction overwrites the surplus,
- * and so does without most checks.  The second checks each step.  It takes over
- * near an end, and alone judges how a stream ends.
+ * Two loops decode a stream.  The first runs while the ends of input and output
+ * are both far.  It copies more bytes than it needs, because the next
+ * instruction overwrites the surplus, and so needs few checks.  The second loop
+ * checks every step.  It takes over near an end, and it alone decides whether a
+ * stream ends correctly.
  *
  * Format: Codecs inside Blosc2 chunks, 5 "BloscLZ".
  */
 enum {
-    CONTROL_LOW = 0x1f,   /* bits of a control byte; above: length code */
+    CONTROL_LOW = 0x1f,   /* these bits of a control byte; above: length code */
     CONTROL_SHIFT = 5,    /* of the length code */
-    CONTROL_MATCH = 0x20, /* least control byte of a match, not of literals */
-    LITERALS_MAX = 32,    /* bytes in one run of them */
-    LENGTH_ADD = 2,       /* to the length code */
-    LENGTH_LONG = 7,      /* length code: bytes to add follow */
-    BYTE_MAX = 0xff,      /* as one of these: another one follows */
-    FAR_DISTANCE = 8192,  /* added to distances told by two more bytes */
+    CONTROL_MATCH = 0x20, /* lowest control byte of a match; below: literals */
+    LITERALS_MAX = 32,    /* bytes in one run of literals */
+    LENGTH_ADD = 2,       /* added to the length code */
+    LENGTH_LONG = 7,      /* this length code: bytes to add follow */
+    BYTE_MAX = 0xff,      /* such a byte to add: another one follows */
+    FAR_DISTANCE = 8192,  /* added to a distance held in two more bytes */
 };
 
-/* What the first loop may touch beyond its position, and a little more. */
+/* The first loop touches fewer bytes than these from its position on. */
 enum {
     SRC_MARGIN = LITERALS_MAX + 8,
     DST_MARGIN = 64
 };
 
-/* Bytes that the first loop copies of a match at once, and of which it copies
-   so many at most: a call takes its time, and pays for longer ones. */
+/* The first loop copies matches of up to LONG_MATCH bytes in steps of
+   SHORT_MATCH bytes, because calling memcpy() pays only for longer ones. */
 enum {
     SHORT_MATCH = 32,
     LONG_MATCH = 256
 };
 
-/* Decoding of one stream. */
+/* The state of decoding one stream. */
 struct cursor {
-    const uint8_t *src; /* behind the control byte */
+    const uint8_t *src; /* next byte after the control byte */
     const uint8_t *src_end;
     uint8_t *dst;
     uint8_t *dst_start;
     uint8_t *dst_end;
-    unsigned control; /* of the instruction to be carried out next */
+    unsigned control; /* control byte of the next instruction */
 };
 
 struct match {
@@ -55,8 +56,8 @@ struct match {
 };
 
 /*
- * Read the length of a match, whose bytes lie before `end`.  Returns what
- * follows it, or NULL if it reaches `end`.
+ * Read the length of a match, whose bytes must lie before `end`.  Returns the
+ * position after them, or NULL if they reach `end`.
  */
 static inline const uint8_t *read_length(unsigned control, const uint8_t *src,
                                          const uint8_t *end, size_t *len)
@@ -74,13 +75,13 @@ static inline const uint8_t *read_length(unsigned control, const uint8_t *src,
     return src;
 }
 
-/* Is the distance told by one more byte, the next?  Else by three. */
+/* Does one more byte complete the distance?  If not, three do. */
 static inline bool is_near(unsigned control, const uint8_t *src)
 {
     return (control & CONTROL_LOW) != CONTROL_LOW || *src != BYTE_MAX;
 }
 
-/* Read the distance of a match.  Returns what follows it. */
+/* Read the distance of a match.  Returns the position after it. */
 static inline const uint8_t *read_distance(unsigned control, const uint8_t *src,
                                            size_t *distance)
 {
@@ -95,7 +96,8 @@ static inline const uint8_t *read_distance(unsigned control, const uint8_t *src,
 /* Repeat the 1 to 7 bytes before `dst`.  Writes up to 7 bytes too many. */
 static inline void repeat_word(uint8_t *dst, size_t distance, size_t len)
 {
-    /* A factor that fills a word, and the whole distances in it. */
+    /* The factor that repeats the bytes across a word, and the number of bytes
+       in that word that whole distances fill. */
     static const struct {
         uint64_t factor;
         uint8_t step;
@@ -114,7 +116,7 @@ static inline void repeat_word(uint8_t *dst, size_t distance, size_t len)
         memcpy(dst + i, &word, sizeof(word));
 }
 
-/* Copy a match where there are DST_MARGIN bytes more room than it needs. */
+/* Copy a match.  At least DST_MARGIN - SHORT_MATCH bytes of room follow it. */
 static inline void copy_match_wide(uint8_t *dst, const struct match *match)
 {
     const uint8_t *from = dst - match->distance;
@@ -139,7 +141,7 @@ static inline void copy_match_wide(uint8_t *dst, const struct match *match)
     }
 }
 
-/* Carry out instructions while both ends are far. */
+/* Execute instructions while both ends are far. */
 static int decode_wide(struct cursor *cursor)
 {
     const uint8_t *src = cursor->src;
@@ -191,7 +193,7 @@ static int decode_literals(struct cursor *cursor)
     return 0;
 }
 
-/* A match is never the last instruction: a byte follows each of its own. */
+/* A match is never the last instruction, so a byte must follow its own. */
 static int decode_match(struct cursor *cursor)
 {
     const uint8_t *last = cursor->src_end - 1;
@@ -213,7 +215,7 @@ static int decode_match(struct cursor *cursor)
     return 0;
 }
 
-/* Carry out the instructions up to the end of the stream. */
+/* Execute the instructions up to the end of the stream. */
 static int decode_rest(struct cursor *cursor)
 {
     for (;;) {
@@ -238,7 +240,7 @@ static int decode(struct codec_state *state, const struct codec_dict *dict,
         .dst = dst,
         .dst_start = dst,
         .dst_end = dst + dst_len,
-        .control = src[0] & CONTROL_LOW, /* always literals */
+        .control = src[0] & CONTROL_LOW, /* a stream starts with literals */
     };
 
     (void)state;

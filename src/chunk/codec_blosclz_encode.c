@@ -8,41 +8,41 @@
 
 enum {
     LITERALS_MAX = 32, /* in one instruction */
-    LONG_MATCH = 9,    /* from here on the length takes further bytes */
-    NEAR_MIN = 5,      /* shorter matches save less than they */
-    FAR_MIN = 7,       /* slow down decoding */
-    NEAR_MAX = 8191,   /* distance that two bytes hold */
+    LONG_MATCH = 9,    /* from this length on, further bytes hold the rest */
+    NEAR_MIN = 5,      /* least length of a near match, because shorter ones
+                          slow down decoding for little gain */
+    FAR_MIN = 7,       /* the same for a far match */
+    NEAR_MAX = 8191,   /* largest distance that two bytes hold */
     FAR_MAX = 8192 + 65535,
     TAIL = 12, /* no match starts here, so that eight bytes can be read */
     TABLE_BITS = 14,
-    MISSES_A_BYTE = 32, /* that a byte saved makes up for */
+    MISSES_A_BYTE = 32, /* misses that one saved byte makes up for */
 };
 
-/* When bytes are left out of the search, see leap(). */
+/* When and how far the search skips bytes, see leap(). */
 enum {
-    PATIENCE = 512,     /* places to look at before that */
-    PATIENCE_NEXT = 64, /* before it is done again */
-    SEARCH_MAX = 64,    /* places that count of those looked at for a match */
-    WORTH = 4,          /* places to look at that a byte saved is worth */
-    LEAP_MIN = 256,     /* bytes left out, doubled each time */
-    NLEAPS = 16         /* of the largest size in a stream */
+    PATIENCE = 512,     /* places to search before the first leap */
+    PATIENCE_NEXT = 64, /* places to search before each further one */
+    SEARCH_MAX = 64,    /* most places that count for one match */
+    WORTH = 4,          /* places that a saved byte is worth */
+    LEAP_MIN = 256,     /* bytes that the first leap skips, doubled each time */
+    NLEAPS = 16         /* a leap is at most this part of the stream */
 };
 
 /*
- * A slot holds the position after which a sequence with that hash was seen
- * last.  Positions go on counting from stream to stream, so that what earlier
- * streams left in the table lies too far back to be taken for a match, and the
- * table need not be cleared.
+ * A slot holds the position at which a sequence with that hash was last seen.
+ * Positions go on counting from stream to stream.  So the table need not be
+ * cleared: entries of earlier streams are too far back to be taken for a match.
  */
 struct blosclz_encoder {
     uint32_t base; /* position of the first byte of the stream */
     uint32_t slots[1 << TABLE_BITS];
 };
 
-/* What a level buys: 2^skip_shift misses make a step a byte longer. */
+/* By level: each 2^skip_shift misses make the step one byte longer. */
 static const uint8_t skip_shifts[10] = { 0, 7, 7, 7, 7, 7, 7, 8, 8, 8 };
 
-/* What is being encoded. */
+/* The stream to encode. */
 struct stream {
     struct blosclz_encoder *encoder;
     unsigned skip_shift;
@@ -56,21 +56,21 @@ struct match {
     size_t distance;
 };
 
-/* What matches took and saved since bytes were left out. */
+/* The cost and gain of matches since the last leap. */
 struct tally {
     size_t nlooks;
     size_t saved;
-    size_t patience; /* places to look at before bytes are left out */
-    size_t leap;     /* how many are */
+    size_t patience; /* places to search before the next leap */
+    size_t leap;     /* bytes that it skips */
 };
 
-/* The encoded bytes as far as they are written. */
+/* The rest of the room for encoded bytes. */
 struct output {
     uint8_t *pos;
     uint8_t *end;
 };
 
-/* Give the next stream positions that no slot is near. */
+/* Move the base so far that every slot is too far back for the next stream. */
 static void advance(struct blosclz_encoder *encoder, size_t len)
 {
     encoder->base += (uint32_t)len + FAR_MAX + 1;
@@ -81,7 +81,8 @@ static void advance(struct blosclz_encoder *encoder, size_t len)
     encoder->base = FAR_MAX + 1;
 }
 
-/* The slot of the five bytes at `bytes`; sequences of four recur by chance. */
+/* Return the slot of the five bytes at `bytes`; many sequences of four recur by
+   chance. */
 static inline uint32_t *slot_of(const struct stream *stream,
                                 const uint8_t *bytes)
 {
@@ -96,7 +97,7 @@ static inline uint32_t position_of(const struct stream *stream,
     return stream->encoder->base + (uint32_t)(bytes - stream->src);
 }
 
-/* How many bytes from `a` on equal those from `b` on; `a` < `b` < `end`. */
+/* Count the bytes from `a` on that equal those from `b` on; `a` < `b`. */
 static inline size_t common_len(const uint8_t *a, const uint8_t *b,
                                 const uint8_t *end)
 {
@@ -161,8 +162,8 @@ static bool put_match(struct output *out, size_t len, size_t distance)
 }
 
 /*
- * Extend a match of four bytes at `here` both ways, but not to before `anchor`,
- * and take it if it is then long enough.
+ * Extend a match of four bytes at `here` in both directions, but not to before
+ * `anchor`.  Returns true, with the match, if it is then long enough.
  */
 static inline bool extend_match(const struct stream *stream,
                                 const uint8_t *anchor, const uint8_t *here,
@@ -185,7 +186,7 @@ static inline bool extend_match(const struct stream *stream,
 /*
  * Find the next match that is worth taking.  The search begins at `from`; the
  * match does not begin before `anchor`.  `misses` goes up by one for each place
- * that is looked at.
+ * searched in vain.
  */
 static inline bool find_match(const struct stream *stream,
                               const uint8_t *anchor, const uint8_t *from,
@@ -209,7 +210,8 @@ static inline bool find_match(const struct stream *stream,
     return false;
 }
 
-/* Bytes that a match saves, with the control byte of literals after it. */
+/* Return how many bytes a match saves, counting the control byte of the
+   literals after it. */
 static size_t savings(const struct match *match)
 {
     size_t least = match->distance > NEAR_MAX ? FAR_MIN : NEAR_MIN;
@@ -218,9 +220,9 @@ static size_t savings(const struct match *match)
 }
 
 /*
- * The misses that still count after a match.  Steps become longer while matches
- * are few or save little, so that what hardly packs takes little time, and
- * short again where they pay.
+ * Return how many misses still count after a match.  Steps grow while matches
+ * are few or save little, so that data that hardly compresses takes little
+ * time.  They shrink again where matches pay.
  */
 static size_t misses_left(size_t misses, const struct match *match)
 {
@@ -229,7 +231,8 @@ static size_t misses_left(size_t misses, const struct match *match)
     return misses > paid ? misses - paid : 0;
 }
 
-/* A long search makes long steps, and counts as if it were a short one. */
+/* Add a match to the tally.  A long search counts as a short one, because its
+   long steps cover many bytes in little time. */
 static void count_match(struct tally *tally, size_t nlooks,
                         const struct match *match)
 {
@@ -238,11 +241,12 @@ static void count_match(struct tally *tally, size_t nlooks,
 }
 
 /*
- * Where to go on with the search, if it has come to `from`.  In some planes of
- * numbers there is noise of few values, from which little can be had with many
- * short matches.  These would take most of the time, also of the decoder; so
- * bytes are left out where the search does not pay, and more with each time.
- * What follows may be better: shuffled bits often begin with noise.
+ * Return where the search goes on after it has come to `from`.  Some planes of
+ * numbers are noise of few values, in which many short matches save little.
+ * They would take most of the time, in the decoder too.  So the search skips
+ * bytes where it does not pay, and more of them each time.  It does not give up
+ * altogether, because the rest may be better: shuffled bits often begin with
+ * noise.
  */
 static const uint8_t *leap(const struct stream *stream, struct tally *tally,
                            const uint8_t *from)
@@ -262,8 +266,8 @@ static const uint8_t *leap(const struct stream *stream, struct tally *tally,
 
 static bool encode(const struct stream *stream, struct output *out)
 {
-    const uint8_t *anchor = stream->src; /* all before it is written */
-    const uint8_t *from = anchor + 1;    /* since literals come first */
+    const uint8_t *anchor = stream->src; /* all bytes before it are written */
+    const uint8_t *from = anchor + 1;    /* because literals come first */
     struct tally tally = { .patience = PATIENCE, .leap = LEAP_MIN };
     size_t misses = 0;
     size_t before = 0;
@@ -277,7 +281,8 @@ static bool encode(const struct stream *stream, struct output *out)
         misses = misses_left(misses, &match);
         before = misses;
 
-        /* In long runs only what straddles their borders finds the last. */
+        /* In data of long runs, only sequences that straddle the border between
+           two runs lead to an earlier match, so the table needs this one. */
         anchor = match.start + match.len;
         from = anchor - 1;
         if (from < stream->end - TAIL)

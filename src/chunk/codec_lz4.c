@@ -8,7 +8,7 @@
 
 #include "chunk/codec_private.h"
 
-/* LZ4 digests nothing: a dictionary is history in front of the output. */
+/* LZ4 digests nothing: it uses a dictionary as history before the output. */
 struct codec_dict {
     size_t len;
     uint8_t bytes[];
@@ -92,7 +92,8 @@ static ssize_t encode_hc(struct codec_state *state,
                        (int)src_len, (char *)dst, (int)dst_cap);
 }
 
-/* The samples themselves: what they hold need not be stored again. */
+/* Use the samples themselves, because data that repeats them need not be stored
+   again. */
 static size_t make_dict(const uint8_t *samples, size_t sample_len,
                         unsigned nsamples, uint8_t *dst, size_t dst_cap)
 {
@@ -151,7 +152,7 @@ const struct codec codec_lz4 = {
     .new_encode_dict = new_encode_dict,
 };
 
-/* The same streams, made with more effort. */
+/* The format of LZ4, encoded with more effort. */
 const struct codec codec_lz4hc = {
     .id = CODEC_LZ4HC,
     .name = "lz4hc",

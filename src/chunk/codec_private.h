@@ -5,8 +5,9 @@
 #include "chunk/codec.h"
 
 /*
- * What the codecs keep from one stream to the next.  Each field belongs to one
- * codec, which makes it when first needed and frees it in its fini function.
+ * The contexts that codecs keep from one stream to the next.  Each field
+ * belongs to one codec, which makes it when first needed and frees it in its
+ * fini function.
  */
 struct codec_state {
     struct ZSTD_DCtx_s *zstd_decoder;
@@ -19,7 +20,7 @@ struct codec_state {
     struct ZSTD_CCtx_s *zstd_encoder;
 };
 
-/* The encoding half of BloscLZ, which has a file of its own. */
+/* The encoder of BloscLZ, which has a file of its own. */
 ssize_t codec_blosclz_encode(struct codec_state *state,
                              const struct codec_dict *dict, int level,
                              const uint8_t *src, size_t src_len, uint8_t *dst,

@@ -10,23 +10,23 @@
 #include "chunk/codec_private.h"
 
 /*
- * zlib is left the data between header and checksum: it would add up the bytes
- * more slowly than we do.
+ * zlib handles only the data between header and checksum, because it would
+ * compute the checksum more slowly than adler_sum() does.
  *
  * Format: RFC 1950, 2.2.
  */
 enum {
     HEADER_LEN = 2,
     CHECKSUM_LEN = 4,
-    HEADER_MULTIPLE = 31, /* the header is one of this, big-endian */
+    HEADER_MULTIPLE = 31, /* the header is a multiple of it, big-endian */
     METHOD_MASK = 0x0f,
     METHOD = 8,
     WINDOW_SHIFT = 4,
     WINDOW_MAX = 7,    /* 32 KiB */
-    WINDOW_BITS = -15, /* the same, and data without header */
+    WINDOW_BITS = -15, /* the same window, and data without header */
     HAS_DICT = 0x20,
     LEVEL_SHIFT = 6,
-    MEM_LEVEL = 8 /* the default */
+    MEM_LEVEL = 8 /* the default of zlib */
 };
 
 static bool is_header(const uint8_t *bytes)
@@ -36,7 +36,7 @@ static bool is_header(const uint8_t *bytes)
            bytes[0] >> WINDOW_SHIFT <= WINDOW_MAX && !(bytes[1] & HAS_DICT);
 }
 
-/* As zlib writes it, with a note of what it does for a level. */
+/* Write the header as zlib does, with a hint at the level. */
 static void write_header(uint8_t *dst, int level)
 {
     static const uint8_t efforts[10] = { 0, 0, 1, 1, 1, 1, 2, 3, 3, 3 };

@@ -35,7 +35,7 @@ static int decode(struct codec_state *state, const struct codec_dict *dict,
     return len == dst_len ? 0 : -EBADMSG;
 }
 
-/* The levels of zstd, in steps of two; the last is its highest. */
+/* Levels 1 to 8 are every second one of zstd's; level 9 is its highest. */
 static int zstd_level(int level)
 {
     return level < 9 ? 2 * level - 1 : ZSTD_maxCLevel();
@@ -72,8 +72,8 @@ static void free_dict(struct codec_dict *dict)
 }
 
 /*
- * Entropy tables are used if the bytes start with the magic number of zstd
- * dictionaries; else they are raw content.
+ * zstd uses entropy tables if the bytes start with the magic number of its
+ * dictionaries; otherwise all bytes are raw content.
  */
 static int new_dict(const uint8_t *bytes, size_t len, struct codec_dict **out)
 {

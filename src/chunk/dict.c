@@ -4,9 +4,9 @@
 #include "base/bytes.h"
 #include "chunk/chunk_format.h"
 
-/* How much a dictionary may cost, and how little data it is made from. */
+/* Limits of the size of a dictionary, and of the samples it is made from. */
 enum {
-    DICT_SHARE = 20, /* at most this part of the chunk */
+    DICT_SHARE = 20, /* it is at most this part of the chunk */
     DICT_MIN = 256,
     NSAMPLES_MIN = 8,
     SAMPLE_SHARE = 16, /* the samples are this part of the chunk */

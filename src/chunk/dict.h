@@ -9,11 +9,11 @@
 
 #include "chunk/codec.h"
 
-/* Dictionaries of chunks that are encoded.
+/* Dictionaries of chunks to be encoded.
  *
  * Format: Writing Blosc2 chunks, 6 "Dictionaries". */
 
-/* What a dictionary is to be made from, and how large it may be. */
+/* The samples that a dictionary is made from, and its largest size. */
 struct dict_plan {
     unsigned nsamples;
     size_t sample_len; /* bytes */
@@ -24,10 +24,10 @@ struct dict_plan {
  * Plan the dictionary of a chunk.
  *
  *  nbytes    bytes of content
- *  nstreams  in all its blocks, more than 0
+ *  nstreams  number of streams in all its blocks, more than 0
  *  room      bytes for the dictionary with its prefix
  *
- * Returns false if there is too little of one of them to make one.
+ * Returns false if the content or the room is too small for a dictionary.
  */
 bool dict_plan(uint32_t nbytes, size_t nstreams, size_t room,
                struct dict_plan *out);
@@ -36,14 +36,14 @@ bool dict_plan(uint32_t nbytes, size_t nstreams, size_t room,
  * Make a dictionary, write it with its prefix, and digest it for encoding.
  *
  *  codec     one with make_dict()
- *  level     that it will encode with, 1 to 9
+ *  level     the level to encode with, 1 to 9
  *  filtered  the whole chunk's content with all filters applied; samples are
  *            taken from its beginning
- *  dst       the room that there was when planning
+ *  dst       as much room as dict_plan() was told of
  *
- * Returns the bytes written and the digested dictionary, which the caller gives
- * to codec->free_dict(); 0, and no dictionary, if nothing comes of the samples;
- * or -ENOMEM or another error of the codec.
+ * Returns the bytes written, and the digested dictionary, which the caller
+ * frees with codec->free_dict(); 0, and no dictionary, if the samples do not
+ * yield one; or -ENOMEM or another error of the codec.
  */
 ssize_t dict_write(const struct codec *codec, int level,
                    const struct dict_plan *plan, const uint8_t *filtered,

@@ -35,8 +35,8 @@ static void bytedelta_undo(const struct filter_block *block, uint8_t meta,
 }
 
 /*
- * The first version started anew at the part of each channel that does not
- * fill a vector of 16 bytes.
+ * The first version of the filter started again from zero in the rest of each
+ * channel that does not fill a vector of 16 bytes.
  */
 static void bytedelta_old_undo(const struct filter_block *block, uint8_t meta,
                                uint8_t *bytes)

@@ -3,8 +3,8 @@
 #include "chunk/filters.h"
 
 /*
- * Bytes per word, of which each is XORed with its reference; a rest that
- * fills no word is left alone.
+ * Return the bytes per word.  Each word is XORed with its reference; a rest
+ * that fills no word is left alone.
  *
  * Format: Filters of Blosc2 chunks, 5 "DELTA".
  */
@@ -39,7 +39,7 @@ static void delta_apply(const struct filter_block *block, uint8_t meta,
 
 /*
  * Replace each word by the XOR of all words up to it, eight bytes at a time:
- * first within these, then with the last word before them.
+ * first the words within the eight bytes, then with the last word before them.
  */
 static void running_xor(size_t word, size_t len, uint8_t *bytes)
 {

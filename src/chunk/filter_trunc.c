@@ -5,9 +5,9 @@
 #include "chunk/filters.h"
 
 /*
- * How many low bits of an item, of whose `nbits` bits some are to be kept (a
- * parameter >= 0) or cleared (its opposite), are cleared; out of range, 0 to
- * nbits - 1, if the parameter makes no sense.
+ * Return how many low bits of an item of `nbits` bits are cleared.  A parameter
+ * >= 0 says how many bits are kept, a negative one how many are cleared.  The
+ * result is outside 0 to nbits - 1 if the parameter makes no sense.
  *
  * Format: Filters of Blosc2 chunks, 4 "TRUNC_PREC" and 4b "INT_TRUNC".
  */
@@ -18,7 +18,8 @@ static int bits_cleared(uint8_t meta, int nbits)
     return bits < 0 ? -bits : nbits - bits;
 }
 
-/* Bits in the mantissa of a floating-point number; 0 if there is no such. */
+/* Return the mantissa bits of a floating-point number of `typesize` bytes, or 0
+   if there is none of that size. */
 static int mantissa_bits(unsigned typesize)
 {
     switch (typesize) {
@@ -61,7 +62,7 @@ static int int_trunc_check(uint8_t meta, unsigned typesize)
     return check(meta, integer_bits(typesize));
 }
 
-/* Clear low bits of all whole items; their size divides 8. */
+/* Clear the low bits of all whole items, whose size divides 8. */
 static void clear_bits(const struct filter_block *block, int nbits,
                        const uint8_t *src, uint8_t *dst)
 {

@@ -7,9 +7,9 @@
 #include <string.h>
 
 /*
- * Go on with the pattern of the `period` > 0 bytes before `dst` for `len`
- * bytes.  What is copied doubles with each step, so that even short patterns
- * are copied in long pieces.
+ * Continue the pattern of the `period` > 0 bytes before `dst` for `len` bytes.
+ * Each step copies twice as many bytes as the one before, so that even short
+ * patterns are copied in long pieces.
  */
 static inline void repeat_bytes(uint8_t *dst, size_t period, size_t len)
 {

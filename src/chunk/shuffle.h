@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 enum {
-    SHUFFLE_PLANES_MAX = 8 /* that unshuffle_planes() takes */
+    SHUFFLE_PLANES_MAX = 8 /* largest typesize of unshuffle_planes() */
 };
 
 /*
@@ -18,8 +18,8 @@ enum {
  *  len       bytes in the block; need not be a multiple of typesize
  *  src, dst  `len` bytes each, of any alignment; they must not overlap
  *
- * Bytes that do not make up whole items (bitshuffle: groups of eight items)
- * are copied to the same place.
+ * Bytes that do not fill a whole item (bitshuffle: a group of eight items) are
+ * copied to the same place.
  *
  * Format: Filters of Blosc2 chunks, 2 and 3.
  */
@@ -36,8 +36,8 @@ struct shuffle_ops {
                          uint8_t *dst);
 
     /*
-     * unshuffle() of planes that lie apart: plane j has byte j of each item.
-     * NULL if that would be no faster than to bring them together.
+     * Unshuffle planes that lie apart: plane j has byte j of each item.  NULL
+     * if joining the planes and unshuffle() are as fast.
      *
      *  typesize  2 to SHUFFLE_PLANES_MAX
      *  planes    `nitems` bytes each
@@ -50,14 +50,14 @@ struct shuffle_ops {
     void (*prefix_sum)(size_t len, uint8_t *bytes);
 };
 
-/* The portable kernels, which define what is right. */
+/* The portable kernels.  They define the correct results. */
 extern const struct shuffle_ops shuffle_portable;
 
-/* All kernels of this build, fastest first, the portable ones last; NULL ends
-   the list. */
+/* All kernels of this build, the fastest first, the portable ones last; NULL
+   ends the list. */
 extern const struct shuffle_ops *const shuffle_kernels[];
 
-/* The fastest kernels that need no more than the features in `cpu`. */
+/* Return the fastest kernels that need only the CPU features in `cpu`. */
 const struct shuffle_ops *shuffle_select(unsigned cpu);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "chunk/shuffle.h"
 
-/* Items, or groups of eight, at once: a cache line of each plane or row. */
+/* Items, or groups of eight, at a time: a cache line of each plane or row. */
 enum {
     TILE = 64
 };
@@ -74,7 +74,7 @@ static uint64_t transpose_bits(uint64_t x)
     return x ^ t ^ (t << 28);
 }
 
-/* Eight bytes that lie `step` apart, the first one lowest. */
+/* Load eight bytes that are `step` apart, the first one lowest. */
 static uint64_t gather(const uint8_t *bytes, size_t step)
 {
     uint64_t x = 0;

@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 /*
- * The portable kernels, from a given place on, for what is left when vectors
- * no longer fit.  See struct shuffle_ops for the arguments.
+ * The portable kernels from a given place on, for the rest of a block that
+ * fills no more vectors.  See struct shuffle_ops for the arguments.
  *
- *  done  items (bitshuffle: groups of eight items) that have been dealt with
+ *  done  items (bitshuffle: groups of eight items) that are finished already
  */
 void shuffle_rest(size_t typesize, size_t len, size_t done, const uint8_t *src,
                   uint8_t *dst);
@@ -20,7 +20,7 @@ void bitshuffle_rest(size_t typesize, size_t len, size_t done,
 void bitunshuffle_rest(size_t typesize, size_t len, size_t done,
                        const uint8_t *src, uint8_t *dst);
 
-/* See unshuffle_planes() in struct shuffle_ops; for few items. */
+/* See unshuffle_planes() in struct shuffle_ops.  Use it for few items. */
 void unshuffle_planes_portable(size_t typesize, size_t nitems,
                                const uint8_t *const planes[], uint8_t *dst);
 

@@ -4,10 +4,10 @@
 #include "chunk/x86/transpose_avx512.h"
 
 enum {
-    GROUP = 8,            /* items that make a byte of each row */
-    RUN = GROUP * VECTOR, /* items that make a register of each row */
+    GROUP = 8,            /* items that fill a byte of each row */
+    RUN = GROUP * VECTOR, /* items that fill a register of each row */
     NEAR = 16384,         /* bytes that stay in the first-level cache */
-    MAX_COLUMNS = 16      /* bytes of an item that are planes at a time */
+    MAX_COLUMNS = 16      /* most bytes of an item that are planes at a time */
 };
 
 /* Bit k of byte b of each word becomes bit 7 - b of its byte k. */
@@ -26,7 +26,7 @@ INLINE __m512i reverse_words(__m512i x)
     return _mm512_shuffle_epi8(x, mask);
 }
 
-/* The bits of one byte of RUN items, to a register of each of eight rows. */
+/* Move the bits of one byte of RUN items to eight rows, a register each. */
 INLINE void plane_to_rows(const uint8_t *src, size_t row, uint8_t *dst)
 {
     __m512i x[GROUP];
@@ -54,10 +54,10 @@ INLINE void rows_to_plane(const uint8_t *src, size_t row, uint8_t *dst)
 }
 
 /*
- * Bitshuffle is shuffle, and then each byte of the items is split into bits.
- * Rows are often a power of two apart, so that few lines of them are in the
- * first-level cache at a time: many items are shuffled, to planes that stay
- * near, before going from the rows of one byte to those of the next.
+ * Bitshuffle is a shuffle that then splits each byte of the items into bits.
+ * Rows are often a power of two apart, so that few lines of them fit into the
+ * first-level cache at a time.  So many items are shuffled into planes that
+ * stay in that cache, before going from the rows of one byte to the next.
  */
 struct planes {
     uint8_t bytes[NEAR + MAX_COLUMNS * VECTOR];
@@ -129,13 +129,13 @@ static void bitunshuffle_run(size_t typesize, size_t nitems, size_t row,
     }
 }
 
-/* Bytes of an item that are planes at a time. */
+/* Return how many bytes of an item are planes at a time. */
 static size_t count_columns(size_t typesize)
 {
     return typesize == 1 || has_tiles_avx512(typesize) ? typesize : COLUMNS;
 }
 
-/* How many groups, whole vectors of them, to take at once. */
+/* Return how many groups to process at a time, a multiple of VECTOR. */
 static size_t run_length(size_t typesize, size_t ngroups)
 {
     size_t most = NEAR / GROUP / count_columns(typesize);

@@ -5,17 +5,18 @@
 
 enum {
     NEAR = 16384, /* bytes that stay in the first-level cache */
-    GROUP = 8,    /* items that make a byte of each row */
-    RUN = 128     /* groups at once: two cache lines of each row */
+    GROUP = 8,    /* items that fill a byte of each row */
+    RUN = 128     /* groups at a time: two cache lines of each row */
 };
 
 /*
  * Byte i of the rows that come from byte j of the items holds the bits of eight
- * bytes, byte j of each item of group i.  So shuffle the groups as if they were
- * items, which puts byte j of item b of all groups into one plane; then
- * transpose the bits of eight planes, one for each b, to get eight rows.
+ * bytes: byte j of each item of group i.  So bitshuffle first shuffles the
+ * groups as if they were items, which puts byte j of item b of all groups into
+ * one plane.  It then transposes the bits of eight planes, one for each b, into
+ * eight rows.
  *
- * Planes of a run: byte j of item b in plane b * ncolumns + j.
+ * The planes of a run: byte j of item b is in plane b * ncolumns + j.
  */
 struct planes {
     uint8_t bytes[GROUP * COLUMNS][RUN];
@@ -31,9 +32,9 @@ size_t columns_next(size_t column, size_t ncolumns)
 }
 
 /*
- * How many items to take at once: many, since going from one column to the next
- * costs misses when planes are a power of two apart, but no more than stay near
- * until their last column.
+ * Return how many items to process at a time: many, because going from one
+ * column to the next costs cache misses when planes are a power of two apart,
+ * but no more than stay in the first-level cache until their last column.
  */
 static size_t count_items(const struct column_steps *steps, size_t typesize,
                           size_t nitems)
@@ -77,26 +78,26 @@ void columns_unshuffle(const struct column_steps *steps, size_t typesize,
     unshuffle_rest(typesize, len, nitems, src, dst);
 }
 
-/* Short items are taken whole. */
+/* Return how many columns to process at a time: all of a short item. */
 static size_t count_columns(size_t typesize)
 {
     return typesize < COLUMNS ? typesize : COLUMNS;
 }
 
-/* Where the bytes of a group lie, counted from its column, that make planes
-   COLUMNS * n and on.  Short items are one behind the other. */
+/* Return where the bytes for planes COLUMNS * n and on lie in a group, counted
+   from the current column.  Short items lie one after the other. */
 static size_t plane_off(size_t typesize, size_t n)
 {
     return n * (typesize < COLUMNS ? COLUMNS : typesize);
 }
 
-/* How many groups, whole vectors of them, to take at once. */
+/* Return how many groups to process at a time, a multiple of the vector. */
 static size_t count_groups(const struct column_steps *steps, size_t ngroups)
 {
     return ngroups < RUN ? ngroups / steps->vector * steps->vector : RUN;
 }
 
-/* Shuffle `run` groups, of `row` in the block, from group `i` on. */
+/* Bitshuffle `run` groups from group `i` on; the block has `row` groups. */
 static void bitshuffle_run(const struct column_steps *steps, size_t typesize,
                            size_t row, size_t i, size_t run, const uint8_t *src,
                            uint8_t *dst)

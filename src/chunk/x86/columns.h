@@ -6,26 +6,26 @@
 #include <stdint.h>
 
 /*
- * Items of any size, column by column.  A column is a byte of each item, and a
- * plane when it is by itself.
+ * Shuffles of items of any size, column by column.  A column is one byte of
+ * each item; stored by itself, it is a plane.
  */
 enum {
-    COLUMNS = 8 /* that are dealt with at once, if an item has as many */
+    COLUMNS = 8 /* processed at a time, if an item has as many bytes */
 };
 
-/* What an instruction set does with columns. */
+/* The operations of an instruction set on columns. */
 struct column_steps {
-    size_t vector; /* what is dealt with comes in multiples of this */
+    size_t vector; /* `nitems` and `n` below are multiples of it */
 
     /*
-     * Shuffle COLUMNS bytes of every item, or undo it.
+     * Shuffle COLUMNS bytes of every item, or undo that.
      *
      *  typesize  bytes from one item to the next, at least COLUMNS
      *  nitems    a multiple of `vector`
      *  stride    bytes from one plane to the next
      *
-     * Nothing is written but these bytes, and nothing is read that does not lie
-     * between the first and the last of them.
+     * The functions write only these bytes, and read only between the first and
+     * the last of them.
      */
     void (*shuffle)(size_t typesize, size_t nitems, const uint8_t *src,
                     size_t stride, uint8_t *dst);
@@ -39,13 +39,13 @@ struct column_steps {
 };
 
 /*
- * Where to go on behind the columns that start with `column`.  The last ones
- * overlap those before if `ncolumns`, how many there are, is no multiple of
- * COLUMNS.
+ * Return the column to go on with after the columns that start with `column`.
+ * If `ncolumns`, the number of columns, is no multiple of COLUMNS, the last
+ * ones overlap those before.
  */
 size_t columns_next(size_t column, size_t ncolumns);
 
-/* See struct shuffle_ops; of at least COLUMNS bytes an item. */
+/* See struct shuffle_ops.  Items have at least COLUMNS bytes. */
 void columns_shuffle(const struct column_steps *steps, size_t typesize,
                      size_t len, const uint8_t *src, uint8_t *dst);
 void columns_unshuffle(const struct column_steps *steps, size_t typesize,

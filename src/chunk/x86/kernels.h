@@ -12,18 +12,18 @@ extern const struct shuffle_ops shuffle_sse2;
 extern const struct shuffle_ops shuffle_avx2;
 extern const struct shuffle_ops shuffle_avx512;
 
-/* What the newer one leaves to the older. */
+/* The steps that the AVX-512 kernels borrow from AVX2. */
 extern const struct column_steps column_steps_avx2;
 
-/* For the last table; see struct shuffle_ops. */
+/* Functions of shuffle_avx512; see struct shuffle_ops. */
 void bitshuffle_avx512(size_t typesize, size_t len, const uint8_t *src,
                        uint8_t *dst);
 void bitunshuffle_avx512(size_t typesize, size_t len, const uint8_t *src,
                          uint8_t *dst);
 
 /*
- * Shuffle whole items of 2 to 8 or of 16 bytes, which has_tiles_avx512() tells,
- * or undo it.
+ * Shuffle whole items of a typesize that has_tiles_avx512() accepts, which is 2
+ * to 8 or 16 bytes, or undo that.
  *
  *  nitems  at least 64
  *  stride  bytes from one plane to the next

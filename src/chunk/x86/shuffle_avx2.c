@@ -10,17 +10,18 @@
 #include "chunk/x86/unroll.h"
 
 /*
- * A tile is 256 bytes in eight registers: `width` bytes, 2, 4 or 8, of each of
+ * A tile is 256 bytes in eight registers: `width` bytes (2, 4 or 8) of each of
  * 256 / width items.  The two 128-bit lanes of a register never mix: they hold
- * the same bytes of items that are LANE apart.
+ * the same bytes of items that are LANE items apart.
  *
- * Write the place of a byte in the low lanes of a tile as a number of seven
- * bits, of which the upper three tell the register.  In a tile of items the
- * lowest bits tell the byte of the item, in a tile of planes the upper bits do.
- * Interleaving registers whose numbers differ in one bit swaps this bit with
- * the highest one of the place in the register, and moves it to where the unit
- * says; a few such steps turn one tile into the other, but for the registers,
- * whose numbers come out with their bits reversed.
+ * Seven bits number the places of bytes in the low lanes of a tile; the upper
+ * three are the number of the register.  In a tile of items, the lowest bits
+ * number the bytes of an item; in a tile of planes, the upper bits do.
+ * Interleaving two registers whose numbers differ in one bit swaps this bit
+ * with the highest bit of the place in the register, and moves it to the
+ * position that the unit determines.  A few such steps turn one tile into the
+ * other, except that the numbers of the registers come out with their bits
+ * reversed.
  */
 enum {
     LANE = 16,
@@ -49,7 +50,7 @@ INLINE void store_lane(uint8_t *bytes, __m128i x)
     _mm_storeu_si128((__m128i_u *)bytes, x);
 }
 
-/* Interleave two registers, lane by lane, in units of some bytes. */
+/* Interleave two registers, lane by lane, in units of `unit` bytes. */
 INLINE void interleave(size_t unit, __m256i *a, __m256i *b)
 {
     __m256i x = *a;
@@ -65,7 +66,7 @@ INLINE void interleave(size_t unit, __m256i *a, __m256i *b)
         *a = _mm256_unpacklo_epi32(x, y);
         *b = _mm256_unpackhi_epi32(x, y);
     } else {
-        /* A blend runs where a second unpacking would have to wait. */
+        /* A blend uses other ports than the unpacking, so it need not wait. */
         __m256i middle = _mm256_alignr_epi8(y, x, 8);
 
         *a = _mm256_blend_epi32(x, middle, 0xcc);
@@ -83,7 +84,7 @@ INLINE void interleave_tile(size_t step, size_t unit, __m256i x[NREGS])
     }
 }
 
-/* Reverse those bits of a register's number that are below `width`. */
+/* Reverse the bits below `width` in the number of a register. */
 INLINE size_t reverse(size_t width, size_t i)
 {
     if (width == 8)
@@ -93,13 +94,13 @@ INLINE size_t reverse(size_t width, size_t i)
     return i;
 }
 
-/* The first of the items of which a register of a tile has bytes. */
+/* Return the first of the items whose bytes are in register `i` of a tile. */
 INLINE size_t first_item(size_t width, size_t i)
 {
     return i / width * VECTOR + i % width * (LANE / width);
 }
 
-/* For pshufb: first bytes 0 of the items in a lane, then bytes 1, ... */
+/* Make a mask for pshufb: bytes 0 of the items of a lane, then bytes 1, ... */
 INLINE __m256i planes_mask(size_t width, size_t typesize)
 {
     size_t nitems = LANE / width;
@@ -110,7 +111,7 @@ INLINE __m256i planes_mask(size_t width, size_t typesize)
     return load_lanes(mask, mask);
 }
 
-/* For pshufb: items of `width` bytes, to be `typesize` bytes apart. */
+/* Make a mask for pshufb: put items of `width` bytes `typesize` bytes apart. */
 INLINE __m256i items_mask(size_t width, size_t typesize)
 {
     uint8_t mask[LANE] = { 0 };
@@ -121,9 +122,9 @@ INLINE __m256i items_mask(size_t width, size_t typesize)
 }
 
 /*
- * Load as many items as a register holds.  Of items that are wider than the
- * tile these are two: a blend takes eight bytes of each, of which the second
- * ones come from a load that starts eight bytes early.
+ * Load as many items as a register holds.  If items are wider than the tile,
+ * each lane takes eight bytes of two of them.  A blend joins these, and the
+ * bytes of the second item come from a load that starts eight bytes early.
  */
 INLINE __m256i load_items(size_t width, size_t typesize, const uint8_t *src)
 {
@@ -173,7 +174,7 @@ INLINE __m128i high_lane(__m256i x)
     return _mm256_extracti128_si256(x, 1);
 }
 
-/* Items as wide as the tile: those of two registers are next to each other. */
+/* Store items as wide as the tile; those of two registers are neighbours. */
 INLINE void store_items(size_t width, __m256i x[NREGS], uint8_t *dst)
 {
     UNROLL
@@ -188,8 +189,8 @@ INLINE void store_items(size_t width, __m256i x[NREGS], uint8_t *dst)
 }
 
 /*
- * Items of `typesize` < WIDEST bytes.  Each store leaves rubbish behind its two
- * items, and the next one overwrites it: the order matters.
+ * Store items of `typesize` < WIDEST bytes.  The order matters, because each
+ * store leaves rubbish after its two items, which the next one overwrites.
  */
 INLINE void store_narrow_items(size_t typesize, __m256i mask, __m256i x[NREGS],
                                uint8_t *dst)
@@ -207,14 +208,14 @@ INLINE void store_narrow_items(size_t typesize, __m256i mask, __m256i x[NREGS],
                    high_lane(x[reverse(WIDEST, i)]));
 }
 
-/* Eight bytes of two items that are `typesize` > WIDEST bytes apart. */
+/* Store eight bytes of each of two items, `typesize` > WIDEST bytes apart. */
 INLINE void store_two(size_t typesize, __m128i x, uint8_t *dst)
 {
     _mm_storel_pi((__m64 *)dst, _mm_castsi128_ps(x));
     _mm_storeh_pi((__m64 *)(dst + typesize), _mm_castsi128_ps(x));
 }
 
-/* Eight bytes of items that are wider. */
+/* Store eight bytes of each item; the items are wider. */
 INLINE void store_wide_items(size_t typesize, __m256i x[NREGS], uint8_t *dst)
 {
     UNROLL
@@ -254,8 +255,8 @@ INLINE void unshuffle_tile(size_t width, size_t typesize, __m256i mask,
 }
 
 /*
- * Items in whole tiles, if all that is loaded or stored at an item's place is
- * to be in the block: two narrow items take LANE bytes.
+ * Count the items in whole tiles whose loads and stores all stay in the block:
+ * two narrow items take LANE bytes.
  */
 INLINE size_t items_in_tiles(size_t width, size_t typesize, size_t len)
 {
@@ -267,7 +268,7 @@ INLINE size_t items_in_tiles(size_t width, size_t typesize, size_t len)
     return (len - behind) / typesize / nitems * nitems;
 }
 
-/* Items that are no wider than the tile. */
+/* Shuffle items that are no wider than the tile. */
 INLINE void shuffle_items(size_t width, size_t typesize, size_t len,
                           const uint8_t *src, uint8_t *dst)
 {
@@ -294,7 +295,7 @@ INLINE void unshuffle_items(size_t width, size_t typesize, size_t len,
     unshuffle_rest(typesize, len, nitems, src, dst);
 }
 
-/* Eight columns of items that are as wide as the tile or wider. */
+/* Shuffle eight columns of items that are at least as wide as the tile. */
 INLINE void shuffle_columns(size_t typesize, size_t nitems, const uint8_t *src,
                             size_t stride, uint8_t *dst)
 {
@@ -315,7 +316,7 @@ INLINE void unshuffle_columns(size_t typesize, size_t nitems,
                        dst + i * typesize);
 }
 
-/* A typesize known to the compiler saves it the arithmetic with addresses. */
+/* A constant typesize spares the code arithmetic with addresses. */
 static void shuffle_any_columns(size_t typesize, size_t nitems,
                                 const uint8_t *src, size_t stride, uint8_t *dst)
 {
@@ -388,7 +389,7 @@ static void bitunshuffle(size_t typesize, size_t len, const uint8_t *src,
     columns_bitunshuffle(&column_steps_avx2, typesize, len, src, dst);
 }
 
-/* Add to each byte of a lane those before it in the lane. */
+/* Add to each byte of a lane all bytes before it in the lane. */
 INLINE __m256i add_up_lanes(__m256i x)
 {
     x = _mm256_add_epi8(x, _mm256_slli_si256(x, 1));

@@ -7,17 +7,17 @@
 #include "chunk/x86/transpose_avx512.h"
 
 /*
- * A tile is 64 items of up to `width` bytes, 2, 4 or 8, in as many registers,
- * of which each takes 64 / width items.
+ * A tile is 64 items of up to `width` bytes (2, 4 or 8) in as many registers,
+ * each of which takes 64 / width items.
  */
 enum {
     NITEMS = VECTOR, /* in a tile */
     WIDEST = COLUMNS,
     NEAR = 1024, /* items of 16 bytes that stay in the first-level cache */
-    AHEAD = 2048 /* bytes of a plane that is on its way from memory */
+    AHEAD = 2048 /* how far before its use a plane is prefetched, in bytes */
 };
 
-/* The bytes of a register that items take, the first ones. */
+/* Return a mask of the bytes of a register that items fill, from its start. */
 INLINE __mmask64 items_taken(size_t width, size_t typesize)
 {
     return ~(__mmask64)0 >> (VECTOR - VECTOR / width * typesize);
@@ -40,7 +40,7 @@ INLINE void shuffle_tile(size_t typesize, const uint8_t *src, size_t stride,
         store(dst + j * stride, x[j]);
 }
 
-/* Planes are fetched from `ahead` bytes on if that is not 0. */
+/* Unshuffle a tile, and prefetch each plane `ahead` bytes on, if not 0. */
 INLINE void unshuffle_tile(size_t typesize, const uint8_t *const planes[],
                            size_t at, size_t ahead, uint8_t *dst)
 {
@@ -62,7 +62,7 @@ INLINE void unshuffle_tile(size_t typesize, const uint8_t *const planes[],
 }
 
 /*
- * The same for eight columns of items of 16 bytes, the first or the last ones.
+ * Shuffle eight columns of items of 16 bytes, the first or the last ones.
  * Eight items lie in two registers.
  */
 INLINE void shuffle_half_tile(size_t column, const uint8_t *src, size_t stride,
@@ -112,7 +112,8 @@ INLINE void unshuffle_tile_16(const uint8_t *src, size_t stride, uint8_t *dst)
     }
 }
 
-/* Whole tiles, and what is left by a tile that overlaps the last of them. */
+/* Go on to the next tile; the last one overlaps the one before it if the rest
+   does not fill it. */
 INLINE size_t next_tile(size_t i, size_t nitems)
 {
     size_t next = i + NITEMS;
@@ -120,7 +121,7 @@ INLINE size_t next_tile(size_t i, size_t nitems)
     return next < nitems && next + NITEMS > nitems ? nitems - NITEMS : next;
 }
 
-/* At least NITEMS items, of a typesize that the compiler knows. */
+/* Shuffle at least NITEMS items of a constant typesize. */
 INLINE void shuffle_tiles(size_t typesize, size_t nitems, const uint8_t *src,
                           size_t stride, uint8_t *dst)
 {
@@ -137,8 +138,9 @@ INLINE void unshuffle_tiles(size_t typesize, size_t nitems,
 }
 
 /*
- * Sixteen planes that are a power of two apart would drive each other out of
- * the first-level cache, eight do not: so go through some items twice.
+ * Go through some items twice, for eight columns each.  Sixteen planes that are
+ * a power of two apart would evict each other from the first-level cache; eight
+ * do not.
  */
 INLINE void shuffle_tiles_16(size_t nitems, const uint8_t *src, size_t stride,
                              uint8_t *dst)
@@ -166,7 +168,7 @@ bool has_tiles_avx512(size_t typesize)
     return (typesize >= 2 && typesize <= WIDEST) || typesize == 16;
 }
 
-/* Call a template for one of the narrow items, which the compiler knows. */
+/* Call a template with the typesize, at most WIDEST, as a constant. */
 #define FOR_NARROW(template, typesize, ...) \
     switch (typesize) {                     \
     case 2:                                 \
@@ -215,7 +217,7 @@ void unshuffle_items_avx512(size_t typesize, size_t nitems, const uint8_t *src,
     FOR_NARROW(unshuffle_tiles, typesize, nitems, planes, 0, dst)
 }
 
-/* Planes that lie apart may come from far. */
+/* Unshuffle with prefetching: planes that lie apart may be far from the CPU. */
 static void unshuffle_planes(size_t typesize, size_t nitems,
                              const uint8_t *const planes[], uint8_t *dst)
 {
@@ -225,7 +227,7 @@ static void unshuffle_planes(size_t typesize, size_t nitems,
         FOR_NARROW(unshuffle_tiles, typesize, nitems, planes, AHEAD, dst)
 }
 
-/* Few items, and those without tiles, are left to shorter vectors. */
+/* AVX2 shuffles few items, and items of sizes that have no tiles here. */
 static void shuffle(size_t typesize, size_t len, const uint8_t *src,
                     uint8_t *dst)
 {

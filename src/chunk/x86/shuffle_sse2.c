@@ -10,16 +10,16 @@
 #include "chunk/x86/unroll.h"
 
 /*
- * A tile is 128 bytes in eight registers: `width` bytes, 2, 4 or 8, of each of
+ * A tile is 128 bytes in eight registers: `width` bytes (2, 4 or 8) of each of
  * 128 / width items.
  *
- * Write the place of a byte in the tile as a number of seven bits, of which
- * the upper three tell the register.  In a tile of items the lowest bits tell
- * the byte of the item, in a tile of planes the upper bits do.  Interleaving
- * registers whose numbers differ in one bit swaps this bit with the highest one
- * of the place in the register, and moves it to where the unit says; a few such
- * steps turn one tile into the other, but for the registers, whose numbers come
- * out with their bits reversed.
+ * Seven bits number the places of bytes in a tile; the upper three are the
+ * number of the register.  In a tile of items, the lowest bits number the bytes
+ * of an item; in a tile of planes, the upper bits do.  Interleaving two
+ * registers whose numbers differ in one bit swaps this bit with the highest bit
+ * of the place in the register, and moves it to the position that the unit
+ * determines.  A few such steps turn one tile into the other, except that the
+ * numbers of the registers come out with their bits reversed.
  */
 enum {
     NREGS = 8,
@@ -42,7 +42,7 @@ INLINE void store(uint8_t *bytes, __m128i x)
     _mm_storeu_si128((__m128i_u *)bytes, x);
 }
 
-/* Interleave two registers in units of some bytes. */
+/* Interleave two registers in units of `unit` bytes. */
 INLINE void interleave(size_t unit, __m128i *a, __m128i *b)
 {
     __m128i x = *a;
@@ -73,7 +73,7 @@ INLINE void interleave_tile(size_t step, size_t unit, __m128i x[NREGS])
     }
 }
 
-/* Reverse those bits of a register's number that are below `width`. */
+/* Reverse the bits below `width` in the number of a register. */
 INLINE size_t reverse(size_t width, size_t i)
 {
     if (width == 8)
@@ -83,7 +83,7 @@ INLINE size_t reverse(size_t width, size_t i)
     return i;
 }
 
-/* The first of the items of which a register of a tile has bytes. */
+/* Return the first of the items whose bytes are in register `i` of a tile. */
 INLINE size_t first_item(size_t width, size_t i)
 {
     return i / width * VECTOR + i % width * (VECTOR / width);
@@ -94,7 +94,7 @@ INLINE __m128i interleave_halves(__m128i x)
     return _mm_unpacklo_epi8(x, _mm_srli_si128(x, VECTOR / 2));
 }
 
-/* Load as many items as a register holds; first bytes 0, then bytes 1, ... */
+/* Load the items of one register: first bytes 0, then bytes 1, ... */
 INLINE __m128i load_items(size_t width, size_t typesize, const uint8_t *src)
 {
     __m128i x;
@@ -108,7 +108,7 @@ INLINE __m128i load_items(size_t width, size_t typesize, const uint8_t *src)
                             _mm_srli_epi16(x, 8));
 }
 
-/* Narrow items leave rubbish behind them, which the next ones overwrite. */
+/* Store items; narrow ones leave rubbish, which the next store overwrites. */
 INLINE void store_items(size_t width, size_t typesize, __m128i x, uint8_t *dst)
 {
     if (typesize == width) {
@@ -169,8 +169,8 @@ INLINE void unshuffle_tile(size_t width, size_t typesize, const uint8_t *src,
 }
 
 /*
- * Items in whole tiles, if all that is loaded or stored at an item's place is
- * to be in the block: a narrow item takes WIDEST bytes.
+ * Count the items in whole tiles whose loads and stores all stay in the block:
+ * a narrow item takes WIDEST bytes.
  */
 INLINE size_t items_in_tiles(size_t width, size_t typesize, size_t len)
 {
@@ -182,7 +182,7 @@ INLINE size_t items_in_tiles(size_t width, size_t typesize, size_t len)
     return (len - behind) / typesize / nitems * nitems;
 }
 
-/* Items that are no wider than the tile. */
+/* Shuffle items that are no wider than the tile. */
 INLINE void shuffle_items(size_t width, size_t typesize, size_t len,
                           const uint8_t *src, uint8_t *dst)
 {
@@ -205,7 +205,7 @@ INLINE void unshuffle_items(size_t width, size_t typesize, size_t len,
     unshuffle_rest(typesize, len, nitems, src, dst);
 }
 
-/* Eight columns of items that are as wide as the tile or wider. */
+/* Shuffle eight columns of items that are at least as wide as the tile. */
 INLINE void shuffle_columns(size_t typesize, size_t nitems, const uint8_t *src,
                             size_t stride, uint8_t *dst)
 {
@@ -220,7 +220,7 @@ INLINE void unshuffle_columns(size_t typesize, size_t nitems,
         unshuffle_tile(WIDEST, typesize, src + i, stride, dst + i * typesize);
 }
 
-/* A typesize known to the compiler saves it the arithmetic with addresses. */
+/* A constant typesize spares the code arithmetic with addresses. */
 static void shuffle_any_columns(size_t typesize, size_t nitems,
                                 const uint8_t *src, size_t stride, uint8_t *dst)
 {
@@ -293,7 +293,7 @@ static void bitunshuffle(size_t typesize, size_t len, const uint8_t *src,
     columns_bitunshuffle(&steps, typesize, len, src, dst);
 }
 
-/* Add to each byte those before it. */
+/* Add to each byte all bytes before it. */
 INLINE __m128i add_up(__m128i x)
 {
     x = _mm_add_epi8(x, _mm_slli_si128(x, 1));

@@ -10,9 +10,9 @@
 #include "chunk/x86/unroll.h"
 
 /*
- * What shuffle_avx512.c and bitshuffle_avx512.c do with registers.  All of it
- * is inlined there, so that no object has a copy that the linker might keep for
- * others.
+ * Register operations for shuffle_avx512.c and bitshuffle_avx512.c.  All are
+ * inlined there, because the linker might otherwise keep a copy of them for
+ * files that are not compiled for AVX-512.
  */
 enum {
     VECTOR = 64
@@ -28,7 +28,7 @@ INLINE void store(uint8_t *bytes, __m512i x)
     _mm512_storeu_si512(bytes, x);
 }
 
-/* The least number of registers, 2, 4 or 8, that have room for 64 items. */
+/* Return the least number of registers, 2, 4 or 8, that hold 64 items. */
 INLINE size_t width_of(size_t typesize)
 {
     if (typesize <= 2)
@@ -36,8 +36,8 @@ INLINE size_t width_of(size_t typesize)
     return typesize <= 4 ? 4 : 8;
 }
 
-/* Of each two neighbours make two other registers.  These say of every byte
-   where it comes from: VECTOR and more mean the second neighbour. */
+/* Replace each two neighbours by two other registers.  `first` and `second`
+   give the source of each byte: VECTOR and more mean the second neighbour. */
 INLINE void permute_pairs(size_t width, const uint8_t first[VECTOR],
                           const uint8_t second[VECTOR], __m512i x[])
 {
@@ -50,7 +50,8 @@ INLINE void permute_pairs(size_t width, const uint8_t first[VECTOR],
     }
 }
 
-/* Gather the even lanes of 16 bytes, or the odd ones, or else halves. */
+/* Gather the even or odd 16-byte lanes of two registers if `width` is 8, else
+   their lower or upper halves. */
 INLINE __m512i gather(size_t width, bool upper, __m512i a, __m512i b)
 {
     if (width == 8)
@@ -74,7 +75,7 @@ INLINE void gather_lanes(size_t width, size_t step, __m512i x[])
     }
 }
 
-/* Gather lanes of all but neighbours. */
+/* Gather the lanes of all registers but neighbours. */
 INLINE void gather_all_lanes(size_t width, __m512i x[])
 {
     if (width >= 4)
@@ -84,12 +85,12 @@ INLINE void gather_all_lanes(size_t width, __m512i x[])
 }
 
 /*
- * From 64 items in width_of(typesize) registers, each of which starts with as
- * many items as the others, to their planes: register j is byte j of all.
+ * Turn 64 items in width_of(typesize) registers, each of which starts with an
+ * equal number of items, into planes: register j gets byte j of all items.
  *
- * Two neighbours become one with the even and one with the odd bytes of their
- * items: bytes 0 of the items of both, bytes 2, and so on.  Gathering the lanes
- * brings together what is of the same byte.
+ * Two neighbours become one register with the even and one with the odd bytes
+ * of their items: bytes 0 of the items of both, bytes 2, and so on.  Gathering
+ * the lanes then joins the bytes that have the same number.
  */
 INLINE void items_to_planes(size_t typesize, __m512i x[])
 {
@@ -111,7 +112,7 @@ INLINE void items_to_planes(size_t typesize, __m512i x[])
     gather_all_lanes(width, x);
 }
 
-/* The same backwards. */
+/* Turn planes into items: the reverse of items_to_planes(). */
 INLINE void planes_to_items(size_t typesize, __m512i x[])
 {
     size_t width = width_of(typesize);

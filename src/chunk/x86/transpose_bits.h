@@ -10,7 +10,7 @@
 
 enum {
     NROWS = 8,
-    /* Bytes of a register of the instruction set that this is compiled for. */
+    /* Bytes of a register of the instruction set for this compilation. */
 #ifdef __AVX2__
     VECTOR = 32
 #else
@@ -20,8 +20,8 @@ enum {
 
 typedef uint64_t words __attribute__((vector_size(VECTOR)));
 
-/* Swap the high bits of the bytes of `a`, as many as `shift`, with the low ones
-   of `b`; `mask` has the low ones of a byte. */
+/* In each byte, swap the bits of `b` in `mask` with the bits of `a` that are
+   `shift` higher. */
 INLINE void swap_bits(int shift, uint8_t mask, words *a, words *b)
 {
     words x = (*a >> shift ^ *b) & (mask * UINT64_C(0x0101010101010101));

@@ -2,8 +2,8 @@
 #ifndef CHUNK_X86_UNROLL_H
 #define CHUNK_X86_UNROLL_H
 
-/* An array of vectors is in registers only if all that works on it is inlined,
-   and its loops are unrolled. */
+/* The compiler keeps an array of vectors in registers only if all functions
+   that work on it are inlined and their loops unrolled. */
 #define INLINE static inline __attribute__((always_inline))
 #ifdef __clang__
 #define UNROLL _Pragma("clang loop unroll(full)")
