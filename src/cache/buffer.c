@@ -6,8 +6,8 @@
 
 enum {
     PAGE = 4096,
-    LARGE = 64 * 1024, /* from here on whole pages */
-    SMALL_STEP = 64,   /* below, so that a spare's links always fit */
+    LARGE = 64 * 1024, /* from this size on, buffers are whole pages */
+    SMALL_STEP = 64,   /* of smaller ones, so that buffer_spare always fits */
 };
 
 struct buffer_spare {
@@ -35,7 +35,7 @@ uint8_t *buffer_new(size_t size)
     return size < LARGE ? malloc(size) : map(size);
 }
 
-/* Map a huge page, if the system has any; else as many small ones. */
+/* Map a huge page, or small pages of the same size if the system has none. */
 static uint8_t *map_huge(void)
 {
     uint8_t *buf = map(2 * BUFFER_ROW);

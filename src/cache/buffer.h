@@ -6,20 +6,23 @@
 #include <stdint.h>
 
 /*
- * Memory for decoded blocks.  Large buffers are whole pages, straight from the
- * system and back to it, so that what is freed is really free; kept for reuse,
- * they cost no page faults and no zeroing again.
+ * Memory for decoded blocks.  Large buffers are whole pages that come straight
+ * from the system and go straight back, because memory that is freed must
+ * really be free.  A buffer that is kept for reuse costs no page faults and no
+ * zeroing again.
  */
 
-/* The size of the buffer that holds `len` bytes; buffers of one size fit. */
+/* Return the size of the buffer for `len` bytes.  Buffers of equal size are
+   interchangeable. */
 size_t buffer_size(size_t len);
 
-/* `size` is a buffer_size().  The content is undefined.  NULL: no memory. */
+/* Allocate a buffer of `size` bytes, a buffer_size(), or return NULL.  Its
+   content is undefined. */
 uint8_t *buffer_new(size_t size);
 void buffer_free(uint8_t *buf, size_t size);
 
-/* Buffers that nobody uses, linked through their first bytes.  Zeroed: none.
-   The caller locks it. */
+/* Unused buffers, linked through their first bytes.  A zeroed stack is empty.
+   The caller does the locking. */
 struct buffer_stack {
     struct buffer_spare *top;
     size_t count;
@@ -31,23 +34,25 @@ enum {
 };
 
 /*
- * Make a buffer and, of sizes that go well together, some more that lie in a
- * row with it: a huge page is one page fault for all.
+ * Make a buffer and, if its size divides BUFFER_ROW, more buffers that lie in a
+ * row with it, because a huge page costs one page fault for all of them.
  *
- *  rest  gets the others
+ *  rest  receives the other buffers
+ *
+ * Returns NULL if there is no memory.
  */
 uint8_t *buffer_new_row(size_t size, struct buffer_stack *rest);
 
-/* Put a buffer of `size` bytes, a buffer_size(), on top. */
+/* Push a buffer of `size` bytes, a buffer_size(). */
 void buffer_push(struct buffer_stack *stack, uint8_t *buf, size_t size);
 
 /* Take out a buffer of exactly this size, or return NULL. */
 uint8_t *buffer_take(struct buffer_stack *stack, size_t size);
 
-/* Move the topmost buffer, of which there is one, to another stack. */
+/* Move the top buffer, which must exist, to another stack. */
 void buffer_move(struct buffer_stack *from, struct buffer_stack *to);
 
-/* Free them all. */
+/* Free all buffers of the stack. */
 void buffer_stack_fini(struct buffer_stack *stack);
 
 #endif

@@ -12,7 +12,7 @@
 enum {
     BYTES_PER_BUCKET = 1024, /* of capacity */
     DROP_BATCH = 64,         /* entries dropped while the lock is held */
-    HELD_PARTS = 4,          /* of capacity; one is kept free of written data */
+    HELD_PARTS = 4,          /* of capacity; one is free of uncommitted data */
 };
 
 int cache_new(size_t capacity, struct cache **out)
@@ -95,14 +95,14 @@ void cache_file_drop(struct cache *cache, struct cache_file *file)
     }
     room_unlock(cache);
 
-    /* Another thread may be freeing some that it evicted. */
+    /* Another thread may still be freeing entries that it evicted. */
     pthread_mutex_lock(&cache->lock);
     while (file->nentries > 0)
         pthread_cond_wait(&cache->released, &cache->lock);
     pthread_mutex_unlock(&cache->lock);
 }
 
-/* Count what somebody found who asked for blocks. */
+/* Count a request for blocks as a hit or a miss. */
 static void count_use_locked(struct cache *cache, struct cache_unit *unit,
                              uint32_t first, uint32_t end, bool hit)
 {
@@ -111,8 +111,8 @@ static void count_use_locked(struct cache *cache, struct cache_unit *unit,
     cache->stats.ahead_used += entry_clear_ahead(unit, first, end);
 }
 
-/* Pin the unit that a range starts in, with its blocks in [first, end) ready;
-   `end` may come down to the first one that can't be had. */
+/* Pin the unit that a range starts in, and make its blocks in [first, end)
+   ready.  Lowers `end` to the first block that could not be decoded. */
 static int pin_unit_locked(struct cache *cache, struct cache_request *request,
                            struct cache_unit *unit, uint32_t first,
                            uint32_t *end)
@@ -144,7 +144,8 @@ static int pin_unit_locked(struct cache *cache, struct cache_request *request,
     return 0;
 }
 
-/* Pin the first unit's part of a range whose entry is kept. */
+/* Pin the part of a range that lies in its first unit.  The caller keeps the
+   entry. */
 static int pin_range_locked(struct cache *cache, struct cache_request *request,
                             struct cache_entry *entry, struct cache_pin *out)
 {

@@ -6,7 +6,7 @@
 #include "cache/fill.h"
 #include "cache/hold.h"
 
-/* Move all entries of a list to the end of another. */
+/* Tag all entries of a list for the commit under way. */
 static void make_due_locked(struct cache_file *file, struct list *from)
 {
     while (!list_empty(from)) {
@@ -29,7 +29,7 @@ size_t cache_make_due(struct cache *cache, struct cache_file *file)
     return n;
 }
 
-/* The first of the lists of dirty entries that has one of this kind, if any. */
+/* Return the list to take a chunk of this kind from. */
 static struct list *queue_of(struct cache_file *file, enum cache_kind kind)
 {
     if (kind == CACHE_FULL || (kind == CACHE_DIRTY && !list_empty(&file->full)))
@@ -71,7 +71,7 @@ bool cache_take(struct cache *cache, struct cache_file *file,
     return entry != NULL;
 }
 
-/* Memory for the pieces of a chunk. */
+/* Allocate the pieces of a chunk. */
 static int init_gathered(const struct cache_entry *entry,
                          struct cache_gathered *out)
 {
@@ -98,8 +98,8 @@ static void thaw_locked(struct cache *cache,
         room_thaw_locked(cache, gathered->buffers[i]);
 }
 
-/* Have the blocks of a unit that lie before block `end` in memory, and keep
-   them as they are. */
+/* Decode the blocks of a unit before block `end`, and pin its buffer so that
+   its bytes do not change. */
 static int gather_unit_locked(struct cache *cache,
                               struct cache_request *request,
                               struct cache_unit *unit, uint32_t end,
@@ -123,9 +123,9 @@ static int gather_unit_locked(struct cache *cache,
 }
 
 /*
- * What was written is taken.  A writer who is beyond the end of the file may
- * have written behind the bytes that are wanted: these stay dirty, because the
- * commit does not have them.
+ * Turn dirty into taken.  Bytes behind the first `nbytes` stay dirty, because
+ * the commit does not contain them.  A writer beyond the end of the file may
+ * have written them.
  */
 static void take_dirty_locked(struct cache *cache, struct cache_entry *entry,
                               uint32_t nbytes)
@@ -141,8 +141,8 @@ static void take_dirty_locked(struct cache *cache, struct cache_entry *entry,
     entry->taken_end = nbytes;
 }
 
-/* The same for the units that have them, with room set aside for that, while
-   writers wait. */
+/* Gather the units that hold the first `nbytes` bytes.  Memory for them is
+   reserved; writers wait meanwhile. */
 static int gather_locked(struct cache *cache, struct cache_request *request,
                          struct cache_entry *entry, uint32_t nbytes,
                          struct cache_gathered *out)
@@ -164,7 +164,7 @@ static int gather_locked(struct cache *cache, struct cache_request *request,
     return r;
 }
 
-/* Hand what encoding takes up over to the caller. */
+/* Hand the memory reserved for encoding over to the caller. */
 static void set_aside_locked(struct cache_request *request,
                              const struct cache_entry *entry,
                              struct cache_gathered *out)
@@ -294,7 +294,7 @@ void cache_soil_staged(struct cache *cache, struct cache_file *file)
     pthread_mutex_unlock(&cache->lock);
 }
 
-/* Bytes from `end` on are behind the end of the file. */
+/* Forget that bytes from `end` on were written, because the file ends there. */
 static void cut_locked(struct cache_entry *entry, uint32_t end)
 {
     if (entry->dirty_end > end)

@@ -6,16 +6,16 @@
 #include "cache/fill.h"
 #include "cache/hold.h"
 
-/* Bytes to write, once it is known where. */
+/* The bytes to write, after locating them in the chunk. */
 struct span {
     struct cache_unit *unit;
     uint32_t off; /* in the chunk */
     uint32_t len;
-    uint32_t first; /* blocks */
+    uint32_t first; /* block numbers */
     uint32_t end;
 };
 
-/* The part of a range that lies in one unit. */
+/* Return the part of a range that lies in one unit. */
 static struct span span_of(const struct cache_entry *entry,
                            const struct cache_range *range)
 {
@@ -36,7 +36,7 @@ static struct span span_of(const struct cache_entry *entry,
     return span;
 }
 
-/* Is a block neither ready nor missing? */
+/* Is any of the blocks being filled or moved? */
 static bool is_busy(const struct cache_entry *entry, uint32_t first,
                     uint32_t end)
 {
@@ -47,7 +47,8 @@ static bool is_busy(const struct cache_entry *entry, uint32_t first,
     return false;
 }
 
-/* The block of those to be overwritten in part that is not ready, or `end`. */
+/* Return a block that the span overwrites in part and that is not ready, or
+   span->end. */
 static uint32_t find_edge(const struct cache_entry *entry,
                           const struct span *span)
 {
@@ -64,7 +65,7 @@ static uint32_t find_edge(const struct cache_entry *entry,
     return span->end;
 }
 
-/* Get another buffer for a unit, or wait until this one is not frozen. */
+/* Give a unit another buffer, or wait until its own one is unpinned. */
 static int renew_locked(struct cache *cache, struct cache_request *request,
                         struct cache_unit *unit)
 {
@@ -77,9 +78,9 @@ static int renew_locked(struct cache *cache, struct cache_request *request,
 }
 
 /*
- * See to it that bytes can be written: the entry is not being gathered, blocks
- * at the edges are ready, nobody is at work on those between, and the buffer
- * is not frozen.
+ * Wait and decode until the bytes can be written: no thread is gathering the
+ * entry, blocks at the edges of the span are ready, no thread is filling those
+ * between, and the buffer is not pinned.
  */
 static int prepare_locked(struct cache *cache, struct cache_request *request,
                           const struct span *span)
@@ -109,7 +110,7 @@ static int prepare_locked(struct cache *cache, struct cache_request *request,
     }
 }
 
-/* Copy the bytes, with the lock dropped meanwhile. */
+/* Copy the bytes.  The lock is dropped meanwhile. */
 static void copy_in_locked(struct cache *cache, const struct span *span,
                            const uint8_t *src)
 {
@@ -133,7 +134,7 @@ static void copy_in_locked(struct cache *cache, const struct span *span,
     pthread_cond_broadcast(&cache->filled);
 }
 
-/* Look whether more may be held. */
+/* Check the limit of uncommitted bytes. */
 static int check_hold(struct cache *cache, struct cache_request *request,
                       const struct cache_entry *entry,
                       const struct cache_unit *unit)
@@ -144,7 +145,8 @@ static int check_hold(struct cache *cache, struct cache_request *request,
     return r;
 }
 
-/* A unit that is pinned gets another buffer, unless two are too many. */
+/* Set the memory that a write needs.  It includes a second buffer, in case the
+   unit is pinned, unless the cache could never hold two. */
 static void set_need(const struct cache *cache, struct cache_request *request,
                      const struct cache_unit *unit)
 {
@@ -186,7 +188,7 @@ static ssize_t write_entry_locked(struct cache *cache,
         return -ERANGE;
     if (range->len > 0)
         span = span_of(entry, range);
-    /* Before it is decoded, or room made for it. */
+    /* Check before decoding anything or evicting other units. */
     r = check_hold(cache, request, entry, span.unit);
     if (r < 0)
         return r;
@@ -199,8 +201,8 @@ static ssize_t write_entry_locked(struct cache *cache,
     return 0;
 }
 
-/* Wait for what a write was refused for.  Returns 0 if it is to be tried
-   again, or the error that it failed with, or that waiting did. */
+/* Wait for the resource that a write lacked.  Returns 0 if the caller is to try
+   again, or the error of the write or of waiting. */
 static int await_locked(struct cache *cache, struct cache_request *request,
                         int error, uint64_t nfailed)
 {

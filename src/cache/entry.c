@@ -9,7 +9,7 @@
 
 enum {
     UNIT_SIZE = 1 << 20,       /* bytes of blocks that share a buffer */
-    ALLOCATION_OVERHEAD = 128, /* of an entry's few small allocations */
+    ALLOCATION_OVERHEAD = 128, /* of the few small allocations of an entry */
 };
 
 void entry_set_shape(struct cache_entry *entry, const struct cache_shape *shape)
@@ -25,7 +25,7 @@ void entry_set_shape(struct cache_entry *entry, const struct cache_shape *shape)
     entry->nunits = (uint32_t)size_pieces(shape->nblocks, entry->unit_blocks);
 }
 
-/* Bytes of the units, and of what is known of each block. */
+/* Return the bytes of the units, and of the states of all blocks. */
 static size_t units_size(const struct cache_entry *entry)
 {
     return entry->nunits * sizeof(*entry->units);
@@ -64,7 +64,7 @@ size_t entry_encode_work(const struct cache_entry *entry)
     return shape->scratch > shape->encode ? shape->scratch : shape->encode;
 }
 
-/* What of that is not borrowed. */
+/* Return the part of the memory for encoding that a thread cannot borrow. */
 static size_t encode_rest(const struct cache_entry *entry)
 {
     size_t work = entry_encode_work(entry);

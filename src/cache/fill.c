@@ -42,7 +42,7 @@ void fill_each_locked(struct cache *cache, struct cache_file *file,
     }
 }
 
-/* Make an entry that is not yet described; others who want it wait. */
+/* Make an entry that is not yet described; other threads wait for it. */
 static struct cache_entry *insert_locked(struct cache *cache,
                                          const struct cache_range *range)
 {
@@ -66,7 +66,7 @@ static struct cache_entry *insert_locked(struct cache *cache,
     return entry;
 }
 
-/* Count what a described entry takes up, then allocate it. */
+/* Count the memory of a described entry, then allocate it. */
 static int admit_locked(struct cache *cache, struct cache_request *request,
                         struct cache_entry *entry)
 {
@@ -86,7 +86,7 @@ static int admit_locked(struct cache *cache, struct cache_request *request,
     return r;
 }
 
-/* Describe a new entry, with the lock dropped meanwhile. */
+/* Make an entry and describe it.  The lock is dropped meanwhile. */
 static int make_entry_locked(struct cache *cache, struct cache_request *request,
                              struct cache_entry **out)
 {
@@ -149,7 +149,7 @@ static void note_ahead_locked(struct cache *cache, struct cache_unit *unit,
     cache->stats.ahead += n;
 }
 
-/* Decode missing blocks of a pinned unit, with the lock dropped meanwhile. */
+/* Decode missing blocks of a pinned unit.  The lock is dropped meanwhile. */
 static int decode_locked(struct cache *cache, struct cache_request *request,
                          struct cache_unit *unit, uint32_t first, uint32_t n)
 {
@@ -182,8 +182,8 @@ static int decode_locked(struct cache *cache, struct cache_request *request,
 }
 
 /*
- * Decode the missing blocks of a pinned unit.  If a run of them fails, they
- * are tried one at a time, up to the first bad one.
+ * Decode the missing blocks of a pinned unit.  If a run of blocks fails, try
+ * them one at a time, up to the first bad one.
  */
 static int fill_missing_locked(struct cache *cache,
                                struct cache_request *request,
@@ -213,7 +213,7 @@ static int fill_missing_locked(struct cache *cache,
     return 0;
 }
 
-/* The same for blocks that need none but themselves. */
+/* Make blocks ready that do not depend on block 0. */
 static int fill_plain_locked(struct cache *cache, struct cache_request *request,
                              struct cache_unit *unit, uint32_t first,
                              uint32_t end)
@@ -226,7 +226,7 @@ static int fill_plain_locked(struct cache *cache, struct cache_request *request,
 
         if (block == end || request->wait == CACHE_WAIT_NEVER)
             return r;
-        /* What others decode before a block that failed is wanted too. */
+        /* Wait for other threads even if a later block failed. */
         if (entry->states[block] != BLOCK_MISSING) {
             cache->stats.waits++;
             pthread_cond_wait(&cache->filled, &cache->lock);
@@ -236,7 +236,7 @@ static int fill_plain_locked(struct cache *cache, struct cache_request *request,
     }
 }
 
-/* Make block 0, which others need, and then those others ready. */
+/* Make block 0 ready, and then the blocks that depend on it. */
 static int fill_from_first_locked(struct cache *cache,
                                   struct cache_request *request,
                                   struct cache_unit *unit, uint32_t first,

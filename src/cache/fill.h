@@ -5,16 +5,16 @@
 #include "cache/room.h"
 
 /*
- * How entries come about, and their blocks into memory.  Each function is
- * called with the lock held, and may drop it meanwhile.
+ * Making entries, and decoding their blocks.  Each function is called with the
+ * lock held, and may drop it meanwhile.
  */
 
-/* The entry of a chunk, if there is one; it may not be described yet. */
+/* Return the entry of a chunk, or NULL.  It may not be described yet. */
 struct cache_entry *fill_find_locked(struct cache *cache,
                                      const struct cache_range *range);
 
-/* Do something with each entry of chunks `first` to `end` - 1 of a file, which
-   may free it, but no other. */
+/* Call `run` for each entry of chunks `first` to `end` - 1 of a file.  It may
+   free that entry, but no other. */
 void fill_each_locked(struct cache *cache, struct cache_file *file,
                       uint64_t first, uint64_t end,
                       void (*run)(struct cache *cache,
@@ -23,23 +23,24 @@ void fill_each_locked(struct cache *cache, struct cache_file *file,
 /*
  * Find or make the entry of a chunk, and keep it.
  *
- * Returns 0, -EAGAIN if there is no room, -ERESTART if the entry was retired
- * before it was described, -ENOMEM, or an error of the file's ops.
+ * Returns 0, -EAGAIN if the budget is used up, -ERESTART if the entry was
+ * invalidated before it was described, -ENOMEM, or an error of the file's ops.
  */
 int fill_get_locked(struct cache *cache, struct cache_request *request,
                     struct cache_entry **out);
 
-/* Set the most that a request for a unit takes up, its entry included, and
-   `more` bytes. */
+/* Set the most bytes that a request for a unit takes up: the unit, its entry,
+   the scratch for decoding, and `more` bytes. */
 void fill_set_need(struct cache_request *request, const struct cache_unit *unit,
                    size_t more);
 
 /*
- * Make the blocks of a pinned unit in [first, end) ready, by this thread or by
- * others; with CACHE_WAIT_NEVER only those that nobody is at work on.
+ * Make the blocks of a pinned unit in [first, end) ready.  This thread decodes
+ * missing blocks, and waits for blocks that other threads decode, except with
+ * CACHE_WAIT_NEVER.
  *
- * Returns 0, -EAGAIN if there is no room, or an error of the file's ops, when
- * blocks before the one that failed may be ready.
+ * Returns 0, -EAGAIN if the budget is used up, or an error of the file's ops;
+ * the blocks before the one that failed may then be ready.
  */
 int fill_locked(struct cache *cache, struct cache_request *request,
                 struct cache_unit *unit, uint32_t first, uint32_t end);

@@ -4,15 +4,15 @@
 #include <errno.h>
 
 enum {
-    TABLES_PART = 100, /* of a cache, at most one is tables, and */
-    TABLES_MIN = 256,  /* bytes of a small one */
+    TABLES_PART = 100, /* tables are at most one part in this many, and */
+    TABLES_MIN = 256,  /* this many bytes of a small one */
 
-    OTHERS_PART = 8, /* of what may be held, one is left to other domains, */
-    OTHERS_MAX = 2,  /* or a chunk if that is no more than one of so many; */
-    FULL_PART = 4,   /* a domain whose disk is full has one of so many */
+    OTHERS_PART = 8, /* part of the limit that is left to other domains, */
+    OTHERS_MAX = 2,  /* or a chunk, if that is at most this part; */
+    FULL_PART = 4,   /* part for a domain whose disk is full or fails */
 };
 
-/* What the tables leave. */
+/* Return the bytes that the tables leave. */
 static size_t room(const struct cache *cache)
 {
     return cache->capacity > cache->table_size
@@ -20,7 +20,8 @@ static size_t room(const struct cache *cache)
                : 0;
 }
 
-/* How much may be held, if encoding a chunk of it takes `need`. */
+/* Return the limit of uncommitted bytes, if encoding one of the chunks takes
+   `need` bytes. */
 static size_t limit(const struct cache *cache, size_t need)
 {
     size_t rest = room(cache);
@@ -30,7 +31,7 @@ static size_t limit(const struct cache *cache, size_t need)
     return rest - need < cache->held_max ? rest - need : cache->held_max;
 }
 
-/* Is nothing held but of one entry? */
+/* Is no other entry uncommitted? */
 static bool is_alone(const struct cache *cache, const struct cache_entry *entry)
 {
     return cache->nheld == (entry->held != 0);
@@ -42,8 +43,8 @@ struct cache_domain *hold_domain(struct cache *cache,
     return file->domain ? file->domain : &cache->common;
 }
 
-/* How much of that files of one domain may hold, if others are to be left
-   something. */
+/* Return the part of the limit that files of one domain may use, because files
+   of other domains must be left something. */
 static size_t share(const struct cache *cache,
                     const struct cache_domain *domain, size_t need)
 {
@@ -78,7 +79,7 @@ int hold_check_locked(struct cache *cache, const struct cache_entry *entry,
         need = cache->encode_max;
     if (cache->held + more > limit(cache, need))
         return -EAGAIN;
-    /* One chunk each domain may have in any case. */
+    /* Each domain may have one uncommitted chunk in any case. */
     return domain->nheld > (entry->held != 0) &&
                    domain->held + more > share(cache, domain, need)
                ? -EAGAIN
@@ -112,7 +113,7 @@ void hold_press_locked(struct cache *cache)
     pthread_cond_broadcast(&cache->pressed);
 }
 
-/* Count what is held, or no longer. */
+/* Add to the uncommitted bytes, or subtract from them. */
 static void count_locked(struct cache *cache, const struct cache_file *file,
                          size_t size, bool held)
 {
@@ -128,7 +129,7 @@ static void count_locked(struct cache *cache, const struct cache_file *file,
         hold_press_locked(cache);
 }
 
-/* The same of entries. */
+/* Count an uncommitted entry, or no longer. */
 static void count_entry_locked(struct cache *cache, struct cache_file *file,
                                bool held)
 {
@@ -264,7 +265,7 @@ void hold_set_unsaved_locked(struct cache_entry *entry, uint32_t nunsaved)
     entry->nunsaved = nunsaved;
 }
 
-/* Add to a number of bytes, of which a chunk has no more than `max`. */
+/* Add to a number of bytes of a chunk, up to `max`. */
 static uint32_t add(uint32_t n, uint32_t len, uint32_t max)
 {
     return len < max - n ? n + len : max;

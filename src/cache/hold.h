@@ -5,68 +5,70 @@
 #include "cache/room.h"
 
 /*
- * What the cache holds until it is committed.
+ * Uncommitted chunks, which the cache holds in memory.
  *
- * It is never more than leaves room to encode any of its chunks, so that
- * whoever encodes gets his room in the end, and a commit can bring it down.
+ * Their bytes are limited so that there is memory to encode any one of them.
+ * So a thread that encodes gets its memory in the end, and a commit can bring
+ * the bytes down.
  */
 
-/* Set what a unit, or an entry by itself, is held for: bits of enum hold.
-   Entries that are retired are held for nothing. */
+/* Set why a unit, or an entry by itself, is held: bits of enum hold.  An
+   invalidated entry is never held. */
 void hold_unit_locked(struct cache *cache, struct cache_unit *unit,
                       unsigned held);
 void hold_entry_locked(struct cache *cache, struct cache_entry *entry,
                        unsigned held);
 
-/* What an entry and its units are held for under `from`, they are under `to`
-   from now on; 0: for nothing. */
+/* Replace the bits `from` by `to`, which may be 0, where an entry or its units
+   are held for `from`. */
 void hold_move_locked(struct cache *cache, struct cache_entry *entry,
                       unsigned from, unsigned to);
 
-/* Nothing of an entry is held any more. */
+/* Stop holding an entry and its units. */
 void hold_drop_locked(struct cache *cache, struct cache_entry *entry);
 
 /*
- * May a unit be written, or if it is NULL, an entry be dirty by itself?
+ * May a unit be written, or if it is NULL, may the entry itself become dirty?
  *
- * Returns 0, -EAGAIN if too much is held, or -ENOTSUP if the chunk could never
- * be encoded within the capacity.
+ * Returns 0, -EAGAIN if too much is uncommitted, or -ENOTSUP if the chunk could
+ * never be encoded within the capacity.
  */
 int hold_check_locked(struct cache *cache, const struct cache_entry *entry,
                       const struct cache_unit *unit);
 
-/* Bytes from `off` of the chunk on are about to be written to a unit. */
+/* Note that bytes from `off` of the chunk on are to be written to a unit. */
 void hold_written_locked(struct cache *cache, struct cache_unit *unit,
                          uint32_t off, uint32_t len);
 
 /* Make an entry dirty again, with all of its units that are held. */
 void hold_soil_locked(struct cache *cache, struct cache_entry *entry);
 
-/* Put an entry on one of its file's lists of those to be encoded, or on none
-   if NULL; and on the one that it belongs on, unless it is due. */
+/* Put an entry on one of the lists of dirty entries of its file, or on none if
+   NULL; or on the list where it belongs, unless it is on `due` already. */
 void hold_set_queue_locked(struct cache_entry *entry, struct list *queue);
 void hold_queue_locked(struct cache_entry *entry);
 
 /*
- * Keep the units of an entry that are held in memory, and return how much room the
- * others and encoding it take.  To be asked again after each wait: meanwhile a
- * commit may have let go of units, and others been written to.
+ * Keep the held units of an entry in memory, and return how much memory its
+ * other units and encoding it take.  Call this again after each wait, because a
+ * commit may have released units meanwhile, and writers may have written to
+ * others.
  */
 size_t hold_use_locked(struct cache_entry *entry);
 void hold_unuse_locked(struct cache *cache, struct cache_entry *entry);
 
-/* So many bytes of an entry are written and not committed. */
+/* Set the number of written and uncommitted bytes of an entry. */
 void hold_set_unsaved_locked(struct cache_entry *entry, uint32_t nunsaved);
 
-/* Wait until less is held, or a flush has ended, to write to a file of a
-   domain. */
+/* Throttle a writer to a file of a domain: wait until less is held, or a flush
+   has ended. */
 void hold_await_less_locked(struct cache *cache, struct cache_domain *domain);
 
-/* The domain of a file. */
+/* Return the domain of a file. */
 struct cache_domain *hold_domain(struct cache *cache,
                                  const struct cache_file *file);
 
-/* Someone waits for a flush. */
+/* Tell the flushers that a flush may be wanted. */
 void hold_press_locked(struct cache *cache);
 
 #endif

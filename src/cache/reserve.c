@@ -4,7 +4,7 @@
 #include "cache/hold.h"
 #include "cache/room.h"
 
-/* How much a request could borrow. */
+/* Return how much a request may borrow. */
 static size_t borrowable(const struct cache_request *request)
 {
     return request->work < CACHE_WORK_MAX ? request->work : CACHE_WORK_MAX;
@@ -18,8 +18,8 @@ bool room_fits_at_all(const struct cache *cache,
                cache->capacity - cache->table_size;
 }
 
-/* Make room for all that a request needs; it borrows what it may, if it must
-   and nobody else does.  Commits go first. */
+/* Evict until all memory that a request needs is free.  The request borrows as
+   much as it may if it must and no other one does.  Commits go first. */
 static bool make_all_room_locked(struct cache *cache,
                                  struct cache_request *request)
 {
@@ -32,8 +32,7 @@ static bool make_all_room_locked(struct cache *cache,
     return true;
 }
 
-/* Is there no room for a request even when nobody uses any, but for what is
-   held? */
+/* Do uncommitted bytes alone leave too little memory for a request? */
 static bool is_held_up(const struct cache *cache,
                        const struct cache_request *request)
 {
@@ -42,10 +41,11 @@ static bool is_held_up(const struct cache *cache,
 }
 
 /*
- * Wait until it is a request's turn and there is room, which what is held for
- * a commit may take up, unless commits wait for the request.
+ * Wait until it is a request's turn and its memory is free.  Uncommitted bytes
+ * may be in the way, except for a request that commits wait for.
  *
- * Returns 0, or -EAGAIN if what is held does not come down.
+ * Returns 0, or -EAGAIN if the uncommitted bytes do not come down, because
+ * flushes fail.
  */
 static int await_room_locked(struct cache *cache, struct cache_request *request,
                              uint64_t ticket)

@@ -8,19 +8,17 @@
 #include "cache/hold.h"
 
 enum {
-    SPARES_MAX = 256,    /* buffers kept for reuse */
-    SLACK_MAX = 4 << 20, /* bytes of these beyond the capacity */
-    SLACK_PART = 8,      /* and not more than this part of it */
-    BARE_MAX =
-        16 << 10, /* bytes of a chunk that is kept without buffers, and */
-    BARE_PART = 64 << 10, /* one of these is for as many bytes of capacity */
+    SPARES_MAX = 256,     /* buffers kept for reuse */
+    SLACK_MAX = 4 << 20,  /* bytes of these beyond the capacity, */
+    SLACK_PART = 8,       /* but at most this part of it */
+    BARE_MAX = 16 << 10,  /* bytes of an entry that is kept without buffers; */
+    BARE_PART = 64 << 10, /* at most one for so many bytes of capacity */
 };
 
 /*
- * How much memory spare buffers may take up besides the capacity.  Room that is
- * set aside for decoding comes and goes with each request, at the cost of
- * buffers that the next request wants again, and that would have to be faulted
- * in anew.
+ * Return how much memory spare buffers may take up beyond the capacity.
+ * Without it, each request that reserves memory for decoding would free spare
+ * buffers that the next request needs again, at the cost of new page faults.
  */
 static size_t slack(const struct cache *cache)
 {
@@ -29,7 +27,7 @@ static size_t slack(const struct cache *cache)
     return part < SLACK_MAX ? part : SLACK_MAX;
 }
 
-/* Free entries that were unlinked.  The lock is not held. */
+/* Free unlinked entries.  The caller does not hold the lock. */
 static void free_entries(struct cache *cache, struct cache_entry *doomed)
 {
     for (struct cache_entry *entry = doomed; entry; entry = entry->next) {
@@ -79,7 +77,7 @@ struct cache_entry **room_bucket(struct cache *cache,
     return &cache->buckets[(hash >> 32) & cache->bucket_mask];
 }
 
-/* Take an entry out of its bucket, if it is in one. */
+/* Remove an entry from its bucket, if it is in one. */
 static void unlink_locked(struct cache *cache, struct cache_entry *entry)
 {
     struct cache_entry **link =
@@ -99,7 +97,7 @@ void room_remove_locked(struct cache *cache, struct cache_entry *entry)
     cache->doomed = entry;
 }
 
-/* Keep the bytes of a buffer for reuse. */
+/* Free a buffer, but keep its bytes for reuse. */
 static void drop_buffer_locked(struct cache *cache, struct cache_buffer *buffer)
 {
     buffer_push(&cache->spares, buffer->bytes, buffer->size);
@@ -107,7 +105,7 @@ static void drop_buffer_locked(struct cache *cache, struct cache_buffer *buffer)
     free(buffer);
 }
 
-/* Keep an entry that nobody uses, and that has no buffer. */
+/* Keep an unused entry that has no buffer. */
 static void park_locked(struct cache *cache, struct cache_entry *entry)
 {
     list_append(&cache->bare, &entry->units[0].node);
@@ -124,7 +122,7 @@ static void unpark_locked(struct cache *cache, struct cache_entry *entry)
     cache->nbare--;
 }
 
-/* Take the buffer from an idle unit. */
+/* Take the buffer of an idle unit away. */
 static void empty_unit_locked(struct cache *cache, struct cache_unit *unit)
 {
     uint32_t first = entry_unit_first(unit);
@@ -139,7 +137,7 @@ static void empty_unit_locked(struct cache *cache, struct cache_unit *unit)
            entry_unit_end(unit) - first);
 }
 
-/* Evict an idle unit; and its entry, if that is then of no use. */
+/* Evict an idle unit, and its entry if that is then useless. */
 static void evict_unit_locked(struct cache *cache, struct cache_unit *unit)
 {
     struct cache_entry *entry = unit->entry;
@@ -181,9 +179,9 @@ void room_evict_locked(struct cache *cache, struct cache_entry *entry)
 }
 
 /*
- * Evict what was idle for longest, if anything is.  Of a chunk whose last
- * buffer goes, how it is laid out is kept if that takes little: to find it out
- * anew takes as long as to read a block.
+ * Evict the unit that was idle for longest, if there is one.  An entry that
+ * loses its last buffer is kept if it is small, because describing the chunk
+ * again takes as long as reading a block.
  */
 static bool evict_oldest_locked(struct cache *cache)
 {
@@ -230,8 +228,8 @@ void cache_count_other(struct cache *cache, size_t *counted, size_t now)
 }
 
 /*
- * Whoever finds others waiting for room lines up behind them, or a steady
- * stream of small requests would starve a large one.
+ * A request that finds other ones waiting for memory lines up behind them,
+ * because a steady stream of small requests would starve a large one.
  */
 bool room_charge_locked(struct cache *cache, struct cache_request *request,
                         size_t size)
@@ -289,7 +287,7 @@ void room_put_locked(struct cache *cache, struct cache_entry *entry)
     room_wake_locked(cache);
 }
 
-/* A new buffer; or if there is room, a row of them. */
+/* Make a buffer, or a row of them if there is memory for it. */
 static uint8_t *new_buffer_locked(struct cache *cache, size_t size)
 {
     uint8_t *bytes = buffer_take(&cache->spares, size);
@@ -302,8 +300,8 @@ static uint8_t *new_buffer_locked(struct cache *cache, size_t size)
     return buffer_new_row(size, &cache->spares);
 }
 
-/* A new buffer takes hardly any memory before it is used, so the lock may be
-   held. */
+/* Make a buffer for a unit.  The lock stays held: a new buffer takes hardly any
+   memory, and so little time, before it is used. */
 static int make_buffer_locked(struct cache *cache,
                               struct cache_request *request,
                               struct cache_unit *unit,
@@ -372,7 +370,8 @@ void room_thaw_locked(struct cache *cache, struct cache_buffer *buffer)
     }
 }
 
-/* Copy a run of blocks to the new buffer of their unit. */
+/* Copy a run of blocks to the new buffer of their unit.  The lock is dropped
+   meanwhile. */
 static void move_run_locked(struct cache *cache, struct cache_unit *unit,
                             const uint8_t *from, uint32_t first, uint32_t n)
 {
@@ -390,7 +389,7 @@ static void move_run_locked(struct cache *cache, struct cache_unit *unit,
     memset(unit->entry->states + first, BLOCK_READY, n);
 }
 
-/* The same for all blocks that are ready; others may be filled meanwhile. */
+/* Copy all ready blocks; other threads may fill blocks meanwhile. */
 static void move_blocks_locked(struct cache *cache, struct cache_unit *unit,
                                const uint8_t *from)
 {
