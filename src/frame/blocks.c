@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* How much is read at a time; gaps up to this size are read over. */
+/* Limits for one read; gaps up to PIECE_GAP bytes are read over. */
 enum {
     PIECE_BLOCKS = 256,
     PIECE_BYTES = 8 << 20,
@@ -18,12 +18,13 @@ struct extent {
     size_t input_off; /* in the input of the piece */
 };
 
-/* Some blocks that are read together. */
+/* Blocks that are read together. */
 struct piece {
     uint32_t first; /* block */
     uint32_t n;
-    struct extent extents[PIECE_BLOCKS]; /* in order of their numbers */
-    uint16_t order[PIECE_BLOCKS];        /* and of their offsets */
+    struct extent extents[PIECE_BLOCKS]; /* in order of block number */
+    uint16_t order[PIECE_BLOCKS];        /* indices of extents, in order of
+                                            offset */
     struct store_range ranges[PIECE_BLOCKS];
     size_t nranges;
     size_t input_len;
@@ -61,7 +62,7 @@ static void insert_sorted(struct piece *piece, uint32_t i)
     piece->order[at] = (uint16_t)i;
 }
 
-/* Take as many of the blocks as one piece may have. */
+/* Add as many of the blocks as fit into one piece. */
 static void gather_blocks(struct piece *piece, const struct chunk *chunk,
                           uint32_t first, uint32_t n)
 {
@@ -82,7 +83,8 @@ static void gather_blocks(struct piece *piece, const struct chunk *chunk,
     piece->n = i;
 }
 
-/* Merge the extents into ranges, and lay these out one after another. */
+/* Merge the extents into ranges, and place these one after another in the
+   input. */
 static void merge_ranges(struct piece *piece, uint64_t chunk_off)
 {
     struct store_range *range = NULL;
@@ -128,7 +130,7 @@ static int read_piece(struct piece *piece, const struct blocks_source *source,
 /*
  * Decode the blocks of a piece.
  *
- *  input  what was read, or the whole chunk
+ *  input  the bytes that were read, or the whole chunk if `whole`
  */
 static int decode_piece(const struct piece *piece, const struct chunk *chunk,
                         const uint8_t *input, bool whole,
@@ -172,7 +174,7 @@ static int read_and_decode(struct piece *piece,
     return r;
 }
 
-/* Stored bytes go straight to where they are wanted. */
+/* Read stored bytes straight into `dst`, because they need no decoding. */
 static int read_copy(const struct blocks_source *source,
                      const struct chunk *chunk, uint32_t first, uint32_t n,
                      uint8_t *dst, struct fault *fault)

@@ -9,16 +9,17 @@
 #include "chunk/chunk.h"
 #include "store/store.h"
 
-/* Are there blocks in chunks of this kind, or are they special? */
+/* Do chunks of this kind have blocks, or are they special? */
 bool blocks_exist(enum chunk_kind kind);
 
 /*
  * Record that bytes at an offset of a chunk could not be read.  Returns
- * `error`, or -EBADMSG for -ENODATA: they were there when the frame was opened.
+ * `error`; but -EBADMSG for -ENODATA, because the bytes were there when the
+ * frame was opened.
  */
 int blocks_read_error(int error, uint64_t off, struct fault *fault);
 
-/* Where the bytes of a chunk are. */
+/* The place of a chunk's bytes. */
 struct blocks_source {
     struct store_object *object;
     uint64_t off;         /* of the chunk in the object */
@@ -26,18 +27,18 @@ struct blocks_source {
 };
 
 /*
- * Read and decode a run of blocks of a chunk, which is not special.
+ * Read and decode a run of blocks of a chunk that is not special.
  *
  *  first, n     blocks, inside nblocks; n > 0
  *  first_block  block 0, decoded, if `first` is not 0 and decoding needs it
  *  dst          room for the decoded blocks, one after another
  *
- * Only the bytes of these blocks are read, and small gaps between them, about
+ * This reads only the bytes of these blocks, and small gaps between them, about
  * 8 MiB at a time or one block.
  *
- * Returns 0, an error of chunk_decode_block(), or one of the store; -EBADMSG
- * if the object ends in a block.  Offsets of faults count from the start of
- * the chunk.
+ * Returns 0, an error of chunk_decode_block(), or one of the store; -EBADMSG if
+ * the object ends in a block.  Offsets of faults count from the start of the
+ * chunk.
  */
 int blocks_decode(const struct blocks_source *source, const struct chunk *chunk,
                   uint32_t first, uint32_t n, const uint8_t *first_block,

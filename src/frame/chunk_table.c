@@ -11,7 +11,7 @@
 
 enum {
     PIECE_ROOM_MIN = 16,
-    LOADED_MAX = 16, /* pieces that stay loaded after a commit */
+    LOADED_MAX = 16, /* if more are loaded at a commit, all are unloaded */
 };
 
 int chunk_table_new(bool sparse, struct chunk_table **out)
@@ -153,7 +153,7 @@ size_t chunk_table_footprint(const struct chunk_table *table)
     return size;
 }
 
-/* A sum by which entries are known again. */
+/* A checksum that shows whether entries are still the same. */
 static uint64_t sum_up(const struct table_chunk *chunks, size_t n)
 {
     uint64_t sum = n;
@@ -165,7 +165,7 @@ static uint64_t sum_up(const struct table_chunk *chunks, size_t n)
     return sum;
 }
 
-/* Read a clean piece.  Others may have overwritten the index. */
+/* Read a clean piece.  Another program may have overwritten the index. */
 static int read_clean(struct chunk_table *table, uint64_t piece_no,
                       struct table_chunk *dst)
 {
@@ -373,7 +373,7 @@ static bool are_alike(const struct table_chunk *chunks, size_t n)
     return true;
 }
 
-/* Describe chunks as the committed index has them.  Returns 0 or -ENOMEM. */
+/* Make a piece that refers to the committed index.  Returns 0 or -ENOMEM. */
 static int make_clean(const struct chunk_table *table,
                       const struct table_chunk *chunks, size_t n,
                       struct piece *out)
@@ -449,7 +449,7 @@ static size_t count_loaded(const struct chunk_table *table)
     return nloaded;
 }
 
-/* Let go of a loaded piece.  If there is no memory for that it stays. */
+/* Free the chunks of a loaded piece.  It stays loaded if memory is short. */
 static void unload(const struct chunk_table *table, struct piece *piece,
                    size_t len)
 {

@@ -10,13 +10,13 @@
 #include "store/store.h"
 
 /*
- * The index of a frame that is changed: for each chunk its index entry and the
- * space that it takes up.
+ * The index of a frame that is being changed: for each chunk its index entry
+ * and the space that it takes up.
  *
  * The table consists of pieces of CHUNK_TABLE_PIECE chunks.  A piece whose
- * chunks are all one special value takes no memory.  A piece that is as the
- * committed index has it keeps 4 bytes for each stored chunk of a contiguous
- * frame, and is read from that index when it is needed.  Only changed pieces,
+ * chunks are all one special value takes no memory.  A piece that is unchanged
+ * since the commit keeps 4 bytes for each stored chunk of a contiguous frame,
+ * and is read from the committed index when it is needed.  Only changed pieces,
  * and a few others, are in memory whole.
  *
  * Not safe for threads.
@@ -29,7 +29,7 @@ enum {
 
 /* A chunk in the table. */
 struct table_chunk {
-    int64_t entry;   /* as the index has it; below 0 if the chunk is special */
+    int64_t entry;   /* as in the index; below 0 if the chunk is special */
     uint32_t nbytes; /* if chunks may differ in size, else 0 */
     uint32_t cbytes; /* bytes that a stored chunk takes up in the file; 1 if it
                         is a chunk file; 0 if the chunk is special */
@@ -38,7 +38,7 @@ struct table_chunk {
 /*
  * Make a table without chunks.
  *
- *  sparse  stored chunks are files of their own
+ *  sparse  each stored chunk is a file of its own
  *
  * Returns 0 or -ENOMEM.
  */
@@ -47,34 +47,38 @@ int chunk_table_new(bool sparse, struct chunk_table **out);
 /* Accepts NULL. */
 void chunk_table_free(struct chunk_table *table);
 
-/* From now on all pieces stay in memory whole, because the index does not tell
-   all that is in them: sizes of chunks, or entries of an old form. */
+/*
+ * From now on keep all pieces in memory whole, because the index does not
+ * contain everything about them: chunks differ in size, or entries have an old
+ * form.  Errors as chunk_table_get().
+ */
 int chunk_table_keep_all(struct chunk_table *table);
 
-/* How many chunks there are. */
+/* The number of chunks. */
 uint64_t chunk_table_count(const struct chunk_table *table);
 
 /* The sum of `cbytes` over all chunks. */
 uint64_t chunk_table_cbytes(const struct chunk_table *table);
 
-/* The end of the highest stored chunk, counted like the entries; 0 if no chunk
-   is stored. */
+/* The end of the highest stored chunk, as an offset like those in the entries;
+   0 if no chunk is stored. */
 uint64_t chunk_table_end(const struct chunk_table *table);
 
 /* Bytes of memory that the table takes up. */
 size_t chunk_table_footprint(const struct chunk_table *table);
 
 /*
- * All that follow return 0, -ENOMEM, -ESTALE if the committed index is not what
- * it was, or an error of index_read(); a change that fails changes nothing.
+ * All functions below return 0, -ENOMEM, -ESTALE if another program has changed
+ * the committed index, or an error of index_read().  A change that fails
+ * changes nothing.
  */
 
 /* Look up a chunk that exists. */
 int chunk_table_get(struct chunk_table *table, uint64_t chunk_no,
                     struct table_chunk *out);
 
-/* The same; `n` receives how many chunks from there on, all of them the same
-   special value, were found without looking further. */
+/* Do the same.  If the chunk is special, `n` receives how many chunks from
+   there on are known without reading to be the same special value; else 1. */
 int chunk_table_get_run(struct chunk_table *table, uint64_t chunk_no,
                         struct table_chunk *out, uint64_t *n);
 
@@ -82,12 +86,12 @@ int chunk_table_get_run(struct chunk_table *table, uint64_t chunk_no,
 int chunk_table_set(struct chunk_table *table, uint64_t chunk_no,
                     const struct table_chunk *chunk);
 
-/* Append `n` chunks that are alike. */
+/* Append `n` equal chunks. */
 int chunk_table_append(struct chunk_table *table,
                        const struct table_chunk *chunk, uint64_t n);
 
 /*
- * Replace a range of chunks, which exist, by `nadded` that are alike.
+ * Replace a range of chunks, which exist, by `nadded` equal ones.
  *
  *  chunk  NULL if `nadded` is 0
  */
@@ -95,7 +99,7 @@ int chunk_table_splice(struct chunk_table *table, uint64_t first,
                        uint64_t nremoved, const struct table_chunk *chunk,
                        uint64_t nadded);
 
-/* Load the table whole, so that no look-up fails until the next commit. */
+/* Load the whole table, so that no look-up fails until the next commit. */
 int chunk_table_load_all(struct chunk_table *table);
 
 /* Count the stored chunks in a range that exists. */
@@ -116,51 +120,51 @@ int chunk_table_next_stored(struct chunk_table *table, uint64_t *chunk_no,
 int chunk_table_read(struct chunk_table *table, uint64_t first, size_t n,
                      int64_t *entries);
 
-/* Are these chunks, n > 0, known to be the same special value?  Does not read
-   anything. */
+/* Are these chunks, n > 0, known to be the same special value?  Reads nothing.
+   `entry` is meaningless if not. */
 bool chunk_table_is_uniform(const struct chunk_table *table, uint64_t first,
                             uint64_t n, int64_t *entry);
 
-/* Are these chunks, n > 0, known to be as the committed index has them? */
+/* Are these chunks, n > 0, known to be unchanged since the commit? */
 bool chunk_table_is_clean(const struct chunk_table *table, uint64_t first,
                           uint64_t n);
 
 /*
- * Append the chunks of one piece as the committed index has them; the table is
- * a whole number of pieces before.
+ * Append the chunks of one piece as the committed index has them.  Before that,
+ * the table must consist of whole pieces.
  *
  *  chunks, n  0 < n <= CHUNK_TABLE_PIECE
  */
 int chunk_table_append_clean(struct chunk_table *table,
                              const struct table_chunk *chunks, size_t n);
 
-/* The same with `n` > 0 chunks of one special value, which may be several
+/* Do the same with `n` > 0 chunks of one special value, which may fill several
    pieces. */
 int chunk_table_append_clean_run(struct chunk_table *table, int64_t entry,
                                  uint64_t n);
 
 /*
- * Say that an index holds all of the table.
+ * Tell the table that an index on disk holds all of it.
  *
- *  object, index  both become the table's, on success; NULL if there are no
+ *  object, index  both belong to the table from now on; NULL if there are no
  *                 chunks
  */
 void chunk_table_commit(struct chunk_table *table, struct store_object *object,
                         struct index *index);
 
 /*
- * Keep a sum for each block of an index that may be committed, by which its bytes
- * are known again.
+ * Keep a checksum for each block of an index that may be committed, so that the
+ * next commit recognizes blocks with the same bytes.
  *
- *  sums  becomes the table's
+ *  sums  belongs to the table from now on
  */
 void chunk_table_keep_sums(struct chunk_table *table, uint64_t *sums,
                            uint32_t nblocks);
 
-/* The sum that was kept last for a block; 0 if there is none. */
+/* The checksum that was kept last for a block; 0 if there is none. */
 uint64_t chunk_table_sum(const struct chunk_table *table, uint32_t block_no);
 
-/* Where the committed index is; NULL if there is none. */
+/* The committed index; NULL if there is none. */
 struct index *chunk_table_index(const struct chunk_table *table);
 
 #endif

@@ -51,7 +51,7 @@ struct piece *table_own_piece(struct chunk_table *table, uint64_t piece_no)
     return &group->pieces[piece_no % GROUP_NPIECES];
 }
 
-/* Are the first pieces of a group all one special value? */
+/* Are the first `n` pieces of a group all one special value? */
 static bool are_alike(const struct piece *pieces, size_t n)
 {
     for (size_t i = 0; i < n; i++)

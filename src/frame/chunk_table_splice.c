@@ -6,7 +6,7 @@
 #include "base/size.h"
 #include "frame/chunk_table_private.h"
 
-/* Has a piece this special value alone? */
+/* Are all chunks of a piece this special value? */
 static bool is_piece_of(const struct piece *piece, int64_t entry)
 {
     return piece->kind == PIECE_UNIFORM && piece->entry == entry;
@@ -55,7 +55,7 @@ int chunk_table_get_run(struct chunk_table *table, uint64_t chunk_no,
     return chunk_table_get(table, chunk_no, out);
 }
 
-/* How many chunks of a range lie in the piece of the first one. */
+/* The number of chunks of a range that lie in the piece of the first one. */
 static size_t run_len(uint64_t first, uint64_t n)
 {
     uint64_t rest = CHUNK_TABLE_PIECE - first % CHUNK_TABLE_PIECE;
@@ -91,7 +91,8 @@ int chunk_table_count_stored(struct chunk_table *table, uint64_t first,
     return 0;
 }
 
-/* Look for a stored chunk in one piece.  Returns as the next function. */
+/* Look for a stored chunk in one piece.  Returns as
+   chunk_table_next_stored(). */
 static int next_in_piece(struct chunk_table *table, uint64_t *chunk_no,
                          struct table_chunk *out)
 {
@@ -128,27 +129,28 @@ int chunk_table_next_stored(struct chunk_table *table, uint64_t *chunk_no,
     return 0;
 }
 
-/* A splice, and the pieces that it makes. */
+/* A splice, and the pieces that it creates. */
 struct splice {
     struct chunk_table *table;
     uint64_t first;
     uint64_t nremoved;
     const struct table_chunk *chunk;
     uint64_t nadded;
-    uint64_t nchunks; /* of the table afterwards */
+    uint64_t nchunks; /* of the table after the splice */
 
-    uint64_t piece_no; /* of the first that is made */
+    uint64_t piece_no; /* number of the first piece that is created */
     struct piece *made;
     uint64_t nmade;
 };
 
 /*
- * Where a chunk comes from.
+ * Find the chunks that a position gets its chunks from.
  *
- *  pos  its number afterwards
- *  n    how many chunks are asked for; receives how many come from one place
+ *  pos  chunk number after the splice
+ *  n    how many chunks are wanted; receives how many come from one source
  *
- * Returns the number of the first before, or UINT64_MAX for added ones.
+ * Returns the number of the first one before the splice, or UINT64_MAX if they
+ * are added chunks.
  */
 static uint64_t find_source(const struct splice *splice, uint64_t pos,
                             uint64_t *n)
@@ -169,7 +171,7 @@ static uint64_t find_source(const struct splice *splice, uint64_t pos,
     return source;
 }
 
-/* Are chunks all one special value afterwards? */
+/* Will these chunks all be one special value after the splice? */
 static bool becomes_uniform(const struct splice *splice, uint64_t pos,
                             uint64_t end, int64_t *entry)
 {
@@ -190,7 +192,7 @@ static bool becomes_uniform(const struct splice *splice, uint64_t pos,
     return !splice->table->keeps_all;
 }
 
-/* Copy some chunks; `n` receives how many. */
+/* Copy a run of chunks; `n` receives how many. */
 static int copy_run(const struct splice *splice, uint64_t pos, uint64_t *n,
                     struct table_chunk *dst)
 {
@@ -237,7 +239,8 @@ static int make_piece(const struct splice *splice, uint64_t piece_no,
     return r;
 }
 
-/* Make the pieces that will differ: to the end, unless nothing moves. */
+/* Create the pieces that differ after the splice: all up to the end, unless no
+   chunk changes its number. */
 static int make_pieces(struct splice *splice)
 {
     uint64_t end = splice->nadded == splice->nremoved
@@ -259,7 +262,7 @@ static int make_pieces(struct splice *splice)
     return r;
 }
 
-/* See to it that the pieces can be put into the table. */
+/* Give every group a piece array of its own, so that apply() cannot fail. */
 static int own_pieces(struct splice *splice)
 {
     uint64_t end = splice->piece_no + splice->nmade;
@@ -270,7 +273,7 @@ static int own_pieces(struct splice *splice)
     return 0;
 }
 
-/* Take a piece that is to be replaced out of the table. */
+/* Remove a piece that apply() replaces from the table. */
 static void remove_piece(struct chunk_table *table, uint64_t piece_no)
 {
     if (!table->groups[piece_no / GROUP_NPIECES].pieces)
@@ -330,7 +333,7 @@ int chunk_table_splice(struct chunk_table *table, uint64_t first,
     return r;
 }
 
-/* Add one chunk to the last piece, which has room for it. */
+/* Add one chunk to the last piece, which is not full. */
 static int append_one(struct chunk_table *table,
                       const struct table_chunk *chunk)
 {
@@ -354,7 +357,8 @@ static int append_one(struct chunk_table *table,
     return 0;
 }
 
-/* Add special chunks: what is left of a group, then whole ones. */
+/* Append special chunks: first fill up the last group, then add whole
+   groups. */
 static int append_groups(struct chunk_table *table,
                          const struct table_chunk *chunk, uint64_t n)
 {

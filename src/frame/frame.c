@@ -13,13 +13,14 @@
 const char *const frame_index_names[2] = { "chunks.b2frame",
                                            "chunks.b2eframe" };
 
-/* Bytes of the index that are read when a frame is opened. */
+/* Number of index bytes that are read when a frame is opened. */
 enum {
     INDEX_HEAD_LEN = 4096,
 
-    FRAME_END_LEN = 128, /* of the frame: most trailers, and the stamp */
+    FRAME_END_LEN = 128, /* end of the frame: holds most trailers, and the
+                            stamp */
 
-    OPEN_TRIES = 100 /* while others commit */
+    OPEN_TRIES = 100 /* while other programs commit */
 };
 
 int frame_fault(const struct frame *frame, int error, uint64_t off,
@@ -35,7 +36,7 @@ void frame_fault_name(const struct frame *frame, struct fault *fault)
     snprintf(fault->object, sizeof(fault->object), "%s", frame->object_name);
 }
 
-/* The watch of a frame that this process changes is its writer's. */
+/* If this process changes the frame, its writer owns the watch. */
 static struct watch *frame_watch(const struct frame *frame)
 {
     const struct generation *generation = frame->generation;
@@ -124,7 +125,8 @@ uint64_t frame_chunks_end(const struct frame *frame)
     return frame->base + frame->info.header_len + frame->info.cbytes;
 }
 
-/* Open the frame's file: the object "", or the index file of a directory. */
+/* Open the frame's file, which is the object "" or the index file of a
+   directory. */
 static int open_object(struct frame *frame, struct fault *fault)
 {
     int r = -ENOENT;
@@ -276,15 +278,16 @@ void frame_watch_state(const struct frame *frame, struct watch *watch)
     watch_set(watch, &state, &frame->stat);
 }
 
-/* The first and last bytes behind the chunks, as they were read. */
+/* First and last bytes behind the chunks, as read. */
 struct ends {
-    uint8_t end[FRAME_END_LEN]; /* of the frame; as long as `end_len` */
+    uint8_t end[FRAME_END_LEN]; /* end of the frame; `end_len` bytes */
     size_t end_len;
-    uint8_t head[INDEX_HEAD_LEN]; /* of the index; as long as `head_len` */
+    uint8_t head[INDEX_HEAD_LEN]; /* start of the index; `head_len` bytes */
     size_t head_len;
 };
 
-/* Read them in one go, the end before the index, for it has the stamp. */
+/* Read both in one call, the end before the index, because the end holds the
+   stamp. */
 static int read_bytes(struct frame *frame, struct ends *ends,
                       struct fault *fault)
 {
@@ -321,8 +324,9 @@ static int parse_end(struct frame *frame, const struct ends *ends,
 }
 
 /*
- * Find what tells this state from others with the same header.  Whoever wrote
- * it, it is the end of the index at least.
+ * Find the bytes that tell this state from others with the same header.  If
+ * framefs wrote the frame, they are its stamp; otherwise they are the end of
+ * the index, or whatever another program left there.
  */
 static int find_stamp(struct frame *frame, const struct ends *ends,
                       struct fault *fault)
@@ -341,8 +345,8 @@ static int find_stamp(struct frame *frame, const struct ends *ends,
     return 0;
 }
 
-/* Read what is behind the chunks.  From here on it is known whether another
-   state takes the place of this one. */
+/* Read the bytes behind the chunks.  Once the stamp is known, the watch can
+   tell whether another state has replaced this one. */
 static int read_ends(struct frame *frame, struct fault *fault)
 {
     struct ends ends;
@@ -361,10 +365,8 @@ static int read_ends(struct frame *frame, struct fault *fault)
                       ends.head_len, fault);
 }
 
-/*
- * Was the short last chunk moved elsewhere, so that a full one is last?  The
- * header does not tell.  Format: frame.md, 6.
- */
+/* Has the short last chunk been moved, so that a full one is last?  The header
+   does not say.  Format: frame.md, 6. */
 static bool last_chunk_is_full(struct frame *frame)
 {
     uint64_t last = frame->info.nchunks - 1;
@@ -390,7 +392,7 @@ bool frame_chunks_differ(struct frame *frame)
            last_chunk_is_full(frame);
 }
 
-/* Let go of a frame that could not be opened; its store is the caller's. */
+/* Free a frame that could not be opened; the caller keeps its store. */
 static void give_up(struct frame *frame)
 {
     frame->store = NULL;
@@ -509,7 +511,8 @@ int frame_check_current(const struct frame *frame, struct store_stat *stat,
     return r;
 }
 
-/* Being linked, unlinked or renamed changes the ctime, but no bytes. */
+/* This ignores the ctime, because a link, unlink or rename changes it, but no
+   bytes. */
 bool frame_is_unwritten(const struct frame *frame)
 {
     const struct store_stat *then = &frame->stat;
@@ -523,7 +526,7 @@ bool frame_is_unwritten(const struct frame *frame)
            now.mtime.tv_nsec == then->mtime.tv_nsec;
 }
 
-/* The span of a chunk where all but the last are of one size. */
+/* The span of a chunk if all chunks but the last have one size. */
 static struct frame_span regular_span(const struct frame_info *info,
                                       uint64_t chunk_no)
 {

@@ -19,7 +19,7 @@ enum frame_format {
     FRAME_FORMAT_E, /* 2.0.0-rc1 and all later ones */
 };
 
-/* What the header of a frame says, checked. */
+/* The checked contents of a frame's header. */
 struct frame_info {
     enum frame_format format;
     bool sparse;      /* a directory with a file per chunk */
@@ -27,14 +27,13 @@ struct frame_info {
     uint32_t header_len;
     uint64_t frame_len; /* of the file, or of chunks.b2frame */
     uint64_t nbytes;    /* decoded size of the frame */
-    uint64_t cbytes;    /* length of the chunks section; sparse: a
-                               statistic */
+    uint64_t cbytes;    /* length of the chunks section; sparse: a statistic */
     uint32_t typesize;
     uint32_t blocksize; /* default for new chunks; 0: automatic */
-    uint32_t chunksize; /* decoded size of each chunk but the last; 0 if
-                               they differ or there are none */
-    uint64_t nchunks;   /* 0 until the index is open if chunksize is 0 */
-    bool vlblocks;      /* the flags promise blocks of sizes of their own */
+    uint32_t chunksize; /* decoded size of each chunk but the last; 0 if they
+                           differ or there are none */
+    uint64_t nchunks;   /* 0 until the index is open, if chunksize is 0 */
+    bool vlblocks;      /* the flags say that blocks may differ in size */
     unsigned codec;     /* defaults for new chunks, from here on */
     unsigned codec_meta;
     unsigned clevel;
@@ -44,24 +43,24 @@ struct frame_info {
     uint8_t filters_meta[CHUNK_NFILTERS];
 };
 
-/*
- * Could these be the first bytes of a frame?  Looks at the magic only; `len`
- * may be as small as FRAME_MAGIC_LEN.
- */
+/* Could these be the first bytes of a frame?  Checks the magic only; `len` may
+   be as small as FRAME_MAGIC_LEN. */
 bool frame_has_magic(const uint8_t *bytes, size_t len);
 enum {
     FRAME_MAGIC_LEN = 10
 };
 
 /*
- * Parse the start of a frame of which more may be damaged, for the size that it
- * claims.  The header must be intact, and its sizes must not contradict each
- * other.  The file may be shorter than the header says: it may have been cut
- * off, or another program may be adding to it and write the header first.
+ * Parse the start of a frame whose other parts may be damaged, to learn the
+ * size that it claims.  The header must be intact, and its sizes must not
+ * contradict each other.  The file may be shorter than the header says, because
+ * the file was cut off, or because another program is adding to the frame and
+ * writes the header first.
  *
- *  bytes, len  first bytes of the frame, FRAME_CLAIM_LEN or all there are
- *  avail       bytes from there to the end of the file
- *  sparse      it is the index file of a directory
+ *  bytes, len  first bytes of the frame: FRAME_CLAIM_LEN, or all if there are
+ *              fewer
+ *  avail       bytes from the start of the frame to the end of the file
+ *  sparse      the bytes come from the index file of a directory
  *
  * Returns 0, -EBADMSG or -ENOTSUP.
  */
@@ -71,19 +70,19 @@ enum {
     FRAME_CLAIM_LEN = 128 /* at least as long as any header's fixed part */
 };
 
-/* Do the same for the frame in a store, as frame_read_info(). */
+/* Do the same for a frame in a store.  See frame_read_info(). */
 int frame_read_claim(struct store *store, uint64_t base, struct frame_info *out,
                      struct fault *fault);
 
-/* Names of the index file of a sparse frame, the present one first. */
+/* Names of the index file of a sparse frame, the current one first. */
 extern const char *const frame_index_names[2];
 
 /*
- * Read and check just the header of the frame in `store`: enough for the size
- * of the file that it shows.
+ * Read and check only the header of the frame in `store`, which is enough to
+ * know the decoded size.
  *
- *  base  where the frame starts in its file; 0 for a sparse frame
- *  stat  receives what the store says of the file, or of the index file
+ *  base  start of the frame in its file; 0 for a sparse frame
+ *  stat  receives the store's attributes of the file, or of the index file
  *
  * Returns 0, -EBADMSG, -ENOTSUP (a format from the future), or an error of the
  * store.
@@ -95,150 +94,156 @@ int frame_read_info(struct store *store, uint64_t base, struct frame_info *out,
 struct frame;
 
 /*
- * Open a frame: header, end of the trailer, head of the index.  Reads a few KB
- * whatever the number of chunks.
+ * Open a frame: read the header, the end of the trailer and the head of the
+ * index.  This reads a few KB, however many chunks there are.
  *
- *  store  becomes the frame's on success
+ *  store  belongs to the frame on success
  *
- * Errors as frame_read_info().  While another program writes, opening may
- * fail and succeed a moment later.
+ * Returns 0, -ENOMEM, -ESTALE if other programs kept changing the frame, or an
+ * error of frame_read_info().  While another program writes, an open may fail
+ * and succeed a moment later.
  */
 int frame_open(struct store *store, uint64_t base, struct frame **out,
                struct fault *fault);
 
 /*
- * Open no more than the header: enough for frame_get_info(), frame_get_stat()
- * and the fixed metalayers.  Nothing else may be asked of such a frame.
+ * Open only the header, which is enough for frame_get_info(), frame_get_stat()
+ * and the fixed metalayers.  The caller must not use such a frame for anything
+ * else.
  *
  *  store  as above
  */
 int frame_open_header(struct store *store, uint64_t base, struct frame **out,
                       struct fault *fault);
 
-/* Accepts NULL.  Chunks must be closed first. */
+/* Accepts NULL.  The caller closes all chunks first. */
 void frame_close(struct frame *frame);
 
-/* What header and trailer say, checked; there until the frame is closed. */
+/* The checked contents of header and trailer; valid until the frame is
+   closed. */
 const struct frame_info *frame_get_info(const struct frame *frame);
 
-/* Say that a fault lies in the frame's file, or index file. */
+/* Name the frame's file, or index file, as the place of a fault. */
 void frame_fault_name(const struct frame *frame, struct fault *fault);
 
-/* What the store said of the frame's file, or index file, at its opening. */
+/* Attributes of the frame's file, or index file, when the frame was opened. */
 const struct store_stat *frame_get_stat(const struct frame *frame);
 
-/* What the store says of the file that the frame is in, or, of a sparse frame, of
-   its directory.  Returns 0 or an error of the store. */
+/* Get the attributes of the file that contains the frame; those of a sparse
+   frame are its directory's.  Returns 0 or an error of the store. */
 int frame_identify(const struct frame *frame, struct store_stat *out);
 
 /*
- * May the program that this thread serves, see base/identity.h, use the frame that
- * is open, whatever bears its name by now?
+ * May the program that this thread serves (see base/identity.h) use the frame
+ * that is open?  The answer is about this very frame, even if its name now
+ * leads to another file.
  *
- *  how  of R_OK, W_OK and X_OK
+ *  how  a combination of R_OK, W_OK and X_OK
  *
  * Returns 0, -EACCES or another negative errno.
  */
 int frame_check_access(const struct frame *frame, int how);
 
-/* Do two frames have the same access control list, or none? */
+/* Do two frames have the same access control list, or both have none? */
 bool frame_shares_access_list(const struct frame *a, const struct frame *b);
 
 /*
- * Has nobody written to the frame's file, or index file, since it was opened?
- * Only then does all that was read from it belong together.
+ * Has the frame's file, or index file, not been written to since the frame was
+ * opened?  Otherwise data that was read from it at different times may not
+ * belong together.
  */
 bool frame_is_unwritten(const struct frame *frame);
 
 /*
- * Does the header say what it said when the frame was opened?  What is there by
- * that name now is looked at, for an index file may have been replaced.
+ * Read the header again: is it still the same file, with the same nbytes,
+ * cbytes and length of the frame?  This looks the file up by name, because the
+ * index file may have been replaced.
  *
- *  stat  receives what the store says of the file, or of the index file
+ *  stat  receives the store's attributes of the file, or of the index file
  *
- * Returns 0, -ESTALE if others have changed the frame, or an error of the
- * store.
+ * Returns 0, -ESTALE if another program has changed the frame, or an error of
+ * the store.
  */
 int frame_check_current(const struct frame *frame, struct store_stat *stat,
                         struct fault *fault);
 
 /*
- * Is the newest state that is known here of the frame, of which this one may be
- * an older one, what is stored?
+ * Is the newest state of the frame that this process knows also the stored one?
+ * `frame` itself may be an older state.
  *
  * Returns 0, -ESTALE, or an error of the store.
  */
 int frame_verify(const struct frame *frame, struct fault *fault);
 
-/* The same, by the times of the file as far as these tell; and has the file still
-   a name? */
+/* Do the same, but trust the times of the file where they are conclusive.
+   Returns false also if a contiguous frame's file no longer has a name. */
 bool frame_is_stored(const struct frame *frame);
 
 /*
- * A number by which the newest state that is known here of the frame differs
- * from others that are stored under its name.  It is odd if it does so whatever
- * the times of the file say: a frame that others wrote has no stamp, and may be
- * changed without a trace in its header.  Never 0.
+ * A number that tells the newest state that this process knows of the frame
+ * from other states stored under its name.  It is odd if it does so whatever
+ * the times of the file are.  It is even if nothing in the frame serves as a
+ * stamp, for example because it has no chunks; such a frame may change without
+ * a trace in its header.  Never 0.
  */
 uint64_t frame_mark(const struct frame *frame);
 
-/* One chunk's place among the decoded bytes of the frame. */
+/* The range of one chunk in the decoded bytes of the frame. */
 struct frame_span {
     uint64_t chunk_no;
     uint64_t off;    /* of its first byte */
-    uint32_t nbytes; /* its decoded size, by the rule that the frame follows */
+    uint32_t nbytes; /* its decoded size, as the rules for the frame require */
 };
 
 /*
  * Find the chunk that holds a byte of the decoded frame.
  *
- * In frames whose chunks differ in size this reads the headers of the chunks
+ * In a frame whose chunks differ in size, this reads the headers of the chunks
  * before it, once.
  *
- * Returns 0, -ERANGE if `off` is not below nbytes, -EBADMSG if the sizes of
- * the chunks do not add up, or an error of the store.
+ * Returns 0, -ERANGE if `off` is not below nbytes, -EBADMSG if the sizes of the
+ * chunks do not add up, or an error of the store.
  */
 int frame_locate(struct frame *frame, uint64_t off, struct frame_span *out,
                  struct fault *fault);
 
-/* The same for a chunk's number; -ERANGE if it is not below nchunks. */
+/* Do the same for a chunk number; -ERANGE if it is not below nchunks. */
 int frame_span_of(struct frame *frame, uint64_t chunk_no,
                   struct frame_span *out, struct fault *fault);
 
 /*
- * The next chunk that is a hole (zeros or uninitialised, by the index alone),
- * or that is none.
+ * Find the next chunk that is a hole, or the next that is not.  A hole is zeros
+ * or uninitialised according to the index alone.
  *
  *  chunk_no  where to start looking
- *  hole      what to look for
+ *  hole      whether to look for a hole
  *
- * Returns 0 and the number, which is nchunks if there is none; or an error.
- * A run of equal index entries is passed in one step where the index says so.
+ * Returns 0 and the number of the chunk, or nchunks if there is none; or an
+ * error.  A run of equal index entries takes one step if the index shows it as
+ * a run.
  */
 int frame_next(struct frame *frame, uint64_t chunk_no, bool hole, uint64_t *out,
                struct fault *fault);
 
-/* What the index says of one chunk. */
+/* The index entry of one chunk. */
 struct frame_entry {
-    bool special;         /* nothing is stored; `kind` says what it is */
+    bool special;         /* nothing is stored; `kind` has the content */
     enum chunk_kind kind; /* zeros, NaN or uninit if special */
-    uint64_t place;       /* else: offset in the file, or id of the chunk
-                               file */
+    uint64_t place;       /* if stored: offset in the file, or id of the chunk
+                             file */
 };
 
 /*
- * Look a chunk up.
+ * Look up a chunk in the index.
  *
- * Returns 0, -ERANGE, -EBADMSG (the entry, or what the index is decoded from,
+ * Returns 0, -ERANGE, -EBADMSG (the entry, or the chunk that encodes the index,
  * breaks the format), -ENOTSUP, or an error of the store.
  */
 int frame_get_entry(struct frame *frame, uint64_t chunk_no,
                     struct frame_entry *out, struct fault *fault);
 
-/*
- * A chunk of a frame with all that is needed to decode it.  Constant; any
- * number of threads may use it.
- */
+/* A chunk of a frame with everything that is needed to decode it.  Constant;
+   any number of threads may use it. */
 struct frame_chunk {
     struct frame_span span;
     struct frame_entry entry;
@@ -246,20 +251,20 @@ struct frame_chunk {
     uint32_t blocksize; /* 0 for special chunks, as nblocks */
     uint32_t nblocks;
     uint32_t cbytes; /* stored size; 0 if only the index knows the chunk */
-    /* Special chunks: content, from a byte at which an item starts, repeated
-       up to a size that makes good pieces for a vector of buffers. */
+    /* Special chunks: the content, starting at the start of an item, repeated
+       up to a length that suits a vector of buffers. */
     const uint8_t *pattern;
     size_t pattern_len;        /* a multiple of the item's size */
-    size_t footprint;          /* bytes of memory held */
+    size_t footprint;          /* bytes of memory that the chunk takes up */
     const struct chunk *chunk; /* NULL if only the index knows the chunk */
 };
 
 /*
- * Get ready to decode a chunk: reads its header, block starts, dictionary.
+ * Prepare a chunk for decoding: read its header, block starts and dictionary.
  *
- * Returns 0, -ERANGE, -EBADMSG, -ENOTSUP, -ENOMEM or an error of the store
- * (a missing chunk file is -EBADMSG).  Fault offsets count from the start of
- * the file, or of the chunk file, which the fault then names.
+ * Returns 0, -ERANGE, -EBADMSG, -ENOTSUP, -ENOMEM or an error of the store (a
+ * missing chunk file is -EBADMSG).  Fault offsets count from the start of the
+ * file, or of the chunk file, which the fault then names.
  */
 int frame_chunk_open(struct frame *frame, uint64_t chunk_no,
                      struct frame_chunk **out, struct fault *fault);
@@ -268,21 +273,21 @@ int frame_chunk_open(struct frame *frame, uint64_t chunk_no,
 void frame_chunk_close(struct frame_chunk *chunk);
 
 /*
- * A chunk as it is stored: an object of just these bytes, which the caller
- * closes; NULL if only the index knows the chunk.
+ * Open a chunk as it is stored: an object of just these bytes, which the caller
+ * closes.  It is NULL if only the index knows the chunk.
  *
- * Errors as above, but of the chunk no more than the header is looked at.
+ * Errors as above, but this checks only the header of the chunk.
  */
 int frame_chunk_bytes(struct frame *frame, uint64_t chunk_no,
                       struct store_object **out, struct fault *fault);
 
 /*
- * Decode a run of blocks.  Their bytes are read in as few pieces as they lie
- * in; no others are.
+ * Decode a run of blocks.  This reads only the bytes of these blocks, and small
+ * gaps between them, in as few pieces as possible.
  *
  *  first, n     blocks, inside nblocks; the chunk is not special
- *  first_block  see chunk_decode_block(); NULL if `first` is 0 or it is not
- *               needed
+ *  first_block  see chunk_decode_block(); NULL if `first` is 0 or the decoder
+ *               does not need it
  *  dst          room for the decoded blocks, one after another
  *
  * Returns 0 or an error as above.
@@ -293,9 +298,9 @@ int frame_chunk_decode(struct frame *frame, const struct frame_chunk *chunk,
                        struct fault *fault);
 
 /*
- * Read a chunk whole.
+ * Read and decode a whole chunk.
  *
- *  len  its decoded size, as frame_span_of() tells it
+ *  len  its decoded size, from frame_span_of()
  *
  * Errors as above.
  */
@@ -303,19 +308,19 @@ int frame_chunk_read(struct frame *frame, uint64_t chunk_no, uint8_t *dst,
                      size_t len, struct fault *fault);
 
 /*
- * Check what opening and decoding all chunks does not: that metalayers can be
- * read, that the whole index can, that no two stored chunks overlap, that
- * sizes add up.  A chunk that is damaged or missing by itself is left for
- * frame_chunk_open() to find.
+ * Make the checks that opening and decoding all chunks does not make: all
+ * metalayers and the whole index can be read, no two stored chunks overlap, and
+ * sizes add up.  This skips a chunk that is damaged or missing by itself,
+ * because frame_chunk_open() finds it.
  *
  *  report  called for each fault found
  *
- * Contents of metalayers above 64 MiB are not decoded; of more than two million
- * stored chunks the rest are not compared.  Takes up to 64 MiB for a frame of
- * that many.
+ * Contents of metalayers above 64 MiB are not decoded.  After two million
+ * stored chunks, this does not compare the rest; a frame with that many takes
+ * up to 64 MiB of memory.
  *
- * Returns 0 if all was looked at, whatever was found, or an error of the store
- * or -ENOMEM.
+ * Returns 0 if it checked everything, however many faults it found; or an error
+ * of the store or -ENOMEM.
  */
 int frame_check(struct frame *frame,
                 void (*report)(void *context, int error,

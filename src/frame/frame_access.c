@@ -3,7 +3,8 @@
 
 #include "frame/frame_private.h"
 
-/* Who changes a sparse frame makes files in its directory. */
+/* A program that changes a sparse frame creates files in its directory, so it
+   also needs access to the directory. */
 int frame_check_access(const struct frame *frame, int how)
 {
     int r = store_object_check(frame->object, how);

@@ -9,11 +9,11 @@
 enum {
     /* Longer contents of metalayers are not decoded. */
     CHECK_CONTENT_MAX = 64 << 20,
-    /* Of more stored chunks only the first are compared with each other. */
+    /* After this many stored chunks, the rest are not compared. */
     CHECK_PLACES_MAX = 2 << 20,
 };
 
-/* Where a stored chunk lies; 16 bytes. */
+/* The place of a stored chunk; 16 bytes. */
 struct place {
     uint64_t off;
     uint32_t cbytes;
@@ -28,10 +28,11 @@ struct check {
     size_t nplaces;
     size_t room;
     size_t nread;   /* stored chunks whose headers were read */
-    uint64_t total; /* what they take up, if they do not overlap */
+    uint64_t total; /* sum of the cbytes of `places` */
 };
 
-/* Report what breaks the format; hand back what is no fault of the frame. */
+/* Report a fault in the frame.  Returns 0 after a report; returns errors that
+   are not the frame's fault. */
 static int report(const struct check *check, int error,
                   const struct fault *fault)
 {
@@ -86,8 +87,8 @@ static int add_place(struct check *check, const struct place *place)
     return 0;
 }
 
-/* Note where the stored chunks of a batch lie.  Those that are damaged are
-   found out when they are opened. */
+/* Record where the stored chunks of a batch lie.  This skips damaged chunks,
+   because opening them finds the damage. */
 static int add_places(struct check *check, uint64_t first, size_t n,
                       const int64_t *raw, struct frame_entry *entries,
                       struct frame_sizes *sizes)
@@ -118,7 +119,7 @@ static int add_places(struct check *check, uint64_t first, size_t n,
     return r;
 }
 
-/* What is needed for a batch of entries. */
+/* Buffers for a batch of entries. */
 struct batch {
     int64_t raw[FRAME_SOURCE_BATCH];
     struct frame_entry entries[FRAME_SOURCE_BATCH];
@@ -136,10 +137,11 @@ static int collect_places(struct check *check)
 
     if (!batch)
         return -ENOMEM;
-    /* Two rounds of entries that repeat tell all. */
+    /* After two periods, repeating entries show nothing new. */
     if (nchunks > 2 * index_period(frame->index))
         nchunks = 2 * index_period(frame->index);
-    /* Chunks that take up more than there is overlap: enough of them. */
+    /* Stop when chunks take up more than cbytes, because some of them must then
+       overlap, and those read so far show it. */
     for (uint64_t first = 0;
          first < nchunks && check->nread < CHECK_PLACES_MAX &&
          check->total <= frame->info.cbytes && r == 0;
@@ -196,8 +198,8 @@ static void compare_all_places(const struct check *check)
     }
 }
 
-/* Chunk files may be shared: old releases gave ids out twice.
-   Format: sparse-frame.md, 3. */
+/* Skip sparse frames, because their chunk files may be shared: old releases
+   used some ids twice.  Format: sparse-frame.md, 3. */
 static int check_places(struct check *check)
 {
     int r;

@@ -9,17 +9,18 @@
 #include "frame/frame_private.h"
 #include "frame/frame_source.h"
 
-/* Bytes of a chunk that are read to open it; most often they suffice. */
+/* Number of bytes that are read to open a chunk; they usually suffice. */
 enum {
     PREFIX_LEN = 4096,
-    PATTERN_MIN = 4096, /* bytes of a pattern, */
-    PATTERN_PART = 16,  /* or such a part of its chunk if that is more */
+    PATTERN_MIN = 4096, /* minimum length of a pattern in bytes, */
+    PATTERN_PART = 16,  /* or this fraction of its chunk if that is more */
 };
 
-/* A chunk with what it owns. */
+/* A chunk and the memory that it owns. */
 struct open_chunk {
-    struct frame_chunk pub; /* first, so that one can be had from the other */
-    struct frame_source source; /* closed; kept to say where faults are */
+    struct frame_chunk pub;     /* first, so that the structs convert to each
+                                   other */
+    struct frame_source source; /* closed; kept to locate faults */
     struct chunk *chunk;        /* NULL if only the index knows the chunk */
     uint8_t *bytes;             /* the whole chunk if it is short, else NULL */
     uint8_t *pattern;           /* NULL if the pattern is shared */
@@ -66,7 +67,8 @@ static int read_prefix(struct opening *opening, struct fault *fault)
     return r < 0 ? blocks_read_error(r, 0, fault) : 0;
 }
 
-/* Does the chunk fit where it is, and is it the one that belongs there? */
+/* Does the chunk fit in its place, and does it have the size that belongs
+   there? */
 static int check_header(const struct opening *opening,
                         const struct frame_span *span, struct fault *fault)
 {
@@ -81,7 +83,8 @@ static int check_header(const struct opening *opening,
     return 0;
 }
 
-/* Open the chunk; what it needs for that may have to be read first. */
+/* Open the chunk.  If the prefix does not hold all that this needs, read more
+   of the chunk first. */
 static int open_head(const struct opening *opening, struct open_chunk *chunk,
                      struct fault *fault)
 {
@@ -107,7 +110,8 @@ static int open_head(const struct opening *opening, struct open_chunk *chunk,
     return r;
 }
 
-/* Keep the bytes of a chunk that came whole, so that none are read again. */
+/* Keep the bytes of a chunk that was read whole, so that decoding reads nothing
+   again. */
 static int keep_bytes(const struct opening *opening, struct open_chunk *chunk,
                       struct fault *fault)
 {
@@ -123,7 +127,8 @@ static int keep_bytes(const struct opening *opening, struct open_chunk *chunk,
     return 0;
 }
 
-/* A useful size of a pattern, which takes little beside its chunk. */
+/* Choose the length of a pattern, so that it stays small compared to its
+   chunk. */
 static size_t pattern_size(uint32_t nbytes)
 {
     size_t size = nbytes / PATTERN_PART;
@@ -133,7 +138,7 @@ static size_t pattern_size(uint32_t nbytes)
     return size < FRAME_PATTERN_LEN ? size : FRAME_PATTERN_LEN;
 }
 
-/* Repeat the item of the chunk up to that. */
+/* Repeat the chunk's item up to that length. */
 static int make_pattern(const struct opening *opening, struct open_chunk *chunk,
                         struct fault *fault)
 {
@@ -287,7 +292,7 @@ int frame_chunk_decode(struct frame *frame, const struct frame_chunk *chunk,
     return frame_check_kept(frame, r, fault);
 }
 
-/* Decode a chunk, or repeat what it repeats. */
+/* Decode a chunk, or repeat its pattern. */
 static int read_whole(struct frame *frame, const struct frame_chunk *chunk,
                       uint8_t *dst, struct fault *fault)
 {

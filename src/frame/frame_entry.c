@@ -4,7 +4,7 @@
 #include "base/size.h"
 #include "frame/frame_private.h"
 
-/* Entries that are read at a time when looking for one. */
+/* Number of entries that a search reads at a time. */
 enum {
     ENTRY_BATCH = 512
 };
@@ -19,7 +19,7 @@ int frame_read_raw(struct frame *frame, uint64_t first, size_t n, int64_t *raw,
     return frame_check_kept(frame, r, fault);
 }
 
-/* A fault of an entry, at the index. */
+/* Record a fault of an entry; the fault lies at the start of the index. */
 static int entry_fault(const struct frame *frame, uint64_t chunk_no,
                        const char *what, struct fault *fault)
 {
@@ -29,7 +29,7 @@ static int entry_fault(const struct frame *frame, uint64_t chunk_no,
     return -EBADMSG;
 }
 
-/* Format: frame.md, 5.1, where the bits are tested in this order. */
+/* Test the bits in the order that frame.md, 5.1 prescribes. */
 static bool special_kind(uint64_t raw, enum chunk_kind *out)
 {
     unsigned bits = (unsigned)(raw >> FRAME_ENTRY_KIND_SHIFT);
@@ -72,7 +72,7 @@ int64_t frame_plain_entry(int64_t raw)
                : raw;
 }
 
-/* The first sparse frames had numbers of chunk files negated, and no special
+/* The first sparse frames stored ids of chunk files negated, and had no special
    values.  Format: history.md, 4. */
 int frame_parse_entry(const struct frame *frame, uint64_t chunk_no, int64_t raw,
                       struct frame_entry *out, struct fault *fault)
@@ -130,7 +130,7 @@ uint64_t frame_special_run(struct frame *frame, uint64_t first,
     return out->special ? n : 0;
 }
 
-/* Entries that are no good are no holes; reading them tells more. */
+/* Invalid entries are not holes; reading their chunks reports the fault. */
 static bool is_hole(const struct frame *frame, int64_t raw)
 {
     struct frame_entry entry;
@@ -140,7 +140,8 @@ static bool is_hole(const struct frame *frame, int64_t raw)
            entry.special && entry.kind != CHUNK_NANS;
 }
 
-/* How many chunks from one on are not looked for, because they repeat. */
+/* Returns how many chunks from `chunk_no` on the search can skip, because they
+   repeat and do not match. */
 static uint64_t skip_run(struct frame *frame, uint64_t chunk_no, bool hole)
 {
     struct frame_entry entry = { 0 };
@@ -155,7 +156,7 @@ int frame_next(struct frame *frame, uint64_t chunk_no, bool hole, uint64_t *out,
     uint64_t end = frame->info.nchunks;
     int64_t raw[ENTRY_BATCH];
 
-    /* What follows one period has been seen. */
+    /* Entries after one period repeat those before, so the search can stop. */
     if (chunk_no < end && end - chunk_no > index_period(frame->index))
         end = chunk_no + index_period(frame->index);
     while (chunk_no < end) {

@@ -3,9 +3,9 @@
 #define FRAME_FRAME_FORMAT_H
 
 /*
- * Where things are in header, index and trailer of a frame.  Offsets count
- * from the start of the frame.  What lies at an offset is the value; its
- * msgpack marker is the byte before.
+ * Offsets of the fields in the header, index and trailer of a frame.  They
+ * count from the start of the frame and lead to the value itself; its msgpack
+ * marker is the byte before.
  */
 
 /* All layouts.  Format: frame.md, 2 "Fixed part of the header". */
@@ -49,7 +49,7 @@ enum {
 /* Layout A, 11 or 12 elements.  Format: history.md, 2. */
 enum {
     FRAME_A_CHUNKSIZE_OFF = 0x35,
-    FRAME_A_METALAYERS_OFF = 0x40, /* there are none if the header ends here */
+    FRAME_A_METALAYERS_OFF = 0x40, /* absent if the header ends here */
 };
 
 /* Flags.  Format: frame.md, 2.1 to 2.3. */
@@ -94,29 +94,30 @@ enum {
 /* Index entries.  Format: frame.md, 5 "The index chunk". */
 enum {
     FRAME_INDEX_TYPESIZE = 8,
-    FRAME_ENTRY_KIND_SHIFT = 56, /* of the byte that says what it is */
+    FRAME_ENTRY_KIND_SHIFT = 56, /* of the byte that holds the kind */
     FRAME_ENTRY_SPECIAL = 0x80,
     FRAME_ENTRY_ZEROS = 0x01,
     FRAME_ENTRY_NANS = 0x02,
     FRAME_ENTRY_UNINIT = 0x04,
 };
 
-/* Some readers refuse ids of chunk files above cbytes less this.
-   Format: sparse-frame.md, 4. */
+/* Some readers reject the id of a chunk file if it is above cbytes minus this
+   margin.  Format: sparse-frame.md, 4. */
 enum {
     FRAME_ID_MARGIN = 32
 };
 
-/* Shortest chunk: a header of Blosc 1.  Format: frame.md, 10 "Reading
+/* The shortest chunk is a header of Blosc 1.  Format: frame.md, 10 "Reading
    safely". */
 enum {
     FRAME_CHUNK_MIN = 16
 };
 
 /*
- * What framefs puts between index and trailer, where all readers ignore what
- * there is (frame.md, 5): a magic and a number, 64 bits little-endian, by which
- * one state of a frame is told from another.  Each commit counts it up.
+ * The stamp that framefs writes between index and trailer, because all readers
+ * ignore bytes there (frame.md, 5): a magic and a number, 64 bits
+ * little-endian, which tells one state of a frame from another.  Each commit
+ * increments the number.
  */
 enum {
     FRAME_STAMP_LEN = 16,

@@ -12,7 +12,7 @@ static const uint8_t magic[FRAME_MAGIC_LEN - 1] = {
     0xA8, 'b', '2', 'f', 'r', 'a', 'm', 'e', '\0',
 };
 
-/* A byte that must be in its place. */
+/* A byte that must be at an offset. */
 struct marker {
     uint8_t off;
     uint8_t byte;
@@ -53,9 +53,9 @@ static const struct marker markers_e[] = {
     { 0, 0 },
 };
 
-/* The layouts differ in where these are; 0 if a layout lacks it. */
+/* Offsets that differ between layouts; 0 if a layout lacks the field. */
 struct layout {
-    uint8_t fixed_len; /* then come the metalayers */
+    uint8_t fixed_len; /* the metalayers follow */
     uint8_t chunksize_off;
     uint8_t blocksize_off;
     uint8_t nfilters_off;
@@ -89,7 +89,7 @@ static const struct layout layout_e = {
     .markers = markers_e,
 };
 
-/* A fixed part that is long enough, and how its integers are to be read. */
+/* A complete fixed part, with its layout and byte order. */
 struct header {
     const uint8_t *bytes;
     const struct layout *layout;
@@ -131,10 +131,8 @@ static bool lengths_fit(const struct header *header, uint64_t avail)
            header_len <= frame_len && frame_len <= avail;
 }
 
-/*
- * With 13 elements byte order tells C from the others, since lengths cannot
- * make sense both ways.  Format: history.md, 1.
- */
+/* Among headers with 13 elements, byte order tells format C from the others,
+   because the lengths cannot make sense both ways.  Format: history.md, 1. */
 static void find_13_format(struct header *header, uint64_t avail)
 {
     header->layout = &layout_b;
@@ -213,7 +211,7 @@ static int parse_type(const struct header *header, bool sparse,
     info->version = version;
     info->sparse = sparse;
     if (header->format == FRAME_FORMAT_A) {
-        /* Version and type mean something else there. */
+        /* Version and type have another meaning in layout A. */
         if (sparse)
             return fault_set(fault, -EBADMSG, FRAME_ARRAY_OFF,
                              "a frame of this age is no directory");
@@ -222,7 +220,7 @@ static int parse_type(const struct header *header, bool sparse,
     if (version > FRAME_VERSION_MAX)
         return fault_set(fault, -ENOTSUP, FRAME_GENERAL_FLAGS_OFF,
                          "version of the frame is not supported");
-    /* Directories before layout E do not always say that they are one. */
+    /* Before layout E, directories do not always say that they are sparse. */
     if (sparse && header->format < FRAME_FORMAT_E &&
         type == FRAME_TYPE_CONTIGUOUS)
         return 0;
@@ -269,7 +267,7 @@ static int parse_chunksize(const struct header *header, struct frame_info *info,
     if (chunksize > INT32_MAX) {
         if (chunksize != UINT32_MAX || info->nbytes > 0)
             return fault_set(fault, -EBADMSG, off, "chunksize is negative");
-        chunksize = 0; /* not decided yet */
+        chunksize = 0; /* not chosen yet */
     }
     info->chunksize = chunksize;
     if (chunksize > 0)
@@ -277,7 +275,7 @@ static int parse_chunksize(const struct header *header, struct frame_info *info,
     return 0;
 }
 
-/* What new chunks are to be like; it never matters for decoding. */
+/* Parse the defaults for new chunks; decoding never uses them. */
 static int parse_defaults(const struct header *header, struct frame_info *info,
                           struct fault *fault)
 {
@@ -333,18 +331,18 @@ int frame_header_parse(const uint8_t *bytes, size_t len, uint64_t avail,
     return r;
 }
 
-/* Do the sizes that a header claims go together?  Format: frame.md, 6. */
+/* Are the sizes in a header consistent?  Format: frame.md, 6. */
 static int check_claim(const struct frame_info *info, struct fault *fault)
 {
     uint64_t nindex;
 
-    /* observed: C-Blosc2 3.3.3 leaves cbytes as it is when it deletes the last
-       chunk, see empty-after-delete-file. */
+    /* observed: C-Blosc2 3.3.3 does not update cbytes when it deletes the last
+       chunk; see empty-after-delete-file. */
     if (!info->sparse && info->nbytes > 0 &&
         info->cbytes > info->frame_len - info->header_len)
         return fault_set(fault, -EBADMSG, FRAME_CBYTES_OFF,
                          "chunks go on behind the end of the frame");
-    /* The index is a chunk, which has no more than INT32_MAX bytes. */
+    /* The index is a chunk, which has INT32_MAX bytes at most. */
     if (!size_mul(info->nchunks, sizeof(uint64_t), &nindex) ||
         nindex > INT32_MAX)
         return fault_set(fault, -EBADMSG, FRAME_NBYTES_OFF,

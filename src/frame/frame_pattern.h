@@ -5,14 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Size of the areas below, which hold items that special chunks repeat. */
+/* Length of the areas below, which hold items that special chunks repeat. */
 enum {
     FRAME_PATTERN_LEN = 64 << 10
 };
 
 extern const uint8_t frame_pattern_zeros[FRAME_PATTERN_LEN];
 
-/* Quiet NaNs of this typesize; NULL unless it is 4 or 8. */
+/* Quiet NaNs of this typesize; NULL unless the typesize is 4 or 8. */
 const uint8_t *frame_pattern_nans(uint32_t typesize);
 
 #endif

@@ -9,105 +9,98 @@
 #include "frame/index.h"
 #include "frame/metalayer.h"
 
-/* An open frame, for the files of this layer.  Constant once it is open, but
-   for what index and walk guard themselves. */
+/* An open frame, for the files of this layer.  Constant once it is open, except
+   for the parts that the index and the walk guard themselves. */
 struct frame {
     struct store *store;
-    struct store_object *object; /* the frame's file, or index file */
+    struct store_object *object; /* the frame's file, or the index file */
     const char *object_name;     /* of the index file, else "" */
     struct store_stat stat;
     uint64_t base; /* of the frame in its file */
     struct frame_info info;
     uint32_t trailer_len;    /* 0: layout A, which has none */
     struct index *index;     /* NULL if there are no chunks */
-    struct frame_walk *walk; /* NULL if places follow from the chunksize */
+    struct frame_walk *walk; /* NULL if positions follow from the chunksize */
 
-    /* Of a frame that was opened on its own: is its state stored?  And what it
-       is known by. */
+    /* For a frame that was opened on its own: identifies its state and tells
+       whether that is still the stored one. */
     struct watch *watch;
     uint8_t header[FRAME_E_METALAYERS_OFF];
     size_t header_len;
     uint64_t stamp_off; /* 0: none */
     uint8_t stamp[FRAME_STAMP_LEN];
 
-    /* NULL until the frame is changed; set once, beside readers. */
+    /* NULL until the frame is changed; the writer sets it once, while other
+       threads may read the frame. */
     struct generation *_Atomic generation;
 };
 
-/*
- * Record a fault at an offset of the frame's file, or index file, and hand the
- * error back.  `what` is NULL for errors of the system.
- */
+/* Record a fault at an offset of the frame's file, or index file, and return
+   the error.  `what` is NULL for errors of the system. */
 int frame_fault(const struct frame *frame, int error, uint64_t off,
                 const char *what, struct fault *fault);
 
 /*
- * After something was read, with the result `r`: that, or -ESTALE if the state
- * that the frame was opened in is not the stored one any more, so that what was
- * read may be something else.  Older states of a change that is going on in
- * this process stay readable, but for what has been overwritten.
+ * Call this after a read from the frame, with its result `r`.  Returns `r`, or
+ * -ESTALE if the stored state is no longer the newest one that this process
+ * knows, because the bytes may then belong to another state.  While this
+ * process changes the frame, its older states stay readable, except where the
+ * start of the frame has been overwritten.
  */
 int frame_check_kept(const struct frame *frame, int r, struct fault *fault);
 
-/* Have somebody watch for the state of a frame. */
+/* Make `watch` watch for the state of this frame. */
 void frame_watch_state(const struct frame *frame, struct watch *watch);
 
-/*
- * Read from the frame's file.  Offsets count from its start.  A file that ends
- * early is -EBADMSG, since its length was checked when it was opened.
- */
+/* Read from the frame's file.  Offsets count from its start.  A file that ends
+   early is -EBADMSG, because its length was checked when it was opened. */
 int frame_read_ranges(const struct frame *frame,
                       const struct store_range *ranges, size_t nranges,
                       struct fault *fault);
 int frame_read_at(const struct frame *frame, uint64_t off, void *buf,
                   size_t len, struct fault *fault);
 
-/*
- * Read the entries of chunks `first` to `first + n - 1`, which exist, as the
- * index has them.
- */
+/* Read the index entries of chunks `first` to `first + n - 1`, which exist,
+   without parsing them. */
 int frame_read_raw(struct frame *frame, uint64_t first, size_t n, int64_t *raw,
                    struct fault *fault);
 
 /*
  * Find out, at the cost of a short read, whether special chunks repeat.
  *
- * Returns how many from `first` on are the same, of which `out` receives the
- * entry; 0 if nothing is known.
+ * Returns the number of equal chunks from `first` on and stores their entry in
+ * `out`; 0 if nothing is known.
  */
 uint64_t frame_special_run(struct frame *frame, uint64_t first,
                            struct frame_entry *out);
 
-/*
- * Find out what an index entry means.  Returns 0, or -EBADMSG if it is neither
- * special nor a place inside the chunks section.
- */
+/* Parse an index entry.  Returns 0, or -EBADMSG if it is neither special nor a
+   place inside the chunks section. */
 int frame_parse_entry(const struct frame *frame, uint64_t chunk_no, int64_t raw,
                       struct frame_entry *out, struct fault *fault);
 
 /* Index entries of special chunks.  Format: frame.md, 5.1. */
 int64_t frame_special_entry(enum chunk_kind kind);
 
-/* The entry that this library writes for what an entry of layout E means. */
+/* Convert a raw entry of layout E to the form that this library writes for the
+   same meaning. */
 int64_t frame_plain_entry(int64_t raw);
 
-/*
- * Do chunks lie at places of their own, which only a walk finds?  Looks at the
- * last chunk, if the header leaves that open.
- */
+/* Do chunks differ in size, so that only a walk finds their positions?  Reads
+   the last chunk's header if the frame's header leaves that open. */
 bool frame_chunks_differ(struct frame *frame);
 
-/* Read the names of the metalayers in the header, or of those in the trailer,
-   and add them to a list.  As metalayer_list_read(). */
+/* Read the names of the metalayers in the header, or in the trailer, and add
+   them to a list.  Errors as metalayer_list_read(). */
 int metalayer_list_fixed(struct frame *frame, struct metalayer_list *list,
                          struct fault *fault);
 int metalayer_list_trailer(struct frame *frame, struct metalayer_list *list,
                            struct fault *fault);
 
-/* Where the index starts, in the frame. */
+/* Offset of the index in the frame. */
 uint64_t frame_index_off(const struct frame_info *info);
 
-/* End of the chunks section in the frame's file, which is contiguous. */
+/* End of the chunks section in the file of a contiguous frame. */
 uint64_t frame_chunks_end(const struct frame *frame);
 
 #endif

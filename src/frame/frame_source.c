@@ -11,13 +11,13 @@
 #include "frame/blocks.h"
 #include "frame/frame_private.h"
 
-/* Bytes that hold any chunk header. */
+/* Number of bytes that hold any chunk header. */
 enum {
     HEAD_LEN = 32
 };
 
-/* Names of chunk files: the usual one, and one of a day in January 2021.
-   Format: sparse-frame.md, 1; history.md, 4. */
+/* Names of chunk files: the usual one, and one from a single day in January
+   2021.  Format: sparse-frame.md, 1; history.md, 4. */
 static const char *const name_formats[] = {
     "%08" PRIX64 ".chunk",
     "%016" PRIX64 ".chunk",
@@ -43,10 +43,11 @@ static int open_chunk_file(struct frame *frame, uint64_t id,
 }
 
 /*
- * Is a chunk file for all who may read the index file, as far as owner and mode
- * tell?  Else it may have been put into the directory by somebody who cannot read it.
- * The owner of both could let others read it.  An owner is taken to be in the group
- * of his file.
+ * Can every user who can read the index file also read a chunk file, according
+ * to owner and mode?  If not, a user who cannot read the file may have put it
+ * into the directory.  A file with the index file's owner is fine, because the
+ * owner could let others read it.  An owner is assumed to be in the group of
+ * their file.
  */
 static bool is_readable(const struct frame *frame,
                         const struct store_stat *chunk)
@@ -231,7 +232,7 @@ int frame_source_sizes_of(struct frame *frame,
     return contiguous_sizes_of(frame, entries, n, sizes, fault);
 }
 
-/* Make part of where a chunk lies an object. */
+/* Make an object of the bytes of a chunk. */
 static int cut_out(const struct frame_source *source, uint32_t len,
                    struct store_object **out, struct fault *fault)
 {

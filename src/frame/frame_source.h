@@ -11,14 +11,13 @@ enum {
 /* The name of a chunk file.  Format: sparse-frame.md, 1. */
 void frame_source_name(uint64_t id, char name[FRAME_SOURCE_NAME_LEN]);
 
-/*
- * Where the bytes of one stored chunk are: in the chunks section of a
- * contiguous frame, or in a file of their own.
- */
+/* The place of the bytes of one stored chunk: in the chunks section of a
+   contiguous frame, or in a file of its own. */
 struct frame_source {
     struct store_object *object;
     uint64_t off;                     /* of the chunk in the object */
-    uint64_t avail;                   /* bytes from there that it may use */
+    uint64_t avail;                   /* bytes that the chunk may use from there
+                                         on */
     char name[FRAME_SOURCE_NAME_LEN]; /* of the chunk file, or "" */
 };
 
@@ -27,7 +26,7 @@ struct frame_source {
  *
  *  entry  not special
  *
- * Returns 0, -EBADMSG if there is no such chunk file, or an error of the
+ * Returns 0, -EBADMSG if the chunk file does not exist, or an error of the
  * store.
  */
 int frame_source_open(struct frame *frame, uint64_t chunk_no,
@@ -36,15 +35,15 @@ int frame_source_open(struct frame *frame, uint64_t chunk_no,
 void frame_source_close(struct frame *frame, struct frame_source *source);
 
 /*
- * Make a fault whose offset counts from the start of the chunk name the chunk,
- * its file, and the offset in that.  Returns `error`.
+ * Complete a fault whose offset counts from the start of the chunk: add the
+ * number of the chunk, its file, and the offset in that file.  Returns `error`.
  */
 int frame_source_fault(const struct frame_source *source, uint64_t chunk_no,
                        int error, struct fault *fault);
 
 /* Sizes of a stored chunk, from its header. */
 struct frame_sizes {
-    int error; /* the header cannot be read: why */
+    int error; /* reason why the header cannot be read, or 0 */
     uint32_t nbytes;
     uint32_t cbytes;
     uint8_t header_len; /* 16 or 32 */
@@ -55,14 +54,14 @@ int frame_source_sizes(struct frame *frame, uint64_t chunk_no,
                        const struct frame_entry *entry, struct frame_sizes *out,
                        struct fault *fault);
 
-/* How many chunks frame_source_sizes_of() takes at a time. */
+/* Maximum number of chunks for frame_source_sizes_of(). */
 enum {
     FRAME_SOURCE_BATCH = 1024
 };
 
 /*
- * Read the sizes of some chunks at once.  Those of special ones are left
- * alone, and what is wrong with a single one is only noted in its `error`.
+ * Read the sizes of several chunks at once.  This leaves the sizes of special
+ * chunks alone, and records the error of a single chunk only in its `error`.
  *
  * Returns 0, -ENOMEM or an error of the store.
  */

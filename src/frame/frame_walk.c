@@ -13,28 +13,27 @@
 enum {
     WALK_GROUP = FRAME_SOURCE_BATCH, /* chunks whose sizes are read together */
     WALK_SLOTS = 8,                  /* groups whose sizes are kept */
-    WALK_FILES_MAX = 1 << 22,        /* chunk files that are opened for this */
+    WALK_FILES_MAX = 1 << 22,        /* chunk files that a walk opens at most */
 };
 
 /* Sizes of the chunks of one group. */
 struct group {
     uint64_t no;
-    uint64_t used; /* when, by the walk's clock; 0: free */
+    uint64_t used; /* clock value at the last use; 0: free */
     uint32_t n;
     uint32_t nbytes[WALK_GROUP];
 };
 
-/* What was met on the way from the first group on. */
+/* Sums over the chunks of a group or of the whole frame. */
 struct tally {
-    uint64_t nbytes; /* of stored chunks */
+    uint64_t nbytes; /* of stored chunks, until load_group() adds the special
+                        ones */
     uint64_t nstored;
     uint64_t nspecial;
 };
 
-/*
- * Locking.  `lock` is a leaf, not held while anything is read; two threads may
- * walk the same group, of which one then keeps what it found.
- */
+/* Locking.  `lock` is a leaf, and no thread holds it while it reads.  Two
+   threads may read the same group; one of them then keeps its result. */
 struct frame_walk {
     /* Constant once frame_walk_new() returns. */
     struct frame *frame;
@@ -42,18 +41,20 @@ struct frame_walk {
 
     /* Guarded by `lock`. */
     pthread_mutex_t lock;
-    uint64_t *starts; /* of groups 0 to nstarts - 1, and of what follows */
+    uint64_t *starts; /* of groups 0 to nstarts - 1; the last one is also the
+                         end of those before */
     uint64_t nstarts;
-    uint64_t room;           /* in `starts` */
-    uint64_t nstored;        /* chunks in the groups whose end is known */
-    uint32_t special_nbytes; /* of a special chunk; 0: not found out yet */
+    uint64_t room;           /* capacity of `starts` */
+    uint64_t nstored;        /* number of stored chunks in groups whose end is
+                                known */
+    uint32_t special_nbytes; /* of a special chunk; 0: not known yet */
     struct group slots[WALK_SLOTS];
     uint64_t clock;
-    int error; /* what stopped the walk for good, and why; or 0 */
+    int error; /* error that stops the walk for good, with its fault; or 0 */
     struct fault fault;
 };
 
-/* A group as it was read, before the sizes of special chunks are known. */
+/* A group as read, before the sizes of special chunks are known. */
 struct reading {
     uint64_t first;
     size_t n;
@@ -93,8 +94,8 @@ void frame_walk_free(struct frame_walk *walk)
 }
 
 /*
- * Chunks do not overlap, so that a frame whose index names more of them than
- * it has room for is damaged.  Without this bound a few bytes could ask for a
+ * A frame is damaged if its index names more chunks than it has room for,
+ * because chunks do not overlap.  Without this check, a few bytes could cause a
  * walk of hours.
  */
 static int check_tally(const struct frame *frame, uint64_t nstored,
@@ -110,7 +111,7 @@ static int check_tally(const struct frame *frame, uint64_t nstored,
     return 0;
 }
 
-/* Take the size of a stored chunk, or say what is wrong with it. */
+/* Add the size of a stored chunk, or return its error. */
 static int count_stored(struct frame *frame, struct reading *reading, size_t i,
                         struct fault *fault)
 {
@@ -119,7 +120,7 @@ static int count_stored(struct frame *frame, struct reading *reading, size_t i,
     uint32_t chunksize = frame->info.chunksize;
 
     if (sizes->error < 0) {
-        /* Once more, to learn where and why. */
+        /* Read it again to learn where and why it fails. */
         int r = frame_source_sizes(frame, chunk_no, &reading->entries[i], sizes,
                                    fault);
 
@@ -164,7 +165,7 @@ static int read_group(struct frame *frame, uint64_t group_no,
     return r;
 }
 
-/* Add up all that is stored. */
+/* Add up the sizes of all stored chunks. */
 static int walk_all(struct frame_walk *walk, struct reading *reading,
                     struct tally *total, struct fault *fault)
 {
@@ -184,7 +185,8 @@ static int walk_all(struct frame_walk *walk, struct reading *reading,
     return 0;
 }
 
-/* What size must special chunks have, so that the sum is right?  0: none. */
+/* Returns the size that special chunks must have for the sum to be right; 0 if
+   there is none. */
 static uint64_t fitting_size(const struct frame_info *info,
                              const struct tally *total)
 {
@@ -210,7 +212,7 @@ static uint32_t known_special_nbytes(struct frame_walk *walk)
     return nbytes;
 }
 
-/* Find out what size special chunks have. */
+/* Find the size of special chunks. */
 static int find_special_nbytes(struct frame_walk *walk, uint32_t *out,
                                struct fault *fault)
 {
@@ -270,7 +272,7 @@ static int load_group(struct frame_walk *walk, uint64_t group_no,
     return r;
 }
 
-/* Keep a group in place of the one that was used longest ago. */
+/* Keep a group in the slot that was used longest ago. */
 static void keep_group_locked(struct frame_walk *walk,
                               const struct group *group)
 {
@@ -299,11 +301,11 @@ static int add_start_locked(struct frame_walk *walk, uint64_t start)
     return 0;
 }
 
-/* Where groups start, as far as is known. */
+/* The end of the part that was walked so far. */
 struct progress {
     uint64_t group_no; /* first group whose end is not known */
     uint64_t start;
-    uint64_t nstored; /* chunks before it */
+    uint64_t nstored; /* stored chunks before it */
 };
 
 static struct progress get_progress(struct frame_walk *walk)
@@ -350,10 +352,8 @@ static int walk_group(struct frame_walk *walk, const struct progress *progress,
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
-/*
- * Walk on.  Damage is remembered: each chunk behind it asks again, and a walk
- * may have been long.
- */
+/* Walk on.  This remembers damage, because each chunk behind it asks again, and
+   a walk may take long. */
 static int extend(struct frame_walk *walk, const struct progress *progress,
                   struct fault *fault)
 {
@@ -377,7 +377,7 @@ static int extend(struct frame_walk *walk, const struct progress *progress,
     return r;
 }
 
-/* A group whose start is known; where that is. */
+/* Get a group whose start is known, and that start. */
 static int get_group(struct frame_walk *walk, uint64_t group_no,
                      struct group *out, uint64_t *start, struct fault *fault)
 {
@@ -409,7 +409,7 @@ static int get_group(struct frame_walk *walk, uint64_t group_no,
     return 0;
 }
 
-/* The group that holds a byte, which lies in those that are known. */
+/* Find the group that holds a byte in the part that was walked. */
 static uint64_t find_group(struct frame_walk *walk, uint64_t off)
 {
     uint64_t low = 0;

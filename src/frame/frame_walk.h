@@ -5,15 +5,15 @@
 #include "frame/frame.h"
 
 /*
- * Places of chunks among the decoded bytes of a frame whose chunks differ in
- * size.  Each follows from the sizes of all chunks before it, which only their
- * headers tell.  So the frame is walked as far as needed, once; the sum is
- * kept for the start of each group of chunks, and the sizes in the groups that
- * were used last.  Any number of threads may ask.
+ * Positions of chunks in the decoded bytes of a frame whose chunks differ in
+ * size.  Each position follows from the sizes of all chunks before it, which
+ * only their headers contain.  Therefore the frame is walked once, as far as
+ * needed; the walk keeps the start of each group of chunks, and the chunk sizes
+ * of the groups that were used last.  Any number of threads may use a walk.
  *
  * Special chunks have no header.  In a frame with a chunksize they have that
- * size if all sizes then add up to nbytes.  Else a single one has what is
- * missing; with several, the sizes are lost.
+ * size if all sizes then add up to nbytes.  Otherwise a single special chunk
+ * has the missing size; with several, the sizes are lost.
  *
  * Format: frame.md, 5.1 and 6.
  */
@@ -25,7 +25,7 @@ int frame_walk_new(struct frame *frame, struct frame_walk **out);
 /* Accepts NULL. */
 void frame_walk_free(struct frame_walk *walk);
 
-/* What frame_locate() and frame_span_of() do; `off` is below nbytes, and
+/* Implement frame_locate() and frame_span_of(); `off` is below nbytes, and
    `chunk_no` below nchunks. */
 int frame_walk_locate(struct frame_walk *walk, uint64_t off,
                       struct frame_span *out, struct fault *fault);

@@ -19,23 +19,24 @@
 
 enum {
     INDEX_UNIT_MAX = 8 << 20,   /* largest block that is decoded */
-    INDEX_COPY_UNIT = 16 << 10, /* bytes read at a time if they are no blocks */
-    INDEX_KEPT_BYTES = 1 << 20, /* of decoded units, or one unit */
+    INDEX_COPY_UNIT = 16 << 10, /* bytes read at a time if the index is stored
+                                   uncompressed */
+    INDEX_KEPT_BYTES = 1 << 20, /* of decoded units; or one unit, if that is
+                                   larger */
     INDEX_SLOTS = 8,
-    PLANES_VERSION_MIN = 3, /* of chunks that are split as their flags say */
+    PLANES_VERSION_MIN = 3, /* first chunk version that is split as its flags
+                               say */
 };
 
 /* Decoded bytes of the index. */
 struct slot {
     uint8_t *bytes; /* NULL: free */
     uint64_t unit_no;
-    uint64_t used; /* when, by the index's clock */
+    uint64_t used; /* clock value at the last use */
 };
 
-/*
- * Locking.  `lock` is a leaf, not held while anything is read or decoded; two
- * threads that want one unit at a time may both decode it.
- */
+/* Locking.  `lock` is a leaf, and no thread holds it while it reads or decodes.
+   Two threads that want one unit at the same time may both decode it. */
 struct index {
     /* Constant once index_open() returns. */
     struct store_object *object;
@@ -50,7 +51,7 @@ struct index {
     pthread_mutex_t lock;
     struct slot slots[INDEX_SLOTS];
     uint64_t clock;
-    struct chunk_decoder *decoder; /* one to spare, or NULL */
+    struct chunk_decoder *decoder; /* a spare one, or NULL */
 };
 
 uint64_t index_nentries(const struct index *index)
@@ -66,7 +67,7 @@ uint64_t index_period(const struct index *index)
         return index_nentries(index);
     if (len == 0)
         return 1;
-    /* Where the repeated items and the entries meet again. */
+    /* Find where the repeated items and the entries line up again. */
     while (len % FRAME_INDEX_TYPESIZE != 0)
         len *= 2;
     return len / FRAME_INDEX_TYPESIZE;
@@ -172,7 +173,8 @@ static bool copy_kept(struct index *index, uint64_t unit_no, size_t off,
     return slot != NULL;
 }
 
-/* Keep a decoded unit, which becomes the index's, in place of another. */
+/* Keep a decoded unit in place of another one.  `bytes` belongs to the index
+   from now on. */
 static void keep(struct index *index, uint64_t unit_no, uint8_t *bytes)
 {
     struct slot *slot;
@@ -250,7 +252,7 @@ int index_read(struct index *index, uint64_t first, size_t n, int64_t *entries,
     return 0;
 }
 
-/* Are blocks stored as one stream for each byte of an entry? */
+/* Is each block stored as one stream for each byte of an entry? */
 static bool has_planes(const struct chunk_header *header)
 {
     static const uint8_t filters[CHUNK_NFILTERS] = { 0, 0, 0,
@@ -279,7 +281,7 @@ size_t index_read_block(struct index *index, uint64_t block_no,
     return len;
 }
 
-/* Is each plane of a block one byte, repeated?  Format: chunk.md, 6. */
+/* Is each plane of a block one repeated byte?  Format: chunk.md, 6. */
 static bool parse_runs(const uint8_t *bytes, size_t len, uint64_t *entry)
 {
     *entry = 0;
@@ -301,7 +303,7 @@ static bool parse_runs(const uint8_t *bytes, size_t len, uint64_t *entry)
     return true;
 }
 
-/* Does a block, which is full, hold one entry, repeated? */
+/* Does a full block hold one repeated entry? */
 static bool is_run(struct index *index, uint32_t block_no, uint64_t *entry)
 {
     uint8_t bytes[FRAME_INDEX_TYPESIZE * (CHUNK_STREAM_PREFIX_LEN + 1)];
@@ -355,7 +357,7 @@ static int check_header(const struct chunk_header *header, uint64_t avail,
     return 0;
 }
 
-/* Open the chunk, whose head may have to be read first. */
+/* Open the chunk.  If its head is longer than `head`, read the head first. */
 static int open_chunk(struct index *index, const struct chunk_header *header,
                       const uint8_t *head, size_t head_len, struct fault *fault)
 {

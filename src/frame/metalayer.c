@@ -10,7 +10,7 @@
 #include "base/size.h"
 #include "frame/frame_private.h"
 
-/* Bytes that hold any chunk header. */
+/* Number of bytes that hold any chunk header. */
 enum {
     CHUNK_HEAD_LEN = 32
 };
@@ -21,13 +21,13 @@ static const char *const prefixes[] = {
     [METALAYER_USERMETA] = "usermeta",
 };
 
-/* Part of the frame that holds a map of names, and their values. */
+/* A part of the frame that holds a map of names and their values. */
 struct section {
     enum metalayer_kind kind;
     uint64_t off;        /* of its first byte, in the file */
-    uint64_t origin_off; /* from which offsets of values count, in the file */
+    uint64_t origin_off; /* origin of the offsets of values, in the file */
     uint64_t end;        /* in the file */
-    unsigned max;        /* number of layers */
+    unsigned max;        /* maximum number of layers */
 };
 
 static struct msgpack reader_of(const struct frame *frame, const uint8_t *bytes,
@@ -57,7 +57,7 @@ static int read_count(struct frame *frame, const struct section *section,
         return r;
     msgpack_expect(&reader, MSGPACK_FIXARRAY | 3);
     msgpack_expect(&reader, MSGPACK_UINT16);
-    msgpack_u16(&reader); /* size of the map, which shows anyway */
+    msgpack_u16(&reader); /* size of the map; its contents show it anyway */
     msgpack_expect(&reader, MSGPACK_MAP16);
     count = msgpack_u16(&reader);
     if (reader.failed || count > section->max)
@@ -69,7 +69,7 @@ static int read_count(struct frame *frame, const struct section *section,
     return 0;
 }
 
-/* Parse one entry of the map: a name, and where the value is. */
+/* Parse one entry of the map: a name, and the offset of its value. */
 static void parse_entry(const struct section *section, struct msgpack *reader,
                         struct metalayer *out)
 {
@@ -85,10 +85,8 @@ static void parse_entry(const struct section *section, struct msgpack *reader,
     out->off = section->origin_off + msgpack_u32(reader);
 }
 
-/*
- * Parse the map.  Behind it starts the array of values, which has as many
- * elements; the values themselves are found by their offsets.
- */
+/* Parse the map.  The array of values starts behind it and has as many
+   elements; the values are found by their offsets. */
 static int parse_map(struct frame *frame, const struct section *section,
                      const uint8_t *bytes, size_t len, unsigned count,
                      struct metalayer *layers, struct fault *fault)
@@ -105,7 +103,8 @@ static int parse_map(struct frame *frame, const struct section *section,
     return 0;
 }
 
-/* Read marker and length of each value; then `off` is that of the content. */
+/* Read the marker and length of each value; afterwards `off` is that of the
+   content. */
 static int read_lengths(struct frame *frame, const struct section *section,
                         unsigned count, struct metalayer *layers,
                         struct fault *fault)
@@ -147,7 +146,7 @@ static int compare_names(const void *a, const void *b)
                   ((const struct metalayer *)b)->name);
 }
 
-/* Names are the only handle to the content, so no two may be equal. */
+/* No two names may be equal, because only the name leads to the content. */
 static int check_names(struct frame *frame, const struct section *section,
                        unsigned count, const struct metalayer *layers,
                        struct fault *fault)
@@ -193,8 +192,8 @@ static int read_layers(struct frame *frame, const struct section *section,
     return r;
 }
 
-/* Room for more layers at the end of a list, zeroed; they count only when
-   `nlayers` is raised. */
+/* Make room for more layers at the end of a list and zero it.  The caller
+   raises `nlayers` once they are valid. */
 static struct metalayer *make_room(struct metalayer_list *list, unsigned more)
 {
     struct metalayer *layers =
@@ -277,7 +276,7 @@ static int read_usermeta(struct frame *frame, uint64_t off, uint64_t end,
     return 0;
 }
 
-/* What is in the trailer shows in its third byte.  Format: history.md, 1. */
+/* The third byte of the trailer tells its layout.  Format: history.md, 1. */
 int metalayer_list_trailer(struct frame *frame, struct metalayer_list *list,
                            struct fault *fault)
 {
@@ -391,7 +390,7 @@ const struct metalayer *metalayer_find_label(const struct metalayer_list *list,
     return name ? metalayer_find(list, kind, name) : NULL;
 }
 
-/* Say where in the file a fault of a layer's chunk lies. */
+/* Complete a fault in a layer's chunk with its place in the file. */
 static int chunk_fault(const struct frame *frame, const struct metalayer *layer,
                        int error, struct fault *fault)
 {

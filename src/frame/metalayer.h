@@ -11,18 +11,18 @@ struct frame;
 
 enum metalayer_kind {
     METALAYER_FIXED,    /* in the header */
-    METALAYER_VL,       /* in the trailer, each a chunk */
-    METALAYER_USERMETA, /* the one, nameless, of frames before 2021 */
+    METALAYER_VL,       /* in the trailer; each is a chunk */
+    METALAYER_USERMETA, /* the single, nameless one of frames before 2021 */
 };
 
-/* The word for a kind: "metalayer", "vlmetalayer" or "usermeta". */
+/* The name of a kind: "metalayer", "vlmetalayer" or "usermeta". */
 const char *metalayer_kind_name(enum metalayer_kind kind);
 
 enum {
     METALAYER_NAME_MAX = 31
 };
 
-/* One metalayer: its name and where its content lies. */
+/* The name of a metalayer and the place of its content. */
 struct metalayer {
     enum metalayer_kind kind;
     char name[METALAYER_NAME_MAX + 1]; /* opaque bytes without NUL */
@@ -30,22 +30,22 @@ struct metalayer {
     uint32_t len;                      /* of the content as stored */
 };
 
-/* The metalayers of a frame: fixed ones first, each kind in its order. */
+/* The metalayers of a frame: fixed ones first, each kind in stored order. */
 struct metalayer_list {
     struct metalayer *layers;
     size_t nlayers;
 };
 
 /*
- * Read the names of all metalayers.  They are not kept: an unopened metalayer
- * costs nothing.
+ * Read the names of all metalayers.  The frame does not keep them, so a
+ * metalayer that no caller asks for costs nothing.
  *
  * Returns 0, -EBADMSG, -ENOMEM or an error of the store.
  */
 int metalayer_list_read(struct frame *frame, struct metalayer_list *out,
                         struct fault *fault);
 
-/* The same for the fixed ones alone: the trailer is not looked at. */
+/* Do the same for the fixed ones alone, without reading the trailer. */
 int metalayer_list_read_fixed(struct frame *frame, struct metalayer_list *out,
                               struct fault *fault);
 
@@ -57,22 +57,21 @@ const struct metalayer *metalayer_find(const struct metalayer_list *list,
                                        enum metalayer_kind kind,
                                        const char *name);
 
-/*
- * How users name a metalayer: "meta.NAME", "vlmeta.NAME", or "usermeta".
- */
+/* Users refer to a metalayer by a label: "meta.NAME", "vlmeta.NAME", or
+   "usermeta". */
 
-/* What comes before its name. */
+/* The part of the label before the name. */
 const char *metalayer_prefix(enum metalayer_kind kind);
 
-/* The kind and name that are meant, or NULL if the label is none. */
+/* Get the kind and name from a label; NULL if it is not a label. */
 const char *metalayer_parse_label(const char *label, enum metalayer_kind *kind);
 
-/* The metalayer that is meant, or NULL. */
+/* Find the metalayer with a label; NULL if there is none. */
 const struct metalayer *metalayer_find_label(const struct metalayer_list *list,
                                              const char *label);
 
 /*
- * Find out how long the content is when decoded.
+ * Find the decoded length of the content.
  *
  * Returns 0 or an error as above.
  */
@@ -82,7 +81,7 @@ int metalayer_size(struct frame *frame, const struct metalayer *layer,
 /*
  * Read the content, decoded.
  *
- *  max      refuse with -E2BIG what is longer; nothing is then allocated
+ *  max      if the content is longer, return -E2BIG and allocate nothing
  *  content  receives `len` bytes that the caller frees; never NULL
  *
  * Returns 0, -E2BIG, or an error as above, or -ENOTSUP.

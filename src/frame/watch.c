@@ -15,34 +15,33 @@ enum {
     TEAR_TRIES = 16, /* while this process writes the header */
 };
 
-/* A file whose times are younger than this may change without a trace in
-   them. */
+/* A file with younger times than this may change without changing its times. */
 static const int64_t SETTLE_NS = 100 * 1000 * 1000;
 
-/* How a state is known. */
+/* A recognizable state. */
 struct mark {
     uint8_t header[MARK_LEN];
     size_t len;
     uint64_t stamp_off;
     uint8_t stamp[FRAME_STAMP_LEN];
-    uint64_t dev; /* of the index file; of one that stays are these not */
-    uint64_t ino; /* looked at */
+    uint64_t dev; /* identity of the index file; compared only */
+    uint64_t ino; /* if the watch looks the file up by name */
 };
 
 struct watch {
     /* Constant. */
     struct store *store;
-    struct store_object *object; /* NULL: see `name` */
+    struct store_object *object; /* NULL: look up `name` */
     const char *name;
     uint64_t base;
 
-    /* A leaf.  Guards what follows. */
+    /* A leaf; guards the fields below. */
     pthread_mutex_t lock;
-    struct mark marks[2]; /* the state, and the one that may follow it */
+    struct mark marks[2]; /* the known state, and the one that may follow it */
     unsigned nmarks;
     bool stale;
-    struct store_stat seen; /* the file, when the state was current */
-    bool settled;           /* and whether a change would show in that */
+    struct store_stat seen; /* the file when the state was last found current */
+    bool settled;           /* whether a later change would show in `seen` */
 };
 
 int watch_new(struct store *store, struct store_object *object,
@@ -132,8 +131,8 @@ static bool same_file(const struct store_stat *a, const struct store_stat *b)
            a->mtime.tv_nsec == b->mtime.tv_nsec;
 }
 
-/* Is it known without a look at the header?  Returns 1 if it is current, 0 if
-   that is open, or -ESTALE. */
+/* Try to decide without reading the header.  Returns 1 if the known state is
+   current, 0 if this is undecided, or -ESTALE. */
 static int check_stat(struct watch *watch, const struct store_stat *stat)
 {
     int r = 0;
@@ -153,7 +152,7 @@ static void close_file(const struct watch *watch, struct store_object *object)
         store_object_close(object);
 }
 
-/* The file as it is now, to be closed by close_file(). */
+/* Open the current file; the caller closes it with close_file(). */
 static int open_file(struct watch *watch, struct store_object **out,
                      struct store_stat *stat)
 {
@@ -170,7 +169,7 @@ static int open_file(struct watch *watch, struct store_object **out,
     return r;
 }
 
-/* Is a known state stored?  Returns 0, -ESTALE or an error. */
+/* Is one known state stored?  Returns 0, -ESTALE or an error. */
 static int compare(const struct watch *watch, struct store_object *object,
                    const struct store_stat *stat, const struct mark *mark)
 {
@@ -191,7 +190,7 @@ static int compare(const struct watch *watch, struct store_object *object,
     return r == -ENODATA ? -ESTALE : r;
 }
 
-/* What is known, to be compared without the lock. */
+/* Copy the known states, to be compared without the lock. */
 static unsigned get_marks(struct watch *watch, struct mark marks[2])
 {
     unsigned n;
@@ -210,8 +209,11 @@ static void see(struct watch *watch, const struct store_stat *stat)
     pthread_mutex_unlock(&watch->lock);
 }
 
-/* A header that this process is just writing may be read half old, half new;
-   and by the time it is compared yet another one may be known. */
+/*
+ * Compare headers several times, because this thread may read half of an old
+ * header and half of one that another thread is writing, and because a later
+ * state may be known by the time of the comparison.
+ */
 static int check_header(struct watch *watch)
 {
     struct store_object *object = NULL;
@@ -237,7 +239,7 @@ static int check_header(struct watch *watch)
     return r == -ENOENT || r == -EINVAL ? -ESTALE : r;
 }
 
-/* Of two states either of which may be stored, is it the later one? */
+/* If two states are known, is the later one stored? */
 static bool is_later_stored(struct watch *watch)
 {
     struct store_object *object;
@@ -287,7 +289,7 @@ static bool knows_any(struct watch *watch)
     return any;
 }
 
-/* The state was found not to be stored. */
+/* Remember if the known state was found not to be stored. */
 static int note(struct watch *watch, int r)
 {
     if (r == -ESTALE) {

@@ -10,34 +10,37 @@
 #include "store/store.h"
 
 /*
- * Is the state of a frame that somebody knows still the one that is stored?
+ * A watch knows one state of a frame and tells whether that is still the stored
+ * one.
  *
- * A state is known by the fixed part of its header; by a stamp, 16 bytes right
- * before the trailer, which are different in each commit of ours, since a
- * header may come back when index and chunks lie again where they once were;
- * and in a sparse frame by the identity of its index file, which each commit
- * replaces.
+ * It recognizes a state by the fixed part of its header; by a stamp, the last
+ * 16 bytes before the trailer, which differ in each commit of framefs, because
+ * a header may repeat when index and chunks return to places where they once
+ * were; and in a sparse frame by the identity of the index file, because each
+ * commit replaces that file.
  *
  * Any number of threads may use a watch.
  */
 struct watch;
 
-/* What a state is known by. */
+/* The bytes by which a state is recognized. */
 struct watch_state {
-    const uint8_t *header; /* its start; bytes behind FRAME_E_METALAYERS_OFF */
-    size_t len;            /* are not looked at */
-    uint64_t stamp_off;    /* of the stamp in the frame; 0: there is none */
+    const uint8_t *header; /* the first bytes of the header */
+    size_t len;            /* their number; a watch ignores those from
+                              FRAME_E_METALAYERS_OFF on */
+    uint64_t stamp_off;    /* of the stamp in the frame; 0: it has none */
     const uint8_t *stamp;  /* FRAME_STAMP_LEN bytes */
 };
 
 /*
- * Watch a frame of which no state is known yet: it counts as current.
+ * Watch a frame.  Until the first watch_set(), any stored state counts as
+ * current.
  *
  *  object  the frame's file; NULL: the index file, looked up by name each time
  *  name    of the index file; constant
  *  base    of the frame in its file
  *
- * Both get a reference more.  Returns 0 or -ENOMEM.
+ * The watch takes references to `store` and `object`.  Returns 0 or -ENOMEM.
  */
 int watch_new(struct store *store, struct store_object *object,
               const char *name, uint64_t base, struct watch **out);
@@ -46,7 +49,7 @@ int watch_new(struct store *store, struct store_object *object,
 void watch_free(struct watch *watch);
 
 /*
- * The state that was just read, or committed, is the one that is known.
+ * Make the state that this process has just read or committed the known one.
  *
  *  stat  of the file before the header was read, or after it was written
  */
@@ -54,32 +57,33 @@ void watch_set(struct watch *watch, const struct watch_state *state,
                const struct store_stat *stat);
 
 /*
- * A header is about to be written: from here on, until watch_set(), either
- * state is taken for current.
+ * Announce that this process is about to write a header: from here on, until
+ * watch_set(), either state counts as current.
  *
- *  stat  of the file that will have it
+ *  stat  of the file that will have the header
  */
 void watch_expect(struct watch *watch, const struct watch_state *state,
                   const struct store_stat *stat);
 
-/* Nobody knows what is stored, until watch_set(): it counts as current. */
+/* Forget the known state, because this process does not know which state is
+   stored.  Until watch_set(), any state counts as current. */
 void watch_forget(struct watch *watch);
 
 /*
- * Is the state that is known stored at this moment?  What was read from the
- * store before this is called then belongs to it.
+ * Is the known state the stored one at this moment?  If so, everything that was
+ * read from the store before this call belongs to it.
  *
- * Returns 0, -ESTALE, or an error of the store.  Once it was -ESTALE, it stays
- * so until watch_set().
+ * Returns 0, -ESTALE, or an error of the store.  After -ESTALE, every call
+ * returns that until watch_set() or watch_forget().
  */
 int watch_check(struct watch *watch);
 
-/* The same, whatever the times of the file say: before something is changed
-   that must not be anybody else's. */
+/* Do the same, whatever the times of the file are.  A writer calls this before
+   it changes something that must not belong to another program. */
 int watch_verify(struct watch *watch);
 
-/* A number by which the state that is known differs from others, as
-   frame_mark(); 0 if none is. */
+/* A number that tells the known state from others, as frame_mark() returns; 0
+   if no state is known. */
 uint64_t watch_mark(struct watch *watch);
 
 #endif
