@@ -13,7 +13,7 @@
 #include "writer/frame_places.h"
 
 enum {
-    /* Larger chunks with short headers are left as they are. */
+    /* Larger chunks with short headers are not converted. */
     REWRAP_MAX = 64 << 20,
 };
 
@@ -31,8 +31,8 @@ static int take_file(struct frame_change *change, const struct places *places,
     return places_take(change, places, fault);
 }
 
-/* Have a file removed that nothing refers to: one begun, or a chunk, which rests
-   before, as another program may be about to commit it. */
+/* Remove a file that nothing refers to.  Drafts go at once; chunk files rest
+   before that, because another program may be about to commit them. */
 static int remove_orphan(void *context, const char *name)
 {
     struct frame_change *change = context;
@@ -51,7 +51,7 @@ static int remove_orphan(void *context, const char *name)
     return 0;
 }
 
-/* Find out what is free, unless an earlier change knows that. */
+/* Find the free space, unless an earlier change knows it. */
 static int make_plot(struct frame_change *change, struct frame *frame,
                      const struct places *places, struct fault *fault)
 {
@@ -81,7 +81,7 @@ static int make_plot(struct frame_change *change, struct frame *frame,
     return r;
 }
 
-/* Give a chunk a header of the present form, if it can be read. */
+/* Give a chunk a current header, if it can be read. */
 static int rewrap(struct frame_change *change, struct frame *frame,
                   uint64_t chunk_no, struct fault *fault)
 {
@@ -93,7 +93,7 @@ static int rewrap(struct frame_change *change, struct frame *frame,
     return r < 0 ? r : frame_change_put(change, chunk_no, &written);
 }
 
-/* Format: frame.md, 5.3. */
+/* Convert all chunks with short headers.  Format: frame.md, 5.3. */
 static int rewrap_all(struct frame_change *change, struct frame *frame,
                       struct fault *fault)
 {
@@ -114,7 +114,7 @@ static int rewrap_all(struct frame_change *change, struct frame *frame,
     return r;
 }
 
-/* Make the table of all chunks, and find out what is free. */
+/* Make the table of all chunks, and find the free space. */
 static int adopt_chunks(struct frame_change *change, struct frame *frame,
                         struct fault *fault)
 {
@@ -127,8 +127,8 @@ static int adopt_chunks(struct frame_change *change, struct frame *frame,
     return r;
 }
 
-/* Count on from the stamp of the frame.  Whatever numbers were before one that
-   has none do not come back by chance. */
+/* Continue with the number in the frame's stamp.  A frame without one starts at
+   a random number, so that no earlier stamp returns by chance. */
 static int adopt_stamp(struct frame_change *change, const struct frame *frame,
                        struct fault *fault)
 {
@@ -141,9 +141,10 @@ static int adopt_stamp(struct frame_change *change, const struct frame *frame,
 }
 
 /*
- * Make the state that is adopted durable.  Another process may have committed it
- * without that, and what only the older state uses, which is free now, would be
- * overwritten while the disk still has that.
+ * Make the state that the change starts from durable.  Another process may have
+ * committed it without a sync.  Space that only the older state uses is free
+ * now, and the change must not overwrite it while the disk still has that
+ * state.
  */
 static int adopt_durably(const struct frame *frame, struct fault *fault)
 {
@@ -154,7 +155,7 @@ static int adopt_durably(const struct frame *frame, struct fault *fault)
     return r < 0 && r != -EROFS ? fault_set(fault, r, 0, NULL) : 0;
 }
 
-/* Read the layers, and check that others have not changed the frame. */
+/* Read the layers, and check that no other program has changed the frame. */
 static int adopt_header(struct frame_change *change, struct frame *frame,
                         struct fault *fault)
 {

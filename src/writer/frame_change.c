@@ -74,7 +74,7 @@ static bool ends_short(const struct frame_change *change)
            info->nbytes % info->chunksize != 0;
 }
 
-/* A chunk that was written, as it comes into the table. */
+/* Make the table's record of a chunk that was written. */
 static struct table_chunk make_chunk(const struct frame_change *change,
                                      const struct frame_written *written)
 {
@@ -87,7 +87,7 @@ static struct table_chunk make_chunk(const struct frame_change *change,
     return chunk;
 }
 
-/* Note that a chunk was put; there is room for it. */
+/* Record that a chunk was put; the caller has reserved room. */
 static void note_fresh(struct frame_change *change,
                        const struct frame_written *written,
                        const struct table_chunk *chunk)
@@ -105,7 +105,7 @@ static void bury(struct frame_change *change, const struct table_chunk *chunk)
                       chunk->cbytes);
 }
 
-/* Note that chunks die, all of them or none. */
+/* Record that chunks are dead after the next commit: all of them or none. */
 static int bury_range(struct frame_change *change, uint64_t first, uint64_t n)
 {
     size_t ndying = change->dying.n;
@@ -139,8 +139,8 @@ int frame_change_replace(struct frame_change *change, uint64_t first,
     return r;
 }
 
-/* Has what was written become another file's, or been overwritten by what an
-   empty frame has behind its header? */
+/* Is a written chunk lost, because the frame was rewritten to another file, or
+   because the trailer of an empty frame has overwritten it? */
 static bool is_lost(const struct frame_change *change,
                     const struct frame_written *written)
 {
@@ -229,7 +229,7 @@ int frame_change_insert(struct frame_change *change, uint64_t chunk_no,
     return 0;
 }
 
-/* Decoded size of some chunks. */
+/* Sum of the decoded sizes of a range of chunks. */
 static uint64_t size_of_range(const struct frame_change *change, uint64_t first,
                               uint64_t n)
 {
@@ -272,7 +272,7 @@ int frame_change_new_table(const struct frame_change *change,
     return r;
 }
 
-/* Put the chunks in order; each must come once. */
+/* Add the chunks to a table in the new order; each must occur once. */
 static int permute(const struct frame_change *change, const uint64_t *order,
                    struct chunk_table *to)
 {

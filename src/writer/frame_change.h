@@ -8,103 +8,103 @@
 /*
  * Changes of a frame.
  *
- * An open frame is constant.  A change is made beside it: chunks are written
- * to places that no frame uses, and put into an index in memory.  A commit
- * makes that the state of the frame in one step, and hands out an open frame
- * of the new state; the change then goes on from there.
+ * An open frame is constant.  A change is made beside it: the writer writes
+ * chunks to places that no frame uses, and puts them into an index in memory.
+ * A commit makes that the state of the frame in one step, and returns an open
+ * frame of the new state; the change then continues from there.
  *
- * Whoever still has a frame of an older state may go on to read it: what it
- * uses is not given back, nor used again, before all older states that came
- * from the change are closed.  But once a contiguous frame was emptied, older
- * states may be lost, and reading them gives -ESTALE.  After that, what a commit
- * has freed rests for a second, unless it is more than an eighth of the frame
- * and 4 MiB (or 64 chunk files): so do frames that were opened on their own
- * notice that they read an older state, before it is overwritten.
+ * Readers that still have a frame of an older state may keep reading it,
+ * because the change neither gives back nor reuses its space before all older
+ * states that came from the change are closed.  But once a contiguous frame has
+ * been emptied, older states may be lost, and reading them gives -ESTALE.
+ * After the last reader has closed its state, the space that a commit freed
+ * rests for a second, unless all resting space exceeds both an eighth of the
+ * frame and 4 MiB (or 64 chunk files).  The rest gives frames that were opened
+ * on their own time to notice that they read an older state, before it is
+ * overwritten.
  *
- * Who changes a frame has the lease on it (see store_lease()) from before
+ * The caller has the lease on the frame (see store_lease()) from before
  * frame_change_open() until the commit.
  *
  * At every moment the store holds the state of the last commit, or of the one
- * before, also if it is a crash that ends the writing.
+ * before, even after a crash in the middle of a write.
  *
- * One thread at a time may use a change, but for frame_change_write() and
- * frame_change_drop(), which any number may call beside it; not beside a commit
- * that leaves a frame without chunks.  There must be one change of a frame at a
- * time.
+ * One thread at a time may use a change.  Any number of threads may call
+ * frame_change_write() and frame_change_drop() beside it, but not beside a
+ * commit that leaves a frame without chunks.  A frame must not have more than
+ * one change at a time.
  *
- * A change takes 4 bytes of memory for each chunk that is stored in the file of a
- * contiguous frame, and 32 for each 1,024 chunks of which one is stored; until
- * the next commit, 16 KB for each 1,024 chunks of which one is changed.  See
- * frame_change_footprint().
+ * A change takes 4 bytes of memory for each chunk stored in the file of a
+ * contiguous frame, and 32 for each 1,024 chunks that include a stored one;
+ * until the next commit, 16 KB for each 1,024 chunks that include a changed
+ * one.  See frame_change_footprint().
  */
 struct frame_change;
 
 enum {
-    /* Frames of more chunks are not changed: there is none, because the index
-       of one would be longer than a chunk may be. */
+    /* Frames with more chunks cannot be changed.  There are none, because their
+       index would be longer than a chunk may be. */
     FRAME_CHANGE_CHUNKS_MAX = 268435451,
-    /* The same for frames whose chunks may differ in size, and for those of
-       old layouts.  All of their index is kept in memory. */
+    /* A lower limit for frames whose chunks may differ in size, and for old
+       layouts, because their whole index is kept in memory. */
     FRAME_CHANGE_VARIABLE_MAX = 1 << 22,
 };
 
-/*
- * Has a frame few enough chunks to be changed?  Returns 0 or -EFBIG.
- */
+/* Does a frame have few enough chunks to be changed?  Returns 0 or -EFBIG. */
 int frame_change_check_size(const struct frame *frame, struct fault *fault);
 
 /*
  * Begin a change.
  *
  *  frame  opened from a store with STORE_WRITE.  If there was a change before,
- *         what its last commit handed out
+ *         this is the frame that its last commit returned
  *
- * Reads the index, the metalayers, and of a contiguous frame the headers of
- * all chunks, to know what is free.  What crashes have left in a sparse frame
- * is removed.  Chunks that must not be in a frame any more, with headers of 16
- * bytes, are written again.
+ * This reads the index, the metalayers, and the headers of all chunks of a
+ * contiguous frame, to find out which space is free.  It removes files that
+ * crashes have left in a sparse frame.  It rewrites chunks with headers of 16
+ * bytes, because a frame must not contain them any more.
  *
- * Returns 0, -EROFS for a frame inside a larger file, -ESTALE if others have
- * changed the frame since it was opened, -EBADMSG (also if chunks overlap),
- * -EFBIG if there are too many chunks, -E2BIG if metalayers are too long,
- * -EMLINK for a frame of an old layout, which has to be written anew, that has
- * several names; -ENOMEM or an error of the store.
+ * Returns 0, -EROFS for a frame inside a larger file, -ESTALE if another
+ * program has changed the frame since it was opened, -EBADMSG (also if chunks
+ * overlap), -EFBIG if there are too many chunks, -E2BIG if metalayers are too
+ * long, -EMLINK for a frame of an old layout, which has to be rewritten, that
+ * has several names; -ENOMEM or an error of the store.
  */
 int frame_change_open(struct frame *frame, struct frame_change **out,
                       struct fault *fault);
 
-/* How chunks are encoded that the frame gets. */
+/* The parameters for encoding chunks of a frame. */
 struct chunk_params frame_chunk_params(const struct frame_info *info);
 
-/* How a new frame is to be. */
+/* Parameters of a new frame. */
 struct frame_params {
     struct chunk_params chunks; /* defaults for its chunks */
     uint8_t codec_meta;
-    uint32_t chunksize; /* 0: that of the first chunk */
-    bool vlblocks;      /* its chunks have blocks of sizes of their own */
+    uint32_t chunksize; /* 0: use that of the first chunk */
+    bool vlblocks;      /* blocks of its chunks may differ in size */
 };
 
 /*
- * Begin a frame that is not there yet.  It comes up with the first commit, or
- * with frame_change_begin().
+ * Begin a frame that does not exist yet.  The first commit creates it, or
+ * frame_change_begin() does.
  *
- *  store  an empty directory, for a sparse frame, or of a new file; stays the
- *         caller's
+ *  store  an empty directory for a sparse frame, or a store of a new file;
+ *         remains the caller's
  *
- * Returns 0, -EINVAL if `params` are no good, -ENOTSUP if this build lacks the
+ * Returns 0, -EINVAL if `params` are invalid, -ENOTSUP if this build lacks the
  * codec, -ENOMEM or an error of the store.
  */
 int frame_change_new(struct store *store, const struct frame_params *params,
                      struct frame_change **out, struct fault *fault);
 
 /*
- * Let a new frame come up, empty, before the first commit.  Its content is
- * durable before it gets its name, in a sparse frame that of the index file;
- * the name is so after frame_change_sync() or a durable commit: if the system
- * crashes before, there may be no frame, but there is no damaged one.  If it
- * fails, the change can only be closed.
+ * Create a new frame, empty, before the first commit.  Its content is durable
+ * before it gets its name; in a sparse frame, the content of the index file is.
+ * The name is durable after frame_change_sync() or a durable commit.  If the
+ * system crashes before, the frame may be missing, but it is not damaged.
+ * After an error, the caller can only close the change.
  *
- *  out  receives the frame, to be closed by the caller
+ *  out  receives the frame; the caller closes it
  *
  * Returns 0, -EINVAL if there are chunks, -ENOMEM or an error of the store.
  */
@@ -112,8 +112,8 @@ int frame_change_begin(struct frame_change *change, struct frame **out,
                        struct fault *fault);
 
 /*
- * Let a frame that has no chunks, nor any that are written, be another than it
- * was made as.
+ * Replace the parameters of a frame that has no chunks.  The caller must not
+ * have written any chunks either.
  *
  * Returns 0, -EINVAL or -ENOTSUP.
  */
@@ -122,78 +122,78 @@ int frame_change_set_params(struct frame_change *change,
                             struct fault *fault);
 
 /*
- * The same with the metalayers of another frame.
+ * Begin a new frame with the metalayers of another one.
  *
- *  params  NULL: those of the other frame, whether or not chunks can be encoded
- *          so; its chunks may then be copied
+ *  params  NULL: use those of the other frame, even if this build cannot encode
+ *          chunks with them, because the caller may copy its chunks
  *
- * Errors as above, and as frame_change_open().
+ * Errors as frame_change_new() and frame_change_open().
  */
 int frame_change_new_like(struct store *store, struct frame *like,
                           const struct frame_params *params,
                           struct frame_change **out, struct fault *fault);
 
 /*
- * Go back to the state of the last commit, after a commit that failed: what was
- * not committed is dropped.
+ * Return to the state of the last commit, after a commit that failed.  This
+ * drops uncommitted changes.
  *
- *  change  receives another change in place of this one, unless it fails
- *  frame   what the last commit handed out
+ *  change  receives a new change in place of this one, unless it fails
+ *  frame   the frame that the last commit returned
  *
- * Returns 0, -ESTALE if nobody knows which of the two states is on the disk, or
- * as frame_change_open().
+ * Returns 0, -ESTALE if it is unknown which of the two states is on the disk,
+ * or an error of frame_change_open().
  */
 int frame_change_reopen(struct frame_change **change, struct frame *frame,
                         struct fault *fault);
 
-/* What was not committed is dropped.  Accepts NULL. */
+/* Drops uncommitted changes.  Accepts NULL. */
 void frame_change_close(struct frame_change *change);
 
-/*
- * The frame as it will be after a commit.  Lengths of header and frame, and
- * cbytes, are those of the last one.
- */
+/* The frame as it will be after a commit.  Lengths of header and frame, and
+   cbytes, are those of the last commit. */
 const struct frame_info *frame_change_get_info(
     const struct frame_change *change);
 
 /* May chunks differ in size? */
 bool frame_change_is_variable(const struct frame_change *change);
 
-/* Bytes of memory that the change takes up for what it knows of the chunks, and
-   of what is free. */
+/* Bytes of memory that the change takes up for its records of chunks and of
+   free space. */
 size_t frame_change_footprint(const struct frame_change *change);
 
-/* A chunk that is written, but in no index yet. */
+/* A chunk that is written, but is not in an index yet. */
 struct frame_written {
     int64_t entry;
     uint32_t nbytes;
     uint32_t cbytes;
-    uint64_t epoch; /* the frame has not been written anew since */
+    uint64_t epoch; /* valid until the frame is rewritten */
 };
 
 /*
  * Write a chunk to a free place.
  *
- *  bytes, len  the chunk.  Zeros, NaNs and uninitialised chunks that are a
- *              header alone are not stored: the index will name them, or, if
- *              chunks may differ in size, one repeated item stands for them
+ *  bytes, len  the chunk.  Zeros, NaNs and uninitialised chunks that consist of
+ *              a header alone are not stored, because an index entry can stand
+ *              for them; if chunks may differ in size, a chunk of one repeated
+ *              item is stored instead
  *
  * Returns 0, -EINVAL if a frame cannot hold the chunk (its header has 16 bytes;
- * it is empty), -ENOTSUP if its blocks are, or are not, of sizes of their own
- * other than those of the frame; -ENOMEM or an error of the store.
+ * it is empty), -ENOTSUP if only one of chunk and frame has blocks that may
+ * differ in size; an error of chunk_header_parse(), -ESTALE if another program
+ * has changed the frame; -ENOMEM or an error of the store.
  */
 int frame_change_write(struct frame_change *change, const uint8_t *bytes,
                        size_t len, struct frame_written *out,
                        struct fault *fault);
 
-/* Make a chunk of zeros, which is only stored if the index can't name it.
-   Errors as frame_change_write(), but -EINVAL. */
+/* Make a chunk of zeros.  It is stored only if the index cannot stand for it.
+   Errors as frame_change_write(), except -EINVAL. */
 int frame_change_write_zeros(struct frame_change *change, uint32_t nbytes,
                              struct frame_written *out, struct fault *fault);
 
 /*
- * Write a chunk of a frame whose chunks are alike, as it is stored there; one
- * whose header has 16 bytes is encoded anew.
+ * Write a chunk of another frame with the same kind of chunks, as it is stored
+ * there.  A chunk whose header has 16 bytes is encoded again.
  *
  * Errors as frame_change_write() and frame_chunk_read().
  */
@@ -201,35 +201,35 @@ int frame_change_copy(struct frame_change *change, struct frame *from,
                       uint64_t chunk_no, struct frame_written *out,
                       struct fault *fault);
 
-/* Is there room for a chunk of `len` bytes?  So many are written and given up.
-   Returns 0 or an error of the store. */
+/* Is there room for a chunk of `len` bytes?  This writes that many bytes and
+   drops them.  Returns 0 or an error of the store. */
 int frame_change_try_room(struct frame_change *change, size_t len,
                           struct fault *fault);
 
 /*
- * Append what another frame, whose chunks are alike, has from one chunk on, if
- * those are special chunks of the full size that repeat, as far as a short look
- * tells.
+ * Append a run of special chunks of the full size from another frame with the
+ * same kind of chunks, as far as a short look shows that they repeat.
  *
- *  n  receives how many were appended; 0: copy that chunk by itself
+ *  n  receives how many were appended; 0: the caller copies that chunk alone
  *
  * Returns 0, -EFBIG or -ENOMEM.
  */
 int frame_change_append_run(struct frame_change *change, struct frame *from,
                             uint64_t chunk_no, uint64_t *n);
 
-/* Give up a chunk that was written but not put. */
+/* Drop a chunk that was written but not put. */
 void frame_change_drop(struct frame_change *change,
                        const struct frame_written *written);
 
 /*
  * Changes of the index, in memory.  A chunk must have the size that belongs to
- * its number: all but the last have the chunksize, unless they may differ.
+ * its number: all but the last have the chunksize, unless chunks may differ in
+ * size.
  *
- * All return 0, or leave everything as it was and return -ERANGE if there is
- * no such chunk, -EINVAL if a size does not fit, -EFBIG if there are too many
- * chunks, -ESTALE if the frame has been written anew, or emptied, since the
- * chunk was written, or -ENOMEM.
+ * All functions below return 0, or leave everything as it was and return
+ * -ERANGE if the chunk does not exist, -EINVAL if a size does not fit, -EFBIG
+ * if there are too many chunks, -ESTALE if the frame has been rewritten or
+ * emptied since the chunk was written, or -ENOMEM.
  */
 
 /* Replace a chunk. */
@@ -245,90 +245,90 @@ int frame_change_delete(struct frame_change *change, uint64_t first,
                         uint64_t n);
 
 /*
- * Change the order.
+ * Change the order of the chunks.
  *
- *  order  for each place the number of the chunk that comes there
+ *  order  for each place the number of the chunk that moves there; -EINVAL if a
+ *         number occurs twice
  */
 int frame_change_reorder(struct frame_change *change, const uint64_t *order);
 
 /*
- * Replace chunks by zeros; they keep their sizes.  Some may be replaced if that
- * fails.
+ * Replace chunks by zeros; they keep their sizes.  After an error, some may
+ * have been replaced.
  *
- * Errors as above, or of the store, see frame_change_resize().
+ * Errors as above, or of the store.  See frame_change_resize().
  */
 int frame_change_put_zeros(struct frame_change *change, uint64_t first,
                            uint64_t n, struct fault *fault);
 
 /*
- * Cut the frame, or let it grow by zeros; not if chunks may differ in size.
+ * Truncate the frame, or extend it by zeros.  This is not possible if chunks
+ * may differ in size.
  *
- * A stored chunk is not cut or made longer for this: -EINVAL says that it must
- * first be put, or deleted, by the caller.  Or there may be an error of the
- * store, as chunks that are no whole number of items get stored; the size has
- * then come as far as possible.
+ * This does not change the length of a stored chunk or one of NaNs: -EINVAL
+ * tells the caller to put or delete that chunk first.  There may also be an
+ * error of the store, because chunks that are not a whole number of items are
+ * stored; the size is then as close as possible.
  */
 int frame_change_resize(struct frame_change *change, uint64_t nbytes,
                         struct fault *fault);
 
-/*
- * Let chunks differ in size from now on.  Special chunks get stored, as the
- * index would no longer tell their sizes.
- */
+/* Allow chunks to differ in size from now on.  This stores special chunks,
+   because the index would no longer tell their sizes. */
 int frame_change_make_variable(struct frame_change *change,
                                struct fault *fault);
 
 /*
  * Set a metalayer.
  *
- * Returns 0, -EINVAL if the name is too long, or if its content has another
- * length than before, or if there is none and the frame has chunks; -E2BIG if
+ * Returns 0, -EINVAL if the name is too long, if the content has another length
+ * than before, or if the metalayer is new and the frame has chunks; -E2BIG if
  * there are too many or they are too long; -ENOMEM.
  */
 int frame_change_set_metalayer(struct frame_change *change, const char *name,
                                const void *content, size_t len);
 
 /*
- * Set a vlmetalayer.  Its content is compressed.
+ * Set a vlmetalayer.  Its content is stored compressed.
  *
  * Returns 0, -EINVAL if the name is too long, -E2BIG, -ENOMEM.
  */
 int frame_change_set_vlmetalayer(struct frame_change *change, const char *name,
                                  const void *content, size_t len);
 
-/* Returns 0, or -ENODATA if there is no such vlmetalayer. */
+/* Returns 0, or -ENODATA if the vlmetalayer does not exist. */
 int frame_change_remove_vlmetalayer(struct frame_change *change,
                                     const char *name);
 
-/*
- * Undo what was done to a metalayer last, if that is not committed.  One that
- * is not variable stays if it was not there before.
- */
+/* Undo the last edit of a metalayer, if it is not committed.  A metalayer in
+   the header stays if that edit added it. */
 void frame_change_undo_metalayer(struct frame_change *change);
 
 /*
- * Make the change the state of the frame, for good.
+ * Make the change the state of the frame, durably.
  *
- *  out  receives the new state, to be closed by the caller
+ *  out  receives the new state; the caller closes it
  *
- * Most changes are made in place.  A frame of an old layout, one whose header
- * changes in length, and an empty one whose metalayers are not within the
- * first 512 bytes are written anew, as frame_change_compact() does.
+ * Most changes are made in place.  A commit rewrites the frame, as
+ * frame_change_compact() does, if the frame has an old layout, or if the length
+ * of its header changes; and, if its metalayers in the header have changed or
+ * it is empty, unless the header (with the trailer of an empty frame) ends in
+ * the first 512 bytes.
  *
- * Returns 0, -ESTALE if the frame was changed by others, -EMLINK if it must be
- * written anew and has other names, which would keep the old state; -ENOMEM or
- * an error of the store.  The old state or the new one is then there; nothing
- * is lost, and the commit can be tried again.
+ * Returns 0, -ESTALE if another program has changed the frame, -EMLINK if it
+ * must be rewritten and has other names, which would keep the old state;
+ * -ENOMEM or an error of the store.  After an error the frame has the old state
+ * or the new one; nothing is lost, and the caller can try the commit again.
  */
 int frame_change_commit(struct frame_change *change, struct frame **out,
                         struct fault *fault);
 
 /*
- * The same, but the caller does not wait until the disk has the new state: every
- * program that opens the frame sees it, and a crash leaves this state or an older
- * one, whole.  The change keeps the space that the last durable state uses until
- * a newer one is durable.  After a sync that failed, the commit is durable all
- * the same.
+ * Do the same, but without waiting until the disk has the new state.  Every
+ * program that opens the frame sees the new state, and a crash leaves this
+ * state or an older one, whole.  The change keeps the space that the last
+ * durable state uses until a newer one is durable.  After a sync that failed,
+ * this commit is durable all the same.
  */
 int frame_change_commit_nosync(struct frame_change *change, struct frame **out,
                                struct fault *fault);
@@ -337,29 +337,30 @@ int frame_change_commit_nosync(struct frame_change *change, struct frame **out,
  * Make the last commit durable, and the name of the frame.
  *
  * Returns 0; -EAGAIN if an earlier sync has failed, so that only
- * frame_change_commit() does it; or an error of the store, which has that
+ * frame_change_commit() can do it; or an error of the store, which has the same
  * effect.
  */
 int frame_change_sync(struct frame_change *change, struct fault *fault);
 
-/* The frame got another name, which the next sync is to make durable; and the
-   same of the state that was opened. */
+/*
+ * frame_change_note_name() records that the frame got another name, which the
+ * next sync makes durable.  frame_change_note_unsynced() records that neither
+ * the state that was opened nor its name may be durable yet.
+ */
 void frame_change_note_name(struct frame_change *change);
 void frame_change_note_unsynced(struct frame_change *change);
 
-/*
- * Commit, with the frame written anew and without dead space.  Chunks that
- * are written, but not put, are lost.  A sparse frame is committed only.
- */
+/* Commit by rewriting the frame without dead space.  Chunks that are written,
+   but not put, are lost.  A sparse frame is only committed. */
 int frame_change_compact(struct frame_change *change, struct frame **out,
                          struct fault *fault);
 
 /*
- * Let someone watch while a frame is written anew.
+ * Set a callback that reports progress while a frame is rewritten.
  *
  *  progress  called now and then with the bytes done, of `total`.  If it does
  *            not return 0, the commit ends with that error, and the frame is
- *            as it was.  NULL: nobody watches
+ *            unchanged.  NULL: no callback
  */
 void frame_change_watch(struct frame_change *change,
                         int (*progress)(void *context, uint64_t done,
@@ -367,54 +368,53 @@ void frame_change_watch(struct frame_change *change,
                         void *context);
 
 /*
- * Move chunks of a contiguous frame that lie behind `end` into gaps before, as
- * far as there are such.  The change must be committed, twice, for the frame to
- * become shorter: its index can take the place of what was moved only when that
- * is not in use any more.
+ * Move chunks of a contiguous frame that reach beyond `end` into gaps before
+ * them, as far as there are gaps.  To make the frame shorter, the caller
+ * commits the change twice, because the index can take the place of moved
+ * chunks only when no state uses that place any more.
  *
  * Returns 1 if chunks were moved, 0 if not, -ENOMEM or an error of the store;
- * some may be moved then.
+ * after an error, some may have been moved.
  */
 int frame_change_sink(struct frame_change *change, uint64_t end,
                       struct fault *fault);
 
-/*
- * Is the frame still what the last commit has made it?  Returns 0, -ESTALE if
- * others have changed it, or an error of the store.
- */
+/* Is the frame still in the state of the last commit?  Returns 0, -ESTALE if
+   another program has changed it, or an error of the store. */
 int frame_change_check(struct frame_change *change);
 
 /*
- * Has a sync failed, so that what was written since the last commit may be lost?
- * The next commit writes what was put once more, as it reads; but that is not
- * on all systems what was written.  Who still has it should put it again.
+ * Has a sync failed, so that chunks written since the last commit may be lost?
+ * The next commit writes those that were put once more, with the bytes that it
+ * reads back; but on some systems those are not the bytes that were written.  A
+ * caller that still has the bytes should put the chunks again.
  */
 bool frame_change_is_unsynced(const struct frame_change *change);
 
 /*
- * Give back to the store what commits have freed and what was dropped, unless
- * somebody else has the lease on the frame (see store_lease()), or has changed
- * it: the space then stays as it is.
+ * Give space back to the store that commits have freed or that was dropped.  If
+ * another process has the lease on the frame (see store_lease()) or has changed
+ * the frame, the space stays as it is.
  *
- *  all  also what would rest some time longer for the sake of other readers
+ *  all  include space that should rest longer for the sake of other readers
  *
- * Returns whether there was anything that it gave back.
+ * Returns whether it gave space back.
  */
 bool frame_change_reclaim(struct frame_change *change, bool all);
 
-/* Is there space to give back, now or once it has rested? */
+/* Is there space to give back, now or after its rest? */
 bool frame_change_has_freed(struct frame_change *change);
 
-/* For how many nanoseconds what a commit frees is to rest. */
+/* Set how many nanoseconds the space that a commit frees rests. */
 void frame_change_set_rest(struct frame_change *change, int64_t rest);
 
 /* Bytes of a contiguous frame. */
 struct frame_usage {
     uint64_t live; /* header, chunks, metalayers */
-    uint64_t used; /* up to the end of all that is in use */
+    uint64_t used; /* end of the space in use, minus the space that rests */
 };
 
-/* Both are 0 for a sparse frame, in which nothing is dead. */
+/* Both are 0 for a sparse frame, which has no dead space. */
 struct frame_usage frame_change_get_usage(struct frame_change *change);
 
 #endif

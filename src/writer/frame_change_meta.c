@@ -11,7 +11,8 @@ static bool name_fits(const char *name)
     return strlen(name) <= METALAYER_NAME_MAX;
 }
 
-/* A new metalayer makes the header longer. */
+/* Make room in the header, because a new metalayer makes it longer.  Only a
+   draft without chunks has such room; any other frame is rewritten. */
 static int make_header_room(struct frame_change *change)
 {
     uint64_t len = frame_write_header_len(&change->fixed);
@@ -52,8 +53,11 @@ static int check_room(const struct layers *layers, const struct layer *old,
     return 0;
 }
 
-/* Before a metalayer is set or removed, keep what there is of it.  The length
-   of the header follows from those that are fixed, and stays. */
+/*
+ * Keep the content of a metalayer before it is set or removed.  A new metalayer
+ * in the header cannot be undone, because the length of the header has been
+ * adapted to it.
+ */
 static void keep_layer(struct frame_change *change, struct layers *layers,
                        const char *name)
 {
@@ -113,7 +117,7 @@ int frame_change_set_metalayer(struct frame_change *change, const char *name,
     return old ? 0 : make_header_room(change);
 }
 
-/* The content as a chunk.  Format: frame.md, 7 "Trailer". */
+/* Encode the content as a chunk.  Format: frame.md, 7 "Trailer". */
 static ssize_t encode_layer(struct frame_change *change, const void *content,
                             size_t len, uint8_t **out)
 {

@@ -13,68 +13,70 @@
 #include "writer/plot.h"
 
 /*
- * Locking.  `lock` is a leaf.  It guards `plot`, `epoch`, `variable` and what
- * is constant between commits in `info`, against frame_change_write(), which
- * reads them; all else belongs to the one thread that uses the change.
+ * Locking.  `lock` is a leaf.  It guards `plot`, `epoch`, `variable` and the
+ * fields of `info` that are constant between commits, because
+ * frame_change_write() reads them in other threads.  All else belongs to the
+ * one thread that uses the change.
  */
 struct frame_change {
     struct store *store;
     struct chunk_encoder *encoder;
     pthread_mutex_t lock;
-    uint64_t epoch; /* how often the frame was written anew */
+    uint64_t epoch; /* how often the frame was rewritten */
 
     /* See frame_change_watch(). */
     int (*progress)(void *context, uint64_t done, uint64_t total);
     void *watcher;
 
-    /* The state to come. */
+    /* The next state. */
     struct frame_info info;
-    uint64_t stamp;      /* of it, see frame_format.h */
+    uint64_t stamp;      /* of the next state, see frame_format.h */
     bool variable;       /* chunks may differ in size */
-    bool rewrite;        /* the next commit must write the frame anew */
-    bool header_changed; /* a metalayer in it was */
-    bool rewrap;         /* chunks with short headers were met */
+    bool rewrite;        /* the next commit must rewrite the frame */
+    bool header_changed; /* a metalayer in the header was changed */
+    bool rewrap;         /* there are chunks with short headers */
     struct layers fixed;
     struct layers vl;
     struct layers *edited;   /* the list of the last edit that is not committed
                                 and can be undone; NULL if there is none */
-    struct layer replaced;   /* what was in it; bytes NULL: no such layer */
-    bool header_was_changed; /* before that edit */
-    struct chunk_table *chunks; /* info.nchunks of them; kept in memory whole if
-                                   they may differ in size */
+    struct layer replaced;   /* its content before that edit; bytes NULL: it did
+                                not exist */
+    bool header_was_changed; /* value of header_changed before that edit */
+    struct chunk_table *chunks; /* info.nchunks chunks; in memory whole if they
+                                   may differ in size */
 
-    /* Where it is kept. */
+    /* The place where the frame is kept. */
     struct plot *plot;
     struct generation
         *generation; /* of the last commit; NULL if there is none */
     struct generation
         *durable_generation; /* of the last state known to be on the disk, if
-                                   that is an older one: keeps its chunks */
+                                that is older; keeps its chunks */
     struct store_object
-        *draft; /* of a new contiguous frame; with a generation, it is
-                                   not known whether it was published */
+        *draft; /* of a new contiguous frame.  If there is a generation, the
+                   draft may have been published */
     struct space_extent tail; /* index and trailer of the last commit */
-    uint8_t header[FRAME_E_METALAYERS_OFF]; /* its fixed part */
-    bool header_known; /* `header` is what is stored; else it is in doubt */
-    struct store_stat stat; /* of the file, or index file, that has it */
+    uint8_t header[FRAME_E_METALAYERS_OFF]; /* fixed part of the stored
+                                               header */
+    bool header_known; /* `header` is the stored one; else that is in doubt */
+    struct store_stat stat; /* of the file, or index file, with that header */
 
-    struct plot_list dying; /* dead with the next commit */
-    struct plot_list fresh; /* put since the last one; of files also cbytes */
+    struct plot_list dying; /* dead after the next commit */
+    struct plot_list fresh; /* put since the last commit */
     uint64_t fresh_cbytes;
-    bool unsynced_lost; /* what is fresh may not have reached the disk */
-    bool not_durable;   /* nor may the last commit: see frame_change_sync() */
-    bool name_unsynced; /* nor may the name of the file, or directory */
+    bool unsynced_lost; /* chunks in `fresh` may not have reached the disk */
+    bool not_durable;   /* the last commit may not have either: see
+                           frame_change_sync() */
+    bool name_unsynced; /* nor the name of the file, or of the directory */
 };
 
-/*
- * Read what is in the frame, and find what is free.  `change` has the store
- * and the frame's info.
- */
+/* Read the contents of the frame, and find out which space is free.  The caller
+   has set the store and the info of `change`. */
 int frame_adopt(struct frame_change *change, struct frame *frame,
                 struct fault *fault);
 
-/* Where a stored chunk lies in the file; of a sparse frame, the number of its
-   chunk file. */
+/* The offset of a stored chunk in the file; for a sparse frame, the number of
+   its chunk file. */
 static inline uint64_t frame_change_off(const struct frame_change *change,
                                         const struct table_chunk *chunk)
 {
@@ -93,8 +95,8 @@ int frame_change_write_value(struct frame_change *change, bool nans,
                              struct fault *fault);
 
 /*
- * Replace a range of chunks, which exist, by some that are alike and are not
- * stored.  Counts and sizes in `info` stay.
+ * Replace a range of chunks, which exist, by equal ones that are not stored.
+ * Counts and sizes in `info` stay.
  *
  *  chunk  NULL if `nadded` is 0
  *
@@ -105,14 +107,15 @@ int frame_change_replace(struct frame_change *change, uint64_t first,
                          uint64_t nadded);
 
 /*
- * Append special chunks of the full size, for which the index can stand.
+ * Append special chunks of the full size.  An index entry must be able to stand
+ * for them.
  *
  * Returns 0, -EFBIG or -ENOMEM.
  */
 int frame_change_append_special(struct frame_change *change,
                                 enum chunk_kind kind, uint64_t n);
 
-/* Make a table like that of the frame, without chunks.  Returns 0 or -ENOMEM. */
+/* Make a table of the frame's kind, without chunks.  Returns 0 or -ENOMEM. */
 int frame_change_new_table(const struct frame_change *change,
                            struct chunk_table **out);
 

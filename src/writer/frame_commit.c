@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Begin a commit in the place where the frame is. */
 int commit_init(struct commit *commit, struct frame_change *change,
                 struct plot *plot, struct store_object *object)
 {
@@ -29,9 +28,9 @@ int commit_init(struct commit *commit, struct frame_change *change,
 }
 
 /*
- * If this commit is not durable, the disk holds the state before or this one, and
- * the change keeps the space of both.  The disk holds no older state, because a
- * commit syncs before the new state takes its place.
+ * After a commit that is not durable, the disk holds the previous state or this
+ * one, so the change keeps the space of both.  It holds no older state, because
+ * a commit syncs the file before the new state replaces the previous one.
  */
 static void keep_durable_state(struct commit *commit)
 {
@@ -44,7 +43,7 @@ static void keep_durable_state(struct commit *commit)
     change->durable_generation = generation_get(change->generation);
 }
 
-/* The table can be read from the index that was written. */
+/* From now on, read the table from the index that was written. */
 static void commit_table(struct commit *commit)
 {
     struct store_object *object =
@@ -54,7 +53,6 @@ static void commit_table(struct commit *commit)
     commit->index = NULL;
 }
 
-/* The state is on the disk: it becomes that of the change. */
 void commit_finish(struct commit *commit, struct frame **out)
 {
     struct frame_change *change = commit->change;
@@ -92,7 +90,7 @@ void commit_finish(struct commit *commit, struct frame **out)
     *out = frame;
 }
 
-/* End of the chunks of the state to come. */
+/* End of the chunks of the next state. */
 static uint64_t chunks_end(const struct frame_change *change)
 {
     return change->info.header_len + chunk_table_end(change->chunks);
@@ -106,7 +104,6 @@ static int place_behind_header(struct commit *commit)
     return plot_keep(commit->plot, commit->tail_off + commit->trailer_len);
 }
 
-/* Find a place for index and trailer: free, and behind all chunks. */
 int commit_place_tail(struct commit *commit, uint64_t from)
 {
     uint64_t len = commit->index_len + commit->trailer_len;
@@ -121,7 +118,8 @@ int commit_place_tail(struct commit *commit, uint64_t from)
     return 0;
 }
 
-/* All up to the moment at which the new state becomes that of the frame. */
+/* Write everything except the bytes that make the new state that of the
+   frame. */
 static int prepare_in_place(struct commit *commit, struct fault *fault)
 {
     int r = commit_make_frame(commit, fault);
@@ -137,8 +135,8 @@ static int prepare_in_place(struct commit *commit, struct fault *fault)
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
-/* Write the fields of the header.  When this fails nobody knows which state
-   is the frame's; neither may be overwritten. */
+/* Write the fields of the header.  If this fails, it is unknown which state the
+   frame has, so the space of both must be kept. */
 static int switch_in_place(struct commit *commit, struct fault *fault)
 {
     struct frame_change *change = commit->change;
@@ -191,7 +189,6 @@ static int commit_in_place(struct frame_change *change, bool durable,
     return r;
 }
 
-/* Write index, trailer and header behind and before the chunks of a draft. */
 int commit_fill_draft(struct commit *commit, struct fault *fault)
 {
     int r = commit_encode(commit);
@@ -209,8 +206,8 @@ int commit_fill_draft(struct commit *commit, struct fault *fault)
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
-/* Let a new frame come up.  Whether that failed or not, from here on its file
-   is changed like any other. */
+/* Give a new frame its name.  Once it has that, later commits treat its file
+   like that of any other frame, even if this commit fails after all. */
 static int publish_new(struct frame_change *change, struct fault *fault)
 {
     int r = store_publish(change->store, "", change->draft);
@@ -223,8 +220,8 @@ static int publish_new(struct frame_change *change, struct fault *fault)
     return 0;
 }
 
-/* The first commit of a frame that was new.  All of it is durable before it
-   gets its name, so that a crash leaves no file that is no frame. */
+/* Make the first commit of a new frame.  The whole file is durable before it
+   gets its name, so that a crash leaves no file that is not a frame. */
 static int commit_new(struct frame_change *change, struct frame **out,
                       struct fault *fault)
 {
@@ -253,15 +250,19 @@ static int commit_new(struct frame_change *change, struct frame **out,
     return r;
 }
 
-/* Can what changes be written with the header, in one step? */
+/* Must the frame be rewritten, because the changes to its header cannot be
+   written in one step? */
 static bool must_rewrite(const struct frame_change *change)
 {
     return change->rewrite ||
            (!change->draft && !commit_header_suffices(change));
 }
 
-/* Write the frame anew.  The file before must be one of which the disk has no
-   older state: its dead chunks go when it is left. */
+/*
+ * Rewrite the frame.  First make the last commit durable, because the dead
+ * chunks of the old file are given up when the frame leaves it, and the disk
+ * must not hold an older state that uses them.
+ */
 static int leave_file(struct frame_change *change, struct frame **out,
                       struct fault *fault)
 {
@@ -294,7 +295,7 @@ static int commit_contiguous(struct frame_change *change, bool anew,
     return r;
 }
 
-/* After a sync that failed, nobody knows which of the last states the disk
+/* After a sync that failed, it is unknown which of the last states the disk
    has, until there is a durable commit. */
 static bool is_in_doubt(const struct frame_change *change)
 {
@@ -321,7 +322,8 @@ static int commit_change(struct frame_change *change, bool anew, bool durable,
     return commit_contiguous(change, anew, durable, out, fault);
 }
 
-/* The directory of a sparse frame gets its name when there is a frame in it. */
+/* Make the files of a new sparse frame durable, because the directory gets its
+   name only when there is a frame in it. */
 static int begin_sparse(struct frame_change *change, struct frame **out,
                         struct fault *fault)
 {
@@ -378,7 +380,7 @@ static int sync_contiguous(struct frame_change *change)
     struct store_object *object = plot_object(change->plot);
     int r = change->name_unsynced ? store_sync_name(change->store) : 0;
 
-    /* Last, because of what commit_sync_name() says. */
+    /* Sync the file last, for the reason given at commit_sync_name(). */
     if (r == 0)
         r = commit_sync(change, object);
     if (r == 0)
@@ -400,7 +402,8 @@ int frame_change_sync(struct frame_change *change, struct fault *fault)
         return fault_set(fault, r, 0, NULL);
     }
     change->not_durable = false;
-    /* If others have changed the frame since, nothing is given back. */
+    /* Let the watch find out whether another program has changed the frame
+       since, because its space must then not be given back. */
     if (change->durable_generation)
         frame_change_check(change);
     generation_put(change->durable_generation);

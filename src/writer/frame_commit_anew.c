@@ -4,7 +4,7 @@
 
 #include "writer/frame_commit.h"
 
-/* Copy the chunk at a place, which is stored. */
+/* Copy one stored chunk to offset `off`, and set its entry. */
 static int copy_chunk(struct commit *commit, struct table_chunk *chunk,
                       uint64_t off)
 {
@@ -21,7 +21,7 @@ static int copy_chunk(struct commit *commit, struct table_chunk *chunk,
     return r;
 }
 
-/* Copy all chunks in order, without gaps, and note their places. */
+/* Copy all chunks in order, without gaps, and record their places. */
 static int copy_chunks(struct commit *commit)
 {
     const struct frame_change *change = commit->change;
@@ -42,12 +42,13 @@ static int copy_chunks(struct commit *commit)
     return r == 0 ? plot_take(commit->plot, 0, off) : r;
 }
 
-/* The frame goes on in another file. */
+/* Switch the change to the new file. */
 static void move_to(struct frame_change *change, const struct commit *commit)
 {
     struct plot *old = change->plot;
 
-    /* What has died may live on under another name of the old file. */
+    /* Keep the dead chunks, because the old file may live on under another
+       name. */
     change->dying.n = 0;
     if (change->generation)
         plot_generation_end(change->generation, &(struct plot_list){ 0 }, NULL);
@@ -61,7 +62,7 @@ static void move_to(struct frame_change *change, const struct commit *commit)
     plot_put(old);
 }
 
-/* Let the table of the commit become that of the change. */
+/* Make the table of the commit that of the change. */
 static void switch_table(struct commit *commit)
 {
     struct frame_change *change = commit->change;
@@ -70,7 +71,7 @@ static void switch_table(struct commit *commit)
     change->chunks = commit->chunks;
 }
 
-/* Write the frame anew, to a draft that already is `commit->object`. */
+/* Rewrite the frame to a draft, which is `commit->object`. */
 static int rewrite_to(struct commit *commit, struct frame **out,
                       struct fault *fault)
 {
@@ -92,7 +93,7 @@ static int rewrite_to(struct commit *commit, struct frame **out,
     return 0;
 }
 
-/* The same with a table of its own. */
+/* Do the same, with a new table for the commit. */
 static int rewrite(struct commit *commit, struct frame **out,
                    struct fault *fault)
 {
@@ -130,7 +131,7 @@ int commit_anew(struct frame_change *change, struct frame **out,
     if (r < 0) {
         fault_set(fault, r, 0, NULL);
     } else {
-        change->stamp = 1; /* no state of this file had one before */
+        change->stamp = 1; /* no earlier state of this file had one */
         commit.info.header_len =
             (uint32_t)frame_write_header_len(&change->fixed);
         r = rewrite(&commit, out, fault);

@@ -4,7 +4,7 @@
 #include "frame/frame_source.h"
 #include "writer/frame_commit.h"
 
-/* Size of a chunk file; 0 if it cannot be had. */
+/* Size of a chunk file; 0 if it cannot be determined. */
 static uint64_t file_size(struct store *store, uint64_t id)
 {
     char name[FRAME_SOURCE_NAME_LEN];
@@ -21,8 +21,9 @@ static uint64_t file_size(struct store *store, uint64_t id)
 }
 
 /*
- * The sum of the chunk files, as far as the last one was right; and so large
- * that no id is refused for it.  Format: sparse-frame.md, 4.
+ * The total size of the chunk files, as far as the last value was right; but
+ * large enough that no reader rejects an id because of it.  Format:
+ * sparse-frame.md, 4.
  */
 static uint64_t sparse_cbytes(const struct frame_change *change)
 {
@@ -67,12 +68,12 @@ int commit_sync_sparse(struct frame_change *change, struct store_object *object)
 
     if (r == 0 && change->name_unsynced)
         return commit_sync_name(change, object);
-    /* As in commit_sync_name(). */
+    /* Sync the file last, as in commit_sync_name(). */
     return r < 0 ? r : store_object_sync(object);
 }
 
-/* Make the names of the chunk files durable, that the index names, and the last
-   commit if it is not. */
+/* Make the names of the chunk files in the index durable, and the last commit
+   if it is not. */
 static int sync_chunk_names(struct frame_change *change)
 {
     int r = change->fresh.n > 0 || change->not_durable
@@ -84,8 +85,8 @@ static int sync_chunk_names(struct frame_change *change)
     return r;
 }
 
-/* Let the index file take its place, when the names of the chunk files are
-   durable; and then make that so. */
+/* Publish the index file, after the names of the chunk files have become
+   durable; then make it durable too. */
 static int publish_index(struct commit *commit, struct fault *fault)
 {
     struct frame_change *change = commit->change;

@@ -9,7 +9,7 @@
 #include "writer/index_encode.h"
 
 enum {
-    /* As much as every disk writes whole or not at all. */
+    /* Every disk writes this many bytes whole or not at all. */
     SECTOR_LEN = 512,
     COPY_LEN = 1 << 20,
 };
@@ -24,7 +24,7 @@ void commit_fini(struct commit *commit)
     store_object_close(commit->object);
 }
 
-/* Make a stamp that no state of the frame had before. */
+/* Make a stamp that no earlier state of the frame had. */
 static void make_stamp(struct frame_change *change, uint8_t *dst)
 {
     uint64_t number = htole64(change->stamp++);
@@ -33,7 +33,7 @@ static void make_stamp(struct frame_change *change, uint8_t *dst)
     memcpy(dst + FRAME_STAMP_MAGIC_LEN, &number, sizeof(number));
 }
 
-/* Encode the index, with the stamp behind it and room for the trailer. */
+/* Encode the index, and add the stamp and room for the trailer. */
 static int encode_index(struct commit *commit)
 {
     size_t len;
@@ -107,7 +107,7 @@ int commit_write_tail(struct commit *commit)
                               commit->index_len + commit->trailer_len);
 }
 
-/* Returns all of the header, and of an empty frame the trailer behind it; the
+/* Returns the whole header, and the trailer of an empty frame behind it; the
    caller frees it. */
 static uint8_t *make_header(const struct commit *commit)
 {
@@ -136,7 +136,7 @@ int commit_write_all(struct commit *commit)
     return r < 0 ? r : commit_write_tail(commit);
 }
 
-/* How much of a frame is written when its state changes. */
+/* End of the bytes that are written to change the state of a frame. */
 static uint64_t header_end(const struct frame_change *change)
 {
     uint64_t header_len = frame_write_header_len(&change->fixed);
@@ -266,7 +266,7 @@ int commit_copy(struct store_object *from, uint64_t from_off,
     return r;
 }
 
-/* Write a chunk again that was put, unless it is dead already. */
+/* Write a chunk again that was put, unless it is already dead. */
 static int write_again(struct frame_change *change,
                        const struct space_extent *extent)
 {

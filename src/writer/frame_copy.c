@@ -6,7 +6,8 @@
 #include "frame/frame_source.h"
 #include "writer/frame_change_private.h"
 
-/* Encode bytes as the frame has it, if that can be done here. */
+/* Encode bytes with the frame's parameters, or with defaults if this build
+   cannot use those. */
 static ssize_t encode(struct frame_change *change, const uint8_t *src,
                       size_t len, uint8_t *dst, size_t cap)
 {
@@ -118,8 +119,8 @@ static int copy_special(struct frame_change *change, struct frame *from,
     return 0;
 }
 
-/* Can the index stand for chunks of the full size of another frame, behind
-   those that there are? */
+/* Can an index entry stand for each full-size chunk that is appended from
+   another frame? */
 static bool fits_run(const struct frame_change *change,
                      const struct frame *from)
 {

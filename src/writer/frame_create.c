@@ -23,8 +23,11 @@ struct chunk_params frame_chunk_params(const struct frame_info *info)
     return params;
 }
 
-/* The reference library cuts blocks as the header says, and then fails to read
-   those that are no whole number of items (observed: 3.3.3). */
+/*
+ * Round a blocksize down to whole items.  The reference library cuts blocks as
+ * the header says, and then fails to read those that are not a whole number of
+ * items (observed: 3.3.3).
+ */
 static uint32_t whole_items(uint32_t blocksize, uint32_t typesize)
 {
     return blocksize > typesize ? blocksize - blocksize % typesize : blocksize;
@@ -48,7 +51,7 @@ static void set_params(struct frame_info *info,
     memcpy(info->filters_meta, chunks->filters_meta, CHUNK_NFILTERS);
 }
 
-/* All but what depends on what is in the frame. */
+/* Copy the info of a frame, except the fields that describe its content. */
 static void take_params(struct frame_change *change, const struct frame *like)
 {
     change->info = like->info;
@@ -135,8 +138,8 @@ static int begin_new(struct frame_change *change, struct fault *fault)
     return 0;
 }
 
-/* Begin a frame; `params` or else `like` says how it is to be.  The metalayers
-   of `like` come over. */
+/* Begin a frame with `params`, or with those of `like` if that is NULL.  This
+   copies the metalayers of `like`. */
 static int begin(struct frame_change *change, const struct frame_params *params,
                  struct frame *like, struct fault *fault)
 {
@@ -198,8 +201,8 @@ int frame_change_set_params(struct frame_change *change,
     return 0;
 }
 
-/* Chunks that were put, but not committed, go; unless a commit that failed may
-   have made them part of the frame. */
+/* Drop chunks that were put but not committed; unless a failed commit may have
+   made them part of the frame. */
 static void drop_fresh(struct frame_change *change)
 {
     if (change->draft || !change->header_known)
@@ -215,7 +218,8 @@ void frame_change_close(struct frame_change *change)
         return;
     drop_fresh(change);
     frame_change_reclaim(change, true);
-    /* The disk may hold an older state: what only that needs is left as it is. */
+    /* Drop this only now, so that the space is not given back: the disk may
+       hold an older state that needs it. */
     generation_put(change->durable_generation);
     store_discard(change->store, change->draft);
     plot_list_free(&change->fresh);

@@ -12,13 +12,13 @@ enum {
     INDEX_HEAD_LEN = 4096
 };
 
-/* Does the index say all that is to be known of a chunk? */
+/* Does the index contain everything about a chunk that the table keeps? */
 static bool index_suffices(const struct frame *frame)
 {
     return !frame->walk && frame->info.format == FRAME_FORMAT_E;
 }
 
-/* What is read of some chunks at a time. */
+/* Buffers for a batch of chunks. */
 struct batch {
     size_t n;
     int64_t raw[CHUNK_TABLE_PIECE];
@@ -91,7 +91,7 @@ static int add_odd(struct places *places, uint64_t chunk_no, uint64_t off)
     return 0;
 }
 
-/* Add the place of a chunk; most lie behind the one before. */
+/* Add the extent of a chunk; most chunks lie right behind the last one. */
 static int add_place(struct places *places, uint64_t off, uint64_t len)
 {
     struct plot_list *list = &places->known;
@@ -142,8 +142,8 @@ static int read_batch(struct frame_change *change, struct frame *frame,
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
-/* Add a run of special chunks that is whole pieces, if there is one.  Its length
-   comes into `n`. */
+/* Add a run of special chunks that fills whole pieces, if there is one.  `n`
+   receives its length. */
 static int read_run(struct frame_change *change, struct frame *frame,
                     uint64_t first, uint64_t *n)
 {
@@ -160,7 +160,7 @@ static int read_run(struct frame_change *change, struct frame *frame,
                                         frame_special_entry(entry.kind), *n);
 }
 
-/* Read the whole index, and what the chunks say of themselves. */
+/* Read the whole index, and the headers of the chunks. */
 static int read_chunks(struct frame_change *change, struct frame *frame,
                        struct places *places, struct fault *fault)
 {
@@ -212,7 +212,7 @@ static int compare_odd(const void *a, const void *b)
     return (x->off > y->off) - (x->off < y->off);
 }
 
-/* Where the next chunk of known size begins, or else the chunks end. */
+/* Start of the next chunk of known size, or the end of the chunks section. */
 static uint64_t next_known(const struct plot_list *known, uint64_t off,
                            uint64_t end)
 {
@@ -230,7 +230,7 @@ static uint64_t next_known(const struct plot_list *known, uint64_t off,
     return low < known->n ? known->extents[low].off : end;
 }
 
-/* A chunk whose size is not known has all up to the next one. */
+/* Let a chunk of unknown size extend to the next chunk. */
 static int place_odd(struct frame_change *change, struct places *places,
                      size_t i, uint64_t section_end)
 {
@@ -248,7 +248,7 @@ static int place_odd(struct frame_change *change, struct places *places,
     return chunk_table_set(change->chunks, odd->chunk_no, &chunk);
 }
 
-/* The same for all. */
+/* Do so for all chunks of unknown size. */
 static int place_all_odd(struct frame_change *change, struct places *places)
 {
     uint64_t section_end = change->info.header_len + change->info.cbytes;
@@ -263,7 +263,7 @@ static int place_all_odd(struct frame_change *change, struct places *places)
     return r;
 }
 
-/* Take the places of the chunks whose size was not known. */
+/* Mark the space of these chunks as used. */
 static int take_odd(struct frame_change *change, const struct places *places)
 {
     int r = 0;
@@ -278,7 +278,8 @@ static int take_odd(struct frame_change *change, const struct places *places)
     return r;
 }
 
-/* Take chunk files; two chunks may have one. */
+/* Mark chunk files as used.  Several chunks may share one; such a file is
+   pinned. */
 static int take_ids(struct frame_change *change,
                     const struct space_extent *extent)
 {

@@ -5,13 +5,13 @@
 #include "writer/frame_change_private.h"
 #include "writer/plot.h"
 
-/* A stored chunk whose size is not known. */
+/* A stored chunk of unknown size. */
 struct odd_chunk {
     uint64_t chunk_no;
     uint64_t off;
 };
 
-/* Where the stored chunks lie, neighbours together. */
+/* The extents of the stored chunks, with neighbours merged. */
 struct places {
     struct plot_list known;
     struct odd_chunk *odd;
@@ -20,19 +20,19 @@ struct places {
 };
 
 /*
- * Make the table of a change from the index of its frame, and what the chunks
- * of a contiguous frame say of themselves.
+ * Fill the table of a change from the index of its frame, and from the chunk
+ * headers of a contiguous frame.
  *
- *  change  knows all else of the frame, but for what is free
- *  places  zeroed; receives where the chunks lie
+ *  change  complete except for the table and the free space
+ *  places  zeroed; receives the extents of the chunks
  *
  * Returns 0, -EBADMSG, -ENOMEM or an error of the store.
  */
 int places_read(struct frame_change *change, struct frame *frame,
                 struct places *places, struct fault *fault);
 
-/* Take the places from what is free.  Returns 0, -EBADMSG if chunks overlap, or
-   -ENOMEM. */
+/* Mark the extents of the chunks as used.  Returns 0, -EBADMSG if chunks
+   overlap, or -ENOMEM. */
 int places_take(struct frame_change *change, const struct places *places,
                 struct fault *fault);
 

@@ -8,7 +8,7 @@
 #include "writer/frame_change_private.h"
 #include "writer/frame_value.h"
 
-/* Where the frame lives while a chunk is written to it, and what it takes. */
+/* The fields of a change that writing a chunk needs, copied under the lock. */
 struct site {
     struct plot *plot; /* a reference */
     uint64_t epoch;
@@ -36,9 +36,9 @@ static struct site get_site(struct frame_change *change)
 }
 
 /*
- * Can the index stand for the chunk?  The reference library refuses entries
- * for chunks that are no whole number of items (observed: 3.3.3, which fails
- * to make such a chunk of zeros).
+ * Can an index entry stand for the chunk?  The reference library rejects
+ * entries for chunks that are not a whole number of items (observed: 3.3.3,
+ * which fails to make such a chunk of zeros).
  */
 static bool fits_index(const struct site *site,
                        const struct chunk_header *header)
@@ -60,8 +60,11 @@ static int check_chunk(const struct site *site,
     return 0;
 }
 
-/* Chunk files last before an index names them.  Several threads may do this
-   at a time, so it is not left to the commit. */
+/*
+ * Write and sync a chunk file.  It must be durable before an index names it.
+ * The commit could sync it later; but this is faster, because several threads
+ * may write chunk files at a time.
+ */
 static int write_file(struct frame_change *change, const struct site *site,
                       uint64_t id, const uint8_t *bytes, size_t len)
 {
@@ -82,7 +85,8 @@ static int write_file(struct frame_change *change, const struct site *site,
     return r;
 }
 
-/* A file that others have under a number stays theirs, and the number taken. */
+/* If another program has a file under an id, that file stays, and the id
+   remains in use. */
 static int store_file(struct frame_change *change, const struct site *site,
                       const uint8_t *bytes, size_t len, int64_t *entry)
 {
@@ -115,7 +119,8 @@ static int store_bytes(const struct site *site, const uint8_t *bytes,
     return r;
 }
 
-/* Others may have committed where our next chunk would go. */
+/* Check first that no other program has committed, because the place of the new
+   chunk may then be in use. */
 static int store_chunk(struct frame_change *change, const struct site *site,
                        const uint8_t *bytes, size_t len, int64_t *entry)
 {
@@ -215,7 +220,8 @@ void frame_change_drop(struct frame_change *change,
 {
     struct site site = get_site(change);
 
-    /* Of older epochs all is gone already, but for chunk files. */
+    /* Space of an older epoch is gone with the old file.  A sparse frame stays
+       in the same epoch. */
     if (written->entry >= 0 && written->epoch == site.epoch) {
         if (site.sparse)
             plot_drop(site.plot, (uint64_t)written->entry, 1);

@@ -4,7 +4,8 @@
 #include "base/size.h"
 #include "writer/frame_change_private.h"
 
-/* Is the chunk one that can be made anew with another size? */
+/* Is the chunk zeros or uninitialised, so that it can be replaced by zeros of
+   another size? */
 static int check_zeros(const struct frame_change *change, uint64_t chunk_no)
 {
     struct table_chunk chunk;
@@ -30,7 +31,7 @@ int frame_change_write_zeros(struct frame_change *change, uint32_t nbytes,
     return 0;
 }
 
-/* Can the index stand for chunks of zeros of the full size? */
+/* Can an index entry stand for a chunk of zeros of the full size? */
 static bool index_holds_zeros(const struct frame_change *change)
 {
     const struct frame_info *info = &change->info;
@@ -38,7 +39,7 @@ static bool index_holds_zeros(const struct frame_change *change)
     return !change->variable && info->chunksize % info->typesize == 0;
 }
 
-/* Put a chunk that was just made at a place, or insert it at the end. */
+/* Make a chunk of zeros and put it at a place, or insert it at the end. */
 static int put_zeros(struct frame_change *change, uint64_t chunk_no,
                      uint64_t nbytes, struct fault *fault)
 {
@@ -97,7 +98,7 @@ int frame_change_append_special(struct frame_change *change,
     return 0;
 }
 
-/* The size of a chunk in a frame of `nbytes` bytes. */
+/* The size that a chunk has in a frame of `nbytes` bytes. */
 static uint64_t size_in(const struct frame_change *change, uint64_t nbytes,
                         uint64_t chunk_no)
 {
@@ -157,7 +158,7 @@ int frame_change_resize(struct frame_change *change, uint64_t nbytes,
     return r;
 }
 
-/* Store a special chunk. */
+/* Replace a special chunk by a stored one. */
 static int settle(struct frame_change *change, uint64_t chunk_no, bool nans,
                   struct fault *fault)
 {
@@ -173,7 +174,7 @@ static int settle(struct frame_change *change, uint64_t chunk_no, bool nans,
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
-/* Store all special chunks. */
+/* Replace all special chunks by stored ones. */
 static int settle_all(struct frame_change *change, struct fault *fault)
 {
     int r = 0;
@@ -189,7 +190,8 @@ static int settle_all(struct frame_change *change, struct fault *fault)
     return r;
 }
 
-/* Note the sizes of all chunks, which are alike as yet. */
+/* Set the sizes of all chunks in the table, while they follow from the
+   chunksize. */
 static void note_sizes(struct frame_change *change)
 {
     for (uint64_t i = 0; i < change->info.nchunks; i++) {

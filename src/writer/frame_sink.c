@@ -4,11 +4,11 @@
 
 #include "writer/frame_commit.h"
 
-/* A chunk that lies too high. */
+/* A chunk that reaches beyond the new end. */
 struct high_chunk {
     uint64_t chunk_no;
     uint64_t off;              /* in the file */
-    struct frame_written copy; /* of it, in a place before */
+    struct frame_written copy; /* its copy, at a lower place */
 };
 
 static int compare_offs(const void *a, const void *b)
@@ -19,7 +19,7 @@ static int compare_offs(const void *a, const void *b)
     return (x->off < y->off) - (x->off > y->off);
 }
 
-/* Chunks that lie too high. */
+/* Chunks that reach beyond the new end. */
 struct high_list {
     struct high_chunk *chunks;
     size_t n;
@@ -42,7 +42,7 @@ static int add_high(struct high_list *list, const struct high_chunk *high)
     return 0;
 }
 
-/* Find the chunks that reach beyond `end`, the highest first. */
+/* Find the chunks that reach beyond `end`, and sort them, the highest first. */
 static int find_high(const struct frame_change *change, uint64_t end,
                      struct high_list *out)
 {
@@ -66,8 +66,7 @@ static int find_high(const struct frame_change *change, uint64_t end,
     return r;
 }
 
-/* Copy a chunk to a place before it.  Returns 1, or 0 if there is no gap for
-   it. */
+/* Copy a chunk to a lower place.  Returns 1, or 0 if there is no gap for it. */
 static int copy_down(struct frame_change *change, struct high_chunk *high)
 {
     struct store_object *file = plot_object(change->plot);
@@ -91,7 +90,7 @@ static int copy_down(struct frame_change *change, struct high_chunk *high)
     return 1;
 }
 
-/* The same for all, as far as there are gaps. */
+/* Do so for all chunks, until there is no gap. */
 static int copy_all(struct frame_change *change, struct high_chunk *high,
                     size_t n, size_t *copied)
 {
@@ -105,7 +104,7 @@ static int copy_all(struct frame_change *change, struct high_chunk *high,
     return r < 0 ? r : 0;
 }
 
-/* Put the copies, or drop those that are not put. */
+/* Put the copies; after an error, drop the remaining ones. */
 static int put_all(struct frame_change *change, const struct high_chunk *high,
                    size_t n, int error)
 {
@@ -130,8 +129,8 @@ int frame_change_sink(struct frame_change *change, uint64_t end,
     r = find_high(change, end, &high);
     if (r == 0)
         r = copy_all(change, high.chunks, high.n, &copied);
-    /* Nobody has the chunks in memory if they are lost, so the copies have to
-       last before they are put. */
+    /* Make the copies durable before they are put, because no caller has the
+       chunks in memory to write them again. */
     if (r == 0 && copied > 0)
         r = commit_sync(change, plot_object(change->plot));
     r = put_all(change, high.chunks, copied, r);

@@ -11,7 +11,8 @@
 #include "frame/frame_pattern.h"
 
 enum {
-    RUN_BLOCK_MAX = 1 << 20, /* no more is decoded at a time */
+    RUN_BLOCK_MAX = 1 << 20, /* limits the bytes that a reader decodes at a
+                                time */
 };
 
 static void write_header(uint8_t *dst, uint8_t typesize, uint32_t nbytes,
@@ -26,7 +27,7 @@ static void write_header(uint8_t *dst, uint8_t typesize, uint32_t nbytes,
     store_le32(dst + CHUNK_OFF_CBYTES, (uint32_t)cbytes);
 }
 
-/* A chunk that repeats one item. */
+/* Make a chunk that repeats one item. */
 static int make_repeated(const uint8_t *item, uint8_t typesize, uint32_t nbytes,
                          uint8_t **out, size_t *len)
 {
@@ -45,7 +46,7 @@ static int make_repeated(const uint8_t *item, uint8_t typesize, uint32_t nbytes,
     return 0;
 }
 
-/* An ordinary chunk, each block of which is one run of zeros. */
+/* Make an ordinary chunk, each block of which is one run of zeros. */
 static int make_runs(uint8_t typesize, uint32_t nbytes, uint8_t **out,
                      size_t *len)
 {
@@ -70,10 +71,11 @@ static int make_runs(uint8_t typesize, uint32_t nbytes, uint8_t **out,
 }
 
 /*
- * The reference library opens no frame whose first chunk is of another
- * typesize, and fails to read items that repeat but not in whole.  Items too
- * large for the header of a chunk are bytes there, which may not repeat either
- * (observed: 3.3.3).
+ * The reference library rejects a frame whose first chunk has another typesize
+ * than the frame, and fails to read repeated items if the chunk is not a whole
+ * number of them.  If items are too large for the typesize in a chunk header,
+ * the chunk has items of one byte, which may not repeat either (observed:
+ * 3.3.3).
  */
 int frame_value_make(bool nans, uint32_t typesize, uint32_t nbytes,
                      uint8_t **out, size_t *len)

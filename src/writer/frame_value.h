@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * Make a chunk of zeros or NaNs that can be stored, where the index cannot
- * stand for it.
+ * Make a chunk of zeros or NaNs to be stored, for cases in which an index entry
+ * cannot stand for it.
  *
  *  typesize  of the frame; with `nans` 4 or 8, and nbytes a multiple of it
  *  nbytes    1 to CHUNK_NBYTES_MAX

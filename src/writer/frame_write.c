@@ -52,8 +52,8 @@ static void write_sizes(struct msgpack_writer *writer,
 static void write_defaults(struct msgpack_writer *writer,
                            const struct frame_info *info, bool has_vl)
 {
-    msgpack_write_u16(writer, MSGPACK_INT16, 1); /* threads, */
-    msgpack_write_u16(writer, MSGPACK_INT16, 1); /* which nobody reads */
+    msgpack_write_u16(writer, MSGPACK_INT16, 1); /* numbers of threads, */
+    msgpack_write_u16(writer, MSGPACK_INT16, 1); /* which no reader uses */
     msgpack_write_byte(writer, has_vl ? MSGPACK_TRUE : MSGPACK_FALSE);
     msgpack_write_byte(writer, MSGPACK_FIXEXT16);
     msgpack_write_byte(writer, CHUNK_NFILTERS);

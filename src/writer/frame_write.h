@@ -8,7 +8,7 @@
 #include "frame/frame_format.h"
 #include "writer/layers.h"
 
-/* Header and trailer as bytes, always in layout E. */
+/* Encoding of header and trailer, always in layout E. */
 
 /* Length of a header with these metalayers. */
 uint64_t frame_write_header_len(const struct layers *fixed);
@@ -16,9 +16,9 @@ uint64_t frame_write_header_len(const struct layers *fixed);
 /*
  * Write the fixed part of a header.
  *
- *  info      complete but for format and version
- *  variable  chunks may differ in size; else a chunksize of 0 is not decided
- *            yet
+ *  info      complete except for format and version
+ *  variable  chunks may differ in size; otherwise a chunksize of 0 means that
+ *            it is not chosen yet
  *  has_vl    the trailer holds vlmetalayers
  *  dst       room for FRAME_E_METALAYERS_OFF bytes
  *
@@ -27,7 +27,7 @@ uint64_t frame_write_header_len(const struct layers *fixed);
 void frame_write_fixed(const struct frame_info *info, bool variable,
                        bool has_vl, uint8_t *dst);
 
-/* Write all of a header, frame_write_header_len() bytes. */
+/* Write a whole header, frame_write_header_len() bytes. */
 void frame_write_header(const struct frame_info *info, bool variable,
                         bool has_vl, const struct layers *fixed, uint8_t *dst);
 

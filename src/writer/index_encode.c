@@ -14,29 +14,29 @@
 #include "frame/frame_format.h"
 
 enum {
-    /* The reference library gives its own indexes such blocks. */
+    /* The blocksize that the reference library gives its own indexes. */
     BLOCKSIZE_MIN = 16 << 10,
-    NBLOCKS_MAX = 4096,  /* of more the blocks get larger */
-    ROOM_MIN = 64 << 10, /* bytes for blocks at first */
-    STREAMS_OVERHEAD = 4 * FRAME_INDEX_TYPESIZE, /* of a block */
+    NBLOCKS_MAX = 4096,  /* for more blocks, the blocksize grows */
+    ROOM_MIN = 64 << 10, /* bytes reserved for blocks at first */
+    STREAMS_OVERHEAD = 4 * FRAME_INDEX_TYPESIZE, /* of one block */
 };
 
-/* An index in the making. */
+/* An index that is being encoded. */
 struct draft {
     struct chunk_encoder *encoder;
     struct chunk_table *table;
     struct chunk_params params;
     uint64_t nentries;
     uint32_t nblocks;
-    int64_t *entries; /* room for a block */
+    int64_t *entries; /* buffer for a block */
 
-    uint64_t *sums; /* of the blocks as they are stored */
+    uint64_t *sums; /* checksums of the encoded blocks */
 
     uint8_t *bytes;
     size_t len;
     size_t room;
 
-    /* A block of one special value that is in `bytes`; 0: none. */
+    /* The last encoded block of one special value, in `bytes`; 0: none. */
     int64_t uniform;
     size_t uniform_off;
     size_t uniform_len;
@@ -97,7 +97,7 @@ static int encode_block(struct draft *draft, uint64_t first, size_t n)
     return 0;
 }
 
-/* A full block of one special value is encoded once, and copied then. */
+/* Encode a full block of one special value once, and copy it from then on. */
 static int put_uniform(struct draft *draft, uint64_t first, size_t n,
                        int64_t entry)
 {
@@ -122,7 +122,7 @@ static int put_uniform(struct draft *draft, uint64_t first, size_t n,
     return 0;
 }
 
-/* A sum by which bytes are known again; never 0. */
+/* A checksum that shows whether bytes are still the same; never 0. */
 static uint64_t sum_up(const uint8_t *bytes, size_t len)
 {
     uint64_t sum = len;
@@ -139,9 +139,9 @@ static uint64_t sum_up(const uint8_t *bytes, size_t len)
 }
 
 /*
- * Copy a full block that has not changed from the committed index, if it reads
- * as this process wrote it: others may have overwritten it.  Returns 1, 0 if the
- * block must be encoded, or -ENOMEM.
+ * Copy a full, unchanged block from the committed index, if its bytes are still
+ * those that this process wrote, because another program may have overwritten
+ * them.  Returns 1, 0 if the block must be encoded, or -ENOMEM.
  */
 static int copy_block(struct draft *draft, uint32_t block_no, uint64_t first,
                       size_t n)
@@ -197,7 +197,7 @@ static int put_block(struct draft *draft, uint32_t block_no)
     return r;
 }
 
-/* A special chunk of one repeated entry. */
+/* Make a special chunk of one repeated entry. */
 static int put_value(struct draft *draft, int64_t entry)
 {
     const uint32_t cbytes = CHUNK_LONG_HEADER_LEN + FRAME_INDEX_TYPESIZE;
@@ -219,7 +219,8 @@ static int put_value(struct draft *draft, int64_t entry)
     return 0;
 }
 
-/* Blocks that are split take least for runs: each of their streams is one. */
+/* Split the blocks, because runs then take the least space: each plane is one
+   short stream. */
 static int put_blocks(struct draft *draft)
 {
     int r = 0;
@@ -242,7 +243,7 @@ static int put_blocks(struct draft *draft)
     return r;
 }
 
-/* An index of one block is encoded like any chunk. */
+/* Encode an index of one block like any chunk. */
 static int put_chunk(struct draft *draft)
 {
     size_t n = (size_t)draft->nentries;

@@ -9,17 +9,18 @@
 #include "frame/chunk_table.h"
 
 /*
- * Encode the index of a frame, as a chunk.
+ * Encode the index of a frame as a chunk.
  *
- *  table   of at least one chunk
- *  behind  bytes of room that are wanted behind the index
+ *  table   has at least one chunk
+ *  behind  bytes of room that the caller wants behind the index
  *  out     receives the index, and the room; the caller frees it
  *  len     receives the size of the index
  *
- * Takes time and memory for chunks that are stored, and next to none for runs of
+ * This takes time and memory for stored chunks, and next to none for runs of
  * special ones.
  *
- * Returns 0, -ENOMEM or an error of chunk_table_get().
+ * Returns 0, -ENOMEM, -EFBIG if the index becomes longer than a chunk may be,
+ * or an error of chunk_table_get().
  *
  * Format: frame.md, 5 "The index chunk".
  */

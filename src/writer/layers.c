@@ -8,7 +8,7 @@
 #include "base/msgpack_write.h"
 #include "frame/frame_private.h"
 
-/* Name that the user meta of frames before 2021 gets. */
+/* Name for the user meta of frames before 2021. */
 #define USERMETA_NAME "usermeta"
 
 static int read_layer(struct frame *frame, const struct metalayer *layer,
@@ -121,7 +121,7 @@ void layers_remove(struct layers *layers, struct layer *layer)
     layers->nlayers--;
 }
 
-/* Map head, entries; the array starts behind. */
+/* Length of the map with its head; the array starts behind it. */
 static uint64_t map_len(const struct layers *layers)
 {
     uint64_t len = FRAME_MAP_HEAD_LEN;

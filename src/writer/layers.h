@@ -9,13 +9,14 @@
 #include "frame/metalayer.h"
 
 enum {
-    LAYERS_BYTES_MAX = 64 << 20 /* in memory, of all of a frame */
+    LAYERS_BYTES_MAX = 64 << 20 /* total length of a frame's metalayers in
+                                   memory */
 };
 
 /* A metalayer in memory, to be written. */
 struct layer {
     char name[METALAYER_NAME_MAX + 1];
-    uint8_t *bytes; /* as stored: of a vlmetalayer, a chunk */
+    uint8_t *bytes; /* as stored; a vlmetalayer is a chunk */
     uint32_t len;
 };
 
@@ -27,7 +28,7 @@ struct layers {
 
 /*
  * Read all metalayers of a frame as they are stored.  A user meta becomes the
- * vlmetalayer "usermeta", unless there is one.
+ * vlmetalayer "usermeta"; a trailer with a user meta has no vlmetalayers.
  *
  * Returns 0, -EBADMSG, -ENOMEM, -E2BIG if they take more than 64 MiB, or an
  * error of the store.
@@ -38,33 +39,31 @@ int layers_read(struct frame *frame, struct layers *fixed,
 /* Accepts a zeroed list. */
 void layers_free(struct layers *layers);
 
-/* Returns NULL if there is none of this name. */
+/* Returns NULL if the name does not exist. */
 struct layer *layers_find(const struct layers *layers, const char *name);
 
-/*
- * Give a metalayer a content, which becomes the list's on success; it is
- * added at the end if it is not there.  Returns 0 or -ENOMEM.
- */
+/* Set the content of a metalayer, and append the metalayer if its name is new.
+   `bytes` belongs to the list on success.  Returns 0 or -ENOMEM. */
 int layers_set(struct layers *layers, const char *name, uint8_t *bytes,
                uint32_t len);
 
-/* Remove a metalayer of the list. */
+/* Remove a metalayer from the list. */
 void layers_remove(struct layers *layers, struct layer *layer);
 
 /*
- * Size of the list as it is stored: map of names, array of contents.
+ * Size of the encoded list: map of names, array of contents.
  *
  * Format: frame.md, 3 "Metalayers" and 7 "Trailer".
  */
 uint64_t layers_encoded_len(const struct layers *layers);
 
 /*
- * Write the list.
+ * Encode the list.
  *
  *  dst         room for layers_encoded_len() bytes
- *  origin      offset of dst[0] from where offsets of contents count
- *  count_from  byte of it from which the size of the map counts: the header
- *              has 0, the trailer 1
+ *  origin      offset of dst[0] from the point where offsets of contents start
+ *  count_from  number of bytes of the map that its size field does not count: 0
+ *              in the header, 1 in the trailer
  */
 void layers_encode(const struct layers *layers, uint8_t *dst, uint32_t origin,
                    uint32_t count_from);

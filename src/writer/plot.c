@@ -13,31 +13,31 @@
 #include "writer/rest.h"
 
 /*
- * Stores give back whole blocks only, which two dead places may share: a hole
- * is made so much wider on either side, if what lies there is free, and none
- * that is less than the usual block.
+ * Stores give back whole blocks only, and two dead extents may share a block.
+ * Therefore a hole extends by up to PLOT_BLOCK_MAX on either side, as far as
+ * the space there is free.  Holes below PLOT_BLOCK_MIN, the usual block, are
+ * not punched.
  */
 enum {
     PLOT_BLOCK_MAX = 64 << 10,
     PLOT_BLOCK_MIN = 4 << 10,
 };
 
-/*
- * No more rests at a time than this part of the file, or so many bytes, or chunk
- * files, of a small one.
- */
+/* Limits for resting space: a part of the file, or for a small one a number of
+   bytes or chunk files. */
 enum {
     REST_PART = 8,
     REST_BYTES = 4 << 20,
     REST_FILES = 64,
 };
 
-/* A file that was not written to for so long ends in nobody's work. */
+/* If a file was not written to for longer than this, no program is adding to
+   it. */
 enum {
     QUIET_SECONDS = 1
 };
 
-/* For how long it does. */
+/* Default time for which space rests. */
 static const int64_t REST_NS = 1000000000;
 
 static int64_t monotonic_now(void)
@@ -57,23 +57,27 @@ struct plot {
     atomic_uint nrefs;
     atomic_uint overwrites; /* how often the start was overwritten */
 
-    /* Guards what follows.  A leaf, but that the file is cut while it is held:
-       who gets a place behind the end must find it uncut. */
+    /*
+     * Guards the fields below.  A leaf, except that the file is cut while it is
+     * held, because a thread that allocates space behind the end must find the
+     * file uncut.
+     */
     pthread_mutex_t lock;
     struct space space;
-    struct space pinned;    /* taken of it is what plot_pin() says */
-    uint64_t kept;          /* all below is in use for good */
-    uint64_t start;         /* end of what the newest state has of that */
-    bool shortened;         /* that has come down since the file was cut */
-    int64_t rest_ns;        /* for which places rest */
-    struct rest resting;    /* in `space` these are taken */
-    struct plot_list freed; /* what the store has not got back: of bytes they
-                               are free in `space`, chunk files are not */
-    uint64_t used_end; /* where what this process has used ends, or what nobody
-                          uses any more */
+    struct space pinned;    /* ids that are taken here are pinned */
+    uint64_t kept;          /* all below is in use permanently */
+    uint64_t start;         /* end of the part of that which the newest state
+                               uses */
+    bool shortened;         /* `start` has decreased since the file was cut */
+    int64_t rest_ns;        /* time for which freed space rests */
+    struct rest resting;    /* these extents count as taken in `space` */
+    struct plot_list freed; /* not given back to the store yet: bytes are free
+                               in `space`, chunk files are not */
+    uint64_t used_end; /* end of the bytes that this process has used, or that
+                          no program uses any more */
 };
 
-/* A generation of the frame that lives in the plot. */
+/* A generation of the frame that is kept in the plot. */
 struct tenant {
     struct generation generation;
     struct plot *plot;
@@ -257,7 +261,7 @@ void plot_trim(struct plot *plot, uint64_t end)
     pthread_mutex_unlock(&plot->lock);
 }
 
-/* Cut off what is kept by now. */
+/* Clip off the part of an extent that is kept by now. */
 static void clip_locked(const struct plot *plot, struct space_extent *extent)
 {
     uint64_t lost;
@@ -270,8 +274,9 @@ static void clip_locked(const struct plot *plot, struct space_extent *extent)
 }
 
 /*
- * Make a hole, without the lock.  The first block has the header and is needed
- * anyway; so more of it can be kept, and overwritten, at the same time.
+ * Punch a hole, without the lock.  This leaves the first block alone, because
+ * it holds the header and is needed anyway; so another thread can keep and
+ * overwrite more of it at the same time.
  */
 static void punch(const struct plot *plot, const struct space_extent *extent)
 {
@@ -282,16 +287,16 @@ static void punch(const struct plot *plot, const struct space_extent *extent)
         store_object_punch(plot->object, off, end - off);
 }
 
-/* Note that the store may have a place back.  If there is no memory for that,
-   it keeps it. */
+/* Record that the store may have an extent back.  If there is no memory for
+   that, the store does not get it back. */
 static void note_freed_locked(struct plot *plot, uint64_t off, uint64_t len)
 {
     if (plot_list_reserve(&plot->freed, 1) == 0)
         plot_list_add(&plot->freed, off, len);
 }
 
-/* A place may be used again: of bytes at once, chunk files when they are gone,
-   but those that hold more than one chunk stay. */
+/* Free an extent for reuse.  Bytes are free at once, and chunk files when they
+   have been removed; pinned chunk files stay. */
 static void free_locked(struct plot *plot, struct space_extent extent)
 {
     if (!plot->object) {
@@ -328,7 +333,7 @@ void plot_drop(struct plot *plot, uint64_t off, uint64_t len)
     pthread_mutex_unlock(&plot->lock);
 }
 
-/* What rests at most, by how large the file is. */
+/* Maximum of resting space, according to the size of the file. */
 static uint64_t rest_max_locked(const struct plot *plot)
 {
     uint64_t part = space_end(&plot->space) / REST_PART;
@@ -348,7 +353,8 @@ static void end_rests(struct plot *plot, bool all)
     pthread_mutex_unlock(&plot->lock);
 }
 
-/* Punch what is free of a place, taking it out of the free space meanwhile. */
+/* Punch the free parts of an extent.  Each part is taken from the free space
+   meanwhile. */
 static void reclaim_bytes(struct plot *plot, struct space_extent extent)
 {
     uint64_t end = extent.off + extent.len;
@@ -389,9 +395,11 @@ static void reclaim_files(struct plot *plot, const struct space_extent *extent)
     pthread_mutex_unlock(&plot->lock);
 }
 
-/* Cut the file behind all that is in use; who gets a place there waits.  It
-   stays if it reaches further than we know: another program may just be adding
-   to it. */
+/*
+ * Cut the file behind the space in use; a thread that allocates space there
+ * waits.  A file that extends beyond `used_end` stays as it is, because another
+ * program may be adding to it.
+ */
 static void cut_file(struct plot *plot)
 {
     struct store_stat stat;
@@ -409,7 +417,7 @@ static void cut_file(struct plot *plot)
     pthread_mutex_unlock(&plot->lock);
 }
 
-/* Join neighbours; from here on each place is in one extent. */
+/* Sort and join extents; afterwards they do not overlap or touch. */
 static void merge_list(struct plot_list *list)
 {
     size_t n = 0;
@@ -442,7 +450,7 @@ void plot_reclaim(struct plot *plot, bool all)
     pthread_mutex_unlock(&plot->lock);
 
     merge_list(&freed);
-    /* From the end, for what is free then has no more gaps behind. */
+    /* Start at the end, because free space there then has no gaps behind it. */
     for (size_t i = freed.n; i > 0; i--) {
         if (plot->object)
             reclaim_bytes(plot, freed.extents[i - 1]);
@@ -526,8 +534,8 @@ void plot_list_free(struct plot_list *list)
     *list = (struct plot_list){ 0 };
 }
 
-/* Where there is no memory to remember it, a place stays unused until the frame
-   is opened again. */
+/* If there is no memory to record an extent, it stays unused until the frame is
+   opened again. */
 void plot_rest(struct plot *plot, uint64_t off, uint64_t len)
 {
     const struct space_extent extent = { off, len };

@@ -15,7 +15,7 @@
 #include "writer/frame_dir.h"
 
 enum {
-    NNAMES = 1000 /* to try */
+    NNAMES = 1000 /* names to try */
 };
 
 bool private_dir_is_name(const char *name)
@@ -33,8 +33,8 @@ static int open_dir(int at, const char *name)
     return fd < 0 ? -errno : fd;
 }
 
-/* Make a directory, as the program that is served.  Returns 0 and its user, or a
-   negative errno. */
+/* Make a directory as the program that this thread serves.  Returns 0 and the
+   owner, or a negative errno. */
 static int make_dir(int at, const char *name, bool for_program, uid_t *owner)
 {
     int r;
@@ -48,7 +48,8 @@ static int make_dir(int at, const char *name, bool for_program, uid_t *owner)
     return r;
 }
 
-/* Where a default list of access control leaves the owner less, let him use it. */
+/* Give the owner all rights, because a default access control list may have
+   left fewer. */
 static int let_owner_in(int at, const char *name, uid_t owner)
 {
     char path[sizeof("/proc/self/fd/") + 10];
@@ -70,7 +71,8 @@ static int let_owner_in(int at, const char *name, uid_t owner)
     return r;
 }
 
-/* Make one under a name, and lock it before others find it: else -EEXIST. */
+/* Make a directory and lock it.  Returns -EEXIST if the name is in use, or if
+   another program found the directory before it was locked. */
 static int try_name(int at, const char *name, bool for_program)
 {
     struct stat st;
@@ -129,7 +131,7 @@ static bool is_marked(int fd)
            S_ISREG(st.st_mode);
 }
 
-/* Has a frame neither chunks nor metalayers? */
+/* Does a frame have neither chunks nor metalayers? */
 static bool is_without_content(struct frame *frame)
 {
     const struct frame_info *info = frame_get_info(frame);
@@ -158,7 +160,7 @@ static bool has_chunk_files(int at, const char *name)
     return found;
 }
 
-/* Does a directory hold no more than a frame that was just made? */
+/* Does a directory hold only a frame that was just made? */
 static bool holds_no_content(int at, const char *name)
 {
     struct fault fault = FAULT_NONE;
@@ -183,7 +185,7 @@ static bool holds_no_content(int at, const char *name)
     return empty;
 }
 
-/* Remove the frames in a private directory, in directories of their own. */
+/* Remove the frames in subdirectories of a private directory. */
 static void remove_frames(DIR *dir)
 {
     const struct dirent *entry;
@@ -217,7 +219,7 @@ void private_dir_tidy_up(int at, const char *name)
         store_remove_stale(at, name);
     if (fd < 0)
         return;
-    /* One that is empty is removed by the way. */
+    /* An empty directory needs no mark: rmdir alone removes it. */
     if (flock(fd, LOCK_EX | LOCK_NB) == 0 &&
         unlinkat(at, name, AT_REMOVEDIR) < 0 &&
         (is_marked(fd) || holds_no_content(at, name)))

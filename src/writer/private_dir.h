@@ -7,28 +7,28 @@
 #include "store/store.h"
 
 /*
- * Local directories of our own: for sparse frames that are being made, and for
- * those that were removed while they are open.
+ * Private local directories of framefs: for sparse frames that are being made,
+ * and for frames that were removed while they are open.
  *
- * The program that needs one holds it locked with flock(), so others know what a
- * program has left that was killed.  They remove only what is certainly ours: a
- * directory that is marked, by a file which nobody makes but we, who would be
- * allowed to remove what is in it; or one that holds no more than a frame without
- * any content.
+ * A program that needs one holds it locked with flock(), so that other programs
+ * can recognize a directory left by a program that was killed.  They remove
+ * only a directory that certainly belongs to framefs: one with a mark, which is
+ * a file that only framefs makes, and only if it may remove the contents; or
+ * one that holds only a frame without any content.
  */
 
 enum {
     PRIVATE_DIR_NAME_MAX = sizeof(STORE_TEMPORARY) + 32
 };
 
-/* Is it a name as drafts and private directories have? */
+/* Is it a name that drafts and private directories have? */
 bool private_dir_is_name(const char *name);
 
 /*
- * Make a directory that only the owner can use.
+ * Make a directory that only its owner can use.
  *
  *  at           the directory that it is made in
- *  for_program  it is to belong to the program that the thread serves, see
+ *  for_program  make it belong to the program that this thread serves; see
  *               base/identity.h
  *  name         receives its name
  *
@@ -37,18 +37,19 @@ bool private_dir_is_name(const char *name);
 int private_dir_make(int at, bool for_program, char name[PRIVATE_DIR_NAME_MAX]);
 
 /*
- * Mark a directory: whatever frame is in it, or in a directory in it, is to be
- * removed by anybody once it is not locked, as long as it has a name as above; or
- * take the mark away, when it has got another one.  Returns 0 or a negative errno.
+ * Mark a directory: once it is not locked, any program may remove the frame in
+ * it, or frames in directories in it, as long as it has the name of a private
+ * directory.  private_dir_unmark() removes the mark after the directory has got
+ * another name.  Returns 0 or a negative errno.
  */
 int private_dir_mark(int fd);
 int private_dir_unmark(int fd);
 
-/* Remove a private directory with the frames that are in it. */
+/* Remove a private directory with the frames in it. */
 void private_dir_remove(int at, const char *name);
 
-/* If an entry of a directory is a draft or a private directory that a program
-   has left which has ended, remove it. */
+/* Remove an entry of a directory if it is a draft or a private directory left
+   by a program that has ended. */
 void private_dir_tidy_up(int at, const char *name);
 
 /* Do so with all entries of a directory. */

@@ -10,7 +10,7 @@ void rest_fini(struct rest *rest)
     *rest = (struct rest){ 0 };
 }
 
-/* Twice the room, with the oldest extent in front. */
+/* Double the room, and move the oldest extent to the front. */
 static int grow(struct rest *rest)
 {
     size_t room = rest->room > 0 ? 2 * rest->room : 16;
