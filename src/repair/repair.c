@@ -7,7 +7,7 @@
 #include "base/cpu.h"
 #include "repair/repair_private.h"
 
-/* Open the file, or the index file, unless that is missing. */
+/* Open the file, or the index file if it exists. */
 static int open_object(struct repair *repair, struct fault *fault)
 {
     struct frame *view = &repair->view;
@@ -32,7 +32,8 @@ static int open_object(struct repair *repair, struct fault *fault)
     return 0;
 }
 
-/* Is this why one chunk is lost, and not why nothing can be done? */
+/* Does this error mean only that one chunk is lost, so that the repair can go
+   on? */
 static bool is_loss(int error)
 {
     return error == -EBADMSG || error == -ENOMEM || error == -EIO;
@@ -58,9 +59,9 @@ static int compare_places(const void *a, const void *b)
 }
 
 /*
- * Check chunks in the order of their places; one that several name, once.  No
- * writer names one twice by intent, so what is repeated may not take more than
- * all the rest.
+ * Check chunks in the order of their places, and a place that several entries
+ * name only once.  No writer names a place twice by intent, so repeated chunks
+ * must not take more space than all the others together.
  */
 static int check_sorted(struct repair *repair, struct repair_chunk **sorted,
                         size_t n, struct fault *fault)
@@ -104,7 +105,7 @@ int repair_check_list(struct repair *repair, struct repair_list *list,
     return r;
 }
 
-/* Tell of one chunk that is lost. */
+/* Report one lost chunk to the listener. */
 static void tell(struct repair *repair, struct repair_chunk chunk,
                  uint64_t chunk_no, uint64_t off)
 {
@@ -126,7 +127,8 @@ static void tell(struct repair *repair, struct repair_chunk chunk,
                    r < 0 ? r : -EBADMSG, &fault);
 }
 
-/* Of special chunks no more is lost than how large they are. */
+/* Is a chunk lost?  A special chunk is lost only if its size is, or if NaNs do
+   not match the typesize. */
 static bool is_lost(const struct repair *repair,
                     const struct repair_chunk *chunk)
 {
@@ -139,7 +141,7 @@ static bool is_lost(const struct repair *repair,
                                           chunk->nbytes % typesize != 0));
 }
 
-/* Note that a chunk is lost, with those that it stands for. */
+/* Mark a list entry as lost, and report each chunk that it stands for. */
 static void lose(struct repair *repair, struct repair_chunk *chunk,
                  uint64_t chunk_no, uint64_t off)
 {
@@ -153,7 +155,7 @@ static void lose(struct repair *repair, struct repair_chunk *chunk,
     result->nbytes_lost += n * chunk->nbytes;
 }
 
-/* Add up, and tell what is lost. */
+/* Compute the result, and report lost chunks. */
 static void sum_up(struct repair *repair)
 {
     struct repair_result *result = &repair->result;
@@ -176,7 +178,7 @@ static void sum_up(struct repair *repair)
                                : result->nchunks;
 }
 
-/* What the frame says when it can be opened. */
+/* Start from a frame that can be opened. */
 static int adopt(struct repair *repair, struct fault *fault)
 {
     struct frame *frame = repair->frame;

@@ -8,32 +8,34 @@
 
 enum {
     BATCH = 512,            /* entries that are read at a time */
-    ORIGINS_MAX = 64,       /* chunks tried as the one that is named first */
-    SURVEY_MIN = 256 << 20, /* bytes that may be looked at for an index, */
-    SURVEY_FACTOR = 16,     /* and this for each byte of the file */
+    ORIGINS_MAX = 64,       /* chunks that are tried as the one with the lowest
+                               place */
+    SURVEY_MIN = 256 << 20, /* limit on bytes that are read to find an index, */
+    SURVEY_FACTOR = 16,     /* plus this for each byte of the file */
     HEAD_LEN = 4096         /* bytes of the index that are read first */
 };
 
-/* What the entries of something that may be an index say. */
+/* Statistics over the entries of a possible index. */
 struct survey {
-    uint64_t nstored;  /* that name a place */
-    uint64_t nhits;    /* of them, those where there is a chunk */
-    uint64_t nspecial; /* that stand for a chunk by themselves */
-    uint64_t nbad;     /* that can't be, or name a place twice */
-    uint64_t nmissed;  /* chunks of data that none of them names */
-    uint64_t least;    /* the lowest place, as the entry has it */
+    uint64_t nstored;  /* entries that name a place */
+    uint64_t nhits;    /* of these, entries that name the place of a chunk */
+    uint64_t nspecial; /* entries that stand for a special chunk */
+    uint64_t nbad;     /* entries that are invalid, or name a place again */
+    uint64_t nmissed;  /* data chunks that no entry names */
+    uint64_t least;    /* the lowest place, as in the entry */
 };
 
-/* Something that may be an index, and where it is. */
+/* A possible index, and its place. */
 struct suspect {
     uint64_t off;
     struct index *index;
-    uint32_t header_len; /* receives that from which its places count */
+    uint32_t header_len; /* receives the offset in the frame from which its
+                            places count */
     struct survey survey;
 };
 
-/* Read entries; those that can't be read come as UINT64_MAX - 1, which is no
-   entry. */
+/* Read entries.  Each entry that can't be read becomes `unreadable`, which is
+   not a valid entry. */
 static const int64_t unreadable = -2;
 
 static int read_entries(struct index *index, uint64_t first, size_t n,
@@ -91,7 +93,8 @@ int repair_read_index(struct repair *repair, struct index *index,
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
-/* Is this what writers make of a special chunk?  A reader accepts more. */
+/* Is this an entry that writers make for a special chunk?  Readers accept
+   more. */
 static bool is_special(uint64_t raw)
 {
     unsigned kind = (unsigned)(raw >> FRAME_ENTRY_KIND_SHIFT);
@@ -131,7 +134,7 @@ static void survey_entry(const struct repair *repair, int64_t raw,
     survey->nhits += chunk != NULL;
 }
 
-/* Is a chunk that decodes most likely one of data, and none of an index? */
+/* Does a chunk decode, and is it most likely data and not an index? */
 static bool is_data(const struct repair *repair,
                     const struct repair_chunk *chunk)
 {
@@ -142,7 +145,8 @@ static bool is_data(const struct repair *repair,
              chunk->nbytes == repair->view.info.chunksize));
 }
 
-/* How many chunks were found that an index does not name, itself aside? */
+/* Count the data chunks that an index does not name, except the index
+   itself. */
 static uint64_t count_missed(const struct repair *repair, uint64_t index_off,
                              const uint8_t *hit)
 {
@@ -155,7 +159,7 @@ static uint64_t count_missed(const struct repair *repair, uint64_t index_off,
     return n;
 }
 
-/* Read all of an index, with places counted from `origin` on. */
+/* Read a whole index, with places that count from `origin`. */
 static int take_survey(struct repair *repair, struct suspect *suspect,
                        uint64_t origin)
 {
@@ -182,9 +186,10 @@ static int take_survey(struct repair *repair, struct suspect *suspect,
 }
 
 /*
- * Most of the places that an index names hold a chunk; some may be lost.  One
- * that names fewer chunks than it does not is that of an old state, unless the
- * header says that it is there.
+ * Is this the frame's index?  At least half of the places that it names must
+ * hold a chunk, because some chunks may be lost.  An index that names fewer
+ * chunks than it misses belongs to an old state, unless it is at the offset in
+ * the header.
  */
 static bool is_index(const struct repair *repair, const struct suspect *suspect)
 {
@@ -197,8 +202,8 @@ static bool is_index(const struct repair *repair, const struct suspect *suspect)
            survey->nhits >= survey->nmissed;
 }
 
-/* Is it an index if its places count from `origin` on, and the header ends
-   there? */
+/* Is it an index if its places count from `origin`, which is then the end of
+   the header? */
 static int judge_from(struct repair *repair, struct suspect *suspect,
                       uint64_t origin, bool *out)
 {
@@ -209,16 +214,17 @@ static int judge_from(struct repair *repair, struct suspect *suspect,
     return r;
 }
 
-/* Has so much been looked at that a file must have been made for that? */
+/* Has the search read so much that the file must have been made to cause
+   that? */
 static bool is_enough(const struct repair *repair)
 {
     return repair->surveyed > SURVEY_MIN + SURVEY_FACTOR * repair->size;
 }
 
 /*
- * Is it an index?  If its places do not count from where the header says that
- * it ends, then from somewhere such that one of the first chunks that were
- * found is that named first.
+ * Is it an index?  Places usually count from the end of the header.  If they do
+ * not fit, try the origins for which the lowest place in the index is that of
+ * one of the first chunks found.
  */
 static int judge(struct repair *repair, struct suspect *suspect, bool *out)
 {
@@ -244,8 +250,8 @@ static int judge(struct repair *repair, struct suspect *suspect, bool *out)
     return r;
 }
 
-/* Open what lies at an offset as an index.  Returns 0, -EBADMSG or -ENOTSUP if
-   it is none, or an error. */
+/* Open the bytes at an offset as an index.  Returns 0, -EBADMSG or -ENOTSUP if
+   they are not an index, or an error. */
 static int open_index(struct repair *repair, uint64_t off, struct index **out,
                       struct fault *fault)
 {
@@ -260,7 +266,7 @@ static int open_index(struct repair *repair, uint64_t off, struct index **out,
     return index_open(view->object, off, repair->size, head, len, out, fault);
 }
 
-/* Is what lies at an offset an index? */
+/* Do the bytes at an offset hold an index? */
 static int try_index(struct repair *repair, uint64_t off,
                      struct suspect *suspect, bool *out, struct fault *fault)
 {
@@ -276,7 +282,7 @@ static int try_index(struct repair *repair, uint64_t off,
     return r < 0 ? fault_set(fault, r, off, NULL) : 0;
 }
 
-/* Take an index for that of the frame. */
+/* Use an index as that of the frame. */
 static int take_index(struct repair *repair, const struct suspect *suspect,
                       struct fault *fault)
 {
@@ -294,8 +300,11 @@ static int take_index(struct repair *repair, const struct suspect *suspect,
     return r;
 }
 
-/* Find the index among the chunks that names most of the others; of several,
-   the last in the file, which most likely is the newest. */
+/*
+ * Among the chunks found, choose the index that names the most chunks.  If
+ * several name as many, choose the last one in the file, because it is most
+ * likely the newest.
+ */
 static int find_best(struct repair *repair, struct suspect *best, bool *out,
                      struct fault *fault)
 {

@@ -8,11 +8,11 @@
 #include "writer/frame_change.h"
 
 enum {
-    LAYER_MAX = 64 << 20, /* bytes of a metalayer that is saved */
+    LAYER_MAX = 64 << 20, /* longest metalayer that is saved, in bytes */
     CANDIDATES_MAX = 4,
 };
 
-/* The new frame as it may have to be for a metalayer. */
+/* Properties that the new frame may need for a metalayer. */
 struct candidate {
     uint32_t typesize;
     uint64_t nbytes;
@@ -27,7 +27,7 @@ static uint64_t saved_nbytes(const struct repair_list *list)
     return nbytes;
 }
 
-/* The typesize that all good chunks have; 0 if they differ. */
+/* The typesize that all good chunks share; 0 if they differ. */
 static uint32_t common_typesize(const struct repair_list *list)
 {
     uint32_t common = 0;
@@ -44,7 +44,7 @@ static uint32_t common_typesize(const struct repair_list *list)
     return common;
 }
 
-/* Can chunks of zeros be added until the frame is as long as the header says? */
+/* Can zeros extend the frame to the length in the header? */
 static bool can_pad(const struct repair *repair, uint64_t nbytes)
 {
     const struct frame_info *info = &repair->view.info;
@@ -56,10 +56,10 @@ static bool can_pad(const struct repair *repair, uint64_t nbytes)
 }
 
 /*
- * Header and chunks may disagree about the typesize, and chunks that the header
- * counts may be missing, whose place zeros can take.  The first candidate is
- * the frame as it is without a change of this kind.  Returns how many there
- * are.
+ * List variants of the new frame, because header and chunks may disagree about
+ * the typesize, and because zeros can replace missing chunks that the header
+ * counts.  The first candidate is the frame without such changes.  Returns the
+ * number of candidates.
  */
 static unsigned list_candidates(const struct repair *repair,
                                 struct candidate out[CANDIDATES_MAX])
@@ -91,7 +91,7 @@ static int try_candidate(struct repair *repair,
                                          layer, fault);
 }
 
-/* Make the new frame as a metalayer needs it. */
+/* Change the new frame as a metalayer needs it. */
 static void adopt(struct repair *repair, const struct candidate *candidate,
                   struct repair_layer *layer)
 {
@@ -106,10 +106,8 @@ static void adopt(struct repair *repair, const struct candidate *candidate,
         layer->done = "is saved, with the typesize of the chunks";
 }
 
-/*
- * Check a metalayer, and find out how the new frame has to be for it.  The
- * fault is why the first candidate does not do.
- */
+/* Check a metalayer, and find a candidate for the new frame that suits it.  The
+   fault tells why the first candidate does not. */
 static int check_layer(struct repair *repair, struct repair_layer *layer,
                        struct fault *fault)
 {
@@ -127,7 +125,7 @@ static int check_layer(struct repair *repair, struct repair_layer *layer,
     return r;
 }
 
-/* Tell of a metalayer that is not saved as it was. */
+/* Report a metalayer that was changed. */
 static void tell(struct repair *repair, const struct metalayer *layer,
                  const struct repair_layer *saved, struct fault *fault)
 {
@@ -140,8 +138,8 @@ static void tell(struct repair *repair, const struct metalayer *layer,
     repair->result.layers_cut |= saved->lossy;
 }
 
-/* Keep a metalayer that readers would stumble over where none looks for it:
-   somebody may know what it is to say. */
+/* Keep a metalayer that would break readers under a name that no reader looks
+   for, because a user may still be able to interpret it. */
 static int put_aside(struct repair *repair, struct repair_layer *layer)
 {
     char name[METALAYER_NAME_MAX + 1];
@@ -162,7 +160,7 @@ static int add_layer(struct repair *repair, struct layers *to,
     return r;
 }
 
-/* Save a metalayer of the header, whose content becomes the new frame's. */
+/* Save a metalayer of the header; its content belongs to the new frame. */
 static int add_fixed(struct repair *repair, const struct metalayer *layer,
                      struct repair_layer *saved)
 {
@@ -233,7 +231,8 @@ int repair_read_layers(struct repair *repair, struct fault *fault)
         return 0;
     }
     if (!repair->frame) {
-        /* A trailer may be cut off; what is left of it goes up to the end. */
+        /* A trailer may be cut off; let the rest of it extend to the end of the
+           file. */
         view->info.frame_len =
             repair->size - view->base + FRAME_TRAILER_END_LEN;
         view->trailer_len = repair->trailer_off > 0

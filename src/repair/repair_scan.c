@@ -16,13 +16,14 @@ enum {
     HEAD_LEN = CHUNK_LONG_HEADER_LEN,
     WINDOW_LEN = 256 << 10,
     ROOM_MIN = 64,
-    LIST_MAX = 1 << 28,    /* chunks that are stored, and runs of others */
-    RUN_BYTES = 1 << 20,   /* that are decoded in one call */
+    LIST_MAX = 1 << 28,    /* stored chunks, and runs of special ones */
+    RUN_BYTES = 1 << 20,   /* bytes that are decoded in one call */
     BLOCK_MAX = 256 << 20, /* larger blocks are not tried */
-    TRY_COST = 4096,       /* of an attempt, as bytes */
-    WORK_MIN = 256 << 20,  /* that may be in vain, */
-    WORK_FACTOR = 16,      /* and this for each byte of the file */
-    LAYER_HEAD_LEN = 5,    /* of the content of a metalayer */
+    TRY_COST = 4096,       /* work that a failed attempt counts as, in bytes */
+    WORK_MIN = 256 << 20,  /* limit on work without a result, */
+    WORK_FACTOR = 16,      /* plus this for each byte of the file */
+    LAYER_HEAD_LEN = 5,    /* marker and length before the content of a
+                              metalayer */
 };
 
 uint64_t repair_list_count(const struct repair_list *list)
@@ -34,7 +35,7 @@ uint64_t repair_list_count(const struct repair_list *list)
     return nchunks;
 }
 
-/* Put the last chunk to the one before if both are special, and alike. */
+/* Merge the last chunk into the one before if both are special and equal. */
 static void merge_last(struct repair_list *list)
 {
     struct repair_chunk *last = &list->chunks[list->n - 1];
@@ -85,7 +86,7 @@ const struct repair_chunk *repair_list_find(const struct repair_list *list,
     return bsearch(&key, list->chunks, list->n, sizeof(key), compare_places);
 }
 
-/* Make room for decoded blocks. */
+/* Grow the buffer for decoded blocks. */
 static int make_room(struct repair *repair, size_t size)
 {
     uint8_t *blocks;
@@ -100,7 +101,7 @@ static int make_room(struct repair *repair, size_t size)
     return 0;
 }
 
-/* Decode all blocks of a chunk, some at a time. */
+/* Decode all blocks of a chunk, a few at a time. */
 static int decode(struct repair *repair, const struct blocks_source *source,
                   const struct chunk *chunk, struct fault *fault)
 {
@@ -223,8 +224,8 @@ struct window {
     uint8_t bytes[WINDOW_LEN];
 };
 
-/* Let the window hold HEAD_LEN bytes from `off` on, or up to the end; NULL if
-   that fails, with the reason. */
+/* Let the window hold HEAD_LEN bytes from `off` on, or up to the end of the
+   file.  Returns NULL and sets `error` if that fails. */
 static const uint8_t *look_at(struct window *window, uint64_t off, int *error)
 {
     uint64_t rest = window->repair->size - off;
@@ -238,8 +239,8 @@ static const uint8_t *look_at(struct window *window, uint64_t off, int *error)
     return *error < 0 ? NULL : window->bytes;
 }
 
-/* Might a chunk start here?  None that a frame holds is a header alone.
-   Format: frame.md, 5.2. */
+/* Could a chunk start here?  In a frame, no stored chunk consists of a header
+   alone.  Format: frame.md, 5.2. */
 static bool is_plausible(const uint8_t *head, uint64_t avail)
 {
     uint32_t nbytes = load_le32(head + CHUNK_OFF_NBYTES);
@@ -254,7 +255,7 @@ static bool is_plausible(const uint8_t *head, uint64_t avail)
            cbytes > (is_long ? CHUNK_LONG_HEADER_LEN : CHUNK_SHORT_HEADER_LEN);
 }
 
-/* Might a trailer start here?  Format: frame.md, 7; history.md, 3. */
+/* Could a trailer start here?  Format: frame.md, 7; history.md, 3. */
 static bool is_trailer(const uint8_t *bytes)
 {
     return bytes[0] == (MSGPACK_FIXARRAY | 4) &&
@@ -264,7 +265,8 @@ static bool is_trailer(const uint8_t *bytes)
             bytes[2] == MSGPACK_BIN32);
 }
 
-/* Is what follows a chunk that does not decode where it would have to be? */
+/* Is a chunk that does not decode followed by another chunk, a trailer, or the
+   end of the file? */
 static bool is_followed(struct window *window, const struct repair_chunk *chunk)
 {
     uint64_t next = chunk->place + chunk->cbytes;
@@ -293,10 +295,8 @@ static bool is_content(const struct repair *repair,
            head[0] == MSGPACK_BIN32 && load_be32(head + 1) == chunk->cbytes;
 }
 
-/*
- * Try the chunk at an offset.  Returns how long it is, 0 if there is none, or a
- * negative errno.
- */
+/* Try to decode a chunk at an offset.  Returns its length, 0 if there is none,
+   or a negative errno. */
 static int64_t try_chunk(struct window *window, uint64_t off)
 {
     struct repair *repair = window->repair;
@@ -345,8 +345,11 @@ static int scan_from(struct window *window, uint64_t off)
     return 0;
 }
 
-/* Where to start: metalayers in the header might hold what looks like a
-   chunk. */
+/*
+ * Find the offset at which to start: behind the header if a chunk seems to
+ * start there, because metalayers in the header might look like a chunk; else
+ * behind the shortest header.
+ */
 static int find_start(struct window *window, uint64_t *out)
 {
     const struct frame *view = &window->repair->view;

@@ -9,7 +9,8 @@
 #include "frame/frame_source.h"
 #include "repair/repair_private.h"
 
-/* Parse a header that may lie about the length of the frame, or of itself. */
+/* Parse a header in which the length of the frame, or of the header itself, may
+   be wrong. */
 static int parse_header(struct repair *repair, uint8_t *bytes, size_t len)
 {
     struct frame *view = &repair->view;
@@ -50,7 +51,7 @@ int repair_read_header(struct repair *repair, struct fault *fault)
     return r < 0 ? fault_set(fault, r, view->base, NULL) : 0;
 }
 
-/* Does another frame follow where the header says that this one ends? */
+/* Does another frame start where this one ends according to its header? */
 static bool is_followed(const struct repair *repair)
 {
     const struct frame *view = &repair->view;
@@ -62,7 +63,8 @@ static bool is_followed(const struct repair *repair)
            frame_has_magic(bytes, sizeof(bytes));
 }
 
-/* Search the file, or the index file, of which all may be chunks. */
+/* Search the file, or the index file, as if all of it were the chunks
+   section. */
 static int scan(struct repair *repair, struct fault *fault)
 {
     struct frame_info *info = &repair->view.info;
@@ -104,7 +106,7 @@ static int compare_places(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-/* What chunk files there are, in the order of their numbers. */
+/* List the chunk files in the order of their numbers. */
 static int list_files(struct repair *repair, struct fault *fault)
 {
     struct repair_list *found = &repair->found;
@@ -120,10 +122,8 @@ static int list_files(struct repair *repair, struct fault *fault)
     return 0;
 }
 
-/*
- * Was this an index, which lies before the trailer, and where the header says?
- * If it was one that can be read, it would have been taken.
- */
+/* Is this likely the damaged index, because it lies before the trailer or at
+   the offset in the header?  A readable index would have been used already. */
 static bool may_be_index(const struct repair *repair,
                          const struct repair_chunk *chunk)
 {
@@ -134,15 +134,21 @@ static bool may_be_index(const struct repair *repair,
              chunk->state == REPAIR_LOST));
 }
 
-/* Is the trailer that was found that of an old state, before the index that the
-   header has?  Then chunks of the last state may lie behind it. */
+/*
+ * Does the trailer that was found belong to an old state, because it lies
+ * before the index according to the header?  Chunks of the last state may then
+ * lie behind it.
+ */
 static bool is_old_trailer(const struct repair *repair)
 {
     return repair->trailer_off < repair->index_hint;
 }
 
-/* Without an index, take the chunks in the order in which they lie.  If all
-   but the last are to have one size, others have been replaced. */
+/*
+ * Without an index, take the chunks in file order.  If the header or the chunks
+ * show a common size, skip chunks of other sizes, because they have been
+ * replaced; the last one may be shorter.
+ */
 static int take_found(struct repair *repair, struct fault *fault)
 {
     struct repair_list *found = &repair->found;
@@ -197,8 +203,8 @@ int repair_search(struct repair *repair, struct fault *fault)
     return r < 0 ? r : take_found(repair, fault);
 }
 
-/* Where chunks are that the index does not tell of; of a contiguous frame,
-   behind its header and before its index. */
+/* Find chunks that the index may not name; in a contiguous frame by a search of
+   the file. */
 static int find_orphans(struct repair *repair, struct fault *fault)
 {
     struct frame *view = &repair->view;
@@ -217,7 +223,8 @@ static int compare_pointers(const void *a, const void *b)
                           *(const struct repair_chunk *const *)b);
 }
 
-/* Take out of `found` what is no chunk of its own, or is named already. */
+/* Remove from `found` the index, lost chunks, chunks behind the trailer, and
+   chunks that an entry already names. */
 static int drop_named(struct repair *repair)
 {
     struct repair_list *found = &repair->found;

@@ -32,7 +32,7 @@ bool repair_has_size(const struct repair_list *list, uint32_t nbytes)
     return false;
 }
 
-/* The sizes of chunks in the frame as it was opened, if they can be had. */
+/* Get the sizes of chunks from the opened frame, if it can tell all of them. */
 static bool sizes_from_frame(struct repair *repair)
 {
     struct repair_list *list = &repair->chunks;
@@ -71,8 +71,8 @@ static void sizes_by_rule(struct repair *repair, uint32_t chunksize)
     }
 }
 
-/* Where sizes differ only chunks themselves tell them; of a single one that
-   does not, the header. */
+/* If sizes differ, only the chunks themselves tell them; the size of a single
+   unknown chunk follows from nbytes in the header. */
 static void sizes_by_sum(struct repair *repair)
 {
     struct repair_list *list = &repair->chunks;
@@ -95,7 +95,7 @@ static void sizes_by_sum(struct repair *repair)
         unknown->nbytes = (uint32_t)(nbytes - sum);
 }
 
-/* The size that chunks should have: what the header says, unless they have
+/* Choose the chunksize: the one in the header, unless the chunks have
    another. */
 static uint32_t choose_chunksize(const struct repair *repair)
 {
@@ -110,7 +110,7 @@ static uint32_t choose_chunksize(const struct repair *repair)
     return common == 0 && repair_has_size(list, told) ? 0 : told;
 }
 
-/* Have all chunks this size, but the last, which may be shorter? */
+/* Do all chunks have this size, except that the last may be shorter? */
 static bool is_regular(const struct repair_list *list, uint32_t chunksize)
 {
     for (size_t i = 0; i + 1 < list->n; i++)

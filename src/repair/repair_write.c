@@ -12,10 +12,11 @@
 #include "writer/frame_change.h"
 
 enum {
-    REWRAP_MAX = 64 << 20 /* decoded bytes of chunks with short headers */
+    REWRAP_MAX = 64 << 20 /* limit on the decoded size of chunks with short
+                             headers that are encoded again */
 };
 
-/* How the new frame is to be. */
+/* Choose the parameters of the new frame. */
 static struct frame_params params_of(const struct repair *repair)
 {
     const struct frame_info *info = &repair->view.info;
@@ -54,7 +55,7 @@ static int write_layers(const struct repair *repair,
     return r < 0 ? fault_set(fault, r, 0, "a metalayer can't be saved") : 0;
 }
 
-/* A chunk that is all header: NaNs, or never set. */
+/* Write a chunk that is a header alone: NaNs, or uninitialised. */
 static int write_special(struct frame_change *change,
                          const struct repair_chunk *chunk,
                          struct frame_written *out, struct fault *fault)
@@ -77,7 +78,8 @@ static int write_special(struct frame_change *change,
     return frame_change_write(change, bytes, sizeof(bytes), out, fault);
 }
 
-/* Frames no longer hold chunks with short headers: encode it anew. */
+/* Encode a chunk with a short header again, because frames no longer contain
+   such chunks. */
 static int rewrap(struct repair *repair, struct frame_change *change,
                   const struct repair_chunk *chunk, const uint8_t *bytes,
                   struct frame_written *out, struct fault *fault)
@@ -154,7 +156,7 @@ static int write_chunk(struct repair *repair, struct frame_change *change,
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
-/* Write a chunk, and those that it stands for. */
+/* Write a list entry: a chunk, and the equal ones that it stands for. */
 static int write_run(struct repair *repair, struct frame_change *change,
                      const struct repair_chunk *chunk, struct fault *fault)
 {
