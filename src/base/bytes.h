@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Unaligned integers of a given byte order, from and to bytes. */
+/* Load and store unaligned integers of a given byte order. */
 
 static inline uint16_t load_le16(const uint8_t *bytes)
 {

@@ -30,7 +30,7 @@ static unsigned detect(void)
     return found;
 }
 
-/* The features that a comma-separated list names; other words name none. */
+/* Parse a comma-separated list of feature names.  Unknown words are ignored. */
 static unsigned parse_list(const char *list)
 {
     unsigned named = 0;

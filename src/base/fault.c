@@ -32,7 +32,8 @@ int fault_set_limit(struct fault *fault, const char *what, uint64_t need,
     return -ENOTSUP;
 }
 
-/* Append to the text of `size` bytes, as far as there is room. */
+/* Append to a string in a buffer of `size` bytes; cut the text if it does not
+   fit. */
 __attribute__((format(printf, 3, 4))) static void append(char *text,
                                                          size_t size,
                                                          const char *format,
@@ -53,7 +54,7 @@ void fault_format(const struct fault *fault, int error, char *text, size_t size)
         append(text, size, "%s: ", fault->object);
     if (fault->chunk_no >= 0)
         append(text, size, "chunk %" PRId64 ", ", fault->chunk_no);
-    /* Another process that is in the way is at no offset. */
+    /* The fault is another process, so there is no offset to print. */
     if (fault->what && error == -EBUSY)
         append(text, size, "%s", fault->what);
     else if (fault->what)

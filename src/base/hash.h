@@ -4,14 +4,14 @@
 
 #include <stdint.h>
 
-/* Take one more value into a hash. */
+/* Mix one more value into a hash. */
 static inline uint64_t hash_mix(uint64_t hash, uint64_t value)
 {
     hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
     return hash ^ hash >> 32;
 }
 
-/* A hash of a name or path. */
+/* Hash a name or path. */
 static inline uint64_t hash_text(const char *text)
 {
     uint64_t hash = 1;

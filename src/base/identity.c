@@ -19,9 +19,9 @@
 #define CAP_BIT(cap) (UINT64_C(1) << (cap))
 
 /*
- * What a daemon of root's keeps: the rights to files, devices and their labels, to
- * take on other identities, to mount and unmount, and to see which process holds a
- * lease.
+ * The capabilities that root's daemon keeps.  It needs them to use all files,
+ * devices and security labels, to take on other identities, to mount and
+ * unmount, and to see which process holds a lease.
  */
 static const uint64_t caps_kept =
     CAP_BIT(CAP_CHOWN) | CAP_BIT(CAP_DAC_OVERRIDE) |
@@ -29,48 +29,51 @@ static const uint64_t caps_kept =
     CAP_BIT(CAP_MKNOD) | CAP_BIT(CAP_SETFCAP) | CAP_BIT(CAP_SETGID) |
     CAP_BIT(CAP_SETUID) | CAP_BIT(CAP_SYS_ADMIN) | CAP_BIT(CAP_SYS_PTRACE);
 
-/* A user that nobody is: space that is reserved for root is not for the daemon of
-   those whom it serves. */
+/*
+ * The user id with which root's daemon uses files; no user has it.  It is not
+ * root's, because a file system reserves space for root, which the programs
+ * that the daemon serves must not use up.
+ */
 static const uid_t SELF_UID = (uid_t)-2;
 
 enum {
-    NKNOWN = 8, /* processes whose rights a thread keeps in mind */
+    NKNOWN = 8, /* processes whose rights one thread caches */
     KNOWN_SECONDS = 1,
 };
 
 /* Constant once identity_setup() has returned. */
 static struct {
-    bool acts;   /* as the programs that it serves */
-    bool others; /* programs of other users than its own are among these */
-    bool umasks; /* each thread can have its own */
-    uid_t uid;   /* what it acts as by itself */
+    bool acts;   /* threads act as the programs that they serve */
+    bool others; /* some of these programs belong to other users */
+    bool umasks; /* each thread can have its own umask */
+    uid_t uid;   /* user of the daemon when it acts as itself */
     gid_t gid;
     uint64_t caps;
     int ngroups;
     gid_t *groups;
-    pthread_key_t key; /* tells when a thread ends */
+    pthread_key_t key; /* frees a thread's cached rights when it ends */
 } process;
 
 struct known {
-    pid_t pid; /* 0: none */
+    pid_t pid; /* 0: the slot is empty */
     uid_t uid;
     gid_t gid;
     time_t until;
     struct rights rights;
 };
 
-/* What this thread serves. */
+/* The program that this thread serves. */
 static _Thread_local struct {
-    bool serves; /* a program */
+    bool serves; /* this thread serves a program */
     pid_t pid;
     uid_t uid;
     gid_t gid;
     mode_t mask;
-    bool grouped;     /* it is in other groups than the process */
-    unsigned depth;   /* of identity_begin() */
-    bool has_umask;   /* which is not that of all threads */
-    bool masks;       /* it is that of the program, */
-    unsigned nmasked; /* since `depth` had this value */
+    bool grouped;     /* this thread's groups differ from the process's */
+    unsigned depth;   /* nested calls of identity_begin() */
+    bool has_umask;   /* this thread has a umask of its own */
+    bool masks;       /* that umask is now the program's, */
+    unsigned nmasked; /* set when `depth` had this value */
     struct known known[NKNOWN];
 } thread;
 
@@ -94,7 +97,7 @@ static int get_caps(uint64_t *out)
     return 0;
 }
 
-/* Have these rights, of those that may be had. */
+/* Set the effective and permitted capabilities of this thread. */
 static int set_caps(uint64_t effective, uint64_t permitted)
 {
     struct __user_cap_header_struct header = {
@@ -122,7 +125,7 @@ static int read_groups(void)
     return process.ngroups < 0 ? -errno : 0;
 }
 
-/* Do without what is reserved for root. */
+/* Give up root's user id and the capabilities that are not needed. */
 static int give_up_rights(void)
 {
     uint64_t caps = process.caps & caps_kept;
@@ -131,7 +134,8 @@ static int give_up_rights(void)
     if (r < 0)
         return r;
     process.caps = caps;
-    /* In a namespace that knows few users this may not be one of them. */
+    /* In a user namespace SELF_UID may be unmapped, and setfsuid() then fails.
+       So ask which user id is in effect. */
     setfsuid(SELF_UID);
     process.uid = (uid_t)setfsuid((uid_t)-1);
     return set_caps(caps, caps);
@@ -144,7 +148,7 @@ static int check_access(int fd, int how)
                : 0;
 }
 
-/* Has the kernel the call that everything depends on? */
+/* Check that the kernel has faccessat2(), which identity_check() needs. */
 static int probe(void)
 {
     int fd = open("/", O_PATH | O_CLOEXEC);
@@ -203,15 +207,18 @@ void identity_serve(pid_t pid, uid_t uid, gid_t gid, mode_t mask)
     thread.mask = mask;
 }
 
-/* Is the program one whose rights can be read?  It is not in another PID
-   namespace then, nor the kernel itself. */
+/* Can this thread read the rights of the program that it serves?  It cannot if
+   the program is in another PID namespace, or is the kernel itself. */
 static bool is_seen(void)
 {
     return thread.pid > 0;
 }
 
-/* The rights of the program that is served, which a thread keeps in mind for a
-   while; NULL if they cannot be read. */
+/*
+ * Return the rights of the program that this thread serves, from the thread's
+ * cache if they were read less than KNOWN_SECONDS ago.  NULL if they cannot be
+ * read.
+ */
 static const struct rights *rights_of_program(void)
 {
     struct known *known = &thread.known[(size_t)thread.pid % NKNOWN];
@@ -233,8 +240,11 @@ static const struct rights *rights_of_program(void)
     return &known->rights;
 }
 
-/* The capabilities to act with.  A process that cannot be seen has those of its
-   user; one whose rights cannot be read has none. */
+/*
+ * The capabilities to act with.  A program that is_seen() does not see gets the
+ * daemon's if its user is root, else none.  A program whose rights cannot be
+ * read gets none.
+ */
 static uint64_t caps_by(const struct rights *rights)
 {
     if (!rights)
@@ -242,8 +252,11 @@ static uint64_t caps_by(const struct rights *rights)
     return rights->caps & process.caps;
 }
 
-/* Be in these groups.  Where nobody may change his, in some namespaces, they are those
-   of all. */
+/*
+ * Set the groups of this thread.  The call is skipped if the thread has, and
+ * keeps, the groups of the process, because some user namespaces forbid
+ * setgroups(); all processes have the same groups there.
+ */
 static bool set_groups(size_t ngroups, const gid_t *groups)
 {
     const size_t len = ngroups * sizeof(groups[0]);
@@ -256,7 +269,8 @@ static bool set_groups(size_t ngroups, const gid_t *groups)
     return syscall(SYS_setgroups, ngroups, groups) == 0;
 }
 
-/* Take on an identity, or one without any rights if that fails. */
+/* Take on the identity of the program.  If that fails, take on one that has no
+   rights. */
 static void assume(const struct rights *rights)
 {
     bool taken =
@@ -268,8 +282,11 @@ static void assume(const struct rights *rights)
     set_caps(taken ? caps_by(rights) : 0, process.caps);
 }
 
-/* Be the daemon again.  Its rights are needed to change identity, and the kernel
-   takes some of them when the user changes from root. */
+/*
+ * Take on the daemon's identity again.  The capabilities are set first because
+ * changing the identity needs them, and once more at the end because the kernel
+ * drops some of them when the user changes from root.
+ */
 static void resume(void)
 {
     set_caps(process.caps, process.caps);
@@ -322,8 +339,8 @@ void identity_end(void)
     errno = error;
 }
 
-/* Root's own files are made as any others of the daemon: as root it would get at
-   what is reserved. */
+/* Do nothing for root's own files: the daemon creates these as itself, because
+   as root it could use the reserved space. */
 void identity_begin_owner(uid_t uid, gid_t gid)
 {
     if (!process.others || uid == 0)

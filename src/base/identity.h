@@ -7,43 +7,56 @@
 #include <sys/types.h>
 
 /*
- * On whose behalf a thread acts on the file system.
+ * The identity under which a thread uses the file system.
  *
- * The kernel keeps that for each thread, and so does this module.  A daemon acts as
- * itself, but for the calls that a program might make itself, which it makes as
- * that program: with its user, groups, capabilities and umask.  So permissions,
- * access control lists and the like mean what they mean without the daemon.
+ * The kernel keeps user, groups and capabilities for each thread, and so does
+ * this module.  The daemon acts as itself, except for those calls that a
+ * program might make itself; these it makes with the program's user, groups,
+ * capabilities and umask.  Permissions, access control lists and the like
+ * therefore have the same effect as they have without the daemon.
  *
  * A process that has not called identity_setup() always acts as itself.
  */
 
 /*
- * Prepare the process, before it makes threads.
+ * Prepare the process.  Call this before there are other threads.
  *
- *  others  users other than the daemon's are served: if it is root's, it gives up
- *          the rights that it does not need, among them that to space which is
- *          reserved for root, and to more than a quota allows
+ *  others  users other than the daemon's own are served.  A daemon that runs as
+ *          root then gives up the rights that it does not need, among them the
+ *          use of space that is reserved for root, and of more space than a
+ *          quota allows
  *
  * Returns 0 or a negative errno.
  */
 int identity_setup(bool others);
 
-/* Are programs of other users served, with rights of root's? */
+/* Was this daemon started by root, and does it serve other users' programs? */
 bool identity_serves_others(void);
 
 /* Can each thread have a umask of its own? */
 bool identity_has_umask(void);
 
-/* For whom this thread acts from now on: a process, which may be 0 if it cannot be
-   seen from here, with the user and group that it acts as; and its umask. */
+/*
+ * Name the program that this thread serves from now on.
+ *
+ *  pid   its process id; 0 if this PID namespace does not show it
+ *  uid   user that it acts as
+ *  gid   group that it acts as
+ *  mask  its umask
+ */
 void identity_serve(pid_t pid, uid_t uid, gid_t gid, mode_t mask);
 
 /*
- * Act as the program that is served; until identity_end(), as often as this was
- * called.  With identity_begin_create() new files get the mode that its umask
- * leaves.  A program that cannot be seen is taken to be in no group but its own.  If
- * its rights cannot be read for want of memory or descriptors, the thread acts
- * without any, so a user who causes that gains nothing by it.
+ * Act as the program that this thread serves, until identity_end().  Calls
+ * nest: each identity_begin() needs one identity_end().
+ *
+ * After identity_begin_create() new files also get the mode that the program's
+ * umask leaves.
+ *
+ * A program in another PID namespace is taken to have no supplementary groups.
+ * If its rights cannot be read for lack of memory or descriptors, the thread
+ * acts without any rights, because otherwise a user who causes the failure
+ * could gain by it.
  *
  * identity_end() leaves errno as it is.
  */
@@ -52,38 +65,39 @@ void identity_begin_create(void);
 void identity_end(void);
 
 /*
- * Make files as their owner until identity_end_owner(), with all rights of the
- * daemon.  So his quota is asked before there is a file: a file that is given away
- * may be over it.  Not to be mixed with identity_begin().
+ * Create files as their owner, until identity_end_owner(), with all rights of
+ * the daemon.  The kernel then checks the owner's quota before the file exists;
+ * a file that is given away afterwards may exceed the quota.  Do not combine
+ * this with identity_begin().
  */
 void identity_begin_owner(uid_t uid, gid_t gid);
 void identity_end_owner(void);
 
 /*
- * May the program that is served use what a descriptor stands for, which may have
- * been opened with O_PATH?
+ * May the program that this thread serves use the file of a descriptor?  The
+ * descriptor may have been opened with O_PATH.
  *
- *  how  of R_OK, W_OK and X_OK; F_OK is always granted
+ *  how  a combination of R_OK, W_OK and X_OK; F_OK is always granted
  *
  * Returns 0, -EACCES, -EROFS or another negative errno.
  */
 int identity_check(int fd, int how);
 
 /*
- * May it remove or rename an entry of a directory, or replace it?
+ * May the program remove, rename or replace an entry of a directory?
  *
  *  dirfd  the directory
- *  owner  of the entry
+ *  owner  owner of the entry
  *
  * Returns 0, -EACCES or -EPERM, or another negative errno.
  */
 int identity_check_delete(int dirfd, uid_t owner);
 
-/* Is it in a group?  The daemon takes it for granted of those whom it serves if they
-   are of its own user. */
+/* Is the program in a group?  If the daemon serves only its own user, this
+   returns true without a check. */
 bool identity_is_in_group(gid_t gid);
 
-/* The user to whom files belong that this thread makes. */
+/* The user that will own the files that this thread creates. */
 uid_t identity_owner(void);
 
 #endif

@@ -6,15 +6,15 @@
 #include <stddef.h>
 
 /*
- * A circular, doubly linked list whose nodes live inside what they link.  The
- * head is a node too; a node that is in no list points at itself.
+ * A circular, doubly linked list.  Nodes are embedded in the structs that they
+ * link.  The head is a node too; a node that is in no list points at itself.
  */
 struct list {
     struct list *prev;
     struct list *next;
 };
 
-/* The struct of `type` whose member `member` is `node`. */
+/* The struct of `type` that contains `node` as its member `member`. */
 #define list_entry(node, type, member) \
     ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
@@ -46,7 +46,7 @@ static inline void list_append(struct list *head, struct list *node)
     head->prev = node;
 }
 
-/* Take `node` out of its list, if it is in one. */
+/* Remove `node` from its list; does nothing if it is in no list. */
 static inline void list_remove(struct list *node)
 {
     node->prev->next = node->next;

@@ -8,12 +8,12 @@
 
 #include "base/text.h"
 
-/* Room for a path and what is said of it. */
+/* Room for a path and a phrase about it. */
 enum {
     MESSAGE_MAX = PATH_MAX + 1024
 };
 
-/* Set before there are threads, and only read from then on. */
+/* log_setup() sets these before there are threads; then they are only read. */
 static struct {
     const char *program;
     enum log_sink sink;

@@ -9,20 +9,21 @@ enum log_level {
     LOG_LEVEL_DEBUG,
 };
 
-/* Where messages go. */
+/* Destination of messages. */
 enum log_sink {
     LOG_SINK_STDERR, /* "PROGRAM: message" on standard error */
     LOG_SINK_SYSLOG, /* syslog or the journal, facility daemon */
 };
 
 /*
- * Choose program name, sink and the least important level that is printed.
- * `program` must outlive all messages.  Called before there are threads.
+ * Choose the program's name, the destination, and the least important level
+ * that is printed.  `program` must outlive all messages.  Call this before
+ * there are threads.
  */
 void log_setup(const char *program, enum log_sink sink, enum log_level level);
 
-/* Print one message: a lower-case phrase, on one line whatever the names in it
-   hold. */
+/* Print one message, a lower-case phrase.  It takes one line whatever the names
+   in it contain, as control characters are escaped. */
 void log_message(enum log_level level, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

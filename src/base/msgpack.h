@@ -8,8 +8,8 @@
 
 /*
  * Markers.  In the header and trailer of a frame each value has one fixed
- * encoding, so a reader asks for the marker that must come; for what Python
- * packed see base/msgpack_any.h.
+ * encoding, so the caller asks for the marker that must come next.  For values
+ * that Python packed see base/msgpack_any.h.
  *
  * Format: frame.md, "Conventions"; MessagePack specification.
  */
@@ -43,38 +43,39 @@ enum msgpack_marker {
     MSGPACK_ARRAY32 = 0xDD,
     MSGPACK_MAP16 = 0xDE,
     MSGPACK_MAP32 = 0xDF,
-    MSGPACK_FIXINT_MIN = 0xE0, /* negative ones, up to 0xFF */
+    MSGPACK_FIXINT_MIN = 0xE0, /* negative integers, up to 0xFF */
 };
 
 /*
- * A reader that never passes the end of its bytes.  The first thing that is
- * not as asked for makes it fail, and all that follows too, so that a run of
- * calls needs one check at its end.
+ * A reader that never passes the end of its bytes.  The first value that is not
+ * as requested makes the reader fail, and all later calls fail too, so a run of
+ * calls needs only one check at its end.
  */
 struct msgpack {
     const uint8_t *bytes;
     size_t len;
-    size_t pos;         /* of what comes next, or of what failed */
+    size_t pos;         /* of the next byte, or of the one that failed */
     bool little_endian; /* as in some frames of 2021; else big-endian */
     bool failed;
 };
 
-/* The next byte; 0 if there is none. */
+/* Read the next byte; 0 if there is none. */
 uint8_t msgpack_byte(struct msgpack *reader);
 
-/* The next byte must be this one. */
+/* Read the next byte; fail if it is not this one. */
 void msgpack_expect(struct msgpack *reader, uint8_t byte);
 
-/* The next two, four or eight bytes, which follow a marker; 0 if there are
-   none. */
+/* Read the next two, four or eight bytes, which follow a marker; 0 if there are
+   too few. */
 uint16_t msgpack_u16(struct msgpack *reader);
 uint32_t msgpack_u32(struct msgpack *reader);
 uint64_t msgpack_u64(struct msgpack *reader);
 
-/* The next `len` bytes, in place; NULL if there are not as many. */
+/* Read the next `len` bytes, in place; NULL if there are too few. */
 const uint8_t *msgpack_bytes(struct msgpack *reader, size_t len);
 
-/* The next value, a string of up to 31 bytes, in place; NULL if it is none. */
+/* Read the next value, a string of up to 31 bytes, in place; NULL if the next
+   value is something else. */
 const uint8_t *msgpack_fixstr(struct msgpack *reader, size_t *len);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/msgpack_any.h"
 
-/* What a marker says of the value behind it. */
+/* The bytes and values that follow a marker. */
 struct shape {
-    uint64_t nbytes;  /* that are no values */
-    uint64_t nvalues; /* that belong to it */
+    uint64_t nbytes;  /* bytes that are not values */
+    uint64_t nvalues; /* values that belong to this one */
 };
 
-/* The marker of what comes next was none that is wanted. */
+/* Fail at the marker that was just read; the caller wants another one. */
 static void refuse_marker(struct msgpack *reader)
 {
     if (reader->failed)
@@ -16,7 +16,7 @@ static void refuse_marker(struct msgpack *reader)
     reader->pos--;
 }
 
-/* A big-endian number of 1, 2, 4 or 8 bytes: 1 << log. */
+/* Read a big-endian number of 1 << log bytes: 1, 2, 4 or 8. */
 static uint64_t read_number(struct msgpack *reader, unsigned log)
 {
     switch (log) {
@@ -78,7 +78,7 @@ uint64_t msgpack_uint(struct msgpack *reader)
     return value;
 }
 
-/* Markers of one byte that hold all there is to know. */
+/* Does the marker alone tell the shape of its value?  If so, set `out`. */
 static bool fixed_shape(uint8_t marker, struct shape *out)
 {
     *out = (struct shape){ 0 };
@@ -127,8 +127,8 @@ static struct shape read_shape(struct msgpack *reader)
     return shape;
 }
 
-/* Each value takes a byte at least, so the sum of their numbers stays small
-   until the bytes end. */
+/* A value takes at least one byte.  So the count of pending values cannot lead
+   to a long loop: the reader fails at the end of its bytes. */
 void msgpack_skip(struct msgpack *reader)
 {
     for (uint64_t nvalues = 1; nvalues > 0 && !reader->failed; nvalues--) {

@@ -8,20 +8,20 @@
 #include "base/msgpack.h"
 
 /*
- * Writes msgpack, big-endian, into bytes whose number was worked out before.
- * Each call appends.
+ * Writes msgpack, big-endian, to a buffer.  Each call appends and does not
+ * check for the end of the buffer, so the caller works out the size beforehand.
  */
 struct msgpack_writer {
     uint8_t *bytes;
-    size_t pos; /* of what comes next */
+    size_t pos; /* where the next byte goes */
 };
 
-/* Bytes as they are, such as a marker or a string behind its marker. */
+/* Append bytes as they are, such as a marker or the text of a string. */
 void msgpack_write_byte(struct msgpack_writer *writer, uint8_t byte);
 void msgpack_write_bytes(struct msgpack_writer *writer, const void *bytes,
                          size_t len);
 
-/* A marker and the integer that follows it. */
+/* Append a marker and the integer that follows it. */
 void msgpack_write_u16(struct msgpack_writer *writer, uint8_t marker,
                        uint16_t value);
 void msgpack_write_u32(struct msgpack_writer *writer, uint8_t marker,

@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
-/* Locking.  `lock` is a leaf, dropped while a task runs. */
+/* Locking.  `lock` is a leaf; workers drop it while they run a task. */
 struct pool {
     /* Constant once pool_new() returns. */
     pthread_t *threads;
@@ -19,7 +19,8 @@ struct pool {
     bool stopping;
 };
 
-/* The next task, or NULL when there is none left and the pool stops. */
+/* Wait for the next task and take it out of the queue.  Returns NULL when the
+   queue is empty and the pool is stopping. */
 static struct pool_task *take(struct pool *pool)
 {
     struct pool_task *task = NULL;
@@ -45,7 +46,8 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* Threads inherit the mask, so signals are left to those who expect them. */
+/* Start the threads with all signals blocked; threads inherit this mask.
+   Signals then reach only those threads of the program that expect them. */
 static int start(struct pool *pool, unsigned nthreads)
 {
     sigset_t all;

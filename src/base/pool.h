@@ -12,32 +12,33 @@ struct pool;
 struct pool_task {
     void (*run)(struct pool_task *task);
     const void *owner; /* see pool_withdraw() */
-    struct list node;  /* the pool's, while the task waits */
+    struct list node;  /* used by the pool while the task waits */
 };
 
 /*
- * Start `nthreads` worker threads, at least one, with all signals blocked in
- * them.  Returns 0, or a negative errno.
+ * Start `nthreads` worker threads, at least one, with all signals blocked.
+ * Returns 0 or a negative errno.
  */
 int pool_new(unsigned nthreads, struct pool **out);
 
-/* Run what is still waiting, stop the threads and free the pool.  Accepts
+/* Run the tasks that still wait, stop the threads and free the pool.  Accepts
    NULL. */
 void pool_free(struct pool *pool);
 
 /*
- * Queue a task; workers take tasks in the order they came.  `run` may free the
- * task.  Any thread may call this, also a task.
+ * Queue a task.  Workers take tasks in the order in which they came.  `run` may
+ * free the task.  Any thread may call this, including a task.
  */
 void pool_submit(struct pool *pool, struct pool_task *task);
 
 /*
- * Take the tasks of an owner out of the queue, so that they are not run: all
- * threads may hang in a disk that none of these needs.
+ * Take all tasks of an owner out of the queue, so that the pool does not run
+ * them.  The owner then need not wait for them: all workers may hang in a disk
+ * that these tasks do not need.
  *
- *  out  an empty list, which receives them by their `node`
+ *  out  an empty list, which receives the tasks by their `node`
  *
- * Returns their number.
+ * Returns the number of tasks.
  */
 size_t pool_withdraw(struct pool *pool, const void *owner, struct list *out);
 

@@ -9,13 +9,15 @@
 #include <unistd.h>
 
 enum {
-    /* Of the text that tells them; each group takes up to eleven bytes. */
+    /* Length of /proc/PID/status; each group takes up to eleven bytes. */
     TEXT_LEN = 4096,
     TEXT_LEN_MAX = TEXT_LEN + 11 * RIGHTS_GROUPS_MAX
 };
 
-/* Read all of a file that has no size.  Returns the text, or NULL with errno
-   set. */
+/*
+ * Read all of a file that reports no size, such as one in /proc.  Returns the
+ * text, or NULL if reading fails or the text is TEXT_LEN_MAX bytes or longer.
+ */
 static char *read_text(int fd)
 {
     size_t size = TEXT_LEN;
@@ -44,7 +46,7 @@ static char *read_text(int fd)
     return text;
 }
 
-/* What follows a keyword at the start of a line; NULL if there is none. */
+/* The text after a keyword at the start of a line; NULL if there is none. */
 static const char *find_line(const char *text, const char *keyword)
 {
     const char *line = strstr(text, keyword);

@@ -5,16 +5,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What a process may do beside what its user may. */
+/* The rights that a process has besides those of its user. */
 
 enum {
-    RIGHTS_GROUPS_MAX = 65536 /* as in the kernel */
+    RIGHTS_GROUPS_MAX = 65536 /* the kernel's own limit */
 };
 
 struct rights {
-    uint64_t caps; /* effective capabilities, a bit for each */
+    uint64_t caps; /* effective capabilities, one bit each */
     size_t ngroups;
-    gid_t *groups; /* to be freed */
+    gid_t *groups; /* the caller frees them */
 };
 
 /* Read the rights of a process or thread.  Returns 0 or a negative errno. */

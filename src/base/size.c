@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes in the unit of a suffix, or 0 if it is none. */
+/* Bytes in the unit that a suffix names; 0 if it is not a known suffix. */
 static uint64_t suffix_unit(const char *suffix)
 {
     static const char letters[] = "KMGT";

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * Sums and products of sizes that came from a frame.  Each returns false, and
- * leaves `out` alone, when the result does not fit 64 bits.
+ * Sums and products of sizes that came from a frame.  Each function returns
+ * false, and leaves `out` alone, when the result does not fit 64 bits.
  */
 
 static inline bool size_add(uint64_t a, uint64_t b, uint64_t *out)
@@ -30,7 +30,7 @@ static inline bool size_mul(uint64_t a, uint64_t b, uint64_t *out)
     return true;
 }
 
-/* How many pieces of `piece` bytes it takes to hold `total`; `piece` > 0. */
+/* Number of pieces of `piece` bytes, not 0, that hold `total` bytes. */
 static inline uint64_t size_pieces(uint64_t total, uint64_t piece)
 {
     return total / piece + (total % piece != 0);
@@ -43,10 +43,11 @@ static inline bool size_within(uint64_t off, uint64_t len, uint64_t end)
 }
 
 /*
- * Read a size as a user types it: a decimal number of bytes, with a suffix K,
- * M, G or T, in either case, for units of 1024 if wanted.
+ * Parse a size as a user types it: a decimal number of bytes, optionally with a
+ * suffix K, M, G or T, in either case, for units of 1024.
  *
- * Returns false, and leaves `out` alone, if it is none or does not fit.
+ * Returns false, and leaves `out` alone, if the text is not a size or the size
+ * does not fit 64 bits.
  */
 bool size_parse(const char *text, uint64_t *out);
 

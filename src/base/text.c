@@ -30,7 +30,7 @@ void text_escape(const char *text, enum text_plain plain, char *dst,
     *dst = '\0';
 }
 
-/* Length of the UTF-8 sequence at `text`, or 0 if it is none. */
+/* Length of the UTF-8 sequence at `text`, or 0 if it is not valid. */
 static size_t utf8_len(const unsigned char *text)
 {
     static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
