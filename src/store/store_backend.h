@@ -7,7 +7,7 @@
 
 #include "store/store.h"
 
-/* What each kind of store brings along; store.c is the same for all. */
+/* The operations of each kind of store; store.c is common to all kinds. */
 
 struct store_ops {
     bool directory; /* the answer of store_is_directory() */
@@ -16,16 +16,19 @@ struct store_ops {
     void (*close)(struct store *store);
 
     int (*stat)(struct store *store, const char *name,
-                struct store_stat *out); /* NULL: as of the open object */
+                struct store_stat *out); /* NULL: stat the open object */
     int (*self)(struct store *store,
-                struct store_stat *out);        /* NULL: as of the object "" */
-    int (*check)(struct store *store, int how); /* NULL: it may */
+                struct store_stat *out);        /* NULL: stat object "" */
+    int (*check)(struct store *store, int how); /* NULL: granted */
 
-    /* NULL if there is none. */
+    /* NULL if this kind of store has no lock file. */
     struct store_object *(*sidecar)(struct store *store);
 
-    /* NULL if nobody else can change what is in the store.  Called once for all
-       who need the lease at a time, with `lease_lock` held. */
+    /*
+     * NULL if no other process can change the contents of the store.  store.c
+     * calls this once for all threads that need the lease at a time, with
+     * `lease_lock` held.
+     */
     int (*lease)(struct store *store, const char *name);
     int (*prepare_lease)(struct store *store,
                          const char *name); /* NULL: what is locked is open */
@@ -36,31 +39,32 @@ struct store_ops {
     int (*hold)(struct store *store);
     int (*hold_alone)(struct store *store);
 
-    /* NULL if the store is only read. */
+    /* NULL if the store is read-only. */
     int (*create)(struct store *store, const char *name, const char *like,
                   struct store_object **out);
     int (*draft)(struct store *store, const char *name,
                  struct store_object **out);
-    int (*check_place)(struct store *store); /* NULL: it always can */
+    int (*check_place)(struct store *store); /* NULL: always possible */
     int (*publish)(struct store *store, const char *name,
                    struct store_object *draft);
     void (*discard)(struct store *store, struct store_object *draft);
     int (*remove)(struct store *store, const char *name);
-    int (*sync)(struct store *store); /* NULL: there are no names in it */
+    int (*sync)(struct store *store); /* NULL: it has no names */
     int (*sync_name)(struct store *store);
     int (*list)(struct store *store,
                 int (*visit)(void *context, const char *name), void *context);
 };
 
-/* The head of every store, which allocates it and frees it in `close`. */
+/* The head of every store.  A kind of store allocates its own struct, which
+   begins with this one, and frees it in `close`. */
 struct store {
     const struct store_ops *ops;
-    atomic_uint nshared; /* references beside the first */
+    atomic_uint nshared; /* references besides the first one */
     pthread_mutex_t lease_lock;
-    unsigned nleases; /* times that the lease was taken, and not given back */
+    unsigned nleases; /* leases that were taken and not yet given back */
 };
 
-/* Begin a store with one reference. */
+/* Initialize the head, with one reference. */
 void store_init(struct store *store, const struct store_ops *ops);
 
 struct store_object_ops {
@@ -68,10 +72,10 @@ struct store_object_ops {
     int (*read)(struct store_object *object, const struct store_range *ranges,
                 size_t nranges);
     void (*close)(struct store_object *object);
-    int (*check)(struct store_object *object, int how); /* NULL: it may */
+    int (*check)(struct store_object *object, int how);   /* NULL: granted */
     uint64_t (*access_list)(struct store_object *object); /* NULL: none */
 
-    /* NULL if the object is only read. */
+    /* NULL if the object is read-only. */
     int (*write)(struct store_object *object, uint64_t off, const void *buf,
                  size_t len);
     int (*truncate)(struct store_object *object, uint64_t size);
@@ -80,7 +84,7 @@ struct store_object_ops {
     int (*lock)(struct store_object *object, enum store_lock how);
 };
 
-/* The head of every object, likewise. */
+/* The head of every object, allocated and freed in the same way. */
 struct store_object {
     const struct store_object_ops *ops;
     atomic_uint nshared;

@@ -17,20 +17,20 @@ struct dir_store {
     int fd;
     bool writable;
     bool peeks;                   /* see STORE_PEEK */
-    mode_t mode;                  /* of the first file */
+    mode_t mode;                  /* of the first file that is created */
     struct store_object *sidecar; /* NULL: none */
 
-    /* See store_lease(); used by who changes the frame. */
+    /* See store_lease(); used by the thread that changes the frame. */
     bool leased;
 
-    /* A leaf.  Guards: */
+    /* A leaf lock, which guards: */
     pthread_mutex_t lock;
-    struct store_object *lease; /* the file that is, was or will be locked;
-                                   NULL: none yet */
+    struct store_object *lease; /* file that is, was or will be locked; NULL:
+                                   none yet */
 };
 
 enum {
-    LEASE_TRIES = 100 /* while others replace the file */
+    LEASE_TRIES = 100 /* while other processes replace the file */
 };
 
 static int fd_of(const struct store_object *object)
@@ -43,7 +43,8 @@ static bool is_name(const char *name)
     return name[0] != '\0' && !strchr(name, '/');
 }
 
-/* The file that was opened to be leased last; NULL if none was. */
+/* Get a reference to the file that was opened last to be leased; NULL if there was
+   none. */
 static struct store_object *get_lease(struct dir_store *dir)
 {
     struct store_object *lease;
@@ -54,7 +55,7 @@ static struct store_object *get_lease(struct dir_store *dir)
     return lease;
 }
 
-/* Takes over a reference. */
+/* Takes over the caller's reference. */
 static void set_lease(struct dir_store *dir, struct store_object *lease)
 {
     struct store_object *old;
@@ -66,7 +67,7 @@ static void set_lease(struct dir_store *dir, struct store_object *lease)
     store_object_close(old);
 }
 
-/* Does an open file bear a name now? */
+/* Is this open file the one that the name refers to now? */
 static bool bears_name(const struct dir_store *dir, const char *name, int fd)
 {
     struct stat there;
@@ -77,7 +78,8 @@ static bool bears_name(const struct dir_store *dir, const char *name, int fd)
            mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
 }
 
-/* An object that is open already; NULL if another one bears the name. */
+/* Get an object that is open already; NULL if the name now refers to another
+   one. */
 static struct store_object *find_open(struct dir_store *dir, const char *name)
 {
     struct store_object *lease = get_lease(dir);
@@ -148,7 +150,8 @@ static int dir_check(struct store *store, int how)
     return identity_check(((struct dir_store *)store)->fd, how);
 }
 
-/* Lease an open file, unless another one bears its name by now: -ESTALE. */
+/* Lease an open file.  Returns -ESTALE if its name refers to another one by
+   now. */
 static int lease_named(const struct dir_store *dir, const char *name, int fd)
 {
     int r = store_local_lease(fd);
@@ -159,7 +162,7 @@ static int lease_named(const struct dir_store *dir, const char *name, int fd)
     return -ESTALE;
 }
 
-/* Open the file that bears the name now, to lease it. */
+/* Open the file that the name refers to now, to lease it. */
 static int open_newest(struct dir_store *dir, const char *name)
 {
     struct store_object *lease;
@@ -189,8 +192,8 @@ static int dir_prepare_lease(struct store *store, const char *name)
     return r == -ENOENT ? 0 : r;
 }
 
-/* The file that was opened before is tried first, because its mode may not let us
-   open it to write any more. */
+/* Try the file that was opened last before the others, because its mode may no
+   longer let us open it for writing. */
 static int dir_lease(struct store *store, const char *name)
 {
     struct dir_store *dir = (struct dir_store *)store;
@@ -202,7 +205,7 @@ static int dir_lease(struct store *store, const char *name)
         r = lease_named(dir, name, fd_of(dir->lease));
     for (int i = 0; i < LEASE_TRIES && r == -ESTALE; i++)
         r = lease_newest(dir, name);
-    if (r == -ENOENT) /* it comes with the first commit */
+    if (r == -ENOENT) /* the first commit creates the file */
         r = 0;
     dir->leased = r == 0;
     return r;
@@ -237,7 +240,8 @@ static struct store_object *dir_sidecar(struct store *store)
     return sidecar ? store_object_get(sidecar) : NULL;
 }
 
-/* The directory, if it may be changed and the name is one in it. */
+/* Get the directory's descriptor, if the store may be changed and the name is
+   valid. */
 static int dir_to_change(struct store *store, const char *name)
 {
     const struct dir_store *dir = (struct dir_store *)store;
@@ -247,7 +251,7 @@ static int dir_to_change(struct store *store, const char *name)
     return is_name(name) ? dir->fd : -EINVAL;
 }
 
-/* What a new object is to be like; NULL if it is not there. */
+/* Open the object whose attributes a new one gets; NULL if there is none. */
 static struct store_object *open_like(struct store *store, const char *name)
 {
     struct store_object *like;
@@ -339,7 +343,8 @@ static int dir_publish(struct store *store, const char *name,
     store_local_published(local);
     if (!dir->leased)
         return 0;
-    /* Whoever waits for the old file's finds that this one is there. */
+    /* A process that waits for the lease on the old file gets it now, and then
+       sees that the name refers to the new file. */
     if (dir->lease)
         store_local_unlease(fd_of(dir->lease));
     set_lease(dir, store_object_get(draft));

@@ -12,18 +12,19 @@
 #include "store/store_local.h"
 
 /*
- * Locking.  `lock` is a leaf.  It guards `current` against those who open it;
- * who replaces the file, one at a time, may look at it without.
+ * Locking.  `lock` is a leaf.  It guards `current` against threads that open
+ * the file.  The thread that replaces the file, one at a time, may read
+ * `current` without it.
  */
 struct file_store {
     struct store store;
     pthread_mutex_t lock;
-    struct store_object *current; /* the file; NULL: not there yet */
+    struct store_object *current; /* the file; NULL: it does not exist yet */
     struct store_object *sidecar; /* constant; NULL: none */
-    bool leased; /* see store_lease(); used by who changes the frame */
-    bool held;   /* see store_hold(); likewise */
+    bool leased; /* see store_lease(); used by the thread that makes changes */
+    bool held;   /* see store_hold(); used by the same thread */
 
-    /* To make or replace it; the directory is -1 if it is only read. */
+    /* Where the file is created or replaced; `dir` is -1 if it is only read. */
     mode_t mode;
     int dir;
     char name[NAME_MAX + 1];
@@ -84,7 +85,8 @@ static int file_draft(struct store *store, const char *name,
     return store_local_draft(file->dir, like, file->mode, like >= 0, out);
 }
 
-/* What bears a name in a directory, and is no mount. */
+/* Get the stat of a name in a directory.  Returns -EBUSY if it is a mount
+   point. */
 static int stat_name(int dir, const char *name, struct stat *out)
 {
     int fd = store_local_reach(dir, name, O_PATH | O_NOFOLLOW);
@@ -99,7 +101,7 @@ static int stat_name(int dir, const char *name, struct stat *out)
     return r;
 }
 
-/* Is it this file that bears the name?  Returns 0, -ESTALE or an error. */
+/* Does the name refer to this file?  Returns 0, -ESTALE or another error. */
 static int check_name(int dir, const char *name, const struct stat *file)
 {
     struct stat there;
@@ -112,7 +114,7 @@ static int check_name(int dir, const char *name, const struct stat *file)
                : -ESTALE;
 }
 
-/* Where an open file or directory is now. */
+/* Get the current path of an open file or directory. */
 static int real_path(int fd, char path[PATH_MAX])
 {
     char link[32];
@@ -126,7 +128,7 @@ static int real_path(int fd, char path[PATH_MAX])
     return path[0] == '/' ? 0 : -ENOENT;
 }
 
-/* How much two absolute paths have in common, in whole names. */
+/* Length of the common start of two absolute paths, in whole names. */
 static size_t common_len(const char *a, const char *b)
 {
     size_t common = 0;
@@ -139,7 +141,8 @@ static size_t common_len(const char *a, const char *b)
     }
 }
 
-/* The way from a directory to a file; all paths but that are absolute. */
+/* Build the relative path from a directory to a file; both paths are
+   absolute. */
 static int find_way(const char *dir, const char *file, char way[PATH_MAX])
 {
     size_t common = common_len(dir, file);
@@ -161,7 +164,7 @@ static int find_way(const char *dir, const char *file, char way[PATH_MAX])
     return 0;
 }
 
-/* The file has gone somewhere else: from now on its place is there. */
+/* The file was moved: make its new place the place of this store. */
 static int follow_way(struct file_store *file, char *way,
                       const struct stat *mine)
 {
@@ -200,8 +203,8 @@ static int follow(struct file_store *file, const struct stat *mine)
 }
 
 /*
- * Is the file at its place, if need be at a new one?  Returns 0, -ENOENT if it
- * has been removed, or as store_check_place().
+ * Is the file at its place?  If it was renamed, follow it.  Returns 0, -ENOENT
+ * if it was removed, or errors as store_check_place().
  */
 static int find_file(struct file_store *file)
 {
@@ -229,7 +232,7 @@ static int file_check_place(struct store *store)
     return r == -ENOENT ? 0 : r;
 }
 
-/* Has another file taken the name of one that was removed? */
+/* Was the file removed, and has another file taken its name? */
 static bool is_replaced(const struct file_store *file)
 {
     struct stat mine;
@@ -295,8 +298,9 @@ static long file_lease_holder(struct store *store, const char *name)
 }
 
 /*
- * Exchange a draft with the file, which then can be removed if it is the right
- * one: others may have renamed it just now.
+ * Exchange a draft with the file, and then remove the file if it is the right
+ * one.  Otherwise exchange them back, because another process has just renamed
+ * the file.
  */
 static int exchange(const struct file_store *file, struct store_local *draft)
 {
@@ -315,7 +319,7 @@ static int exchange(const struct file_store *file, struct store_local *draft)
     return r;
 }
 
-/* The file has no name any more, and so the draft gets none. */
+/* The file has no name any more, so the draft does not get one either. */
 static int leave_nameless(const struct store_local *draft)
 {
     if (draft->draft[0] == '\0')
@@ -323,9 +327,11 @@ static int leave_nameless(const struct store_local *draft)
     return unlinkat(draft->dir, draft->draft, 0) < 0 ? -errno : 0;
 }
 
-/* A descriptor of a file that was made without a name does not tell where the
-   file is: exchange it for one that does.  If that fails, the file can't be
-   followed when it is renamed. */
+/*
+ * The descriptor of a file that was created without a name does not tell where
+ * the file is.  Replace it with one that does.  If that fails, this store
+ * cannot follow the file when it is renamed.
+ */
 static void open_by_name(const struct file_store *file,
                          const struct store_local *draft)
 {
@@ -364,12 +370,12 @@ static int move_draft(struct file_store *file, struct store_local *draft)
         return leave_nameless(draft);
     if (r == 0)
         r = exchange(file, draft);
-    if (r == -EINVAL) /* what this file system cannot do */
+    if (r == -EINVAL) /* this file system cannot exchange files */
         r = store_local_rename(draft, file->dir, file->name, 0);
     return r;
 }
 
-/* Lock the file that is to be the frame's as that which was. */
+/* Lock a new file of the frame in the same way as the old one is locked. */
 static int lock_as(const struct file_store *file, int fd)
 {
     int r = file->leased ? store_local_lease(fd) : 0;
@@ -393,10 +399,12 @@ static int file_publish(struct store *store, const char *name,
     if (r < 0)
         return r;
     store_local_published(local);
-    /* A new file may have got another descriptor. */
+    /* open_by_name() may have replaced the descriptor, and with it the
+       locks. */
     if (!old)
         lock_as(file, local->fd);
-    /* Whoever waits for the old file's finds that this one is there. */
+    /* A process that waits for the lease on the old file gets it now, and then
+       sees that the name refers to the new file. */
     if (old)
         store_local_unlease(fd_of(old));
     pthread_mutex_lock(&file->lock);
@@ -416,7 +424,7 @@ static int file_sync_name(struct store *store)
     r = file->current ? find_file(file) : -ENOENT;
     if (r == -ENOENT)
         return 0;
-    /* Nobody knows where all its names are. */
+    /* Not all names of the file can be found, so sync the whole file system. */
     if (r < 0)
         return store_local_sync_all(fd_of(file->current));
     return store_local_sync_name(file->dir, ".", fd_of(file->current));
@@ -439,7 +447,7 @@ static const struct store_ops file_ops = {
     .sync_name = file_sync_name,
 };
 
-/* Open the directory of a path, and note the name in it. */
+/* Open the directory of a path, and keep the name in it. */
 static int open_parent(struct file_store *file, int dirfd, const char *path,
                        unsigned flags)
 {
@@ -484,7 +492,7 @@ static int open_sidecar(struct file_store *file, int fd, unsigned flags)
     return store_local_sidecar(file->dir, name, fd, flags, &file->sidecar);
 }
 
-/* Find where the file is, as far as that has to be known. */
+/* Find the file's directory and name, if the flags require them. */
 static int prepare_place(struct file_store *file, int fd, int dirfd,
                          const char *path, unsigned flags)
 {

@@ -17,7 +17,8 @@
 #include "base/size.h"
 #include "store/store_backend.h"
 
-/* Opening a fifo or a terminal neither waits nor has other effects. */
+/* With these flags, opening a fifo or a terminal neither waits nor has side
+   effects. */
 static int open_flags(unsigned flags, mode_t type)
 {
     int access = flags & STORE_WRITE ? O_RDWR : O_RDONLY;
@@ -27,20 +28,20 @@ static int open_flags(unsigned flags, mode_t type)
     return access | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 }
 
-/* The error of an open() that failed, with one for all wrong types. */
+/* Return the error of an open() that failed; all wrong types give -EINVAL. */
 static int open_error(void)
 {
     switch (errno) {
     case ELOOP:   /* a link that is not followed */
     case ENXIO:   /* a socket, or a device that is not there */
-    case ENOTDIR: /* a file where a directory should be */
+    case ENOTDIR: /* a file in place of a directory */
         return -EINVAL;
     default:
         return -errno;
     }
 }
 
-/* Hand `fd` back if it is of the type, else close it. */
+/* Return `fd` if it is of the type; else close it and return an error. */
 static int insist_on_type(int fd, mode_t type)
 {
     struct stat st;
@@ -80,7 +81,7 @@ static int open_path(int dirfd, const char *path, unsigned flags, mode_t type)
         fd = openat(dirfd, path, open_flags(flags, type));
     } else {
         fd = open_beneath(dirfd, path, flags, type);
-        /* EPERM: a sandbox that does not know the call. */
+        /* A sandbox that does not know the call returns EPERM. */
         if (fd < 0 && (errno == ENOSYS || errno == EPERM))
             return store_local_walk(dirfd, path, flags, type);
     }
@@ -107,14 +108,15 @@ int store_local_reach(int dir, const char *path, int flags)
     };
     int fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
 
-    /* A name alone leads nowhere but to what is mounted upon it. */
+    /* A single name can lead out of the mount only if something is mounted on
+       it. */
     if (fd < 0 && (errno == ENOSYS || errno == EPERM) && !strchr(path, '/') &&
         strcmp(path, "..") != 0)
         fd = openat(dir, path, flags | O_CLOEXEC);
     return fd < 0 ? -errno : fd;
 }
 
-/* Copy the first name of a path, and pass it and the slashes behind it. */
+/* Copy the first name of a path; move on behind it and the slashes after it. */
 static int next_name(const char **path, char name[NAME_MAX + 1])
 {
     size_t len = strcspn(*path, "/");

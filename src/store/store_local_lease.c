@@ -14,16 +14,17 @@
 #include "store/store_local.h"
 
 /*
- * The lease is an open file description lock of one byte that no frame reaches,
- * so it is in the way neither of flock() nor of record locks that users take
- * on their files.
+ * The lease is an open file description lock on one byte.  No frame is long
+ * enough to contain that byte, so the lease conflicts neither with flock() nor
+ * with record locks that users take on their files.
  */
 static const off_t LEASE_OFF = (off_t)1 << 62;
 
-/* Likewise, one by which those share the file who have it open to be changed. */
+/* A second such byte, for store_hold(): all stores that have the file open for
+   changes share a lock on it. */
 static const off_t HOLD_OFF = ((off_t)1 << 62) + 2;
 
-/* A file system may have no locks, or have them switched off. */
+/* A file system may have no locks, or have them disabled. */
 static bool is_without_locks(int error)
 {
     return error == -ENOLCK || error == -ENOSYS || error == -EOPNOTSUPP ||
@@ -65,8 +66,8 @@ int store_local_hold_alone(int fd)
     return set_lock(fd, HOLD_OFF, F_WRLCK);
 }
 
-/* Does a line of fdinfo tell of the lease?  "lock:\t1: OFDLCK  ADVISORY  WRITE
-   -1 fe:00:1234 4611686018427387904 4611686018427387904" */
+/* Does a line of fdinfo show the lease?  "lock:\t1: OFDLCK  ADVISORY  WRITE -1
+   fe:00:1234 4611686018427387904 4611686018427387904" */
 static bool is_lease(const char *line, const struct stat *st)
 {
     unsigned major_no;
@@ -100,7 +101,8 @@ static bool holds_lease(int dir, const char *name, const struct stat *st)
     return found;
 }
 
-/* Does one of a process's descriptors hold the lease, as far as we may know? */
+/* Does one of a process's descriptors hold the lease?  False also if this
+   process is not allowed to look. */
 static bool process_holds_lease(const char *pid, const struct stat *st)
 {
     char path[sizeof("/proc//fdinfo") + 20];
@@ -118,8 +120,11 @@ static bool process_holds_lease(const char *pid, const struct stat *st)
     return found;
 }
 
-/* The kernel names no process for such a lock, but shows to each process, and
-   to root, what locks its descriptors hold. */
+/*
+ * The kernel does not report which process holds an open file description lock.
+ * But it lists them in /proc/PID/fdinfo, which root and processes of the same
+ * user may read.
+ */
 long store_local_lease_holder(int fd)
 {
     const struct dirent *entry;

@@ -22,7 +22,8 @@ int store_local_lock(struct store_object *object, enum store_lock how)
     return errno == EWOULDBLOCK ? -EAGAIN : -errno;
 }
 
-/* A reader that can't make a sidecar takes no part.  A writer must. */
+/* A reader that cannot create a lock file goes without it; a writer must have
+   it. */
 static bool is_out_of_reach(int error, unsigned flags)
 {
     return !(flags & STORE_WRITE) &&
@@ -31,10 +32,11 @@ static bool is_out_of_reach(int error, unsigned flags)
 }
 
 /*
- * Give a sidecar that is ours to the owner of the frame, and let all who may
- * read that lock it, for which programs open the sidecar to write.  One with
- * other names may be somebody's file that was put there.  What fails leaves it
- * to us.
+ * Give a lock file that we own to the owner of the frame.  Let all users who
+ * may read the frame lock it; programs open the lock file for writing to do
+ * that, so these users get write permission too.  A lock file with more than
+ * one name is left alone, because it may be another user's file that was linked
+ * there.  If a call fails, the lock file stays ours.
  */
 static void give_away(int fd, const struct stat *st, int frame)
 {

@@ -64,8 +64,8 @@ int store_local_punch(struct store_object *object, uint64_t off, uint64_t len)
     return 0;
 }
 
-/* What cannot be synced, such as a directory of some file systems, is as
-   lasting as it gets. */
+/* Some objects cannot be synced, such as directories of some file systems.
+   This counts as success, because nothing can make them more durable. */
 static int sync_result(int r)
 {
     return r < 0 && errno != EINVAL && errno != EROFS ? -errno : 0;
@@ -105,7 +105,8 @@ int store_local_sync_name(int dir, const char *path, int file)
     return r;
 }
 
-/* Attributes that cannot be had or set here, security labels say, stay out. */
+/* Copy an extended attribute.  An attribute that cannot be read, or may not be
+   set here, such as a security label, is left out. */
 static int copy_attribute(int fd, int like, const char *name)
 {
     ssize_t len = fgetxattr(like, name, NULL, 0);
@@ -123,7 +124,8 @@ static int copy_attribute(int fd, int like, const char *name)
     return r;
 }
 
-/* Give a file the access control list of another; or none, as that has none. */
+/* Give a file the access control list of another one; remove it if that has
+   none. */
 static int copy_acl(int fd, int like)
 {
     static const char name[] = "system.posix_acl_access";
@@ -135,7 +137,8 @@ static int copy_acl(int fd, int like)
                : 0;
 }
 
-/* Only root can give files away; who cannot keeps them. */
+/* Copy owner and permissions.  Only root can give files away; for other users
+   the file keeps its owner. */
 static int copy_owner(int fd, int like)
 {
     struct stat st;
@@ -151,7 +154,7 @@ static int copy_owner(int fd, int like)
     return r;
 }
 
-/* Open a file that is new, for the owner of another one. */
+/* Open a new file, which belongs to the owner of `like` from the start. */
 static int open_like(int dir, const char *name, int flags, int like)
 {
     struct stat st;
@@ -165,7 +168,8 @@ static int open_like(int dir, const char *name, int flags, int like)
     return fd;
 }
 
-/* Open a file that is new, as by whoever it is for. */
+/* Open a new file.  Without `like`, it belongs to the program that this thread
+   serves. */
 static int open_new(int dir, const char *name, int flags, int like, mode_t mode)
 {
     int fd;
@@ -219,8 +223,9 @@ static int copy_attributes(int fd, int like)
 }
 
 /*
- * Lock a draft, so that nobody takes it for stale; where there are no locks,
- * nobody does.  Returns false if it has been removed before it was locked.
+ * Lock a draft, because store_remove_stale() would remove an unlocked one.  If
+ * there are no locks, that function removes nothing.  Returns false if the
+ * draft was removed before it was locked.
  */
 static bool lock_draft(const struct store_local *draft)
 {
@@ -232,9 +237,10 @@ static bool lock_draft(const struct store_local *draft)
 }
 
 /*
- * The name of a draft that is known for one even when its process has ended: the
- * number of its inode.  If it is to be exchanged with `like`, which then has its
- * name for a moment, the number of that follows.
+ * Make the name by which a draft is recognised even after its process has
+ * ended: the number of its inode.  The number of `like` follows if the draft is
+ * to be exchanged with that file, because `like` then bears the name for a
+ * moment.
  */
 static int name_after(int fd, int like, char name[STORE_DRAFT_NAME_LEN])
 {
@@ -254,8 +260,8 @@ static int name_after(int fd, int like, char name[STORE_DRAFT_NAME_LEN])
     return 0;
 }
 
-/* Is it a name that name_after() gives to a file, or to what is exchanged with
-   it? */
+/* Is this the name that name_after() gives to the file, or to the draft that
+   was exchanged with it? */
 static bool is_named_after(const char *name, const struct stat *st)
 {
     const char *rest = name + strlen(STORE_TEMPORARY);
@@ -279,7 +285,7 @@ static int random_name(char name[STORE_DRAFT_NAME_LEN])
     return 0;
 }
 
-/* Name a draft after its inode, unless something else bears that name. */
+/* Name a draft after its inode, unless that name is taken. */
 static void rename_after(int dir, int like, char *name,
                          const struct store_local *draft)
 {
@@ -290,7 +296,7 @@ static void rename_after(int dir, int like, char *name,
         memcpy(name, better, sizeof(better));
 }
 
-/* Give a file without a name one that is not there. */
+/* Give a file without a name a name that does not exist yet. */
 static int link_nameless(int fd, int dir, const char *name)
 {
     char path[32];
@@ -300,8 +306,11 @@ static int link_nameless(int fd, int dir, const char *name)
                                                                     : 0;
 }
 
-/* Open a file that has got a name, by which the system knows where it is; else
-   -EOPNOTSUPP, and it has none any more. */
+/*
+ * Open a file by its new name; the kernel reports the place of such a
+ * descriptor.  Returns -EOPNOTSUPP if that fails, and the file then has no
+ * name.
+ */
 static int open_linked(int dir, const char *name, int nameless)
 {
     int fd = store_local_open(dir, name, STORE_WRITE, S_IFREG);
@@ -319,9 +328,9 @@ static int open_linked(int dir, const char *name, int nameless)
 }
 
 /*
- * Make a file for the owner of another one, under the name that name_after() says
- * from the first moment on.  Returns a descriptor; -EOPNOTSUPP if the file system
- * cannot do that, or something else has the name; or another error.
+ * Create a file for the owner of another one.  It gets the name from
+ * name_after() at once.  Returns a descriptor; -EOPNOTSUPP if the file system
+ * cannot do that, or if the name is taken; or another error.
  */
 static int open_named_after(int dir, int like, char *name)
 {
@@ -340,7 +349,7 @@ static int open_named_after(int dir, int like, char *name)
     return fd;
 }
 
-/* Make a file under a temporary name. */
+/* Create a file with a temporary name. */
 static int create_named(int dir, int like, mode_t mode, char *name,
                         struct store_object **out)
 {
@@ -381,8 +390,8 @@ static int create_temporary(int dir, int like, mode_t mode, char *name,
     return r;
 }
 
-/* Make a file without a name; -EOPNOTSUPP where there is no such thing, or no
-   way to give it one later. */
+/* Create a file without a name.  Returns -EOPNOTSUPP if the file system has no
+   such files, or if there is no way to name one later. */
 static int create_nameless(int dir, int like, mode_t mode,
                            struct store_object **out)
 {
@@ -436,7 +445,7 @@ int store_local_draft(int dir, int like, mode_t mode, bool named,
     return 0;
 }
 
-/* Give it a temporary name, under which it can be renamed. */
+/* Give it a temporary name, from which it can be renamed. */
 static int link_temporary(struct store_local *draft)
 {
     char name[STORE_DRAFT_NAME_LEN];
@@ -487,7 +496,7 @@ void store_local_discard(struct store *store, struct store_object *draft)
     store_object_close(draft);
 }
 
-/* Remove a file that is open and locked, if it still bears the name. */
+/* Remove a file that is open and locked, if it still has this name. */
 static int remove_locked(int dirfd, const char *name, int fd)
 {
     struct stat mine;

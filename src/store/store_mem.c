@@ -15,7 +15,7 @@ struct mem_store {
 struct mem_object {
     struct store_object object;
     struct store *store;               /* a reference */
-    const struct store_mem_file *file; /* of it */
+    const struct store_mem_file *file; /* in that store */
 };
 
 static int mem_stat(struct store_object *object, struct store_stat *out)

@@ -5,7 +5,7 @@
 #include "base/size.h"
 #include "store/store_backend.h"
 
-/* Part of an object, which is a store and its one object at a time. */
+/* Part of an object: a store, and at the same time its only object. */
 struct part {
     struct store store;
     struct store_object *whole;
@@ -15,11 +15,11 @@ struct part {
 
 struct part_object {
     struct store_object object;
-    struct part *part; /* a reference of its store */
+    struct part *part; /* a reference to its store */
 };
 
 enum {
-    NRANGES = 32 /* that are read at a time */
+    NRANGES = 32 /* ranges that are read in one call */
 };
 
 static const struct part *part_of(const struct store_object *object)
