@@ -9,13 +9,13 @@
 #include "base/size.h"
 #include "frame/metalayer.h"
 
-/* A metalayer on its way into an array. */
+/* State of parsing a metalayer into an array. */
 struct parser {
     struct msgpack reader;
     struct array *array;
-    const char *dtype; /* not terminated; NULL if it is not known */
+    const char *dtype; /* not terminated; NULL if unknown */
     uint32_t dtype_len;
-    const char *wrong; /* why it failed; NULL: a marker, or it ends early */
+    const char *wrong; /* why it failed; NULL: a wrong marker, or cut short */
 };
 
 static void fail(struct parser *parser, const char *what)
@@ -26,7 +26,7 @@ static void fail(struct parser *parser, const char *what)
     parser->wrong = what;
 }
 
-/* The first byte. */
+/* Parse the first byte, which tells the parts that follow. */
 static uint8_t parse_parts(struct parser *parser)
 {
     uint8_t parts = msgpack_byte(&parser->reader);
@@ -47,8 +47,8 @@ static void parse_ndim(struct parser *parser)
         parser->array->shape.ndim = ndim;
 }
 
-/* What goes before the extents.  With 16 dimensions it is no array marker any
-   more, as the writer only adds. */
+/* Parse the marker before the extents.  With 16 dimensions it is 0xA0, which is
+   not an array marker, because the writer just adds ndim to 0x90. */
 static void parse_head(struct parser *parser)
 {
     msgpack_expect(&parser->reader,
@@ -68,7 +68,7 @@ static void parse_shape(struct parser *parser, uint8_t marker)
     }
 }
 
-/* Those of blocks may be rubbish, and are judged later. */
+/* Extents of blocks may be rubbish; find_levels() checks them later. */
 static void parse_extents(struct parser *parser, uint32_t *extents)
 {
     parse_head(parser);
@@ -90,7 +90,7 @@ static void parse_dtype(struct parser *parser)
     parser->dtype = (const char *)text;
 }
 
-/* A dtype in another language than NumPy's is not known. */
+/* Parse a dtype and its format.  Only NumPy's format is known. */
 static void parse_dtype_format(struct parser *parser)
 {
     uint8_t format = msgpack_byte(&parser->reader);
@@ -100,11 +100,11 @@ static void parse_dtype_format(struct parser *parser)
         parser->dtype = NULL;
 }
 
-/* The early ones of Caterva had no sign in the marker of an extent. */
+/* The first versions of Caterva marked extents as unsigned. */
 static uint8_t shape_marker(const struct parser *parser, uint8_t parts)
 {
     const struct msgpack *reader = &parser->reader;
-    size_t at = reader->pos + 1; /* behind the head */
+    size_t at = reader->pos + 1; /* after the head */
 
     if (parts == ARRAY_PARTS_OLDEST && at < reader->len &&
         reader->bytes[at] == MSGPACK_UINT64)
@@ -118,7 +118,7 @@ static uint8_t parse(struct parser *parser)
     uint8_t parts = parse_parts(parser);
 
     if (parts != ARRAY_PARTS_OLDEST)
-        msgpack_byte(&parser->reader); /* version, which says nothing */
+        msgpack_byte(&parser->reader); /* version, which is not used */
     parse_ndim(parser);
     parse_shape(parser, shape_marker(parser, parts));
     parse_extents(parser, shape->chunk);
@@ -133,8 +133,8 @@ static uint8_t parse(struct parser *parser)
     return parts;
 }
 
-/* Does an array go with the chunks of its frame?  There may be more than it
-   takes. */
+/* Check an array against the chunks of its frame.  The frame may have more
+   chunks than the array needs. */
 static int check_chunks(const struct layout *layout,
                         const struct frame_info *info, struct fault *fault)
 {
@@ -160,8 +160,9 @@ static int lay_out(struct array *array, const struct frame_info *info,
 }
 
 /*
- * Early arrays have chunks of one level, with or without a block shape, which
- * may then be rubbish.  Later ones of the same look have two.
+ * Lay out an array with two levels, chunks and blocks, or with chunks alone.
+ * Early arrays have one level: no block shape, or one that may be rubbish.
+ * Later arrays have two and may look the same, so try two levels first.
  */
 static int find_levels(struct array *array, uint8_t parts, bool caterva,
                        const struct frame_info *info, struct fault *fault)

@@ -11,25 +11,25 @@
 #include "frame/frame.h"
 
 enum {
-    ARRAY_LAYER_MAX = 1 << 20 /* bytes of the metalayer; almost all are dtype */
+    ARRAY_LAYER_MAX = 1 << 20 /* bytes; almost all are for the dtype */
 };
 
-/* What the metalayer of a frame says, checked. */
+/* The array that the metalayer of a frame describes, after checks. */
 struct array {
-    struct layout_shape shape; /* chunks of one level: a block is the chunk */
+    struct layout_shape shape; /* with one level, blocks are chunks */
     struct layout layout;
-    char *dtype; /* as NumPy describes it, UTF-8; NULL if it is not known */
+    char *dtype; /* as NumPy prints it, UTF-8; NULL if unknown */
 };
 
 /*
  * Parse the content of the metalayer.
  *
- *  caterva  it is the older one
+ *  caterva  it is the older kind, ARRAY_LAYER_CATERVA
  *  info     of its frame
  *
- * Returns 0, -ENOMEM, or -EBADMSG: it is cut short, an extent is negative,
- * layout_init() refuses the shape, or the chunks of the frame do not go with
- * it.  Fault offsets count from the start of the content.
+ * Returns 0, -ENOMEM, or -EBADMSG: the content is cut short, an extent is
+ * negative, layout_init() rejects the shape, or the chunks of the frame do not
+ * fit it.  Fault offsets count from the start of the content.
  *
  * Format: b2nd.md, 1, 2 and 5.
  */
@@ -38,10 +38,10 @@ int array_parse(const uint8_t *bytes, size_t len, bool caterva,
                 struct fault *fault);
 
 /*
- * Write the metalayer of an array, whose name is ARRAY_LAYER_B2ND.
+ * Encode the metalayer of an array, whose name is ARRAY_LAYER_B2ND.
  *
- *  shape    one that layout_init() takes
- *  dtype    as NumPy prints it; NULL if it is not known
+ *  shape    a shape that layout_init() accepts
+ *  dtype    as NumPy prints it; NULL if unknown
  *  content  receives `len` bytes that the caller frees
  *
  * Returns 0, -EINVAL if the dtype is too long, or -ENOMEM.
@@ -50,16 +50,17 @@ int array_encode(const struct layout_shape *shape, const char *dtype,
                  uint8_t **content, size_t *len);
 
 /*
- * Read what array a frame is.
+ * Read and parse the metalayer that makes a frame an array.
  *
  *  frame  its header suffices: see frame_open_header()
- *  out    receives NULL if the frame is no array
+ *  out    receives NULL if the frame is not an array
  *
- * Returns 0, an error as array_parse(), -E2BIG, or an error of the store.
+ * Returns 0, an error as array_parse(), -E2BIG if the metalayer is longer than
+ * ARRAY_LAYER_MAX, or an error of the store.
  */
 int array_read(struct frame *frame, struct array **out, struct fault *fault);
 
-/* Does a fixed metalayer of this name make a frame an array? */
+/* Is a frame with a fixed metalayer of this name an array? */
 bool array_is_layer(const char *name);
 
 /* Accepts NULL. */

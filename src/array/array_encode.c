@@ -7,8 +7,11 @@
 #include "base/msgpack_write.h"
 
 enum {
-    /* Without dtype: three bytes, three heads of extents, and the extents, all
-       with their markers; format, marker and length of the dtype. */
+    /*
+     * FIXED_LEN covers all but the extents and the text of the dtype: parts,
+     * version and ndim, three list heads, and the dtype's format, marker and
+     * length.  DIM_LEN covers the three extents of one dimension, with markers.
+     */
     FIXED_LEN = 3 + 3 + 1 + 5,
     DIM_LEN = 9 + 5 + 5,
 };

@@ -3,7 +3,8 @@
 
 #include "base/size.h"
 
-/* Counts that the frame gives, of items with their padding. */
+/* Item counts, padding included, and chunks, by the sizes in the frame's
+   header. */
 struct counts {
     uint32_t typesize;
     uint64_t block; /* in a block */
@@ -17,7 +18,7 @@ static uint64_t grid_of(const struct layout_shape *shape, unsigned i)
                                : 0;
 }
 
-/* A chunk along a dimension, padded to whole blocks. */
+/* Extent of a chunk along a dimension, padded to whole blocks. */
 static uint64_t padded_of(const struct layout_shape *shape, unsigned i)
 {
     uint64_t block = shape->block[i];
@@ -31,8 +32,8 @@ static uint64_t block_of(const struct layout_shape *shape, unsigned i)
 }
 
 /*
- * By what has a product over all dimensions to be multiplied in one of them to
- * be `total`?  0 if there is no such number.
+ * Find the factor for dimension `dim` with which the product of `term` over all
+ * dimensions is `total`; 0 if there is none.
  */
 static uint64_t factor_of(const struct layout_shape *shape, unsigned dim,
                           uint64_t (*term)(const struct layout_shape *shape,
@@ -47,7 +48,8 @@ static uint64_t factor_of(const struct layout_shape *shape, unsigned dim,
     return others > 0 && total % others == 0 ? total / others : 0;
 }
 
-/* Find the extent of blocks along a dimension by those along the others. */
+/* Find the extent of blocks along a dimension from the extents along the
+   others. */
 static bool find_block(struct layout_shape *shape, unsigned dim,
                        const struct counts *counts)
 {
@@ -60,8 +62,9 @@ static bool find_block(struct layout_shape *shape, unsigned dim,
 }
 
 /*
- * The same of chunks.  It follows from the blocks in a chunk and the chunks in
- * the array only if no other extent has as many of both.
+ * Find the extent of chunks along a dimension.  This works only if exactly one
+ * extent gives the known number of blocks in a chunk and of chunks in the
+ * array.
  */
 static bool find_chunk(struct layout_shape *shape, unsigned dim,
                        const struct counts *counts)

@@ -8,13 +8,13 @@
 #include "frame/frame.h"
 
 /*
- * Find the one extent of chunks or blocks that is damaged, by the blocksize,
- * chunksize and number of chunks of the frame.
+ * Find the one damaged extent of chunks or blocks, from the frame's blocksize,
+ * chunksize and number of chunks.
  *
  *  shape  changed only on success
  *
- * Returns whether there is exactly one extent, and one value of it, with which
- * all these agree.
+ * Returns true if there is exactly one extent, and one value for it, that
+ * agrees with all of these.
  */
 bool array_find_extent(struct layout_shape *shape,
                        const struct frame_info *info);

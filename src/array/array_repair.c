@@ -11,7 +11,7 @@
 #include "array/dtype.h"
 #include "base/bytes.h"
 
-/* The metalayer of a b2nd array, by bytes.  Format: b2nd.md, 1. */
+/* Byte layout of the metalayer of a b2nd array.  Format: b2nd.md, 1. */
 enum {
     NDIM_OFF = 2,
     SHAPE_OFF = 3,
@@ -21,7 +21,8 @@ enum {
 
     DTYPE_HEAD_LEN = 6, /* format, marker, and length */
 
-    /* Of the bytes that tell the number of dimensions. */
+    /* Wrong bytes tolerated among those that depend on the number of
+       dimensions. */
     WRONG_MAX = 1,
 };
 
@@ -45,7 +46,8 @@ static size_t dtype_off(unsigned ndim)
     return block_off(ndim) + list_len(ndim, EXTENT_LEN);
 }
 
-/* How many markers of a list are not what they would be? */
+/* Count the markers of a list that are not as this number of dimensions
+   needs. */
 static unsigned count_wrong(const uint8_t *list, unsigned ndim, uint8_t marker,
                             size_t element_len)
 {
@@ -56,7 +58,8 @@ static unsigned count_wrong(const uint8_t *list, unsigned ndim, uint8_t marker,
     return n;
 }
 
-/* Does it have so many dimensions, as far as bytes tell that say the same? */
+/* Does the metalayer have so many dimensions?  Several bytes depend on this
+   number, and at most WRONG_MAX of them may disagree. */
 static bool has_ndim(const uint8_t *bytes, size_t len, unsigned ndim)
 {
     if (len < dtype_off(ndim))
@@ -87,8 +90,8 @@ static void read_shape(const uint8_t *bytes, unsigned ndim,
     read_extents(bytes + block_off(ndim), ndim, out->block);
 }
 
-/* Take the dtype, which goes to the end; NULL if it is none of items of this
-   size. */
+/* Read the dtype, which extends to the end.  `out` is NULL if there is none, or
+   if it does not describe items of this size. */
 static int read_dtype(const uint8_t *bytes, size_t len, uint32_t itemsize,
                       char **out)
 {
@@ -108,7 +111,7 @@ static int read_dtype(const uint8_t *bytes, size_t len, uint32_t itemsize,
     return r == -ENOMEM ? r : 0;
 }
 
-/* Is this the metalayer of an array that goes with its frame? */
+/* Check that this is the metalayer of an array and fits the frame. */
 static int check(const uint8_t *bytes, size_t len, bool caterva,
                  const struct frame_info *info, struct fault *fault)
 {
@@ -119,7 +122,7 @@ static int check(const uint8_t *bytes, size_t len, bool caterva,
     return r;
 }
 
-/* Encode a shape, with the dtype of a metalayer of so many dimensions. */
+/* Encode a shape, with the dtype from a metalayer of as many dimensions. */
 static int encode_again(const struct repair_layer *layer,
                         const struct layout_shape *shape,
                         const struct frame_info *info, struct repair_layer *out)
@@ -139,7 +142,7 @@ static int encode_again(const struct repair_layer *layer,
     return r == -EINVAL ? -EBADMSG : r;
 }
 
-/* Give the metalayer this shape, if that goes with the frame. */
+/* Give the metalayer this shape, if the shape fits the frame. */
 static int mend_with(struct repair_layer *layer,
                      const struct layout_shape *shape,
                      const struct frame_info *info)

@@ -5,11 +5,11 @@
 #include "repair/repair.h"
 
 /*
- * Check the metalayer of an array for a frame that is repaired, and mend it
- * where bytes are damaged that follow from others: its kind, the number of
- * dimensions, a marker, the length of the dtype, one extent of chunks or blocks
- * (see array_find_extent()).  A dtype that is damaged itself is left out.  The
- * shape of the array is never guessed at.
+ * Check an array's metalayer while its frame is repaired.  Mend damaged bytes
+ * that can be worked out from others: the kind, the number of dimensions, a
+ * marker, the length of the dtype, one extent of chunks or blocks (see
+ * array_find_extent()).  A damaged dtype is left out.  The shape of the array
+ * is never guessed.
  *
  * This is `check_layer` of struct repair_listener; the context is not used.
  */

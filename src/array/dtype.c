@@ -11,13 +11,13 @@
 #include "array/literal.h"
 
 enum {
-    DEPTH_MAX = 16,    /* of fields in fields */
-    TYPE_LEN_MAX = 64, /* of a type string */
-    UCS4_SIZE = 4,     /* bytes of a character */
+    DEPTH_MAX = 16,    /* nesting of structured types */
+    TYPE_LEN_MAX = 64, /* of a type string, with its quotes */
+    UCS4_SIZE = 4,     /* bytes in a character */
     SIZE_MAX_BYTES = INT32_MAX,
 };
 
-/* A translation on its way.  All sizes are in bytes. */
+/* State of a translation.  All sizes are in bytes. */
 struct translation {
     FILE *out;
     unsigned depth;
@@ -30,16 +30,16 @@ static uint64_t fail(struct translation *translation)
     return 0;
 }
 
-/* A sum or product of sizes must stay small. */
+/* Fail if a sum or product of sizes is too large. */
 static uint64_t limit(struct translation *translation, uint64_t size)
 {
     return size <= SIZE_MAX_BYTES ? size : fail(translation);
 }
 
-/* Sizes that the kinds of numbers can have. */
+/* Item sizes of each kind of number. */
 static const struct {
     char kind;
-    uint8_t sizes[5]; /* ended by 0 */
+    uint8_t sizes[5]; /* terminated by 0 */
 } number_kinds[] = {
     { 'b', { 1 } },
     { 'i', { 1, 2, 4, 8 } },
@@ -59,7 +59,7 @@ static bool is_number(char kind, uint64_t size)
     return false;
 }
 
-/* Is there nothing, or the unit of a time: "[ns]", "[25s]"? */
+/* Is the text empty, or the unit of a time such as "[ns]" or "[25s]"? */
 static bool is_unit(const char *text, char kind)
 {
     static const char *const units[] = {
@@ -82,7 +82,7 @@ static bool is_unit(const char *text, char kind)
     return false;
 }
 
-/* Write the type string `kind`, `count`, `unit`. */
+/* Write a type string made of `kind`, `count` and `unit`. */
 static void write_code(struct translation *translation, char order, char kind,
                        uint32_t count, const char *unit)
 {
@@ -95,7 +95,7 @@ static void write_code(struct translation *translation, char order, char kind,
             kind, count, unit);
 }
 
-/* Translate a type string, without its quotes.  Returns the item's size. */
+/* Translate a type string without quotes.  Returns the item's size. */
 static uint64_t write_type_string(struct translation *translation,
                                   const char *text)
 {
@@ -123,8 +123,8 @@ static uint64_t write_type_string(struct translation *translation,
 static uint64_t write_type(struct translation *translation,
                            struct literal *from);
 
-/* Read a shape, a number or a tuple of them.  Returns how many items that
-   makes. */
+/* Read a shape, which is a number or a tuple of numbers.  Returns the number of
+   items in it. */
 static uint64_t read_shape(struct translation *translation,
                            struct literal *from, uint32_t *shape,
                            unsigned *ndim)
@@ -142,7 +142,7 @@ static uint64_t read_shape(struct translation *translation,
     return nitems;
 }
 
-/* Translate a shape.  Returns how many items that makes. */
+/* Translate a shape.  Returns the number of items in it. */
 static uint64_t write_shape(struct translation *translation,
                             struct literal *from)
 {
@@ -157,8 +157,8 @@ static uint64_t write_shape(struct translation *translation,
     return nitems;
 }
 
-/* Translate the type of a field, which may be a pair with a shape: these become
-   elements of the field's own tuple. */
+/* Translate the type of a field.  If it is a pair of type and shape, both
+   become elements of the field's own tuple. */
 static uint64_t write_field_type(struct translation *translation,
                                  struct literal *from)
 {
@@ -200,7 +200,7 @@ static void write_name(struct translation *translation, struct literal *from)
     fputc(')', translation->out);
 }
 
-/* Translate a list of fields, of which the bracket was read. */
+/* Translate a list of fields, after its opening bracket. */
 static uint64_t write_list(struct translation *translation,
                            struct literal *from)
 {
@@ -228,8 +228,8 @@ static uint64_t write_list(struct translation *translation,
     return size;
 }
 
-/* What a dictionary says: readers of its lists, which then are read side by
-   side.  Those that are lacking have no text. */
+/* The values of a dictionary: readers of its lists, which are then read in
+   parallel.  A missing value has no text. */
 struct fields {
     struct literal names;
     struct literal titles;
@@ -252,13 +252,13 @@ static struct literal *find_key(struct fields *fields, struct literal *from)
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
         if (literal_takes_string(from, keys[i].key))
             return keys[i].value;
-    /* What it has led to shows in the offsets. */
+    /* "aligned" needs no action, because the offsets already reflect it. */
     if (!literal_takes_string(from, "aligned"))
         from->failed = true;
     return NULL;
 }
 
-/* Find the values of a dictionary, of which the bracket was read. */
+/* Find the values of a dictionary, after its opening bracket. */
 static struct fields find_fields(struct literal *from)
 {
     struct fields fields = { 0 };
@@ -277,7 +277,7 @@ static struct fields find_fields(struct literal *from)
     return fields;
 }
 
-/* Write a field without a name for a gap. */
+/* Write a field without a name, which fills a gap. */
 static void write_gap(struct translation *translation, uint64_t size,
                       bool first)
 {
@@ -286,7 +286,7 @@ static void write_gap(struct translation *translation, uint64_t size,
                 (uint32_t)size);
 }
 
-/* Is there one more element in each list? */
+/* Is there one more element?  Fails unless all lists agree. */
 static bool more_fields(struct fields *fields, bool first)
 {
     bool more = literal_more(&fields->names, first, ']');
@@ -320,7 +320,7 @@ static void write_title_and_name(struct translation *translation,
 static uint64_t write_fields(struct translation *translation,
                              struct fields *fields)
 {
-    uint64_t end = 0; /* of the field before */
+    uint64_t end = 0; /* of the previous field */
     uint64_t size;
     bool first = true;
 
@@ -403,7 +403,7 @@ static uint64_t write_type(struct translation *translation,
     return write_type_string(translation, text);
 }
 
-/* Translate the whole.  A type string has no quotes here. */
+/* Translate the whole text.  A type string has no quotes at this level. */
 static uint64_t translate(struct translation *translation, const char *text,
                           struct dtype *dtype)
 {

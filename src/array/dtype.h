@@ -5,27 +5,29 @@
 #include <stdint.h>
 
 enum {
-    DTYPE_NDIM_MAX = 16, /* of items that are arrays themselves */
+    DTYPE_NDIM_MAX = 16, /* dimensions of an item that is an array */
 };
 
-/* What an item is, in the form that the header of a .npy file has it. */
+/* The type of an item, in the form that the header of a .npy file needs. */
 struct dtype {
-    char *descr;       /* a Python literal, UTF-8, of one line */
-    uint32_t itemsize; /* bytes, with the extents below */
-    unsigned ndim;     /* the extents of an item that is an array, which go */
-    uint32_t shape[DTYPE_NDIM_MAX]; /* behind those of the whole array */
+    char *descr;                    /* a Python literal on one line, UTF-8 */
+    uint32_t itemsize;              /* bytes, including the extents below */
+    unsigned ndim;                  /* number of extents in `shape` */
+    uint32_t shape[DTYPE_NDIM_MAX]; /* of an item that is an array; they come
+                                       after the extents of the whole array */
 };
 
 /*
- * Translate what NumPy prints of a dtype: a type string, the list of fields of
- * a structured type, the dictionary of one with gaps, or a pair of one of these
- * and a shape.  Gaps become fields without a name.
+ * Translate a dtype as NumPy prints it: a type string, the list of fields of a
+ * structured type, the dictionary of a type with gaps, or a pair of one of
+ * these and a shape.  Gaps become fields without a name.
  *
- *  text  any bytes up to a zero one
+ *  text  any bytes, ended by a zero byte
  *
- * Returns 0, -ENOMEM, or -EINVAL: it is none of these, not UTF-8, of objects
- * in memory, nested too deep, of 2^31 bytes or more, or has fields that overlap
- * or are not in the order of their offsets, for which a .npy file has no form.
+ * Returns 0, -ENOMEM, or -EINVAL: the text is none of these, or not UTF-8; or
+ * the type is one of objects in memory, nested too deep, has 2^31 bytes or
+ * more, or has fields that overlap or are not in the order of their offsets,
+ * which a .npy file cannot express.
  *
  * Format: b2nd.md, 1.1; the .npy format of NumPy, "Format Version 1.0".
  */

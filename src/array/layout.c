@@ -12,7 +12,8 @@ static int refuse(struct fault *fault, const char *what)
     return fault_set(fault, -EBADMSG, 0, what);
 }
 
-/* Nothing may be empty but what is part of something empty. */
+/* Check the extents.  That of a chunk may be 0 only if that of the array is,
+   and that of a block only if that of the chunk is. */
 static int check_extents(const struct layout_shape *shape, bool *empty,
                          struct fault *fault)
 {
@@ -31,7 +32,7 @@ static int check_extents(const struct layout_shape *shape, bool *empty,
     return 0;
 }
 
-/* Multiply a count of items, which is to stay below a limit in bytes. */
+/* Multiply a number of items.  Returns false if their size passes a limit. */
 static bool multiply(uint64_t *nitems, uint64_t by, uint32_t itemsize,
                      uint64_t nbytes_max)
 {
@@ -52,8 +53,11 @@ static struct layout_dim dim_of(uint64_t nitems, uint32_t chunk, uint32_t block)
     };
 }
 
-/* Count items and chunks of an array, and what is in each; an empty one has
-   none, whatever its other extents are. */
+/*
+ * Count the items and chunks of the array, and the items in a chunk and a
+ * block.  An empty array has no items and no chunks, whatever its other extents
+ * are.
+ */
 static int count(struct layout *layout, const struct layout_shape *shape,
                  bool empty, struct fault *fault)
 {
@@ -72,8 +76,8 @@ static int count(struct layout *layout, const struct layout_shape *shape,
                       layout->itemsize, INT32_MAX))
             return refuse(fault,
                           "chunks of an array have more than 2^31 bytes");
-        block *= dim.block;     /* at most as many as in a chunk */
-        nchunks *= dim.nchunks; /* at most as many as items */
+        block *= dim.block;     /* at most the items in a chunk */
+        nchunks *= dim.nchunks; /* at most the items in the array */
     }
     layout->nitems = nitems;
     layout->nbytes = nitems * layout->itemsize;
@@ -83,13 +87,13 @@ static int count(struct layout *layout, const struct layout_shape *shape,
     return 0;
 }
 
-/* Is the array one chunk and one block along a dimension? */
+/* Do one chunk and one block cover the array along a dimension? */
 static bool is_whole(const struct layout_dim *dim)
 {
     return dim->nitems == dim->chunk && dim->chunk == dim->block;
 }
 
-/* Add a dimension, or let it become one with that before it. */
+/* Add a dimension, or merge it into the previous one. */
 static void add_dim(struct layout *layout, const struct layout_dim *dim)
 {
     struct layout_dim *last =
@@ -160,8 +164,8 @@ uint64_t layout_row_nbytes(const struct layout *layout)
 
 uint64_t layout_passed(const struct layout *layout, uint64_t item_no)
 {
-    uint64_t nitems = 1;  /* of one row of the grid, */
-    uint64_t nchunks = 1; /* and its chunks */
+    uint64_t nitems = 1;  /* in one step along `first` */
+    uint64_t nchunks = 1; /* in one row of the grid */
     unsigned first;
 
     if (layout->ndim == 0)
@@ -173,7 +177,7 @@ uint64_t layout_passed(const struct layout *layout, uint64_t item_no)
     }
 
     const struct layout_dim *dim = &layout->dims[first];
-    uint64_t nlines = item_no / nitems; /* of single items along that one */
+    uint64_t nlines = item_no / nitems; /* steps of one item along `first` */
 
     return (nlines / dim->nitems * dim->nchunks +
             nlines % dim->nitems / dim->chunk) *
@@ -184,13 +188,13 @@ void layout_locate(const struct layout *layout, uint64_t item_no, uint64_t max,
                    struct layout_place *out)
 {
     const struct layout_dim *last = &layout->dims[layout->ndim - 1];
-    uint64_t index = item_no % last->nitems; /* in the row */
+    uint64_t index = item_no % last->nitems; /* along the last dimension */
     uint32_t in_chunk = (uint32_t)(index % last->chunk);
     uint32_t in_block = in_chunk % last->block;
     uint64_t chunk_no = index / last->chunk;
     uint32_t block = in_chunk / last->block;
     uint32_t item = in_block;
-    uint64_t chunks = last->nchunks; /* of all dimensions so far */
+    uint64_t chunks = last->nchunks; /* in one step along the next dimension */
     uint32_t blocks = last->nblocks;
     uint32_t items = last->block;
     uint64_t rest = item_no / last->nitems;

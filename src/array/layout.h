@@ -8,16 +8,16 @@
 #include "base/fault.h"
 
 /*
- * Where the items of an array lie in its chunks.
+ * The places of an array's items in its chunks.
  *
- * An array is cut into a grid of chunks, a chunk into a grid of blocks; chunks,
- * the blocks of a chunk and the items of a block follow each other in C order.
- * Chunks and blocks at an edge are padded to full size.
+ * An array is cut into a grid of chunks, and a chunk into a grid of blocks.
+ * The chunks of an array, the blocks of a chunk and the items of a block are
+ * each in C order.  Chunks and blocks at an edge are padded to full size.
  *
  * Format: b2nd.md, 2 and 3.
  */
 
-/* Extents of an array; the last dimension is the fastest. */
+/* Extents of an array.  The last dimension varies fastest. */
 struct layout_shape {
     unsigned ndim;
     uint64_t items[ARRAY_NDIM_MAX];
@@ -25,7 +25,7 @@ struct layout_shape {
     uint32_t block[ARRAY_NDIM_MAX];
 };
 
-/* One dimension.  Only arrays without items have extents of 0. */
+/* One dimension.  Extents are 0 only if the array has no items. */
 struct layout_dim {
     uint64_t nitems;
     uint32_t chunk;   /* items along it in a chunk */
@@ -35,71 +35,79 @@ struct layout_dim {
 };
 
 /*
- * The layout, after dimensions that lie in memory as one have become one: what
- * it says of items, chunks and blocks is the same.
+ * The layout.  Dimensions that are contiguous in memory are merged into one,
+ * which changes nothing about items, chunks and blocks.
  */
 struct layout {
     unsigned ndim; /* 1 to 16; 0 if the array has no items */
     struct layout_dim dims[ARRAY_NDIM_MAX];
     uint32_t itemsize;     /* bytes, at least 1 */
     uint64_t nitems;       /* of the array */
-    uint64_t nbytes;       /* of its items, below 2^63 */
-    uint64_t nchunks;      /* that hold it */
+    uint64_t nbytes;       /* of all items, below 2^63 */
+    uint64_t nchunks;      /* in the array */
     uint32_t block_nitems; /* in a block, padding included */
     uint32_t chunk_nitems; /* in a chunk, padding included */
 };
 
 /*
- * Check extents, and find out the layout.
+ * Check the extents and compute the layout.
  *
  *  itemsize  bytes, at least 1
  *
- * Returns 0 or -EBADMSG: an extent is 0 where the one it is part of is not, a
- * block is larger than its chunk, a chunk has 2^31 bytes or more, or the array
- * 2^63.  The fault has no offset.
+ * Returns 0 or -EBADMSG: a chunk's or block's extent is 0 although that of the
+ * array or chunk is not, a block is larger than its chunk, a chunk has 2^31
+ * bytes or more, or the array 2^63 or more.  The fault has no offset.
  */
 int layout_init(struct layout *layout, const struct layout_shape *shape,
                 uint32_t itemsize, struct fault *fault);
 
 /*
- * Choose extents for chunks, or for blocks, of about a size: the largest extent
- * is halved until what remains fits, so that they are near to cubes, in
- * whatever order the items are read.
+ * Choose extents for chunks or blocks of a given size.  The largest extent is
+ * halved until the piece fits, so pieces are close to cubes; these suit readers
+ * in any order of dimensions.
  *
- *  whole   extents of what they are part of
- *  nbytes  how large they may be; one item is always taken
+ *  whole    extents of the array, or of the chunk for blocks
+ *  nbytes   maximum size in bytes; a piece has at least one item
+ *  extents  receives the extents
  */
 void layout_choose(const uint64_t *whole, unsigned ndim, uint32_t itemsize,
                    uint32_t nbytes, uint32_t *extents);
 
 /*
- * Bytes of the chunks to which a reader in C order comes back until it is
- * through with them: those side by side in one row of the grid, where a chunk
- * holds several rows.  If they are kept, each block is decoded once.
+ * Total size in bytes of the chunks that a reader in C order comes back to
+ * until it has finished with them.  These are all chunks at one position of the
+ * grid along the first dimension in which a chunk is more than one item deep,
+ * and along the dimensions before that.  With a cache of this size, each block
+ * is decoded only once.
  *
- * 0 if the array has no items; UINT64_MAX if there are more than 2^64 - 1.
+ * 0 if the array has no items; UINT64_MAX if the size exceeds 64 bits.
  */
 uint64_t layout_row_nbytes(const struct layout *layout);
 
-/* How many chunks, the first ones, a reader in C order is through with when it
-   comes to an item, one that is there or the end. */
+/*
+ * Number of chunks, counted from the first, that a reader in C order has
+ * finished with when it reaches an item.
+ *
+ *  item_no  number of an item, or nitems for the end
+ */
 uint64_t layout_passed(const struct layout *layout, uint64_t item_no);
 
-/* Where an item lies, and its neighbours.  Counts are of items. */
+/* The place of an item, and how far its neighbours go.  Counts are in items. */
 struct layout_place {
     uint64_t chunk_no;
     uint32_t item; /* number in the decoded chunk */
-    uint32_t run;  /* from it on, next to each other in array and chunk */
-    uint32_t row;  /* from it on, in a row of the array and in this chunk */
-    uint32_t span; /* from it on to the end of the last block that holds
-                      some of the row */
+    uint32_t run;  /* from the item on, contiguous in array and chunk */
+    uint32_t row;  /* from the item on, in one row of the array and this
+                      chunk */
+    uint32_t span; /* from the item to the end of the last block that holds a
+                      part of `row` */
 };
 
 /*
- * Find an item.
+ * Locate an item.
  *
  *  item_no  its number in C order, below nitems
- *  max      at least 1: how many items are of interest; run and row are cut
+ *  max      at least 1; limits `run` and `row`
  */
 void layout_locate(const struct layout *layout, uint64_t item_no, uint64_t max,
                    struct layout_place *out);

@@ -4,7 +4,7 @@
 #include "array/layout.h"
 #include "base/size.h"
 
-/* Do so many items fit? */
+/* Do the items with these extents fit into `nbytes`? */
 static bool fits(const uint64_t *extents, unsigned ndim, uint32_t itemsize,
                  uint32_t nbytes)
 {
@@ -16,7 +16,8 @@ static bool fits(const uint64_t *extents, unsigned ndim, uint32_t itemsize,
     return total <= nbytes;
 }
 
-/* The largest one; of equals the first, so that rows stay long. */
+/* Index of the largest extent; the first one of equals, so that rows stay
+   long. */
 static unsigned largest(const uint64_t *extents, unsigned ndim)
 {
     unsigned at = 0;
@@ -32,7 +33,7 @@ void layout_choose(const uint64_t *whole, unsigned ndim, uint32_t itemsize,
 {
     uint64_t chosen[ARRAY_NDIM_MAX];
 
-    /* What is part of nothing is counted as one item. */
+    /* An extent of an empty array counts as one item. */
     for (unsigned i = 0; i < ndim; i++)
         chosen[i] = whole[i] > 0 ? whole[i] : 1;
     while (ndim > 0 && !fits(chosen, ndim, itemsize, nbytes)) {

@@ -79,7 +79,7 @@ uint32_t literal_number(struct literal *literal)
     return (uint32_t)number;
 }
 
-/* Length of an escape that Python knows; 0 if it does not. */
+/* Length of an escape that is valid in Python; 0 if it is not. */
 static size_t escape_len(const char *at)
 {
     size_t ndigits;
@@ -107,14 +107,14 @@ static size_t escape_len(const char *at)
     for (size_t i = 0; i < ndigits; i++)
         if (!isxdigit((unsigned char)at[2 + i]))
             return 0;
-    /* There are code points up to U+10FFFF. */
+    /* The last code point is U+10FFFF. */
     if (at[1] == 'U' && strncmp(at + 2, "000", 3) != 0 &&
         strncmp(at + 2, "0010", 4) != 0)
         return 0;
     return 2 + ndigits;
 }
 
-/* Length of a character of more than one byte in UTF-8; 0 if it is none. */
+/* Length of a UTF-8 character of more than one byte; 0 if it is not valid. */
 static size_t utf8_len(const char *text)
 {
     const unsigned char *at = (const unsigned char *)text;
@@ -128,7 +128,8 @@ static size_t utf8_len(const char *text)
             return 0;
         c = c << 6 | (at[i] & 0x3FU);
     }
-    /* Not the shortest form, half of a pair of UTF-16, or behind the end. */
+    /* Reject overlong forms, UTF-16 surrogates, and code points past the
+       last. */
     if ((len == 3 && c < 0x800) || (c >= 0xD800 && c < 0xE000) ||
         (len == 4 && (c < 0x10000 || c > 0x10FFFF)))
         return 0;
@@ -190,7 +191,7 @@ static bool is_one_of(char c, const char *set)
     return c != '\0' && strchr(set, c);
 }
 
-/* A string, or one character of something else. */
+/* Skip a string, or one character of anything else. */
 static void skip_token(struct literal *literal)
 {
     size_t len;

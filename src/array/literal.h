@@ -7,48 +7,47 @@
 #include <stdint.h>
 
 /*
- * A reader of Python literals as NumPy prints them.  Blanks are passed over.
- * The first thing that is not as asked for makes it fail, and all that follows
- * too, so that a run of calls needs one check at its end.
+ * A reader of Python literals as NumPy prints them.  It skips blanks.  The
+ * first thing that is not as requested makes the reader fail, and all later
+ * calls fail too, so a run of calls needs only one check at its end.
  */
 struct literal {
-    const char *at; /* of what comes next; the text ends in a zero byte */
+    const char *at; /* the next character; the text ends in a zero byte */
     bool failed;
 };
 
-/* Does this character come next? */
+/* Is this the next character? */
 bool literal_sees(struct literal *literal, char c);
 
-/* Pass over this character if it comes next. */
+/* Skip this character if it is the next one. */
 bool literal_takes(struct literal *literal, char c);
 
-/* The next character must be this one. */
+/* Skip this character; fail if another one comes next. */
 void literal_expect(struct literal *literal, char c);
 
 /*
- * Between the elements of a list, tuple or dictionary: is there one more?  Else
- * `close`, behind which the reader then is, must come; a comma may go before.
+ * Is there one more element in a list, tuple or dictionary?  If not, `close`
+ * must come next, and is skipped; a comma may precede it.
  *
- *  first  nothing was read of it yet but what opens it
+ *  first  no element was read yet, only the opening bracket
  */
 bool literal_more(struct literal *literal, bool first, char close);
 
-/* The next value, a number below 2^63, or 2^31; 0 if it is none. */
+/* Read the next value, a number below 2^63 or 2^31; 0 if it is not one. */
 uint64_t literal_long(struct literal *literal);
 uint32_t literal_number(struct literal *literal);
 
 /*
- * The next value, a string of one line, in place with its quotes, and with its
- * escapes, which are such that Python knows them.  It is UTF-8.  NULL if it is
- * none.
+ * Read the next value, a string on one line, in place.  The result includes the
+ * quotes and the escapes, which are valid in Python.  It is UTF-8.  NULL if the
+ * next value is not such a string.
  */
 const char *literal_string(struct literal *literal, size_t *len);
 
-/* Is the next value this string, which needs no escapes?  If so, pass over
-   it. */
+/* If the next value is this string, skip it.  The string needs no escapes. */
 bool literal_takes_string(struct literal *literal, const char *string);
 
-/* Pass over the next value: string, number, word, or anything in brackets. */
+/* Skip the next value: a string, number, word, or anything in brackets. */
 void literal_skip(struct literal *literal);
 
 #endif

@@ -14,7 +14,7 @@
 
 enum {
     ALIGNMENT = 64,
-    NDIM_MAX = 32, /* that every NumPy can have */
+    NDIM_MAX = 32, /* dimensions that all versions of NumPy support */
 };
 
 static int describe_bytes(uint32_t itemsize, struct dtype *out)
@@ -36,7 +36,7 @@ static int describe(const struct array *array, struct dtype *out)
     return r == -EINVAL ? describe_bytes(itemsize, out) : r;
 }
 
-/* Print the dictionary. */
+/* Print the header's dictionary. */
 static void print(FILE *file, const struct array *array,
                   const struct dtype *dtype)
 {

@@ -5,11 +5,11 @@
 #include <stdint.h>
 
 /*
- * A .npy file starts with this, then major and minor version in a byte each,
- * the length of what follows in two bytes (version 1) or four, little-endian,
- * and a dictionary that ends in a newline.
+ * A .npy file starts with the magic below; then come the major and minor
+ * version, one byte each, the length of the rest of the header in two bytes
+ * (version 1) or four, little-endian, and a dictionary that ends in a newline.
  *
- * Format: the .npy format of NumPy, "Format Version 1.0" and on.
+ * Format: the .npy format of NumPy, "Format Version 1.0" and later.
  */
 enum {
     NPY_MAGIC_LEN = 6

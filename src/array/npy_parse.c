@@ -14,7 +14,7 @@ enum {
     VERSION_MAX = 3
 };
 
-/* Where the dictionary starts. */
+/* Offset of the dictionary. */
 static size_t start_of(const uint8_t *head)
 {
     return NPY_MAGIC_LEN + 2 +
@@ -33,7 +33,7 @@ uint64_t npy_header_len(const uint8_t *head)
                          : (uint64_t)load_le32(head + NPY_MAGIC_LEN + 2));
 }
 
-/* The values of the dictionary; those that are lacking have no text. */
+/* The values of the dictionary.  A missing value has no text. */
 struct values {
     struct literal descr;
     struct literal order;
@@ -80,7 +80,8 @@ static int read_shape(struct literal *from, struct layout_shape *shape)
     return from->failed ? -EINVAL : 0;
 }
 
-/* In Fortran order there is a difference for two dimensions or more. */
+/* Accept Fortran order only for less than two dimensions, because it is the
+   same as C order there. */
 static int check_order(const struct literal *order,
                        const struct layout_shape *shape)
 {
@@ -129,7 +130,7 @@ static int parse(const char *text, struct npy *npy)
     return r == 0 ? read_dtype(&values, npy) : r;
 }
 
-/* The dictionary in UTF-8, which before version 3 is in Latin-1. */
+/* Copy the dictionary as UTF-8.  Before version 3 it is in Latin-1. */
 static char *text_of(const uint8_t *header, size_t len)
 {
     size_t start = start_of(header);
