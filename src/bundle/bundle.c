@@ -14,7 +14,7 @@
 const char *const bundle_suffixes[BUNDLE_NSUFFIXES] = { ".b2nd", ".b2b",
                                                         ".b2f" };
 
-/* Does a metalayer make a frame an embed store? */
+/* Is a frame with a metalayer of this name an embed store? */
 static bool is_marker(const char *name)
 {
     return strcmp(name, ESTORE_LAYER) == 0 ||
@@ -31,7 +31,7 @@ static int has_marker(struct store *store)
     int r = frame_open_header(store_get(store), 0, &frame, &fault);
 
     if (r < 0) {
-        store_close(store); /* the reference that it did not take */
+        store_close(store); /* frame_open_header() did not take the reference */
         return r;
     }
     r = metalayer_list_read_fixed(frame, &list, &fault);
@@ -89,7 +89,8 @@ size_t bundle_footprint(const struct bundle *bundle)
     return bundle->footprint;
 }
 
-/* A byte of a path, so that a slash comes first after the end. */
+/* Rank of a byte in a path: a slash sorts before all other bytes but the end,
+   so the entries of a folder are contiguous. */
 static int rank_of(char byte)
 {
     if (byte == '\0')
@@ -106,7 +107,8 @@ int bundle_compare(const char *a, const char *b)
     return rank_of(*a) - rank_of(*b);
 }
 
-/* How a path stands to what is in a folder: before it (-1), in it, behind. */
+/* Compare a path with the entries of a folder: is it before them (-1), one of
+   them (0), or after them (1)? */
 static int compare_folder(const char *path, const char *folder, size_t len)
 {
     size_t i = 0;
@@ -121,9 +123,10 @@ static int compare_folder(const char *path, const char *folder, size_t len)
 }
 
 /*
- * The first entry that is in the folder named by `len` bytes, or behind it.
+ * Index of the first entry that is in a folder, or after all of them.
  *
- *  past  only behind it
+ *  folder, len  path of the folder
+ *  past         skip the entries in the folder
  */
 static size_t find_folder(const struct bundle *bundle, const char *folder,
                           size_t len, bool past)
@@ -207,7 +210,7 @@ static bool same_time(struct timespec a, struct timespec b)
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-/* Is a file still the one that was read? */
+/* Check that a file is still the one that was read. */
 static int check_unchanged(const struct bundle *bundle,
                            struct store_object *object)
 {
@@ -224,7 +227,7 @@ static int check_unchanged(const struct bundle *bundle,
     return 0;
 }
 
-/* Open the file of a bundle, as it was read. */
+/* Open the file of a bundle; -ESTALE if it has changed since it was read. */
 static int open_unchanged(const struct bundle *bundle, struct store *store,
                           struct store_object **out, struct fault *fault)
 {
@@ -238,7 +241,7 @@ static int open_unchanged(const struct bundle *bundle, struct store *store,
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
-/* Open a member whose header an object holds. */
+/* Open a member of the archive in `object`. */
 static int open_member(const struct bundle *bundle, struct store_object *object,
                        const struct bundle_entry *entry, struct store **out,
                        struct fault *fault)

@@ -11,107 +11,110 @@
 #include "store/store.h"
 
 /*
- * A bundle is what python-blosc2 calls a store, as this word means something
- * else here: frames under keys, in one file.  That is an embed store (.b2e), a
- * frame whose decoded bytes hold others; or a zip archive (.b2z) of frames, one
- * of which is an embed store.  A .b2d directory is a bundle in its embed.b2e,
- * besides files.
+ * A bundle is a file that holds frames under keys.  python-blosc2 calls it a
+ * store, but that word has another meaning here.  A bundle is an embed store
+ * (.b2e), which is a frame whose decoded bytes hold other frames; or a zip
+ * archive (.b2z) of frames, one of which is an embed store.  A .b2d directory
+ * is a bundle in its embed.b2e, besides files.
  *
- * In a bundle each frame has a path of names between slashes.  That of a member
- * of an archive is its own; that of an embedded frame is its key, with the
- * suffix .b2f, as if it were a file.  A bundle knows where the frames are, and
- * does not keep its file open; it is constant.
+ * Each frame in a bundle has a path of names between slashes.  A member of an
+ * archive has its own path; an embedded frame has its key and the suffix .b2f,
+ * as if it were a file.  A bundle knows where the frames are, and does not keep
+ * its file open.  It is constant.
  *
  * Format: stores.md.
  */
 struct bundle;
 
 enum bundle_kind {
-    BUNDLE_NONE,  /* the file is none */
+    BUNDLE_NONE,  /* the file is not a bundle */
     BUNDLE_EMBED, /* a frame that is an embed store */
     BUNDLE_ZIP,   /* a zip archive */
 };
 
 enum {
-    BUNDLE_DIRECTORY_MAX = 32 << 20, /* bytes that tell what is in a bundle */
+    BUNDLE_DIRECTORY_MAX = 32 << 20, /* maximum bytes of a zip directory or a
+                                        map */
 };
 
 /* The embed store of a directory or archive. */
 #define BUNDLE_EMBED_NAME "embed.b2e"
 
-/* Suffix under which an embedded frame has its path. */
+/* Suffix in the path of an embedded frame. */
 #define BUNDLE_VALUE_SUFFIX ".b2f"
 
-/* Suffixes that a frame in a file may have over its key. */
+/* Suffixes that the file of a frame may add to its key. */
 enum {
     BUNDLE_NSUFFIXES = 3
 };
 extern const char *const bundle_suffixes[BUNDLE_NSUFFIXES];
 
 /*
- * What a file is, by its first bytes, and in a frame by its metalayers.
+ * Find out what kind of bundle a file is, by its first bytes, and for a frame
+ * by its metalayers.
  *
- * Returns a bundle_kind, or an error of the store.  What is damaged is none.
+ * Returns a bundle_kind, or an error of the store.  A damaged file, or one that
+ * this build cannot read, is BUNDLE_NONE.
  */
 int bundle_kind_of(struct store *store);
 
 /*
- * Read what is in a bundle.
+ * Read the list of the frames in a bundle.
  *
  *  store  stays the caller's
- *  kind   what it is; BUNDLE_EMBED if it is to be an embed store
+ *  kind   its kind; BUNDLE_EMBED also for a file that is meant to be one
  *
- * Returns 0; -EBADMSG, also for a name that leads out of the bundle or that two
- * frames have; -ENOTSUP, also if BUNDLE_DIRECTORY_MAX is not enough or the
+ * Returns 0; -EBADMSG, also if a name leads out of the bundle or two frames
+ * have the same name; -ENOTSUP, also if BUNDLE_DIRECTORY_MAX is exceeded or the
  * embed store of an archive is compressed; -ENOMEM; or an error of the store.
  */
 int bundle_read(struct store *store, enum bundle_kind kind, struct bundle **out,
                 struct fault *fault);
 
-/* Take one more reference, to be given back by bundle_put(). */
+/* Take one more reference; bundle_put() gives it back. */
 struct bundle *bundle_get(struct bundle *bundle);
 
-/* Accepts NULL. */
+/* Drop a reference.  Accepts NULL. */
 void bundle_put(struct bundle *bundle);
 
-/* Bytes of memory that it takes up, about. */
+/* Memory that it occupies, in bytes, approximately. */
 size_t bundle_footprint(const struct bundle *bundle);
 
-/* A frame in a bundle; lives as long as that. */
+/* A frame in a bundle.  It lives as long as the bundle. */
 struct bundle_entry {
     const char *path; /* "group/array.b2nd" */
-    uint64_t off;     /* of its header in an archive, or of its bytes among the
-                         decoded ones of the embed store */
-    uint64_t len;     /* bytes of it */
+    uint64_t off;     /* of its header in an archive, or of its bytes among
+                         the decoded bytes of the embed store */
+    uint64_t len;     /* its length in bytes */
     bool embedded;
-    bool packed; /* it is compressed, or encrypted, and can't be read */
+    bool packed; /* compressed or encrypted, so it cannot be read */
 };
 
-/* Returns NULL if there is none of that path. */
+/* Find a frame by its path; NULL if there is none. */
 const struct bundle_entry *bundle_find(const struct bundle *bundle,
                                        const char *path);
 
-/* Is there a folder of that path?  The top one, "", is there always. */
+/* Is there a folder with this path?  The top folder "" always exists. */
 bool bundle_has_folder(const struct bundle *bundle, const char *path);
 
 /*
- * Name what is in a folder, in order: frames and folders.
+ * List the names of the frames and folders in a folder, in order.
  *
- *  visit  called for each name, which is terminated; returns 0 to go on, else
- *         its result ends the list and is returned
+ *  visit  called for each name, which is terminated; returns 0 to go on; any
+ *         other result ends the list and is returned
  */
 int bundle_list(const struct bundle *bundle, const char *folder,
                 int (*visit)(void *context, const char *name), void *context);
 
 /*
- * Open the store of a frame.
+ * Open a store of one frame.
  *
  *  store  of the bundle; stays the caller's
- *  entry  NULL: that of the embed store itself
+ *  entry  the frame; NULL for the embed store itself
  *
- * Returns 0; -ENOENT if there is no embed store; -ESTALE if others have changed
- * the bundle since it was read; -EBADMSG, -ENOTSUP, or an error of the store.
- * Offsets of faults count from the start of the bundle.
+ * Returns 0; -ENOENT if there is no embed store; -ESTALE if another program has
+ * changed the bundle since it was read; -EBADMSG, -ENOTSUP, or an error of the
+ * store.  Offsets of faults count from the start of the bundle.
  */
 int bundle_open(const struct bundle *bundle, struct store *store,
                 const struct bundle_entry *entry, struct store **out,

@@ -11,24 +11,24 @@ struct bundle {
     atomic_uint nrefs;
     enum bundle_kind kind;
     struct store_stat stat;       /* of the file, when it was read */
-    struct zip_directory archive; /* of an archive */
-    bool has_embed;               /* there is an embed store, */
-    struct bundle_entry embed;    /* in an archive as this member */
+    struct zip_directory archive; /* its directory, if it is an archive */
+    bool has_embed;               /* there is an embed store; */
+    struct bundle_entry embed;    /* in an archive it is this member */
     struct bundle_entry *entries; /* in the order of bundle_compare() */
     size_t nentries;
     size_t nallocated;
     size_t footprint; /* bytes of memory */
 };
 
-/* Orders paths so that a folder comes right before what is in it. */
+/* Compare paths.  A folder sorts immediately before its entries. */
 int bundle_compare(const char *a, const char *b);
 
-/* bundle_find() among the first entries only, which are in order. */
+/* Like bundle_find(), among the first `nentries` entries, which are sorted. */
 const struct bundle_entry *bundle_find_among(const struct bundle *bundle,
                                              size_t nentries, const char *path);
 
 /*
- * Open the store of a member of an archive.
+ * Open a store of one member of an archive.
  *
  *  store  of the archive
  */

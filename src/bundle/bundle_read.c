@@ -9,7 +9,8 @@
 #include "frame/metalayer.h"
 
 /*
- * May a path be shown?  Its names are none that lead elsewhere, and fit.
+ * Is this a safe path?  It contains no NUL, its names are not empty, "." or
+ * "..", and neither a name nor the path is too long.
  */
 static bool is_path(const char *path, size_t len)
 {
@@ -46,7 +47,7 @@ static int make_room(struct bundle *bundle)
     return 0;
 }
 
-/* Add a frame whose path is a name and a suffix. */
+/* Add a frame whose path is a name with a suffix. */
 static int add(struct bundle *bundle, const struct bundle_entry *entry,
                const char *name, size_t len, const char *suffix,
                struct fault *fault)
@@ -74,15 +75,15 @@ static int add(struct bundle *bundle, const struct bundle_entry *entry,
     return 0;
 }
 
-/* Where the values of an embed store go. */
+/* Where add_value() puts the values of an embed store. */
 struct adding {
     struct bundle *bundle;
-    size_t nmembers; /* entries that are members of the archive, in order */
-    uint64_t nbytes; /* decoded ones of the embed store */
+    size_t nmembers; /* the first entries, members of the archive, sorted */
+    uint64_t nbytes; /* decoded size of the embed store */
     struct fault *fault;
 };
 
-/* Is there a member with this key?  It counts more. */
+/* Is there a member with this key?  It takes precedence over the value. */
 static bool is_covered(const struct adding *adding, const char *key, size_t len)
 {
     char path[PATH_MAX + sizeof(".b2nd")];
@@ -119,7 +120,8 @@ static int add_value(void *context, const struct estore_value *value)
                BUNDLE_VALUE_SUFFIX, adding->fault);
 }
 
-/* Add what the map in a frame names; without one the store is empty. */
+/* Add the frames in a frame's map.  The embed store is empty if it has no
+   map. */
 static int read_map(struct bundle *bundle, struct frame *frame,
                     struct fault *fault)
 {
@@ -154,7 +156,7 @@ static int read_map(struct bundle *bundle, struct frame *frame,
 /*
  * Add the values of an embed store.
  *
- *  store  of its frame; a reference is taken
+ *  store  of its frame; the frame takes a reference
  */
 static int read_embed(struct bundle *bundle, struct store *store,
                       struct fault *fault)
@@ -163,7 +165,7 @@ static int read_embed(struct bundle *bundle, struct store *store,
     int r = frame_open(store_get(store), 0, &frame, fault);
 
     if (r < 0) {
-        store_close(store); /* the reference that it did not take */
+        store_close(store); /* frame_open() did not take the reference */
         return r;
     }
     bundle->has_embed = true;
@@ -193,7 +195,7 @@ static int add_member(struct bundle *bundle, const struct zip_member *member,
         bundle->has_embed = true;
         return 0;
     }
-    /* Other programs have entries for folders, too. */
+    /* Other programs also write entries for folders. */
     if (member->name_len > 0 && member->name[member->name_len - 1] == '/')
         return 0;
     return add(bundle, &entry, member->name, member->name_len, "", fault);
@@ -243,7 +245,7 @@ static int read_bytes(struct store_object *object, uint64_t off, size_t len,
     return 0;
 }
 
-/* Find out where the directory of an archive is. */
+/* Find the directory of an archive. */
 static int find_archive(struct bundle *bundle, struct store_object *object,
                         struct fault *fault)
 {
@@ -278,7 +280,7 @@ static int read_archive(struct bundle *bundle, struct store_object *object,
     return r;
 }
 
-/* Add what the embed store of an archive holds. */
+/* Add the values of the embed store in an archive. */
 static int read_archived_embed(struct bundle *bundle, struct store *store,
                                struct fault *fault)
 {
@@ -308,7 +310,7 @@ static bool is_folder_of(const char *path, const char *other)
     return strncmp(path, other, len) == 0 && other[len] == '/';
 }
 
-/* Put entries in order, and see that each path is that of one frame, or of a
+/* Sort the entries.  Fail if two frames have the same path, or a frame and a
    folder. */
 static int arrange(struct bundle *bundle, struct fault *fault)
 {

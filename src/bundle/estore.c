@@ -11,16 +11,17 @@ struct parser {
     struct msgpack reader;
     int (*visit)(void *context, const struct estore_value *value);
     void *context;
-    int result; /* of `visit` */
+    int result; /* result of `visit` */
 };
 
-/* Is the next value, a string, this word? */
+/* Is this string, the value just read, equal to a word? */
 static bool take_word(const uint8_t *text, size_t len, const char *word)
 {
     return text && len == strlen(word) && memcmp(text, word, len) == 0;
 }
 
-/* Parse what the map says of a key.  Returns false if it says too little. */
+/* Parse the value that the map has for a key.  Returns false if it is
+   incomplete. */
 static bool parse_place(struct msgpack *reader, struct estore_value *value)
 {
     uint32_t npairs = msgpack_map(reader);
@@ -70,7 +71,7 @@ static void parse_values(struct parser *parser)
     }
 }
 
-/* Parse the outer map, of which only one value matters. */
+/* Parse the outer map; only "embed_map" is used. */
 static void parse(struct parser *parser)
 {
     struct msgpack *reader = &parser->reader;

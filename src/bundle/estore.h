@@ -9,37 +9,37 @@
 #include "base/fault.h"
 
 /*
- * The map of an embed store: which of the decoded bytes of its frame are a
- * frame of their own, and what that is called.
+ * The map of an embed store.  It names the frames that are stored in the
+ * decoded bytes of the embed store's own frame, and their places.
  *
  * Format: stores.md, 2.
  */
 
-/* The fixed metalayer that makes a frame an embed store, and the vlmetalayer
-   that holds the map. */
+/* The fixed metalayer of an embed store's frame, and the vlmetalayer that holds
+   the map. */
 #define ESTORE_LAYER     "b2embed"
 #define ESTORE_MAP_LAYER "estore_metadata"
 
-/* The metalayers by which a frame is the embed store of a directory. */
+/* Metalayers of the embed store of a directory. */
 #define ESTORE_DICT_LAYER "b2dict"
 #define ESTORE_TREE_LAYER "b2tree"
 
 struct estore_value {
     const char *key; /* in the map, not terminated */
     size_t key_len;
-    bool remote;  /* it is elsewhere; what follows says nothing */
-    uint64_t off; /* of its bytes, among the decoded ones */
+    bool remote;  /* the frame is elsewhere; ignore `off` and `len` */
+    uint64_t off; /* among the decoded bytes */
     uint64_t len;
 };
 
 /*
  * Parse the map.
  *
- *  visit  called for each value; returns 0 to go on, else its result ends the
+ *  visit  called for each value; returns 0 to go on; any other result ends the
  *         parse and is returned
  *
  * Returns 0; -EBADMSG, with a fault whose offset counts from the start of the
- * map; or what `visit` returned.
+ * map; or the result of `visit`.
  */
 int estore_parse(const uint8_t *bytes, size_t len,
                  int (*visit)(void *context, const struct estore_value *value),

@@ -11,13 +11,13 @@
 struct heap {
     struct store store;
     struct frame *frame;
-    uint64_t off; /* of the part, among the decoded bytes */
+    uint64_t off; /* start of the part among the decoded bytes */
     uint64_t len;
 };
 
 struct heap_object {
     struct store_object object;
-    struct heap *heap; /* a reference of its store */
+    struct heap *heap; /* a reference to its store */
 };
 
 static struct heap *heap_of(struct store_object *object)
@@ -25,8 +25,8 @@ static struct heap *heap_of(struct store_object *object)
     return ((struct heap_object *)object)->heap;
 }
 
-/* Who has written to the frame may have put other chunks in the place of those
-   that it knows. */
+/* Fail if another program has written to the frame, because other chunks may
+   then lie at the offsets that this frame knows. */
 static int heap_stat(struct store_object *object, struct store_stat *out)
 {
     const struct heap *heap = heap_of(object);
@@ -40,12 +40,12 @@ static int heap_stat(struct store_object *object, struct store_stat *out)
 }
 
 /*
- * Copy decoded bytes that one chunk holds.
+ * Copy decoded bytes out of one chunk.
  *
- *  off      of the first, below the end of the frame
- *  scratch  room for a chunk
+ *  off      offset of the first byte, below the end of the frame
+ *  scratch  room for a decoded chunk
  *
- * Returns how many there are up to the end of the chunk, or an error.
+ * Returns the number of bytes copied, which ends with the chunk, or an error.
  */
 static ssize_t read_piece(struct frame *frame, uint64_t off, size_t len,
                           uint8_t *dst, uint8_t *scratch)

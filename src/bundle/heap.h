@@ -7,20 +7,20 @@
 #include "frame/frame.h"
 
 enum {
-    HEAP_CHUNK_MAX = 16 << 20 /* bytes, decoded; 8 KiB are usual */
+    HEAP_CHUNK_MAX = 16 << 20 /* decoded bytes; 8 KiB is usual */
 };
 
 /*
- * A store of one object "", whose bytes are part of the decoded ones of a
- * frame.  They are decoded anew whenever they are read, chunk by chunk: what
- * matters of them is cached above.  Once others have written to the frame,
- * store_object_stat() fails with -ESTALE.
+ * Open a store of one object "", which is a part of a frame's decoded bytes.
+ * Each read decodes the chunks again, because the layers above cache the bytes
+ * that matter.  store_object_stat() fails with -ESTALE once another program has
+ * written to the frame.
  *
  *  frame     becomes the store's on success
- *  off, len  of its decoded bytes
+ *  off, len  the part, in decoded bytes
  *
- * Returns 0; -EBADMSG if they pass the end of the frame; -ENOTSUP if its chunks
- * are larger than HEAP_CHUNK_MAX or differ in size; or -ENOMEM.
+ * Returns 0; -EBADMSG if the part passes the end of the frame; -ENOTSUP if the
+ * frame's chunks are larger than HEAP_CHUNK_MAX or differ in size; or -ENOMEM.
  */
 int heap_open(struct frame *frame, uint64_t off, uint64_t len,
               struct store **out, struct fault *fault);

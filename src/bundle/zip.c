@@ -13,7 +13,7 @@ bool zip_has_magic(const uint8_t bytes[ZIP_MAGIC_LEN])
     return magic == ZIP_LOCAL_MAGIC || magic == ZIP_END_MAGIC;
 }
 
-/* Find the record that the file ends in; a comment may follow it. */
+/* Find the record at the end of the file; a comment may follow it. */
 static int find_end(const uint8_t *tail, size_t len, size_t *out)
 {
     for (size_t comment = 0; comment + ZIP_END_LEN <= len; comment++) {
@@ -38,7 +38,7 @@ static bool is_on_disks(const uint8_t *end)
                load_le16(end + ZIP_END_NENTRIES);
 }
 
-/* Does a field of the record say that the larger one is to be asked? */
+/* Does a field of the record refer to the zip64 record? */
 static bool is_large(const uint8_t *end)
 {
     return load_le16(end + ZIP_END_NENTRIES) == UINT16_MAX ||
@@ -47,9 +47,9 @@ static bool is_large(const uint8_t *end)
 }
 
 /*
- * Find the larger record.
+ * Find the zip64 record.
  *
- *  at  of the record that the file ends in; receives that of the larger one
+ *  at  offset in `tail` of the end record; receives that of the zip64 record
  */
 static int find_end64(const uint8_t *tail, uint64_t tail_off, size_t *at,
                       struct fault *fault)
@@ -117,14 +117,14 @@ int zip_find_directory(const uint8_t *tail, size_t len, uint64_t tail_off,
     return 0;
 }
 
-/* The numbers of an entry, which may be found in either of two places. */
+/* The numbers of an entry; each is in its own field or in the zip64 field. */
 struct numbers {
-    uint64_t nbytes; /* unpacked */
+    uint64_t nbytes; /* size when not compressed */
     uint64_t cbytes;
     uint64_t local_off;
 };
 
-/* Take a number from the zip64 field if its own has no room for it. */
+/* Take a number from the zip64 field if it does not fit its own field. */
 static bool take_large(uint64_t *number, const uint8_t *field, size_t len,
                        size_t *at)
 {
@@ -146,8 +146,7 @@ static bool read_zip64(const uint8_t *field, size_t len, struct numbers *out)
            take_large(&out->local_off, field, len, &at);
 }
 
-/* Look for the zip64 field; what does not add up is no fault if it is not
-   needed. */
+/* Find the zip64 field.  Extra fields may be damaged if no number needs it. */
 static bool read_extra(const uint8_t *extra, size_t len, struct numbers *out)
 {
     while (len >= ZIP_EXTRA_HEAD_LEN) {

@@ -10,13 +10,14 @@
 #include "bundle/zip_format.h"
 
 /*
- * The directory of a zip archive, from bytes that others have read.  All these
- * return 0, or -EBADMSG or -ENOTSUP with a fault whose offset is in the file.
+ * Parser for the directory of a zip archive.  The caller reads the bytes.
+ * Functions that can fail return 0, or -EBADMSG or -ENOTSUP with a fault whose
+ * offset is in the file.
  */
 
 enum {
     ZIP_MAGIC_LEN = 4,
-    /* What may lie between the directory and the end of the file. */
+    /* Maximum length from the end of the directory to the end of the file. */
     ZIP_TAIL_MAX =
         ZIP_END64_LEN + ZIP_LOCATOR_LEN + ZIP_END_LEN + ZIP_COMMENT_MAX,
 };
@@ -24,7 +25,7 @@ enum {
 /* Could these be the first bytes of an archive? */
 bool zip_has_magic(const uint8_t bytes[ZIP_MAGIC_LEN]);
 
-/* Where the directory lies, inside the file. */
+/* The place of the directory in the file. */
 struct zip_directory {
     uint64_t off;
     uint64_t len;
@@ -40,13 +41,13 @@ struct zip_directory {
 int zip_find_directory(const uint8_t *tail, size_t len, uint64_t tail_off,
                        struct zip_directory *out, struct fault *fault);
 
-/* A member as the directory describes it. */
+/* A member, from its entry in the directory. */
 struct zip_member {
     const char *name; /* in the directory, not terminated */
     size_t name_len;
-    bool stored;        /* its bytes lie there as they are */
-    uint64_t nbytes;    /* of it, in the file */
-    uint64_t local_off; /* of its header, in the file */
+    bool stored;        /* neither compressed nor encrypted */
+    uint64_t nbytes;    /* length in the file */
+    uint64_t local_off; /* offset in the file of its local header */
 };
 
 /*
@@ -55,17 +56,18 @@ struct zip_member {
  *  bytes  the directory
  *  pos    offset of the entry in it, below its length; receives the next one
  *
- * A member lies in front of the directory.
+ * Checks that the member lies before the directory.
  */
 int zip_read_entry(const struct zip_directory *directory, const uint8_t *bytes,
                    uint64_t *pos, struct zip_member *out, struct fault *fault);
 
 /*
- * Find out where the bytes of a member start.
+ * Find where the bytes of a member start.
  *
- *  header  what lies at its `local_off`
+ *  header  the bytes at its `local_off`
+ *  off     receives the offset in the file
  *
- * They, too, lie in front of the directory.
+ * Checks that the bytes, too, lie before the directory.
  */
 int zip_locate(const struct zip_directory *directory,
                const struct zip_member *member,

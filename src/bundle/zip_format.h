@@ -11,12 +11,12 @@
  */
 
 enum {
-    /* In front of the bytes of a member.  APPNOTE 4.3.7. */
+    /* Local header, before the bytes of a member.  APPNOTE 4.3.7. */
     ZIP_LOCAL_LEN = 30,
     ZIP_LOCAL_NAME_LEN = 26,
     ZIP_LOCAL_EXTRA_LEN = 28,
 
-    /* For each member, in the directory.  APPNOTE 4.3.12. */
+    /* Entry in the directory, one for each member.  APPNOTE 4.3.12. */
     ZIP_ENTRY_LEN = 46,
     ZIP_ENTRY_FLAGS = 8,
     ZIP_ENTRY_METHOD = 10,
@@ -31,11 +31,11 @@ enum {
     ZIP_METHOD_STORED = 0,
     ZIP_FLAG_ENCRYPTED = 1 << 0,
 
-    /* Extra field of numbers that pass 32 bits.  APPNOTE 4.5.3. */
+    /* Extra field for numbers of more than 32 bits.  APPNOTE 4.5.3. */
     ZIP_EXTRA_HEAD_LEN = 4,
     ZIP_EXTRA_ZIP64 = 0x0001,
 
-    /* At the end of the file.  APPNOTE 4.3.16. */
+    /* End record, at the end of the file.  APPNOTE 4.3.16. */
     ZIP_END_LEN = 22,
     ZIP_END_DISK = 4,
     ZIP_END_DIRECTORY_DISK = 6,
@@ -46,7 +46,7 @@ enum {
     ZIP_END_COMMENT_LEN = 20,
     ZIP_COMMENT_MAX = 65535,
 
-    /* In front of that, if numbers pass their fields.  APPNOTE 4.3.14, 15. */
+    /* Zip64 records before that, if numbers exceed it.  APPNOTE 4.3.14, 15. */
     ZIP_LOCATOR_LEN = 20,
     ZIP_LOCATOR_END64_OFF = 8,
     ZIP_END64_LEN = 56,
