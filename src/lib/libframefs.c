@@ -13,7 +13,7 @@
 #include "lib/libframefs_private.h"
 
 enum {
-    PIECE_LEN = 4 << 20, /* bytes that are asked for at a time */
+    PIECE_LEN = 4 << 20, /* bytes that are read at a time */
     OPEN_TRIES = 3
 };
 
@@ -21,7 +21,7 @@ struct framefs {
     struct file_context *context;
 };
 
-/* The one thing that is no handle's: see framefs_error(). */
+/* The only state outside a handle: see framefs_error(). */
 static _Thread_local char message[512];
 
 const char *framefs_version(void)
@@ -68,7 +68,7 @@ static int set_one(char *word, void *to,
     return r < 0 ? libframefs_refuse(word, r, NULL) : 0;
 }
 
-/* Set each of the options NAME=VALUE,...; accepts NULL. */
+/* Set each option of a list NAME=VALUE,...; accepts NULL. */
 static int set_options(const char *options, void *to,
                        int (*set)(void *to, const char *name,
                                   const char *value))
@@ -134,14 +134,14 @@ static int new_frame(struct framefs *fs, const char *path, int flags,
     return 0;
 }
 
-/* Free one whose file is closed. */
+/* Free a frame whose file is closed. */
 static void free_frame(struct framefs_frame *frame)
 {
     pthread_rwlock_destroy(&frame->lock);
     free(frame);
 }
 
-/* Open the frame in a store, which becomes its own on success. */
+/* Open the frame in a store.  The store belongs to the file on success. */
 static int open_file(struct framefs *fs, struct store *store, int flags,
                      uint64_t offset, struct file **out, struct fault *fault)
 {
@@ -153,7 +153,7 @@ static int open_file(struct framefs *fs, struct store *store, int flags,
     return file_open_writable(fs->context, store, out, fault);
 }
 
-/* Open the file of a frame, as it is now. */
+/* Open the current file of a frame. */
 static int open_path(struct framefs_frame *frame, struct file **out,
                      struct fault *fault)
 {
@@ -196,8 +196,8 @@ int framefs_open(struct framefs *fs, const char *path, int flags,
     return 0;
 }
 
-/* Open the newest state, if it can be.  One that is older is read as well, as
-   far as it is still there. */
+/* Open the newest state, if possible.  Otherwise keep the older one, which can
+   be read as far as it still exists. */
 static void reopen(struct framefs_frame *frame)
 {
     struct fault fault;
@@ -228,7 +228,7 @@ void libframefs_leave(struct framefs_frame *frame)
     pthread_rwlock_unlock(&frame->lock);
 }
 
-/* What a new frame is to be. */
+/* Parameters of a new frame. */
 struct creation {
     struct file_params params;
     bool sparse;
@@ -243,8 +243,8 @@ static int set_creation(void *to, const char *name, const char *value)
     return params_set_layout(value, &creation->sparse);
 }
 
-/* The store of a frame that is not there yet.  A file comes up with the frame,
-   a directory right away. */
+/* Make the store of a new frame.  A directory is created at once; a file is
+   created with the frame. */
 static int make_store(const char *path, bool sparse, unsigned flags,
                       struct store **out)
 {
@@ -308,8 +308,12 @@ int framefs_close(struct framefs_frame *frame)
 
     if (!frame)
         return 0;
-    /* What fails now may succeed when the file is closed; it tells more.  But
-       what was given up is not there any more then. */
+    /*
+     * Sync first, because file_sync() fills in the fault.  If it fails,
+     * file_close() commits again and may succeed, so its result counts.  But
+     * after -ESTALE the data have been dropped, and file_close() has nothing
+     * left to commit.
+     */
     synced = file_sync(frame->file, &fault);
     r = file_close(frame->file);
     if (synced == -ESTALE)
@@ -322,7 +326,8 @@ int framefs_close(struct framefs_frame *frame)
 
 uint64_t framefs_size(const struct framefs_frame *frame)
 {
-    /* The frame says the same; only how it is read changes. */
+    /* Drop the const: libframefs_enter() may reopen the file, but does not
+       change the frame itself. */
     struct framefs_frame *newest = (struct framefs_frame *)(uintptr_t)frame;
     uint64_t size = file_size(libframefs_enter(newest));
 
@@ -350,7 +355,8 @@ static ssize_t try_read(struct framefs_frame *frame, struct file *file,
     return (ssize_t)len;
 }
 
-/* Read up to PIECE_LEN bytes; fewer came if `*error` is set, or at the end. */
+/* Read up to PIECE_LEN bytes.  Fewer are read if `*error` is set, or at the
+   end. */
 static ssize_t read_piece(struct framefs_frame *frame, uint8_t *buf, size_t len,
                           uint64_t off, int *error, struct fault *fault)
 {
@@ -362,7 +368,7 @@ static ssize_t read_piece(struct framefs_frame *frame, uint8_t *buf, size_t len,
         *error = 0;
         n = try_read(frame, file, buf, len, off, error, fault);
         libframefs_leave(frame);
-        /* What came before the frame was changed is good. */
+        /* The bytes that were read before the frame changed are valid. */
         if (n > 0 && *error == -ESTALE)
             *error = 0;
         if (frame->flags & FRAMEFS_WRITE)

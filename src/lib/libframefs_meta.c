@@ -9,7 +9,7 @@
 #include "lib/libframefs_private.h"
 
 enum {
-    CONTENT_MAX = 64 << 20 /* bytes of a metalayer that is read */
+    CONTENT_MAX = 64 << 20 /* bytes of a metalayer that can be read */
 };
 
 static void fill_info(const struct frame_info *from, struct framefs_info *out)
@@ -47,7 +47,8 @@ int framefs_info(struct framefs_frame *frame, struct framefs_info *out,
     return 0;
 }
 
-/* Hand out bytes to a caller that has room for `size`, or asks how many. */
+/* Copy bytes to a caller's buffer of `size` bytes.  A size of 0 only asks for
+   the length. */
 static ssize_t hand_out(const struct framefs_frame *frame, const void *bytes,
                         size_t len, void *to, size_t size)
 {
@@ -79,8 +80,8 @@ ssize_t framefs_info_json(struct framefs_frame *frame, char *text, size_t size)
     return len < 0 ? len : len - 1;
 }
 
-/* The metalayers of the last commit; which state they are of is kept open.
-   After that close_layers() is to be called, also if it fails. */
+/* Open the metalayers of the last commit, and keep its state open.  The caller
+   calls close_layers() afterwards, even if this fails. */
 static int open_layers(struct framefs_frame *frame, struct frame **state,
                        struct metalayer_list *list, struct fault *fault)
 {
@@ -146,7 +147,7 @@ ssize_t framefs_meta_list(struct framefs_frame *frame, char *list, size_t size)
     return r;
 }
 
-/* Returns 0, -ENODATA or an error. */
+/* Read a metalayer.  Returns 0, -ENODATA or another error. */
 static int get_content(struct framefs_frame *frame, const char *name,
                        uint8_t **content, size_t *len, struct fault *fault)
 {
@@ -184,7 +185,7 @@ ssize_t framefs_meta_get(struct framefs_frame *frame, const char *name,
     return r;
 }
 
-/* Why a metalayer could not be changed. */
+/* Record why a metalayer could not be changed. */
 static int fail_change(const struct framefs_frame *frame, int error,
                        const struct fault *fault)
 {

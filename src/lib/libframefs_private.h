@@ -13,8 +13,11 @@ struct framefs_frame {
     int flags;
     uint64_t offset;
 
-    /* Held to read while the file is used; to write while that of a frame that
-       is only read is opened anew, because it was changed. */
+    /*
+     * Held for reading while a thread uses the file.  Held for writing while a
+     * thread reopens the file of a read-only frame, because the frame has
+     * changed.
+     */
     pthread_rwlock_t lock;
     struct file *file;
 
@@ -23,24 +26,25 @@ struct framefs_frame {
 };
 
 /*
- * Begin to use the file of a frame, in its newest state if it is only read; and
- * be done with it.
+ * Begin and end the use of a frame's file.  A read-only frame is brought to its
+ * newest state first.
  */
 struct file *libframefs_enter(struct framefs_frame *frame);
 void libframefs_leave(struct framefs_frame *frame);
 
 enum {
-    LIBFRAMEFS_TRIES = 100 /* to read a frame that is changed again and again */
+    LIBFRAMEFS_TRIES = 100 /* retries to read a frame that is changed again
+                              and again */
 };
 
 /*
- * Leave word, for framefs_error(), of why a call fails; hand the error back.
+ * Record why a call fails, for framefs_error(), and return the error.
  *
- *  subject  the frame's path, or what else is at fault
+ *  subject  path of the frame, or anything else that is at fault
  */
 int libframefs_fail(const char *subject, int error, const struct fault *fault);
 
-/* The same with a reason of our own, or NULL for that of the system. */
+/* The same, with a reason of our own, or NULL for the system's. */
 int libframefs_refuse(const char *subject, int error, const char *why);
 
 #endif
