@@ -3,8 +3,8 @@
 #define FRAMEFS_H
 
 /*
- * libframefs: Blosc2 frames as plain bytes that can be read and written.  An
- * N-dimensional array, too, is its chunks in a row.
+ * libframefs reads and writes Blosc2 frames as plain bytes.  The bytes of an
+ * N-dimensional array are those of its chunks in a row.
  *
  *     struct framefs *fs;
  *     struct framefs_frame *frame;
@@ -16,25 +16,28 @@
  *         errx(1, "%s", framefs_error());
  *
  * Errors.  A function that can fail returns a negative errno; framefs_error()
- * says in words what was wrong.  Results go through `out` parameters, which
- * are written only on success.  Beside what the system reports there are
+ * describes the failure in words.  Results go through `out` parameters, which
+ * are written only on success.  Besides errors from the system there are
  *
  *     -EBADMSG  the bytes break the format: the frame, or a chunk, is damaged
- *     -ENOTSUP  it takes a codec or filter that this build lacks, or it is a
- *               kind of frame that is read, but not changed; or a block or
+ *     -ENOTSUP  the frame needs a codec or filter that this build lacks; or it
+ *               is of a kind that can be read, but not changed; or a block or
  *               chunk is too large for "cache="
- *     -EROFS    the frame was not opened to be written
- *     -EBUSY    another process, or another handle, is changing the frame, and
- *               was waited for ten seconds; framefs_error() names the process
- *     -ESTALE   others have changed the frame since it was opened to be written
+ *     -EROFS    the frame was not opened for writing
+ *     -EBUSY    another process, or another handle, was still changing the
+ *               frame after a wait of ten seconds; framefs_error() names the
+ *               process
+ *     -ESTALE   another program has changed the frame since it was opened for
+ *               writing
  *     -EINVAL   an argument or option is wrong
  *
- * Threads.  Any number of threads may use one library handle, and one frame,
- * at a time.  What frees or closes a handle must be the last to use it.  No
- * handle may be used in a child process after fork().
+ * Threads.  Any number of threads may use a library handle, or a frame, at the
+ * same time.  The call that frees or closes a handle must be the last that uses
+ * it.  A child process must not use any handle after fork().
  *
- * No function writes to standard output or standard error, changes a signal's
- * handler, or keeps anything that is not in a handle.
+ * No function writes to standard output or standard error, changes a signal
+ * handler, or keeps any state outside the handles, except for each thread's
+ * framefs_error() message.
  */
 
 #include <stddef.h>
@@ -51,48 +54,49 @@ extern "C" {
 #define FRAMEFS_API
 #endif
 
-/* The version of the library that is running, such as "0.1.0". */
+/* The version of the running library, such as "0.1.0". */
 FRAMEFS_API const char *framefs_version(void);
 
 /*
- * Why the last call that failed in this thread did so, as a phrase that names
+ * Get the reason for the last failure in this thread, as a phrase that names
  * the frame: "run7.b2frame: chunk 7, offset 1234: a stream is cut short".
  *
- * Never NULL; "" if none has failed yet.  Each thread has its own message, so
- * that threads which share a frame do not see each other's.  It stays until
- * the thread makes another call that fails.
+ * Never NULL; "" if no call has failed yet.  Each thread has its own message,
+ * because threads that share a frame must not see each other's.  The message
+ * stays until the thread makes another call that fails.
  */
 FRAMEFS_API const char *framefs_error(void);
 
 /*
- * The library: what frames have in common, decoded data that are kept and the
- * threads that decode ahead and compress.
+ * A library handle.  It owns the resources that its frames share: the cache of
+ * decoded data, and the threads that decode ahead and compress.
  */
 struct framefs;
 
 /*
  * Start the library.
  *
- *  options  NULL, or options as framefs(1) takes them behind -o, separated by
+ *  options  NULL, or options in the form of framefs(1)'s -o, separated by
  *           commas:
- *             cache=SIZE      bytes of decoded data to keep, of all frames
- *                             together, a hard limit; what is not written out
- *                             yet counts too (256M)
+ *             cache=SIZE      limit of the decoded data in memory, for all
+ *                             frames together, in bytes.  The limit is hard,
+ *                             and includes data not yet written (256M)
  *             threads=N       worker threads (one for each CPU)
  *             readahead=SIZE  bytes to decode ahead of a sequential reader
  *                             (8M)
- *             commit=SECONDS  after which what was written is made durable; 0:
- *                             when asked, or when the cache fills up (5)
+ *             commit=SECONDS  time after which written data are made durable;
+ *                             0: only when asked, or when the cache fills up
+ *                             (5)
  *             lock=SECONDS    take part in the locking of frames by .b2lock
- *                             files, as programs do that use C-Blosc2 and set
- *                             BLOSC_LOCKING; -EBUSY when they keep one locked
- *                             for longer
+ *                             files, as do programs that use C-Blosc2 and set
+ *                             BLOSC_LOCKING; -EBUSY if another program keeps
+ *                             a frame locked for longer
  *
- * Returns 0, -EINVAL or -ENOMEM, or -EAGAIN if there can be no more threads.
+ * Returns 0, -EINVAL or -ENOMEM, or -EAGAIN if no more threads can be started.
  */
 FRAMEFS_API int framefs_new(const char *options, struct framefs **out);
 
-/* All frames must be closed.  Accepts NULL. */
+/* Free the library.  All frames must be closed.  Accepts NULL. */
 FRAMEFS_API void framefs_free(struct framefs *fs);
 
 /* An open frame. */
@@ -100,105 +104,106 @@ struct framefs_frame;
 
 enum {
     FRAMEFS_READ = 0,
-    FRAMEFS_WRITE = 1 /* read and write */
+    FRAMEFS_WRITE = 1 /* for reading and writing */
 };
 
 /*
  * Open a frame.
  *
  *  path    a file, or the directory of a sparse frame; links are followed
- *  flags   FRAMEFS_READ or FRAMEFS_WRITE.  One handle at a time, of all
- *          processes, changes a frame, from its first write until that is
- *          committed.  Any number may read it meanwhile: each call sees the last
- *          commit, or for some chunks one that came since
- *  offset  byte of the file at which the frame starts, usually 0.  A frame that
- *          starts elsewhere can't be written: -EROFS
+ *  flags   FRAMEFS_READ or FRAMEFS_WRITE.  Only one handle at a time, of all
+ *          processes, can change a frame, from its first write until that is
+ *          committed.  Any number of handles can read it meanwhile: each call
+ *          sees the last commit, or a later one for some chunks
+ *  offset  offset in the file at which the frame starts, usually 0.  A frame
+ *          at another offset cannot be opened for writing: -EROFS
  */
 FRAMEFS_API int framefs_open(struct framefs *fs, const char *path, int flags,
                              uint64_t offset, struct framefs_frame **out);
 
 /*
- * Make an empty frame, and open it to be written.
+ * Create an empty frame, and open it for writing.
  *
- *  path     nothing may be there: -EEXIST
- *  options  NULL, or options as framefs(1) takes them behind -o, separated by
+ *  path     must not exist: -EEXIST
+ *  options  NULL, or options in the form of framefs(1)'s -o, separated by
  *           commas:
  *             layout=contiguous|sparse  one file, or a directory (contiguous)
  *             codec=NAME       blosclz, lz4, lz4hc, zlib or zstd (lz4)
  *             clevel=N         0 to 9 (5)
  *             filters=F[:META]+F...  up to six, or none (shuffle)
- *             typesize=auto|N  bytes per element (auto: by what is written
- *                              first)
+ *             typesize=auto|N  bytes per element (auto: chosen from the first
+ *                              data written)
  *             chunksize=SIZE   decoded bytes in a chunk (1M)
  *             blocksize=SIZE|auto  decoded bytes in a block (auto)
  *
- * The frame is there when this returns; it is durable after framefs_sync().
+ * The frame exists when this returns; it is durable after framefs_sync().
  */
 FRAMEFS_API int framefs_create(struct framefs *fs, const char *path,
                                const char *options, struct framefs_frame **out);
 
 /*
- * Close a frame.  Accepts NULL.
+ * Commit the written data, durably, and close the frame.  Accepts NULL.
  *
- * This commits the data that were written, durably.  Returns 0, or why that
- * failed: the data written since the last framefs_sync() that succeeded are then
- * lost.  The handle is gone in any case.
+ * Returns 0, or the error of the commit: the data written since the last
+ * successful framefs_sync() are then lost.  The handle is gone in either case.
  */
 FRAMEFS_API int framefs_close(struct framefs_frame *frame);
 
-/* Decoded size in bytes. */
+/* Get the decoded size in bytes. */
 FRAMEFS_API uint64_t framefs_size(const struct framefs_frame *frame);
 
 /*
  * Read decoded bytes.
  *
- * Returns how many came: all, unless the frame ends or what follows can't be
- * read; 0 at the end; or, if not even the first can be read, a negative errno.
+ * Returns the number of bytes read.  This is `len`, unless the frame ends or
+ * the bytes after that cannot be read; it is 0 at the end.  If not even the
+ * first byte can be read, a negative errno.
  */
 FRAMEFS_API ssize_t framefs_pread(struct framefs_frame *frame, void *buf,
                                   size_t len, uint64_t off);
 
 /*
  * Write bytes.  The frame grows as needed; a gap reads as zeros.  Readers of
- * this handle see them at once, all others once they are committed, in one
- * step with all that was written before.
+ * this handle see the bytes at once.  All other readers see them after a
+ * commit, in one step with all data written before.
  *
- * Returns `len`, or a negative errno, also one that a commit in the background
- * ran into (-ENOSPC, -EIO); the bytes are kept in memory all the same if there
+ * Returns `len`, or a negative errno.  This may be the error of a commit in the
+ * background (-ENOSPC, -EIO).  The bytes are kept in memory even then, if there
  * is room, and framefs_sync() tries again.
  */
 FRAMEFS_API ssize_t framefs_pwrite(struct framefs_frame *frame, const void *buf,
                                    size_t len, uint64_t off);
 
-/* Change the size: cut, or add zeros, which take no room.  Returns 0, or as
-   framefs_pwrite(). */
+/* Change the size: cut the frame, or add zeros, which take no space.  Returns
+   0, or errors as framefs_pwrite(). */
 FRAMEFS_API int framefs_truncate(struct framefs_frame *frame, uint64_t size);
 
 /*
- * Commit all that was written, durably: a crash afterwards loses none of it,
- * and one meanwhile leaves the state before.  Returns 0, or why this commit,
- * or one that nobody was told of, failed.
+ * Commit all written data, durably.  A crash afterwards loses none of them; a
+ * crash during the commit leaves the state before it.  Returns 0, or the error
+ * of this commit.  Earlier commits that failed in the background do not count,
+ * because their data are part of this one.
  */
 FRAMEFS_API int framefs_sync(struct framefs_frame *frame);
 
-/* Geometry of a frame, as of the last commit. */
+/* The geometry of a frame, as of the last commit. */
 struct framefs_info {
     uint64_t size;      /* decoded bytes */
-    uint64_t stored;    /* bytes that it takes by its own account, compressed */
+    uint64_t stored;    /* compressed bytes, by the frame's own account */
     uint64_t nchunks;   /* number of chunks */
     uint32_t chunksize; /* decoded bytes in each but the last; 0: they differ */
     uint32_t blocksize; /* decoded bytes in a block; 0: automatic */
     uint32_t typesize;  /* bytes per element */
     uint32_t clevel;    /* of new chunks, 0 to 9 */
     char codec[16];     /* of new chunks, such as "zstd" */
-    uint32_t sparse;    /* 1: a directory with a file per chunk; else 0 */
+    uint32_t sparse;    /* 1: a directory with a file for each chunk; else 0 */
     uint32_t version;   /* of the format */
 };
 
 /*
- * What is known of a frame.
+ * Get the geometry of a frame.
  *
- *  size  sizeof(*out), so that later versions can add members
+ *  size  sizeof(*out); later versions may add members
  *
  * Returns 0, or -EINVAL if this library does not know the last members.
  */
@@ -206,30 +211,28 @@ FRAMEFS_API int framefs_info(struct framefs_frame *frame,
                              struct framefs_info *out, size_t size);
 
 /*
- * The same and more as a JSON object: filters, metalayers, layout; what
- * `b2frame info --json` prints.
+ * Get a description of a frame as a JSON object: the geometry, filters,
+ * metalayers and layout, as `b2frame info --json` prints them.
  *
- *  text, size  receives the text with a NUL; NULL and 0 to ask for its length
+ *  text, size  buffer for the text and a NUL; NULL and 0 to ask for its length
  *
- * Returns its length without the NUL, -ERANGE if `size` is too small, or
+ * Returns the length without the NUL, -ERANGE if `size` is too small, or
  * -ENOMEM.
  */
 FRAMEFS_API ssize_t framefs_info_json(struct framefs_frame *frame, char *text,
                                       size_t size);
 
 /*
- * Metadata.  Their names are those of the attributes that a mount shows, less
- * "user.b2frame.":
+ * List the names of a frame's metadata, each followed by a NUL.  They are the
+ * names of the extended attributes that a mount shows, without "user.b2frame.":
  *
- *     meta.NAME    a metalayer.  Its length is fixed
+ *     meta.NAME    a metalayer, of fixed length
  *     vlmeta.NAME  a vlmetalayer, of any length
- *     usermeta     in frames from before 2021, and only read
+ *     usermeta     in frames from before 2021; read-only
  *
  * NAME has at most 31 bytes.
  *
- * List the names, each with a NUL behind it.
- *
- *  list, size  receives them; NULL and 0 to ask for their length
+ *  list, size  buffer for the names; NULL and 0 to ask for their length
  *
  * Returns their length, -ERANGE if `size` is too small, -EBADMSG or -ENOMEM.
  */
@@ -237,30 +240,32 @@ FRAMEFS_API ssize_t framefs_meta_list(struct framefs_frame *frame, char *list,
                                       size_t size);
 
 /*
- * Read one.
+ * Read one metalayer.
  *
- *  buf, size  receives it; NULL and 0 to ask for its length
+ *  name       a name as in the list above
+ *  buf, size  buffer for the content; NULL and 0 to ask for its length
  *
- * Returns its length, -ERANGE if `size` is too small, -ENODATA if there is
- * none of this name, -EBADMSG or -ENOMEM.
+ * Returns its length, -ERANGE if `size` is too small, -ENODATA if no metalayer
+ * has this name, -E2BIG if it has more than 64 MiB, -EBADMSG or -ENOMEM.
  */
 FRAMEFS_API ssize_t framefs_meta_get(struct framefs_frame *frame,
                                      const char *name, void *buf, size_t size);
 
 /*
- * Set one, and commit that with all that was written.
+ * Set one metalayer, and commit it with all written data.
  *
- *  name  vlmeta.NAME, which is made if need be; or meta.NAME, which exists
+ *  name  vlmeta.NAME, which is created if necessary; or meta.NAME, which must
+ *        exist
  *
- * Returns 0, -EINVAL (another length than a metalayer has; a name that can't
- * be), -ENODATA (no such metalayer), -ENOSPC (too many or too large), or as
- * framefs_sync().
+ * Returns 0, -EINVAL (the length of a metalayer would change; or the name is
+ * not valid), -ENODATA (no such metalayer), -ENOSPC (too many, or too large),
+ * or errors as framefs_sync().
  */
 FRAMEFS_API int framefs_meta_set(struct framefs_frame *frame, const char *name,
                                  const void *buf, size_t len);
 
-/* Remove a vlmetalayer, and commit that.  Returns 0, -ENODATA if there is
-   none, or as framefs_meta_set(). */
+/* Remove a vlmetalayer, and commit that.  Returns 0, -ENODATA if it does not
+   exist, or errors as framefs_meta_set(). */
 FRAMEFS_API int framefs_meta_remove(struct framefs_frame *frame,
                                     const char *name);
 
