@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 #include "file/file.h"
+#include "frame_options.h"
 #include "input.h"
-#include "new_frame.h"
 #include "verb.h"
 
 /* What the user says of an array that is to be made. */

@@ -7,8 +7,8 @@
 #include "base/log.h"
 #include "file/params.h"
 #include "frame_feed.h"
+#include "frame_options.h"
 #include "interrupt.h"
-#include "new_frame.h"
 #include "output.h"
 #include "progress.h"
 #include "source.h"
@@ -43,7 +43,8 @@ static bool are_alike(const struct chunk_params *a,
 }
 
 /* Find out what is to be done. */
-static int plan(const struct new_frame *new_frame, struct convert *convert)
+static int plan(const struct frame_options *frame_options,
+                struct convert *convert)
 {
     const struct frame_info *info = frame_get_info(convert->frame);
     struct file_params old = { .chunk = frame_chunk_params(info),
@@ -52,8 +53,9 @@ static int plan(const struct new_frame *new_frame, struct convert *convert)
 
     convert->params = old;
     convert->sparse = info->sparse;
-    convert->force = new_frame->force;
-    if (!new_frame_apply(new_frame, &convert->params, &convert->sparse)) {
+    convert->force = frame_options->force;
+    if (!frame_options_apply(frame_options, &convert->params,
+                             &convert->sparse)) {
         log_error("%s: its codec, filters, typesize and blocksize do not go "
                   "with these options",
                   convert->path);
@@ -221,7 +223,7 @@ static int open_file(struct file_context *context, struct convert *convert)
     return r;
 }
 
-static int convert_frame(const struct new_frame *new_frame,
+static int convert_frame(const struct frame_options *frame_options,
                          struct convert *convert)
 {
     struct file_context *context;
@@ -234,7 +236,7 @@ static int convert_frame(const struct new_frame *new_frame,
     r = open_file(context, convert);
     if (r == 0) {
         convert->frame = file_frame_get(convert->file);
-        r = plan(new_frame, convert);
+        r = plan(frame_options, convert);
         if (r == 0)
             r = write_out(convert);
         file_frame_put(convert->file, convert->frame);
@@ -247,27 +249,27 @@ static int convert_frame(const struct new_frame *new_frame,
 static int run(const struct verb *verb, int argc, char **argv)
 {
     static const struct option options[] = {
-        NEW_FRAME_OPTIONS,
+        FRAME_OPTIONS_ROWS,
         { "frame-offset", required_argument, NULL, ARGS_FRAME_OFFSET },
         { "help", no_argument, NULL, ARGS_HELP },
         { NULL, 0, NULL, 0 },
     };
     static const char *const names[] = { "FRAME", "OUT" };
-    struct new_frame new_frame = { 0 };
+    struct frame_options frame_options = { 0 };
     struct convert convert = { 0 };
     char **args;
     int option;
     int r;
 
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
-        if (!new_frame_take(verb, option, &new_frame))
+        if (!frame_options_take(verb, option, &frame_options))
             args_common(verb, option, &convert.frame_offset);
     args = args_take(verb, argc, argv, 2, names);
     convert.path = args[0];
     convert.out = args[1];
 
     interrupt_catch();
-    r = convert_frame(&new_frame, &convert);
+    r = convert_frame(&frame_options, &convert);
     interrupt_die();
     return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
@@ -276,7 +278,7 @@ const struct verb verb_convert = {
     .name = "convert",
     .args = "[OPTION...] FRAME OUT|-",
     .summary = "Copy a frame in another layout or compression",
-    .help = "Options:\n" NEW_FRAME_HELP ARGS_COMMON_HELP "\n"
+    .help = "Options:\n" FRAME_OPTIONS_HELP ARGS_COMMON_HELP "\n"
             "What no option says is as in FRAME.  Chunks are copied as they "
             "are if only the\n"
             "layout changes.  Metalayers, owner, permissions and times are "

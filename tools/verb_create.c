@@ -4,10 +4,10 @@
 #include "args.h"
 #include "base/log.h"
 #include "file/params.h"
+#include "frame_options.h"
 #include "input.h"
 #include "interrupt.h"
 #include "new_array.h"
-#include "new_frame.h"
 #include "output.h"
 #include "source.h"
 #include "verb.h"
@@ -97,30 +97,30 @@ static int create_frame(struct create *create)
 static int run(const struct verb *verb, int argc, char **argv)
 {
     static const struct option options[] = {
-        NEW_FRAME_OPTIONS,
+        FRAME_OPTIONS_ROWS,
         NEW_ARRAY_OPTIONS,
         { "help", no_argument, NULL, ARGS_HELP },
         { NULL, 0, NULL, 0 },
     };
     static const char *const names[] = { "INPUT", "FRAME" };
-    struct new_frame new_frame = { 0 };
+    struct frame_options frame_options = { 0 };
     struct create create = { .params = params_default };
     char **args;
     int option;
     int r;
 
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
-        if (!new_frame_take(verb, option, &new_frame) &&
+        if (!frame_options_take(verb, option, &frame_options) &&
             !new_array_take(option, &create.new_array))
             args_help(verb, option);
-    if (!new_frame_apply(&new_frame, &create.params, &create.sparse)) {
+    if (!frame_options_apply(&frame_options, &create.params, &create.sparse)) {
         log_error("codec, filters, typesize and blocksize do not go together");
         verb_usage(verb);
     }
     args = args_take(verb, argc, argv, 2, names);
     create.input = args[0];
     create.path = args[1];
-    create.force = new_frame.force;
+    create.force = frame_options.force;
 
     interrupt_catch();
     r = create_frame(&create);
@@ -132,7 +132,7 @@ const struct verb verb_create = {
     .name = "create",
     .args = "[OPTION...] INPUT|- FRAME|-",
     .summary = "Compress a file or standard input",
-    .help = "Options:\n" NEW_FRAME_HELP NEW_ARRAY_HELP ARGS_HELP_HELP "\n"
+    .help = "Options:\n" FRAME_OPTIONS_HELP NEW_ARRAY_HELP ARGS_HELP_HELP "\n"
             "Without options: contiguous, lz4, level 5, shuffle, typesize and "
             "blocksize\n"
             "auto, chunks of 1M.  SIZE may end in K, M or G.\n"

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "frame_options.h"
+
+#include <getopt.h>
+
+#include "base/log.h"
+#include "file/params.h"
+
+/* In the order of the options. */
+static const char *const names[] = {
+    "layout",   "codec",     "clevel",    "filters",
+    "typesize", "chunksize", "blocksize",
+};
+
+/* Set what an option says. */
+static int set(int option, const char *value, struct file_params *params,
+               bool *sparse)
+{
+    if (option == FRAME_OPTIONS_LAYOUT)
+        return params_set_layout(value, sparse);
+    return params_set(params, names[option - FRAME_OPTIONS_LAYOUT], value);
+}
+
+bool frame_options_take(const struct verb *verb, int option,
+                        struct frame_options *options)
+{
+    struct file_params params = params_default;
+    bool sparse;
+
+    if (option < FRAME_OPTIONS_LAYOUT || option >= FRAME_OPTIONS_END)
+        return false;
+    if (option == FRAME_OPTIONS_FORCE) {
+        options->force = true;
+        return true;
+    }
+    if (set(option, optarg, &params, &sparse) < 0) {
+        log_error("--%s %s: not a value that makes sense",
+                  names[option - FRAME_OPTIONS_LAYOUT], optarg);
+        verb_usage(verb);
+    }
+    options->values[option - FRAME_OPTIONS_LAYOUT] = optarg;
+    return true;
+}
+
+/* Is anything said of how the content is kept? */
+static bool has_params(const struct frame_options *options)
+{
+    for (int i = FRAME_OPTIONS_CODEC; i < FRAME_OPTIONS_FORCE; i++)
+        if (options->values[i - FRAME_OPTIONS_LAYOUT])
+            return true;
+    return false;
+}
+
+bool frame_options_apply(const struct frame_options *options,
+                         struct file_params *params, bool *sparse)
+{
+    for (int i = FRAME_OPTIONS_LAYOUT; i < FRAME_OPTIONS_FORCE; i++) {
+        const char *value = options->values[i - FRAME_OPTIONS_LAYOUT];
+
+        if (value)
+            set(i, value, params, sparse);
+    }
+    return !has_params(options) || params_check(params) == 0;
+}
