@@ -208,8 +208,11 @@ static int set_max_read(struct options *options, const char *option)
     return r;
 }
 
-/* Take an option of ours. */
-static int set_known(struct options *options, enum key key, const char *option)
+/*
+ * Set an option that has no value.  Returns 0, 1 if libfuse or the kernel must
+ * see it too, or -EINVAL if the key belongs to no such option.
+ */
+static int set_flag(struct options *options, enum key key)
 {
     switch (key) {
     case KEY_FOREGROUND:
@@ -236,10 +239,6 @@ static int set_known(struct options *options, enum key key, const char *option)
     case KEY_UNMOUNT:
         options->unmount = true;
         return 0;
-    case KEY_OFFSET:
-        return parse_size(option, 0, INT64_MAX, &options->fs.offset);
-    case KEY_NAMES:
-        return set_names(options, option);
     case KEY_READ_ONLY:
         options->fs.read_only = true;
         return 0;
@@ -259,22 +258,36 @@ static int set_known(struct options *options, enum key key, const char *option)
     case KEY_ALLOW_OTHER:
         options->others = true;
         return 1; /* it is for libfuse */
+    case KEY_LOCK:
+        options->file.lock = true;
+        return 0;
+    case KEY_IO_URING:
+        options->io_uring = true;
+        return 0;
+    default:
+        return -EINVAL;
+    }
+}
+
+/* Take an option of ours.  Returns as set_flag(). */
+static int set_known(struct options *options, enum key key, const char *option)
+{
+    switch (key) {
+    case KEY_OFFSET:
+        return parse_size(option, 0, INT64_MAX, &options->fs.offset);
+    case KEY_NAMES:
+        return set_names(options, option);
     case KEY_LAYOUT:
         return set_layout(options, option);
     case KEY_CLOSE:
         return set_close(options, option);
-    case KEY_LOCK:
-        options->file.lock = true;
-        return 0;
     case KEY_NAMED:
         return set_named(options, option);
     case KEY_MAX_READ:
         return set_max_read(options, option);
-    case KEY_IO_URING:
-        options->io_uring = true;
-        return 0;
+    default:
+        return set_flag(options, key);
     }
-    return -EINVAL;
 }
 
 static int set_path(struct options *options, const char *path)
