@@ -29,6 +29,7 @@ struct map_cell {
     uint64_t count[MAP_NKINDS]; /* of chunks; of the file, bytes */
 };
 
+/* A map of a frame, and the figures beside it. */
 struct map {
     uint64_t nbytes; /* of the frame */
     uint64_t stored; /* what it takes */

@@ -39,6 +39,7 @@ int mounted_insert(struct mounted *mounted, uint64_t chunk_no,
 int mounted_update(struct mounted *mounted, uint64_t chunk_no,
                    const char *input);
 
+/* Delete a chunk. */
 int mounted_delete(struct mounted *mounted, uint64_t chunk_no);
 
 /*
@@ -52,6 +53,7 @@ int mounted_delete(struct mounted *mounted, uint64_t chunk_no);
  */
 int mounted_reorder(struct mounted *mounted, const uint64_t *order);
 
+/* Make the file `size` bytes long, and sync it. */
 int mounted_truncate(struct mounted *mounted, uint64_t size);
 
 #endif

@@ -36,6 +36,7 @@ enum {
     "  --chunks N,N...   shape of its chunks; else as chunksize allows\n" \
     "  --blocks N,N...   shape of their blocks; likewise\n"
 
+/* The options on a command line that say how to make an array. */
 struct new_array {
     const char *values[NEW_ARRAY_END - NEW_ARRAY_SHAPE]; /* or NULL */
 };

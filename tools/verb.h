@@ -18,6 +18,7 @@ struct verb {
     int (*run)(const struct verb *verb, int argc, char **argv);
 };
 
+/* The verbs, each defined in its verb_*.c. */
 extern const struct verb verb_info;
 extern const struct verb verb_cat;
 extern const struct verb verb_verify;

@@ -15,6 +15,7 @@ enum {
     NPY_MAGIC_LEN = 6
 };
 
+/* The first bytes of every .npy file. */
 static const uint8_t npy_magic[NPY_MAGIC_LEN] = {
     0x93, 'N', 'U', 'M', 'P', 'Y',
 };

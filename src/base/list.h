@@ -26,12 +26,14 @@ struct list {
     for (struct list *node = (head)->next, *node##_next = node->next; \
          node != (head); node = node##_next, node##_next = node##_next->next)
 
+/* Begin a list that is empty, or a node that is in no list. */
 static inline void list_init(struct list *list)
 {
     list->prev = list;
     list->next = list;
 }
 
+/* Does a list have no nodes?  For a node: is it in no list? */
 static inline bool list_empty(const struct list *list)
 {
     return list->next == list;

@@ -2,6 +2,7 @@
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
+/* How much a message matters, the most important first. */
 enum log_level {
     LOG_LEVEL_ERROR,
     LOG_LEVEL_WARNING,

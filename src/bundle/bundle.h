@@ -26,6 +26,7 @@
  */
 struct bundle;
 
+/* How a file holds the frames of a store. */
 enum bundle_kind {
     BUNDLE_NONE,  /* the file is not a bundle */
     BUNDLE_EMBED, /* a frame that is an embed store */

@@ -7,6 +7,7 @@
 #include "bundle/bundle.h"
 #include "bundle/zip.h"
 
+/* A bundle, for the files of this layer.  Constant but for `nrefs`. */
 struct bundle {
     atomic_uint nrefs;
     enum bundle_kind kind;

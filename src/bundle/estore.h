@@ -24,6 +24,7 @@
 #define ESTORE_DICT_LAYER "b2dict"
 #define ESTORE_TREE_LAYER "b2tree"
 
+/* One entry of the map, which leads to a frame. */
 struct estore_value {
     const char *key; /* in the map, not terminated */
     size_t key_len;

@@ -365,6 +365,8 @@ enum cache_pressure {
                       the flush fails */
 };
 
+/* Returns how urgently the files of a domain must be committed, so that the
+   cache can drop what is dirty. */
 enum cache_pressure cache_pressure(struct cache *cache,
                                    const struct cache_domain *domain);
 

@@ -4,6 +4,7 @@
 
 #include "cache/cache.h"
 
+/* The state of one block of a chunk that is in the cache. */
 enum block_state {
     BLOCK_MISSING,
     BLOCK_FILLING, /* a thread decodes or writes it without the lock */

@@ -26,11 +26,13 @@ ssize_t codec_blosclz_encode(struct codec_state *state,
                              const uint8_t *src, size_t src_len, uint8_t *dst,
                              size_t dst_cap);
 
+/* Free the contexts of one codec, if `state` has any. */
 void codec_blosclz_fini(struct codec_state *state);
 void codec_lz4_fini(struct codec_state *state);
 void codec_zlib_fini(struct codec_state *state);
 void codec_zstd_fini(struct codec_state *state);
 
+/* The codecs, each defined in its codec_*.c. */
 extern const struct codec codec_blosclz;
 extern const struct codec codec_lz4;
 extern const struct codec codec_lz4hc;

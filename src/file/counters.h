@@ -24,11 +24,13 @@ struct counters {
     atomic_uint_fast64_t failed;  /* and how many failed */
 };
 
+/* Add to a counter.  Any number of threads may do so at a time. */
 static inline void counter_add(atomic_uint_fast64_t *counter, uint64_t n)
 {
     atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
+/* Read a counter, which other threads may add to meanwhile. */
 static inline uint64_t counter_get(const atomic_uint_fast64_t *counter)
 {
     return atomic_load_explicit(counter, memory_order_relaxed);

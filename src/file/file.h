@@ -29,6 +29,7 @@ enum file_view {
                          knows it */
 };
 
+/* How files are read and written; the same for all files of a context. */
 struct file_options {
     size_t cache_size; /* bytes of decoded data to keep, a hard limit; it
                           counts what is not yet written out too */
@@ -45,6 +46,7 @@ struct file_options {
     enum file_view view;
 };
 
+/* The options of a program whose user sets none. */
 extern const struct file_options file_default_options;
 
 /*

@@ -4,6 +4,7 @@
 
 #include "frame/chunk_table.h"
 
+/* Where the entries of a piece of the table are. */
 enum piece_kind {
     PIECE_UNIFORM, /* one special value */
     PIECE_CLEAN,   /* in the committed index */
@@ -39,6 +40,7 @@ struct piece_group {
     struct piece alike;   /* PIECE_UNIFORM */
 };
 
+/* The table, for the chunk_table*.c files; chunk_table.h says what it is. */
 struct chunk_table {
     bool sparse;
     bool keeps_all;
@@ -95,6 +97,8 @@ int table_load(struct chunk_table *table, uint64_t piece_no, size_t n);
 uint64_t piece_cbytes(const struct chunk_table *table,
                       const struct piece *piece, size_t len);
 
+/* Free the memory that a piece or a group refers to.  The struct itself stays
+   the caller's; that of a piece is zeroed. */
 void piece_free(struct piece *piece);
 void group_free(struct piece_group *group);
 

@@ -10,6 +10,7 @@ enum {
     FRAME_PATTERN_LEN = 64 << 10
 };
 
+/* Zeros, for chunks that consist of them. */
 extern const uint8_t frame_pattern_zeros[FRAME_PATTERN_LEN];
 
 /* Quiet NaNs of this typesize; NULL unless the typesize is 4 or 8. */

@@ -9,6 +9,7 @@
 
 struct frame;
 
+/* Where a frame keeps a metalayer. */
 enum metalayer_kind {
     METALAYER_FIXED,    /* in the header */
     METALAYER_VL,       /* in the trailer; each is a chunk */

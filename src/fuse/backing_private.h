@@ -20,6 +20,7 @@ struct fd_path {
     char text[sizeof("/proc/self/fd/") + 10];
 };
 
+/* The path for `fd`, which stays valid while `fd` is open. */
 struct fd_path fd_path(int fd);
 
 #endif

@@ -41,6 +41,8 @@ struct free_space {
     } refusals[FREE_SPACE_NREFUSALS];
 };
 
+/* Set up a zeroed struct.  free_space_fini() releases it, when no thread
+   uses it any more. */
 void free_space_init(struct free_space *space);
 void free_space_fini(struct free_space *space);
 

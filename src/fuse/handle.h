@@ -20,6 +20,8 @@ struct handle {
     bool direct; /* the kernel caches nothing that it writes or reads */
 };
 
+/* The handle that handle_new() made, from the `fh` that the kernel hands back
+   with each request. */
 static inline struct handle *handle_of(const struct fuse_file_info *fi)
 {
     return (struct handle *)(uintptr_t)fi->fh;

@@ -36,6 +36,7 @@ enum {
     MOUNT_LOCK_HIDDEN = -1
 };
 
+/* The fields of a locked offset; the list above says what each means. */
 struct mount_lock_id {
     enum mount_lock_kind kind;
     bool finishing;
@@ -44,6 +45,7 @@ struct mount_lock_id {
     dev_t dev;
 };
 
+/* The offset that stands for these fields, which must fit the bits above. */
 off_t mount_lock_pack(const struct mount_lock_id *id);
 
 /* Returns false if no mount locks that byte. */

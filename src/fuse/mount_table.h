@@ -36,6 +36,7 @@ int mount_table_open(pid_t pid, struct mount_table *out);
 /* Returns false after the last entry.  The strings live until the next call. */
 bool mount_table_next(struct mount_table *table, struct mount_entry *out);
 
+/* Free what the table holds open.  Accepts a zeroed table. */
 void mount_table_close(struct mount_table *table);
 
 /*

@@ -27,6 +27,8 @@ struct shelf {
     size_t footprint; /* of all */
 };
 
+/* Set up a zeroed struct.  shelf_fini() drops the references of the shelf; a
+   bundle that somebody else still holds stays. */
 void shelf_init(struct shelf *shelf);
 void shelf_fini(struct shelf *shelf);
 

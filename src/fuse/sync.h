@@ -42,6 +42,7 @@ int sync_open_file(struct fs *fs, struct open_file *open);
    was logged. */
 int sync_all(struct fs *fs);
 
+/* Free the list of file systems.  Accepts a zeroed set. */
 void sync_set_fini(struct sync_set *set);
 
 #endif

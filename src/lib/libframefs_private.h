@@ -7,6 +7,7 @@
 #include "file/file.h"
 #include "framefs.h"
 
+/* An open frame of the caller. */
 struct framefs_frame {
     /* Constant. */
     struct framefs *fs;

@@ -18,6 +18,7 @@ enum repair_state {
                        there */
 };
 
+/* A chunk that was found, and how many special ones like it follow. */
 struct repair_chunk {
     uint64_t place;  /* offset in the file, or number of the chunk file */
     uint32_t nbytes; /* decoded size; 0 if not known */
@@ -44,6 +45,7 @@ struct repair_list {
     size_t room;
 };
 
+/* One run of a repair, for the files of this layer. */
 struct repair {
     const struct repair_listener *listener;
     struct repair_result result;

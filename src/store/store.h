@@ -22,6 +22,7 @@ struct store;
    another thread is writing may return some old and some new ones. */
 struct store_object;
 
+/* Attributes of an object. */
 struct store_stat {
     uint64_t size;      /* bytes in the object */
     uint64_t allocated; /* bytes that it occupies in its storage */

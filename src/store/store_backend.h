@@ -67,6 +67,7 @@ struct store {
 /* Initialize the head, with one reference. */
 void store_init(struct store *store, const struct store_ops *ops);
 
+/* How a kind of store works on an open object. */
 struct store_object_ops {
     int (*stat)(struct store_object *object, struct store_stat *out);
     int (*read)(struct store_object *object, const struct store_range *ranges,

@@ -20,11 +20,13 @@ struct rest {
     uint64_t len; /* total length of all extents */
 };
 
+/* One extent that rests. */
 struct rest_extent {
     struct space_extent extent;
     int64_t until; /* nanoseconds, by the caller's clock */
 };
 
+/* Free the list.  It is empty then, and may be used again. */
 void rest_fini(struct rest *rest);
 
 /* Add an extent.  Returns 0 or -ENOMEM. */

@@ -15,6 +15,7 @@ struct space {
     size_t room; /* capacity of `free` */
 };
 
+/* A range of the file, in bytes. */
 struct space_extent {
     uint64_t off;
     uint64_t len;

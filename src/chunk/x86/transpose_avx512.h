@@ -18,11 +18,13 @@ enum {
     VECTOR = 64
 };
 
+/* Load VECTOR bytes from any address. */
 INLINE __m512i load(const uint8_t *bytes)
 {
     return _mm512_loadu_si512(bytes);
 }
 
+/* Store VECTOR bytes at any address. */
 INLINE void store(uint8_t *bytes, __m512i x)
 {
     _mm512_storeu_si512(bytes, x);

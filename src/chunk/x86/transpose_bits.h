@@ -18,6 +18,7 @@ enum {
 #endif
 };
 
+/* One vector, VECTOR bytes, as the integers that it is calculated with. */
 typedef uint64_t words __attribute__((vector_size(VECTOR)));
 
 /* In each byte, swap the bits of `b` in `mask` with the bits of `a` that are
