@@ -94,6 +94,11 @@ static void print_order(struct repair_job *job,
         print_path(job);
         printf("an index was found, which tells the order of the chunks\n");
     }
+    if (result->index_may_be_old) {
+        print_path(job);
+        printf("the header tells another place, so the index may be of an older "
+               "state\n");
+    }
     if (result->order == REPAIR_BY_PLACE) {
         print_path(job);
         printf("the index is lost: chunks are in the order of their %s, and "

@@ -40,6 +40,8 @@ struct repair_result {
     enum repair_order order;
     int error;          /* reason why the frame can't be opened, or 0 */
     struct fault fault; /* belongs to `error` */
+    bool index_may_be_old; /* an index was found, but the header tells another
+                              place, so newer chunks may be missing */
     bool sparse;        /* as the damaged frame is */
     bool header_lost;   /* typesize, codec and filters are taken from the chunks
                            instead */

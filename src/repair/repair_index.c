@@ -185,11 +185,23 @@ static int take_survey(struct repair *repair, struct suspect *suspect,
     return r;
 }
 
+/* Does the header say that the frame has stored chunks, and that its index is
+   elsewhere? */
+static bool is_elsewhere(const struct repair *repair,
+                         const struct suspect *suspect)
+{
+    const struct frame *view = &repair->view;
+
+    return repair->index_hint > view->base + view->info.header_len &&
+           suspect->off != repair->index_hint;
+}
+
 /*
  * Is this the frame's index?  At least half of the places that it names must
  * hold a chunk, because some chunks may be lost.  An index that names fewer
  * chunks than it misses belongs to an old state, unless it is at the offset in
- * the header.
+ * the header.  So does one that names no chunk of a frame that has some: the state
+ * in which a frame was made often lies right behind the header.
  */
 static bool is_index(const struct repair *repair, const struct suspect *suspect)
 {
@@ -197,6 +209,8 @@ static bool is_index(const struct repair *repair, const struct suspect *suspect)
 
     if (survey->nbad > 0 || survey->nstored + survey->nspecial == 0 ||
         2 * survey->nhits < survey->nstored)
+        return false;
+    if (survey->nstored == 0 && is_elsewhere(repair, suspect))
         return false;
     return suspect->off == repair->index_hint ||
            survey->nhits >= survey->nmissed;

@@ -23,7 +23,7 @@ static uint64_t saved_nbytes(const struct repair_list *list)
     uint64_t nbytes = 0;
 
     for (size_t i = 0; i < list->n; i++)
-        nbytes += list->chunks[i].nbytes;
+        nbytes += repair_count(&list->chunks[i]) * list->chunks[i].nbytes;
     return nbytes;
 }
 

@@ -189,8 +189,11 @@ int repair_search(struct repair *repair, struct fault *fault)
     view->info.cbytes = repair->size - view->base;
     if (r == 0)
         r = view->object ? repair_find_index(repair, fault) : -ENOENT;
-    if (r == 0)
+    if (r == 0) {
         repair->result.order = REPAIR_BY_FOUND_INDEX;
+        repair->result.index_may_be_old =
+            repair->index_hint > 0 && repair->index_off != repair->index_hint;
+    }
     if (r != -ENOENT)
         return r;
     if (view->info.sparse) {

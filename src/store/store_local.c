@@ -99,6 +99,30 @@ int store_local_open(int dirfd, const char *path, unsigned flags, mode_t type)
     return fd;
 }
 
+/* Do two descriptors lead to the same file system? */
+static bool is_same_device(int a, int b)
+{
+    struct stat st_a;
+    struct stat st_b;
+
+    return fstat(a, &st_a) == 0 && fstat(b, &st_b) == 0 &&
+           st_a.st_dev == st_b.st_dev;
+}
+
+/* Do the work of openat2() for a single name, where the system lacks that call: the
+   name can leave the mount only if something is mounted on it. */
+static int reach_name(int dir, const char *name, int flags)
+{
+    int fd = openat(dir, name, flags | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd < 0)
+        return -errno;
+    if (is_same_device(dir, fd))
+        return fd;
+    close(fd);
+    return -EXDEV;
+}
+
 int store_local_reach(int dir, const char *path, int flags)
 {
     const struct open_how how = {
@@ -108,11 +132,9 @@ int store_local_reach(int dir, const char *path, int flags)
     };
     int fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
 
-    /* A single name can lead out of the mount only if something is mounted on
-       it. */
     if (fd < 0 && (errno == ENOSYS || errno == EPERM) && !strchr(path, '/') &&
         strcmp(path, "..") != 0)
-        fd = openat(dir, path, flags | O_CLOEXEC);
+        return reach_name(dir, path, flags);
     return fd < 0 ? -errno : fd;
 }
 

@@ -286,6 +286,34 @@ def check_frame_array(path, items):
     check(b2frame('cat', path) == items, path + ': other items')
 
 
+def make_sparse_items():
+    """Make an array of zeros but for the last row of chunks.  Returns its items."""
+    items = bytes(40 * 60 * 8) + noise(10 * 60 * 8)
+    b2frame('create', '--force', '--shape', '50,60', '--dtype', '<f8', '--chunks',
+            '10,60', '--blocks', '5,60', '-', 'frame', stdin=items)
+    return items
+
+
+def an_array_with_runs_of_zeros_keeps_its_size():
+    items = make_sparse_items()
+    chunks = info('frame', '--chunks')['chunks']
+    # The one chunk that is stored says of itself that it is too large.
+    patch('frame', chunks[4]['offset'] + 4, b'\xff' * 4)
+    said = repair('frame', 'out', '--force', whole=False)
+    check('of %d bytes %d are lost' % (len(items), 10 * 60 * 8) in said, said)
+    check(b2frame('cat', 'out') == bytes(len(items)), 'other items')
+    check(info('out')['nbytes'] == len(items), 'size')
+
+
+def an_index_of_an_older_state_does_not_hide_a_loss():
+    """The one with which the frame was made, before any chunk was stored."""
+    items = make_sparse_items()
+    write('frame', read('frame')[:-1000])
+    said = repair('frame', 'out', '--force', whole=False)
+    check('of %d bytes 0 are lost' % len(items) not in said, said)
+    check('the index is lost' in said, said)
+
+
 def an_array_may_lose_its_dtype():
     items, path, start = make_array()
     patch(path, start + DTYPE + 5, b'\0')
@@ -526,7 +554,10 @@ main(a_good_frame_is_copied, a_trailer_that_is_cut_off_costs_its_metalayers,
      a_chunk_without_bytes_has_nothing_to_decode, chunk_files_do_without_their_index,
      an_append_that_was_killed_is_completed,
      a_damaged_index_gives_what_is_left_of_it,
-     bytes_of_an_array_that_others_tell_are_mended, an_array_may_lose_its_dtype,
+     bytes_of_an_array_that_others_tell_are_mended,
+     an_array_with_runs_of_zeros_keeps_its_size,
+     an_index_of_an_older_state_does_not_hide_a_loss,
+     an_array_may_lose_its_dtype,
      an_array_tells_that_the_typesize_is_wrong,
      an_extent_that_follows_from_the_others_is_mended,
      an_array_whose_extents_are_damaged_becomes_chunks,
