@@ -8,6 +8,7 @@
 #include "file/claim.h"
 #include "file/encode.h"
 #include "file/file_private.h"
+#include "file/file_stat.h"
 #include "file/lease.h"
 #include "file/new_frame.h"
 #include "file/sidecar.h"
@@ -40,18 +41,6 @@ static int stat_store(struct store *store, struct store_stat *out)
     return r;
 }
 
-static bool same_time(struct timespec a, struct timespec b)
-{
-    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
-/* The ctime does not count: it changes when a file gets another name. */
-static bool same_stat(const struct store_stat *a, const struct store_stat *b)
-{
-    return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
-           same_time(a->mtime, b->mtime);
-}
-
 static bool is_recent(const struct store_stat *stat)
 {
     struct timespec now;
@@ -71,7 +60,7 @@ static bool may_settle(struct store *store, struct store_stat *last)
 
     if (stat_store(store, &now) < 0)
         return false;
-    changed = !same_stat(&now, last);
+    changed = !file_same_stat(&now, last);
     *last = now;
     return changed || is_recent(&now);
 }
@@ -428,74 +417,4 @@ void file_discard(struct file *file)
         return;
     flusher_remove(file->context->flusher, file);
     release(file);
-}
-
-bool file_is_current(struct file *file, const struct store_stat *now)
-{
-    struct file_state *state = file_state_get(file);
-    bool same = same_stat(frame_get_stat(state->frame), now);
-
-    file_state_put(file, state);
-    pthread_mutex_lock(&file->lock);
-    same = same || same_stat(&file->touched, now);
-    pthread_mutex_unlock(&file->lock);
-    return same;
-}
-
-bool file_is_newest(struct file *file)
-{
-    struct file_state *state = file_state_get(file);
-    bool newest = frame_is_stored(state->frame);
-
-    file_state_put(file, state);
-    return newest;
-}
-
-uint64_t file_mark(struct file *file)
-{
-    struct file_state *state = file_state_get(file);
-    uint64_t mark = frame_mark(state->frame);
-
-    file_state_put(file, state);
-    return mark;
-}
-
-void file_note_touch(struct file *file)
-{
-    struct file_state *state = file_state_get(file);
-    struct store_stat stat;
-    struct fault fault;
-
-    if (frame_check_current(state->frame, &stat, &fault) == 0) {
-        pthread_mutex_lock(&file->lock);
-        file->touched = stat;
-        pthread_mutex_unlock(&file->lock);
-    }
-    file_state_put(file, state);
-}
-
-uint64_t file_size(const struct file *file)
-{
-    return view_size(&file->view, file->nbytes);
-}
-
-int file_locate(struct file *file, uint64_t off, struct frame_span *out,
-                struct fault *fault)
-{
-    uint32_t grid = file->grid;
-    struct file_state *state;
-    int r;
-
-    if (grid > 0) {
-        *out = (struct frame_span){ .chunk_no = off / grid,
-                                    .off = off - off % grid,
-                                    .nbytes = grid };
-        return 0;
-    }
-    if (!file->writable)
-        return frame_locate(file->state->frame, off, out, fault);
-    state = file_state_get(file);
-    r = frame_locate(state->frame, off, out, fault);
-    file_state_put(file, state);
-    return r;
 }

@@ -8,59 +8,18 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
-#include "array/layout.h"
 #include "base/fault.h"
-#include "chunk/chunk_params.h"
+#include "file/chunk_shape.h"
+#include "file/file_options.h"
+#include "file/file_state.h"
+#include "file/file_state.h"
+#include "file/params.h"
 #include "frame/frame.h"
 #include "frame/metalayer.h"
 #include "store/store.h"
 
 /* What all open files share: the cache, the worker threads, the coders. */
 struct file_context;
-
-/* What files show of their frames. */
-enum file_view {
-    FILE_VIEW_CHUNKS, /* the chunks, one after the other */
-    FILE_VIEW_ARRAY,  /* of an array its items in C order; of others chunks */
-    FILE_VIEW_NPY,    /* the same, but arrays as .npy files, with a header */
-    /* Of files that are only read: */
-    FILE_VIEW_CHUNK,  /* one chunk; of an array with its padding */
-    FILE_VIEW_STORED, /* the same as it is stored; nothing, if only the index
-                         knows it */
-};
-
-/* How files are read and written; the same for all files of a context. */
-struct file_options {
-    size_t cache_size; /* bytes of decoded data to keep, a hard limit; it
-                          counts what is not yet written out too */
-    unsigned nthreads; /* workers that code chunks; 0: one for each CPU */
-    size_t readahead;  /* bytes to decode ahead of a sequential reader, at most
-                          a quarter of the cache; 0: none */
-    unsigned commit;   /* seconds after which what was written is committed;
-                          0: when asked, or when the cache fills up */
-    bool lock;         /* take part in the locking of frames, see
-                          file_store_flags() */
-    unsigned patience; /* seconds to wait for others that change or lock one */
-    int64_t rest;      /* nanoseconds for which space that a commit frees is not
-                          used again, for the sake of other readers */
-    enum file_view view;
-};
-
-/* The options of a program whose user sets none. */
-extern const struct file_options file_default_options;
-
-/*
- * Set one of them from text.
- *
- *  name   cache, threads, readahead, commit; or lock, which sets the patience,
- *         too
- *  value  a size, or a number
- *
- * Returns 0, -EINVAL if the value makes no sense, or -ENOENT if there is no
- * such option.
- */
-int file_options_set(struct file_options *options, const char *name,
-                     const char *value);
 
 /* Returns 0 or a negative errno. */
 int file_context_new(const struct file_options *options,
@@ -117,9 +76,6 @@ struct file_stats {
 /* Each figure is right by itself; they may be of different moments. */
 void file_context_stats(struct file_context *context, struct file_stats *out);
 
-/* A frame as flat bytes.  Any number of threads may use it. */
-struct file;
-
 /*
  * Read no more than the header of a frame: what it says, and how large the file
  * is that shows of it.
@@ -174,27 +130,6 @@ int file_face_size(struct frame *frame, const struct file_face *face,
 int file_open_writable(struct file_context *context, struct store *store,
                        struct file **out, struct fault *fault);
 
-/* An array to make. */
-struct file_array {
-    struct layout_shape shape;
-    const char *dtype; /* as NumPy prints it; NULL if it is not known */
-};
-
-/* What a new frame is to be. */
-struct file_params {
-    struct chunk_params chunk; /* typesize 0: chosen by what is written first,
-                                  of 1 2 4 8 16 */
-    uint32_t chunksize;        /* bytes; made a multiple of the typesize */
-    /* NULL: no array.  One starts as zeros.  Its items have the typesize, which
-       is to be given; chunksize and blocksize follow from its shape. */
-    const struct file_array *array;
-};
-
-/* The least cache in which chunks can be written, in bytes; `blocksize` is that
-   of stored ones, or 0. */
-size_t file_least_cache(const struct chunk_params *params, uint32_t chunksize,
-                        uint32_t blocksize);
-
 /*
  * Make a frame without content, or an array of zeros, and open it to be
  * changed.
@@ -241,13 +176,6 @@ bool file_is_current(struct file *file, const struct store_stat *now);
 /* Is the newest state that the file knows the one that is stored, under the name
    that it was opened by as far as that can be seen from the file itself? */
 bool file_is_newest(struct file *file);
-
-/*
- * The newest committed state of the frame, for its geometry and metalayers.
- * It stays open until put back.
- */
-struct frame *file_frame_get(struct file *file);
-void file_frame_put(struct file *file, struct frame *frame);
 
 /* Decoded size in bytes, with what was written and is not yet committed. */
 uint64_t file_size(const struct file *file);

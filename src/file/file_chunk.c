@@ -4,34 +4,9 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "chunk/chunk_encode.h"
+#include "file/chunk_shape.h"
 #include "file/file_private.h"
 #include "frame/frame_pattern.h"
-
-enum {
-    LARGE_BLOCK = 256 * 1024, /* from here on, memory for decoding counts */
-    BLOCK_MIN = 4096,         /* of chunks that are written */
-    FRESH_BLOCKS = 1 << 20,   /* bytes, see fresh_block() */
-    STORED_MIN = 8192,      /* bytes that what is known of a stored chunk takes
-                                 up, and */
-    STORED_PART = 16,       /* for as many bytes one more */
-    TYPESIZE_AUTO_MAX = 16, /* see struct file_params */
-};
-
-/*
- * A large block takes memory that counts while it is decoded: one more buffer
- * for filters, and one for its stored bytes, which are twice the block at most.
- */
-static size_t scratch_of(const struct frame_chunk *chunk)
-{
-    uint64_t stored = 2 * (uint64_t)chunk->blocksize;
-
-    if (chunk->blocksize < LARGE_BLOCK)
-        return 0;
-    if (stored > chunk->cbytes)
-        stored = chunk->cbytes;
-    return chunk->blocksize + (size_t)stored;
-}
 
 /* The newest state; and is a chunk zeros that it knows nothing of? */
 static struct file_state *find_source(struct file *file, uint64_t chunk_no,
@@ -76,30 +51,6 @@ static int open_chunk(struct file *file, uint64_t chunk_no,
     return r;
 }
 
-/* How a chunk is cached that is to be read, or can be written as it is. */
-static struct cache_shape shape_to_read(const struct file *file,
-                                        struct file_chunk *chunk)
-{
-    const struct frame_chunk *stored = chunk->stored;
-    bool writable;
-
-    if (!stored)
-        return (struct cache_shape){ .nbytes = file->grid };
-
-    writable = file->begun && stored->nblocks > 0 &&
-               (file->grid == 0 || stored->span.nbytes == file->grid);
-    return (struct cache_shape){
-        .nbytes = stored->span.nbytes,
-        .blocksize = stored->blocksize,
-        .nblocks = stored->nblocks,
-        .needs_first = !writable && stored->nblocks > 1 &&
-                       chunk_needs_first_block(stored->chunk),
-        .writable = writable,
-        .scratch = scratch_of(stored),
-        .footprint = stored->footprint,
-    };
-}
-
 /* How chunks that are written will be encoded, as far as it is known. */
 static struct chunk_params get_params(struct file *file)
 {
@@ -113,99 +64,10 @@ static struct chunk_params get_params(struct file *file)
     return params;
 }
 
-/* Memory that counts while a chunk of this shape is encoded. */
-static size_t encode_size(const struct chunk_params *params,
-                          const struct cache_shape *shape)
-{
-    size_t size = (size_t)shape->nbytes + CHUNK_OVERHEAD_MAX;
-    uint32_t blocksize = chunk_params_blocksize(params, shape->nbytes);
-
-    if (params->use_dict || blocksize >= LARGE_BLOCK)
-        size += chunk_encode_scratch(
-            params, shape->nbytes,
-            blocksize > shape->blocksize ? blocksize : shape->blocksize);
-    return size;
-}
-
-/*
- * What is not stored yet is cached by the page, for that is how it comes, and
- * need not be filled with zeros first; but only if the buffers that pages share
- * hold whole blocks, or these would have to be copied to be encoded.
- */
-static uint32_t fresh_block(uint32_t blocksize)
-{
-    return FRESH_BLOCKS % blocksize == 0 ? BLOCK_MIN : blocksize;
-}
-
 static uint32_t size_to_write(const struct file *file,
                               const struct file_chunk *chunk)
 {
     return file->grid > 0 ? file->grid : chunk->stored->span.nbytes;
-}
-
-/* How a chunk is cached that cannot be written as it is stored. */
-static struct cache_shape shape_to_write(uint32_t nbytes,
-                                         const struct chunk_params *params,
-                                         struct file_chunk *chunk)
-{
-    struct cache_shape shape = {
-        .nbytes = nbytes,
-        .writable = true,
-        .scratch = chunk->stored ? scratch_of(chunk->stored) : 0,
-        .footprint = chunk->stored ? chunk->stored->footprint : 0,
-    };
-
-    shape.blocksize = chunk_params_blocksize(params, shape.nbytes);
-    if (shape.blocksize < BLOCK_MIN)
-        shape.blocksize = shape.nbytes < BLOCK_MIN ? shape.nbytes : BLOCK_MIN;
-    else if (!chunk->stored)
-        shape.blocksize = fresh_block(shape.blocksize);
-    shape.nblocks = (uint32_t)size_pieces(shape.nbytes, shape.blocksize);
-    return shape;
-}
-
-/* The least cache for chunks of these parameters, of a typesize that is known,
-   which may be stored in other blocks. */
-static size_t least_for(const struct chunk_params *params, uint32_t chunksize,
-                        uint32_t blocksize)
-{
-    struct frame_chunk stored = { .blocksize = blocksize,
-                                  .cbytes = chunksize + CHUNK_OVERHEAD_MAX };
-    struct file_chunk chunk = { .stored = &stored };
-    struct cache_shape shape;
-
-    if (blocksize < chunk_params_blocksize(params, chunksize))
-        stored.blocksize = chunk_params_blocksize(params, chunksize);
-    shape = shape_to_write(chunksize, params, &chunk);
-    shape.encode = encode_size(params, &shape);
-    shape.footprint = STORED_MIN + chunksize / STORED_PART;
-    return cache_least(&shape);
-}
-
-size_t file_least_cache(const struct chunk_params *params, uint32_t chunksize,
-                        uint32_t blocksize)
-{
-    struct chunk_params known = *params;
-    size_t most;
-    size_t least;
-
-    if (params->typesize > 0)
-        return least_for(params, chunksize, blocksize);
-    known.typesize = TYPESIZE_AUTO_MAX;
-    most = least_for(&known, chunksize, blocksize);
-    known.typesize = 1;
-    least = least_for(&known, chunksize, blocksize);
-    return most > least ? most : least;
-}
-
-int file_check_cache(const struct file_context *context,
-                     const struct chunk_params *params, uint32_t chunksize,
-                     uint32_t blocksize, struct fault *fault)
-{
-    if (file_least_cache(params, chunksize, blocksize) <= context->cache_size)
-        return 0;
-    return fault_set_limit(fault, "chunks are too large to be written",
-                           chunksize, "a cache", context->cache_size);
 }
 
 static void forget(void *arg)
@@ -231,15 +93,15 @@ static int describe(void *context, uint64_t chunk_no, bool writing,
         forget(chunk);
         return r;
     }
-    *shape = shape_to_read(fill->file, chunk);
+    *shape = chunk_shape_to_read(fill->file, chunk);
     if (fill->file->begun) {
         struct chunk_params params = get_params(fill->file);
 
         if (writing && !shape->writable)
-            *shape = shape_to_write(size_to_write(fill->file, chunk), &params,
-                                    chunk);
+            *shape = chunk_shape_to_write(size_to_write(fill->file, chunk),
+                                          &params, chunk);
         if (shape->writable)
-            shape->encode = encode_size(&params, shape);
+            shape->encode = chunk_shape_encode_size(&params, shape);
     }
     shape->chunk = chunk;
     shape->footprint += sizeof(*chunk);
@@ -430,3 +292,52 @@ const struct cache_ops file_chunk_ops = {
     .outdate = outdate,
     .forget = forget,
 };
+
+/* Say how large the block is that the cache cannot hold. */
+static int refuse_block(struct file *file, uint64_t chunk_no,
+                        struct fault *fault)
+{
+    struct file_state *state = file_state_get(file);
+    struct frame_chunk *chunk;
+    int r = frame_chunk_open(state->frame, chunk_no, &chunk, fault);
+
+    if (r == 0) {
+        r = fault_set_limit(fault, "block is too large to be read",
+                            chunk->blocksize, "a cache",
+                            file->context->cache_size);
+        frame_chunk_close(chunk);
+    }
+    file_state_put(file, state);
+    return r;
+}
+
+static int pin(struct file *file, const struct view_piece *piece,
+               enum cache_wait wait, struct cache_pin *out, struct fault *fault)
+{
+    struct file_fill fill = { .file = file, .fault = fault };
+    struct cache_range range = { .file = &file->chunks,
+                                 .chunk_no = piece->chunk_no,
+                                 .off = piece->off,
+                                 .len = piece->span };
+    int r;
+
+    *fault = FAULT_NONE;
+    r = cache_pin(file->context->cache, &range, wait, &fill, out);
+    if (r == -ENOTSUP && !fault->what)
+        r = refuse_block(file, piece->chunk_no, fault);
+    if (r == -ERANGE)
+        r = fault_set(fault, -EBADMSG, 0, "the frame was changed meanwhile");
+    if (r < 0 && fault->chunk_no < 0)
+        fault->chunk_no = (int64_t)piece->chunk_no;
+    return r;
+}
+
+/* What was looked up before the file was emptied may be lost; what is looked up
+   after that is not. */
+int file_pin(struct file *file, const struct view_piece *piece,
+             enum cache_wait wait, struct cache_pin *out, struct fault *fault)
+{
+    int r = pin(file, piece, wait, out, fault);
+
+    return r == -ESTALE ? pin(file, piece, wait, out, fault) : r;
+}

@@ -1,56 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <stdlib.h>
 
-#include "file/claim.h"
 #include "file/writeback.h"
-
-struct file_state *file_state_get(struct file *file)
-{
-    struct file_state *state;
-
-    pthread_mutex_lock(&file->lock);
-    state = file->state;
-    state->nrefs++;
-    pthread_mutex_unlock(&file->lock);
-    return state;
-}
-
-void file_state_put(struct file *file, struct file_state *state)
-{
-    unsigned nrefs;
-
-    pthread_mutex_lock(&file->lock);
-    nrefs = --state->nrefs;
-    if (nrefs == 0)
-        list_remove(&state->node);
-    pthread_mutex_unlock(&file->lock);
-    if (nrefs > 0)
-        return;
-    frame_close(state->frame);
-    free(state);
-    /* What died with it is given back. */
-    claim_settle(file);
-}
-
-struct frame *file_frame_get(struct file *file)
-{
-    return file_state_get(file)->frame;
-}
-
-void file_frame_put(struct file *file, struct frame *frame)
-{
-    struct file_state *state = NULL;
-
-    pthread_mutex_lock(&file->lock);
-    list_for_each(node, &file->states) {
-        state = list_entry(node, struct file_state, node);
-        if (state->frame == frame)
-            break;
-    }
-    pthread_mutex_unlock(&file->lock);
-    file_state_put(file, state);
-}
 
 /* A metalayer to set, or to remove if there are no `bytes`. */
 struct meta_edit {

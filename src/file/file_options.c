@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "file/file_options.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "base/size.h"
-#include "file/file.h"
 
 enum {
     THREADS_MAX = 1024,

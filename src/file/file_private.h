@@ -10,6 +10,7 @@
 #include "file/coders.h"
 #include "file/counters.h"
 #include "file/file.h"
+#include "file/file_state.h"
 #include "file/flusher.h"
 #include "file/ranges.h"
 #include "file/readahead.h"
@@ -38,14 +39,6 @@ struct file_context {
     /* A leaf.  Guards the list of sidecars that are open. */
     pthread_mutex_t sidecars_lock;
     struct list sidecars;
-};
-
-/* A committed state of a frame. */
-struct file_state {
-    struct list node; /* in file.states */
-    unsigned nrefs;   /* guarded by file.lock */
-    struct frame *frame;
-    uint64_t epoch; /* goes up when chunks may lie elsewhere than before */
 };
 
 /*
@@ -167,17 +160,6 @@ struct file_fill {
 /* How chunks come into the cache. */
 extern const struct cache_ops file_chunk_ops;
 
-/*
- * Can chunks be written within the cache?
- *
- *  blocksize  of those that are stored, as far as it is known
- *
- * Returns 0 or -ENOTSUP.
- */
-int file_check_cache(const struct file_context *context,
-                     const struct chunk_params *params, uint32_t chunksize,
-                     uint32_t blocksize, struct fault *fault);
-
 /* Become the reshaper, when all others are through; or be it no longer. */
 void file_enter_alone(struct file *file);
 void file_leave_alone(struct file *file);
@@ -195,18 +177,6 @@ void file_count_index(struct file *file);
 int file_copy_chunks(struct file *file, uint64_t chunk_no, struct frame *src,
                      uint64_t src_chunk_no, uint64_t nchunks, uint64_t *done,
                      struct fault *fault);
-
-/* Take or let go of the newest committed state. */
-struct file_state *file_state_get(struct file *file);
-void file_state_put(struct file *file, struct file_state *state);
-
-/*
- * Find the chunk that holds a byte of a frame, of those below its size, or
- * right behind its end.  The chunk's size is the one that it may grow to.
- * Where bytes of a file are, is said by view_locate().
- */
-int file_locate(struct file *file, uint64_t off, struct frame_span *out,
-                struct fault *fault);
 
 /*
  * Pin the span of a piece of a file, or the first part of it, which is in a

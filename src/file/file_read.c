@@ -25,55 +25,6 @@ struct file_hold {
     struct iovec iov[PIECES_MAX];
 };
 
-/* Say how large the block is that the cache cannot hold. */
-static int refuse_block(struct file *file, uint64_t chunk_no,
-                        struct fault *fault)
-{
-    struct file_state *state = file_state_get(file);
-    struct frame_chunk *chunk;
-    int r = frame_chunk_open(state->frame, chunk_no, &chunk, fault);
-
-    if (r == 0) {
-        r = fault_set_limit(fault, "block is too large to be read",
-                            chunk->blocksize, "a cache",
-                            file->context->cache_size);
-        frame_chunk_close(chunk);
-    }
-    file_state_put(file, state);
-    return r;
-}
-
-static int pin(struct file *file, const struct view_piece *piece,
-               enum cache_wait wait, struct cache_pin *out, struct fault *fault)
-{
-    struct file_fill fill = { .file = file, .fault = fault };
-    struct cache_range range = { .file = &file->chunks,
-                                 .chunk_no = piece->chunk_no,
-                                 .off = piece->off,
-                                 .len = piece->span };
-    int r;
-
-    *fault = FAULT_NONE;
-    r = cache_pin(file->context->cache, &range, wait, &fill, out);
-    if (r == -ENOTSUP && !fault->what)
-        r = refuse_block(file, piece->chunk_no, fault);
-    if (r == -ERANGE)
-        r = fault_set(fault, -EBADMSG, 0, "the frame was changed meanwhile");
-    if (r < 0 && fault->chunk_no < 0)
-        fault->chunk_no = (int64_t)piece->chunk_no;
-    return r;
-}
-
-/* What was looked up before the file was emptied may be lost; what is looked up
-   after that is not. */
-int file_pin(struct file *file, const struct view_piece *piece,
-             enum cache_wait wait, struct cache_pin *out, struct fault *fault)
-{
-    int r = pin(file, piece, wait, out, fault);
-
-    return r == -ESTALE ? pin(file, piece, wait, out, fault) : r;
-}
-
 /* Does a pin hold the start of a piece? */
 static bool holds(const struct file_hold *hold, size_t i,
                   const struct view_piece *piece)

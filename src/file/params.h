@@ -2,8 +2,28 @@
 #ifndef FILE_PARAMS_H
 #define FILE_PARAMS_H
 
-#include "file/file.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "array/layout.h"
+#include "chunk/chunk_params.h"
 #include "writer/frame_change.h"
+
+/* An array to make. */
+struct file_array {
+    struct layout_shape shape;
+    const char *dtype; /* as NumPy prints it; NULL if it is not known */
+};
+
+/* What a new frame is to be. */
+struct file_params {
+    struct chunk_params chunk; /* typesize 0: chosen by what is written first,
+                                  of 1 2 4 8 16 */
+    uint32_t chunksize;        /* bytes; made a multiple of the typesize */
+    /* NULL: no array.  One starts as zeros.  Its items have the typesize, which
+       is to be given; chunksize and blocksize follow from its shape. */
+    const struct file_array *array;
+};
 
 /* What new frames are if nothing is said. */
 extern const struct file_params params_default;

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "file/file_stat.h"
+
+#include "file/file_private.h"
+
+static bool same_time(struct timespec a, struct timespec b)
+{
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+bool file_same_stat(const struct store_stat *a, const struct store_stat *b)
+{
+    return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
+           same_time(a->mtime, b->mtime);
+}
+
+bool file_is_current(struct file *file, const struct store_stat *now)
+{
+    struct file_state *state = file_state_get(file);
+    bool same = file_same_stat(frame_get_stat(state->frame), now);
+
+    file_state_put(file, state);
+    pthread_mutex_lock(&file->lock);
+    same = same || file_same_stat(&file->touched, now);
+    pthread_mutex_unlock(&file->lock);
+    return same;
+}
+
+bool file_is_newest(struct file *file)
+{
+    struct file_state *state = file_state_get(file);
+    bool newest = frame_is_stored(state->frame);
+
+    file_state_put(file, state);
+    return newest;
+}
+
+uint64_t file_mark(struct file *file)
+{
+    struct file_state *state = file_state_get(file);
+    uint64_t mark = frame_mark(state->frame);
+
+    file_state_put(file, state);
+    return mark;
+}
+
+void file_note_touch(struct file *file)
+{
+    struct file_state *state = file_state_get(file);
+    struct store_stat stat;
+    struct fault fault;
+
+    if (frame_check_current(state->frame, &stat, &fault) == 0) {
+        pthread_mutex_lock(&file->lock);
+        file->touched = stat;
+        pthread_mutex_unlock(&file->lock);
+    }
+    file_state_put(file, state);
+}
+
+uint64_t file_size(const struct file *file)
+{
+    return view_size(&file->view, file->nbytes);
+}
