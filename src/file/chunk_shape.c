@@ -39,10 +39,11 @@ struct cache_shape chunk_shape_to_read(const struct file *file,
     bool writable;
 
     if (!stored)
-        return (struct cache_shape){ .nbytes = file->grid };
+        return (struct cache_shape){ .nbytes = file->states.grid };
 
-    writable = file->begun && stored->nblocks > 0 &&
-               (file->grid == 0 || stored->span.nbytes == file->grid);
+    writable =
+        file->states.begun && stored->nblocks > 0 &&
+        (file->states.grid == 0 || stored->span.nbytes == file->states.grid);
     return (struct cache_shape){
         .nbytes = stored->span.nbytes,
         .blocksize = stored->blocksize,

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "file/frame_lock.h"
 #include "file/lease.h"
 #include "file/reload.h"
 #include "file/sidecar.h"
@@ -18,34 +19,34 @@ static bool begin_turn(struct file *file)
     unsigned nrefusals;
     bool ours;
 
-    pthread_mutex_lock(&file->lock);
-    nrefusals = file->nrefusals;
-    while (file->claiming && file->nrefusals == nrefusals)
-        pthread_cond_wait(&file->changed, &file->lock);
-    ours = file->nrefusals == nrefusals;
+    pthread_mutex_lock(&file->gate.lock);
+    nrefusals = file->gate.nrefusals;
+    while (file->gate.locking && file->gate.nrefusals == nrefusals)
+        pthread_cond_wait(&file->gate.changed, &file->gate.lock);
+    ours = file->gate.nrefusals == nrefusals;
     if (ours)
-        file->claiming = true;
-    pthread_mutex_unlock(&file->lock);
+        file->gate.locking = true;
+    pthread_mutex_unlock(&file->gate.lock);
     return ours;
 }
 
 static void end_turn(struct file *file, bool claimed, unsigned more)
 {
-    pthread_mutex_lock(&file->lock);
-    file->claiming = false;
-    file->claimed = claimed;
-    file->nclaims += more;
-    pthread_cond_broadcast(&file->changed);
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
+    file->gate.locking = false;
+    file->gate.locked = claimed;
+    file->gate.nlocks += more;
+    pthread_cond_broadcast(&file->gate.changed);
+    pthread_mutex_unlock(&file->gate.lock);
 }
 
 static void end_turn_refused(struct file *file)
 {
-    pthread_mutex_lock(&file->lock);
-    file->claiming = false;
-    file->nrefusals++;
-    pthread_cond_broadcast(&file->changed);
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
+    file->gate.locking = false;
+    file->gate.nrefusals++;
+    pthread_cond_broadcast(&file->gate.changed);
+    pthread_mutex_unlock(&file->gate.lock);
 }
 
 /* Open the frame as others have left it, unless they have put another file in
@@ -56,19 +57,19 @@ static int renew(struct file *file, bool to_change, struct fault *fault)
 
     file_enter_alone(file);
     r = reload_frame(file, to_change, fault);
-    if (r == 0 && frame_get_stat(file->state->frame)->removed)
+    if (r == 0 && frame_get_stat(file->states.newest->frame)->removed)
         r = fault_set(fault, -ESTALE, 0,
                       "another program has replaced the frame");
     if (r == 0)
-        file->renewed = true;
+        file->frame_lock->renewed = true;
     file_leave_alone(file);
     return r;
 }
 
 void claim_note_count(struct file *file, uint64_t count)
 {
-    file->seen = count;
-    file->next = count;
+    file->frame_lock->seen = count;
+    file->frame_lock->next = count;
 }
 
 /* Have others changed the frame since its newest state was opened?  Returns 0,
@@ -77,9 +78,10 @@ static int is_changed(struct file *file, struct fault *fault)
 {
     int r;
 
-    if (file->sidecar && sidecar_count(file->sidecar) != file->seen)
+    if (file->frame_lock->sidecar &&
+        sidecar_count(file->frame_lock->sidecar) != file->frame_lock->seen)
         return 1;
-    r = frame_verify(file->state->frame, fault);
+    r = frame_verify(file->states.newest->frame, fault);
     return r == -ESTALE ? 1 : r;
 }
 
@@ -89,12 +91,12 @@ static int count_up(struct file *file, struct fault *fault)
     uint64_t count;
     int r;
 
-    if (!file->sidecar)
+    if (!file->frame_lock->sidecar)
         return 0;
-    count = sidecar_count(file->sidecar) + 1;
-    file->next = count;
-    r = sidecar_set_count(file->sidecar, count, fault);
-    claim_note_count(file, r == 0 ? count : file->seen);
+    count = sidecar_count(file->frame_lock->sidecar) + 1;
+    file->frame_lock->next = count;
+    r = sidecar_set_count(file->frame_lock->sidecar, count, fault);
+    claim_note_count(file, r == 0 ? count : file->frame_lock->seen);
     return r;
 }
 
@@ -109,25 +111,27 @@ static int take_over(struct file *file, struct fault *fault)
     int r = is_changed(file, fault);
 
     if (r > 0)
-        r = file->sidecar ? renew(file, true, fault)
-                          : fault_set(fault, -ESTALE, 0,
-                                      "another program has changed the frame");
+        r = file->frame_lock->sidecar
+                ? renew(file, true, fault)
+                : fault_set(fault, -ESTALE, 0,
+                            "another program has changed the frame");
     return r < 0 ? r : count_up(file, fault);
 }
 
 /* Of a file without a name nobody else can get the lease. */
 static int take_lease(struct file *file, struct fault *fault)
 {
-    int r = lease_take(file->store, file->context->patience, NULL, fault);
+    int r = lease_take(file->constant.store, file->constant.context->patience,
+                       NULL, fault);
 
-    return r == -ESTALE && file->unlinked ? 0 : r;
+    return r == -ESTALE && file->frame_lock->unlinked ? 0 : r;
 }
 
 static void give_back(struct file *file)
 {
-    if (file->sidecar)
-        sidecar_unclaim(file->sidecar);
-    store_unlease(file->store);
+    if (file->frame_lock->sidecar)
+        sidecar_unclaim(file->frame_lock->sidecar);
+    store_unlease(file->constant.store);
 }
 
 static int acquire(struct file *file, struct fault *fault)
@@ -136,10 +140,10 @@ static int acquire(struct file *file, struct fault *fault)
 
     if (r < 0)
         return r;
-    if (file->sidecar) {
-        r = sidecar_claim(file->sidecar, fault);
+    if (file->frame_lock->sidecar) {
+        r = sidecar_claim(file->frame_lock->sidecar, fault);
         if (r < 0) {
-            store_unlease(file->store);
+            store_unlease(file->constant.store);
             return r;
         }
     }
@@ -153,10 +157,10 @@ bool claim_join(struct file *file)
 {
     bool joined;
 
-    pthread_mutex_lock(&file->lock);
-    joined = file->claimed && !file->claiming;
-    file->nclaims += joined;
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
+    joined = file->gate.locked && !file->gate.locking;
+    file->gate.nlocks += joined;
+    pthread_mutex_unlock(&file->gate.lock);
     return joined;
 }
 
@@ -168,7 +172,7 @@ int claim_enter(struct file *file, struct fault *fault)
         return 0;
     if (!begin_turn(file))
         return sidecar_refuse(fault);
-    if (!file->claimed)
+    if (!file->gate.locked)
         r = acquire(file, fault);
     if (r == -EBUSY)
         end_turn_refused(file);
@@ -180,12 +184,12 @@ int claim_enter(struct file *file, struct fault *fault)
 /* See to it that the newest state is open, which nobody changes meanwhile. */
 static int renew_shared(struct file *file, struct fault *fault)
 {
-    uint64_t count = sidecar_count(file->sidecar);
+    uint64_t count = sidecar_count(file->frame_lock->sidecar);
     int r;
 
-    if (file->claimed || count == file->seen)
+    if (file->gate.locked || count == file->frame_lock->seen)
         return 0;
-    if (!file->writable)
+    if (!file->constant.writable)
         return fault_set(fault, -ESTALE, 0,
                          "another program has changed the frame");
     r = renew(file, false, fault);
@@ -198,24 +202,24 @@ int claim_share(struct file *file, struct fault *fault)
 {
     int r;
 
-    if (!file->sidecar)
+    if (!file->frame_lock->sidecar)
         return 0;
     if (!begin_turn(file))
         return sidecar_refuse(fault);
-    r = sidecar_share(file->sidecar, fault);
+    r = sidecar_share(file->frame_lock->sidecar, fault);
     if (r == 0) {
         r = renew_shared(file, fault);
         if (r < 0)
-            sidecar_unshare(file->sidecar);
+            sidecar_unshare(file->frame_lock->sidecar);
     }
-    end_turn(file, file->claimed, 0);
+    end_turn(file, file->gate.locked, 0);
     return r;
 }
 
 void claim_unshare(struct file *file)
 {
-    if (file->sidecar)
-        sidecar_unshare(file->sidecar);
+    if (file->frame_lock->sidecar)
+        sidecar_unshare(file->frame_lock->sidecar);
 }
 
 int claim_catch_up(struct file *file, struct fault *fault)
@@ -232,9 +236,9 @@ int claim_catch_up(struct file *file, struct fault *fault)
 
 void claim_leave(struct file *file)
 {
-    pthread_mutex_lock(&file->lock);
-    file->nclaims--;
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
+    file->gate.nlocks--;
+    pthread_mutex_unlock(&file->gate.lock);
     claim_settle(file);
 }
 
@@ -244,11 +248,12 @@ static bool is_idle(struct file *file)
     bool idle;
 
     /* In this order: what is not in the cache any more may be on its way. */
-    if (cache_is_held(file->context->cache, &file->chunks))
+    if (cache_is_held(file->constant.context->cache, &file->chunks))
         return false;
-    pthread_mutex_lock(&file->lock);
-    idle = file->nclaims == 0 && !file->committing && !file->reshaped;
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
+    idle = file->gate.nlocks == 0 && !file->gate.committing &&
+           !file->states.reshaped;
+    pthread_mutex_unlock(&file->gate.lock);
     return idle;
 }
 
@@ -257,9 +262,9 @@ static bool may_settle(struct file *file)
 {
     bool may;
 
-    pthread_mutex_lock(&file->lock);
-    may = file->claimed && !file->claiming && file->nclaims == 0;
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
+    may = file->gate.locked && !file->gate.locking && file->gate.nlocks == 0;
+    pthread_mutex_unlock(&file->gate.lock);
     return may && is_idle(file);
 }
 
@@ -269,7 +274,7 @@ void claim_settle(struct file *file)
 
     if (!may_settle(file) || !begin_turn(file))
         return;
-    claimed = file->claimed;
+    claimed = file->gate.locked;
     if (claimed && is_idle(file)) {
         give_back(file);
         claimed = false;
@@ -284,20 +289,20 @@ bool claim_supersede(struct file *file, bool replaced)
 
     if (!begin_turn(file))
         return false;
-    if (file->claimed && !replaced)
-        newest = frame_verify(file->state->frame, &fault) == 0;
+    if (file->gate.locked && !replaced)
+        newest = frame_verify(file->states.newest->frame, &fault) == 0;
     if (!newest)
         writeback_give_up(file);
-    end_turn(file, file->claimed, 0);
+    end_turn(file, file->gate.locked, 0);
     claim_settle(file);
     return !newest;
 }
 
 void claim_drop(struct file *file)
 {
-    if (file->claimed)
+    if (file->gate.locked)
         give_back(file);
-    sidecar_put(file->context, file->sidecar);
+    sidecar_put(file->constant.context, file->frame_lock->sidecar);
 }
 
 bool claim_is_current(struct file *file)
@@ -305,13 +310,13 @@ bool claim_is_current(struct file *file)
     bool current;
     uint64_t count;
 
-    if (!file->sidecar)
+    if (!file->frame_lock->sidecar)
         return true;
-    pthread_mutex_lock(&file->lock);
-    current = file->claimed && !file->claiming;
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
+    current = file->gate.locked && !file->gate.locking;
+    pthread_mutex_unlock(&file->gate.lock);
     if (current)
         return true;
-    count = sidecar_count(file->sidecar);
-    return count == file->seen || count == file->next;
+    count = sidecar_count(file->frame_lock->sidecar);
+    return count == file->frame_lock->seen || count == file->frame_lock->next;
 }

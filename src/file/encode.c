@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "chunk/chunk_encode.h"
 #include "chunk/chunk_typesize.h"
+#include "file/file_writeback.h"
 
 /*
  * What several tasks work on.
@@ -42,10 +43,10 @@ struct desk {
 static int length(const struct file *file, uint64_t nbytes,
                   const struct cache_taken *taken, uint32_t *out)
 {
-    uint64_t start = taken->chunk_no * file->grid;
+    uint64_t start = taken->chunk_no * file->states.grid;
 
     *out = taken->nbytes;
-    if (file->grid == 0)
+    if (file->states.grid == 0)
         return 0;
     if (start >= nbytes)
         return -ERESTART;
@@ -58,8 +59,8 @@ static void desk_fini(struct desk *desk, struct file *file,
                       const struct cache_taken *taken)
 {
     free(desk->chunk);
-    coders_put_encoder(&file->context->coders, desk->encoder);
-    cache_ungather(file->context->cache, taken, &desk->gathered);
+    coders_put_encoder(&file->constant.context->coders, desk->encoder);
+    cache_ungather(file->constant.context->cache, taken, &desk->gathered);
 }
 
 /* Why a chunk is not in memory.  What the disk does not read of it is its own
@@ -83,14 +84,15 @@ static int desk_init(struct desk *desk, struct file *file,
                      struct fault *fault)
 {
     struct file_fill fill = { .file = file, .fault = fault };
-    int r = cache_gather(file->context->cache, taken, nbytes, &fill,
+    int r = cache_gather(file->constant.context->cache, taken, nbytes, &fill,
                          &desk->gathered);
 
     if (r < 0)
         return gather_error(taken, r, fault);
     desk->cap = (size_t)nbytes + CHUNK_OVERHEAD_MAX;
     desk->chunk = malloc(desk->cap);
-    r = desk->chunk ? coders_get_encoder(&file->context->coders, &desk->encoder)
+    r = desk->chunk ? coders_get_encoder(&file->constant.context->coders,
+                                         &desk->encoder)
                     : -ENOMEM;
     if (r < 0) {
         desk_fini(desk, file, taken);
@@ -107,17 +109,17 @@ static int write_chunk(struct file *file, struct desk *desk, uint32_t nbytes,
         .piece_len = desk->gathered.piece_len,
         .nbytes = nbytes,
     };
-    ssize_t len = chunk_encode_pieces(desk->encoder, &file->params, &pieces,
-                                      desk->chunk, desk->cap);
+    ssize_t len = chunk_encode_pieces(desk->encoder, &file->states.params,
+                                      &pieces, desk->chunk, desk->cap);
     int r;
 
     if (len < 0)
         return fault_set(fault, (int)len, 0, "the chunk can't be encoded");
-    counter_add(&file->context->counters.encoded, nbytes);
-    counter_add(&file->context->counters.encoded_to, (uint64_t)len);
-    r = frame_change_write(file->change, desk->chunk, (size_t)len, written,
-                           fault);
-    file->no_room = encode_is_no_room(r) ? (size_t)len : 0;
+    counter_add(&file->constant.context->counters.encoded, nbytes);
+    counter_add(&file->constant.context->counters.encoded_to, (uint64_t)len);
+    r = frame_change_write(file->writeback->change, desk->chunk, (size_t)len,
+                           written, fault);
+    file->writeback->no_room = encode_is_no_room(r) ? (size_t)len : 0;
     return r;
 }
 
@@ -135,18 +137,18 @@ static void add_encoded(struct file *file, const struct cache_taken *taken,
     struct encoded old;
     bool replaces;
 
-    pthread_mutex_lock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
     replaces = !list_empty(&chunk->encoded.node);
     old = chunk->encoded;
     if (!replaces)
-        list_append(&file->encoded, &chunk->encoded.node);
+        list_append(&file->writeback->encoded, &chunk->encoded.node);
     chunk->encoded.taken = *taken;
     chunk->encoded.written = *written;
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_unlock(&file->gate.lock);
     if (!replaces)
         return;
-    frame_change_drop(file->change, &old.written);
-    cache_put_taken(file->context->cache, &old.taken);
+    frame_change_drop(file->writeback->change, &old.written);
+    cache_put_taken(file->constant.context->cache, &old.taken);
 }
 
 int encode_chunk(struct file *file, const struct cache_taken *taken,
@@ -167,7 +169,7 @@ int encode_chunk(struct file *file, const struct cache_taken *taken,
         desk_fini(&desk, file, taken);
     }
     if (r < 0)
-        cache_untake(file->context->cache, taken);
+        cache_untake(file->constant.context->cache, taken);
     return r == -ERESTART ? 0 : r;
 }
 
@@ -176,8 +178,8 @@ void encode_drop(struct file *file, uint64_t first, uint64_t end)
     struct list dropped;
 
     list_init(&dropped);
-    pthread_mutex_lock(&file->lock);
-    list_for_each_safe(node, &file->encoded) {
+    pthread_mutex_lock(&file->gate.lock);
+    list_for_each_safe(node, &file->writeback->encoded) {
         uint64_t chunk_no =
             list_entry(node, struct encoded, node)->taken.chunk_no;
 
@@ -186,14 +188,14 @@ void encode_drop(struct file *file, uint64_t first, uint64_t end)
             list_append(&dropped, node);
         }
     }
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_unlock(&file->gate.lock);
     while (!list_empty(&dropped)) {
         struct encoded *one = list_entry(dropped.next, struct encoded, node);
         struct cache_taken taken = one->taken;
 
         list_remove(&one->node);
-        frame_change_drop(file->change, &one->written);
-        cache_untake(file->context->cache, &taken);
+        frame_change_drop(file->writeback->change, &one->written);
+        cache_untake(file->constant.context->cache, &taken);
     }
 }
 
@@ -216,7 +218,7 @@ static bool note(struct job *job, int r, const struct fault *fault)
 /* Encode chunks until none is left, or one if a disk is full. */
 static void work(struct job *job)
 {
-    struct cache *cache = job->file->context->cache;
+    struct cache *cache = job->file->constant.context->cache;
     struct fault fault = FAULT_NONE;
     struct cache_taken taken;
     int r = 0;
@@ -247,7 +249,7 @@ static void run_task(struct pool_task *pool_task)
    disk that hangs. */
 static void run_job(struct job *job, struct job_task *tasks, unsigned ntasks)
 {
-    struct pool *pool = job->file->context->pool;
+    struct pool *pool = job->file->constant.context->pool;
     struct list late;
 
     list_init(&late);
@@ -271,8 +273,8 @@ static void run_job(struct job *job, struct job_task *tasks, unsigned ntasks)
 
 int encode_dirty(struct file *file, uint64_t nbytes, struct fault *fault)
 {
-    size_t n = cache_make_due(file->context->cache, &file->chunks);
-    unsigned ntasks = file->context->nthreads;
+    size_t n = cache_make_due(file->constant.context->cache, &file->chunks);
+    unsigned ntasks = file->constant.context->nthreads;
     struct job job = { .file = file, .nbytes = nbytes, .fault = fault };
     struct job_task *tasks;
 
@@ -284,7 +286,7 @@ int encode_dirty(struct file *file, uint64_t nbytes, struct fault *fault)
     if (!tasks)
         return fault_set(fault, -ENOMEM, 0, NULL);
     /* Where there was no room, one chunk shows whether there is now. */
-    run_job(&job, tasks, file->no_room > 0 ? 0 : ntasks - 1);
+    run_job(&job, tasks, file->writeback->no_room > 0 ? 0 : ntasks - 1);
     free(tasks);
     return job.error;
 }
@@ -296,8 +298,9 @@ static int choose(struct file *file, struct desk *desk, uint32_t nbytes,
     const struct cache_gathered *gathered = &desk->gathered;
     size_t len = nbytes < gathered->piece_len ? nbytes : gathered->piece_len;
 
-    return chunk_choose_typesize(desk->encoder, &file->params, file->grid,
-                                 gathered->pieces[0], len, desk->chunk, out);
+    return chunk_choose_typesize(desk->encoder, &file->states.params,
+                                 file->states.grid, gathered->pieces[0], len,
+                                 desk->chunk, out);
 }
 
 int encode_choose_typesize(struct file *file, uint32_t *out,
@@ -309,10 +312,10 @@ int encode_choose_typesize(struct file *file, uint32_t *out,
     int r;
 
     *out = 1;
-    if (!cache_take(file->context->cache, &file->chunks, CACHE_DIRTY,
+    if (!cache_take(file->constant.context->cache, &file->chunks, CACHE_DIRTY,
                     UINT64_MAX, &taken))
         return 0;
-    r = length(file, file->nbytes, &taken, &len);
+    r = length(file, file->states.nbytes, &taken, &len);
     if (r == 0)
         r = desk_init(&desk, file, &taken, len, fault);
     if (r == 0) {
@@ -321,6 +324,6 @@ int encode_choose_typesize(struct file *file, uint32_t *out,
             fault_set(fault, r, 0, NULL);
         desk_fini(&desk, file, &taken);
     }
-    cache_untake(file->context->cache, &taken);
+    cache_untake(file->constant.context->cache, &taken);
     return r == -ERESTART ? 0 : r;
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "file/encode.h"
+#include "file/file_writeback.h"
 #include "file/writeback.h"
 
 /* One thread of the pool that encodes ahead of the next commit. */
@@ -13,34 +14,35 @@ struct ahead_task {
 /* Is nobody waiting for those who encode to be through? */
 static bool may_encode_locked(const struct file *file)
 {
-    return !file->reshaping && file->nreshapers == 0 && !file->collecting;
+    return !file->gate.exclusive && file->gate.nexclusive == 0 &&
+           !file->gate.collecting;
 }
 
 static bool may_go_on(struct file *file)
 {
     bool may;
 
-    pthread_mutex_lock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
     may = may_encode_locked(file);
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_unlock(&file->gate.lock);
     return may;
 }
 
 static void end(struct file *file)
 {
-    pthread_mutex_lock(&file->lock);
-    file->nencoders--;
-    pthread_cond_broadcast(&file->changed);
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
+    file->gate.nencoders--;
+    pthread_cond_broadcast(&file->gate.changed);
+    pthread_mutex_unlock(&file->gate.lock);
 }
 
 /* Chunks up to here are all below the end of the file.  The one behind may be
    growing at this moment. */
 static uint64_t count_complete(const struct file *file)
 {
-    uint32_t grid = file->grid;
+    uint32_t grid = file->states.grid;
 
-    return grid > 0 ? file->nbytes / grid : UINT64_MAX;
+    return grid > 0 ? file->states.nbytes / grid : UINT64_MAX;
 }
 
 /* What fails is dirty again: the commit tells of it. */
@@ -54,9 +56,9 @@ static void run_task(struct pool_task *pool_task)
     int r = writeback_prepare(file, &fault);
 
     while (r == 0 && may_go_on(file) &&
-           cache_take(file->context->cache, &file->chunks, CACHE_FULL,
+           cache_take(file->constant.context->cache, &file->chunks, CACHE_FULL,
                       count_complete(file), &taken))
-        r = encode_chunk(file, &taken, file->nbytes, &fault);
+        r = encode_chunk(file, &taken, file->states.nbytes, &fault);
     free(task);
     end(file);
 }
@@ -67,12 +69,12 @@ static bool begin(struct file *file)
     unsigned n;
     bool more;
 
-    pthread_mutex_lock(&file->lock);
-    n = file->nencoders;
-    more = may_encode_locked(file) && file->no_room == 0 &&
-           n < file->context->nthreads && n < file->chunks.nfull;
-    file->nencoders += more;
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
+    n = file->gate.nencoders;
+    more = may_encode_locked(file) && file->writeback->no_room == 0 &&
+           n < file->constant.context->nthreads && n < file->chunks.nfull;
+    file->gate.nencoders += more;
+    pthread_mutex_unlock(&file->gate.lock);
     return more;
 }
 
@@ -87,10 +89,10 @@ void encode_ahead(struct file *file)
         end(file);
         return;
     }
-    *task = (struct ahead_task){
-        .task = { .run = run_task, .owner = &file->encoded }, .file = file
-    };
-    pool_submit(file->context->pool, &task->task);
+    *task = (struct ahead_task){ .task = { .run = run_task,
+                                           .owner = &file->writeback->encoded },
+                                 .file = file };
+    pool_submit(file->constant.context->pool, &task->task);
     /* Someone may wait, and have looked before. */
     if (!may_go_on(file))
         encode_ahead_withdraw(file);
@@ -101,7 +103,8 @@ void encode_ahead_withdraw(struct file *file)
     struct list late;
 
     list_init(&late);
-    pool_withdraw(file->context->pool, &file->encoded, &late);
+    pool_withdraw(file->constant.context->pool, &file->writeback->encoded,
+                  &late);
     list_for_each_safe(node, &late) {
         struct pool_task *task = list_entry(node, struct pool_task, node);
 
@@ -113,8 +116,8 @@ void encode_ahead_withdraw(struct file *file)
 void encode_ahead_end(struct file *file)
 {
     encode_ahead_withdraw(file);
-    pthread_mutex_lock(&file->lock);
-    while (file->nencoders > 0)
-        pthread_cond_wait(&file->changed, &file->lock);
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
+    while (file->gate.nencoders > 0)
+        pthread_cond_wait(&file->gate.changed, &file->gate.lock);
+    pthread_mutex_unlock(&file->gate.lock);
 }

@@ -9,9 +9,13 @@
 #include "file/encode.h"
 #include "file/file_private.h"
 #include "file/file_stat.h"
+#include "file/file_writeback.h"
+#include "file/frame_lock.h"
 #include "file/lease.h"
 #include "file/new_frame.h"
+#include "file/readahead.h"
 #include "file/sidecar.h"
+#include "file/view.h"
 #include "file/writeback.h"
 
 enum {
@@ -164,32 +168,49 @@ static int open_frame(const struct file_face *face, struct sidecar *sidecar,
     return r;
 }
 
+/* A file with the parts of it that only some layers know. */
+struct whole {
+    struct file file;
+    struct file_writeback writeback;
+    struct frame_lock frame_lock;
+    struct view view;
+    struct readahead ahead;
+};
+
 /* A file of a frame, which becomes its own, as does the view. */
 static int file_new(struct file_context *context, struct frame *frame,
                     const struct view *view, struct file **out)
 {
     const struct frame_info *info = frame_get_info(frame);
-    struct file *file = calloc(1, sizeof(*file));
+    struct whole *whole = calloc(1, sizeof(*whole));
     struct file_state *state = calloc(1, sizeof(*state));
+    struct file *file;
 
-    if (!file || !state) {
-        free(file);
+    if (!whole || !state) {
+        free(whole);
         free(state);
         return -ENOMEM;
     }
     *state = (struct file_state){ .nrefs = 1, .frame = frame };
-    list_init(&file->states);
-    list_append(&file->states, &state->node);
-    file->state = state;
-    file->context = context;
-    file->view = *view;
-    file->nbytes = info->nbytes;
-    list_init(&file->encoded);
-    list_init(&file->flush.node);
-    pthread_mutex_init(&file->lock, NULL);
-    pthread_cond_init(&file->changed, NULL);
+    file = &whole->file;
+    list_init(&file->states.in_use);
+    list_append(&file->states.in_use, &state->node);
+    file->states.newest = state;
+    file->writeback = &whole->writeback;
+    file->writeback->flush.file = file;
+    file->frame_lock = &whole->frame_lock;
+    file->constant.context = context;
+    file->constant.view = &whole->view;
+    file->constant.ahead = &whole->ahead;
+    file->constant.array = view->array;
+    whole->view = *view;
+    file->states.nbytes = info->nbytes;
+    list_init(&file->writeback->encoded);
+    list_init(&file->writeback->flush.node);
+    pthread_mutex_init(&file->gate.lock, NULL);
+    pthread_cond_init(&file->gate.changed, NULL);
     cache_file_init(&file->chunks, &file_chunk_ops);
-    readahead_init(&file->ahead, context->readahead, info->chunksize);
+    readahead_init(file->constant.ahead, context->readahead, info->chunksize);
     *out = file;
     return 0;
 }
@@ -220,7 +241,7 @@ int file_open_face(struct file_context *context, const struct file_face *face,
         sidecar_put(context, sidecar);
         return r;
     }
-    (*out)->sidecar = sidecar;
+    (*out)->frame_lock->sidecar = sidecar;
     claim_note_count(*out, count);
     return 0;
 }
@@ -235,25 +256,28 @@ int file_open(struct file_context *context, struct store *store, uint64_t base,
 
 void file_count_index(struct file *file)
 {
-    size_t size = file->change ? frame_change_footprint(file->change) : 0;
+    size_t size = file->writeback->change
+                      ? frame_change_footprint(file->writeback->change)
+                      : 0;
 
-    cache_count_other(file->context->cache, &file->index_size, size);
+    cache_count_other(file->constant.context->cache,
+                      &file->writeback->index_size, size);
 }
 
 static void file_free(struct file *file)
 {
-    flusher_leave(file->context->flusher, file);
-    frame_change_close(file->change);
-    file->change = NULL;
+    flusher_leave(file->constant.context->flusher, file);
+    frame_change_close(file->writeback->change);
+    file->writeback->change = NULL;
     file_count_index(file);
-    file_state_put(file, file->state);
+    file_state_put(file, file->states.newest);
     claim_drop(file);
-    store_close(file->store);
-    view_fini(&file->view);
-    ranges_fini(&file->zeros);
-    ranges_fini(&file->applied);
-    pthread_cond_destroy(&file->changed);
-    pthread_mutex_destroy(&file->lock);
+    store_close(file->constant.store);
+    view_fini(file->constant.view);
+    ranges_fini(&file->states.zeros);
+    ranges_fini(&file->states.applied);
+    pthread_cond_destroy(&file->gate.changed);
+    pthread_mutex_destroy(&file->gate.lock);
     free(file);
 }
 
@@ -265,18 +289,19 @@ int file_open_writable(struct file_context *context, struct store *store,
 
     if (r < 0)
         return r;
-    file->writable = true;
-    file->store = store_get(store);
-    r = writeback_check(file, frame_get_info(file->state->frame), fault);
+    file->constant.writable = true;
+    file->constant.store = store_get(store);
+    r = writeback_check(file, frame_get_info(file->states.newest->frame),
+                        fault);
     if (r == 0)
         r = lease_prepare(store, fault);
     if (r == 0)
         r = lease_hold(store, context->patience, fault);
     if (r == 0)
-        r = frame_change_check_size(file->state->frame, fault);
+        r = frame_change_check_size(file->states.newest->frame, fault);
     if (r == 0) {
         r = flusher_add(context->flusher, file,
-                        frame_get_stat(file->state->frame)->dev);
+                        frame_get_stat(file->states.newest->frame)->dev);
         if (r < 0)
             fault_set(fault, r, 0, NULL);
     }
@@ -309,25 +334,26 @@ static int file_new_created(struct file_context *context, struct frame *frame,
         view_fini(&view);
         return fault_set(fault, r, 0, NULL);
     }
-    (*out)->writable = true;
-    (*out)->change = change;
+    (*out)->constant.writable = true;
+    (*out)->writeback->change = change;
     frame_change_set_rest(change, context->rest);
-    (*out)->params = params->chunk;
-    (*out)->params.blocksize = info->blocksize;
-    (*out)->undecided = params->chunk.typesize == 0;
-    (*out)->not_durable = !params->array;
-    (*out)->grid = info->chunksize;
-    (*out)->ahead.least = info->chunksize;
-    (*out)->begun = true;
+    (*out)->states.params = params->chunk;
+    (*out)->states.params.blocksize = info->blocksize;
+    (*out)->writeback->undecided = params->chunk.typesize == 0;
+    (*out)->writeback->not_durable = !params->array;
+    (*out)->states.grid = info->chunksize;
+    (*out)->constant.ahead->least = info->chunksize;
+    (*out)->states.begun = true;
     return 0;
 }
 
 static int find_sidecar(struct file *file, struct store *store)
 {
-    int r = sidecar_get(file->context, store, &file->sidecar);
+    int r =
+        sidecar_get(file->constant.context, store, &file->frame_lock->sidecar);
 
-    if (file->sidecar)
-        claim_note_count(file, sidecar_count(file->sidecar));
+    if (file->frame_lock->sidecar)
+        claim_note_count(file, sidecar_count(file->frame_lock->sidecar));
     return r;
 }
 
@@ -369,13 +395,13 @@ int file_create(struct file_context *context, struct store *store,
     r = find_sidecar(file, store);
     if (r == 0)
         r = flusher_add(context->flusher, file,
-                        frame_get_stat(file->state->frame)->dev);
+                        frame_get_stat(file->states.newest->frame)->dev);
     if (r < 0) {
         readahead_fini(file);
         file_free(file);
         return fault_set(fault, r, 0, NULL);
     }
-    file->store = store;
+    file->constant.store = store;
     *out = file;
     return 0;
 }
@@ -386,7 +412,7 @@ static void release(struct file *file)
     encode_ahead_end(file);
     encode_drop(file, 0, UINT64_MAX);
     readahead_fini(file);
-    cache_file_drop(file->context->cache, &file->chunks);
+    cache_file_drop(file->constant.context->cache, &file->chunks);
     file_free(file);
 }
 
@@ -394,9 +420,9 @@ int file_finish(struct file *file)
 {
     struct fault fault;
 
-    if (!file->writable)
+    if (!file->constant.writable)
         return 0;
-    flusher_remove(file->context->flusher, file);
+    flusher_remove(file->constant.context->flusher, file);
     return writeback_finish(file, &fault);
 }
 
@@ -415,6 +441,6 @@ void file_discard(struct file *file)
 {
     if (!file)
         return;
-    flusher_remove(file->context->flusher, file);
+    flusher_remove(file->constant.context->flusher, file);
     release(file);
 }

@@ -12,7 +12,6 @@
 #include "file/chunk_shape.h"
 #include "file/file_options.h"
 #include "file/file_state.h"
-#include "file/file_state.h"
 #include "file/params.h"
 #include "frame/frame.h"
 #include "frame/metalayer.h"

@@ -6,6 +6,7 @@
 #include "base/size.h"
 #include "file/chunk_shape.h"
 #include "file/file_private.h"
+#include "file/view.h"
 #include "frame/frame_pattern.h"
 
 /* The newest state; and is a chunk zeros that it knows nothing of? */
@@ -14,14 +15,14 @@ static struct file_state *find_source(struct file *file, uint64_t chunk_no,
 {
     struct file_state *state;
 
-    pthread_mutex_lock(&file->lock);
-    state = file->state;
+    pthread_mutex_lock(&file->gate.lock);
+    state = file->states.newest;
     state->nrefs++;
-    *zeros =
-        ranges_have(&file->zeros, chunk_no) ||
-        ranges_have(&file->applied, chunk_no) ||
-        (file->grid > 0 && chunk_no >= frame_get_info(state->frame)->nchunks);
-    pthread_mutex_unlock(&file->lock);
+    *zeros = ranges_have(&file->states.zeros, chunk_no) ||
+             ranges_have(&file->states.applied, chunk_no) ||
+             (file->states.grid > 0 &&
+              chunk_no >= frame_get_info(state->frame)->nchunks);
+    pthread_mutex_unlock(&file->gate.lock);
     return state;
 }
 
@@ -36,7 +37,7 @@ static int open_chunk(struct file *file, uint64_t chunk_no,
     chunk->chunk_no = chunk_no;
     chunk->epoch = state->epoch;
     if (zeros) {
-        chunk->off = chunk_no * file->grid;
+        chunk->off = chunk_no * file->states.grid;
         chunk->pattern = frame_pattern_zeros;
         chunk->pattern_len = FRAME_PATTERN_LEN;
     } else {
@@ -56,9 +57,9 @@ static struct chunk_params get_params(struct file *file)
 {
     struct chunk_params params;
 
-    pthread_mutex_lock(&file->lock);
-    params = file->params;
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
+    params = file->states.params;
+    pthread_mutex_unlock(&file->gate.lock);
     if (params.typesize == 0)
         params.typesize = 1;
     return params;
@@ -67,7 +68,8 @@ static struct chunk_params get_params(struct file *file)
 static uint32_t size_to_write(const struct file *file,
                               const struct file_chunk *chunk)
 {
-    return file->grid > 0 ? file->grid : chunk->stored->span.nbytes;
+    return file->states.grid > 0 ? file->states.grid
+                                 : chunk->stored->span.nbytes;
 }
 
 static void forget(void *arg)
@@ -94,7 +96,7 @@ static int describe(void *context, uint64_t chunk_no, bool writing,
         return r;
     }
     *shape = chunk_shape_to_read(fill->file, chunk);
-    if (fill->file->begun) {
+    if (fill->file->states.begun) {
         struct chunk_params params = get_params(fill->file);
 
         if (writing && !shape->writable)
@@ -261,21 +263,22 @@ static int decode(void *context, const struct cache_shape *shape,
 {
     const struct file_fill *fill = context;
     const struct file_chunk *chunk = shape->chunk;
-    struct coders *coders = &fill->file->context->coders;
+    struct coders *coders = &fill->file->constant.context->coders;
     struct chunk_decoder *decoder;
     int r;
 
     r = coders_get_decoder(coders, &decoder);
     if (r < 0)
         return r;
-    if (fill->file->writable)
+    if (fill->file->constant.writable)
         r = decode_newest(fill, shape, first, n, dst, decoder);
     else
-        r = frame_chunk_decode(fill->file->state->frame, chunk->stored, first,
-                               n, first_block, dst, decoder, fill->fault);
+        r = frame_chunk_decode(fill->file->states.newest->frame, chunk->stored,
+                               first, n, first_block, dst, decoder,
+                               fill->fault);
     coders_put_decoder(coders, decoder);
     if (r == 0)
-        count_decoded(&fill->file->context->counters, shape, first, n);
+        count_decoded(&fill->file->constant.context->counters, shape, first, n);
     return r;
 }
 
@@ -304,7 +307,7 @@ static int refuse_block(struct file *file, uint64_t chunk_no,
     if (r == 0) {
         r = fault_set_limit(fault, "block is too large to be read",
                             chunk->blocksize, "a cache",
-                            file->context->cache_size);
+                            file->constant.context->cache_size);
         frame_chunk_close(chunk);
     }
     file_state_put(file, state);
@@ -322,7 +325,7 @@ static int pin(struct file *file, const struct view_piece *piece,
     int r;
 
     *fault = FAULT_NONE;
-    r = cache_pin(file->context->cache, &range, wait, &fill, out);
+    r = cache_pin(file->constant.context->cache, &range, wait, &fill, out);
     if (r == -ENOTSUP && !fault->what)
         r = refuse_block(file, piece->chunk_no, fault);
     if (r == -ERANGE)

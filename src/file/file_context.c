@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "file/file_private.h"
+#include "file/flusher.h"
 
 enum {
     AHEAD_PART = 4, /* part of the cache that one reader may fill */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "file/view.h"
 #include "file/writeback.h"
 
 enum {
@@ -18,9 +19,9 @@ static bool are_alike(struct file *src, struct file *dst)
     struct frame *to = file_frame_get(dst);
     const struct frame_info *a = frame_get_info(from);
     const struct frame_info *b = frame_get_info(to);
-    bool alike = dst->grid > 0 && a->chunksize == dst->grid &&
+    bool alike = dst->states.grid > 0 && a->chunksize == dst->states.grid &&
                  a->typesize == b->typesize && !a->vlblocks && src != dst &&
-                 !src->view.array && !dst->view.array;
+                 !src->constant.view->array && !dst->constant.view->array;
 
     file_frame_put(dst, to);
     file_frame_put(src, from);
@@ -44,7 +45,8 @@ static uint64_t count_stored(struct file *src, struct frame *frame,
             break;
         if (entry.special || span.off != off + n * size ||
             span.nbytes != size || span.chunk_no != span.off / size ||
-            cache_is_dirty(src->context->cache, &src->chunks, span.chunk_no))
+            cache_is_dirty(src->constant.context->cache, &src->chunks,
+                           span.chunk_no))
             break;
         n++;
     }
@@ -57,7 +59,7 @@ static int copy_stored(struct file *src, uint64_t src_off, struct file *dst,
                        uint64_t dst_off, uint64_t len, uint64_t *done,
                        struct fault *fault)
 {
-    uint32_t grid = dst->grid;
+    uint32_t grid = dst->states.grid;
     struct frame *frame;
     uint64_t n;
     int r = 0;
@@ -106,8 +108,9 @@ static int copy_bytes(struct file *src, uint64_t src_off, struct file *dst,
 
     if (len > PIECE)
         len = PIECE;
-    if (dst->grid > 0 && len > dst->grid - dst_off % dst->grid)
-        len = dst->grid - dst_off % dst->grid;
+    if (dst->states.grid > 0 &&
+        len > dst->states.grid - dst_off % dst->states.grid)
+        len = dst->states.grid - dst_off % dst->states.grid;
     bytes = malloc(len);
     if (!bytes)
         return fault_set(fault, -ENOMEM, 0, NULL);
@@ -133,7 +136,7 @@ static int copy(struct file *src, uint64_t src_off, struct file *dst,
     if (len > size - src_off)
         len = size - src_off;
     alike = are_alike(src, dst);
-    if (alike && len >= dst->grid && src->begun)
+    if (alike && len >= dst->states.grid && src->states.begun)
         r = writeback_commit(src, NULL, fault);
     while (r == 0 && *done < len) {
         uint64_t from = src_off + *done;

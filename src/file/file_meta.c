@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
+#include "file/view.h"
 #include "file/writeback.h"
 
 /* A metalayer to set, or to remove if there are no `bytes`. */
@@ -41,7 +42,7 @@ static int check_fixed(struct file *file, const char *name, struct fault *fault)
     struct frame *frame;
     int r;
 
-    if (file->view.array && array_is_layer(name))
+    if (file->constant.view->array && array_is_layer(name))
         return fault_set(fault, -EPERM, 0, NULL);
     frame = file_frame_get(file);
     r = metalayer_list_read(frame, &list, fault);

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "file/file_private.h"
+#include "file/readahead.h"
+#include "file/view.h"
 
 enum {
     PIECES_MAX = 64, /* pins, and pieces, of one read in place */
@@ -124,7 +126,7 @@ static int gather(struct file *file, uint64_t off, size_t len,
                   struct file_data *data, struct fault *fault)
 {
     data->iov = data->hold->iov;
-    if (len / PIECES_MAX > view_run(&file->view))
+    if (len / PIECES_MAX > view_run(file->constant.view))
         return -EAGAIN;
     while (data->len < len) {
         const uint8_t *bytes;
@@ -146,7 +148,7 @@ static void unpin_all(struct file *file, struct file_data *data)
     struct file_hold *hold = data->hold;
 
     if (hold->npins > 0)
-        cache_unpin(file->context->cache, hold->pins, hold->npins);
+        cache_unpin(file->constant.context->cache, hold->pins, hold->npins);
     hold->npins = 0;
     hold->next = 0;
     data->niov = 0;
@@ -197,7 +199,7 @@ static int read_stored(struct file *file, uint64_t off, size_t len,
         return fault_set(fault, -ENOMEM, 0, NULL);
     data->iov = data->hold->iov;
     data->hold->copy = copy;
-    r = store_object_read_at(file->view.stored, off, copy, len);
+    r = store_object_read_at(file->constant.view->stored, off, copy, len);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     add_piece(data, copy, len);
@@ -250,7 +252,7 @@ int file_read(struct file *file, struct file_reader *reader, uint64_t off,
 
     r = 0;
     if (len > 0)
-        r = file->view.stored
+        r = file->constant.view->stored
                 ? read_stored(file, off, len, &data, fault)
                 : read_chunks(file, reader, off, len, &data, fault);
     r = end_of_file(file, off + data.len, r);
@@ -258,7 +260,7 @@ int file_read(struct file *file, struct file_reader *reader, uint64_t off,
         file_data_put(file, &data);
         return r;
     }
-    counter_add(&file->context->counters.read, data.len);
+    counter_add(&file->constant.context->counters.read, data.len);
     *error = r;
     *out = data;
     return 0;

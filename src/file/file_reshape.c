@@ -6,6 +6,7 @@
 #include "base/size.h"
 #include "chunk/chunk_encode.h"
 #include "chunk/chunk_format.h"
+#include "file/view.h"
 #include "file/writeback.h"
 
 /* Changes of chunks as wholes. */
@@ -32,15 +33,15 @@ static int enter(struct file *file, struct fault *fault)
 {
     int r = 0;
 
-    if (file->view.array)
+    if (file->constant.view->array)
         r = fault_set(fault, -EPERM, 0, "the chunks of an array have a place");
     while (r == 0) {
         r = writeback_commit(file, NULL, fault);
         if (r < 0)
             break;
         file_enter_alone(file);
-        if (!cache_is_held(file->context->cache, &file->chunks) &&
-            !file->reshaped)
+        if (!cache_is_held(file->constant.context->cache, &file->chunks) &&
+            !file->states.reshaped)
             return 0;
         file_leave_alone(file);
     }
@@ -95,8 +96,8 @@ static int write_chunk(const struct reshape *what, struct frame_change *change,
     int r;
 
     if (len == 0)
-        len = chunk_encode(encoder, &what->file->params, what->bytes, what->len,
-                           chunk, cap);
+        len = chunk_encode(encoder, &what->file->states.params, what->bytes,
+                           what->len, chunk, cap);
     if (len < 0)
         r = fault_set(fault, (int)len, 0, NULL);
     else

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "file/file_private.h"
+#include "file/view.h"
 
 /* Is there a chunk in memory that the frame has as a hole, or not at all? */
 static int is_hole(struct file *file, struct file_state *state,
@@ -10,16 +11,17 @@ static int is_hole(struct file *file, struct file_state *state,
     struct frame_entry entry;
     int r;
 
-    if (cache_is_dirty(file->context->cache, &file->chunks, chunk_no)) {
+    if (cache_is_dirty(file->constant.context->cache, &file->chunks,
+                       chunk_no)) {
         *hole = false;
         return 0;
     }
-    pthread_mutex_lock(&file->lock);
-    *hole =
-        ranges_have(&file->zeros, chunk_no) ||
-        ranges_have(&file->applied, chunk_no) ||
-        (file->grid > 0 && chunk_no >= frame_get_info(state->frame)->nchunks);
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
+    *hole = ranges_have(&file->states.zeros, chunk_no) ||
+            ranges_have(&file->states.applied, chunk_no) ||
+            (file->states.grid > 0 &&
+             chunk_no >= frame_get_info(state->frame)->nchunks);
+    pthread_mutex_unlock(&file->gate.lock);
     if (*hole)
         return 0;
     r = frame_get_entry(state->frame, chunk_no, &entry, fault);
@@ -92,7 +94,7 @@ static int next_data(struct file *file, struct file_state *state,
     bool hole = true;
     int r = 0;
 
-    if (!file->begun)
+    if (!file->states.begun)
         r = frame_next(state->frame, chunk_no, false, &chunk_no, fault);
     else
         while (chunk_no < nchunks) {
@@ -129,7 +131,7 @@ static int next_slab(struct file *file, struct file_state *state,
                      const struct slab *slab, uint64_t *slab_no, bool hole,
                      struct fault *fault)
 {
-    uint64_t nchunks = file->view.array->layout.nchunks;
+    uint64_t nchunks = file->constant.view->array->layout.nchunks;
 
     while (*slab_no < nchunks / slab->nchunks) {
         uint64_t chunk_no;
@@ -151,8 +153,8 @@ static int next_slab(struct file *file, struct file_state *state,
 static int seek_array(struct file *file, struct file_state *state, uint64_t off,
                       bool hole, uint64_t *out, struct fault *fault)
 {
-    const struct layout *layout = &file->view.array->layout;
-    uint64_t header_len = file->view.header_len;
+    const struct layout *layout = &file->constant.view->array->layout;
+    uint64_t header_len = file->constant.view->header_len;
     uint64_t slab_no;
     struct slab slab;
     int r;
@@ -180,7 +182,7 @@ static int seek_array(struct file *file, struct file_state *state, uint64_t off,
 static int seek_chunk(struct file *file, struct file_state *state, uint64_t off,
                       bool hole, uint64_t *out, struct fault *fault)
 {
-    const struct view *view = &file->view;
+    const struct view *view = file->constant.view;
     bool is = false;
     int r = 0;
 
@@ -203,11 +205,11 @@ int file_seek(struct file *file, uint64_t off, bool hole, uint64_t *out,
     if (off >= file_size(file))
         return -ENXIO;
     state = file_state_get(file);
-    if (file->view.one)
+    if (file->constant.view->one)
         r = seek_chunk(file, state, off, hole, out, fault);
-    else if (file->view.array)
+    else if (file->constant.view->array)
         r = seek_array(file, state, off, hole, out, fault);
-    else if (file->begun)
+    else if (file->states.begun)
         r = seek_changed(file, state, off, hole, out, fault);
     else
         r = seek_committed(file, state->frame, off, hole, out, fault);

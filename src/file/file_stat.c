@@ -2,6 +2,7 @@
 #include "file/file_stat.h"
 
 #include "file/file_private.h"
+#include "file/view.h"
 
 static bool same_time(struct timespec a, struct timespec b)
 {
@@ -20,9 +21,9 @@ bool file_is_current(struct file *file, const struct store_stat *now)
     bool same = file_same_stat(frame_get_stat(state->frame), now);
 
     file_state_put(file, state);
-    pthread_mutex_lock(&file->lock);
-    same = same || file_same_stat(&file->touched, now);
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
+    same = same || file_same_stat(&file->states.touched, now);
+    pthread_mutex_unlock(&file->gate.lock);
     return same;
 }
 
@@ -51,14 +52,14 @@ void file_note_touch(struct file *file)
     struct fault fault;
 
     if (frame_check_current(state->frame, &stat, &fault) == 0) {
-        pthread_mutex_lock(&file->lock);
-        file->touched = stat;
-        pthread_mutex_unlock(&file->lock);
+        pthread_mutex_lock(&file->gate.lock);
+        file->states.touched = stat;
+        pthread_mutex_unlock(&file->gate.lock);
     }
     file_state_put(file, state);
 }
 
 uint64_t file_size(const struct file *file)
 {
-    return view_size(&file->view, file->nbytes);
+    return view_size(file->constant.view, file->states.nbytes);
 }

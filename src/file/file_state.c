@@ -10,10 +10,10 @@ struct file_state *file_state_get(struct file *file)
 {
     struct file_state *state;
 
-    pthread_mutex_lock(&file->lock);
-    state = file->state;
+    pthread_mutex_lock(&file->gate.lock);
+    state = file->states.newest;
     state->nrefs++;
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_unlock(&file->gate.lock);
     return state;
 }
 
@@ -21,11 +21,11 @@ void file_state_put(struct file *file, struct file_state *state)
 {
     unsigned nrefs;
 
-    pthread_mutex_lock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
     nrefs = --state->nrefs;
     if (nrefs == 0)
         list_remove(&state->node);
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_unlock(&file->gate.lock);
     if (nrefs > 0)
         return;
     frame_close(state->frame);
@@ -43,20 +43,20 @@ void file_frame_put(struct file *file, struct frame *frame)
 {
     struct file_state *state = NULL;
 
-    pthread_mutex_lock(&file->lock);
-    list_for_each(node, &file->states) {
+    pthread_mutex_lock(&file->gate.lock);
+    list_for_each(node, &file->states.in_use) {
         state = list_entry(node, struct file_state, node);
         if (state->frame == frame)
             break;
     }
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_unlock(&file->gate.lock);
     file_state_put(file, state);
 }
 
 int file_locate(struct file *file, uint64_t off, struct frame_span *out,
                 struct fault *fault)
 {
-    uint32_t grid = file->grid;
+    uint32_t grid = file->states.grid;
     struct file_state *state;
     int r;
 
@@ -66,8 +66,8 @@ int file_locate(struct file *file, uint64_t off, struct frame_span *out,
                                     .nbytes = grid };
         return 0;
     }
-    if (!file->writable)
-        return frame_locate(file->state->frame, off, out, fault);
+    if (!file->constant.writable)
+        return frame_locate(file->states.newest->frame, off, out, fault);
     state = file_state_get(file);
     r = frame_locate(state->frame, off, out, fault);
     file_state_put(file, state);

@@ -2,21 +2,53 @@
 #ifndef FILE_FILE_STATE_H
 #define FILE_FILE_STATE_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/fault.h"
 #include "base/list.h"
+#include "chunk/chunk_params.h"
+#include "file/ranges.h"
 #include "frame/frame.h"
+#include "store/store.h"
 
 /* A frame as flat bytes.  Any number of threads may use it. */
 struct file;
 
 /* A committed state of a frame. */
 struct file_state {
-    struct list node; /* in file.states */
-    unsigned nrefs;   /* guarded by file.lock */
+    struct list node; /* in file_states.in_use */
+    unsigned nrefs;   /* guarded by gate.lock */
     struct frame *frame;
     uint64_t epoch; /* goes up when chunks may lie elsewhere than before */
+};
+
+/*
+ * The committed states of an open frame, and in what the file differs from the
+ * newest one, beside the chunks that are dirty in the cache.
+ *
+ * Everybody may read.  The threads that the gate lets in change the fields: an
+ * extender or an exclusive writer `nbytes`, an exclusive writer `zeros`, and
+ * the committer all the others.
+ */
+struct file_states {
+    /* Read without the lock. */
+    atomic_uint_fast64_t nbytes; /* size of the file; changed under the lock */
+    atomic_uint grid;  /* size of all chunks but the last; 0: see the frame */
+    atomic_bool begun; /* changes have begun: what follows is constant */
+
+    struct chunk_params params; /* of new chunks; typesize 0: not decided, and
+                                   then changed by the committer, under the
+                                   lock */
+
+    /* Guarded by gate.lock. */
+    struct store_stat touched; /* see file_note_touch() */
+    struct file_state *newest;
+    struct list in_use;    /* all states that somebody has taken */
+    struct ranges zeros;   /* chunks that became zeros */
+    struct ranges applied; /* those that the next commit makes so for good */
+    bool reshaped;         /* size or zeros have changed */
 };
 
 /* Take or let go of the newest committed state. */

@@ -5,6 +5,7 @@
 #include "file/encode.h"
 #include "file/file_private.h"
 #include "file/reload.h"
+#include "file/view.h"
 #include "file/writeback.h"
 
 /* What a writer is allowed to do until it is through. */
@@ -25,56 +26,57 @@ static int enter(struct file *file, uint64_t end, enum part *part,
 {
     int r = 0;
 
-    if (file->view.array)
+    if (file->constant.view->array)
         end = 0;
 
-    pthread_mutex_lock(&file->lock);
-    while (file->reshaping || file->nreshapers > 0 ||
-           (end > file->nbytes && file->extending))
-        pthread_cond_wait(&file->changed, &file->lock);
-    *part = end > file->nbytes ? PART_EXTENDER : PART_WRITER;
-    if (file->stuck < 0)
+    pthread_mutex_lock(&file->gate.lock);
+    while (file->gate.exclusive || file->gate.nexclusive > 0 ||
+           (end > file->states.nbytes && file->gate.extending))
+        pthread_cond_wait(&file->gate.changed, &file->gate.lock);
+    *part = end > file->states.nbytes ? PART_EXTENDER : PART_WRITER;
+    if (file->gate.failed < 0)
         r = reload_error(file, fault);
     else if (*part == PART_EXTENDER)
-        file->extending = true;
+        file->gate.extending = true;
     else
-        file->nwriters++;
-    pthread_mutex_unlock(&file->lock);
+        file->gate.nwriters++;
+    pthread_mutex_unlock(&file->gate.lock);
     return r;
 }
 
 static void leave(struct file *file, enum part part)
 {
-    pthread_mutex_lock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
     if (part == PART_EXTENDER)
-        file->extending = false;
+        file->gate.extending = false;
     else
-        file->nwriters--;
-    pthread_cond_broadcast(&file->changed);
-    pthread_mutex_unlock(&file->lock);
+        file->gate.nwriters--;
+    pthread_cond_broadcast(&file->gate.changed);
+    pthread_mutex_unlock(&file->gate.lock);
 }
 
 void file_enter_alone(struct file *file)
 {
-    pthread_mutex_lock(&file->lock);
-    file->nreshapers++;
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
+    file->gate.nexclusive++;
+    pthread_mutex_unlock(&file->gate.lock);
     encode_ahead_withdraw(file);
-    pthread_mutex_lock(&file->lock);
-    while (file->reshaping || file->committing || file->extending ||
-           file->nwriters > 0 || file->nencoders > 0)
-        pthread_cond_wait(&file->changed, &file->lock);
-    file->nreshapers--;
-    file->reshaping = true;
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
+    while (file->gate.exclusive || file->gate.committing ||
+           file->gate.extending || file->gate.nwriters > 0 ||
+           file->gate.nencoders > 0)
+        pthread_cond_wait(&file->gate.changed, &file->gate.lock);
+    file->gate.nexclusive--;
+    file->gate.exclusive = true;
+    pthread_mutex_unlock(&file->gate.lock);
 }
 
 void file_leave_alone(struct file *file)
 {
-    pthread_mutex_lock(&file->lock);
-    file->reshaping = false;
-    pthread_cond_broadcast(&file->changed);
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
+    file->gate.exclusive = false;
+    pthread_cond_broadcast(&file->gate.changed);
+    pthread_mutex_unlock(&file->gate.lock);
 }
 
 /* The same for a reshaper that does not commit.  Returns as enter(). */
@@ -83,7 +85,7 @@ static int enter_alone(struct file *file, struct fault *fault)
     int r = 0;
 
     file_enter_alone(file);
-    if (file->stuck < 0) {
+    if (file->gate.failed < 0) {
         r = reload_error(file, fault);
         file_leave_alone(file);
     }
@@ -93,12 +95,12 @@ static int enter_alone(struct file *file, struct fault *fault)
 /* Bytes up to `end` are in the cache: the file reaches so far. */
 static void extend_to(struct file *file, uint64_t end)
 {
-    pthread_mutex_lock(&file->lock);
-    if (end > file->nbytes) {
-        file->nbytes = end;
-        file->reshaped = true;
+    pthread_mutex_lock(&file->gate.lock);
+    if (end > file->states.nbytes) {
+        file->states.nbytes = end;
+        file->states.reshaped = true;
     }
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_unlock(&file->gate.lock);
 }
 
 /* Write the first bytes of a range of a chunk of `nbytes` bytes, and say why if
@@ -108,11 +110,11 @@ static ssize_t write_range(struct file *file, const struct cache_range *range,
                            struct fault *fault)
 {
     struct file_fill fill = { .file = file, .fault = fault };
-    ssize_t n = cache_write(file->context->cache, range, &fill, src);
+    ssize_t n = cache_write(file->constant.context->cache, range, &fill, src);
 
     if (n == -ENOTSUP && !fault->what)
         fault_set_limit(fault, "chunk is too large to be written", nbytes,
-                        "a cache", file->context->cache_size);
+                        "a cache", file->constant.context->cache_size);
     if (n < 0 && fault->chunk_no < 0)
         fault->chunk_no = (int64_t)range->chunk_no;
     return n;
@@ -157,7 +159,7 @@ static int put_bytes(struct file *file, uint64_t off, const uint8_t *src,
         off += (uint64_t)n;
         src = src ? src + n : NULL;
         len -= (uint64_t)n;
-        if (!file->view.array)
+        if (!file->constant.view->array)
             extend_to(file, off);
         encode_ahead(file);
     }
@@ -168,9 +170,10 @@ static int put_bytes(struct file *file, uint64_t off, const uint8_t *src,
    the last one is rubbish. */
 static int fill_gap(struct file *file, uint64_t off, struct fault *fault)
 {
-    uint64_t size = file->nbytes;
-    uint64_t end =
-        size % file->grid == 0 ? size : size - size % file->grid + file->grid;
+    uint64_t size = file->states.nbytes;
+    uint64_t end = size % file->states.grid == 0
+                       ? size
+                       : size - size % file->states.grid + file->states.grid;
 
     if (end > off)
         end = off;
@@ -181,15 +184,15 @@ static int fill_gap(struct file *file, uint64_t off, struct fault *fault)
 static int check_end(const struct file *file, uint64_t off, uint64_t len,
                      struct fault *fault)
 {
-    uint64_t max = (uint64_t)file->grid * FRAME_CHANGE_CHUNKS_MAX;
+    uint64_t max = (uint64_t)file->states.grid * FRAME_CHANGE_CHUNKS_MAX;
 
     if (off > INT64_MAX || len > INT64_MAX - off)
         return fault_set(fault, -EFBIG, 0, NULL);
     if (off + len <= file_size(file))
         return 0;
-    if (file->view.array)
+    if (file->constant.view->array)
         return fault_set(fault, -EFBIG, 0, NULL);
-    if (file->grid == 0)
+    if (file->states.grid == 0)
         return fault_set(fault, -ENOTSUP, 0,
                          "a frame whose chunks differ in size keeps its size");
     return off + len > max ? fault_set(fault, -EFBIG, 0, NULL) : 0;
@@ -241,7 +244,7 @@ static int accept_pieces(struct file *file, uint64_t off,
     if (r == 0 && len > 0)
         r = write_pieces(file, off, len, iov, niov, fault);
     if (r == 0)
-        counter_add(&file->context->counters.written, len);
+        counter_add(&file->constant.context->counters.written, len);
     writeback_end(file);
     return r;
 }
@@ -311,16 +314,16 @@ static int drop_chunks(struct file *file, uint64_t first, uint64_t end,
 {
     int r;
 
-    pthread_mutex_lock(&file->lock);
-    r = ranges_reserve(&file->zeros, 1);
+    pthread_mutex_lock(&file->gate.lock);
+    r = ranges_reserve(&file->states.zeros, 1);
     if (r == 0)
-        ranges_add(&file->zeros, first, end);
-    file->reshaped = true;
-    pthread_mutex_unlock(&file->lock);
+        ranges_add(&file->states.zeros, first, end);
+    file->states.reshaped = true;
+    pthread_mutex_unlock(&file->gate.lock);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     encode_drop(file, first, end);
-    cache_retire(file->context->cache, &file->chunks, first, end);
+    cache_retire(file->constant.context->cache, &file->chunks, first, end);
     return 0;
 }
 
@@ -331,21 +334,21 @@ static int drop_chunks(struct file *file, uint64_t first, uint64_t end,
 static bool try_cut(struct file *file, uint64_t size, int *error,
                     struct fault *fault)
 {
-    struct cache *cache = file->context->cache;
-    uint64_t first = size_pieces(size, file->grid);
+    struct cache *cache = file->constant.context->cache;
+    uint64_t first = size_pieces(size, file->states.grid);
     bool ready;
 
     *error = enter_alone(file, fault);
     if (*error < 0)
         return true;
-    ready = size >= file->nbytes || size % file->grid == 0 ||
-            cache_soil(cache, &file->chunks, size / file->grid,
-                       (uint32_t)(size % file->grid));
-    if (ready && size < file->nbytes) {
+    ready = size >= file->states.nbytes || size % file->states.grid == 0 ||
+            cache_soil(cache, &file->chunks, size / file->states.grid,
+                       (uint32_t)(size % file->states.grid));
+    if (ready && size < file->states.nbytes) {
         *error = drop_chunks(file, first, UINT64_MAX, fault);
         if (*error == 0) {
-            encode_drop(file, size / file->grid, UINT64_MAX);
-            file->nbytes = size;
+            encode_drop(file, size / file->states.grid, UINT64_MAX);
+            file->states.nbytes = size;
         }
     }
     file_leave_alone(file);
@@ -355,12 +358,12 @@ static bool try_cut(struct file *file, uint64_t size, int *error,
 static int cut(struct file *file, uint64_t size, struct fault *fault)
 {
     const struct cache_range range = { .file = &file->chunks,
-                                       .chunk_no = size / file->grid };
+                                       .chunk_no = size / file->states.grid };
     int r;
 
     *fault = FAULT_NONE;
     while (!try_cut(file, size, &r, fault)) {
-        r = (int)write_range(file, &range, file->grid, NULL, fault);
+        r = (int)write_range(file, &range, file->states.grid, NULL, fault);
         if (r < 0)
             return r;
     }
@@ -379,14 +382,14 @@ static int resize(struct file *file, uint64_t size, struct fault *fault)
 
     if (r < 0)
         return r;
-    if (file->view.array)
+    if (file->constant.view->array)
         return size < file_size(file) ? fault_set(fault, -EPERM, 0, NULL) : 0;
-    if (size > file->nbytes)
+    if (size > file->states.nbytes)
         r = grow(file, size, fault);
-    else if (size < file->nbytes && file->grid == 0)
+    else if (size < file->states.nbytes && file->states.grid == 0)
         return fault_set(fault, -ENOTSUP, 0,
                          "a frame whose chunks differ in size keeps its size");
-    else if (size < file->nbytes)
+    else if (size < file->states.nbytes)
         r = cut(file, size, fault);
     return r < 0 ? explain(file, r, fault) : 0;
 }
@@ -439,9 +442,10 @@ static int write_zeros(struct file *file, uint64_t off, uint64_t end,
    short. */
 static uint64_t chunks_before(const struct file *file, uint64_t off)
 {
-    uint64_t nbytes = file->nbytes;
+    uint64_t nbytes = file->states.nbytes;
 
-    return off < nbytes ? off / file->grid : size_pieces(nbytes, file->grid);
+    return off < nbytes ? off / file->states.grid
+                        : size_pieces(nbytes, file->states.grid);
 }
 
 /*
@@ -473,12 +477,12 @@ static int zero_chunks(struct file *file, uint64_t first, uint64_t off,
 static int zero_range(struct file *file, uint64_t off, uint64_t end,
                       struct fault *fault)
 {
-    uint64_t grid = file->grid;
+    uint64_t grid = file->states.grid;
     uint64_t first;
     uint64_t behind;
     int r;
 
-    if (file->view.array || grid == 0)
+    if (file->constant.view->array || grid == 0)
         return write_zeros(file, off, end, fault);
     first = size_pieces(off, grid);
     r = write_zeros(file, off, first * grid < end ? first * grid : end, fault);

@@ -8,6 +8,7 @@
 
 #include "file/encode.h"
 #include "file/file_private.h"
+#include "file/file_writeback.h"
 #include "file/writeback.h"
 
 enum {
@@ -101,13 +102,14 @@ void flusher_free(struct flusher *flusher)
 /* When a file should be committed, if nothing presses. */
 static int64_t due_at(const struct flusher *flusher, const struct file *file)
 {
-    int64_t latest = file->flush.since + (int64_t)flusher->seconds * MS;
-    int64_t quiet = file->flush.touched;
+    int64_t latest =
+        file->writeback->flush.since + (int64_t)flusher->seconds * MS;
+    int64_t quiet = file->writeback->flush.touched;
 
     if (flusher->seconds == 0)
         return INT64_MAX;
-    if (quiet < file->flush.since)
-        quiet = file->flush.since;
+    if (quiet < file->writeback->flush.since)
+        quiet = file->writeback->flush.since;
     return quiet + QUIET < latest ? quiet + QUIET : latest;
 }
 
@@ -115,7 +117,7 @@ static int64_t due_at(const struct flusher *flusher, const struct file *file)
 static int64_t when_locked(const struct flusher *flusher,
                            const struct file *file)
 {
-    const struct flush_entry *entry = &file->flush;
+    const struct flush_entry *entry = &file->writeback->flush;
     const struct flush_domain *domain = entry->domain;
     int64_t due = due_at(flusher, file);
     int64_t retry = entry->retry_at;
@@ -150,7 +152,7 @@ static struct file *pick_locked(struct flusher *flusher)
     look_at_domains_locked(flusher);
     flusher->wake_at = INT64_MAX;
     list_for_each(node, &flusher->files) {
-        struct file *file = list_entry(node, struct file, flush.node);
+        struct file *file = list_entry(node, struct flush_entry, node)->file;
         int64_t when = when_locked(flusher, file);
 
         if (when <= now)
@@ -164,9 +166,9 @@ static struct file *pick_locked(struct flusher *flusher)
 static void list_locked(struct flusher *flusher, struct file *file,
                         int64_t since)
 {
-    file->flush.since = since;
-    file->flush.listed = true;
-    list_append(&flusher->files, &file->flush.node);
+    file->writeback->flush.since = since;
+    file->writeback->flush.listed = true;
+    list_append(&flusher->files, &file->writeback->flush.node);
 }
 
 /* How long to wait after a failure that follows so many others. */
@@ -187,7 +189,7 @@ static bool is_of_domain(int error)
 
 static void note_failure_locked(struct file *file, int error)
 {
-    struct flush_entry *entry = &file->flush;
+    struct flush_entry *entry = &file->writeback->flush;
     struct flush_domain *domain = entry->domain;
     int64_t now = now_ms();
 
@@ -201,7 +203,7 @@ static void note_failure_locked(struct file *file, int error)
 static void done_locked(struct flusher *flusher, struct file *file, int error,
                         bool changed, int64_t began)
 {
-    struct flush_entry *entry = &file->flush;
+    struct flush_entry *entry = &file->writeback->flush;
 
     entry->flushing = false;
     entry->domain->nflushing--;
@@ -233,21 +235,21 @@ static int start_locked(struct flusher *flusher);
 /* Commit a file, with the lock dropped meanwhile. */
 static void flush_locked(struct flusher *flusher, struct file *file)
 {
-    struct flush_domain *domain = file->flush.domain;
+    struct flush_domain *domain = file->writeback->flush.domain;
     int64_t began = now_ms();
     bool changed;
     int r;
 
-    file->flush.flushing = true;
-    file->flush.listed = false;
-    list_remove(&file->flush.node);
+    file->writeback->flush.flushing = true;
+    file->writeback->flush.listed = false;
+    list_remove(&file->writeback->flush.node);
     domain->nrefs++;
     domain->nflushing++;
     if (++flusher->nbusy == flusher->nthreads)
         start_locked(flusher);
     pthread_mutex_unlock(&flusher->lock);
     r = writeback_flush(file);
-    changed = !file_is_settled(file) || file->rests;
+    changed = !file_is_settled(file) || file->writeback->rests;
     pthread_mutex_lock(&flusher->lock);
     done_locked(flusher, file, r, changed, began);
     pthread_mutex_unlock(&flusher->lock);
@@ -324,7 +326,7 @@ static struct flush_domain *get_domain_locked(struct flusher *flusher,
 
 int flusher_add(struct flusher *flusher, struct file *file, uint64_t dev)
 {
-    struct flush_entry *entry = &file->flush;
+    struct flush_entry *entry = &file->writeback->flush;
     int r = 0;
 
     pthread_mutex_lock(&flusher->lock);
@@ -342,7 +344,7 @@ int flusher_add(struct flusher *flusher, struct file *file, uint64_t dev)
 
 void flusher_remove(struct flusher *flusher, struct file *file)
 {
-    struct flush_entry *entry = &file->flush;
+    struct flush_entry *entry = &file->writeback->flush;
 
     if (!entry->domain)
         return;
@@ -357,7 +359,7 @@ void flusher_remove(struct flusher *flusher, struct file *file)
 
 void flusher_leave(struct flusher *flusher, struct file *file)
 {
-    struct flush_domain *domain = file->flush.domain;
+    struct flush_domain *domain = file->writeback->flush.domain;
 
     if (!domain)
         return;
@@ -373,7 +375,7 @@ static void list_changed(struct flusher *flusher, struct file *file)
     bool wake = false;
 
     pthread_mutex_lock(&flusher->lock);
-    if (!file->flush.listed) {
+    if (!file->writeback->flush.listed) {
         list_locked(flusher, file, now_ms());
         wake = due_at(flusher, file) < flusher->wake_at;
     }
@@ -384,23 +386,23 @@ static void list_changed(struct flusher *flusher, struct file *file)
 
 void flusher_begin(struct flusher *flusher, struct file *file)
 {
-    file->flush.touched = now_ms();
-    file->flush.noperations++;
-    if (!file->flush.listed)
+    file->writeback->flush.touched = now_ms();
+    file->writeback->flush.noperations++;
+    if (!file->writeback->flush.listed)
         list_changed(flusher, file);
 }
 
 void flusher_end(struct flusher *flusher, struct file *file)
 {
-    file->flush.touched = now_ms();
-    if (!file->flush.listed)
+    file->writeback->flush.touched = now_ms();
+    if (!file->writeback->flush.listed)
         list_changed(flusher, file);
-    file->flush.noperations--;
+    file->writeback->flush.noperations--;
 }
 
 void flusher_succeeded(struct flusher *flusher, struct file *file)
 {
-    struct flush_entry *entry = &file->flush;
+    struct flush_entry *entry = &file->writeback->flush;
     struct flush_domain *domain = entry->domain;
     bool had_failed;
 

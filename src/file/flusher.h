@@ -20,6 +20,7 @@ struct flusher;
 
 /* What the flusher knows of a file. */
 struct flush_entry {
+    struct file *file;           /* constant */
     struct flush_domain *domain; /* constant; NULL if it is only read */
 
     /* Read without the lock of the flusher. */

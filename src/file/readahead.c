@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "file/file_private.h"
+#include "file/view.h"
 
 enum {
     STEP = 1 << 20,   /* bytes for one task */
@@ -36,20 +37,21 @@ static void withdraw(struct file *file)
     size_t n;
 
     list_init(&late);
-    n = pool_withdraw(file->context->pool, &file->ahead, &late);
+    n = pool_withdraw(file->constant.context->pool, file->constant.ahead,
+                      &late);
     list_for_each_safe(node, &late) {
         struct pool_task *task = list_entry(node, struct pool_task, node);
 
         free((struct readahead_task *)(void *)task);
     }
-    pthread_mutex_lock(&file->ahead.lock);
-    file->ahead.ntasks -= n;
-    pthread_mutex_unlock(&file->ahead.lock);
+    pthread_mutex_lock(&file->constant.ahead->lock);
+    file->constant.ahead->ntasks -= n;
+    pthread_mutex_unlock(&file->constant.ahead->lock);
 }
 
 void readahead_fini(struct file *file)
 {
-    struct readahead *ahead = &file->ahead;
+    struct readahead *ahead = file->constant.ahead;
 
     withdraw(file);
     pthread_mutex_lock(&ahead->lock);
@@ -94,15 +96,17 @@ static void plan_locked(const struct file *file, struct file_reader *reader,
                         uint64_t *from, uint64_t *to)
 {
     uint64_t size = file_size(file);
-    size_t step = task_size(&file->ahead);
+    size_t step = task_size(file->constant.ahead);
 
     *from = *to = 0;
     if (reader->streak < STREAK_MIN)
         return;
     if (reader->window == 0)
-        reader->window = file->ahead.least > step ? file->ahead.least : step;
-    if (reader->window > file->ahead.limit)
-        reader->window = file->ahead.limit;
+        reader->window = file->constant.ahead->least > step
+                             ? file->constant.ahead->least
+                             : step;
+    if (reader->window > file->constant.ahead->limit)
+        reader->window = file->constant.ahead->limit;
     if (reader->ahead_off < reader->next_off)
         reader->ahead_off = reader->next_off;
     if (reader->ahead_off - reader->next_off >= reader->window / 2)
@@ -130,8 +134,9 @@ static void plan_behind_locked(const struct file *file,
 
     *from = *to = reader->behind_off;
     if (reader->streak < STREAK_MIN ||
-        file_size(file) <= file->context->cache_size / 2 ||
-        reader->next_off < reader->behind_off + file->ahead.least + slack)
+        file_size(file) <= file->constant.context->cache_size / 2 ||
+        reader->next_off <
+            reader->behind_off + file->constant.ahead->least + slack)
         return;
     *to = reader->behind_off = reader->next_off - slack;
 }
@@ -143,12 +148,12 @@ static void let_go(struct file *file, uint64_t from, uint64_t to)
     uint64_t end;
     struct fault fault;
 
-    pthread_mutex_lock(&file->ahead.lock);
-    file->ahead.passed = to;
-    pthread_mutex_unlock(&file->ahead.lock);
+    pthread_mutex_lock(&file->constant.ahead->lock);
+    file->constant.ahead->passed = to;
+    pthread_mutex_unlock(&file->constant.ahead->lock);
     if (view_passed(file, from, &first, &fault) == 0 &&
         view_passed(file, to, &end, &fault) == 0)
-        cache_let_go(file->context->cache, &file->chunks, first, end);
+        cache_let_go(file->constant.context->cache, &file->chunks, first, end);
 }
 
 /* Is there no sense in decoding at `off`?  When the pool is late, a reader has
@@ -187,7 +192,7 @@ static int decode_piece(struct file *file, struct view_piece *piece)
             return r;
         piece->off += pin.len;
         piece->span -= pin.len;
-        cache_unpin(file->context->cache, &pin, 1);
+        cache_unpin(file->constant.context->cache, &pin, 1);
     }
     return 0;
 }
@@ -199,7 +204,8 @@ static void run_task(struct pool_task *pool_task)
     struct file *file = task->file;
     struct fault fault;
 
-    while (task->off < task->end && !is_too_late(&file->ahead, task->off)) {
+    while (task->off < task->end &&
+           !is_too_late(file->constant.ahead, task->off)) {
         struct view_piece piece;
         int r =
             view_locate(file, task->off, task->end - task->off, &piece, &fault);
@@ -211,7 +217,7 @@ static void run_task(struct pool_task *pool_task)
         task->off += piece.row;
     }
     free(task);
-    count_tasks(&file->ahead, -1);
+    count_tasks(file->constant.ahead, -1);
 }
 
 static void submit(struct file *file, uint64_t off, uint64_t end)
@@ -222,18 +228,18 @@ static void submit(struct file *file, uint64_t off, uint64_t end)
         return;
 
     *task = (struct readahead_task){ .task = { .run = run_task,
-                                               .owner = &file->ahead },
+                                               .owner = file->constant.ahead },
                                      .file = file,
                                      .off = off,
                                      .end = end };
-    count_tasks(&file->ahead, 1);
-    pool_submit(file->context->pool, &task->task);
+    count_tasks(file->constant.ahead, 1);
+    pool_submit(file->constant.context->pool, &task->task);
 }
 
 void readahead_follow(struct file *file, struct file_reader *reader,
                       uint64_t off, size_t len)
 {
-    struct readahead *ahead = &file->ahead;
+    struct readahead *ahead = file->constant.ahead;
     size_t step = task_size(ahead);
     uint64_t behind;
     uint64_t done;
@@ -244,14 +250,15 @@ void readahead_follow(struct file *file, struct file_reader *reader,
     if (!reader || ahead->limit == 0)
         return;
 
-    pthread_mutex_lock(&file->context->readers_lock);
+    pthread_mutex_lock(&file->constant.context->readers_lock);
     begun = note_read_locked(reader, off, len);
     plan_behind_locked(file, reader, len, &behind, &done);
     plan_locked(file, reader, &from, &to);
-    pthread_mutex_unlock(&file->context->readers_lock);
+    pthread_mutex_unlock(&file->constant.context->readers_lock);
 
-    if (begun && view_is_wide(&file->view, file->context->cache_size))
-        counter_add(&file->context->counters.wide, 1);
+    if (begun &&
+        view_is_wide(file->constant.view, file->constant.context->cache_size))
+        counter_add(&file->constant.context->counters.wide, 1);
     if (behind < done)
         let_go(file, behind, done);
     while (from < to) {

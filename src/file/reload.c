@@ -5,11 +5,12 @@
 #include <stdlib.h>
 
 #include "file/encode.h"
+#include "file/file_writeback.h"
 
 int reload_error(const struct file *file, struct fault *fault)
 {
-    return fault_set(fault, file->stuck, 0,
-                     file->stuck == -ESTALE
+    return fault_set(fault, file->gate.failed, 0,
+                     file->gate.failed == -ESTALE
                          ? "another program has changed the frame"
                          : "a change of chunks could not be committed");
 }
@@ -18,30 +19,30 @@ int reload_error(const struct file *file, struct fault *fault)
 static void forget_chunks(struct file *file)
 {
     encode_drop(file, 0, UINT64_MAX);
-    cache_retire(file->context->cache, &file->chunks, 0, UINT64_MAX);
+    cache_retire(file->constant.context->cache, &file->chunks, 0, UINT64_MAX);
 }
 
 static void switch_frame(struct file *file, struct file_state *state,
                          struct frame_change *change)
 {
-    struct file_state *old = file->state;
+    struct file_state *old = file->states.newest;
 
     forget_chunks(file);
-    frame_change_close(file->change);
+    frame_change_close(file->writeback->change);
     /* Others go on from our last commit, and may not have synced it. */
-    if (change && file->not_durable)
+    if (change && file->writeback->not_durable)
         frame_change_note_unsynced(change);
-    file->change = change;
+    file->writeback->change = change;
     if (change)
-        frame_change_set_rest(change, file->context->rest);
-    file->begun = file->begun && change;
-    pthread_mutex_lock(&file->lock);
+        frame_change_set_rest(change, file->constant.context->rest);
+    file->states.begun = file->states.begun && change;
+    pthread_mutex_lock(&file->gate.lock);
     state->nrefs = 1;
     state->epoch = old->epoch + 1;
-    list_append(&file->states, &state->node);
-    file->state = state;
-    file->nbytes = frame_get_info(state->frame)->nbytes;
-    pthread_mutex_unlock(&file->lock);
+    list_append(&file->states.in_use, &state->node);
+    file->states.newest = state;
+    file->states.nbytes = frame_get_info(state->frame)->nbytes;
+    pthread_mutex_unlock(&file->gate.lock);
     file_state_put(file, old);
 }
 
@@ -73,21 +74,22 @@ int reload_frame(struct file *file, bool to_change, struct fault *fault)
     struct frame_change *change = NULL;
     int r;
 
-    if (file->stuck == -ESTALE)
+    if (file->gate.failed == -ESTALE)
         return reload_error(file, fault);
     state = calloc(1, sizeof(*state));
     if (!state)
         return fault_set(fault, -ENOMEM, 0, NULL);
     /* Closing the change would do so, after the times of the file are known. */
-    if (file->change)
-        frame_change_reclaim(file->change, true);
-    r = frame_open(store_get(file->store), 0, &state->frame, fault);
+    if (file->writeback->change)
+        frame_change_reclaim(file->writeback->change, true);
+    r = frame_open(store_get(file->constant.store), 0, &state->frame, fault);
     if (r < 0) {
-        store_close(file->store); /* the reference that it did not take */
+        store_close(
+            file->constant.store); /* the reference that it did not take */
         free(state);
         return r;
     }
-    if (!are_alike(file->state->frame, state->frame))
+    if (!are_alike(file->states.newest->frame, state->frame))
         r = fault_set(fault, -ESTALE, 0,
                       "another program has made the frame anew");
     else if (to_change)
@@ -98,7 +100,7 @@ int reload_frame(struct file *file, bool to_change, struct fault *fault)
         return r;
     }
     switch_frame(file, state, change);
-    file->stuck = 0;
+    file->gate.failed = 0;
     return 0;
 }
 
@@ -108,13 +110,13 @@ void reload_give_up(struct file *file)
     uint64_t end = 0;
 
     file_unsaved(file, &off, &end);
-    file->stuck = -ESTALE;
+    file->gate.failed = -ESTALE;
     forget_chunks(file);
-    pthread_mutex_lock(&file->lock);
-    file->lost_off = off;
-    file->lost_end = end;
-    file->zeros.n = file->applied.n = 0;
-    file->reshaped = false;
-    file->nbytes = frame_get_info(file->state->frame)->nbytes;
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
+    file->writeback->lost_off = off;
+    file->writeback->lost_end = end;
+    file->states.zeros.n = file->states.applied.n = 0;
+    file->states.reshaped = false;
+    file->states.nbytes = frame_get_info(file->states.newest->frame)->nbytes;
+    pthread_mutex_unlock(&file->gate.lock);
 }

@@ -6,6 +6,7 @@
 
 #include "base/size.h"
 #include "file/encode.h"
+#include "file/file_writeback.h"
 #include "file/new_frame.h"
 #include "file/reload.h"
 
@@ -16,27 +17,27 @@ enum {
 /* From here on nobody else encodes, */
 static void begin_collecting(struct file *file)
 {
-    pthread_mutex_lock(&file->lock);
-    file->collecting = true;
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
+    file->gate.collecting = true;
+    pthread_mutex_unlock(&file->gate.lock);
     encode_ahead_withdraw(file);
-    pthread_mutex_lock(&file->lock);
-    while (file->nencoders > 0)
-        pthread_cond_wait(&file->changed, &file->lock);
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
+    while (file->gate.nencoders > 0)
+        pthread_cond_wait(&file->gate.changed, &file->gate.lock);
+    pthread_mutex_unlock(&file->gate.lock);
 }
 
 /* and here they may again. */
 static void end_collecting(struct file *file)
 {
-    pthread_mutex_lock(&file->lock);
-    file->collecting = false;
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
+    file->gate.collecting = false;
+    pthread_mutex_unlock(&file->gate.lock);
 }
 
 static uint32_t size_of(const struct round *round, uint64_t chunk_no)
 {
-    uint64_t grid = round->file->grid;
+    uint64_t grid = round->file->states.grid;
     uint64_t rest = round->nbytes - chunk_no * grid;
 
     return (uint32_t)(rest < grid ? rest : grid);
@@ -46,7 +47,7 @@ static uint32_t size_of(const struct round *round, uint64_t chunk_no)
 static int put_last_zeros(struct round *round, uint64_t chunk_no,
                           struct fault *fault)
 {
-    struct frame_change *change = round->file->change;
+    struct frame_change *change = round->file->writeback->change;
     struct frame_written written;
     int r = frame_change_write_zeros(change, size_of(round, chunk_no), &written,
                                      fault);
@@ -63,7 +64,7 @@ static int put_last_zeros(struct round *round, uint64_t chunk_no,
 static int put_zeros(struct round *round, uint64_t first, uint64_t end,
                      struct fault *fault)
 {
-    struct frame_change *change = round->file->change;
+    struct frame_change *change = round->file->writeback->change;
     uint64_t nchunks = frame_change_get_info(change)->nchunks;
     uint64_t last = end < nchunks ? end : nchunks - 1;
     int r = 0;
@@ -77,7 +78,7 @@ static int put_zeros(struct round *round, uint64_t first, uint64_t end,
 
 static int put_all_zeros(struct round *round, struct fault *fault)
 {
-    const struct ranges *zeros = &round->file->zeros;
+    const struct ranges *zeros = &round->file->states.zeros;
     int r = 0;
 
     for (size_t i = 0; i < zeros->n && r == 0; i++)
@@ -92,23 +93,24 @@ static int put_all_zeros(struct round *round, struct fault *fault)
 static int apply_zeros(struct round *round, struct fault *fault)
 {
     struct file *file = round->file;
-    struct ranges *zeros = &file->zeros;
+    struct ranges *zeros = &file->states.zeros;
     int r;
 
-    pthread_mutex_lock(&file->lock);
-    r = ranges_reserve(&file->applied, zeros->n);
+    pthread_mutex_lock(&file->gate.lock);
+    r = ranges_reserve(&file->states.applied, zeros->n);
     for (size_t i = 0; i < zeros->n && r == 0; i++)
-        ranges_add(&file->applied, zeros->list[i].first, zeros->list[i].end);
-    pthread_mutex_unlock(&file->lock);
+        ranges_add(&file->states.applied, zeros->list[i].first,
+                   zeros->list[i].end);
+    pthread_mutex_unlock(&file->gate.lock);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
 
     r = put_all_zeros(round, fault);
     if (r < 0)
         return r;
-    pthread_mutex_lock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
     zeros->n = 0;
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_unlock(&file->gate.lock);
     return 0;
 }
 
@@ -117,7 +119,7 @@ static int apply_zeros(struct round *round, struct fault *fault)
 static bool has_size(const struct round *round, const struct encoded *one)
 {
     uint64_t chunk_no = one->taken.chunk_no;
-    uint64_t grid = round->file->grid;
+    uint64_t grid = round->file->states.grid;
 
     return grid == 0 || chunk_no >= size_pieces(round->nbytes, grid) ||
            one->written.nbytes == size_of(round, chunk_no);
@@ -128,10 +130,11 @@ static int put_encoded(const struct round *round, struct encoded *one,
                        bool *again)
 {
     struct file *file = round->file;
-    struct cache *cache = file->context->cache;
+    struct cache *cache = file->constant.context->cache;
     struct cache_taken taken = one->taken;
     int r = has_size(round, one)
-                ? frame_change_put(file->change, taken.chunk_no, &one->written)
+                ? frame_change_put(file->writeback->change, taken.chunk_no,
+                                   &one->written)
                 : -EINVAL;
 
     if (r == -ERANGE)
@@ -144,7 +147,7 @@ static int put_encoded(const struct round *round, struct encoded *one,
         cache_stage(cache, &taken);
         return 0;
     }
-    frame_change_drop(file->change, &one->written);
+    frame_change_drop(file->writeback->change, &one->written);
     cache_untake(cache, &taken);
     *again = true;
     return 0;
@@ -156,7 +159,7 @@ static int put_all_encoded(const struct round *round, bool *again)
 {
     int r = 0;
 
-    list_for_each_safe(node, &round->file->encoded) {
+    list_for_each_safe(node, &round->file->writeback->encoded) {
         r = put_encoded(round, list_entry(node, struct encoded, node), again);
         if (r < 0)
             break;
@@ -168,7 +171,7 @@ static int put_all_encoded(const struct round *round, bool *again)
    is one of those that can't be encoded.  The commit is of less then. */
 static int resize(struct round *round, int partial, struct fault *fault)
 {
-    struct frame_change *change = round->file->change;
+    struct frame_change *change = round->file->writeback->change;
     int r = frame_change_resize(change, round->nbytes, fault);
 
     if (r != -EINVAL || partial == 0)
@@ -182,20 +185,20 @@ static int apply(struct round *round, int partial, bool *again,
                  struct fault *fault)
 {
     struct file *file = round->file;
-    struct frame_change *change = file->change;
+    struct frame_change *change = file->writeback->change;
     const struct frame_info *info = frame_change_get_info(change);
     uint64_t nchunks = info->nchunks;
     int r = 0;
 
-    if (file->grid > 0)
-        nchunks = size_pieces(round->nbytes, file->grid);
+    if (file->states.grid > 0)
+        nchunks = size_pieces(round->nbytes, file->states.grid);
     if (info->nchunks > nchunks)
         r = frame_change_delete(change, nchunks, info->nchunks - nchunks);
-    if (r == 0 && file->grid > 0)
+    if (r == 0 && file->states.grid > 0)
         r = apply_zeros(round, fault);
     if (r == 0)
         r = put_all_encoded(round, again);
-    if (r == 0 && !*again && file->grid > 0)
+    if (r == 0 && !*again && file->states.grid > 0)
         r = resize(round, partial, fault);
     if (r == 0 && !*again)
         r = put_all_encoded(round, again);
@@ -205,11 +208,11 @@ static int apply(struct round *round, int partial, bool *again,
 /* May chunks lie elsewhere than in the state before? */
 static bool has_moved(const struct file *file, struct frame *frame)
 {
-    const struct file_state *old = file->state;
+    const struct file_state *old = file->states.newest;
     const struct store_stat *before = frame_get_stat(old->frame);
     const struct store_stat *now = frame_get_stat(frame);
 
-    return old->epoch == 0 || file->sunk ||
+    return old->epoch == 0 || file->writeback->sunk ||
            (!frame_get_info(frame)->sparse && before->ino != now->ino);
 }
 
@@ -217,8 +220,8 @@ static bool has_moved(const struct file *file, struct frame *frame)
 static void switch_state(struct round *round, struct file_state *state)
 {
     struct file *file = round->file;
-    struct cache *cache = file->context->cache;
-    struct file_state *old = file->state;
+    struct cache *cache = file->constant.context->cache;
+    struct file_state *old = file->states.newest;
 
     *state = (struct file_state){
         .nrefs = 1,
@@ -228,15 +231,16 @@ static void switch_state(struct round *round, struct file_state *state)
     if (round->reshapes)
         round->nbytes = frame_get_info(round->frame)->nbytes;
     cache_outdate(cache, &file->chunks);
-    pthread_mutex_lock(&file->lock);
-    list_append(&file->states, &state->node);
-    file->state = state;
-    file->applied.n = 0;
-    file->sunk = false;
+    pthread_mutex_lock(&file->gate.lock);
+    list_append(&file->states.in_use, &state->node);
+    file->states.newest = state;
+    file->states.applied.n = 0;
+    file->writeback->sunk = false;
     if (round->reshapes)
-        file->nbytes = round->nbytes;
-    file->reshaped = file->nbytes != round->nbytes || file->zeros.n > 0;
-    pthread_mutex_unlock(&file->lock);
+        file->states.nbytes = round->nbytes;
+    file->states.reshaped =
+        file->states.nbytes != round->nbytes || file->states.zeros.n > 0;
+    pthread_mutex_unlock(&file->gate.lock);
     cache_settle(cache, &file->chunks);
     if (round->reshapes)
         cache_retire(cache, &file->chunks, 0, UINT64_MAX);
@@ -245,14 +249,14 @@ static void switch_state(struct round *round, struct file_state *state)
 
 static int commit_change(struct round *round, struct fault *fault)
 {
-    struct frame_change *change = round->file->change;
+    struct frame_change *change = round->file->writeback->change;
     struct file_state *state = calloc(1, sizeof(*state));
     int r;
 
     if (!state)
         return fault_set(fault, -ENOMEM, 0, NULL);
     file_count_index(round->file);
-    if (atomic_exchange(&round->file->renamed, false))
+    if (atomic_exchange(&round->file->writeback->renamed, false))
         frame_change_note_name(change);
     r = round->nosync ? frame_change_commit_nosync(change, &round->frame, fault)
                       : frame_change_commit(change, &round->frame, fault);
@@ -260,7 +264,7 @@ static int commit_change(struct round *round, struct fault *fault)
         free(state);
         return r;
     }
-    round->file->not_durable = round->nosync;
+    round->file->writeback->not_durable = round->nosync;
     switch_state(round, state);
     return 0;
 }
@@ -276,21 +280,21 @@ static int run_reshape(struct round *round, const struct writeback_edit *edit,
 {
     struct file *file = round->file;
     struct fault ignored;
-    int r = edit->run(file->change, edit, fault);
+    int r = edit->run(file->writeback->change, edit, fault);
 
     if (r < 0)
         return r;
     round->reshapes = true;
     r = commit_change(round, fault);
-    if (r < 0 &&
-        frame_change_reopen(&file->change, file->state->frame, &ignored) < 0)
-        file->stuck = r;
+    if (r < 0 && frame_change_reopen(&file->writeback->change,
+                                     file->states.newest->frame, &ignored) < 0)
+        file->gate.failed = r;
     return r;
 }
 
 int round_check_own(struct file *file, struct fault *fault)
 {
-    int r = frame_change_check(file->change);
+    int r = frame_change_check(file->writeback->change);
 
     return r == -ESTALE ? fault_set(fault, r, 0, NULL) : 0;
 }
@@ -298,10 +302,10 @@ int round_check_own(struct file *file, struct fault *fault)
 /* What a sync that failed has lost is made again from what is in memory. */
 static void make_again(struct file *file)
 {
-    if (!frame_change_is_unsynced(file->change))
+    if (!frame_change_is_unsynced(file->writeback->change))
         return;
     encode_drop(file, 0, UINT64_MAX);
-    cache_soil_staged(file->context->cache, &file->chunks);
+    cache_soil_staged(file->constant.context->cache, &file->chunks);
 }
 
 /* Encode what is dirty, and make it part of the change.  What some chunks
@@ -356,19 +360,20 @@ static int run(struct round *round, const struct writeback_edit *edit,
     struct file *file = round->file;
     int r = 0;
 
-    if (file->stuck < 0)
+    if (file->gate.failed < 0)
         return reload_error(file, fault);
-    if (file->undecided && (round->nbytes > 0 || (edit && edit->reshapes)))
+    if (file->writeback->undecided &&
+        (round->nbytes > 0 || (edit && edit->reshapes)))
         r = new_frame_decide(file, fault);
     if (r == 0 && edit && edit->reshapes)
         return run_reshape(round, edit, fault);
     if (r == 0 && edit)
-        r = edit->run(file->change, edit, fault);
+        r = edit->run(file->writeback->change, edit, fault);
     if (r < 0)
         return r;
     r = round_run_writes(round, fault);
     if (r < 0 && edit && edit->undo)
-        edit->undo(file->change);
+        edit->undo(file->writeback->change);
     return r;
 }
 

@@ -105,7 +105,7 @@ bool view_is_wide(const struct view *view, uint64_t nbytes)
 int view_passed(struct file *file, uint64_t off, uint64_t *out,
                 struct fault *fault)
 {
-    const struct view *view = &file->view;
+    const struct view *view = file->constant.view;
     struct frame_span span;
     int r;
 
@@ -177,7 +177,7 @@ static void locate_in_array(const struct layout *layout, uint64_t off,
 int view_locate(struct file *file, uint64_t off, uint64_t len,
                 struct view_piece *out, struct fault *fault)
 {
-    const struct view *view = &file->view;
+    const struct view *view = file->constant.view;
 
     if (off < view->header_len) {
         *out = (struct view_piece){ .header = view->header + off };

@@ -4,9 +4,12 @@
 #include <errno.h>
 
 #include "file/claim.h"
+#include "file/file_writeback.h"
+#include "file/frame_lock.h"
 #include "file/new_frame.h"
 #include "file/reload.h"
 #include "file/round.h"
+#include "file/view.h"
 
 enum {
     DEFAULT_CHUNKSIZE = 1 << 20, /* of frames that leave it open */
@@ -16,20 +19,20 @@ enum {
 /* Become the committer, beside whom there is no reshaper but `reshaping`. */
 static void enter(struct file *file, bool reshaping)
 {
-    pthread_mutex_lock(&file->lock);
-    while (file->committing || (file->reshaping && !reshaping))
-        pthread_cond_wait(&file->changed, &file->lock);
-    file->committing = true;
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
+    while (file->gate.committing || (file->gate.exclusive && !reshaping))
+        pthread_cond_wait(&file->gate.changed, &file->gate.lock);
+    file->gate.committing = true;
+    pthread_mutex_unlock(&file->gate.lock);
 }
 
 static void leave(struct file *file)
 {
     file_count_index(file);
-    pthread_mutex_lock(&file->lock);
-    file->committing = file->collecting = false;
-    pthread_cond_broadcast(&file->changed);
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
+    file->gate.committing = file->gate.collecting = false;
+    pthread_cond_broadcast(&file->gate.changed);
+    pthread_mutex_unlock(&file->gate.lock);
     claim_settle(file);
 }
 
@@ -37,7 +40,7 @@ static void leave(struct file *file)
 static bool has_array_blocks(const struct file *file,
                              const struct frame_info *info)
 {
-    const struct layout *layout = &file->view.array->layout;
+    const struct layout *layout = &file->constant.view->array->layout;
 
     return info->blocksize == (uint64_t)layout->block_nitems * layout->itemsize;
 }
@@ -47,7 +50,7 @@ int writeback_check(const struct file *file, const struct frame_info *info,
 {
     const struct chunk_params params = frame_chunk_params(info);
 
-    if (file->view.array && !has_array_blocks(file, info))
+    if (file->constant.view->array && !has_array_blocks(file, info))
         return fault_set(fault, -ENOTSUP, 0,
                          "an array whose blocks the frame does not know is not "
                          "changed");
@@ -59,30 +62,33 @@ int writeback_check(const struct file *file, const struct frame_info *info,
                          "frames of blocks of variable size are not changed");
     if (info->chunksize == 0)
         return 0;
-    return file_check_cache(file->context, &params, info->chunksize,
+    return file_check_cache(file->constant.context, &params, info->chunksize,
                             info->blocksize, fault);
 }
 
 /* What chunks of this frame are to be like. */
 static int begin_frame(struct file *file, struct fault *fault)
 {
-    const struct frame_info *info = frame_change_get_info(file->change);
+    const struct frame_info *info =
+        frame_change_get_info(file->writeback->change);
     int r = writeback_check(file, info, fault);
 
     if (r < 0)
         return r;
-    frame_change_set_rest(file->change, file->context->rest);
-    file->params = frame_chunk_params(info);
-    if (frame_change_is_variable(file->change))
+    frame_change_set_rest(file->writeback->change,
+                          file->constant.context->rest);
+    file->states.params = frame_chunk_params(info);
+    if (frame_change_is_variable(file->writeback->change))
         return 0;
     if (info->chunksize > 0) {
-        file->grid = info->chunksize;
+        file->states.grid = info->chunksize;
         return 0;
     }
-    file->undecided = true;
-    file->grid = info->typesize < DEFAULT_CHUNKSIZE
-                     ? DEFAULT_CHUNKSIZE - DEFAULT_CHUNKSIZE % info->typesize
-                     : info->typesize;
+    file->writeback->undecided = true;
+    file->states.grid =
+        info->typesize < DEFAULT_CHUNKSIZE
+            ? DEFAULT_CHUNKSIZE - DEFAULT_CHUNKSIZE % info->typesize
+            : info->typesize;
     return 0;
 }
 
@@ -91,7 +97,7 @@ static int unstick(struct file *file, struct fault *fault)
     int r;
 
     file_enter_alone(file);
-    r = file->stuck < 0 ? reload_frame(file, true, fault) : 0;
+    r = file->gate.failed < 0 ? reload_frame(file, true, fault) : 0;
     file_leave_alone(file);
     return r;
 }
@@ -101,18 +107,19 @@ static int open_change(struct file *file, struct fault *fault)
 {
     int r = 0;
 
-    if (file->begun || file->stuck < 0)
+    if (file->states.begun || file->gate.failed < 0)
         return 0;
     /* If the frame was opened anew, there is one. */
-    if (!file->change)
-        r = frame_change_open(file->state->frame, &file->change, fault);
+    if (!file->writeback->change)
+        r = frame_change_open(file->states.newest->frame,
+                              &file->writeback->change, fault);
     if (r == 0)
         r = begin_frame(file, fault);
     if (r == 0) {
-        file->begun = true;
+        file->states.begun = true;
     } else {
-        frame_change_close(file->change);
-        file->change = NULL;
+        frame_change_close(file->writeback->change);
+        file->writeback->change = NULL;
     }
     return r;
 }
@@ -122,19 +129,19 @@ static int begin(struct file *file, struct fault *fault)
 {
     int r = 0;
 
-    if (!file->begun) {
+    if (!file->states.begun) {
         enter(file, false);
         r = open_change(file, fault);
         leave(file);
     }
-    return r == 0 && file->stuck < 0 ? unstick(file, fault) : r;
+    return r == 0 && file->gate.failed < 0 ? unstick(file, fault) : r;
 }
 
 int writeback_begin(struct file *file, struct fault *fault)
 {
     int r;
 
-    if (!file->writable)
+    if (!file->constant.writable)
         return fault_set(fault, -EROFS, 0, NULL);
     r = claim_enter(file, fault);
     if (r < 0)
@@ -143,14 +150,14 @@ int writeback_begin(struct file *file, struct fault *fault)
     if (r < 0)
         claim_leave(file);
     else
-        flusher_begin(file->context->flusher, file);
-    file->no_room = 0;
+        flusher_begin(file->constant.context->flusher, file);
+    file->writeback->no_room = 0;
     return r;
 }
 
 void writeback_end(struct file *file)
 {
-    flusher_end(file->context->flusher, file);
+    flusher_end(file->constant.context->flusher, file);
     claim_leave(file);
 }
 
@@ -160,12 +167,12 @@ void writeback_end(struct file *file)
  */
 static bool is_loose(struct file *file, uint64_t *goal)
 {
-    struct frame_usage usage = frame_change_get_usage(file->change);
+    struct frame_usage usage = frame_change_get_usage(file->writeback->change);
     bool waits;
 
-    pthread_mutex_lock(&file->lock);
-    waits = !list_empty(&file->encoded);
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
+    waits = !list_empty(&file->writeback->encoded);
+    pthread_mutex_unlock(&file->gate.lock);
     *goal = usage.live / 2 * 3;
     return !waits && usage.used > usage.live / 4 * 7 &&
            usage.used - usage.live > LOOSE_MIN;
@@ -182,13 +189,13 @@ static void tighten(struct file *file)
     uint64_t goal;
 
     for (int i = 0; i < 2 && is_loose(file, &goal); i++) {
-        struct round round = { .file = file, .nbytes = file->nbytes };
-        int r = frame_change_sink(file->change, goal, &fault);
+        struct round round = { .file = file, .nbytes = file->states.nbytes };
+        int r = frame_change_sink(file->writeback->change, goal, &fault);
 
-        file->sunk = file->sunk || r != 0;
+        file->writeback->sunk = file->writeback->sunk || r != 0;
         if (r < 0 || round_run_writes(&round, &fault) < 0)
             break;
-        frame_change_reclaim(file->change, false);
+        frame_change_reclaim(file->writeback->change, false);
     }
 }
 
@@ -197,17 +204,17 @@ int writeback_prepare(struct file *file, struct fault *fault)
     bool entered;
     int r;
 
-    if (file->stuck < 0)
+    if (file->gate.failed < 0)
         return reload_error(file, fault);
-    pthread_mutex_lock(&file->lock);
-    entered = !file->committing && !file->reshaping;
+    pthread_mutex_lock(&file->gate.lock);
+    entered = !file->gate.committing && !file->gate.exclusive;
     if (entered)
-        file->committing = true;
-    pthread_mutex_unlock(&file->lock);
+        file->gate.committing = true;
+    pthread_mutex_unlock(&file->gate.lock);
     if (!entered)
-        return file->undecided ? -EAGAIN : 0;
+        return file->writeback->undecided ? -EAGAIN : 0;
     r = round_check_own(file, fault);
-    if (r == 0 && file->undecided)
+    if (r == 0 && file->writeback->undecided)
         r = new_frame_decide(file, fault);
     leave(file);
     return r;
@@ -218,10 +225,11 @@ static bool is_changed(struct file *file)
 {
     bool reshaped;
 
-    pthread_mutex_lock(&file->lock);
-    reshaped = file->reshaped;
-    pthread_mutex_unlock(&file->lock);
-    return reshaped || cache_is_held(file->context->cache, &file->chunks);
+    pthread_mutex_lock(&file->gate.lock);
+    reshaped = file->states.reshaped;
+    pthread_mutex_unlock(&file->gate.lock);
+    return reshaped ||
+           cache_is_held(file->constant.context->cache, &file->chunks);
 }
 
 static int change_nothing(struct frame_change *change,
@@ -239,21 +247,22 @@ static bool makes_room(struct file *file, int error)
 {
     if (error != -ENOSPC && error != -EDQUOT)
         return false;
-    return file->change && frame_change_reclaim(file->change, true);
+    return file->writeback->change &&
+           frame_change_reclaim(file->writeback->change, true);
 }
 
 static int run_round(struct round *round, const struct writeback_edit *edit,
                      struct fault *fault)
 {
     struct file *file = round->file;
-    struct counters *counters = &file->context->counters;
+    struct counters *counters = &file->constant.context->counters;
     int r;
 
-    round->nbytes = file->nbytes;
+    round->nbytes = file->states.nbytes;
     r = round_run(round, edit, fault);
     if (!edit && makes_room(file, r)) {
         *round = (struct round){ .file = file,
-                                 .nbytes = file->nbytes,
+                                 .nbytes = file->states.nbytes,
                                  .nosync = round->nosync };
         r = round_run(round, edit, fault);
     }
@@ -264,7 +273,7 @@ static int run_round(struct round *round, const struct writeback_edit *edit,
 /* Is the last commit to be made durable, or the name that the file has got? */
 static bool is_unsynced(const struct file *file)
 {
-    return file->not_durable || file->renamed;
+    return file->writeback->not_durable || file->writeback->renamed;
 }
 
 /* Make the last commit durable.  Returns as frame_change_sync(). */
@@ -272,13 +281,13 @@ static int sync_commit(struct file *file, struct fault *fault)
 {
     int r;
 
-    if (atomic_exchange(&file->renamed, false)) {
-        frame_change_note_name(file->change);
-        file->not_durable = true;
+    if (atomic_exchange(&file->writeback->renamed, false)) {
+        frame_change_note_name(file->writeback->change);
+        file->writeback->not_durable = true;
     }
-    r = frame_change_sync(file->change, fault);
+    r = frame_change_sync(file->writeback->change, fault);
     if (r == 0)
-        file->not_durable = false;
+        file->writeback->not_durable = false;
     return r;
 }
 
@@ -297,16 +306,17 @@ static int commit(struct file *file, const struct writeback_edit *edit,
     else if (unsynced)
         r = sync_commit(file, fault);
     if (round.frame)
-        flusher_succeeded(file->context->flusher, file);
-    if (r == 0 && file->change)
-        frame_change_reclaim(file->change, false);
+        flusher_succeeded(file->constant.context->flusher, file);
+    if (r == 0 && file->writeback->change)
+        frame_change_reclaim(file->writeback->change, false);
     /* Others may have changed a frame that is synced, but not claimed. */
     if (r == 0 && !reshaping && (round.frame || unsynced) && claim_join(file)) {
         tighten(file);
         claim_leave(file);
     }
-    if (file->change)
-        file->rests = frame_change_has_freed(file->change);
+    if (file->writeback->change)
+        file->writeback->rests =
+            frame_change_has_freed(file->writeback->change);
     leave(file);
     return r;
 }
@@ -338,11 +348,11 @@ int file_commit(struct file *file, struct fault *fault)
 {
     /* With locks the commit is durable, because the space of the state before
        must be given back while other programs are locked out. */
-    struct round round = { .file = file, .nosync = !file->sidecar };
+    struct round round = { .file = file, .nosync = !file->frame_lock->sidecar };
     int r = 0;
 
     *fault = FAULT_NONE;
-    if (!file->begun || file_is_settled(file))
+    if (!file->states.begun || file_is_settled(file))
         return 0;
     enter(file, false);
     if (is_changed(file))
@@ -357,30 +367,31 @@ static int try_room(struct file *file, struct fault *fault)
 {
     int r = 0;
 
-    if (file->no_room == 0)
+    if (file->writeback->no_room == 0)
         return 0;
     enter(file, false);
-    if (file->no_room > 0 && file->stuck == 0)
-        r = frame_change_try_room(file->change, file->no_room, fault);
+    if (file->writeback->no_room > 0 && file->gate.failed == 0)
+        r = frame_change_try_room(file->writeback->change,
+                                  file->writeback->no_room, fault);
     leave(file);
     if (r < 0)
-        counter_add(&file->context->counters.failed, 1);
+        counter_add(&file->constant.context->counters.failed, 1);
     return r;
 }
 
 int writeback_flush(struct file *file)
 {
     struct fault fault;
-    int r = file->begun ? try_room(file, &fault) : 0;
+    int r = file->states.begun ? try_room(file, &fault) : 0;
 
-    if (file->begun && r == 0)
+    if (file->states.begun && r == 0)
         r = writeback_commit(file, NULL, &fault);
 
     if (r < 0) {
-        pthread_mutex_lock(&file->lock);
-        file->error = r;
-        file->fault = fault;
-        pthread_mutex_unlock(&file->lock);
+        pthread_mutex_lock(&file->gate.lock);
+        file->writeback->error = r;
+        file->writeback->fault = fault;
+        pthread_mutex_unlock(&file->gate.lock);
     }
     return r;
 }
@@ -389,18 +400,18 @@ int file_take_error(struct file *file, struct fault *fault)
 {
     int r;
 
-    pthread_mutex_lock(&file->lock);
-    r = file->error;
+    pthread_mutex_lock(&file->gate.lock);
+    r = file->writeback->error;
     if (r < 0)
-        *fault = file->fault;
-    file->error = 0;
-    pthread_mutex_unlock(&file->lock);
+        *fault = file->writeback->fault;
+    file->writeback->error = 0;
+    pthread_mutex_unlock(&file->gate.lock);
     return r;
 }
 
 static void compact(struct file *file)
 {
-    struct frame_usage usage = frame_change_get_usage(file->change);
+    struct frame_usage usage = frame_change_get_usage(file->writeback->change);
     struct fault fault;
     struct frame *frame;
 
@@ -408,10 +419,10 @@ static void compact(struct file *file)
         return;
     file_enter_alone(file);
     /* Who has just opened it would find that it is not there any more. */
-    if (store_hold_alone(file->store) == 0) {
-        if (frame_change_compact(file->change, &frame, &fault) == 0)
+    if (store_hold_alone(file->constant.store) == 0) {
+        if (frame_change_compact(file->writeback->change, &frame, &fault) == 0)
             reload_adopt(file, frame);
-        store_hold(file->store);
+        store_hold(file->constant.store);
     }
     file_leave_alone(file);
     claim_leave(file);
@@ -421,16 +432,16 @@ int writeback_finish(struct file *file, struct fault *fault)
 {
     int r;
 
-    if (!file->begun)
+    if (!file->states.begun)
         return 0;
     r = writeback_commit(file, NULL, fault);
-    if (r < 0 || file->stuck < 0)
+    if (r < 0 || file->gate.failed < 0)
         return r;
     compact(file);
     enter(file, false);
-    frame_change_close(file->change);
-    file->change = NULL;
-    file->begun = false;
+    frame_change_close(file->writeback->change);
+    file->writeback->change = NULL;
+    file->states.begun = false;
     leave(file);
     return 0;
 }
@@ -440,9 +451,9 @@ int file_sync(struct file *file, struct fault *fault)
     struct fault told;
     int r;
 
-    if (!file->begun)
+    if (!file->states.begun)
         return 0;
-    if (file->stuck == -ESTALE)
+    if (file->gate.failed == -ESTALE)
         return reload_error(file, fault);
     r = writeback_commit(file, NULL, fault);
     file_take_error(file, &told);
@@ -451,16 +462,16 @@ int file_sync(struct file *file, struct fault *fault)
 
 void file_note_name(struct file *file)
 {
-    file->renamed = true;
+    file->writeback->renamed = true;
 }
 
 bool file_is_settled(struct file *file)
 {
     bool committing;
 
-    pthread_mutex_lock(&file->lock);
-    committing = file->committing;
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
+    committing = file->gate.committing;
+    pthread_mutex_unlock(&file->gate.lock);
     return !committing && !is_changed(file);
 }
 
@@ -491,16 +502,16 @@ bool file_is_own(struct file *file)
     bool own;
 
     do {
-        if (file->stuck == -ESTALE)
+        if (file->gate.failed == -ESTALE)
             return false;
         if (is_changed(file))
             return claim_is_current(file);
-        begun = file->begun;
+        begun = file->states.begun;
         state = file_state_get(file);
         own = is_stored(file, state, begun);
-        pthread_mutex_lock(&file->lock);
-        newest = state == file->state && begun == file->begun;
-        pthread_mutex_unlock(&file->lock);
+        pthread_mutex_lock(&file->gate.lock);
+        newest = state == file->states.newest && begun == file->states.begun;
+        pthread_mutex_unlock(&file->gate.lock);
         file_state_put(file, state);
     } while (!own && !newest);
     return own && claim_is_current(file);
@@ -540,12 +551,12 @@ bool file_is_in(struct file *file, uint64_t dev, uint64_t ino)
 
 int file_catch_up(struct file *file, struct fault *fault)
 {
-    return file->writable ? claim_catch_up(file, fault) : 0;
+    return file->constant.writable ? claim_catch_up(file, fault) : 0;
 }
 
 bool file_take_renewed(struct file *file)
 {
-    return atomic_exchange(&file->renewed, false);
+    return atomic_exchange(&file->frame_lock->renewed, false);
 }
 
 bool file_is_latest(struct file *file)
@@ -562,7 +573,7 @@ void writeback_give_up(struct file *file)
 
 bool file_supersede(struct file *file, bool replaced)
 {
-    return !file->writable || claim_supersede(file, replaced);
+    return !file->constant.writable || claim_supersede(file, replaced);
 }
 
 int file_share(struct file *file, struct fault *fault)
@@ -577,12 +588,12 @@ void file_unshare(struct file *file)
 
 void file_set_unlinked(struct file *file, bool unlinked)
 {
-    file->unlinked = unlinked;
+    file->frame_lock->unlinked = unlinked;
 }
 
 uint64_t file_dirty(struct file *file)
 {
-    return cache_count_unsaved(file->context->cache, &file->chunks);
+    return cache_count_unsaved(file->constant.context->cache, &file->chunks);
 }
 
 bool file_unsaved(struct file *file, uint64_t *off, uint64_t *end)
@@ -591,20 +602,21 @@ bool file_unsaved(struct file *file, uint64_t *off, uint64_t *end)
     uint64_t behind;
     bool lost;
 
-    pthread_mutex_lock(&file->lock);
-    *off = file->lost_off;
-    *end = file->lost_end;
-    lost = file->lost_end > 0;
-    pthread_mutex_unlock(&file->lock);
-    if (!cache_find_held(file->context->cache, &file->chunks, &first, &behind))
+    pthread_mutex_lock(&file->gate.lock);
+    *off = file->writeback->lost_off;
+    *end = file->writeback->lost_end;
+    lost = file->writeback->lost_end > 0;
+    pthread_mutex_unlock(&file->gate.lock);
+    if (!cache_find_held(file->constant.context->cache, &file->chunks, &first,
+                         &behind))
         return lost;
-    *off = first * file->grid;
-    *end = behind * file->grid;
-    if (file->view.array) {
+    *off = first * file->states.grid;
+    *end = behind * file->states.grid;
+    if (file->constant.view->array) {
         *off = 0;
         *end = file_size(file);
-    } else if (*end > file->nbytes || file->grid == 0) {
-        *end = file->nbytes;
+    } else if (*end > file->states.nbytes || file->states.grid == 0) {
+        *end = file->states.nbytes;
     }
     return true;
 }

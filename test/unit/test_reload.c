@@ -40,9 +40,9 @@ static void await_reshaper(struct file *file)
 
     while (n == 0) {
         sched_yield();
-        pthread_mutex_lock(&file->lock);
-        n = file->nreshapers;
-        pthread_mutex_unlock(&file->lock);
+        pthread_mutex_lock(&file->gate.lock);
+        n = file->gate.nexclusive;
+        pthread_mutex_unlock(&file->gate.lock);
     }
 }
 

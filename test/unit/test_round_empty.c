@@ -22,26 +22,26 @@ static bool get(struct emptying *emptying, const bool *what)
 {
     bool is;
 
-    pthread_mutex_lock(&emptying->bed->file->lock);
+    pthread_mutex_lock(&emptying->bed->file->gate.lock);
     is = *what;
-    pthread_mutex_unlock(&emptying->bed->file->lock);
+    pthread_mutex_unlock(&emptying->bed->file->gate.lock);
     return is;
 }
 
 static void set(struct emptying *emptying, bool *what)
 {
-    pthread_mutex_lock(&emptying->bed->file->lock);
+    pthread_mutex_lock(&emptying->bed->file->gate.lock);
     *what = true;
-    pthread_mutex_unlock(&emptying->bed->file->lock);
+    pthread_mutex_unlock(&emptying->bed->file->gate.lock);
 }
 
 static bool is_encoding(struct file *file)
 {
     bool is;
 
-    pthread_mutex_lock(&file->lock);
-    is = file->nencoders > 0;
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_lock(&file->gate.lock);
+    is = file->gate.nencoders > 0;
+    pthread_mutex_unlock(&file->gate.lock);
     return is;
 }
 

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "file/file_private.h"
+#include "file/file_writeback.h"
 #include "file_bed.h"
 #include "suite.h"
 
@@ -211,10 +212,10 @@ static size_t count_encoded(struct file *file)
 {
     size_t n = 0;
 
-    pthread_mutex_lock(&file->lock);
-    list_for_each(node, &file->encoded)
+    pthread_mutex_lock(&file->gate.lock);
+    list_for_each(node, &file->writeback->encoded)
         n++;
-    pthread_mutex_unlock(&file->lock);
+    pthread_mutex_unlock(&file->gate.lock);
     return n;
 }
 
