@@ -9,60 +9,20 @@
 #include "file/sidecar.h"
 #include "file/writeback.h"
 
-/*
- * One thread at a time gets the claim or gives it up, without the lock.
- * Returns false if one that went before was refused it: those who have waited
- * with it have waited long enough.
- */
-static bool begin_turn(struct file *file)
-{
-    unsigned nrefusals;
-    bool ours;
-
-    pthread_mutex_lock(&file->gate.lock);
-    nrefusals = file->gate.nrefusals;
-    while (file->gate.locking && file->gate.nrefusals == nrefusals)
-        pthread_cond_wait(&file->gate.changed, &file->gate.lock);
-    ours = file->gate.nrefusals == nrefusals;
-    if (ours)
-        file->gate.locking = true;
-    pthread_mutex_unlock(&file->gate.lock);
-    return ours;
-}
-
-static void end_turn(struct file *file, bool claimed, unsigned more)
-{
-    pthread_mutex_lock(&file->gate.lock);
-    file->gate.locking = false;
-    file->gate.locked = claimed;
-    file->gate.nlocks += more;
-    pthread_cond_broadcast(&file->gate.changed);
-    pthread_mutex_unlock(&file->gate.lock);
-}
-
-static void end_turn_refused(struct file *file)
-{
-    pthread_mutex_lock(&file->gate.lock);
-    file->gate.locking = false;
-    file->gate.nrefusals++;
-    pthread_cond_broadcast(&file->gate.changed);
-    pthread_mutex_unlock(&file->gate.lock);
-}
-
 /* Open the frame as others have left it, unless they have put another file in
    its place.  Nothing is written to the file. */
 static int renew(struct file *file, bool to_change, struct fault *fault)
 {
     int r;
 
-    file_enter_alone(file);
+    gate_lock_exclusive(file);
     r = reload_frame(file, to_change, fault);
     if (r == 0 && frame_get_stat(file->states.newest->frame)->removed)
         r = fault_set(fault, -ESTALE, 0,
                       "another program has replaced the frame");
     if (r == 0)
         file->frame_lock->renewed = true;
-    file_leave_alone(file);
+    gate_unlock_exclusive(file);
     return r;
 }
 
@@ -153,31 +113,20 @@ static int acquire(struct file *file, struct fault *fault)
     return r;
 }
 
-bool claim_join(struct file *file)
-{
-    bool joined;
-
-    pthread_mutex_lock(&file->gate.lock);
-    joined = file->gate.locked && !file->gate.locking;
-    file->gate.nlocks += joined;
-    pthread_mutex_unlock(&file->gate.lock);
-    return joined;
-}
-
 int claim_enter(struct file *file, struct fault *fault)
 {
     int r = 0;
 
-    if (claim_join(file))
+    if (gate_join_frame_lock(file))
         return 0;
-    if (!begin_turn(file))
+    if (!gate_begin_locking(file))
         return sidecar_refuse(fault);
-    if (!file->gate.locked)
+    if (!gate_has_frame_lock(file))
         r = acquire(file, fault);
     if (r == -EBUSY)
-        end_turn_refused(file);
+        gate_end_locking_refused(file);
     else
-        end_turn(file, r == 0, r == 0);
+        gate_end_locking(file, r == 0, r == 0);
     return r;
 }
 
@@ -187,7 +136,7 @@ static int renew_shared(struct file *file, struct fault *fault)
     uint64_t count = sidecar_count(file->frame_lock->sidecar);
     int r;
 
-    if (file->gate.locked || count == file->frame_lock->seen)
+    if (gate_has_frame_lock(file) || count == file->frame_lock->seen)
         return 0;
     if (!file->constant.writable)
         return fault_set(fault, -ESTALE, 0,
@@ -204,7 +153,7 @@ int claim_share(struct file *file, struct fault *fault)
 
     if (!file->frame_lock->sidecar)
         return 0;
-    if (!begin_turn(file))
+    if (!gate_begin_locking(file))
         return sidecar_refuse(fault);
     r = sidecar_share(file->frame_lock->sidecar, fault);
     if (r == 0) {
@@ -212,7 +161,7 @@ int claim_share(struct file *file, struct fault *fault)
         if (r < 0)
             sidecar_unshare(file->frame_lock->sidecar);
     }
-    end_turn(file, file->gate.locked, 0);
+    gate_end_locking(file, gate_has_frame_lock(file), false);
     return r;
 }
 
@@ -236,50 +185,31 @@ int claim_catch_up(struct file *file, struct fault *fault)
 
 void claim_leave(struct file *file)
 {
-    pthread_mutex_lock(&file->gate.lock);
-    file->gate.nlocks--;
-    pthread_mutex_unlock(&file->gate.lock);
+    gate_leave_frame_lock(file);
     claim_settle(file);
 }
 
 /* Is nobody about to write, and everything committed? */
 static bool is_idle(struct file *file)
 {
-    bool idle;
-
     /* In this order: what is not in the cache any more may be on its way. */
-    if (cache_is_held(file->constant.context->cache, &file->chunks))
-        return false;
-    pthread_mutex_lock(&file->gate.lock);
-    idle = file->gate.nlocks == 0 && !file->gate.committing &&
-           !file->states.reshaped;
-    pthread_mutex_unlock(&file->gate.lock);
-    return idle;
-}
-
-/* Who is about to get the claim will give it up. */
-static bool may_settle(struct file *file)
-{
-    bool may;
-
-    pthread_mutex_lock(&file->gate.lock);
-    may = file->gate.locked && !file->gate.locking && file->gate.nlocks == 0;
-    pthread_mutex_unlock(&file->gate.lock);
-    return may && is_idle(file);
+    return !cache_is_held(file->constant.context->cache, &file->chunks) &&
+           gate_is_idle(file);
 }
 
 void claim_settle(struct file *file)
 {
     bool claimed;
 
-    if (!may_settle(file) || !begin_turn(file))
+    if (!gate_is_frame_lock_unused(file) || !is_idle(file) ||
+        !gate_begin_locking(file))
         return;
-    claimed = file->gate.locked;
+    claimed = gate_has_frame_lock(file);
     if (claimed && is_idle(file)) {
         give_back(file);
         claimed = false;
     }
-    end_turn(file, claimed, 0);
+    gate_end_locking(file, claimed, false);
 }
 
 bool claim_supersede(struct file *file, bool replaced)
@@ -287,35 +217,31 @@ bool claim_supersede(struct file *file, bool replaced)
     struct fault fault;
     bool newest = false;
 
-    if (!begin_turn(file))
+    if (!gate_begin_locking(file))
         return false;
-    if (file->gate.locked && !replaced)
+    if (gate_has_frame_lock(file) && !replaced)
         newest = frame_verify(file->states.newest->frame, &fault) == 0;
     if (!newest)
         writeback_give_up(file);
-    end_turn(file, file->gate.locked, 0);
+    gate_end_locking(file, gate_has_frame_lock(file), false);
     claim_settle(file);
     return !newest;
 }
 
 void claim_drop(struct file *file)
 {
-    if (file->gate.locked)
+    if (gate_has_frame_lock(file))
         give_back(file);
     sidecar_put(file->constant.context, file->frame_lock->sidecar);
 }
 
 bool claim_is_current(struct file *file)
 {
-    bool current;
     uint64_t count;
 
     if (!file->frame_lock->sidecar)
         return true;
-    pthread_mutex_lock(&file->gate.lock);
-    current = file->gate.locked && !file->gate.locking;
-    pthread_mutex_unlock(&file->gate.lock);
-    if (current)
+    if (gate_is_frame_locked(file))
         return true;
     count = sidecar_count(file->frame_lock->sidecar);
     return count == file->frame_lock->seen || count == file->frame_lock->next;

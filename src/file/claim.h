@@ -22,9 +22,6 @@
  */
 int claim_enter(struct file *file, struct fault *fault);
 
-/* Join those who have claimed the file, if any have; to be given back likewise. */
-bool claim_join(struct file *file);
-
 /* Open a file anew if others have changed the frame, without a claim to it.
    Returns as claim_enter(). */
 int claim_catch_up(struct file *file, struct fault *fault);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 
+#include "file/claim.h"
 #include "file/encode.h"
 #include "file/file_writeback.h"
 #include "file/writeback.h"
@@ -10,31 +11,6 @@ struct ahead_task {
     struct pool_task task;
     struct file *file;
 };
-
-/* Is nobody waiting for those who encode to be through? */
-static bool may_encode_locked(const struct file *file)
-{
-    return !file->gate.exclusive && file->gate.nexclusive == 0 &&
-           !file->gate.collecting;
-}
-
-static bool may_go_on(struct file *file)
-{
-    bool may;
-
-    pthread_mutex_lock(&file->gate.lock);
-    may = may_encode_locked(file);
-    pthread_mutex_unlock(&file->gate.lock);
-    return may;
-}
-
-static void end(struct file *file)
-{
-    pthread_mutex_lock(&file->gate.lock);
-    file->gate.nencoders--;
-    pthread_cond_broadcast(&file->gate.changed);
-    pthread_mutex_unlock(&file->gate.lock);
-}
 
 /* Chunks up to here are all below the end of the file.  The one behind may be
    growing at this moment. */
@@ -55,27 +31,24 @@ static void run_task(struct pool_task *pool_task)
 
     int r = writeback_prepare(file, &fault);
 
-    while (r == 0 && may_go_on(file) &&
+    while (r == 0 && gate_may_encode(file) &&
            cache_take(file->constant.context->cache, &file->chunks, CACHE_FULL,
                       count_complete(file), &taken))
         r = encode_chunk(file, &taken, file->states.nbytes, &fault);
     free(task);
-    end(file);
+    gate_leave_encoder(file);
 }
 
 /* A task more, if there is work for it.  Returns false if not. */
 static bool begin(struct file *file)
 {
-    unsigned n;
-    bool more;
+    unsigned max = file->constant.context->nthreads;
 
-    pthread_mutex_lock(&file->gate.lock);
-    n = file->gate.nencoders;
-    more = may_encode_locked(file) && file->writeback->no_room == 0 &&
-           n < file->constant.context->nthreads && n < file->chunks.nfull;
-    file->gate.nencoders += more;
-    pthread_mutex_unlock(&file->gate.lock);
-    return more;
+    if (file->writeback->no_room > 0)
+        return false;
+    if (max > file->chunks.nfull)
+        max = (unsigned)file->chunks.nfull;
+    return gate_enter_encoder(file, max);
 }
 
 void encode_ahead(struct file *file)
@@ -86,7 +59,7 @@ void encode_ahead(struct file *file)
         return;
     task = malloc(sizeof(*task));
     if (!task) {
-        end(file);
+        gate_leave_encoder(file);
         return;
     }
     *task = (struct ahead_task){ .task = { .run = run_task,
@@ -94,7 +67,7 @@ void encode_ahead(struct file *file)
                                  .file = file };
     pool_submit(file->constant.context->pool, &task->task);
     /* Someone may wait, and have looked before. */
-    if (!may_go_on(file))
+    if (!gate_may_encode(file))
         encode_ahead_withdraw(file);
 }
 
@@ -109,15 +82,17 @@ void encode_ahead_withdraw(struct file *file)
         struct pool_task *task = list_entry(node, struct pool_task, node);
 
         free((struct ahead_task *)(void *)task);
-        end(file);
+        gate_leave_encoder(file);
     }
 }
+
+const struct gate_ops file_gate_ops = {
+    .withdraw_encoders = encode_ahead_withdraw,
+    .settle = claim_settle,
+};
 
 void encode_ahead_end(struct file *file)
 {
     encode_ahead_withdraw(file);
-    pthread_mutex_lock(&file->gate.lock);
-    while (file->gate.nencoders > 0)
-        pthread_cond_wait(&file->gate.changed, &file->gate.lock);
-    pthread_mutex_unlock(&file->gate.lock);
+    gate_await_encoders(file);
 }

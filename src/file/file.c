@@ -207,8 +207,7 @@ static int file_new(struct file_context *context, struct frame *frame,
     file->states.nbytes = info->nbytes;
     list_init(&file->writeback->encoded);
     list_init(&file->writeback->flush.node);
-    pthread_mutex_init(&file->gate.lock, NULL);
-    pthread_cond_init(&file->gate.changed, NULL);
+    gate_init(&file->gate, &file_gate_ops);
     cache_file_init(&file->chunks, &file_chunk_ops);
     readahead_init(file->constant.ahead, context->readahead, info->chunksize);
     *out = file;
@@ -276,8 +275,7 @@ static void file_free(struct file *file)
     view_fini(file->constant.view);
     ranges_fini(&file->states.zeros);
     ranges_fini(&file->states.applied);
-    pthread_cond_destroy(&file->gate.changed);
-    pthread_mutex_destroy(&file->gate.lock);
+    gate_fini(&file->gate);
     free(file);
 }
 

@@ -102,10 +102,6 @@ struct file_fill {
 /* How chunks come into the cache. */
 extern const struct cache_ops file_chunk_ops;
 
-/* Become the reshaper, when all others are through; or be it no longer. */
-void file_enter_alone(struct file *file);
-void file_leave_alone(struct file *file);
-
 /* Have the cache count what the change of a file takes up; by the committer. */
 void file_count_index(struct file *file);
 

@@ -39,11 +39,11 @@ static int enter(struct file *file, struct fault *fault)
         r = writeback_commit(file, NULL, fault);
         if (r < 0)
             break;
-        file_enter_alone(file);
+        gate_lock_exclusive(file);
         if (!cache_is_held(file->constant.context->cache, &file->chunks) &&
             !file->states.reshaped)
             return 0;
-        file_leave_alone(file);
+        gate_unlock_exclusive(file);
     }
     return r;
 }
@@ -59,7 +59,7 @@ static int reshape(struct file *file, const struct reshape *what,
     r = enter(file, fault);
     if (r == 0) {
         r = writeback_reshape(file, &what->edit, fault);
-        file_leave_alone(file);
+        gate_unlock_exclusive(file);
     }
     writeback_end(file);
     return r;

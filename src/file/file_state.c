@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "file/claim.h"
 #include "file/file_private.h"
 
 struct file_state *file_state_get(struct file *file)
@@ -31,7 +30,7 @@ void file_state_put(struct file *file, struct file_state *state)
     frame_close(state->frame);
     free(state);
     /* What died with it is given back. */
-    claim_settle(file);
+    file->gate.ops->settle(file);
 }
 
 struct frame *file_frame_get(struct file *file)

@@ -4,92 +4,14 @@
 #include "base/size.h"
 #include "file/encode.h"
 #include "file/file_private.h"
-#include "file/reload.h"
 #include "file/view.h"
 #include "file/writeback.h"
 
-/* What a writer is allowed to do until it is through. */
-enum part {
-    PART_WRITER,
-    PART_EXTENDER,
-};
-
-/*
- * Begin to write up to `end`, as an extender if that is behind the end of the
- * file.  Arrays have no such place.
- *
- * Returns 0, or why nothing can be committed since a reshaper was waited for:
- * what was written now would be forgotten when the frame is opened anew.
- */
-static int enter(struct file *file, uint64_t end, enum part *part,
-                 struct fault *fault)
+/* The end up to which bytes are written, for the gate: an array has a place for
+   all of them already. */
+static uint64_t writing_to(const struct file *file, uint64_t end)
 {
-    int r = 0;
-
-    if (file->constant.view->array)
-        end = 0;
-
-    pthread_mutex_lock(&file->gate.lock);
-    while (file->gate.exclusive || file->gate.nexclusive > 0 ||
-           (end > file->states.nbytes && file->gate.extending))
-        pthread_cond_wait(&file->gate.changed, &file->gate.lock);
-    *part = end > file->states.nbytes ? PART_EXTENDER : PART_WRITER;
-    if (file->gate.failed < 0)
-        r = reload_error(file, fault);
-    else if (*part == PART_EXTENDER)
-        file->gate.extending = true;
-    else
-        file->gate.nwriters++;
-    pthread_mutex_unlock(&file->gate.lock);
-    return r;
-}
-
-static void leave(struct file *file, enum part part)
-{
-    pthread_mutex_lock(&file->gate.lock);
-    if (part == PART_EXTENDER)
-        file->gate.extending = false;
-    else
-        file->gate.nwriters--;
-    pthread_cond_broadcast(&file->gate.changed);
-    pthread_mutex_unlock(&file->gate.lock);
-}
-
-void file_enter_alone(struct file *file)
-{
-    pthread_mutex_lock(&file->gate.lock);
-    file->gate.nexclusive++;
-    pthread_mutex_unlock(&file->gate.lock);
-    encode_ahead_withdraw(file);
-    pthread_mutex_lock(&file->gate.lock);
-    while (file->gate.exclusive || file->gate.committing ||
-           file->gate.extending || file->gate.nwriters > 0 ||
-           file->gate.nencoders > 0)
-        pthread_cond_wait(&file->gate.changed, &file->gate.lock);
-    file->gate.nexclusive--;
-    file->gate.exclusive = true;
-    pthread_mutex_unlock(&file->gate.lock);
-}
-
-void file_leave_alone(struct file *file)
-{
-    pthread_mutex_lock(&file->gate.lock);
-    file->gate.exclusive = false;
-    pthread_cond_broadcast(&file->gate.changed);
-    pthread_mutex_unlock(&file->gate.lock);
-}
-
-/* The same for a reshaper that does not commit.  Returns as enter(). */
-static int enter_alone(struct file *file, struct fault *fault)
-{
-    int r = 0;
-
-    file_enter_alone(file);
-    if (file->gate.failed < 0) {
-        r = reload_error(file, fault);
-        file_leave_alone(file);
-    }
-    return r;
+    return file->constant.array ? 0 : end;
 }
 
 /* Bytes up to `end` are in the cache: the file reaches so far. */
@@ -213,18 +135,18 @@ static int write_pieces(struct file *file, uint64_t off, uint64_t len,
                         const struct iovec *iov, size_t niov,
                         struct fault *fault)
 {
-    enum part part;
-    int r = enter(file, off + len, &part, fault);
+    enum gate_writer as;
+    int r = gate_enter_writer(file, writing_to(file, off + len), &as, fault);
 
     if (r < 0)
         return r;
-    if (part == PART_EXTENDER)
+    if (as == GATE_EXTENDER)
         r = fill_gap(file, off, fault);
     for (size_t i = 0; i < niov && r == 0; i++) {
         r = put_bytes(file, off, iov[i].iov_base, iov[i].iov_len, fault);
         off += iov[i].iov_len;
     }
-    leave(file, part);
+    gate_leave_writer(file, as);
     return r < 0 ? explain(file, r, fault) : 0;
 }
 
@@ -295,16 +217,16 @@ int file_accept(struct file *file, uint64_t off, const void *bytes, size_t len,
 
 static int grow(struct file *file, uint64_t size, struct fault *fault)
 {
-    enum part part;
-    int r = enter(file, size, &part, fault);
+    enum gate_writer as;
+    int r = gate_enter_writer(file, writing_to(file, size), &as, fault);
 
     if (r < 0)
         return r;
-    if (part == PART_EXTENDER)
+    if (as == GATE_EXTENDER)
         r = fill_gap(file, size, fault);
     if (r == 0)
         extend_to(file, size);
-    leave(file, part);
+    gate_leave_writer(file, as);
     return r;
 }
 
@@ -338,7 +260,7 @@ static bool try_cut(struct file *file, uint64_t size, int *error,
     uint64_t first = size_pieces(size, file->states.grid);
     bool ready;
 
-    *error = enter_alone(file, fault);
+    *error = gate_lock_exclusive_or_fail(file, fault);
     if (*error < 0)
         return true;
     ready = size >= file->states.nbytes || size % file->states.grid == 0 ||
@@ -351,7 +273,7 @@ static bool try_cut(struct file *file, uint64_t size, int *error,
             file->states.nbytes = size;
         }
     }
-    file_leave_alone(file);
+    gate_unlock_exclusive(file);
     return ready;
 }
 
@@ -423,18 +345,18 @@ int file_extend(struct file *file, uint64_t size, struct fault *fault)
 static int write_zeros(struct file *file, uint64_t off, uint64_t end,
                        struct fault *fault)
 {
-    enum part part;
+    enum gate_writer as;
     int r;
 
     if (off >= end)
         return 0;
-    r = enter(file, end, &part, fault);
+    r = gate_enter_writer(file, writing_to(file, end), &as, fault);
     if (r < 0)
         return r;
     if (end > file_size(file))
         end = file_size(file);
     r = off < end ? put_bytes(file, off, NULL, end - off, fault) : 0;
-    leave(file, part);
+    gate_leave_writer(file, as);
     return r;
 }
 
@@ -462,14 +384,14 @@ static int zero_chunks(struct file *file, uint64_t first, uint64_t off,
     *end = first;
     if (first >= chunks_before(file, off))
         return 0;
-    r = enter_alone(file, fault);
+    r = gate_lock_exclusive_or_fail(file, fault);
     if (r < 0)
         return r;
     if (first < chunks_before(file, off)) {
         *end = chunks_before(file, off);
         r = drop_chunks(file, first, *end, fault);
     }
-    file_leave_alone(file);
+    gate_unlock_exclusive(file);
     return r;
 }
 

@@ -7,14 +7,6 @@
 #include "file/encode.h"
 #include "file/file_writeback.h"
 
-int reload_error(const struct file *file, struct fault *fault)
-{
-    return fault_set(fault, file->gate.failed, 0,
-                     file->gate.failed == -ESTALE
-                         ? "another program has changed the frame"
-                         : "a change of chunks could not be committed");
-}
-
 /* All that is known of chunks goes. */
 static void forget_chunks(struct file *file)
 {
@@ -75,7 +67,7 @@ int reload_frame(struct file *file, bool to_change, struct fault *fault)
     int r;
 
     if (file->gate.failed == -ESTALE)
-        return reload_error(file, fault);
+        return gate_failure(file, fault);
     state = calloc(1, sizeof(*state));
     if (!state)
         return fault_set(fault, -ENOMEM, 0, NULL);

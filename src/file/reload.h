@@ -13,9 +13,6 @@
  * place any more, and the file is stuck for good.
  */
 
-/* The error that tells of it. */
-int reload_error(const struct file *file, struct fault *fault);
-
 /*
  * Open the frame anew, unless it is stuck for good.  Called by a reshaper.
  *

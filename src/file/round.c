@@ -14,27 +14,6 @@ enum {
     ENCODE_TRIES = 2 /* as those encoded ahead may be out of date */
 };
 
-/* From here on nobody else encodes, */
-static void begin_collecting(struct file *file)
-{
-    pthread_mutex_lock(&file->gate.lock);
-    file->gate.collecting = true;
-    pthread_mutex_unlock(&file->gate.lock);
-    encode_ahead_withdraw(file);
-    pthread_mutex_lock(&file->gate.lock);
-    while (file->gate.nencoders > 0)
-        pthread_cond_wait(&file->gate.changed, &file->gate.lock);
-    pthread_mutex_unlock(&file->gate.lock);
-}
-
-/* and here they may again. */
-static void end_collecting(struct file *file)
-{
-    pthread_mutex_lock(&file->gate.lock);
-    file->gate.collecting = false;
-    pthread_mutex_unlock(&file->gate.lock);
-}
-
 static uint32_t size_of(const struct round *round, uint64_t chunk_no)
 {
     uint64_t grid = round->file->states.grid;
@@ -337,16 +316,16 @@ int round_run_writes(struct round *round, struct fault *fault)
     bool empties;
     int r;
 
-    begin_collecting(round->file);
+    gate_begin_collecting(round->file);
     r = collect(round, &partial, &partial_fault, fault);
     /* What an empty frame has comes to where chunks may be. */
     empties = round->nbytes == 0;
     if (!empties)
-        end_collecting(round->file);
+        gate_end_collecting(round->file);
     if (r == 0)
         r = commit_change(round, fault);
     if (empties)
-        end_collecting(round->file);
+        gate_end_collecting(round->file);
     if (r == 0 && partial < 0) {
         *fault = partial_fault;
         r = partial;
@@ -361,7 +340,7 @@ static int run(struct round *round, const struct writeback_edit *edit,
     int r = 0;
 
     if (file->gate.failed < 0)
-        return reload_error(file, fault);
+        return gate_failure(file, fault);
     if (file->writeback->undecided &&
         (round->nbytes > 0 || (edit && edit->reshapes)))
         r = new_frame_decide(file, fault);
@@ -384,13 +363,13 @@ int round_run(struct round *round, const struct writeback_edit *edit,
 
     if (r == -ESTALE) {
         round_give_up(round->file);
-        reload_error(round->file, fault);
+        gate_failure(round->file, fault);
     }
     return r;
 }
 
 void round_give_up(struct file *file)
 {
-    begin_collecting(file);
+    gate_begin_collecting(file);
     reload_give_up(file);
 }

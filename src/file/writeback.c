@@ -16,24 +16,10 @@ enum {
     LOOSE_MIN = 1 << 20,         /* bytes that no frame is made shorter for */
 };
 
-/* Become the committer, beside whom there is no reshaper but `reshaping`. */
-static void enter(struct file *file, bool reshaping)
-{
-    pthread_mutex_lock(&file->gate.lock);
-    while (file->gate.committing || (file->gate.exclusive && !reshaping))
-        pthread_cond_wait(&file->gate.changed, &file->gate.lock);
-    file->gate.committing = true;
-    pthread_mutex_unlock(&file->gate.lock);
-}
-
 static void leave(struct file *file)
 {
     file_count_index(file);
-    pthread_mutex_lock(&file->gate.lock);
-    file->gate.committing = file->gate.collecting = false;
-    pthread_cond_broadcast(&file->gate.changed);
-    pthread_mutex_unlock(&file->gate.lock);
-    claim_settle(file);
+    gate_leave_committer(file);
 }
 
 /* Other programs take the blocks of a chunk for those of the array. */
@@ -96,9 +82,9 @@ static int unstick(struct file *file, struct fault *fault)
 {
     int r;
 
-    file_enter_alone(file);
+    gate_lock_exclusive(file);
     r = file->gate.failed < 0 ? reload_frame(file, true, fault) : 0;
-    file_leave_alone(file);
+    gate_unlock_exclusive(file);
     return r;
 }
 
@@ -130,7 +116,7 @@ static int begin(struct file *file, struct fault *fault)
     int r = 0;
 
     if (!file->states.begun) {
-        enter(file, false);
+        gate_enter_committer(file, false);
         r = open_change(file, fault);
         leave(file);
     }
@@ -201,17 +187,11 @@ static void tighten(struct file *file)
 
 int writeback_prepare(struct file *file, struct fault *fault)
 {
-    bool entered;
     int r;
 
     if (file->gate.failed < 0)
-        return reload_error(file, fault);
-    pthread_mutex_lock(&file->gate.lock);
-    entered = !file->gate.committing && !file->gate.exclusive;
-    if (entered)
-        file->gate.committing = true;
-    pthread_mutex_unlock(&file->gate.lock);
-    if (!entered)
+        return gate_failure(file, fault);
+    if (!gate_try_committer(file))
         return file->writeback->undecided ? -EAGAIN : 0;
     r = round_check_own(file, fault);
     if (r == 0 && file->writeback->undecided)
@@ -299,7 +279,7 @@ static int commit(struct file *file, const struct writeback_edit *edit,
     int r = 0;
 
     *fault = FAULT_NONE;
-    enter(file, reshaping);
+    gate_enter_committer(file, reshaping);
     unsynced = is_unsynced(file);
     if (edit || is_changed(file))
         r = run_round(&round, edit, fault);
@@ -310,7 +290,8 @@ static int commit(struct file *file, const struct writeback_edit *edit,
     if (r == 0 && file->writeback->change)
         frame_change_reclaim(file->writeback->change, false);
     /* Others may have changed a frame that is synced, but not claimed. */
-    if (r == 0 && !reshaping && (round.frame || unsynced) && claim_join(file)) {
+    if (r == 0 && !reshaping && (round.frame || unsynced) &&
+        gate_join_frame_lock(file)) {
         tighten(file);
         claim_leave(file);
     }
@@ -354,7 +335,7 @@ int file_commit(struct file *file, struct fault *fault)
     *fault = FAULT_NONE;
     if (!file->states.begun || file_is_settled(file))
         return 0;
-    enter(file, false);
+    gate_enter_committer(file, false);
     if (is_changed(file))
         r = run_round(&round, NULL, fault);
     leave(file);
@@ -369,7 +350,7 @@ static int try_room(struct file *file, struct fault *fault)
 
     if (file->writeback->no_room == 0)
         return 0;
-    enter(file, false);
+    gate_enter_committer(file, false);
     if (file->writeback->no_room > 0 && file->gate.failed == 0)
         r = frame_change_try_room(file->writeback->change,
                                   file->writeback->no_room, fault);
@@ -417,14 +398,14 @@ static void compact(struct file *file)
 
     if (usage.used <= 2 * usage.live || claim_enter(file, &fault) < 0)
         return;
-    file_enter_alone(file);
+    gate_lock_exclusive(file);
     /* Who has just opened it would find that it is not there any more. */
     if (store_hold_alone(file->constant.store) == 0) {
         if (frame_change_compact(file->writeback->change, &frame, &fault) == 0)
             reload_adopt(file, frame);
         store_hold(file->constant.store);
     }
-    file_leave_alone(file);
+    gate_unlock_exclusive(file);
     claim_leave(file);
 }
 
@@ -438,7 +419,7 @@ int writeback_finish(struct file *file, struct fault *fault)
     if (r < 0 || file->gate.failed < 0)
         return r;
     compact(file);
-    enter(file, false);
+    gate_enter_committer(file, false);
     frame_change_close(file->writeback->change);
     file->writeback->change = NULL;
     file->states.begun = false;
@@ -454,7 +435,7 @@ int file_sync(struct file *file, struct fault *fault)
     if (!file->states.begun)
         return 0;
     if (file->gate.failed == -ESTALE)
-        return reload_error(file, fault);
+        return gate_failure(file, fault);
     r = writeback_commit(file, NULL, fault);
     file_take_error(file, &told);
     return r;
@@ -467,12 +448,7 @@ void file_note_name(struct file *file)
 
 bool file_is_settled(struct file *file)
 {
-    bool committing;
-
-    pthread_mutex_lock(&file->gate.lock);
-    committing = file->gate.committing;
-    pthread_mutex_unlock(&file->gate.lock);
-    return !committing && !is_changed(file);
+    return !gate_is_committing(file) && !is_changed(file);
 }
 
 /*
@@ -543,7 +519,7 @@ bool file_is_in(struct file *file, uint64_t dev, uint64_t ino)
 
     if (same)
         return true;
-    enter(file, false);
+    gate_enter_committer(file, false);
     same = has_identity(file, dev, ino);
     leave(file);
     return same;
@@ -566,7 +542,7 @@ bool file_is_latest(struct file *file)
 
 void writeback_give_up(struct file *file)
 {
-    enter(file, false);
+    gate_enter_committer(file, false);
     round_give_up(file);
     leave(file);
 }

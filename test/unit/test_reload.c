@@ -57,13 +57,13 @@ START_TEST(who_waits_for_a_move_of_chunks_that_fails_is_told)
     bed_init(&bed, false);
     bed_write(&bed, 0, 3 * CHUNKSIZE, 1);
     bed_sync(&bed);
-    file_enter_alone(bed.file);
+    gate_lock_exclusive(bed.file);
     ck_assert_int_eq(pthread_create(&thread, NULL, cut_file, &waiting), 0);
     await_reshaper(bed.file);
     disk_fail(bed.disk, 0, SIZE_MAX, -EIO);
     ck_assert_int_eq(writeback_reshape(bed.file, &edit_delete, &fault), -EIO);
     disk_fail(bed.disk, 0, 0, 0);
-    file_leave_alone(bed.file);
+    gate_unlock_exclusive(bed.file);
     pthread_join(thread, NULL);
     if (waiting.result == 0)
         bed.size = HALF;
