@@ -6,6 +6,7 @@
 #include "args.h"
 #include "base/log.h"
 #include "file/params.h"
+#include "file/file.h"
 #include "frame_feed.h"
 #include "frame_options.h"
 #include "interrupt.h"

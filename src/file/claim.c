@@ -6,8 +6,8 @@
 #include "file/frame_lock.h"
 #include "file/lease.h"
 #include "file/reload.h"
+#include "file/round.h"
 #include "file/sidecar.h"
-#include "file/writeback.h"
 
 /* Open the frame as others have left it, unless they have put another file in
    its place.  Nothing is written to the file. */
@@ -26,7 +26,8 @@ static int renew(struct file *file, bool to_change, struct fault *fault)
     return r;
 }
 
-void claim_note_count(struct file *file, uint64_t count)
+/* The newest state is the one at which the sidecar had a count. */
+static void note_count(struct file *file, uint64_t count)
 {
     file->frame_lock->seen = count;
     file->frame_lock->next = count;
@@ -56,7 +57,7 @@ static int count_up(struct file *file, struct fault *fault)
     count = sidecar_count(file->frame_lock->sidecar) + 1;
     file->frame_lock->next = count;
     r = sidecar_set_count(file->frame_lock->sidecar, count, fault);
-    claim_note_count(file, r == 0 ? count : file->frame_lock->seen);
+    note_count(file, r == 0 ? count : file->frame_lock->seen);
     return r;
 }
 
@@ -143,7 +144,7 @@ static int renew_shared(struct file *file, struct fault *fault)
                          "another program has changed the frame");
     r = renew(file, false, fault);
     if (r == 0)
-        claim_note_count(file, count);
+        note_count(file, count);
     return r;
 }
 
@@ -222,7 +223,7 @@ bool claim_supersede(struct file *file, bool replaced)
     if (gate_has_frame_lock(file) && !replaced)
         newest = frame_verify(file->states.newest->frame, &fault) == 0;
     if (!newest)
-        writeback_give_up(file);
+        round_give_up(file);
     gate_end_locking(file, gate_has_frame_lock(file), false);
     claim_settle(file);
     return !newest;
@@ -245,4 +246,21 @@ bool claim_is_current(struct file *file)
         return true;
     count = sidecar_count(file->frame_lock->sidecar);
     return count == file->frame_lock->seen || count == file->frame_lock->next;
+}
+
+void claim_set_sidecar(struct file *file, struct sidecar *sidecar,
+                       uint64_t count)
+{
+    file->frame_lock->sidecar = sidecar;
+    note_count(file, count);
+}
+
+void claim_set_unlinked(struct file *file, bool unlinked)
+{
+    file->frame_lock->unlinked = unlinked;
+}
+
+bool claim_take_renewed(struct file *file)
+{
+    return atomic_exchange(&file->frame_lock->renewed, false);
 }

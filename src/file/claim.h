@@ -3,6 +3,7 @@
 #define FILE_CLAIM_H
 
 #include "file/file_private.h"
+#include "file/frame_lock.h"
 
 /*
  * The right to change a frame.  From before the first byte of a file is changed
@@ -54,8 +55,18 @@ void claim_drop(struct file *file);
 int claim_share(struct file *file, struct fault *fault);
 void claim_unshare(struct file *file);
 
-/* The newest state is the one at which the sidecar had a count. */
-void claim_note_count(struct file *file, uint64_t count);
+/*
+ * The file is open now.
+ *
+ *  sidecar  becomes the file's; NULL: others are not locked out
+ *  count    the sidecar's when the newest state was opened
+ */
+void claim_set_sidecar(struct file *file, struct sidecar *sidecar,
+                       uint64_t count);
+
+/* See file_set_unlinked() and file_take_renewed(). */
+void claim_set_unlinked(struct file *file, bool unlinked);
+bool claim_take_renewed(struct file *file);
 
 /* Is the frame's state the one that is open, for all that the sidecar tells? */
 bool claim_is_current(struct file *file);

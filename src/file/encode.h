@@ -53,9 +53,6 @@ void encode_ahead(struct file *file);
 /* Forget what was to be encoded ahead and has not begun. */
 void encode_ahead_withdraw(struct file *file);
 
-/* The calls from the gate of a file. */
-extern const struct gate_ops file_gate_ops;
-
 /* Wait until nobody encodes ahead.  Nothing is written any more. */
 void encode_ahead_end(struct file *file);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 
-#include "file/claim.h"
 #include "file/encode.h"
 #include "file/file_writeback.h"
 #include "file/writeback.h"
@@ -85,11 +84,6 @@ void encode_ahead_withdraw(struct file *file)
         gate_leave_encoder(file);
     }
 }
-
-const struct gate_ops file_gate_ops = {
-    .withdraw_encoders = encode_ahead_withdraw,
-    .settle = claim_settle,
-};
 
 void encode_ahead_end(struct file *file)
 {

@@ -7,10 +7,10 @@
 
 #include "file/claim.h"
 #include "file/encode.h"
+#include "file/file_chunk.h"
 #include "file/file_private.h"
 #include "file/file_stat.h"
 #include "file/file_writeback.h"
-#include "file/frame_lock.h"
 #include "file/lease.h"
 #include "file/new_frame.h"
 #include "file/readahead.h"
@@ -196,18 +196,14 @@ static int file_new(struct file_context *context, struct frame *frame,
     list_init(&file->states.in_use);
     list_append(&file->states.in_use, &state->node);
     file->states.newest = state;
-    file->writeback = &whole->writeback;
-    file->writeback->flush.file = file;
-    file->frame_lock = &whole->frame_lock;
+    file_writeback_init(file, &whole->writeback, &whole->frame_lock);
     file->constant.context = context;
     file->constant.view = &whole->view;
     file->constant.ahead = &whole->ahead;
     file->constant.array = view->array;
     whole->view = *view;
     file->states.nbytes = info->nbytes;
-    list_init(&file->writeback->encoded);
-    list_init(&file->writeback->flush.node);
-    gate_init(&file->gate, &file_gate_ops);
+    gate_init(&file->gate, &file_writeback_gate_ops);
     cache_file_init(&file->chunks, &file_chunk_ops);
     readahead_init(file->constant.ahead, context->readahead, info->chunksize);
     *out = file;
@@ -240,8 +236,7 @@ int file_open_face(struct file_context *context, const struct file_face *face,
         sidecar_put(context, sidecar);
         return r;
     }
-    (*out)->frame_lock->sidecar = sidecar;
-    claim_note_count(*out, count);
+    claim_set_sidecar(*out, sidecar, count);
     return 0;
 }
 
@@ -253,22 +248,9 @@ int file_open(struct file_context *context, struct store *store, uint64_t base,
     return file_open_face(context, &face, store, base, out, fault);
 }
 
-void file_count_index(struct file *file)
-{
-    size_t size = file->writeback->change
-                      ? frame_change_footprint(file->writeback->change)
-                      : 0;
-
-    cache_count_other(file->constant.context->cache,
-                      &file->writeback->index_size, size);
-}
-
 static void file_free(struct file *file)
 {
-    flusher_leave(file->constant.context->flusher, file);
-    frame_change_close(file->writeback->change);
-    file->writeback->change = NULL;
-    file_count_index(file);
+    file_writeback_fini(file);
     file_state_put(file, file->states.newest);
     claim_drop(file);
     store_close(file->constant.store);
@@ -333,25 +315,18 @@ static int file_new_created(struct file_context *context, struct frame *frame,
         return fault_set(fault, r, 0, NULL);
     }
     (*out)->constant.writable = true;
-    (*out)->writeback->change = change;
-    frame_change_set_rest(change, context->rest);
-    (*out)->states.params = params->chunk;
-    (*out)->states.params.blocksize = info->blocksize;
-    (*out)->writeback->undecided = params->chunk.typesize == 0;
-    (*out)->writeback->not_durable = !params->array;
-    (*out)->states.grid = info->chunksize;
     (*out)->constant.ahead->least = info->chunksize;
-    (*out)->states.begun = true;
+    file_writeback_begin_new(*out, change, params);
     return 0;
 }
 
 static int find_sidecar(struct file *file, struct store *store)
 {
-    int r =
-        sidecar_get(file->constant.context, store, &file->frame_lock->sidecar);
+    struct sidecar *sidecar;
+    int r = sidecar_get(file->constant.context, store, &sidecar);
 
-    if (file->frame_lock->sidecar)
-        claim_note_count(file, sidecar_count(file->frame_lock->sidecar));
+    if (sidecar)
+        claim_set_sidecar(file, sidecar, sidecar_count(sidecar));
     return r;
 }
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "file/file_chunk.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +8,6 @@
 #include "base/size.h"
 #include "file/chunk_shape.h"
 #include "file/file_private.h"
-#include "file/view.h"
 #include "frame/frame_pattern.h"
 
 /* The newest state; and is a chunk zeros that it knows nothing of? */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "file/file.h"
 #include "file/file_private.h"
 #include "file/flusher.h"
 

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "file/file.h"
+#include "file/file_reshape.h"
 #include "file/view.h"
 #include "file/writeback.h"
 

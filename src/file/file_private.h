@@ -9,7 +9,7 @@
 #include "cache/cache.h"
 #include "file/coders.h"
 #include "file/counters.h"
-#include "file/file.h"
+#include "file/file_options.h"
 #include "file/file_state.h"
 #include "file/gate.h"
 #include "file/ranges.h"
@@ -45,7 +45,6 @@ struct file_writeback;
 struct frame_lock;
 struct readahead;
 struct view;
-struct view_piece;
 
 /* Constant once the file is open: everybody reads it without a lock. */
 struct file_constant {
@@ -98,30 +97,5 @@ struct file_fill {
     struct file *file;
     struct fault *fault;
 };
-
-/* How chunks come into the cache. */
-extern const struct cache_ops file_chunk_ops;
-
-/* Have the cache count what the change of a file takes up; by the committer. */
-void file_count_index(struct file *file);
-
-/*
- * Copy stored chunks of a frame of the same chunksize and typesize over those
- * of a file, which exist, and commit.
- *
- *  done  receives the number of chunks copied; less than `nchunks` if one
- *        can't be read
- */
-int file_copy_chunks(struct file *file, uint64_t chunk_no, struct frame *src,
-                     uint64_t src_chunk_no, uint64_t nchunks, uint64_t *done,
-                     struct fault *fault);
-
-/*
- * Pin the span of a piece of a file, or the first part of it, which is in a
- * chunk.  See cache_pin(); the chunk of `out` is a struct file_chunk, whose
- * pattern repeats if there are no data.
- */
-int file_pin(struct file *file, const struct view_piece *piece,
-             enum cache_wait wait, struct cache_pin *out, struct fault *fault);
 
 #endif

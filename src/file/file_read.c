@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file/file.h"
+#include "file/file_chunk.h"
 #include "file/file_private.h"
 #include "file/readahead.h"
 #include "file/view.h"

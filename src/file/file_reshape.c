@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "file/file_reshape.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -6,6 +8,7 @@
 #include "base/size.h"
 #include "chunk/chunk_encode.h"
 #include "chunk/chunk_format.h"
+#include "file/file.h"
 #include "file/view.h"
 #include "file/writeback.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "file/file_stat.h"
 
+#include "file/file.h"
 #include "file/file_private.h"
 #include "file/view.h"
 

@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "file/encode.h"
+#include "file/file.h"
 #include "file/file_private.h"
 #include "file/view.h"
 #include "file/writeback.h"

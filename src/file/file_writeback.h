@@ -8,6 +8,9 @@
 #include "base/fault.h"
 #include "base/list.h"
 #include "file/flusher.h"
+#include "file/frame_lock.h"
+#include "file/gate.h"
+#include "file/params.h"
 #include "writer/frame_change.h"
 
 /* How far an open file is written back.  Only src/writeback touches it. */
@@ -38,5 +41,20 @@ struct file_writeback {
 
     struct flush_entry flush; /* the flusher's */
 };
+
+/* The calls from the gate of a file. */
+extern const struct gate_ops file_writeback_gate_ops;
+
+/* Begin with both structs zeroed, which stay the caller's. */
+void file_writeback_init(struct file *file, struct file_writeback *writeback,
+                         struct frame_lock *frame_lock);
+
+/* The file is of a frame that was just made with these parameters.  The change
+   that made it becomes the file's. */
+void file_writeback_begin_new(struct file *file, struct frame_change *change,
+                              const struct file_params *params);
+
+/* Nothing of the file is in the cache any more, and nobody works on it. */
+void file_writeback_fini(struct file *file);
 
 #endif

@@ -5,9 +5,6 @@
 #include <stdlib.h>
 
 #include "array/array.h"
-#include "file/encode.h"
-#include "file/file_writeback.h"
-#include "file/params.h"
 
 /* Blocks and chunks are as large as their shapes say. */
 static int set_sizes(struct frame_params *params, const struct layout *layout)
@@ -88,27 +85,5 @@ int new_frame_begin(struct store *store, const struct file_params *params,
         r = frame_change_begin(*change, frame, fault);
     if (r < 0)
         frame_change_close(*change);
-    return r;
-}
-
-int new_frame_decide(struct file *file, struct fault *fault)
-{
-    struct frame_params params = { .chunksize = file->states.grid };
-    int r = 0;
-
-    if (file->states.params.typesize == 0) {
-        uint32_t typesize;
-
-        r = encode_choose_typesize(file, &typesize, fault);
-        if (r < 0)
-            return r;
-        pthread_mutex_lock(&file->gate.lock);
-        file->states.params.typesize = typesize;
-        pthread_mutex_unlock(&file->gate.lock);
-    }
-    params.chunks = file->states.params;
-    r = frame_change_set_params(file->writeback->change, &params, fault);
-    if (r == 0)
-        file->writeback->undecided = false;
     return r;
 }

@@ -2,7 +2,9 @@
 #ifndef FILE_NEW_FRAME_H
 #define FILE_NEW_FRAME_H
 
-#include "file/file_private.h"
+#include "file/params.h"
+#include "frame/frame.h"
+#include "store/store.h"
 
 /*
  * Make an empty frame, or an array.  See file_create().
@@ -12,11 +14,5 @@
 int new_frame_begin(struct store *store, const struct file_params *params,
                     struct frame **frame, struct frame_change **change,
                     struct fault *fault);
-
-/*
- * Before an empty frame gets its first chunks, decide what its header is to
- * say of them.  Returns 0 or an error; it is to be tried again then.
- */
-int new_frame_decide(struct file *file, struct fault *fault);
 
 #endif

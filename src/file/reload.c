@@ -96,12 +96,33 @@ int reload_frame(struct file *file, bool to_change, struct fault *fault)
     return 0;
 }
 
+bool reload_find_unsaved(struct file *file, uint64_t *off, uint64_t *end)
+{
+    uint64_t first;
+    uint64_t behind;
+    bool lost;
+
+    pthread_mutex_lock(&file->gate.lock);
+    *off = file->writeback->lost_off;
+    *end = file->writeback->lost_end;
+    lost = file->writeback->lost_end > 0;
+    pthread_mutex_unlock(&file->gate.lock);
+    if (!cache_find_held(file->constant.context->cache, &file->chunks, &first,
+                         &behind))
+        return lost;
+    *off = first * file->states.grid;
+    *end = behind * file->states.grid;
+    if (*end > file->states.nbytes || file->states.grid == 0)
+        *end = file->states.nbytes;
+    return true;
+}
+
 void reload_give_up(struct file *file)
 {
     uint64_t off = 0;
     uint64_t end = 0;
 
-    file_unsaved(file, &off, &end);
+    reload_find_unsaved(file, &off, &end);
     file->gate.failed = -ESTALE;
     forget_chunks(file);
     pthread_mutex_lock(&file->gate.lock);

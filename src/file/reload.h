@@ -28,6 +28,13 @@ int reload_frame(struct file *file, bool to_change, struct fault *fault);
    changes have to begin anew.  Called by a reshaper.  Takes the reference. */
 void reload_adopt(struct file *file, struct frame *frame);
 
+/*
+ * Find the bytes of the frame's chunks that are written and not yet committed,
+ * or were when others changed the frame: from the first to behind the last.
+ * Returns false if there are none.
+ */
+bool reload_find_unsaved(struct file *file, uint64_t *off, uint64_t *end);
+
 /* Others have changed the frame: drop what was written.  Called by the
    committer. */
 void reload_give_up(struct file *file);

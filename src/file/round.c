@@ -7,12 +7,57 @@
 #include "base/size.h"
 #include "file/encode.h"
 #include "file/file_writeback.h"
-#include "file/new_frame.h"
 #include "file/reload.h"
 
 enum {
     ENCODE_TRIES = 2 /* as those encoded ahead may be out of date */
 };
+
+/* Have the cache count the memory that the change of a file takes. */
+static void count_index(struct file *file)
+{
+    size_t size = file->writeback->change
+                      ? frame_change_footprint(file->writeback->change)
+                      : 0;
+
+    cache_count_other(file->constant.context->cache,
+                      &file->writeback->index_size, size);
+}
+
+void round_leave(struct file *file)
+{
+    count_index(file);
+    gate_leave_committer(file);
+}
+
+void round_close_change(struct file *file)
+{
+    frame_change_close(file->writeback->change);
+    file->writeback->change = NULL;
+    count_index(file);
+}
+
+int round_decide_params(struct file *file, struct fault *fault)
+{
+    struct frame_params params = { .chunksize = file->states.grid };
+    int r = 0;
+
+    if (file->states.params.typesize == 0) {
+        uint32_t typesize;
+
+        r = encode_choose_typesize(file, &typesize, fault);
+        if (r < 0)
+            return r;
+        pthread_mutex_lock(&file->gate.lock);
+        file->states.params.typesize = typesize;
+        pthread_mutex_unlock(&file->gate.lock);
+    }
+    params.chunks = file->states.params;
+    r = frame_change_set_params(file->writeback->change, &params, fault);
+    if (r == 0)
+        file->writeback->undecided = false;
+    return r;
+}
 
 static uint32_t size_of(const struct round *round, uint64_t chunk_no)
 {
@@ -234,7 +279,7 @@ static int commit_change(struct round *round, struct fault *fault)
 
     if (!state)
         return fault_set(fault, -ENOMEM, 0, NULL);
-    file_count_index(round->file);
+    count_index(round->file);
     if (atomic_exchange(&round->file->writeback->renamed, false))
         frame_change_note_name(change);
     r = round->nosync ? frame_change_commit_nosync(change, &round->frame, fault)
@@ -343,7 +388,7 @@ static int run(struct round *round, const struct writeback_edit *edit,
         return gate_failure(file, fault);
     if (file->writeback->undecided &&
         (round->nbytes > 0 || (edit && edit->reshapes)))
-        r = new_frame_decide(file, fault);
+        r = round_decide_params(file, fault);
     if (r == 0 && edit && edit->reshapes)
         return run_reshape(round, edit, fault);
     if (r == 0 && edit)
@@ -356,13 +401,20 @@ static int run(struct round *round, const struct writeback_edit *edit,
     return r;
 }
 
+/* Drop what was not committed, for good. */
+static void give_up(struct file *file)
+{
+    gate_begin_collecting(file);
+    reload_give_up(file);
+}
+
 int round_run(struct round *round, const struct writeback_edit *edit,
               struct fault *fault)
 {
     int r = run(round, edit, fault);
 
     if (r == -ESTALE) {
-        round_give_up(round->file);
+        give_up(round->file);
         gate_failure(round->file, fault);
     }
     return r;
@@ -370,6 +422,7 @@ int round_run(struct round *round, const struct writeback_edit *edit,
 
 void round_give_up(struct file *file)
 {
-    gate_begin_collecting(file);
-    reload_give_up(file);
+    gate_enter_committer(file, false);
+    give_up(file);
+    round_leave(file);
 }

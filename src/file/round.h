@@ -2,10 +2,21 @@
 #ifndef FILE_ROUND_H
 #define FILE_ROUND_H
 
-#include "file/writeback.h"
+#include "file/file_private.h"
 
 /* One commit: chunks are collected, put to the change and made durable; then
    readers see the state that came of it. */
+
+/* What else a commit is to change. */
+struct writeback_edit {
+    int (*run)(struct frame_change *change, const struct writeback_edit *edit,
+               struct fault *fault);
+    bool reshapes; /* chunks come to be elsewhere, so that all that is known
+                      of them goes; nothing is written beside it */
+    void (*undo)(struct frame_change *change); /* what was not committed; of an
+                                                  edit that does not reshape;
+                                                  NULL: nothing is to be done */
+};
 
 /* A commit on its way, which only the committer of its file has. */
 struct round {
@@ -15,6 +26,21 @@ struct round {
     bool reshapes;       /* see struct writeback_edit */
     bool nosync;         /* it need not be durable */
 };
+
+/* Stop being the committer, which gate_enter_committer() has made this thread. */
+void round_leave(struct file *file);
+
+/* Close the change of a file.  Called by the committer, or when the file is
+   closed. */
+void round_close_change(struct file *file);
+
+/*
+ * Before an empty frame gets its first chunks, decide what its header is to
+ * say of them.  For the committer.
+ *
+ * Returns 0 or an error; it is to be tried again then.
+ */
+int round_decide_params(struct file *file, struct fault *fault);
 
 /*
  * Before anything is written to where a frame has nothing: do others have?  Not
@@ -43,7 +69,8 @@ int round_run_writes(struct round *round, struct fault *fault);
 int round_run(struct round *round, const struct writeback_edit *edit,
               struct fault *fault);
 
-/* Drop what was not committed, for good: as after -ESTALE. */
+/* Become the committer, and drop what was not committed, for good: as after
+   -ESTALE. */
 void round_give_up(struct file *file);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "array/npy.h"
+#include "file/file.h"
 #include "file/file_private.h"
 
 /* Show a chunk as it is stored. */

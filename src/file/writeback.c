@@ -3,30 +3,24 @@
 
 #include <errno.h>
 
+#include "array/array.h"
+#include "file/chunk_shape.h"
 #include "file/claim.h"
 #include "file/file_writeback.h"
 #include "file/frame_lock.h"
-#include "file/new_frame.h"
 #include "file/reload.h"
 #include "file/round.h"
-#include "file/view.h"
 
 enum {
     DEFAULT_CHUNKSIZE = 1 << 20, /* of frames that leave it open */
     LOOSE_MIN = 1 << 20,         /* bytes that no frame is made shorter for */
 };
 
-static void leave(struct file *file)
-{
-    file_count_index(file);
-    gate_leave_committer(file);
-}
-
 /* Other programs take the blocks of a chunk for those of the array. */
 static bool has_array_blocks(const struct file *file,
                              const struct frame_info *info)
 {
-    const struct layout *layout = &file->constant.view->array->layout;
+    const struct layout *layout = &file->constant.array->layout;
 
     return info->blocksize == (uint64_t)layout->block_nitems * layout->itemsize;
 }
@@ -36,7 +30,7 @@ int writeback_check(const struct file *file, const struct frame_info *info,
 {
     const struct chunk_params params = frame_chunk_params(info);
 
-    if (file->constant.view->array && !has_array_blocks(file, info))
+    if (file->constant.array && !has_array_blocks(file, info))
         return fault_set(fault, -ENOTSUP, 0,
                          "an array whose blocks the frame does not know is not "
                          "changed");
@@ -118,7 +112,7 @@ static int begin(struct file *file, struct fault *fault)
     if (!file->states.begun) {
         gate_enter_committer(file, false);
         r = open_change(file, fault);
-        leave(file);
+        round_leave(file);
     }
     return r == 0 && file->gate.failed < 0 ? unstick(file, fault) : r;
 }
@@ -195,13 +189,12 @@ int writeback_prepare(struct file *file, struct fault *fault)
         return file->writeback->undecided ? -EAGAIN : 0;
     r = round_check_own(file, fault);
     if (r == 0 && file->writeback->undecided)
-        r = new_frame_decide(file, fault);
-    leave(file);
+        r = round_decide_params(file, fault);
+    round_leave(file);
     return r;
 }
 
-/* Is there anything to commit? */
-static bool is_changed(struct file *file)
+bool writeback_is_changed(struct file *file)
 {
     bool reshaped;
 
@@ -281,7 +274,7 @@ static int commit(struct file *file, const struct writeback_edit *edit,
     *fault = FAULT_NONE;
     gate_enter_committer(file, reshaping);
     unsynced = is_unsynced(file);
-    if (edit || is_changed(file))
+    if (edit || writeback_is_changed(file))
         r = run_round(&round, edit, fault);
     else if (unsynced)
         r = sync_commit(file, fault);
@@ -298,7 +291,7 @@ static int commit(struct file *file, const struct writeback_edit *edit,
     if (file->writeback->change)
         file->writeback->rests =
             frame_change_has_freed(file->writeback->change);
-    leave(file);
+    round_leave(file);
     return r;
 }
 
@@ -325,7 +318,7 @@ int writeback_reshape(struct file *file, const struct writeback_edit *edit,
     return commit(file, edit, true, fault);
 }
 
-int file_commit(struct file *file, struct fault *fault)
+int writeback_commit_nosync(struct file *file, struct fault *fault)
 {
     /* With locks the commit is durable, because the space of the state before
        must be given back while other programs are locked out. */
@@ -333,12 +326,12 @@ int file_commit(struct file *file, struct fault *fault)
     int r = 0;
 
     *fault = FAULT_NONE;
-    if (!file->states.begun || file_is_settled(file))
+    if (!file->states.begun || writeback_is_settled(file))
         return 0;
     gate_enter_committer(file, false);
-    if (is_changed(file))
+    if (writeback_is_changed(file))
         r = run_round(&round, NULL, fault);
-    leave(file);
+    round_leave(file);
     return r;
 }
 
@@ -354,7 +347,7 @@ static int try_room(struct file *file, struct fault *fault)
     if (file->writeback->no_room > 0 && file->gate.failed == 0)
         r = frame_change_try_room(file->writeback->change,
                                   file->writeback->no_room, fault);
-    leave(file);
+    round_leave(file);
     if (r < 0)
         counter_add(&file->constant.context->counters.failed, 1);
     return r;
@@ -377,7 +370,7 @@ int writeback_flush(struct file *file)
     return r;
 }
 
-int file_take_error(struct file *file, struct fault *fault)
+int writeback_take_error(struct file *file, struct fault *fault)
 {
     int r;
 
@@ -420,87 +413,20 @@ int writeback_finish(struct file *file, struct fault *fault)
         return r;
     compact(file);
     gate_enter_committer(file, false);
-    frame_change_close(file->writeback->change);
-    file->writeback->change = NULL;
+    round_close_change(file);
     file->states.begun = false;
-    leave(file);
+    round_leave(file);
     return 0;
 }
 
-int file_sync(struct file *file, struct fault *fault)
-{
-    struct fault told;
-    int r;
-
-    if (!file->states.begun)
-        return 0;
-    if (file->gate.failed == -ESTALE)
-        return gate_failure(file, fault);
-    r = writeback_commit(file, NULL, fault);
-    file_take_error(file, &told);
-    return r;
-}
-
-void file_note_name(struct file *file)
+void writeback_note_name(struct file *file)
 {
     file->writeback->renamed = true;
 }
 
-bool file_is_settled(struct file *file)
+bool writeback_is_settled(struct file *file)
 {
-    return !gate_is_committing(file) && !is_changed(file);
-}
-
-/*
- * Is the newest state the one that is stored?  Before changes begin the times of
- * the frame's file are compared, too: what others change soon after they were
- * read may not change them.
- */
-static bool is_stored(struct file *file, const struct file_state *state,
-                      bool begun)
-{
-    struct store_stat stat;
-    struct fault fault;
-
-    if (begun)
-        return frame_verify(state->frame, &fault) != -ESTALE;
-    return frame_check_current(state->frame, &stat, &fault) == 0 &&
-           file_is_current(file, &stat);
-}
-
-/* Nobody is waited for here: the state is looked at again if there is another
-   by then. */
-bool file_is_own(struct file *file)
-{
-    struct file_state *state;
-    bool newest;
-    bool begun;
-    bool own;
-
-    do {
-        if (file->gate.failed == -ESTALE)
-            return false;
-        if (is_changed(file))
-            return claim_is_current(file);
-        begun = file->states.begun;
-        state = file_state_get(file);
-        own = is_stored(file, state, begun);
-        pthread_mutex_lock(&file->gate.lock);
-        newest = state == file->states.newest && begun == file->states.begun;
-        pthread_mutex_unlock(&file->gate.lock);
-        file_state_put(file, state);
-    } while (!own && !newest);
-    return own && claim_is_current(file);
-}
-
-bool file_is_stored(struct file *file)
-{
-    struct file_state *state = file_state_get(file);
-    struct fault fault;
-    bool stored = frame_verify(state->frame, &fault) == 0;
-
-    file_state_put(file, state);
-    return stored;
+    return !gate_is_committing(file) && !writeback_is_changed(file);
 }
 
 static bool has_identity(struct file *file, uint64_t dev, uint64_t ino)
@@ -513,7 +439,7 @@ static bool has_identity(struct file *file, uint64_t dev, uint64_t ino)
     return same;
 }
 
-bool file_is_in(struct file *file, uint64_t dev, uint64_t ino)
+bool writeback_is_in(struct file *file, uint64_t dev, uint64_t ino)
 {
     bool same = has_identity(file, dev, ino);
 
@@ -521,78 +447,6 @@ bool file_is_in(struct file *file, uint64_t dev, uint64_t ino)
         return true;
     gate_enter_committer(file, false);
     same = has_identity(file, dev, ino);
-    leave(file);
+    round_leave(file);
     return same;
-}
-
-int file_catch_up(struct file *file, struct fault *fault)
-{
-    return file->constant.writable ? claim_catch_up(file, fault) : 0;
-}
-
-bool file_take_renewed(struct file *file)
-{
-    return atomic_exchange(&file->frame_lock->renewed, false);
-}
-
-bool file_is_latest(struct file *file)
-{
-    return claim_is_current(file);
-}
-
-void writeback_give_up(struct file *file)
-{
-    gate_enter_committer(file, false);
-    round_give_up(file);
-    leave(file);
-}
-
-bool file_supersede(struct file *file, bool replaced)
-{
-    return !file->constant.writable || claim_supersede(file, replaced);
-}
-
-int file_share(struct file *file, struct fault *fault)
-{
-    return claim_share(file, fault);
-}
-
-void file_unshare(struct file *file)
-{
-    claim_unshare(file);
-}
-
-void file_set_unlinked(struct file *file, bool unlinked)
-{
-    file->frame_lock->unlinked = unlinked;
-}
-
-uint64_t file_dirty(struct file *file)
-{
-    return cache_count_unsaved(file->constant.context->cache, &file->chunks);
-}
-
-bool file_unsaved(struct file *file, uint64_t *off, uint64_t *end)
-{
-    uint64_t first;
-    uint64_t behind;
-    bool lost;
-
-    pthread_mutex_lock(&file->gate.lock);
-    *off = file->writeback->lost_off;
-    *end = file->writeback->lost_end;
-    lost = file->writeback->lost_end > 0;
-    pthread_mutex_unlock(&file->gate.lock);
-    if (!cache_find_held(file->constant.context->cache, &file->chunks, &first,
-                         &behind))
-        return lost;
-    *off = first * file->states.grid;
-    *end = behind * file->states.grid;
-    if (file->constant.view->array) {
-        *off = 0;
-        *end = file_size(file);
-    } else if (*end > file->states.nbytes || file->states.grid == 0) {
-        *end = file->states.nbytes;
-    }
-    return true;
 }

@@ -3,19 +3,9 @@
 #define FILE_WRITEBACK_H
 
 #include "file/file_private.h"
+#include "file/round.h"
 
 /* From written chunks in the cache to committed ones in the frame. */
-
-/* What else a commit is to change. */
-struct writeback_edit {
-    int (*run)(struct frame_change *change, const struct writeback_edit *edit,
-               struct fault *fault);
-    bool reshapes; /* chunks come to be elsewhere, so that all that is known
-                      of them goes; nothing is written beside it */
-    void (*undo)(struct frame_change *change); /* what was not committed; of an
-                                                  edit that does not reshape;
-                                                  NULL: nothing is to be done */
-};
 
 /* Are frames of this kind changed?  Returns 0 or -ENOTSUP. */
 int writeback_check(const struct file *file, const struct frame_info *info,
@@ -54,10 +44,26 @@ int writeback_commit(struct file *file, const struct writeback_edit *edit,
 int writeback_reshape(struct file *file, const struct writeback_edit *edit,
                       struct fault *fault);
 
-/* Drop what is not committed, and never commit anything again. */
-void writeback_give_up(struct file *file);
+/* Commit what was written until now, as file_commit(). */
+int writeback_commit_nosync(struct file *file, struct fault *fault);
 
-/* Commit in the background, durably: an error is kept for file_take_error(). */
+/* Commit in the background, durably: an error is kept for the function below. */
 int writeback_flush(struct file *file);
+
+/* Return the error of a commit that nobody was told of, and forget it; else 0. */
+int writeback_take_error(struct file *file, struct fault *fault);
+
+/* Is there anything to commit? */
+bool writeback_is_changed(struct file *file);
+
+/* Is there nothing to commit, and no commit under way? */
+bool writeback_is_settled(struct file *file);
+
+/* The frame got another name, which the next commit makes durable. */
+void writeback_note_name(struct file *file);
+
+/* Is the frame in the file with this device and inode number?  As
+   file_is_in(). */
+bool writeback_is_in(struct file *file, uint64_t dev, uint64_t ino);
 
 #endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "file/params.h"
+#include "file/file.h"
 #include "lib/libframefs_private.h"
 
 enum {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "file/writeback.h"
+#include "file/file.h"
 #include "suite.h"
 
 enum {

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "file/file_private.h"
+#include "file/file.h"
 #include "suite.h"
 
 enum {

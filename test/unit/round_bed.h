@@ -2,6 +2,7 @@
 #ifndef TEST_UNIT_ROUND_BED_H
 #define TEST_UNIT_ROUND_BED_H
 
+#include "file/file.h"
 #include "file/file_private.h"
 #include "record_store.h"
 

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "file/params.h"
+#include "file/file.h"
 #include "fuse/create.h"
 #include "fuse/remove.h"
 #include "suite.h"

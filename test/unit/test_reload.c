@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include "file/writeback.h"
+#include "file/file.h"
 #include "round_bed.h"
 #include "suite.h"
 

@@ -4,6 +4,7 @@
 
 #include "file/encode.h"
 #include "file/writeback.h"
+#include "file/file.h"
 #include "round_bed.h"
 #include "suite.h"
 

@@ -2,6 +2,7 @@
 #include <sched.h>
 
 #include "file/encode.h"
+#include "file/file.h"
 #include "round_bed.h"
 #include "suite.h"
 

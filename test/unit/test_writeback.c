@@ -7,6 +7,7 @@
 
 #include "file/file_private.h"
 #include "file/file_writeback.h"
+#include "file/file.h"
 #include "file_bed.h"
 #include "suite.h"
 

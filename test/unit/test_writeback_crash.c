@@ -5,6 +5,7 @@
 
 #include "file/file_private.h"
 #include "file/verify.h"
+#include "file/file.h"
 #include "record_store.h"
 #include "suite.h"
 

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FILE_FILE_RESHAPE_H
+#define FILE_FILE_RESHAPE_H
+
+#include <stdint.h>
+
+#include "base/fault.h"
+#include "frame/frame.h"
+
+struct file;
+
+/*
+ * Copy stored chunks of a frame of the same chunksize and typesize over those
+ * of a file, which exist, and commit.
+ *
+ *  done  receives the number of chunks copied; less than `nchunks` if one
+ *        can't be read
+ */
+int file_copy_chunks(struct file *file, uint64_t chunk_no, struct frame *src,
+                     uint64_t src_chunk_no, uint64_t nchunks, uint64_t *done,
+                     struct fault *fault);
+
+#endif

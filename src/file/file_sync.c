@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "file/claim.h"
+#include "file/file.h"
+#include "file/file_private.h"
+#include "file/reload.h"
+#include "file/writeback.h"
+
+int file_commit(struct file *file, struct fault *fault)
+{
+    return writeback_commit_nosync(file, fault);
+}
+
+int file_sync(struct file *file, struct fault *fault)
+{
+    struct fault told;
+    int r;
+
+    if (!file->states.begun)
+        return 0;
+    if (file->gate.failed == -ESTALE)
+        return gate_failure(file, fault);
+    r = writeback_commit(file, NULL, fault);
+    writeback_take_error(file, &told);
+    return r;
+}
+
+/*
+ * Is the newest state the one that is stored?  Before changes begin the times of
+ * the frame's file are compared, too: what others change soon after they were
+ * read may not change them.
+ */
+static bool is_stored(struct file *file, const struct file_state *state,
+                      bool begun)
+{
+    struct store_stat stat;
+    struct fault fault;
+
+    if (begun)
+        return frame_verify(state->frame, &fault) != -ESTALE;
+    return frame_check_current(state->frame, &stat, &fault) == 0 &&
+           file_is_current(file, &stat);
+}
+
+/* Nobody is waited for here: the state is looked at again if there is another
+   by then. */
+bool file_is_own(struct file *file)
+{
+    struct file_state *state;
+    bool newest;
+    bool begun;
+    bool own;
+
+    do {
+        if (file->gate.failed == -ESTALE)
+            return false;
+        if (writeback_is_changed(file))
+            return claim_is_current(file);
+        begun = file->states.begun;
+        state = file_state_get(file);
+        own = is_stored(file, state, begun);
+        pthread_mutex_lock(&file->gate.lock);
+        newest = state == file->states.newest && begun == file->states.begun;
+        pthread_mutex_unlock(&file->gate.lock);
+        file_state_put(file, state);
+    } while (!own && !newest);
+    return own && claim_is_current(file);
+}
+
+bool file_is_stored(struct file *file)
+{
+    struct file_state *state = file_state_get(file);
+    struct fault fault;
+    bool stored = frame_verify(state->frame, &fault) == 0;
+
+    file_state_put(file, state);
+    return stored;
+}
+
+int file_catch_up(struct file *file, struct fault *fault)
+{
+    return file->constant.writable ? claim_catch_up(file, fault) : 0;
+}
+
+bool file_is_latest(struct file *file)
+{
+    return claim_is_current(file);
+}
+
+bool file_supersede(struct file *file, bool replaced)
+{
+    return !file->constant.writable || claim_supersede(file, replaced);
+}
+
+int file_share(struct file *file, struct fault *fault)
+{
+    return claim_share(file, fault);
+}
+
+void file_unshare(struct file *file)
+{
+    claim_unshare(file);
+}
+
+uint64_t file_dirty(struct file *file)
+{
+    return cache_count_unsaved(file->constant.context->cache, &file->chunks);
+}
+
+void file_note_name(struct file *file)
+{
+    writeback_note_name(file);
+}
+
+bool file_is_settled(struct file *file)
+{
+    return writeback_is_settled(file);
+}
+
+int file_take_error(struct file *file, struct fault *fault)
+{
+    return writeback_take_error(file, fault);
+}
+
+bool file_is_in(struct file *file, uint64_t dev, uint64_t ino)
+{
+    return writeback_is_in(file, dev, ino);
+}
+
+bool file_take_renewed(struct file *file)
+{
+    return claim_take_renewed(file);
+}
+
+void file_set_unlinked(struct file *file, bool unlinked)
+{
+    claim_set_unlinked(file, unlinked);
+}
+
+bool file_unsaved(struct file *file, uint64_t *off, uint64_t *end)
+{
+    if (!reload_find_unsaved(file, off, end))
+        return false;
+    if (file->constant.array) {
+        *off = 0;
+        *end = file_size(file);
+    }
+    return true;
+}
