@@ -8,10 +8,10 @@
 #include "base/cpu.h"
 #include "base/log.h"
 #include "chunk/chunk_encode.h"
-#include "file/lease.h"
 #include "input.h"
 #include "interrupt.h"
 #include "source.h"
+#include "writeback/lease.h"
 
 enum {
     PATIENCE = 10, /* seconds to wait for another process */

@@ -6,9 +6,9 @@
 
 #include "base/cpu.h"
 #include "chunk/chunk_typesize.h"
-#include "file/pack.h"
 #include "progress.h"
 #include "source.h"
+#include "writeback/pack.h"
 
 static int report(const char *path, int error)
 {

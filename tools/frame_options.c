@@ -4,7 +4,7 @@
 #include <getopt.h>
 
 #include "base/log.h"
-#include "file/params.h"
+#include "state/params.h"
 
 /* In the order of the options. */
 static const char *const names[] = {

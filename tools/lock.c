@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "file/sidecar.h"
 #include "interrupt.h"
+#include "writeback/sidecar.h"
 
 enum {
     PAUSE_NS = 5 * 1000 * 1000, /* between two tries */

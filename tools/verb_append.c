@@ -5,9 +5,9 @@
 #include "args.h"
 #include "change.h"
 #include "edit.h"
-#include "file/params.h"
 #include "input.h"
 #include "mounted.h"
+#include "state/params.h"
 #include "verb.h"
 
 enum {

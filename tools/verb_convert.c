@@ -5,7 +5,6 @@
 
 #include "args.h"
 #include "base/log.h"
-#include "file/params.h"
 #include "file/file.h"
 #include "frame_feed.h"
 #include "frame_options.h"
@@ -13,6 +12,7 @@
 #include "output.h"
 #include "progress.h"
 #include "source.h"
+#include "state/params.h"
 #include "verb.h"
 
 struct convert {

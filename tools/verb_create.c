@@ -3,13 +3,13 @@
 
 #include "args.h"
 #include "base/log.h"
-#include "file/params.h"
 #include "frame_options.h"
 #include "input.h"
 #include "interrupt.h"
 #include "new_array.h"
 #include "output.h"
 #include "source.h"
+#include "state/params.h"
 #include "verb.h"
 
 struct create {

@@ -5,18 +5,18 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "file/claim.h"
-#include "file/encode.h"
 #include "file/file_chunk.h"
-#include "file/file_private.h"
 #include "file/file_stat.h"
-#include "file/file_writeback.h"
-#include "file/lease.h"
 #include "file/new_frame.h"
 #include "file/readahead.h"
-#include "file/sidecar.h"
 #include "file/view.h"
-#include "file/writeback.h"
+#include "state/file_private.h"
+#include "writeback/claim.h"
+#include "writeback/encode.h"
+#include "writeback/file_writeback.h"
+#include "writeback/lease.h"
+#include "writeback/sidecar.h"
+#include "writeback/writeback.h"
 
 enum {
     OPEN_TRIES = 20,         /* while the frame is being written */

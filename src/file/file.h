@@ -9,12 +9,12 @@
 #include <sys/uio.h>
 
 #include "base/fault.h"
-#include "file/chunk_shape.h"
-#include "file/file_options.h"
-#include "file/file_state.h"
-#include "file/params.h"
 #include "frame/frame.h"
 #include "frame/metalayer.h"
+#include "state/chunk_shape.h"
+#include "state/file_options.h"
+#include "state/file_state.h"
+#include "state/params.h"
 #include "store/store.h"
 
 /* What all open files share: the cache, the worker threads, the coders. */

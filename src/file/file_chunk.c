@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "file/chunk_shape.h"
-#include "file/file_private.h"
 #include "frame/frame_pattern.h"
+#include "state/chunk_shape.h"
+#include "state/file_private.h"
 
 /* The newest state; and is a chunk zeros that it knows nothing of? */
 static struct file_state *find_source(struct file *file, uint64_t chunk_no,

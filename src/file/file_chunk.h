@@ -4,8 +4,8 @@
 
 #include "cache/cache.h"
 #include "file/file.h"
-#include "file/file_private.h"
 #include "file/view.h"
+#include "state/file_private.h"
 
 /* How chunks come into the cache. */
 extern const struct cache_ops file_chunk_ops;

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "file/file.h"
-#include "file/file_private.h"
-#include "file/flusher.h"
+#include "state/file_private.h"
+#include "writeback/flusher.h"
 
 enum {
     AHEAD_PART = 4, /* part of the cache that one reader may fill */

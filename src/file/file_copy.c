@@ -7,7 +7,7 @@
 #include "file/file.h"
 #include "file/file_reshape.h"
 #include "file/view.h"
-#include "file/writeback.h"
+#include "writeback/writeback.h"
 
 enum {
     PIECE = 1 << 20, /* bytes that are copied by way of memory at a time */

@@ -3,7 +3,7 @@
 
 #include "file/file.h"
 #include "file/view.h"
-#include "file/writeback.h"
+#include "writeback/writeback.h"
 
 /* A metalayer to set, or to remove if there are no `bytes`. */
 struct meta_edit {

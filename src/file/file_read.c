@@ -5,9 +5,9 @@
 
 #include "file/file.h"
 #include "file/file_chunk.h"
-#include "file/file_private.h"
 #include "file/readahead.h"
 #include "file/view.h"
+#include "state/file_private.h"
 
 enum {
     PIECES_MAX = 64, /* pins, and pieces, of one read in place */

@@ -10,7 +10,7 @@
 #include "chunk/chunk_format.h"
 #include "file/file.h"
 #include "file/view.h"
-#include "file/writeback.h"
+#include "writeback/writeback.h"
 
 /* Changes of chunks as wholes. */
 struct reshape {

@@ -2,8 +2,8 @@
 #include <errno.h>
 
 #include "file/file.h"
-#include "file/file_private.h"
 #include "file/view.h"
+#include "state/file_private.h"
 
 /* Is there a chunk in memory that the frame has as a hole, or not at all? */
 static int is_hole(struct file *file, struct file_state *state,

@@ -2,8 +2,8 @@
 #include "file/file_stat.h"
 
 #include "file/file.h"
-#include "file/file_private.h"
 #include "file/view.h"
+#include "state/file_private.h"
 
 static bool same_time(struct timespec a, struct timespec b)
 {

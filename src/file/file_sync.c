@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
-#include "file/claim.h"
 #include "file/file.h"
-#include "file/file_private.h"
-#include "file/reload.h"
-#include "file/writeback.h"
+#include "state/file_private.h"
+#include "writeback/claim.h"
+#include "writeback/reload.h"
+#include "writeback/writeback.h"
 
 int file_commit(struct file *file, struct fault *fault)
 {

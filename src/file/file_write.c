@@ -2,11 +2,11 @@
 #include <errno.h>
 
 #include "base/size.h"
-#include "file/encode.h"
 #include "file/file.h"
-#include "file/file_private.h"
 #include "file/view.h"
-#include "file/writeback.h"
+#include "state/file_private.h"
+#include "writeback/encode.h"
+#include "writeback/writeback.h"
 
 /* The end up to which bytes are written, for the gate: an array has a place for
    all of them already. */

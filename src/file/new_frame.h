@@ -2,8 +2,8 @@
 #ifndef FILE_NEW_FRAME_H
 #define FILE_NEW_FRAME_H
 
-#include "file/params.h"
 #include "frame/frame.h"
+#include "state/params.h"
 #include "store/store.h"
 
 /*

@@ -5,8 +5,8 @@
 
 #include "file/file.h"
 #include "file/file_chunk.h"
-#include "file/file_private.h"
 #include "file/view.h"
+#include "state/file_private.h"
 
 enum {
     STEP = 1 << 20,   /* bytes for one task */

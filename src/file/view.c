@@ -6,7 +6,7 @@
 
 #include "array/npy.h"
 #include "file/file.h"
-#include "file/file_private.h"
+#include "state/file_private.h"
 
 /* Show a chunk as it is stored. */
 static int init_stored(struct view *view, uint64_t chunk_no,

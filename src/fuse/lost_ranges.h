@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "file/ranges.h"
+#include "state/ranges.h"
 
 /*
  * The bytes of a file that are lost.

@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "base/size.h"
-#include "file/params.h"
+#include "state/params.h"
 
 const char options_usage[] =
     "usage: framefs [-o OPTION,...] [-f] [-d] SOURCE MOUNTPOINT\n"

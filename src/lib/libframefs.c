@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "file/params.h"
 #include "file/file.h"
 #include "lib/libframefs_private.h"
+#include "state/params.h"
 
 enum {
     PIECE_LEN = 4 << 20, /* bytes that are read at a time */

@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "file/writeback.h"
 #include "file/file.h"
 #include "suite.h"
+#include "writeback/writeback.h"
 
 enum {
     CHUNKSIZE = 64 * 1024,

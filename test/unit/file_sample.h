@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "file/file_private.h"
 #include "file/file.h"
+#include "state/file_private.h"
 #include "suite.h"
 
 enum {

@@ -3,8 +3,8 @@
 #define TEST_UNIT_ROUND_BED_H
 
 #include "file/file.h"
-#include "file/file_private.h"
 #include "record_store.h"
+#include "state/file_private.h"
 
 /* A file of which nothing is committed but when asked, on a disk of which calls
    can fail and be watched. */

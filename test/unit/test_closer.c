@@ -4,10 +4,10 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "file/params.h"
 #include "file/file.h"
 #include "fuse/create.h"
 #include "fuse/remove.h"
+#include "state/params.h"
 #include "suite.h"
 
 /* A directory as it is mounted, but for the kernel. */

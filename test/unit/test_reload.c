@@ -2,10 +2,10 @@
 #include <errno.h>
 #include <sched.h>
 
-#include "file/writeback.h"
 #include "file/file.h"
 #include "round_bed.h"
 #include "suite.h"
+#include "writeback/writeback.h"
 
 /* A file that is opened anew since a move of chunks has failed. */
 

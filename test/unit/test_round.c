@@ -2,11 +2,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "file/encode.h"
-#include "file/writeback.h"
 #include "file/file.h"
 #include "round_bed.h"
 #include "suite.h"
+#include "writeback/encode.h"
+#include "writeback/writeback.h"
 
 /* What becomes of a commit beside which others write, or that fails. */
 

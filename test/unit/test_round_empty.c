@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <sched.h>
 
-#include "file/encode.h"
 #include "file/file.h"
 #include "round_bed.h"
 #include "suite.h"
+#include "writeback/encode.h"
 
 /* The trailer of a frame that gets empty comes to where chunks were. */
 

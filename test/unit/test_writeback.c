@@ -5,11 +5,11 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "file/file_private.h"
-#include "file/file_writeback.h"
 #include "file/file.h"
 #include "file_bed.h"
+#include "state/file_private.h"
 #include "suite.h"
+#include "writeback/file_writeback.h"
 
 enum {
     CHUNKSIZE = 64 * 1024,

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "file/file_private.h"
-#include "file/verify.h"
 #include "file/file.h"
+#include "file/verify.h"
 #include "record_store.h"
+#include "state/file_private.h"
 #include "suite.h"
 
 enum {

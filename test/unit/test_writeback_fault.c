@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "file/file_private.h"
-#include "file/writeback.h"
 #include "file/file.h"
 #include "record_store.h"
+#include "state/file_private.h"
 #include "suite.h"
+#include "writeback/writeback.h"
 
 enum {
     CHUNKSIZE = 4096,

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "state/file_options.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/size.h"
+
+enum {
+    THREADS_MAX = 1024,
+    COMMIT_MAX = 86400,
+    PATIENCE_MAX = 86400,
+};
+
+const struct file_options file_default_options = {
+    .cache_size = (size_t)256 << 20,
+    .nthreads = 0,
+    .readahead = (size_t)8 << 20,
+    .commit = 5,
+    .lock = false,
+    .patience = 10,
+    .rest = 1000000000,
+};
+
+static int set_size(const char *value, uint64_t min, size_t *out)
+{
+    uint64_t size;
+
+    if (!size_parse(value, &size) || size < min || size > SIZE_MAX)
+        return -EINVAL;
+    *out = (size_t)size;
+    return 0;
+}
+
+static int set_number(const char *value, uint64_t min, uint64_t max,
+                      unsigned *out)
+{
+    uint64_t number;
+
+    if (!size_parse(value, &number) || number < min || number > max)
+        return -EINVAL;
+    *out = (unsigned)number;
+    return 0;
+}
+
+static int set_lock(const char *value, struct file_options *options)
+{
+    int r = set_number(value, 0, PATIENCE_MAX, &options->patience);
+
+    if (r == 0)
+        options->lock = true;
+    return r;
+}
+
+int file_options_set(struct file_options *options, const char *name,
+                     const char *value)
+{
+    if (strcmp(name, "cache") == 0)
+        return set_size(value, 1, &options->cache_size);
+    if (strcmp(name, "readahead") == 0)
+        return set_size(value, 0, &options->readahead);
+    if (strcmp(name, "threads") == 0)
+        return set_number(value, 1, THREADS_MAX, &options->nthreads);
+    if (strcmp(name, "commit") == 0)
+        return set_number(value, 0, COMMIT_MAX, &options->commit);
+    if (strcmp(name, "lock") == 0)
+        return set_lock(value, options);
+    return -ENOENT;
+}

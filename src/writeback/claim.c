@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "writeback/claim.h"
+
+#include <errno.h>
+
+#include "writeback/frame_lock.h"
+#include "writeback/lease.h"
+#include "writeback/reload.h"
+#include "writeback/round.h"
+#include "writeback/sidecar.h"
+
+/* Open the frame as others have left it, unless they have put another file in
+   its place.  Nothing is written to the file. */
+static int renew(struct file *file, bool to_change, struct fault *fault)
+{
+    int r;
+
+    gate_lock_exclusive(file);
+    r = reload_frame(file, to_change, fault);
+    if (r == 0 && frame_get_stat(file->states.newest->frame)->removed)
+        r = fault_set(fault, -ESTALE, 0,
+                      "another program has replaced the frame");
+    if (r == 0)
+        file->frame_lock->renewed = true;
+    gate_unlock_exclusive(file);
+    return r;
+}
+
+/* The newest state is the one at which the sidecar had a count. */
+static void note_count(struct file *file, uint64_t count)
+{
+    file->frame_lock->seen = count;
+    file->frame_lock->next = count;
+}
+
+/* Have others changed the frame since its newest state was opened?  Returns 0,
+   1 or an error. */
+static int is_changed(struct file *file, struct fault *fault)
+{
+    int r;
+
+    if (file->frame_lock->sidecar &&
+        sidecar_count(file->frame_lock->sidecar) != file->frame_lock->seen)
+        return 1;
+    r = frame_verify(file->states.newest->frame, fault);
+    return r == -ESTALE ? 1 : r;
+}
+
+/* Let others see that the frame is about to be changed. */
+static int count_up(struct file *file, struct fault *fault)
+{
+    uint64_t count;
+    int r;
+
+    if (!file->frame_lock->sidecar)
+        return 0;
+    count = sidecar_count(file->frame_lock->sidecar) + 1;
+    file->frame_lock->next = count;
+    r = sidecar_set_count(file->frame_lock->sidecar, count, fault);
+    note_count(file, r == 0 ? count : file->frame_lock->seen);
+    return r;
+}
+
+/*
+ * Nobody else may change the frame: see to it that we know it as it is.  The
+ * kernel takes its own word for what it has cached of a frame without sidecar,
+ * so there what others have changed is not opened anew for a program that opened
+ * the file before.
+ */
+static int take_over(struct file *file, struct fault *fault)
+{
+    int r = is_changed(file, fault);
+
+    if (r > 0)
+        r = file->frame_lock->sidecar
+                ? renew(file, true, fault)
+                : fault_set(fault, -ESTALE, 0,
+                            "another program has changed the frame");
+    return r < 0 ? r : count_up(file, fault);
+}
+
+/* Of a file without a name nobody else can get the lease. */
+static int take_lease(struct file *file, struct fault *fault)
+{
+    int r = lease_take(file->constant.store, file->constant.context->patience,
+                       NULL, fault);
+
+    return r == -ESTALE && file->frame_lock->unlinked ? 0 : r;
+}
+
+static void give_back(struct file *file)
+{
+    if (file->frame_lock->sidecar)
+        sidecar_unclaim(file->frame_lock->sidecar);
+    store_unlease(file->constant.store);
+}
+
+static int acquire(struct file *file, struct fault *fault)
+{
+    int r = take_lease(file, fault);
+
+    if (r < 0)
+        return r;
+    if (file->frame_lock->sidecar) {
+        r = sidecar_claim(file->frame_lock->sidecar, fault);
+        if (r < 0) {
+            store_unlease(file->constant.store);
+            return r;
+        }
+    }
+    r = take_over(file, fault);
+    if (r < 0)
+        give_back(file);
+    return r;
+}
+
+int claim_enter(struct file *file, struct fault *fault)
+{
+    int r = 0;
+
+    if (gate_join_frame_lock(file))
+        return 0;
+    if (!gate_begin_locking(file))
+        return sidecar_refuse(fault);
+    if (!gate_has_frame_lock(file))
+        r = acquire(file, fault);
+    if (r == -EBUSY)
+        gate_end_locking_refused(file);
+    else
+        gate_end_locking(file, r == 0, r == 0);
+    return r;
+}
+
+/* See to it that the newest state is open, which nobody changes meanwhile. */
+static int renew_shared(struct file *file, struct fault *fault)
+{
+    uint64_t count = sidecar_count(file->frame_lock->sidecar);
+    int r;
+
+    if (gate_has_frame_lock(file) || count == file->frame_lock->seen)
+        return 0;
+    if (!file->constant.writable)
+        return fault_set(fault, -ESTALE, 0,
+                         "another program has changed the frame");
+    r = renew(file, false, fault);
+    if (r == 0)
+        note_count(file, count);
+    return r;
+}
+
+int claim_share(struct file *file, struct fault *fault)
+{
+    int r;
+
+    if (!file->frame_lock->sidecar)
+        return 0;
+    if (!gate_begin_locking(file))
+        return sidecar_refuse(fault);
+    r = sidecar_share(file->frame_lock->sidecar, fault);
+    if (r == 0) {
+        r = renew_shared(file, fault);
+        if (r < 0)
+            sidecar_unshare(file->frame_lock->sidecar);
+    }
+    gate_end_locking(file, gate_has_frame_lock(file), false);
+    return r;
+}
+
+void claim_unshare(struct file *file)
+{
+    if (file->frame_lock->sidecar)
+        sidecar_unshare(file->frame_lock->sidecar);
+}
+
+int claim_catch_up(struct file *file, struct fault *fault)
+{
+    int r;
+
+    if (claim_is_current(file))
+        return 0;
+    r = claim_share(file, fault);
+    if (r == 0)
+        claim_unshare(file);
+    return r;
+}
+
+void claim_leave(struct file *file)
+{
+    gate_leave_frame_lock(file);
+    claim_settle(file);
+}
+
+/* Is nobody about to write, and everything committed? */
+static bool is_idle(struct file *file)
+{
+    /* In this order: what is not in the cache any more may be on its way. */
+    return !cache_is_held(file->constant.context->cache, &file->chunks) &&
+           gate_is_idle(file);
+}
+
+void claim_settle(struct file *file)
+{
+    bool claimed;
+
+    if (!gate_is_frame_lock_unused(file) || !is_idle(file) ||
+        !gate_begin_locking(file))
+        return;
+    claimed = gate_has_frame_lock(file);
+    if (claimed && is_idle(file)) {
+        give_back(file);
+        claimed = false;
+    }
+    gate_end_locking(file, claimed, false);
+}
+
+bool claim_supersede(struct file *file, bool replaced)
+{
+    struct fault fault;
+    bool newest = false;
+
+    if (!gate_begin_locking(file))
+        return false;
+    if (gate_has_frame_lock(file) && !replaced)
+        newest = frame_verify(file->states.newest->frame, &fault) == 0;
+    if (!newest)
+        round_give_up(file);
+    gate_end_locking(file, gate_has_frame_lock(file), false);
+    claim_settle(file);
+    return !newest;
+}
+
+void claim_drop(struct file *file)
+{
+    if (gate_has_frame_lock(file))
+        give_back(file);
+    sidecar_put(file->constant.context, file->frame_lock->sidecar);
+}
+
+bool claim_is_current(struct file *file)
+{
+    uint64_t count;
+
+    if (!file->frame_lock->sidecar)
+        return true;
+    if (gate_is_frame_locked(file))
+        return true;
+    count = sidecar_count(file->frame_lock->sidecar);
+    return count == file->frame_lock->seen || count == file->frame_lock->next;
+}
+
+void claim_set_sidecar(struct file *file, struct sidecar *sidecar,
+                       uint64_t count)
+{
+    file->frame_lock->sidecar = sidecar;
+    note_count(file, count);
+}
+
+void claim_set_unlinked(struct file *file, bool unlinked)
+{
+    file->frame_lock->unlinked = unlinked;
+}
+
+bool claim_take_renewed(struct file *file)
+{
+    return atomic_exchange(&file->frame_lock->renewed, false);
+}

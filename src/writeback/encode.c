@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "writeback/encode.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/size.h"
+#include "chunk/chunk_encode.h"
+#include "chunk/chunk_typesize.h"
+#include "writeback/file_writeback.h"
+
+/*
+ * What several tasks work on.
+ *
+ * Locking.  `lock` is a leaf and guards all below it.
+ */
+struct job {
+    struct file *file;
+    uint64_t nbytes;
+
+    pthread_mutex_t lock;
+    pthread_cond_t finished;
+    unsigned ntasks;
+    int error;
+    struct fault *fault;
+};
+
+struct job_task {
+    struct pool_task task;
+    struct job *job;
+};
+
+/* What it takes to encode one chunk. */
+struct desk {
+    struct chunk_encoder *encoder;
+    uint8_t *chunk;
+    size_t cap; /* of `chunk` */
+    struct cache_gathered gathered;
+};
+
+/* How much of a chunk is in a file of `nbytes`.  Returns 0, or -ERESTART if it
+   lies behind the end. */
+static int length(const struct file *file, uint64_t nbytes,
+                  const struct cache_taken *taken, uint32_t *out)
+{
+    uint64_t start = taken->chunk_no * file->states.grid;
+
+    *out = taken->nbytes;
+    if (file->states.grid == 0)
+        return 0;
+    if (start >= nbytes)
+        return -ERESTART;
+    if (nbytes - start < *out)
+        *out = (uint32_t)(nbytes - start);
+    return 0;
+}
+
+static void desk_fini(struct desk *desk, struct file *file,
+                      const struct cache_taken *taken)
+{
+    free(desk->chunk);
+    coders_put_encoder(&file->constant.context->coders, desk->encoder);
+    cache_ungather(file->constant.context->cache, taken, &desk->gathered);
+}
+
+/* Why a chunk is not in memory.  What the disk does not read of it is its own
+   fault, as what is damaged is, and holds no other chunks up. */
+static int gather_error(const struct cache_taken *taken, int error,
+                        struct fault *fault)
+{
+    if (error != -EIO && !fault->what)
+        fault_set(fault, error, 0, NULL);
+    if (fault->chunk_no < 0)
+        fault->chunk_no = (int64_t)taken->chunk_no;
+    if (error != -EIO)
+        return error;
+    fault->what = "the chunk can't be read";
+    return -EBADMSG;
+}
+
+/* Only when the cache has set memory aside it is taken. */
+static int desk_init(struct desk *desk, struct file *file,
+                     const struct cache_taken *taken, uint32_t nbytes,
+                     struct fault *fault)
+{
+    struct file_fill fill = { .file = file, .fault = fault };
+    int r = cache_gather(file->constant.context->cache, taken, nbytes, &fill,
+                         &desk->gathered);
+
+    if (r < 0)
+        return gather_error(taken, r, fault);
+    desk->cap = (size_t)nbytes + CHUNK_OVERHEAD_MAX;
+    desk->chunk = malloc(desk->cap);
+    r = desk->chunk ? coders_get_encoder(&file->constant.context->coders,
+                                         &desk->encoder)
+                    : -ENOMEM;
+    if (r < 0) {
+        desk_fini(desk, file, taken);
+        return fault_set(fault, r, 0, NULL);
+    }
+    return 0;
+}
+
+static int write_chunk(struct file *file, struct desk *desk, uint32_t nbytes,
+                       struct frame_written *written, struct fault *fault)
+{
+    const struct chunk_pieces pieces = {
+        .pieces = desk->gathered.pieces,
+        .piece_len = desk->gathered.piece_len,
+        .nbytes = nbytes,
+    };
+    ssize_t len = chunk_encode_pieces(desk->encoder, &file->states.params,
+                                      &pieces, desk->chunk, desk->cap);
+    int r;
+
+    if (len < 0)
+        return fault_set(fault, (int)len, 0, "the chunk can't be encoded");
+    counter_add(&file->constant.context->counters.encoded, nbytes);
+    counter_add(&file->constant.context->counters.encoded_to, (uint64_t)len);
+    r = frame_change_write(file->writeback->change, desk->chunk, (size_t)len,
+                           written, fault);
+    file->writeback->no_room = encode_is_no_room(r) ? (size_t)len : 0;
+    return r;
+}
+
+bool encode_is_no_room(int error)
+{
+    return error == -ENOSPC || error == -EDQUOT || error == -EIO ||
+           error == -EROFS;
+}
+
+/* Have an encoded chunk wait for the commit. */
+static void add_encoded(struct file *file, const struct cache_taken *taken,
+                        const struct frame_written *written)
+{
+    struct file_chunk *chunk = taken->chunk;
+    struct encoded old;
+    bool replaces;
+
+    pthread_mutex_lock(&file->gate.lock);
+    replaces = !list_empty(&chunk->encoded.node);
+    old = chunk->encoded;
+    if (!replaces)
+        list_append(&file->writeback->encoded, &chunk->encoded.node);
+    chunk->encoded.taken = *taken;
+    chunk->encoded.written = *written;
+    pthread_mutex_unlock(&file->gate.lock);
+    if (!replaces)
+        return;
+    frame_change_drop(file->writeback->change, &old.written);
+    cache_put_taken(file->constant.context->cache, &old.taken);
+}
+
+int encode_chunk(struct file *file, const struct cache_taken *taken,
+                 uint64_t nbytes, struct fault *fault)
+{
+    struct desk desk = { 0 };
+    struct frame_written written;
+    uint32_t len;
+    int r = length(file, nbytes, taken, &len);
+
+    *fault = FAULT_NONE;
+    if (r == 0)
+        r = desk_init(&desk, file, taken, len, fault);
+    if (r == 0) {
+        r = write_chunk(file, &desk, len, &written, fault);
+        if (r == 0)
+            add_encoded(file, taken, &written);
+        desk_fini(&desk, file, taken);
+    }
+    if (r < 0)
+        cache_untake(file->constant.context->cache, taken);
+    return r == -ERESTART ? 0 : r;
+}
+
+void encode_drop(struct file *file, uint64_t first, uint64_t end)
+{
+    struct list dropped;
+
+    list_init(&dropped);
+    pthread_mutex_lock(&file->gate.lock);
+    list_for_each_safe(node, &file->writeback->encoded) {
+        uint64_t chunk_no =
+            list_entry(node, struct encoded, node)->taken.chunk_no;
+
+        if (chunk_no >= first && chunk_no < end) {
+            list_remove(node);
+            list_append(&dropped, node);
+        }
+    }
+    pthread_mutex_unlock(&file->gate.lock);
+    while (!list_empty(&dropped)) {
+        struct encoded *one = list_entry(dropped.next, struct encoded, node);
+        struct cache_taken taken = one->taken;
+
+        list_remove(&one->node);
+        frame_change_drop(file->writeback->change, &one->written);
+        cache_untake(file->constant.context->cache, &taken);
+    }
+}
+
+/* Note how encoding a chunk ended.  Returns whether others are worth a try:
+   where there is no room for one, there is none for the next. */
+static bool note(struct job *job, int r, const struct fault *fault)
+{
+    bool worth;
+
+    pthread_mutex_lock(&job->lock);
+    if (r < 0 && (job->error == 0 || encode_is_no_room(r))) {
+        job->error = r;
+        *job->fault = *fault;
+    }
+    worth = !encode_is_no_room(job->error);
+    pthread_mutex_unlock(&job->lock);
+    return worth;
+}
+
+/* Encode chunks until none is left, or one if a disk is full. */
+static void work(struct job *job)
+{
+    struct cache *cache = job->file->constant.context->cache;
+    struct fault fault = FAULT_NONE;
+    struct cache_taken taken;
+    int r = 0;
+
+    while (note(job, r, &fault) &&
+           cache_take(cache, &job->file->chunks, CACHE_DUE, UINT64_MAX, &taken))
+        r = encode_chunk(job->file, &taken, job->nbytes, &fault);
+}
+
+static void end_tasks(struct job *job, unsigned n)
+{
+    pthread_mutex_lock(&job->lock);
+    job->ntasks -= n;
+    if (job->ntasks == 0)
+        pthread_cond_signal(&job->finished);
+    pthread_mutex_unlock(&job->lock);
+}
+
+static void run_task(struct pool_task *pool_task)
+{
+    struct job_task *task = (struct job_task *)(void *)pool_task;
+
+    work(task->job);
+    end_tasks(task->job, 1);
+}
+
+/* Do it with the pool's help, as far as that comes: what it works at may be a
+   disk that hangs. */
+static void run_job(struct job *job, struct job_task *tasks, unsigned ntasks)
+{
+    struct pool *pool = job->file->constant.context->pool;
+    struct list late;
+
+    list_init(&late);
+    pthread_mutex_init(&job->lock, NULL);
+    pthread_cond_init(&job->finished, NULL);
+    job->ntasks = ntasks;
+    for (unsigned i = 0; i < ntasks; i++) {
+        tasks[i] = (struct job_task){ .task = { .run = run_task, .owner = job },
+                                      .job = job };
+        pool_submit(pool, &tasks[i].task);
+    }
+    work(job);
+    end_tasks(job, (unsigned)pool_withdraw(pool, job, &late));
+    pthread_mutex_lock(&job->lock);
+    while (job->ntasks > 0)
+        pthread_cond_wait(&job->finished, &job->lock);
+    pthread_mutex_unlock(&job->lock);
+    pthread_cond_destroy(&job->finished);
+    pthread_mutex_destroy(&job->lock);
+}
+
+int encode_dirty(struct file *file, uint64_t nbytes, struct fault *fault)
+{
+    size_t n = cache_make_due(file->constant.context->cache, &file->chunks);
+    unsigned ntasks = file->constant.context->nthreads;
+    struct job job = { .file = file, .nbytes = nbytes, .fault = fault };
+    struct job_task *tasks;
+
+    if (n == 0)
+        return 0;
+    if (ntasks > n)
+        ntasks = (unsigned)n;
+    tasks = calloc(ntasks, sizeof(*tasks));
+    if (!tasks)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    /* Where there was no room, one chunk shows whether there is now. */
+    run_job(&job, tasks, file->writeback->no_room > 0 ? 0 : ntasks - 1);
+    free(tasks);
+    return job.error;
+}
+
+/* The first piece will do to tell. */
+static int choose(struct file *file, struct desk *desk, uint32_t nbytes,
+                  uint32_t *out)
+{
+    const struct cache_gathered *gathered = &desk->gathered;
+    size_t len = nbytes < gathered->piece_len ? nbytes : gathered->piece_len;
+
+    return chunk_choose_typesize(desk->encoder, &file->states.params,
+                                 file->states.grid, gathered->pieces[0], len,
+                                 desk->chunk, out);
+}
+
+int encode_choose_typesize(struct file *file, uint32_t *out,
+                           struct fault *fault)
+{
+    struct cache_taken taken;
+    struct desk desk = { 0 };
+    uint32_t len;
+    int r;
+
+    *out = 1;
+    if (!cache_take(file->constant.context->cache, &file->chunks, CACHE_DIRTY,
+                    UINT64_MAX, &taken))
+        return 0;
+    r = length(file, file->states.nbytes, &taken, &len);
+    if (r == 0)
+        r = desk_init(&desk, file, &taken, len, fault);
+    if (r == 0) {
+        r = choose(file, &desk, len, out);
+        if (r < 0)
+            fault_set(fault, r, 0, NULL);
+        desk_fini(&desk, file, &taken);
+    }
+    cache_untake(file->constant.context->cache, &taken);
+    return r == -ERESTART ? 0 : r;
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+
+#include "writeback/encode.h"
+#include "writeback/file_writeback.h"
+#include "writeback/writeback.h"
+
+/* One thread of the pool that encodes ahead of the next commit. */
+struct ahead_task {
+    struct pool_task task;
+    struct file *file;
+};
+
+/* Chunks up to here are all below the end of the file.  The one behind may be
+   growing at this moment. */
+static uint64_t count_complete(const struct file *file)
+{
+    uint32_t grid = file->states.grid;
+
+    return grid > 0 ? file->states.nbytes / grid : UINT64_MAX;
+}
+
+/* What fails is dirty again: the commit tells of it. */
+static void run_task(struct pool_task *pool_task)
+{
+    struct ahead_task *task = (struct ahead_task *)(void *)pool_task;
+    struct file *file = task->file;
+    struct cache_taken taken;
+    struct fault fault;
+
+    int r = writeback_prepare(file, &fault);
+
+    while (r == 0 && gate_may_encode(file) &&
+           cache_take(file->constant.context->cache, &file->chunks, CACHE_FULL,
+                      count_complete(file), &taken))
+        r = encode_chunk(file, &taken, file->states.nbytes, &fault);
+    free(task);
+    gate_leave_encoder(file);
+}
+
+/* A task more, if there is work for it.  Returns false if not. */
+static bool begin(struct file *file)
+{
+    unsigned max = file->constant.context->nthreads;
+
+    if (file->writeback->no_room > 0)
+        return false;
+    if (max > file->chunks.nfull)
+        max = (unsigned)file->chunks.nfull;
+    return gate_enter_encoder(file, max);
+}
+
+void encode_ahead(struct file *file)
+{
+    struct ahead_task *task;
+
+    if (file->chunks.nfull == 0 || !begin(file))
+        return;
+    task = malloc(sizeof(*task));
+    if (!task) {
+        gate_leave_encoder(file);
+        return;
+    }
+    *task = (struct ahead_task){ .task = { .run = run_task,
+                                           .owner = &file->writeback->encoded },
+                                 .file = file };
+    pool_submit(file->constant.context->pool, &task->task);
+    /* Someone may wait, and have looked before. */
+    if (!gate_may_encode(file))
+        encode_ahead_withdraw(file);
+}
+
+void encode_ahead_withdraw(struct file *file)
+{
+    struct list late;
+
+    list_init(&late);
+    pool_withdraw(file->constant.context->pool, &file->writeback->encoded,
+                  &late);
+    list_for_each_safe(node, &late) {
+        struct pool_task *task = list_entry(node, struct pool_task, node);
+
+        free((struct ahead_task *)(void *)task);
+        gate_leave_encoder(file);
+    }
+}
+
+void encode_ahead_end(struct file *file)
+{
+    encode_ahead_withdraw(file);
+    gate_await_encoders(file);
+}

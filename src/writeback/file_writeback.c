@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "writeback/file_writeback.h"
+
+#include "state/file_private.h"
+#include "writeback/claim.h"
+#include "writeback/encode.h"
+#include "writeback/round.h"
+
+const struct gate_ops file_writeback_gate_ops = {
+    .withdraw_encoders = encode_ahead_withdraw,
+    .settle = claim_settle,
+};
+
+void file_writeback_init(struct file *file, struct file_writeback *writeback,
+                         struct frame_lock *frame_lock)
+{
+    file->writeback = writeback;
+    file->frame_lock = frame_lock;
+    list_init(&writeback->encoded);
+    list_init(&writeback->flush.node);
+    writeback->flush.file = file;
+}
+
+void file_writeback_begin_new(struct file *file, struct frame_change *change,
+                              const struct file_params *params)
+{
+    const struct frame_info *info = frame_change_get_info(change);
+
+    frame_change_set_rest(change, file->constant.context->rest);
+    file->writeback->change = change;
+    file->writeback->undecided = params->chunk.typesize == 0;
+    file->writeback->not_durable = !params->array;
+    file->states.params = params->chunk;
+    file->states.params.blocksize = info->blocksize;
+    file->states.grid = info->chunksize;
+    file->states.begun = true;
+}
+
+void file_writeback_fini(struct file *file)
+{
+    flusher_leave(file->constant.context->flusher, file);
+    round_close_change(file);
+}

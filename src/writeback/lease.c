@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "writeback/lease.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <time.h>
+
+#include "frame/frame.h"
+
+enum {
+    PAUSE_MIN_NS = 200 * 1000, /* between two tries, twice as long each time */
+    PAUSE_MAX_NS = 10 * 1000 * 1000,
+};
+
+/* The object that is locked: an index file of the first days if that is all
+   that is there. */
+static const char *lease_name(struct store *store)
+{
+    struct store_stat stat;
+
+    if (!store_is_directory(store))
+        return "";
+    if (store_stat(store, frame_index_names[0], &stat) < 0 &&
+        store_stat(store, frame_index_names[1], &stat) == 0)
+        return frame_index_names[1];
+    return frame_index_names[0];
+}
+
+static int refuse(struct store *store, const char *name, struct fault *fault)
+{
+    long pid = store_lease_holder(store, name);
+
+    fault_set(fault, -EBUSY, 0,
+              pid > 0 ? "the frame is being changed by process"
+                      : "another process is changing the frame");
+    if (pid > 0 && pid <= INT_MAX)
+        fault->id = (int)pid;
+    return -EBUSY;
+}
+
+static double now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* Between two tries, longer each time. */
+static void take_a_rest(struct timespec *pause)
+{
+    nanosleep(pause, NULL);
+    if (pause->tv_nsec < PAUSE_MAX_NS)
+        pause->tv_nsec *= 2;
+}
+
+static int end_try(int r, struct fault *fault)
+{
+    if (r == -ESTALE)
+        return fault_set(fault, r, 0, "another program has replaced the frame");
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}
+
+int lease_take(struct store *store, unsigned patience, bool (*give_up)(void),
+               struct fault *fault)
+{
+    const char *name = lease_name(store);
+    struct timespec pause = { .tv_nsec = PAUSE_MIN_NS };
+    double until = now() + patience;
+    int r;
+
+    while ((r = store_lease(store, name)) == -EAGAIN) {
+        if (give_up && give_up())
+            return fault_set(fault, -EINTR, 0, NULL);
+        if (now() >= until)
+            return refuse(store, name, fault);
+        take_a_rest(&pause);
+        name = lease_name(store);
+    }
+    return end_try(r, fault);
+}
+
+int lease_prepare(struct store *store, struct fault *fault)
+{
+    return end_try(store_prepare_lease(store, lease_name(store)), fault);
+}
+
+int lease_hold(struct store *store, unsigned patience, struct fault *fault)
+{
+    struct timespec pause = { .tv_nsec = PAUSE_MIN_NS };
+    double until = now() + patience;
+    int r;
+
+    while ((r = store_hold(store)) == -EAGAIN) {
+        if (now() >= until)
+            return refuse(store, lease_name(store), fault);
+        take_a_rest(&pause);
+    }
+    return end_try(r, fault);
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "writeback/reload.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "writeback/encode.h"
+#include "writeback/file_writeback.h"
+
+/* All that is known of chunks goes. */
+static void forget_chunks(struct file *file)
+{
+    encode_drop(file, 0, UINT64_MAX);
+    cache_retire(file->constant.context->cache, &file->chunks, 0, UINT64_MAX);
+}
+
+static void switch_frame(struct file *file, struct file_state *state,
+                         struct frame_change *change)
+{
+    struct file_state *old = file->states.newest;
+
+    forget_chunks(file);
+    frame_change_close(file->writeback->change);
+    /* Others go on from our last commit, and may not have synced it. */
+    if (change && file->writeback->not_durable)
+        frame_change_note_unsynced(change);
+    file->writeback->change = change;
+    if (change)
+        frame_change_set_rest(change, file->constant.context->rest);
+    file->states.begun = file->states.begun && change;
+    pthread_mutex_lock(&file->gate.lock);
+    state->nrefs = 1;
+    state->epoch = old->epoch + 1;
+    list_append(&file->states.in_use, &state->node);
+    file->states.newest = state;
+    file->states.nbytes = frame_get_info(state->frame)->nbytes;
+    pthread_mutex_unlock(&file->gate.lock);
+    file_state_put(file, old);
+}
+
+void reload_adopt(struct file *file, struct frame *frame)
+{
+    struct file_state *state = calloc(1, sizeof(*state));
+
+    if (!state) {
+        frame_close(frame);
+        return;
+    }
+    state->frame = frame;
+    switch_frame(file, state, NULL);
+}
+
+/* Are chunks of both the same in size and kind? */
+static bool are_alike(struct frame *a, struct frame *b)
+{
+    const struct frame_info *was = frame_get_info(a);
+    const struct frame_info *is = frame_get_info(b);
+
+    return was->chunksize == is->chunksize && was->typesize == is->typesize &&
+           was->vlblocks == is->vlblocks;
+}
+
+int reload_frame(struct file *file, bool to_change, struct fault *fault)
+{
+    struct file_state *state;
+    struct frame_change *change = NULL;
+    int r;
+
+    if (file->gate.failed == -ESTALE)
+        return gate_failure(file, fault);
+    state = calloc(1, sizeof(*state));
+    if (!state)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    /* Closing the change would do so, after the times of the file are known. */
+    if (file->writeback->change)
+        frame_change_reclaim(file->writeback->change, true);
+    r = frame_open(store_get(file->constant.store), 0, &state->frame, fault);
+    if (r < 0) {
+        store_close(
+            file->constant.store); /* the reference that it did not take */
+        free(state);
+        return r;
+    }
+    if (!are_alike(file->states.newest->frame, state->frame))
+        r = fault_set(fault, -ESTALE, 0,
+                      "another program has made the frame anew");
+    else if (to_change)
+        r = frame_change_open(state->frame, &change, fault);
+    if (r < 0) {
+        frame_close(state->frame);
+        free(state);
+        return r;
+    }
+    switch_frame(file, state, change);
+    file->gate.failed = 0;
+    return 0;
+}
+
+bool reload_find_unsaved(struct file *file, uint64_t *off, uint64_t *end)
+{
+    uint64_t first;
+    uint64_t behind;
+    bool lost;
+
+    pthread_mutex_lock(&file->gate.lock);
+    *off = file->writeback->lost_off;
+    *end = file->writeback->lost_end;
+    lost = file->writeback->lost_end > 0;
+    pthread_mutex_unlock(&file->gate.lock);
+    if (!cache_find_held(file->constant.context->cache, &file->chunks, &first,
+                         &behind))
+        return lost;
+    *off = first * file->states.grid;
+    *end = behind * file->states.grid;
+    if (*end > file->states.nbytes || file->states.grid == 0)
+        *end = file->states.nbytes;
+    return true;
+}
+
+void reload_give_up(struct file *file)
+{
+    uint64_t off = 0;
+    uint64_t end = 0;
+
+    reload_find_unsaved(file, &off, &end);
+    file->gate.failed = -ESTALE;
+    forget_chunks(file);
+    pthread_mutex_lock(&file->gate.lock);
+    file->writeback->lost_off = off;
+    file->writeback->lost_end = end;
+    file->states.zeros.n = file->states.applied.n = 0;
+    file->states.reshaped = false;
+    file->states.nbytes = frame_get_info(file->states.newest->frame)->nbytes;
+    pthread_mutex_unlock(&file->gate.lock);
+}

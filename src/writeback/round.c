@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "writeback/round.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/size.h"
+#include "writeback/encode.h"
+#include "writeback/file_writeback.h"
+#include "writeback/reload.h"
+
+enum {
+    ENCODE_TRIES = 2 /* as those encoded ahead may be out of date */
+};
+
+/* Have the cache count the memory that the change of a file takes. */
+static void count_index(struct file *file)
+{
+    size_t size = file->writeback->change
+                      ? frame_change_footprint(file->writeback->change)
+                      : 0;
+
+    cache_count_other(file->constant.context->cache,
+                      &file->writeback->index_size, size);
+}
+
+void round_leave(struct file *file)
+{
+    count_index(file);
+    gate_leave_committer(file);
+}
+
+void round_close_change(struct file *file)
+{
+    frame_change_close(file->writeback->change);
+    file->writeback->change = NULL;
+    count_index(file);
+}
+
+int round_decide_params(struct file *file, struct fault *fault)
+{
+    struct frame_params params = { .chunksize = file->states.grid };
+    int r = 0;
+
+    if (file->states.params.typesize == 0) {
+        uint32_t typesize;
+
+        r = encode_choose_typesize(file, &typesize, fault);
+        if (r < 0)
+            return r;
+        pthread_mutex_lock(&file->gate.lock);
+        file->states.params.typesize = typesize;
+        pthread_mutex_unlock(&file->gate.lock);
+    }
+    params.chunks = file->states.params;
+    r = frame_change_set_params(file->writeback->change, &params, fault);
+    if (r == 0)
+        file->writeback->undecided = false;
+    return r;
+}
+
+static uint32_t size_of(const struct round *round, uint64_t chunk_no)
+{
+    uint64_t grid = round->file->states.grid;
+    uint64_t rest = round->nbytes - chunk_no * grid;
+
+    return (uint32_t)(rest < grid ? rest : grid);
+}
+
+/* Put zeros for the last chunk, which may get another size. */
+static int put_last_zeros(struct round *round, uint64_t chunk_no,
+                          struct fault *fault)
+{
+    struct frame_change *change = round->file->writeback->change;
+    struct frame_written written;
+    int r = frame_change_write_zeros(change, size_of(round, chunk_no), &written,
+                                     fault);
+
+    if (r < 0)
+        return r;
+    r = frame_change_put(change, chunk_no, &written);
+    if (r < 0)
+        frame_change_drop(change, &written);
+    return r;
+}
+
+/* Put zeros for a run of chunks, as far as the frame has them. */
+static int put_zeros(struct round *round, uint64_t first, uint64_t end,
+                     struct fault *fault)
+{
+    struct frame_change *change = round->file->writeback->change;
+    uint64_t nchunks = frame_change_get_info(change)->nchunks;
+    uint64_t last = end < nchunks ? end : nchunks - 1;
+    int r = 0;
+
+    if (nchunks == 0 || first >= nchunks)
+        return 0;
+    if (first < last)
+        r = frame_change_put_zeros(change, first, last - first, fault);
+    return r == 0 && end >= nchunks ? put_last_zeros(round, last, fault) : r;
+}
+
+static int put_all_zeros(struct round *round, struct fault *fault)
+{
+    const struct ranges *zeros = &round->file->states.zeros;
+    int r = 0;
+
+    for (size_t i = 0; i < zeros->n && r == 0; i++)
+        r = put_zeros(round, zeros->list[i].first, zeros->list[i].end, fault);
+    return r;
+}
+
+/*
+ * Let the change know of chunks that became zeros.  From here on it does; if
+ * that fails, all are to be put again.  Only a reshaper would add to them.
+ */
+static int apply_zeros(struct round *round, struct fault *fault)
+{
+    struct file *file = round->file;
+    struct ranges *zeros = &file->states.zeros;
+    int r;
+
+    pthread_mutex_lock(&file->gate.lock);
+    r = ranges_reserve(&file->states.applied, zeros->n);
+    for (size_t i = 0; i < zeros->n && r == 0; i++)
+        ranges_add(&file->states.applied, zeros->list[i].first,
+                   zeros->list[i].end);
+    pthread_mutex_unlock(&file->gate.lock);
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+
+    r = put_all_zeros(round, fault);
+    if (r < 0)
+        return r;
+    pthread_mutex_lock(&file->gate.lock);
+    zeros->n = 0;
+    pthread_mutex_unlock(&file->gate.lock);
+    return 0;
+}
+
+/* Is a chunk as long as this commit has it?  The last one may have been encoded
+   when it had grown already. */
+static bool has_size(const struct round *round, const struct encoded *one)
+{
+    uint64_t chunk_no = one->taken.chunk_no;
+    uint64_t grid = round->file->states.grid;
+
+    return grid == 0 || chunk_no >= size_pieces(round->nbytes, grid) ||
+           one->written.nbytes == size_of(round, chunk_no);
+}
+
+/* Put a chunk that was encoded.  Sets `*again` if it must be encoded anew. */
+static int put_encoded(const struct round *round, struct encoded *one,
+                       bool *again)
+{
+    struct file *file = round->file;
+    struct cache *cache = file->constant.context->cache;
+    struct cache_taken taken = one->taken;
+    int r = has_size(round, one)
+                ? frame_change_put(file->writeback->change, taken.chunk_no,
+                                   &one->written)
+                : -EINVAL;
+
+    if (r == -ERANGE)
+        return 0;
+    /* Others come of the index that is read, and may not come again. */
+    if (r < 0 && r != -EINVAL && r != -ESTALE)
+        return r;
+    list_remove(&one->node);
+    if (r == 0) {
+        cache_stage(cache, &taken);
+        return 0;
+    }
+    frame_change_drop(file->writeback->change, &one->written);
+    cache_untake(cache, &taken);
+    *again = true;
+    return 0;
+}
+
+/* Put the chunks that were encoded, as far as the frame has them.  Nobody else
+   looks at their list meanwhile. */
+static int put_all_encoded(const struct round *round, bool *again)
+{
+    int r = 0;
+
+    list_for_each_safe(node, &round->file->writeback->encoded) {
+        r = put_encoded(round, list_entry(node, struct encoded, node), again);
+        if (r < 0)
+            break;
+    }
+    return r;
+}
+
+/* Give the frame the size of the commit; unless its last chunk has another, and
+   is one of those that can't be encoded.  The commit is of less then. */
+static int resize(struct round *round, int partial, struct fault *fault)
+{
+    struct frame_change *change = round->file->writeback->change;
+    int r = frame_change_resize(change, round->nbytes, fault);
+
+    if (r != -EINVAL || partial == 0)
+        return r;
+    round->nbytes = frame_change_get_info(change)->nbytes;
+    return 0;
+}
+
+/* Make the change what the file is, unless some chunks must be encoded anew. */
+static int apply(struct round *round, int partial, bool *again,
+                 struct fault *fault)
+{
+    struct file *file = round->file;
+    struct frame_change *change = file->writeback->change;
+    const struct frame_info *info = frame_change_get_info(change);
+    uint64_t nchunks = info->nchunks;
+    int r = 0;
+
+    if (file->states.grid > 0)
+        nchunks = size_pieces(round->nbytes, file->states.grid);
+    if (info->nchunks > nchunks)
+        r = frame_change_delete(change, nchunks, info->nchunks - nchunks);
+    if (r == 0 && file->states.grid > 0)
+        r = apply_zeros(round, fault);
+    if (r == 0)
+        r = put_all_encoded(round, again);
+    if (r == 0 && !*again && file->states.grid > 0)
+        r = resize(round, partial, fault);
+    if (r == 0 && !*again)
+        r = put_all_encoded(round, again);
+    return r < 0 && !fault->what ? fault_set(fault, r, 0, NULL) : r;
+}
+
+/* May chunks lie elsewhere than in the state before? */
+static bool has_moved(const struct file *file, struct frame *frame)
+{
+    const struct file_state *old = file->states.newest;
+    const struct store_stat *before = frame_get_stat(old->frame);
+    const struct store_stat *now = frame_get_stat(frame);
+
+    return old->epoch == 0 || file->writeback->sunk ||
+           (!frame_get_info(frame)->sparse && before->ino != now->ino);
+}
+
+/* The new state is there: from here on readers see it. */
+static void switch_state(struct round *round, struct file_state *state)
+{
+    struct file *file = round->file;
+    struct cache *cache = file->constant.context->cache;
+    struct file_state *old = file->states.newest;
+
+    *state = (struct file_state){
+        .nrefs = 1,
+        .frame = round->frame,
+        .epoch = old->epoch + has_moved(file, round->frame),
+    };
+    if (round->reshapes)
+        round->nbytes = frame_get_info(round->frame)->nbytes;
+    cache_outdate(cache, &file->chunks);
+    pthread_mutex_lock(&file->gate.lock);
+    list_append(&file->states.in_use, &state->node);
+    file->states.newest = state;
+    file->states.applied.n = 0;
+    file->writeback->sunk = false;
+    if (round->reshapes)
+        file->states.nbytes = round->nbytes;
+    file->states.reshaped =
+        file->states.nbytes != round->nbytes || file->states.zeros.n > 0;
+    pthread_mutex_unlock(&file->gate.lock);
+    cache_settle(cache, &file->chunks);
+    if (round->reshapes)
+        cache_retire(cache, &file->chunks, 0, UINT64_MAX);
+    file_state_put(file, old);
+}
+
+static int commit_change(struct round *round, struct fault *fault)
+{
+    struct frame_change *change = round->file->writeback->change;
+    struct file_state *state = calloc(1, sizeof(*state));
+    int r;
+
+    if (!state)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    count_index(round->file);
+    if (atomic_exchange(&round->file->writeback->renamed, false))
+        frame_change_note_name(change);
+    r = round->nosync ? frame_change_commit_nosync(change, &round->frame, fault)
+                      : frame_change_commit(change, &round->frame, fault);
+    if (r < 0) {
+        free(state);
+        return r;
+    }
+    round->file->writeback->not_durable = round->nosync;
+    switch_state(round, state);
+    return 0;
+}
+
+/* Errors that concern some chunks only. */
+static bool is_partial(int error)
+{
+    return error == -EBADMSG || error == -ENOTSUP;
+}
+
+static int run_reshape(struct round *round, const struct writeback_edit *edit,
+                       struct fault *fault)
+{
+    struct file *file = round->file;
+    struct fault ignored;
+    int r = edit->run(file->writeback->change, edit, fault);
+
+    if (r < 0)
+        return r;
+    round->reshapes = true;
+    r = commit_change(round, fault);
+    if (r < 0 && frame_change_reopen(&file->writeback->change,
+                                     file->states.newest->frame, &ignored) < 0)
+        file->gate.failed = r;
+    return r;
+}
+
+int round_check_own(struct file *file, struct fault *fault)
+{
+    int r = frame_change_check(file->writeback->change);
+
+    return r == -ESTALE ? fault_set(fault, r, 0, NULL) : 0;
+}
+
+/* What a sync that failed has lost is made again from what is in memory. */
+static void make_again(struct file *file)
+{
+    if (!frame_change_is_unsynced(file->writeback->change))
+        return;
+    encode_drop(file, 0, UINT64_MAX);
+    cache_soil_staged(file->constant.context->cache, &file->chunks);
+}
+
+/* Encode what is dirty, and make it part of the change.  What some chunks
+   alone are to blame for goes to `*partial`. */
+static int collect(struct round *round, int *partial,
+                   struct fault *partial_fault, struct fault *fault)
+{
+    struct file *file = round->file;
+    bool again = true;
+    int r = round_check_own(file, fault);
+
+    make_again(file);
+    for (int i = 0; i < ENCODE_TRIES && r == 0 && again; i++) {
+        again = false;
+        *partial = encode_dirty(file, round->nbytes, partial_fault);
+        if (*partial < 0 && !is_partial(*partial)) {
+            *fault = *partial_fault;
+            return *partial;
+        }
+        r = apply(round, *partial, &again, fault);
+    }
+    return r;
+}
+
+int round_run_writes(struct round *round, struct fault *fault)
+{
+    struct fault partial_fault = FAULT_NONE;
+    int partial = 0;
+    bool empties;
+    int r;
+
+    gate_begin_collecting(round->file);
+    r = collect(round, &partial, &partial_fault, fault);
+    /* What an empty frame has comes to where chunks may be. */
+    empties = round->nbytes == 0;
+    if (!empties)
+        gate_end_collecting(round->file);
+    if (r == 0)
+        r = commit_change(round, fault);
+    if (empties)
+        gate_end_collecting(round->file);
+    if (r == 0 && partial < 0) {
+        *fault = partial_fault;
+        r = partial;
+    }
+    return r;
+}
+
+static int run(struct round *round, const struct writeback_edit *edit,
+               struct fault *fault)
+{
+    struct file *file = round->file;
+    int r = 0;
+
+    if (file->gate.failed < 0)
+        return gate_failure(file, fault);
+    if (file->writeback->undecided &&
+        (round->nbytes > 0 || (edit && edit->reshapes)))
+        r = round_decide_params(file, fault);
+    if (r == 0 && edit && edit->reshapes)
+        return run_reshape(round, edit, fault);
+    if (r == 0 && edit)
+        r = edit->run(file->writeback->change, edit, fault);
+    if (r < 0)
+        return r;
+    r = round_run_writes(round, fault);
+    if (r < 0 && edit && edit->undo)
+        edit->undo(file->writeback->change);
+    return r;
+}
+
+/* Drop what was not committed, for good. */
+static void give_up(struct file *file)
+{
+    gate_begin_collecting(file);
+    reload_give_up(file);
+}
+
+int round_run(struct round *round, const struct writeback_edit *edit,
+              struct fault *fault)
+{
+    int r = run(round, edit, fault);
+
+    if (r == -ESTALE) {
+        give_up(round->file);
+        gate_failure(round->file, fault);
+    }
+    return r;
+}
+
+void round_give_up(struct file *file)
+{
+    gate_enter_committer(file, false);
+    give_up(file);
+    round_leave(file);
+}

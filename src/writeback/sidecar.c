@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "writeback/sidecar.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "state/file_private.h"
+
+enum {
+    COUNT_OFF = 8,  /* of the count, in the byte order of the machine */
+    PAUSE_US = 500, /* between two tries */
+};
+
+/* Locking.  `lock` is a leaf, under which the system is asked for a lock, but
+   never waited for. */
+struct sidecar {
+    /* Constant, but `nrefs`; both guarded by the lock of the context. */
+    struct list node;
+    unsigned nrefs;
+    struct store_object *object;
+    uint64_t dev;
+    uint64_t ino;
+    unsigned patience; /* seconds */
+
+    pthread_mutex_t lock;
+    unsigned nshared;
+    bool claimed;
+};
+
+static struct sidecar *find_locked(struct file_context *context,
+                                   const struct store_stat *stat)
+{
+    list_for_each(node, &context->sidecars) {
+        struct sidecar *sidecar = list_entry(node, struct sidecar, node);
+
+        if (sidecar->dev == stat->dev && sidecar->ino == stat->ino)
+            return sidecar;
+    }
+    return NULL;
+}
+
+/* Take a reference to the sidecar of an object, which it keeps if it is new. */
+static int find_or_make(struct file_context *context,
+                        struct store_object *object,
+                        const struct store_stat *stat, struct sidecar **out)
+{
+    struct sidecar *sidecar;
+
+    pthread_mutex_lock(&context->sidecars_lock);
+    sidecar = find_locked(context, stat);
+    if (!sidecar) {
+        sidecar = calloc(1, sizeof(*sidecar));
+        if (sidecar) {
+            sidecar->object = store_object_get(object);
+            sidecar->dev = stat->dev;
+            sidecar->ino = stat->ino;
+            sidecar->patience = context->patience;
+            pthread_mutex_init(&sidecar->lock, NULL);
+            list_append(&context->sidecars, &sidecar->node);
+        }
+    }
+    if (sidecar)
+        sidecar->nrefs++;
+    pthread_mutex_unlock(&context->sidecars_lock);
+    *out = sidecar;
+    return sidecar ? 0 : -ENOMEM;
+}
+
+int sidecar_get(struct file_context *context, struct store *store,
+                struct sidecar **out)
+{
+    struct store_object *object = context->lock ? store_sidecar(store) : NULL;
+    struct store_stat stat;
+    int r;
+
+    *out = NULL;
+    if (!object)
+        return 0;
+    r = store_object_stat(object, &stat);
+    if (r == 0)
+        r = find_or_make(context, object, &stat, out);
+    store_object_close(object);
+    return r;
+}
+
+void sidecar_put(struct file_context *context, struct sidecar *sidecar)
+{
+    bool last;
+
+    if (!sidecar)
+        return;
+    pthread_mutex_lock(&context->sidecars_lock);
+    last = --sidecar->nrefs == 0;
+    if (last)
+        list_remove(&sidecar->node);
+    pthread_mutex_unlock(&context->sidecars_lock);
+    if (!last)
+        return;
+    store_object_close(sidecar->object);
+    pthread_mutex_destroy(&sidecar->lock);
+    free(sidecar);
+}
+
+static int try_share(struct sidecar *sidecar)
+{
+    int r = 0;
+
+    pthread_mutex_lock(&sidecar->lock);
+    if (sidecar->nshared == 0 && !sidecar->claimed)
+        r = store_object_lock(sidecar->object, STORE_SHARED);
+    sidecar->nshared += r == 0;
+    pthread_mutex_unlock(&sidecar->lock);
+    return r;
+}
+
+static int try_claim(struct sidecar *sidecar)
+{
+    int r = -EAGAIN;
+
+    pthread_mutex_lock(&sidecar->lock);
+    if (sidecar->nshared == 0 && !sidecar->claimed) {
+        r = store_object_lock(sidecar->object, STORE_EXCLUSIVE);
+        sidecar->claimed = r == 0;
+    }
+    pthread_mutex_unlock(&sidecar->lock);
+    return r;
+}
+
+int sidecar_refuse(struct fault *fault)
+{
+    return fault_set(fault, -EBUSY, 0, "another program has locked the frame");
+}
+
+static int64_t now_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+/*
+ * Programs may keep a lock for as long as they like, and a thread that waits
+ * for the system's can't be called off.  So we ask again and again.
+ */
+static int insist(struct sidecar *sidecar, int (*try)(struct sidecar *sidecar),
+                  struct fault *fault)
+{
+    const struct timespec pause = { .tv_nsec = PAUSE_US * 1000 };
+    int64_t until = 0;
+    int r;
+
+    while ((r = try(sidecar)) == -EAGAIN) {
+        int64_t now = now_us();
+
+        if (until == 0)
+            until = now + (int64_t)sidecar->patience * 1000000;
+        if (now >= until)
+            return sidecar_refuse(fault);
+        nanosleep(&pause, NULL);
+    }
+    if (r < 0)
+        fault_set(fault, r, 0, "the sidecar of the frame can't be locked");
+    return r;
+}
+
+int sidecar_share(struct sidecar *sidecar, struct fault *fault)
+{
+    return insist(sidecar, try_share, fault);
+}
+
+int sidecar_claim(struct sidecar *sidecar, struct fault *fault)
+{
+    return insist(sidecar, try_claim, fault);
+}
+
+void sidecar_unshare(struct sidecar *sidecar)
+{
+    pthread_mutex_lock(&sidecar->lock);
+    if (--sidecar->nshared == 0 && !sidecar->claimed)
+        store_object_lock(sidecar->object, STORE_UNLOCKED);
+    pthread_mutex_unlock(&sidecar->lock);
+}
+
+void sidecar_unclaim(struct sidecar *sidecar)
+{
+    pthread_mutex_lock(&sidecar->lock);
+    sidecar->claimed = false;
+    store_object_lock(sidecar->object,
+                      sidecar->nshared > 0 ? STORE_SHARED : STORE_UNLOCKED);
+    pthread_mutex_unlock(&sidecar->lock);
+}
+
+uint64_t sidecar_read_count(struct store_object *object)
+{
+    uint64_t count;
+
+    /* An empty one counts as 0. */
+    if (store_object_read_at(object, COUNT_OFF, &count, sizeof(count)) < 0)
+        return 0;
+    return count;
+}
+
+int sidecar_write_count(struct store_object *object, uint64_t count)
+{
+    return store_object_write(object, COUNT_OFF, &count, sizeof(count));
+}
+
+uint64_t sidecar_count(struct sidecar *sidecar)
+{
+    return sidecar_read_count(sidecar->object);
+}
+
+int sidecar_set_count(struct sidecar *sidecar, uint64_t count,
+                      struct fault *fault)
+{
+    int r = sidecar_write_count(sidecar->object, count);
+
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}

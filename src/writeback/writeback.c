@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "writeback/writeback.h"
+
+#include <errno.h>
+
+#include "array/array.h"
+#include "state/chunk_shape.h"
+#include "writeback/claim.h"
+#include "writeback/file_writeback.h"
+#include "writeback/frame_lock.h"
+#include "writeback/reload.h"
+#include "writeback/round.h"
+
+enum {
+    DEFAULT_CHUNKSIZE = 1 << 20, /* of frames that leave it open */
+    LOOSE_MIN = 1 << 20,         /* bytes that no frame is made shorter for */
+};
+
+/* Other programs take the blocks of a chunk for those of the array. */
+static bool has_array_blocks(const struct file *file,
+                             const struct frame_info *info)
+{
+    const struct layout *layout = &file->constant.array->layout;
+
+    return info->blocksize == (uint64_t)layout->block_nitems * layout->itemsize;
+}
+
+int writeback_check(const struct file *file, const struct frame_info *info,
+                    struct fault *fault)
+{
+    const struct chunk_params params = frame_chunk_params(info);
+
+    if (file->constant.array && !has_array_blocks(file, info))
+        return fault_set(fault, -ENOTSUP, 0,
+                         "an array whose blocks the frame does not know is not "
+                         "changed");
+    if (chunk_params_check(&params) < 0)
+        return fault_set(fault, -ENOTSUP, 0,
+                         "chunks of this kind can be read, but not made");
+    if (info->vlblocks)
+        return fault_set(fault, -ENOTSUP, 0,
+                         "frames of blocks of variable size are not changed");
+    if (info->chunksize == 0)
+        return 0;
+    return file_check_cache(file->constant.context, &params, info->chunksize,
+                            info->blocksize, fault);
+}
+
+/* What chunks of this frame are to be like. */
+static int begin_frame(struct file *file, struct fault *fault)
+{
+    const struct frame_info *info =
+        frame_change_get_info(file->writeback->change);
+    int r = writeback_check(file, info, fault);
+
+    if (r < 0)
+        return r;
+    frame_change_set_rest(file->writeback->change,
+                          file->constant.context->rest);
+    file->states.params = frame_chunk_params(info);
+    if (frame_change_is_variable(file->writeback->change))
+        return 0;
+    if (info->chunksize > 0) {
+        file->states.grid = info->chunksize;
+        return 0;
+    }
+    file->writeback->undecided = true;
+    file->states.grid =
+        info->typesize < DEFAULT_CHUNKSIZE
+            ? DEFAULT_CHUNKSIZE - DEFAULT_CHUNKSIZE % info->typesize
+            : info->typesize;
+    return 0;
+}
+
+static int unstick(struct file *file, struct fault *fault)
+{
+    int r;
+
+    gate_lock_exclusive(file);
+    r = file->gate.failed < 0 ? reload_frame(file, true, fault) : 0;
+    gate_unlock_exclusive(file);
+    return r;
+}
+
+/* Open the change of a file, unless somebody else was first, or it is stuck. */
+static int open_change(struct file *file, struct fault *fault)
+{
+    int r = 0;
+
+    if (file->states.begun || file->gate.failed < 0)
+        return 0;
+    /* If the frame was opened anew, there is one. */
+    if (!file->writeback->change)
+        r = frame_change_open(file->states.newest->frame,
+                              &file->writeback->change, fault);
+    if (r == 0)
+        r = begin_frame(file, fault);
+    if (r == 0) {
+        file->states.begun = true;
+    } else {
+        frame_change_close(file->writeback->change);
+        file->writeback->change = NULL;
+    }
+    return r;
+}
+
+/* Begin, once; or again, after what went wrong. */
+static int begin(struct file *file, struct fault *fault)
+{
+    int r = 0;
+
+    if (!file->states.begun) {
+        gate_enter_committer(file, false);
+        r = open_change(file, fault);
+        round_leave(file);
+    }
+    return r == 0 && file->gate.failed < 0 ? unstick(file, fault) : r;
+}
+
+int writeback_begin(struct file *file, struct fault *fault)
+{
+    int r;
+
+    if (!file->constant.writable)
+        return fault_set(fault, -EROFS, 0, NULL);
+    r = claim_enter(file, fault);
+    if (r < 0)
+        return r;
+    r = begin(file, fault);
+    if (r < 0)
+        claim_leave(file);
+    else
+        flusher_begin(file->constant.context->flusher, file);
+    file->writeback->no_room = 0;
+    return r;
+}
+
+void writeback_end(struct file *file)
+{
+    flusher_end(file->constant.context->flusher, file);
+    claim_leave(file);
+}
+
+/*
+ * Is so much of the frame's file free that it should end at `goal`?  What is
+ * encoded for the next commit would count as free.
+ */
+static bool is_loose(struct file *file, uint64_t *goal)
+{
+    struct frame_usage usage = frame_change_get_usage(file->writeback->change);
+    bool waits;
+
+    pthread_mutex_lock(&file->gate.lock);
+    waits = !list_empty(&file->writeback->encoded);
+    pthread_mutex_unlock(&file->gate.lock);
+    *goal = usage.live / 2 * 3;
+    return !waits && usage.used > usage.live / 4 * 7 &&
+           usage.used - usage.live > LOOSE_MIN;
+}
+
+/*
+ * A commit of most of a frame leaves as much space free before it as it takes.
+ * Move some of it there; and then, what was in its place being free, the index
+ * behind it.  If that fails it can wait.
+ */
+static void tighten(struct file *file)
+{
+    struct fault fault;
+    uint64_t goal;
+
+    for (int i = 0; i < 2 && is_loose(file, &goal); i++) {
+        struct round round = { .file = file, .nbytes = file->states.nbytes };
+        int r = frame_change_sink(file->writeback->change, goal, &fault);
+
+        file->writeback->sunk = file->writeback->sunk || r != 0;
+        if (r < 0 || round_run_writes(&round, &fault) < 0)
+            break;
+        frame_change_reclaim(file->writeback->change, false);
+    }
+}
+
+int writeback_prepare(struct file *file, struct fault *fault)
+{
+    int r;
+
+    if (file->gate.failed < 0)
+        return gate_failure(file, fault);
+    if (!gate_try_committer(file))
+        return file->writeback->undecided ? -EAGAIN : 0;
+    r = round_check_own(file, fault);
+    if (r == 0 && file->writeback->undecided)
+        r = round_decide_params(file, fault);
+    round_leave(file);
+    return r;
+}
+
+bool writeback_is_changed(struct file *file)
+{
+    bool reshaped;
+
+    pthread_mutex_lock(&file->gate.lock);
+    reshaped = file->states.reshaped;
+    pthread_mutex_unlock(&file->gate.lock);
+    return reshaped ||
+           cache_is_held(file->constant.context->cache, &file->chunks);
+}
+
+static int change_nothing(struct frame_change *change,
+                          const struct writeback_edit *edit,
+                          struct fault *fault)
+{
+    (void)change;
+    (void)edit;
+    (void)fault;
+    return 0;
+}
+
+/* Is there no room, but some that could be given back? */
+static bool makes_room(struct file *file, int error)
+{
+    if (error != -ENOSPC && error != -EDQUOT)
+        return false;
+    return file->writeback->change &&
+           frame_change_reclaim(file->writeback->change, true);
+}
+
+static int run_round(struct round *round, const struct writeback_edit *edit,
+                     struct fault *fault)
+{
+    struct file *file = round->file;
+    struct counters *counters = &file->constant.context->counters;
+    int r;
+
+    round->nbytes = file->states.nbytes;
+    r = round_run(round, edit, fault);
+    if (!edit && makes_room(file, r)) {
+        *round = (struct round){ .file = file,
+                                 .nbytes = file->states.nbytes,
+                                 .nosync = round->nosync };
+        r = round_run(round, edit, fault);
+    }
+    counter_add(r < 0 ? &counters->failed : &counters->commits, 1);
+    return r;
+}
+
+/* Is the last commit to be made durable, or the name that the file has got? */
+static bool is_unsynced(const struct file *file)
+{
+    return file->writeback->not_durable || file->writeback->renamed;
+}
+
+/* Make the last commit durable.  Returns as frame_change_sync(). */
+static int sync_commit(struct file *file, struct fault *fault)
+{
+    int r;
+
+    if (atomic_exchange(&file->writeback->renamed, false)) {
+        frame_change_note_name(file->writeback->change);
+        file->writeback->not_durable = true;
+    }
+    r = frame_change_sync(file->writeback->change, fault);
+    if (r == 0)
+        file->writeback->not_durable = false;
+    return r;
+}
+
+static int commit(struct file *file, const struct writeback_edit *edit,
+                  bool reshaping, struct fault *fault)
+{
+    struct round round = { .file = file };
+    bool unsynced;
+    int r = 0;
+
+    *fault = FAULT_NONE;
+    gate_enter_committer(file, reshaping);
+    unsynced = is_unsynced(file);
+    if (edit || writeback_is_changed(file))
+        r = run_round(&round, edit, fault);
+    else if (unsynced)
+        r = sync_commit(file, fault);
+    if (round.frame)
+        flusher_succeeded(file->constant.context->flusher, file);
+    if (r == 0 && file->writeback->change)
+        frame_change_reclaim(file->writeback->change, false);
+    /* Others may have changed a frame that is synced, but not claimed. */
+    if (r == 0 && !reshaping && (round.frame || unsynced) &&
+        gate_join_frame_lock(file)) {
+        tighten(file);
+        claim_leave(file);
+    }
+    if (file->writeback->change)
+        file->writeback->rests =
+            frame_change_has_freed(file->writeback->change);
+    round_leave(file);
+    return r;
+}
+
+int writeback_commit(struct file *file, const struct writeback_edit *edit,
+                     struct fault *fault)
+{
+    static const struct writeback_edit nothing = { .run = change_nothing };
+    int r = commit(file, edit, false, fault);
+
+    if (r != -EAGAIN)
+        return r;
+    /* A sync has failed: another commit makes everything durable. */
+    r = claim_enter(file, fault);
+    if (r < 0)
+        return r;
+    r = commit(file, &nothing, false, fault);
+    claim_leave(file);
+    return r;
+}
+
+int writeback_reshape(struct file *file, const struct writeback_edit *edit,
+                      struct fault *fault)
+{
+    return commit(file, edit, true, fault);
+}
+
+int writeback_commit_nosync(struct file *file, struct fault *fault)
+{
+    /* With locks the commit is durable, because the space of the state before
+       must be given back while other programs are locked out. */
+    struct round round = { .file = file, .nosync = !file->frame_lock->sidecar };
+    int r = 0;
+
+    *fault = FAULT_NONE;
+    if (!file->states.begun || writeback_is_settled(file))
+        return 0;
+    gate_enter_committer(file, false);
+    if (writeback_is_changed(file))
+        r = run_round(&round, NULL, fault);
+    round_leave(file);
+    return r;
+}
+
+/* If there was no room for a chunk that was encoded, is there now?  Encoding it
+   again and again would keep a processor busy. */
+static int try_room(struct file *file, struct fault *fault)
+{
+    int r = 0;
+
+    if (file->writeback->no_room == 0)
+        return 0;
+    gate_enter_committer(file, false);
+    if (file->writeback->no_room > 0 && file->gate.failed == 0)
+        r = frame_change_try_room(file->writeback->change,
+                                  file->writeback->no_room, fault);
+    round_leave(file);
+    if (r < 0)
+        counter_add(&file->constant.context->counters.failed, 1);
+    return r;
+}
+
+int writeback_flush(struct file *file)
+{
+    struct fault fault;
+    int r = file->states.begun ? try_room(file, &fault) : 0;
+
+    if (file->states.begun && r == 0)
+        r = writeback_commit(file, NULL, &fault);
+
+    if (r < 0) {
+        pthread_mutex_lock(&file->gate.lock);
+        file->writeback->error = r;
+        file->writeback->fault = fault;
+        pthread_mutex_unlock(&file->gate.lock);
+    }
+    return r;
+}
+
+int writeback_take_error(struct file *file, struct fault *fault)
+{
+    int r;
+
+    pthread_mutex_lock(&file->gate.lock);
+    r = file->writeback->error;
+    if (r < 0)
+        *fault = file->writeback->fault;
+    file->writeback->error = 0;
+    pthread_mutex_unlock(&file->gate.lock);
+    return r;
+}
+
+static void compact(struct file *file)
+{
+    struct frame_usage usage = frame_change_get_usage(file->writeback->change);
+    struct fault fault;
+    struct frame *frame;
+
+    if (usage.used <= 2 * usage.live || claim_enter(file, &fault) < 0)
+        return;
+    gate_lock_exclusive(file);
+    /* Who has just opened it would find that it is not there any more. */
+    if (store_hold_alone(file->constant.store) == 0) {
+        if (frame_change_compact(file->writeback->change, &frame, &fault) == 0)
+            reload_adopt(file, frame);
+        store_hold(file->constant.store);
+    }
+    gate_unlock_exclusive(file);
+    claim_leave(file);
+}
+
+int writeback_finish(struct file *file, struct fault *fault)
+{
+    int r;
+
+    if (!file->states.begun)
+        return 0;
+    r = writeback_commit(file, NULL, fault);
+    if (r < 0 || file->gate.failed < 0)
+        return r;
+    compact(file);
+    gate_enter_committer(file, false);
+    round_close_change(file);
+    file->states.begun = false;
+    round_leave(file);
+    return 0;
+}
+
+void writeback_note_name(struct file *file)
+{
+    file->writeback->renamed = true;
+}
+
+bool writeback_is_settled(struct file *file)
+{
+    return !gate_is_committing(file) && !writeback_is_changed(file);
+}
+
+static bool has_identity(struct file *file, uint64_t dev, uint64_t ino)
+{
+    struct file_state *state = file_state_get(file);
+    const struct store_stat *stat = frame_get_stat(state->frame);
+    bool same = stat->dev == dev && stat->ino == ino;
+
+    file_state_put(file, state);
+    return same;
+}
+
+bool writeback_is_in(struct file *file, uint64_t dev, uint64_t ino)
+{
+    bool same = has_identity(file, dev, ino);
+
+    if (same)
+        return true;
+    gate_enter_committer(file, false);
+    same = has_identity(file, dev, ino);
+    round_leave(file);
+    return same;
+}
