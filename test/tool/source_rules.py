@@ -38,10 +38,6 @@ HIGHEST_USED = {
 LARGE_CIRCLES = [
     (['frame.c', 'frame_entry.c', 'frame_source.c', 'frame_walk.c'],
      'the walk reads entries, and an entry is checked against the walk'),
-    (['claim.c', 'encode_ahead.c', 'file.c', 'file_chunk.c', 'file_meta.c',
-      'file_read.c', 'file_write.c', 'flusher.c', 'readahead.c', 'reload.c',
-      'round.c', 'view.c', 'writeback.c'],
-     'file is being divided into state, writeback and file'),
     (['backing.c', 'backing_kind.c', 'chunks.c', 'folder.c', 'shelf.c',
       'snapshot.c'],
      'fuse is being divided into backing, tree, open, ops and fuse'),
