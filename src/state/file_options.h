@@ -17,6 +17,7 @@ enum file_view {
                          knows it */
 };
 
+/* Options for reading and writing files; all files of a context share them. */
 struct file_options {
     size_t cache_size; /* bytes of decoded data to keep, a hard limit; it
                           counts what is not yet written out too */
@@ -33,6 +34,7 @@ struct file_options {
     enum file_view view;
 };
 
+/* The options of a program whose user sets none. */
 extern const struct file_options file_default_options;
 
 /*

@@ -83,6 +83,7 @@ struct gate_ops {
     void (*settle)(struct file *file);
 };
 
+/* Nobody is inside a new gate; none may be when it ends. */
 void gate_init(struct gate *gate, const struct gate_ops *ops);
 void gate_fini(struct gate *gate);
 
