@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "base/size.h"
+#include "fuse/backing_stamp.h"
+#include "fuse/backing_start.h"
 #include "fuse/chunks.h"
 #include "fuse/dir.h"
 #include "fuse/kernel.h"

@@ -254,22 +254,3 @@ int backing_store(const struct backing_place *place, enum entry_kind kind,
         r = store_file_open(place->dirfd, place->name, flags, out);
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
-
-uint64_t backing_content_stamp(const struct stat *st)
-{
-    uint64_t hash = hash_mix(st->st_dev, st->st_ino);
-
-    hash = hash_mix(hash, (uint64_t)st->st_size);
-    hash = hash_mix(hash, (uint64_t)st->st_mtim.tv_sec);
-    hash = hash_mix(hash, (uint64_t)st->st_mtim.tv_nsec);
-    return hash | 1;
-}
-
-uint64_t backing_stamp(const struct stat *st)
-{
-    uint64_t hash = backing_content_stamp(st);
-
-    hash = hash_mix(hash, (uint64_t)st->st_ctim.tv_sec);
-    hash = hash_mix(hash, (uint64_t)st->st_ctim.tv_nsec);
-    return hash | 1;
-}

@@ -115,32 +115,8 @@ int backing_open(const struct backing_place *place, int flags);
 int backing_store(const struct backing_place *place, enum entry_kind kind,
                   unsigned flags, struct store **out, struct fault *fault);
 
-/* Does a regular file start as a frame does?  Returns 0, 1 or an error, -EACCES if
-   it may not be read. */
-int backing_has_magic(int dirfd, const char *name);
-
-/*
- * Does a regular file that starts so have a header by which it can show as a
- * frame?  One without has no size to show, so it shows as the file that it is.
- *
- *  fault  what is wrong with the header
- *
- * Returns 0, 1 or an error; -EACCES if it may not be read, -EBADMSG or -ENOTSUP if
- * it has the magic but no such header.
- */
-int backing_has_header(int dirfd, const char *name, struct fault *fault);
-
 /* Is the frame in a store, at byte `base` of its file, an array?  Returns 0, 1
    or an error. */
 int backing_is_array(struct store *store, uint64_t base);
-
-/*
- * A number that differs between states of a file that differ in what stat()
- * says of them: identity, size, time of modification and of change.  Never 0.
- */
-uint64_t backing_stamp(const struct stat *st);
-
-/* The same, but for what only the metadata of the file make differ. */
-uint64_t backing_content_stamp(const struct stat *st);
 
 #endif

@@ -10,66 +10,9 @@
 #include "frame/frame.h"
 #include "fuse/arrivals.h"
 #include "fuse/backing_private.h"
+#include "fuse/backing_start.h"
 #include "fuse/chunks.h"
 #include "fuse/folder.h"
-
-enum {
-    LOCK_UNUSED_LEN = 8, /* bytes at the start of a lock file, which are zero */
-    LOCK_LEN_MAX = 16
-};
-
-/* Does an error say nothing of the file that was to be looked at? */
-static bool is_shortage(int error)
-{
-    return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
-}
-
-/* Read the start of a file.  Returns the number of bytes, 0 if it cannot be
-   read, or an error; -EACCES if that is for want of the right to read it. */
-static ssize_t read_start(int dirfd, const char *name, uint8_t *bytes,
-                          size_t len, uint64_t *size)
-{
-    int fd =
-        openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    struct stat st;
-    ssize_t n;
-
-    if (fd < 0)
-        return is_shortage(-errno) || errno == EACCES ? -errno : 0;
-    store_leave_atime(fd);
-    n = pread(fd, bytes, len, 0);
-    if (n < 0 || fstat(fd, &st) < 0)
-        n = 0;
-    else
-        *size = (uint64_t)st.st_size;
-    close(fd);
-    return n;
-}
-
-int backing_has_magic(int dirfd, const char *name)
-{
-    uint8_t bytes[FRAME_MAGIC_LEN];
-    uint64_t size;
-    ssize_t n = read_start(dirfd, name, bytes, sizeof(bytes), &size);
-
-    return n < 0 ? (int)n : frame_has_magic(bytes, (size_t)n);
-}
-
-int backing_has_header(int dirfd, const char *name, struct fault *fault)
-{
-    uint8_t bytes[FRAME_CLAIM_LEN];
-    struct frame_info info;
-    uint64_t size;
-    ssize_t n = read_start(dirfd, name, bytes, sizeof(bytes), &size);
-    int r;
-
-    if (n < 0)
-        return (int)n;
-    if (!frame_has_magic(bytes, (size_t)n))
-        return false;
-    r = frame_parse_claim(bytes, (size_t)n, size, false, &info, fault);
-    return r < 0 ? r : true;
-}
 
 static int type_of(int dirfd, const char *name, unsigned char *type)
 {
@@ -86,7 +29,7 @@ static int kind_or_store(int dirfd, const char *name, enum entry_kind kind)
 {
     int r = folder_is_store(dirfd, name);
 
-    if (is_shortage(r))
+    if (backing_is_shortage(r))
         return r;
     return r > 0 ? (int)ENTRY_STORE : (int)kind;
 }
@@ -121,23 +64,10 @@ static int kind_of_directory(const struct backing_dir *dir, const char *name)
 {
     int r = is_sparse(dir, name);
 
-    if (is_shortage(r))
+    if (backing_is_shortage(r))
         return r;
     return r > 0 ? (int)ENTRY_SPARSE
                  : kind_or_store(dir->fd, name, ENTRY_DIRECTORY);
-}
-
-/* Can it be a lock file, by its content?  Format: locking.md, 1. */
-static int may_be_lock(int dirfd, const char *name)
-{
-    static const uint8_t unused[LOCK_UNUSED_LEN];
-    uint8_t bytes[LOCK_UNUSED_LEN];
-    uint64_t size = UINT64_MAX;
-    ssize_t n = read_start(dirfd, name, bytes, sizeof(bytes), &size);
-
-    if (n < 0)
-        return (int)n;
-    return size <= LOCK_LEN_MAX && memcmp(bytes, unused, (size_t)n) == 0;
 }
 
 /* Is a file the lock file of a frame in one file? */
@@ -149,7 +79,7 @@ static int is_lock(int dirfd, const char *name)
 
     if (!names_lock_stem(name, frame) || !names_has_suffix(frame))
         return false;
-    r = may_be_lock(dirfd, name);
+    r = backing_may_be_lock(dirfd, name);
     if (r <= 0)
         return r;
     r = backing_has_header(dirfd, frame, &fault);
@@ -167,14 +97,14 @@ static int kind_of_file(int dirfd, const char *name)
 
     if (r > 0)
         return ENTRY_NONE;
-    if (is_shortage(r))
+    if (backing_is_shortage(r))
         return r;
     r = false;
     if (names_has_store_suffix(name))
         return kind_or_store(dirfd, name, ENTRY_OTHER);
     if (names_has_suffix(name))
         r = backing_has_header(dirfd, name, &fault);
-    if (is_shortage(r))
+    if (backing_is_shortage(r))
         return r;
     return r > 0 || r == -EACCES ? ENTRY_FRAME : ENTRY_OTHER;
 }
@@ -240,10 +170,10 @@ static int is_array(void *context, const char *name, enum entry_kind kind)
     backing_place_in(dir, name, kind, &place);
     r = backing_store(&place, kind, STORE_PEEK, &store, &fault);
     if (r < 0)
-        return is_shortage(r) ? r : 0;
+        return backing_is_shortage(r) ? r : 0;
     r = backing_is_array(store, 0);
     store_close(store);
-    return is_shortage(r) ? r : r > 0;
+    return backing_is_shortage(r) ? r : r > 0;
 }
 
 struct names_dir backing_names(struct backing_dir *dir)

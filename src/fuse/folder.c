@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "frame/frame.h"
+#include "fuse/backing_start.h"
 #include "fuse/shelf.h"
 #include "store/store_local.h"
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/size.h"
+#include "fuse/backing_stamp.h"
 #include "fuse/fs.h"
 #include "fuse/open_file_lost.h"
 #include "fuse/report.h"

@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "fuse/attr.h"
+#include "fuse/backing_stamp.h"
 #include "fuse/chunks.h"
 #include "fuse/closer.h"
 #include "fuse/dir.h"
@@ -324,7 +325,7 @@ static bool is_agreed(struct fs *fs, struct node *node,
                       const struct backing_place *place, const struct stat *st)
 {
     uint64_t content = backing_content_stamp(st);
-    bool young = snapshot_stamp(st) == 0;
+    bool young = backing_settled_stamp(st) == 0;
     uint64_t mark;
     bool agreed;
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "fuse/backing_stamp.h"
 #include "fuse/kernel.h"
 #include "fuse/killpriv.h"
 #include "fuse/report.h"

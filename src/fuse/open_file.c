@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "fuse/backing_stamp.h"
 #include "fuse/closer.h"
 #include "fuse/kernel.h"
 #include "fuse/open_file_lost.h"
@@ -195,7 +196,7 @@ bool open_file_cached(struct fs *fs, struct node *node,
 
     /* A file that is passed through changes while it is open. */
     if (!snapshot->file)
-        stamp = fstat(snapshot->fd, &st) == 0 ? snapshot_stamp(&st) : 0;
+        stamp = fstat(snapshot->fd, &st) == 0 ? backing_settled_stamp(&st) : 0;
     pthread_mutex_lock(&fs->nodes.lock);
     same = (stamp != 0 && node->cached == stamp) ||
            (snapshot->cached && snapshot->writable);

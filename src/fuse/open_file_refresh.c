@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
+#include "fuse/backing_stamp.h"
 #include "fuse/kernel.h"
 #include "fuse/open_file.h"
 #include "fuse/report.h"
@@ -139,7 +140,7 @@ static bool confirm(struct fs *fs, struct open_file *open,
         open->current->cached = false;
     pthread_mutex_unlock(&fs->nodes.lock);
     pthread_mutex_lock(&open->lock);
-    open->current->stamp = snapshot_stamp(st);
+    open->current->stamp = backing_settled_stamp(st);
     pthread_mutex_unlock(&open->lock);
     return renewed;
 }
@@ -284,7 +285,7 @@ void open_file_note_touch(struct open_file *open,
     if (backing_stat(place, open->node->id.kind, &st) == 0) {
         pthread_mutex_lock(&open->lock);
         if (open->current == snapshot)
-            snapshot->stamp = snapshot_stamp(&st);
+            snapshot->stamp = backing_settled_stamp(&st);
         pthread_mutex_unlock(&open->lock);
     }
     snapshot_put(snapshot);

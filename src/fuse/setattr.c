@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/identity.h"
+#include "fuse/backing_stamp.h"
 #include "fuse/beside.h"
 #include "fuse/open_file_lost.h"
 #include "fuse/report.h"

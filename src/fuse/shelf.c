@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "fuse/snapshot.h"
+#include "fuse/backing_stamp.h"
 
 struct book {
     struct list link;
@@ -81,7 +81,7 @@ static void put_locked(struct shelf *shelf, const struct stat *st,
 void shelf_keep(struct shelf *shelf, const struct stat *st,
                 struct bundle *bundle)
 {
-    uint64_t stamp = snapshot_stamp(st);
+    uint64_t stamp = backing_settled_stamp(st);
     struct book *book = stamp == 0 ? NULL : malloc(sizeof(*book));
 
     if (!book)

@@ -8,28 +8,12 @@
 #include <unistd.h>
 
 #include "base/identity.h"
+#include "fuse/backing_stamp.h"
 #include "fuse/chunks.h"
 
 enum {
     AWAIT_PAUSE_NS = 1000000
 };
-
-/*
- * Time stamps of files are as coarse as the clock tick.  Of a file that changed
- * less than this ago another change may leave no trace in them.
- */
-static const double SETTLE_SECONDS = 0.1;
-
-uint64_t snapshot_stamp(const struct stat *st)
-{
-    struct timespec now;
-    double age;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    age = difftime(now.tv_sec, st->st_ctim.tv_sec) +
-          1e-9 * (double)(now.tv_nsec - st->st_ctim.tv_nsec);
-    return age < 0 || age > SETTLE_SECONDS ? backing_stamp(st) : 0;
-}
 
 struct snapshot *snapshot_new(const struct stat *st, bool writable)
 {
@@ -38,7 +22,7 @@ struct snapshot *snapshot_new(const struct stat *st, bool writable)
     if (!snapshot)
         return NULL;
     atomic_init(&snapshot->nrefs, 1);
-    snapshot->stamp = snapshot_stamp(st);
+    snapshot->stamp = backing_settled_stamp(st);
     snapshot->st = *st;
     snapshot->writable = writable;
     snapshot->fd = -1;

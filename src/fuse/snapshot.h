@@ -92,9 +92,6 @@ void snapshot_await_last(struct snapshot *snapshot);
 bool snapshot_is_of(const struct snapshot *snapshot, enum entry_kind kind,
                     const struct stat *st);
 
-/* A stamp of a file, or 0 if another change may leave no trace in it. */
-uint64_t snapshot_stamp(const struct stat *st);
-
 /*
  * Has another program told, by way of the frame's sidecar, that it changes it?
  * The state is for none that can be seen then.

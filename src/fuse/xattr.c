@@ -14,6 +14,7 @@
 #include "base/identity.h"
 #include "file/info.h"
 #include "frame/metalayer.h"
+#include "fuse/backing_stamp.h"
 #include "fuse/folder.h"
 #include "fuse/open_file.h"
 #include "fuse/report.h"

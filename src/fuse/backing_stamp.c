@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/backing_stamp.h"
+
+#include <time.h>
+
+#include "base/hash.h"
+
+/*
+ * Time stamps of files are as coarse as the clock tick.  Of a file that changed
+ * less than this ago another change may leave no trace in them.
+ */
+static const double SETTLE_SECONDS = 0.1;
+
+uint64_t backing_content_stamp(const struct stat *st)
+{
+    uint64_t hash = hash_mix(st->st_dev, st->st_ino);
+
+    hash = hash_mix(hash, (uint64_t)st->st_size);
+    hash = hash_mix(hash, (uint64_t)st->st_mtim.tv_sec);
+    hash = hash_mix(hash, (uint64_t)st->st_mtim.tv_nsec);
+    return hash | 1;
+}
+
+uint64_t backing_stamp(const struct stat *st)
+{
+    uint64_t hash = backing_content_stamp(st);
+
+    hash = hash_mix(hash, (uint64_t)st->st_ctim.tv_sec);
+    hash = hash_mix(hash, (uint64_t)st->st_ctim.tv_nsec);
+    return hash | 1;
+}
+
+uint64_t backing_settled_stamp(const struct stat *st)
+{
+    struct timespec now;
+    double age;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    age = difftime(now.tv_sec, st->st_ctim.tv_sec) +
+          1e-9 * (double)(now.tv_nsec - st->st_ctim.tv_nsec);
+    return age < 0 || age > SETTLE_SECONDS ? backing_stamp(st) : 0;
+}

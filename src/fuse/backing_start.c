@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/backing_start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "frame/frame.h"
+#include "store/store_local.h"
+
+enum {
+    LOCK_UNUSED_LEN = 8, /* bytes at the start of a lock file, which are zero */
+    LOCK_LEN_MAX = 16
+};
+
+bool backing_is_shortage(int error)
+{
+    return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
+}
+
+/* Read the start of a file.  Returns the number of bytes, 0 if it cannot be
+   read, or an error; -EACCES if that is for want of the right to read it. */
+static ssize_t read_start(int dirfd, const char *name, uint8_t *bytes,
+                          size_t len, uint64_t *size)
+{
+    int fd =
+        openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat st;
+    ssize_t n;
+
+    if (fd < 0)
+        return backing_is_shortage(-errno) || errno == EACCES ? -errno : 0;
+    store_leave_atime(fd);
+    n = pread(fd, bytes, len, 0);
+    if (n < 0 || fstat(fd, &st) < 0)
+        n = 0;
+    else
+        *size = (uint64_t)st.st_size;
+    close(fd);
+    return n;
+}
+
+int backing_has_magic(int dirfd, const char *name)
+{
+    uint8_t bytes[FRAME_MAGIC_LEN];
+    uint64_t size;
+    ssize_t n = read_start(dirfd, name, bytes, sizeof(bytes), &size);
+
+    return n < 0 ? (int)n : frame_has_magic(bytes, (size_t)n);
+}
+
+int backing_has_header(int dirfd, const char *name, struct fault *fault)
+{
+    uint8_t bytes[FRAME_CLAIM_LEN];
+    struct frame_info info;
+    uint64_t size;
+    ssize_t n = read_start(dirfd, name, bytes, sizeof(bytes), &size);
+    int r;
+
+    if (n < 0)
+        return (int)n;
+    if (!frame_has_magic(bytes, (size_t)n))
+        return false;
+    r = frame_parse_claim(bytes, (size_t)n, size, false, &info, fault);
+    return r < 0 ? r : true;
+}
+
+int backing_may_be_lock(int dirfd, const char *name)
+{
+    static const uint8_t unused[LOCK_UNUSED_LEN];
+    uint8_t bytes[LOCK_UNUSED_LEN];
+    uint64_t size = UINT64_MAX;
+    ssize_t n = read_start(dirfd, name, bytes, sizeof(bytes), &size);
+
+    if (n < 0)
+        return (int)n;
+    return size <= LOCK_LEN_MAX && memcmp(bytes, unused, (size_t)n) == 0;
+}
