@@ -13,7 +13,6 @@
 #include "fuse/backing_private.h"
 #include "fuse/chunks.h"
 #include "fuse/folder.h"
-#include "fuse/node.h"
 
 enum {
     STAT_BLOCK = 512 /* bytes */
@@ -34,8 +33,8 @@ void backing_close(struct backing_place *place)
         bundle_put(place->bundle);
         chunks_put(place->chunks);
     }
-    if (place->locked)
-        node_unlock_path(place->nodes, place->locked);
+    if (place->lock.unlock)
+        place->lock.unlock(&place->lock);
 }
 
 void backing_dir_close(struct backing_dir *dir)
@@ -49,7 +48,7 @@ void backing_dir_close(struct backing_dir *dir)
 int backing_place_own(struct backing_place *place)
 {
     place->owned = false;
-    place->locked = NULL;
+    place->lock.unlock = NULL;
     place->dirfd = fcntl(place->dirfd, F_DUPFD_CLOEXEC, 0);
     if (place->dirfd < 0)
         return -errno;

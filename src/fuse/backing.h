@@ -25,8 +25,6 @@ struct bundle;
 struct bundle_entry;
 struct chunks;
 struct folder;
-struct node;
-struct node_table;
 
 /* A directory in which entries are looked up. */
 struct backing_dir {
@@ -44,13 +42,19 @@ struct backing_dir {
     const char *except;        /* an entry that is not to be seen; or NULL */
 };
 
+/* A lock that lasts as long as a place, and belongs to the caller that set it. */
+struct backing_lock {
+    void (*unlock)(const struct backing_lock *lock); /* NULL: there is none */
+    void *table; /* for `unlock`, as the next */
+    void *item;
+};
+
 /* An entry that a user named, or that was found in a directory. */
 struct backing_place {
     int dirfd;
-    bool owned;               /* dirfd is closed with the place */
-    struct node *locked;      /* its path is unlocked with the place; or NULL */
-    struct node_table *nodes; /* which it is in */
-    struct bundle *bundle;    /* if it is in that, which is in the file: a
+    bool owned; /* dirfd is closed with the place */
+    struct backing_lock lock;
+    struct bundle *bundle; /* if it is in that, which is in the file: a
                                reference if `owned`; else NULL */
     const struct bundle_entry *entry; /* the frame there; NULL: a folder */
     uint64_t inner;                   /* a hash of its path there */
@@ -62,7 +66,7 @@ struct backing_place {
     char name[NAME_MAX + 1];
 };
 
-/* Let go of a place. */
+/* Let go of a place, and unlock its lock. */
 void backing_close(struct backing_place *place);
 
 /*

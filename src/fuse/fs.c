@@ -169,14 +169,18 @@ static int place_of_name(struct fs *fs, const struct node *node,
     return r;
 }
 
+static void unlock_path(const struct backing_lock *lock)
+{
+    node_unlock_path(lock->table, lock->item);
+}
+
 int fs_place(struct fs *fs, struct node *node, struct backing_place *out)
 {
     int r;
 
     node_lock_path(&fs->nodes, node);
     r = place_of_name(fs, node, out);
-    out->nodes = &fs->nodes;
-    out->locked = node;
+    out->lock = (struct backing_lock){ unlock_path, &fs->nodes, node };
     if (r < 0)
         node_unlock_path(&fs->nodes, node);
     /* The name was removed, not the directory that it was in. */
