@@ -20,10 +20,10 @@ static struct sidecar_name name_beside(const char *name)
     return sidecar;
 }
 
-void beside_give(struct fs *fs, const struct backing_place *place,
+void beside_give(struct file_context *files, const struct backing_place *place,
                  enum entry_kind kind)
 {
-    unsigned flags = file_store_flags(fs->files);
+    unsigned flags = file_store_flags(files);
     struct fault fault = FAULT_NONE;
     struct store *store;
 

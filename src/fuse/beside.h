@@ -2,7 +2,8 @@
 #ifndef FUSE_BESIDE_H
 #define FUSE_BESIDE_H
 
-#include "fuse/fs.h"
+#include "file/file.h"
+#include "fuse/backing.h"
 
 /*
  * The sidecar of a frame in one file, PATH.b2lock, goes where the frame goes:
@@ -12,7 +13,7 @@
 
 /* A frame, of either kind, has got another owner or mode: the store that is
    opened gives it its sidecar, if frames are locked. */
-void beside_give(struct fs *fs, const struct backing_place *place,
+void beside_give(struct file_context *files, const struct backing_place *place,
                  enum entry_kind kind);
 
 /* A frame was removed. */

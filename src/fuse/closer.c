@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "fuse/open_file_lost.h"
-#include "fuse/remove.h"
 #include "fuse/report.h"
+#include "fuse/retired.h"
 
 enum {
     NTHREADS = 8,
@@ -121,7 +121,7 @@ static void close_state(struct fs *fs, struct open_file *open)
     int anchor = open_file_anchor(open);
 
     if (removed && current && open->node->id.kind == ENTRY_SPARSE)
-        remove_retired(anchor, &current->st);
+        retired_remove(anchor, &current->st);
     pthread_mutex_lock(&open->lock);
     open->current = NULL;
     pthread_mutex_unlock(&open->lock);

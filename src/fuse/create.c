@@ -178,7 +178,7 @@ static int furnish(struct making *making)
     if (r == 0 && making->entry.kind == ENTRY_SPARSE)
         r = fit_directory(making, &place);
     if (r == 0)
-        beside_give(making->fs, &place, making->entry.kind);
+        beside_give(making->fs->files, &place, making->entry.kind);
     if (r == 0)
         r = come_up(making);
     return r;

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -12,6 +11,7 @@
 #include "base/identity.h"
 #include "fuse/beside.h"
 #include "fuse/open_file.h"
+#include "fuse/retired.h"
 #include "writer/frame_dir.h"
 #include "writer/private_dir.h"
 
@@ -55,29 +55,6 @@ void remove_leftovers(struct fs *fs)
 {
     if (!fs->only)
         private_dir_tidy_up_all(fs->root_fd, ".");
-}
-
-/* The name of a frame that has left its place. */
-struct retired_name {
-    char text[sizeof(STORE_TEMPORARY "18446744073709551615")];
-};
-
-static struct retired_name retired_name(uint64_t ino)
-{
-    struct retired_name name;
-
-    snprintf(name.text, sizeof(name.text), STORE_TEMPORARY "%" PRIu64, ino);
-    return name;
-}
-
-void remove_retired(int anchor, const struct stat *st)
-{
-    int dir = openat(anchor, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-    if (dir < 0)
-        return;
-    frame_dir_remove(dir, retired_name(st->st_ino).text);
-    close(dir);
 }
 
 /* Is a frame open?  Then its directory is locked, as a private one has to be. */

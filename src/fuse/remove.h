@@ -39,16 +39,9 @@ int remove_entry(struct fs *fs, const struct node *node, int dirfd,
 bool remove_is_last(const struct fs_entry *entry, const struct stat *st);
 
 /*
- * Remove a sparse frame that has left its place.
- *
- *  anchor  the frame's directory
- *  st      what backing_stat() said of it
- */
-void remove_retired(int anchor, const struct stat *st);
-
-/*
- * The same, after closer_drop(), unless somebody still has it open: who was
- * just closing it for good when it went may not have seen that.
+ * Remove a sparse frame that has left its place, after closer_drop(), unless
+ * somebody still has it open: who was just closing it for good when it went may
+ * not have seen that.
  *
  *  at  the directory that it was in
  */
