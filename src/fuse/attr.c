@@ -11,8 +11,6 @@
 #include "fuse/backing_start.h"
 #include "fuse/chunks.h"
 #include "fuse/dir.h"
-#include "fuse/kernel.h"
-#include "fuse/open_file.h"
 #include "fuse/report.h"
 
 enum {
@@ -61,9 +59,8 @@ static blksize_t frame_blksize(const struct frame_info *info)
     return info->chunksize < BLKSIZE_MAX ? info->chunksize : BLKSIZE_MAX;
 }
 
-/* Make the attributes of a frame's file those of the file that it shows. */
-static void show_frame(const struct fs *fs, const struct frame_info *info,
-                       uint64_t size, uint64_t dirty, struct stat *st)
+void attr_show_frame(const struct fs *fs, const struct frame_info *info,
+                     uint64_t size, uint64_t dirty, struct stat *st)
 {
     st->st_mode = S_IFREG | (st->st_mode & 07777);
     st->st_nlink = info->sparse ? 1 : st->st_nlink;
@@ -73,29 +70,11 @@ static void show_frame(const struct fs *fs, const struct frame_info *info,
     st->st_blksize = frame_blksize(info);
 }
 
-static void show_chunk(uint64_t size, struct stat *st)
+void attr_show_chunk(uint64_t size, struct stat *st)
 {
     st->st_size = (off_t)size;
     st->st_blocks = (blkcnt_t)size_pieces(size, STAT_BLOCK);
     st->st_blksize = BLKSIZE_MIN;
-}
-
-/* Do that by what is open of it, and may be ahead of what is stored. */
-static void show_open(const struct fs *fs, const struct node *node,
-                      const struct snapshot *snapshot, struct stat *st)
-{
-    struct frame *frame;
-    struct frame_info info;
-
-    if (entry_is_chunk(node->id.kind)) {
-        show_chunk(file_size(snapshot->file), st);
-        return;
-    }
-    frame = file_frame_get(snapshot->file);
-    info = *frame_get_info(frame);
-    file_frame_put(snapshot->file, frame);
-    show_frame(fs, &info, file_size(snapshot->file), file_dirty(snapshot->file),
-               st);
 }
 
 /*
@@ -172,8 +151,9 @@ static int read_info(struct fs *fs, struct node *node,
  * The file may have been written out and closed after it was looked at, and
  * have got its time of modification back only then; or another one took its place.
  */
-static int complete_closed(struct fs *fs, struct node *node,
-                           const struct backing_place *place, struct stat *st)
+static int complete_closed_frame(struct fs *fs, struct node *node,
+                                 const struct backing_place *place,
+                                 struct stat *st)
 {
     struct frame_info info;
     uint64_t size;
@@ -187,7 +167,7 @@ static int complete_closed(struct fs *fs, struct node *node,
     if (r == 0 && !place->bundle && !node_is(&fs->nodes, node, st))
         r = -ESTALE;
     if (r == 0)
-        show_frame(fs, &info, size, 0, st);
+        attr_show_frame(fs, &info, size, 0, st);
     return r;
 }
 
@@ -203,62 +183,20 @@ static int complete_chunk(struct fs *fs, struct node *node,
         return r;
     if (r < 0)
         report_fault(&fs->nodes, node, backing_stamp(st), r, &fault);
-    show_chunk(r < 0 ? 0 : size, st);
+    attr_show_chunk(r < 0 ? 0 : size, st);
     return 0;
 }
 
-static int complete_frame(struct fs *fs, struct node *node,
-                          const struct backing_place *place, struct stat *st)
+int attr_complete_closed(struct fs *fs, struct node *node,
+                         const struct backing_place *place, struct stat *st)
 {
-    struct open_file *open = open_file_find(fs, node);
-    struct snapshot *snapshot;
-    int r;
-
-    if (!open && entry_is_chunk(node->id.kind))
+    if (entry_is_chunk(node->id.kind))
         return complete_chunk(fs, node, place, st);
-    if (!open)
-        return complete_closed(fs, node, place, st);
-    r = open_file_refresh(fs, open, place, st, false);
-    /* While others change it, it looks as it was before. */
-    if (r == -EBUSY)
-        r = 0;
-    snapshot = r < 0 ? NULL : open_file_snapshot(open);
-    if (snapshot) {
-        show_open(fs, node, snapshot, st);
-        open_file_show_mtime(open, st);
-    }
-    if (snapshot && r > 0)
-        open_file_changed(fs, open);
-    snapshot_put(snapshot);
-    open_file_put(fs, open);
-    return r < 0 ? r : 0;
+    return complete_closed_frame(fs, node, place, st);
 }
 
-/*
- * A file that is passed through, open to be read only, was changed by others if
- * it has changed.
- */
-static void watch_other(struct fs *fs, struct node *node, const struct stat *st)
-{
-    uint64_t content = backing_content_stamp(st);
-    struct open_file *open = open_file_find(fs, node);
-    struct snapshot *snapshot = open ? open_file_snapshot(open) : NULL;
-    bool changed;
-
-    pthread_mutex_lock(&fs->nodes.lock);
-    changed = snapshot && !snapshot->writable && node->content != content;
-    if (changed)
-        node->content = content;
-    pthread_mutex_unlock(&fs->nodes.lock);
-    if (changed)
-        kernel_tell(fs, node, snapshot);
-    snapshot_put(snapshot);
-    open_file_put(fs, open);
-}
-
-/* Report a frame that is passed through because its header is damaged. */
-static void report_raw(struct fs *fs, struct node *node,
-                       const struct backing_place *place, const struct stat *st)
+void attr_report_raw(struct fs *fs, struct node *node,
+                     const struct backing_place *place, const struct stat *st)
 {
     struct fault fault = FAULT_NONE;
     int r;
@@ -270,28 +208,15 @@ static void report_raw(struct fs *fs, struct node *node,
         report_fault(&fs->nodes, node, backing_stamp(st), r, &fault);
 }
 
-int attr_complete(struct fs *fs, struct node *node,
-                  const struct backing_place *place, struct stat *st)
+/* Attributes of a directory that is not at its place any more, but open.  In a
+   store, what others have removed is not found. */
+static int stat_gone(struct fs *fs, const struct node *node, struct stat *out)
 {
-    int r = 0;
-
-    if (entry_is_coded(node->id.kind))
-        r = complete_frame(fs, node, place, st);
-    else if (fs->writeback && S_ISREG(st->st_mode))
-        watch_other(fs, node, st);
-    if (node->id.kind == ENTRY_OTHER)
-        report_raw(fs, node, place, st);
-    st->st_ino = fs_ino(fs, st->st_dev, st->st_ino);
-    return r;
-}
-
-/* Attributes of a directory that is not at its place any more, but open. */
-static int stat_gone_dir(struct fs *fs, const struct node *node,
-                         struct stat *out)
-{
-    int fd = dir_anchor(fs, node);
+    int fd = -ESTALE;
     int r;
 
+    if (node->id.kind == ENTRY_DIRECTORY)
+        fd = dir_anchor(fs, node);
     if (fd < 0)
         return fd;
     r = fstat(fd, out) < 0 ? -errno : 0;
@@ -299,35 +224,6 @@ static int stat_gone_dir(struct fs *fs, const struct node *node,
     if (r == 0)
         out->st_ino = fs_ino(fs, out->st_dev, out->st_ino);
     return r;
-}
-
-/* Attributes of a file of which that is true. */
-static int stat_gone_file(struct fs *fs, struct node *node, struct stat *out)
-{
-    struct open_file *open = open_file_find(fs, node);
-    struct snapshot *snapshot = open ? open_file_snapshot(open) : NULL;
-    int r = -ESTALE;
-
-    if (snapshot && snapshot->file) {
-        *out = snapshot->st;
-        show_open(fs, node, snapshot, out);
-        open_file_show_mtime(open, out);
-        out->st_nlink = 0;
-        r = 0;
-    } else if (snapshot) {
-        r = fstat(snapshot->fd, out) < 0 ? -errno : 0;
-    }
-    if (r == 0)
-        out->st_ino = fs_ino(fs, out->st_dev, out->st_ino);
-    snapshot_put(snapshot);
-    open_file_put(fs, open);
-    return r;
-}
-
-static int stat_gone(struct fs *fs, struct node *node, struct stat *out)
-{
-    return node->id.kind == ENTRY_DIRECTORY ? stat_gone_dir(fs, node, out)
-                                            : stat_gone_file(fs, node, out);
 }
 
 /* The directory made up to hold a frame: as accessible as that is. */
@@ -352,7 +248,7 @@ static int stat_made_up(struct fs *fs, struct stat *out)
     return 0;
 }
 
-int attr_get(struct fs *fs, struct node *node, struct stat *out)
+int attr_get_folder(struct fs *fs, struct node *node, struct stat *out)
 {
     struct backing_place place;
     struct stat st;
@@ -366,7 +262,7 @@ int attr_get(struct fs *fs, struct node *node, struct stat *out)
 
     r = backing_stat(&place, node->id.kind, &st);
     if (r == 0 && node_is(&fs->nodes, node, &st)) {
-        r = attr_complete(fs, node, &place, &st);
+        st.st_ino = fs_ino(fs, st.st_dev, st.st_ino);
         if (node_is_removed(&fs->nodes, node))
             st.st_nlink = 0;
         *out = st;

@@ -9,6 +9,7 @@
 
 #include "base/identity.h"
 #include "fuse/beside.h"
+#include "fuse/enter.h"
 #include "writer/frame_dir.h"
 
 /* What is being made, and where. */
@@ -220,8 +221,8 @@ static int enter(struct making *making, struct open_file **open,
         return r;
     id = node_id_of(st, entry->kind);
     node_made(&fs->nodes, making->create->parent, entry->name, &id);
-    r = fs_enter(fs, making->create->parent, &entry->dir, entry->name,
-                 entry->kind, out, st);
+    r = enter_entry(fs, making->create->parent, &entry->dir, entry->name,
+                    entry->kind, out, st);
     if (r < 0)
         return r;
     if (making->file)
@@ -306,8 +307,8 @@ int create_link(struct fs *fs, struct node *node, struct node *parent,
         if (r == 0)
             open_file_note_name(fs, node);
         if (r == 0)
-            r = fs_enter(fs, parent, &entry.dir, entry.name, entry.kind, out,
-                         st);
+            r = enter_entry(fs, parent, &entry.dir, entry.name, entry.kind, out,
+                            st);
         fs_entry_close(&entry);
     }
     backing_close(&place);

@@ -102,7 +102,7 @@ static int check_folder(struct fs *fs, struct node *node)
 static int make_list(struct dir *dir, struct node *node)
 {
     struct stat st;
-    int r = attr_get(dir->fs, node, &st);
+    int r = attr_get_folder(dir->fs, node, &st);
 
     if (r == 0 && dir->backing.folder)
         r = check_folder(dir->fs, node);

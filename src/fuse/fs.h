@@ -51,6 +51,10 @@ struct fs {
     struct pool *seekers; /* its threads seek in files that are being written;
                              NULL: read-only */
 
+    /* A descriptor by which the file of an open node can be found, for the caller
+       to close; or a negative errno.  Called with the node table locked. */
+    int (*open_anchor)(struct open_file *open);
+
     atomic_bool passes; /* the kernel gets files that are no frames, until it
                            refuses one; see passthrough.h */
 
@@ -147,17 +151,6 @@ int fs_pin(struct fs *fs, struct node *node, const struct backing_place *place,
 int fs_dir(struct fs *fs, struct node *node, int flags,
            struct backing_dir *out);
 
-/*
- * Make an entry of an open directory known to the kernel.
- *
- *  name, kind  as found in `dir`
- *  out         its node, with one reference for the kernel
- *  st          its attributes
- */
-int fs_enter(struct fs *fs, struct node *parent, const struct backing_dir *dir,
-             const char *name, enum entry_kind kind, struct node **out,
-             struct stat *st);
-
 /* An entry of a directory, by the name under which it shows. */
 struct fs_entry {
     struct backing_dir dir;
@@ -190,10 +183,6 @@ void fs_entry_close(struct fs_entry *entry);
 /* The longest name that can be made: one that shows must have room for the
    suffix that it is stored by.  `max` is that of the file system below. */
 size_t fs_name_max(const struct fs *fs, size_t max);
-
-/* Do the same for the entry that shows under a name; -ENOENT if none does. */
-int fs_lookup(struct fs *fs, struct node *parent, const char *shown,
-              struct node **out, struct stat *st);
 
 /* Where an entry of an open directory is; it is the caller's, not to close. */
 void fs_entry_place(const struct fs *fs, const struct backing_dir *dir,

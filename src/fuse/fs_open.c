@@ -307,6 +307,7 @@ int fs_open(const struct fs_options *options, struct fs **out)
     pthread_mutex_init(&fs->trash_lock, NULL);
     arrivals_init(&fs->arrivals);
     shelf_init(&fs->shelf);
+    fs->open_anchor = open_file_anchor;
     fs->root_fd = fs->trash_fd = -1;
     fs->keep_names = options->keep_names;
     fs->npy = options->npy;

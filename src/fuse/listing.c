@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fuse/listing.h"
 
+#include "fuse/enter.h"
+
 double attr_timeout(const struct fs *fs)
 {
     return fs->shared ? 0 : ENTRY_TIMEOUT;
@@ -44,8 +46,8 @@ static bool list_plus(struct listing *list, const struct dir_entry *entry)
         return false;
     /* An entry that went away meanwhile is listed as if without attributes. */
     if (entry->kind != ENTRY_NONE &&
-        fs_enter(list->fs, list->parent, dir_backing(list->dir), entry->name,
-                 entry->kind, &node, &st) == 0)
+        enter_entry(list->fs, list->parent, dir_backing(list->dir), entry->name,
+                    entry->kind, &node, &st) == 0)
         param = entry_param(list->fs, node, &st);
     list->len += fuse_add_direntry_plus(list->req, list->buf + list->len, room,
                                         entry->shown, &param, entry->next);

@@ -9,11 +9,12 @@
 
 #include "base/identity.h"
 #include "base/pool.h"
-#include "fuse/attr.h"
 #include "fuse/dir.h"
+#include "fuse/enter.h"
 #include "fuse/kernel.h"
 #include "fuse/killpriv.h"
 #include "fuse/listing.h"
+#include "fuse/open_attr.h"
 #include "fuse/ops_private.h"
 #include "fuse/passthrough.h"
 #include "fuse/setattr.h"
@@ -66,7 +67,7 @@ static void ops_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
     struct fuse_entry_param entry;
     struct node *node;
     struct stat st;
-    int r = fs_lookup(fs, request_node(fs, parent), name, &node, &st);
+    int r = enter_lookup(fs, request_node(fs, parent), name, &node, &st);
 
     if (r < 0) {
         request_fail(req, r);
@@ -140,7 +141,7 @@ static void ops_getattr(fuse_req_t req, fuse_ino_t ino,
     struct fs *fs = request_fs(req);
     struct node *node = request_node(fs, ino);
     struct stat st;
-    int r = attr_get(fs, node, &st);
+    int r = open_attr_get(fs, node, &st);
 
     if (r < 0)
         request_fail(req, r);
@@ -169,7 +170,7 @@ static void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
     if (r == 0 && !fi && (to_set & FUSE_SET_ATTR_SIZE))
         open_file_commit_node(fs, node);
     if (r == 0)
-        r = attr_get(fs, node, &st);
+        r = open_attr_get(fs, node, &st);
     if (r < 0)
         request_fail_change(req, r);
     else

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/enter.h"
+
+#include <errno.h>
+
+#include "frame/frame.h"
+#include "fuse/backing_stamp.h"
+#include "fuse/closer.h"
+#include "fuse/open_attr.h"
+#include "fuse/open_file.h"
+
+/* frame_mark() of what is stored; 0 if it cannot be read. */
+static uint64_t read_mark(const struct fs *fs, const struct node *node,
+                          const struct backing_place *place)
+{
+    struct fault fault;
+    struct store *store;
+    struct frame *frame;
+    uint64_t mark;
+
+    if (backing_store(place, node->id.kind, STORE_PEEK, &store, &fault) < 0)
+        return 0;
+    if (frame_open(store, fs->base, &frame, &fault) < 0) {
+        store_close(store);
+        return 0;
+    }
+    mark = frame_mark(frame);
+    frame_close(frame);
+    return mark;
+}
+
+/* Do its times not tell if a frame is the one that a node has known? */
+static bool needs_mark(struct fs *fs, const struct node *node, bool young)
+{
+    bool needs = false;
+
+    if (!entry_is_frame(node->id.kind))
+        return false;
+    pthread_mutex_lock(&fs->nodes.lock);
+    if (!node->open && !node->mistaken)
+        needs = node->content == 0 ? young : node->mark > 0;
+    pthread_mutex_unlock(&fs->nodes.lock);
+    return needs;
+}
+
+/*
+ * May the kernel go on with what it holds of a file?  Of a writable mount it
+ * takes no news of a file's size.  If not, the node is superseded; in one step,
+ * for nobody is to open it any more.
+ */
+static bool is_agreed(struct fs *fs, struct node *node,
+                      const struct backing_place *place, const struct stat *st)
+{
+    uint64_t content = backing_content_stamp(st);
+    bool young = backing_settled_stamp(st) == 0;
+    uint64_t mark;
+    bool agreed;
+
+    if (!fs->writeback || !S_ISREG(st->st_mode) || node == &fs->nodes.root)
+        return true;
+    mark = needs_mark(fs, node, young) ? read_mark(fs, node, place) : 0;
+    pthread_mutex_lock(&fs->nodes.lock);
+    if (node->content == 0) {
+        node->content = content;
+        node->mark = mark;
+    }
+    agreed = node->open ||
+             (!node->mistaken && open_file_is_content(node, content, mark));
+    if (!agreed) {
+        node_unlist_locked(&fs->nodes, node);
+    } else if (!node->open) {
+        node->content = content;
+        node->mark = young ? node->mark : 0;
+    }
+    pthread_mutex_unlock(&fs->nodes.lock);
+    return agreed;
+}
+
+/* The node of a file, which is a new one if others have changed the file; each
+   that was there before, by its number or its place, is superseded. */
+static int get_node(struct fs *fs, struct node *parent, const char *name,
+                    const struct node_id *id, const struct backing_place *place,
+                    const struct stat *st, struct node **out)
+{
+    int r = node_get(&fs->nodes, parent, name, id, out);
+
+    while (r == 0 && !is_agreed(fs, *out, place, st)) {
+        node_forget(&fs->nodes, *out, 1);
+        r = node_get(&fs->nodes, parent, name, id, out);
+    }
+    return r;
+}
+
+/* Is what the kernel holds of a file known to be wrong? */
+static bool is_mistaken(struct fs *fs, const struct node *node)
+{
+    bool mistaken;
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    mistaken = node->mistaken;
+    pthread_mutex_unlock(&fs->nodes.lock);
+    return mistaken;
+}
+
+/* Find the node of an entry that was seen, and complete its attributes. */
+static int enter_seen(struct fs *fs, struct node *parent, const char *name,
+                      const struct backing_place *place, enum entry_kind kind,
+                      struct node **out, struct stat *st)
+{
+    struct node_id id;
+    int r = backing_stat(place, kind, st);
+
+    if (r < 0)
+        return r;
+    id = node_id_of(st, kind);
+    r = get_node(fs, parent, name, &id, place, st, out);
+    if (r < 0)
+        return r;
+    r = open_attr_complete(fs, *out, place, st);
+    if (r < 0)
+        node_forget(&fs->nodes, *out, 1);
+    return r;
+}
+
+int enter_entry(struct fs *fs, struct node *parent,
+                const struct backing_dir *dir, const char *name,
+                enum entry_kind kind, struct node **out, struct stat *st)
+{
+    struct backing_place place;
+    int r;
+
+    fs_entry_place(fs, dir, name, kind, &place);
+    r = enter_seen(fs, parent, name, &place, kind, out, st);
+    if (r < 0 || !is_mistaken(fs, *out))
+        return r;
+    /* Nobody may have it open but the closer: then it gets a new node. */
+    closer_drop(fs, *out);
+    node_forget(&fs->nodes, *out, 1);
+    return enter_seen(fs, parent, name, &place, kind, out, st);
+}
+
+int enter_lookup(struct fs *fs, struct node *parent, const char *shown,
+                 struct node **out, struct stat *st)
+{
+    struct fs_entry entry;
+    int r = fs_find(fs, parent, shown, &entry);
+
+    if (r < 0)
+        return r;
+    r = -ENOENT;
+    if (entry.kind != ENTRY_NONE)
+        r = enter_entry(fs, parent, &entry.dir, entry.name, entry.kind, out,
+                        st);
+    fs_entry_close(&entry);
+    return r;
+}

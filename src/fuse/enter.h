@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FUSE_ENTER_H
+#define FUSE_ENTER_H
+
+#include <sys/stat.h>
+
+#include "fuse/fs.h"
+
+/*
+ * Making entries of directories known to the kernel.
+ *
+ * Functions return 0, the node with one reference for the kernel, and its
+ * attributes; or a negative errno.
+ */
+
+/*
+ * Enter what was found in an open directory.
+ *
+ *  name, kind  as found in `dir`
+ */
+int enter_entry(struct fs *fs, struct node *parent,
+                const struct backing_dir *dir, const char *name,
+                enum entry_kind kind, struct node **out, struct stat *st);
+
+/* Enter what shows under a name; -ENOENT if nothing does. */
+int enter_lookup(struct fs *fs, struct node *parent, const char *shown,
+                 struct node **out, struct stat *st);
+
+#endif

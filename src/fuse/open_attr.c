@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/open_attr.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "fuse/attr.h"
+#include "fuse/backing_stamp.h"
+#include "fuse/kernel.h"
+#include "fuse/open_file.h"
+
+/* Make attributes of a file those that show, by what is open of it and may be
+   ahead of what is stored. */
+static void show_open(const struct fs *fs, const struct node *node,
+                      const struct snapshot *snapshot, struct stat *st)
+{
+    struct frame *frame;
+    struct frame_info info;
+
+    if (entry_is_chunk(node->id.kind)) {
+        attr_show_chunk(file_size(snapshot->file), st);
+        return;
+    }
+    frame = file_frame_get(snapshot->file);
+    info = *frame_get_info(frame);
+    file_frame_put(snapshot->file, frame);
+    attr_show_frame(fs, &info, file_size(snapshot->file),
+                    file_dirty(snapshot->file), st);
+}
+
+static int complete_frame(struct fs *fs, struct node *node,
+                          const struct backing_place *place, struct stat *st)
+{
+    struct open_file *open = open_file_find(fs, node);
+    struct snapshot *snapshot;
+    int r;
+
+    if (!open)
+        return attr_complete_closed(fs, node, place, st);
+    r = open_file_refresh(fs, open, place, st, false);
+    /* While others change it, it looks as it was before. */
+    if (r == -EBUSY)
+        r = 0;
+    snapshot = r < 0 ? NULL : open_file_snapshot(open);
+    if (snapshot) {
+        show_open(fs, node, snapshot, st);
+        open_file_show_mtime(open, st);
+    }
+    if (snapshot && r > 0)
+        open_file_changed(fs, open);
+    snapshot_put(snapshot);
+    open_file_put(fs, open);
+    return r < 0 ? r : 0;
+}
+
+/*
+ * A file that is passed through, open to be read only, was changed by others if
+ * it has changed.
+ */
+static void watch_other(struct fs *fs, struct node *node, const struct stat *st)
+{
+    uint64_t content = backing_content_stamp(st);
+    struct open_file *open = open_file_find(fs, node);
+    struct snapshot *snapshot = open ? open_file_snapshot(open) : NULL;
+    bool changed;
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    changed = snapshot && !snapshot->writable && node->content != content;
+    if (changed)
+        node->content = content;
+    pthread_mutex_unlock(&fs->nodes.lock);
+    if (changed)
+        kernel_tell(fs, node, snapshot);
+    snapshot_put(snapshot);
+    open_file_put(fs, open);
+}
+
+int open_attr_complete(struct fs *fs, struct node *node,
+                       const struct backing_place *place, struct stat *st)
+{
+    int r = 0;
+
+    if (entry_is_coded(node->id.kind))
+        r = complete_frame(fs, node, place, st);
+    else if (fs->writeback && S_ISREG(st->st_mode))
+        watch_other(fs, node, st);
+    if (node->id.kind == ENTRY_OTHER)
+        attr_report_raw(fs, node, place, st);
+    st->st_ino = fs_ino(fs, st->st_dev, st->st_ino);
+    return r;
+}
+
+/* Attributes of a file that is not at its place any more, but open. */
+static int stat_gone(struct fs *fs, struct node *node, struct stat *out)
+{
+    struct open_file *open = open_file_find(fs, node);
+    struct snapshot *snapshot = open ? open_file_snapshot(open) : NULL;
+    int r = -ESTALE;
+
+    if (snapshot && snapshot->file) {
+        *out = snapshot->st;
+        show_open(fs, node, snapshot, out);
+        open_file_show_mtime(open, out);
+        out->st_nlink = 0;
+        r = 0;
+    } else if (snapshot) {
+        r = fstat(snapshot->fd, out) < 0 ? -errno : 0;
+    }
+    if (r == 0)
+        out->st_ino = fs_ino(fs, out->st_dev, out->st_ino);
+    snapshot_put(snapshot);
+    open_file_put(fs, open);
+    return r;
+}
+
+int open_attr_get(struct fs *fs, struct node *node, struct stat *out)
+{
+    struct backing_place place;
+    struct stat st;
+    int r;
+
+    if (entry_is_folder(node->id.kind))
+        return attr_get_folder(fs, node, out);
+    r = fs_place(fs, node, &place);
+    if (r < 0)
+        return r == -ESTALE ? stat_gone(fs, node, out) : r;
+
+    r = backing_stat(&place, node->id.kind, &st);
+    if (r == 0 && node_is(&fs->nodes, node, &st)) {
+        r = open_attr_complete(fs, node, &place, &st);
+        if (node_is_removed(&fs->nodes, node))
+            st.st_nlink = 0;
+        *out = st;
+    } else if (r == 0 || r == -ENOENT || r == -ESTALE) {
+        r = stat_gone(fs, node, out);
+    }
+    backing_close(&place);
+    return r;
+}
