@@ -8,13 +8,7 @@
 
 #include "fuse/backing_stamp.h"
 #include "fuse/kernel.h"
-#include "fuse/killpriv.h"
 #include "fuse/report.h"
-#include "fuse/setattr.h"
-
-enum {
-    FMODE_EXEC = 0x20 /* of the kernel's: a program is to be run */
-};
 
 /* The typesize of a frame, or 0 while it holds nothing and may change it. */
 uint32_t handle_typesize_of(const struct snapshot *snapshot)
@@ -88,42 +82,6 @@ void handle_flush_all(struct fs *fs)
     free(nodes);
 }
 
-static bool wants_to_write(const struct fuse_file_info *fi)
-{
-    return (fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC);
-}
-
-/* How a program wants to use what it opens. */
-static int access_wanted(const struct fuse_file_info *fi)
-{
-    int how = wants_to_write(fi) ? W_OK : 0;
-
-    if (fi->flags & FMODE_EXEC)
-        how |= X_OK;
-    else if ((fi->flags & O_ACCMODE) != O_WRONLY)
-        how |= R_OK;
-    return how;
-}
-
-/* Note down what a handle was opened on.  The kernel has asked itself whether the
-   program may do that, but of attributes that may be a second old. */
-static int fill(fuse_req_t req, struct handle *handle,
-                struct fuse_file_info *fi)
-{
-    struct snapshot *snapshot = open_file_snapshot(handle->open);
-    int r = snapshot_check_access(snapshot, access_wanted(fi));
-
-    handle->nmodified = open_file_count_modified(handle->open);
-    if (snapshot->file && !snapshot->writable)
-        handle->typesize = handle_typesize_of(snapshot);
-    if (r == 0)
-        fi->keep_cache =
-            open_file_cached(request_fs(req), handle->open->node, snapshot);
-    fi->fh = (uintptr_t)handle;
-    snapshot_put(snapshot);
-    return r;
-}
-
 int handle_check_newest(struct fs *fs, const struct handle *handle)
 {
     if (fs->shared ||
@@ -143,21 +101,6 @@ struct handle *handle_new(struct fs *fs)
     return handle;
 }
 
-/*
- * Let the kernel look a file up again: once this is closed it finds another
- * one, which starts with what is stored.  Returns -ESTALE, or why what was
- * written cannot be.
- */
-static int refuse(struct fs *fs, struct open_file *open)
-{
-    int r = open_file_sync(fs, open);
-
-    if (r < 0 && r != -ESTALE)
-        return r;
-    open_file_mistaken(fs, open);
-    return -ESTALE;
-}
-
 void handle_choose_io(struct fs *fs, struct handle *handle,
                       struct fuse_file_info *fi)
 {
@@ -169,38 +112,6 @@ void handle_choose_io(struct fs *fs, struct handle *handle,
     handle->direct = handle->writes &&
                      (appends || free_space_wants_direct(fs, handle->open));
     fi->direct_io = handle->direct;
-}
-
-int handle_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi)
-{
-    const struct stat empty = { .st_size = 0 };
-    struct fs *fs = request_fs(req);
-    struct handle *handle = handle_new(fs);
-    bool agreed = true;
-    int r;
-
-    if (!handle)
-        return -ENOMEM;
-    r = open_file_get(fs, node, wants_to_write(fi), &handle->open);
-    if (r == 0 && wants_to_write(fi))
-        handle_count_writer(fs, handle);
-    if (r == 0)
-        agreed = open_file_is_agreed(fs, handle->open);
-    if (!agreed)
-        r = refuse(fs, handle->open);
-    if (r == 0)
-        r = fill(req, handle, fi);
-    if (r == 0 && (fi->flags & O_TRUNC))
-        r = killpriv_drop(req, node);
-    if (r == 0 && (fi->flags & O_TRUNC))
-        r = setattr_apply(fs, node, &empty, FUSE_SET_ATTR_SIZE);
-    if (r == 0)
-        handle_choose_io(fs, handle, fi);
-    else
-        handle_close(fs, handle);
-    if (!agreed)
-        closer_drop(fs, node);
-    return r;
 }
 
 void handle_report(struct fs *fs, const struct handle *handle,

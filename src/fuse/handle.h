@@ -3,7 +3,6 @@
 #define FUSE_HANDLE_H
 
 #include "fuse/open_file.h"
-#include "fuse/request.h"
 
 /* A file that a program holds open: one descriptor of its, as the kernel
    counts them. */
@@ -39,15 +38,6 @@ void handle_flush_all(struct fs *fs);
 
 /* Close what it holds open. */
 void handle_close(struct fs *fs, struct handle *handle);
-
-/*
- * open()
- *
- *  fi  receives the handle, and what the kernel is to know
- *
- * Returns 0, -EACCES, or as open_file_get().
- */
-int handle_open(fuse_req_t req, struct node *node, struct fuse_file_info *fi);
 
 /*
  * May a program go on to write through a handle?  Returns 0; or -ESTALE if others

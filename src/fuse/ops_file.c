@@ -9,23 +9,6 @@
 #include "fuse/passthrough.h"
 #include "fuse/sync.h"
 
-void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
-{
-    struct fs *fs = request_fs(req);
-    int r = handle_open(req, request_node(fs, ino), fi);
-
-    if (r < 0) {
-        request_fail(req, r);
-        return;
-    }
-    if (handle_of(fi)->writes)
-        sync_note(fs, request_node(fs, ino));
-    passthrough_open(req, handle_of(fi), fi);
-    /* This fails when the mount goes, and what the kernel has with it. */
-    if (fuse_reply_open(req, fi) < 0)
-        handle_close(fs, handle_of(fi));
-}
-
 /* close() of one of a program's descriptors. */
 void ops_flush(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
                struct fuse_file_info *fi)

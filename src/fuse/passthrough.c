@@ -7,6 +7,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "fuse/request.h"
+
 #ifdef HAVE_FUSE_PASSTHROUGH
 
 /* Without this right the first file would be refused, and libfuse would log an

@@ -31,7 +31,7 @@ void passthrough_init(struct fs *fs, struct fuse_conn_info *conn);
  * All that are open of a file at a time are treated alike, for the kernel
  * refuses to mix.
  *
- *  fi  as handle_open() left it; receives what the kernel is to know
+ *  fi  as ops_open() filled it in; receives what the kernel is to know
  */
 void passthrough_open(fuse_req_t req, struct handle *handle,
                       struct fuse_file_info *fi);
