@@ -2,6 +2,7 @@
 #include "fuse/closer.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "fuse/open_file_lost.h"
@@ -16,10 +17,13 @@ enum {
     NWAITING_MAX = 1024, /* more are closed by who lets go of them */
 };
 
-void closer_init(struct closer *closer)
+struct closer *closer_new(void)
 {
+    struct closer *closer = calloc(1, sizeof(*closer));
     pthread_condattr_t attr;
 
+    if (!closer)
+        return NULL;
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&closer->hurry, &attr);
@@ -27,6 +31,7 @@ void closer_init(struct closer *closer)
     pthread_cond_init(&closer->closed, NULL);
     list_init(&closer->unsaved);
     list_init(&closer->lost);
+    return closer;
 }
 
 int closer_start(struct closer *closer)
@@ -34,10 +39,13 @@ int closer_start(struct closer *closer)
     return pool_new(NTHREADS, &closer->pool);
 }
 
-void closer_fini(struct closer *closer)
+void closer_free(struct closer *closer)
 {
+    if (!closer)
+        return;
     pthread_cond_destroy(&closer->hurry);
     pthread_cond_destroy(&closer->closed);
+    free(closer);
 }
 
 /* Have others replaced or removed what a file belongs to? */
@@ -147,7 +155,7 @@ static void close_finally(struct fs *fs, struct open_file *open)
     node->open = NULL;
     open->closing.over = true;
     waiting = open->closing.waiting;
-    pthread_cond_broadcast(&fs->closer.closed);
+    pthread_cond_broadcast(&fs->closer->closed);
     pthread_mutex_unlock(&fs->nodes.lock);
     node_unref(&fs->nodes, node);
     /* Else the task frees it that the pool has. */
@@ -158,7 +166,7 @@ static void close_finally(struct fs *fs, struct open_file *open)
 /* Keep a file that could not be written out. */
 static void keep(struct fs *fs, struct open_file *open)
 {
-    struct closer *closer = &fs->closer;
+    struct closer *closer = fs->closer;
 
     pthread_mutex_lock(&fs->nodes.lock);
     open->closing.final = open->closing.busy = false;
@@ -206,7 +214,7 @@ static bool begin_final(struct fs *fs, struct open_file *open)
     } else {
         open->nrefs--;
         open->closing.busy = false;
-        pthread_cond_broadcast(&fs->closer.closed);
+        pthread_cond_broadcast(&fs->closer->closed);
     }
     pthread_mutex_unlock(&fs->nodes.lock);
     return last;
@@ -238,7 +246,7 @@ static int close_or_keep(struct fs *fs, struct open_file *open)
 static void close_one(struct fs *fs, struct open_file *open)
 {
     while (open && close_or_keep(fs, open) == 0)
-        open = take_kept(fs, &fs->closer.unsaved);
+        open = take_kept(fs, &fs->closer->unsaved);
 }
 
 static bool is_past(const struct timespec *time)
@@ -255,7 +263,7 @@ static void run(struct pool_task *task)
 {
     struct open_file *open = list_entry(task, struct open_file, closing.task);
     struct fs *fs = open->closing.fs;
-    struct closer *closer = &fs->closer;
+    struct closer *closer = fs->closer;
     bool taken;
     bool over;
 
@@ -310,7 +318,7 @@ static bool may_wait(const struct closer *closer, const struct open_file *open)
 
 static enum fate put_locked(struct fs *fs, struct open_file *open)
 {
-    struct closer *closer = &fs->closer;
+    struct closer *closer = fs->closer;
     struct closing *closing = &open->closing;
 
     if (open->nrefs > 1) {
@@ -342,7 +350,7 @@ void closer_put(struct fs *fs, struct open_file *open)
     fate = put_locked(fs, open);
     pthread_mutex_unlock(&fs->nodes.lock);
     if (fate == QUEUED)
-        pool_submit(fs->closer.pool, &open->closing.task);
+        pool_submit(fs->closer->pool, &open->closing.task);
     else if (fate == CLOSED)
         close_one(fs, open);
 }
@@ -353,7 +361,7 @@ void closer_drop(struct fs *fs, struct node *node)
 
     pthread_mutex_lock(&fs->nodes.lock);
     while ((open = node->open) && open->closing.busy)
-        pthread_cond_wait(&fs->closer.closed, &fs->nodes.lock);
+        pthread_cond_wait(&fs->closer->closed, &fs->nodes.lock);
     if (open && !take_locked(open))
         open = NULL;
     pthread_mutex_unlock(&fs->nodes.lock);
@@ -378,7 +386,7 @@ static int close_kept(struct fs *fs, struct list *kept)
 
 int closer_stop(struct fs *fs)
 {
-    struct closer *closer = &fs->closer;
+    struct closer *closer = fs->closer;
     int unsaved;
     int lost;
 

@@ -56,8 +56,9 @@ struct closing {
     struct fs *fs;       /* for the task */
 };
 
-/* Begin without threads, which closer_start() starts. */
-void closer_init(struct closer *closer);
+/* Make one without threads, which closer_start() starts; NULL if there is no
+   memory. */
+struct closer *closer_new(void);
 
 /* Start the threads.  Returns 0 or a negative errno. */
 int closer_start(struct closer *closer);
@@ -66,8 +67,8 @@ int closer_start(struct closer *closer);
    logged; then this returns an error, else 0. */
 int closer_stop(struct fs *fs);
 
-/* Of one that has stopped, or was never started. */
-void closer_fini(struct closer *closer);
+/* Of one that has stopped, or was never started.  Accepts NULL. */
+void closer_free(struct closer *closer);
 
 /*
  * Drop a reference to an open file.  With the last one, what was written goes

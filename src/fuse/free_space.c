@@ -61,15 +61,23 @@ static uint64_t find_kernel_max(void)
     return bytes / KERNEL_PART;
 }
 
-void free_space_init(struct free_space *space)
+struct free_space *free_space_new(void)
 {
+    struct free_space *space = calloc(1, sizeof(*space));
+
+    if (!space)
+        return NULL;
     pthread_mutex_init(&space->lock, NULL);
     space->kernel_max = find_kernel_max();
+    return space;
 }
 
-void free_space_fini(struct free_space *space)
+void free_space_free(struct free_space *space)
 {
+    if (!space)
+        return;
     pthread_mutex_destroy(&space->lock);
+    free(space);
 }
 
 static bool is_refused(struct free_space *space, uint64_t dev)
@@ -110,7 +118,7 @@ void free_space_note(struct fs *fs, struct open_file *open, int r)
         return;
     snapshot = open_file_snapshot(open);
     if (snapshot)
-        note_refusal(&fs->space, snapshot->st.st_dev);
+        note_refusal(fs->space, snapshot->st.st_dev);
     snapshot_put(snapshot);
 }
 
@@ -179,8 +187,9 @@ static bool has_room(struct fs *fs, const struct snapshot *snapshot,
 
 static bool is_short(struct fs *fs, const struct snapshot *snapshot)
 {
-    return is_refused(&fs->space, snapshot->st.st_dev) ||
-           !has_room(fs, snapshot, fs->space.kernel_max + MARGIN, FILES_MARGIN);
+    return is_refused(fs->space, snapshot->st.st_dev) ||
+           !has_room(fs, snapshot, fs->space->kernel_max + MARGIN,
+                     FILES_MARGIN);
 }
 
 bool free_space_wants_direct(struct fs *fs, struct open_file *open)
@@ -271,7 +280,7 @@ int free_space_check(struct fs *fs, struct open_file *open,
     cost = commit_cost(fs, file, off, len);
     /* A quota is found only by trying. */
     doubtful = file_take_error(file, &fault) < 0 ||
-               (is_refused(&fs->space, snapshot->st.st_dev) &&
+               (is_refused(fs->space, snapshot->st.st_dev) &&
                 file_dirty(file) >= DIRTY_MAX);
     if (!doubtful && has_room(fs, snapshot, cost, 0))
         return 0;

@@ -41,10 +41,11 @@ struct free_space {
     } refusals[FREE_SPACE_NREFUSALS];
 };
 
-/* Set up a zeroed struct.  free_space_fini() releases it, when no thread
-   uses it any more. */
-void free_space_init(struct free_space *space);
-void free_space_fini(struct free_space *space);
+/* Returns NULL if there is no memory. */
+struct free_space *free_space_new(void);
+
+/* Free it when no thread uses it any more.  Accepts NULL. */
+void free_space_free(struct free_space *space);
 
 /* Is the kernel to hand over each write() to a file that is being opened? */
 bool free_space_wants_direct(struct fs *fs, struct open_file *open);

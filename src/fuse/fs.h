@@ -14,12 +14,14 @@
 #include "fuse/arrivals.h"
 #include "fuse/backing.h"
 #include "fuse/backing_object.h"
-#include "fuse/closer.h"
-#include "fuse/free_space.h"
 #include "fuse/node.h"
 #include "fuse/shelf.h"
-#include "fuse/sync.h"
+#include "fuse/sync_set.h"
 #include "writer/private_dir.h"
+
+struct closer;
+struct free_space;
+struct open_file;
 
 /* The mounted tree. */
 struct fs {
@@ -74,8 +76,8 @@ struct fs {
 
     struct arrivals arrivals; /* see there for its lock, as of */
     struct shelf shelf;       /* of bundles; see there for its lock, as of */
-    struct closer closer;
-    struct free_space space; /* see there for its lock */
+    struct closer *closer;    /* of files that programs have closed */
+    struct free_space *space; /* see there for its lock */
     struct node_table nodes;
 };
 
@@ -84,34 +86,6 @@ struct fs_held {
     struct list link;
     void (*close)(struct fs *fs, struct fs_held *held);
 };
-
-/* What to mount, and how. */
-struct fs_options {
-    const char *source;
-    const char *mountpoint; /* exists */
-    bool keep_names;        /* names are never changed */
-    bool npy;               /* arrays are named as .npy files */
-    bool chunks; /* frames have directories of their chunks beside them */
-    bool read_only;
-    bool noatime;              /* reads leave times of access alone */
-    bool shared;               /* frames are locked against other programs */
-    bool close_later;          /* what is written is committed after close() */
-    bool sparse;               /* what new frames are */
-    struct file_params params; /* likewise */
-    uint64_t offset;           /* byte at which the frame SOURCE starts */
-};
-
-/*
- * Open SOURCE.  What is wrong with it is logged, in one line.
- *
- * `files` is to be set before the first request.  Returns 0 or a negative
- * errno.
- */
-int fs_open(const struct fs_options *options, struct fs **out);
-
-/* Closes what programs still hold open, too.  Accepts NULL.  Returns 0, or an
-   error if something could not be saved, which was logged. */
-int fs_close(struct fs *fs);
 
 /* Keep in mind what a program has opened, and forget it again. */
 void fs_hold(struct fs *fs, struct fs_held *held);

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/fs_open.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -7,11 +9,12 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "fuse/closer.h"
 #include "fuse/folder.h"
-#include "fuse/fs.h"
+#include "fuse/free_space.h"
 #include "fuse/open_file.h"
 #include "fuse/remove.h"
-#include "fuse/sync.h"
+#include "fuse/sync_all.h"
 
 /* What is known of SOURCE and MOUNTPOINT while they are opened. */
 struct paths {
@@ -293,17 +296,22 @@ static bool is_writable(const char *source)
     return faccessat(AT_FDCWD, source, W_OK, AT_EACCESS) == 0;
 }
 
-int fs_open(const struct fs_options *options, struct fs **out)
+/* Make a tree of which nothing is open yet; NULL if there is no memory. */
+static struct fs *fs_new(const struct fs_options *options)
 {
-    struct paths paths = { 0 };
     struct fs *fs = calloc(1, sizeof(*fs));
-    int r;
+    struct closer *closer = closer_new();
+    struct free_space *space = free_space_new();
 
-    if (!fs)
-        return -ENOMEM;
+    if (!fs || !closer || !space) {
+        closer_free(closer);
+        free_space_free(space);
+        free(fs);
+        return NULL;
+    }
+    fs->closer = closer;
+    fs->space = space;
     list_init(&fs->held);
-    closer_init(&fs->closer);
-    free_space_init(&fs->space);
     pthread_mutex_init(&fs->trash_lock, NULL);
     arrivals_init(&fs->arrivals);
     shelf_init(&fs->shelf);
@@ -317,6 +325,17 @@ int fs_open(const struct fs_options *options, struct fs **out)
     fs->close_later = options->close_later;
     fs->params = options->params;
     fs->base = options->offset;
+    return fs;
+}
+
+int fs_open(const struct fs_options *options, struct fs **out)
+{
+    struct paths paths = { 0 };
+    struct fs *fs = fs_new(options);
+    int r;
+
+    if (!fs)
+        return -ENOMEM;
     r = paths_init(options, &paths);
     if (r == 0 && paths.kind == ENTRY_DIRECTORY)
         r = open_tree(fs, &paths);
@@ -365,8 +384,8 @@ int fs_close(struct fs *fs)
     free(fs->mounted);
     sync_set_fini(&fs->written);
     pthread_mutex_destroy(&fs->trash_lock);
-    closer_fini(&fs->closer);
-    free_space_fini(&fs->space);
+    closer_free(fs->closer);
+    free_space_free(fs->space);
     shelf_fini(&fs->shelf);
     arrivals_fini(&fs->arrivals);
     free(fs);

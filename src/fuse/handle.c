@@ -2,11 +2,10 @@
 #include "fuse/handle.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "fuse/backing_stamp.h"
+#include "fuse/free_space.h"
 #include "fuse/kernel.h"
 #include "fuse/report.h"
 

@@ -17,6 +17,8 @@
 #include "base/identity.h"
 #include "base/log.h"
 #include "base/pool.h"
+#include "fuse/closer.h"
+#include "fuse/fs_open.h"
 #include "fuse/handover.h"
 #include "fuse/kernel.h"
 #include "fuse/killpriv.h"
@@ -306,7 +308,7 @@ static int serve(struct mount *mount, const struct options *options)
     if (r == 0 && mount->fs->writable)
         r = pool_new(SEEKERS, &mount->fs->seekers);
     if (r == 0 && mount->fs->writable)
-        r = closer_start(&mount->fs->closer);
+        r = closer_start(mount->fs->closer);
     if (r == 0)
         r = handover_start(&mount->handover, mount->fs, mount->mountpoint,
                            mount->dev, options->file.commit);

@@ -50,7 +50,7 @@ void open_file_free(struct open_file *open)
 static struct open_file *find_locked(struct fs *fs, struct node *node)
 {
     while (node->open && node->open->closing.final)
-        pthread_cond_wait(&fs->closer.closed, &fs->nodes.lock);
+        pthread_cond_wait(&fs->closer->closed, &fs->nodes.lock);
     if (node->open) {
         node->open->nrefs++;
         list_remove(&node->open->closing.unsaved);

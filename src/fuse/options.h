@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "file/file.h"
-#include "fuse/fs.h"
+#include "fuse/fs_open.h"
 
 /* What the command line of framefs says. */
 struct options {

@@ -6,6 +6,7 @@
 
 #include "file/file.h"
 #include "fuse/create.h"
+#include "fuse/fs_open.h"
 #include "fuse/remove.h"
 #include "state/params.h"
 #include "suite.h"
@@ -36,7 +37,7 @@ static void scene_init(struct scene *scene, bool sparse)
     ck_assert_int_eq(fs_open(&options, &scene->fs), 0);
     ck_assert_int_eq(file_context_new(&file_default_options, &scene->fs->files),
                      0);
-    ck_assert_int_eq(closer_start(&scene->fs->closer), 0);
+    ck_assert_int_eq(closer_start(scene->fs->closer), 0);
 }
 
 static void scene_fini(struct scene *scene)

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "fuse/sync_all.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "fuse/fs.h"
+#include "fuse/mount_table.h"
+
+/* Sync the file system at a path.  `name` is for the log. */
+static int sync_fs(const char *path, const char *name)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int r = fd < 0 || syncfs(fd) < 0 ? -errno : 0;
+
+    if (r < 0)
+        log_error("%s: names may not last: %s", name, strerror(-r));
+    if (fd >= 0)
+        close(fd);
+    return r;
+}
+
+static bool is_below(const char *path, const char *dir)
+{
+    size_t len = strlen(dir);
+
+    return len <= 1 || (strncmp(path, dir, len) == 0 && path[len] == '/');
+}
+
+/*
+ * Sync the mounts below a directory whose file systems are in a set, or are
+ * not.  `error` receives the last error.  Returns how many there were.
+ */
+static size_t sync_below(const char *dir, const struct sync_set *set, bool in,
+                         int *error)
+{
+    struct mount_entry entry;
+    struct mount_table table;
+    size_t n = 0;
+    int r;
+
+    if (mount_table_open(0, &table) < 0)
+        return 0;
+    while (mount_table_next(&table, &entry)) {
+        if (!is_below(entry.path, dir) || sync_set_has(set, entry.dev) != in)
+            continue;
+        r = sync_fs(entry.path, entry.path);
+        *error = r < 0 ? r : *error;
+        n++;
+    }
+    mount_table_close(&table);
+    return n;
+}
+
+/* Sync the file systems below a directory that were written to. */
+static int sync_others(const struct fs *fs, const char *dir)
+{
+    bool all = true;
+    int error = 0;
+
+    for (size_t i = 0; i < fs->written.ndevs; i++) {
+        const struct sync_set one = { &fs->written.devs[i], 1 };
+
+        all = sync_below(dir, &one, true, &error) > 0 && all;
+    }
+    /* Subvolumes and overlays have device numbers that no mount has. */
+    if (!all)
+        sync_below(dir, &fs->written, false, &error);
+    return error;
+}
+
+int sync_all(struct fs *fs)
+{
+    char link[64];
+    char source[PATH_MAX];
+    ssize_t len;
+    int others = 0;
+    int r;
+
+    if (!fs->writable)
+        return 0;
+    /* Its path may lead to the mount that is over, or to another one. */
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fs->root_fd);
+    len = readlink(link, source, sizeof(source) - 1);
+    source[len > 0 ? len : 0] = '\0';
+    if (fs->written.ndevs > 0)
+        others = sync_others(fs, source);
+    r = sync_fs(link, source);
+    return r < 0 ? r : others;
+}

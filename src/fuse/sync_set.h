@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FUSE_SYNC_SET_H
+#define FUSE_SYNC_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* File systems that were written to: those below SOURCE, other than its own.
+   The caller does the locking. */
+struct sync_set {
+    dev_t *devs;
+    size_t ndevs;
+};
+
+/* Is a file system in the set? */
+bool sync_set_has(const struct sync_set *set, dev_t dev);
+
+/* Add a file system that is not in the set; if memory is short, it stays out. */
+void sync_set_add(struct sync_set *set, dev_t dev);
+
+/* Free the list of file systems.  Accepts a zeroed set. */
+void sync_set_fini(struct sync_set *set);
+
+#endif
