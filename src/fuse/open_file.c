@@ -156,14 +156,6 @@ int open_file_adopt(struct fs *fs, struct node *node,
     return 0;
 }
 
-bool open_file_is_content(const struct node *node, uint64_t content,
-                          uint64_t mark)
-{
-    if (node->mark == 0)
-        return node->content == content;
-    return node->mark == mark && (mark % 2 == 1 || node->content == content);
-}
-
 bool open_file_is_agreed(struct fs *fs, struct open_file *open)
 {
     const struct node *node = open->node;
@@ -267,45 +259,6 @@ bool open_file_note_content(struct fs *fs, struct node *node,
     node->cached = backing_stamp(&st);
     pthread_mutex_unlock(&fs->nodes.lock);
     return true;
-}
-
-void open_file_mistaken(struct fs *fs, struct open_file *open)
-{
-    pthread_mutex_lock(&fs->nodes.lock);
-    open->node->mistaken = true;
-    pthread_mutex_unlock(&fs->nodes.lock);
-}
-
-int open_file_anchor(struct open_file *open)
-{
-    int fd = -1;
-
-    pthread_mutex_lock(&open->lock);
-    if (open->current && open->current->fd >= 0)
-        fd = fcntl(open->current->fd, F_DUPFD_CLOEXEC, 0);
-    pthread_mutex_unlock(&open->lock);
-    return fd < 0 ? -ESTALE : fd;
-}
-
-struct snapshot *open_file_snapshot(struct open_file *open)
-{
-    struct snapshot *snapshot;
-
-    pthread_mutex_lock(&open->lock);
-    snapshot = open->current ? snapshot_get(open->current) : NULL;
-    pthread_mutex_unlock(&open->lock);
-    return snapshot;
-}
-
-bool open_file_has_newer(struct open_file *open,
-                         const struct snapshot *snapshot)
-{
-    bool newer;
-
-    pthread_mutex_lock(&open->lock);
-    newer = open->current != snapshot;
-    pthread_mutex_unlock(&open->lock);
-    return newer;
 }
 
 /* Commit a frame, or make it durable, by `save`; and report what goes wrong.
@@ -442,33 +395,6 @@ void open_file_set_unlinked(struct fs *fs, struct node *node, bool unlinked)
     pthread_mutex_unlock(&fs->nodes.lock);
 }
 
-unsigned open_file_count_modified(struct open_file *open)
-{
-    unsigned n;
-
-    pthread_mutex_lock(&open->lock);
-    n = open->nmodified;
-    pthread_mutex_unlock(&open->lock);
-    return n;
-}
-
-void open_file_written(struct open_file *open, bool direct)
-{
-    if (!direct)
-        return;
-    pthread_mutex_lock(&open->lock);
-    open->mtime_set = false;
-    pthread_mutex_unlock(&open->lock);
-}
-
-void open_file_set_mtime(struct open_file *open, const struct timespec *mtime)
-{
-    pthread_mutex_lock(&open->lock);
-    open->mtime_set = true;
-    open->mtime = *mtime;
-    pthread_mutex_unlock(&open->lock);
-}
-
 /* Set the time of modification of what is at a place, unless others have changed
    the frame there. */
 static void set_mtime(const struct backing_place *place, enum entry_kind kind,
@@ -505,12 +431,4 @@ void open_file_apply_mtime(struct fs *fs, struct open_file *open,
     if (newest)
         open_file_note_touch(open, &place);
     backing_close(&place);
-}
-
-void open_file_show_mtime(struct open_file *open, struct stat *st)
-{
-    pthread_mutex_lock(&open->lock);
-    if (open->mtime_set)
-        st->st_mtim = open->mtime;
-    pthread_mutex_unlock(&open->lock);
 }

@@ -89,16 +89,6 @@ bool open_file_is_agreed(struct fs *fs, struct open_file *open);
 bool open_file_cached(struct fs *fs, struct node *node,
                       struct snapshot *snapshot);
 
-/*
- * Is a state of a file the last one that is known to agree with what the kernel
- * holds of it?  To be asked with the node table locked.
- *
- *  content, mark  its backing_content_stamp(), and frame_mark() if the node has
- *                 one
- */
-bool open_file_is_content(const struct node *node, uint64_t content,
-                          uint64_t mark);
-
 /* Is what is stored of a file the last state that is known to agree with what the
    kernel holds of it? */
 bool open_file_is_known(struct fs *fs, struct node *node,
@@ -112,32 +102,10 @@ bool open_file_note_content(struct fs *fs, struct node *node,
                             const struct snapshot *snapshot);
 
 /*
- * What the kernel holds of a file is wrong: others have changed it, or what the
- * kernel kept for a while was refused, for it goes on behind the end of a file
- * whose size is fixed.  There is no way to tell the kernel that its own idea of
- * the size is wrong: once the file is closed, it is looked up again.
- */
-void open_file_mistaken(struct fs *fs, struct open_file *open);
-
-/*
  * Others have changed a file that the kernel holds something of.  It is told, a
  * moment later, for who holds the file open; who opens it next looks it up again.
  */
 void open_file_changed(struct fs *fs, struct open_file *open);
-
-/* The newest state that is open, with a reference; NULL if there is none. */
-struct snapshot *open_file_snapshot(struct open_file *open);
-
-/* Has another state taken the place of one that was the newest? */
-bool open_file_has_newer(struct open_file *open,
-                         const struct snapshot *snapshot);
-
-/*
- * A descriptor of the file, or of a sparse frame's directory, to find it by
- * when it has no name.  The caller closes it.  Returns -ESTALE if there is
- * none.
- */
-int open_file_anchor(struct open_file *open);
 
 /* Write out what was written, durably.  Errors as file_sync(). */
 int open_file_sync(struct fs *fs, struct open_file *open);
@@ -168,6 +136,47 @@ int open_file_sync_node(struct fs *fs, struct node *node);
    may be NULL.  See file_set_unlinked(). */
 void open_file_set_unlinked(struct fs *fs, struct node *node, bool unlinked);
 
+/* Give the frame's file the time of open_file_set_mtime(), after it was written,
+   unless others have written to it since. */
+void open_file_apply_mtime(struct fs *fs, struct open_file *open,
+                           const struct snapshot *snapshot);
+
+/*
+ * The state that is open, and what is noted of it: open_file_state.c.
+ */
+
+/*
+ * Is a state of a file the last one that is known to agree with what the kernel
+ * holds of it?  To be asked with the node table locked.
+ *
+ *  content, mark  its backing_content_stamp(), and frame_mark() if the node has
+ *                 one
+ */
+bool open_file_is_content(const struct node *node, uint64_t content,
+                          uint64_t mark);
+
+/*
+ * What the kernel holds of a file is wrong: others have changed it, or what the
+ * kernel kept for a while was refused, for it goes on behind the end of a file
+ * whose size is fixed.  There is no way to tell the kernel that its own idea of
+ * the size is wrong: once the file is closed, it is looked up again.
+ */
+void open_file_mistaken(struct fs *fs, struct open_file *open);
+
+/*
+ * A descriptor of the file, or of a sparse frame's directory, to find it by
+ * when it has no name.  The caller closes it.  Returns -ESTALE if there is
+ * none.
+ */
+int open_file_anchor(struct open_file *open);
+
+/* The newest state that is open, with a reference; NULL if there is none. */
+struct snapshot *open_file_snapshot(struct open_file *open);
+
+/* Has another state taken the place of one that was the newest? */
+bool open_file_has_newer(struct open_file *open,
+                         const struct snapshot *snapshot);
+
 /* See struct open_file. */
 unsigned open_file_count_modified(struct open_file *open);
 
@@ -177,11 +186,6 @@ void open_file_written(struct open_file *open, bool direct);
 
 /* Keep a time of modification although data are written out after it. */
 void open_file_set_mtime(struct open_file *open, const struct timespec *mtime);
-
-/* Give the frame's file that time, after it was written, unless others have
-   written to it since. */
-void open_file_apply_mtime(struct fs *fs, struct open_file *open,
-                           const struct snapshot *snapshot);
 
 /* Let attributes show the time that a program asked for, as data that were
    written out since have changed that of the file. */

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+
+#include "fuse/fs.h"
+#include "fuse/open_file.h"
+
+bool open_file_is_content(const struct node *node, uint64_t content,
+                          uint64_t mark)
+{
+    if (node->mark == 0)
+        return node->content == content;
+    return node->mark == mark && (mark % 2 == 1 || node->content == content);
+}
+
+void open_file_mistaken(struct fs *fs, struct open_file *open)
+{
+    pthread_mutex_lock(&fs->nodes.lock);
+    open->node->mistaken = true;
+    pthread_mutex_unlock(&fs->nodes.lock);
+}
+
+int open_file_anchor(struct open_file *open)
+{
+    int fd = -1;
+
+    pthread_mutex_lock(&open->lock);
+    if (open->current && open->current->fd >= 0)
+        fd = fcntl(open->current->fd, F_DUPFD_CLOEXEC, 0);
+    pthread_mutex_unlock(&open->lock);
+    return fd < 0 ? -ESTALE : fd;
+}
+
+struct snapshot *open_file_snapshot(struct open_file *open)
+{
+    struct snapshot *snapshot;
+
+    pthread_mutex_lock(&open->lock);
+    snapshot = open->current ? snapshot_get(open->current) : NULL;
+    pthread_mutex_unlock(&open->lock);
+    return snapshot;
+}
+
+bool open_file_has_newer(struct open_file *open,
+                         const struct snapshot *snapshot)
+{
+    bool newer;
+
+    pthread_mutex_lock(&open->lock);
+    newer = open->current != snapshot;
+    pthread_mutex_unlock(&open->lock);
+    return newer;
+}
+
+unsigned open_file_count_modified(struct open_file *open)
+{
+    unsigned n;
+
+    pthread_mutex_lock(&open->lock);
+    n = open->nmodified;
+    pthread_mutex_unlock(&open->lock);
+    return n;
+}
+
+void open_file_written(struct open_file *open, bool direct)
+{
+    if (!direct)
+        return;
+    pthread_mutex_lock(&open->lock);
+    open->mtime_set = false;
+    pthread_mutex_unlock(&open->lock);
+}
+
+void open_file_set_mtime(struct open_file *open, const struct timespec *mtime)
+{
+    pthread_mutex_lock(&open->lock);
+    open->mtime_set = true;
+    open->mtime = *mtime;
+    pthread_mutex_unlock(&open->lock);
+}
+
+void open_file_show_mtime(struct open_file *open, struct stat *st)
+{
+    pthread_mutex_lock(&open->lock);
+    if (open->mtime_set)
+        st->st_mtim = open->mtime;
+    pthread_mutex_unlock(&open->lock);
+}
