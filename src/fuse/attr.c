@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backing/backing_stamp.h"
+#include "backing/backing_start.h"
+#include "backing/chunks.h"
 #include "base/size.h"
-#include "fuse/backing_stamp.h"
-#include "fuse/backing_start.h"
-#include "fuse/chunks.h"
 #include "fuse/dir.h"
 #include "fuse/report.h"
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "backing/retired.h"
 #include "fuse/open_file_lost.h"
 #include "fuse/report.h"
-#include "fuse/retired.h"
 
 enum {
     NTHREADS = 8,

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backing/beside.h"
 #include "base/identity.h"
-#include "fuse/beside.h"
 #include "fuse/enter.h"
 #include "writer/frame_dir.h"
 

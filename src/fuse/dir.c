@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backing/chunks.h"
+#include "backing/folder.h"
 #include "base/identity.h"
 #include "fuse/attr.h"
-#include "fuse/chunks.h"
-#include "fuse/folder.h"
 
 enum {
     NDOTS = 2 /* entries in front of the names in a list */

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
+#include "backing/backing_stamp.h"
 #include "frame/frame.h"
-#include "fuse/backing_stamp.h"
 #include "fuse/closer.h"
 #include "fuse/open_attr.h"
 #include "fuse/open_file.h"

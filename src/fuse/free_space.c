@@ -7,8 +7,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "backing/backing_stamp.h"
 #include "base/size.h"
-#include "fuse/backing_stamp.h"
 #include "fuse/fs.h"
 #include "fuse/open_file_lost.h"
 #include "fuse/report.h"

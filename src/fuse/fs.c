@@ -9,10 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backing/chunks.h"
+#include "backing/folder.h"
 #include "base/hash.h"
-#include "fuse/chunks.h"
 #include "fuse/dir.h"
-#include "fuse/folder.h"
 #include "fuse/report.h"
 #include "store/store_local.h"
 #include "writer/frame_dir.h"

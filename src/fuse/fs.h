@@ -9,13 +9,13 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "backing/arrivals.h"
+#include "backing/backing.h"
+#include "backing/backing_object.h"
+#include "backing/shelf.h"
 #include "base/list.h"
 #include "file/file.h"
-#include "fuse/arrivals.h"
-#include "fuse/backing.h"
-#include "fuse/backing_object.h"
 #include "fuse/node.h"
-#include "fuse/shelf.h"
 #include "fuse/sync_set.h"
 #include "writer/private_dir.h"
 

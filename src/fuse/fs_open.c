@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backing/folder.h"
 #include "base/log.h"
 #include "fuse/closer.h"
-#include "fuse/folder.h"
 #include "fuse/free_space.h"
 #include "fuse/open_file.h"
 #include "fuse/remove.h"

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "fuse/backing_stamp.h"
+#include "backing/backing_stamp.h"
 #include "fuse/free_space.h"
 #include "fuse/kernel.h"
 #include "fuse/report.h"

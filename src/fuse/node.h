@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "backing/names.h"
 #include "base/list.h"
-#include "fuse/names.h"
 
 struct fault_log;
 struct open_file;

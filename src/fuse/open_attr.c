@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "backing/backing_stamp.h"
 #include "fuse/attr.h"
-#include "fuse/backing_stamp.h"
 #include "fuse/kernel.h"
 #include "fuse/open_file.h"
 

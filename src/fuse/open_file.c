@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fuse/backing_stamp.h"
+#include "backing/backing_stamp.h"
 #include "fuse/closer.h"
 #include "fuse/kernel.h"
 #include "fuse/open_file_lost.h"

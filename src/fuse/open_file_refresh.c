@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
-#include "fuse/backing_stamp.h"
+#include "backing/backing_stamp.h"
 #include "fuse/kernel.h"
 #include "fuse/open_file.h"
 #include "fuse/report.h"

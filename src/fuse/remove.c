@@ -8,10 +8,10 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "backing/beside.h"
+#include "backing/retired.h"
 #include "base/identity.h"
-#include "fuse/beside.h"
 #include "fuse/open_file.h"
-#include "fuse/retired.h"
 #include "writer/frame_dir.h"
 #include "writer/private_dir.h"
 

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "backing/beside.h"
 #include "base/identity.h"
-#include "fuse/beside.h"
 #include "fuse/open_file.h"
 #include "fuse/remove.h"
 #include "writer/frame_dir.h"

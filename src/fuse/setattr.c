@@ -6,9 +6,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backing/backing_stamp.h"
+#include "backing/beside.h"
 #include "base/identity.h"
-#include "fuse/backing_stamp.h"
-#include "fuse/beside.h"
 #include "fuse/open_file_lost.h"
 #include "fuse/report.h"
 

@@ -7,9 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backing/backing_stamp.h"
+#include "backing/chunks.h"
 #include "base/identity.h"
-#include "fuse/backing_stamp.h"
-#include "fuse/chunks.h"
 
 enum {
     AWAIT_PAUSE_NS = 1000000

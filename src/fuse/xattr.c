@@ -11,11 +11,11 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "backing/backing_stamp.h"
+#include "backing/folder.h"
 #include "base/identity.h"
 #include "file/info.h"
 #include "frame/metalayer.h"
-#include "fuse/backing_stamp.h"
-#include "fuse/folder.h"
 #include "fuse/open_file.h"
 #include "fuse/report.h"
 #include "fuse/stats.h"

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "fuse/names.h"
+#include "backing/names.h"
 #include "suite.h"
 
 /* A directory that is a list of its entries, ended by NULL. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_ARRIVALS_H
-#define FUSE_ARRIVALS_H
+#ifndef BACKING_ARRIVALS_H
+#define BACKING_ARRIVALS_H
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_NAMES_H
-#define FUSE_NAMES_H
+#ifndef BACKING_NAMES_H
+#define BACKING_NAMES_H
 
 #include <limits.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_SHELF_H
-#define FUSE_SHELF_H
+#ifndef BACKING_SHELF_H
+#define BACKING_SHELF_H
 
 #include <pthread.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/arrivals.h"
+#include "backing/arrivals.h"
 
 #include <string.h>
 #include <sys/stat.h>

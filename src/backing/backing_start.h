@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_BACKING_START_H
-#define FUSE_BACKING_START_H
+#ifndef BACKING_BACKING_START_H
+#define BACKING_BACKING_START_H
 
 #include <stdbool.h>
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fuse/folder.h"
+#include "backing/folder.h"
 
 int folder_names_add(struct folder_names *list, const char *name)
 {

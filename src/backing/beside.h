@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_BESIDE_H
-#define FUSE_BESIDE_H
+#ifndef BACKING_BESIDE_H
+#define BACKING_BESIDE_H
 
+#include "backing/backing.h"
 #include "file/file.h"
-#include "fuse/backing.h"
 
 /*
  * The sidecar of a frame in one file, PATH.b2lock, goes where the frame goes:

@@ -6,13 +6,13 @@
 #include <unistd.h>
 
 #include "array/array.h"
+#include "backing/arrivals.h"
+#include "backing/backing_private.h"
+#include "backing/backing_start.h"
+#include "backing/chunks.h"
+#include "backing/folder.h"
 #include "base/identity.h"
 #include "frame/frame.h"
-#include "fuse/arrivals.h"
-#include "fuse/backing_private.h"
-#include "fuse/backing_start.h"
-#include "fuse/chunks.h"
-#include "fuse/folder.h"
 
 static int type_of(int dirfd, const char *name, unsigned char *type)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_CHUNKS_H
-#define FUSE_CHUNKS_H
+#ifndef BACKING_CHUNKS_H
+#define BACKING_CHUNKS_H
 
 #include <stdbool.h>
 
+#include "backing/backing.h"
 #include "file/file.h"
-#include "fuse/backing.h"
 
 /*
  * The chunks of a frame, as entries of a directory: two files for each, named

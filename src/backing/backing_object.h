@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_BACKING_OBJECT_H
-#define FUSE_BACKING_OBJECT_H
+#ifndef BACKING_BACKING_OBJECT_H
+#define BACKING_BACKING_OBJECT_H
 
-#include "fuse/backing.h"
+#include "backing/backing.h"
 
 /*
  * A file or directory under SOURCE, held by descriptors.  What is found out about it

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_BACKING_H
-#define FUSE_BACKING_H
+#ifndef BACKING_BACKING_H
+#define BACKING_BACKING_H
 
 #include <limits.h>
 #include <stdbool.h>
@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "backing/names.h"
 #include "base/fault.h"
-#include "fuse/names.h"
 #include "store/store.h"
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/chunks.h"
+#include "backing/chunks.h"
 
 #include <errno.h>
 #include <inttypes.h>

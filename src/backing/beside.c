@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/beside.h"
+#include "backing/beside.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/backing_start.h"
+#include "backing/backing_start.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/retired.h"
+#include "backing/retired.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/shelf.h"
+#include "backing/shelf.h"
 
 #include <stdlib.h>
 
-#include "fuse/backing_stamp.h"
+#include "backing/backing_stamp.h"
 
 struct book {
     struct list link;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/backing_stamp.h"
+#include "backing/backing_stamp.h"
 
 #include <time.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_FOLDER_H
-#define FUSE_FOLDER_H
+#ifndef BACKING_FOLDER_H
+#define BACKING_FOLDER_H
 
+#include "backing/backing.h"
 #include "bundle/bundle.h"
-#include "fuse/backing.h"
 
 /*
  * Folders of stores.

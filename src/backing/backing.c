@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/backing.h"
+#include "backing/backing.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backing/backing_private.h"
+#include "backing/chunks.h"
+#include "backing/folder.h"
 #include "base/hash.h"
 #include "base/size.h"
 #include "frame/frame.h"
-#include "fuse/backing_private.h"
-#include "fuse/chunks.h"
-#include "fuse/folder.h"
 
 enum {
     STAT_BLOCK = 512 /* bytes */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/backing_object.h"
+#include "backing/backing_object.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "fuse/backing_private.h"
+#include "backing/backing_private.h"
 #include "writer/frame_dir.h"
 
 static const char acl_name[] = XATTR_NAME_POSIX_ACL_ACCESS;

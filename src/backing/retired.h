@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_RETIRED_H
-#define FUSE_RETIRED_H
+#ifndef BACKING_RETIRED_H
+#define BACKING_RETIRED_H
 
 #include <stdint.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_BACKING_STAMP_H
-#define FUSE_BACKING_STAMP_H
+#ifndef BACKING_BACKING_STAMP_H
+#define BACKING_BACKING_STAMP_H
 
 #include <stdint.h>
 #include <sys/stat.h>

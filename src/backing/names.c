@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/names.h"
+#include "backing/names.h"
 
 #include <errno.h>
 #include <stddef.h>

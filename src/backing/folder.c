@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/folder.h"
+#include "backing/folder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,10 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "backing/backing_start.h"
+#include "backing/shelf.h"
 #include "base/hash.h"
 #include "frame/frame.h"
-#include "fuse/backing_start.h"
-#include "fuse/shelf.h"
 #include "store/store_local.h"
 
 enum {
