@@ -7,7 +7,7 @@
 
 #include "backing/retired.h"
 #include "fuse/open_file_lost.h"
-#include "fuse/report.h"
+#include "tree/report.h"
 
 enum {
     NTHREADS = 8,

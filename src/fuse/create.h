@@ -2,8 +2,8 @@
 #ifndef FUSE_CREATE_H
 #define FUSE_CREATE_H
 
-#include "fuse/fs.h"
 #include "fuse/open_file.h"
+#include "tree/fs.h"
 
 /*
  * Making files and directories.

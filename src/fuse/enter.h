@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-#include "fuse/fs.h"
+#include "tree/fs.h"
 
 /*
  * Making entries of directories known to the kernel.

@@ -9,9 +9,9 @@
 
 #include "backing/backing_stamp.h"
 #include "base/size.h"
-#include "fuse/fs.h"
 #include "fuse/open_file_lost.h"
-#include "fuse/report.h"
+#include "tree/fs.h"
+#include "tree/report.h"
 
 enum {
     MARGIN = 4 << 20,       /* bytes free that no file is opened without */

@@ -2,7 +2,7 @@
 #ifndef FUSE_FS_OPEN_H
 #define FUSE_FS_OPEN_H
 
-#include "fuse/fs.h"
+#include "tree/fs.h"
 
 /* What to mount, and how. */
 struct fs_options {

@@ -7,7 +7,7 @@
 #include "backing/backing_stamp.h"
 #include "fuse/free_space.h"
 #include "fuse/kernel.h"
-#include "fuse/report.h"
+#include "tree/report.h"
 
 /* The typesize of a frame, or 0 while it holds nothing and may change it. */
 uint32_t handle_typesize_of(const struct snapshot *snapshot)

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "fuse/fs.h"
+#include "tree/fs.h"
 
 /*
  * A thread that makes the kernel hand over what programs have written: left to

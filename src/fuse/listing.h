@@ -4,7 +4,7 @@
 
 #include <fuse_lowlevel.h>
 
-#include "fuse/dir.h"
+#include "tree/dir.h"
 
 /* For how long the kernel believes what it was told of a name, in seconds. */
 #define ENTRY_TIMEOUT 1.0

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "backing/backing_stamp.h"
-#include "fuse/attr.h"
 #include "fuse/kernel.h"
 #include "fuse/open_file.h"
+#include "tree/attr.h"
 
 /* Make attributes of a file those that show, by what is open of it and may be
    ahead of what is stored. */

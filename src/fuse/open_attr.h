@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-#include "fuse/fs.h"
+#include "tree/fs.h"
 
 /* The attributes of a node, which may be open.  Returns 0 or a negative errno. */
 int open_attr_get(struct fs *fs, struct node *node, struct stat *out);

@@ -12,7 +12,7 @@
 #include "fuse/closer.h"
 #include "fuse/kernel.h"
 #include "fuse/open_file_lost.h"
-#include "fuse/report.h"
+#include "tree/report.h"
 
 enum {
     ROOM_MARGIN = 4 << 20, /* bytes on disk, for what a commit adds to data */

@@ -2,7 +2,7 @@
 #include "fuse/open_file_lost.h"
 
 #include "fuse/free_space.h"
-#include "fuse/report.h"
+#include "tree/report.h"
 
 /*
  * Log from which byte to which one bytes are lost.

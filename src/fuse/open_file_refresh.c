@@ -4,7 +4,7 @@
 #include "backing/backing_stamp.h"
 #include "fuse/kernel.h"
 #include "fuse/open_file.h"
-#include "fuse/report.h"
+#include "tree/report.h"
 
 enum {
     CATCH_UP_TRIES = 20 /* with what others change all the time */

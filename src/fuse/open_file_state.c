@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "fuse/fs.h"
 #include "fuse/open_file.h"
+#include "tree/fs.h"
 
 bool open_file_is_content(const struct node *node, uint64_t content,
                           uint64_t mark)

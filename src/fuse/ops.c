@@ -9,7 +9,6 @@
 
 #include "base/identity.h"
 #include "base/pool.h"
-#include "fuse/dir.h"
 #include "fuse/enter.h"
 #include "fuse/kernel.h"
 #include "fuse/killpriv.h"
@@ -20,6 +19,7 @@
 #include "fuse/setattr.h"
 #include "fuse/sync.h"
 #include "fuse/xattr.h"
+#include "tree/dir.h"
 
 static struct dir *dir_of(const struct fuse_file_info *fi)
 {

@@ -5,7 +5,7 @@
 #include <fuse_lowlevel.h>
 #include <stdatomic.h>
 
-#include "fuse/fs.h"
+#include "tree/fs.h"
 
 /* The user data of a session. */
 struct ops_data {

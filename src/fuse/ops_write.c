@@ -9,8 +9,8 @@
 #include "fuse/killpriv.h"
 #include "fuse/open_file_lost.h"
 #include "fuse/ops_private.h"
-#include "fuse/report.h"
 #include "fuse/setattr.h"
+#include "tree/report.h"
 
 /* How often a write is tried while others replace the frame. */
 enum {

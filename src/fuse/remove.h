@@ -2,7 +2,7 @@
 #ifndef FUSE_REMOVE_H
 #define FUSE_REMOVE_H
 
-#include "fuse/fs.h"
+#include "tree/fs.h"
 
 /*
  * Removing files and directories.

@@ -2,7 +2,7 @@
 #ifndef FUSE_RENAME_H
 #define FUSE_RENAME_H
 
-#include "fuse/fs.h"
+#include "tree/fs.h"
 
 /* The arguments of renameat2(). */
 struct rename {

@@ -2,7 +2,7 @@
 #ifndef FUSE_REQUEST_H
 #define FUSE_REQUEST_H
 
-#include "fuse/fs.h"
+#include "tree/fs.h"
 
 /* What all requests of the kernel have in common. */
 

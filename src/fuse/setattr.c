@@ -10,7 +10,7 @@
 #include "backing/beside.h"
 #include "base/identity.h"
 #include "fuse/open_file_lost.h"
-#include "fuse/report.h"
+#include "tree/report.h"
 
 enum {
     SET_OWNER = FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID,

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "file/file.h"
-#include "fuse/fs.h"
+#include "tree/fs.h"
 
 /*
  * One state of a file on disk, open.  It lives until the last read from it is

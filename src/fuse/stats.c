@@ -5,7 +5,7 @@
 #include <json-c/json.h>
 #include <string.h>
 
-#include "fuse/fs.h"
+#include "tree/fs.h"
 
 /* Add a number to an object.  Returns 0 or -ENOMEM, to be joined by |. */
 static int add(struct json_object *object, const char *key, uint64_t value)

@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "fuse/fs.h"
+#include "tree/fs.h"
 
 /*
  * A thread that makes SIGTERM, SIGINT and SIGHUP end the session.  libfuse does

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "frame/frame.h"
-#include "fuse/fs.h"
 #include "fuse/open_file.h"
+#include "tree/fs.h"
 
 void sync_note(struct fs *fs, struct node *node)
 {

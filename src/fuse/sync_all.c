@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "fuse/fs.h"
 #include "fuse/mount_table.h"
+#include "tree/fs.h"
 
 /* Sync the file system at a path.  `name` is for the log. */
 static int sync_fs(const char *path, const char *name)

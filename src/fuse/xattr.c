@@ -17,8 +17,8 @@
 #include "file/info.h"
 #include "frame/metalayer.h"
 #include "fuse/open_file.h"
-#include "fuse/report.h"
 #include "fuse/stats.h"
+#include "tree/report.h"
 
 /* How often attributes are read that another program wrote into. */
 enum {

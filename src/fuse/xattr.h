@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "fuse/fs.h"
+#include "tree/fs.h"
 
 /*
  * Extended attributes: those of the file, and for a frame

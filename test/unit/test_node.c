@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fuse/node.h"
 #include "suite.h"
+#include "tree/node.h"
 
 static struct node_table table;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_REPORT_H
-#define FUSE_REPORT_H
+#ifndef TREE_REPORT_H
+#define TREE_REPORT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/fault.h"
-#include "fuse/node.h"
+#include "tree/node.h"
 
 /* Does an error say something of the file, and not just of the moment? */
 bool report_is_fault(int error);

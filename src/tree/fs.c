@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/fs.h"
+#include "tree/fs.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,9 +12,9 @@
 #include "backing/chunks.h"
 #include "backing/folder.h"
 #include "base/hash.h"
-#include "fuse/dir.h"
-#include "fuse/report.h"
 #include "store/store_local.h"
+#include "tree/dir.h"
+#include "tree/report.h"
 #include "writer/frame_dir.h"
 
 /* A frame that is mounted upon is found without its name. */

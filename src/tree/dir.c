@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/dir.h"
+#include "tree/dir.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "backing/chunks.h"
 #include "backing/folder.h"
 #include "base/identity.h"
-#include "fuse/attr.h"
+#include "tree/attr.h"
 
 enum {
     NDOTS = 2 /* entries in front of the names in a list */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/attr.h"
+#include "tree/attr.h"
 
 #include <errno.h>
 #include <fuse_lowlevel.h>
@@ -10,8 +10,8 @@
 #include "backing/backing_start.h"
 #include "backing/chunks.h"
 #include "base/size.h"
-#include "fuse/dir.h"
-#include "fuse/report.h"
+#include "tree/dir.h"
+#include "tree/report.h"
 
 enum {
     LOOKS = 10, /* at a file that others replace, time after time */

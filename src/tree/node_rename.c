@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/node.h"
+#include "tree/node.h"
 
 static bool is_renamed_locked(const struct node *node)
 {

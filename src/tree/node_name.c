@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fuse/node.h"
+#include "tree/node.h"
 
 enum {
     NAMES_MAX = 1000 /* of a node: they are searched one by one */

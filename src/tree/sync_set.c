@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/sync_set.h"
+#include "tree/sync_set.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_SYNC_SET_H
-#define FUSE_SYNC_SET_H
+#ifndef TREE_SYNC_SET_H
+#define TREE_SYNC_SET_H
 
 #include <stdbool.h>
 #include <stddef.h>

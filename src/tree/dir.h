@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_DIR_H
-#define FUSE_DIR_H
+#ifndef TREE_DIR_H
+#define TREE_DIR_H
 
 #include <sys/types.h>
 
-#include "fuse/fs.h"
+#include "tree/fs.h"
 
 /*
  * A directory that is being listed.

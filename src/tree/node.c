@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/node.h"
+#include "tree/node.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "fuse/report.h"
+#include "tree/report.h"
 
 enum {
     MIN_BUCKETS = 64

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_FS_H
-#define FUSE_FS_H
+#ifndef TREE_FS_H
+#define TREE_FS_H
 
 #include <fuse_lowlevel.h>
 #include <pthread.h>
@@ -15,8 +15,8 @@
 #include "backing/shelf.h"
 #include "base/list.h"
 #include "file/file.h"
-#include "fuse/node.h"
-#include "fuse/sync_set.h"
+#include "tree/node.h"
+#include "tree/sync_set.h"
 #include "writer/private_dir.h"
 
 struct closer;

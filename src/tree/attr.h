@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_ATTR_H
-#define FUSE_ATTR_H
+#ifndef TREE_ATTR_H
+#define TREE_ATTR_H
 
 #include <stdint.h>
 #include <sys/stat.h>
 
 #include "frame/frame.h"
-#include "fuse/fs.h"
+#include "tree/fs.h"
 
 /*
  * Attributes that show, by what is stored.  See open_attr.h for those of any

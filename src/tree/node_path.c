@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "fuse/node.h"
+#include "tree/node.h"
 
 /* Put a name, and a slash before what follows, in front of `path`. */
 static char *prepend(char *path, const char *start, const char *name,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_NODE_H
-#define FUSE_NODE_H
+#ifndef TREE_NODE_H
+#define TREE_NODE_H
 
 #include <limits.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/report.h"
+#include "tree/report.h"
 
 #include <errno.h>
 #include <inttypes.h>
