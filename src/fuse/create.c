@@ -9,7 +9,7 @@
 
 #include "backing/beside.h"
 #include "base/identity.h"
-#include "fuse/enter.h"
+#include "open/enter.h"
 #include "writer/frame_dir.h"
 
 /* What is being made, and where. */

@@ -2,7 +2,7 @@
 #ifndef FUSE_CREATE_H
 #define FUSE_CREATE_H
 
-#include "fuse/open_file.h"
+#include "open/open_file.h"
 #include "tree/fs.h"
 
 /*

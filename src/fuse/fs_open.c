@@ -10,11 +10,11 @@
 
 #include "backing/folder.h"
 #include "base/log.h"
-#include "fuse/closer.h"
-#include "fuse/free_space.h"
-#include "fuse/open_file.h"
 #include "fuse/remove.h"
 #include "fuse/sync_all.h"
+#include "open/closer.h"
+#include "open/free_space.h"
+#include "open/open_file.h"
 
 /* What is known of SOURCE and MOUNTPOINT while they are opened. */
 struct paths {

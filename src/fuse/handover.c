@@ -9,8 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "fuse/handle.h"
-#include "fuse/kernel.h"
+#include "open/handle.h"
+#include "open/kernel.h"
 
 enum {
     CLONE = 1 /* OPEN_TREE_CLONE of <linux/mount.h> */

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/identity.h"
-#include "fuse/kernel.h"
-#include "fuse/open_file.h"
 #include "fuse/ops.h"
+#include "open/kernel.h"
+#include "open/open_file.h"
 
 #if defined(FUSE_CAP_HANDLE_KILLPRIV_V2) || !defined(HAVE_FUSE_CUSTOM_IO) || \
     !defined(FUSE_INIT_EXT)

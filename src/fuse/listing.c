@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fuse/listing.h"
 
-#include "fuse/enter.h"
+#include "open/enter.h"
 
 double attr_timeout(const struct fs *fs)
 {

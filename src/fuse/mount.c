@@ -17,10 +17,8 @@
 #include "base/identity.h"
 #include "base/log.h"
 #include "base/pool.h"
-#include "fuse/closer.h"
 #include "fuse/fs_open.h"
 #include "fuse/handover.h"
-#include "fuse/kernel.h"
 #include "fuse/killpriv.h"
 #include "fuse/mount_lock.h"
 #include "fuse/mount_table.h"
@@ -29,6 +27,8 @@
 #include "fuse/remove.h"
 #include "fuse/stats_signal.h"
 #include "fuse/stop_signal.h"
+#include "open/closer.h"
+#include "open/kernel.h"
 
 enum {
     EXIT_USAGE = 2,

@@ -9,16 +9,16 @@
 
 #include "base/identity.h"
 #include "base/pool.h"
-#include "fuse/enter.h"
-#include "fuse/kernel.h"
 #include "fuse/killpriv.h"
 #include "fuse/listing.h"
-#include "fuse/open_attr.h"
 #include "fuse/ops_private.h"
 #include "fuse/passthrough.h"
 #include "fuse/setattr.h"
 #include "fuse/sync.h"
 #include "fuse/xattr.h"
+#include "open/enter.h"
+#include "open/kernel.h"
+#include "open/open_attr.h"
 #include "tree/dir.h"
 
 static struct dir *dir_of(const struct fuse_file_info *fi)

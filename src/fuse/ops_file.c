@@ -2,12 +2,12 @@
 #include <errno.h>
 
 #include "fuse/create.h"
-#include "fuse/handle.h"
 #include "fuse/listing.h"
-#include "fuse/open_file_lost.h"
 #include "fuse/ops_private.h"
 #include "fuse/passthrough.h"
 #include "fuse/sync.h"
+#include "open/handle.h"
+#include "open/open_file_lost.h"
 
 /* close() of one of a program's descriptors. */
 void ops_flush(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),

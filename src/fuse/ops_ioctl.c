@@ -5,9 +5,9 @@
 
 #include "base/size.h"
 #include "fuse/chunk_ioctl.h"
-#include "fuse/handle.h"
-#include "fuse/open_file_lost.h"
 #include "fuse/ops_private.h"
+#include "open/handle.h"
+#include "open/open_file_lost.h"
 
 static struct frame_info info_of(struct file *file)
 {

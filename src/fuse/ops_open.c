@@ -2,13 +2,13 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "fuse/closer.h"
-#include "fuse/handle.h"
 #include "fuse/killpriv.h"
 #include "fuse/ops_private.h"
 #include "fuse/passthrough.h"
 #include "fuse/setattr.h"
 #include "fuse/sync.h"
+#include "open/closer.h"
+#include "open/handle.h"
 
 enum {
     FMODE_EXEC = 0x20 /* of the kernel's: a program is to be run */

@@ -2,8 +2,8 @@
 #ifndef FUSE_OPS_PRIVATE_H
 #define FUSE_OPS_PRIVATE_H
 
-#include "fuse/handle.h"
 #include "fuse/request.h"
+#include "open/handle.h"
 
 /* The members of `ops_table` that are not in ops.c. */
 

@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "fuse/handle.h"
-#include "fuse/open_file_lost.h"
 #include "fuse/ops_private.h"
+#include "open/handle.h"
+#include "open/open_file_lost.h"
 
 /* How often a read or seek is tried that another program wrote into; and from
    which time on programs that look at the sidecar of the frame are kept from

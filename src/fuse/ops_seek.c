@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "base/pool.h"
-#include "fuse/handle.h"
-#include "fuse/kernel.h"
 #include "fuse/ops_private.h"
+#include "open/handle.h"
+#include "open/kernel.h"
 
 /* A seek that waits until the kernel has handed over its dirty pages. */
 struct seek {

@@ -3,13 +3,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "fuse/free_space.h"
-#include "fuse/handle.h"
-#include "fuse/kernel.h"
 #include "fuse/killpriv.h"
-#include "fuse/open_file_lost.h"
 #include "fuse/ops_private.h"
 #include "fuse/setattr.h"
+#include "open/free_space.h"
+#include "open/handle.h"
+#include "open/kernel.h"
+#include "open/open_file_lost.h"
 #include "tree/report.h"
 
 /* How often a write is tried while others replace the frame. */

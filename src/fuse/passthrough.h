@@ -4,7 +4,7 @@
 
 #include <fuse_lowlevel.h>
 
-#include "fuse/handle.h"
+#include "open/handle.h"
 
 /*
  * Files that are no frames, read by the kernel itself.

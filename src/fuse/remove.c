@@ -11,7 +11,7 @@
 #include "backing/beside.h"
 #include "backing/retired.h"
 #include "base/identity.h"
-#include "fuse/open_file.h"
+#include "open/open_file.h"
 #include "writer/frame_dir.h"
 #include "writer/private_dir.h"
 

@@ -9,8 +9,8 @@
 
 #include "backing/beside.h"
 #include "base/identity.h"
-#include "fuse/open_file.h"
 #include "fuse/remove.h"
+#include "open/open_file.h"
 #include "writer/frame_dir.h"
 
 /* One side of a rename. */

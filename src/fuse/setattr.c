@@ -9,7 +9,7 @@
 #include "backing/backing_stamp.h"
 #include "backing/beside.h"
 #include "base/identity.h"
-#include "fuse/open_file_lost.h"
+#include "open/open_file_lost.h"
 #include "tree/report.h"
 
 enum {

@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-#include "fuse/open_file.h"
+#include "open/open_file.h"
 
 /*
  * Change attributes of a node.

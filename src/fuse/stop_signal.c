@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-#include "fuse/kernel.h"
+#include "open/kernel.h"
 
 enum {
     WAKE = SIGURG, /* one that does no harm where it is not expected */

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "frame/frame.h"
-#include "fuse/open_file.h"
+#include "open/open_file.h"
 #include "tree/fs.h"
 
 void sync_note(struct fs *fs, struct node *node)

@@ -16,8 +16,8 @@
 #include "base/identity.h"
 #include "file/info.h"
 #include "frame/metalayer.h"
-#include "fuse/open_file.h"
 #include "fuse/stats.h"
+#include "open/open_file.h"
 #include "tree/report.h"
 
 /* How often attributes are read that another program wrote into. */

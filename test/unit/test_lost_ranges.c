@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
-#include "fuse/lost_ranges.h"
+#include "open/lost_ranges.h"
 #include "suite.h"
 
 static struct lost_ranges fresh(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_OPEN_FILE_LOST_H
-#define FUSE_OPEN_FILE_LOST_H
+#ifndef OPEN_OPEN_FILE_LOST_H
+#define OPEN_OPEN_FILE_LOST_H
 
-#include "fuse/open_file.h"
+#include "open/open_file.h"
 
 /* The lost bytes of an open file: see lost_ranges.h. */
 

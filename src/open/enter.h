@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_ENTER_H
-#define FUSE_ENTER_H
+#ifndef OPEN_ENTER_H
+#define OPEN_ENTER_H
 
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/open_file.h"
+#include "open/open_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "backing/backing_stamp.h"
-#include "fuse/closer.h"
-#include "fuse/kernel.h"
-#include "fuse/open_file_lost.h"
+#include "open/closer.h"
+#include "open/kernel.h"
+#include "open/open_file_lost.h"
 #include "tree/report.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/free_space.h"
+#include "open/free_space.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "backing/backing_stamp.h"
 #include "base/size.h"
-#include "fuse/open_file_lost.h"
+#include "open/open_file_lost.h"
 #include "tree/fs.h"
 #include "tree/report.h"
 

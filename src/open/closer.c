@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/closer.h"
+#include "open/closer.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "backing/retired.h"
-#include "fuse/open_file_lost.h"
+#include "open/open_file_lost.h"
 #include "tree/report.h"
 
 enum {

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "fuse/open_file.h"
+#include "open/open_file.h"
 #include "tree/fs.h"
 
 bool open_file_is_content(const struct node *node, uint64_t content,

@@ -2,8 +2,8 @@
 #include <errno.h>
 
 #include "backing/backing_stamp.h"
-#include "fuse/kernel.h"
-#include "fuse/open_file.h"
+#include "open/kernel.h"
+#include "open/open_file.h"
 #include "tree/report.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_LOST_RANGES_H
-#define FUSE_LOST_RANGES_H
+#ifndef OPEN_LOST_RANGES_H
+#define OPEN_LOST_RANGES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/open_file_lost.h"
+#include "open/open_file_lost.h"
 
-#include "fuse/free_space.h"
+#include "open/free_space.h"
 #include "tree/report.h"
 
 /*

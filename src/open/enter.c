@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/enter.h"
+#include "open/enter.h"
 
 #include <errno.h>
 
 #include "backing/backing_stamp.h"
 #include "frame/frame.h"
-#include "fuse/closer.h"
-#include "fuse/open_attr.h"
-#include "fuse/open_file.h"
+#include "open/closer.h"
+#include "open/open_attr.h"
+#include "open/open_file.h"
 
 /* frame_mark() of what is stored; 0 if it cannot be read. */
 static uint64_t read_mark(const struct fs *fs, const struct node *node,

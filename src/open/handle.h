@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_HANDLE_H
-#define FUSE_HANDLE_H
+#ifndef OPEN_HANDLE_H
+#define OPEN_HANDLE_H
 
-#include "fuse/open_file.h"
+#include "open/open_file.h"
 
 /* A file that a program holds open: one descriptor of its, as the kernel
    counts them. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_OPEN_ATTR_H
-#define FUSE_OPEN_ATTR_H
+#ifndef OPEN_OPEN_ATTR_H
+#define OPEN_OPEN_ATTR_H
 
 #include <sys/stat.h>
 

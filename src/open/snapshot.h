@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_SNAPSHOT_H
-#define FUSE_SNAPSHOT_H
+#ifndef OPEN_SNAPSHOT_H
+#define OPEN_SNAPSHOT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_OPEN_FILE_H
-#define FUSE_OPEN_FILE_H
+#ifndef OPEN_OPEN_FILE_H
+#define OPEN_OPEN_FILE_H
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "fuse/closer.h"
-#include "fuse/lost_ranges.h"
-#include "fuse/snapshot.h"
+#include "open/closer.h"
+#include "open/lost_ranges.h"
+#include "open/snapshot.h"
 
 /*
  * What all handles of a node share.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/lost_ranges.h"
+#include "open/lost_ranges.h"
 
 enum {
     NRANGES_MAX = 1024,

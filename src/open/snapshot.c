@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/snapshot.h"
+#include "open/snapshot.h"
 
 #include <errno.h>
 #include <fcntl.h>

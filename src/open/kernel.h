@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_KERNEL_H
-#define FUSE_KERNEL_H
+#ifndef OPEN_KERNEL_H
+#define OPEN_KERNEL_H
 
-#include "fuse/open_file.h"
+#include "open/open_file.h"
 
 /*
  * Tell the kernel that others have changed a file that is open.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_FREE_SPACE_H
-#define FUSE_FREE_SPACE_H
+#ifndef OPEN_FREE_SPACE_H
+#define OPEN_FREE_SPACE_H
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/kernel.h"
+#include "open/kernel.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/handle.h"
+#include "open/handle.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "backing/backing_stamp.h"
-#include "fuse/free_space.h"
-#include "fuse/kernel.h"
+#include "open/free_space.h"
+#include "open/kernel.h"
 #include "tree/report.h"
 
 /* The typesize of a frame, or 0 while it holds nothing and may change it. */

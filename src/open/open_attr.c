@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/open_attr.h"
+#include "open/open_attr.h"
 
 #include <errno.h>
 #include <unistd.h>
 
 #include "backing/backing_stamp.h"
-#include "fuse/kernel.h"
-#include "fuse/open_file.h"
+#include "open/kernel.h"
+#include "open/open_file.h"
 #include "tree/attr.h"
 
 /* Make attributes of a file those that show, by what is open of it and may be

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_CLOSER_H
-#define FUSE_CLOSER_H
+#ifndef OPEN_CLOSER_H
+#define OPEN_CLOSER_H
 
 #include <pthread.h>
 #include <stdbool.h>
