@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "fuse/chunk_ioctl.h"
 #include "input.h"
 #include "interrupt.h"
+#include "ops/chunk_ioctl.h"
 
 enum {
     PIECE_SIZE = 1 << 20 /* bytes that are appended at a time */

@@ -15,7 +15,7 @@
 
 #include "amount.h"
 #include "base/log.h"
-#include "fuse/stats.h"
+#include "ops/stats.h"
 
 /* The figures that are printed, by where they are in the JSON. */
 enum figure {

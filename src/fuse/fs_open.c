@@ -10,11 +10,11 @@
 
 #include "backing/folder.h"
 #include "base/log.h"
-#include "fuse/remove.h"
 #include "fuse/sync_all.h"
 #include "open/closer.h"
 #include "open/free_space.h"
 #include "open/open_file.h"
+#include "ops/remove.h"
 
 /* What is known of SOURCE and MOUNTPOINT while they are opened. */
 struct paths {

@@ -19,16 +19,16 @@
 #include "base/pool.h"
 #include "fuse/fs_open.h"
 #include "fuse/handover.h"
-#include "fuse/killpriv.h"
 #include "fuse/mount_lock.h"
 #include "fuse/mount_table.h"
 #include "fuse/mount_wait.h"
-#include "fuse/ops.h"
-#include "fuse/remove.h"
 #include "fuse/stats_signal.h"
 #include "fuse/stop_signal.h"
 #include "open/closer.h"
 #include "open/kernel.h"
+#include "ops/killpriv.h"
+#include "ops/ops.h"
+#include "ops/remove.h"
 
 enum {
     EXIT_USAGE = 2,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "fuse/stats.h"
+#include "ops/stats.h"
 
 static void wanted_signals(sigset_t *out)
 {

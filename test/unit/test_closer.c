@@ -5,9 +5,9 @@
 #include <time.h>
 
 #include "file/file.h"
-#include "fuse/create.h"
 #include "fuse/fs_open.h"
-#include "fuse/remove.h"
+#include "ops/create.h"
+#include "ops/remove.h"
 #include "state/params.h"
 #include "suite.h"
 

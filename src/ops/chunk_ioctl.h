@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef OPS_CHUNK_IOCTL_H
+#define OPS_CHUNK_IOCTL_H
+
+#include <linux/ioctl.h>
+#include <stdint.h>
+
+/*
+ * Operations on the chunks of a mounted frame, by ioctl() on a descriptor that
+ * is open for writing.  What was written to the file before is committed with
+ * the change, which is durable when ioctl() returns.
+ *
+ * The kernel does not learn that the file's size has changed: call ftruncate()
+ * with the new size, before anything else is done with the file.
+ *
+ * Errors
+ *  EBADF   not open for writing
+ *  ENOTTY  the file is no frame
+ *  ERANGE  there is no such chunk
+ *  EINVAL  the size does not go with the frame's chunksize; no permutation
+ *  others  as write()
+ */
+
+/* Insert a chunk of zeros, to be written to then; or delete a chunk. */
+struct chunk_ioctl_one {
+    uint64_t chunk_no; /* before which it is inserted; or which goes */
+    uint64_t nbytes;   /* in: decoded size of the new chunk, 0: the chunksize;
+                          out: new size of the file */
+};
+
+enum {
+    CHUNK_IOCTL_ORDER_MAX = 4000
+};
+
+/* Put chunks that follow one another into another order. */
+struct chunk_ioctl_order {
+    uint64_t first;   /* of these chunks */
+    uint64_t nchunks; /* of them, at most CHUNK_IOCTL_ORDER_MAX */
+    uint32_t order[CHUNK_IOCTL_ORDER_MAX]; /* which of them comes to each place,
+                                              counted from the first */
+};
+
+#define CHUNK_IOCTL_INSERT  _IOWR(0xb2, 1, struct chunk_ioctl_one)
+#define CHUNK_IOCTL_DELETE  _IOWR(0xb2, 2, struct chunk_ioctl_one)
+#define CHUNK_IOCTL_REORDER _IOW(0xb2, 3, struct chunk_ioctl_order)
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "ops/listing.h"
+
+#include "open/enter.h"
+
+double attr_timeout(const struct fs *fs)
+{
+    return fs->shared ? 0 : ENTRY_TIMEOUT;
+}
+
+struct fuse_entry_param entry_param(const struct fs *fs,
+                                    const struct node *node,
+                                    const struct stat *st)
+{
+    return (struct fuse_entry_param){
+        .ino = (uintptr_t)node,
+        .attr = *st,
+        .attr_timeout = attr_timeout(fs),
+        .entry_timeout = ENTRY_TIMEOUT,
+    };
+}
+
+/* Add an entry to a listing.  Returns false if there is no room for it. */
+static bool list_plain(struct listing *list, const struct dir_entry *entry)
+{
+    size_t room = list->size - list->len;
+    size_t need = fuse_add_direntry(list->req, list->buf + list->len, room,
+                                    entry->shown, &entry->st, entry->next);
+
+    if (need > room)
+        return false;
+    list->len += need;
+    return true;
+}
+
+/* The same, with all that a lookup would say of it. */
+static bool list_plus(struct listing *list, const struct dir_entry *entry)
+{
+    struct fuse_entry_param param = { .attr = entry->st };
+    size_t room = list->size - list->len;
+    struct node *node;
+    struct stat st;
+
+    if (fuse_add_direntry_plus(list->req, NULL, 0, entry->shown, NULL, 0) >
+        room)
+        return false;
+    /* An entry that went away meanwhile is listed as if without attributes. */
+    if (entry->kind != ENTRY_NONE &&
+        enter_entry(list->fs, list->parent, dir_backing(list->dir), entry->name,
+                    entry->kind, &node, &st) == 0)
+        param = entry_param(list->fs, node, &st);
+    list->len += fuse_add_direntry_plus(list->req, list->buf + list->len, room,
+                                        entry->shown, &param, entry->next);
+    return true;
+}
+
+int listing_fill(struct listing *list, off_t off)
+{
+    struct dir_entry entry;
+    int r;
+
+    while ((r = dir_read(list->dir, off, &entry)) > 0) {
+        if (!(list->plus ? list_plus : list_plain)(list, &entry))
+            return 0;
+        off = entry.next;
+    }
+    /* What was read before an error is delivered before it. */
+    return list->len > 0 ? 0 : r;
+}

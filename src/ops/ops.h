@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef OPS_OPS_H
+#define OPS_OPS_H
+
+#include <fuse_lowlevel.h>
+#include <stdatomic.h>
+
+#include "tree/fs.h"
+
+/* The user data of a session. */
+struct ops_data {
+    struct fs *fs;
+    uint32_t max_read;       /* bytes of a request, as mounted; 0: any */
+    atomic_bool initialised; /* the kernel was told how to talk to us */
+    int ready_fd; /* gets one byte when the kernel talks to us; -1: none */
+};
+
+/* How the requests of the kernel are answered. */
+extern const struct fuse_lowlevel_ops ops_table;
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "open/handle.h"
+#include "open/open_file_lost.h"
+#include "ops/chunk_ioctl.h"
+#include "ops/ops_private.h"
+
+static struct frame_info info_of(struct file *file)
+{
+    struct frame *frame = file_frame_get(file);
+    struct frame_info info = *frame_get_info(frame);
+
+    file_frame_put(file, frame);
+    return info;
+}
+
+static int insert(struct file *file, const struct chunk_ioctl_one *arg,
+                  struct fault *fault)
+{
+    uint64_t nbytes = arg->nbytes > 0 ? arg->nbytes : info_of(file).chunksize;
+    uint8_t *zeros;
+    int r;
+
+    if (nbytes == 0 || nbytes > UINT32_MAX)
+        return -EINVAL;
+    zeros = calloc(1, (size_t)nbytes);
+    if (!zeros)
+        return -ENOMEM;
+    r = file_chunk_insert(file, arg->chunk_no, zeros, (size_t)nbytes, fault);
+    free(zeros);
+    return r;
+}
+
+/* Make an order of all chunks of one of some. */
+static int spread(const struct chunk_ioctl_order *arg, uint64_t nchunks,
+                  uint64_t *order)
+{
+    for (uint64_t i = 0; i < nchunks; i++)
+        order[i] = i;
+    for (uint64_t i = 0; i < arg->nchunks; i++) {
+        if (arg->order[i] >= arg->nchunks)
+            return -EINVAL;
+        order[arg->first + i] = arg->first + arg->order[i];
+    }
+    return 0;
+}
+
+static int reorder(struct file *file, const struct chunk_ioctl_order *arg,
+                   struct fault *fault)
+{
+    uint64_t nchunks;
+    uint64_t *order;
+    int r = file_sync(file, fault);
+
+    if (r < 0)
+        return r;
+    nchunks = info_of(file).nchunks;
+    if (arg->nchunks > CHUNK_IOCTL_ORDER_MAX ||
+        !size_within(arg->first, arg->nchunks, nchunks))
+        return -ERANGE;
+    order = calloc((size_t)nchunks, sizeof(order[0]));
+    if (!order)
+        return -ENOMEM;
+    r = spread(arg, nchunks, order);
+    if (r == 0)
+        r = file_chunk_reorder(file, order, nchunks, fault);
+    free(order);
+    return r;
+}
+
+/* The kernel writes what it has of a file, and drops it. */
+static void invalidate(fuse_req_t req, fuse_ino_t ino)
+{
+    fuse_lowlevel_notify_inval_inode(request_fs(req)->session, ino, 0, 0);
+}
+
+static int run(struct file *file, unsigned cmd, const void *arg,
+               struct fault *fault)
+{
+    struct chunk_ioctl_one one;
+
+    if (cmd == CHUNK_IOCTL_REORDER)
+        return reorder(file, arg, fault);
+    memcpy(&one, arg, sizeof(one));
+    if (cmd == CHUNK_IOCTL_INSERT)
+        return insert(file, &one, fault);
+    return file_chunk_delete(file, one.chunk_no, fault);
+}
+
+static int check(const struct handle *handle, const struct snapshot *snapshot,
+                 unsigned cmd, size_t len)
+{
+    if (!snapshot->file ||
+        (cmd != CHUNK_IOCTL_INSERT && cmd != CHUNK_IOCTL_DELETE &&
+         cmd != CHUNK_IOCTL_REORDER))
+        return -ENOTTY;
+    if (!handle->writes)
+        return -EBADF;
+    return len == _IOC_SIZE(cmd) ? 0 : -EINVAL;
+}
+
+void ops_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd,
+               void *arg __attribute__((unused)), struct fuse_file_info *fi,
+               unsigned flags, const void *in, size_t in_len,
+               size_t out_len __attribute__((unused)))
+{
+    struct handle *handle = handle_of(fi);
+    struct chunk_ioctl_one reply = { 0 };
+    struct fault fault = FAULT_NONE;
+    struct snapshot *snapshot;
+    int r;
+
+    if (flags & FUSE_IOCTL_DIR) {
+        fuse_reply_err(req, ENOTTY);
+        return;
+    }
+    snapshot = open_file_snapshot(handle->open);
+    r = check(handle, snapshot, cmd, in_len);
+    /* Chunks that move would take lost bytes elsewhere. */
+    if (r == 0)
+        r = open_file_check_lost(request_fs(req), handle->open, 0);
+    if (r == 0) {
+        invalidate(req, ino);
+        r = run(snapshot->file, cmd, in, &fault);
+        invalidate(req, ino);
+    }
+    if (r == 0) {
+        reply.nbytes = file_size(snapshot->file);
+        open_file_written(handle->open, true);
+    }
+    snapshot_put(snapshot);
+    if (r < 0)
+        request_fail_change(req, r);
+    else
+        fuse_reply_ioctl(req, 0, &reply,
+                         cmd == CHUNK_IOCTL_REORDER ? 0 : sizeof(reply));
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+
+#include "open/closer.h"
+#include "open/handle.h"
+#include "ops/killpriv.h"
+#include "ops/ops_private.h"
+#include "ops/passthrough.h"
+#include "ops/setattr.h"
+#include "ops/sync.h"
+
+enum {
+    FMODE_EXEC = 0x20 /* of the kernel's: a program is to be run */
+};
+
+static bool wants_to_write(const struct fuse_file_info *fi)
+{
+    return (fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC);
+}
+
+/* How a program wants to use what it opens. */
+static int access_wanted(const struct fuse_file_info *fi)
+{
+    int how = wants_to_write(fi) ? W_OK : 0;
+
+    if (fi->flags & FMODE_EXEC)
+        how |= X_OK;
+    else if ((fi->flags & O_ACCMODE) != O_WRONLY)
+        how |= R_OK;
+    return how;
+}
+
+/* Note down what a handle was opened on.  The kernel has asked itself whether the
+   program may do that, but of attributes that may be a second old. */
+static int fill(struct fs *fs, struct handle *handle, struct fuse_file_info *fi)
+{
+    struct snapshot *snapshot = open_file_snapshot(handle->open);
+    int r = snapshot_check_access(snapshot, access_wanted(fi));
+
+    handle->nmodified = open_file_count_modified(handle->open);
+    if (snapshot->file && !snapshot->writable)
+        handle->typesize = handle_typesize_of(snapshot);
+    if (r == 0)
+        fi->keep_cache = open_file_cached(fs, handle->open->node, snapshot);
+    fi->fh = (uintptr_t)handle;
+    snapshot_put(snapshot);
+    return r;
+}
+
+/*
+ * Let the kernel look a file up again: once this is closed it finds another
+ * one, which starts with what is stored.  Returns -ESTALE, or why what was
+ * written cannot be.
+ */
+static int refuse(struct fs *fs, struct open_file *open)
+{
+    int r = open_file_sync(fs, open);
+
+    if (r < 0 && r != -ESTALE)
+        return r;
+    open_file_mistaken(fs, open);
+    return -ESTALE;
+}
+
+/* Open a node, and make a handle of it. */
+static int open_handle(fuse_req_t req, struct node *node,
+                       struct fuse_file_info *fi)
+{
+    const struct stat empty = { .st_size = 0 };
+    struct fs *fs = request_fs(req);
+    struct handle *handle = handle_new(fs);
+    bool agreed = true;
+    int r;
+
+    if (!handle)
+        return -ENOMEM;
+    r = open_file_get(fs, node, wants_to_write(fi), &handle->open);
+    if (r == 0 && wants_to_write(fi))
+        handle_count_writer(fs, handle);
+    if (r == 0)
+        agreed = open_file_is_agreed(fs, handle->open);
+    if (!agreed)
+        r = refuse(fs, handle->open);
+    if (r == 0)
+        r = fill(fs, handle, fi);
+    if (r == 0 && (fi->flags & O_TRUNC))
+        r = killpriv_drop(req, node);
+    if (r == 0 && (fi->flags & O_TRUNC))
+        r = setattr_apply(fs, node, &empty, FUSE_SET_ATTR_SIZE);
+    if (r == 0)
+        handle_choose_io(fs, handle, fi);
+    else
+        handle_close(fs, handle);
+    if (!agreed)
+        closer_drop(fs, node);
+    return r;
+}
+
+void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+    struct fs *fs = request_fs(req);
+    int r = open_handle(req, request_node(fs, ino), fi);
+
+    if (r < 0) {
+        request_fail(req, r);
+        return;
+    }
+    if (handle_of(fi)->writes)
+        sync_note(fs, request_node(fs, ino));
+    passthrough_open(req, handle_of(fi), fi);
+    /* This fails when the mount goes, and what the kernel has with it. */
+    if (fuse_reply_open(req, fi) < 0)
+        handle_close(fs, handle_of(fi));
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <unistd.h>
+
+#include "open/handle.h"
+#include "open/open_file_lost.h"
+#include "ops/ops_private.h"
+
+/* How often a read or seek is tried that another program wrote into; and from
+   which time on programs that look at the sidecar of the frame are kept from
+   that. */
+enum {
+    READ_TRIES = 20,
+    SHARE_FROM = 2
+};
+
+/* One try. */
+struct attempt {
+    bool shared; /* others are kept out, as far as they look at the sidecar */
+    bool last;
+};
+
+static struct attempt attempt_of(int tries)
+{
+    return (struct attempt){ .shared = tries >= SHARE_FROM,
+                             .last = tries + 1 == READ_TRIES };
+}
+
+/*
+ * Is what came of a try of no worth?  A frame that others wrote to has another
+ * state, or is about to; but one to which they write all the time may be in the
+ * same state at the end of each try, and then what was read belongs to it.
+ */
+static bool is_worthless(struct snapshot *snapshot, int r,
+                         const struct attempt *attempt)
+{
+    if (r == -ESTALE)
+        return true;
+    if (attempt->last && r >= 0)
+        return snapshot_is_overtaken(snapshot);
+    return snapshot_is_overwritten(snapshot);
+}
+
+/* Begin a try.  Returns 0, -EAGAIN if the newest state has to be opened, or an
+   error. */
+static int begin_attempt(struct snapshot *snapshot,
+                         const struct attempt *attempt)
+{
+    struct fault fault;
+    int r = attempt->shared ? file_share(snapshot->file, &fault) : 0;
+
+    return r == -ESTALE ? -EAGAIN : r;
+}
+
+static void end_attempt(struct snapshot *snapshot,
+                        const struct attempt *attempt)
+{
+    if (attempt->shared)
+        file_unshare(snapshot->file);
+}
+
+/*
+ * Read from a frame.  A writer puts chunks where the index was, so nothing that
+ * was read, nor an error, is worth a thing if others wrote to the file.
+ *
+ * Returns 0, -EAGAIN in this case, or an error, which is reported.
+ */
+static int read_state(struct fs *fs, struct handle *handle,
+                      struct snapshot *snapshot, const struct attempt *attempt,
+                      size_t size, uint64_t off, struct file_data *data)
+{
+    struct fault fault = FAULT_NONE;
+    int error = 0;
+    int r = begin_attempt(snapshot, attempt);
+    bool worthless;
+
+    if (r < 0)
+        return r;
+    r = file_read(snapshot->file, &handle->reader, off, size, data, &error,
+                  &fault);
+    if (r == 0)
+        r = error;
+    worthless = is_worthless(snapshot, r, attempt);
+    end_attempt(snapshot, attempt);
+    if (worthless)
+        return -EAGAIN;
+    if (r < 0)
+        handle_report(fs, handle, snapshot, r, &fault);
+    return r;
+}
+
+/*
+ * A reply that is shorter than what was asked for means the end of the file to
+ * the kernel.  So it is all or nothing, and for the bytes beside those that are
+ * damaged the kernel, or the program, asks again in smaller pieces.
+ *
+ * Returns 0, or -EAGAIN if there was no reply, as read_state().
+ */
+static int read_frame(fuse_req_t req, struct handle *handle,
+                      struct snapshot *snapshot, const struct attempt *attempt,
+                      size_t size, uint64_t off)
+{
+    struct file_data data = { 0 };
+    int r = read_state(request_fs(req), handle, snapshot, attempt, size, off,
+                       &data);
+
+    if (r == 0)
+        fuse_reply_iov(req, data.iov, (int)data.niov);
+    else if (r != -EAGAIN)
+        request_fail(req, r);
+    file_data_put(snapshot->file, &data);
+    return r == -EAGAIN ? r : 0;
+}
+
+static void read_other(fuse_req_t req, int fd, size_t size, off_t off)
+{
+    struct fuse_bufvec buffer = FUSE_BUFVEC_INIT(size);
+
+    buffer.buf[0].flags = FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK;
+    buffer.buf[0].fd = fd;
+    buffer.buf[0].pos = off;
+    fuse_reply_data(req, &buffer, FUSE_BUF_SPLICE_MOVE);
+}
+
+static bool has_changed_shape(const struct handle *handle,
+                              const struct snapshot *snapshot)
+{
+    return snapshot->file && handle->typesize != 0 &&
+           handle_typesize_of(snapshot) != handle->typesize;
+}
+
+/*
+ * The number of bytes, of those that the kernel asks for, that can be read before
+ * a lost one.  If the kernel caches the file, it is all or none, because the
+ * kernel takes a shorter reply for the end of the file.
+ */
+static size_t readable(struct handle *handle, size_t size, off_t off)
+{
+    struct range lost;
+
+    if (!open_file_next_lost(handle->open, (uint64_t)off, &lost) ||
+        lost.first >= (uint64_t)off + size)
+        return size;
+    if (!handle->direct || lost.first <= (uint64_t)off)
+        return 0;
+    return (size_t)(lost.first - (uint64_t)off);
+}
+
+/* Reply from the newest state that is open; -EAGAIN as read_frame(). */
+static int try_read(fuse_req_t req, struct handle *handle,
+                    const struct attempt *attempt, size_t size, off_t off)
+{
+    struct snapshot *snapshot = open_file_snapshot(handle->open);
+    int r = 0;
+
+    if (has_changed_shape(handle, snapshot))
+        fuse_reply_err(req, ESTALE);
+    else if ((size = readable(handle, size, off)) == 0)
+        fuse_reply_err(req, EIO);
+    else if (snapshot->file)
+        r = read_frame(req, handle, snapshot, attempt, size, (uint64_t)off);
+    else
+        read_other(req, snapshot->fd, size, off);
+    snapshot_put(snapshot);
+    return r;
+}
+
+void ops_read(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
+              size_t size, off_t off, struct fuse_file_info *fi)
+{
+    struct handle *handle = handle_of(fi);
+    int r = -EAGAIN;
+
+    for (int tries = 0; r == -EAGAIN && tries < READ_TRIES; tries++) {
+        const struct attempt attempt = attempt_of(tries);
+
+        if (tries > 0) {
+            r = open_file_renew(request_fs(req), handle->open, false);
+            if (r < 0)
+                break;
+        }
+        r = try_read(req, handle, &attempt, size, off);
+    }
+    if (r < 0)
+        request_fail(req, r);
+}
+
+/* Returns the offset that was found, -EAGAIN as read_state(), or an error. */
+static off_t seek(struct fs *fs, struct handle *handle,
+                  struct snapshot *snapshot, const struct attempt *attempt,
+                  off_t off, int whence)
+{
+    struct fault fault = FAULT_NONE;
+    uint64_t found;
+    bool worthless;
+    int r;
+
+    if (!snapshot->file) {
+        off = lseek(snapshot->fd, off, whence);
+        return off < 0 ? -errno : off;
+    }
+    r = begin_attempt(snapshot, attempt);
+    if (r < 0)
+        return r;
+    r = file_seek(snapshot->file, (uint64_t)off, whence == SEEK_HOLE, &found,
+                  &fault);
+    worthless = is_worthless(snapshot, r, attempt);
+    end_attempt(snapshot, attempt);
+    if (worthless)
+        return -EAGAIN;
+    if (r < 0 && r != -ENXIO)
+        handle_report(fs, handle, snapshot, r, &fault);
+    return r < 0 ? r : (off_t)found;
+}
+
+/* Lost bytes are data, not holes: a program that copies the file has to read them
+   and gets the error. */
+static off_t seek_data(struct fs *fs, struct handle *handle,
+                       struct snapshot *snapshot, const struct attempt *attempt,
+                       off_t off)
+{
+    off_t found = seek(fs, handle, snapshot, attempt, off, SEEK_DATA);
+    struct range lost;
+    off_t first;
+
+    if (!open_file_next_lost(handle->open, (uint64_t)off, &lost))
+        return found;
+    first = (off_t)lost.first > off ? (off_t)lost.first : off;
+    return found == -ENXIO || found > first ? first : found;
+}
+
+static off_t seek_hole(struct fs *fs, struct handle *handle,
+                       struct snapshot *snapshot, const struct attempt *attempt,
+                       off_t start)
+{
+    off_t off = start;
+
+    for (;;) {
+        off_t found = seek(fs, handle, snapshot, attempt, off, SEEK_HOLE);
+        off_t at = found == -ENXIO ? off : found;
+        struct range lost;
+
+        if (at < 0)
+            return at;
+        if (!open_file_next_lost(handle->open, (uint64_t)at, &lost) ||
+            (off_t)lost.first > at)
+            return at > start ? at : found;
+        off = (off_t)lost.end;
+    }
+}
+
+static off_t try_seek(struct fs *fs, struct handle *handle,
+                      const struct attempt *attempt, off_t off, int whence)
+{
+    struct snapshot *snapshot = open_file_snapshot(handle->open);
+
+    off = whence == SEEK_DATA ? seek_data(fs, handle, snapshot, attempt, off)
+                              : seek_hole(fs, handle, snapshot, attempt, off);
+    snapshot_put(snapshot);
+    return off;
+}
+
+void ops_seek(fuse_req_t req, struct handle *handle, off_t off, int whence)
+{
+    struct fs *fs = request_fs(req);
+    off_t found = -EAGAIN;
+
+    for (int tries = 0; found == -EAGAIN && tries < READ_TRIES; tries++) {
+        const struct attempt attempt = attempt_of(tries);
+
+        if (tries > 0) {
+            found = open_file_renew(fs, handle->open, false);
+            if (found < 0)
+                break;
+        }
+        found = try_seek(fs, handle, &attempt, off, whence);
+    }
+    if (found < 0)
+        request_fail(req, (int)found);
+    else
+        fuse_reply_lseek(req, found);
+}

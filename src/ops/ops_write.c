@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "open/free_space.h"
+#include "open/handle.h"
+#include "open/kernel.h"
+#include "open/open_file_lost.h"
+#include "ops/killpriv.h"
+#include "ops/ops_private.h"
+#include "ops/setattr.h"
+#include "tree/report.h"
+
+/* How often a write is tried while others replace the frame. */
+enum {
+    WRITE_TRIES = 20
+};
+
+static int write_other(int fd, const char *buf, size_t size, off_t off)
+{
+    while (size > 0) {
+        ssize_t n = pwrite(fd, buf, size, off);
+
+        if (n < 0)
+            return -errno;
+        buf += n;
+        size -= (size_t)n;
+        off += n;
+    }
+    return 0;
+}
+
+/* Write to a frame.  What the kernel collected may go on behind the end of one
+   whose size is fixed; what lies before the end is to be kept. */
+static int write_frame(struct file *file, const char *buf, size_t size,
+                       uint64_t off, struct fault *fault)
+{
+    int r = file_accept(file, off, buf, size, fault);
+    uint64_t end = file_size(file);
+
+    if (r != -EFBIG || off >= end || size <= end - off)
+        return r;
+    r = file_accept(file, off, buf, (size_t)(end - off), fault);
+    return r < 0 ? r : -EFBIG;
+}
+
+/* Report an error of a change, unless the program alone is to blame. */
+static int finish_change(struct fs *fs, struct handle *handle,
+                         const struct snapshot *snapshot, int r,
+                         const struct fault *fault)
+{
+    if (r < 0 && snapshot->file && r != -EFBIG && r != -EINVAL)
+        handle_report(fs, handle, snapshot, r, fault);
+    return r;
+}
+
+/* The bytes of a request to write. */
+struct bytes {
+    const char *buf;
+    size_t size;
+    off_t off;
+    bool late;   /* the kernel has accepted them from a program before */
+    bool append; /* they go wherever the frame ends by then, which `off`
+                    receives */
+};
+
+static int append_frame(struct file *file, struct bytes *bytes,
+                        struct fault *fault)
+{
+    uint64_t off;
+    int r = file_append(file, bytes->buf, bytes->size, &off, fault);
+
+    if (r == 0)
+        bytes->off = (off_t)off;
+    return r;
+}
+
+/* Write to a state of a file. */
+static int write_to(struct fs *fs, struct handle *handle,
+                    struct snapshot *snapshot, struct bytes *bytes)
+{
+    struct fault fault = FAULT_NONE;
+    int r = 0;
+
+    if (!snapshot->file)
+        return write_other(snapshot->fd, bytes->buf, bytes->size, bytes->off);
+    if (!bytes->late)
+        r = free_space_check(fs, handle->open, snapshot, (uint64_t)bytes->off,
+                             bytes->size);
+    if (r < 0)
+        return r;
+    r = bytes->append ? append_frame(snapshot->file, bytes, &fault)
+                      : write_frame(snapshot->file, bytes->buf, bytes->size,
+                                    (uint64_t)bytes->off, &fault);
+    if (r == 0 && bytes->late)
+        free_space_write_out(fs, handle->open, snapshot);
+    return finish_change(fs, handle, snapshot, r, &fault);
+}
+
+/*
+ * The newest state of a file.  If others have changed a frame that they lock,
+ * that is opened first; `*error` says if it can't be.
+ */
+static struct snapshot *open_newest(struct fs *fs, struct handle *handle,
+                                    bool writable, int *error)
+{
+    struct snapshot *snapshot = open_file_snapshot(handle->open);
+    int r = 0;
+
+    if (snapshot_is_overtaken(snapshot)) {
+        snapshot_put(snapshot);
+        r = open_file_renew(fs, handle->open, writable);
+        snapshot = open_file_snapshot(handle->open);
+    }
+    if (r < 0)
+        *error = r;
+    return snapshot;
+}
+
+/*
+ * A state could not be written to, because others have changed the frame.  May
+ * that be tried with a newer one?
+ */
+static bool is_outdated(struct fs *fs, struct handle *handle,
+                        struct snapshot *snapshot)
+{
+    return snapshot_is_overtaken(snapshot) ||
+           (fs->shared && open_file_has_newer(handle->open, snapshot));
+}
+
+/*
+ * Write to the newest state of a file.  -ESTALE says that others have put
+ * another frame in its place, if nothing was written: that has been opened when
+ * this is tried again.
+ */
+static int write_newest(struct fs *fs, struct handle *handle,
+                        struct bytes *bytes)
+{
+    bool again = true;
+    int r = handle_check_newest(fs, handle);
+
+    if (r < 0)
+        return r;
+
+    for (int tries = 0; again && tries < WRITE_TRIES; tries++) {
+        struct snapshot *snapshot = open_newest(fs, handle, true, &r);
+
+        if (r == 0)
+            r = write_to(fs, handle, snapshot, bytes);
+        again = r == -ESTALE && is_outdated(fs, handle, snapshot);
+        if (again)
+            r = 0;
+        snapshot_put(snapshot);
+    }
+    return again ? -ESTALE : r;
+}
+
+/* The kernel took the frame to end elsewhere, before others made it longer. */
+static void tell_of_append(struct fs *fs, struct handle *handle)
+{
+    struct snapshot *snapshot = open_file_snapshot(handle->open);
+
+    kernel_tell(fs, handle->open->node, snapshot);
+    snapshot_put(snapshot);
+}
+
+/* The first byte that was refused: of a file whose size is fixed, the one behind
+   its end. */
+static uint64_t first_refused(struct handle *handle, uint64_t off, size_t size,
+                              int r)
+{
+    struct snapshot *snapshot = open_file_snapshot(handle->open);
+    uint64_t end = snapshot->file ? file_size(snapshot->file) : 0;
+
+    snapshot_put(snapshot);
+    return r == -EFBIG && end > off && end < off + size ? end : off;
+}
+
+/* What a program wrote to a frame that others have changed since is lost for
+   that program alone: others read what is stored. */
+static void refuse_stale(struct fs *fs, struct handle *handle, off_t off,
+                         size_t size)
+{
+    if (!handle->stale)
+        report_lost(&fs->nodes, handle->open->node, -ESTALE, (uint64_t)off,
+                    (uint64_t)off + size, "lost");
+    handle->stale = true;
+}
+
+/*
+ * Reply to a write of pages that a program was told are written.  If they are
+ * refused, the kernel does not try again.
+ */
+static void reply_pages(fuse_req_t req, struct handle *handle, size_t size,
+                        off_t off, int r)
+{
+    struct fs *fs = request_fs(req);
+    struct node *node = handle->open->node;
+
+    if (r == 0) {
+        fuse_reply_write(req, size);
+        return;
+    }
+    if (r == -EFBIG || r == -ESTALE)
+        open_file_mistaken(fs, handle->open);
+    if (r == -ESTALE)
+        refuse_stale(fs, handle, off, size);
+    else
+        open_file_lose(fs, handle->open,
+                       first_refused(handle, (uint64_t)off, size, r),
+                       (uint64_t)off + size, r);
+    /* The handle may be gone once the kernel has the reply. */
+    node_ref(&fs->nodes, node);
+    request_fail_change(req, r);
+    /* A program that maps a frame which others had locked may store the bytes
+       in its mapping again; if that were dropped, this would be SIGBUS. */
+    if (r != -EBUSY)
+        kernel_drop(fs, node, (uint64_t)off, size);
+    node_unref(&fs->nodes, node);
+}
+
+void ops_write(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
+               const char *buf, size_t size, off_t off,
+               struct fuse_file_info *fi)
+{
+    struct fs *fs = request_fs(req);
+    struct handle *handle = handle_of(fi);
+    struct bytes bytes = {
+        .buf = buf,
+        .size = size,
+        .off = off,
+        .late = fi->writepage,
+        .append = fs->shared && (fi->flags & O_APPEND),
+    };
+    /* The kernel has seen to those whose pages it kept. */
+    int r = fi->writepage ? 0 : killpriv_drop(req, handle->open->node);
+
+    if (r == 0)
+        r = write_newest(fs, handle, &bytes);
+    if (r == 0 && bytes.off != off)
+        tell_of_append(fs, handle);
+    if (r == 0)
+        open_file_regain(handle->open, (uint64_t)bytes.off,
+                         (uint64_t)bytes.off + size);
+    open_file_written(handle->open, !fi->writepage);
+    if (fi->writepage)
+        reply_pages(req, handle, size, off, r);
+    else if (r < 0)
+        request_fail_change(req, r);
+    else
+        fuse_reply_write(req, size);
+}
+
+/*
+ * The end of what is lost in a range, or of the file if that is behind it.  The
+ * kernel has the file end there at least, so it must when the range is made
+ * zero and nothing is lost any more.
+ */
+static uint64_t lost_end(struct open_file *open, struct file *file,
+                         uint64_t off, uint64_t end)
+{
+    uint64_t found = file_size(file);
+    struct range lost;
+
+    while (open_file_next_lost(open, off, &lost) && lost.first < end) {
+        off = lost.end < end ? lost.end : end;
+        found = off > found ? off : found;
+    }
+    return found;
+}
+
+/* Make bytes zero, lost ones too. */
+static int zero(struct open_file *open, struct file *file, uint64_t off,
+                uint64_t len, struct fault *fault)
+{
+    int r = file_extend(file, lost_end(open, file, off, off + len), fault);
+
+    if (r == 0)
+        r = file_zero(file, off, len, fault);
+    if (r == 0)
+        open_file_regain(open, off, off + len);
+    return r;
+}
+
+/*
+ * ftruncate().  The kernel calls it by itself after an O_DIRECT write failed that
+ * would have made the file longer, with the size that it believes in: what others
+ * have appended since must not be cut off by that.
+ */
+int ops_set_size(struct fs *fs, struct handle *handle, off_t size)
+{
+    int r = 0;
+    struct snapshot *snapshot = open_newest(fs, handle, true, &r);
+
+    if (r == 0)
+        r = handle_check_newest(fs, handle);
+    if (r == 0)
+        r = setattr_size(fs, handle->open, snapshot, size);
+    snapshot_put(snapshot);
+    return r;
+}
+
+/* Bytes of a range that lie behind the end of a file. */
+static uint64_t behind_end(struct file *file, uint64_t off, uint64_t len)
+{
+    uint64_t size = file_size(file);
+    uint64_t start = off > size ? off : size;
+
+    return off + len > start ? off + len - start : 0;
+}
+
+/*
+ * fallocate() of a frame, which takes no space before it is written; but what
+ * could not be stored is refused.
+ */
+static int allocate(struct fs *fs, struct open_file *open,
+                    const struct snapshot *snapshot, int mode, uint64_t off,
+                    uint64_t len, struct fault *fault)
+{
+    struct file *file = snapshot->file;
+    int r = 0;
+
+    if (mode &
+        ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
+        return -EOPNOTSUPP;
+    if (!(mode & FALLOC_FL_PUNCH_HOLE) &&
+        !free_space_is_enough(fs, snapshot, behind_end(file, off, len)))
+        return -ENOSPC;
+    if (!(mode & FALLOC_FL_KEEP_SIZE))
+        r = file_extend(file, off + len, fault);
+    if (r == 0 && (mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)))
+        r = zero(open, file, off, len, fault);
+    return r;
+}
+
+void ops_fallocate(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
+                   int mode, off_t off, off_t len, struct fuse_file_info *fi)
+{
+    struct handle *handle = handle_of(fi);
+    struct fs *fs = request_fs(req);
+    struct fault fault = FAULT_NONE;
+    int r = 0;
+    struct snapshot *snapshot = open_newest(fs, handle, true, &r);
+
+    if (r == 0)
+        r = handle_check_newest(fs, handle);
+    if (r == 0)
+        r = killpriv_drop(req, handle->open->node);
+    if (r == 0 && snapshot->file)
+        r = finish_change(fs, handle, snapshot,
+                          allocate(fs, handle->open, snapshot, mode,
+                                   (uint64_t)off, (uint64_t)len, &fault),
+                          &fault);
+    else if (r == 0)
+        r = fallocate(snapshot->fd, mode, off, len) < 0 ? -errno : 0;
+    open_file_written(handle->open, true);
+    snapshot_put(snapshot);
+    request_done(req, r);
+}
+
+/* Returns 0 and the number of bytes copied, -EXDEV for the kernel to copy
+   them, or another error. */
+static int copy(struct fs *fs, struct handle *handle, struct snapshot *from,
+                off_t from_off, struct snapshot *to, off_t to_off, size_t len,
+                uint64_t *done)
+{
+    struct fault fault = FAULT_NONE;
+    ssize_t n;
+    int r;
+
+    *done = 0;
+    if (!from->file != !to->file)
+        return -EXDEV;
+    if (!from->file) {
+        n = copy_file_range(from->fd, &from_off, to->fd, &to_off, len, 0);
+        *done = n < 0 ? 0 : (uint64_t)n;
+        return n < 0 ? -errno : 0;
+    }
+    if (from->file == to->file && from_off < to_off + (off_t)len &&
+        to_off < from_off + (off_t)len)
+        return -EXDEV;
+    r = file_copy(from->file, (uint64_t)from_off, to->file, (uint64_t)to_off,
+                  len, done, &fault);
+    return finish_change(fs, handle, to, *done > 0 ? 0 : r, &fault);
+}
+
+void ops_copy_file_range(fuse_req_t req,
+                         fuse_ino_t ino_in __attribute__((unused)),
+                         off_t off_in, struct fuse_file_info *fi_in,
+                         fuse_ino_t ino_out __attribute__((unused)),
+                         off_t off_out, struct fuse_file_info *fi_out,
+                         size_t len, int flags __attribute__((unused)))
+{
+    struct fs *fs = request_fs(req);
+    struct handle *out = handle_of(fi_out);
+    uint64_t done = 0;
+    int r = 0;
+    struct snapshot *from = open_newest(fs, handle_of(fi_in), false, &r);
+    struct snapshot *to = open_newest(fs, out, true, &r);
+
+    if (r == 0)
+        r = handle_check_newest(fs, out);
+    if (r == 0)
+        r = killpriv_drop(req, out->open->node);
+    if (r == 0 && open_file_has_lost(handle_of(fi_in)->open, (uint64_t)off_in,
+                                     (uint64_t)off_in + len))
+        r = -EIO;
+    if (r == 0)
+        r = copy(fs, out, from, off_in, to, off_out, len, &done);
+    open_file_regain(out->open, (uint64_t)off_out, (uint64_t)off_out + done);
+    open_file_written(out->open, true);
+    snapshot_put(from);
+    snapshot_put(to);
+    if (r < 0)
+        request_fail_change(req, r);
+    else
+        fuse_reply_write(req, (size_t)done);
+}

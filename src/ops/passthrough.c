@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "ops/passthrough.h"
+
+#include <linux/capability.h>
+#include <linux/magic.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "ops/request.h"
+
+#ifdef HAVE_FUSE_PASSTHROUGH
+
+/* Without this right the first file would be refused, and libfuse would log an
+   error. */
+static bool may_administer(void)
+{
+    struct __user_cap_header_struct header = {
+        .version = _LINUX_CAPABILITY_VERSION_3,
+    };
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+    return syscall(SYS_capget, &header, data) == 0 &&
+           (data[CAP_TO_INDEX(CAP_SYS_ADMIN)].effective &
+            CAP_TO_MASK(CAP_SYS_ADMIN));
+}
+
+/* The kernel has two layers of file systems at most, of which an overlay is one,
+   and of which we leave one to what may be mounted upon us. */
+static bool is_overlay(const struct fs *fs)
+{
+    struct statfs st;
+
+    return fstatfs(fs->root_fd, &st) == 0 && st.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
+void passthrough_init(struct fs *fs, struct fuse_conn_info *conn)
+{
+    if (fs->writable || !(conn->capable & FUSE_CAP_PASSTHROUGH) ||
+        !may_administer() || is_overlay(fs))
+        return;
+    conn->want |= FUSE_CAP_PASSTHROUGH;
+    atomic_store(&fs->passes, true);
+}
+
+/*
+ * The number under which the kernel knows a file; 0 if it is not to have it.
+ *
+ * Once the kernel has refused one, as it does on some file systems, it gets no
+ * more.  So a file that we are asked for is never given to it, too.
+ */
+static int number_locked(fuse_req_t req, struct open_file *open)
+{
+    struct fs *fs = request_fs(req);
+
+    if (open->npassed > 0 || !atomic_load(&fs->passes))
+        return open->passed;
+    open->passed = fuse_passthrough_open(req, open->current->fd);
+    if (open->passed == 0)
+        atomic_store(&fs->passes, false);
+    return open->passed;
+}
+
+void passthrough_open(fuse_req_t req, struct handle *handle,
+                      struct fuse_file_info *fi)
+{
+    struct open_file *open = handle->open;
+
+    if (open->node->id.kind != ENTRY_OTHER)
+        return;
+    pthread_mutex_lock(&open->lock);
+    fi->backing_id = number_locked(req, open);
+    handle->passed = fi->backing_id > 0;
+    open->npassed += handle->passed;
+    pthread_mutex_unlock(&open->lock);
+    /* There is nothing of it in the cache, nor will there be. */
+    if (handle->passed)
+        fi->keep_cache = false;
+}
+
+void passthrough_close(fuse_req_t req, const struct handle *handle)
+{
+    struct open_file *open = handle->open;
+    int last = 0;
+
+    if (!handle->passed)
+        return;
+    pthread_mutex_lock(&open->lock);
+    if (--open->npassed == 0) {
+        last = open->passed;
+        open->passed = 0;
+    }
+    pthread_mutex_unlock(&open->lock);
+    if (last > 0)
+        fuse_passthrough_close(req, last);
+}
+
+#else
+
+void passthrough_init(struct fs *fs __attribute__((unused)),
+                      struct fuse_conn_info *conn __attribute__((unused)))
+{
+}
+
+void passthrough_open(fuse_req_t req __attribute__((unused)),
+                      struct handle *handle __attribute__((unused)),
+                      struct fuse_file_info *fi __attribute__((unused)))
+{
+}
+
+void passthrough_close(fuse_req_t req __attribute__((unused)),
+                       const struct handle *handle __attribute__((unused)))
+{
+}
+
+#endif

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "ops/rename.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backing/beside.h"
+#include "base/identity.h"
+#include "open/open_file.h"
+#include "ops/remove.h"
+#include "writer/frame_dir.h"
+
+/* One side of a rename. */
+struct side {
+    struct node *parent;
+    struct fs_entry entry;
+    struct node *node; /* a reference; NULL if the entry is not known */
+    struct stat st;
+};
+
+struct move {
+    struct fs *fs;
+    const struct rename *args;
+    struct side from;
+    struct side to;
+    char target[NAME_MAX + 1]; /* the name to store it under */
+    char back[NAME_MAX + 1];   /* that of what it is exchanged with */
+};
+
+static int side_init(struct fs *fs, struct node *parent, const char *shown,
+                     struct side *side)
+{
+    struct backing_place place;
+    struct node_id id;
+    int r = fs_find(fs, parent, shown, &side->entry);
+
+    if (r < 0)
+        return r;
+    side->parent = parent;
+    side->node = NULL;
+    if (side->entry.kind == ENTRY_NONE)
+        return 0;
+    fs_entry_place(fs, &side->entry.dir, side->entry.name, side->entry.kind,
+                   &place);
+    r = backing_stat(&place, side->entry.kind, &side->st);
+    if (r < 0) {
+        fs_entry_close(&side->entry);
+        return r;
+    }
+    id = node_id_of(&side->st, side->entry.kind);
+    side->node = node_find(&fs->nodes, parent, side->entry.name, &id);
+    return 0;
+}
+
+static void side_fini(struct fs *fs, struct side *side)
+{
+    if (side->node)
+        node_unref(&fs->nodes, side->node);
+    fs_entry_close(&side->entry);
+}
+
+static bool is_there(const struct side *side)
+{
+    return side->entry.kind != ENTRY_NONE;
+}
+
+static bool is_frame(const struct side *side)
+{
+    return entry_is_frame(side->entry.kind);
+}
+
+static bool is_same_file(const struct move *move)
+{
+    return is_there(&move->to) && move->from.st.st_dev == move->to.st.st_dev &&
+           move->from.st.st_ino == move->to.st.st_ino;
+}
+
+/*
+ * A frame or store in a file is one by its name.  A frame that would cease to
+ * be one can be copied; of a store that would change everything that shows.
+ *
+ * Returns 0, -EXDEV or -EPERM.
+ */
+static int check_name(const struct side *side, const char *name)
+{
+    if (side->entry.kind == ENTRY_STORE)
+        return names_has_store_suffix(side->entry.name) &&
+                       !names_has_store_suffix(name)
+                   ? -EPERM
+                   : 0;
+    return side->entry.kind == ENTRY_FRAME && !names_has_suffix(name) ? -EXDEV
+                                                                      : 0;
+}
+
+/* Choose the name to store an entry under that is to show in another place. */
+static int choose_target(struct fs *fs, const struct side *side,
+                         struct side *place, const char *shown, char *target)
+{
+    struct names_dir names = backing_names(&place->entry.dir);
+    int r = 0;
+
+    if (is_frame(side) && is_frame(place))
+        strcpy(target, place->entry.name);
+    else if (is_frame(side))
+        r = names_new(&names, shown, side->entry.name, target);
+    else
+        strcpy(target, shown);
+    if (r == 0)
+        r = fs_admit_name(fs, &place->entry.dir, target, side->entry.kind,
+                          side->st.st_mode);
+    return r == 0 ? check_name(side, target) : r;
+}
+
+static int rename_side(const struct side *side, const struct side *place,
+                       const char *name, unsigned flags)
+{
+    return renameat2(side->entry.dir.fd, side->entry.name, place->entry.dir.fd,
+                     name, flags) < 0
+               ? -errno
+               : 0;
+}
+
+/*
+ * Move an entry as the program that wants it.  For a directory that is a sparse frame
+ * the kernel would ask for more than for the file that the program sees, so what it
+ * would ask for is asked before.
+ */
+static int move_side(const struct side *side, const struct side *place,
+                     const char *name, unsigned flags)
+{
+    int r;
+
+    if (side->entry.kind == ENTRY_SPARSE || place->entry.kind == ENTRY_SPARSE) {
+        r = identity_check_delete(side->entry.dir.fd, side->st.st_uid);
+        if (r == 0 && is_there(place))
+            r = identity_check_delete(place->entry.dir.fd, place->st.st_uid);
+        else if (r == 0)
+            r = identity_check(place->entry.dir.fd, W_OK | X_OK);
+        return r < 0 ? r : rename_side(side, place, name, flags);
+    }
+    identity_begin();
+    r = rename_side(side, place, name, flags);
+    identity_end();
+    return r;
+}
+
+static int move_to(const struct move *move, const char *name, unsigned flags)
+{
+    return move_side(&move->from, &move->to, name, flags);
+}
+
+/*
+ * Take the place of an entry in one step.
+ *
+ *  left  receives the place where that is left, or NULL
+ */
+static int replace(const struct move *move, const struct side **left)
+{
+    int r;
+
+    *left = NULL;
+    if (move->from.entry.kind == ENTRY_SPARSE ||
+        move->to.entry.kind == ENTRY_SPARSE) {
+        *left = &move->from;
+        return move_to(move, move->target, RENAME_EXCHANGE);
+    }
+    r = move_to(move, move->target, 0);
+    if ((r == -ENOTEMPTY || r == -EEXIST) &&
+        move->to.entry.kind == ENTRY_DIRECTORY) {
+        private_dir_tidy_up_all(move->to.entry.dir.fd, move->to.entry.name);
+        r = move_to(move, move->target, 0);
+    }
+    return r;
+}
+
+/* Move the entry; `left` as replace(). */
+static int move_files(const struct move *move, const struct side **left)
+{
+    if (is_there(&move->to) && strcmp(move->target, move->to.entry.name) == 0)
+        return replace(move, left);
+    *left = is_there(&move->to) ? &move->to : NULL;
+    return move_to(move, move->target, RENAME_NOREPLACE);
+}
+
+/* Sidecars follow; that of a sparse frame is in it. */
+static void move_sidecar(const struct move *move)
+{
+    const struct fs_entry *from = &move->from.entry;
+    const struct fs_entry *to = &move->to.entry;
+
+    if (from->kind == ENTRY_FRAME)
+        beside_move(from->dir.fd, from->name, to->dir.fd, move->target);
+    else if (to->kind == ENTRY_FRAME)
+        beside_remove(to->dir.fd, move->target);
+}
+
+/* Let the nodes know. */
+static int move_nodes(const struct move *move)
+{
+    struct node_table *nodes = &move->fs->nodes;
+    const struct side *from = &move->from;
+    const struct side *to = &move->to;
+
+    if (to->node)
+        node_removed(nodes, to->node, to->parent, to->entry.name,
+                     remove_is_last(&to->entry, &to->st));
+    if (from->node)
+        return node_moved(nodes, from->node, from->parent, from->entry.name,
+                          to->parent, move->target);
+    return 0;
+}
+
+/* Remove what was replaced from where it is left. */
+static int remove_replaced(const struct move *move, const struct side *left)
+{
+    const struct side *to = &move->to;
+    int r = 0;
+
+    if (left)
+        r = remove_entry(move->fs, to->node, left->entry.dir.fd,
+                         left->entry.name, to->entry.kind, true);
+    if (to->node && remove_is_last(&to->entry, &to->st))
+        closer_drop(move->fs, to->node);
+    if (left && to->node && to->entry.kind == ENTRY_SPARSE)
+        remove_left(move->fs, to->node, left->entry.dir.fd, &to->st);
+    return r;
+}
+
+static int replace_or_move(struct move *move)
+{
+    struct node_table *nodes = &move->fs->nodes;
+    const struct side *to = &move->to;
+    const struct side *left;
+    int r = choose_target(move->fs, &move->from, &move->to,
+                          move->args->new_shown, move->target);
+
+    if (r == 0 && to->entry.kind == ENTRY_SPARSE)
+        r = frame_dir_check(to->entry.dir.fd, to->entry.name);
+    if (r == 0)
+        r = open_file_sync_node(move->fs, move->from.node);
+    if (r < 0)
+        return r;
+    node_begin_rename(nodes, move->from.node, move->to.node);
+    if (is_there(to) && remove_is_last(&to->entry, &to->st))
+        open_file_set_unlinked(move->fs, to->node, true);
+    r = move_files(move, &left);
+    if (r < 0)
+        open_file_set_unlinked(move->fs, to->node, false);
+    if (r == 0) {
+        move_sidecar(move);
+        r = move_nodes(move);
+    }
+    node_end_rename(nodes, move->from.node, move->to.node);
+    if (r == 0)
+        open_file_note_name(move->fs, move->from.node);
+    return r < 0 ? r : remove_replaced(move, left);
+}
+
+/* Let the nodes know that files have changed places. */
+static int exchange_nodes(const struct move *move)
+{
+    struct node_table *nodes = &move->fs->nodes;
+    const struct side *from = &move->from;
+    const struct side *to = &move->to;
+    int r = 0;
+
+    if (from->node)
+        r = node_moved(nodes, from->node, from->parent, from->entry.name,
+                       to->parent, move->target);
+    if (to->node && r == 0)
+        r = node_moved(nodes, to->node, to->parent, to->entry.name,
+                       from->parent, move->back);
+    return r;
+}
+
+/*
+ * Exchange a frame with what is none, where its suffix does not show.  There is
+ * no single step for that: in between, both show at the other's place.
+ */
+static int exchange_with_frame(const struct side *frame, const char *target,
+                               const struct side *other, const char *back)
+{
+    int r = move_side(frame, other, target, RENAME_NOREPLACE);
+
+    if (r < 0)
+        return r;
+    r = move_side(other, frame, back, RENAME_NOREPLACE);
+    if (r < 0)
+        renameat2(other->entry.dir.fd, target, frame->entry.dir.fd,
+                  frame->entry.name, RENAME_NOREPLACE);
+    else if (frame->entry.kind == ENTRY_FRAME)
+        beside_move(frame->entry.dir.fd, frame->entry.name, other->entry.dir.fd,
+                    target);
+    return r;
+}
+
+static int exchange_files(const struct move *move)
+{
+    const struct side *from = &move->from;
+    const struct side *to = &move->to;
+    int r;
+
+    if (strcmp(move->target, to->entry.name) != 0 ||
+        strcmp(move->back, from->entry.name) != 0)
+        return is_frame(from)
+                   ? exchange_with_frame(from, move->target, to, move->back)
+                   : exchange_with_frame(to, move->back, from, move->target);
+    r = move_to(move, move->target, RENAME_EXCHANGE);
+    if (r == 0 && (is_frame(from) || is_frame(to)))
+        beside_exchange(from->entry.dir.fd, from->entry.name, to->entry.dir.fd,
+                        to->entry.name);
+    return r;
+}
+
+/* Choose the names under which two entries change places. */
+static int choose_names(struct move *move)
+{
+    struct side *from = &move->from;
+    struct side *to = &move->to;
+    int r =
+        choose_target(move->fs, from, to, move->args->new_shown, move->target);
+
+    return r < 0 ? r
+                 : choose_target(move->fs, to, from, move->args->shown,
+                                 move->back);
+}
+
+static int exchange(struct move *move)
+{
+    struct node_table *nodes = &move->fs->nodes;
+    int r = is_there(&move->to) ? choose_names(move) : -ENOENT;
+
+    if (r == 0)
+        r = open_file_sync_node(move->fs, move->from.node);
+    if (r == 0)
+        r = open_file_sync_node(move->fs, move->to.node);
+    if (r < 0)
+        return r;
+    node_begin_rename(nodes, move->from.node, move->to.node);
+    r = exchange_files(move);
+    if (r == 0)
+        r = exchange_nodes(move);
+    node_end_rename(nodes, move->from.node, move->to.node);
+    if (r == 0) {
+        open_file_note_name(move->fs, move->from.node);
+        open_file_note_name(move->fs, move->to.node);
+    }
+    return r;
+}
+
+static int move(struct move *move)
+{
+    if (!is_there(&move->from))
+        return -ENOENT;
+    if (entry_is_face(move->from.entry.kind) ||
+        entry_is_face(move->to.entry.kind))
+        return -EROFS;
+    if (move->args->flags & RENAME_EXCHANGE)
+        return exchange(move);
+    if (is_there(&move->to) && (move->args->flags & RENAME_NOREPLACE))
+        return -EEXIST;
+    if (move->to.entry.kind == ENTRY_STORE)
+        return -EROFS;
+    return is_same_file(move) ? 0 : replace_or_move(move);
+}
+
+int rename_entry(struct fs *fs, const struct rename *args)
+{
+    struct move it = { .fs = fs, .args = args };
+    int r;
+
+    if (args->flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE))
+        return -EINVAL;
+    r = fs_check_entries(fs, args->parent);
+    if (r == 0)
+        r = fs_check_entries(fs, args->new_parent);
+    if (r < 0)
+        return r;
+    r = side_init(fs, args->parent, args->shown, &it.from);
+    if (r < 0)
+        return r;
+    r = side_init(fs, args->new_parent, args->new_shown, &it.to);
+    if (r == 0) {
+        r = move(&it);
+        side_fini(fs, &it.to);
+    }
+    side_fini(fs, &it.from);
+    return r;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "ops/request.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "base/identity.h"
+#include "ops/ops.h"
+
+int request_error(int r)
+{
+    switch (r) {
+    case -EBADMSG: /* bytes that break the format */
+    case -ENODATA: /* a file shorter than it says */
+    case -EINVAL:  /* a special file where a regular one should be */
+    case -ERANGE:
+    case -EAGAIN: /* a frame that is written to again and again */
+        return EIO;
+    case -ENOTSUP:
+        return EOPNOTSUPP;
+    default:
+        return -r;
+    }
+}
+
+void request_fail(fuse_req_t req, int r)
+{
+    fuse_reply_err(req, request_error(r));
+}
+
+void request_fail_change(fuse_req_t req, int r)
+{
+    fuse_reply_err(req, r == -EBADMSG ? EIO : -r);
+}
+
+void request_done(fuse_req_t req, int r)
+{
+    if (r < 0)
+        request_fail_change(req, r);
+    else
+        fuse_reply_err(req, 0);
+}
+
+struct fs *request_fs(fuse_req_t req)
+{
+    const struct fuse_ctx *context = fuse_req_ctx(req);
+    struct ops_data *data = fuse_req_userdata(req);
+
+    /* When it is to leave, libfuse cancels the threads that serve a ring, also
+       in the middle of a request; those that read /dev/fuse are let finish. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+    identity_serve(context->pid, context->uid, context->gid, context->umask);
+    return data->fs;
+}
+
+struct node *request_node(struct fs *fs, fuse_ino_t ino)
+{
+    if (ino == FUSE_ROOT_ID)
+        return &fs->nodes.root;
+    return (struct node *)(uintptr_t)ino;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "ops/setattr.h"
+
+#include <errno.h>
+#include <fuse_lowlevel.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backing/backing_stamp.h"
+#include "backing/beside.h"
+#include "base/identity.h"
+#include "open/open_file_lost.h"
+#include "tree/report.h"
+
+enum {
+    SET_OWNER = FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID,
+    SET_ATIME = FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_ATIME_NOW,
+    SET_MTIME = FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW,
+};
+
+int setattr_size(struct fs *fs, struct open_file *open,
+                 struct snapshot *snapshot, off_t size)
+{
+    struct fault fault = FAULT_NONE;
+    int r;
+
+    if (snapshot->file)
+        r = file_truncate(snapshot->file, (uint64_t)size, &fault);
+    else
+        r = ftruncate(snapshot->fd, size) < 0 ? -errno : 0;
+    if (r < 0 && snapshot->file)
+        report_fault(&fs->nodes, open->node, backing_stamp(&snapshot->st), r,
+                     &fault);
+    if (r == 0)
+        open_file_regain(open, (uint64_t)size, UINT64_MAX);
+    open_file_written(open, true);
+    return r;
+}
+
+static int set_size(struct fs *fs, struct node *node, off_t size)
+{
+    struct open_file *open;
+    struct snapshot *snapshot;
+    int r = open_file_get(fs, node, true, &open);
+
+    if (r < 0)
+        return r;
+    snapshot = open_file_snapshot(open);
+    r = snapshot_check_access(snapshot, W_OK);
+    if (r == 0)
+        r = setattr_size(fs, open, snapshot, size);
+    snapshot_put(snapshot);
+    open_file_put(fs, open);
+    return r;
+}
+
+/* A time as the system call takes it. */
+static struct timespec time_to_set(int set, int which, int now,
+                                   const struct timespec *value)
+{
+    if (set & now)
+        return (struct timespec){ .tv_nsec = UTIME_NOW };
+    return set & which ? *value : (struct timespec){ .tv_nsec = UTIME_OMIT };
+}
+
+/* The time of modification that is set. */
+static struct timespec new_mtime(const struct stat *st, int set)
+{
+    struct timespec now;
+
+    if (!(set & FUSE_SET_ATTR_MTIME_NOW))
+        return st->st_mtim;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now;
+}
+
+static int set_times(struct open_file *open,
+                     const struct backing_object *object, const struct stat *st,
+                     int set)
+{
+    const struct timespec mtime = new_mtime(st, set);
+    struct timespec times[2];
+    int r;
+
+    /* For a file whose times the kernel keeps it says what time it is, though
+       whoever may write may set both times to that, and to no other. */
+    if ((set & FUSE_SET_ATTR_ATIME_NOW) && (set & SET_MTIME))
+        set |= FUSE_SET_ATTR_MTIME_NOW;
+    times[0] = time_to_set(set, FUSE_SET_ATTR_ATIME, FUSE_SET_ATTR_ATIME_NOW,
+                           &st->st_atim);
+    times[1] = time_to_set(set, FUSE_SET_ATTR_MTIME, FUSE_SET_ATTR_MTIME_NOW,
+                           &st->st_mtim);
+    r = backing_utimens(object, times);
+    /* What is written out later would set the time again. */
+    if (r == 0 && open && entry_is_frame(object->kind) && (set & SET_MTIME))
+        open_file_set_mtime(open, &mtime);
+    return r;
+}
+
+static int set_metadata(struct open_file *open,
+                        const struct backing_object *object,
+                        const struct stat *st, int set)
+{
+    int r = 0;
+
+    if (set & SET_OWNER)
+        r = backing_chown(object,
+                          set & FUSE_SET_ATTR_UID ? st->st_uid : (uid_t)-1,
+                          set & FUSE_SET_ATTR_GID ? st->st_gid : (gid_t)-1);
+    if (r == 0 && (set & FUSE_SET_ATTR_MODE))
+        r = backing_chmod(object, st->st_mode & 07777);
+    if (r == 0 && (set & (SET_ATIME | SET_MTIME)))
+        r = set_times(open, object, st, set);
+    return r;
+}
+
+/* Do so, as the program that wants it, or as the daemon. */
+static int set_pinned(struct fs *fs, struct node *node, struct open_file *open,
+                      const struct backing_place *place, const struct stat *st,
+                      int set, bool as_program)
+{
+    struct backing_object object;
+    int r = fs_pin(fs, node, place, &object);
+
+    if (r < 0)
+        return r;
+    if (as_program)
+        identity_begin();
+    r = set_metadata(open, &object, st, set);
+    if (as_program)
+        identity_end();
+    backing_unpin(&object);
+    return r;
+}
+
+static int apply(struct fs *fs, struct node *node, const struct stat *st,
+                 int set, bool as_program)
+{
+    struct backing_place place;
+    struct open_file *open;
+    bool newest;
+    bool known;
+    int r = fs_place(fs, node, &place);
+
+    if (r < 0)
+        return r;
+    open = open_file_find(fs, node);
+    newest = open_file_is_newest(open, &place);
+    known = !open && open_file_is_known(fs, node, &place);
+    r = set_pinned(fs, node, open, &place, st, set, as_program);
+    if (r == 0 && (set & (SET_OWNER | FUSE_SET_ATTR_MODE)))
+        beside_give(fs->files, &place, node->id.kind);
+    if (newest)
+        open_file_note_touch(open, &place);
+    backing_close(&place);
+    if (known)
+        open_file_note_content(fs, node, NULL);
+    open_file_put(fs, open);
+    return r;
+}
+
+/*
+ * Is that the time of the last write, which the kernel keeps for a program that need
+ * not be one that may set times?  It comes with a new size, or when what it caches is
+ * written back.  Whether a program may set that time alone, the kernel has asked.
+ */
+static bool is_kept_time(const struct fs *fs, const struct node *node, int set,
+                         bool sized)
+{
+    if (!fs->writeback || entry_is_folder(node->id.kind))
+        return false;
+    if (set & (SET_OWNER | FUSE_SET_ATTR_MODE))
+        return false;
+    return sized || !(set & (SET_ATIME | FUSE_SET_ATTR_MTIME_NOW));
+}
+
+int setattr_apply(struct fs *fs, struct node *node, const struct stat *st,
+                  int set)
+{
+    bool sized = set & FUSE_SET_ATTR_SIZE;
+    int r = fs_check_node(fs, node);
+
+    if (r == 0 && sized)
+        r = set_size(fs, node, st->st_size);
+    set &= ~FUSE_SET_ATTR_SIZE;
+    if (r < 0 || !set)
+        return r;
+    return apply(fs, node, st, set, !is_kept_time(fs, node, set, sized));
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "ops/stats.h"
+
+#include <errno.h>
+#include <json-c/json.h>
+#include <string.h>
+
+#include "tree/fs.h"
+
+/* Add a number to an object.  Returns 0 or -ENOMEM, to be joined by |. */
+static int add(struct json_object *object, const char *key, uint64_t value)
+{
+    struct json_object *number = json_object_new_uint64(value);
+
+    if (!number)
+        return -ENOMEM;
+    if (json_object_object_add(object, key, number) < 0) {
+        json_object_put(number);
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+/* Add an object to another one, and return it; or NULL. */
+static struct json_object *add_object(struct json_object *object,
+                                      const char *key)
+{
+    struct json_object *member = json_object_new_object();
+
+    if (member && json_object_object_add(object, key, member) < 0) {
+        json_object_put(member);
+        return NULL;
+    }
+    return member;
+}
+
+static int add_cache(struct json_object *top, const struct file_stats *stats)
+{
+    struct json_object *object = add_object(top, "cache");
+
+    if (!object)
+        return -ENOMEM;
+    return add(object, "size", stats->cache_size) |
+           add(object, "used", stats->cache_used) |
+           add(object, "dirty", stats->dirty) |
+           add(object, "hits", stats->hits) |
+           add(object, "misses", stats->misses);
+}
+
+static int add_read(struct json_object *top, const struct file_stats *stats)
+{
+    struct json_object *object = add_object(top, "read");
+
+    if (!object)
+        return -ENOMEM;
+    return add(object, "bytes", stats->read) |
+           add(object, "blocks_decoded", stats->blocks) |
+           add(object, "decoded", stats->decoded) |
+           add(object, "decoded_from", stats->decoded_from) |
+           add(object, "wide_scans", stats->wide_scans);
+}
+
+static int add_ahead(struct json_object *top, const struct file_stats *stats)
+{
+    struct json_object *object = add_object(top, "readahead");
+
+    if (!object)
+        return -ENOMEM;
+    return add(object, "blocks", stats->ahead) |
+           add(object, "used", stats->ahead_used) |
+           add(object, "wasted", stats->ahead_wasted);
+}
+
+static int add_written(struct json_object *top, const struct file_stats *stats)
+{
+    struct json_object *object = add_object(top, "written");
+
+    if (!object)
+        return -ENOMEM;
+    return add(object, "bytes", stats->written) |
+           add(object, "encoded", stats->encoded) |
+           add(object, "encoded_to", stats->encoded_to) |
+           add(object, "commits", stats->commits) |
+           add(object, "commits_failed", stats->commits_failed);
+}
+
+char *stats_text(struct fs *fs)
+{
+    struct json_object *top = json_object_new_object();
+    struct file_stats stats;
+    char *text = NULL;
+    int r;
+
+    if (!top)
+        return NULL;
+    file_context_stats(fs->files, &stats);
+    r = add_cache(top, &stats) | add_read(top, &stats) |
+        add_ahead(top, &stats) | add_written(top, &stats) |
+        add(top, "errors", fs->nodes.nfaults);
+    if (r == 0)
+        text =
+            strdup(json_object_to_json_string_ext(top, JSON_C_TO_STRING_PLAIN));
+    json_object_put(top);
+    return text;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "ops/sync.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "frame/frame.h"
+#include "open/open_file.h"
+#include "tree/fs.h"
+
+void sync_note(struct fs *fs, struct node *node)
+{
+    dev_t dev;
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    dev = node->id.dev;
+    if (node != &fs->nodes.root && dev != fs->dev &&
+        !sync_set_has(&fs->written, dev))
+        sync_set_add(&fs->written, dev);
+    pthread_mutex_unlock(&fs->nodes.lock);
+}
+
+/* Sync what is at a path. */
+static int sync_path(int dirfd, const char *path)
+{
+    int fd = openat(dirfd, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int r;
+
+    if (fd < 0)
+        return -errno;
+    r = fsync(fd) < 0 ? -errno : 0;
+    close(fd);
+    return r;
+}
+
+/* Sync the file of a frame, or the index file and the directory. */
+static int sync_frame(const struct snapshot *snapshot, enum entry_kind kind)
+{
+    char path[64];
+    int r = -ENOENT;
+
+    if (kind != ENTRY_SPARSE) {
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", snapshot->fd);
+        return sync_path(AT_FDCWD, path);
+    }
+    for (int i = 0; i < 2 && r == -ENOENT; i++)
+        r = sync_path(snapshot->fd, frame_index_names[i]);
+    return r == 0 && fsync(snapshot->fd) < 0 ? -errno : r;
+}
+
+/* Sync what is stored of a file.  One that was removed may have no names left,
+   and a user who may not read a file has nothing to sync it by. */
+static int sync_stored(const struct snapshot *snapshot, enum entry_kind kind)
+{
+    int r;
+
+    if (!snapshot->file)
+        return fsync(snapshot->fd) < 0 ? -errno : 0;
+    r = sync_frame(snapshot, kind);
+    return r == -EACCES || r == -ENOENT ? 0 : r;
+}
+
+int sync_open_file(struct fs *fs, struct open_file *open)
+{
+    struct snapshot *snapshot = open_file_snapshot(open);
+    bool clean = snapshot->fd >= 0 &&
+                 (!snapshot->writable ||
+                  (snapshot->file && file_is_settled(snapshot->file)));
+    int r = open_file_sync(fs, open);
+
+    if (r == 0 && clean && fs->writable)
+        r = sync_stored(snapshot, open->node->id.kind);
+    snapshot_put(snapshot);
+    return r;
+}

@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "ops/xattr.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/limits.h>
+#include <linux/xattr.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "backing/backing_stamp.h"
+#include "backing/folder.h"
+#include "base/identity.h"
+#include "file/info.h"
+#include "frame/metalayer.h"
+#include "open/open_file.h"
+#include "ops/stats.h"
+#include "tree/report.h"
+
+/* How often attributes are read that another program wrote into. */
+enum {
+    READ_TRIES = 3
+};
+
+#define USER "user."
+#define OURS "user.b2frame."
+
+static bool starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* Is an attribute of a frame's file one of what shows, too? */
+static bool is_common(const char *name)
+{
+    return starts_with(name, USER) ||
+           strcmp(name, XATTR_NAME_POSIX_ACL_ACCESS) == 0;
+}
+
+/* The label of a metalayer in an attribute's name. */
+static const char *label_in(const char *name)
+{
+    return name + strlen(OURS);
+}
+
+/* A store's word for a file cut short is ours for no such attribute. */
+static int layer_error(int r)
+{
+    return r == -ENODATA ? -EBADMSG : r;
+}
+
+static int get_layer(struct frame *frame, const char *name, char **out,
+                     size_t *len, struct fault *fault)
+{
+    struct metalayer_list list;
+    const struct metalayer *layer;
+    uint8_t *content;
+    int r = metalayer_list_read(frame, &list, fault);
+
+    if (r < 0)
+        return layer_error(r);
+    layer = metalayer_find_label(&list, label_in(name));
+    if (layer)
+        r = layer_error(
+            metalayer_read(frame, layer, XATTR_SIZE_MAX, &content, len, fault));
+    else
+        r = -ENODATA;
+    if (r == 0)
+        *out = (char *)content;
+    metalayer_list_free(&list);
+    return r;
+}
+
+static int list_layers(struct frame *frame, FILE *out, struct fault *fault)
+{
+    struct metalayer_list list;
+    int r = metalayer_list_read(frame, &list, fault);
+
+    if (r < 0)
+        return layer_error(r);
+    for (size_t i = 0; i < list.nlayers; i++) {
+        const struct metalayer *layer = &list.layers[i];
+
+        fprintf(out, OURS "%s%s%c", metalayer_prefix(layer->kind), layer->name,
+                '\0');
+    }
+    metalayer_list_free(&list);
+    return 0;
+}
+
+static int get_info(struct frame *frame, char **out, size_t *len)
+{
+    char *text;
+    int r = info_text(frame, 0, &text);
+
+    if (r < 0)
+        return r;
+    *len = strlen(text);
+    if (*len > XATTR_SIZE_MAX) {
+        free(text);
+        return -E2BIG;
+    }
+    *out = text;
+    return 0;
+}
+
+/* Attributes that the frame's own bytes hold, and the frame they are from. */
+struct frame_attrs {
+    struct fs *fs;
+    struct node *node;
+    struct open_file *open;    /* of a file; NULL: of a folder of a store, */
+    struct snapshot *snapshot; /* likewise */
+    struct frame *frame;
+    struct fault fault;
+};
+
+/* Do bytes of a frame hold attributes of a node? */
+static bool has_ours(const struct node *node)
+{
+    return entry_is_frame(node->id.kind) ||
+           (entry_is_sealed(node->id.kind) && !entry_is_face(node->id.kind));
+}
+
+/* Open the frame that holds the attributes of a folder.  Returns -ENODATA if
+   there is none. */
+static int open_layers(struct frame_attrs *attrs, int how)
+{
+    struct backing_dir dir;
+    struct store *store;
+    int r = fs_dir(attrs->fs, attrs->node, O_PATH, &dir);
+
+    if (r < 0)
+        return r;
+    r = folder_layers(&dir, &store, &attrs->fault);
+    backing_dir_close(&dir);
+    if (r < 0)
+        return r == -ENOENT ? -ENODATA : r;
+    r = frame_open(store, 0, &attrs->frame, &attrs->fault);
+    if (r < 0) {
+        store_close(store);
+        return layer_error(r);
+    }
+    r = frame_check_access(attrs->frame, how);
+    if (r < 0)
+        frame_close(attrs->frame);
+    return r;
+}
+
+/* Let go of the frame, and report `r` if it tells that it is damaged. */
+static void frame_attrs_close(struct frame_attrs *attrs, int r)
+{
+    struct snapshot *snapshot = attrs->snapshot;
+
+    if (r == -EBADMSG || r == -ENOTSUP || r == -EIO)
+        report_fault(&attrs->fs->nodes, attrs->node,
+                     snapshot ? backing_stamp(&snapshot->st) : 0, r,
+                     &attrs->fault);
+    if (!snapshot) {
+        frame_close(attrs->frame);
+        return;
+    }
+    file_frame_put(snapshot->file, attrs->frame);
+    snapshot_put(snapshot);
+    open_file_put(attrs->fs, attrs->open);
+}
+
+/* Open the frame; `how` the program must be allowed to use it: W_OK to change it,
+   R_OK, or F_OK. */
+static int frame_attrs_open(struct fs *fs, struct node *node, int how,
+                            struct frame_attrs *out)
+{
+    int r;
+
+    *out = (struct frame_attrs){
+        .fs = fs,
+        .node = node,
+        .fault = FAULT_NONE,
+    };
+    if (entry_is_sealed(node->id.kind))
+        return how == W_OK ? -EROFS : open_layers(out, how);
+    r = open_file_get(fs, node, how == W_OK, &out->open);
+    if (r < 0)
+        return r;
+    out->snapshot = open_file_snapshot(out->open);
+    out->frame = file_frame_get(out->snapshot->file);
+    if (how != F_OK)
+        r = snapshot_check_access(out->snapshot, how);
+    if (r < 0)
+        frame_attrs_close(out, r);
+    return r;
+}
+
+/* Did others write to the frame since it was opened? */
+static bool is_overwritten(const struct frame_attrs *attrs)
+{
+    if (!attrs->snapshot)
+        return !frame_is_unwritten(attrs->frame);
+    return snapshot_is_overwritten(attrs->snapshot);
+}
+
+/* Once: -EAGAIN if others wrote to the frame meanwhile. */
+static int try_get_ours(struct fs *fs, struct node *node, const char *name,
+                        char **out, size_t *len)
+{
+    struct frame_attrs attrs;
+    char *value = NULL;
+    int r = frame_attrs_open(fs, node, R_OK, &attrs);
+
+    if (r < 0)
+        return r;
+    if (attrs.snapshot && strcmp(name, OURS "info") == 0)
+        r = get_info(attrs.frame, &value, len);
+    else
+        r = get_layer(attrs.frame, name, &value, len, &attrs.fault);
+    if (is_overwritten(&attrs))
+        r = -EAGAIN;
+    frame_attrs_close(&attrs, r);
+    if (r < 0)
+        free(value);
+    else
+        *out = value;
+    return r;
+}
+
+static int get_ours(struct fs *fs, struct node *node, const char *name,
+                    char **out, size_t *len)
+{
+    int r = -EAGAIN;
+
+    for (int tries = 0; r == -EAGAIN && tries < READ_TRIES; tries++)
+        r = try_get_ours(fs, node, name, out, len);
+    return r;
+}
+
+static int list_ours(struct fs *fs, struct node *node, FILE *out)
+{
+    struct frame_attrs attrs;
+    int r = frame_attrs_open(fs, node, F_OK, &attrs);
+
+    if (r < 0)
+        return r == -ENODATA ? 0 : r;
+    r = list_layers(attrs.frame, out, &attrs.fault);
+    if (is_overwritten(&attrs))
+        r = -EAGAIN;
+    frame_attrs_close(&attrs, r);
+    return r;
+}
+
+/* Does a file below hold attributes of a node alone? */
+static bool has_backing(const struct fs *fs, const struct node *node)
+{
+    return !fs_is_made_up(fs, node) && !entry_is_inner(node->id.kind);
+}
+
+/* Get hold of the file that holds them. */
+static int pin_backing(struct fs *fs, struct node *node,
+                       struct backing_object *out)
+{
+    struct backing_place place;
+    int r = fs_place(fs, node, &place);
+
+    if (r < 0)
+        return r;
+    r = fs_pin(fs, node, &place, out);
+    backing_close(&place);
+    return r;
+}
+
+static int get_backing(struct fs *fs, struct node *node, const char *name,
+                       char **out, size_t *len)
+{
+    struct backing_object object;
+    char *value;
+    ssize_t r;
+
+    if (!has_backing(fs, node))
+        return -ENODATA;
+    value = malloc(XATTR_SIZE_MAX);
+    if (!value)
+        return -ENOMEM;
+    r = pin_backing(fs, node, &object);
+    if (r == 0) {
+        identity_begin();
+        r = backing_getxattr(&object, name, value, XATTR_SIZE_MAX);
+        identity_end();
+        backing_unpin(&object);
+    }
+    if (r < 0) {
+        free(value);
+        return (int)r;
+    }
+    *out = value;
+    *len = (size_t)r;
+    return 0;
+}
+
+static bool is_stats(const struct fs *fs, const struct node *node,
+                     const char *name)
+{
+    return node == &fs->nodes.root && strcmp(name, STATS_ATTRIBUTE) == 0;
+}
+
+static int get_stats(struct fs *fs, char **out, size_t *len)
+{
+    char *text = stats_text(fs);
+
+    if (!text)
+        return -ENOMEM;
+    *out = text;
+    *len = strlen(text);
+    return 0;
+}
+
+int xattr_get(struct fs *fs, struct node *node, const char *name, char **out,
+              size_t *len)
+{
+    if (is_stats(fs, node, name))
+        return get_stats(fs, out, len);
+    if (has_ours(node) && starts_with(name, OURS))
+        return get_ours(fs, node, name, out, len);
+    if (!entry_is_frame(node->id.kind) || is_common(name))
+        return get_backing(fs, node, name, out, len);
+    return -ENODATA;
+}
+
+/* Does an attribute of the backing file show? */
+static bool is_shown(const struct node *node, const char *name)
+{
+    if (has_ours(node) && starts_with(name, OURS))
+        return false;
+    return !entry_is_frame(node->id.kind) || is_common(name);
+}
+
+static int list_backing(struct fs *fs, struct node *node, FILE *out)
+{
+    struct backing_object object;
+    char *list;
+    ssize_t r;
+
+    if (!has_backing(fs, node))
+        return 0;
+    list = malloc(XATTR_LIST_MAX);
+    if (!list)
+        return -ENOMEM;
+    r = pin_backing(fs, node, &object);
+    if (r == 0) {
+        identity_begin();
+        r = backing_listxattr(&object, list, XATTR_LIST_MAX);
+        identity_end();
+        backing_unpin(&object);
+    }
+    for (const char *name = list; name < list + (r > 0 ? r : 0);
+         name += strlen(name) + 1) {
+        if (is_shown(node, name))
+            fprintf(out, "%s%c", name, '\0');
+    }
+    free(list);
+    return r < 0 ? (int)r : 0;
+}
+
+/* Once: -EAGAIN if others wrote to the frame meanwhile. */
+static int try_list(struct fs *fs, struct node *node, char **out, size_t *len)
+{
+    FILE *text = open_memstream(out, len);
+    int r;
+
+    if (!text)
+        return -ENOMEM;
+    r = list_backing(fs, node, text);
+    /* The file system of SOURCE may have no attributes at all. */
+    if (has_ours(node) && (r == 0 || r == -EOPNOTSUPP))
+        r = list_ours(fs, node, text);
+    if (fclose(text) != 0 && r == 0)
+        r = -ENOMEM;
+    if (r == 0 && *len > XATTR_LIST_MAX)
+        r = -E2BIG;
+    if (r < 0)
+        free(*out);
+    return r;
+}
+
+int xattr_list(struct fs *fs, struct node *node, char **out, size_t *len)
+{
+    int r = -EAGAIN;
+
+    for (int tries = 0; r == -EAGAIN && tries < READ_TRIES; tries++)
+        r = try_list(fs, node, out, len);
+    return r;
+}
+
+/* Does a metalayer's presence go with the flags of setxattr()? */
+static int check_flags(struct frame_attrs *attrs, const char *name, int flags)
+{
+    struct metalayer_list list;
+    bool there;
+    int r;
+
+    if (flags == 0)
+        return 0;
+    r = metalayer_list_read(attrs->frame, &list, &attrs->fault);
+    if (r < 0)
+        return layer_error(r);
+    there = metalayer_find_label(&list, label_in(name)) != NULL;
+    metalayer_list_free(&list);
+    if (there)
+        return flags & XATTR_CREATE ? -EEXIST : 0;
+    return flags & XATTR_REPLACE ? -ENODATA : 0;
+}
+
+/* A fixed metalayer that is not there cannot be added, nor one removed. */
+static int change_error(int r)
+{
+    switch (r) {
+    case -ENOENT:
+        return -EINVAL;
+    case -ENODATA:
+        return -EBADMSG;
+    default:
+        return r;
+    }
+}
+
+static int set_ours(struct fs *fs, struct node *node, const char *name,
+                    const void *value, size_t size, int flags)
+{
+    enum metalayer_kind kind;
+    const char *bare = metalayer_parse_label(label_in(name), &kind);
+    struct frame_attrs attrs;
+    int r;
+
+    if (!bare || kind == METALAYER_USERMETA)
+        return -EPERM;
+    r = frame_attrs_open(fs, node, W_OK, &attrs);
+    if (r < 0)
+        return r;
+    r = check_flags(&attrs, name, flags);
+    if (r == 0)
+        r = change_error(file_meta_set(attrs.snapshot->file, kind, bare, value,
+                                       size, &attrs.fault));
+    frame_attrs_close(&attrs, r);
+    return r;
+}
+
+static int remove_ours(struct fs *fs, struct node *node, const char *name)
+{
+    enum metalayer_kind kind;
+    const char *bare = metalayer_parse_label(label_in(name), &kind);
+    struct frame_attrs attrs;
+    int r;
+
+    if (!bare || kind != METALAYER_VL)
+        return -EPERM;
+    r = frame_attrs_open(fs, node, W_OK, &attrs);
+    if (r < 0)
+        return r;
+    r = file_meta_remove(attrs.snapshot->file, bare, &attrs.fault);
+    r = r == -ENOENT ? -ENODATA : r;
+    frame_attrs_close(&attrs, r);
+    return r;
+}
+
+/* Do so as the program that wants it. */
+static int change_as_program(struct fs *fs, struct node *node,
+                             const struct backing_place *place,
+                             const char *name, const void *value, size_t size,
+                             int flags)
+{
+    struct backing_object object;
+    int r = fs_pin(fs, node, place, &object);
+
+    if (r < 0)
+        return r;
+    identity_begin();
+    r = value ? backing_setxattr(&object, name, value, size, flags)
+              : backing_removexattr(&object, name);
+    identity_end();
+    backing_unpin(&object);
+    return r;
+}
+
+/* Set an attribute of the backing file, or remove it if `value` is NULL. */
+static int change_backing(struct fs *fs, struct node *node, const char *name,
+                          const void *value, size_t size, int flags)
+{
+    struct backing_place place;
+    struct open_file *open;
+    bool newest;
+    int r;
+
+    r = fs_check_node(fs, node);
+    if (r == 0)
+        r = fs_place(fs, node, &place);
+    if (r < 0)
+        return r;
+    open = open_file_find(fs, node);
+    newest = open_file_is_newest(open, &place);
+    r = change_as_program(fs, node, &place, name, value, size, flags);
+    if (newest)
+        open_file_note_touch(open, &place);
+    open_file_put(fs, open);
+    backing_close(&place);
+    return r;
+}
+
+int xattr_set(struct fs *fs, struct node *node, const char *name,
+              const void *value, size_t size, int flags)
+{
+    if (is_stats(fs, node, name))
+        return -EPERM;
+    if (has_ours(node) && starts_with(name, OURS))
+        return set_ours(fs, node, name, value, size, flags);
+    if (entry_is_frame(node->id.kind) && !is_common(name))
+        return -ENOTSUP;
+    return change_backing(fs, node, name, value ? value : "", size, flags);
+}
+
+int xattr_remove(struct fs *fs, struct node *node, const char *name)
+{
+    if (is_stats(fs, node, name))
+        return -EPERM;
+    if (has_ours(node) && starts_with(name, OURS))
+        return remove_ours(fs, node, name);
+    if (entry_is_frame(node->id.kind) && !is_common(name))
+        return -ENODATA;
+    return change_backing(fs, node, name, NULL, 0, 0);
+}
