@@ -42,7 +42,7 @@ struct backing_dir {
     const char *except;        /* an entry that is not to be seen; or NULL */
 };
 
-/* A lock that lasts as long as a place, and belongs to the caller that set it. */
+/* A lock that lasts as long as a place.  The caller that took it sets `unlock`. */
 struct backing_lock {
     void (*unlock)(const struct backing_lock *lock); /* NULL: there is none */
     void *table; /* for `unlock`, as the next */

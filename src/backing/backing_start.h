@@ -7,8 +7,7 @@
 #include "base/fault.h"
 
 /*
- * The first bytes of a regular file, which show if it is one of a format of
- * ours.
+ * The first bytes of a regular file, which show if its format is one of ours.
  *
  * A file that cannot be read has none of these formats.  Functions return 0, 1
  * or a negative errno, -EACCES if the file may not be read.

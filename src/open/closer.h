@@ -67,7 +67,7 @@ int closer_start(struct closer *closer);
    logged; then this returns an error, else 0. */
 int closer_stop(struct fs *fs);
 
-/* Of one that has stopped, or was never started.  Accepts NULL. */
+/* Free a closer that has stopped, or was never started.  Accepts NULL. */
 void closer_free(struct closer *closer);
 
 /*

@@ -6,7 +6,8 @@
 
 #include "tree/fs.h"
 
-/* The attributes of a node, which may be open.  Returns 0 or a negative errno. */
+/* Get the attributes of a node, which may be open.  Returns 0 or a negative
+   errno. */
 int open_attr_get(struct fs *fs, struct node *node, struct stat *out);
 
 /*

@@ -136,8 +136,8 @@ int open_file_sync_node(struct fs *fs, struct node *node);
    may be NULL.  See file_set_unlinked(). */
 void open_file_set_unlinked(struct fs *fs, struct node *node, bool unlinked);
 
-/* Give the frame's file the time of open_file_set_mtime(), after it was written,
-   unless others have written to it since. */
+/* Give the frame's file the time of open_file_set_mtime(), after it was
+   written, unless others have written to it since. */
 void open_file_apply_mtime(struct fs *fs, struct open_file *open,
                            const struct snapshot *snapshot);
 

@@ -12,8 +12,8 @@
  * bit to the directory's group.  A new regular file is a frame; with names
  * that are kept, only if its name is a frame's.
  *
- * Functions return 0, and as enter_lookup() does the node and its attributes, or
- * a negative errno; -EEXIST if something shows under the name, -EPERM if
+ * Functions return 0, and as enter_lookup() does the node and its attributes,
+ * or a negative errno; -EEXIST if something shows under the name, -EPERM if
  * nothing could.
  */
 

@@ -7,7 +7,7 @@
 
 /* The members of `ops_table` that are not in ops.c. */
 
-/* Of open files: ops_file.c, ops_open.c, ops_read.c, ops_seek.c, ops_write.c. */
+/* Open files: ops_file.c, ops_open.c, ops_read.c, ops_seek.c, ops_write.c. */
 void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi);
 void ops_create(fuse_req_t req, fuse_ino_t parent, const char *name,
                 mode_t mode, struct fuse_file_info *fi);

@@ -53,8 +53,9 @@ struct fs {
     struct pool *seekers; /* its threads seek in files that are being written;
                              NULL: read-only */
 
-    /* A descriptor by which the file of an open node can be found, for the caller
-       to close; or a negative errno.  Called with the node table locked. */
+    /* Get a descriptor by which the file of an open node can be found.  The tree
+       calls this with the node table locked, and closes the descriptor.  Returns
+       a negative errno if there is none. */
     int (*open_anchor)(struct open_file *open);
 
     atomic_bool passes; /* the kernel gets files that are no frames, until it

@@ -16,7 +16,7 @@ struct sync_set {
 /* Is a file system in the set? */
 bool sync_set_has(const struct sync_set *set, dev_t dev);
 
-/* Add a file system that is not in the set; if memory is short, it stays out. */
+/* Add a file system that is not in the set.  If memory is short, it stays out. */
 void sync_set_add(struct sync_set *set, dev_t dev);
 
 /* Free the list of file systems.  Accepts a zeroed set. */

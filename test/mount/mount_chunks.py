@@ -19,7 +19,7 @@ ORDER_MAX = 4000
 
 
 def request(number, size, directions):
-    """_IOC().  Format: src/fuse/chunk_ioctl.h."""
+    """_IOC().  Format: src/ops/chunk_ioctl.h."""
     return directions << 30 | size << 16 | 0xb2 << 8 | number
 
 
