@@ -12,11 +12,12 @@
  * for a private directory, where they have a name of their own.
  */
 
-/* The name of such a frame; `ino` is the inode number of its directory. */
+/* The name of such a frame. */
 struct retired_name {
     char text[sizeof(STORE_TEMPORARY "18446744073709551615")];
 };
 
+/* Make the name of the frame whose directory has an inode number. */
 struct retired_name retired_name(uint64_t ino);
 
 /*

@@ -38,12 +38,6 @@ HIGHEST_USED = {
 LARGE_CIRCLES = [
     (['frame.c', 'frame_entry.c', 'frame_source.c', 'frame_walk.c'],
      'the walk reads entries, and an entry is checked against the walk'),
-    (['backing.c', 'backing_kind.c', 'chunks.c', 'folder.c', 'shelf.c',
-      'snapshot.c'],
-     'fuse is being divided into backing, tree, open, ops and fuse'),
-    (['attr.c', 'closer.c', 'dir.c', 'free_space.c', 'fs.c', 'open_file.c',
-      'open_file_lost.c', 'open_file_refresh.c', 'remove.c'],
-     'fuse is being divided into backing, tree, open, ops and fuse'),
 ]
 
 
