@@ -6,8 +6,7 @@ enum {
     AMOUNT_LEN = 16
 };
 
-/* Write a number of bytes in a unit that can be taken in, such as
-   "1.4 MiB". */
+/* Format a number of bytes in an easily readable unit, such as "1.4 MiB". */
 void amount_format(double nbytes, char text[AMOUNT_LEN]);
 
 #endif

@@ -79,7 +79,7 @@ static const struct verb *find_verb(const char *name)
     return NULL;
 }
 
-/* An option before any verb. */
+/* Handle an option that comes before the verb. */
 static int run_option(const char *option)
 {
     if (strcmp(option, "--help") == 0) {
@@ -118,7 +118,7 @@ static int run(int argc, char **argv)
         print_usage(stderr);
         return EXIT_USAGE;
     }
-    argv[1] = argv[0]; /* which complaints of getopt start with */
+    argv[1] = argv[0]; /* because getopt() starts its messages with it */
     return verb->run(verb, argc - 1, argv + 1);
 }
 

@@ -7,37 +7,39 @@
 struct edit;
 struct mounted;
 
-/*
- * One way to change the chunks of a frame.  Both functions are given the `arg`
- * of change_chunks().  They report their errors, and return 0 or a negative
- * errno.
- */
+/* A way to change the chunks of a frame.  The functions report their errors,
+   and return 0 or a negative errno; edit() and mounted() get the `arg` of
+   change_chunks(). */
 struct change {
-    /* edit_open(), or edit_open_chunks() if that is not for arrays. */
+    /* edit_open(), or edit_open_chunks() if arrays can't be changed like
+       this. */
     int (*open)(const char *path, struct edit *out);
     int (*edit)(struct edit *edit, const void *arg);
-    /* The same through the file that a mount shows of the frame. */
+    /* Makes the same change through the file by which a mount shows the
+       frame. */
     int (*mounted)(struct mounted *mounted, const void *arg);
 };
 
-/* What insert and update are given. */
+/* Arguments of the verbs insert and update. */
 struct change_put {
     uint64_t chunk_no;
-    const char *input; /* the file that holds its bytes, or "-" */
+    const char *input; /* the file that holds the chunk's bytes, or "-" */
 };
 
 /*
- * Change what a user named, if it is a file that a mount shows of a frame.
+ * Change the frame that a user named, if the path is a file by which a mount
+ * shows a frame.
  *
- * Returns 1 if it is none, and nothing was done; or 0 or a negative errno,
- * which was reported.
+ * Returns 1, without doing anything, if the path is not such a file; otherwise
+ * 0 or a negative errno, which was reported.
  */
 int change_mounted(const char *path,
                    int (*change)(struct mounted *mounted, const void *arg),
                    const void *arg);
 
-/* Change the frame that a user named, or a file that a mount shows of one, for
-   good.  Errors are reported. */
+/* Change the frame that a user named, durably.  The path may also be a file by
+   which a mount shows a frame.  Returns 0 or a negative errno, which was
+   reported. */
 int change_chunks(const char *path, const struct change *how, const void *arg);
 
 #endif

@@ -24,7 +24,7 @@ int dress_file(int dirfd, const char *name, const struct stat *like)
     return 0;
 }
 
-/* Whoever may read the files may look them up. */
+/* Every user who may read the files may also search the directory. */
 static mode_t mode_of_directory(mode_t mode)
 {
     return (mode & 0777) | (mode & 0444) >> 2;

@@ -5,16 +5,17 @@
 #include <sys/stat.h>
 
 /*
- * Give a file owner, permissions and times.  Who cannot give files away keeps
- * them, without set-ID bits.  Returns 0 or a negative errno.
+ * Set the owner, permissions and times of a file.  If this process may not
+ * change the owner, the file keeps the one it has, and gets no set-ID or sticky
+ * bits.  Returns 0 or a negative errno.
  *
  *  like  times that are UTIME_OMIT are left alone
  */
 int dress_file(int dirfd, const char *name, const struct stat *like);
 
-/* Give the directory of a sparse frame and all files in it an owner and
-   permissions, those that may read a file being let in; and the index file
-   times.  As dress_file(). */
+/* Set the owner and permissions of the directory of a sparse frame and of all
+   files in it, and the times of the index file.  Every user who may read the
+   files may also search the directory.  See dress_file(). */
 int dress_dir(int dirfd, const char *name, const struct stat *like);
 
 #endif

@@ -14,7 +14,7 @@
 #include "writeback/lease.h"
 
 enum {
-    PATIENCE = 10, /* seconds to wait for another process */
+    PATIENCE = 10, /* seconds to wait for a process that has the lease */
 };
 
 int edit_report(const struct edit *edit, int error, const struct fault *fault)
@@ -31,14 +31,15 @@ static int watch(void *context, uint64_t done, uint64_t total)
     return interrupt_seen() ? -EINTR : 0;
 }
 
-/* Open the store of a frame with the lease on it, which ends when the store is
-   closed. */
+/* Open the store of a frame, and take the lease on the frame.  The lease ends
+   when the store is closed. */
 static int open_leased(const char *path, struct store **out,
                        struct fault *fault)
 {
     int r = -ESTALE;
 
-    /* What was waited for may have been another file. */
+    /* Start again after -ESTALE, because another file took the place of the
+       frame's while this process waited. */
     while (r == -ESTALE) {
         r = source_open(path, 0, STORE_WRITE, out);
         if (r < 0)
@@ -148,7 +149,8 @@ int edit_chunk_params(const struct edit *edit, struct chunk_params *out)
     return -ENOTSUP;
 }
 
-/* Encode and write with room for the outcome. */
+/* Encode a chunk into `room`, which has CHUNK_OVERHEAD_MAX bytes more than
+   `bytes`, and write it to the frame. */
 static int write_chunk(struct edit *edit, const struct chunk_params *params,
                        const uint8_t *bytes, size_t len, uint8_t *room,
                        struct frame_written *out, struct fault *fault)
@@ -183,7 +185,7 @@ static int encode_chunk(struct edit *edit, const uint8_t *bytes, size_t len,
     return r < 0 ? edit_report(edit, r, &fault) : 0;
 }
 
-/* Say why a chunk has no place. */
+/* Report why a chunk can't be put into the index. */
 static int report_place(const struct edit *edit, uint64_t chunk_no,
                         uint32_t nbytes, int error)
 {

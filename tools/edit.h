@@ -8,11 +8,9 @@
 #include "progress.h"
 #include "writer/frame_change.h"
 
-/*
- * A frame that is being changed.  What is done shows when it is committed, all
- * in one step.  Functions report their errors, and return 0 or a negative
- * errno.
- */
+/* A frame that is being changed.  Other programs see the changes when they are
+   committed, all in one step.  Functions report their errors, and return 0 or a
+   negative errno. */
 struct edit {
     const char *path;
     struct frame *frame;
@@ -20,31 +18,34 @@ struct edit {
     struct progress progress;
 };
 
-/* Open the frame that a user named.  Interrupts are caught from here on. */
+/* Open the frame that a user named, to change it.  Interrupts are caught from
+   here on. */
 int edit_open(const char *path, struct edit *out);
 
-/* The same to add, remove or move chunks: not those of an array. */
+/* Do the same to add, remove or move chunks.  This rejects an array, because
+   its chunks depend on its shape. */
 int edit_open_chunks(const char *path, struct edit *out);
 
-/* Drops what was not committed.  Then, if there was an interrupt, the program
-   ends. */
+/* Close the frame, and drop changes that were not committed.  If the user has
+   interrupted the program, this ends it. */
 void edit_close(struct edit *edit);
 
-/* If `r`, what came of the change, is 0, make it the state of the frame, for
-   good; then close the frame.  Returns the first error. */
+/* Finish a change: if `r`, the result of the change so far, is 0, commit it
+   durably; then close the frame.  Returns the first error. */
 int edit_end(struct edit *edit, int r);
 
-/* Write the frame anew, without dead space, as its state for good. */
+/* Rewrite the frame without dead space, and commit that durably. */
 int edit_compact(struct edit *edit);
 
-/* Say why something could not be done with the frame. */
+/* Report why an operation on the frame failed.  Returns `error`. */
 int edit_report(const struct edit *edit, int error, const struct fault *fault);
 
-/* How new chunks of the frame are encoded; -ENOTSUP if they can't be. */
+/* Get the parameters for encoding new chunks of the frame.  Returns -ENOTSUP if
+   this program can't encode chunks with them. */
 int edit_chunk_params(const struct edit *edit, struct chunk_params *out);
 
 /*
- * Put a chunk into the index.
+ * Encode a chunk, write it, and put it into the index.
  *
  *  input  the file that holds its bytes, or "-" for standard input
  *  put    frame_change_insert() or frame_change_put()

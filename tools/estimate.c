@@ -14,10 +14,11 @@
 #include "chunk/codec.h"
 #include "chunk/filter.h"
 
-/* Decoding is timed again until it has taken so long in all. */
+/* Decoding is repeated until it has taken this long in total, because a single
+   run may be too short to time. */
 static const double decode_seconds = 0.004;
 
-/* What one thread works with. */
+/* The state of one thread. */
 struct estimate {
     const struct estimate_sample *sample;
     struct chunk_encoder *encoder;
@@ -38,12 +39,12 @@ static const struct {
     { "zstd", CODEC_ZSTD, 9 },
 };
 
-/* In the order in which they are applied; none takes a parameter. */
+/* Filters in the order in which they are applied.  They take no parameters. */
 static const struct {
     const char *name;
     uint8_t first;
     uint8_t second;
-    bool of_bytes; /* does something to elements of one byte */
+    bool of_bytes; /* makes sense for elements of one byte */
 } pipelines[] = {
     { "none", FILTER_NONE, FILTER_NONE, true },
     { "shuffle", FILTER_NONE, FILTER_SHUFFLE, false },
@@ -111,7 +112,7 @@ static struct estimate_trial make_trial(size_t codec, size_t pipeline,
     return trial;
 }
 
-/* Is it worth trying, and not the same as another? */
+/* Is the trial possible, and different from all others? */
 static bool makes_sense(const struct estimate_trial *trial, size_t pipeline)
 {
     if (trial->params.typesize == 1 && !pipelines[pipeline].of_bytes)
@@ -148,7 +149,7 @@ static double now(void)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* Decode a chunk, some times over.  Returns the seconds that it takes, or a
+/* Decode a chunk several times.  Returns the seconds for one time, or a
    negative errno. */
 static double time_decoding(struct estimate *estimate, size_t cbytes,
                             size_t nbytes)
@@ -202,10 +203,10 @@ static int run_trial(struct estimate *estimate, struct estimate_trial *trial)
 }
 
 /*
- * What several workers work on.
+ * The trials, which several workers share.
  *
- * Locking.  `lock` is a leaf, under which the listener runs, and guards what is
- * below it.
+ * Locking.  `lock` guards the fields below it.  It is a leaf, except that the
+ * listener is called while it is held.
  */
 struct work {
     const struct estimate_sample *sample;
@@ -214,7 +215,7 @@ struct work {
     const struct estimate_listener *listener;
 
     pthread_mutex_t lock;
-    int next; /* trial to take */
+    int next; /* index of the next trial */
     int ndone;
     int error;
 };
@@ -224,7 +225,8 @@ struct worker {
     struct work *work;
 };
 
-/* The next trial, or NULL if there is none, or an error. */
+/* Take the next trial.  Returns NULL if there are no more, or after an
+   error. */
 static struct estimate_trial *take_trial(struct work *work)
 {
     struct estimate_trial *trial = NULL;
@@ -290,7 +292,8 @@ int estimate_run(const struct estimate_sample *sample,
     return r;
 }
 
-/* What a byte costs for a goal; less is better. */
+/* The cost of a trial for a goal; less is better.  For a goal other than size,
+   it is the time to encode, write, read and decode a megabyte, in seconds. */
 static double cost(const struct estimate_trial *trial, enum estimate_goal goal)
 {
     static const double disk_mbs[] = {
@@ -309,7 +312,8 @@ const struct estimate_trial *estimate_best(const struct estimate_trial *trials,
 {
     const struct estimate_trial *best = &trials[0];
 
-    /* Speeds vary; of those that are about the same, what is simpler. */
+    /* Measured speeds vary, so a later trial must be better by 1 % to win,
+       because earlier ones are simpler. */
     double gain = goal == ESTIMATE_SIZE ? 1 : 0.99;
 
     for (int i = 1; i < ntrials; i++)

@@ -6,19 +6,19 @@
 
 #include "chunk/chunk_params.h"
 
-/* How well and how fast bytes are compressed, in many ways. */
+/* Compress bytes in many ways, and measure how well and how fast that works. */
 
-/* One way, and what came of it. */
+/* One way to compress, and its results. */
 struct estimate_trial {
     const char *codec;
-    const char *filters; /* as options have them */
+    const char *filters; /* as an option spells them */
     struct chunk_params params;
     double ratio;
-    double encode_mbs; /* decoded megabytes a second, in one thread */
+    double encode_mbs; /* decoded megabytes per second, in one thread */
     double decode_mbs;
 };
 
-/* Some bytes in pieces, each of which becomes a chunk. */
+/* Bytes to compress, in pieces that each become a chunk. */
 struct estimate_sample {
     uint8_t *bytes;
     size_t len;
@@ -26,29 +26,29 @@ struct estimate_sample {
 };
 
 /*
- * List the ways to be tried.
+ * List the trials.
  *
  *  typesize  bytes per element; 0: all that are usual
- *  trials    receives them, with no results yet; the caller frees it
+ *  trials    receives the trials, without results; the caller frees it
  *
  * Returns their number, or -ENOMEM.
  */
 int estimate_list(uint32_t typesize, struct estimate_trial **trials);
 
-/* Who hears of how it goes on, one call at a time. */
+/* Callback that reports progress, one call at a time. */
 struct estimate_listener {
-    /* Returns 0, or a negative errno to give up. */
+    /* Returns 0, or a negative errno to stop. */
     int (*progress)(void *context, int done, int ntrials);
 
     void *context;
 };
 
-/* Try them all, on all CPUs side by side.  Returns 0 or a negative errno. */
+/* Run all trials, on all CPUs in parallel.  Returns 0 or a negative errno. */
 int estimate_run(const struct estimate_sample *sample,
                  struct estimate_trial *trials, int ntrials,
                  const struct estimate_listener *listener);
 
-/* What one may want most. */
+/* The property that matters most to the user. */
 enum estimate_goal {
     ESTIMATE_SIZE,
     ESTIMATE_SPEED,   /* the least time to compress, write, read and
@@ -57,7 +57,7 @@ enum estimate_goal {
     ESTIMATE_NGOALS
 };
 
-/* The trial that serves a goal best; there is one. */
+/* Find the trial that serves a goal best.  There is at least one trial. */
 const struct estimate_trial *estimate_best(const struct estimate_trial *trials,
                                            int ntrials,
                                            enum estimate_goal goal);

@@ -53,7 +53,8 @@ int feed_choose_typesize(struct feed *feed, const char *path,
     return n < 0 ? (int)n : 0;
 }
 
-/* Put one chunk.  Returns its size, 0 at the end, or a reported error. */
+/* Put one chunk.  Returns its size, 0 at the end, or a negative errno, which
+   was reported. */
 static ssize_t put_chunk(struct feed *feed, const char *path, struct pack *pack,
                          uint32_t chunksize)
 {

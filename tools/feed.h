@@ -10,26 +10,28 @@
 #include "file/file.h"
 #include "writer/frame_change.h"
 
-/* Bytes that are to become chunks.  Errors are reported by whoever meets them;
-   -EINTR says that the user has interrupted. */
+/* A source of bytes that become chunks.  The function that meets an error
+   reports it; -EINTR means that the user has interrupted the program. */
 struct feed {
     /*
-     * Read the next bytes: `len` of them, or fewer only at the end.
+     * Read the next bytes: `len` of them, or fewer only at the end.  Returns
+     * their number or a negative errno.
      *
-     *  zeros  receives whether they all are in a hole; `buf` is then left
+     *  zeros  receives whether all of them lie in a hole; `buf` is then left
      *         alone
      */
     ssize_t (*read)(struct feed *feed, void *buf, size_t len, bool *zeros);
 
-    /* Look at some of the bytes to come, from the first that are in no hole
-       on.  They will still be read.  Called at most once, before read(). */
+    /* Read some of the bytes to come, starting at the first that lies outside a
+       hole.  Later calls of read() still return them.  Called at most once,
+       before read(). */
     ssize_t (*sample)(struct feed *feed, void *buf, size_t len);
 
-    uint64_t total; /* bytes that will come; 0 if that is not known */
+    uint64_t total; /* number of bytes to come; 0 if it is not known */
 };
 
 /*
- * Choose a typesize that goes with the bytes, if `params` leaves that open.
+ * Choose a typesize that suits the bytes, if `params` leaves it open.
  *
  *  path  of the frame, to report errors
  *
@@ -39,9 +41,10 @@ int feed_choose_typesize(struct feed *feed, const char *path,
                          struct file_params *params);
 
 /*
- * Add chunks to the end of a change until there are no more bytes, and show
- * how it goes on.
+ * Add chunks to the end of a change until there are no more bytes, and show the
+ * progress.
  *
+ *  path       of the frame, to report errors
  *  chunksize  bytes in each chunk but the last; a multiple of the typesize
  *
  * Returns 0 or a negative errno, which was reported.

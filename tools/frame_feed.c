@@ -8,7 +8,7 @@
 #include "source.h"
 
 enum {
-    PIECE = 4 << 20 /* bytes asked for at a time */
+    PIECE = 4 << 20 /* bytes to ask for at a time */
 };
 
 static struct frame_feed *frame_feed_of(struct feed *feed)
@@ -16,7 +16,7 @@ static struct frame_feed *frame_feed_of(struct feed *feed)
     return (struct frame_feed *)(void *)feed;
 }
 
-/* Copy what was read out of the cache, and let go of it. */
+/* Copy the bytes out of the cache, and unpin them there. */
 static void take_data(struct file *file, struct file_data *data, uint8_t *buf)
 {
     for (size_t i = 0; i < data->niov; i++) {
@@ -26,7 +26,7 @@ static void take_data(struct file *file, struct file_data *data, uint8_t *buf)
     file_data_put(file, data);
 }
 
-/* Read bytes, of which there are so many. */
+/* Read `len` bytes; the caller knows that the frame has that many. */
 static int read_bytes(struct frame_feed *feed, uint64_t off, uint8_t *buf,
                       size_t len)
 {
@@ -55,8 +55,8 @@ static int read_bytes(struct frame_feed *feed, uint64_t off, uint8_t *buf,
     return r;
 }
 
-/* The next byte that is in no hole, or the end.  It is kept, as to find it may
-   take a walk along the index. */
+/* Find the next byte that lies in no hole, or the end.  The result is kept,
+   because finding it may take a walk along the index. */
 static uint64_t next_data(struct frame_feed *feed)
 {
     struct fault fault;

@@ -6,13 +6,13 @@
 #include "base/log.h"
 #include "state/params.h"
 
-/* In the order of the options. */
+/* In the order of the FRAME_OPTIONS_ enumerators. */
 static const char *const names[] = {
     "layout",   "codec",     "clevel",    "filters",
     "typesize", "chunksize", "blocksize",
 };
 
-/* Set what an option says. */
+/* Set the parameter that an option stands for. */
 static int set(int option, const char *value, struct file_params *params,
                bool *sparse)
 {
@@ -42,7 +42,7 @@ bool frame_options_take(const struct verb *verb, int option,
     return true;
 }
 
-/* Is anything said of how the content is kept? */
+/* Does an option set a parameter other than the layout? */
 static bool has_params(const struct frame_options *options)
 {
     for (int i = FRAME_OPTIONS_CODEC; i < FRAME_OPTIONS_FORCE; i++)

@@ -7,7 +7,7 @@
 #include "file/file.h"
 #include "verb.h"
 
-/* What the user says of a frame that is to be made. */
+/* Options that describe a frame to be made. */
 
 /* Values of struct option.val. */
 enum {
@@ -22,7 +22,7 @@ enum {
     FRAME_OPTIONS_END
 };
 
-/* Rows for the options of a verb. */
+/* Rows for a verb's table of options. */
 /* clang-format off */
 #define FRAME_OPTIONS_ROWS                                             \
     { "layout", required_argument, NULL, FRAME_OPTIONS_LAYOUT },       \
@@ -35,7 +35,7 @@ enum {
     { "force", no_argument, NULL, FRAME_OPTIONS_FORCE }
 /* clang-format on */
 
-/* Their help; the defaults are the verb's to tell. */
+/* Help for these options.  A verb describes the defaults itself. */
 #define FRAME_OPTIONS_HELP                                               \
     "  --layout LAYOUT   contiguous, one file, or sparse, a directory\n" \
     "  --codec NAME      blosclz, lz4, lz4hc, zlib or zstd\n"            \
@@ -46,25 +46,24 @@ enum {
     "  --blocksize SIZE  decoded bytes in a block, or auto\n"            \
     "  --force           replace the file or frame that has the name\n"
 
-/* The options on a command line that say how to make a frame. */
+/* The options on a command line that describe a frame to be made. */
 struct frame_options {
-    /* The text of each, in the order above; NULL if it is not given. */
+    /* The argument of each, in the order above; NULL if it is not given. */
     const char *values[FRAME_OPTIONS_FORCE - FRAME_OPTIONS_LAYOUT];
-    bool force; /* replace a file or frame that has the name */
+    bool force; /* replace a file or frame of the same name */
 };
 
-/*
- * Take an option.  Returns false if it is none of these; exits if its value is
- * no good.
- */
+/* Record an option.  Returns false if it is not one of these.  Exits if its
+   argument is invalid. */
 bool frame_options_take(const struct verb *verb, int option,
                         struct frame_options *options);
 
 /*
- * Change parameters to what is given.  Returns false if these do not go
- * together.
+ * Change parameters as the options say.  Returns false if the parameters are
+ * not valid together.  This is not checked if no option but the layout is
+ * given, because the chunks may then be copied as they are.
  *
- *  sparse  changed if a layout is given
+ *  sparse  changed only if a layout is given
  */
 bool frame_options_apply(const struct frame_options *options,
                          struct file_params *params, bool *sparse);

@@ -15,8 +15,9 @@ enum {
     EXIT_USAGE = 2
 };
 
-/* What is opened must not get the number of a standard stream, which is
-   pointed at /dev/null later. */
+/* Open /dev/null for each standard stream that is closed.  The numbers of these
+   streams must not go to other files, because the program later points them at
+   /dev/null. */
 static void open_standard_streams(void)
 {
     int fd;
@@ -34,8 +35,8 @@ int main(int argc, char **argv)
     int status = EXIT_SUCCESS;
     int r;
 
-    /* A heap for each thread would keep some 5 MiB beside the cache's limit,
-       for threads that come and go. */
+    /* Limit the number of heaps: with one for each thread, threads that come
+       and go would leave about 5 MiB allocated beyond the cache's limit. */
     mallopt(M_ARENA_MAX, 2);
     open_standard_streams();
     log_setup("framefs", LOG_SINK_STDERR, LOG_LEVEL_WARNING);

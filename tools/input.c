@@ -12,7 +12,7 @@
 #include "interrupt.h"
 
 enum {
-    ALL_FIRST = 1 << 16 /* bytes of memory that input_read_all() starts with */
+    ALL_FIRST = 1 << 16 /* bytes that input_read_all() allocates first */
 };
 
 static int report(const struct input *input, int error)
@@ -34,7 +34,7 @@ const struct stat *input_likeness(const struct input *input)
     return S_ISREG(input->stat.st_mode) ? &input->stat : NULL;
 }
 
-/* What is left of it as far as that is known: 0 for a pipe. */
+/* The number of bytes that are left; 0 if it is not known, as for a pipe. */
 static uint64_t known_size(const struct input *input)
 {
     uint64_t size = (uint64_t)input->stat.st_size;
@@ -48,7 +48,7 @@ void input_put_back(struct input *input, uint8_t *bytes, size_t len)
     input->nahead = len;
 }
 
-/* Take what is ahead of the file. */
+/* Take bytes that were put back. */
 static size_t take_ahead(struct input *input, uint8_t *buf, size_t len)
 {
     size_t n = input->nahead - input->ahead_at;
@@ -68,7 +68,7 @@ static ssize_t read_some(const struct input *input, uint8_t *buf, size_t len,
                            : read(input->fd, buf, len);
 }
 
-/* Read from the file, without noting that. */
+/* Read from the file, without changing `off`. */
 static ssize_t read_fully(const struct input *input, uint8_t *buf, size_t len)
 {
     size_t done = 0;
@@ -105,7 +105,7 @@ ssize_t input_read(struct input *input, void *buf, size_t len)
     return (ssize_t)done + n;
 }
 
-/* Where data go on; the end of the file if there are none. */
+/* Find the next byte that lies in no hole, or the end of the file. */
 static uint64_t next_data(const struct input *input)
 {
     off_t off = lseek(input->fd, (off_t)input->off, SEEK_DATA);
@@ -159,7 +159,8 @@ static ssize_t sample(struct feed *feed, void *buf, size_t len)
     return n;
 }
 
-/* Twice the memory, or `max` + 1 bytes, so as to see that there is more. */
+/* Double the memory, but to no more than `max` + 1 bytes, which suffice to see
+   that there are too many. */
 static int grow(uint8_t **bytes, size_t *room, size_t max)
 {
     size_t more = *room > max / 2 ? max + 1 : 2 * *room;

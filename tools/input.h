@@ -10,52 +10,53 @@
 
 #include "feed.h"
 
-/* Bytes that a user hands in: a file, or "-" for standard input. */
+/* Input that a user names: a file, or "-" for standard input. */
 struct input {
     struct feed feed;
-    const char *name; /* to be shown */
+    const char *name; /* for messages */
     int fd;
     struct stat stat;
-    bool seekable;   /* a regular file that can be read anywhere */
-    uint64_t off;    /* of the next byte in the file; else counted */
-    uint8_t *ahead;  /* what comes before that, or NULL */
-    size_t ahead_at; /* next byte in there */
-    size_t nahead;   /* bytes in there */
+    bool seekable;   /* a regular file, which can be read at any offset */
+    uint64_t off;    /* of the next byte in the file; for a pipe, it only
+                        counts */
+    uint8_t *ahead;  /* bytes to return before that one, or NULL */
+    size_t ahead_at; /* index of the next byte in `ahead` */
+    size_t nahead;   /* number of bytes in `ahead` */
 };
 
-/* All these report their errors; they return a count or 0, or a negative
-   errno.  -EINTR says that the user has interrupted. */
+/* The functions below report their errors, and return a count, 0, or a negative
+   errno; -EINTR means that the user has interrupted the program. */
 
-/* Open a file, or standard input as "-", which input_close() leaves open. */
+/* Open a file, or standard input if the path is "-". input_close() leaves
+   standard input open. */
 int input_open(const char *path, struct input *out);
 void input_close(struct input *input);
 
-/* Whose owner, permissions and times something made from it gets; NULL if it
-   is no regular file. */
+/* The owner, permissions and times for a file that is made from the input; NULL
+   if the input is not a regular file. */
 const struct stat *input_likeness(const struct input *input);
 
-/*
- * Look at the first bytes of what can be read anywhere: `len` of them, or fewer
- * only if there are no more; 0 if it is a pipe or the like.
- */
+/* Look at the next bytes: `len` of them, or fewer only at the end.  Returns 0
+   for an input that can't be read at any offset, such as a pipe. */
 ssize_t input_peek(const struct input *input, void *buf, size_t len);
 
 /* Read bytes: `len` of them, or fewer only at the end. */
 ssize_t input_read(struct input *input, void *buf, size_t len);
 
-/* Let these bytes, which become the input's, come first.  At most once. */
+/* Make the input return these bytes before those of the file.  It takes
+   ownership of them; they are from malloc().  Called at most once. */
 void input_put_back(struct input *input, uint8_t *bytes, size_t len);
 
 /*
- * Read all of it.
+ * Read the whole input.
  *
- *  max    more than that is refused
- *  bytes  receives what the caller frees; never NULL
+ *  max    -EFBIG if there are more bytes than this
+ *  bytes  receives the bytes, which the caller frees; never NULL
  */
 ssize_t input_read_all(struct input *input, size_t max, uint8_t **bytes);
 
-/* Read all of a file, or of standard input as "-", to be a chunk: at least one
-   byte, and no more than that can have.  The caller frees it. */
+/* Read a whole file, or standard input for "-", as the content of a chunk: at
+   least one byte, and at most CHUNK_NBYTES_MAX.  The caller frees the bytes. */
 ssize_t input_read_chunk(const char *path, uint8_t **bytes);
 
 #endif

@@ -11,8 +11,9 @@ enum {
 
 static volatile sig_atomic_t seen;
 
-/* The signal may come just before a system call that waits, and would not
-   interrupt it.  So the program is reminded until it ends. */
+/* The signal may come just before a system call that waits, and then does not
+   interrupt it.  So SIGALRM interrupts such calls every second until the
+   program ends. */
 static void note(int number)
 {
     if (seen == 0)

@@ -5,16 +5,18 @@
 #include <stdbool.h>
 
 /*
- * From here on SIGHUP, SIGINT, SIGPIPE and SIGTERM do not end the program: they
- * are noted, and interrupt a system call that waits.  So what is half done can be
- * cleared away.  Signals that are ignored stay so.
+ * Catch SIGHUP, SIGINT, SIGPIPE and SIGTERM from here on.  They no longer end
+ * the program; they are recorded, and interrupt a system call that waits, so
+ * that the program can clean up unfinished work.  SIGALRM is caught too,
+ * because it repeats the interruption.  Signals that are ignored stay ignored.
  */
 void interrupt_catch(void);
 
-/* Has one come?  Then the work is to be given up, with -EINTR. */
+/* Has a signal been caught?  The caller should then stop with -EINTR. */
 bool interrupt_seen(void);
 
-/* If one has come, end the program by it, as whoever sent it expects. */
+/* If a signal has been caught, end the program by that signal, because the
+   sender expects it. */
 void interrupt_die(void);
 
 #endif

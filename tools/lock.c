@@ -10,7 +10,7 @@
 #include "writeback/sidecar.h"
 
 enum {
-    PAUSE_NS = 5 * 1000 * 1000, /* between two tries */
+    PAUSE_NS = 5 * 1000 * 1000, /* between two attempts */
 };
 
 static const char variable[] = "BLOSC_LOCKING";

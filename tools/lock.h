@@ -6,23 +6,22 @@
 
 #include "store/store.h"
 
-/*
- * Are frames to be locked?  The user asks for that by the variable by which
- * programs that use C-Blosc2 are asked, BLOSC_LOCKING.
- */
+/* Should frames be locked?  The user asks for it with the environment variable
+   BLOSC_LOCKING, which programs that use C-Blosc2 read too. */
 bool lock_is_wanted(void);
 
-/* Set it, for b2frame --lock.  Before there are threads. */
+/* Set that variable, for b2frame --lock.  Called before there are threads. */
 void lock_want(void);
 
 /*
- * Lock a frame by its sidecar, until the store is closed.  Waits for others as
- * long as they like, or until there is an interrupt.
+ * Lock a frame by its lock file, until the store is closed.  Waits as long as
+ * other programs hold the lock, or until the user interrupts the program.
  *
- *  store      opened with STORE_LOCK.  If it has no sidecar, that is all
- *  exclusive  the frame is to be changed, which is counted
+ *  store      opened with STORE_LOCK; nothing is done if it has no lock file
+ *  exclusive  lock the frame for a change, and count that in the lock file
  *
- * Returns 0, -EINTR, or the error of a file system that has no locks.
+ * Returns 0, -EINTR, or an error of the system, such as that of a file system
+ * without locks.
  *
  * Format: Blosc2 locking, ".b2lock".
  */

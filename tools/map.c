@@ -48,7 +48,8 @@ double map_cell_merit(const struct map_cell *cell)
     return merit < 1 ? merit : 1;
 }
 
-/* From what does not shrink to what shrinks best; told apart by most eyes. */
+/* From chunks that do not shrink to chunks that shrink best.  Most eyes can
+   tell these colors apart. */
 static const struct map_rgb scale[] = {
     { 0xd7, 0x30, 0x27 }, { 0xfc, 0x8d, 0x59 }, { 0xfe, 0xe0, 0x90 },
     { 0xa6, 0xd0, 0xe4 }, { 0x74, 0xad, 0xd1 }, { 0x45, 0x75, 0xb4 },
@@ -87,15 +88,15 @@ struct map_rgb map_color(enum map_kind kind, double merit)
                              mix(from->b, to->b, at) };
 }
 
-/* A chunk, as far as the map shows it. */
+/* The properties of a chunk that the map shows. */
 struct spot {
     enum map_kind kind;
-    uint64_t off; /* in the file, of a contiguous frame */
+    uint64_t off; /* from the start of a contiguous frame */
     uint32_t nbytes;
     uint32_t cbytes;
 };
 
-/* Add what lies in a range of the file to the pieces that it touches. */
+/* Add the bytes of a range of the file to the pieces that it touches. */
 static void add_range(struct map *map, uint64_t off, uint64_t len,
                       const struct spot *spot)
 {
@@ -153,7 +154,7 @@ static struct spot spot_of(const struct frame_info *info, uint64_t base,
     return spot;
 }
 
-/* What is read of some chunks at a time. */
+/* Index entries and sizes of chunks that are read together. */
 struct batch {
     uint64_t base;
     bool lost[FRAME_SOURCE_BATCH]; /* the entry can't be read */
@@ -204,7 +205,8 @@ static int add_chunks(struct map *map, struct frame *frame, struct batch *batch,
     return r;
 }
 
-/* Header, and what follows the chunks; the rest of the file is dead. */
+/* Add the header, and the part of the file after the chunks.  The rest of the
+   file is dead space. */
 static void add_rest(struct map *map, const struct frame_info *info)
 {
     const struct spot metadata = { .kind = MAP_METADATA };

@@ -7,28 +7,28 @@
 #include "amount.h"
 #include "map.h"
 
-/* Lengths are pixels. */
+/* Lengths are in pixels. */
 enum {
     MARGIN = 32,
     WIDTH = 960,
     INNER = WIDTH - 2 * MARGIN,
-    TOP = 108,         /* of the chunks */
-    GRID_HEIGHT = 460, /* that they take at most */
+    TOP = 108,         /* top edge of the chunks */
+    GRID_HEIGHT = 460, /* height of the chunks, at most */
     CELL_MAX = 32,
     BAR_HEIGHT = 28,
     LEGEND_HEIGHT = 96,
     SCALE_WIDTH = 240,
-    TITLES_MAX = 4096, /* more chunks are not described one by one */
+    TITLES_MAX = 4096, /* if there are more cells, they get no titles */
 };
 
 struct grid {
-    double size; /* of a cell, with the gap beside it */
+    double size; /* side of a cell, with the gap beside it */
     double gap;
     size_t row; /* cells in a row */
     double height;
 };
 
-/* The largest cells with which all fit. */
+/* Find the largest size with which all cells fit. */
 static struct grid make_grid(const struct map *map)
 {
     struct grid grid = { .size = CELL_MAX };
@@ -75,7 +75,7 @@ static void put_fill(enum map_kind kind, double merit, FILE *out)
         fprintf(out, "fill=\"#%02x%02x%02x\"", color.r, color.g, color.b);
 }
 
-/* What a cell is, for a pointer that rests on it. */
+/* Describe a cell, for a reader who points at it. */
 static void put_title(const struct map *map, size_t i, FILE *out)
 {
     const struct map_cell *cell = &map->cells[i];
@@ -189,7 +189,7 @@ static void put_kinds(const struct map *map, double y, FILE *out)
     }
 }
 
-/* Colors and patterns that others refer to. */
+/* Define colors and patterns that other elements refer to. */
 static void put_definitions(FILE *out)
 {
     fputs("<defs>\n<linearGradient id=\"scale\">\n", out);

@@ -6,21 +6,22 @@
 #include "amount.h"
 #include "map.h"
 
-/* Where a map is drawn, and how. */
+/* Where and how a map is drawn. */
 struct canvas {
     unsigned width;
     enum map_colors colors;
     FILE *out;
 };
 
-/* What stands for a kind without colors; what is stored is a digit. */
+/* Characters that stand for a kind without colors.  Digits stand for
+   MAP_STORED. */
 static const char symbols[] = {
     [MAP_ZEROS] = '.',    [MAP_NANS] = 'N',    [MAP_UNINIT] = 'u',
     [MAP_VALUE] = '=',    [MAP_DAMAGED] = '!', [MAP_DEAD] = '~',
     [MAP_METADATA] = '#',
 };
 
-/* One of the 6 * 6 * 6 colors of most terminals. */
+/* The closest of the 6 * 6 * 6 colors that most terminals have. */
 static unsigned cube_color(struct map_rgb color)
 {
     unsigned r = (color.r * 5u + 127) / 255;
@@ -30,7 +31,8 @@ static unsigned cube_color(struct map_rgb color)
     return 16 + 36 * r + 6 * g + b;
 }
 
-/* Draw `n` columns in a color, or the character that stands for it. */
+/* Draw `n` columns in a color, or with the character that stands for the
+   kind. */
 static void draw(const struct canvas *canvas, enum map_kind kind, double merit,
                  unsigned n)
 {
@@ -60,7 +62,8 @@ static void draw_cell(const struct canvas *canvas, const struct map_cell *cell,
     draw(canvas, map_cell_kind(cell), map_cell_merit(cell), n);
 }
 
-/* How many columns a cell takes: two make a square, but not without colors. */
+/* The number of columns in a cell: two, because they make a square; but one
+   without colors. */
 static unsigned columns(const struct canvas *canvas)
 {
     return canvas->colors == MAP_COLORS_NONE ? 1 : 2;
@@ -107,7 +110,7 @@ static void draw_title(const struct canvas *canvas, const struct map *map,
     putc('\n', canvas->out);
 }
 
-/* Is there anything of a kind? */
+/* Does the map contain this kind? */
 static bool has(const struct map *map, int kind)
 {
     return map->count[kind] > 0 || (kind == MAP_DEAD && map->ndead > 0) ||

@@ -22,7 +22,7 @@
 #include "ops/chunk_ioctl.h"
 
 enum {
-    PIECE_SIZE = 1 << 20 /* bytes that are appended at a time */
+    PIECE_SIZE = 1 << 20 /* bytes to append at a time */
 };
 
 static int report(const struct mounted *mounted, int error)
@@ -37,8 +37,8 @@ static uint64_t get_number(struct json_object *info, const char *key)
     return json_object_get_uint64(json_object_object_get(info, key));
 }
 
-/* What the mount says of the frame.  Returns false if it is no mount of ours,
-   or this no file that it shows of a frame. */
+/* Get the geometry of the frame from the mount.  Returns false if this is not a
+   mount of framefs, or if it does not show a frame by this file. */
 static bool read_info(struct mounted *mounted)
 {
     char text[XATTR_SIZE_MAX + 1];
@@ -73,8 +73,9 @@ int mounted_open(const char *path, struct mounted *out)
         close(mounted.fd);
         interrupt_catch();
         mounted.fd = open(path, O_RDWR | O_CLOEXEC);
-        /* What the frame is like is to stay so for others like us; and what was
-           written counts, too. */
+        /* Lock out other processes that change a mounted frame in this way,
+           because the geometry must not change after it is read.  Commit bytes
+           that were written before, so that they count too. */
         if (mounted.fd < 0 || flock(mounted.fd, LOCK_EX) < 0 ||
             fsync(mounted.fd) < 0)
             r = report(&mounted, -errno);
@@ -121,7 +122,7 @@ static int set_size(const struct mounted *mounted, uint64_t size)
                                                    : 0;
 }
 
-/* Add pieces of the input until there are no more. */
+/* Append the input, piece by piece. */
 static int append_pieces(const struct mounted *mounted, struct input *input,
                          uint64_t off, uint8_t *piece)
 {
@@ -137,7 +138,7 @@ static int append_pieces(const struct mounted *mounted, struct input *input,
     return len < 0 ? (int)len : sync_all(mounted);
 }
 
-/* Add all of it, or nothing. */
+/* Append the whole input; if that fails, cut the file to its old size. */
 static int append_all(const struct mounted *mounted, struct input *input,
                       uint8_t *piece)
 {
@@ -176,7 +177,8 @@ static int report_missing(const struct mounted *mounted, uint64_t chunk_no)
     return -ERANGE;
 }
 
-/* May a chunk have so many bytes?  Only the last one may be shorter. */
+/* Check the size of a chunk.  Only the last chunk may be shorter than the
+   others. */
 static int check_size(const struct mounted *mounted, uint64_t chunk_no,
                       uint64_t nbytes, bool last)
 {
@@ -194,7 +196,7 @@ static int check_size(const struct mounted *mounted, uint64_t chunk_no,
     return -EINVAL;
 }
 
-/* Insert or delete, and let the kernel know how large the file is then. */
+/* Insert or delete a chunk, and tell the kernel the new size of the file. */
 static int change_one(const struct mounted *mounted, unsigned long request,
                       uint64_t chunk_no, uint64_t nbytes)
 {
@@ -242,7 +244,7 @@ static int update_bytes(const struct mounted *mounted, uint64_t chunk_no,
     return r < 0 ? r : sync_all(mounted);
 }
 
-/* Change a chunk with the bytes of an input. */
+/* Change a chunk to the bytes of an input. */
 static int change_with(const struct mounted *mounted, uint64_t chunk_no,
                        const char *input,
                        int (*change)(const struct mounted *mounted,
@@ -277,7 +279,7 @@ int mounted_delete(struct mounted *mounted, uint64_t chunk_no)
     return change_one(mounted, CHUNK_IOCTL_DELETE, chunk_no, 0);
 }
 
-/* The range of chunks that do not stay where they are. */
+/* Find the range from the first chunk that moves to the last. */
 static void find_moved(const uint64_t *order, uint64_t nchunks, uint64_t *first,
                        uint64_t *end)
 {

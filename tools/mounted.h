@@ -5,35 +5,37 @@
 #include <stdint.h>
 
 /*
- * A frame that is changed through the file that a mount shows of it.  The mount
- * has it open, so nothing else may write to what is stored.
+ * A frame that is changed through the file by which a mount shows it.  Nothing
+ * else may write to the stored frame, because the mount has it open.
  *
- * Functions report their errors, and return 0 or a negative errno.  What they
- * did is durable.
+ * Functions report their errors, and return 0 or a negative errno.  When they
+ * return 0, the change is durable.
  */
 struct mounted {
     const char *path;
     int fd;
     uint64_t nchunks;
-    uint64_t chunksize; /* 0: chunks differ in size, or there are none */
+    uint64_t chunksize; /* 0: chunks differ in size, or it is not decided yet */
 };
 
 /*
- * Open what a user named to be changed, if it is such a file.  Interrupts are
- * caught from here on, and others who do the same wait until it is closed.
+ * Open a file that a user named, if a mount shows a frame by it.  If so,
+ * interrupts are caught from here on, and other processes that do the same wait
+ * until this one closes the file.
  *
- * Returns 1 if it is, 0 if it is none: a frame, or something else; or a
- * negative errno, which was reported.
+ * Returns 1 if it is such a file; 0 if it is anything else, such as a frame; or
+ * a negative errno, which was reported.
  */
 int mounted_open(const char *path, struct mounted *out);
 
-/* If there was an interrupt, the program ends. */
+/* Close the file.  If the user has interrupted the program, this ends it. */
 void mounted_close(struct mounted *mounted);
 
-/* Add what comes from a file, or from standard input as "-", at the end. */
+/* Append the bytes of a file, or of standard input for "-". */
 int mounted_append(struct mounted *mounted, const char *input);
 
-/* Insert such bytes as a chunk before another one; or put them in its place. */
+/* Insert the bytes of a file, or of standard input for "-", as a chunk before
+   `chunk_no`; or replace that chunk by them. */
 int mounted_insert(struct mounted *mounted, uint64_t chunk_no,
                    const char *input);
 int mounted_update(struct mounted *mounted, uint64_t chunk_no,
@@ -45,11 +47,12 @@ int mounted_delete(struct mounted *mounted, uint64_t chunk_no);
 /*
  * Change the order of the chunks.
  *
- *  order  number of the chunk that comes to each place, of all there are; those
- *         that change places are few enough for one ioctl()
+ *  order  for each place, the number of the chunk that moves there; -E2BIG if
+ *         there are more than CHUNK_IOCTL_ORDER_MAX from the first chunk that
+ *         moves to the last, because a single ioctl() moves them
  *
- * Returns -EINVAL, which was not reported, if that is no permutation, or a
- * shorter chunk does not stay last.
+ * Returns -EINVAL, without reporting it, if that is not a permutation, or if a
+ * shorter chunk would not stay last.
  */
 int mounted_reorder(struct mounted *mounted, const uint64_t *order);
 

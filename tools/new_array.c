@@ -18,7 +18,7 @@
 enum {
     PIECE = 4 << 20,          /* bytes copied at a time */
     NPY_HEADER_MAX = 1 << 20, /* bytes */
-    AUTO_BLOCK = 64 << 10,    /* bytes of a block if nothing is said */
+    AUTO_BLOCK = 64 << 10,    /* bytes in a block if no option sets them */
     SLABS = 4,                /* rows of chunks to keep in memory */
 };
 
@@ -35,7 +35,8 @@ static const char *value_of(const struct new_array *new_array, int option)
     return new_array->values[option - NEW_ARRAY_SHAPE];
 }
 
-/* Read numbers with commas between them, none if there is no text. */
+/* Parse numbers with commas between them.  An empty text contains no
+   numbers. */
 static int parse_extents(const char *text, uint64_t max,
                          uint64_t extents[ARRAY_NDIM_MAX], unsigned *ndim)
 {
@@ -94,7 +95,7 @@ static int find_given(const struct new_array *new_array,
     return array->dtype ? 0 : complain(-ENOMEM, "--dtype", text);
 }
 
-/* Why a .npy file is refused. */
+/* Report why a .npy file is rejected.  Returns `error`. */
 static int refuse_npy(const struct input *input, int error)
 {
     const char *what = "not a .npy file as NumPy writes it, or of objects";
@@ -107,7 +108,8 @@ static int refuse_npy(const struct input *input, int error)
     return error;
 }
 
-/* Take shape and dtype from the header of the input, which has one. */
+/* Read the .npy header of the input, which is `len` bytes long, and take shape
+   and dtype from it. */
 static int read_header(struct input *input, size_t len,
                        struct file_params *params, struct file_array *array)
 {
@@ -228,7 +230,7 @@ int new_array_find(const struct new_array *new_array, struct input *input,
     return r;
 }
 
-/* Copy all that the input has, which is to be as much as the array takes. */
+/* Copy the whole input, which must have exactly as many bytes as the array. */
 static int copy(struct input *input, struct file *file, const char *path)
 {
     uint64_t size = file_size(file);
@@ -262,7 +264,9 @@ static int copy(struct input *input, struct file *file, const char *path)
     return -EINVAL;
 }
 
-/* Memory for the chunks that a scan goes through side by side. */
+/* Choose a cache size that holds SLABS rows of chunks, because a scan of the
+   array goes through the chunks of a row side by side.  It is at most SLABS
+   times the default size. */
 static size_t cache_size(const struct file_params *params)
 {
     struct fault fault = FAULT_NONE;

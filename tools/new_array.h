@@ -9,7 +9,7 @@
 #include "input.h"
 #include "verb.h"
 
-/* What the user says of an array that is to be made. */
+/* Options that describe an array to be made. */
 
 /* Values of struct option.val. */
 enum {
@@ -20,7 +20,7 @@ enum {
     NEW_ARRAY_END
 };
 
-/* Rows for the options of a verb. */
+/* Rows for a verb's table of options. */
 /* clang-format off */
 #define NEW_ARRAY_OPTIONS                                  \
     { "shape", required_argument, NULL, NEW_ARRAY_SHAPE },   \
@@ -29,40 +29,41 @@ enum {
     { "blocks", required_argument, NULL, NEW_ARRAY_BLOCKS }
 /* clang-format on */
 
-/* Their help. */
+/* Help for these options. */
 #define NEW_ARRAY_HELP                                                    \
     "  --shape N,N...    INPUT holds the items of an array in C order\n"  \
     "  --dtype DTYPE     what they are, as NumPy has it: <f8, |S5, ...\n" \
     "  --chunks N,N...   shape of its chunks; else as chunksize allows\n" \
     "  --blocks N,N...   shape of their blocks; likewise\n"
 
-/* The options on a command line that say how to make an array. */
+/* The options on a command line that describe an array to be made. */
 struct new_array {
-    const char *values[NEW_ARRAY_END - NEW_ARRAY_SHAPE]; /* or NULL */
+    const char *values[NEW_ARRAY_END - NEW_ARRAY_SHAPE]; /* NULL: not given */
 };
 
-/* Take an option.  Returns false if it is none of these. */
+/* Record an option.  Returns false if it is not one of these. */
 bool new_array_take(int option, struct new_array *new_array);
 
 /*
- * Find out whether an array is to be made, which is so if there is a shape, or
- * if the input is a .npy file, whose header is then read; and which.
+ * Find out whether to make an array, and which one.  There is an array if
+ * --shape is given, or if the input is a .npy file and not a pipe; the header
+ * of the .npy file is then read.
  *
- *  params  what is said of the frame; receives typesize and array
- *  array   receives the array, to be freed by the caller, if there is one
+ *  params  parameters of the frame; receives typesize and array
+ *  array   receives the array, if there is one; new_array_free() frees it
  *
  * Returns 0 or a negative errno, which was reported.
  */
 int new_array_find(const struct new_array *new_array, struct input *input,
                    struct file_params *params, struct file_array *array);
 
-/* Accepts one that was not found. */
+/* Free an array of new_array_find(), which may have found none. */
 void new_array_free(struct file_array *array);
 
 /*
- * Make the array, of all the bytes that the input has.
+ * Write the array, from all bytes of the input.
  *
- *  store  of a new frame; stays the caller's
+ *  store  of a new frame; remains the caller's
  *  path   of the frame, to report errors
  *
  * Returns 0 or a negative errno, which was reported.

@@ -8,7 +8,7 @@
 
 static const char separators[] = ", \t\r\n";
 
-/* Read a number and pass it. */
+/* Parse a number, and move `text` behind it. */
 static int take_number(const char **text, uint64_t *out)
 {
     unsigned long long number;
@@ -30,7 +30,7 @@ bool number_parse(const char *text, uint64_t *out)
     return take_number(&text, out) == 0 && *text == '\0';
 }
 
-/* Read A or A-B, and pass it and what separates it from the next. */
+/* Parse A or A-B, and move `text` behind it and the separators that follow. */
 static int take_run(const char **text, uint64_t *first, uint64_t *last)
 {
     size_t between;

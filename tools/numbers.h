@@ -6,28 +6,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Numbers of chunks. */
+/* A list of chunk numbers. */
 struct numbers {
     uint64_t *list;
     size_t n;
 };
 
 /*
- * Read numbers as a user types them: with commas or white space between them,
- * A-B for all from A to B, forwards or backwards.
+ * Parse chunk numbers as a user types them: with commas or white space between
+ * them, and A-B for all from A to B, forwards or backwards.
  *
- *  max  there may be as many, each below this
- *  out  to be freed with numbers_free()
+ *  max  there may be as many numbers as this, and each must be below it
+ *  out  receives the list; numbers_free() frees it
  *
- * Returns 0, -EINVAL for anything else, -ERANGE for a number or a count that
- * is too large, or -ENOMEM.
+ * Returns 0; -EINVAL if the text is anything else; -ERANGE if a number or the
+ * count is too large; or -ENOMEM.
  */
 int numbers_parse(const char *text, uint64_t max, struct numbers *out);
 
 /* Frees the list.  Accepts a zeroed struct. */
 void numbers_free(struct numbers *numbers);
 
-/* Read the number of one chunk.  Returns false if it is none. */
+/* Parse one decimal number.  Returns false if the text is anything else. */
 bool number_parse(const char *text, uint64_t *out);
 
 #endif

@@ -20,19 +20,19 @@
 #include "writer/private_dir.h"
 
 enum {
-    COPY_LEN = 1 << 16 /* bytes to standard output at a time */
+    COPY_LEN = 1 << 16 /* bytes to copy to standard output at a time */
 };
 
 struct output {
-    const char *path; /* as the user knows it */
+    const char *path; /* as the user gave it; for messages too */
     bool sparse;
     bool force;
     bool to_stdout;
-    mode_t umask; /* that of the user */
-    int dir;      /* where it is to be */
-    int lock;     /* of a directory until then; or -1 */
+    mode_t umask; /* the user's */
+    int dir;      /* the directory that the frame is made in */
+    int lock;     /* on a sparse frame until it is published; or -1 */
     char name[NAME_MAX + 1];
-    char draft[PRIVATE_DIR_NAME_MAX]; /* its name until then, or "" */
+    char draft[PRIVATE_DIR_NAME_MAX]; /* its temporary name, or "" */
     struct store *store;
 };
 
@@ -48,7 +48,7 @@ static int report(const struct output *output, int error)
     return error;
 }
 
-/* Cut a path into directory and name. */
+/* Split a path into directory and name, and open the directory. */
 static int split_path(struct output *output, const char *path)
 {
     char parent[PATH_MAX];
@@ -78,7 +78,7 @@ static int split_path(struct output *output, const char *path)
     return output->dir < 0 ? -errno : 0;
 }
 
-/* May what is there be replaced? */
+/* Check whether something has the name, and whether it may be replaced. */
 static int check_old(const struct output *output)
 {
     struct stat old;
@@ -92,7 +92,7 @@ static int check_old(const struct output *output)
     return S_ISREG(old.st_mode) ? 0 : -ENOTEMPTY;
 }
 
-/* Where something is made that has no name. */
+/* Open the directory in which a frame for standard output is made. */
 static int find_scratch(struct output *output)
 {
     const char *dir = getenv("TMPDIR");
@@ -106,8 +106,9 @@ static int find_scratch(struct output *output)
     return output->dir < 0 ? -errno : 0;
 }
 
-/* Find out what is to be made where.  A link is replaced by what it leads to
-   being so. */
+/* Open the directory of the frame, and check that the frame may be made there.
+   With --force, a symbolic link stays, and the file or frame that it leads to
+   is replaced. */
 static int find_place(struct output *output)
 {
     char *real = output->force ? realpath(output->path, NULL) : NULL;
@@ -119,7 +120,9 @@ static int find_place(struct output *output)
     return r == 0 ? check_old(output) : r;
 }
 
-/* A frame in a file has a temporary name only while it is given its owner. */
+/* Open a store for a frame in a file. store_publish() gives the file its
+   temporary name, which it bears only until output_publish() has set its
+   owner. */
 static int open_draft_file(struct output *output)
 {
     uint64_t random;
@@ -215,7 +218,8 @@ static int dress(const struct output *output, const struct stat *like)
                           : dress_file(output->dir, output->draft, like);
 }
 
-/* Where the kernel or the file system does not know RENAME_NOREPLACE. */
+/* Move the frame without RENAME_NOREPLACE, which the kernel or the file system
+   does not know. */
 static int move_if_free(const struct output *output)
 {
     if (faccessat(output->dir, output->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
@@ -225,7 +229,8 @@ static int move_if_free(const struct output *output)
                : 0;
 }
 
-/* Have a frame removed by anybody if we are killed when it has our draft's name. */
+/* Mark the old frame, so that any program may remove it if this one is killed
+   while the old frame has the name of the draft. */
 static void mark_old(const struct output *output)
 {
     int fd = openat(output->dir, output->name,
@@ -237,8 +242,8 @@ static void mark_old(const struct output *output)
     close(fd);
 }
 
-/* Change places with what is there, of which one at least is a directory, and
-   remove that. */
+/* Exchange the new frame with the old file or frame, and remove the old one.
+   At least one of the two is a directory. */
 static int exchange(const struct output *output)
 {
     mark_old(output);
@@ -273,7 +278,8 @@ static int move(const struct output *output)
     }
 }
 
-/* The frame has its place, and may be one that its owner must not change. */
+/* Remove the mark, because the frame has its name now.  If the mode of the
+   frame forbids that to its owner, change the mode for a moment. */
 static void unmark(const struct output *output)
 {
     struct stat st;
@@ -286,7 +292,7 @@ static void unmark(const struct output *output)
     fchmod(output->lock, st.st_mode);
 }
 
-/* Write some bytes to standard output. */
+/* Write bytes to standard output.  Returns 0 or a negative errno. */
 static int write_bytes(const uint8_t *bytes, size_t len)
 {
     while (len > 0) {
@@ -304,8 +310,8 @@ static int write_bytes(const uint8_t *bytes, size_t len)
     return 0;
 }
 
-/* Copy what was made to standard output.  Who reads that may take long, and
-   kill us then: so it has no name any more. */
+/* Copy the frame to standard output.  Remove its name first, because the reader
+   of a pipe may take long, and this process may be killed meanwhile. */
 static int copy_out(struct output *output)
 {
     uint8_t bytes[COPY_LEN];

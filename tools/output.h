@@ -7,34 +7,34 @@
 
 #include "store/store.h"
 
-/* A new frame, which appears under its name when it is whole.  Until then it is
-   beside that, under a temporary name, and readable for its owner only. */
+/* A new frame, which gets its name when it is complete.  Until then it lies in
+   the same directory under a temporary name, and only its owner can read it. */
 struct output;
 
 /*
  * Begin a frame.
  *
  *  path    "-" is standard output, unless that is a terminal: the frame is made
- *          in $TMPDIR, and then copied
- *  sparse  it is to be a directory; not with "-"
- *  force   what has the name now, a file or a sparse frame, is to be replaced
+ *          in $TMPDIR or /tmp, and then copied
+ *  sparse  make a directory; not with "-"
+ *  force   replace a file or a sparse frame that has the name now
  *
  * Returns 0 or a negative errno, which was reported; -EEXIST without `force` if
- * there is something of that name.
+ * the name is taken.
  */
 int output_open(const char *path, bool sparse, bool force, struct output **out);
 
-/* Remove what was not published.  Accepts NULL. */
+/* Remove the frame if it was not published.  Accepts NULL. */
 void output_close(struct output *output);
 
-/* Where to write the frame to; stays the output's. */
+/* The store to write the frame to; remains the output's. */
 struct store *output_store(struct output *output);
 
 /*
- * Give the frame, which is durable, its name.
+ * Give the frame its name, or copy it to standard output.  It must be durable.
  *
- *  like  whose owner, permissions and times it gets; NULL: those of any new
- *        file
+ *  like  has the owner, permissions and times that the frame gets; NULL: it
+ *        gets those of any new file
  *
  * Returns 0 or a negative errno, which was reported.
  */

@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "ops/stats.h"
 
-/* The figures that are printed, by where they are in the JSON. */
+/* The figures that are printed; figure_paths[] has their places in the JSON. */
 enum figure {
     CACHE_SIZE,
     CACHE_USED,
@@ -83,7 +83,8 @@ static int parse(const char *text, struct figures *out)
     return r;
 }
 
-/* Get the text from the mount.  -ENODATA: framefs is not mounted there. */
+/* Get the text from the mount.  Returns -ENODATA if framefs is not mounted
+   there. */
 static int fetch(const char *mountpoint, char text[STATS_TEXT_MAX])
 {
     struct statfs fs;
@@ -100,7 +101,7 @@ static int fetch(const char *mountpoint, char text[STATS_TEXT_MAX])
     return 0;
 }
 
-/* Ask the mount.  What goes wrong is reported. */
+/* Ask the mount for its figures.  Errors are reported. */
 static int ask(const char *mountpoint, char text[STATS_TEXT_MAX],
                struct figures *out)
 {
@@ -115,7 +116,7 @@ static int ask(const char *mountpoint, char text[STATS_TEXT_MAX],
     return r;
 }
 
-/* A part of a whole, in percent. */
+/* Express a part of a whole in percent. */
 static double percent(uint64_t part, uint64_t whole)
 {
     return whole > 0 ? 100 * (double)part / (double)whole : 0;
@@ -129,7 +130,7 @@ static void print_bytes(const char *before, uint64_t nbytes, const char *after)
     printf("%s%s%s", before, text, after);
 }
 
-/* What was coded, and what it takes up in chunks. */
+/* Print the size of decoded bytes, and of the chunks that hold them. */
 static void print_coded(uint64_t plain, const char *word, uint64_t packed)
 {
     print_bytes("", plain, word);
@@ -175,7 +176,8 @@ static void print_rate(uint64_t nbytes)
     printf("  %10s", text);
 }
 
-/* One row: what was done since the last one, a second ago. */
+/* Print one row: the work since the last one, a second ago; and the bytes that
+   are dirty now. */
 static void print_row(const struct figures *old, const struct figures *now)
 {
     uint64_t n[NFIGURES];
@@ -202,7 +204,7 @@ static void print(const char *text, const struct figures *old,
         print_all(now);
 }
 
-/* Print a row a second, until that fails. */
+/* Print a row every second, until that fails. */
 static int watch_stats(const char *mountpoint, bool json)
 {
     static const struct timespec second = { .tv_sec = 1 };

@@ -5,11 +5,11 @@
 #include <stdbool.h>
 
 /*
- * Print what a mount has done: framefs --stats.
+ * Print the statistics of a mount, for framefs --stats.
  *
- *  mountpoint  where it is
- *  json        as JSON, on one line
- *  watch       every second, until the mount is gone
+ *  mountpoint  directory of the mount
+ *  json        print JSON, on one line
+ *  watch       print every second, until the mount is gone
  *
  * Returns the exit status.
  */

@@ -10,7 +10,8 @@
 #include "frame/metalayer.h"
 #include "lock.h"
 
-/* What tells files apart of a frame, or of its index. */
+/* Get the device and inode of a frame's file, or of the index file of a sparse
+   frame. */
 static int find_inode(struct store *store, struct store_stat *out)
 {
     bool sparse = store_is_directory(store);
@@ -26,8 +27,9 @@ static int find_inode(struct store *store, struct store_stat *out)
     return r;
 }
 
-/* Does the path lead to the frame still?  What others have put in its place
-   while they were waited for may have another sidecar. */
+/* Does the path still lead to the frame in `store`?  While this program waited
+   for the lock, another program may have put a new frame there, which may have
+   a lock file of its own. */
 static bool is_there(const char *path, struct store *store)
 {
     struct store_stat ours;
@@ -36,7 +38,7 @@ static bool is_there(const char *path, struct store *store)
     bool same;
 
     if (find_inode(store, &ours) < 0 || store_path_open(path, 0, &other) < 0)
-        return true; /* whoever reads it says what is wrong */
+        return true; /* reading the frame will report the error */
     same = find_inode(other, &theirs) == 0 && ours.dev == theirs.dev &&
            ours.ino == theirs.ino;
     store_close(other);

@@ -11,35 +11,37 @@
 
 /*
  * Open the store of a frame that a user named: a file, or the directory of a
- * sparse frame.  It is locked, if the user wants that, until it is closed.
+ * sparse frame.  If the user wants locks, the frame is locked until the store
+ * is closed.
  *
- *  frame_offset  where in the file the frame starts; 0 for a directory
- *  flags         STORE_WRITE if it is to be changed, or 0
+ *  frame_offset  start of the frame in the file; 0 for a directory
+ *  flags         STORE_WRITE to change the frame, or 0
  *
  * Returns 0 or a negative errno; -EISDIR for an offset into a directory.
  */
 int source_open(const char *path, uint64_t frame_offset, unsigned flags,
                 struct store **out);
 
-/* Open a frame that a user named, to read it.  Returns 0 or a negative errno,
+/* Open a frame that a user named, for reading.  Returns 0 or a negative errno,
    which was reported. */
 int source_open_frame(const char *path, uint64_t frame_offset,
                       struct frame **out);
 
 /*
- * Does the frame hold an array of several dimensions?  Its chunks then go with
- * its shape, and can't be added, moved or changed in size.
+ * Check that a frame does not hold an N-dimensional array.  The chunks of an
+ * array depend on its shape, so they can't be added, moved or changed in size.
  *
- * Returns 0, or -EPERM or why that can't be told, which was reported.
+ * Returns 0, -EPERM if it is an array, or the reason why that can't be found
+ * out.  Errors are reported.
  */
 int source_check_no_array(const char *path, struct frame *frame);
 
-/* Owner, permissions and times of a frame: of its file, or of the index file in
-   its directory.  Errors as above. */
+/* Get owner, permissions and times of a frame: of its file, or of the index
+   file in its directory.  Returns 0 or a negative errno, which was reported. */
 int source_stat(const char *path, struct stat *out);
 
-/* Say on standard error why something could not be done with a frame; nothing
-   for -EINTR, as it is the user who wanted that. */
+/* Report on standard error why an operation on a frame failed.  Prints nothing
+   for -EINTR, because the user asked for that. */
 void source_report(const char *path, int error, const struct fault *fault);
 
 #endif

@@ -2,19 +2,21 @@
 #ifndef TOOLS_VERB_H
 #define TOOLS_VERB_H
 
-/* Exit status of wrong usage, beside EXIT_SUCCESS and EXIT_FAILURE. */
+/* Exit status for wrong usage, besides EXIT_SUCCESS and EXIT_FAILURE. */
 enum {
     EXIT_USAGE = 2
 };
 
-/* One verb of b2frame: a row of its table. */
+/* A verb of b2frame. */
 struct verb {
     const char *name;
-    const char *args;    /* what follows the name in the synopsis */
+    const char *args;    /* the part of the synopsis after the name */
     const char *summary; /* one line, for the list of verbs */
     const char *help;    /* options, then an example */
 
-    /* Do it; `argv[0]` is the verb.  Returns the exit status. */
+    /* Run the verb.  `argv[0]` is the name of the program, for the messages of
+       getopt_long(); the arguments of the verb follow.  Returns the exit
+       status. */
     int (*run)(const struct verb *verb, int argc, char **argv);
 };
 
@@ -40,7 +42,7 @@ extern const struct verb verb_estimate;
 _Noreturn void verb_help(const struct verb *verb);
 
 /* Print the synopsis of a verb on standard error, and exit with EXIT_USAGE.
-   What is wrong was said before. */
+   The error itself has been reported before. */
 _Noreturn void verb_usage(const struct verb *verb);
 
 #endif

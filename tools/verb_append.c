@@ -11,11 +11,11 @@
 #include "verb.h"
 
 enum {
-    CHUNKSIZE_DEFAULT = 1 << 20 /* of frames that leave it open */
+    CHUNKSIZE_DEFAULT = 1 << 20 /* for frames that have none yet */
 };
 
-/* Take the last chunk off the frame, to let the bytes of the input follow its
-   own. */
+/* Take the last chunk off the frame, and put its bytes before the input.  It
+   can't stay as it is, because only the last chunk of a frame may be short. */
 static int reopen_last(struct edit *edit, struct input *input)
 {
     uint64_t last = frame_change_get_info(edit->change)->nchunks - 1;
@@ -40,7 +40,7 @@ static int reopen_last(struct edit *edit, struct input *input)
     return 0;
 }
 
-/* See to it that a full chunk may come next. */
+/* Make sure that a full chunk can come next. */
 static int prepare(struct edit *edit, struct input *input,
                    const struct chunk_params *params)
 {
@@ -61,7 +61,7 @@ static int prepare(struct edit *edit, struct input *input,
     return r < 0 ? edit_report(edit, r, &fault) : 0;
 }
 
-/* Add all that comes in behind the last byte. */
+/* Append the whole input after the last byte. */
 static int append_bytes(struct edit *edit, const char *path)
 {
     struct chunk_params params;

@@ -13,19 +13,19 @@
 #include "source.h"
 #include "verb.h"
 
-/* Bytes asked for at a time: enough for a large write, few enough to leave
-   most of the cache to what is decoded ahead. */
+/* Bytes to ask for at a time: enough for a large write, and few enough to leave
+   most of the cache to chunks that are decoded ahead. */
 static const size_t piece_size = (size_t)4 << 20;
 
-/* Nothing is read twice, so less memory than a mount takes will do, all told
-   less than 256 MiB. */
+/* Less memory than a mount takes is enough, because nothing is read twice.  The
+   program takes less than 256 MiB in total. */
 static const size_t cache_size = (size_t)224 << 20;
 
 struct cat {
     const char *path;
     uint64_t frame_offset;
     uint64_t off; /* first byte wanted */
-    uint64_t len; /* how many; cut at the end */
+    uint64_t len; /* number of bytes; cut at the end of the frame */
 };
 
 /* Drop the first `len` bytes from a vector of buffers. */
@@ -42,7 +42,7 @@ static void advance(struct iovec **iov, size_t *niov, size_t len)
     }
 }
 
-/* Write all the buffers to standard output.  Returns 0 or a negative errno. */
+/* Write all buffers to standard output.  Returns 0 or a negative errno. */
 static int write_out(struct iovec *iov, size_t niov)
 {
     while (niov > 0) {
@@ -57,7 +57,7 @@ static int write_out(struct iovec *iov, size_t niov)
     return 0;
 }
 
-/* Say why writing failed; nothing if the reader of a pipe has had enough. */
+/* Report why writing failed, unless the reader of a pipe has closed it. */
 static int report_write(int error)
 {
     if (error != -EPIPE)
@@ -65,10 +65,9 @@ static int report_write(int error)
     return error;
 }
 
-/*
- * Write `*len` bytes of the file, or as many of them as can be read, which are
- * then the new `*len`.  Returns 0 or a negative errno, which was reported.
- */
+/* Write `*len` bytes of the file, or as many of them as can be read; `*len`
+   then becomes their number.  Returns 0 or a negative errno, which was
+   reported. */
 static int copy_piece(struct file *file, const struct cat *cat,
                       struct file_reader *reader, uint64_t off, size_t *len)
 {
@@ -116,7 +115,8 @@ static int copy(struct file *file, const struct cat *cat)
     return r;
 }
 
-/* Open the frame and copy what is wanted of it; errors are reported. */
+/* Open the frame and copy the part that the user wants.  Errors are
+   reported. */
 static int cat_frame(struct file_context *context, const struct cat *cat)
 {
     struct fault fault = FAULT_NONE;

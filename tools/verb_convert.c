@@ -19,11 +19,11 @@ struct convert {
     const char *path;
     const char *out;
     uint64_t frame_offset;
-    struct file *file;         /* at `path` */
-    struct frame *frame;       /* the same */
-    struct file_params params; /* of the new one */
+    struct file *file;         /* the frame at `path` */
+    struct frame *frame;       /* the frame in `file` */
+    struct file_params params; /* of the new frame */
     bool sparse;
-    bool encode; /* chunks are encoded anew */
+    bool encode; /* encode chunks again, instead of copying them */
     bool force;
 };
 
@@ -43,7 +43,7 @@ static bool are_alike(const struct chunk_params *a,
            memcmp(a->filters_meta, b->filters_meta, CHUNK_NFILTERS) == 0;
 }
 
-/* Find out what is to be done. */
+/* Find the parameters of the new frame, and how to make it. */
 static int plan(const struct frame_options *frame_options,
                 struct convert *convert)
 {
@@ -96,8 +96,8 @@ static int copy_chunk(const struct convert *convert,
     return r;
 }
 
-/* Copy chunks from one on, as many as go at once; `n` receives how many, and
-   `size` their decoded size. */
+/* Copy chunks from `chunk_no` on, as many as can be copied at once.  `n`
+   receives their number, and `size` their decoded size. */
 static int copy_some(const struct convert *convert, struct frame_change *change,
                      uint64_t chunk_no, uint64_t *n, uint64_t *size)
 {
@@ -147,7 +147,7 @@ static int commit(const struct convert *convert, struct frame_change *change)
     return 0;
 }
 
-/* Make the frame with chunks that are encoded anew. */
+/* Make the frame by encoding all chunks again. */
 static int encode_frame(struct convert *convert, struct store *store)
 {
     struct fault fault = FAULT_NONE;
@@ -172,7 +172,7 @@ static int encode_frame(struct convert *convert, struct store *store)
     return r;
 }
 
-/* Make the frame with the same chunks. */
+/* Make the frame by copying all chunks. */
 static int copy_frame(const struct convert *convert, struct store *store)
 {
     struct fault fault = FAULT_NONE;

@@ -24,9 +24,9 @@ enum {
 
     SAMPLE_DEFAULT = 2 << 20,
     SAMPLE_MAX = 1 << 30,
-    PIECE_LEN = 1 << 20, /* as chunks have by default */
+    PIECE_LEN = 1 << 20, /* the default chunksize */
     TYPESIZE_MAX = 255,
-    ROWS = 20, /* of the table, unless all are wanted */
+    ROWS = 20, /* of the table, unless --all is given */
     OPTIONS_LEN = 128,
 };
 
@@ -49,7 +49,7 @@ static const char *const goals[] = {
     [ESTIMATE_BALANCE] = "balance",
 };
 
-/* Read pieces from all over a file. */
+/* Read pieces that are spread over the whole file. */
 static ssize_t read_spread(struct estimate_job *job, struct input *input)
 {
     size_t piece_len = job->sample.piece_len;
@@ -73,7 +73,9 @@ static ssize_t read_spread(struct estimate_job *job, struct input *input)
     return interrupt_seen() ? -EINTR : (ssize_t)len;
 }
 
-/* Take the sample: of a small file or a pipe, the first bytes. */
+/* Take the sample.  If the file is a pipe or no larger than the sample, or if
+   the sample is smaller than a piece, take the first bytes; otherwise take
+   pieces that are spread over the file. */
 static int take_sample(struct estimate_job *job, struct input *input)
 {
     uint32_t typesize = job->typesize > 0 ? job->typesize : 1;
@@ -119,7 +121,7 @@ static int compare_ratios(const void *a, const void *b)
     return (x->ratio < y->ratio) - (x->ratio > y->ratio);
 }
 
-/* Try all, find the best, and sort them. */
+/* Run all trials, find the best ones, and sort all by ratio. */
 static int run_trials(struct estimate_job *job)
 {
     const struct estimate_listener listener = { show_progress, job };
@@ -143,8 +145,8 @@ static int run_trials(struct estimate_job *job)
     return 0;
 }
 
-/* The options that make frames so: as they come behind -o, or each by itself
-   behind "--". */
+/* Format the options that make such frames: as framefs takes them after -o, or
+   if `words`, as b2frame takes them, each after "--". */
 static void format_options(const struct estimate_trial *trial, bool words,
                            char text[OPTIONS_LEN])
 {
@@ -257,7 +259,8 @@ static int estimate_input(struct estimate_job *job)
     return r;
 }
 
-/* The argument of an option that is a number from 1 to `max`. */
+/* Parse the argument of an option that is a number from 1 to `max`.  Exits if
+   it is anything else. */
 static uint64_t take_number(const struct verb *verb, const char *text,
                             uint64_t max)
 {

@@ -25,13 +25,14 @@ struct info {
     bool chunks;
 };
 
-/* Print a label that `format` follows. */
+/* Print the label at the start of a line. */
 static void print_label(const char *label)
 {
     printf("%-12s  ", label);
 }
 
-/* A number of bytes, and the same in a unit that can be taken in. */
+/* Print a number of bytes; if it is large, also in a unit that is easy to
+   read. */
 static void print_bytes(const char *label, uint64_t nbytes)
 {
     char amount[AMOUNT_LEN];
@@ -45,7 +46,8 @@ static void print_bytes(const char *label, uint64_t nbytes)
     putchar('\n');
 }
 
-/* Does the parameter of a filter count bits to keep, or if negative to drop? */
+/* Is the parameter of a filter a number of bits to keep, or if negative, to
+   drop? */
 static bool meta_is_signed(unsigned filter)
 {
     return filter == FILTER_TRUNC_PREC || filter == FILTER_INT_TRUNC;
@@ -68,7 +70,7 @@ static void print_filters(const uint8_t *filters, const uint8_t *meta)
         printf("none");
 }
 
-/* How many bytes the frame takes, by its own account. */
+/* The number of bytes that the frame takes up, according to its header. */
 static uint64_t stored_size(const struct frame_info *info)
 {
     return info->frame_len + (info->sparse ? info->cbytes : 0);
@@ -108,7 +110,7 @@ static void print_geometry(const struct frame_info *info)
         printf("automatic\n");
 }
 
-/* What new chunks are compressed with. */
+/* Print the parameters for new chunks. */
 static void print_defaults(const struct frame_info *info)
 {
     print_label("codec");
@@ -121,7 +123,7 @@ static void print_defaults(const struct frame_info *info)
     printf("%s\n", chunk_split_name(info->split_mode));
 }
 
-/* What stands in the place of something that cannot be read. */
+/* Print an error in the place of a value that can't be read. */
 static void print_fault(int error, const struct fault *fault)
 {
     char text[256];
@@ -164,7 +166,7 @@ static void print_dtype(const char *dtype)
     free(text);
 }
 
-/* What array the frame is, if it is one. */
+/* Print shape and dtype of the frame, if it is an array. */
 static void print_array(struct frame *frame)
 {
     struct fault fault = FAULT_NONE;
@@ -218,7 +220,7 @@ static void print_layers(struct frame *frame)
     metalayer_list_free(&list);
 }
 
-/* What a row of the table says of a chunk behind its number. */
+/* Print the row of a chunk in the table, after its number. */
 static void print_chunk(const struct frame_chunk *chunk)
 {
     const struct chunk_header *header;
@@ -280,7 +282,7 @@ static int print_json(struct frame *frame, const struct info *info)
     return r;
 }
 
-/* Open the frame and print what is wanted; errors are reported. */
+/* Open the frame and print its description.  Errors are reported. */
 static int info_frame(const struct info *info)
 {
     struct frame *frame;

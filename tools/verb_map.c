@@ -32,10 +32,10 @@ struct map_job {
     uint64_t frame_offset;
     const char *svg; /* NULL: draw in characters */
     bool force;
-    char name[TEXT_ESCAPED_SIZE(PATH_MAX)]; /* `path`, to be shown */
+    char name[TEXT_ESCAPED_SIZE(PATH_MAX)]; /* `path`, escaped for output */
 };
 
-/* How wide a line is to be. */
+/* Find the number of columns in a line. */
 static unsigned get_width(void)
 {
     const char *columns = getenv("COLUMNS");
@@ -51,7 +51,8 @@ static unsigned get_width(void)
                                : (unsigned)width;
 }
 
-/* What colors the terminal has, as far as it says and the user likes. */
+/* Find out which colors to use: those that the terminal says it has, or none if
+   the user disables them with NO_COLOR. */
 static enum map_colors get_colors(void)
 {
     const char *no_color = getenv("NO_COLOR");
@@ -85,7 +86,7 @@ static int print_map(const struct map_job *job, struct frame *frame)
     return 0;
 }
 
-/* Let a text be a file under the name that the user gave. */
+/* Write a text to a file with the name that the user gave. */
 static int write_file(const struct map_job *job, const char *text, size_t len)
 {
     struct store_object *draft = NULL;

@@ -20,7 +20,7 @@ enum {
     CONTENT_MAX = 1 << 28 /* bytes in a metalayer */
 };
 
-/* What the options say; each belongs to some of the actions. */
+/* The options that were given.  Each action accepts some of them. */
 enum {
     OPTION_JSON = 1 << 0,
     OPTION_FIXED = 1 << 1,
@@ -89,8 +89,8 @@ static int list(const struct meta *meta)
     return r;
 }
 
-/* The metalayer that is meant, or NULL: unless --fixed is given, one of the
-   trailer goes before one of the header. */
+/* Find the metalayer that the user means, or NULL.  Unless --fixed is given,
+   one in the trailer takes precedence over one in the header. */
 static const struct metalayer *find(const struct meta *meta,
                                     const struct metalayer_list *layers)
 {
@@ -153,8 +153,8 @@ static int get(const struct meta *meta)
     return r;
 }
 
-/* Is the metalayer that is meant one of the header?  Returns 1 or 0, or an
-   error, which was reported. */
+/* Is the metalayer that the user means in the header?  A new one is if --fixed
+   is given.  Returns 1 or 0, or a negative errno, which was reported. */
 static int is_fixed(const struct meta *meta, const struct edit *edit)
 {
     struct fault fault = FAULT_NONE;
@@ -171,7 +171,7 @@ static int is_fixed(const struct meta *meta, const struct edit *edit)
     return r;
 }
 
-/* Say why a metalayer can't be set so. */
+/* Report why a metalayer can't be set. */
 static int report_set(const struct meta *meta, int error)
 {
     if (error == -E2BIG)
@@ -240,7 +240,8 @@ static int rm(const struct meta *meta)
     return edit_end(&edit, r);
 }
 
-/* What is to be done, and what follows the word for it. */
+/* The actions, with the number of arguments and the options that each
+   accepts. */
 static const struct action {
     const char *name;
     int (*run)(const struct meta *meta);

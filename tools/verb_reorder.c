@@ -15,10 +15,11 @@
 #include "verb.h"
 
 enum {
-    LIST_MAX = 1 << 28 /* bytes of a list on standard input */
+    LIST_MAX = 1 << 28 /* bytes in a list on standard input */
 };
 
-/* The list of an argument, or of standard input; the caller frees it. */
+/* Get the list from an argument, or from standard input.  The caller frees
+   it. */
 static int read_list(const char *arg, char **out)
 {
     struct input input;
@@ -41,7 +42,7 @@ static int read_list(const char *arg, char **out)
     return *out ? 0 : -ENOMEM;
 }
 
-/* Say what is wrong with the order. */
+/* Report that the order is wrong. */
 static int report(const char *path, uint64_t nchunks)
 {
     log_error("%s: the list must have the number of each of the %" PRIu64
@@ -50,7 +51,7 @@ static int report(const char *path, uint64_t nchunks)
     return -EINVAL;
 }
 
-/* Read the order of so many chunks. */
+/* Parse the order of `nchunks` chunks. */
 static int parse(const char *path, const char *list, uint64_t nchunks,
                  struct numbers *out)
 {

@@ -26,15 +26,15 @@ enum {
 
 struct repair_job {
     const char *path;
-    const char *out; /* NULL: only say what there is */
+    const char *out; /* NULL: only report what can be saved */
     uint64_t frame_offset;
     bool in_place;
     bool force;
     struct progress progress;
-    char name[TEXT_ESCAPED_SIZE(PATH_MAX)]; /* `path`, to be shown */
+    char name[TEXT_ESCAPED_SIZE(PATH_MAX)]; /* `path`, escaped for output */
 };
 
-/* Begin a line about the frame, in place of the progress. */
+/* Begin a line about the frame.  It replaces the progress line. */
 static void print_path(struct repair_job *job)
 {
     progress_clear(&job->progress);
@@ -47,7 +47,7 @@ static void print_lost(void *context, uint64_t chunk_no, uint64_t off,
     struct fault place = *fault;
     char text[256];
 
-    place.chunk_no = -1; /* it comes with the bytes */
+    place.chunk_no = -1; /* the line below names it */
     fault_format(&place, error, text, sizeof(text));
     print_path(context);
     printf("chunk %" PRIu64 " is lost, ", chunk_no);
@@ -79,7 +79,7 @@ static int show_progress(void *context, uint64_t done, uint64_t total)
     return interrupt_seen() ? -EINTR : 0;
 }
 
-/* Why the frame can't be opened, and what was done about it. */
+/* Print why the frame can't be opened, and how its chunks were found. */
 static void print_order(struct repair_job *job,
                         const struct repair_result *result)
 {
@@ -121,13 +121,13 @@ static void print_count(struct repair_job *job, uint64_t count,
     printf("%" PRIu64 " %s\n", count, what);
 }
 
-/* How much was not found of what the header tells? */
+/* The part of a number in the header that was not found. */
 static uint64_t missing(uint64_t told, uint64_t found)
 {
     return told > found ? told - found : 0;
 }
 
-/* Print what the header counts, if that is not what was found. */
+/* Print the counts of the header, if they differ from those that were found. */
 static void print_missing(struct repair_job *job,
                           const struct repair_result *result)
 {
@@ -176,15 +176,15 @@ static void print_result(struct repair_job *job,
            result->nbytes_lost + nbytes);
 }
 
-/* Is all there, and known to be? */
+/* Is the frame known to be intact, so that it can stay as it is? */
 static bool is_whole(const struct repair_result *result)
 {
     return result->error == 0 && result->nlost == 0 && result->nguessed == 0 &&
            !result->layers_lost && !result->layers_changed;
 }
 
-/* Is anything lost for good?  That is not so if only an index was, and the one
-   that was found names all chunks. */
+/* Can everything be saved?  That is also so if only the index was lost, and the
+   index that was found names all chunks. */
 static bool is_complete(const struct repair_result *result)
 {
     if (result->order == REPAIR_BY_FOUND_INDEX && result->nleft_over > 0)
@@ -212,7 +212,8 @@ static int write_frame(struct repair_job *job, struct repair *repair,
     return output_publish(output, like);
 }
 
-/* Owner, permissions and times of the frame, for what takes its place. */
+/* Get owner, permissions and times of the frame, for the new one that takes its
+   place. */
 static int likeness(const char *path, bool sparse, struct stat *out)
 {
     char index[PATH_MAX];
@@ -248,7 +249,8 @@ static int make_frame(struct repair_job *job, struct repair *repair)
     return r;
 }
 
-/* Returns whether all is saved; or a negative errno, which was reported. */
+/* Returns 1 if everything can be saved, 0 if not, or a negative errno, which
+   was reported. */
 static int repair_store(struct repair_job *job, struct store *store)
 {
     const struct repair_listener listener = {

@@ -14,11 +14,11 @@
 
 enum {
     CACHE_CHUNKS =
-        3 /* of the largest size, which is as much as it takes to write
-                        one; the memory is used as it is needed */
+        3 /* of 1 GiB, the largest chunksize that framefs makes, because writing
+             one may take that much; memory is allocated only as it is needed */
 };
 
-/* Errors are reported. */
+/* Change the size of a file, unless it is an array.  Errors are reported. */
 static int resize(struct file *file, const char *path, uint64_t size)
 {
     struct fault fault = FAULT_NONE;

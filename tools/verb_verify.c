@@ -18,10 +18,10 @@ struct verify {
     uint64_t frame_offset;
     bool json;
     bool quiet;
-    const char *path; /* of the frame that is being verified */
-    char name[TEXT_ESCAPED_SIZE(PATH_MAX)]; /* the same to be printed */
-    uint64_t nfaults;                       /* found in it */
-    uint64_t nbytes;                        /* its decoded size */
+    const char *path;                       /* of the frame that is verified */
+    char name[TEXT_ESCAPED_SIZE(PATH_MAX)]; /* `path`, escaped for output */
+    uint64_t nfaults;                       /* number found in the frame */
+    uint64_t nbytes;                        /* decoded size of the frame */
     struct progress progress;
 };
 
@@ -33,7 +33,7 @@ static void print_json(struct json_object *object)
     json_object_put(object);
 }
 
-/* What kind of fault an error is, for a program. */
+/* The kind of a fault, as a word for programs. */
 static const char *fault_kind(int error)
 {
     switch (error) {
@@ -93,10 +93,8 @@ static void show_progress(void *context, uint64_t done, uint64_t nchunks)
                     (uint64_t)(part * (double)verify->nbytes), verify->nbytes);
 }
 
-/*
- * A frame that cannot be opened has a fault, which is a result, or cannot be
- * got at.  Returns 0 or the error.
- */
+/* Handle a frame that can't be opened.  A fault in the frame is a result, and
+   is printed as one; any other error is reported.  Returns 0 or the error. */
 static int report_open(struct verify *verify, int error,
                        const struct fault *fault)
 {
@@ -108,7 +106,7 @@ static int report_open(struct verify *verify, int error,
     return error;
 }
 
-/* Look at all of a frame; `store` becomes its own. */
+/* Verify a whole frame.  Takes ownership of `store`. */
 static int verify_store(struct verify *verify, struct store *store)
 {
     const struct verify_listener listener = {
@@ -135,7 +133,7 @@ static int verify_store(struct verify *verify, struct store *store)
     return r;
 }
 
-/* Verify one frame and print what was found.  Is it good? */
+/* Verify one frame and print its faults.  Returns whether it is good. */
 static bool verify_path(struct verify *verify, const char *path)
 {
     struct store *store;
@@ -154,7 +152,8 @@ static bool verify_path(struct verify *verify, const char *path)
     return r == 0 && verify->nfaults == 0;
 }
 
-/* A path as a member of a JSON object, which is to be UTF-8. */
+/* Print a path as a member of a JSON object.  A path that is not UTF-8 is
+   escaped, because JSON requires UTF-8. */
 static void print_path_json(const char *path)
 {
     char text[TEXT_ESCAPED_SIZE(PATH_MAX)];
@@ -170,7 +169,7 @@ static void print_path_json(const char *path)
     printf(", \"escaped\": true");
 }
 
-/* The same as an element of a JSON array. */
+/* Verify one frame and print the result as an element of a JSON array. */
 static bool verify_path_json(struct verify *verify, const char *path)
 {
     bool good;
@@ -183,7 +182,7 @@ static bool verify_path_json(struct verify *verify, const char *path)
     return good;
 }
 
-/* Verify all frames.  Are they all good? */
+/* Verify all frames.  Returns whether all of them are good. */
 static bool verify_all(struct verify *verify, char **paths, int npaths)
 {
     bool all_good = true;
