@@ -177,8 +177,7 @@ static void print_table(const struct estimate_job *job)
     if (n < job->ntrials)
         printf("and %d more, which --all shows\n", job->ntrials - n);
     for (int goal = 0; goal < ESTIMATE_NGOALS; goal++) {
-        const struct estimate_trial *best =
-            estimate_best(job->trials, job->ntrials, (enum estimate_goal)goal);
+        const struct estimate_trial *best = &job->best[goal];
 
         printf("\nbest for %s: ratio %.2f, packs %.0f MB/s, unpacks %.0f "
                "MB/s\n",
