@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Loaded into a program with LD_PRELOAD, this kills it before one of the calls by
- * which it changes files, as if by kill -9.
+ * This library is loaded into a program with LD_PRELOAD.  It kills the program,
+ * as kill -9 would, before one of the library calls that change files.
  *
- * KILL_AT in the environment says before which one of them, counted from 1; 0 is
- * none.
+ * The variable KILL_AT in the environment is the number of that call, counted
+ * from 1.  The program is not killed if it is 0.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -17,14 +17,17 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* What the C library calls functions that take a 64-bit off_t. */
+/* Suffix of the functions in the C library that take a 64-bit off_t. */
 #ifdef __GLIBC__
 #define LARGE "64"
 #else
 #define LARGE ""
 #endif
 
-/* Get the C library's function, after this one may have been the last. */
+/*
+ * Count the call, which may kill the program, then look up the C library's
+ * function of that name.
+ */
 #define REAL(function, suffix)           \
     static __typeof__(&(function)) real; \
     count();                             \

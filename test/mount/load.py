@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that write until the daemon dies, and know what must be left."""
+"""Programs that write until the daemon dies, and know the content that must be
+left."""
 
 import ctypes
 import os
@@ -18,7 +19,7 @@ PUNCH_HOLE_KEEP_SIZE = 3
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-nsyncs = 0  # that were acknowledged, roughly: threads count beside each other
+nsyncs = 0  # acknowledged ones; approximate, because threads count in parallel
 
 
 def sync(fd):
@@ -28,7 +29,8 @@ def sync(fd):
 
 
 def filled(size, *key):
-    """Bytes that depend on a key, and compress more or less well."""
+    """Return bytes that depend on a key, and that compress more or less
+    well."""
     choice = random.Random(repr(key))
     head = struct.pack('<%dI' % len(key), *key)
     n = choice.randrange(size - len(head))
@@ -36,16 +38,16 @@ def filled(size, *key):
 
 
 class Records:
-    """A file of records that are chunks.  Each bears the number of its writing;
-    with every seventh it becomes a hole."""
+    """A file of records, each as large as a chunk.  A record holds the number
+    of its version; every seventh version is a hole."""
 
     def __init__(self, name, piece, flags, writers):
         self.name = name
-        self.piece = piece  # what is written at once
+        self.piece = piece  # bytes in a piece, which holds its version
         self.flags = flags
         self.writers = writers
         self.issued = [0] * NRECORDS
-        self.written = [0] * NRECORDS  # and not lost by a kill
+        self.written = [0] * NRECORDS  # and not lost in a kill
         self.acked = [0] * NRECORDS
 
     def content(self, number, version):
@@ -92,7 +94,8 @@ class Records:
             self.check_record(number, record)
 
     def check_record(self, number, record):
-        """Each piece is one that was acknowledged, or is newer."""
+        """Each piece of a record has the last acknowledged version, or a newer
+        one."""
         versions = range(self.acked[number], self.issued[number] + 1)
         found = []
         for i in range(CHUNKSIZE // self.piece):
@@ -115,14 +118,14 @@ class Records:
 
 
 class Log:
-    """A file that grows at its end, and is cut now and then.  Each of its bytes
-    is given by its place."""
+    """A file that grows at its end, and is truncated now and then.  Each byte
+    is determined by its offset."""
 
     STREAM = filled(1 << 20, 0)
 
     def __init__(self, name):
         self.name = name
-        self.low = self.high = 0  # sizes since the last that was acknowledged
+        self.low = self.high = 0  # range of sizes since the last fsync()
 
     def loads(self):
         return [self.work]
@@ -160,7 +163,7 @@ class Log:
 
 
 class Load:
-    """What writes, until the daemon dies."""
+    """The threads that write until the daemon dies."""
 
     def __init__(self, subjects):
         self.subjects = subjects

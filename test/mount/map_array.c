@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A plane of numbers, made or mapped by a program that knows nothing of frames.
+ * Write a plane of numbers, or map one, in a program that knows nothing of
+ * frames.
  *
  * usage: map_array ROWS COLUMNS        writes the plane to standard output
- *        map_array ROWS COLUMNS FILE   maps it, and checks what is there
+ *        map_array ROWS COLUMNS FILE   maps it, and checks its numbers
  *
- * Prints how long it takes, in seconds, to read all of it in order, a row, a
- * column, and one number.
+ * With FILE it prints the time, in seconds, that it takes to read all numbers
+ * in order, one row, one column, and one number.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,10 +22,13 @@
 struct plane {
     uint64_t nrows;
     uint64_t ncolumns;
-    const uint32_t *items; /* NULL: to be made */
+    const uint32_t *items; /* NULL when the plane is written */
 };
 
-/* What is at a place: it differs between neighbours, and packs well. */
+/*
+ * Return the item at a position.  Neighbours differ, and the plane compresses
+ * well.
+ */
 static uint32_t item_at(uint64_t row, uint64_t column)
 {
     return (uint32_t)(row * 31 + column * 7);
@@ -53,7 +57,7 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* Check a rectangle, and print how long that takes. */
+/* Check the items of a rectangle, and print how long that takes. */
 static void check(const struct plane *plane, const char *what, uint64_t row,
                   uint64_t nrows, uint64_t column, uint64_t ncolumns)
 {
@@ -70,7 +74,7 @@ static void check(const struct plane *plane, const char *what, uint64_t row,
     printf("%s %.6f\n", what, now() - start);
 }
 
-/* The kernel reads around what it is asked for, unless it is told. */
+/* Tell the kernel how the items are read, because it reads ahead by default. */
 static void advise(const struct plane *plane, int advice)
 {
     madvise((void *)(uintptr_t)plane->items,

@@ -5,7 +5,7 @@
 usage: mount_arrays.py FRAMEFS [TEST...]
        mount_arrays.py FRAMEFS corpus
 
-With `corpus` the arrays that lie beside the source tree are read.
+With `corpus` the script reads the arrays that lie beside the source tree.
 """
 
 import errno
@@ -23,7 +23,8 @@ import sys
 from mounted import (B2FRAME, Mount, check, corpus, error_of, frame, main,
                      need_fuse, read, sh, wait_for, workplace, write)
 
-# The Python that has the packages' NumPy; ours may be another one.
+# The distribution's NumPy belongs to this Python, and the tests may run in
+# another.
 NUMPY = '/usr/bin/python3'
 
 
@@ -36,7 +37,7 @@ def up(a, b):
 
 
 def chunks_of(items, shape, chunks, blocks, itemsize):
-    """The chunks of an array, one after the other.  Format: b2nd.md, 3."""
+    """Return the chunks of an array, in order.  Format: b2nd.md, 3."""
     grid = [up(n, c) for n, c in zip(shape, chunks)]
     inner = [up(c, b) for c, b in zip(chunks, blocks)]
     block_len = math.prod(blocks)
@@ -56,7 +57,7 @@ def chunks_of(items, shape, chunks, blocks, itemsize):
 
 
 def array(items, shape, chunks, blocks, dtype, itemsize):
-    """A frame that is an array.  Format: b2nd.md, 1; frame.md, 3."""
+    """Return a frame that holds an array.  Format: b2nd.md, 1; frame.md, 3."""
     ndim = len(shape)
     mark = bytes([0x90 + ndim])
     layer = bytes([0x97, 0, ndim]) + mark
@@ -93,7 +94,7 @@ SHAPES = {
 
 
 def make():
-    """Write all of SHAPES under src; their items by name."""
+    """Write all of SHAPES under src.  Return their items by name."""
     os.mkdir('src')
     result = {}
     for name, (shape, chunks, blocks) in SHAPES.items():
@@ -186,7 +187,8 @@ def raw_shows_the_chunks():
 
 
 def scribble(path, items, seed):
-    """Overwrite pieces of a file; what it then holds."""
+    """Overwrite pieces of a file.  Return the content that it must have
+    then."""
     pick = random.Random(seed)
     items = bytearray(items)
     with open(path, 'r+b', buffering=0) as file:
@@ -200,7 +202,8 @@ def scribble(path, items, seed):
 
 
 def check_stored(name, items):
-    """What b2frame reads, and the chunks with blocks where they must be."""
+    """b2frame reads these items, and the stored chunks have their blocks in
+    place."""
     path = 'src/%s.b2nd' % name
     check(sh('%s verify %s' % (B2FRAME, path)) == path + ': ok\n', 'unsound')
     done = corpus.run(B2FRAME, 'cat', path)
@@ -249,7 +252,7 @@ def the_size_is_fixed():
         check(error_of(os.posix_fallocate, fd, 0, size + 1) == errno.EFBIG,
               'fallocate')
         check(os.stat(path).st_size == size, 'size')
-        # The kernel keeps what is written for a while, and asks us then.
+        # The kernel may delay the write, so the error may come from fsync().
         check(errno.EFBIG in (error_of(os.pwrite, fd, b'x', size),
                               error_of(os.fsync, fd)), 'write')
         check(error_of(os.fsync, fd) == errno.EFBIG, 'fsync')
@@ -261,7 +264,8 @@ def the_size_is_fixed():
 
 
 def writes_behind_the_end_are_undone():
-    """The kernel keeps what is written for a while, and asks us then."""
+    """The kernel extends the file when it accepts the write, and passes the
+    data to the daemon later."""
     items = make()['plane']
     size = len(items)
     with Mount('src', 'mnt') as mount:
@@ -280,7 +284,7 @@ def writes_behind_the_end_are_undone():
 def damaged_shapes_are_errors():
     made = make()
     whole = bytearray(read('src/plane.b2nd'))
-    at = whole.index(struct.pack('>BI', 0xd2, 25))  # of the chunk shape
+    at = whole.index(struct.pack('>BI', 0xd2, 25))  # the chunk shape
     whole[at + 4] = 33
     write('src/bad.b2nd', bytes(whole))
     with Mount('src', 'mnt') as mount:
@@ -355,7 +359,8 @@ for path, shape, dtype, itemsize, sha256 in json.load(open(sys.argv[1])):
 
 
 def check_corpus():
-    """Arrays that the reference library wrote, flat and as .npy."""
+    """Check arrays that the reference library wrote, as items and as .npy
+    files."""
     rows = corpus_rows()
     top = os.path.join(corpus.CORPUS, 'b2nd')
     with workplace():

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that read by way of the kernel's cache see asynchronous O_DIRECT
+"""Programs that read through the kernel's cache see asynchronous O_DIRECT
 writes.
 
 usage: mount_async.py FRAMEFS [TEST...]
@@ -24,7 +24,7 @@ CALLS = {  # io_setup, io_submit, io_getevents
 
 
 class Request(ctypes.Structure):
-    """struct iocb of linux/aio_abi.h, as little-endian machines have it."""
+    """struct iocb of linux/aio_abi.h, as it is on little-endian machines."""
     _fields_ = [('data', ctypes.c_uint64), ('key', ctypes.c_uint32),
                 ('flags', ctypes.c_uint32), ('command', ctypes.c_uint16),
                 ('priority', ctypes.c_int16), ('fd', ctypes.c_uint32),
@@ -50,7 +50,8 @@ class Queue:
         return result
 
     def write(self, fd, buffer):
-        """Write a buffer to the start of a file; when it is there, return."""
+        """Write a buffer to the start of a file, and return when the write is
+        complete."""
         memory = (ctypes.c_char * len(buffer)).from_buffer(buffer)
         request = Request(command=WRITE_COMMAND, fd=fd, len=len(buffer),
                           address=ctypes.addressof(memory))

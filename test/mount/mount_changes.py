@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What other programs do to a mounted frame is seen within a second.
+"""A mount shows changes that other programs make to a frame within a second.
 
 usage: mount_changes.py FRAMEFS [TEST...]
 """
@@ -29,7 +29,8 @@ def make(data=DATA, **how):
 
 
 def becomes(get, right, what):
-    """`get()` gives `right` within a second, and as long again for the test."""
+    """`get()` returns `right` soon: the daemon has one second to notice a
+    change, and the test allows two because the machine may be busy."""
     start = time.monotonic()
     wait_for(lambda: get() == right, what)
     check(corpus.SANITIZED or time.monotonic() - start < 2,
@@ -124,7 +125,8 @@ def tail_follows_a_growing_frame():
 
 
 def read_at_random(path):
-    """Read a file until it is gone, and nothing of it from the kernel's cache."""
+    """Read a file at random until it is gone.  Nothing is read from the
+    kernel's cache."""
     fd = os.open(path, os.O_RDONLY)
     with contextlib.suppress(OSError):
         while True:
@@ -150,7 +152,7 @@ def readers(path):
 
 def mount_is_left_while_others_change_what_is_read():
     os.mkdir('src')
-    # One block: to read any page takes long.
+    # The frames have a single block, so that it takes long to read any page.
     for name, more in ('old', b''), ('new', MORE):
         write('raw', DATA[:1000] * 16000 + more)
         sh('%s create --codec zlib --filters bitshuffle --chunksize 64M '
@@ -160,9 +162,9 @@ def mount_is_left_while_others_change_what_is_read():
         with contextlib.ExitStack() as stack:
             mount = stack.enter_context(Mount('src', 'mnt', '-o', 'threads=1'))
             stack.enter_context(readers(mount / 'a'))
-            stack.callback(mount.kill)  # for them to end
+            stack.callback(mount.kill)  # ends the readers
             for name in 'new', 'old', 'new':
-                time.sleep(0.04 * i)  # no matter how long
+                time.sleep(0.04 * i)  # the result is the same after any delay
                 shutil.copyfile(name, 'src/.new')
                 os.rename('src/.new', 'src/a.b2frame')
             check(mount.stop(signal.SIGTERM) == 0, 'is not left')
@@ -256,7 +258,8 @@ def what_is_written_to_a_frame_of_others_is_lost_when_it_is_closed():
 
 
 def check_refused(fd):
-    """A frame is not changed through what a descriptor stands for."""
+    """The path of a descriptor does not lead to the frame that has taken the
+    name."""
     path = '/proc/self/fd/%d' % fd
     for call, *args in ((os.truncate, 7),
                         (os.setxattr, 'user.b2frame.vlmeta.new', b'new')):
@@ -307,7 +310,8 @@ def frame_is_closed_before_it_is_looked_up_anew():
 
 
 def overwrite(mount):
-    """And close, upon which the daemon has it open a moment longer."""
+    """Write and close.  The daemon keeps the file open for a moment after
+    that."""
     with open(mount / 'a', 'r+b') as file:
         file.write(MORE)
 
@@ -340,7 +344,7 @@ def time_of_what_others_have_written_stays():
 def unchanged_frames_stay_in_the_cache_of_the_kernel():
     make()
     os.utime('src/a.b2frame')
-    time.sleep(0.2)  # until time stamps of the file tell all changes
+    time.sleep(0.2)  # later changes get another time stamp
     with Mount('src', 'mnt') as mount:
         for _ in range(2):
             check(read(mount / 'a') == DATA, 'content')
@@ -350,8 +354,8 @@ def unchanged_frames_stay_in_the_cache_of_the_kernel():
 
 
 def requests(mount):
-    """Bytes that the daemon has written to the kernel and to files, but for
-    what answers a request without data."""
+    """Return how many times 50,000 bytes the daemon has written, to the kernel
+    and to files.  The division hides short replies, which carry no data."""
     with open('/proc/%d/io' % mount.daemon.pid, encoding='ascii') as counts:
         values = dict(line.split(': ') for line in counts)
     return int(values['wchar']) // 50000

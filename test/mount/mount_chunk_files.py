@@ -21,14 +21,15 @@ from mounted import (B2FRAME, REFUSED, Mount, check, chunk, chunk_offset, corpus
 FRAMES = os.path.join(corpus.DATA, 'frames')
 BAD = os.path.join(corpus.DATA, 'bad')
 DATA = random.Random(6).randbytes(20500)
-SIZE = 2000  # of a chunk
+SIZE = 2000  # bytes in a chunk
 NCHUNKS = 11
-ROOM = 16 << 20  # bytes of content of a frame, or of memory
-ZEROS = 0x81 << 56  # entry of a chunk of zeros.  Format: frame.md
+ROOM = 16 << 20  # limit of a frame's content, and of memory, in bytes
+ZEROS = 0x81 << 56  # index entry of a chunk of zeros. Format: frame.md
 
 
 def described(path):
-    """What b2frame knows of the chunks of a frame; None if it can't tell."""
+    """Return the description of a frame's chunks by b2frame, or None if it
+    fails."""
     done = corpus.run(B2FRAME, 'info', '--json', '--chunks', path)
     if done.returncode != 0:
         return None
@@ -36,7 +37,8 @@ def described(path):
 
 
 def stored(path, one):
-    """The bytes of a chunk in the frame's file, or in a file of its own."""
+    """Return the bytes of a chunk, from the frame's file or from the chunk's
+    own."""
     if one['cbytes'] == 0:
         return b''
     if 'id' in one:
@@ -50,7 +52,8 @@ def names(nchunks):
 
 
 def check_chunks(top, path, content):
-    """The files of all chunks hold what they must."""
+    """The directory lists the files of all chunks, and each has the right
+    content."""
     info = described(path)
     check(sorted(os.listdir(top)) == names(info['nchunks']), top + ': names')
     off = 0
@@ -70,7 +73,8 @@ def check_chunks(top, path, content):
 
 
 def chunks_of_all_kinds_of_frames_are_files():
-    """Contiguous, sparse, old; arrays; chunks that differ in size."""
+    """These include contiguous and sparse frames, frames of old versions,
+    arrays, and frames whose chunks differ in size."""
     tried = set()
     with Mount(FRAMES, 'mnt', '-o', 'ro,raw,chunks') as mount:
         for known in corpus.data_frames():
@@ -179,7 +183,8 @@ def names_are_numbers_of_chunks_and_no_others():
 
 
 def many(nchunks):
-    """A frame of chunks of one zero, of which the index has one entry."""
+    """Return a frame of chunks that are one zero each.  A single chunk
+    compresses the whole index."""
     whole = frame(b'a', 1)
     index = struct.pack('<BBBBIII15xBQ', 5, 1, 0x17, 8, 8 * nchunks,
                         8 << 17, 40, 0x30, ZEROS)
@@ -273,7 +278,8 @@ def frames_are_renamed_and_removed_as_ever():
 
 
 def they_follow_the_frame():
-    """What others put in its place, and what is written through the mount."""
+    """The directory follows when other programs replace the frame, and when
+    programs write through the mount."""
     other = DATA[::-1][:5 * SIZE]
     os.mkdir('src')
     write('src/x.b2frame', frame(DATA, SIZE))
@@ -291,7 +297,7 @@ def they_follow_the_frame():
               'stored')
         check(error_of(os.pread, late, 9, 0) in (0, errno.ESTALE), 'late')
         os.close(late)
-        # The kernel says a moment later that the last handle is closed.
+        # The kernel reports the close of the last handle a moment later.
         wait_for(lambda: error_of(read, top + '/00000009') in
                  (errno.ENOENT, errno.ESTALE), 'what is gone')
         os.close(fd)

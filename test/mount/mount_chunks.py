@@ -13,13 +13,14 @@ import struct
 
 from mounted import Mount, check, error_of, main, read, write
 
-SIZE = 10000  # of a chunk
+SIZE = 10000  # bytes in a chunk
 DATA = random.Random(9).randbytes(10 * SIZE + 123)
 ORDER_MAX = 4000
 
 
 def request(number, size, directions):
-    """_IOC().  Format: src/ops/chunk_ioctl.h."""
+    """Return a request number, as _IOC() does.  Format:
+    src/ops/chunk_ioctl.h."""
     return directions << 30 | size << 16 | 0xb2 << 8 | number
 
 

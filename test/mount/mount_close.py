@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What close() promises: the frame holds what was written.
+"""After close() returns, the frame holds the data that was written.
 
 usage: mount_close.py FRAMEFS [TEST...]
 """
@@ -14,7 +14,7 @@ DATA = b''.join(b'%d\n' % i for i in range(60000))
 
 
 def layouts(test):
-    """Run a test on frames of either layout."""
+    """Run a test on frames of each layout."""
     def both():
         for layout in ('contiguous', 'sparse'):
             os.makedirs(layout + '/src')
@@ -27,7 +27,8 @@ def layouts(test):
 
 
 def mounted(layout, *options):
-    """Nothing is committed but by what the test does."""
+    """Mount without timed commits, so that only the test's own calls cause a
+    commit."""
     return Mount('src', 'mnt', '-o', 'commit=0,layout=' + layout, *options)
 
 
@@ -37,7 +38,7 @@ def ncommits(mount):
 
 
 def close_in_child(fd):
-    """Close a descriptor that a child has inherited."""
+    """Close a descriptor that a child process has inherited."""
     pid = os.fork()
     if pid == 0:
         os.close(fd)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Damage costs the bytes that it covers, and is logged once with its place.
+"""Damage makes only the bytes that it covers unreadable, and is logged once
+with its place.
 
 usage: mount_damage.py FRAMEFS [TEST...]
 """
@@ -20,7 +21,7 @@ PAGE = 4096
 
 
 def damaged(*numbers):
-    """A frame some of whose chunks have a broken header."""
+    """Return a frame in which these chunks have a broken header."""
     bytes_of = bytearray(frame(DATA, CHUNKSIZE))
     for number in numbers:
         bytes_of[chunk_offset(number, CHUNKSIZE) + 12] ^= 0xff
@@ -110,7 +111,7 @@ def damaged_header_shows_the_raw_file():
 
 
 def damage_behind_the_header(name, data):
-    """A frame under SOURCE shows as one that cannot be opened."""
+    """The frame is listed with the size in its header, but cannot be opened."""
     write('src/%s.b2frame' % name, data)
     with Mount('src', 'mnt') as mount:
         check(sorted(os.listdir(mount.path)) == sorted([name, 'sub']),

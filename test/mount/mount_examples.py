@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The examples of README.md and framefs.1 work as they stand.
 
-Those of b2frame.1 and of --help are run by test/tool/examples.py; those that
-build, install or test are left out.
+The examples of b2frame.1 and of --help are run by test/tool/examples.py.
+Examples that build, install or test framefs are left out.
 
 usage: mount_examples.py FRAMEFS [TEST...]
 """
@@ -29,7 +29,7 @@ def text_of(*path):
 
 
 def blocks(text):
-    """The indented pieces of a text in Markdown, by what they start with."""
+    """Return the indented pieces of a Markdown text, in order."""
     found = re.findall(r'(?:^(?:    .*|)\n)+', text, re.MULTILINE)
     pieces = [re.sub(r'^    ', '', piece, flags=re.M).strip('\n')
               for piece in found]
@@ -46,7 +46,7 @@ def python_with_numpy():
 
 
 def prepare():
-    """All that the examples name."""
+    """Make everything that the examples name."""
     os.makedirs('bin')
     os.symlink(FRAMEFS, 'bin/framefs')
     os.symlink(B2FRAME, 'bin/b2frame')
@@ -65,7 +65,7 @@ def prepare():
 
 
 def can_run(command):
-    """Is all here that a line needs, which is not ours?"""
+    """Does this machine have NumPy and the other programs that a line needs?"""
     if 'numpy' in command:
         return python_with_numpy() is not None
     return shutil.which(command.split()[0]) or command.split()[0] in (
@@ -88,7 +88,7 @@ def run(script):
 
 
 def run_session(lines):
-    """Run what follows the prompts."""
+    """Run the lines that follow a prompt."""
     commands = [line[2:] for line in lines if line.startswith('$ ')]
     check(commands, 'no example')
     return run('\n'.join(filter(can_run, commands)))

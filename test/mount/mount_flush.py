@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is written is committed in time, whatever other files and disks do.
+"""Written data is committed in time, even while other files are busy and other
+disks hang.
 
 usage: mount_flush.py FRAMEFS [TEST...]
 """
@@ -55,7 +56,8 @@ def frozen(path):
 
 
 def stored(name):
-    """What the last commit of a new file holds."""
+    """Return the content of a new frame after its last commit, or b'' if there
+    was none."""
     done = subprocess.run([B2FRAME, 'cat', 'src/%s.b2frame' % name],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           check=False)
@@ -67,7 +69,8 @@ def written(mount):
 
 
 def page(number):
-    """Memory such as O_DIRECT wants, which the daemon gets at once."""
+    """Return a page for an O_DIRECT write, which the kernel passes to the
+    daemon at once."""
     memory = mmap.mmap(-1, mmap.PAGESIZE)
     memory.write(bytes([number]) * mmap.PAGESIZE)
     return memory
@@ -116,8 +119,9 @@ def a_file_that_is_always_written_to_is_committed_too():
 
 @contextlib.contextmanager
 def writer(paths):
-    """A process that writes to new files when it is told to: whoever has them
-    open hangs with each process that it starts."""
+    """Start a process that has new files open and writes to them when it is
+    told to.  The test does not open them itself, because every child that it
+    starts would inherit them, and would hang when it closes them."""
     opened, ready = os.pipe()
     told, tell = os.pipe()
     pid = os.fork()
@@ -176,7 +180,8 @@ def a_full_disk_concerns_nobody_else():
 
 def nothing_is_encoded_while_a_disk_is_full():
     with tmpfs('60m'), Mount('src', 'mnt', '-o', 'commit=1') as mount:
-        # Opened while there is room, so that the kernel accepts what is written.
+        # Open the file while there is room, because the kernel then accepts the
+        # data.
         fd = os.open(mount / 'sub/full', os.O_RDWR | os.O_CREAT)
         change_tmpfs('src/sub', 'size=1m')
         os.write(fd, DATA)
@@ -193,7 +198,7 @@ def nothing_is_encoded_while_a_disk_is_full():
 
 
 def what_the_kernel_keeps_is_committed_in_time():
-    """Left to itself the kernel keeps dirty pages for half a minute."""
+    """By itself the kernel keeps dirty pages for half a minute."""
     os.mkdir('src')
 
     def change(where):
@@ -210,7 +215,8 @@ def what_the_kernel_keeps_is_committed_in_time():
             change(0)
             change(MIB)
             if can_mount():
-                # What lies on the mount is not synced in its place.
+                # The daemon must not sync the file system that is now mounted
+                # over its own.
                 sh('mount -t tmpfs none mnt')
                 change(2)
                 change(MIB + 1)

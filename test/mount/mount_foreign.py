@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frames that other programs wrote are changed through a mount, and others
-read what was written to them.
+"""Frames that other programs wrote are changed through a mount, and an
+independent reader then reads the new content.
 
 usage: mount_foreign.py FRAMEFS [corpus]
 
-Without `corpus` copies of the frames of test/data are changed, with it copies
-of all that lie beside the source tree.
+The script changes copies of the frames of test/data, or with `corpus` copies of
+all frames that lie beside the source tree.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ LAYERS = ('user.b2frame.meta.', 'user.b2frame.vlmeta.', 'user.b2frame.usermeta')
 
 
 class Subject:
-    """A copy of a frame, and how it is to be changed."""
+    """A copy of a frame, and the change to make to it."""
 
     def __init__(self, frame, change):
         self.frame = frame
@@ -45,14 +45,16 @@ class Subject:
             shutil.copyfile(self.frame.path, self.stored)
 
     def shown(self, mounts):
-        """An array can be cut, and made longer, as its chunks alone."""
+        """Return the path to change.  Arrays are changed through the raw mount,
+        because only their chunks can be truncated and extended."""
         return mounts['raw' if self.frame.array else 'items'] / self.id
 
 
-# Changes.  Each makes one to a file and to its model, a bytearray.
+# Each change is made to a file and to its model, a bytearray.
 
 def spans(choice, size, chunksize):
-    """Places to overwrite: at either end, and where chunks meet."""
+    """Yield ranges to overwrite: at both ends, where chunks meet, and at
+    random."""
     for off in {0, size - 1, chunksize - 1, size // chunksize * chunksize - 2,
                 choice.randrange(size)}:
         if 0 <= off < size:
@@ -86,8 +88,9 @@ CHANGES = (overwrite, append, cut)
 
 
 def layers(path):
-    """Names of the metalayers, and contents of those that the system hands on.
-    What was user metadata once is now an ordinary layer of that name."""
+    """Return the names of the metalayers, with the contents of those that the
+    system passes on.  A commit turns user metadata of old frames into an
+    ordinary layer of that name, so both have the new name here."""
     result = {}
     for name in os.listxattr(path):
         if not name.startswith(LAYERS):
@@ -102,7 +105,7 @@ def layers(path):
 
 
 def cannot_be_made(filters):
-    """Are these filters undone, but not applied?"""
+    """Can framefs decode with these filters, but not encode?"""
     barred = False
     for item in filters:
         if item['id'] == OLD_BYTEDELTA or barred and item['name'] == 'delta':
@@ -112,12 +115,12 @@ def cannot_be_made(filters):
 
 
 def is_fixed(info):
-    """Are frames of this kind not to be changed at all?"""
+    """Is every change refused for this kind of frame?"""
     return info['vlblocks'] or cannot_be_made(info['filters'])
 
 
 def is_refused(subject, info):
-    """Are they not to be changed so?"""
+    """Is this change refused for the frame?"""
     if is_fixed(info):
         return True
     if subject.change is overwrite or info['nbytes'] == 0:
@@ -127,14 +130,16 @@ def is_refused(subject, info):
 
 @contextlib.contextmanager
 def mounted():
-    """Mounts of `src`, by what they show of arrays."""
+    """Mount `src` twice: with arrays as their items, and with their raw
+    chunks."""
     with Mount('src', 'mnt') as items, \
             Mount('src', 'mnt-raw', '-o', 'raw') as raw:
         yield {'items': items, 'raw': raw}
 
 
 def change_one(subject, mounts):
-    """Change what shows in a mount, and keep what must be there then."""
+    """Change the file that a mount shows, and remember the content that it must
+    have."""
     path = subject.shown(mounts)
     info = json.loads(os.getxattr(path, 'user.b2frame.info'))
     subject.content = read(path)
@@ -164,7 +169,7 @@ def change_one(subject, mounts):
 
 
 def look_again(subject, mounts):
-    """Is it there when it was committed?"""
+    """Does a new mount show the committed change?"""
     path = subject.shown(mounts)
     content = read(path)
     check(subject.content in (None, content), 'content, mounted again')
@@ -177,8 +182,9 @@ def check_stored(subject):
 
 
 def complaints(items):
-    """What b2frame finds wrong, and an independent reader.  Odd frames are
-    those that this one takes otherwise, or not at all."""
+    """Return the errors that b2frame finds, or else those of an independent
+    reader.  That reader skips the odd frames, because it reads them differently
+    or not at all."""
     try:
         check_sound(*(subject.stored for subject in items))
     except corpus.Failure as failure:
@@ -191,7 +197,7 @@ def complaints(items):
 
 
 def subjects():
-    """Copies of all frames of known content, one for each change."""
+    """Return a copy of each frame of known content for each change."""
     if sys.argv[2:] == ['corpus']:
         corpus.need_corpus()
         frames = corpus.corpus_frames() + corpus.old_frames()

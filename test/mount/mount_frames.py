@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every frame shows what the program that wrote it says.
+"""The mount shows each frame with the content that its writer recorded.
 
 usage: mount_frames.py FRAMEFS [corpus]
 
-Without `corpus` the frames of test/data are read, with it all that lie beside
-the source tree.
+The script reads the frames of test/data, or with `corpus` all frames that lie
+beside the source tree.
 """
 
 import concurrent.futures
@@ -22,7 +22,7 @@ from mounted import Mount, check, corpus, error_of, need_fuse, read, workplace
 SUFFIXES = ('.b2frame', '.b2f', '.b2', '.b2nd', '.b2eframe')
 PREFIXES = {'user.b2frame.meta.': 'fixed', 'user.b2frame.vlmeta.': 'vl',
             'user.b2frame.usermeta': 'usermeta'}
-VALUE_MAX = 65536  # bytes; the system hands on no longer attribute
+VALUE_MAX = 65536  # bytes; the system does not pass on longer attributes
 MEMORY = 288 << 20  # bytes: the cache, and 32 MiB
 
 
@@ -31,14 +31,15 @@ def sha256(data):
 
 
 def direct(fd, off, length):
-    """Read past the cache of the kernel."""
+    """Read without the kernel's cache."""
     buffer = mmap.mmap(-1, length)
     count = os.preadv(fd, [buffer], off)
     return buffer[:count]
 
 
 def in_pieces(fd, nbytes, seed):
-    """The content, read by eight threads in odd pieces, the last ones first."""
+    """Return the content.  Eight threads read it in odd pieces, last piece
+    first."""
     pick = random.Random(seed)
     places = []
     end = nbytes
@@ -75,14 +76,14 @@ def check_refused(frame, path):
 
 
 def printable(name):
-    """As layers.tsv writes a name."""
+    """Return a name as it is written in layers.tsv."""
     return ''.join('\\x%02x' % ord(c) if c < ' ' or c in '\\\x7f' else c
                    for c in name)
 
 
 def layer(path, attribute):
-    """An extended attribute as a row of layers.tsv, without its content if it
-    is too long; None if it is something else."""
+    """Return an extended attribute as a row of layers.tsv, without its content
+    if that is too long, or None if the attribute is no metalayer."""
     for prefix, kind in PREFIXES.items():
         if attribute.startswith(prefix):
             name = printable(attribute[len(prefix):])
@@ -119,7 +120,8 @@ def check_shown(frame, layers, path):
 
 
 def shown_path(top, mount, frame):
-    """Where a frame shows; None if it is not named as a frame is."""
+    """Return the path at which a frame shows, or None if its name is not that
+    of a frame."""
     path = os.path.relpath(frame.path, top)
     if frame.name:
         return mount / os.path.join(os.path.dirname(path), frame.name)
@@ -130,7 +132,8 @@ def shown_path(top, mount, frame):
 
 
 class Item:
-    """A frame and its metalayers, as a set of rows, or None if unknown."""
+    """A frame and its metalayers, as a set of rows, or None if they are
+    unknown."""
 
     def __init__(self, frame, layers):
         self.id = frame.id
@@ -166,7 +169,7 @@ def main():
 
 def run(top, items, ordinary, raw):
     def test(item):
-        # Tables have the chunks of arrays.
+        # The manifests describe the chunks of arrays.
         mount = raw if item.frame.array else ordinary
         path = shown_path(top, mount, item.frame)
         if path:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A file system below SOURCE that hangs holds up those alone who use it.
+"""When a file system below SOURCE hangs, only the calls that use it are
+delayed.
 
 Skipped unless a file system in a loop device can be frozen.
 
@@ -21,7 +22,7 @@ DATA = b'some bytes' * 1000
 
 @contextlib.contextmanager
 def disk():
-    """An ext4 file system of its own at `src/sub`."""
+    """Mount an ext4 file system of its own at `src/sub`."""
     need_disks()
     if not shutil.which('fsfreeze'):
         raise Skipped('no fsfreeze')
@@ -44,7 +45,8 @@ def frozen():
 
 
 def is_renaming(mount):
-    """Does a thread of the daemon wait in the kernel for a frozen disk?"""
+    """Does a thread of the daemon wait in the kernel for the frozen file
+    system?"""
     path = '/proc/%d/task' % mount.daemon.pid
     for task in os.listdir(path):
         with open('%s/%s/wchan' % (path, task), encoding='ascii') as wchan:
@@ -54,7 +56,7 @@ def is_renaming(mount):
 
 
 def use_the_rest(mount):
-    """Do what takes no part of what is frozen."""
+    """Use files and directories that are not on the frozen file system."""
     check(read(mount / 'a') == DATA, 'content')
     write(mount / 'new', DATA)
     os.rename(mount / 'new', mount / 'b')
@@ -69,7 +71,8 @@ def use_the_rest(mount):
 
 def call_that_hangs_holds_up_nobody_else(words):
     with disk():
-        # Frames that nobody has written by the mount: nothing else is to hang.
+        # These frames have never been written through the mount, so nothing but
+        # the call under test can hang.
         for name in ('a', 'sub/a', 'sub/c'):
             write('src/%s.b2frame' % name, frame(DATA, 4096))
         sh('sync -f src/sub')

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Random operations on one file do what they do to bytes in memory.
+"""Random operations on a file have the same effect as on bytes in memory.
 
 usage: mount_fsx.py FRAMEFS [TEST...]
 
-FRAMEFS_FSX_OPERATIONS and FRAMEFS_FSX_SEED make it longer, or other.
+FRAMEFS_FSX_OPERATIONS sets the number of operations, and FRAMEFS_FSX_SEED
+selects them.
 """
 
 import ctypes
@@ -26,7 +27,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 class File:
-    """A file, and what must be in it."""
+    """A file, and a model of its content."""
 
     def __init__(self, path, choice):
         self.path = path
@@ -36,13 +37,13 @@ class File:
         self.direct_fd = os.open(path, os.O_RDWR | os.O_DIRECT)
 
     def span(self, limit):
-        """A random offset and length below a limit."""
+        """Return a random offset and length within a limit."""
         off = self.choice.randrange(limit + 1)
         return off, min(self.choice.randrange(1, MAX_LENGTH),
                         limit - off)
 
     def fill(self, off, data):
-        """Put bytes into the model."""
+        """Put bytes into the model at an offset."""
         if off > len(self.model):
             self.model += bytes(off - len(self.model))
         self.model[off:off + len(data)] = data
@@ -62,7 +63,7 @@ class File:
               'read %d bytes at %d' % (size, off))
 
     def pages(self):
-        """Memory and an offset such as O_DIRECT wants."""
+        """Return a buffer and an offset that are aligned for O_DIRECT."""
         off, size = self.span(MAX_SIZE // PAGE * PAGE - PAGE)
         return mmap.mmap(-1, size // PAGE * PAGE + PAGE), off // PAGE * PAGE
 
@@ -102,7 +103,7 @@ class File:
             self.fill(off, data)
 
     def allocate(self, mode, off, size):
-        """fallocate(); what no file system must have is passed over."""
+        """Call fallocate(), which must succeed."""
         result = libc.fallocate(self.fd, mode, ctypes.c_long(off),
                                 ctypes.c_long(size))
         check(result == 0, 'fallocate: errno %d' % ctypes.get_errno())
@@ -148,7 +149,7 @@ class File:
         check(read(self.path) == self.model, 'all of it')
 
     def step(self):
-        """One operation, and a look at the size."""
+        """Do one operation, then compare the size."""
         operation = self.choice.choice((
             self.write, self.write, self.write, self.read, self.read,
             self.direct_write, self.direct_read, self.truncate, self.map_read,

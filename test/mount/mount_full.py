@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A disk that is full, or fails, is reported, and harms nothing that was stored.
+"""Errors of a full or failing disk are reported, and leave stored data
+unharmed.
 
 usage: mount_full.py FRAMEFS [TEST...]
 
-Each test is run on each layout, in a tmpfs and on ext4 in a loop device, as far as
+Each test runs on each layout, in a tmpfs and on ext4 in a loop device, where
 these can be mounted.
 """
 
@@ -25,12 +26,12 @@ from mounted import (B2FRAME, LAYOUTS, PATIENCE, Mount, Skipped, change_tmpfs,
 MIB = 1 << 20
 KEPT = random.Random(5).randbytes(300000)
 DATA = random.Random(6).randbytes(3 * MIB)
-ROOM = MIB  # left for DATA
+ROOM = MIB  # bytes that fill_up() leaves, fewer than DATA has
 
 
 @contextlib.contextmanager
 def directory():
-    """No disk of its own."""
+    """Use the file system that the test runs on."""
     yield
 
 
@@ -46,7 +47,7 @@ def tmpfs():
 
 @contextlib.contextmanager
 def ext4():
-    """A disk that becomes read-only on errors."""
+    """A disk that becomes read-only when it meets an error."""
     need_disks()
     sh('truncate -s 20M disk && mkfs.ext4 -q -m 0 -e remount-ro disk')
     sh('mount -o loop disk src')
@@ -57,7 +58,7 @@ def ext4():
 
 
 def run_on(*kinds):
-    """Run a test on disks of some kinds, for both layouts."""
+    """Run a test on disks of some kinds, with both layouts."""
     def decorate(test):
         def every():
             reasons = []
@@ -91,7 +92,8 @@ def run_on_disk(test, kind):
 
 @contextlib.contextmanager
 def promptly(mount):
-    """What hangs gets an error: the daemon is killed."""
+    """Kill the daemon after PATIENCE, so that a call that hangs fails with an
+    error."""
     timer = threading.Timer(PATIENCE, mount.daemon.kill)
     timer.start()
     try:
@@ -121,27 +123,29 @@ def sync(path):
 
 
 def fill_up(mount):
-    """Store a file that must live, and leave little room."""
+    """Store a file that must survive, then fill the disk until little room is
+    left."""
     write(mount / 'kept', KEPT)
     sync(mount / 'kept')
     choice = random.Random(7)
     with open(mount / 'ballast', 'wb', buffering=0) as ballast:
         while room() > ROOM + (256 << 10):
-            # Chunks are a little larger when they are stored.
+            # Stored chunks are slightly larger than their data.
             ballast.write(choice.randbytes((room() - ROOM) * 7 // 8))
             os.fsync(ballast.fileno())
 
 
 def make_room(mount):
-    """Remove the ballast.  Of its last close the kernel tells the daemon when it
-    gets round to it, and only then is there room."""
+    """Remove the ballast, and wait for its room.  It is not free at once,
+    because the kernel reports the last close of the file to the daemon some
+    time later."""
     before = room()
     os.unlink(mount / 'ballast')
     wait_for(lambda: room() > before + len(DATA), 'room')
 
 
 def write_all(fd, data):
-    """The first error of writing and syncing."""
+    """Write and sync.  Return the first error."""
     for off in range(0, len(data), 128 << 10):
         error = error_of(os.pwrite, fd, data[off:off + (128 << 10)], off)
         if error:
@@ -150,7 +154,7 @@ def write_all(fd, data):
 
 
 def check_stored(layout, **wanted):
-    """Are frames valid, and do they hold what they should?"""
+    """Are all frames valid, and do they have the right content?"""
     frames = [path for path in glob.glob('src/*.b2frame')]
     done = subprocess.run([B2FRAME, 'verify', '--quiet', *frames],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -166,8 +170,8 @@ def resize(size):
 
 
 def open_before(path, flags=os.O_RDWR | os.O_CREAT):
-    """Open a file as long as there is room: so the kernel keeps what is written
-    to it for a while."""
+    """Open a file while there is plenty of room, because the kernel then keeps
+    written data for a while."""
     resize('16g')
     fd = os.open(path, flags)
     resize('16m')
@@ -311,7 +315,8 @@ def what_does_not_fit_is_written_when_there_is_room(layout):
 
 @run_on(tmpfs)
 def overwriting_what_is_stored(layout):
-    """A frame is never half-written: so its old chunks need room, too."""
+    """A commit never overwrites stored chunks, so the old ones need room,
+    too."""
     with mounted(layout) as mount:
         fill_up(mount)
         old = read(mount / 'ballast')
@@ -410,14 +415,14 @@ def no_inodes_are_left(layout):
 
 
 def limit_files(mount, size):
-    """Let no file of the daemon get larger."""
+    """Limit the size of the daemon's files."""
     limits = (size, resource.RLIM_INFINITY)
     resource.prlimit(mount.daemon.pid, resource.RLIMIT_FSIZE, limits)
 
 
 @run_on(directory, tmpfs, ext4)
 def file_size_limit_does_not_kill_the_daemon(layout):
-    """As a quota, for the daemon alone."""
+    """The limit acts like a quota, for the daemon alone."""
     with mounted(layout, '-o', 'chunksize=2M') as mount:
         write(mount / 'kept', KEPT)
         sync(mount / 'kept')
@@ -434,7 +439,7 @@ def file_size_limit_does_not_kill_the_daemon(layout):
 
 
 def loop_of(path):
-    """The name of the device that is mounted."""
+    """Return the name of the loop device that is mounted."""
     device = os.stat(path).st_dev
     return os.path.basename(os.path.realpath('/sys/dev/block/%d:%d' % (
         os.major(device), os.minor(device))))
@@ -464,7 +469,7 @@ def disk_that_becomes_read_only(layout):
 
 @contextlib.contextmanager
 def failing():
-    """A disk that fails when 8 MiB of it were written."""
+    """Mount a disk that fails after 8 MiB have been written to it."""
     need_disks()
     os.mkdir('below')
     sh('mount -t tmpfs -o size=8m none below')

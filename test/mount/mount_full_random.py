@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Random writers on a disk that fills and is enlarged are told the truth.
+"""Random writers learn the truth on a disk that fills up and is enlarged.
 
 usage: mount_full_random.py FRAMEFS [TEST...]
 
-What fsync() has acknowledged is in the frame at that moment, and in the end.
-A read never shows older bytes than those that were written last.  A writer on
-another disk under the same mount is not concerned.
+Data that fsync() has acknowledged is in the frame at that moment, and at the
+end.  A read never shows older bytes than the last ones written.  A writer on
+another disk under the same mount is not affected.
 
-FRAMEFS_FULL_STEPS and FRAMEFS_FULL_SEED make it longer, or other.
+FRAMEFS_FULL_STEPS sets the number of steps, and FRAMEFS_FULL_SEED selects them.
 """
 
 import contextlib
@@ -26,9 +26,9 @@ STEPS = int(os.environ.get('FRAMEFS_FULL_STEPS') or
             (150 if corpus.SANITIZED else 400))
 SEED = int(os.environ.get('FRAMEFS_FULL_SEED', '1'))
 UNIT = 2048
-NUNITS = 3 << 10     # of a file at most
-NWRITTEN = 1 << 10   # at once, at most
-ROOMY = '16g'        # more than any kernel holds back of a mount
+NUNITS = 3 << 10     # largest size of a file
+NWRITTEN = 1 << 10   # most units in one write
+ROOMY = '16g'        # more than a kernel holds back of a mount
 EXPECTED = (errno.ENOSPC, errno.EIO)
 KEEP_SIZE, PUNCH_HOLE = 1, 2
 
@@ -43,20 +43,20 @@ def punch(fd, off, length):
 
 
 def data_of(version):
-    """The bytes of a unit in a version; version 0 is a hole."""
+    """Return the bytes of a unit in a version.  Version 0 is a hole."""
     return random.Random(version).randbytes(UNIT) if version else bytes(UNIT)
 
 
 def aligned(data):
-    """A copy that starts at a page.  The kernel splits a write where pages of its
-    buffer end; this way what it has written of one ends with a unit."""
+    """Return a copy that starts at a page.  The kernel splits a write where the
+    pages of its buffer end, so a partial write then ends with a whole unit."""
     pages = mmap.mmap(-1, len(data))
     pages.write(data)
     return pages
 
 
 class File:
-    """A file, and what each unit of it may hold."""
+    """A file, and the versions that each of its units may have."""
 
     nversions = 0
 
@@ -68,20 +68,20 @@ class File:
         self.forget()
 
     def forget(self):
-        """The file is empty."""
+        """Reset the model to an empty file."""
         self.size = 0
         self.now = [0] * NUNITS       # the version that was written last
-        self.may = [{0} for _ in range(NUNITS)]  # be stored
-        self.doubtful = set()         # a change of these has failed
+        self.may = [{0} for _ in range(NUNITS)]  # versions that may be stored
+        self.doubtful = set()         # units for which a write or punch failed
 
     def note(self, unit, version):
-        """A change of a unit has succeeded."""
+        """Note that a change of a unit has succeeded."""
         self.now[unit] = version
         self.may[unit].add(version)
         self.doubtful.discard(unit)
 
     def note_failure(self, first, versions):
-        """A change of units has failed."""
+        """Note that a change of units has failed."""
         for i, version in enumerate(versions):
             self.may[first + i].add(version)
             self.doubtful.add(first + i)
@@ -95,7 +95,7 @@ class File:
         return list(range(File.nversions - count + 1, File.nversions + 1))
 
     def write_at(self, first, count):
-        """Returns whether all of it was written."""
+        """Write units.  Return whether all of them were written."""
         versions = self.fresh(count)
         data = b''.join(map(data_of, versions))
         try:
@@ -148,7 +148,8 @@ class File:
         self.compare(data, first, 'read')
 
     def compare(self, data, first, what):
-        """Data must be what was written last, but for what is in doubt."""
+        """The data is the last version written, except in units that are in
+        doubt."""
         for i in range(len(data) // UNIT):
             unit = first + i
             if unit not in self.doubtful:
@@ -157,13 +158,13 @@ class File:
                           self.path, what, unit))
 
     def stored_now(self):
-        """The bytes that another program reads from the frame."""
+        """Return the bytes that another program reads from the frame."""
         done = corpus.run(B2FRAME, 'cat', '--raw', self.stored)
         check(done.returncode == 0, 'cat: ' + done.stderr.decode())
         return done.stdout
 
     def fsync(self):
-        """Returns the error."""
+        """Sync, and compare the frame if that succeeds.  Return the error."""
         error = error_of(os.fsync, self.fd)
         check(error in (0, *EXPECTED), 'fsync: error %d' % error)
         if not error:
@@ -182,7 +183,7 @@ class File:
         self.fd = os.open(self.path, os.O_RDWR)
 
     def replace(self):
-        """Remove the file and make another."""
+        """Remove the file and create it again."""
         os.unlink(self.path)
         error_of(os.close, self.fd)
         self.fd = -1
@@ -195,17 +196,18 @@ class File:
         self.forget()
 
     def mend(self):
-        """Where there is room, what is lost can be written again, or cut."""
+        """With room on the disk, write the lost data again, or truncate the
+        file."""
         if self.choice.random() < 0.5:
             os.ftruncate(self.fd, 0)
             self.forget()
         check(self.write_at(0, NUNITS), 'there is room, and write fails')
-        # The kernel tells of an old error once.
+        # The kernel reports an old error once.
         error_of(self.fsync)
         check(not self.fsync(), 'written again, and fsync fails')
 
     def check_left(self):
-        """After the unmount: what was acknowledged is there."""
+        """Check after the unmount that acknowledged data is there."""
         data = self.stored_now()
         for unit in range(len(data) // UNIT):
             piece = data[unit * UNIT:(unit + 1) * UNIT]
@@ -221,7 +223,7 @@ def enlarge():
 
 
 def fill(choice):
-    """Leave little room."""
+    """Leave little room on the disk that can be filled."""
     st = os.statvfs('src/full')
     used = (st.f_blocks - st.f_bfree) * st.f_frsize
     change_tmpfs('src/full', 'size=%d' % (
@@ -239,7 +241,7 @@ def step(choice, files):
 
 @contextlib.contextmanager
 def mounted(layout):
-    """A mount with two disks, of which one can be filled."""
+    """Mount two disks below SOURCE, one of which can be filled."""
     need_mounts()
     sh('mkdir -p src/full src/ok && mount -t tmpfs -o size=%s none src/full'
        % ROOMY)

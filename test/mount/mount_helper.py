@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""mount(8), umount(8) and fstab know framefs by its helpers.
+"""mount(8), umount(8) and fstab find framefs through its helpers.
 
-The helpers lie where mount(8) looks for them, and fstab is ours, in a mount
-namespace that ends with the test.
+The test runs in a mount namespace of its own, in which the helpers lie where
+mount(8) looks for them, and fstab is the test's own file.
 
 usage: mount_helper.py FRAMEFS HELPER UMOUNT_HELPER [TEST...]
 """
@@ -21,7 +21,7 @@ UMOUNT_HELPER = os.path.abspath(sys.argv.pop(2))
 # pylint: disable=wrong-import-position
 from mounted import check, corpus, frame, main, need_fuse, sh, write
 
-# Who is not root is that of a user namespace.
+# A user who is not root becomes root of a user namespace.
 UNSHARE = ('unshare --mount --pid --fork --kill-child --mount-proc '
            '--propagation private ' +
            '--user --map-root-user ' * (os.geteuid() != 0))
@@ -41,7 +41,8 @@ def make(fstab=''):
 
 
 def inside(script, status=0):
-    """What a shell prints where mount(8) finds the helper."""
+    """Run a script in a shell for which mount(8) finds the helper.  Return its
+    output."""
     return sh(UNSHARE + 'sh -c ' + shlex.quote(ENTER + script), status)
 
 
@@ -87,7 +88,7 @@ def failures_have_the_status_of_mount():
     check('usage: mount.framefs ' in said, said)
 
 
-# Fill a mount, and have its daemon go on only when told so.
+# Fill a mount, and stop its daemon until the mount is gone.
 FILL = '''
 mount -t framefs src mnt && head -c 3M /dev/urandom >mnt/b && sync -f mnt &&
 daemon=$(pgrep -x framefs) && kill -STOP $daemon &&
@@ -122,7 +123,7 @@ def umount_says_what_is_wrong():
 
 
 def need_namespaces():
-    """Leave, as skipped, where no mount namespace can be made."""
+    """Exit as skipped where no mount namespace can be made."""
     with tempfile.TemporaryDirectory(prefix='framefs-test-') as path:
         done = subprocess.run(UNSHARE + 'mount --bind %s %s' % (path, path),
                               shell=True, stderr=subprocess.DEVNULL,

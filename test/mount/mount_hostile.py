@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Damaged and deceptive frames show an error or right content, and no more, by
-their chunks and, if they are arrays, by their items.
+"""Damaged and deceptive frames show an error or right content, both as chunks
+and as the items of arrays.
 
 usage: mount_hostile.py FRAMEFS [corpus]
 
-Without `corpus` the frames of test/data/bad are tried, with it all that lie
-beside the source tree.
+The script tries the frames of test/data/bad, or with `corpus` all frames that
+lie beside the source tree.
 """
 
 import collections
@@ -22,11 +22,11 @@ import time
 from mounted import Mount, check, corpus, need_fuse, read, workplace
 
 TIMEOUT = 30 if corpus.SANITIZED else 5  # seconds for any frame
-WHOLE = 64 << 20    # bytes of content that are compared
+WHOLE = 64 << 20    # bytes; the content of larger files is not compared
 MEMORY = 288 << 20  # bytes: the cache, and 32 MiB
 
-# What was tried, what may come of it, and the sums that the chunks may have, and
-# the items of an array.
+# The frame, the outcomes that are accepted, and the sums that the chunks and
+# the items of an array may have.
 Case = collections.namedtuple('Case', 'id path accept sums arrays')
 
 
@@ -43,7 +43,7 @@ def cases(top):
 
 
 def special_cases(top):
-    """Frames with pipes, links and holes in them, made on the spot."""
+    """Make frames that contain pipes, links and holes."""
     subprocess.run([os.path.join(top, 'make_special.sh'), 'special'],
                    check=True)
     base = corpus.table(os.path.join(top, 'bases', 'base.tsv'))[0]
@@ -61,22 +61,23 @@ def shown_path(mount, case):
 
 
 def sums_of(case, view):
-    """What may be seen; nothing if that is not known.  A damaged array may be
-    none any more, and show its chunks."""
+    """Return the sums that the content may have, or an empty set if they are
+    unknown.  A damaged array may no longer be recognized as one, and then shows
+    its chunks."""
     if view == 'raw' or not case.path.endswith('.b2nd'):
         return case.sums
     return case.arrays and case.arrays | case.sums
 
 
 def items_of(data):
-    """What follows the header of a .npy file."""
+    """Return the items that follow the header of a .npy file."""
     if data[6] == 1:
         return data[10 + int.from_bytes(data[8:10], 'little'):]
     return data[12 + int.from_bytes(data[8:12], 'little'):]
 
 
 def check_readable(case, path, size, view):
-    """The whole file can be read: may it be this?"""
+    """Read the whole file, and check that it may have this content."""
     if size > WHOLE:
         check(len(read(path, size - 4096, 4096)) == 4096, 'is cut short')
         return
@@ -92,7 +93,7 @@ def check_readable(case, path, size, view):
 
 
 def try_file(case, path, size, view):
-    """Read a file; is all of it readable?"""
+    """Read a file.  Is all of it readable?"""
     try:
         check_readable(case, path, size, view)
         os.listxattr(path)
@@ -104,7 +105,8 @@ def try_file(case, path, size, view):
 
 
 def is_passed_through(mount, case, path):
-    """Does a frame show as the file that it is?  Its header is damaged then."""
+    """Does the mount pass the frame through as a plain file, because its header
+    is damaged?"""
     source = os.path.join(mount.source, case.path)
     return (path == mount / case.path and os.path.isfile(source) and
             read(path) == read(source))
@@ -136,7 +138,7 @@ def main():
             run(top, cases(top), [])
 
 
-# One of them in one of the mounts.
+# One case in one of the mounts.
 Trial = collections.namedtuple('Trial', 'id case mount view')
 
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A file stays itself where inode numbers are used again at once.
+"""A file keeps its identity where inode numbers are reused at once.
 
 usage: mount_inodes.py FRAMEFS [TEST...]
 
-FRAMEFS_INODES_STEPS and FRAMEFS_INODES_SEED make it longer, or other.
+FRAMEFS_INODES_STEPS sets the number of steps, and FRAMEFS_INODES_SEED selects
+them.
 """
 
 import os
@@ -21,7 +22,7 @@ NWORKERS = 4
 
 
 class Worker:
-    """Some files in a directory, and what must be in them."""
+    """Some files in a directory, and the content that they must have."""
 
     def __init__(self, path, choice):
         self.path = path
@@ -71,7 +72,7 @@ class Worker:
         os.rename(self.path + '/new', name)
 
     def look(self):
-        """Are all files what they are to be?"""
+        """Do all files have their content and a stable inode number?"""
         numbers = set()
         for name, content in self.model.items():
             with open(name, 'rb') as file:
@@ -94,7 +95,7 @@ class Worker:
 
 
 def work_beside(mount):
-    """Several workers in processes of their own."""
+    """Run several workers, each in a process of its own."""
     children = []
     for i in range(NWORKERS):
         child = os.fork()
@@ -113,7 +114,8 @@ def work_beside(mount):
 
 
 def small_disk():
-    """A file system that uses inode numbers again, if we may mount one."""
+    """Mount a file system that reuses inode numbers.  Return whether that is
+    possible."""
     os.mkdir('src')
     if not can_mount_disks():
         return False

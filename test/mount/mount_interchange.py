@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is written to a mount, by whatever means, others read from its frames.
+"""Other programs read the data that was written to a mount, by any means, from
+its frames.
 
 usage: mount_interchange.py FRAMEFS [TEST...]
 
-For each layout and codec, files of awkward sizes are written to mounts of
-several parameters.  Their frames are then read by b2frame, and by an
-independent reader if that lies beside the source tree.
+For each layout and codec, the test writes files of awkward sizes to mounts with
+several parameters.  Then b2frame reads their frames, and so does an independent
+reader if that lies beside the source tree.
 """
 
 import math
@@ -20,7 +21,7 @@ from mounted import Mount, check, check_frames, corpus, main, oracle, write
 LAYOUTS = ('contiguous', 'sparse')
 CODECS = ('blosclz', 'lz4', 'lz4hc', 'zlib', 'zstd')
 
-# Lists of different lengths, so that values meet in many combinations.
+# The lists differ in length, so that values meet in many combinations.
 CLEVELS = (5, 1, 9, 0)
 FILTERS = ('shuffle', 'bitshuffle', 'none', 'delta+shuffle',
            'shuffle+bytedelta:%d')
@@ -60,7 +61,7 @@ def integers(choice, size):
 
 
 def patches(choice, size):
-    """Some of everything, in stretches of any length."""
+    """Return stretches of all other kinds, of any length."""
     content = b''
     while len(content) < size:
         kind = choice.choice((zeros, zeros, nans, repeats, noise, floats))
@@ -74,7 +75,7 @@ CONTENTS = (floats, patches, noise, integers, zeros, patches, repeats, nans)
 # Ways to write them.
 
 def pieces(choice, size):
-    """Odd pieces, in order."""
+    """Yield odd pieces, in order."""
     off = 0
     while off < size:
         length = min(choice.randrange(1, 3 + size // 7), size - off)
@@ -110,7 +111,7 @@ def around_holes(choice, path, content):
 
 
 def over_other_content(choice, path, content):
-    """Replace what was committed, which was longer or shorter."""
+    """Overwrite committed content, which was longer or shorter."""
     write(path, choice.randbytes(choice.randrange(2 * len(content) + 2)))
     with open(path, 'r+b', buffering=0) as file:
         os.fsync(file.fileno())
@@ -119,7 +120,7 @@ def over_other_content(choice, path, content):
 
 
 def amended(choice, path, content):
-    """Commit it with mistakes, which are then corrected."""
+    """Commit the content with mistakes, then correct them."""
     wrong = bytearray(content)
     places = [place for place in pieces(choice, len(content))
               if choice.random() < 0.3]
@@ -147,7 +148,7 @@ def mapped(_, path, content):
 
 
 def copied(_, path, content):
-    """By the system, from one frame to another."""
+    """Have the system copy the content from one frame to another."""
     write(path + '.from', content)
     with open(path + '.from', 'rb') as file, open(path, 'wb') as to:
         done = 0
@@ -164,7 +165,7 @@ WAYS = (at_once, in_shuffled_pieces, appended, around_holes,
 # Parameters.
 
 def parameters(number):
-    """Some combination of the parameters."""
+    """Return one combination of the parameters."""
     typesize = TYPESIZES[number % len(TYPESIZES)]
     width = 1 if typesize == 'auto' else typesize
     return {
@@ -177,7 +178,7 @@ def parameters(number):
 
 
 def sizes(params):
-    """Where something begins or ends."""
+    """Return the sizes near the ends of items, blocks and chunks."""
     width = 8 if params['typesize'] == 'auto' else params['typesize']
     chunk = params['chunksize'] - params['chunksize'] % width
     block = 1000 if params['blocksize'] == 'auto' else params['blocksize']
@@ -189,7 +190,8 @@ def sizes(params):
 
 
 def fill(mount, number, params):
-    """Write files to a mount; their contents by the paths of the frames."""
+    """Write files to a mount.  Return their contents by the paths of the
+    frames."""
     choice = random.Random(number)
     contents = {}
     for i, size in enumerate(sizes(params)):
@@ -202,7 +204,7 @@ def fill(mount, number, params):
 
 
 def exchange(layout, codec):
-    """The test of a layout and a codec."""
+    """Return the test of a layout and a codec."""
     def test():
         contents = {}
         first = 8 * (CODECS.index(codec) + len(CODECS) * LAYOUTS.index(layout))

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A daemon that is killed leaves frames as they were committed last.
+"""A daemon that is killed leaves frames in the state of their last commit.
 
 usage: mount_kill.py FRAMEFS [TEST...]
 
-Several threads write through a mount until the daemon is killed, at a moment
-by chance.  Then every frame is valid; what fsync() acknowledged is there, or
-what was written later; a chunk that was written at once is all old or all new;
-the next daemon goes on, and removes what the last one left lying.
+Several threads write through a mount until the daemon is killed at a random
+moment.  Then every frame is valid, and holds the data that fsync()
+acknowledged, or newer data.  A chunk that was written by one call is all old or
+all new.  The next daemon continues, and removes the files that the killed one
+left behind.
 
-FRAMEFS_KILL_RUNS kills it more often, FRAMEFS_KILL_SEED at other moments.
+FRAMEFS_KILL_RUNS sets the number of kills, and FRAMEFS_KILL_SEED their moments.
 """
 
 import glob
@@ -31,13 +32,13 @@ LONGEST = 0.15  # seconds of load before a kill
 
 
 class Names:
-    """Files that take the places of others in one step."""
+    """Files that atomically replace other files."""
 
     NAMES = ('a', 'b', 'c')
 
     def __init__(self, name):
         self.name = name
-        self.acked = dict.fromkeys(self.NAMES, 0)  # 0: there is none
+        self.acked = dict.fromkeys(self.NAMES, 0)  # 0: no such file
         self.issued = dict(self.acked)
         self.version = 0
 
@@ -57,7 +58,7 @@ class Names:
                 self.put(top, name, choice)
 
     def remove(self, top, name, choice):
-        """Remove a name; the file may live on for a while."""
+        """Remove a name.  The file may stay open for a while."""
         path = os.path.join(top, name)
         if self.acked[name] == 0:
             return
@@ -73,8 +74,8 @@ class Names:
             os.close(fd)
 
     def put(self, top, name, choice):
-        """Replace a file by another: it is complete if it was synced before, or
-        only closed."""
+        """Replace a file by another, which is complete because it was synced
+        before, or at least closed."""
         self.version += 1
         path = os.path.join(top, name)
         with open(path + '.new', 'wb', buffering=0) as file:
@@ -99,8 +100,8 @@ class Names:
 
 
 def kill(mount, load, choice):
-    """Let the load go on for a while, and kill the daemon; now and then when it
-    is about to leave."""
+    """Let the load run for a while, then kill the daemon, sometimes while it is
+    about to exit."""
     leaves = choice.random() < 0.2
     load.ending.wait(choice.random() * LONGEST)
     load.ending.set()
@@ -130,7 +131,8 @@ def check_frames():
 
 
 def check_nothing_is_left():
-    """Is there nothing but frames, and in them nothing but chunks?"""
+    """Does the source hold nothing but frames, and do sparse ones hold no stray
+    file?"""
     check(not temporaries('src'), 'left: %s' % temporaries('src'))
     for path in filter(os.path.isdir, frames()):
         info = json.loads(corpus.run(B2FRAME, 'info', '--json', '--chunks',
@@ -142,7 +144,7 @@ def check_nothing_is_left():
 
 
 def run(layout, subjects, choice):
-    """One life of a daemon."""
+    """Run one daemon, from its start to its end."""
     load = Load(subjects)
     options = 'layout=%s,chunksize=%d,codec=%s,commit=%d,cache=%s' % (
         layout, CHUNKSIZE, choice.choice(('lz4', 'zstd', 'blosclz')),

@@ -7,10 +7,11 @@ usage: mount_kill_calls.py FRAMEFS KILL_AT [TEST...]
   KILL_AT  a library that kills the program which it is loaded into before its
            N-th call that changes files
 
-Each test is repeated with the daemon killed before its first call, its second and
-so on, until it lives.  Then every file is as a step has left it, or the one that
-the kill interrupted; what that has left lying goes; and what only looks like it
-stays.
+Each test is repeated with the daemon killed before its first call, its second
+and so on, until it survives.  After each kill every file has the content that
+the last step left, or that the interrupted step was about to leave.  The next
+daemon removes temporary files of the killed one, but no files of users that
+have similar names.
 """
 
 import contextlib
@@ -34,7 +35,7 @@ A, B, C = (random.Random(seed).randbytes(2 * CHUNKSIZE + 10) for seed in range(3
 CALLS_MAX = 400
 TEMPORARY = '.framefs-tmp.'
 MARK = TEMPORARY + 'private'
-# What is not ours, whatever it is called.
+# These are files of users, although their names look like ours.
 KEPT = ('src/.framefs-tmp.77/keep', 'src/.framefs-tmp.88',
         'src/.framefs-tmp.0123456789abcdef',
         'src/.framefs-tmp.0123456789abcdef.0123456789abcdef')
@@ -47,7 +48,7 @@ def mounted(layout):
 
 @contextlib.contextmanager
 def loaded(at):
-    """What is started now is killed before that call."""
+    """A program that is started now is killed before that call."""
     os.environ.update(LD_PRELOAD=KILL_AT, KILL_AT=str(at))
     try:
         yield
@@ -62,7 +63,7 @@ def put_frame(layout, name, data):
 
 
 def with_gap(data):
-    """A frame with so much dead space that who changes it writes it anew."""
+    """Return a frame with so much unused space that a change rewrites it."""
     old = frame(data, CHUNKSIZE)
     end = 0x61 + int.from_bytes(old[0x27:0x2f], 'big')
     gap = bytes(4 * len(data))
@@ -74,7 +75,8 @@ def with_gap(data):
 
 @contextlib.contextmanager
 def source(disk):
-    """Directories to work in, with another file system in them if `disk` is set."""
+    """Make directories to work in.  If `disk` is set, mount a file system in
+    them."""
     for name in ('src', 'src/d'):
         os.mkdir(name)
     if disk:
@@ -99,8 +101,8 @@ def fill_source(layout):
 
 
 def temporaries():
-    """What is there that has the name of a draft or the like, and is not KEPT.  A
-    mark alone does no harm."""
+    """Return the paths that have temporary names and are not in KEPT.  The mark
+    in a sparse frame does not count, because it does no harm."""
     return sorted(
         path for path in glob.glob('src/**', recursive=True, include_hidden=True)
         if TEMPORARY in path and path not in KEPT and
@@ -114,15 +116,17 @@ def frames():
 
 
 class Model:
-    """Files of a mount, and what each may hold; None: it is not there."""
+    """The files of a mount, and the contents that each may have, None if it may
+    be missing."""
 
     def __init__(self, mount):
         self.mount = mount
         self.files = {'a': {A}, 'b': {B}, 'd/c': {C}, 'x': {C}, 'gap': {A}}
 
     def do(self, call, between=None, **after):
-        """Call something that leaves files so, or if it is interrupted as they were
-        or as they are between."""
+        """Make a call after which the files have the content in `after`.  If it
+        is interrupted, they have that, their old content, or one of `between`.
+        """
         after = {name.replace('_', '/'): data for name, data in after.items()}
         for name, data in after.items():
             old = self.files.setdefault(name, {None})
@@ -142,7 +146,7 @@ class Model:
                 **{key: None, to_key: data})
 
     def change(self, name, off, data):
-        """Overwrite a part of a file, and sync."""
+        """Overwrite a part of a file, and sync it."""
         old, = self.files[name]
 
         def work():
@@ -157,7 +161,7 @@ class Model:
                          old[:off] + data + old[off + len(data):]})
 
     def check(self):
-        """Compare, and change each file, so that it is rid of orphans."""
+        """Compare each file, then change it, which removes its orphans."""
         shown = {os.path.relpath(path, 'mnt') for path in
                  glob.glob('mnt/**', recursive=True) if os.path.isfile(path)}
         for name, may in self.files.items():
@@ -170,7 +174,7 @@ class Model:
 
 
 def check_left(model, layout):
-    """After the kill."""
+    """Check the files that a killed daemon left."""
     with mounted(layout):
         model.check()
         for parent, _, _ in os.walk('mnt'):
@@ -188,7 +192,8 @@ def check_left(model, layout):
 
 
 def lives(steps, layout, at):
-    """Take steps with a daemon that may be killed.  Returns whether it was not."""
+    """Run the steps with a daemon that may be killed.  Return whether it
+    survived."""
     fill_source(layout)
     mount = mounted(layout)
     model = Model(mount)
@@ -207,7 +212,8 @@ def lives(steps, layout, at):
 
 
 def at_each_call(steps, disk=False):
-    """A test that kills the daemon before each call, on both layouts."""
+    """Return a test that kills the daemon before each call, for both
+    layouts."""
     def test():
         for layout in LAYOUTS:
             at = 0
@@ -227,7 +233,8 @@ def at_each_call(steps, disk=False):
 
 
 def with_disk(steps):
-    """The same with `d` on another file system, which only root can mount."""
+    """Return the same test with `d` on another file system, which only root can
+    mount."""
     return at_each_call(steps, os.getuid() == 0)
 
 
@@ -243,7 +250,8 @@ def make_and_overwrite(model):
 @at_each_call
 def take_the_place_of_another(model):
     model.put('n', A)
-    # If one of the two is sparse, what is replaced may be left under the old name.
+    # If one of the two is sparse, the replaced file may be left under the old
+    # name.
     model.rename('n', 'b', A, (B,))
     model.rename('b', 'd/c', A, (C,))
     model.rename('x', 'a', C, (A,))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Large frames: many chunks, or many bytes, in little memory.
+"""Frames with many chunks or many bytes need little memory.
 
 usage: mount_large.py FRAMEFS [TEST...]
 """
@@ -16,13 +16,14 @@ LIMIT = CACHE + (32 << 20)
 
 
 def check_memory(mount):
-    """Does the daemon keep within what it was told?"""
+    """Does the daemon stay within its memory limit?"""
     check(corpus.SANITIZED or mount.memory() < LIMIT,
           'holds %d bytes' % mount.memory())
 
 
 def million_chunks():
-    """More decoded bytes than the cache holds, in chunks of 40 bytes."""
+    """The frame decodes to more bytes than the cache holds, in chunks of 40
+    bytes."""
     data = b''.join(b'%039d\n' % i for i in range(1000000))
     os.mkdir('src')
     write('src/lines.b2frame', frame(data, 40))
@@ -39,7 +40,8 @@ def million_chunks():
 
 
 def tebibyte_of_zeros():
-    """Read anywhere, though the file takes some hundred bytes on disk."""
+    """Any byte can be read, although the file takes only some hundred bytes on
+    disk."""
     name = 'zeros-1tib-data-inside'
     os.mkdir('src')
     shutil.copy(os.path.join(corpus.DATA, 'frames', name + '.b2frame'),

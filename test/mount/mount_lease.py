@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A frame has one owner at a time, and readers never get other bytes.
+"""A frame has one owner at a time, and readers never get wrong bytes.
 
 usage: mount_lease.py FRAMEFS [TEST...]
 """
@@ -24,7 +24,7 @@ LIBRARY = os.path.join(os.path.dirname(FRAMEFS), '../src/lib/libframefs.so.0')
 
 
 def record(i):
-    """A chunk that tells which one it is, at both ends."""
+    """Return a chunk that has its number at both ends."""
     mark = struct.pack('<I', i)
     return mark + os.urandom(CHUNK - 8) + mark
 
@@ -56,15 +56,16 @@ def content():
 
 
 def write_direct(fd, data, off):
-    """Give bytes to the daemon at once."""
+    """Write with O_DIRECT, so that the daemon gets the bytes at once."""
     with mmap.mmap(-1, len(data)) as pages:
         pages.write(data)
         return os.pwrite(fd, pages, off)
 
 
 def mounted(path, *options):
-    """Nothing is committed but when asked: a program that starts another one
-    closes its descriptors for that."""
+    """Mount so that nothing is committed unless the test asks for it.  Hence
+    close=later, because a child process closes the descriptors that it
+    inherits."""
     os.makedirs(path, exist_ok=True)
     return Mount('src', path, '-o',
                  ','.join(('commit=0', 'close=later') + options))
@@ -98,13 +99,13 @@ def punch(fd, off, length):
 
 @layouts
 def foreign_commit_behind_the_end_is_not_punched(layout):
-    """By a program that takes no lease, as the reference library."""
+    """The other program takes no lease, as is true of the reference library."""
     make(layout)
     write('one', record(99))
     with mounted('mnt') as mount:
         with opened(mount / 'f', os.O_RDWR | os.O_DIRECT) as fd:
             write_direct(fd, record(77), NCHUNKS * CHUNK)
-            # A copy that is changed takes the place of what it was made of.
+            # The tool changes a copy, which then overwrites the original.
             corpus.run('cp', '-r', 'src/f.b2frame', 'copy')
             check(b2frame('append', 'copy', 'one').returncode == 0, 'append')
             overwrite('copy', 'src/f.b2frame')
@@ -116,7 +117,7 @@ def foreign_commit_behind_the_end_is_not_punched(layout):
 
 
 def overwrite(source, target):
-    """Write files over others, which stay the same files."""
+    """Write files over other files, which keep their inodes."""
     if not os.path.isdir(source):
         with open(target, 'r+b') as file:
             file.write(read(source))
@@ -152,8 +153,9 @@ def second_mount_never_writes_over_the_first(layout):
 
 @layouts
 def what_others_have_appended_is_not_cut_off(layout):
-    """By a descriptor that does not know of it, nor by the kernel, which cuts a
-    file after an O_DIRECT write to its end has failed."""
+    """Neither a descriptor that has not seen the new chunks may cut them off,
+    nor the kernel, which truncates a file after an O_DIRECT write at its end
+    has failed."""
     make(layout)
     more = record(1) * 4
     size = NCHUNKS * CHUNK
@@ -205,7 +207,7 @@ def handle_of_a_frame_that_others_changed_writes_no_more(layout):
 
 @contextlib.contextmanager
 def changing(path):
-    """Some chunks are overwritten again and again."""
+    """Overwrite some chunks again and again."""
     choice, done = random.Random(1), threading.Event()
 
     def change(fd):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Command line, daemon, signals, unmounting.
+"""Tests of the command line, the daemon, signals and unmounting.
 
 usage: mount_life.py FRAMEFS [TEST...]
 """
@@ -24,7 +24,7 @@ def make():
 
 
 def framefs(*words):
-    """Run framefs until the program that was started leaves."""
+    """Run framefs, and wait for the program that was started to exit."""
     return subprocess.run([FRAMEFS, *words], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           env=corpus.environment(), text=True, check=False,

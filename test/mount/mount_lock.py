@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A mount takes its part in the locking of frames by .b2lock files.
+"""A mount takes part in the locking of frames by .b2lock files.
 
 usage: mount_lock.py FRAMEFS
 """
@@ -26,7 +26,7 @@ def sidecar_of(path):
 
 
 class Other:
-    """A program that follows the protocol.  Format: locking.md, 2.1."""
+    """Another program that follows the protocol.  Format: locking.md, 2.1."""
 
     def __init__(self, path):
         self.fd = os.open(sidecar_of(path), os.O_RDWR | os.O_CREAT, 0o666)
@@ -65,7 +65,8 @@ def opened(path, flags=os.O_RDWR):
 
 
 def overwrite_chunk(path, number, data):
-    """Put a chunk in the place of one of equal length, and let no time tell."""
+    """Replace a chunk by one of equal length, and restore the time stamps, so
+    that they do not reveal the change."""
     before = os.stat(path)
     with open(path, 'r+b', buffering=0) as file:
         os.pwrite(file.fileno(), chunk(data),
@@ -108,7 +109,8 @@ def changes_of_equal_length_are_seen():
                       'content before')
                 with other.changing():
                     overwrite_chunk(path, 1, b'x' * SIZE)
-                # What the kernel has cached does not tell.
+                # Drop the kernel's pages, because they still have the old
+                # content.
                 os.posix_fadvise(file.fileno(), 0, 0,
                                  os.POSIX_FADV_DONTNEED)
                 check(os.pread(file.fileno(), SIZE, SIZE) == b'x' * SIZE,
@@ -138,7 +140,8 @@ def written_all_the_time(path, data):
 
 
 def changes_are_seen_while_other_bytes_are_written():
-    """The kernel overlooks new times of a file that is being written."""
+    """The kernel overlooks new time stamps of a file while it is being
+    written."""
     os.mkdir('src')
     path = 'src/a.b2frame'
     size = 4 * mmap.PAGESIZE
@@ -155,7 +158,8 @@ def changes_are_seen_while_other_bytes_are_written():
 
 @contextlib.contextmanager
 def changing_between_writes(path):
-    """Let others change a frame between two writes to an open file of it."""
+    """Let another program change a frame between two writes to an open file of
+    it."""
     os.mkdir('src')
     write(path, frame(DATA, SIZE))
     with mounted() as mount:
@@ -259,7 +263,8 @@ def a_mapping_tells_that_it_could_not_be_written():
         other = Other('src/a.b2frame')
         with opened(mount / 'a') as fd:
             with mmap.mmap(fd, len(DATA)) as mapped:
-                # To fault it in later would be to read it.
+                # Read the pages now, because the mount cannot read them while
+                # the lock is held.
                 check(mapped[:] == DATA, 'content')
                 with other.changing():
                     mapped[:3] = b'new'
@@ -290,7 +295,8 @@ def all_learn_that_a_mapping_could_not_be_written():
                     for _ in range(3):
                         failure = error_of(os.fsync, fd)
                         check(failure == errno.EBUSY, 'error %d' % failure)
-                # It is not written again unless it is changed again.
+                # The lost page is not written again unless the program changes
+                # it again.
                 mapped[:3] = mapped[:3]
                 os.fsync(one)
     check_content('src/a.b2frame', b'new' + DATA[3:])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""An array much larger than the cache is mapped by an ordinary program.
+"""An ordinary program maps an array that is much larger than the cache.
 
 usage: mount_map.py FRAMEFS MAP_ARRAY
 """
@@ -15,19 +15,21 @@ MAP_ARRAY = os.path.abspath(sys.argv.pop(2))
 MIB = 1 << 20
 ROWS = 4096 if corpus.SANITIZED else 32768
 CACHE = (192 if corpus.SANITIZED else 256) * MIB  # a row of chunks is 64 MiB
-# What is decoded ahead too late, on a busy machine, is not needed.
+# A busy machine decodes some blocks ahead too late, when the reader no longer
+# needs them.
 SPARE = 10 if corpus.SANITIZED else 2  # percent
 PATIENCE = 240
 
 
 def decoded(mount):
-    """Bytes decoded so far."""
+    """Return the number of bytes decoded so far."""
     return json.loads(os.getxattr(mount.path, 'user.framefs.stats'))['read'][
         'decoded']
 
 
 def make():
-    """A plane, of 4 GiB unless sanitizers slow everything down."""
+    """Make a plane of 4 GiB, or a smaller one with sanitizers, because they are
+    slow."""
     os.mkdir('src')
     sh("%s %d 32768 | %s create --shape %d,32768 --dtype '<u4' "
        '--chunks 512,512 --blocks 128,128 - src/plane.b2nd' %
@@ -47,7 +49,8 @@ def a_plane_larger_than_the_cache_is_mapped():
 
 def a_scan_decodes_hardly_a_block_twice():
     make()
-    # At the end of a row of chunks the next one is decoded ahead beside it.
+    # At the end of a row of chunks, the next row is in the cache as well,
+    # because it is decoded ahead.
     with Mount('src', 'mnt', '-o', 'ro,cache=256M') as mount:
         sh('dd if=mnt/plane of=/dev/null bs=1M', patience=PATIENCE)
         check(decoded(mount) <= ROWS * 32768 * 4 * (100 + SPARE) // 100,

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A daemon that is written to stays within its memory, and lets go of files.
+"""A daemon that is written to stays within its memory, and closes its files.
 
 usage: mount_memory.py FRAMEFS [TEST...]
 
-FRAMEFS_MEMORY_SIZE (128M) says how much is written, FRAMEFS_MEMORY_CACHE (32M)
-what the cache is.
+FRAMEFS_MEMORY_SIZE (128M) sets how much is written, and FRAMEFS_MEMORY_CACHE
+(32M) the size of the cache.
 """
 
 import os
@@ -17,29 +17,29 @@ from mounted import B2FRAME, Mount, check, corpus, main, wait_for, write
 MIB = 1 << 20
 SIZE = int(os.environ.get('FRAMEFS_MEMORY_SIZE', '128M').rstrip('M')) * MIB
 CACHE = int(os.environ.get('FRAMEFS_MEMORY_CACHE', '32M').rstrip('M')) * MIB
-REST = 64 * MIB  # what a daemon takes beside its cache
+REST = 64 * MIB  # bytes that a daemon uses besides its cache
 NTHREADS = 40
 NFILES = 8
-NFDS = 1  # of a hidden directory
+NFDS = 1  # for the private directory
 POOL = random.Random(3).randbytes(4 * MIB)
 
 
 def piece(choice, size):
-    """Bytes that compress more or less well."""
+    """Return bytes that compress more or less well."""
     n = choice.randrange(size)
     at = choice.randrange(len(POOL) - size)
     return POOL[at:at + n] + bytes(size - n)
 
 
 def status(mount, key):
-    """A number out of /proc/PID/status."""
+    """Return a number from /proc/PID/status."""
     with open('/proc/%d/status' % mount.daemon.pid, encoding='ascii') as lines:
         return next(int(line.split()[1]) for line in lines
                     if line.startswith(key + ':'))
 
 
 def layouts(chunksize=MIB):
-    """Run a test on each layout, and watch the daemon."""
+    """Run a test on each layout, and check the daemon's limits."""
     def decorate(test):
         def both():
             for layout in ('contiguous', 'sparse'):
@@ -54,7 +54,7 @@ def layouts(chunksize=MIB):
 
 
 def watch(test, layout, chunksize):
-    """Does a daemon keep its limits?"""
+    """Does the daemon stay within its limits during a test?"""
     options = 'layout=%s,cache=%d,chunksize=%d' % (layout, CACHE, chunksize)
     with Mount('src', 'mnt', '-o', options) as mount:
         start = mount.descriptors()
@@ -97,7 +97,7 @@ def large_chunks(mount):
 
 @layouts(CACHE // 4)
 def huge_chunks(mount):
-    """Of which it takes three or more to encode one."""
+    """Encoding one of these chunks takes the memory of three or more."""
     write_and_overwrite(mount)
 
 
@@ -158,7 +158,7 @@ def b2frame(*words):
 
 
 def make_holes(layout, chunksize, nchunks):
-    """Frames of zeros alone."""
+    """Make frames that consist of zeros."""
     write('empty', b'')
     for i in range(NFILES):
         path = 'src/f%d.b2frame' % i
@@ -168,7 +168,7 @@ def make_holes(layout, chunksize, nchunks):
 
 
 def a_byte_in_each(mount, size):
-    """Change frames of many chunks that are not stored."""
+    """Write a byte at random offsets of frames whose chunks are not stored."""
     choice = random.Random(5)
     files = [open(mount / ('f%d' % i), 'r+b', buffering=0)
              for i in range(NFILES)]

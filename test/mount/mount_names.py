@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Under which names entries show; lookups and listings agree.
+"""Entries show under the right names, the same in lookups and listings.
 
 usage: mount_names.py FRAMEFS [TEST...]
 """
@@ -15,13 +15,13 @@ OTHER = b'no frame'
 
 
 def content(name):
-    """What the frame of a name holds."""
+    """Return the content of the frame with this name."""
     return b'content of ' + name.encode()
 
 
 def make(*names):
-    """A directory `src` of frames: sparse ones where '/' follows the name; and
-    of other files, where '!' does."""
+    """Make a directory `src` of frames.  A name that ends in '/' is a sparse
+    frame, one that ends in '!' a file that is no frame."""
     os.mkdir('src')
     for name in names:
         bare = name.rstrip('!/')
@@ -34,7 +34,8 @@ def make(*names):
 
 
 def expect(shown, *options):
-    """The mount of `src` shows these names, of these frames; None: no frame."""
+    """The mount of `src` shows exactly these names, with the content of these
+    frames, or of a file that is no frame if the value is None."""
     with Mount('src', 'mnt', *options) as mount:
         listed = sorted(os.listdir(mount.path))
         check(listed == sorted(shown), 'lists %s' % listed)

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A mount of root's gives every user what SOURCE itself gives, and no more.
+"""A mount of root's gives every user the access that SOURCE gives, and no more.
 
 usage: mount_permissions.py FRAMEFS [TEST...]
 
-Six users, who share some groups, do at random what can be done to files, in a plain
-directory tree and in one that is behind a mount.  Each call has the same result, or
-fails with the same error, in both; and the same is there in the end: kinds, modes,
-owners, sizes, links and access control lists.
+Six users, some of whom share groups, make random calls on files, in a plain
+directory tree and in one behind a mount.  Each call has the same result in
+both, or fails with the same error.  The trees are the same in the end: kinds,
+modes, owners, sizes, links and access control lists.
 
-FRAMEFS_PERMISSION_STEPS (600) says how many calls, FRAMEFS_PERMISSION_SEED which.
+FRAMEFS_PERMISSION_STEPS (600) sets the number of calls, and
+FRAMEFS_PERMISSION_SEED selects them.
 """
 
 import contextlib
@@ -25,17 +26,17 @@ from mounted import (LAYOUTS, Mount, Skipped, check, layouts, main, need_disks,
 
 STEPS = int(os.environ.get('FRAMEFS_PERMISSION_STEPS', '600'))
 SEED = int(os.environ.get('FRAMEFS_PERMISSION_SEED', '1'))
-LOOK = 50  # calls after which the trees are compared
+LOOK = 50  # number of calls between two comparisons of the trees
 
 FIRST_ID = 61000
-# Of each user, the groups beside his own.
+# The groups of each user besides the user's own.
 GROUPS = [(100, 101), (100,), (101, 102), (102, 103), (100, 103), ()]
 USERS = range(len(GROUPS))
 ACCESS = 'system.posix_acl_access'
 DEFAULT = 'system.posix_acl_default'
 NAMES = ('a', 'b', 'c')
 
-# What a call may fail with only behind the mount.
+# A call that may fail with this error behind the mount alone.
 SPARSE_LINK = ('link', errno.EPERM)
 
 
@@ -48,7 +49,8 @@ def gid_of(group):
 
 
 def make_acl(entries):
-    """A list of (tag, permissions, id) as the kernel takes it."""
+    """Return an access control list as the kernel takes it, from entries of
+    (tag, permissions, id)."""
     return struct.pack('<I', 2) + b''.join(
         struct.pack('<HHI', tag, perm, 0xffffffff if who is None else who)
         for tag, perm, who in sorted(
@@ -66,7 +68,7 @@ def random_acl(choice):
     return make_acl(entries)
 
 
-# What users do.  Each takes the path first.
+# The calls that users make.  Each takes the path first.
 
 def look(path):
     st = os.lstat(path)
@@ -76,7 +78,7 @@ def look(path):
 
 @contextlib.contextmanager
 def opened(path, *how):
-    """A file that is open; fifos without waiting for others."""
+    """Open a file; without O_NONBLOCK, a fifo would wait for the other end."""
     fd = os.open(path, how[0] | os.O_NONBLOCK, *how[1:])
     try:
         yield fd
@@ -163,7 +165,8 @@ PAIRS = {
 
 
 def do(top, name, path, *args):
-    """Make a call under a directory.  Returns what comes of it."""
+    """Make a call on a path below a directory.  Return its result or its
+    error."""
     try:
         if name in PAIRS:
             return PAIRS[name](top + path, top + args[0])
@@ -173,14 +176,14 @@ def do(top, name, path, *args):
 
 
 class User:
-    """A process of a user, that does what it is told."""
+    """A process that makes calls on behalf of a user."""
 
     def __init__(self, user):
         orders, self.orders = os.pipe()
         self.replies, replies = os.pipe()
         self.child = os.fork()
         if self.child == 0:
-            for fd in range(3, 256):  # the pipes of others, too
+            for fd in range(3, 256):  # pipes of other users, too
                 if fd not in (orders, replies):
                     with contextlib.suppress(OSError):
                         os.close(fd)
@@ -234,7 +237,8 @@ def random_mode(choice):
 
 
 def random_call(choice):
-    """A call, as the arguments of do() behind the directory."""
+    """Return a random call, as the arguments of do() that follow the
+    directory."""
     path = random_path(choice)
     umask = choice.choice((0o022, 0o027, 0o077, 0o002, 0))
     name = choice.choice(sorted(CALLS) + ['create'] * 5 + sorted(PAIRS) * 3 +
@@ -249,7 +253,8 @@ def random_call(choice):
         'make_directory': lambda: (random_mode(choice), umask),
         'truncate': lambda: (choice.randrange(20),),
         'chmod': lambda: (random_mode(choice),),
-        # Not -1 twice: the kernel does not pass that on.
+        # The two ids are never both -1, because the kernel does not pass that
+        # on.
         'chown': lambda: (
             choice.choice([-1, -1] + [id_of(user) for user in USERS]),
             choice.choice([gid_of(group) for group in (100, 101, 102)] +
@@ -271,7 +276,7 @@ def random_call(choice):
 
 
 def describe(path):
-    """All that is to be the same of a file."""
+    """Return all that must be equal about a file."""
     st = os.lstat(path)
     lists = []
     for name in (ACCESS, DEFAULT):
@@ -294,7 +299,7 @@ def survey(top):
 
 
 def describe_all(top, order):
-    """What a call is about, and the directories that that is in."""
+    """Describe the files that a call uses, and the directories above them."""
     text = ''
     for path in [name for name in order[1:3] if str(name).startswith('/')]:
         while path:
@@ -312,7 +317,8 @@ def compare(one, other, when):
 
 
 def make_roots(choice, *tops):
-    """Directories of users, and one for all, in each tree."""
+    """Make directories of users in each tree, and let all users write to its
+    top."""
     for name in NAMES:
         mode = choice.choice((0o777, 0o1777, 0o2777, 0o775))
         owner = id_of(choice.choice(USERS))
@@ -329,7 +335,8 @@ def make_roots(choice, *tops):
 
 
 def open_up(choice, one, other):
-    """Let users at what they have locked themselves out of."""
+    """Grant access to files and directories that users have locked themselves
+    out of, and replace directories that they have removed."""
     for path, what in survey(one).items():
         if choice.random() < 0.3 and not stat.S_ISLNK(int(what[0], 8)):
             folder = stat.S_ISDIR(int(what[0], 8))
@@ -356,7 +363,7 @@ def is_allowed(order, plain, behind, layout):
 
 
 def undo(order, plain):
-    """What came of a call that is only made without the mount is taken back."""
+    """Undo a call that succeeds only without the mount."""
     if order[0] == 'link' and plain is None:
         os.unlink('plain' + order[2])
 
@@ -414,7 +421,7 @@ def users_get_what_they_get_without_a_mount(layout):
 
 @contextlib.contextmanager
 def image(kind):
-    """Be on a file system of its own."""
+    """Make a file system of this kind, and work in it."""
     home = os.getcwd()
     sh('truncate -s 320M image && mkfs.%s -q image && mkdir disk && '
        'mount -o loop image disk && mkdir disk/src disk/mnt' % kind)

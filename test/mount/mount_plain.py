@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is no frame is passed through, and no name leads out of SOURCE.
+"""Files that are no frames are passed through, and no name leads out of SOURCE.
 
 usage: mount_plain.py FRAMEFS [TEST...]
 """
@@ -94,7 +94,7 @@ def extended_attributes():
         for name in ('src/plain', 'src/a.b2frame', 'src/sub'):
             os.setxattr(name, 'user.colour', b'red')
     except OSError:
-        return  # the file system has none
+        return  # no such attributes here
     os.setxattr('src/a.b2frame', 'user.b2frame.info', b'false')
     with Mount('src', 'mnt') as mount:
         for name in ('plain', 'a', 'sub'):
@@ -139,7 +139,8 @@ def other_users_read_what_they_may_read_now():
 
 
 def kernel_reads_itself():
-    """Is that what it is to do?  Not on an overlay file system."""
+    """Should the kernel read files without the daemon?  It cannot on an overlay
+    file system."""
     if not is_root() or sh('stat -f -c %T .') == 'overlayfs\n':
         print('skipped: the kernel may not read files itself here')
         return False
@@ -175,7 +176,7 @@ def file_is_given_back_when_the_last_one_closes_it():
         with concurrent.futures.ThreadPoolExecutor(8) as pool:
             list(pool.map(open_often, range(8)))
         with open('src/plain', 'r+b') as file:
-            # There is a lease if nobody else has the file open.
+            # The kernel grants the lease when nobody else has the file open.
             wait_for(lambda: error_of(fcntl.fcntl, file, fcntl.F_SETLEASE,
                                       fcntl.F_WRLCK) == 0, 'the lease')
 

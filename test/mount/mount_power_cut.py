@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What fsync() acknowledged outlives a power cut, and no frame is damaged.
+"""Data that fsync() acknowledged survives a power cut, and no frame is damaged.
 
 usage: mount_power_cut.py FRAMEFS [TEST...]
 
 SOURCE is on a file system of its own, in an image.  Several threads write
-through the mount until that file system is shut down as by a power cut: what it
-has not written to the image is lost, and every call fails from then on.  Then it
-is mounted again.  All frames are valid and can be read; none is empty or half
-there; what was acknowledged is in them.
+through the mount until that file system is shut down as if by a power cut: data
+that it has not written to the image is lost, and every later call fails.  Then
+it is mounted again.  All frames are valid and readable, none is empty or
+incomplete, and they hold the acknowledged data.
 
-FRAMEFS_CUT_RUNS cuts more often, FRAMEFS_CUT_SEED at other moments.
+FRAMEFS_CUT_RUNS sets the number of cuts, and FRAMEFS_CUT_SEED their moments.
 Skipped where no image can be mounted.
 """
 
@@ -33,7 +33,7 @@ from mounted import (B2FRAME, Mount, check, corpus, is_root, main, need_fuse, re
 RUNS = int(os.environ.get('FRAMEFS_CUT_RUNS', '10'))
 SEED = int(os.environ.get('FRAMEFS_CUT_SEED', '1'))
 LONGEST = 0.5  # seconds of load before a cut
-DISK_SIZE = 320 << 20  # the least that XFS wants is 300 MiB
+DISK_SIZE = 320 << 20  # bytes; XFS needs at least 300 MiB
 
 SHUTDOWN = 0x8004587d  # EXT4_IOC_SHUTDOWN, XFS_IOC_GOINGDOWN
 LOG_IS_FLUSHED = 1
@@ -41,14 +41,14 @@ NOTHING_IS_FLUSHED = 2
 
 
 class Names:
-    """Files that take the places of others in one step.  That lasts once the
-    file is synced by its new name."""
+    """Files that atomically replace other files.  The replacement is durable
+    once the file has been synced under its new name."""
 
     NAMES = ('a', 'b', 'c')
 
     def __init__(self, name):
         self.name = name
-        self.allowed = {name: {0} for name in self.NAMES}  # 0: there is none
+        self.allowed = {name: {0} for name in self.NAMES}  # 0: no such file
         self.version = 0
 
     def loads(self):
@@ -68,7 +68,7 @@ class Names:
         with open(path + '.new', 'wb', buffering=0) as file:
             file.write(self.content(self.version))
             if choice.random() < 0.5:
-                file.close()  # which hands over what the kernel has
+                file.close()  # the kernel hands over its pages
             else:
                 load.sync(file.fileno())
             self.allowed[os.path.basename(path)].add(self.version)
@@ -91,7 +91,7 @@ class Names:
 
 
 class Fresh:
-    """New files; some are synced, and are there then."""
+    """New files.  Some are synced, and those must be there after the cut."""
 
     def __init__(self, name, writers):
         self.name = name
@@ -159,7 +159,7 @@ class Disk:
     def mount(self):
         subprocess.run(['mount', '-o', 'loop', 'image', 'disk'], check=True)
         self.mounted = True
-        # Nothing else is to be shut down, whatever went wrong.
+        # Refuse to shut down any other file system, whatever went wrong before.
         check(os.stat('disk').st_dev != os.stat('.').st_dev, 'no mount')
 
     def cut(self, how):
@@ -173,7 +173,8 @@ class Disk:
     def unmount(self):
         if self.mounted:
             subprocess.run(['umount', 'disk'], check=True)
-            # As long as somebody uses it, it would be mounted as it is.
+            # While the loop device is in use, a new mount would get the file
+            # system that has been shut down.
             wait_for(lambda: not sh('losetup -j image'), 'the loop device')
         self.mounted = False
 
@@ -190,7 +191,7 @@ def disk_of(kind):
 
 
 def check_disk():
-    """Is every name that should be a frame one, and valid?"""
+    """Is every name that should be a frame one, and is it valid?"""
     frames = []
     for path in glob.glob('disk/src/**/*.b2frame', recursive=True):
         if os.path.basename(path) == 'chunks.b2frame':
@@ -209,14 +210,14 @@ def check_disk():
 
 
 def check_names(mount):
-    """Can every file be read that shows?"""
+    """Can every file that the mount shows be read?"""
     for path in glob.glob(mount.path + '/**', recursive=True):
         if os.path.isfile(path):
             read(path)
 
 
 def run(disk, layout, subjects, choice):
-    """One life of a disk."""
+    """Load a disk until a power cut, then check it."""
     writers = Load(subjects)
     options = 'layout=%s,chunksize=%d,codec=%s,commit=%d,cache=%s' % (
         layout, CHUNKSIZE, choice.choice(('lz4', 'zstd', 'blosclz')),
@@ -285,7 +286,7 @@ def xfs_sparse():
 
 
 def need_disks():
-    """Leave, as skipped, where no image can be mounted."""
+    """Exit as skipped where no image can be mounted."""
     missing = [name for name in ('mkfs.ext4', 'mkfs.xfs', 'mount')
                if not shutil.which(name)]
     if not is_root():

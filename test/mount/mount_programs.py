@@ -85,7 +85,7 @@ def holes():
 
 
 def punch(path, data, chunksize):
-    """Say in the index of a frame that its chunks of zeros are such."""
+    """Make the index of a frame say that its chunks of zeros are zeros."""
     index = chunk_offset(len(data) // chunksize, chunksize) + 32
     with open(path, 'r+b') as file:
         for i in range(len(data) // chunksize):
@@ -98,7 +98,8 @@ def numpy_reads_and_maps():
     make(data=b''.join(struct.pack('<f', i) for i in range(250000)),
          typesize=4)
     with Mount('src', 'mnt') as mount:
-        # The Python that has the packages' numpy; ours may be another one.
+        # The distribution's NumPy belongs to this Python, and the tests may run
+        # in another.
         sh("""/usr/bin/python3 -c "
 import numpy
 array = numpy.arange(250000, dtype='<f4')

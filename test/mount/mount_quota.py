@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Behind a mount of root's that serves others, disk quotas are in force.
+"""Disk quotas are enforced behind a mount of root's that serves other users.
 
-What a user stores is charged to him and to nobody else.  What is more than he may
-store is refused, and harms nothing that was acknowledged.
+The data that a user stores is charged to that user and to nobody else.  Data
+beyond the quota is refused, and no acknowledged data is harmed.
 
 usage: mount_quota.py FRAMEFS [TEST...]
 
-Each test is run on each layout, on file systems in loop devices for which the
-kernel has quotas.  It is skipped where there are none.
+Each test runs on each layout, on file systems in loop devices.  It is skipped
+where the kernel has no quotas for them.
 """
 
 import contextlib
@@ -26,16 +26,16 @@ from mounted import (B2FRAME, LAYOUTS, PATIENCE, Mount, acting_as, check,
                      sh, wait_for, workplace, write)
 
 OWNER, OTHER = 61000, 61001
-SELF = 0xfffffffe  # as whom the daemon acts by itself
+SELF = 0xfffffffe  # the user id with which the daemon acts for itself
 MIB = 1 << 20
 PIECE = 128 << 10
 LIMIT = 2 * MIB
-DATA = random.Random(1).randbytes(4 * MIB)  # cannot be compressed
+DATA = random.Random(1).randbytes(4 * MIB)  # does not compress
 SHORT = DATA[:100000]
 KEPT = DATA[::-1][:500000]
 
-Q_GETQUOTA, Q_SETQUOTA = 0x80000700, 0x80000800  # of users
-LIMITS = 5  # the members of a `struct dqblk` that are given: the limits
+Q_GETQUOTA, Q_SETQUOTA = 0x80000700, 0x80000800  # for users
+LIMITS = 5  # bits of the members of `struct dqblk` that are set
 
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -58,13 +58,13 @@ def quotactl(command, uid, quota):
 
 
 def limit(space=0, files=0, uid=OWNER):
-    """Let a user store so many bytes and files; 0: as many as he likes."""
+    """Set how many bytes and files a user may store.  0 sets no limit."""
     quotactl(Q_SETQUOTA, uid, Quota(space_max=space >> 10, files_max=files,
                                     valid=LIMITS))
 
 
 def used(uid):
-    """Bytes and files that are charged to a user."""
+    """Return the bytes and files that are charged to a user."""
     quota = Quota()
     error = error_of(quotactl, Q_GETQUOTA, uid, quota)
     check(error in (0, errno.ENOENT, errno.ESRCH), 'error %d' % error)
@@ -90,7 +90,7 @@ def xfs():
 
 
 def can_be_used(kind):
-    """Has the kernel quotas on a file system?  If not, says so."""
+    """Does the kernel have quotas for a file system?  Print why not."""
     with workplace():
         os.mkdir('src')
         try:
@@ -129,7 +129,7 @@ def mounted(layout, *options):
 
 
 def stored():
-    """Bytes and files that are stored, of each user."""
+    """Return the bytes and files that each user has stored."""
     result = {}
     for parent, _, names in os.walk('src'):
         for name in ['.', *names]:
@@ -140,8 +140,8 @@ def stored():
 
 
 def check_charged():
-    """What is stored is charged to the users whom it belongs to, and belongs to
-    none but those whom it should."""
+    """The files below `src` belong to no other users than these, and each user
+    is charged for exactly the user's own files."""
     sh('sync -f src')
     there = stored()
     check(there.keys() <= {0, OWNER, OTHER}, 'files of %s' % there.keys())
@@ -151,7 +151,8 @@ def check_charged():
 
 
 def check_stored(layout, name, length, data=DATA, owner=OWNER):
-    """A file has so much of these data, or more, stored and through a mount."""
+    """A file has at least this many of these bytes, both stored and through a
+    mount."""
     path = 'src/%s.b2frame' % name
     check_sound(path)
     done = corpus.run(B2FRAME, 'cat', '--raw', path)
@@ -164,15 +165,15 @@ def check_stored(layout, name, length, data=DATA, owner=OWNER):
 
 
 def pages(data):
-    """A copy that O_DIRECT takes."""
+    """Return a copy that O_DIRECT can write."""
     area = mmap.mmap(-1, len(data))
     area.write(data)
     return area
 
 
 def write_pieces(fd, data=DATA, off=0):
-    """Write and sync data piece by piece; how much was acknowledged, and the
-    error."""
+    """Write and sync data piece by piece.  Return the number of acknowledged
+    bytes and the error."""
     while off < len(data):
         error = error_of(os.pwrite, fd, pages(data[off:off + PIECE]), off) or \
             error_of(os.fsync, fd)
@@ -183,8 +184,8 @@ def write_pieces(fd, data=DATA, off=0):
 
 
 def write_map(fd):
-    """The same with shared memory.  A page for which there is no room kills who
-    uses it."""
+    """Write the same data through shared memory, in a child process, because
+    SIGBUS kills a process when there is no room for a page."""
     os.ftruncate(fd, len(DATA))
     ours, theirs = os.pipe()
     child = os.fork()
@@ -215,7 +216,8 @@ def write_in_order(path, flags=0):
 
 
 def check_refused(place, way):
-    """More than the limit is refused, and no less than about half of it."""
+    """More data than the limit is refused, but at least half of the limit is
+    stored."""
     with acting_as(OWNER):
         done, error = way(place)
     check(error == errno.EDQUOT, '%s: error %d' % (place, error))
@@ -224,7 +226,7 @@ def check_refused(place, way):
 
 
 def run_as(uid, command):
-    """Run a shell command as a user; what it prints."""
+    """Run a shell command as a user.  It must fail.  Return its output."""
     done = subprocess.run(['sh', '-c', command], user=uid, group=uid,
                           extra_groups=[], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, env=corpus.environment(),
@@ -265,7 +267,8 @@ def what_is_stored_is_charged_to_its_owner(layout):
 
 
 def refuses(way):
-    """A test that more than the limit is refused, as without the mount."""
+    """Return a test that data beyond the limit is refused, as it is without the
+    mount."""
     def test(layout):
         write('src/plain', b'')
         os.chown('src/plain', OWNER, OWNER)
@@ -350,7 +353,7 @@ def many_small_files_are_refused(layout):
 
 @everywhere
 def chunk_files_are_files(layout):
-    """Of which a user may have so many."""
+    """Each chunk file counts against the user's limit of files."""
     limit(files=20)
     with mounted(layout) as mount:
         with acting_as(OWNER):
@@ -364,7 +367,7 @@ def chunk_files_are_files(layout):
 
 @everywhere
 def what_compresses_worse_is_refused(layout):
-    """The file stays as it was, or as it is to be."""
+    """The file keeps its old content, or has all of the new."""
     old = bytes(len(DATA))
     limit(LIMIT)
     with mounted(layout) as mount:
@@ -410,7 +413,8 @@ def files_are_cut_and_removed_at_the_limit(layout):
             done, error = write_in_order(mount / 'a')
             check(error == errno.EDQUOT, 'error %d' % error)
             os.truncate(mount / 'a', done // 2)
-        # What a commit has freed rests for a while.
+        # Freed space is pending for a while after a commit before the file
+        # system gets it.
         wait_for(lambda: used(OWNER)[0] < LIMIT - len(KEPT), 'room')
         with acting_as(OWNER):
             write(mount / 'b', KEPT)
@@ -444,7 +448,8 @@ def what_is_given_away_goes_as_a_whole(layout):
             os.chmod(mount / 'a', 0o600)
         for _ in range(2):
             error = error_of(os.chown, mount / 'a', OTHER, OTHER)
-            # XFS lets those who may do that give away more than a user may have.
+            # On XFS a privileged user can give away more than the new owner's
+            # quota allows.
             check(error in (0, errno.EDQUOT), 'error %d' % error)
     check_charged()
     owner, other = (OWNER, OTHER) if error else (OTHER, OWNER)

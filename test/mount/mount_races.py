@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Names that are exchanged while a request is served lead nobody astray.
+"""Names that an attacker exchanges during a request do not mislead the daemon.
 
 usage: mount_races.py FRAMEFS [TEST...]
 
-FRAMEFS_RACE_SECONDS (2) says how long each test takes, FRAMEFS_RACE_REQUESTS
-which requests are made, separated by commas, if not all.
+FRAMEFS_RACE_SECONDS (2) sets how long each test takes.  FRAMEFS_RACE_REQUESTS,
+separated by commas, selects the requests.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ ATTACKER = 65534
 VICTIM = 61000
 DATA = bytes(range(256)) * 40
 SECRET = b'secret' * 100
-OLD = 1000  # a time, in seconds, that nobody gives a file but by mistake
+OLD = 1000  # a time in seconds, which files get only by mistake
 ACCESS = 'system.posix_acl_access'
 RENAME_EXCHANGE = 2
 AT_FDCWD = -100
@@ -47,7 +47,7 @@ def opened(path, flags, mode=0o600):
         os.close(fd)
 
 
-# What is asked for.  Each takes a path of a file that is there.
+# The requests.  Each takes the path of an existing file.
 
 def read_file(path):
     with opened(path, os.O_RDONLY | os.O_NONBLOCK) as fd:
@@ -130,7 +130,8 @@ def read_attribute(path):
 
 
 def look(path):
-    """The size of one file and the owner of another would be a mixture."""
+    """The size of one file with the owner of another would be a mixture of
+    two."""
     st = os.stat(path)
     check(st.st_size != len(SECRET) or st.st_uid == VICTIM, 'a mixture')
 
@@ -172,7 +173,7 @@ REQUESTS = {
     'list': lambda path: os.listdir(os.path.dirname(path)),
     'statfs': os.statvfs,
 }
-# Who owns a directory may do that to whatever is in it.
+# The owner of a directory may do these to every file in it.
 OF_THE_DIRECTORY = ('unlink', 'replace')
 WANTED = [name for name in
           os.environ.get('FRAMEFS_RACE_REQUESTS', ','.join(REQUESTS)).split(',')
@@ -187,7 +188,7 @@ def become(user):
 
 @contextlib.contextmanager
 def exchanging(pairs):
-    """The attacker exchanges names as fast as he can."""
+    """Start an attacker who exchanges names as fast as possible."""
     child = os.fork()
     if child == 0:
         become(ATTACKER)
@@ -202,7 +203,7 @@ def exchanging(pairs):
 
 
 def make_file(path, layout, owner, mode, data):
-    """A frame and a plain file."""
+    """Make a frame and a plain file."""
     write('in', data)
     sh('%s create --layout %s in %s.b2frame' % (B2FRAME, layout, path))
     write(path + '.txt', data)
@@ -223,7 +224,7 @@ def make_directory_of(path, owner, mode):
 
 
 def check_secret(path):
-    """Nobody has changed a file of the victim's."""
+    """The attacker has changed no file of the victim's."""
     st = os.lstat(path)
     folder = stat.S_ISDIR(st.st_mode)
     check(stat.S_IMODE(st.st_mode) == (0o700 if folder else 0o600),
@@ -241,7 +242,7 @@ def check_secret(path):
 
 
 def ask(fd, names, requests):
-    """Make requests for what is in a directory until the time is over."""
+    """Make requests for files in a directory until the time is over."""
     end = time.monotonic() + SECONDS
     calls = [REQUESTS[name] for name in requests]
     rounds = 0
@@ -279,7 +280,8 @@ def prepare():
 
 @layouts
 def who_owns_a_directory_gets_no_file_in_it(layout):
-    """He puts another user's file where his own was when it was looked up."""
+    """The attacker puts another user's file in the place of the attacker's own
+    after the daemon has looked that up."""
     prepare()
     make_directory_of('src/D', ATTACKER, 0o777)
     make_file('src/D/mine', layout, ATTACKER, 0o666, DATA)
@@ -299,8 +301,8 @@ def who_owns_a_directory_gets_no_file_in_it(layout):
 
 @layouts
 def what_a_victim_asks_for_meets_the_file_that_he_means(layout):
-    """A directory that he holds is exchanged with one that has symbolic links
-    to files of his elsewhere, and with such a link itself."""
+    """The attacker exchanges a directory with one that has symbolic links to
+    the victim's files elsewhere, or with such a link itself."""
     prepare()
     make_directory_of('src/V', VICTIM, 0o700)
     make_file('src/V/f', layout, VICTIM, 0o600, SECRET)

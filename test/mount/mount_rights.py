@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A daemon without root's right to all files serves its user as a directory does.
+"""A daemon without root's right to all files gives its user the access that a
+plain directory would.
 
 usage: mount_rights.py FRAMEFS [TEST...]
 
-The daemon has no such right here, even if root runs the tests.
+The daemons of this test lack that right even if root runs the tests.
 """
 
 import contextlib
@@ -25,7 +26,8 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 
 def give_up_rights():
-    """Before a program is started.  Who is not root fails, and has none."""
+    """Drop root's right to all files before a program starts.  The calls fail
+    for other users, who have no such right."""
     heed_signals()
     for right in (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH):
         libc.prctl(PR_CAPBSET_DROP, right, 0, 0, 0)
@@ -48,7 +50,7 @@ def make(path, mode, data=b''):
 
 
 def check_locked(path):
-    """A frame is there that may not be read."""
+    """The frame exists, but its mode forbids reading and writing it."""
     st = os.stat(path)
     check(stat.S_ISREG(st.st_mode) and stat.S_IMODE(st.st_mode) == 0 and
           st.st_size > 0, 'stat: ' + str(st))
@@ -93,7 +95,7 @@ def a_frame_that_may_not_be_read_can_be_removed(layout):
 
 
 def give_back(layout, name, mode):
-    """Let a frame that has a mode be read again."""
+    """Make a frame readable again after checking its mode."""
     path = 'src/' + name + '.b2frame'
     if layout == 'sparse':
         path += '/chunks.b2frame'

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""lseek() sees what programs have written, wherever that is.
+"""lseek() finds data that programs have written, wherever that data is.
 
-The kernel keeps what is written to a file that stays open, and tells the daemon
+The kernel keeps the data of a file that stays open, and passes it to the daemon
 half a minute later.
 
 usage: mount_seek.py FRAMEFS [TEST...]
@@ -30,7 +30,7 @@ COPIES = {
 
 
 def check_copies(content):
-    """Programs that skip holes copy all that there is."""
+    """Programs that skip holes copy all of the data."""
     for name, command in COPIES.items():
         if not shutil.which(name.split()[0]):
             continue
@@ -50,8 +50,9 @@ for line in sys.stdin:
 
 
 class Writer:
-    """A program that holds a file open.  The kernel writes everything back when
-    a process closes a file, so a child must not inherit it from the test."""
+    """A program that holds a file open.  It is no child that inherits the file
+    from the test, because the kernel writes everything back when any process
+    closes a file."""
 
     def __init__(self, path):
         self.process = subprocess.Popen(
@@ -62,7 +63,7 @@ class Writer:
         return self.do
 
     def do(self, call):
-        """Have it evaluate something with its `fd` and `data`."""
+        """Have the program evaluate a call with its `fd` and `data`."""
         self.process.stdin.write(call + '\n')
         check(self.process.stdout.readline() == '\n', call + ' failed')
 
@@ -126,7 +127,7 @@ def removed_file_is_seen_as_it_is():
 
 
 def holes_are_exact():
-    """Of a file that is written as of one that is only read."""
+    """Holes are exact, both while a file is open for writing and afterwards."""
     os.mkdir('src')
     with Mount('src', 'mnt') as mount:
         fd = os.open(mount / 'x', os.O_RDWR | os.O_CREAT)
@@ -216,7 +217,8 @@ def seeks_go_on_beside_all_that_changes_pages():
 
 
 def more_seeks_than_threads_are_answered():
-    """The requests by which the kernel hands pages over find a thread."""
+    """While seeks wait, a thread is left for the requests by which the kernel
+    hands over its pages."""
     nfiles = 300
     os.mkdir('src')
     with Mount('src', 'mnt') as mount:

@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What people do with a mounted directory, in random order, beside a model.
+"""Common operations on a mounted directory, in random order, agree with a
+model.
 
-Files are copied to it, appended to, cut, moved and removed; through the mount,
-through a second one, of SOURCE or of a directory in it, and by b2frame under
-SOURCE; it is unmounted and mounted again at once.  After each step the content
-is read somewhere else: through a mount, by a reader of libframefs that stays
-open, by `b2frame cat` directly after close(), and directly after unmounting.
+The test copies files, appends to them, and truncates, moves and removes them:
+through the mount, through a second one of SOURCE or of a directory in it, and
+with b2frame under SOURCE.  It also unmounts and mounts again at once.  After
+each step the content is read somewhere else: through a mount, by a reader of
+libframefs that stays open, by `b2frame cat` directly after close(), and
+directly after unmounting.
 
 usage: mount_sequence.py FRAMEFS [TEST...]
 
-FRAMEFS_SEQUENCE_STEPS (150) says how many steps on each layout,
-FRAMEFS_SEQUENCE_SEED (a new one) in which order, FRAMEFS_SEQUENCE_MOUNTS (1)
-beside how many mounts, up to 3.
+FRAMEFS_SEQUENCE_STEPS (150) sets the number of steps on each layout,
+FRAMEFS_SEQUENCE_SEED (a new one) their order, and FRAMEFS_SEQUENCE_MOUNTS (1)
+the number of mounts, up to 3.
 """
 
 import ctypes
@@ -32,7 +34,7 @@ NAMES = ['a', 'b', 'c', 'd/a', 'd/b']
 
 
 def number(path):
-    """The inode number of what has a name; 0: nothing has it."""
+    """Return the inode number of a path, or 0 if it does not exist."""
     try:
         return os.stat(path).st_ino
     except FileNotFoundError:
@@ -40,7 +42,7 @@ def number(path):
 
 
 class Reader:
-    """A frame that libframefs holds open to be read."""
+    """A frame that libframefs holds open for reading."""
 
     def __init__(self, path):
         self.lib = ctypes.CDLL(LIBRARY)
@@ -68,7 +70,7 @@ class Reader:
 
 
 class Sequence:
-    """The mounts, the model of what is in them, and who reads it."""
+    """The mounts, the model of their content, and the open readers."""
 
     def __init__(self, layout, seed):
         self.choice = random.Random(seed)
@@ -97,20 +99,21 @@ class Sequence:
                 corpus.run(FRAMEFS, '--unmount', path)
 
     def bytes(self, most=SIZE_MAX):
-        """Bytes that pack in part."""
+        """Return bytes that are partly compressible."""
         n = self.choice.randrange(most)
         half = self.choice.randbytes(n // 2)
         return half + bytes([self.choice.randrange(256)]) * (n - n // 2)
 
     def paths(self, name):
-        """Where a file shows."""
+        """Return the paths at which a file shows."""
         paths = [top + '/' + name for top in self.where[:2]]
         if 'inner' in self.where and name[:2] == 'd/':
             paths.append('inner/' + name[2:])
         return paths
 
     def await_names(self, *names):
-        """A kernel takes names that it has looked up for right for a second."""
+        """Wait, because the kernel trusts a name for a second after it looked
+        it up."""
         for name in names:
             for path in self.paths(name):
                 wait_for(lambda shown=path, stored=self.frame(name):
@@ -194,7 +197,8 @@ class Sequence:
         return name
 
     def mount_again(self):
-        """At once, while the daemon before may still be at work."""
+        """Mount again at once, while the previous daemon may still be at
+        work."""
         name = self.name()
         self.unmount('mnt')
         self.check_frame(name)
@@ -237,7 +241,7 @@ class Sequence:
             self.choice.choice(CHECKS)(self, name)
 
 
-# No library of sanitized code can be loaded here.
+# This Python cannot load a library that was built with sanitizers.
 CHECKS = [Sequence.check_mounts]
 if not corpus.SANITIZED:
     CHECKS.append(Sequence.check_reader)

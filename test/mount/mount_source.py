@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What SOURCE and MOUNTPOINT may be.
+"""Different kinds of SOURCE and MOUNTPOINT are accepted or refused.
 
 usage: mount_source.py FRAMEFS [TEST...]
 """
@@ -62,7 +62,7 @@ def mount_is_listed_with_the_whole_path_of_its_source():
     os.mkdir('a, b')
     wanted = os.path.realpath('a, b').replace(' ', '\\x20') + '\n'
     with Mount('a, b', 'mnt'):
-        # The list has gaps while others mount and unmount.
+        # The list has gaps while other programs mount and unmount.
         wait_for(lambda: sh('findmnt --noheadings --raw --output SOURCE mnt',
                             None) == wanted, wanted)
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A frame that is overwritten at random for long takes what its chunks take.
+"""A frame that is overwritten at random for long stays close to the size of its
+chunks.
 
 usage: mount_space.py FRAMEFS [TEST...]
 
-FRAMEFS_SPACE_SIZE (32M) says how large the file is: the larger, the longer it
-takes.  256M is overwritten 20,000 times.
+FRAMEFS_SPACE_SIZE (32M) sets the size of the file; the test takes longer for
+larger ones.  A file of 256M is overwritten 20,000 times.
 """
 
 import contextlib
@@ -21,7 +22,7 @@ SIZE = int(os.environ.get('FRAMEFS_SPACE_SIZE', '32M').rstrip('M')) * MIB
 PAGE = 4096
 NWRITES = 20000 * SIZE // (256 * MIB)
 CHUNKSIZE = max(SIZE // 1024, 64 << 10)
-ON_DISK = 1.10  # times what the live chunks take
+ON_DISK = 1.10  # times the size of the live chunks
 APPARENT = 2
 COMPACT = 1.01
 
@@ -29,40 +30,40 @@ POOL = random.Random(1).randbytes(MIB)
 
 
 def page(choice):
-    """Bytes that compress more or less well."""
+    """Return bytes that compress more or less well."""
     n = choice.randrange(PAGE)
     at = choice.randrange(len(POOL) - n)
     return POOL[at:at + n] + bytes([n % 256]) * (PAGE - n)
 
 
 def live(path):
-    """Bytes of all chunks."""
+    """Return the size of all chunks in bytes."""
     info = subprocess.run([B2FRAME, 'info', '--json', '--chunks', path],
                           stdout=subprocess.PIPE, check=True).stdout
     return sum(chunk['cbytes'] for chunk in json.loads(info)['chunks'])
 
 
 def used(path):
-    """Bytes on disk, and the apparent size, of a frame."""
+    """Return the bytes that a frame uses on disk, and its apparent size."""
     paths = [path]
     if os.path.isdir(path):
         paths = [os.path.join(path, name) for name in os.listdir(path)]
     stats = []
     for path in paths:
-        with contextlib.suppress(FileNotFoundError):  # what was freed may go
+        with contextlib.suppress(FileNotFoundError):  # a file freed meanwhile
             stats.append(os.stat(path))
     return (sum(st.st_blocks * 512 for st in stats),
             sum(st.st_size for st in stats))
 
 
 def settles(path):
-    """Does a frame take no more than its chunks?  What was freed a moment ago
-    rests, for the sake of other readers."""
+    """Does a frame use little more space than its chunks?  Recently freed space
+    is kept for a while, because other readers may still need it."""
     return used(path)[0] <= ON_DISK * live(path)
 
 
 def judge(path, when, most_on_disk, most_apparent):
-    """Does a frame take what it should, in times its chunks?"""
+    """Compare the size of a frame with limits, in multiples of its chunks."""
     chunks = live(path)
     disk, size = (n / chunks for n in used(path))
     print('%s: disk %.3f, apparent %.3f of %d bytes' %
@@ -86,12 +87,12 @@ def overwrite(layout, sync_every):
                 os.fsync(fd)
         os.fsync(fd)
         wait_for(lambda: settles('src/a.b2frame'), 'freed space to go')
-        # One commit of all chunks makes a frame longer until it is closed.
+        # A commit of all chunks makes a frame longer until it is closed.
         judge('src/a.b2frame', layout + ', overwritten', ON_DISK, 3)
         os.close(fd)
     judge('src/a.b2frame', layout + ', unmounted', ON_DISK, APPARENT)
     corpus.run(B2FRAME, 'compact', 'src/a.b2frame')
-    rest = ON_DISK if layout == 'sparse' else COMPACT  # of the last blocks
+    rest = ON_DISK if layout == 'sparse' else COMPACT  # partial last blocks
     judge('src/a.b2frame', layout + ', compacted', rest, COMPACT)
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A mount tells what it has done, and the figures are those of the work.
+"""A mount counts its work, and its figures are right.
 
 usage: mount_stats.py FRAMEFS [TEST...]
 """
@@ -45,7 +45,7 @@ def make(name, data, *options):
 
 
 def read_direct(fd, off, size):
-    """Read past the cache of the kernel."""
+    """Read without the kernel's cache."""
     with mmap.mmap(-1, size) as room:
         check(os.preadv(fd, [room], off) == size, 'a short read')
         return bytes(room)
@@ -56,7 +56,7 @@ def direct(path):
 
 
 def texts(size, seed=1):
-    """Bytes that compress well, but not to next to nothing."""
+    """Return bytes that compress well, but not to almost nothing."""
     words = random.Random(seed).randbytes(size // 4)
     return b''.join(words[i:i + 1024] + bytes(3072)
                     for i in range(0, len(words), 1024))
@@ -123,7 +123,8 @@ def arrays_wider_than_the_cache_are_counted():
                                  ('200K', 'narrow', False)):
         with Mount('src', 'mnt', '-o', 'ro,cache=' + cache) as mount:
             read(mount / name)
-            # More than once if requests come out of order.
+            # A scan is counted more than once if its requests arrive out of
+            # order.
             got = stats(mount)['read']['wide_scans']
             check((got > 0) == counted,
                   'cache=%s, %s: %d' % (cache, name, got))
@@ -150,7 +151,8 @@ def what_is_decoded_ahead_and_dropped_is_wasted():
 def bytes_written_are_dirty_then_committed():
     os.mkdir('src')
     data = texts(SIZE)
-    # What asks for figures closes the descriptor that it inherits.
+    # The mount has close=later, because the program that asks for the figures
+    # closes the descriptor that it inherits.
     options = 'commit=0,close=later,chunksize=1M,filters=none'
     with Mount('src', 'mnt', '-o', options) as mount:
         with opened(mount / 'a', os.O_CREAT | os.O_WRONLY) as fd:

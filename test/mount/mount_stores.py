@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stores of python-blosc2 show as directories of what they hold.
+"""Stores of python-blosc2 show as directories of the frames that they hold.
 
 usage: mount_stores.py FRAMEFS [TEST...]
 """
@@ -25,7 +25,7 @@ KINDS = 'store.b2z', 'store.b2d', 'store.b2e'
 
 
 def array():
-    """A frame that is an array of ITEMS."""
+    """Return a frame that is an array of ITEMS."""
     write('items', ITEMS)
     sh(B2FRAME + ' create --shape 60,70 --dtype "<i4" --chunks 25,32 items '
        'array.b2nd')
@@ -33,12 +33,12 @@ def array():
 
 
 def described(author):
-    """What holds the metadata of a folder."""
+    """Return a frame that holds the metadata of a folder."""
     return stores.layered(b'', {}, {'author': author})
 
 
 def make():
-    """Write a store of each kind under src; what they hold by its path."""
+    """Write a store of each kind under src.  Return its contents by path."""
     os.mkdir('src')
     plane = array()
     top = {'/__vlmeta__': described(b'me')}
@@ -79,7 +79,8 @@ def private_stores_are_private():
         for store in KINDS:
             paths = [mount / store + path for path in ('/near', '/group/deep/near')]
             with contextlib.ExitStack() as held:
-                # Those who have it open go on; others do not profit from that.
+                # Programs that have a frame open can read on, but other
+                # programs can no longer open it.
                 for path in paths:
                     check(as_nobody(read, path) == 0, path)
                     held.enter_context(open(path, 'rb'))
@@ -94,7 +95,7 @@ def private_stores_are_private():
 
 
 def tree(top):
-    """The files below a directory, by their path there."""
+    """Return the files below a directory, by their path there."""
     result = {}
     for path, _, names in os.walk(top, onerror=lambda error: check(
             False, 'cannot list: %s' % error)):
@@ -164,7 +165,7 @@ def a_store_is_mounted_itself():
 
 
 def change_calls(path):
-    """Calls that would change what is in a store."""
+    """Return the calls that would change something in a store."""
     return {
         'write': (os.open, path + '/near', os.O_RDWR),
         'truncate': (os.truncate, path + '/near', 0),
@@ -285,7 +286,8 @@ def open_leaves_follow_what_is_overwritten():
 
 
 def large_zip(path, offset, data):
-    """An archive with a member far away.  Format: APPNOTE.TXT, 4.3, 4.5.3."""
+    """Make an archive that has a member at a large offset.  Format:
+    APPNOTE.TXT, 4.3, 4.5.3."""
     name = b'far.b2f'
     with open(path, 'wb') as file:
         file.write(b'PK\3\4')
@@ -334,8 +336,8 @@ def members_that_are_compressed_cannot_be_read():
 
 
 def raw_zip(path, entries, **changes):
-    """An archive of names in bytes and data, with fields of the first entry
-    of its directory changed."""
+    """Make an archive from pairs of a name, in bytes, and data.  The keyword
+    arguments change fields of the first entry in its directory."""
     body = b''
     directory = b''
     for number, (name, data) in enumerate(entries):
@@ -406,7 +408,8 @@ def hostile_archives_are_errors():
 
 
 def check_refused(wanted, suffix):
-    """Each store is refused with its phrase, in one line, and others work."""
+    """Each store is refused with its phrase in one line of the log, and another
+    store still works."""
     write('src/sound.b2e', stores.embed({'/x': ONE[0][1]}))
     with Mount('src', 'mnt') as mount:
         for name, phrase in wanted.items():

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""fsync(2) of anything in a mount, and unmounting, reach the store.
+"""fsync(2) of anything in a mount, and unmounting, sync the store.
 
-strace(1) tells what the daemon syncs.
+The test uses strace(1) to see the daemon's calls.
 
 usage: mount_sync.py FRAMEFS [TEST...]
 """
@@ -23,8 +23,9 @@ DATA = bytes(range(256)) * 100
 
 @contextlib.contextmanager
 def traced(mount):
-    """Follow a daemon; gives a set, which in the end has the paths that it
-    has synced, and in `fs:` those whose file systems it has."""
+    """Trace a daemon.  When the `with` statement ends, the set that it gives
+    holds the paths that the daemon has synced, and after `fs:` those that it
+    has called syncfs(2) for."""
     synced = set()
     calls = os.path.abspath('calls')
     with subprocess.Popen(
@@ -116,7 +117,8 @@ def fsync_where_nothing_is_stored_is_no_error():
 
 
 def file_systems_below_are_synced_in_the_end():
-    """Of those that are other file systems, the ones that were written to."""
+    """The daemon syncs SOURCE, and each file system below it that was written
+    to."""
     need_mounts()
     names = ('made', 'removed', 'renamed', 'opened', 'read')
     os.mkdir('src')

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""b2frame changes frames through the files that a mount shows of them.
+"""b2frame changes frames through the files of a mount.
 
 usage: mount_tool.py FRAMEFS [TEST...]
 """
@@ -13,13 +13,13 @@ import subprocess
 from mounted import (B2FRAME, PATIENCE, Mount, check, check_frames, corpus,
                      main, read, wait_for, write)
 
-SIZE = 1000  # of a chunk
+SIZE = 1000  # bytes in a chunk
 NOISE = random.Random(1).randbytes(20 * SIZE)
 CHUNKS = [NOISE[i:i + SIZE] for i in range(0, len(NOISE), SIZE)]
 
 
 def b2frame(*words, stdin=b'', status=0, says=''):
-    """Run the tool, which has nothing to say, or that on one line."""
+    """Run the tool, which prints nothing, or this message in one line."""
     done = subprocess.run([B2FRAME, *words], input=stdin, check=False,
                           capture_output=True, env=corpus.environment(),
                           timeout=PATIENCE)
@@ -30,8 +30,9 @@ def b2frame(*words, stdin=b'', status=0, says=''):
 
 
 def layouts(test):
-    """Run a test on each layout: it says what its frame, of three chunks and a
-    half, is to hold then, and the mount and the frame hold that."""
+    """Run a test on each layout.  Its frame has three chunks and a half.  The
+    test returns the new content, and both the mount and the frame must have it.
+    """
     def both():
         data = b''.join(CHUNKS[:3]) + CHUNKS[3][:500]
         for layout in ('contiguous', 'sparse'):
@@ -160,7 +161,7 @@ def an_interrupt_leaves_nothing_appended():
 
 
 def lock_waits(path):
-    """Does anybody wait for a lock of the file?"""
+    """Does a process wait for a lock of the file?"""
     inode = ':%d ' % os.stat(path).st_ino
     return any('->' in line and inode in line
                for line in read('/proc/locks').decode().splitlines())

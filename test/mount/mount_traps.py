@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Nothing is deleted, or becomes something else, because of its name alone.
+"""The daemon deletes or converts nothing because of its name alone.
 
 usage: mount_traps.py FRAMEFS [TEST...]
 """
@@ -17,7 +17,8 @@ INDEX = 'chunks.b2frame'
 
 
 def tree(top):
-    """All that is in a directory: names, kinds and content."""
+    """Return the names, kinds and content of all entries in a directory
+    tree."""
     found = {}
     for parent, folders, files in os.walk(top):
         for name in folders:
@@ -29,7 +30,7 @@ def tree(top):
 
 
 def make_traps(top):
-    """Files of users under names like ours."""
+    """Make files of users under names that look like ours."""
     os.makedirs(top + '/.framefs-tmp.1')
     write(top + '/.framefs-tmp.1/thesis', b'precious')
     os.makedirs(top + '/.framefs-tmp.12.0/.framefs-tmp.34')
@@ -189,7 +190,8 @@ def projects_with_such_names_can_be_cloned():
 
 
 def copies_of_sparse_frames_are_frames():
-    """Where names are kept, and in whatever order the files come."""
+    """The mount keeps names as they are, and the files of a copy arrive in any
+    order."""
     os.mkdir('src')
     write('in', DATA)
     sh('%s create --layout sparse --chunksize 256 --clevel 0 in copied' %

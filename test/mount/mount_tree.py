@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Large trees: memory and descriptors stay bounded, and are given back.
+"""Memory and descriptors stay bounded in large trees, and are released again.
 
 usage: mount_tree.py FRAMEFS [TEST...]
 """
@@ -11,12 +11,13 @@ from mounted import (Mount, Skipped, check, corpus, drop_caches, frame, main,
                      read, wait_for, write)
 
 NFILES = 10000
-KEPT_MAX = 2 << 20  # bytes that a daemon may keep of a tree that is forgotten
+KEPT_MAX = 2 << 20  # bytes that a daemon may keep of a forgotten tree
 DATA = b'the content of every file'
 
 
 def make_tree(directories):
-    """Directories of frames and other files, NFILES of each in all."""
+    """Make directories of frames and of hard links to a plain file, NFILES of
+    each in all."""
     each = NFILES // directories
     write('frame', frame(DATA, 4096))
     for i in range(directories):
@@ -29,7 +30,7 @@ def make_tree(directories):
 
 
 def walk(mount):
-    """The number of files, each looked up, and of bytes in them."""
+    """Look up all files.  Return their number and their total size in bytes."""
     nfiles = 0
     nbytes = 0
     for top, _, names in os.walk(mount.path):
@@ -40,7 +41,7 @@ def walk(mount):
 
 
 def known_to_the_kernel():
-    """FUSE inodes that the kernel holds, of all mounts there are."""
+    """Return the number of FUSE inodes that the kernel holds, in all mounts."""
     with open('/proc/slabinfo', encoding='ascii') as slabs:
         return sum(int(line.split()[1]) for line in slabs
                    if line.startswith('fuse_inode '))
@@ -82,7 +83,7 @@ def one_large_directory():
 def nodes_are_forgotten():
     if not drop_caches():
         raise Skipped('only root can make the kernel forget')
-    # It would fill the buffers of all threads, which are large.
+    # With it, malloc() would fill the large buffers of all threads.
     os.environ.pop('MALLOC_PERTURB_', None)
     make_tree(1)
     with Mount('src', 'mnt') as mount:
@@ -95,7 +96,7 @@ def nodes_are_forgotten():
             wait_for(lambda: mount.memory() - start < KEPT_MAX or
                      not drop_caches(), 'memory to be given back')
         except corpus.Failure:
-            # A mount elsewhere that hangs keeps the kernel from forgetting.
+            # The kernel cannot forget anything while another mount hangs.
             check(known_to_the_kernel() - elsewhere > NFILES,
                   'memory is not given back')
         check(walk(mount)[0] == 2 * NFILES, 'files are gone')

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""An unmount waits until all is saved, and so does the next mount.
+"""An unmount waits until all data is saved, and so does the next mount.
 
-Daemons are stopped while they have something left to write.
+The tests stop daemons while they still have data to write.
 
 usage: mount_unmount.py FRAMEFS [TEST...]
 """
@@ -23,7 +23,7 @@ WAITS = 'waiting for process %d to finish'
 
 @contextlib.contextmanager
 def started(*words):
-    """Framefs, running, with standard error to read; killed at the end."""
+    """Run framefs with a readable standard error.  It is killed in the end."""
     process = subprocess.Popen([FRAMEFS, *words], stdin=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True,
                                env=corpus.environment(),
@@ -39,7 +39,7 @@ def started(*words):
 
 
 def message(process):
-    """The next line that a process says."""
+    """Return the next line that a process prints."""
     ready, _, _ = select.select([process.stderr], [], [], PATIENCE)
     check(ready, 'says nothing')
     return process.stderr.readline()
@@ -47,10 +47,12 @@ def message(process):
 
 @contextlib.contextmanager
 def finishing(source, path='mnt', name='a'):
-    """The daemon of a mount that was written to and is gone; it is stopped."""
+    """Give the daemon of a mount that was written to and then unmounted.  The
+    daemon is stopped until the `with` statement ends."""
     with Mount(source, path) as mount:
         write(mount / name, DATA)
-        # Else the kernel may have times to hand over when it unmounts.
+        # Otherwise the kernel may have time stamps to hand over when it
+        # unmounts.
         sh('sync -f ' + path)
         mount.daemon.send_signal(signal.SIGSTOP)
         try:
@@ -63,7 +65,7 @@ def finishing(source, path='mnt', name='a'):
 
 @contextlib.contextmanager
 def check_waits(daemon, source, path):
-    """A mount says that it waits, waits, and then serves what was written."""
+    """A mount says that it waits, waits, and then serves the data."""
     with started('-f', source, path) as process:
         said = message(process)
         check(WAITS % daemon.pid in said and source + ': ' in said,
@@ -142,7 +144,7 @@ def read_only_mount_waits():
 
 
 def daemon_that_ends_itself_is_waited_for():
-    """It has not unmounted yet, but takes no more requests."""
+    """The daemon has not unmounted yet, but answers no more requests."""
     os.mkdir('src')
     with Mount('src', 'mnt') as mount:
         write(mount / 'a', DATA)
@@ -165,7 +167,8 @@ def waiting_can_be_interrupted():
 
 
 def others_are_not_waited_for():
-    """Neither are mounts that are there, nor frames beside."""
+    """A mount waits neither for daemons whose mounts are still there, nor for
+    that of a neighbouring frame."""
     os.makedirs('src/sub')
     os.mkdir('other')
     write('src/a.b2frame', frame(DATA, 1 << 20))
@@ -179,7 +182,7 @@ def others_are_not_waited_for():
 
 
 def next_mount_of_a_device_number_misleads_nobody():
-    """Another mount may get the number of one that has just gone."""
+    """The kernel may reuse the device number of a mount that has just gone."""
     os.mkdir('src')
     os.mkdir('empty')
     os.mkdir('other')
@@ -196,7 +199,7 @@ def unmount_waits_until_all_is_saved():
         sh('sync -f mnt')
         mount.daemon.send_signal(signal.SIGSTOP)
         with started('--unmount', 'mnt') as process:
-            # Not is_mounted(), which would ask the daemon.
+            # is_mounted() cannot be used here, because it would ask the daemon.
             wait_for(lambda: line not in sh('cat /proc/self/mounts'),
                      'the unmount')
             check(process.poll() is None, 'does not wait')
@@ -254,7 +257,8 @@ def unmount_says_if_not_everything_was_saved():
     sh('mount -t tmpfs -o size=60m none src')
     try:
         with Mount('src', 'mnt') as mount:
-            # Opened while there is room, so that the kernel accepts the data.
+            # Open the file while there is room, because the kernel then accepts
+            # the data.
             fd = os.open(mount / 'a', os.O_RDWR | os.O_CREAT)
             change_tmpfs('src', 'size=1m')
             with contextlib.suppress(OSError):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A mount of root's that serves others has no more for them than SOURCE.
+"""A mount of root's gives other users no more than SOURCE does.
 
 usage: mount_users.py FRAMEFS [TEST...]
 """
@@ -59,7 +59,7 @@ def an_owner_may_write_what_he_may_not_read(layout):
 
 @layouts
 def what_was_opened_is_committed_without_the_right_to_it(layout):
-    """A program may lose its rights between open() and close()."""
+    """A program may lose its right to a file between open() and close()."""
     with mounted(layout) as mount:
         path = mount / 'a'
 
@@ -82,7 +82,8 @@ def what_was_opened_is_committed_without_the_right_to_it(layout):
 
 @layouts
 def modes_and_owners_can_be_changed_at_any_time(layout):
-    """Also of the files of a sparse frame, as far as that matters."""
+    """The change also applies to the files of a sparse frame, as far as that
+    matters."""
     with mounted(layout, '-o', 'chunksize=4K') as mount:
         path = mount / 'a'
         os.umask(0o077)
@@ -157,7 +158,7 @@ def frames_can_be_copied_with_their_attributes():
 
 
 def chunk_files_of_others_are_not_read():
-    """A file that somebody has put into a frame of his."""
+    """A user has put another user's file into a sparse frame."""
     need_users()
     open_to_all()
     write_sparse('src/mine.b2frame', DATA)
@@ -187,7 +188,8 @@ def grant(path, user):
 
 @layouts
 def who_has_a_frame_open_gets_none_that_others_may_read(layout):
-    """Not even if that has the same owner, group and mode."""
+    """The open file never shows bytes of the frame that took its name, not even
+    if that has the same owner, group and mode."""
     open_to_all()
     for name, data, user in (('a', DATA, NOBODY), ('b', DATA[::-1], OWNER)):
         write('in', data)
@@ -215,7 +217,8 @@ def who_has_a_frame_open_gets_none_that_others_may_read(layout):
 
 
 def pid_of(*words):
-    """The daemon that was started with these arguments."""
+    """Return the process id of the daemon that was started with these
+    arguments."""
     for name in os.listdir('/proc'):
         with contextlib.suppress(OSError):
             line = read('/proc/%s/cmdline' % name).split(b'\0')[:-1]

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A mounted tree is written as any directory, and all of it becomes frames.
+"""Programs write to a mounted tree as to any directory, and their files become
+frames.
 
 usage: mount_write.py FRAMEFS [TEST...]
 """
@@ -21,7 +22,7 @@ from mounted import (NOBODY, Mount, as_nobody, can_act_as_others, check,
                      write)
 
 DATA = random.Random(5).randbytes(300000)
-CLOSE_DELAY = 0.1  # seconds from the last close() until a file is written out
+CLOSE_DELAY = 0.1  # seconds between the last close() and the commit
 
 
 def mounted(layout, *options):
@@ -29,7 +30,7 @@ def mounted(layout, *options):
 
 
 def is_frame(name, layout):
-    """Is a frame of this layout stored?"""
+    """Is a frame of this layout stored under this name?"""
     path = 'src/' + name
     if layout == 'sparse':
         path += '/chunks.b2frame'
@@ -177,7 +178,7 @@ def exchange_and_no_replace(layout):
 
 
 def renameat2(old, new, flags):
-    """The errno of renameat2()."""
+    """Call renameat2().  Return its errno, or 0."""
     import ctypes
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.renameat2(-100, os.fsencode(old), -100, os.fsencode(new),
@@ -202,7 +203,8 @@ def frames_change_places_with_other_files(layout):
             exchange(mount / 'a', mount / 'dir')
             check(read(mount / 'dir') == b'plain', 'the plain file')
             check(read(mount / 'a/plain') == b'new' + DATA[3:], 'the frame')
-    # Where the name without the suffix is taken.
+    # Here the frame shows with its suffix, because a plain file has the name
+    # without it.
     write('src/a/plain.b2f', b'other')
     os.rename('src/dir', 'src/a/plain')
     with mounted(layout) as mount:
@@ -306,7 +308,8 @@ def hard_links():
 
 
 def one_of_two_names_goes():
-    """The kernel then sets times by the node, and keeps an error for close()."""
+    """The kernel then sets times through the node, and reports a failure in
+    close()."""
     ways = {
         'removed': os.unlink,
         'renamed over': lambda path: os.rename(path + '.new', path),
@@ -314,7 +317,8 @@ def one_of_two_names_goes():
     os.mkdir('src')
     with Mount('src', 'mnt') as mount:
         for how, go in ways.items():
-            # Nobody has opened it here, so the daemon knows no more than names.
+            # No program has opened the file here, so the daemon knows only its
+            # names.
             write('src/a.b2frame', frame(DATA, 4096))
             os.link('src/a.b2frame', 'src/b.b2frame')
             write(mount / 'b.new', b'new')
@@ -365,8 +369,8 @@ def owner_mode_and_times(layout):
 
 @layouts
 def looking_at_a_frame_is_no_access(layout):
-    """A time of access before that of modification is the first to go, where
-    they are kept at all."""
+    """The kernel updates an access time that is older than the modification
+    time, if the file system keeps access times."""
     times = (10**18, 2 * 10**18)
     write('plain', DATA)
     os.utime('plain', ns=times)
@@ -430,7 +434,7 @@ def a_time_that_was_set_shows_while_the_file_is_written_out(layout):
 
 @layouts
 def own_metadata_are_no_change_by_others(layout):
-    """Or the kernel would be told to forget what it holds."""
+    """Otherwise the daemon would tell the kernel to drop its pages."""
     with mounted(layout) as mount:
         write(mount / 'a', DATA)
     with mounted(layout, '-d') as mount:
@@ -515,7 +519,8 @@ def set_user_id_is_lost_as_in_any_directory(layout):
 
 
 def mode_after(path, mode, call, change):
-    """The mode of a file once another user's, or our own, call has changed it."""
+    """Return the mode of a file after a call by another user, or by us, has
+    changed it."""
     write(path, DATA)
     if can_act_as_others():
         os.chown(path, NOBODY, NOBODY)
@@ -525,7 +530,7 @@ def mode_after(path, mode, call, change):
 
 
 def small_writes_ask_nothing():
-    """The kernel collects them, and has no question about each."""
+    """The kernel combines small writes, and sends no request for each."""
     os.makedirs('src')
     with Mount('src', 'mnt', '-d') as mount:
         with open(mount / 'a', 'wb', buffering=0) as file:
@@ -576,7 +581,7 @@ def mode_without_set_user_id_shows_at_once(layout):
                      lambda fd: os.ftruncate(fd, 1000),
                      lambda fd: os.posix_fallocate(fd, 0, 2000)):
             os.chmod(mount / 'a', 0o6777)
-            # It asks for nothing but the mode, which the kernel knows.
+            # Ask for nothing but the mode, which the kernel knows.
             check(sh('stat -c %a mnt/a') == '6777\n', 'mode before')
             check(as_nobody(change, call) == 0, 'failed')
             check(sh('stat -c %a mnt/a') == '777\n', 'mode after')
@@ -687,7 +692,7 @@ def plain_files_are_written_through():
 
 
 def write_fully(fd, data):
-    """Write data to the start of a file, in as many pieces as it takes."""
+    """Write data to the start of a file, in as many calls as it takes."""
     done = 0
     while done < len(data):
         done += os.pwrite(fd, data[done:], done)
@@ -722,7 +727,7 @@ def full_disk(layout):
 @layouts
 def what_is_removed_at_once_is_never_written(layout):
     with mounted(layout, '-o', 'close=later') as mount:
-        before = mount.descriptors() + 1  # a place for removed frames
+        before = mount.descriptors() + 1  # the private directory
         for _ in range(20):
             written = bytes_written(mount)
             start = time.monotonic()
@@ -732,14 +737,15 @@ def what_is_removed_at_once_is_never_written(layout):
             at_once = time.monotonic() - start < CLOSE_DELAY
             wait_for(lambda: mount.descriptors() <= before,
                      'the file to be closed')
-            # Where that took longer it may well be.
+            # A commit may come first when the machine was slower.
             check(not at_once or
                   bytes_written(mount) - written < len(DATA) // 2,
                   'was written')
 
 
 def bytes_written(mount):
-    """What the daemon has written, to files and to the kernel."""
+    """Return the bytes that the daemon has written, to files and to the
+    kernel."""
     with open('/proc/%d/io' % mount.daemon.pid, encoding='ascii') as counts:
         return int(dict(line.split(': ') for line in counts)['wchar'])
 

@@ -5,8 +5,8 @@
 usage: mount_write_programs.py FRAMEFS [TEST...]
 
 Each test runs on a mount with default options, and on one of sparse frames.
-Afterwards all frames must be sound, and a second mount must show what the
-first one did.
+Afterwards all frames must be sound, and a second mount must show the same as
+the first.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ def layouts(test):
 
 
 def needs(*programs):
-    """Run a test only where there are such programs."""
+    """Run a test only where these programs are installed."""
     lacking = [name for name in programs if not shutil.which(name)]
 
     def choose(test):
@@ -60,7 +60,8 @@ def needs(*programs):
 
 
 def frames(top):
-    """Paths of the frames in a tree, which is all of its regular files."""
+    """Return the paths of the frames in a tree.  Every regular file there is
+    one."""
     result = []
     for place, dirs, files in os.walk(top):
         sparse = [name for name in dirs if name.endswith('.b2frame')]
@@ -70,7 +71,7 @@ def frames(top):
 
 
 def sums(top):
-    """Sums of all files in a tree, by path."""
+    """Return the sums of all files in a tree, by path."""
     result = {}
     for place, _, files in os.walk(top):
         for name in files:
@@ -81,7 +82,7 @@ def sums(top):
 
 
 def make_tree():
-    """A small tree of all kinds of files, in `tree`."""
+    """Make a small tree of all kinds of files, in `tree`."""
     choice = random.Random(8)
     for i in range(60):
         path = 'tree/%d/%d' % (i % 5, i % 3)
@@ -147,7 +148,7 @@ test('answer', executable('answer', 'main.c', link_with: lib))
 
 
 def make_project():
-    """A tar archive of a small project."""
+    """Make a tar archive of a small project."""
     os.mkdir('project')
     write('project/main.c', MAIN_C)
     write('project/answer.h', b'int answer(void);\n')
@@ -245,7 +246,8 @@ assert numpy.load('mnt/a.npy')[-1] == 7
 @layouts
 def arrays(_):
     write('arrays.py', ARRAYS.encode())
-    # The Python that has the packages' numpy; ours may be another one.
+    # The distribution's NumPy belongs to this Python, and the tests may run in
+    # another.
     sh('/usr/bin/python3 arrays.py', patience=60)
 
 

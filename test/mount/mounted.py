@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests of the mount share: mounting, and frames made on the spot."""
+"""Shared parts of the mount tests: mounting, and frames made on the spot."""
 
 import contextlib
 import errno
@@ -26,17 +26,17 @@ FRAMEFS = os.path.abspath(sys.argv[1])
 B2FRAME = os.path.join(os.path.dirname(FRAMEFS), 'b2frame')
 PATIENCE = 60 if corpus.SANITIZED else 20  # seconds until a test gives up
 NOBODY = 65534
-# What a change fails with of what can only be read: nobody but root has a right to
-# it, either.
+# Errors of changes to read-only entries.  Only root gets EROFS every time,
+# because other users may have no right to the entry, either.
 REFUSED = (errno.EROFS,) if os.geteuid() == 0 else (errno.EROFS, errno.EACCES)
 
 
 class Skipped(Exception):
-    """A test that can't be run here, and why."""
+    """A test that cannot run here, and the reason."""
 
 
 def need_fuse():
-    """Leave, as skipped, where nothing can be mounted."""
+    """Exit as skipped where nothing can be mounted."""
     usable = os.access('/dev/fuse', os.R_OK | os.W_OK)
     if not usable or not shutil.which('fusermount3'):
         print('no FUSE here')
@@ -44,7 +44,7 @@ def need_fuse():
 
 
 def lacks(variable, release, what):
-    """Is a test to be skipped, for libfuse or the kernel can't do something?"""
+    """Must a test be skipped because libfuse or the kernel lacks a feature?"""
     kernel = tuple(map(int, os.uname().release.split('.')[:2]))
     missing = ('libfuse' if os.environ.get(variable) != 'true' else
                'Linux' if kernel < release else '')
@@ -54,22 +54,22 @@ def lacks(variable, release, what):
 
 
 def is_root():
-    """Are we root, and not in a user namespace alone?"""
+    """Are we root, and not just in a user namespace?"""
     with open('/proc/self/uid_map', encoding='ascii') as users:
         return os.geteuid() == 0 and \
             users.read().split() == ['0', '0', '4294967295']
 
 
 def need_root(what):
-    """Skip the test where that can't be done which only root can do."""
+    """Skip the test unless we are root, because only root can do this."""
     if not is_root():
         raise Skipped('only root can ' + what)
 
 
 @functools.cache
 def can_mount():
-    """Can file systems be mounted that need no device?  By root of a user
-    namespace, too, if it has mounts of its own."""
+    """Can we mount file systems that need no device?  Root of a user namespace
+    can, too, if it has a mount namespace."""
     with tempfile.TemporaryDirectory(prefix='framefs-test-') as path:
         done = subprocess.run(['mount', '-t', 'tmpfs', 'none', path],
                               check=False, stderr=subprocess.DEVNULL)
@@ -85,7 +85,7 @@ def need_mounts():
 
 
 def can_mount_disks(kind='ext4'):
-    """Can file systems be made in files, and be mounted?"""
+    """Can we make file systems in files, and mount them?"""
     return is_root() and os.path.exists('/dev/loop-control') and \
         shutil.which('mkfs.' + kind)
 
@@ -98,19 +98,19 @@ def need_disks(kind='ext4'):
 
 @functools.cache
 def can_act_as_others():
-    """May this process take on another user?  Root of a user namespace may not,
-    if that has no other."""
+    """Can this process act as another user?  Root of a user namespace cannot if
+    that has only one user."""
     return os.geteuid() == 0 and as_nobody(os.getuid) == 0
 
 
 def need_users():
-    """Skip the test where nobody can act as another user."""
+    """Skip the test where this process cannot act as another user."""
     if not can_act_as_others():
         raise Skipped('only root can act as other users')
 
 
 def is_mounted(path):
-    """Is something mounted here, working or not?"""
+    """Is there a mount on a path, even one that no longer works?"""
     path = os.path.realpath(path)
     with open('/proc/self/mountinfo', encoding='utf-8') as mounts:
         return any(line.split()[4].replace('\\040', ' ') == path
@@ -118,7 +118,7 @@ def is_mounted(path):
 
 
 def wait_for(condition, what):
-    """Wait until a condition holds, looking again when mounts change."""
+    """Wait until a condition holds.  Check it again when mounts change."""
     end = time.monotonic() + PATIENCE
     with open('/proc/self/mountinfo', encoding='utf-8') as mounts:
         poll = select.poll()
@@ -129,13 +129,15 @@ def wait_for(condition, what):
 
 
 def heed_signals():
-    """Whoever runs the tests may ignore signals; a daemon inherits that."""
+    """Reset signals, because the caller of the tests may ignore them, and a
+    daemon would inherit that."""
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)
 
 
 class Mount:
-    """A mount in the foreground, for a `with` statement; gives itself."""
+    """A mount in the foreground, for a `with` statement, which gives the
+    object."""
 
     before_start = staticmethod(heed_signals)  # in the daemon's process
 
@@ -174,41 +176,42 @@ class Mount:
             self.kill()
 
     def stop(self, number):
-        """Send a signal; the status with which the daemon leaves."""
+        """Send a signal.  Return the exit status of the daemon."""
         if self.daemon.poll() is None:
             self.daemon.send_signal(number)
         return self.daemon.wait(PATIENCE)
 
     def crash(self):
-        """End the daemon as a power failure would, for it alone."""
+        """End the daemon without warning, as a power failure would."""
         self.kill()
         self.daemon = None
 
     def kill(self):
-        """Leave nothing behind, whatever went wrong."""
+        """Kill the daemon and unmount, whatever went wrong before."""
         self.daemon.kill()
         try:
             self.daemon.wait(PATIENCE)
         except subprocess.TimeoutExpired:
-            # A thread of it waits for the kernel, and that for an answer.
+            # A thread of the daemon waits for the kernel, which waits for a
+            # reply.
             write('/sys/fs/fuse/connections/%d/abort' % self.device, b'1')
             self.daemon.wait()
         subprocess.run(['fusermount3', '-quz', self.path], check=False,
                        stderr=subprocess.DEVNULL)
 
     def log(self):
-        """What the daemon has said so far."""
+        """Return the daemon's output so far."""
         self.messages.seek(0)
         return self.messages.read()
 
     def memory(self):
-        """Bytes of memory that the daemon holds."""
+        """Return the memory that the daemon uses, in bytes."""
         with open('/proc/%d/statm' % self.daemon.pid,
                   encoding='ascii') as statm:
             return int(statm.read().split()[1]) * os.sysconf('SC_PAGE_SIZE')
 
     def descriptors(self):
-        """Number of descriptors that the daemon has open."""
+        """Return the number of descriptors that the daemon has open."""
         return len(os.listdir('/proc/%d/fd' % self.daemon.pid))
 
     def __truediv__(self, name):
@@ -217,7 +220,7 @@ class Mount:
 
 @contextlib.contextmanager
 def workplace():
-    """A directory to work in, with an empty `mnt` in it."""
+    """Work in a temporary directory that has an empty `mnt` in it."""
     with tempfile.TemporaryDirectory(prefix='framefs-test-') as top:
         os.mkdir(os.path.join(top, 'mnt'))
         old = os.getcwd()
@@ -230,8 +233,8 @@ def workplace():
 
 @contextlib.contextmanager
 def acting_as(uid):
-    """Be a user who is in no group but his own, as far as files are concerned,
-    for a `with` statement.  Only root can."""
+    """Access files as a user who is in no group but the user's own, for a
+    `with` statement.  Only root can."""
     groups = os.getgroups()
     os.setgroups([])
     os.setegid(uid)
@@ -245,7 +248,7 @@ def acting_as(uid):
 
 
 def sh(command, status=0, patience=PATIENCE):
-    """Run a shell command; what it prints."""
+    """Run a shell command.  Return its output."""
     done = subprocess.run(['sh', '-c', command], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           env=corpus.environment(), check=False, text=True,
@@ -256,7 +259,7 @@ def sh(command, status=0, patience=PATIENCE):
 
 
 def read(path, *where):
-    """All bytes of a file, or some: offset and length."""
+    """Return all bytes of a file, or those at an offset and length."""
     with open(path, 'rb') as file:
         if not where:
             return file.read()
@@ -264,13 +267,15 @@ def read(path, *where):
 
 
 def change_tmpfs(path, options, status=0):
-    """Mount a tmpfs again, otherwise.  Where mount(8) looks up itself how it is
-    mounted, it finds owners that a user namespace does not know."""
+    """Change the options of a mounted tmpfs.  The command names type and
+    device, because mount(8) would otherwise look up the old options, and find
+    owners that a user namespace does not know."""
     sh('mount -t tmpfs -o remount,%s none %s' % (options, path), status)
 
 
 def drop_caches():
-    """Make the kernel forget what it knows of files; False if it may not."""
+    """Make the kernel drop its cached nodes and names.  Return whether it
+    may."""
     try:
         write('/proc/sys/vm/drop_caches', b'2')
     except OSError:
@@ -280,7 +285,7 @@ def drop_caches():
 
 @contextlib.contextmanager
 def opened(path, flags):
-    """A descriptor of a file, for a `with` statement."""
+    """Open a file, for a `with` statement."""
     fd = os.open(path, flags)
     try:
         yield fd
@@ -289,19 +294,19 @@ def opened(path, flags):
 
 
 def write(path, data):
-    """Make a file, or overwrite it."""
+    """Create a file, or overwrite it."""
     with open(path, 'wb') as file:
         file.write(data)
 
 
 def replace(path, data):
-    """Put a file in the place of another in one step."""
+    """Replace a file atomically."""
     write(path + '.new', data)
     os.rename(path + '.new', path)
 
 
 def error_of(call, *args):
-    """The errno with which a call fails; 0 if it does not."""
+    """Return the errno of a call, or 0 if it succeeds."""
     try:
         call(*args)
     except OSError as error:
@@ -310,8 +315,8 @@ def error_of(call, *args):
 
 
 def as_user(uid, call, *args):
-    """The errno with which a call fails for a user who is in no group but his
-    own; or that with which nobody can act as he."""
+    """Return the errno of a call by a user who is in no group but the user's
+    own, or the errno of becoming that user."""
     def act():
         os.setgroups([])
         os.setresgid(uid, uid, uid)
@@ -329,18 +334,19 @@ def as_user(uid, call, *args):
 
 
 def as_nobody(call, *args):
-    """The errno with which a call fails for a user without rights."""
+    """Return the errno of a call by a user without rights."""
     return as_user(NOBODY, call, *args)
 
 
 def chunk(data, typesize=1):
-    """A chunk that stores its data as they are.  Format: chunk.md, 2."""
+    """Return a chunk that stores its data uncompressed.  Format: chunk.md,
+    2."""
     return struct.pack('<BBBBIII16x', 5, 1, 0x17, typesize, len(data),
                        len(data), len(data) + 32) + data
 
 
 def frame(data, chunksize, typesize=1):
-    """A contiguous frame of data in such chunks.  Format: frame.md."""
+    """Return a contiguous frame of data in such chunks.  Format: frame.md."""
     pieces = [data[i:i + chunksize] for i in range(0, len(data), chunksize)]
     chunks = b''.join(chunk(piece, typesize) for piece in pieces)
     index = b''
@@ -369,27 +375,27 @@ def write_sparse(path, data):
 
 
 def chunk_offset(number, chunksize):
-    """Where a chunk of such a frame starts in its file."""
+    """Return the offset of a chunk in a file that frame() has made."""
     return 0x61 + number * (chunksize + 32)
 
 
 def check_sound(*paths):
-    """Nothing is wrong with frames, of which there are some."""
+    """b2frame finds no error in these frames.  There is at least one."""
     done = corpus.run(B2FRAME, 'verify', *paths, timeout=300)
     check(done.returncode == 0, 'unsound: ' +
           (done.stdout + done.stderr).decode(errors='replace'))
 
 
 def check_content(path, content):
-    """b2frame reads this from a frame."""
+    """b2frame reads this content from a frame."""
     done = corpus.run(B2FRAME, 'cat', '--raw', path)
     check(done.returncode == 0 and done.stdout == content,
           '%s: other content, %d bytes' % (path, len(done.stdout)))
 
 
 def check_frames(contents):
-    """Frames, by path, are sound and hold what they must, for ourselves and
-    for an independent reader, if there is one."""
+    """These frames, by path, are sound.  Both b2frame and an independent
+    reader, if there is one, read the right content."""
     check_sound(*contents)
     for path, content in contents.items():
         check_content(path, content)
@@ -415,7 +421,7 @@ def layouts(test):
 
 
 def main(*tests):
-    """Run tests, or those that are named, each in a workplace of its own."""
+    """Run all tests, or the named ones, each in a directory of its own."""
     need_fuse()
     wanted = sys.argv[2:]
     failures = skips = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Stores made on the spot, as python-blosc2 lays them out.
+"""Stores that are made on the spot, laid out as python-blosc2 does.
 
 Format: stores.md.
 """
@@ -10,12 +10,12 @@ import zipfile
 
 from mounted import chunk, frame, write
 
-HEADER_END = 0x57  # of what goes before the metalayers
+HEADER_END = 0x57  # end of the fields before the metalayers
 MARKER = b'\x81\xa7version\1'
 
 
 def pack(value):
-    """msgpack, of what stores hold."""
+    """Encode a value of a store as msgpack."""
     if isinstance(value, dict):
         return b'\xdf' + struct.pack('>I', len(value)) + b''.join(
             pack(key) + pack(one) for key, one in value.items())
@@ -28,7 +28,8 @@ def pack(value):
 
 
 def layers(contents, start, count_from):
-    """Metalayers whose names start, and count their offsets, where they do."""
+    """Encode metalayers whose names start at this offset, and whose own offsets
+    count from the other one."""
     names = b''.join(bytes([0xa0 + len(name)]) + name.encode() + b'\xd2????'
                      for name in contents)
     head = b'\x93\xcd' + struct.pack('>H', 7 - count_from + len(names)) + \
@@ -44,7 +45,7 @@ def layers(contents, start, count_from):
 
 
 def layered(data, fixed, variable=None, chunksize=8192):
-    """A frame with metalayers.  Format: frame.md, 3 and 7."""
+    """Return a frame with metalayers.  Format: frame.md, 3 and 7."""
     whole = frame(data, chunksize)
     body = whole[0x61:-35]
     header = whole[:HEADER_END] + layers(fixed, HEADER_END, 0)
@@ -61,8 +62,8 @@ def layered(data, fixed, variable=None, chunksize=8192):
 
 
 def embed(values, marker='b2embed', places=None, **others):
-    """An embed store of frames by key; `places` has what the map is to say of
-    a key instead of the truth."""
+    """Return an embed store of frames by key.  `places` replaces the true place
+    of a key in its map."""
     heap = b''
     keys = {}
     for key, value in values.items():
@@ -75,7 +76,8 @@ def embed(values, marker='b2embed', places=None, **others):
 
 
 def make_zip(path, members, values=None, method=zipfile.ZIP_STORED):
-    """A .b2z file of members, and of embedded values if that is not None."""
+    """Make a .b2z file of members, and of embedded values unless they are
+    None."""
     with zipfile.ZipFile(path, 'w', method) as archive:
         for name, data in members.items():
             archive.writestr(name, data)
@@ -84,7 +86,7 @@ def make_zip(path, members, values=None, method=zipfile.ZIP_STORED):
 
 
 def make_directory(path, members, values):
-    """A .b2d directory."""
+    """Make a .b2d directory of members and embedded values."""
     os.makedirs(path)
     for name, data in members.items():
         os.makedirs(os.path.dirname(os.path.join(path, name)), exist_ok=True)
