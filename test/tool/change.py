@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Verbs of b2frame that change the chunks of a frame.
+"""The verbs of b2frame that change the chunks of a frame.
 
 usage: change.py B2FRAME [TEST...]
 """
@@ -27,18 +27,18 @@ CHANGES = {
 
 
 def make(content, layout='contiguous', path='f'):
-    """A frame of chunks of SIZE bytes."""
+    """Make a frame of chunks of SIZE bytes."""
     return frame(path, content, '--chunksize', str(SIZE), '--typesize', '1',
                  '--layout', layout, '--force')
 
 
 def chunks(*numbers_):
-    """The content of some chunks, which is all different."""
+    """Return the content of some chunks, which all differ."""
     return b''.join(noise(SIZE, n) for n in numbers_)
 
 
 def both(test):
-    """Run a test for either layout."""
+    """Run a test for each layout."""
     def run():
         for layout in LAYOUTS:
             test(layout)
@@ -154,7 +154,7 @@ def compact_removes_files_without_chunks():
 
 
 def whole_frames():
-    """Frames of test/data that can be read, and what is known of them."""
+    """Yield the readable frames of test/data, each with its description."""
     for row in corpus.data_frames():
         if not row.error and not row.offset and not row.windows:
             yield row.path, info(row.path)
@@ -274,7 +274,7 @@ def what_cannot_be_read_is_named():
 
 
 def damaged_frames_fail_or_stay_good():
-    """Whatever becomes of them, there is one line, and no crash."""
+    """Each verb succeeds or prints one line, and never crashes."""
     top = os.path.join(corpus.DATA, 'bad')
     for row in corpus.table(os.path.join(top, 'manifest.tsv')):
         for verb in ('compact', 'truncate'):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Completions offer every verb and every option that --help tells of.
+"""The shells complete every verb and every option that --help lists.
 
-bash is asked what it offers, and so is fish if it is here; of zsh the text is
-read.
+The script asks bash for its completions, and fish if that is installed.  For
+zsh it reads the text of the completions.
 
 usage: completions.py B2FRAME FRAMEFS DIRECTORY VERB...
 """
@@ -69,7 +69,8 @@ def options_of(text):
 
 
 def check_line(wanted, program, line, shells):
-    """What shells offer at the end of a line is what is wanted."""
+    """Each shell offers the wanted words at the end of a line, and no other
+    option."""
     for ask in shells:
         offered = ask(program, line)
         compare(wanted, offered, '%s, %r' % (ask.__name__, line))

@@ -19,21 +19,22 @@ LAYOUTS = ('contiguous', 'sparse')
 
 
 def layers(path, *options):
-    """Metalayers; the nameless one of old frames has a name today."""
+    """Return the metalayers.  The nameless layer of old frames gets its current
+    name."""
     return [dict(layer, kind='vl', name='usermeta')
             if layer['kind'] == 'usermeta' else layer
             for layer in info(path, *options)['metalayers']]
 
 
 def stored(path, *options):
-    """What the chunks are, wherever they are."""
+    """Return the description of the chunks without their places."""
     return [{key: value for key, value in chunk.items()
              if key not in ('offset', 'id')}
             for chunk in info(path, '--chunks', *options)['chunks']]
 
 
 def chunks_are_copied_as_they_are():
-    """Of all frames that are at hand."""
+    """The test converts all frames of test/data that it can read."""
     for row in corpus.data_frames():
         options = ('--frame-offset', str(row.offset)) if row.offset else ()
         told = info(row.path, *options) if row.error != 'EBADMSG' else {}
@@ -218,7 +219,7 @@ def damaged_frames_leave_nothing_or_a_frame():
 
 
 def interrupted_it_leaves_nothing():
-    """Wherever it is at that moment."""
+    """The interrupt may arrive at any moment of the work."""
     frame('a', noise(8 << 20), '--chunksize', '16K')
     for options in (('--layout', 'sparse'), ('--codec', 'zlib')):
         with subprocess.Popen([TOOL, 'convert', *options, 'a', 'b'],

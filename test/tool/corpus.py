@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the test scripts share: tables of frames, and running a program."""
+"""Shared parts of the test scripts: tables of frames, and running a program."""
 
 import collections
 import concurrent.futures
@@ -19,11 +19,11 @@ DATA = os.path.join(SOURCE, 'test', 'data')
 CORPUS = os.environ.get('FRAMEFS_CORPUS') or os.path.join(
     os.path.dirname(SOURCE), 'shared', 'corpus')
 
-# Is the program under test slowed down, and its memory blown up, by checks?
+# Sanitizers slow the program under test down, and make it use more memory.
 SANITIZED = os.environ.get('FRAMEFS_SANITIZE', 'none') != 'none'
 
-# One frame, as in test/data/frames/manifest.tsv; `path` is absolute.  Of an array
-# size and content are those of its chunks.
+# One frame, as in test/data/frames/manifest.tsv; `path` is absolute.  For an
+# array, size and content are those of its chunks.
 Frame = collections.namedtuple(
     'Frame', 'id path offset nbytes sha256 name error windows array')
 
@@ -31,14 +31,14 @@ Window = collections.namedtuple('Window', 'offset length sha256')
 
 
 def table(path):
-    """The rows of a tab-separated file with one header line."""
+    """Return the rows of a tab-separated file that has one header line."""
     with open(path, encoding='utf-8', newline='\n') as lines:
         return list(csv.DictReader(lines, delimiter='\t',
                                    quoting=csv.QUOTE_NONE))
 
 
 def windows(text):
-    """START+LEN:SHA256, separated by semicolons."""
+    """Parse START+LEN:SHA256 items, which are separated by semicolons."""
     result = []
     for word in filter(None, text.split(';')):
         place, sha256 = word.split(':')
@@ -48,13 +48,14 @@ def windows(text):
 
 
 def arrays(path):
-    """Which frames are arrays, by a table of metalayers."""
+    """Return the ids of the frames that are arrays, from a table of
+    metalayers."""
     return {row['id'] for row in table(path)
             if row['kind'] == 'fixed' and row['name'] in ('b2nd', 'caterva')}
 
 
 def data_frames():
-    """The frames of test/data."""
+    """Return the frames of test/data."""
     top = os.path.join(DATA, 'frames')
     are_arrays = arrays(os.path.join(top, 'layers.tsv'))
     return [Frame(r['id'], os.path.join(top, r['path']), int(r['offset']),
@@ -64,14 +65,16 @@ def data_frames():
 
 
 def features(row):
-    """The features of a row of the corpus: values by key, and bare words."""
+    """Return the features of a row of the corpus: values by key, and bare
+    words."""
     words = row['features'].split(';')
     return (dict(w.split('=', 1) for w in words if '=' in w),
             {w for w in words if '=' not in w})
 
 
 def corpus_frame(row):
-    """One row of the corpus; of an array, its chunks in a row."""
+    """Return the frame of a row of the corpus.  For an array, it describes the
+    chunks."""
     values, words = features(row)
     prefix = 'schunk_' if row['kind'] == 'b2nd' else ''
     nbytes = int(values.get(prefix + 'nbytes', row['nbytes']))
@@ -89,7 +92,8 @@ def corpus_frame(row):
 
 
 def old_frames():
-    """Frames of old versions; an array's raw file is not its chunks."""
+    """Return the frames of old versions.  Arrays are left out, because their
+    raw files do not hold their chunks."""
     top = os.path.join(CORPUS, 'old-versions')
     result = []
     for name in sorted(os.listdir(top)):
@@ -105,7 +109,7 @@ def old_frames():
 
 
 def need_corpus():
-    """Leave, as skipped, if there is no corpus beside the source tree."""
+    """Exit as skipped if there is no corpus beside the source tree."""
     if not os.path.exists(os.path.join(CORPUS, 'manifest.tsv')):
         print('no corpus at', CORPUS)
         sys.exit(SKIP)
@@ -117,18 +121,19 @@ def corpus_frames():
 
 
 def limit_memory():
-    """Keep a program that goes astray from taking the machine with it."""
+    """Limit a program's memory, so that a runaway cannot exhaust the
+    machine."""
     if not SANITIZED:
         resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
 
 
 def peak_memory():
-    """Most bytes that any program run so far has held at a time."""
+    """Return the most bytes that any program run so far has used at a time."""
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
 
 
 class Failure(Exception):
-    """What a test found, in a phrase."""
+    """The error that a test found, in a phrase."""
 
 
 def check(holds, what):
@@ -136,7 +141,7 @@ def check(holds, what):
         raise Failure(what)
 
 
-CRASH = 99  # exit status by which sanitizers report
+CRASH = 99  # exit status of a sanitizer that found an error
 
 
 def environment():
@@ -149,7 +154,7 @@ def environment():
 
 
 def run(*words, timeout=60):
-    """Run a program to its end, which must be no crash."""
+    """Run a program to its end.  It must not crash."""
     if SANITIZED:
         timeout *= 6
     try:

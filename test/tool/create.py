@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""b2frame create makes frames of files and of standard input.
+"""b2frame create makes frames from files and from standard input.
 
 usage: create.py B2FRAME [TEST...]
 """
@@ -54,7 +54,7 @@ def standard_output_gets_the_same_frame():
                               stderr=subprocess.PIPE, check=False)
     check(done.returncode == 1 and b'No space left' in done.stderr, done)
     os.environ['TMPDIR'] = os.getcwd()
-    write('in', noise(3 * MIB))  # no pipe holds that
+    write('in', noise(3 * MIB))  # more than a pipe holds
     with subprocess.Popen([TOOL, 'create', 'in', '-'], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE) as tool:
         tool.stdout.close()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""create makes arrays of C-order bytes and of .npy files.
+"""create makes arrays from bytes in C order and from .npy files.
 
 usage: create_arrays.py B2FRAME
 """
@@ -31,7 +31,7 @@ def b2frame(*words, stdin=None, status=0):
 
 
 def npy(text, items):
-    """A .npy file of version 1."""
+    """Return a .npy file of version 1."""
     head = b'\x93NUMPY\1\0' + struct.pack('<H', len(text) + 1)
     return head + text.encode('latin-1') + b'\n' + items
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""A damaged chunk is named, and costs no byte but its own.
+"""b2frame names a damaged chunk, and loses only the bytes of that chunk.
 
 usage: damaged.py B2FRAME
 """
@@ -30,7 +30,7 @@ def spoil(path, offset):
 
 
 class Case:
-    """A copy of a frame to damage, and what is known of it."""
+    """A copy of a frame to damage, and its description."""
 
     def __init__(self, name, top):
         self.id = name
@@ -44,7 +44,8 @@ class Case:
         self.chunks = json.loads(info)['chunks']
 
     def damage(self, chunk):
-        """Spoil the first stream of a chunk.  Returns how that is told."""
+        """Spoil the first stream of a chunk.  Return the message that must
+        follow."""
         path, offset, place = self.path, 0, ''
         if self.sparse:
             place = '%08X.chunk: ' % chunk['id']
@@ -58,7 +59,7 @@ class Case:
 
 
 def test(case):
-    """Spoil a chunk in the middle, and read what lies around it."""
+    """Spoil a chunk in the middle, and read the bytes around it."""
     chunk = [c for c in case.chunks if c['kind'] == 'blocks'][1]
     start = sum(c['nbytes'] for c in case.chunks[:chunk['number']])
     end = start + chunk['nbytes']

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""b2frame estimate tries what suits a file.
+"""b2frame estimate tries settings that may suit a file.
 
 usage: estimate.py B2FRAME [TEST...]
 """

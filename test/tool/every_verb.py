@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every verb of b2frame keeps to what all of them promise.
+"""Every verb of b2frame fails in the way that all verbs promise.
 
-What a verb does well is tested beside it; here is what goes wrong: usage, input
-that cannot be read or is hostile, a full disk, an interrupt.
+Other tests cover the success of each verb.  This one covers failures: wrong
+usage, input that cannot be read or is hostile, a full disk, and an interrupt.
 
 usage: every_verb.py B2FRAME [TEST...]
 """
@@ -21,8 +21,8 @@ CONTENT = numbers(300000)
 BAD = sorted(glob.glob(os.path.join(corpus.SOURCE, 'test', 'data', 'bad',
                                     '*-not-a-frame.*')))
 
-# What to call it with, where FRAME is one, OUT is to be made, and there is a
-# file `in`.
+# The arguments of each verb.  FRAME stands for a frame, OUT for a file to be
+# made, and `in` is a file.
 VERBS = {
     'info': ('FRAME',),
     'cat': ('FRAME',),
@@ -46,7 +46,7 @@ VERBS = {
 }
 PRINTING = ('info', 'cat', 'verify', 'meta list', 'meta get', 'map',
             'estimate')
-# What they store is new, or not.
+# Verbs that store new data, and verbs that do not.
 LARGE = ('create', 'append', 'insert', 'update', 'meta set', 'convert', 'repair')
 SMALL = ('delete', 'reorder', 'truncate', 'meta rm', 'compact')
 JUDGING = ('verify', 'repair')
@@ -60,8 +60,8 @@ def words(verb, path='f', out='out', source='in'):
 
 
 def refused(verb, *line, stdout=subprocess.PIPE):
-    """Run a verb, which must fail; the one line in which it says why.  Those
-    that judge a frame do so on standard output."""
+    """Run a verb, which must fail.  Return the one line that gives the reason,
+    or the standard output of a verb that judges a frame."""
     done = subprocess.run([TOOL, *line], check=False, stdout=stdout,
                           stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
                           timeout=TIMEOUT, env=corpus.environment())
@@ -135,7 +135,7 @@ def hostile_frames_are_refused_on_one_line():
             refused(verb, *words(verb))
             remove('f')
             if verb == 'repair' and os.path.exists('out'):
-                remove('out')  # what it could save
+                remove('out')  # whatever repair could save
             check_names('in')
 
 
@@ -148,7 +148,7 @@ def a_full_standard_output_is_told():
 
 
 def fill(path):
-    """Leave no room on a disk."""
+    """Fill a disk until no room is left."""
     with open(path, 'wb', buffering=0) as file:
         try:
             while True:
@@ -178,7 +178,8 @@ def a_full_disk_leaves_what_was_there():
 
 
 def fits(line):
-    """Is what a verb takes away more than what it needs for that?"""
+    """Does the verb succeed on a full disk?  It does if it frees more space
+    than it needs."""
     return subprocess.run([TOOL, *line], check=False, stderr=subprocess.PIPE,
                           env=corpus.environment()).returncode == 0
 

@@ -24,7 +24,7 @@ def script(path, text):
 
 
 def prepare():
-    """All that the examples name."""
+    """Make everything that the examples name."""
     os.mkdir('bin')
     os.symlink(TOOL, 'bin/b2frame')
     script('bin/sensor', 'echo 21 K')
@@ -45,7 +45,7 @@ def clear():
 
 
 def run(command):
-    """Run one example where nothing else has been run."""
+    """Run one example, with nothing left of earlier ones."""
     prepare()
     path = os.path.abspath('bin') + ':' + os.environ['PATH']
     done = subprocess.run(['sh', '-c', command], capture_output=True,
@@ -68,7 +68,7 @@ def those_of_help():
 
 
 def those_of_the_manual_page():
-    """Those that follow each other without a word between go together."""
+    """Consecutive examples with no text between them belong together."""
     with open(PAGE, encoding='utf-8') as page:
         text = page.read().split('.Sh EXAMPLES')[1].split('.Sh ')[0]
     groups = re.findall(r'(?:^\.Dl \$ .*\n)+', text, re.MULTILINE)

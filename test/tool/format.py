@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What framefs-format.7 says is written, is; what it says is not, is refused.
+"""The codecs and filters that framefs-format.7 calls written can be written,
+and the other ones are refused.
 
 usage: format.py B2FRAME PAGE
 """
@@ -17,7 +18,8 @@ failures = []
 
 
 def table(text, head):
-    """Names, of which some share a row, and whether they are written."""
+    """Yield each name of a table, and whether it is written.  Names may share a
+    row."""
     rows = text.split('.It Em %s ' % head)[1].split('.El')[0]
     for names, written in re.findall(r'^\.It (.*) Ta \w+ Ta (\w+)', rows,
                                      re.MULTILINE):
@@ -43,7 +45,7 @@ def main():
                 failures.append('no table of ' + head)
             for name, written in rows:
                 if 'trunc' in name:
-                    name += ':3'  # bits, which it has to be told
+                    name += ':3'  # bits to keep, a required argument
                 if is_written(option, name, where) != written:
                     failures.append('%s: written: %s' % (name, not written))
     if shutil.which('mandoc'):

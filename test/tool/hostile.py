@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Damaged and deceptive frames give an error or right content, and no more.
+"""Damaged and deceptive frames show an error or right content, and nothing
+else.
 
 usage: hostile.py B2FRAME [corpus]
 
-Without `corpus` the frames of test/data/bad are tried, with it all that lie
-beside the source tree.
+The script tries the frames of test/data/bad, or with `corpus` all frames that
+lie beside the source tree.
 """
 
 import collections
@@ -21,12 +22,12 @@ from corpus import check
 
 TOOL = sys.argv[1]
 TIMEOUT = 5         # seconds for any frame
-WHOLE = 64 << 20    # bytes of content that are compared
-PIECE = 1 << 20     # bytes read from both ends of larger ones
+WHOLE = 64 << 20    # bytes; the content of larger frames is not compared
+PIECE = 1 << 20     # bytes read from either end of larger frames
 MEMORY = 288 << 20  # bytes: the cache, and 32 MiB
 
-# What was tried, what may come of it, and what the content might be, also that
-# of an array in C order.
+# The frame, the outcomes that are accepted, and the content that it may have,
+# also as an array in C order.
 Case = collections.namedtuple('Case', 'id path accept contents base arrays')
 
 
@@ -35,7 +36,8 @@ def b2frame(verb, path, *options):
 
 
 def bases_out_of_order():
-    """Frames whose chunks are not stored in the order of the index."""
+    """Return the ids of frames whose chunks are not stored in the order of the
+    index."""
     path = os.path.join(corpus.CORPUS, 'manifest.tsv')
     if not os.path.exists(path):
         return set()
@@ -44,8 +46,9 @@ def bases_out_of_order():
 
 
 def base_content(row, out_of_order):
-    """Content of the intact frame, if it is at hand and comparable: where the
-    index was changed, its other entries are in the order of the chunks."""
+    """Return the content of the intact frame, or None if it is not at hand or
+    cannot be compared.  A damaged index cannot be compared when the chunks are
+    out of order, because its other entries name them in order."""
     base = row.get('base', '-')
     if row['class'] == 'index' and base in out_of_order:
         return None
@@ -73,7 +76,7 @@ def cases(top):
 
 
 def special_cases(directory):
-    """Frames with pipes, links and holes in them, made on the spot."""
+    """Make frames that contain pipes, links and holes."""
     top = os.path.join(corpus.CORPUS, 'hostile')
     subprocess.run([os.path.join(top, 'make_special.sh'), directory],
                    check=True)
@@ -90,7 +93,7 @@ def check_error(done, case):
 
 
 def check_content(case, data, nbytes):
-    """All of the content was read: may it be this?"""
+    """Check that this may be the complete content."""
     check(len(data) == nbytes, '%d bytes, info says %d' % (len(data), nbytes))
     if hashlib.sha256(data).hexdigest() in case.contents:
         return
@@ -100,13 +103,14 @@ def check_content(case, data, nbytes):
 
 
 def cat(case, *options):
-    """Read the frame: of an array the chunks, as `info` counts them."""
+    """Read a frame.  For an array, read the chunks, because `info` counts their
+    bytes."""
     view = ['--raw'] if case.path.endswith('.b2nd') else []
     return b2frame('cat', case.path, *view, *options)
 
 
 def try_cat(case, nbytes):
-    """Read the frame.  Is all of it readable?"""
+    """Read a frame.  Is all of it readable?"""
     if nbytes <= WHOLE:
         done = cat(case)
     else:
@@ -124,8 +128,8 @@ def try_cat(case, nbytes):
 
 
 def try_array(case):
-    """Read the items of an array, which may be refused too, or no array any
-    more."""
+    """Read the items of an array.  It may be refused, or may no longer be an
+    array."""
     done = b2frame('cat', case.path)
     if done.returncode != 0:
         check_error(done, case)
@@ -138,7 +142,7 @@ def try_array(case):
 
 
 def try_repair(case):
-    """Readers take what repair writes."""
+    """A frame that repair writes can be read."""
     with tempfile.TemporaryDirectory() as directory:
         out = os.path.join(directory, 'out')
         corpus.run(TOOL, 'repair', case.path, out)

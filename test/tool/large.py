@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""b2frame takes 3 GiB, and frames of very many chunks, in little memory.
+"""b2frame handles 3 GiB, and frames of very many chunks, in little memory.
 
 usage: large.py B2FRAME
 """
@@ -16,13 +16,13 @@ MIB = 1 << 20
 SIZE = 3 << 30
 MEMORY = 256 << 20
 BLOCK = numbers(MIB)
-NCHUNKS = 268435451  # 8 bytes for each make the longest index there can be
+NCHUNKS = 268435451  # with 8 bytes each, the longest possible index
 CHUNKSIZE = 4096
 CHUNK = BLOCK[:CHUNKSIZE]
 
 
 def block(number):
-    """Each mebibyte is another one."""
+    """Return a mebibyte that differs for each number."""
     return number.to_bytes(8, 'little') + BLOCK[8:]
 
 
@@ -33,7 +33,8 @@ def feed(pipe):
 
 
 def what_was_piped_in_comes_out():
-    """Through both at a time, by way of a pipe and of a file."""
+    """The data goes through create and cat in turn, by way of a pipe and of a
+    file."""
     with subprocess.Popen([TOOL, 'create', '-', 'a'],
                           stdin=subprocess.PIPE) as tool:
         feed(tool.stdin)
@@ -55,7 +56,7 @@ def what_was_piped_in_comes_out():
 
 
 def cat(frame, number):
-    """One chunk's bytes."""
+    """Return the bytes of one chunk."""
     with subprocess.Popen(
             [TOOL, 'cat', '--offset', str(number * CHUNKSIZE), '--length',
              str(CHUNKSIZE), frame], stdout=subprocess.PIPE) as tool:
@@ -63,7 +64,7 @@ def cat(frame, number):
 
 
 def check_chunks(frame):
-    """Only two of all are not zeros."""
+    """All chunks but two are zeros."""
     b2frame('verify', frame)
     check(info(frame)['nchunks'] == NCHUNKS, '%s: nchunks' % frame)
     for number in (0, 1, NCHUNKS // 2, NCHUNKS - 1):

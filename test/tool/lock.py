@@ -36,7 +36,7 @@ def count_of(path):
 
 @contextlib.contextmanager
 def locked(path, how):
-    """Another program has the frame locked."""
+    """Another program holds the lock of the frame."""
     with open(sidecar_of(path), 'a+b') as sidecar:
         fcntl.flock(sidecar, how)
         yield
@@ -44,7 +44,7 @@ def locked(path, how):
 
 
 def looks_at(tool, path):
-    """Has the tool the file open?"""
+    """Does the tool have the file open?"""
     folder = '/proc/%d/fd' % tool.pid
     for name in os.listdir(folder):
         with contextlib.suppress(FileNotFoundError):
@@ -54,7 +54,7 @@ def looks_at(tool, path):
 
 
 def start(*words, **env):
-    """Run the tool, up to where it waits for the lock."""
+    """Start the tool, and wait until it has opened the lock file."""
     tool = subprocess.Popen([TOOL, *words], stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                             env=dict(corpus.environment(), **env))
@@ -74,7 +74,7 @@ def output_of(tool):
 
 
 def replace(layout):
-    """Put another frame in the place of the first, which keeps its sidecar."""
+    """Replace the frame by another one, which keeps the lock file."""
     make(layout, OTHER, 'other')
     if layout == 'sparse':
         for name in os.listdir('other'):
@@ -137,7 +137,7 @@ def what_many_change_at_a_time_is_all_there():
                 env=corpus.environment()))
             tools[-1].stdin.write(piece)
             tools[-1].stdin.close()
-            # That puts another file in the place of the frame.
+            # compact replaces the file of the frame.
             if n % 3 == 0:
                 tools.append(subprocess.Popen([TOOL, '--lock', 'compact', 'f'],
                                               env=corpus.environment()))

@@ -12,14 +12,14 @@ import sys
 
 
 def help_options(*words):
-    """Options that a help text lists."""
+    """Return the options that a help text lists, and the text."""
     text = subprocess.run([sys.argv[1], *words, '--help'], check=True,
                           stdout=subprocess.PIPE, text=True).stdout
     return set(re.findall(r'^ +(--[a-z-]+)', text, re.MULTILINE)), text
 
 
 def page_options(text):
-    """Options that a piece of the page lists."""
+    """Return the options that a piece of the page lists."""
     return {'-' + word for word in
             re.findall(r'^\.It Fl (-[a-z-]+)', text, re.MULTILINE)}
 

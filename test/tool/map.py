@@ -22,7 +22,7 @@ KIB = 1024
 
 
 def draw(path, **variables):
-    """What is drawn in a terminal of 40 columns."""
+    """Return the drawing in a terminal of 40 columns."""
     ours, theirs = pty.openpty()
     environment = dict(corpus.environment(), COLUMNS='40', **variables)
     for name in ('COLORTERM', 'NO_COLOR'):
@@ -36,7 +36,7 @@ def draw(path, **variables):
             while piece := os.read(ours, 65536):
                 drawn += piece
         except OSError:
-            pass  # the end
+            pass  # the tool has closed the terminal
     os.close(ours)
     check(tool.returncode == 0, 'status %d' % tool.returncode)
     return drawn.decode().replace('\r\n', '\n')

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""npy_headers.py NPY_HEADER: have NumPy read the headers that we make.
+"""npy_headers.py NPY_HEADER: NumPy reads the .npy headers of framefs.
 
-The dtypes go in as python-blosc2 writes them into its arrays, and must come
-out of np.load() as they were.  Runs with the Python that has the packages'
-NumPy, as others may have none.
+The script gives the tool dtypes as python-blosc2 writes them into its arrays,
+and np.load() must return the same dtypes.  It runs with the distribution's
+Python, because other ones may lack NumPy.
 """
 import io
 import random
@@ -25,14 +25,15 @@ NAMES = ['a', 'b', 'ü', '日本', "it's", 'a "b"', "'\"", 'x\ny', '\t', '\\', '
 
 
 def structured(rng, depth):
-    """A dtype with fields of any kind."""
+    """Return a dtype with fields of any kind."""
     names = rng.sample(NAMES, rng.randint(1, 4))
     titles = [rng.choice([None, f'title {name}']) for name in names]
     formats = [some(rng, depth - 1) for _ in names]
     if rng.random() < 0.5:
         fields = [(name if title is None else (title, name), *form)
                   for name, title, form in zip(names, titles, formats)]
-        # NumPy forgets to print the padding of aligned ones inside others.
+        # NumPy does not print the padding of an aligned dtype inside another
+        # one.
         return np.dtype(fields, align=depth == DEPTH and rng.random() < 0.5)
     offsets = []
     end = 0
@@ -48,7 +49,7 @@ def structured(rng, depth):
 
 
 def some(rng, depth):
-    """Type, or type and shape, of a field."""
+    """Return the type of a field, or its type and shape."""
     if depth > 0 and rng.random() < 0.4:
         kind = structured(rng, depth)
     else:
@@ -59,12 +60,12 @@ def some(rng, depth):
 
 
 def text_of(dtype):
-    """As python-blosc2 has it."""
+    """Return the text of a dtype as python-blosc2 writes it."""
     return dtype.str if dtype.fields is None else str(dtype)
 
 
 def check(tool, dtype, shape):
-    """Make the header, add items, and load it."""
+    """Make a header, append items, and load the result."""
     made = subprocess.run(
         [tool, str(dtype.itemsize), text_of(dtype), *map(str, shape)],
         check=True, stdout=subprocess.PIPE).stdout
@@ -73,8 +74,8 @@ def check(tool, dtype, shape):
     items = random.Random(1).randbytes(count * dtype.itemsize)
     loaded = np.load(io.BytesIO(made + items), max_header_size=1 << 20)
     assert loaded.shape == shape, (loaded.shape, shape)
-    # What NumPy itself makes of it, as not all dtypes are equal to themselves
-    # when they come back.
+    # Compare with NumPy's own conversion, because not every dtype equals itself
+    # after the round trip.
     expected = np.lib.format.descr_to_dtype(np.lib.format.dtype_to_descr(dtype))
     assert loaded.dtype == expected, (loaded.dtype, expected)
     assert loaded.itemsize == dtype.itemsize

@@ -4,9 +4,9 @@
 
 usage: oracle.py
 
-Reads lines from standard input: the path of a frame, the name of a vlmetalayer
-or nothing for the frame's content, and the SHA-256 that this must have, with
-tabs between them.  Prints a line for each that is read otherwise.
+The script reads lines from standard input: the path of a frame, the name of a
+vlmetalayer or nothing for the frame's content, and the SHA-256 that this must
+have, separated by tabs.  It prints a line for each difference.
 """
 
 import hashlib
@@ -25,8 +25,9 @@ def is_here():
 
 
 def complaints(contents):
-    """What the reader finds wrong, as text.  `contents` has what each frame
-    must hold by its path, or what a vlmetalayer must by path and name."""
+    """Return the differences that the reader finds, as text.  `contents` maps
+    the path of a frame to its content, or the path and the name of a
+    vlmetalayer to the content of that."""
     lines = []
     for key, content in contents.items():
         path, name = key if isinstance(key, tuple) else (key, '')
@@ -39,7 +40,7 @@ def complaints(contents):
 
 
 def look_at(reader, path, name, wanted):
-    """Print what is wrong with the content of a frame, or a vlmetalayer."""
+    """Print the error if the content of a frame or a vlmetalayer is wrong."""
     try:
         frame = reader.Frame.open(path)
         content = frame.vlmeta(name) if name else frame.read_all()

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Frames that were changed by chance, read by another program.
+"""Another program reads frames that were changed at random.
 
 usage: oracle_frames.py CHANGE_FRAMES
 
-Skipped unless that program, an independent reader, lies beside the source
-tree.
+Skipped unless that program, an independent reader, lies beside the source tree.
 """
 
 import os
@@ -20,7 +19,7 @@ COUNT = 48
 
 
 def contents(directory):
-    """What the frames must hold, by their paths."""
+    """Return the content that each frame must hold, by its path."""
     result = {}
     for number in range(COUNT):
         path = os.path.join(directory, str(number))

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every frame reads as the program that wrote it says.
+"""Every frame has the content that its writer recorded.
 
 usage: read_frames.py B2FRAME [corpus]
 
-Without `corpus` the frames of test/data are read, with it all that lie beside
-the source tree.
+The script reads the frames of test/data, or with `corpus` all frames that lie
+beside the source tree.
 """
 
 import hashlib
@@ -26,7 +26,8 @@ def b2frame(verb, frame, *options, timeout=60):
 
 
 def view(frame):
-    """Tables have the chunks of arrays; of other frames nothing else shows."""
+    """Return the options for the view that the manifests describe: the chunks
+    of an array.  Other frames need no option."""
     return ['--raw'] if frame.array else []
 
 
@@ -47,7 +48,7 @@ def sha256(data):
 
 
 def check_whole(frame):
-    """All bytes, and the same again in two odd pieces."""
+    """Read all bytes, then the same bytes in two odd pieces."""
     data = cat(frame)
     check(len(data) == frame.nbytes, 'has %d bytes' % len(data))
     check(sha256(data) == frame.sha256, 'has other content')
@@ -69,7 +70,7 @@ def check_windows(frame):
 
 
 def check_refused(frame):
-    """What cannot be read is said so, by cat and by verify."""
+    """cat and verify refuse the frame in one line."""
     word = {'ENOTSUP': 'not supported', 'EBADMSG': ''}[frame.error]
     done = b2frame('cat', frame, *view(frame))
     said = done.stderr.decode()
@@ -90,13 +91,13 @@ def check_verify(frame):
 
 
 def printable(name):
-    """As layers.tsv writes a name."""
+    """Return a name as it is written in layers.tsv."""
     return ''.join('\\x%02x' % ord(c) if c < ' ' or c in '\\\x7f' else c
                    for c in name)
 
 
 def layers_of(info):
-    """What `info --json` says of metalayers, as rows of layers.tsv do."""
+    """Return the metalayers of `info --json` as rows of layers.tsv."""
     return {(layer['kind'], printable(layer['name']), layer['size'],
              sha256(bytes.fromhex(layer['content'])))
             for layer in info['metalayers']}
@@ -129,7 +130,8 @@ def test(item):
 
 
 class Item:
-    """A frame and its metalayers, as a set of rows, or None if unknown."""
+    """A frame and its metalayers, as a set of rows, or None if they are
+    unknown."""
 
     def __init__(self, frame, layers):
         self.id = frame.id

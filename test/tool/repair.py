@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""b2frame repair saves what is left of a frame, and says what is not.
+"""b2frame repair saves the readable parts of a frame, and reports the lost
+ones.
 
 usage: repair.py B2FRAME [TEST...]
 """
@@ -22,7 +23,7 @@ DATA = os.path.join(corpus.DATA, 'frames')
 
 
 def repair(*words, whole):
-    """Run the verb.  Returns what it says."""
+    """Run the verb.  Return its report."""
     done = corpus.run(TOOL, 'repair', *words)
     said = done.stdout.decode()
     check(done.returncode == (not whole) and not done.stderr,
@@ -32,7 +33,8 @@ def repair(*words, whole):
 
 
 def take(name, path='frame'):
-    """A frame that another program wrote, to be damaged."""
+    """Copy a frame that another program wrote, so that a test can damage it.
+    Return its content."""
     source = os.path.join(DATA, name + '.b2frame')
     (shutil.copytree if os.path.isdir(source) else shutil.copyfile)(source,
                                                                     path)
@@ -46,7 +48,7 @@ def patch(path, offset, data):
 
 
 class Layout:
-    """Where things are in the file of a frame."""
+    """The offsets and sizes of the parts in a frame's file."""
 
     def __init__(self, path):
         self.data = read(path)
@@ -162,7 +164,8 @@ def a_missing_chunk_file_becomes_zeros():
 
 
 def a_chunk_without_bytes_has_nothing_to_decode():
-    """Of all chunks, so that no room for decoded bytes was made before."""
+    """No chunk has bytes, so the tool has allocated no buffer for decoded bytes
+    before it meets one."""
     take('v204-dir')
     nothing = bytes((5, 1, 5, 4)) + struct.pack('<III', 0, 1, 32) + bytes(16)
     for name in os.listdir('frame'):
@@ -182,7 +185,7 @@ def chunk_files_do_without_their_index():
 
 
 def chunk_of(data):
-    """A chunk of bytes as they are."""
+    """Return a chunk that stores its bytes uncompressed."""
     return (bytes((5, 1, 7, 4)) +
             struct.pack('<III', len(data), len(data), len(data) + 32) +
             bytes(16) + data)
@@ -196,23 +199,24 @@ def index_of(entries):
 
 
 def an_append_that_was_killed_is_completed():
-    """The reference library writes a chunk over the index, then an index behind
-    it, and the header last."""
+    """The reference library writes a chunk over the index, then the new index
+    behind the chunk, and the header last."""
     before = take('plus1item-lz4')
     chunks = info('frame', '--chunks')['chunks']
     layout = Layout('frame')
     more = noise(chunks[0]['nbytes'])
     entries = [c['offset'] - layout.header_len for c in chunks]
 
-    # Killed behind the chunk: what was there before it is known.
+    # The library was killed after it wrote the chunk.  The old chunks are all
+    # known.
     whole = [c for c in chunks if c['nbytes'] == chunks[0]['nbytes']]
     size = sum(c['nbytes'] for c in whole)
     write('frame', layout.data[:layout.index] + chunk_of(more))
     saved_as(before[:size] + more)
-    # In the chunk.
+    # It was killed while it wrote the chunk.
     write('frame', layout.data[:layout.index] + chunk_of(more)[:-1])
     saved_as(before, '--force')
-    # Behind the index.
+    # It was killed after it wrote the index.
     entries[-1] = entries[0]
     entries[0] = layout.index - layout.header_len
     write('frame', layout.data[:layout.index] + chunk_of(more) +
@@ -222,7 +226,7 @@ def an_append_that_was_killed_is_completed():
 
 
 def a_damaged_index_gives_what_is_left_of_it():
-    """Entries that can't be are filled with the chunks that nothing names."""
+    """Impossible entries are replaced by the chunks that no entry names."""
     content = take('recompressed-copy')
     layout = Layout('frame')
     chunks = info('frame', '--chunks')['chunks']
@@ -237,14 +241,15 @@ def a_damaged_index_gives_what_is_left_of_it():
     check('is a guess' in said, said)
 
 
-# What a metalayer of an array has, by bytes: as many dimensions as ARRAY.
+# Create options, and the offsets of bytes in the array's metalayer.  They hold
+# for arrays with as many dimensions as ARRAY.
 ARRAY = ('--shape', '50,60', '--dtype', '<f8', '--chunks', '20,25')
 KIND, NDIM, ITEMS_0, CHUNK_0, BLOCK_0, DTYPE = 0, 2, 5, 24, 35, 45
 
 
 def make_array(layout='contiguous', blocks=(7, 25)):
-    """Make an array.  Returns its items, the file that has its header, and
-    where its metalayer is in that."""
+    """Make an array.  Return its items, the path of the file that has its
+    header, and the offset of its metalayer there."""
     items = noise(50 * 60 * 8)
     if os.path.exists('frame'):
         remove('frame')
@@ -287,7 +292,8 @@ def check_frame_array(path, items):
 
 
 def make_sparse_items():
-    """Make an array of zeros but for the last row of chunks.  Returns its items."""
+    """Make an array of zeros, except for the last row of chunks.  Return its
+    items."""
     items = bytes(40 * 60 * 8) + noise(10 * 60 * 8)
     b2frame('create', '--force', '--shape', '50,60', '--dtype', '<f8', '--chunks',
             '10,60', '--blocks', '5,60', '-', 'frame', stdin=items)
@@ -297,7 +303,7 @@ def make_sparse_items():
 def an_array_with_runs_of_zeros_keeps_its_size():
     items = make_sparse_items()
     chunks = info('frame', '--chunks')['chunks']
-    # The one chunk that is stored says of itself that it is too large.
+    # The header of the only stored chunk claims too large a size.
     patch('frame', chunks[4]['offset'] + 4, b'\xff' * 4)
     said = repair('frame', 'out', '--force', whole=False)
     check('of %d bytes %d are lost' % (len(items), 10 * 60 * 8) in said, said)
@@ -306,7 +312,8 @@ def an_array_with_runs_of_zeros_keeps_its_size():
 
 
 def an_index_of_an_older_state_does_not_hide_a_loss():
-    """The one with which the frame was made, before any chunk was stored."""
+    """The older index is from the creation of the frame, before any chunk was
+    stored."""
     items = make_sparse_items()
     write('frame', read('frame')[:-1000])
     said = repair('frame', 'out', '--force', whole=False)
@@ -333,7 +340,8 @@ def an_array_tells_that_the_typesize_is_wrong():
 
 
 def an_extent_that_follows_from_the_others_is_mended():
-    """A block, by the blocksize; a chunk, if it needs no padding."""
+    """A block extent follows from the blocksize, and a chunk extent from the
+    chunksize if the chunk needs no padding."""
     for offset, value in ((BLOCK_0, b'\x7f'), (BLOCK_0 + 3, b'\0'),
                           (CHUNK_0 + 5, b'\x7f'), (CHUNK_0 + 8, b'\0')):
         items, path, start = make_array(blocks=(7, 1))
@@ -346,7 +354,8 @@ def an_extent_that_follows_from_the_others_is_mended():
 
 
 def an_array_whose_extents_are_damaged_becomes_chunks():
-    """The shape, and a chunk whose last block is cut, do not follow."""
+    """Neither the shape nor a chunk whose last block is cut follows from other
+    fields."""
     for offset in ITEMS_0, CHUNK_0:
         _, path, start = make_array()
         chunks = b2frame('cat', '--raw', 'frame')
@@ -396,11 +405,13 @@ def what_a_frame_that_is_cut_short_lacks_is_told():
 
 
 def an_index_of_old_is_not_taken_for_the_last():
-    """An array starts as zeros, and the index that says so stays behind."""
+    """An array starts as zeros, and the index of that state stays in the
+    file."""
     _, path, _ = make_array()
     shutil.copyfile(path, 'frame.whole')
     chunks = info('frame', '--chunks')['chunks']
-    # Where freed places rest for long enough they have been used again.
+    # The last chunk in the file is not always number 8, because a slow machine
+    # reuses the extents that its first chunks have freed.
     last = max(range(9), key=lambda i: chunks[i]['offset'])
     os.truncate(path, chunks[last]['offset'] + 100)
     said = repair('frame', 'out', whole=False)
@@ -484,7 +495,7 @@ def what_is_no_frame_has_no_chunks():
 
 
 def a_flood_of_headers_takes_no_flood_of_time():
-    """Headers of chunks, each of which claims to be all of the file."""
+    """The file is full of chunk headers that each claim half of it."""
     size = 1 << 22
     head = (bytes((5, 1, 7, 4)) + struct.pack('<III', 1 << 20, 1 << 10,
                                               size >> 1) + bytes(16))
@@ -496,7 +507,7 @@ def a_flood_of_headers_takes_no_flood_of_time():
 
 
 def a_flood_of_indexes_takes_no_flood_of_time():
-    """Each chunk repeats one entry, of an index of four million."""
+    """Each chunk claims to be an index of four million equal entries."""
     count = 24000
     chunk = struct.pack('<4B3I15xBq', 5, 1, 5, 8, 32 << 20, 1 << 20, 40,
                         3 << 4, 7)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests of verbs that make and change frames share: a directory for
-each test, b2frame in it, and what is to be seen then."""
+"""Shared parts of the tests of verbs that make and change frames: a directory
+for each test, running b2frame in it, and checks of the result."""
 
 import contextlib
 import json
@@ -21,24 +21,24 @@ TOOL = os.path.abspath(sys.argv[1])
 TIMEOUT = 60 if not corpus.SANITIZED else 360
 TEMPORARY = '.framefs-tmp.'
 
-# Under nohup the tool would ignore it, as it should.
+# Under nohup the signal is ignored, and the tool would rightly ignore it, too.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def noise(size, seed=0):
-    """Bytes that do not shrink."""
+    """Return bytes that do not compress."""
     return random.Random(seed).randbytes(size)
 
 
 def numbers(size):
-    """Bytes that shrink best as elements of four bytes."""
+    """Return bytes that compress best as elements of four bytes."""
     words = b''.join(n.to_bytes(4, 'little') for n in range(size // 4 + 1))
     return words[:size]
 
 
 def b2frame(*words, stdin=b'', status=0):
-    """Run the tool.  Returns what it writes.  What it says must go with the
-    status: nothing, one line, or the usage."""
+    """Run the tool.  Return its standard output.  Its standard error must agree
+    with the status: empty, one line, or the usage."""
     done = subprocess.run([TOOL, *words], input=stdin, env=corpus.environment(),
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           timeout=TIMEOUT, check=False)
@@ -53,15 +53,15 @@ def b2frame(*words, stdin=b'', status=0):
 
 
 def fails(reason, *words, **how):
-    """Run the tool, which must give up with one line that has the reason.
-    Returns the line."""
+    """Run the tool, which must fail with one line that has the reason.  Return
+    that line."""
     said = b2frame(*words, status=1, **how)
     check(reason in said, '%s: says: %s' % (' '.join(words), said))
     return said
 
 
 def misuse(*words):
-    """Run the tool, which must say how it is used."""
+    """Run the tool, which must print its usage."""
     b2frame(*words, status=2)
 
 
@@ -70,7 +70,7 @@ def info(path, *options):
 
 
 def check_frame(path, content):
-    """It is a good frame, and holds this."""
+    """The frame is valid, and holds this content."""
     b2frame('verify', path)
     check(b2frame('cat', path) == content, path + ': other content')
     if oracle.is_here():
@@ -110,14 +110,14 @@ def frame(path, content, *options):
 
 
 def check_names(*names, directory='.'):
-    """These names are in a directory, and no others."""
+    """These names are in a directory, and no other ones."""
     found = sorted(os.listdir(directory))
     check(found == sorted(names), 'there are ' + ' '.join(found))
 
 
 @contextlib.contextmanager
 def small_disk(size):
-    """A file system with room for so many bytes."""
+    """Mount a file system that has room for this many bytes."""
     if os.geteuid() != 0:
         raise Skipped('only root can mount a small disk')
     os.mkdir('disk')
@@ -130,10 +130,10 @@ def small_disk(size):
 
 
 def has_begun(tool):
-    """Has a process made a file here that has no name, or is there something
-    under a temporary name?"""
+    """Has a process opened a file without a name in this directory, or is there
+    a file with a temporary name?"""
     here = os.path.join(os.path.realpath('.'), '#')
-    with contextlib.suppress(OSError):  # what was closed meanwhile
+    with contextlib.suppress(OSError):  # a file closed meanwhile
         for fd in os.scandir('/proc/%d/fd' % tool.pid):
             if os.readlink(fd.path).startswith(here):
                 return True
@@ -141,8 +141,8 @@ def has_begun(tool):
 
 
 def interrupt(number, *words, first=b'', begun=has_begun):
-    """Send a signal while the tool reads a pipe, of which it has read `first`,
-    and has begun to write; it must end by that signal."""
+    """Send a signal when the tool has read `first` from a pipe and has begun to
+    write.  That signal must end the tool."""
     with subprocess.Popen([TOOL, *words], stdin=subprocess.PIPE, bufsize=0,
                           stderr=subprocess.PIPE,
                           env=corpus.environment()) as tool:
@@ -157,11 +157,11 @@ def interrupt(number, *words, first=b'', begun=has_begun):
 
 
 class Skipped(Exception):
-    """A test that can't be run here, and why."""
+    """A test that cannot run here, and the reason."""
 
 
 def run_test(test):
-    """Run one test in its own directory.  Is all well?"""
+    """Run one test in its own directory.  Did it pass?"""
     home = os.getcwd()
     with tempfile.TemporaryDirectory() as directory:
         os.chdir(directory)
@@ -178,7 +178,7 @@ def run_test(test):
 
 
 def main(*tests):
-    """Run tests, or those that are named behind the tool."""
+    """Run all tests, or the ones that the command line names after the tool."""
     chosen = [t for t in tests if t.__name__ in sys.argv[2:]] or tests
     results = [run_test(test) for test in chosen]
     sys.exit(not all(results))

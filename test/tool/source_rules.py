@@ -79,7 +79,7 @@ class Item:
 
 
 def without_attributes(text):
-    """Drop what __attribute__((...)) and the like say of a declaration."""
+    """Remove __attribute__((...)) and the like from a declaration."""
     nested = r'[^()]*'
     for _ in range(3):
         nested = r'(?:[^()]|\(%s\))*' % nested
@@ -88,7 +88,7 @@ def without_attributes(text):
 
 
 def split_items(code):
-    """Split code into items.  Returns whether all brackets match, too."""
+    """Split code into items.  Also return whether all brackets match."""
     items = []
     start = head_end = None
     depth = 0
@@ -123,7 +123,7 @@ class Source:
         self.items, self.is_balanced = split_items(code)
 
     def note(self, match):
-        """Remember a comment or #include.  Returns blanks of the same size."""
+        """Remember a comment or #include.  Return blanks of the same size."""
         if match['comment'] and not NO_MANUAL.search(match[0]):
             self.comments.append((match.start(), match.end() - 1))
         include = match['directive'] and INCLUDE.match(match[0])
@@ -132,7 +132,7 @@ class Source:
         return re.sub(r'[^\n]', ' ', match[0])
 
     def line(self, offset):
-        """The number of the line that holds an offset."""
+        """Return the number of the line that holds an offset."""
         return bisect.bisect_right(self.starts, offset)
 
     def has_blank_line(self, first, last):
@@ -141,11 +141,12 @@ class Source:
         return any(not line.strip() for line in lines)
 
     def functions(self):
-        """The functions that are defined here."""
+        """Return the functions that this file defines."""
         return [item for item in self.items if item.kind == 'function']
 
     def used_names(self):
-        """Names that are called or whose address is taken, in macros too."""
+        """Return the names that are called or whose address is taken, also in
+        macros."""
         def keep(match):
             is_define = match['directive'] and DEFINE.match(match[0])
             return match[0] if is_define else ' '
@@ -166,13 +167,13 @@ class Tree:
         self.layers = re.findall(r"^ *subdir\('(\w+)'\)", build, re.MULTILINE)
 
     def inside(self, *folders, suffix=('.c', '.h')):
-        """The files in some of the folders."""
+        """Return the files in some of the folders."""
         return [source for source in self.sources
                 if source.folder in folders and source.name.endswith(suffix)]
 
 
 def finding(name, line, error, rule):
-    """What is printed of a place that breaks a rule."""
+    """Return the text that is printed for a place that breaks a rule."""
     return '%s:%d: %s\n    %s' % (name, line, error, rule)
 
 
@@ -229,10 +230,11 @@ def check_layers(tree):
 
 
 def call_graph(tree, layer):
-    """For each .c file of a layer the others whose functions it uses."""
+    """Map each .c file of a layer to the other files whose functions it
+    uses."""
     sources = [source for source in tree.inside('src', suffix='.c')
                if source.layer == layer]
-    # Only these are not static, as -Wmissing-prototypes makes sure.
+    # All other functions are static, because -Wmissing-prototypes is on.
     declared = {item.name for source in tree.inside('src', suffix='.h')
                 for item in source.items if item.kind == 'prototype'}
     owners = {item.name: source.name for source in sources
@@ -246,7 +248,7 @@ def call_graph(tree, layer):
 
 
 def find_circles(graph):
-    """The largest groups of nodes that all reach each other (Tarjan)."""
+    """Return the largest groups of nodes that all reach each other (Tarjan)."""
     number, lowest, stack, circles = {}, {}, [], []
 
     def visit(node):
@@ -375,7 +377,7 @@ def check_comments(tree):
 
 
 def check(root, large_circles):
-    """All findings in a tree."""
+    """Return all findings in a tree."""
     tree = Tree(pathlib.Path(root))
     return [*check_brackets(tree), *check_layers(tree),
             *check_circles(tree, large_circles), *check_names(tree),

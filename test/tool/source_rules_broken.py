@@ -15,8 +15,8 @@ from source_rules import LARGE_CIRCLES, MAX_LINES, check
 
 SCRIPT = 'test/tool/source_rules.py:1: '
 
-# Three layers and a library that must not include the one below it, without
-# any error.  The text of a file is what a test adds to it, or replaces.
+# Three layers and a library that must not include the one below it, all without
+# an error.  A test adds to the text of a file here, or replaces it.
 GOOD = {
     'src/meson.build': "# subdir('none')\n" + ''.join(
         "subdir('%s')\n" % layer for layer in ('base', 'file', 'fuse', 'lib')),
@@ -32,8 +32,8 @@ GOOD = {
 
 
 def circle(*names, call='%s();'):
-    """Files of layer base, of which each calls the next, and the last the
-    first."""
+    """Return files of layer base, each of which calls the next, and the last
+    the first."""
     files = {'src/base/all.h': '/* All. */\n' + ''.join(
         'void %s(void);\n' % name for name in names)}
     for name, called in zip(names, names[1:] + names[:1]):
@@ -44,7 +44,8 @@ def circle(*names, call='%s();'):
 
 
 def function(nlines):
-    """A function of so many lines, with much in it that is no code."""
+    """Return a function of this many lines, which contains much that is not
+    code."""
     body = ['    /* } */ puts("}{"); c = \'{\'; // }', '#define OPEN {']
     body += ['    c++;'] * (nlines - 6)
     return '\n'.join(['__attribute__((format(printf, 1, 2)))',
@@ -171,7 +172,7 @@ EXCEPTIONS = [
 
 
 def run(name, files, excused, expected):
-    """Returns whether a tree has just the findings that it should have."""
+    """Return whether a tree has exactly the findings that it should have."""
     with tempfile.TemporaryDirectory() as where:
         for path, text in {**GOOD, **files}.items():
             path = pathlib.Path(where, path)

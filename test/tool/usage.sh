@@ -13,7 +13,8 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failed=0
 
-# fails STATUS PATTERN ARGUMENT...: standard error has the pattern.
+# fails STATUS PATTERN ARGUMENT...: the tool exits with STATUS, and its standard
+# error has the pattern.
 fails() {
     status=$1 pattern=$2
     shift 2
@@ -27,7 +28,8 @@ fails() {
     fi
 }
 
-# works PATTERN ARGUMENT...: standard output has the pattern.
+# works PATTERN ARGUMENT...: the tool succeeds, and its standard output has the
+# pattern.
 works() {
     pattern=$1
     shift
@@ -72,7 +74,7 @@ if ! "$tool" verify --quiet "$frame" >"$dir/out" || [ -s "$dir/out" ]; then
     failed=1
 fi
 
-# Names may hold any bytes: they break neither lines nor JSON.
+# Names may hold any bytes, but must break neither lines nor JSON.
 odd=$dir/$(printf 'a\nb\377')
 cp "$frame" "$odd"
 works '/a.x0ab.*: ok$' verify "$odd"

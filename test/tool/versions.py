@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Packages have the version that meson.build has, and so do the programs.
+"""Packages and programs have the same version as meson.build.
 
 usage: versions.py VERSION B2FRAME FRAMEFS
 """
