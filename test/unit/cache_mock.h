@@ -15,12 +15,12 @@ enum {
     BLOCK = 4096,
     NBLOCKS = 16,
     CHUNK = BLOCK * NBLOCKS - 100,
-    ENTRY_MAX = 4096, /* more than an entry of this test takes up */
+    ENTRY_MAX = 4096, /* more bytes than one entry of this test uses */
 };
 
 #define NOTHING_BAD UINT64_MAX
 
-/* A file whose chunks are made up. */
+/* A file whose chunks are computed. */
 struct mock {
     struct cache *cache;
     size_t capacity;
@@ -28,10 +28,10 @@ struct mock {
     struct cache_shape shape;
     atomic_ulong ndescribed;
     atomic_ulong nruns;    /* calls of decode */
-    atomic_ulong bad;      /* block of chunk 0 that can't be decoded */
-    atomic_bool too_much;  /* the limit was passed */
-    atomic_bool bad_first; /* a block came without block 0 */
-    atomic_bool shut;      /* decode() waits */
+    atomic_ulong bad;      /* block of chunk 0 that decode() rejects */
+    atomic_bool too_much;  /* the cache exceeded its limit */
+    atomic_bool bad_first; /* decode() got a block without block 0 */
+    atomic_bool shut;      /* makes decode() wait */
 };
 
 static inline uint8_t byte_at(uint64_t chunk_no, uint64_t off)
@@ -41,7 +41,10 @@ static inline uint8_t byte_at(uint64_t chunk_no, uint64_t off)
     return (uint8_t)(mixed >> 56);
 }
 
-/* What a thread waits for here comes without a signal of its own. */
+/*
+ * Sleep before polling again, because the awaited state has no signal of its
+ * own.
+ */
 static inline void pause_briefly(void)
 {
     const struct timespec pause = { .tv_nsec = 100000 };
@@ -154,7 +157,7 @@ static inline bool is_right(const struct cache_pin *pinned, uint64_t chunk_no,
     return true;
 }
 
-/* Pin, check and let go. */
+/* Pin a range, compare it, and unpin it. */
 static inline void touch(struct mock *mock, uint64_t chunk_no, uint32_t off,
                          uint32_t len)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes frames, changes them by chance, and writes beside each what it must
-   hold; for another program to read. */
+/*
+ * Makes frames, changes them at random, and writes the content that each must
+ * have beside it, so that another program can compare.
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

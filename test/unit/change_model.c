@@ -31,7 +31,7 @@ uint32_t model_random(uint64_t *state, uint32_t below)
     return (uint32_t)((*state >> 33) % below);
 }
 
-/* Bytes that pack well, badly, or into a special chunk. */
+/* Fill with bytes that compress well or badly, or that make a special chunk. */
 static void fill(struct model_chunk *chunk, size_t len, uint64_t *random)
 {
     static const uint8_t nan[] = { 0x00, 0x00, 0xC0, 0x7F };
@@ -96,7 +96,7 @@ static int insert(struct model *model, struct frame_change *change, size_t at,
     return 0;
 }
 
-/* A size that the frame takes at this place. */
+/* Choose a size that the frame accepts here. */
 static size_t some_len(const struct model *model, bool last, uint64_t *random)
 {
     if (model->variable || (last && model_random(random, 3) == 0))
@@ -195,7 +195,7 @@ static int reorder(struct model *model, struct frame_change *change,
     return 0;
 }
 
-/* To whole chunks, which nothing must be written for. */
+/* Resize to whole chunks, for which no data has to be written. */
 static int resize(struct model *model, struct frame_change *change,
                   uint64_t *random)
 {

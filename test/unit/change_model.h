@@ -20,24 +20,27 @@ struct model_chunk {
     uint8_t bytes[MODEL_CHUNKSIZE];
 };
 
-/* What a frame should hold: its chunks and vlmetalayers. */
+/* The content that a frame should have: its chunks and vlmetalayers. */
 struct model {
     bool variable;
     size_t nchunks;
     struct model_chunk chunks[MODEL_CHUNKS_MAX];
-    char layers[MODEL_LAYERS][32]; /* "layer0" and so on; "" if not there */
+    char layers[MODEL_LAYERS][32]; /* "layer0" and so on; "" if absent */
 };
 
-/* New frames of the model's geometry. */
+/* Parameters of new frames with the model's sizes. */
 extern const struct frame_params model_params;
 
-/* Numbers by chance, the same each time; `state` starts as anything. */
+/*
+ * Return a pseudo-random number below `below`.  The same `state` gives the same
+ * numbers; it may start with any value.
+ */
 uint32_t model_random(uint64_t *state, uint32_t below);
 
 /*
- * Make a change by chance, to a frame and to the model.
+ * Make a random change to a frame and to the model.
  *
- * Returns what the change returned; the model follows only on success.
+ * Returns the result of the change.  The model only changes on success.
  */
 int model_step(struct model *model, struct frame_change *change,
                uint64_t *random);
@@ -48,14 +51,14 @@ void model_delete(struct model *model, struct frame_change *change, size_t at);
 /* Remove all chunks. */
 void model_empty(struct model *model, struct frame_change *change);
 
-/* Append one chunk of random bytes; returns what the change returned. */
+/* Append one chunk of random bytes.  Returns the result of the change. */
 int model_append(struct model *model, struct frame_change *change, size_t len,
                  uint64_t *random);
 
-/* Does the frame hold what the model does, and nothing that is wrong? */
+/* Does the frame pass a check, and does it hold the same as the model? */
 bool model_matches(const struct model *model, struct frame *frame);
 
-/* Fails the test unless it does. */
+/* Fail the test unless model_matches(). */
 void model_check(const struct model *model, struct frame *frame);
 
 #endif

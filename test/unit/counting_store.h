@@ -6,7 +6,7 @@
 
 #include "store/store.h"
 
-/* What was read from a store. */
+/* Reads from a store. */
 struct reads {
     size_t ncalls;
     size_t nranges;
@@ -14,8 +14,8 @@ struct reads {
 };
 
 /*
- * A store of one object in memory, as store_mem_open(), that counts what is
- * read from it in `reads`.  For one thread.
+ * Open a store of one object in memory, as store_mem_open() does, that counts
+ * the reads from it in `reads`.  It may be used by one thread only.
  */
 int counting_store_open(const uint8_t *bytes, size_t len, struct reads *reads,
                         struct store **out);

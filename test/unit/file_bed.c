@@ -156,7 +156,7 @@ static void run(const char *command, const char *path, const char *to)
     ck_assert_int_eq(system(line), 0);
 }
 
-/* What a file holds is what it is to hold. */
+/* Copy the file's content into the model. */
 static void read_model(struct bed *bed)
 {
     while (bed->size < file_size(bed->file)) {
@@ -239,7 +239,7 @@ void bed_reopen(struct bed *bed)
     start_flusher(bed);
 }
 
-/* Are these the bytes of the model from `off` on? */
+/* Compare bytes with those of the model from `off` on. */
 static void compare(const struct bed *bed, uint64_t off, const uint8_t *got,
                     size_t len)
 {

@@ -9,12 +9,12 @@
 
 #include "file/file.h"
 
-/* What a test wants. */
+/* The kind of file that a test needs. */
 struct bed_kind {
     bool sparse;
-    uint32_t typesize;   /* of the frame; 0: chosen by its content */
+    uint32_t typesize;   /* of the frame; 0: chosen from the content */
     uint32_t chunksize;  /* bytes */
-    uint32_t nchunks;    /* about so many the model has room for */
+    uint32_t nchunks;    /* approximate room of the model */
     size_t cache_size;   /* bytes */
     unsigned commit;     /* seconds, see struct file_options */
     bool lock;           /* likewise */
@@ -22,14 +22,14 @@ struct bed_kind {
     bool flushed_always; /* a thread commits all the time */
 };
 
-/* A frame in a directory of its own, and what should be in it. */
+/* A frame in a directory of its own, and the content that it should have. */
 struct bed {
     struct bed_kind kind;
     char dir[256];
     int fd;
     struct file_context *context;
     struct file *file;
-    uint8_t *model; /* `room` bytes, zero behind `size` */
+    uint8_t *model; /* `room` bytes, zero from `size` on */
     uint64_t room;
     uint64_t size;
     uint64_t random;
@@ -37,33 +37,35 @@ struct bed {
     atomic_bool flushing;
 };
 
-/* A number below `below`. */
+/* Return a pseudo-random number below `below`. */
 uint32_t pick(uint64_t *random, uint32_t below);
 
-/* Bytes that compress, but not to nothing. */
+/* Make bytes that compress, but not to nothing. */
 void make_bytes(uint8_t *bytes, size_t len, uint64_t *random);
 
-/* `chunksize`, `nchunks` and `cache_size` may be 0 for what is usual. */
+/*
+ * Make a file.  0 for `chunksize`, `nchunks` or `cache_size` means the default.
+ */
 void bed_init(struct bed *bed, const struct bed_kind *kind);
 
-/* The usual, with typesize 1. */
+/* Make a file with the defaults and typesize 1. */
 void bed_new(struct bed *bed, bool sparse);
 
-/* A copy of a frame, by its path, which holds what it reads as. */
+/* Copy the frame at a path.  Its content becomes the model. */
 void bed_copy_of(struct bed *bed, const char *path);
 void bed_fini(struct bed *bed);
 
-/* The directory's frame. */
+/* Open a store of the frame in the directory. */
 struct store *bed_store(struct bed *bed, unsigned flags);
 
-/* Close the file; look whether the frame is without fault, and open it. */
+/* Close the file, verify the frame, and open it again. */
 void bed_reopen(struct bed *bed);
 
-/* Does the file read as it should? */
+/* Compare a range of the file, or all of it, with the model. */
 void bed_check_range(struct bed *bed, uint64_t off, size_t len);
 void bed_check(struct bed *bed);
 
-/* Change file and model. */
+/* Make the same change to the file and to the model. */
 void bed_write(struct bed *bed, uint64_t off, size_t len);
 void bed_truncate(struct bed *bed, uint64_t size);
 void bed_zero(struct bed *bed, uint64_t off, uint64_t len);

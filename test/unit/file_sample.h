@@ -19,11 +19,11 @@ enum {
     BIG_CACHE = 64 << 20
 };
 
-/* A frame that is open, and what is in it. */
+/* An open frame and its content. */
 struct sample {
     struct file_context *context;
     struct file *file;
-    uint8_t *content; /* NULL if it is not known */
+    uint8_t *content; /* NULL if unknown */
     size_t len;
 };
 
@@ -99,7 +99,7 @@ static inline void sample_close(struct sample *sample)
     free(sample->content);
 }
 
-/* Does a read bring exactly these bytes? */
+/* Does a read return exactly these bytes? */
 static inline bool reads_right(const struct sample *sample,
                                struct file_reader *reader, uint64_t off,
                                size_t len)

@@ -8,49 +8,53 @@
 
 #include "chunk/chunk.h"
 
-/* Chunks and frames, put together byte by byte as the documents of the format
-   have them, for what no other program writes. */
+/*
+ * Chunks and frames that are put together byte by byte, as the format documents
+ * describe them, for cases that no other program writes.
+ */
 
 struct build {
     size_t len;
     uint8_t bytes[512 << 10];
 };
 
-/* An empty one, on the heap. */
+/* Return an empty one, allocated. */
 struct build *build_new(void);
 
 /* Append bytes. */
 void build_bytes(struct build *build, const void *bytes, size_t len);
 
-/* Append a chunk that holds `len` bytes as they are. */
+/* Append a chunk that stores `len` bytes uncompressed. */
 void build_copy(struct build *build, unsigned typesize, const void *data,
                 size_t len);
 
-/* The same in blocks, each of one stream that is stored as it is; from the
-   last to the first, with `gap` bytes behind each. */
+/*
+ * Append such a chunk in blocks, each of one uncompressed stream, from the last
+ * block to the first, with `gap` bytes behind each.
+ */
 void build_blocks(struct build *build, unsigned typesize, const void *data,
                   size_t len, size_t blocksize, size_t gap);
 
-/* Append a special chunk; `item` is for CHUNK_VALUE. */
+/* Append a special chunk.  `item` is used for CHUNK_VALUE. */
 void build_special(struct build *build, enum chunk_kind kind, unsigned typesize,
                    uint32_t nbytes, const void *item, size_t item_len);
 
-/* What a frame is made of. */
+/* The parts of a frame. */
 struct build_frame {
     const struct build *chunks; /* NULL: none */
-    const int64_t *entries;     /* stored as they are; or */
+    const int64_t *entries;     /* stored uncompressed; or */
     size_t nentries;
     const struct build *index; /* the index chunk */
     uint64_t nbytes;
-    uint32_t chunksize; /* 0 for chunks that differ */
+    uint32_t chunksize; /* 0 if chunks differ in size */
     uint32_t typesize;
     bool sparse;
 };
 
-/* Header, chunks, index, trailer. */
+/* Put header, chunks, index and trailer together. */
 struct build *build_frame(const struct build_frame *parts);
 
-/* The usual kind: contiguous, of items of four bytes. */
+/* Put the most common kind together: contiguous, with items of four bytes. */
 struct build *build_items(const struct build *chunks, const int64_t *entries,
                           size_t nentries, uint64_t nbytes, uint32_t chunksize);
 

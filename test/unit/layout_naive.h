@@ -4,10 +4,10 @@
 
 #include "array/layout.h"
 
-/* Where an item lies, found as the document of the format has it. */
+/* The place of an item, found with the formulas of the format document. */
 struct naive {
     uint64_t chunk_no;
-    uint64_t item; /* in the chunk */
+    uint64_t item; /* within the chunk */
 };
 
 static inline struct naive find_naively(const struct layout_shape *shape,

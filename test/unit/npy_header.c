@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Prints the header of a .npy file, for NumPy to read; see ../tool.
+ * Prints the header of a .npy file, which NumPy reads; see ../tool.
  *
  *     npy_header ITEMSIZE DTYPE [EXTENT...]
  */

@@ -23,7 +23,7 @@ enum op_kind {
     OP_PUNCH,
     OP_SYNC,
     OP_NAME,   /* a file gets a name */
-    OP_REMOVE, /* of a name */
+    OP_REMOVE, /* a name is removed */
     OP_SYNC_NAMES,
     OP_OWN_NAME, /* the directory gets its name */
     OP_SYNC_OWN_NAME,
@@ -33,10 +33,10 @@ struct op {
     enum op_kind kind;
     size_t file; /* its number */
     char name[NAME_LEN];
-    uint64_t off; /* also the new size */
+    uint64_t off; /* or the new size */
     uint64_t len;
     uint8_t *bytes; /* of OP_WRITE */
-    bool lost;      /* a sync failed after it, no later one saves it */
+    bool lost;      /* a sync after it failed; no later sync saves it */
 };
 
 struct bytes {
@@ -49,10 +49,10 @@ struct name {
     size_t file;
 };
 
-/* Files by number, and those that have names. */
+/* Files by number, and the names of those that have one. */
 struct image {
     bool directory;
-    bool named; /* the directory is */
+    bool named; /* whether the directory has its name */
     struct bytes *files;
     size_t nfiles;
     struct name names[FILES_MAX];
@@ -60,11 +60,11 @@ struct image {
     struct store_mem_file mem[FILES_MAX];
 };
 
-/* Each call has the lock from begin() to end(). */
+/* `lock` is held from begin() to end() of each call. */
 struct disk {
     pthread_mutex_t lock;
     struct image now;
-    size_t start_files; /* that were there in the beginning */
+    size_t start_files; /* files that existed at the start */
     struct bytes start;
     struct op *ops;
     size_t nops;
@@ -73,7 +73,7 @@ struct disk {
     size_t fail_n;
     int fail_error;
     bool forgets; /* see disk_forget() */
-    bool rots;    /* see disk_rot(), with: */
+    bool rots;    /* see disk_rot(); uses rotten_off */
     uint64_t rotten_off;
     void (*watch)(void *context, enum disk_call call);
     void *watcher;
@@ -128,7 +128,9 @@ static void set_name(struct image *image, const char *name, size_t file)
 
 static void set_len(struct bytes *file, size_t len)
 {
-    /* Each size has memory of its own, so that checkers see what is passed. */
+    /*
+     * Allocate exactly this size, so that checkers notice every access past it.
+     */
     uint8_t *bytes = calloc(len + 1, 1);
 
     ck_assert_ptr_nonnull(bytes);
@@ -313,7 +315,7 @@ static void tell(struct disk *disk, enum disk_call call)
         watch(watcher, call);
 }
 
-/* Count a call; its error if it is to fail. */
+/* Take the lock and count the call.  Returns its error if it must fail. */
 static int begin(struct disk *disk)
 {
     size_t no;
@@ -379,7 +381,7 @@ static bool is_names_op(enum op_kind kind)
            kind == OP_OWN_NAME || kind == OP_SYNC_OWN_NAME;
 }
 
-/* Does a sync make an operation last? */
+/* Does a sync make an operation durable? */
 static bool saves(const struct op *sync, const struct op *op)
 {
     if (op->kind == OP_OWN_NAME)
@@ -389,7 +391,7 @@ static bool saves(const struct op *sync, const struct op *op)
     return sync->kind == OP_SYNC && sync->file == op->file;
 }
 
-/* Is operation `i` sure to be on the disk? */
+/* Is operation `i` certainly on the disk? */
 static bool is_synced(const struct disk *disk, size_t i, size_t nops)
 {
     const struct op *op = &disk->ops[i];
@@ -416,7 +418,7 @@ size_t disk_nunsynced(const struct disk *disk, size_t nops)
     return n;
 }
 
-/* The first half of the last write, if it is not of one sector. */
+/* Apply the first half of a write, if it reaches beyond one sector. */
 static void apply_torn(struct image *image, const struct op *op)
 {
     struct op half = *op;
@@ -500,7 +502,7 @@ static void object_close(struct store_object *object)
     free(object);
 }
 
-/* Make a file what it is without the writes that are lost. */
+/* Rebuild the content of a file without its lost writes. */
 static void forget_writes(struct disk *disk, size_t no)
 {
     struct bytes *file = &disk->now.files[no];
@@ -517,7 +519,7 @@ static void forget_writes(struct disk *disk, size_t no)
     set_len(file, len);
 }
 
-/* A sync that fails forgets what it was to write, as kernels do. */
+/* A failed sync drops the data that it should have written, as kernels do. */
 static void lose_writes(struct disk *disk, size_t file)
 {
     for (size_t i = 0; i < disk->nops; i++)

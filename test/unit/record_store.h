@@ -9,31 +9,35 @@
 #include "store/store.h"
 
 /*
- * A disk in memory that remembers what was done to it, and in which order, so
- * that each state can be made again that a crash might have left; and of which
- * any call can be made to fail.  Threads may use it side by side.
+ * A disk in memory that records all operations in order, so that each state
+ * that a crash might leave can be rebuilt.  Any call can be made to fail.
+ * Threads may use it at the same time.
  */
 struct disk;
 
-/* An empty disk: of a file that is not there yet, or of a directory, whose own
-   name lasts only once that is synced. */
+/*
+ * Make an empty disk: either of one file that does not exist yet, or of a
+ * directory, whose name is durable only after a sync of that name.
+ */
 struct disk *disk_new(bool directory);
 
-/* The same with one file. */
+/* Make a disk that has one file with these bytes. */
 struct disk *disk_of(const uint8_t *bytes, size_t len);
 void disk_free(struct disk *disk);
 
-/* A store on the disk, which lives longer. */
+/* Open a store on the disk.  The disk must outlive it. */
 struct store *disk_store(struct disk *disk);
 
-/* Calls so far. */
+/* Return the number of calls so far. */
 size_t disk_ncalls(struct disk *disk);
 
-/* Let calls fail from this one on, `n` of them. */
+/* Let `n` calls fail with `error`, from call `first` on. */
 void disk_fail(struct disk *disk, size_t first, size_t n, int error);
 
-/* Have `watch` called at the begin of every call of an object, by whoever makes
-   it, or no more with NULL; it may call in turn. */
+/*
+ * Have `watch` called at the start of every call of an object, by the thread
+ * that makes the call.  NULL ends that.  `watch` may call the disk in turn.
+ */
 enum disk_call {
     DISK_LOOK,
     DISK_WRITE,
@@ -45,37 +49,46 @@ void disk_watch(struct disk *disk,
                 void (*watch)(void *context, enum disk_call call),
                 void *context);
 
-/* From now on, what a sync that fails has lost can't be read any more, either. */
+/*
+ * From now on, data that a failed sync has lost cannot be read any more,
+ * either.
+ */
 void disk_forget(struct disk *disk);
 
-/* From now on, this byte can't be read. */
+/* From now on, reads of this byte fail. */
 void disk_rot(struct disk *disk, uint64_t off);
 
-/* Operations that changed or synced something, so far. */
+/* Return the number of operations so far that changed or synced something. */
 size_t disk_nops(struct disk *disk);
 
-/* What a crash leaves; a file with the name "" or files of a directory. */
+/*
+ * The content of a disk after a crash: the files of a directory, or one file
+ * named "".
+ */
 struct image;
 
 /*
- * The disk after a crash behind operation `nops`.
+ * Return the disk as a crash after operation `nops` leaves it.
  *
- *  dropped  asked of each operation that need not have reached the disk, since
- *           nothing was synced after it: has it not?
- *  torn     half of the next one has, if it is a write of more than a sector
+ *  dropped  asked for each operation that may not have reached the disk because
+ *           no sync followed it; returns whether the operation is lost
+ *  torn     apply half of the next operation, if it is a write that reaches
+ *           beyond one sector
  */
 struct image *disk_crash(struct disk *disk, size_t nops, bool torn,
                          bool (*dropped)(void *context, size_t i),
                          void *context);
 
-/* How many operations need not have reached the disk. */
+/* Return the number of operations that may not have reached the disk. */
 size_t disk_nunsynced(const struct disk *disk, size_t nops);
 
-/* Stores of it must be closed. */
+/* Free an image, whose stores must be closed. */
 void image_free(struct image *image);
 
-/* A store of the image, which lives longer; NULL if there is no file, or
-   directory. */
+/*
+ * Open a store of the image, which must outlive it.  Returns NULL if the file
+ * or directory does not exist.
+ */
 struct store *image_store(const struct image *image);
 
 /* Number of files in the image. */

@@ -5,7 +5,7 @@
 
 enum {
     CACHE = 32 << 20,
-    CALLS_MIN = 4 /* that fail in turn, or a trial does not do what it says */
+    CALLS_MIN = 4 /* a trial with fewer calls does not do its work */
 };
 
 /* Bytes that do not compress to nothing. */
@@ -47,7 +47,7 @@ void bed_write(struct bed *bed, uint64_t off, size_t len, uint32_t seed)
     struct fault fault;
 
     make_bytes(bed, off, len, seed);
-    /* The frame is looked at before it is changed, and that call may fail. */
+    /* A write first checks the frame on the disk, and that call may fail. */
     if (file_write(bed->file, off, bed->bytes + off, len, &fault) < 0)
         ck_assert_int_eq(
             file_write(bed->file, off, bed->bytes + off, len, &fault), 0);

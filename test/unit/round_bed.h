@@ -6,8 +6,10 @@
 #include "record_store.h"
 #include "state/file_private.h"
 
-/* A file of which nothing is committed but when asked, on a disk of which calls
-   can fail and be watched. */
+/*
+ * A file that is committed only when a test asks for it, on a disk whose calls
+ * can be watched and made to fail.
+ */
 
 enum {
     CHUNKSIZE = 8192,
@@ -19,9 +21,9 @@ struct bed {
     struct disk *disk;
     struct file_context *context;
     struct file *file;
-    uint8_t bytes[ROOM]; /* what it should hold, */
-    uint64_t size;       /* so much of them */
-    size_t bad_call;     /* of the disk, that fails */
+    uint8_t bytes[ROOM]; /* the content that it should have */
+    uint64_t size;       /* bytes in it */
+    size_t bad_call;     /* the call of the disk that fails */
 };
 
 void bed_init(struct bed *bed, bool sparse);
@@ -31,16 +33,23 @@ void bed_fini(struct bed *bed);
 void bed_write(struct bed *bed, uint64_t off, size_t len, uint32_t seed);
 void bed_sync(struct bed *bed);
 
-/* Let one call of the disk fail, counted from here on; and let none fail any
-   more.  Was that call reached? */
+/*
+ * Let one call of the disk fail, counted from here on, or end that.
+ * bed_end_failing() returns whether the call was reached.
+ */
 void bed_fail_call(struct bed *bed, size_t call, int error);
 bool bed_end_failing(struct bed *bed);
 
-/* Let one call after the other fail, in two variants, until `trial` returns
-   false, as there are not so many. */
+/*
+ * Let each call fail in turn, in two variants, until `trial` returns false
+ * because it makes fewer calls.
+ */
 void bed_fail_each(bool (*trial)(bool variant, size_t call));
 
-/* Does a file hold what it should; and do the bed's, and the disk, too? */
+/*
+ * Compare a file with the bed's content; or compare both the bed's file and its
+ * disk.
+ */
 void bed_check_file(const struct bed *bed, struct file *file);
 void bed_check(const struct bed *bed);
 

@@ -26,7 +26,7 @@ enum {
     AT_DTYPE_LEN = 46,
 };
 
-/* Its frame. */
+/* The description of its frame. */
 static const struct frame_info example_info = {
     .typesize = 4,
     .chunksize = 24 * 4,
@@ -58,7 +58,7 @@ static void check_refused(const uint8_t *bytes, size_t len,
     ck_assert_uint_eq(fault.off, off);
 }
 
-/* Chunks of 4 bytes an item, as many as there are. */
+/* Describe a frame of `nchunks` chunks, with 4 bytes for each item. */
 static struct frame_info info_of(uint64_t nchunks, uint32_t chunk_nitems)
 {
     return (struct frame_info){
@@ -165,7 +165,7 @@ START_TEST(the_chunks_of_the_frame_must_go_with_the_array)
     info.typesize = 8;
     check_refused(example, sizeof(example), &info, 0, "not the size");
 
-    info = info_of(9, 24); /* more than the array takes */
+    info = info_of(9, 24); /* the array needs fewer */
     array = parse(example, sizeof(example), false, &info);
     array_free(array);
 }
@@ -187,7 +187,7 @@ START_TEST(a_dtype_may_be_lacking_or_in_another_language)
     ck_assert_ptr_null(array->dtype);
     array_free(array);
 
-    bytes[0] = 0x96; /* February 2023: no format */
+    bytes[0] = 0x96; /* February 2023: not a format */
     memmove(bytes + AT_FORMAT, bytes + AT_FORMAT + 1,
             sizeof(bytes) - AT_FORMAT - 1);
     array = parse(bytes, sizeof(bytes) - 1, false, &example_info);
@@ -198,7 +198,7 @@ END_TEST
 
 START_TEST(early_chunks_have_one_level)
 {
-    /* shape (5, 7), chunks (3, 4), and blocks that nobody set */
+    /* shape (5, 7), chunks (3, 4), and blocks that were not set */
     static const struct {
         uint8_t parts;
         uint8_t marker;
@@ -219,7 +219,7 @@ START_TEST(early_chunks_have_one_level)
         struct array *array;
 
         memcpy(bytes, example, sizeof(bytes));
-        if (oldest) { /* no version */
+        if (oldest) { /* has no version */
             memmove(bytes, bytes + 1, sizeof(bytes) - 1);
             len--;
         }

@@ -232,7 +232,10 @@ START_TEST(how_chunks_are_laid_out_outlives_their_blocks)
     struct mock mock;
     uint64_t most;
 
-    /* Of one chunk for each 64 KiB that the cache may hold, and a few. */
+    /*
+     * Descriptions are kept for one chunk in every 64 KiB of the cache, plus a
+     * few.
+     */
     mock_open(&mock, 4 * CHUNK);
     most = 4 * CHUNK / 65536;
     for (uint64_t chunk_no = 0; chunk_no < 8 * most; chunk_no++)
@@ -330,7 +333,7 @@ START_TEST(chunks_give_way_to_what_others_take_up)
         touch(&mock, chunk_no, 0, CHUNK);
     ck_assert_uint_le(stats_of(&mock).used, 4 * (CHUNK + ENTRY_MAX));
 
-    /* More than there is to be had stops nobody. */
+    /* A count that exceeds the whole cache blocks nobody. */
     cache_count_other(mock.cache, &counted, 100 * CHUNK);
     ck_assert_uint_eq(stats_of(&mock).other, 100 * CHUNK);
     touch(&mock, 0, 0, CHUNK);

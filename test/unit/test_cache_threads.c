@@ -7,14 +7,14 @@ enum {
     NTHREADS = 8
 };
 
-/* A thread that pins one block of chunk 0, or all of it. */
+/* A thread that pins a range of one chunk, or of random chunks. */
 struct reader {
     struct mock *mock;
     pthread_t thread;
     uint64_t chunk_no;
     uint32_t off;
     uint32_t len;
-    unsigned nreads; /* of random chunks, if not 0 */
+    unsigned nreads; /* number of random chunks to read, if not 0 */
     unsigned seed;
     int result;
     bool right;
@@ -173,7 +173,7 @@ static void *read_at_random(void *arg)
     return NULL;
 }
 
-/* Read with all threads; each request takes up most of `capacity`. */
+/* Read with all threads.  Each request needs most of `capacity`. */
 static void read_in_a_tight_cache(size_t capacity, bool needs_first)
 {
     struct mock mock;

@@ -5,7 +5,7 @@
 #include "cache_mock.h"
 
 enum {
-    SMALL = 8 * CHUNK, /* a cache that holds few chunks */
+    SMALL = 8 * CHUNK, /* capacity for few chunks */
     LARGE = 4 << 20,
 };
 
@@ -28,7 +28,7 @@ static ssize_t write_zs(struct mock *mock, uint64_t chunk_no, uint32_t off,
     return cache_write(mock->cache, &range, mock, zs);
 }
 
-/* Is a chunk what it was, but for what was written? */
+/* Does a chunk have its old content, except for the written bytes? */
 static void check_chunk(struct mock *mock, uint64_t chunk_no, uint32_t off,
                         uint32_t len)
 {
@@ -44,14 +44,14 @@ static void check_chunk(struct mock *mock, uint64_t chunk_no, uint32_t off,
     cache_unpin(mock->cache, &pinned, 1);
 }
 
-/* Take a chunk, wherever it is in the file. */
+/* Begin writeback of a chunk, wherever it is in the file. */
 static bool take(struct mock *mock, enum cache_kind kind,
                  struct cache_taken *out)
 {
     return cache_take(mock->cache, &mock->file, kind, UINT64_MAX, out);
 }
 
-/* Commit what was taken of one chunk. */
+/* Commit a chunk that is under writeback. */
 static void commit(struct mock *mock, const struct cache_taken *taken)
 {
     struct cache_gathered gathered;
@@ -94,7 +94,7 @@ START_TEST(pinned_bytes_stay_when_others_are_written)
 
     open_writable(&mock, LARGE);
     touch(&mock, 0, 0, 1);
-    /* From here on it is in a form to be written. */
+    /* From here on the block is in a form that can be written to. */
     ck_assert_int_eq(write_zs(&mock, 0, 0, 1), 1);
     ck_assert_int_eq(pin(&mock, 0, BLOCK, BLOCK, CACHE_WAIT_ROOM, &pinned), 0);
     ck_assert_int_eq(write_zs(&mock, 0, BLOCK + 10, 10), 10);
@@ -169,7 +169,9 @@ START_TEST(a_gathered_chunk_stays_while_it_is_written_to)
     ck_assert_uint_eq(gathered.pieces[0][20], byte_at(0, 20));
     ck_assert_uint_eq(gathered.pieces[0][CHUNK - 1], byte_at(0, CHUNK - 1));
 
-    /* It is dirty again, but for one thread at a time. */
+    /*
+     * The chunk is dirty again, but a second thread cannot begin writeback yet.
+     */
     struct cache_taken other;
 
     ck_assert(!take(&mock, CACHE_DIRTY, &other));
@@ -329,7 +331,7 @@ START_TEST(a_chunk_that_could_not_be_encoded_is_refused)
 }
 END_TEST
 
-/* A thread that flushes when asked; each flush does good, or fails. */
+/* Helpers of a thread that flushes on request; its flushes succeed, or fail. */
 static void flush_all(struct mock *mock)
 {
     struct cache_taken taken;
@@ -338,7 +340,9 @@ static void flush_all(struct mock *mock)
         commit(mock, &taken);
 }
 
-/* Wait until the file is to be flushed.  Returns false in the end. */
+/*
+ * Wait until the file has to be flushed.  Returns false at the end of the test.
+ */
 static bool await_pressure(struct mock *mock)
 {
     bool going = true;
@@ -375,7 +379,9 @@ static void *fail_when_asked(void *arg)
     return NULL;
 }
 
-/* Write so many chunks through a cache, in parts that are decoded, too. */
+/*
+ * Write `nchunks` chunks through a cache, including parts that must be decoded.
+ */
 static void write_through(struct mock *mock, uint64_t nchunks)
 {
     pthread_t flusher;
@@ -440,8 +446,10 @@ static bool is_urgent(struct mock *mock)
     return urgent;
 }
 
-/* While there is no room to gather a chunk of which nothing is in memory, it is
-   written to, which takes up the room that it would have got. */
+/*
+ * A commit waits for memory to pin a chunk that has no blocks in memory.  A
+ * write to the chunk meanwhile uses the memory that the commit was waiting for.
+ */
 START_TEST(what_is_written_while_gathering_waits_needs_no_room_again)
 {
     struct cache_shape shape = { .nbytes = CHUNK,
@@ -491,7 +499,7 @@ START_TEST(writers_give_up_when_flushes_fail)
 }
 END_TEST
 
-/* Two files, of which one is on a disk that is full. */
+/* Two files, one of which is on a full disk. */
 struct two {
     struct mock full;
     struct mock good;
@@ -500,7 +508,10 @@ struct two {
     pthread_t flusher;
 };
 
-/* Flush what is asked for, as far as it can be.  Returns whether any was. */
+/*
+ * Flush the files for which that is requested, if possible.  Returns whether
+ * one was requested.
+ */
 static bool flush_two(struct two *two)
 {
     struct cache *cache = two->full.cache;

@@ -48,7 +48,9 @@ static ssize_t decode_block(const struct chunk *chunk, uint32_t block,
     return n;
 }
 
-/* Check that a chunk decodes to some bytes, at once and block by block. */
+/*
+ * Check that a chunk decodes to these bytes, both at once and block by block.
+ */
 static void check_content(const uint8_t *data, size_t len,
                           const uint8_t *expected, size_t expected_len)
 {
@@ -369,7 +371,7 @@ START_TEST(an_extent_is_never_much_larger_than_its_block)
 }
 END_TEST
 
-/* Chunk Format, 13.1: the header says 6, the blocks have 4 bytes. */
+/* Chunk Format, 13.1: the header says 6, but the blocks have 4 bytes. */
 START_TEST(blocks_cut_at_whole_items_are_found_despite_the_header)
 {
     static uint8_t data[4096];

@@ -13,7 +13,10 @@ enum {
     ROOM = 100001
 };
 
-/* Decode bytes that end where `len` says; returns what chunk_decode() does. */
+/*
+ * Decode bytes in memory that ends after `len`.  Returns the result of
+ * chunk_decode().
+ */
 static ssize_t decode(const uint8_t *data, size_t len, struct fault *fault)
 {
     static uint8_t out[ROOM];
@@ -30,7 +33,7 @@ static ssize_t decode(const uint8_t *data, size_t len, struct fault *fault)
     return n;
 }
 
-/* Bytes put into a sound chunk, and how it is refused then. */
+/* Bytes to put into a sound chunk, and the error that must follow. */
 struct damage {
     const uint8_t *chunk;
     size_t len;

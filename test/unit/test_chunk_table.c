@@ -15,14 +15,14 @@ enum {
     NCOMMITS_MAX = NSTEPS,
 };
 
-/* A table, and the same as a plain list. */
+/* A table, and the same chunks as a plain list. */
 struct fixture {
     struct chunk_table *table;
     struct chunk_encoder *encoder;
     bool sparse;
     struct table_chunk chunks[NCHUNKS_MAX];
     uint64_t nchunks;
-    uint8_t *indexes[NCOMMITS_MAX]; /* what was committed */
+    uint8_t *indexes[NCOMMITS_MAX]; /* the committed ones */
     size_t nindexes;
     uint64_t random;
 };
@@ -78,7 +78,7 @@ static struct table_chunk some_chunk(struct fixture *fixture)
     }
 }
 
-/* Let an index hold what the table has. */
+/* Store the content of the table in an index. */
 static void commit(struct fixture *fixture)
 {
     struct store_object *object;
@@ -107,7 +107,7 @@ static void check_chunk(struct fixture *fixture, uint64_t chunk_no)
     const struct table_chunk *expected = &fixture->chunks[chunk_no];
     struct table_chunk chunk;
 
-    /* Asserting takes a system call. */
+    /* A passing assertion would cost a system call. */
     if (chunk_table_get(fixture->table, chunk_no, &chunk) < 0 ||
         chunk.entry != expected->entry || chunk.cbytes != expected->cbytes)
         ck_abort_msg("chunk %llu differs", (unsigned long long)chunk_no);
@@ -128,7 +128,7 @@ static void check_stored(struct fixture *fixture)
     ck_assert_int_eq(chunk_table_next_stored(fixture->table, &next, &chunk), 0);
 }
 
-/* Compare all chunks, and sums over them. */
+/* Compare all chunks, and the sums over them. */
 static void check(struct fixture *fixture)
 {
     uint64_t cbytes = 0;
@@ -204,7 +204,7 @@ static void splice(struct fixture *fixture, uint64_t first, uint64_t nremoved,
     fixture->nchunks += nadded - nremoved;
 }
 
-/* Some length: few chunks, some pieces, or as many as there may be. */
+/* Choose a length: few chunks, some pieces, or up to the largest. */
 static uint64_t some_len(struct fixture *fixture, uint64_t max)
 {
     uint64_t n = some(fixture, 3) ? some(fixture, 4) : some(fixture, max + 1);
@@ -242,7 +242,7 @@ static void append_some(struct fixture *fixture)
     fixture->chunks[fixture->nchunks++] = chunk;
 }
 
-/* A run of special chunks, the longest of which fill groups of pieces. */
+/* Append a run of special chunks.  The longest runs fill groups of pieces. */
 static void append_run(struct fixture *fixture)
 {
     const struct table_chunk nans = special(CHUNK_NANS);
@@ -296,7 +296,7 @@ START_TEST(table_agrees_with_a_list)
 }
 END_TEST
 
-/* More pieces than stay loaded, of chunks that are stored. */
+/* Commit a table of stored chunks, with more pieces than stay loaded. */
 static struct fixture *begin_committed(void)
 {
     struct fixture *fixture = begin(false);
@@ -392,7 +392,10 @@ START_TEST(blocks_that_have_not_changed_are_copied)
     ck_assert_mem_eq(bytes, fixture->indexes[0], len);
     free(bytes);
 
-    /* Overwritten by others, they are neither copied nor encoded. */
+    /*
+     * Another program has overwritten the blocks, so they are neither copied
+     * nor encoded.
+     */
     memset(fixture->indexes[0] + 4000, 0xff, 100);
     ck_assert_int_eq(chunk_table_set(fixture->table, 0, &chunk), 0);
     ck_assert_int_eq(

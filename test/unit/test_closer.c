@@ -11,7 +11,7 @@
 #include "state/params.h"
 #include "suite.h"
 
-/* A directory as it is mounted, but for the kernel. */
+/* A file system as it is mounted, but without the kernel. */
 struct scene {
     char top[256];
     char source[300];
@@ -56,7 +56,7 @@ static void pause_ms(long ms)
     nanosleep(&pause, NULL);
 }
 
-/* Is a file open still, and if so, is it being closed for good? */
+/* Is a file still open?  `final` tells whether it is being closed for good. */
 static bool is_open(struct fs *fs, const struct node *node, bool *final)
 {
     bool open;
@@ -68,7 +68,7 @@ static bool is_open(struct fs *fs, const struct node *node, bool *final)
     return open;
 }
 
-/* Make a file, and close it while something of it is still in use. */
+/* Make a file, and close it while a part of it is still in use. */
 static struct snapshot *begin_close(struct fs *fs, struct node **node)
 {
     const struct create create = { .parent = &fs->nodes.root,

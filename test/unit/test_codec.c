@@ -7,7 +7,7 @@
 #include "chunk/codec.h"
 #include "suite.h"
 
-/* Decode from and to memory that ends where it must. */
+/* Decode between buffers that end exactly where the data ends. */
 static int decode(unsigned id, const struct codec_dict *dict,
                   const uint8_t *src, size_t src_len, uint8_t *dst,
                   size_t dst_len)
@@ -191,8 +191,9 @@ static uint32_t next_random(uint32_t *state)
 }
 
 /*
- * Make a stream of random instructions, most of them sound.  Returns its
- * length; `decoded` receives about how many bytes it makes.
+ * Make a stream of random instructions, most of which are valid.  Returns its
+ * length; `decoded` receives the approximate number of bytes that it decodes
+ * to.
  */
 static size_t random_stream(uint32_t *seed, uint8_t *src, size_t cap,
                             size_t *decoded)
@@ -271,7 +272,7 @@ START_TEST(blosclz_agrees_with_its_description_on_random_streams)
 }
 END_TEST
 
-/* What follows was encoded by Python's zlib, lz4 and zstandard modules. */
+/* Python's zlib, lz4 and zstandard modules encoded the following streams. */
 static const char line[] =
     "the quick brown fox jumps over the lazy dog; the quick brown cat does not\n"
     "the quick brown fox jumps over the lazy dog; the quick brown cat does not\n"

@@ -20,7 +20,7 @@ static uint32_t draw(void)
     return seed >> 16;
 }
 
-/* As in a plane of numbers of which the low bits of that byte are zero. */
+/* Fill with bytes as in a plane of numbers whose low bits are zero. */
 static void fill_noise_of_few_values(size_t start, size_t end)
 {
     for (size_t i = start; i < end; i++)
@@ -33,7 +33,7 @@ static void fill_runs(size_t start, size_t end)
         source[i] = i % RUN == 0 ? (uint8_t)draw() : source[i - 1];
 }
 
-/* Encode all of the source, and check that it is decoded.  Returns the size. */
+/* Encode all of the source, and check that it decodes.  Returns the size. */
 static size_t encode(void)
 {
     const struct codec *codec = codec_by_id(CODEC_BLOSCLZ);
@@ -54,7 +54,7 @@ static size_t encode(void)
     return (size_t)len;
 }
 
-/* Bytes that are left of runs: some instructions for each. */
+/* Return a bound for the encoded size of runs: some instructions for each. */
 static size_t size_of_runs(size_t len)
 {
     return len / RUN * 8;
@@ -74,7 +74,9 @@ START_TEST(runs_are_searched_to_their_end)
 }
 END_TEST
 
-/* A sixteenth of the stream is left out at most when the noise is over. */
+/*
+ * At the end of the noise, the encoder skips at most a sixteenth of the stream.
+ */
 START_TEST(runs_behind_noise_are_found)
 {
     size_t noise = LEN / 4 * 3;
@@ -86,7 +88,10 @@ START_TEST(runs_behind_noise_are_found)
 }
 END_TEST
 
-/* What the runs have saved pays for the noise between them. */
+/*
+ * The encoder goes on through the noise, because the runs before it saved
+ * enough.
+ */
 START_TEST(runs_between_noise_are_found)
 {
     size_t noise = LEN / 2;

@@ -15,7 +15,7 @@ enum {
 
 static uint8_t source[LEN];
 
-/* Runs and noise, of all byte values. */
+/* Fill with runs and noise, of all byte values. */
 static void fill_source(void)
 {
     uint32_t state = 1;
@@ -101,7 +101,7 @@ START_TEST(a_stream_takes_no_more_room_than_there_is)
 }
 END_TEST
 
-/* The bits of headers and checksums say nothing, or that something is wrong. */
+/* A changed bit of a header or checksum makes no difference, or is an error. */
 START_TEST(a_header_or_checksum_that_is_wrong_is_refused)
 {
     struct codec_state *state;
@@ -127,13 +127,13 @@ START_TEST(a_header_or_checksum_that_is_wrong_is_refused)
 }
 END_TEST
 
-/* Headers that add up, but ask for what the format does not have. */
+/* Headers with a valid check value that ask for features the format lacks. */
 START_TEST(a_header_of_another_method_window_or_dictionary_is_refused)
 {
     static const uint8_t headers[][2] = {
         { 0x79, 0x94 }, /* method 9 */
-        { 0x88, 0x1c }, /* a window of 64 KiB */
-        { 0x78, 0xbb }, /* a dictionary */
+        { 0x88, 0x1c }, /* window of 64 KiB */
+        { 0x78, 0xbb }, /* preset dictionary */
     };
     struct codec_state *state;
     uint8_t stream[CAP];

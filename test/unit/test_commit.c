@@ -15,7 +15,7 @@
 #include "frame_open.h"
 #include "suite.h"
 
-/* A new directory, and where the frame in it is. */
+/* A new directory, and the path of the frame in it. */
 struct place {
     char dir[64];
     char path[80];
@@ -85,7 +85,7 @@ static struct frame *commit(struct frame_change *change)
     return frame;
 }
 
-/* Does the frame hold what the model does, opened anew? */
+/* Open the frame again, and compare it with the model. */
 static void check_stored(const struct place *place, const struct model *model)
 {
     struct frame *frame = open_frame(place, 0);
@@ -94,12 +94,12 @@ static void check_stored(const struct place *place, const struct model *model)
     frame_close(frame);
 }
 
-/* A frame that is being changed. */
+/* A frame under change. */
 struct work {
     struct place place;
     struct model model;
     struct frame_change *change;
-    struct frame *frame; /* of the last commit */
+    struct frame *frame; /* state of the last commit */
 };
 
 static void make_variable(struct work *work)
@@ -125,8 +125,10 @@ static void end(struct work *work)
     remove_place(&work->place);
 }
 
-/* Commit; the state before it must stay readable until it is closed, unless it
-   is overwritten by that of a frame in one file which is empty. */
+/*
+ * Commit.  The previous state must stay readable until it is closed, unless an
+ * empty contiguous frame overwrites it.
+ */
 static void commit_and_check(struct work *work, const struct model *old)
 {
     struct frame *next = commit(work->change);
@@ -166,7 +168,7 @@ static void change_by_chance(bool sparse, bool variable, uint64_t random)
         for (uint32_t n = model_random(&random, 6); n > 0; n--)
             ck_assert_int_eq(model_step(&work.model, work.change, &random), 0);
         if (model_random(&random, 8) == 0) {
-            /* What was not committed is gone. */
+            /* Uncommitted changes are gone. */
             work.model = old;
             reopen(&work);
         } else {
@@ -213,7 +215,7 @@ START_TEST(state_that_is_overwritten_says_so)
             model_append(&work.model, work.change, MODEL_CHUNKSIZE, &random),
             0);
     commit_and_check(&work, &(struct model){ 0 });
-    /* Without a gap behind the header. */
+    /* Compact, so that no gap is left behind the header. */
     frame_close(work.frame);
     ck_assert_int_eq(frame_change_compact(work.change, &work.frame, &fault), 0);
     model_empty(&work.model, work.change);
@@ -231,7 +233,7 @@ START_TEST(state_that_is_overwritten_says_so)
 }
 END_TEST
 
-/* How many bytes the file has, and whether it still is the one it was. */
+/* Check the inode of the file and its size, if that is not 0. */
 static void check_file(const struct work *work, ino_t ino, off_t size)
 {
     struct stat st;
@@ -283,7 +285,7 @@ START_TEST(frame_stays_one_file_from_empty_to_empty)
 }
 END_TEST
 
-/* Some readers refuse a frame in memory that bytes follow. */
+/* Some readers reject a frame in memory that has bytes behind it. */
 START_TEST(nothing_follows_an_empty_frame_that_gets_shorter)
 {
     const off_t sizes[] = { 300, 0, 200, 100, 0 };
@@ -379,7 +381,10 @@ START_TEST(chunks_sink_into_gaps_and_the_file_becomes_shorter)
             0);
     commit_and_check(&work, &(struct model){ 0 });
     ck_assert_int_eq(frame_change_sink(work.change, 0, &fault), 0);
-    /* All at once, so that the new ones lie behind the old ones. */
+    /*
+     * Replace all chunks in one commit, so that the new ones lie behind the old
+     * ones.
+     */
     old = work.model;
     model_empty(&work.model, work.change);
     for (size_t i = 0; i < MODEL_CHUNKS_MAX; i++)
@@ -428,10 +433,10 @@ END_TEST
 
 enum {
     NWRITERS = 3,
-    NWRITTEN = 200, /* by each */
+    NWRITTEN = 200, /* by each thread */
 };
 
-/* A thread that writes chunks, while others do, and commits go on. */
+/* A thread that writes chunks while other threads write and commit. */
 struct writer {
     pthread_t thread;
     struct frame_change *change;
@@ -465,7 +470,9 @@ static void write_by_threads(bool sparse)
     struct work work;
 
     begin(&work, sparse);
-    /* An empty frame would be written anew each time. */
+    /*
+     * Begin with one chunk, because each commit of an empty frame rewrites it.
+     */
     ck_assert_int_eq(
         model_append(&work.model, work.change, MODEL_CHUNKSIZE, &random), 0);
     for (size_t i = 0; i < NWRITERS; i++) {

@@ -12,14 +12,17 @@ enum {
     NHISTORIES = 24,
     NPOINTS_MIN = 350,
     STATES_MAX = 64,
-    SUBSETS_MAX = 40, /* tried of what need not have reached the disk */
+    SUBSETS_MAX = 40, /* number of sets of unsynced operations to drop */
 };
 
-/* States in the order of their commits, and when each was begun and durable. */
+/*
+ * The committed states in order, with the operations at which each commit began
+ * and was durable.
+ */
 struct history {
     struct disk *disk;
     struct model states[STATES_MAX];
-    size_t begun[STATES_MAX]; /* in operations of the disk */
+    size_t begun[STATES_MAX]; /* number of disk operations */
     size_t done[STATES_MAX];
     size_t nstates;
 };
@@ -62,8 +65,10 @@ static void sync_last(struct history *history, struct frame_change *change)
         history->done[history->nstates - 1] = disk_nops(history->disk);
 }
 
-/* The frame as it comes up: with the first commit, or before that, and then it
-   need not last. */
+/*
+ * Create the frame, either with the first commit, or before that.  In the
+ * second case it need not be durable.
+ */
 static struct frame *begin(struct history *history, struct frame_change *change,
                            const struct model *model, bool early)
 {
@@ -86,8 +91,10 @@ static enum how choose_how(uint64_t *random)
     return chance == 0 ? ANEW : chance < 4 ? DURABLY : NOSYNC;
 }
 
-/* Make a history by chance.  Old states are closed now and then, so that their
-   space is used again. */
+/*
+ * Make a random history.  Old states are closed now and then, so that their
+ * space is reused.
+ */
 static struct history *make_history(bool sparse, uint64_t random)
 {
     struct history *history = calloc(1, sizeof(*history));
@@ -131,7 +138,7 @@ static void free_history(struct history *history)
     free(history);
 }
 
-/* Which of the operations that need not be on the disk are not. */
+/* A choice of the unsynced operations that are lost. */
 struct choice {
     uint64_t mask;
     bool keep_all;
@@ -145,7 +152,10 @@ static bool is_dropped(void *context, size_t i)
     return !choice->keep_all && choice->mask >> i % 64 & 1;
 }
 
-/* The last state that was durable by then; false if none was. */
+/*
+ * Find the last state that was durable after `nops` operations.  Returns false
+ * if there was none.
+ */
 static bool find_durable(const struct history *history, size_t nops, size_t *i)
 {
     for (*i = history->nstates; *i > 0;)
@@ -154,7 +164,9 @@ static bool find_durable(const struct history *history, size_t nops, size_t *i)
     return false;
 }
 
-/* A crash must leave the last state that was durable, or one begun since. */
+/*
+ * A crash must leave the last durable state, or one whose commit began later.
+ */
 static void check_crash(const struct history *history, size_t nops,
                         const struct choice *choice)
 {
@@ -168,7 +180,7 @@ static void check_crash(const struct history *history, size_t nops,
     bool found = false;
     int r = store ? frame_open(store, 0, &frame, &fault) : -ENOENT;
 
-    /* Where no frame lasts there need not be one, but none that is damaged. */
+    /* If no frame was durable, none need exist, but a damaged one must not. */
     if (r < 0)
         found = !lasts && (!store || r == -ENOENT);
     for (size_t i = first;
@@ -183,7 +195,7 @@ static void check_crash(const struct history *history, size_t nops,
     image_free(image);
 }
 
-/* Crash behind each operation, with some of what was not synced lost. */
+/* Crash after each operation, with some of the unsynced operations lost. */
 static void crash_everywhere(const struct history *history, uint64_t *random)
 {
     for (size_t nops = 0; nops <= disk_nops(history->disk); nops++) {
@@ -207,7 +219,7 @@ static void crash_everywhere(const struct history *history, uint64_t *random)
     }
 }
 
-/* Returns the number of operations behind which there were crashes. */
+/* Returns the number of operations after which it has crashed. */
 static size_t crash_by_chance(bool sparse, uint64_t random)
 {
     struct history *history = make_history(sparse, random);

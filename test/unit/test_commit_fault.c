@@ -8,7 +8,7 @@
 #include "record_store.h"
 #include "suite.h"
 
-/* What was not synced is lost, where all should be synced. */
+/* Drop unsynced operations when everything should be synced. */
 static bool is_dropped(void *context, size_t i)
 {
     (void)i;
@@ -23,11 +23,11 @@ enum how {
 
 /* The state before a commit. */
 struct before {
-    const struct model *model; /* NULL: there is no frame yet */
+    const struct model *model; /* NULL: no frame yet */
     bool lasts;
 };
 
-/* Does the disk hold the state before or the new one, or no frame yet? */
+/* Does the disk hold the state before or after the commit, or no frame yet? */
 static void check_disk(struct disk *disk, const struct before *before,
                        const struct model *new, bool synced)
 {
@@ -61,7 +61,7 @@ static struct frame_change *create(struct disk *disk)
     return change;
 }
 
-/* Let a frame come up before the first commit. */
+/* Create a frame before the first commit. */
 static struct frame_change *begin(struct disk *disk, struct frame **frame)
 {
     struct frame_change *change = create(disk);
@@ -74,7 +74,10 @@ static struct frame_change *begin(struct disk *disk, struct frame **frame)
     return change;
 }
 
-/* Steps that fail are tried again: each time by the same chance. */
+/*
+ * Make random changes.  A step that fails is repeated with the same random
+ * numbers.
+ */
 static void steps(struct model *model, struct frame_change *change,
                   uint64_t *random, bool *failed)
 {
@@ -88,8 +91,9 @@ static void steps(struct model *model, struct frame_change *change,
     }
 }
 
-/* Commit without the last sync, and make that durable; or, if a sync fails, by
-   another commit. */
+/*
+ * Commit without the last sync, then sync; or commit again if that sync fails.
+ */
 static int commit_twice(struct frame_change *change, struct frame **out,
                         struct fault *fault)
 {
@@ -133,8 +137,8 @@ static struct frame *commit(struct disk *disk, struct frame_change *change,
 }
 
 /*
- * Create, change and commit, where a few calls fail, from one on.  Returns
- * false if that one was never reached.
+ * Create, change and commit, while `n` calls fail, from call `first` on.
+ * Returns false if that call was never reached.
  */
 static bool run(bool sparse, size_t first, size_t n, int error, uint64_t random)
 {
@@ -174,7 +178,7 @@ static bool run(bool sparse, size_t first, size_t n, int error, uint64_t random)
         before.lasts = true;
         frame_close(frame);
         frame = next;
-        /* The calls that fail may be some of these. */
+        /* Some of these calls may be the failing ones. */
         for (int i = 0; i < 10 && !model_matches(&model, frame); i++)
             ck_assert_int_lt(i, 9);
     }
@@ -208,7 +212,9 @@ START_TEST(sparse_frame_outlives_each_call_that_fails)
 }
 END_TEST
 
-/* Delete a chunk, where one call fails.  Returns false if it was not reached. */
+/*
+ * Delete a chunk while one call fails.  Returns false if that was not reached.
+ */
 static bool delete_and_undo(bool sparse, size_t no)
 {
     struct disk *disk = disk_new(sparse);

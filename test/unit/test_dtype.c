@@ -200,7 +200,7 @@ START_TEST(fields_may_be_nested_to_a_limit)
 }
 END_TEST
 
-/* Check a header: its version, and its text without the blanks at the end. */
+/* Check the version and the text of a header, without its trailing blanks. */
 static void check_header(const struct array *array, unsigned version,
                          const char *text)
 {
@@ -261,7 +261,7 @@ START_TEST(items_of_unknown_dtype_are_bytes)
         "{'descr': '|V12', 'fortran_order': False, 'shape': (5,), }";
 
     check_header(&array, 1, expected);
-    array.dtype = (char *)(uintptr_t) "|u1"; /* of another size */
+    array.dtype = (char *)(uintptr_t) "|u1"; /* not the size of an item */
     check_header(&array, 1, expected);
     array.dtype = (char *)(uintptr_t) "nonsense";
     check_header(&array, 1, expected);
@@ -327,7 +327,7 @@ START_TEST(headers_are_parsed)
     ck_assert_uint_eq(npy.shape.items[1], 4);
     npy_fini(&npy);
 
-    /* Latin-1, as it is before version 3; one dimension has no order. */
+    /* Names are Latin-1 before version 3, and one dimension has no order. */
     ck_assert_int_eq(try_npy("{'shape':(5,),'fortran_order':True,"
                              "'descr':[('\xfc', '|S3')]}\n",
                              &npy),

@@ -17,7 +17,9 @@ enum {
     CAP = NBYTES_MAX + CHUNK_OVERHEAD_MAX
 };
 
-/* The examples are from Blosc2 Chunk Format, made by c-blosc2 3.x. */
+/*
+ * These examples are from Blosc2 Chunk Format, and were made by c-blosc2 3.x.
+ */
 static const struct chunk_params plain_lz4 = {
     .typesize = 4,
     .codec = CODEC_LZ4,
@@ -53,7 +55,7 @@ static void fill_noise(size_t nbytes)
         src[i] = (uint8_t)draw();
 }
 
-/* Runs and repetitions of all lengths, between them noise. */
+/* Fill with runs and repetitions of all lengths, and noise between them. */
 static void fill_mixture(size_t nbytes)
 {
     size_t pos = 0;
@@ -110,7 +112,7 @@ static void expect_round_trip(const struct chunk_params *params, size_t nbytes)
                   params->clevel, params->typesize, nbytes);
 }
 
-/* Chunks up to a size read back, each of a different mixture of bytes. */
+/* Chunks of several sizes, each of another mixture of bytes, must read back. */
 static void expect_round_trips(const struct chunk_params *params)
 {
     static const size_t sizes[] = {
@@ -382,7 +384,10 @@ START_TEST(all_typesizes_and_split_modes_read_back)
 }
 END_TEST
 
-/* Items whose bytes are noise, all the same, zero and slowly rising by turns. */
+/*
+ * Fill with items whose bytes are in turn noise, constant, zero and slowly
+ * rising.
+ */
 static void fill_columns(size_t typesize, size_t nbytes)
 {
     for (size_t i = 0; i < nbytes; i++) {
@@ -504,7 +509,7 @@ START_TEST(a_codec_without_dictionaries_writes_none)
 }
 END_TEST
 
-/* BloscLZ counts positions through all streams, up to 2 GiB. */
+/* BloscLZ counts positions across all streams, up to 2 GiB. */
 START_TEST(tens_of_thousands_of_streams_read_back)
 {
     struct chunk_params params = plain_lz4;
@@ -629,7 +634,7 @@ START_TEST(blocks_are_of_whole_items_and_within_the_chunk)
 }
 END_TEST
 
-/* The same content in pieces, with room behind each that must not be read. */
+/* Encode the same content from pieces that each end where their memory ends. */
 static void check_pieces(const struct chunk_params *params, size_t nbytes,
                          size_t piece_len)
 {

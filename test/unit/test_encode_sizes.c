@@ -11,15 +11,15 @@
 #include "suite.h"
 
 /*
- * Sizes that c-blosc2 3.x makes of four kinds of data, with LZ4 1.9.4, zlib
- * 1.2.13 and zstd 1.5.4.
+ * The sizes to which c-blosc2 3.x encodes four kinds of data, with LZ4 1.9.4,
+ * zlib 1.2.13 and zstd 1.5.4.
  */
 enum {
     NBYTES = 1048576,
-    NLEVELS = 5 /* 1, 3, 5, 7, 9 */
+    NLEVELS = 5 /* levels 1, 3, 5, 7, 9 */
 };
 
-/* Data are generated, so that anyone can make them again. */
+/* The data is generated, so that anybody can reproduce it. */
 struct data {
     unsigned typesize;
     uint32_t crc;
@@ -363,7 +363,7 @@ static void expect_same_bytes(const uint8_t *chunk, size_t len,
     free(bytes);
 }
 
-/* BloscLZ is a matter of taste more than the others are. */
+/* BloscLZ may differ by 5 %, because encoders have more freedom there. */
 static unsigned allowed(const struct row *row, unsigned level)
 {
     unsigned percent = row->codec == CODEC_BLOSCLZ ? 5 : 1;

@@ -9,15 +9,17 @@ enum {
     NTHREADS = 8
 };
 
-/* Frames whose content is in data/unit, and what is special about them. */
+/*
+ * Frames whose content is in data/unit, with the property that each one tests.
+ */
 static const char *const frames[] = {
     "last-block-short",       /* chunks of nine blocks */
-    "tiny-chunks-1-byte",     /* more chunks than pieces in a read */
+    "tiny-chunks-1-byte",     /* more chunks than a read has pieces */
     "medley-4",               /* special chunks of all kinds */
     "autozero-delta",         /* blocks that need the first one */
-    "varchunks-zstd",         /* chunks of differing size */
-    "vlblocks-zstd",          /* blocks of differing size */
-    "chunk-by-chunk-3-dir",   /* sparse; chunks with codecs of their own */
+    "varchunks-zstd",         /* chunks that differ in size */
+    "vlblocks-zstd",          /* blocks that differ in size */
+    "chunk-by-chunk-3-dir",   /* sparse; each chunk has its own codec */
     "item-larger-than-chunk", /* items larger than a chunk */
     "zeros-small-dir",        /* sparse; one chunk with data */
 };
@@ -61,7 +63,7 @@ START_TEST(odd_pieces_from_the_end_to_the_start_are_right)
 }
 END_TEST
 
-/* One of several threads that read one file. */
+/* One of several threads that read the same file. */
 struct thread_of {
     const struct sample *sample;
     pthread_t thread;
@@ -187,7 +189,7 @@ START_TEST(a_terabyte_of_zeros_takes_no_memory)
 }
 END_TEST
 
-/* Spoil the stream of one block in the bytes of a contiguous frame. */
+/* Damage the stream of one block in the bytes of a contiguous frame. */
 static void spoil_block(uint8_t *bytes, struct frame *frame, uint64_t chunk_no,
                         uint32_t block)
 {

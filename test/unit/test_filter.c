@@ -10,7 +10,7 @@ enum {
     ROOM = 64
 };
 
-/* One filter in the last slot, and the block that it meets. */
+/* A filter in the last slot, and the block that it is applied to. */
 struct example {
     uint8_t id;
     uint8_t meta;

@@ -91,7 +91,7 @@ START_TEST(an_empty_frame_has_nothing_to_read)
     ck_assert_uint_eq(found, 0);
     frame_close(frame);
 
-    /* Whatever cbytes says: the contiguous frame, 8.3. */
+    /* cbytes does not matter; see the contiguous frame, 8.3. */
     memcpy(bytes, frame_empty, sizeof(bytes));
     bytes[0x2c] = 0xff;
     frame_close(open_bytes(bytes, sizeof(bytes)));
@@ -161,7 +161,9 @@ START_TEST(the_header_alone_tells_the_size)
 }
 END_TEST
 
-/* Change a byte of the worked example; opening must then fail so. */
+/*
+ * Change a byte of the worked example.  Opening it must fail with this error.
+ */
 static void check_bad_byte(size_t off, uint8_t byte, int error,
                            uint64_t fault_off)
 {
@@ -219,9 +221,9 @@ START_TEST(a_bad_chunk_spoils_no_other)
     build_copy(chunks, 4, items, 8);  /* 0: good */
     build_copy(chunks, 4, items, 8);  /* 40: no chunk */
     build_copy(chunks, 4, items, 8);  /* 80: good */
-    build_copy(chunks, 4, items, 0);  /* 120: of another size */
-    build_copy(chunks, 4, items, 12); /* 152: likewise */
-    build_copy(chunks, 4, items, 8);  /* 196: cut off */
+    build_copy(chunks, 4, items, 0);  /* 120: another size */
+    build_copy(chunks, 4, items, 12); /* 152: another size */
+    build_copy(chunks, 4, items, 8);  /* 196: cut short */
     chunks->bytes[40 + 12] = 0;
     chunks->len = 200;
     build = build_items(chunks, entries, 7, 56, 8);
@@ -229,7 +231,7 @@ START_TEST(a_bad_chunk_spoils_no_other)
     check_chunk(frame, 0, items, 8);
     check_bad_chunk(frame, 1, -EBADMSG, 97 + 40 + 12);
     check_chunk(frame, 2, items, 8);
-    check_bad_chunk(frame, 3, -EBADMSG, 97 + 200); /* the index, of an entry */
+    check_bad_chunk(frame, 3, -EBADMSG, 97 + 200); /* at the index */
     check_bad_chunk(frame, 4, -EBADMSG, 97 + 120);
     check_bad_chunk(frame, 5, -EBADMSG, 97 + 152);
     check_bad_chunk(frame, 6, -EBADMSG, 97 + 200);
@@ -248,7 +250,7 @@ START_TEST(a_chunk_may_not_leave_the_chunks_section)
 
     build_copy(chunks, 4, items, 8);
     build_copy(chunks, 4, items, 8);
-    chunks->len--; /* the index follows where the last byte should be */
+    chunks->len--; /* the index overwrites the last byte */
     build = build_items(chunks, entries, 2, 16, 8);
     frame = open_bytes(build->bytes, build->len);
     check_chunk(frame, 0, items, 8);
@@ -280,7 +282,7 @@ START_TEST(index_and_chunk_files_make_a_sparse_frame)
         files[i + 1].len = chunks[i]->len;
     }
     files[3].len--;                           /* cut short */
-    files[2].name = "0000000000000001.chunk"; /* as on a day in 2021 */
+    files[2].name = "0000000000000001.chunk"; /* as one day in 2021 */
     ck_assert_int_eq(store_mem_open_dir(files, 4, &store), 0);
     ck_assert_int_eq(frame_open(store, 0, &frame, &fault), 0);
     ck_assert(frame_get_info(frame)->sparse);

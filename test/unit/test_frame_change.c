@@ -14,7 +14,7 @@
 #include "record_store.h"
 #include "suite.h"
 
-/* A frame on a disk in memory that is being changed. */
+/* A frame under change, on a disk in memory. */
 struct work {
     struct disk *disk;
     struct model model;
@@ -223,7 +223,7 @@ START_TEST(sizes_that_do_not_fit_are_refused)
 }
 END_TEST
 
-/* The reference library does not read an index entry for such a chunk. */
+/* The reference library cannot read an index entry for such a chunk. */
 START_TEST(zeros_that_are_no_whole_items_are_stored)
 {
     struct work work;
@@ -247,7 +247,7 @@ START_TEST(zeros_that_are_no_whole_items_are_stored)
 }
 END_TEST
 
-/* Store a chunk of zeros, of some odd size, as the only one. */
+/* Store a single chunk of zeros, of an odd size. */
 static void check_zeros(uint32_t typesize, uint32_t nbytes)
 {
     static const uint8_t zeros[3000];
@@ -281,7 +281,10 @@ static void check_zeros(uint32_t typesize, uint32_t nbytes)
     end(&work);
 }
 
-/* The reference library does not open a frame whose first chunk differs. */
+/*
+ * The reference library cannot open a frame whose first chunk has another
+ * typesize.
+ */
 START_TEST(zeros_that_are_stored_have_the_typesize_of_the_frame)
 {
     static const uint32_t typesizes[] = { 1, 2, 3, 4, 16, 250, 300 };
@@ -336,7 +339,7 @@ START_TEST(frame_that_others_changed_is_not_committed)
 }
 END_TEST
 
-/* Write a chunk that is stored, and insert it at the end. */
+/* Write a stored chunk, and insert it at the end. */
 static int64_t append_stored(struct work *work)
 {
     struct build *build = build_new();
@@ -415,7 +418,7 @@ START_TEST(what_a_crash_left_of_a_sparse_frame_is_removed)
 }
 END_TEST
 
-/* Insert a chunk that is in some chunk file, or in none. */
+/* Insert a chunk with the id of a chunk file, which need not exist. */
 static void append_file(struct frame_change *change, int64_t id)
 {
     const struct frame_written written = { .entry = id,
@@ -425,7 +428,7 @@ static void append_file(struct frame_change *change, int64_t id)
     ck_assert_int_eq(frame_change_insert(change, n, &written), 0);
 }
 
-/* Begin a change anew, of a frame that nothing is known of. */
+/* Open the frame and begin a new change, which has no knowledge from before. */
 static void restart(struct work *work)
 {
     struct store *store = disk_store(work->disk);
@@ -449,7 +452,7 @@ static bool has_file(struct work *work, const char *name)
     return r == 0;
 }
 
-/* As old releases of the reference library leave them. */
+/* Old releases of the reference library leave such frames. */
 START_TEST(chunk_file_that_two_chunks_have_stays_when_one_dies)
 {
     struct fault fault;
@@ -480,8 +483,10 @@ START_TEST(chunk_file_that_two_chunks_have_stays_when_one_dies)
 }
 END_TEST
 
-/* A frame that was made to keep whoever changes it busy: most ids have a free
-   one on both sides, in no order, and some chunks share one. */
+/*
+ * This frame is made to keep a writer busy: most ids have a free id on either
+ * side, the ids are in no order, and two chunks share one.
+ */
 START_TEST(many_chunks_die_in_little_time)
 {
     const int64_t n = 1 << 20;
@@ -500,7 +505,7 @@ START_TEST(many_chunks_die_in_little_time)
 }
 END_TEST
 
-/* Read a file of the test data onto a disk. */
+/* Copy a file of the test data to a disk. */
 static struct disk *disk_of_data(const char *name)
 {
     char path[4096];
@@ -540,7 +545,7 @@ static void check_same(struct frame *a, struct frame *b)
     free(y);
 }
 
-/* A change of something else leaves the chunks of a frame as they are. */
+/* A change of something else leaves the chunks of a frame unchanged. */
 static void change_data(const char *name)
 {
     struct disk *disk = disk_of_data(name);

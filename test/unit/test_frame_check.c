@@ -10,7 +10,7 @@
 
 #define ZEROS ((int64_t)0x8100000000000000)
 
-/* What was reported. */
+/* The faults that a check reported. */
 struct reports {
     size_t n;
     int error;
@@ -43,7 +43,7 @@ static struct reports check_bytes(const uint8_t *bytes, size_t len)
     return reports;
 }
 
-/* A frame of chunks of eight bytes, at these places. */
+/* Check a frame of chunks of eight bytes at these offsets. */
 static struct reports check_places(const int64_t *entries, size_t n,
                                    uint32_t chunksize, uint64_t nbytes)
 {
@@ -120,7 +120,7 @@ START_TEST(chunks_that_overlap_are_reported)
     ck_assert_uint_eq(reports.fault.off, 97 + 40);
     ck_assert_int_eq(reports.fault.chunk_no, 2);
 
-    /* One inside the data of another. */
+    /* One chunk is inside the data of another. */
     build_copy(inner, 1, "01234567", 8);
     build_copy(chunks, 1, inner->bytes, inner->len);
     build_bytes(chunks, inner->bytes, 32);

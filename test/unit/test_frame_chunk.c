@@ -14,7 +14,7 @@
 
 enum {
     BLOCKSIZE = 256,
-    NBLOCKS = 300, /* more than are read in one go */
+    NBLOCKS = 300, /* more than one read covers */
     LEN = BLOCKSIZE * NBLOCKS - 9,
 };
 
@@ -41,7 +41,7 @@ static struct fixture *fixture_new(void)
     return fixture;
 }
 
-/* Open the chunk, of `len` bytes, that was put into the fixture. */
+/* Open the chunk of `len` bytes that the test has put into the fixture. */
 static void open_fixture(struct fixture *fixture, uint32_t len)
 {
     const int64_t entry = 0;
@@ -77,7 +77,7 @@ static void fixture_free(struct fixture *fixture)
     free(fixture);
 }
 
-/* Decode some blocks, and compare them. */
+/* Decode some blocks, and compare them with the data. */
 static void check_blocks(struct fixture *fixture, uint32_t first, uint32_t n)
 {
     const struct frame_chunk *chunk = fixture->opened;

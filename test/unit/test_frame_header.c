@@ -21,7 +21,10 @@ static const uint8_t header_b[] = {
 static int parse(const uint8_t *bytes, size_t len, uint64_t avail, bool sparse,
                  struct frame_info *info, struct fault *fault)
 {
-    /* A copy that ends where the bytes end, for the sanitizers. */
+    /*
+     * Copy to memory that ends after the bytes, so that sanitizers notice reads
+     * past it.
+     */
     uint8_t *copy = malloc(len > 0 ? len : 1);
     int r;
 
@@ -86,10 +89,10 @@ START_TEST(defaults_for_new_chunks_come_from_several_places)
 
     memcpy(bytes, frame_worked, sizeof(bytes));
     bytes[0x19] = 0xd3; /* VL-blocks, chunks that differ */
-    bytes[0x1b] = 0x96; /* level 9, codec elsewhere */
+    bytes[0x1b] = 0x96; /* level 9, codec in a field of its own */
     bytes[0x1c] = 0x01;
     bytes[0x3d] = 0;
-    bytes[0x46] = 2; /* filters, of which only the first two count */
+    bytes[0x46] = 2; /* two filters; later slots do not count */
     bytes[0x4d] = 37;
     bytes[0x4e] = 3;
     bytes[0x55] = 1;
@@ -152,7 +155,7 @@ START_TEST(thirteen_elements_are_read_in_the_order_that_makes_sense)
 }
 END_TEST
 
-/* A change of the worked example, and what must come of it. */
+/* A changed byte of the worked example, and the result that must follow. */
 struct change {
     uint8_t off;
     uint8_t byte;
@@ -163,9 +166,9 @@ struct change {
 START_TEST(headers_that_break_the_format_are_refused)
 {
     static const struct change changes[] = {
-        { 0x00, 0x8e, -EBADMSG, 0x00 }, /* no array */
+        { 0x00, 0x8e, -EBADMSG, 0x00 }, /* not an array */
         { 0x00, 0x9a, -EBADMSG, 0x00 }, /* ten elements */
-        { 0x00, 0x9f, -ENOTSUP, 0x00 }, /* fifteen */
+        { 0x00, 0x9f, -ENOTSUP, 0x00 }, /* fifteen elements */
         { 0x01, 0xa7, -EBADMSG, 0x00 },
         { 0x09, 0x01, -EBADMSG, 0x00 },
         { 0x0a, 0xd3, -EBADMSG, 0x0a },
@@ -185,7 +188,7 @@ START_TEST(headers_that_break_the_format_are_refused)
         { 0x27, 0xff, -EBADMSG, 0x27 }, /* cbytes negative */
         { 0x2f, 0xd3, -EBADMSG, 0x2f },
         { 0x30, 0x80, -EBADMSG, 0x30 }, /* typesize negative */
-        { 0x33, 0x00, -EBADMSG, 0x30 }, /* zero */
+        { 0x33, 0x00, -EBADMSG, 0x30 }, /* typesize zero */
         { 0x34, 0xd1, -EBADMSG, 0x34 },
         { 0x35, 0xff, -EBADMSG, 0x35 }, /* blocksize negative */
         { 0x39, 0xd1, -EBADMSG, 0x39 },
@@ -260,7 +263,7 @@ START_TEST(the_type_must_fit_what_holds_the_frame)
                            true, &info, &fault),
                      -EBADMSG);
 
-    /* Directories of 2021 may say either. */
+    /* Both values occur in directories of 2021. */
     memcpy(bytes, header_b, sizeof(bytes));
     bytes[0x1a] = 1;
     ck_assert_int_eq(parse(bytes, sizeof(bytes), 0x23f, true, &info, &fault),
@@ -271,7 +274,7 @@ START_TEST(the_type_must_fit_what_holds_the_frame)
     ck_assert_int_eq(parse(bytes, sizeof(bytes), 0x23f, true, &info, &fault),
                      -EBADMSG);
 
-    /* The first layout knew no directories. */
+    /* The first layout had no directories. */
     memcpy(bytes, header_b, sizeof(bytes));
     bytes[0x00] = 0x9c;
     ck_assert_int_eq(parse(bytes, sizeof(bytes), 0x23f, true, &info, &fault),
@@ -293,8 +296,10 @@ START_TEST(the_magic_is_ten_bytes)
 }
 END_TEST
 
-/* The size that the start of the worked example claims once a byte of it is
-   another, or the error. */
+/*
+ * Return the size that the worked example claims after a byte is changed, or
+ * the error.
+ */
 static int64_t claim_with(size_t len, size_t off, uint8_t byte)
 {
     uint8_t copy[FRAME_HEADER_MAX];
@@ -319,7 +324,7 @@ END_TEST
 
 START_TEST(a_claim_needs_sizes_that_go_together)
 {
-    /* More chunks than the frame has bytes for, and than any index has. */
+    /* More chunks than the frame has bytes for, or than any index can hold. */
     ck_assert_int_eq(claim_with(FRAME_HEADER_MAX, FRAME_CBYTES_OFF, 1),
                      -EBADMSG);
     ck_assert_int_eq(claim_with(FRAME_HEADER_MAX, FRAME_NBYTES_OFF, 1),
@@ -345,7 +350,7 @@ START_TEST(the_length_of_the_trailer_is_checked)
     ck_assert_int_eq(frame_header_trailer_len(&info, end, &len, &fault), 0);
     ck_assert_uint_eq(len, 0x54);
 
-    end[4] = 24; /* too short for its own end */
+    end[4] = 24; /* too short to hold its own end */
     ck_assert_int_eq(frame_header_trailer_len(&info, end, &len, &fault),
                      -EBADMSG);
     ck_assert_uint_eq(fault.off, end_off + 1);

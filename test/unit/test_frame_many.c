@@ -18,7 +18,7 @@ enum {
 
 static const uint64_t nchunks_max = FRAME_CHANGE_CHUNKS_MAX;
 
-/* A frame of many chunks, a few of which are stored. */
+/* A frame of many chunks, few of which are stored. */
 struct work {
     struct disk *disk;
     struct frame_change *change;
@@ -37,7 +37,7 @@ static void commit(struct work *work)
     work->frame = frame;
 }
 
-/* Open the frame, and its change, as another process would. */
+/* Open the frame and its change as another process would. */
 static void reopen(struct work *work)
 {
     struct store *store = disk_store(work->disk);
@@ -76,7 +76,7 @@ static void end(struct work *work)
     disk_free(work->disk);
 }
 
-/* What the chunk at a place holds. */
+/* Make the content of the chunk at a place. */
 static void fill(uint64_t place, uint8_t bytes[CHUNKSIZE])
 {
     for (size_t i = 0; i < CHUNKSIZE; i++)
@@ -112,7 +112,9 @@ static int compare(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Put chunks all over the frame, the first and the last among them. */
+/*
+ * Put chunks at random places of the frame, including the first and the last.
+ */
 static void put_some(struct work *work, uint64_t nchunks)
 {
     for (size_t i = 0; i < NSTORED; i++) {
@@ -131,7 +133,7 @@ static void put_some(struct work *work, uint64_t nchunks)
     commit(work);
 }
 
-/* Are just the chunks that were put no holes, and right? */
+/* Are exactly these chunks stored, and is their content right? */
 static void check(struct work *work, uint64_t nchunks)
 {
     uint64_t chunk_no = 0;
@@ -194,7 +196,7 @@ START_TEST(as_many_chunks_as_an_index_can_have_are_changed)
 }
 END_TEST
 
-/* Delete and insert in the middle, so that all behind it moves. */
+/* Delete and insert in the middle, so that all later chunks move. */
 START_TEST(chunks_behind_a_deleted_one_move)
 {
     const uint64_t n = 5000000;

@@ -22,10 +22,10 @@ START_TEST(special_entries_are_told_by_bits_in_order)
         ZEROS,
         NANS,
         UNINIT,
-        (int64_t)0x8300000000000000, /* zeros come first */
+        (int64_t)0x8300000000000000, /* zeros take precedence */
         (int64_t)0x8600000000000000, /* then uninitialised */
         -1,                          /* all bits: zeros */
-        (int64_t)0x8000000000000000, /* none: an error */
+        (int64_t)0x8000000000000000, /* no bit: an error */
         (int64_t)0x8200000000001234, /* other bytes do not count */
     };
     const enum chunk_kind kinds[] = { CHUNK_ZEROS, CHUNK_NANS,   CHUNK_UNINIT,
@@ -149,7 +149,7 @@ START_TEST(nans_need_items_of_4_or_8_bytes)
     free(build);
 
     parts.typesize = 8;
-    parts.nbytes = 12; /* one item and a half */
+    parts.nbytes = 12; /* one and a half items */
     build = build_frame(&parts);
     frame = open_bytes(build->bytes, build->len);
     check_bad_chunk(frame, 0, -EBADMSG, 0x30);

@@ -10,7 +10,7 @@
 
 #define ZEROS ((int64_t)0x8100000000000000)
 
-/* Chunks of this many bytes each, one after another, all bytes the size. */
+/* Chunks in a row, each filled with its own size. */
 struct row {
     struct build *chunks;
     int64_t entries[4096];
@@ -78,7 +78,7 @@ static struct frame *open_row(struct row *row, uint32_t chunksize)
     return open_bytes(row->frame->bytes, row->frame->len);
 }
 
-/* Check where each chunk is, and what is at both of its ends. */
+/* Check the place of each chunk, and the bytes at both of its ends. */
 static void check_row(struct frame *frame, const struct row *row)
 {
     struct fault fault = FAULT_NONE;
@@ -102,7 +102,7 @@ static void check_row(struct frame *frame, const struct row *row)
     ck_assert_int_eq(frame_locate(frame, off, &span, &fault), -ERANGE);
 }
 
-/* Check that the byte cannot be located, and why. */
+/* Check that a byte cannot be located, and the offset of the fault. */
 static void check_lost(struct frame *frame, uint64_t off, uint64_t fault_off)
 {
     struct fault fault = FAULT_NONE;
@@ -113,7 +113,7 @@ static void check_lost(struct frame *frame, uint64_t off, uint64_t fault_off)
                   (int)fault.off);
 }
 
-/* Sizes all over 1 to 100. */
+/* Make chunks of sizes between 1 and 100. */
 static struct row *many_chunks(size_t n)
 {
     struct row *row = row_new();

@@ -5,7 +5,10 @@
 #include "state/file_private.h"
 #include "suite.h"
 
-/* The gate is linked with nothing above it. */
+/*
+ * These stand in for functions of higher layers, because the test links nothing
+ * above the gate.
+ */
 
 static unsigned nwithdrawn;
 static unsigned nsettled;

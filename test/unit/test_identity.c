@@ -16,14 +16,16 @@ enum {
     GROUP = 61001
 };
 
-/* A directory that only root can look into, and what is in it. */
+/* A temporary directory, and its descriptor. */
 struct room {
     char top[256];
     int dir;
 };
 
-/* Each test has a process of its own, in which it may serve others; only root
-   can. */
+/*
+ * Let the process act for other users.  Only root can; returns false for other
+ * users.  Each test runs in a process of its own.
+ */
 static bool room_init(struct room *room)
 {
     const char *tmp = getenv("TMPDIR");
@@ -50,7 +52,7 @@ static void room_fini(struct room *room)
     ck_assert_int_eq(system(command), 0);
 }
 
-/* Make a file; returns its descriptor. */
+/* Make a file.  Returns its descriptor. */
 static int make(const struct room *room, const char *name, mode_t mode)
 {
     int fd =
@@ -125,7 +127,7 @@ START_TEST(a_program_whose_rights_cannot_be_read_has_none)
         return;
     fd = make(&room, "a", 0604);
     ck_assert_int_eq(fchown(fd, USER, GROUP), 0);
-    /* There is no such process. */
+    /* This process does not exist. */
     identity_serve(0x7fffffff, USER, GROUP, 0);
     ck_assert_int_eq(identity_check(fd, W_OK), -EACCES);
     identity_serve(0x7fffffff, 0, 0, 0);

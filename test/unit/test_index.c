@@ -15,7 +15,7 @@ enum {
     NENTRIES = 20000
 };
 
-/* An index, and what it is read from. */
+/* An index, and the objects that it is read from. */
 struct fixture {
     struct build *chunk;
     struct reads reads;
@@ -24,7 +24,7 @@ struct fixture {
     struct index *index;
 };
 
-/* Open the index in `chunk`, which is the fixture's from then on. */
+/* Open the index in `chunk`, which belongs to the fixture from then on. */
 static int try_index(struct fixture *fixture, struct build *chunk,
                      struct fault *fault)
 {
@@ -176,7 +176,7 @@ START_TEST(the_blocks_used_last_are_kept)
         check_entries(fixture.index, 2048 * i, 1);
     check_entries(fixture.index, 0, 1);
     ck_assert_uint_eq(fixture.reads.ncalls, 8);
-    check_entries(fixture.index, 2048 * 8, 1); /* in place of block 1 */
+    check_entries(fixture.index, 2048 * 8, 1); /* replaces block 1 */
     check_entries(fixture.index, 0, 1);
     ck_assert_uint_eq(fixture.reads.ncalls, 9);
     check_entries(fixture.index, 2048, 1);
@@ -188,7 +188,7 @@ END_TEST
 START_TEST(a_repeated_entry_is_read_without_reading)
 {
     const uint64_t zeros = htole64(0x8100000000000000);
-    const uint32_t nbytes = 2147483608; /* most that a chunk can hold */
+    const uint32_t nbytes = 2147483608; /* the most that a chunk can hold */
     struct build *chunk = build_new();
     struct fault fault = FAULT_NONE;
     struct fixture fixture;
@@ -242,7 +242,7 @@ START_TEST(an_index_that_breaks_the_format_is_refused)
     check_refused(chunk, -EBADMSG, 0);
 
     chunk = make_copy();
-    chunk->len--; /* leaves its room */
+    chunk->len--; /* longer than its room */
     check_refused(chunk, -EBADMSG, 0);
 
     chunk = make_copy();
@@ -281,7 +281,7 @@ START_TEST(a_bad_block_spoils_no_other)
 }
 END_TEST
 
-/* Reads entries all over the index. */
+/* A thread that reads entries all over the index. */
 static void *read_all_over(void *argument)
 {
     struct index *index = argument;

@@ -18,7 +18,10 @@ static const char *data_folder(void)
     return data;
 }
 
-/* The frame of a name without its suffix, or NULL if it has an offset. */
+/*
+ * Open the frame with this name and any suffix.  Returns NULL if there is no
+ * such file, because the row describes a frame at an offset in another one.
+ */
 static struct frame *open_frame(const char *id)
 {
     static const char *const suffixes[] = { ".b2frame", ".b2eframe", ".b2nd" };
@@ -120,7 +123,7 @@ START_TEST(the_table_has_every_chunk_in_order)
 }
 END_TEST
 
-/* Has the frame a metalayer with this content? */
+/* Does the frame have a metalayer with this content? */
 static bool has_layer(struct json_object *info, const char *kind,
                       const char *name, uint64_t size, const char *hex)
 {
@@ -138,7 +141,7 @@ static bool has_layer(struct json_object *info, const char *kind,
     return false;
 }
 
-/* Undo the \xHH of the table, in place. */
+/* Undo the \xHH escapes of the table, in place. */
 static void unescape(char *text)
 {
     char *to = text;

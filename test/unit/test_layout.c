@@ -17,14 +17,16 @@ static struct layout lay_out(const struct layout_shape *shape,
     return layout;
 }
 
-/* Reports only what fails: there are millions of these. */
+/* Report failures only, because there are millions of these checks. */
 static void need(bool what, uint64_t item_no)
 {
     if (!what)
         ck_abort_msg("item %llu", (unsigned long long)item_no);
 }
 
-/* Check an item, and the neighbours that are promised. */
+/*
+ * Check the place of an item, and the items that its run, span and row promise.
+ */
 static void check_item(const struct layout_shape *shape,
                        const struct layout *layout, uint64_t item_no,
                        uint64_t max)
@@ -47,7 +49,7 @@ static void check_item(const struct layout_shape *shape,
     }
 }
 
-/* Runs end where blocks, chunks or rows do, and nowhere else. */
+/* Runs end at the ends of blocks, chunks and rows, and nowhere else. */
 static void check_run_is_long(const struct layout_shape *shape,
                               const struct layout *layout, uint64_t item_no)
 {
@@ -111,7 +113,7 @@ START_TEST(every_item_of_two_dimensions_is_found)
 }
 END_TEST
 
-/* Pseudo-random, the same on every run. */
+/* Pseudo-random numbers, the same in every run. */
 static uint32_t next_random(uint32_t *state)
 {
     *state = *state * 1664525 + 1013904223;
@@ -169,7 +171,7 @@ START_TEST(arrays_without_items_have_no_chunks)
         { 3, { INT64_MAX, INT64_MAX, 0 }, { 2, 3, 4 }, { 1, 2, 3 } },
     };
 
-    /* Which holds for chunks that they would get. */
+    /* This holds for the chunks that the arrays would get. */
     const uint32_t chunks[] = { 4, 0, 4 * 4, 0, 2 * 4 * 6 };
 
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
@@ -234,7 +236,7 @@ START_TEST(a_scan_is_through_with_chunks_that_hold_nothing_further_on)
     for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
         struct layout layout = lay_out(&shapes[i], 2);
         uint64_t row = layout_row_nbytes(&layout) / layout.chunk_nitems / 2;
-        uint64_t lowest = layout.nchunks; /* of what is further on */
+        uint64_t lowest = layout.nchunks; /* of this item and all later ones */
 
         ck_assert_uint_eq(layout_passed(&layout, layout.nitems), lowest);
         for (uint64_t item_no = layout.nitems; item_no-- > 0;) {
@@ -301,7 +303,7 @@ START_TEST(impossible_extents_are_refused)
         "more than 2^31 bytes");
     check_refused((struct layout_shape){ 1, { 1 }, { 1 << 30 }, { 1 } }, 2,
                   "more than 2^31 bytes");
-    /* Padding counts. */
+    /* Padding counts towards the limit. */
     check_refused(
         (struct layout_shape){ 1, { 1 }, { INT32_MAX }, { INT32_MAX - 1 } }, 1,
         "more than 2^31 bytes");

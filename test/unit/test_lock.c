@@ -17,10 +17,10 @@ enum {
     CHUNKSIZE = 4096
 };
 
-/* What flock() fails with; 0: it does what it is there for. */
+/* The errno of flock(); 0 lets it work. */
 static atomic_int flock_error;
 
-/* Called instead of the system's. */
+/* Replaces the system's flock() in this program. */
 int flock(int fd, int operation)
 {
     if (flock_error == 0)
@@ -29,7 +29,7 @@ int flock(int fd, int operation)
     return -1;
 }
 
-/* A frame of a few chunks, and a sidecar as another program has it open. */
+/* A frame of a few chunks, and the lock file as another program has it open. */
 struct scene {
     struct bed bed;
     int sidecar;
@@ -64,7 +64,7 @@ static void scene_fini(struct scene *scene)
     bed_fini(&scene->bed);
 }
 
-/* May another program read the frame now? */
+/* Can another program read the frame now? */
 static bool is_free(struct scene *scene)
 {
     if (flock(scene->sidecar, LOCK_SH | LOCK_NB) < 0) {
@@ -83,7 +83,7 @@ static uint64_t count_of(struct scene *scene)
     return count;
 }
 
-/* Do as another program does that changes the frame. */
+/* Count a change, as another program does that changes the frame. */
 static void count_up(struct scene *scene)
 {
     uint64_t count = count_of(scene) + 1;
@@ -94,7 +94,7 @@ static void count_up(struct scene *scene)
     flock(scene->sidecar, LOCK_UN);
 }
 
-/* The same frame, open in a context of its own, as if by another program. */
+/* Open the same frame in a second context, as another program would. */
 static struct file *open_other(struct bed *bed, struct file_context **context)
 {
     const struct file_options options = {
@@ -206,7 +206,7 @@ START_TEST(writers_take_turns)
 }
 END_TEST
 
-/* One of two programs, which write to the chunks of one frame in turn. */
+/* One of two programs that write to the chunks of one frame in turn. */
 struct program {
     struct file *file;
     uint32_t first;
@@ -336,7 +336,7 @@ START_TEST(those_who_wait_for_a_lock_are_refused_together)
     for (size_t i = 0; i < 8; i++)
         pthread_join(threads[i], NULL);
     clock_gettime(CLOCK_MONOTONIC, &end);
-    /* One after the other, they would take eight. */
+    /* One after the other, they would wait for eight seconds. */
     ck_assert_int_lt(end.tv_sec - start.tv_sec, 5);
     flock(scene.sidecar, LOCK_UN);
     bed_check(&scene.bed);

@@ -112,7 +112,7 @@ START_TEST(a_frame_may_have_no_layers)
 }
 END_TEST
 
-/* A change of the worked example, and where the fault is then found. */
+/* A changed byte of the worked example, and the offset of the fault. */
 struct change {
     uint16_t off;
     uint8_t byte;
@@ -135,18 +135,18 @@ START_TEST(names_that_break_the_format_are_refused)
         { 0x58, 0xce, 0x58 },
         { 0x5b, 0xdf, 0x5b },
         { 0x5d, 17, 0x57 + 7 }, /* too many */
-        { 0x5d, 3, 0x6e },      /* one more than there are */
-        { 0x5e, 0xc3, 0x5e },   /* no string */
+        { 0x5d, 3, 0x6e },      /* one more than exist */
+        { 0x5e, 0xc3, 0x5e },   /* not a string */
         { 0x5e, 0xbf, 0x7e },   /* a longer name */
-        { 0x60, 0x00, 0x62 },   /* NUL in a name */
-        { 0x62, 0xd1, 0x62 },   /* no offset */
-        { 0x65, 0x01, 0x57 },   /* offset behind the header */
+        { 0x60, 0x00, 0x62 },   /* NUL in the name */
+        { 0x62, 0xd1, 0x62 },   /* not an offset */
+        { 0x65, 0x01, 0x57 },   /* offset beyond the header */
         { 0x66, 0x7c, 0x57 },   /* no room for a length */
         { 0x66, 0x72, 0x72 },   /* not at a value */
-        { 0x6e, 0xdd, 0x6e },   /* no array */
-        { 0x70, 0x01, 0x71 },   /* of another length */
+        { 0x6e, 0xdd, 0x6e },   /* not an array */
+        { 0x70, 0x01, 0x71 },   /* another length */
         { 0x71, 0xc5, 0x71 },
-        { 0x75, 0x0b, 0x71 }, /* content behind the header */
+        { 0x75, 0x0b, 0x71 }, /* content beyond the header */
         { 0x72, 0x80, 0x71 },
         /* In the trailer. */
         { 0x116, 0x94, 0x116 },
@@ -193,7 +193,7 @@ END_TEST
 START_TEST(a_damaged_vlmetalayer_is_refused_when_it_is_read)
 {
     static const struct change changes[] = {
-        { 0x12c, 0x23, 0x12d }, /* cbytes is not the length */
+        { 0x12c, 0x23, 0x12d }, /* cbytes differs */
         { 0x12d + 4, 0x05, 0x12d + 12 },
         { 0x12d + 3, 0x00, 0x12d + 3 },
     };
@@ -226,7 +226,7 @@ START_TEST(the_trailer_needs_room_for_what_it_holds)
     struct metalayer_list list;
     struct frame *frame;
 
-    /* Lengths that leave only part of the trailer. */
+    /* These lengths leave only a part of the trailer. */
     for (uint8_t len = 25; len < 35; len++) {
         memcpy(bytes, frame_empty, sizeof(bytes));
         bytes[sizeof(bytes) - 19] = len;
@@ -293,8 +293,10 @@ START_TEST(the_user_meta_is_one_layer_without_name)
 }
 END_TEST
 
-/* A frame without chunks that has this many vlmetalayers, all at the same
-   place, named by their numbers. */
+/*
+ * Build a frame without chunks that has this many vlmetalayers, named by their
+ * numbers, which all share one value.
+ */
 static struct build *many_vlmetalayers(unsigned count)
 {
     struct build *build = build_new();

@@ -14,12 +14,12 @@ enum {
     DEV = 77,
 };
 
-/* The directories of `top`, and a file. */
+/* The directories in `top`, and a file. */
 static const char *const names[] = { "src", "src/sub", "src/sub/deep",
                                      "other" };
 static char top[] = "/tmp/framefs-test-XXXXXX";
 
-/* Make the directories, and go there. */
+/* Make the directories, and change to `top`. */
 static void enter_top(void)
 {
     int fd;
@@ -46,7 +46,7 @@ struct found {
     unsigned n;
 };
 
-/* Directories above `top` may have locks of others. */
+/* Skip the locks of other processes, which directories above `top` may have. */
 static void note(void *arg, off_t off)
 {
     struct found *found = arg;
@@ -58,7 +58,7 @@ static void note(void *arg, off_t off)
     found->offs[found->n++] = off;
 }
 
-/* The locks that a mount of a SOURCE finds. */
+/* Return the locks that a mount of this SOURCE finds. */
 static struct found find(const char *source)
 {
     struct found found = { .n = 0 };
@@ -70,7 +70,7 @@ static struct found find(const char *source)
     return found;
 }
 
-/* Lock as a mount of a SOURCE does. */
+/* Take the locks that a mount of this SOURCE takes. */
 static struct mount_lock take(const char *source)
 {
     struct mount_lock lock;
@@ -111,7 +111,7 @@ START_TEST(other_offsets_are_of_no_mount)
     ck_assert(!mount_lock_unpack(-1, &id));
     ck_assert(!mount_lock_unpack(0, &id));
     ck_assert(!mount_lock_unpack(4096, &id));
-    /* No process. */
+    /* The process id is 0. */
     ck_assert(!mount_lock_unpack((off_t)1 << 61, &id));
 }
 END_TEST
@@ -166,7 +166,7 @@ START_TEST(all_mounts_of_a_directory_are_found)
     locks[2].id.dev--;
     mount_lock_finish(&locks[0]);
     mount_lock_finish(&locks[2]);
-    /* Two of them have the same offset while they are live. */
+    /* Two of the locks have the same offset while they are live. */
     ck_assert_uint_eq(find("src").n, 4);
     for (size_t i = 0; i < 3; i++)
         mount_lock_close(&locks[i]);

@@ -7,7 +7,7 @@
 #include "backing/names.h"
 #include "suite.h"
 
-/* A directory that is a list of its entries, ended by NULL. */
+/* A directory, given as a list of entries that ends in NULL. */
 struct entry {
     const char *name;
     int kind;
@@ -38,7 +38,7 @@ static struct names_dir dir_of(struct entry *entries)
     return (struct names_dir){ .kind = kind_of, .context = entries };
 }
 
-/* An entry shows under a name, and is found by it. */
+/* An entry shows under this name, and a lookup of the name finds it. */
 static void check_shown(const struct names_dir *dir, const char *name, int kind,
                         const char *wanted)
 {
@@ -84,7 +84,7 @@ START_TEST(no_two_entries_show_under_one_name)
         NNAMES = sizeof(names) / sizeof(names[0])
     };
 
-    /* Each name may be missing, a frame, or something else. */
+    /* Each name is absent, a frame, or something else. */
     for (unsigned state = 0; state < 6561; state++) {
         struct entry entries[NNAMES + 1] = { { NULL, 0, false } };
         struct names_dir dir = dir_of(entries);
@@ -142,7 +142,7 @@ START_TEST(no_two_entries_show_under_one_name_with_npy)
         NNAMES = sizeof(names) / sizeof(names[0])
     };
 
-    /* Each name may be missing, something else, a frame or an array. */
+    /* Each name is absent, something else, a frame or an array. */
     for (unsigned state = 0; state < 1U << (2 * NNAMES); state++) {
         struct entry entries[NNAMES + 1] = { { NULL, 0, false } };
         struct names_dir dir = dir_of(entries);

@@ -33,7 +33,7 @@ static struct node *get(struct node *parent, const char *name, uint64_t ino,
     return node;
 }
 
-/* See a file that has that many names under one of them. */
+/* Look up a file that has `nlink` names, under one of them. */
 static struct node *get_linked(struct node *parent, const char *name,
                                uint64_t ino, uint64_t nlink)
 {
@@ -127,7 +127,7 @@ START_TEST(no_more_names_are_kept_than_a_file_has)
     make_table();
     struct node *file = get_linked(&table.root, "0", 3, 2);
 
-    /* Another program renames one of the two, time after time. */
+    /* Another program renames one of the names, again and again. */
     for (unsigned i = 1; i <= 10; i++) {
         snprintf(name, sizeof(name), "%u", i);
         get_linked(&table.root, name, 3, 2);
@@ -141,7 +141,9 @@ START_TEST(no_more_names_are_kept_than_a_file_has)
 }
 END_TEST
 
-/* Is a node of a frame the file of that number, seen at its place? */
+/*
+ * Is the node of a frame the file with this number, seen at the node's place?
+ */
 static bool is(struct node *node, uint64_t ino)
 {
     const struct stat st = { .st_dev = 1, .st_ino = ino };
@@ -199,7 +201,10 @@ START_TEST(a_frame_is_one_node_at_a_time)
     struct node *a = get(&table.root, "a", 3, ENTRY_FRAME);
     struct node *b = get(&table.root, "b", 4, ENTRY_FRAME);
 
-    /* Others move it while it is open: it is what it was. */
+    /*
+     * Another program moves the file while it is open, which does not change
+     * its node.
+     */
     b->open = open;
     ck_assert(!is(a, 4));
     ck_assert(is(b, 4));
@@ -269,7 +274,7 @@ static void rename_any(struct node *from, struct node *to)
     node_end_rename(&table, from, to);
 }
 
-/* What would wait for ever fails by the time that a test may take. */
+/* A call that waits for ever fails the test by its timeout. */
 START_TEST(a_path_is_locked_against_renames_of_nodes_on_it_alone)
 {
     make_table();

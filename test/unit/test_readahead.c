@@ -22,7 +22,7 @@ static void read_piece(const struct sample *sample, struct file_reader *reader,
     file_data_put(sample->file, &data);
 }
 
-/* Wait until more is decoded than `n` blocks. */
+/* Wait until more than `n` blocks are decoded. */
 static void wait_for_blocks(const struct sample *sample, uint64_t n)
 {
     const struct timespec pause = { .tv_nsec = 100000 };
@@ -31,7 +31,7 @@ static void wait_for_blocks(const struct sample *sample, uint64_t n)
         nanosleep(&pause, NULL);
 }
 
-/* How many blocks a read without a reader decodes. */
+/* Return the number of blocks that a read without a reader decodes. */
 static uint64_t blocks_of(uint64_t off, size_t len)
 {
     struct sample sample;
@@ -132,7 +132,10 @@ START_TEST(a_scan_of_a_larger_file_drives_out_nothing)
     cache_get_stats(sample.context->cache, &stats);
     ck_assert_uint_lt(stats.used, 12 << 20);
 
-    /* What is in use while it is passed goes as soon as it is not. */
+    /*
+     * A block that is pinned when the scan passes it is dropped once it is
+     * unpinned.
+     */
     ck_assert_int_eq(
         file_read(sample.file, NULL, 4 << 20, 4096, &pinned, &error, &fault),
         0);

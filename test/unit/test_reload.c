@@ -7,7 +7,7 @@
 #include "suite.h"
 #include "writeback/writeback.h"
 
-/* A file that is opened anew since a move of chunks has failed. */
+/* A file that is reopened because a move of chunks has failed. */
 
 static int delete_first(struct frame_change *change,
                         const struct writeback_edit *edit, struct fault *fault)
@@ -47,7 +47,7 @@ static void await_reshaper(struct file *file)
     }
 }
 
-/* As the file is opened anew. */
+/* The waiting change gets its result when the file is reopened. */
 START_TEST(who_waits_for_a_move_of_chunks_that_fails_is_told)
 {
     struct bed bed;
@@ -77,8 +77,10 @@ START_TEST(who_waits_for_a_move_of_chunks_that_fails_is_told)
 }
 END_TEST
 
-/* Let one call fail of those that a delete makes, while somebody has an older
-   state open.  Returns false if there are not so many. */
+/*
+ * Let one call that a delete makes fail, while an older state is open.  Returns
+ * false if a delete makes fewer calls.
+ */
 static bool fail_delete(bool sparse, size_t call)
 {
     struct frame *older;

@@ -8,9 +8,9 @@
 #include "writeback/encode.h"
 #include "writeback/writeback.h"
 
-/* What becomes of a commit beside which others write, or that fails. */
+/* These tests write beside a commit, or let a commit fail. */
 
-/* A write that comes when a commit has begun. */
+/* A write that arrives after a commit has begun. */
 struct beside {
     struct writeback_edit edit;
     struct bed *bed;
@@ -40,8 +40,10 @@ static int commit_beside(struct bed *bed, uint64_t off, size_t len)
     return writeback_commit(bed->file, &beside.edit, &fault);
 }
 
-/* The last chunk that a commit has is being made longer, and one call fails.
-   Returns false if there are not so many. */
+/*
+ * Extend the last chunk that a commit writes, while one call fails.  Returns
+ * false if there are fewer calls.
+ */
 static bool fail_beside_append(bool sparse, size_t call)
 {
     struct bed bed;
@@ -64,7 +66,10 @@ START_TEST(what_comes_beside_a_commit_that_fails_is_in_the_next)
 }
 END_TEST
 
-/* It is encoded as it is behind the commit. */
+/*
+ * The chunk is encoded ahead with its content after the commit, which the
+ * commit must not store.
+ */
 START_TEST(a_chunk_that_gets_full_beside_a_commit_is_in_it_as_it_was)
 {
     for (int known = 0; known < 2; known++) {
@@ -86,8 +91,10 @@ START_TEST(a_chunk_that_gets_full_beside_a_commit_is_in_it_as_it_was)
 }
 END_TEST
 
-/* Let one call fail of those that a commit makes, and be the disk one that
-   forgets what it could not sync.  Returns false if there are not so many. */
+/*
+ * Let one call of a commit fail, on a disk that forgets the data of a failed
+ * sync.  Returns false if there are fewer calls.
+ */
 static bool fail_to_sync(bool known, size_t call)
 {
     struct fault fault;
@@ -119,10 +126,10 @@ START_TEST(what_a_sync_that_fails_has_lost_is_made_again)
 }
 END_TEST
 
-/* Let one sync fail, by its number. */
+/* Let the sync with this number fail. */
 struct bad_sync {
     struct bed *bed;
-    size_t n; /* comes down */
+    size_t n; /* syncs left before it */
 };
 
 static void fail_sync(void *context, enum disk_call call)
@@ -134,8 +141,10 @@ static void fail_sync(void *context, enum disk_call call)
         disk_fail(disk, disk_ncalls(disk), 1, -EIO);
 }
 
-/* All of a frame is overwritten, so that chunks are moved to its start after the
-   commit.  Returns false if there are not so many syncs. */
+/*
+ * Overwrite a whole frame, so that the commit is followed by moves of chunks to
+ * its start.  Returns false if there are fewer syncs.
+ */
 static bool fail_to_tighten(size_t n)
 {
     struct bed bed;
@@ -168,7 +177,7 @@ START_TEST(chunks_that_are_moved_are_not_lost_with_a_sync)
 }
 END_TEST
 
-/* Where a chunk is on the disk. */
+/* Return the offset of a chunk on the disk. */
 static uint64_t place_of(struct bed *bed, uint64_t chunk_no)
 {
     struct frame *frame = file_frame_get(bed->file);
@@ -180,7 +189,7 @@ static uint64_t place_of(struct bed *bed, uint64_t chunk_no)
     return entry.place;
 }
 
-/* Forget what is known of the disk. */
+/* Reopen the file, so that it reads everything from the disk again. */
 static void reopen(struct bed *bed)
 {
     struct fault fault;
@@ -207,7 +216,7 @@ static void spoil(struct bed *bed, uint64_t chunk_no)
     store_close(store);
 }
 
-/* Does the disk have the first chunk as it should be? */
+/* Does the disk hold the right first chunk? */
 static void check_first(const struct bed *bed)
 {
     struct file_data data;
@@ -225,7 +234,10 @@ static void check_first(const struct bed *bed)
     ck_assert_int_eq(file_close(file), 0);
 }
 
-/* Cut a file in chunk 2, which can't be read, and write to another. */
+/*
+ * Truncate the file inside chunk 2, which cannot be read, and write to another
+ * chunk.
+ */
 static void cut_in_bad_chunk(struct bed *bed)
 {
     struct fault fault;
@@ -249,7 +261,7 @@ START_TEST(a_last_chunk_that_is_spoiled_holds_no_other_up)
     struct fault fault;
 
     bed_init(&bed, false);
-    /* Bytes that are not stored as they are. */
+    /* These bytes are not stored uncompressed. */
     bed.size = 4 * CHUNKSIZE;
     for (size_t i = 0; i < bed.size; i++)
         bed.bytes[i] = (uint8_t)(i * i / 1024);
@@ -268,7 +280,7 @@ START_TEST(a_chunk_that_the_disk_does_not_read_holds_no_other_up)
     bed_init(&bed, false);
     bed_write(&bed, 0, 4 * CHUNKSIZE, 1);
     bed_sync(&bed);
-    /* Its last byte, so that it can be opened. */
+    /* Rot the last byte of chunk 2, so that the chunk can still be opened. */
     disk_rot(bed.disk, place_of(&bed, 3) - 1);
     cut_in_bad_chunk(&bed);
     bed_fini(&bed);

@@ -6,16 +6,17 @@
 #include "suite.h"
 #include "writeback/encode.h"
 
-/* The trailer of a frame that gets empty comes to where chunks were. */
+/* The trailer of a frame that becomes empty overwrites the place of chunks. */
 
-/* A file is emptied; at one of the calls of the commit, a chunk is written that
-   is encoded ahead, and comes to the disk when the commit has written all of
-   its own. */
+/*
+ * A file is emptied.  During one call of that commit, a chunk is written and
+ * encoded ahead, and it reaches the disk after the commit's own writes.
+ */
 struct emptying {
     struct bed *bed;
     pthread_t committer;
-    size_t call;  /* of the commit, at which it is written; then SIZE_MAX */
-    bool blocked; /* who encodes it waits; both guarded by file.lock */
+    size_t call;  /* the commit's call that writes; then SIZE_MAX */
+    bool blocked; /* the encoder waits; both guarded by file.lock */
     bool synced;
 };
 
@@ -89,7 +90,7 @@ static void check_layer(const struct bed *bed)
     frame_close(frame);
 }
 
-/* Returns false if the commit has not so many calls. */
+/* Returns false if the commit makes fewer calls. */
 static bool write_while_emptied(size_t call)
 {
     struct bed bed;

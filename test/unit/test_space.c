@@ -105,7 +105,7 @@ START_TEST(widening_takes_free_neighbours_but_not_the_end)
 }
 END_TEST
 
-/* A map of bytes has the same places free. */
+/* The map has the same free space as an array of bytes. */
 static void check_map(const struct space *space, const bool *used)
 {
     bool expected[MAP_LEN];

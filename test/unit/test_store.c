@@ -74,7 +74,7 @@ static struct store_object *open_object(struct store *store, const char *name)
     return object;
 }
 
-/* Check the size of an object, and the bytes around its end. */
+/* Check the size of an object, and reads around its end. */
 static void check_object(struct store *store, const char *name,
                          const char *content)
 {
@@ -161,7 +161,10 @@ START_TEST(stat_tells_identity_and_space_on_disk)
 }
 END_TEST
 
-/* What opening a path as a file must give, with openat2() and without. */
+/*
+ * Check the result of opening a path as a file, both with openat2() and
+ * without.
+ */
 static void check_file_open(const struct tree *tree, const char *path, int want)
 {
     struct store *store = NULL;

@@ -11,7 +11,7 @@
 #include "store/store.h"
 #include "suite.h"
 
-/* A directory with "file", which holds "0123456789", of mode 0640. */
+/* A directory with "file", which has mode 0640 and holds "0123456789". */
 struct tree {
     char path[64];
     int fd;
@@ -76,7 +76,7 @@ static int count_names(void *context, const char *name)
     return 0;
 }
 
-/* Are these all names in the directory? */
+/* Does the directory have this many names? */
 static void check_nnames(const struct tree *tree, int n)
 {
     struct store *store;
@@ -95,7 +95,7 @@ static int remove_stale(void *context, const char *name)
     return store_remove_stale(tree->fd, name) == 0;
 }
 
-/* Remove what is stale, which is `n` files. */
+/* Remove stale drafts, of which there are `n`. */
 static void remove_stale_drafts(const struct tree *tree, int n)
 {
     struct store *store;
@@ -176,7 +176,7 @@ START_TEST(draft_takes_the_place_of_a_file_with_mode_and_attributes)
         ck_assert_int_eq(fgetxattr(fd, "user.colour", bytes, 3), 3);
         close(fd);
     }
-    /* Who has the old one still can read it. */
+    /* A reader that has the old file open can still read it. */
     ck_assert_int_eq(store_object_read_at(old, 0, bytes, 10), 0);
     ck_assert_mem_eq(bytes, "0123456789", 10);
     store_object_close(old);
@@ -222,7 +222,10 @@ START_TEST(file_with_other_names_is_not_replaced)
 }
 END_TEST
 
-/* A name for the file to go to, and one to come back to. */
+/*
+ * Move the file to this name, and later to "back", while it is replaced.  If
+ * `stranger` is set, a symbolic link takes that name.
+ */
 static void rename_and_replace(const char *to, const char *stranger)
 {
     struct tree tree;
@@ -283,7 +286,7 @@ START_TEST(directory_that_was_renamed_is_followed)
 }
 END_TEST
 
-/* Name a file as a draft of its own would be named. */
+/* Give a file the name that it would have as a draft. */
 static void name_like_draft(const struct tree *tree, const char *name,
                             char *draft, size_t len)
 {
@@ -309,7 +312,7 @@ START_TEST(draft_is_stale_when_nobody_works_on_it)
     draft = draft_of(store, "new");
     remove_stale_drafts(&tree, 1);
     check_nnames(&tree, 2);
-    /* What was published is a draft no longer, nor locked like one. */
+    /* A published file is no longer a draft, and not locked like one. */
     ck_assert_int_eq(store_publish(store, "", draft), 0);
     name_like_draft(&tree, "file", name, sizeof(name));
     remove_stale_drafts(&tree, 1);
@@ -412,7 +415,7 @@ START_TEST(new_file_is_followed_when_it_is_renamed)
 }
 END_TEST
 
-/* Does the file system know files without names? */
+/* Does the file system support files without names? */
 static bool has_nameless_files(const struct tree *tree)
 {
     int fd = openat(tree->fd, ".", O_RDWR | O_TMPFILE, 0600);
@@ -544,7 +547,7 @@ START_TEST(lease_goes_over_to_the_file_that_is_published)
         ck_assert_int_eq(store_draft(stores[0], name, &draft), 0);
         ck_assert_int_eq(store_publish(stores[0], name, draft), 0);
         store_object_close(draft);
-        /* A file that is no more has nothing to be leased. */
+        /* A file that has been removed cannot be leased. */
         ck_assert_int_eq(store_lease(stores[1], name),
                          directory ? -EAGAIN : -ESTALE);
         store_unlease(stores[0]);

@@ -14,15 +14,15 @@ enum {
     NTHREADS = 4,
     FINDINGS_MAX = 64,
 
-    /* Where headers of frame and chunk have their fields. */
+    /* Offsets of fields in the headers of frame and chunk. */
     FRAME_NBYTES = 30,
     FRAME_CHUNKSIZE = 58,
     FIRST_CHUNK = 97,
-    ARRAY_LAYER = 112, /* of full-17.b2nd */
+    ARRAY_LAYER = 112, /* in full-17.b2nd */
     CHUNK_NBYTES = 4,
 };
 
-/* A frame in memory, to be damaged, and what was found in it. */
+/* A frame in memory to be damaged, and the findings about it. */
 struct sample {
     uint8_t *bytes;
     size_t len;
@@ -103,8 +103,10 @@ static void sample_verify(struct sample *sample, unsigned nthreads)
     ck_assert_uint_eq(sample->done, frame_get_info(sample->frame)->nchunks);
 }
 
-/* Make the first stream of a block longer than its chunk.  Returns where it
-   is in the file. */
+/*
+ * Make the first stream of a block longer than its chunk.  Returns its offset
+ * in the file.
+ */
 static uint64_t spoil_block(struct sample *sample, uint64_t chunk_no,
                             uint32_t block)
 {
@@ -218,7 +220,7 @@ START_TEST(holes_are_passed_in_one_step)
 }
 END_TEST
 
-/* 100000 entries of the index name one chunk of 8 MiB. */
+/* 100000 entries of the index refer to one chunk of 8 MiB. */
 START_TEST(a_chunk_that_all_entries_name_is_decoded_once)
 {
     struct sample sample;
@@ -231,8 +233,10 @@ START_TEST(a_chunk_that_all_entries_name_is_decoded_once)
 }
 END_TEST
 
-/* Blocks of sizes of their own are decoded all at a time.  The other three
-   chunks have not the size that the header now says. */
+/*
+ * Blocks that differ in size are all decoded at once.  The other three chunks
+ * do not have the size that the header now says.
+ */
 START_TEST(blocks_that_take_too_much_memory_are_told)
 {
     const uint32_t size = 300 << 20;

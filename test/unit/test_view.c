@@ -10,7 +10,7 @@ enum {
     SMALL_CACHE = 256 << 10
 };
 
-/* A frame of the test data, as one of its views shows it. */
+/* Open a frame of the test data in one of its views. */
 static void open_as(struct sample *sample, struct store *store,
                     enum file_view view, size_t cache_size, bool writable)
 {
@@ -68,7 +68,7 @@ static uint8_t *read_all(const struct sample *sample)
     return bytes;
 }
 
-/* Place of an item in the chunks in a row. */
+/* Return the position of an item in the sequence of chunks. */
 static uint64_t place_of(const struct array *array, uint64_t item_no)
 {
     struct naive place = find_naively(&array->shape, item_no);
@@ -76,7 +76,7 @@ static uint64_t place_of(const struct array *array, uint64_t item_no)
     return place.chunk_no * array->layout.chunk_nitems + place.item;
 }
 
-/* The array of a frame, put together from its chunks, and its parsed form. */
+/* Assemble the array of a frame from its chunks, and parse its description. */
 static uint8_t *put_together(const char *path, struct array **array,
                              uint64_t len_max, size_t *len)
 {
@@ -106,7 +106,7 @@ static uint8_t *put_together(const char *path, struct array **array,
     return to;
 }
 
-/* Compare the whole, then pieces of it out of order. */
+/* Compare the whole content, then pieces of it out of order. */
 static void check_view(struct sample *sample, const char *path)
 {
     struct file_reader reader = { 0 };
@@ -208,7 +208,7 @@ END_TEST
 struct bed {
     char dir[256];
     char path[300];
-    int fd; /* of the directory */
+    int fd; /* the directory */
     bool sparse;
     struct layout_shape shape;
     uint32_t itemsize;
@@ -252,7 +252,7 @@ static struct store *bed_store(struct bed *bed, unsigned flags)
     return store;
 }
 
-/* Make the array, of zeros, and open it to be written. */
+/* Make the array, filled with zeros, and open it for writing. */
 static void bed_create(struct bed *bed, enum file_view view, size_t cache_size,
                        struct sample *sample)
 {
@@ -279,7 +279,7 @@ static void bed_create(struct bed *bed, enum file_view view, size_t cache_size,
     sample->len = file_size(sample->file);
 }
 
-/* Write pieces at random, both to the file and to its model. */
+/* Write random pieces both to the file and to its model. */
 static void scribble(struct sample *sample, unsigned seed, int n)
 {
     struct fault fault = FAULT_NONE;
@@ -337,7 +337,7 @@ static void check_written(const struct layout_shape *shape, uint32_t itemsize,
     file_context_free(sample.context);
     content = sample.content;
 
-    /* Again, from what was stored. */
+    /* Repeat that with the stored frame. */
     open_as(&sample, bed_store(&bed, STORE_WRITE), FILE_VIEW_ARRAY, BIG_CACHE,
             true);
     sample.content = content;
@@ -373,7 +373,7 @@ static uint64_t count_decoded(const struct sample *sample)
     return stats.decoded;
 }
 
-/* Make an array of noise, and open it to be read. */
+/* Make an array of noise, and open it for reading. */
 static void open_noise(struct bed *bed, const struct layout_shape *shape,
                        uint32_t itemsize, size_t cache_size,
                        struct sample *sample)
@@ -405,7 +405,7 @@ START_TEST(a_row_decodes_only_the_blocks_it_crosses)
 
     open_noise(&bed, &shape, 1, BIG_CACHE, &sample);
     ck_assert(reads_right(&sample, NULL, 420 * 1000, 1000));
-    /* Three in each of three chunks, and one more at the end. */
+    /* Three blocks in each of three chunks, and one more in the last chunk. */
     ck_assert_uint_eq(count_decoded(&sample), 10);
     ck_assert(reads_right(&sample, NULL, 449 * 1000, 1000));
     ck_assert_uint_eq(count_decoded(&sample), 10);
@@ -424,8 +424,10 @@ START_TEST(a_scan_decodes_each_block_once_if_a_row_of_chunks_fits)
     struct sample sample;
     struct bed bed;
 
-    /* 120000 bytes of chunks in a row.  Nobody decodes ahead, as that may come
-       late if the machine is busy. */
+    /*
+     * A row of chunks has 120000 bytes.  There is no read-ahead, because it may
+     * come too late on a busy machine.
+     */
     open_noise(&bed, &shape, 1, 512 << 10, &sample);
     for (size_t off = 0; off < sample.len; off += 10000)
         ck_assert(reads_right(&sample, NULL, off, 10000));
@@ -567,8 +569,10 @@ START_TEST(arrays_without_items_show_nothing)
 }
 END_TEST
 
-/* Blocks of other sizes than the array's can be read, but new chunks would not
-   be read right by others. */
+/*
+ * This array can be read although its blocks have other sizes than it says, but
+ * other programs would misread new chunks.
+ */
 START_TEST(an_array_of_unknown_blocks_is_not_changed)
 {
     const struct file_options options = { .cache_size = BIG_CACHE,

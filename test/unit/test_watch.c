@@ -14,7 +14,7 @@ enum {
     STAMP_OFF = 200
 };
 
-/* A file that is watched. */
+/* A watched file. */
 struct bed {
     char path[32];
     int fd;
@@ -32,7 +32,7 @@ static void put(const struct bed *bed, char header, char stamp)
     ck_assert_int_eq(pwrite(bed->fd, bytes, sizeof(bytes), 0), sizeof(bytes));
 }
 
-/* The file is known to begin with 'h', and to have a stamp of 's'. */
+/* The watch knows that the file begins with 'h', and has a stamp of 's'. */
 static void begin(struct bed *bed)
 {
     char header[FRAME_E_METALAYERS_OFF];
@@ -87,7 +87,7 @@ START_TEST(another_header_or_stamp_is_another_state)
         begin(&bed);
         put(&bed, i ? 'h' : 'x', i ? 'x' : 's');
         ck_assert_int_eq(watch_check(bed.watch), -ESTALE);
-        /* It was away in between. */
+        /* The known state was gone in between. */
         put(&bed, 'h', 's');
         ck_assert_int_eq(watch_verify(bed.watch), -ESTALE);
         end(&bed);
@@ -139,7 +139,7 @@ START_TEST(what_rests_longest_ends_first)
     ck_assert(rest_take(&rest, 0, 400, &extent));
     ck_assert_uint_eq(extent.off, 0);
     ck_assert(!rest_take(&rest, 0, 400, &extent));
-    /* Too much rests. */
+    /* More than the limit is pending. */
     ck_assert(rest_take(&rest, 0, 385, &extent));
     ck_assert_uint_eq(extent.off, 1);
     ck_assert(!rest_take(&rest, 0, 385, &extent));

@@ -220,7 +220,7 @@ static size_t count_encoded(struct file *file)
     return n;
 }
 
-/* The pool gives no signal when it is through. */
+/* Poll, because the pool sends no signal when it has finished. */
 static void await_encoded(struct file *file, size_t n)
 {
     const struct timespec pause = { .tv_nsec = 1000000 };
@@ -243,7 +243,10 @@ START_TEST(chunks_that_are_full_are_encoded_before_a_commit)
             for (int i = 0; i < 4; i++)
                 bed_write(&bed, (uint64_t)i * CHUNKSIZE, CHUNKSIZE);
             bed_write(&bed, 4 * CHUNKSIZE, CHUNKSIZE - 1);
-            /* The one that the typesize was chosen by is left to the commit. */
+            /*
+             * The chunk from which the typesize was chosen is left to the
+             * commit.
+             */
             await_encoded(bed.file, typesize == 0 ? 3 : 4);
             bed_write(&bed, CHUNKSIZE, CHUNKSIZE);
             bed_truncate(&bed, 2 * CHUNKSIZE + 5);
@@ -280,7 +283,7 @@ static void change_by_others(struct bed *bed)
     write_by_others(bed, bed->size, "other", 5);
 }
 
-/* The same by a program that knows nothing of leases. */
+/* The same, by a program that knows nothing of leases. */
 static void change_without_lease(struct bed *bed)
 {
     struct frame_change *change;
@@ -364,7 +367,10 @@ START_TEST(a_superseded_file_writes_nothing_any_more)
             bed_new(&bed, sparse);
             bed_write(&bed, 0, 3 * CHUNKSIZE + 10);
             bed_reopen(&bed);
-            /* Not a whole chunk, which a thread might just be storing. */
+            /*
+             * Write half a chunk, because a thread might be storing a whole one
+             * already.
+             */
             if (begun)
                 ck_assert_int_eq(file_write(bed.file, 0, bed.model + 1,
                                             CHUNKSIZE / 2, &fault),
@@ -392,7 +398,7 @@ static void make_noise(uint64_t *bytes, uint64_t *random)
             (uint64_t)pick(random, 1U << 31) << 33 ^ pick(random, 1U << 31);
 }
 
-/* As large as before, so that the header is as before, too. */
+/* The new index is as large as before, so the header is the same, too. */
 START_TEST(a_sparse_frame_whose_index_others_replaced_is_not_changed)
 {
     uint64_t *noise = malloc(CHUNKSIZE);
@@ -423,7 +429,7 @@ static off_t stored_size(const struct bed *bed)
     return st.st_size;
 }
 
-/* A frame with more unused space than used is written anew when it is closed. */
+/* A frame with more unused than used space is rewritten when it is closed. */
 START_TEST(a_frame_that_others_have_opened_keeps_its_place)
 {
     uint64_t *noise = malloc(CHUNKSIZE);
@@ -515,7 +521,7 @@ START_TEST(files_not_opened_for_writing_are_not_changed)
 }
 END_TEST
 
-/* Or else it would be opened once more while its first change is made. */
+/* Otherwise it would be opened a second time while its first change is made. */
 START_TEST(a_file_that_nobody_has_changed_is_ones_own)
 {
     struct file *other;

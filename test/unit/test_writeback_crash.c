@@ -13,15 +13,18 @@ enum {
     CHUNKSIZE = 512,
     SIZE_LIMIT = 10 * CHUNKSIZE + 100,
     NSTEPS = 70,
-    SUBSETS_MAX = 30, /* tried of what need not have reached the disk */
+    SUBSETS_MAX = 30, /* number of sets of unsynced operations to drop */
     NHISTORIES = 3,
 };
 
-/* What a file holds when it is committed, and when that was begun and done. */
+/*
+ * The content of a file at a commit, and the operations at which the commit
+ * began and ended.
+ */
 struct state {
     uint8_t bytes[SIZE_LIMIT];
     uint64_t size;
-    size_t begun; /* in operations of the disk */
+    size_t begun; /* number of disk operations */
     size_t done;
 };
 
@@ -63,7 +66,7 @@ static void sync_file(struct history *history)
     end_state(history);
 }
 
-/* Which of the operations that need not be on the disk are not. */
+/* Is this unsynced operation lost? */
 static bool is_dropped(void *context, size_t i)
 {
     return *(const uint64_t *)context >> i % 64 & 1;
@@ -71,7 +74,7 @@ static bool is_dropped(void *context, size_t i)
 
 static bool is_state(struct file *file, const struct state *state);
 
-/* A program that opens the frame now sees what was written. */
+/* A program that opens the frame now must see the written data. */
 static void check_visible(struct history *history)
 {
     const uint64_t dropped = 0;
@@ -87,7 +90,9 @@ static void check_visible(struct history *history)
     image_free(image);
 }
 
-/* As close() does.  The state lasts with the next one that does. */
+/*
+ * Commit as close() does.  The state becomes durable with the next durable one.
+ */
 static void commit_file(struct history *history)
 {
     struct fault fault;
@@ -123,7 +128,7 @@ static void set_layer(struct history *history)
     end_state(history);
 }
 
-/* Numbers of 4 bytes, of which some compress well. */
+/* Write numbers of 4 bytes, some of which compress well. */
 static void write_some(struct history *history)
 {
     struct state *now = &history->now;
@@ -197,7 +202,7 @@ static void step(struct history *history)
     }
 }
 
-/* Nothing is committed but by these steps, by one thread at a time. */
+/* Make a context with one thread, in which only these steps commit. */
 static struct file_context *new_context(void)
 {
     const struct file_options options = { .cache_size = 1 << 20,
@@ -208,7 +213,10 @@ static struct file_context *new_context(void)
     return context;
 }
 
-/* A file from its making to its last close, of a typesize found out. */
+/*
+ * Use a file from its creation to its last close.  Its typesize is chosen from
+ * the content.
+ */
 static struct history *make_history(bool sparse, uint64_t random)
 {
     const struct file_params params = {
@@ -280,7 +288,7 @@ static void note_progress(void *context, uint64_t done, uint64_t nchunks)
     (void)nchunks;
 }
 
-/* Is nothing wrong with the frame? */
+/* Does the frame pass a check? */
 static bool is_sound(struct file *file)
 {
     struct frame *frame = file_frame_get(file);
@@ -294,8 +302,10 @@ static bool is_sound(struct file *file)
     return r == 0 && !found;
 }
 
-/* Does the file hold the last state that was durable by then, or one begun
-   since?  Before the first was there need not be a file. */
+/*
+ * Does the file hold the last state that was durable after `nops` operations,
+ * or one whose commit began later?  It need not exist before the first.
+ */
 static bool is_good(const struct history *history, size_t nops,
                     struct file *file)
 {
@@ -325,7 +335,7 @@ static void check_crash(const struct history *history, size_t nops, bool torn,
 
     if (r < 0)
         store_close(store);
-    /* There may be none, but there is none that is damaged. */
+    /* The file may be missing, but must not be damaged. */
     ck_assert(r == 0 || r == -ENOENT);
     ck_assert_msg(is_good(history, nops, file),
                   "crash behind operation %zu of %zu, without %llx", nops,
@@ -334,7 +344,7 @@ static void check_crash(const struct history *history, size_t nops, bool torn,
     image_free(image);
 }
 
-/* Crash behind each operation, with some of what was not synced lost. */
+/* Crash after each operation, with some of the unsynced operations lost. */
 static void crash_everywhere(struct history *history)
 {
     for (size_t nops = 0; nops <= disk_nops(history->disk); nops++) {

@@ -15,7 +15,7 @@ enum {
     CACHE = 1 << 20,
 };
 
-/* A file on a disk of which calls can fail. */
+/* A file on a disk whose calls can be made to fail. */
 struct bed {
     struct disk *disk;
     struct file_context *context;
@@ -31,7 +31,7 @@ static const struct file_params params = {
     .chunksize = CHUNKSIZE,
 };
 
-/* Bytes that depend on `seed`, and do not compress to nothing. */
+/* Make bytes that depend on `seed` and do not compress to nothing. */
 static void make_bytes(struct bed *bed, uint32_t seed)
 {
     for (size_t i = 0; i < SIZE; i++)
@@ -39,7 +39,7 @@ static void make_bytes(struct bed *bed, uint32_t seed)
             (uint8_t)(((uint32_t)i * 2654435761u + seed * 97) >> 24);
 }
 
-/* Nothing is committed but when asked, by one thread at a time. */
+/* Use one thread, and commit only when a test asks for it. */
 static void bed_init_with(struct bed *bed, bool sparse,
                           const struct file_params *file_params)
 {
@@ -64,7 +64,7 @@ static void bed_fini(struct bed *bed)
     disk_free(bed->disk);
 }
 
-/* Calls that read can fail, too: some tries later they do not. */
+/* Reads can fail, too, but succeed after some tries. */
 static void read_all(struct file *file, struct file_data *data)
 {
     struct fault fault;
@@ -92,7 +92,7 @@ static void check(struct bed *bed, struct file *file)
     file_data_put(file, &data);
 }
 
-/* Does the disk hold all of it? */
+/* Does the disk hold the whole content? */
 static void check_disk(struct bed *bed)
 {
     struct fault fault;
@@ -138,7 +138,7 @@ START_TEST(what_a_full_disk_refused_is_written_later)
 }
 END_TEST
 
-/* The last chunk, being no whole number of items, has to be stored. */
+/* The last chunk must be stored, because it has no whole number of items. */
 START_TEST(zeros_that_a_full_disk_refused_are_zeros_later)
 {
     struct file_params odd = params;
@@ -217,8 +217,7 @@ START_TEST(bytes_that_are_accepted_do_not_bring_an_older_error)
 }
 END_TEST
 
-/* Let one call fail of those that two commits make.  Returns false if there
-   are not so many. */
+/* Let one call of two commits fail.  Returns false if there are fewer calls. */
 static bool fail_one(bool sparse, size_t call)
 {
     struct fault fault;
@@ -230,7 +229,7 @@ static bool fail_one(bool sparse, size_t call)
     bed_init(&bed, sparse);
     first = disk_ncalls(bed.disk);
     disk_fail(bed.disk, first + call, 1, -EIO);
-    /* The frame is looked at before it is changed. */
+    /* A write first checks the frame on the disk, and that call may fail. */
     if (write_all(&bed, 1) < 0)
         ck_assert_int_eq(write_all(&bed, 1), 0);
     r = file_sync(bed.file, &fault);
@@ -263,7 +262,7 @@ START_TEST(any_call_that_fails_once_does_no_harm)
 }
 END_TEST
 
-/* A file with the metalayers "fixed" and "var", of one byte. */
+/* Make a file with the metalayers "fixed" and "var", of one byte each. */
 static void bed_with_meta(struct bed *bed, bool sparse)
 {
     const struct frame_params frame_params = { .chunks = params.chunk,
@@ -309,7 +308,7 @@ static void check_layer(struct frame *frame, const struct metalayer_list *list,
     free(content);
 }
 
-/* What are the metalayers on the disk?  0: not there. */
+/* Check the metalayers on the disk.  0 means that a layer does not exist. */
 static void check_meta(struct bed *bed, char fixed, char var, char new)
 {
     struct metalayer_list list;
@@ -338,8 +337,7 @@ static int edit_meta(struct file *file, int which)
     return file_meta_remove(file, "var", &fault);
 }
 
-/* Let one call fail of those that an edit makes.  Returns false if there are
-   not so many. */
+/* Let one call of an edit fail.  Returns false if there are fewer calls. */
 static bool fail_to_edit(bool sparse, int which, size_t call)
 {
     struct fault fault;
@@ -382,7 +380,9 @@ START_TEST(metalayers_that_could_not_be_set_stay_as_they_were)
 }
 END_TEST
 
-/* Until it succeeds: only a few calls fail. */
+/*
+ * Repeat a call until it succeeds, because only a few calls of the disk fail.
+ */
 #define RETRY(call)                       \
     do {                                  \
         int tries = 0;                    \
@@ -398,8 +398,10 @@ static bool drop_all(void *context, size_t i)
     return true;
 }
 
-/* Is all of it on the disk, or `size` bytes, even if what was not synced is
-   lost? */
+/*
+ * Is all content, or `size` bytes of it, on the disk even if all unsynced
+ * operations are lost?
+ */
 static void check_synced(struct bed *bed, uint64_t size)
 {
     struct image *image =
@@ -424,7 +426,7 @@ static void sync_and_check(struct bed *bed, uint64_t size)
     check_synced(bed, size);
 }
 
-/* Change a file in every way. */
+/* Change a file in every possible way. */
 static void change_all(struct bed *bed)
 {
     struct fault fault;
@@ -460,7 +462,7 @@ static void reopen(struct bed *bed)
     RETRY(file_open_writable(bed->context, store, &bed->file, &fault));
 }
 
-/* Let some calls fail, from one on.  Returns false if there are not so many. */
+/* Let some calls fail, from one on.  Returns false if there are fewer calls. */
 static bool fail_some(bool sparse, size_t call, size_t n, int error)
 {
     struct bed bed;
@@ -486,7 +488,7 @@ static bool fail_some(bool sparse, size_t call, size_t n, int error)
     return reached;
 }
 
-/* Let some calls fail, beginning with each one, or each that is `step` on. */
+/* Let `n` calls fail, beginning with every `step`-th call in turn. */
 static void fail_everywhere(bool sparse, size_t n, int error, size_t step)
 {
     size_t call = 0;
@@ -505,7 +507,7 @@ START_TEST(calls_that_fail_do_no_harm_to_any_change)
 }
 END_TEST
 
-/* Is this what a file holds? */
+/* Does a file hold these bytes? */
 static bool holds(struct file *file, const uint8_t *bytes, uint64_t size)
 {
     struct file_data data;
@@ -523,8 +525,10 @@ static bool holds(struct file *file, const uint8_t *bytes, uint64_t size)
     return same;
 }
 
-/* Let one call fail of those that deleting a chunk makes.  Returns false if
-   there are not so many. */
+/*
+ * Let one call of deleting a chunk fail.  Returns false if there are fewer
+ * calls.
+ */
 static bool fail_delete(bool sparse, size_t call)
 {
     struct fault fault;
@@ -542,7 +546,9 @@ static bool fail_delete(bool sparse, size_t call)
     reached = disk_ncalls(bed.disk) > first + call;
     disk_fail(bed.disk, 0, 0, 0);
     if (r < 0) {
-        /* Whether it is gone is not known until the file can go on. */
+        /*
+         * Until the file has recovered, nobody knows whether the chunk is gone.
+         */
         ck_assert_int_eq(r, -EIO);
         ck_assert_int_eq(file_write(bed.file, CHUNKSIZE, bed.bytes, 0, &fault),
                          0);

@@ -6,7 +6,7 @@
 #include "file_bed.h"
 #include "suite.h"
 
-/* Frames that other programs made, changed. */
+/* Changes of frames that other programs have made. */
 
 static void make_path(char path[4096], const char *name)
 {
@@ -22,7 +22,7 @@ static void open_frame(struct bed *bed, const char *name)
     bed_copy_of(bed, path);
 }
 
-/* Overwrite pieces everywhere, and more than once. */
+/* Overwrite pieces all over the file, some of them more than once. */
 static void overwrite(struct bed *bed)
 {
     for (int i = 0; i < 40; i++) {

@@ -5,8 +5,8 @@
 #include "suite.h"
 
 /*
- * Random changes of a file, compared with bytes in memory.
- * FRAMEFS_MODEL_STEPS and FRAMEFS_MODEL_SEED make more of them, or others.
+ * Random changes of a file, compared with bytes in memory. FRAMEFS_MODEL_STEPS
+ * sets their number, and FRAMEFS_MODEL_SEED selects them.
  */
 
 static uint64_t setting(const char *name, uint64_t usual)
@@ -16,7 +16,7 @@ static uint64_t setting(const char *name, uint64_t usual)
     return text ? strtoull(text, NULL, 10) : usual;
 }
 
-/* A length from `off` on, mostly short. */
+/* Choose a length at `off`, short in most cases. */
 static size_t pick_len(struct bed *bed, uint64_t off)
 {
     uint32_t most = pick(&bed->random, 4) == 0 ? 4 * bed->kind.chunksize : 5000;

@@ -5,7 +5,7 @@
 #include "round_bed.h"
 #include "suite.h"
 
-/* Calls of the disk that change something, and those that sync. */
+/* Counts of the disk's calls that change something, and of those that sync. */
 struct counts {
     size_t nchanges;
     size_t nsyncs;
@@ -26,7 +26,7 @@ static bool drop_all(void *context, size_t i)
     return true;
 }
 
-/* Does the disk hold the file when all is lost that was not synced? */
+/* Does the disk hold the file if all unsynced operations are lost? */
 static void check_durable(struct bed *bed)
 {
     struct image *image =
@@ -115,7 +115,7 @@ START_TEST(name_that_was_given_later_is_synced)
 }
 END_TEST
 
-/* Until it succeeds: one call fails. */
+/* Try again after a failure, because only one call fails. */
 static void try_twice(struct bed *bed,
                       int (*save)(struct file *file, struct fault *fault))
 {
@@ -125,7 +125,7 @@ static void try_twice(struct bed *bed,
         ck_assert_int_eq(save(bed->file, &fault), 0);
 }
 
-/* Commit, overwrite, commit and sync, where one call fails. */
+/* Commit, overwrite, commit and sync, while one call fails. */
 static bool commit_and_sync(bool sparse, size_t call)
 {
     struct bed bed;

@@ -11,7 +11,7 @@ enum {
     NTHREADS = 4,
 };
 
-/* One of several threads, which has every NTHREADS-th piece of a file. */
+/* One of several threads.  It writes every NTHREADS-th piece of a file. */
 struct worker {
     pthread_t thread;
     struct bed *bed;
@@ -120,7 +120,7 @@ START_TEST(threads_that_share_chunks_do_not_disturb_each_other)
 }
 END_TEST
 
-/* Threads that append, each in its turn, while others sync and read. */
+/* Threads append, each in its turn, while other threads sync and read. */
 static void *append(void *arg)
 {
     struct worker *worker = arg;
@@ -166,7 +166,7 @@ END_TEST
 enum {
     NROUNDS = 200,
     CHUNKSIZE = 1 << 20,
-    LEN = CHUNKSIZE + 100, /* what is made zero; more is appended to it */
+    LEN = CHUNKSIZE + 100, /* bytes that are zeroed; other bytes are appended */
 };
 
 static void *zero_all(void *arg)
@@ -178,7 +178,7 @@ static void *zero_all(void *arg)
     return NULL;
 }
 
-/* The last chunk is then not to be made zero as a whole. */
+/* The last chunk then must not be zeroed as a whole. */
 START_TEST(what_is_appended_while_all_else_becomes_zero_stays)
 {
     struct bed_kind kind = { .typesize = 1, .chunksize = CHUNKSIZE };
@@ -205,8 +205,8 @@ END_TEST
 
 enum {
     NLAYERS = 30,
-    LAYER_LEN = 1000, /* more than fits where an empty frame is changed */
-    TIGHT = 4 << 20,  /* bytes of a chunk of which a cache holds few */
+    LAYER_LEN = 1000, /* too large for the space of an empty frame */
+    TIGHT = 4 << 20,  /* chunk size that leaves a cache with few chunks */
 };
 
 static void *set_layers(void *arg)
@@ -241,8 +241,10 @@ START_TEST(a_frame_may_be_touched_while_it_is_written_anew)
 }
 END_TEST
 
-/* The last chunk is held, the cache has room to hold no other, and a commit
-   beside an extender must not keep it. */
+/*
+ * The last chunk is dirty, the cache has no capacity for another dirty chunk,
+ * and a commit beside an extending writer must not keep it dirty.
+ */
 START_TEST(a_writer_who_waits_for_room_beyond_the_end_gets_it)
 {
     const struct bed_kind kind = {
