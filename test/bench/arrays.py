@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""An array read in C order, by rows, along a column and by items; and the same
-bytes of its frame as they lie there, the chunks in a row."""
+"""Read an array in C order, by rows, along a column and by items.  For
+comparison, read the bytes of its frame as they are stored, chunk after chunk.
+"""
 
 from scenes import Scene
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Measure framefs beside others on the same data, in turn: see tools/bench."""
+"""Measure framefs and its rivals in turn, on the same data: see tools/bench."""
 
 import argparse
 import fnmatch
@@ -22,11 +22,11 @@ from stock import MIB, Stock, has_btrfs, has_squashfuse
 
 MODULES = (reads, arrays, writes, opens, inprocess)
 SKIP = 77
-NEEDED = 14  # times the size of the large file, for all that is made
+NEEDED = 14  # times the size of the large file, for all files together
 
 
 def choose_place(size):
-    """Memory, if there is enough: what is measured is not the disk."""
+    """Choose memory if there is enough, because the disk is not under test."""
     for place in ('/dev/shm', '.'):
         if os.path.isdir(place) and \
                 shutil.disk_usage(place).free > NEEDED * size:
@@ -126,7 +126,7 @@ def main():
                           not os.path.exists('/dev/fuse')):
         print('needs root and /dev/fuse')
         sys.exit(SKIP)
-    # Nothing that was mounted is to stay.
+    # Exit normally on SIGTERM, so that everything is unmounted.
     signal.signal(signal.SIGTERM, lambda *unused: sys.exit(1))
     args.place = args.place or choose_place(args.size)
     with tempfile.TemporaryDirectory(prefix='framefs-bench-',

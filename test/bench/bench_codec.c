@@ -12,10 +12,11 @@
 #include "chunk/filter.h"
 
 /*
- * How fast chunks are encoded and decoded by one thread, beside memcpy() on the
- * same bytes, in MB/s, and how well they pack, as a line of JSON.  Each figure
- * is the median of several rounds over all chunks, in processor time, so that
- * what else the machine does matters little.
+ * Measures how fast one thread encodes and decodes chunks, in comparison with
+ * memcpy() of the same bytes, in MB/s, and how well they compress.  The result
+ * is a line of JSON.  Each figure is the median of several rounds over all
+ * chunks, in processor time, because that depends little on other load of the
+ * machine.
  */
 static const char usage[] =
     "usage: bench_codec CODEC FILTER|none CLEVEL [BLOCKSIZE]\n";
@@ -25,7 +26,7 @@ enum {
     NCHUNKS = 16,
     CAP = CHUNKSIZE + CHUNK_OVERHEAD_MAX,
     NROUNDS = 5,
-    PATIENCE = 2 /* seconds after which no other round is begun */
+    PATIENCE = 2 /* seconds of processor time, then no new round */
 };
 
 struct bench {
@@ -37,7 +38,7 @@ struct bench {
     uint8_t *dst;
 };
 
-/* What is timed, on one chunk.  Returns a negative errno on failure. */
+/* The work on one chunk that is timed.  Returns a negative errno on failure. */
 typedef ssize_t work_fn(struct bench *bench, unsigned i,
                         const struct chunk_params *params);
 
@@ -85,7 +86,7 @@ static ssize_t decode(struct bench *bench, unsigned i,
                         bench->dst, CHUNKSIZE, bench->decoder, &fault);
 }
 
-/* Returns MB (10^6 bytes) of decoded data a second. */
+/* Returns MB (10^6 bytes) of decoded data per second of processor time. */
 static double measure(struct bench *bench, work_fn *work,
                       const struct chunk_params *params)
 {

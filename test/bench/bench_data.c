@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Steps are of up to 1, and multiples of the resolution. */
+/* A step is at most 1, and a multiple of the resolution. */
 enum {
     RESOLUTION_BITS = 14,
     STEP_BITS = 15

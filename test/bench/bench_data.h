@@ -10,10 +10,10 @@ enum {
 };
 
 /*
- * Fill `dst` with float64 values that walk at random, as those of a sensor of
- * limited resolution do.  Shuffled, lz4 packs them about 2.8 : 1.
+ * Fill `dst` with float64 values on a random walk, like those of a sensor of
+ * limited resolution.  After shuffle, lz4 compresses them about 2.8 : 1.
  *
- *  seed  another walk for each, such as the number of the chunk
+ *  seed  selects the walk, for example the number of the chunk
  */
 void bench_walk(uint64_t seed, uint8_t *dst, size_t len);
 

@@ -15,10 +15,10 @@
 #include "bench_data.h"
 
 /*
- * What a program does to files, with next to no work of its own, and how long
- * it takes.  The first word says what; a line of JSON tells the seconds, those of
- * the processor, the count of bytes or of operations, and quantiles of how long
- * an operation took.
+ * Performs the file operations of a program, with almost no work of its own,
+ * and measures their time.  The first word selects the operation.  The result
+ * is a line of JSON: seconds, seconds of processor time, the count of bytes or
+ * of operations, and quantiles of the time of an operation.
  */
 static const char usage[] =
     "usage: bench_io read PATH...         all of each, a thread for each\n"
@@ -235,7 +235,7 @@ static void unlink_small(const char *path)
         io_die(path);
 }
 
-/* Do something to each of many files. */
+/* Do the same work on each of many files. */
 static struct io_result each(char **argv, void (*work)(const char *path))
 {
     struct io_result result = io_begin();
@@ -279,7 +279,7 @@ static struct io_result do_first(int argc __attribute__((unused)), char **argv)
     return result;
 }
 
-/* As a row, a column or an item of an array is read. */
+/* Read with a stride, as for a row, a column or an item of an array. */
 static struct io_result do_stride(int argc __attribute__((unused)), char **argv)
 {
     size_t len = io_number(argv[0]);
@@ -312,7 +312,7 @@ static struct io_result do_touch(int argc __attribute__((unused)), char **argv)
 
 static const struct {
     const char *name;
-    int nargs; /* at least */
+    int nargs; /* at least this many */
     struct io_result (*run)(int argc, char **argv);
 } works[] = {
     { "read", 1, do_read },     { "direct", 1, do_direct },

@@ -12,34 +12,34 @@ enum {
 
 struct io_result {
     double seconds;
-    double cpu;      /* seconds of processor time of this process */
+    double cpu;      /* processor time of this process, in seconds */
     uint64_t count;  /* bytes, or operations */
-    double p50, p99; /* seconds that an operation took; 0 if not noted down */
+    double p50, p99; /* seconds that an operation took; 0 if not measured */
 };
 
-/* Seconds since some moment. */
+/* Return the seconds since some fixed moment. */
 double io_now(void);
 
-/* Measure what is done between these two.  `count` is set by the caller. */
+/* Measure the work between these two calls.  The caller sets `count`. */
 struct io_result io_begin(void);
 void io_end(struct io_result *result);
 
-/* Say what failed, and why by errno, and end the program. */
+/* Print the operation that failed and the text of errno, and exit. */
 void io_die(const char *what) __attribute__((noreturn));
 
-/* Memory at a page's border, present. */
+/* Allocate memory that starts at a page, and make it present. */
 void *io_allocate(size_t len);
 
-/* IO_DATA_LEN bytes that can be packed, as bench_walk() makes them. */
+/* Return IO_DATA_LEN compressible bytes, made by bench_walk(). */
 uint8_t *io_data(void);
 
-/* Open a file, or end the program.  `size` may be NULL. */
+/* Open a file, or exit.  `size` may be NULL. */
 int io_open(const char *path, int flags, uint64_t *size);
 
-/* Read an argument, or end the program. */
+/* Parse an argument, or exit. */
 unsigned long io_number(const char *text);
 
-/* What is done at random places; arguments as bench_io.c says. */
+/* Work at random offsets.  bench_io.c describes the arguments. */
 struct io_result io_random(int argc, char **argv);
 struct io_result io_fault(int argc, char **argv);
 struct io_result io_overwrite(int argc, char **argv);

@@ -14,12 +14,13 @@ enum {
 };
 
 /*
- * The numbers from 0 to n - 1, each once, as if by chance: a page that was read
- * is in the kernel's cache, so no place may come twice.
+ * The numbers from 0 to n - 1, each once, in pseudo-random order.  No page may
+ * occur twice, because the kernel keeps a page in its cache after the first
+ * read.
  */
 struct places {
     uint64_t n;
-    unsigned nbits; /* of numbers below n */
+    unsigned nbits; /* bits of the largest number */
 };
 
 static struct places places_below(uint64_t n)
@@ -31,7 +32,7 @@ static struct places places_below(uint64_t n)
     return places;
 }
 
-/* Each step can be undone, so no two numbers become one. */
+/* Each step is reversible, so different numbers stay different. */
 static uint64_t mix(uint64_t x, unsigned nbits)
 {
     uint64_t mask = ((uint64_t)1 << nbits) - 1;
@@ -54,15 +55,15 @@ static uint64_t place(const struct places *places, uint64_t i)
     return x;
 }
 
-/* One of several that share the places of a file. */
+/* One of several threads that share the offsets of a file. */
 struct reader {
     pthread_t thread;
     int fd;
     struct places places;
-    uint64_t first; /* of the places, by number */
-    uint64_t count; /* of reads to do, then done */
-    double end;     /* when to stop */
-    float *times;   /* seconds, of each read */
+    uint64_t first; /* number of the first offset */
+    uint64_t count; /* reads to do, then reads done */
+    double end;     /* time at which to stop */
+    float *times;   /* seconds that each read took */
 };
 
 static void *run_reader(void *arg)
@@ -104,7 +105,7 @@ static void set_quantiles(struct io_result *result, float *times)
     result->p99 = (double)times[result->count * 99 / 100];
 }
 
-/* Put the times of all readers in a row. */
+/* Move the times of all readers to one array. */
 static void gather(struct io_result *result, struct reader *readers,
                    unsigned nthreads)
 {
@@ -180,7 +181,10 @@ struct io_result io_fault(int argc __attribute__((unused)), char **argv)
     return result;
 }
 
-/* The close is timed too: with it the kernel writes what it has kept. */
+/*
+ * The time includes close(), because the kernel then writes the pages that it
+ * has kept.
+ */
 struct io_result io_overwrite(int argc __attribute__((unused)), char **argv)
 {
     unsigned long nsync = io_number(argv[1]);

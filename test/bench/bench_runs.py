@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""tools/bench runs, and tells what it measured, so that it does not rot.
+"""tools/bench runs and reports figures for each scene, so that it stays usable.
 
 usage: bench_runs.py BUILD
 """
@@ -13,7 +13,7 @@ import sys
 SKIP = 77
 BENCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'bench.py')
 ROWS = {
-    # one of each scene, and some who must take part
+    # one row of each scene, and some rivals that must take part
     'seq.dd.cold': ('ceiling', 'plain', 'framefs-lz4', 'framefs-zstd'),
     'seq.dd.hot': ('ceiling', 'plain', 'framefs-lz4'),
     'seq.map.cold': ('ceiling', 'framefs-lz4'),

@@ -8,11 +8,11 @@
 #include "chunk/shuffle.h"
 
 /*
- * How fast each kernel of this machine is, on a block that is in the second-
- * level cache, and beside it, on the same buffers, memcpy() and a loop of vector
- * loads and stores.  Where memcpy() has a way of its own to write such a block,
- * as `rep movsb`, the loop tells how fast the ordinary one is, which kernels
- * take.  Each figure is the median of several rounds, in which all take turns.
+ * Measures each kernel of this machine on a block in the second-level cache,
+ * and on the same buffers memcpy() and a loop of vector loads and stores.  The
+ * loop shows the speed of ordinary stores, which the kernels use, because
+ * memcpy() may write such a block in another way, such as `rep movsb`.  Each
+ * figure is the median of several rounds, in which all functions take turns.
  *
  * usage: bench_shuffle [BLOCKSIZE]
  */
@@ -20,7 +20,7 @@ enum {
     BLOCKSIZE = 128 << 10,
     MAX_BLOCKSIZE = 64 << 20,
     NROUNDS = 31,
-    NBYTES = 4 << 20 /* handled in one round */
+    NBYTES = 4 << 20 /* processed in one round */
 };
 
 typedef void transpose(size_t typesize, size_t len, const uint8_t *src,
@@ -60,8 +60,10 @@ static void copy(size_t typesize, size_t len, const uint8_t *src, uint8_t *dst)
     memcpy(dst, src, len);
 }
 
-/* Four at a time, lest the compiler see that this is memcpy().  A few bytes at
-   the end may be left out. */
+/*
+ * Copy four vectors at a time, so that the compiler does not replace the loop
+ * by memcpy().  A few bytes at the end may be left out.
+ */
 #define COPY_LOOP(vector)                                       \
     const vector *from = (const vector *)src;                   \
     vector *to = (vector *)dst;                                 \
@@ -107,7 +109,7 @@ static transpose *select_loop(void)
     return loop16;
 }
 
-/* Bytes per nanosecond in one round. */
+/* Returns bytes per nanosecond in one round. */
 static double measure(const struct bench *bench, transpose *function,
                       size_t typesize)
 {
@@ -139,7 +141,7 @@ static void report(const struct bench *bench, const char *name,
            direction, rate, copied, median(loops, NROUNDS), rate / copied);
 }
 
-/* The other kernels take a typesize, which this one has no need for. */
+/* This kernel has no typesize, in contrast to the other ones. */
 static void report_prefix_sum(const struct bench *bench,
                               const struct shuffle_ops *ops)
 {

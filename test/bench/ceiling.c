@@ -15,31 +15,31 @@
 #include <unistd.h>
 
 /*
- * The least that a FUSE server can do, with the FUSE options of framefs: what
- * others cannot be faster than.  One directory shows the files of DIR, mapped
- * into memory, as they were at the start.  What is written is dropped, and of
- * new files only the sizes are known; they read as zeros.  Nodes of removed
- * files are kept, for a run is short.
+ * A FUSE server that does as little as possible, with the FUSE options of
+ * framefs, so that no other server can be faster.  One directory shows the
+ * files of DIR as they were at the start, mapped into memory.  Written data is
+ * dropped. New files have only a size, and read as zeros.  Nodes of removed
+ * files are kept, because a run is short.
  *
  * usage: ceiling DIR MOUNTPOINT [-o OPTION,...]
  */
 static const double timeout = 1;
 
 enum {
-    ZEROS_LEN = 1 << 20 /* the most that the kernel asks for at once */
+    ZEROS_LEN = 1 << 20 /* the largest read of the kernel */
 };
 
-/* The number of an inode is the address of this. */
+/* The address of a node is its inode number. */
 struct node {
     char *name;
-    const uint8_t *data;   /* or NULL, of a file that was made here */
-    _Atomic uint64_t size; /* bytes, not more than `data` has if not NULL */
-    struct node *next;     /* of those that were removed */
+    const uint8_t *data;   /* NULL for a file that was created here */
+    _Atomic uint64_t size; /* in bytes; at most that of `data` if not NULL */
+    struct node *next;     /* the next removed one */
 };
 
 static const uint8_t zeros[ZEROS_LEN];
 
-/* The files by name, those that were removed, and what guards both. */
+/* Files by name, removed files, and the lock that guards both. */
 static void *names;
 static struct node *removed;
 static pthread_rwlock_t names_lock = PTHREAD_RWLOCK_INITIALIZER;
@@ -241,7 +241,7 @@ static const struct fuse_lowlevel_ops ops = {
     .release = op_done,
 };
 
-/* Map a file whole, its pages present. */
+/* Map a whole file, with its pages present. */
 static void load(int dirfd, const char *name)
 {
     int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What coding takes of a processor, measured in process."""
+"""Processor time of encoding and decoding, measured in process."""
 
 import functools
 import json
@@ -7,14 +7,15 @@ import subprocess
 
 
 class Costs:
-    """Measures with bench_codec, each thing once."""
+    """Runs bench_codec, once for each combination of arguments."""
 
     def __init__(self, program):
         self.program = program
         self.rates = functools.lru_cache(maxsize=None)(self.measure)
 
     def measure(self, codec, filter_name='shuffle', clevel=5, blocksize=0):
-        """MB/s of `encode`, `decode` and `memcpy`, and the `ratio`."""
+        """Return the MB/s of `encode`, `decode` and `memcpy`, and the
+        `ratio`."""
         done = subprocess.run(
             [self.program, codec, filter_name, str(clevel), str(blocksize)],
             check=True, stdout=subprocess.PIPE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures of several rounds: medians, spread, and how they are told."""
+"""Figures of several rounds: medians, spread, and their output."""
 
 import json
 import statistics
@@ -14,16 +14,16 @@ UNITS = {
 
 
 class Run:
-    """What came of one piece of work.
+    """The measurements of one piece of work.
 
-    seconds  that it took
-    count    bytes or operations that were done
-    client   seconds of processor time of the program that did it
-    daemon   of the FUSE server; None without one
-    rss      most bytes of memory that the server had; None if not told
-    cache    bytes that it was told to keep data in; None if not told
-    p50      seconds that half of the operations took at most; 0 if not told
-    p99      likewise
+    seconds  time that it took
+    count    bytes or operations
+    client   seconds of processor time of the program that did the work
+    daemon   the same of the FUSE server, or None without one
+    rss      peak memory of the server in bytes, or None
+    cache    bytes that the server may keep data in, or None
+    p50      seconds within which half of the operations ended; 0 if unknown
+    p99      seconds within which 99 % of them ended; 0 if unknown
     """
 
     def __init__(self, seconds, count, client, daemon=None, rss=None,
@@ -39,13 +39,13 @@ class Run:
 
 
 class Cell:
-    """A row's runs of one rival."""
+    """The runs of one rival for one row."""
 
     def __init__(self, unit):
         self.unit = unit
         self.runs = []
-        self.limit = None  # what this rival cannot be faster than
-        self.least = None  # processor time that it must take, as cpu() has it
+        self.limit = None  # highest possible rate of this rival
+        self.least = None  # least possible processor time, in the unit of cpu()
 
     def rates(self):
         return [UNITS[self.unit][0](run) for run in self.runs]
@@ -54,12 +54,13 @@ class Cell:
         return statistics.median(self.rates())
 
     def spread(self):
-        """Half of what lies between the rounds, as a part of the median."""
+        """Return half of the range of the rounds, as a fraction of the
+        median."""
         rates = self.rates()
         return (max(rates) - min(rates)) / 2 / self.median()
 
     def cpu(self, who):
-        """Seconds of processor time for each byte or operation."""
+        """Return seconds of processor time for each byte or operation."""
         times = [getattr(run, who) for run in self.runs]
         if None in times:
             return None
@@ -67,7 +68,8 @@ class Cell:
                                  for time, run in zip(times, self.runs))
 
     def of_least(self):
-        """What must be taken of the processors, as a part of what was."""
+        """Return the least possible processor time as a fraction of the
+        measured one."""
         times = self.cpu('daemon'), self.cpu('client')
         return self.least / sum(times) if self.least else None
 
@@ -76,19 +78,19 @@ class Cell:
         return max(sizes, default=None)
 
     def overhead(self):
-        """Bytes of memory beside what the cache may take."""
+        """Return the memory that is used in addition to the cache, in bytes."""
         sizes = [run.rss - run.cache for run in self.runs
                  if run.rss is not None and run.cache is not None]
         return max(sizes, default=None)
 
     def speed_beside(self, rate):
-        """This as a part of another rate of the same unit."""
+        """Return the speed as a fraction of another rate of the same unit."""
         return (self.median() / rate if UNITS[self.unit][1]
                 else rate / self.median())
 
 
 class Results:
-    """Cells by row and rival, in the order in which they came."""
+    """Cells by row and rival, in the order of their first runs."""
 
     def __init__(self):
         self.rows = {}
@@ -101,7 +103,7 @@ class Results:
         return self.rows.get(row, {}).get(rival)
 
     def records(self, row):
-        """All that is known of a row, as JSON can have it."""
+        """Yield all that is known of a row, as records for JSON."""
         for rival, cell in self.rows[row].items():
             record = {
                 'row': row, 'rival': rival, 'unit': cell.unit,

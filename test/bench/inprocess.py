@@ -12,12 +12,12 @@ MB = 1000000
 
 
 def at_rate(rate):
-    """A run of one thread at so many MB/s."""
+    """Return a run of one thread at a rate in MB/s."""
     return Run(1 / rate, MB, 1 / rate)
 
 
 class InProcess(Scene):
-    """Programs that make rounds of their own, and mount nothing."""
+    """Programs that do their own rounds, and mount nothing."""
 
     def rounds(self, wanted):
         return 1
@@ -54,8 +54,8 @@ class Codec(InProcess):
 
 
 class Kernels(InProcess):
-    """The fastest kernels of this machine, for some typesizes, and two ways
-    to copy: memcpy(), and a loop of vector loads and stores."""
+    """The fastest kernels of this machine, for some typesizes, and two ways to
+    copy: memcpy(), and a loop of vector loads and stores."""
     rows = {'kernel.' + name: 'MB/s' for name in (
         'shuffle', 'unshuffle', 'bitshuffle', 'bitunshuffle')}
 

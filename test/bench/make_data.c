@@ -11,7 +11,7 @@ enum {
 };
 
 /*
- * Make a file of what bench_walk() gives, another walk for each MiB.
+ * Make a file of the data of bench_walk(), with a different walk for each MiB.
  *
  * usage: make_data OUT MIB [SEED]
  */

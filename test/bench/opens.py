@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From open to the first byte, of frames with few and many chunks."""
+"""Time from open to the first byte, for frames with few and many chunks."""
 
 from scenes import Scene
 
@@ -16,7 +16,7 @@ class First(Scene):
         return 4 * wanted
 
     def prepare(self, rival):
-        pass  # next to no memory is needed
+        pass  # almost no memory is needed
 
     def rivals(self):
         stock = self.stock

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reading, cold and hot.
 
-Cold: neither the kernel nor the daemon has any of what the mount shows, and all
-that is stored of it is in the kernel's page cache.
+In a cold read neither the kernel nor the daemon has cached any content of the
+mount, but the stored files are in the kernel's page cache.
 """
 
 import os
@@ -10,14 +10,14 @@ import os
 from scenes import Scene, set_limits, set_limits_by_latency
 from stock import MIB
 
-BLOCK = 64 << 10  # bytes, in the frames that are read at random
+BLOCK = 64 << 10  # bytes, in the frames for random reads
 CODECS = ('lz4', 'blosclz', 'zstd', 'zlib', 'lz4hc')
 NFAULTS = 2048
 
 
 class Sequential(Scene):
-    """One pass over a large file, and another one.  O_DIRECT passes by the
-    kernel's cache: the second pass finds what the daemon has kept."""
+    """Read a large file twice.  O_DIRECT bypasses the kernel's cache, so the
+    second pass finds only the data that the daemon has kept."""
 
     def __init__(self, stock, quick, tool):
         super().__init__(stock, quick)
@@ -54,7 +54,7 @@ class Sequential(Scene):
 
 
 class Parallel(Scene):
-    """Four files at once, each read by one thread."""
+    """Read four files at once, with one thread each."""
     rows = {'parallel.4': 'MB/s'}
 
     def rivals(self):
@@ -75,7 +75,7 @@ class Parallel(Scene):
 
 
 class Random(Scene):
-    """Reads of 4 KiB at random places, none twice, of a file that is much
+    """Read 4 KiB at random offsets, each only once, of a file that is much
     larger than the cache."""
 
     def __init__(self, stock, quick, nthreads):
@@ -112,9 +112,9 @@ class Random(Scene):
 
 
 class Faults(Scene):
-    """Pages that are touched at random, by mmap, in the mounts that are read
-    sequentially elsewhere.  The kernel reads around each, and none of what it
-    reads is touched again."""
+    """Touch random pages through mmap, in the mounts that other scenes read
+    sequentially.  The kernel reads around each page, but no page that it reads
+    is touched later."""
     rows = {'fault.cold': '/s'}
 
     def rivals(self):
@@ -138,9 +138,9 @@ class Faults(Scene):
 
 
 class Cached(Scene):
-    """Reads of 4 KiB that the daemon has decoded and the kernel has not.  What
-    is read in order the daemon need not keep, so the first pass is random; nor
-    what nobody has open."""
+    """Read 4 KiB that the daemon has decoded and the kernel has not cached.
+    The first pass is random, and the file stays open, because the daemon need
+    not keep blocks that are read in order, nor those of closed files."""
     rows = {'random.cached': '/s'}
 
     def rivals(self):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Those that show files: a plain directory, and what is mounted.
+"""The rivals that show files: a plain directory, and mounts.
 
-Each is a context manager, within which its files are there, with nothing of
-them in any cache but what is stored of them.
+Each rival is a context manager that provides its files.  No cache holds their
+content, except for the stored files in the page cache.
 """
 
 import os
@@ -22,11 +22,11 @@ def wait_for_mount(path, daemon):
 
 
 class Rival:
-    """A directory as it is.
+    """A plain directory.
 
-    name    as in the tables
-    top     where the files are
-    codec   what they are packed with, for framefs; else None
+    name    name in the tables
+    top     directory of the files
+    codec   codec of the frames, for framefs; otherwise None
     cache   bytes of memory that the daemon may use for data, for framefs
     """
     codec = None
@@ -46,16 +46,16 @@ class Rival:
         return os.path.join(self.top, name)
 
     def cpu(self):
-        """Seconds of processor time that the daemon has taken."""
+        """Return the processor time of the daemon in seconds."""
         return None
 
     def rss(self):
-        """Most bytes of memory that the daemon has had."""
+        """Return the peak memory of the daemon in bytes."""
         return None
 
 
 class Daemon(Rival):
-    """What a program in the foreground mounts."""
+    """A mount of a program that runs in the foreground."""
 
     def __init__(self, name, top, *command):
         super().__init__(name, top)
@@ -81,7 +81,7 @@ class Daemon(Rival):
         self.daemon.wait()
 
     def cpu(self):
-        # The clock of another process, as clock_getcpuclockid() names it.
+        # The clock of another process, numbered as clock_getcpuclockid() does.
         return time.clock_gettime((~self.daemon.pid << 3) | 2)
 
     def rss(self):
@@ -94,14 +94,14 @@ class Daemon(Rival):
 
 
 class Ceiling(Daemon):
-    """The least that a server can do; its memory is the files'."""
+    """The fastest possible server; its memory is that of the files."""
 
     def rss(self):
         return None
 
 
 class Loop(Rival):
-    """A file system of the kernel, in a file."""
+    """A kernel file system in an image file."""
 
     def __init__(self, name, top, image, options):
         super().__init__(name, top)

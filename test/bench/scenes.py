@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a scene is: work that rivals do in turn, each freshly mounted."""
+"""Scenes: work that rivals do in turn, each in a fresh mount."""
 
 import json
 import os
@@ -10,11 +10,11 @@ from figures import Run
 
 
 class Scene:
-    """Work of which one or more rows of the tables come.
+    """Work that gives one or more rows of the tables.
 
     rows   units by name of row
-    stock  of files and rivals
-    quick  to do as little as shows anything
+    stock  source of files and rivals
+    quick  do as little as possible
     """
     rows = {}
 
@@ -23,15 +23,17 @@ class Scene:
         self.quick = quick
 
     def rivals(self):
-        """Those that take part; what they need is made here."""
+        """Yield the rivals that take part, and make the files that they
+        need."""
         raise NotImplementedError
 
     def rounds(self, wanted):
-        """How often rivals take turns, if so many rounds are wanted."""
+        """Return how often rivals take turns if `wanted` rounds are asked
+        for."""
         return wanted
 
     def prepare(self, rival):
-        """Called before a rival is mounted."""
+        """Prepare for a rival before it is mounted."""
         self.stock.touch_memory()
 
     def run(self, rival):
@@ -41,11 +43,11 @@ class Scene:
     def limits(self, results):
         """Set the limits of cells."""
 
-    # For those that derive from this
+    # For subclasses
 
     def time(self, rival, command, count=None):
-        """Run a program.  bench_io says itself how long its work took, and how
-        much it was; of others the whole time is taken."""
+        """Run a program.  bench_io itself reports the time and the amount of
+        its work; for other programs the whole run is timed."""
         daemon = rival.cpu()
         start = time.monotonic()
         said, usage = run_measured(command)
@@ -65,7 +67,7 @@ class Scene:
 
 
 def run_measured(command):
-    """What a program prints, and the resources that it used."""
+    """Return a program's output, and the resources that it used."""
     child = subprocess.Popen(command, stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE)
     try:
@@ -73,7 +75,7 @@ def run_measured(command):
             said = child.stdout.read()
         _, status, usage = os.wait4(child.pid, 0)
     except BaseException:
-        # What it has open is to be unmounted.
+        # The mount of its open files has to be unmounted.
         child.kill()
         child.wait()
         raise
@@ -84,23 +86,23 @@ def run_measured(command):
 
 
 def set_limits(results, row, seconds_of):
-    """The rate at which all processors are busy, with what the ceiling takes
-    of them and `seconds_of(codec)` more for each byte or operation."""
+    """Set limits to the rate at which all processors are busy, if each byte or
+    operation costs the ceiling's time and `seconds_of(codec)`."""
     for cell, _ in set_least(results, row, seconds_of):
         scale = 1e-6 if cell.unit == 'MB/s' else 1
         cell.limit = scale * os.cpu_count() / cell.least
 
 
 def set_limits_by_latency(results, row, seconds_of):
-    """The rate at which one thing is done after the other, each in the
+    """Set limits to the rate of sequential operations that each take the
     ceiling's time and `seconds_of(codec)`."""
     for cell, coding in set_least(results, row, seconds_of):
         cell.limit = 1 / (1 / results.cell(row, 'ceiling').median() + coding)
 
 
 def set_least(results, row, seconds_of):
-    """Set what processor time cells must take: what the ceiling does, and to
-    code.  Returns pairs of a cell and the seconds of coding."""
+    """Set the least processor time of cells: that of the ceiling, and of
+    coding. Return pairs of a cell and the seconds of coding."""
     ceiling = results.cell(row, 'ceiling')
     if not ceiling:
         return []

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is measured: files, and what each rival stores of them.
+"""The files that are measured, and the form in which each rival stores them.
 
-All is made when it is first asked for, and hot in the kernel's page cache.
+Everything is made when it is first needed, and is hot in the kernel's page
+cache.
 """
 
 import json
@@ -13,11 +14,11 @@ from costs import Costs
 from rivals import Ceiling, Daemon, Loop, Rival
 
 MIB = 1 << 20
-TINY = 1024  # bytes of a chunk, where there are many
-CACHE = 256 * MIB  # what framefs keeps, if not told otherwise
+TINY = 1024  # bytes in a chunk, in frames of many chunks
+CACHE = 256 * MIB  # default size of the daemon's cache
 
 SQUASH = {
-    # by what framefs calls it
+    # keys are the names that framefs uses
     'lz4': ['-comp', 'lz4'],
     'zlib': ['-comp', 'gzip', '-Xcompression-level', '1'],
     'zstd': ['-comp', 'zstd', '-Xcompression-level', '3'],
@@ -43,9 +44,9 @@ def has_btrfs():
 class Stock:
     """Makes files and rivals in a directory.
 
-    build  of meson, with the programs
-    top    where all is made
-    size   bytes of the one large file, and of four that are read at once
+    build  meson's directory, which has the programs
+    top    directory for everything
+    size   bytes of the large file, and of four files together
     """
 
     def __init__(self, build, top, size):
@@ -62,7 +63,8 @@ class Stock:
         return os.path.join(self.programs, name)
 
     def once(self, name, make):
-        """The path of what `make`, given a path, makes; made just once."""
+        """Return a path below `top`, which `make` fills when it is first asked
+        for."""
         path = os.path.join(self.top, name)
         if not os.path.exists(path):
             make(path + '.part')
@@ -70,19 +72,19 @@ class Stock:
         return path
 
     def clear(self):
-        """Remove all that was made so far."""
+        """Remove everything that was made so far."""
         shutil.rmtree(self.top)
         os.makedirs(self.mountpoint)
 
     def touch_memory(self):
-        """Make as much free memory as is needed a part of this machine.  A
-        virtual one gives back to its host what has been free for seconds, and
-        to get it again costs more than to read a file into it."""
+        """Touch as much memory as is needed.  A virtual machine returns memory
+        to its host after some seconds of disuse, and it takes longer to get
+        that back than to read a file into it."""
         run(self.program('bench_io'), 'touch', str(self.size + CACHE))
 
     def scratch(self, source=None):
-        """The one directory to change things in, with a copy of what is in
-        `source`, or empty."""
+        """Return a directory for changes, which is empty or has a copy of the
+        files in `source`.  There is only one."""
         path = os.path.join(self.top, 'scratch')
         shutil.rmtree(path, ignore_errors=True)
         os.mkdir(path)
@@ -90,10 +92,10 @@ class Stock:
             run('cp', '-r', source + '/.', path)
         return path
 
-    # What is stored
+    # Stored files
 
     def files(self, nfiles=1):
-        """A directory of file0 and so on, with `size` bytes together."""
+        """Return a directory of file0 and so on, with `size` bytes in total."""
         def make(path):
             os.mkdir(path)
             npieces = self.size // MIB // nfiles
@@ -103,7 +105,7 @@ class Stock:
         return self.once('files%d' % nfiles, make)
 
     def frames(self, codec, nfiles=1, blocksize='auto'):
-        """The same, each a frame."""
+        """Return a directory of the same files, each as a frame."""
         files = self.files(nfiles)
 
         def make(path):
@@ -116,14 +118,14 @@ class Stock:
                          make)
 
     def blocksize(self, frames):
-        """Bytes of a block of the first chunk of such."""
+        """Return the blocksize of the first chunk of such frames, in bytes."""
         done = subprocess.run(
             [self.b2frame, 'info', '--json', '--chunks',
              frames + '/file0.b2frame'], check=True, stdout=subprocess.PIPE)
         return json.loads(done.stdout)['chunks'][0]['blocksize']
 
     def many_chunks(self, layout, nchunks):
-        """A frame of so many small chunks."""
+        """Return a directory that has a frame of this many small chunks."""
         nbytes = nchunks * TINY
 
         def make(path):
@@ -138,7 +140,8 @@ class Stock:
         return self.once('many-%s-%d' % (layout, nchunks), make)
 
     def arrays(self, ncolumns):
-        """file0 as a plane of so many columns of doubles."""
+        """Return a directory that has file0 as a plane of `ncolumns` columns of
+        doubles."""
         def make(path):
             os.mkdir(path)
             run(self.b2frame, 'create', '--codec', 'lz4', '--dtype', '<f8',
@@ -152,7 +155,8 @@ class Stock:
             *SQUASH[codec]))
 
     def btrfs_image(self, codec, nfiles):
-        """With the same files, or without any if `nfiles` is 0."""
+        """Return an image with the same files, or with none if `nfiles` is
+        0."""
         def make(path):
             with open(path, 'wb') as image:
                 image.truncate(2 * self.size + 512 * MIB)
@@ -163,7 +167,7 @@ class Stock:
                     run('cp', '-r', self.files(nfiles) + '/.', self.mountpoint)
         return self.once('btrfs-%s-%d' % (codec, nfiles), make)
 
-    # Rivals that show it
+    # Rivals
 
     def plain(self, directory):
         return Rival('plain', directory)
@@ -187,7 +191,8 @@ class Stock:
                        self.mountpoint)] if has_squashfuse() else []
 
     def btrfs(self, codec, nfiles=1):
-        """For writing without files; those that are there are for reading."""
+        """Return rivals for writing, without files, if `nfiles` is 0, else for
+        reading."""
         return [Loop('btrfs-' + BTRFS[codec], self.mountpoint,
                      self.btrfs_image(codec, nfiles),
                      'compress-force=' + BTRFS[codec])] if has_btrfs() else []

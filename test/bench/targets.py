@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What framefs is to reach, and whether it does."""
+"""The targets of framefs, and whether it reaches them."""
 
 from stock import BTRFS, MIB
 
@@ -7,7 +7,7 @@ TYPESIZES = ('2', '4', '8', '16')
 
 
 class Judge:
-    """Collects verdicts on what was measured."""
+    """Collects verdicts on the measurements."""
 
     def __init__(self, results, costs):
         self.results = results
@@ -95,7 +95,7 @@ def judge_memory(judge):
 
 
 def judge(results, costs):
-    """A list of what was wanted, measured, and the verdict."""
+    """Return a list of targets, each with its measurement and verdict."""
     verdicts = Judge(results, costs)
     judge_reads(verdicts)
     judge_writes(verdicts)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writing: a new file, over an old one, and many small ones."""
+"""Write a new file, overwrite an old one, and write many small ones."""
 
 import os
 
@@ -15,7 +15,7 @@ NEW = (
 
 
 class OnEmpty(Scene):
-    """Work that leaves nothing behind, in an empty directory."""
+    """Work in an empty directory that leaves nothing behind."""
     codecs = NEW
 
     def rivals(self):
@@ -35,7 +35,7 @@ class OnEmpty(Scene):
 
 
 class Write(OnEmpty):
-    """A new file, and fsync."""
+    """Write and fsync a new file."""
 
     def __init__(self, stock, quick, name, piece):
         super().__init__(stock, quick)
@@ -53,7 +53,7 @@ class Write(OnEmpty):
 
 
 class Small(OnEmpty):
-    """Many files of 1 KiB."""
+    """Create, stat and unlink many files of 1 KiB."""
     rows = {'small.create': '/s', 'small.stat': '/s', 'small.unlink': '/s'}
     codecs = NEW[:2]
 
@@ -64,7 +64,8 @@ class Small(OnEmpty):
 
 
 class Overwrite(Scene):
-    """4 KiB at random places of a file, and its close; or all are synced."""
+    """Overwrite 4 KiB at random offsets of a file and close it, or sync each
+    write."""
 
     def __init__(self, stock, quick, name, count, nsync):
         super().__init__(stock, quick)
