@@ -10,9 +10,9 @@
 #include "frame/metalayer.h"
 
 enum {
-    CHUNKS_MAX = 32,       /* that are looked at */
-    CONTENT_MAX = 1 << 20, /* bytes of larger chunks and layers are left out */
-    BLOCKS_MAX = 256,      /* that are decoded one by one */
+    CHUNKS_MAX = 32,       /* chunks that are read */
+    CONTENT_MAX = 1 << 20, /* bytes; larger chunks and layers are left out */
+    BLOCKS_MAX = 256,      /* blocks that are decoded one by one */
 };
 
 static void insist(bool what)
@@ -29,7 +29,7 @@ static uint8_t *allocate(size_t len)
     return bytes;
 }
 
-/* Each block must be the same as when all are decoded. */
+/* Each block must equal the same bytes of the whole chunk. */
 static void compare_blocks(struct frame *frame, const struct frame_chunk *chunk,
                            const uint8_t *all, struct chunk_decoder *decoder)
 {
@@ -66,7 +66,7 @@ static void decode(struct frame *frame, const struct frame_chunk *chunk)
     chunk_decoder_free(decoder);
 }
 
-/* A special chunk has its content at hand. */
+/* The content of a special chunk must be readable without decoding. */
 static void check_pattern(const struct frame_chunk *chunk)
 {
     volatile uint8_t sum = 0;

@@ -5,9 +5,9 @@
 #include "store/store.h"
 
 /*
- * Open the frame in a store, which is closed, and do all that can be done with
- * it: locate, decode, read metalayers, check.  Aborts if two answers do not
- * fit together.
+ * Open the frame in a store, and do all that can be done with it: locate,
+ * decode, read metalayers, check.  Closes the store.  Aborts if two answers
+ * contradict each other.
  */
 void frame_exercise(struct store *store);
 

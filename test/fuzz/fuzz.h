@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * What each target defines: feed `size` bytes to a parser.  Returns 0.  What
- * must never happen ends in a trap of a sanitizer or in abort().
+ * Feed `size` bytes to a parser; each target defines this function.  Returns 0.
+ * Errors of the parser end in a trap of a sanitizer or in abort().
  */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * The metalayer of an array.  Before it stand, little-endian, what its frame
- * says: a byte that is odd for caterva, typesize and chunksize in four bytes
- * each, nbytes in eight.
+ * The metalayer of an array.  Facts about its frame come first, in
+ * little-endian order: a byte that is odd for caterva, typesize and chunksize
+ * in four bytes each, and nbytes in eight.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 enum {
     PREFIX_LEN = 1 + 4 + 4 + 8,
-    ITEMS_MAX = 256, /* that are looked at, from either end */
+    ITEMS_MAX = 256, /* items that are located, from each end */
 };
 
 static void insist(bool what)
@@ -23,7 +23,7 @@ static void insist(bool what)
         abort();
 }
 
-/* A place and its neighbours must be inside the frame, and runs go on. */
+/* The run and the row of an item must stay inside its chunk and the array. */
 static void locate(const struct layout *layout, uint64_t item_no)
 {
     struct layout_place place;

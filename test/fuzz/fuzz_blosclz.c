@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A BloscLZ stream, behind two bytes that say how long the output is.  The
- * buffers are as long as they are said to be, so that a sanitizer sees the
- * first byte beyond.
+ * A BloscLZ stream, after two bytes with the length of the output.  The buffers
+ * have exact sizes, because a sanitizer then notices an access to the first
+ * byte beyond.
  */
 #include <stdlib.h>
 #include <string.h>

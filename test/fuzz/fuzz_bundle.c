@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* A store of frames in one file: all its frames are opened. */
+/* A store of frames in one file.  The target opens all of them. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "fuzz.h"
 
 enum {
-    NFRAMES_MAX = 64 /* that are opened */
+    NFRAMES_MAX = 64 /* frames that are opened */
 };
 
 static void insist(bool what)
@@ -24,7 +24,7 @@ struct input {
     struct store *store;
     struct bundle *bundle;
     unsigned nframes;
-    char path[PATH_MAX]; /* of the folder that is being listed */
+    char path[PATH_MAX]; /* the folder that is being listed */
 };
 
 static void open_frame(struct input *input, const struct bundle_entry *entry)
@@ -43,7 +43,7 @@ static void open_frame(struct input *input, const struct bundle_entry *entry)
         frame_close(frame);
 }
 
-/* What is listed must be there, as a frame or as a folder. */
+/* A listed name must exist, as a frame or as a folder. */
 static int look_at(void *context, const char *name)
 {
     struct input *input = context;

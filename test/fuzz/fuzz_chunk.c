@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A chunk, decoded at once and, to the same bytes, block by block from last to
- * first with only the bytes of each block at hand.
+ * A chunk is decoded as a whole, then block by block from the last to the
+ * first, with access only to the bytes of each block.  Both must give the same
+ * bytes.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ enum {
     ITEM_SIZE = 12
 };
 
-/* A copy of bytes that ends where they end; never NULL. */
+/* Copy bytes to memory of exactly their size.  Never returns NULL. */
 static uint8_t *copy_bytes(const uint8_t *bytes, size_t len)
 {
     uint8_t *copy = malloc(len ? len : 1);

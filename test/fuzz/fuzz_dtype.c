@@ -14,7 +14,7 @@ static void insist(bool what)
         abort();
 }
 
-/* What comes out is understood too, and stays as it is. */
+/* The resulting description must parse again, to the same text. */
 static void parse_again(const struct dtype *dtype)
 {
     size_t len = strlen(dtype->descr);

@@ -19,7 +19,7 @@ struct input {
     size_t size;
 };
 
-/* A key must lie in the map, and a place in 64 bits. */
+/* A key must lie in the map, and the end of a value must fit into 64 bits. */
 static int check_value(void *context, const struct estore_value *value)
 {
     const struct input *input = context;

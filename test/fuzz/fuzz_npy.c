@@ -14,7 +14,7 @@ static void insist(bool what)
         abort();
 }
 
-/* What is made of it is parsed again to the same. */
+/* A header made from the result must parse to the same result again. */
 static void make_again(const struct npy *npy)
 {
     struct array array = { .shape = npy->shape,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* What is left of a contiguous frame. */
+/* The readable rest of a contiguous frame. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static void insist(bool what)
         abort();
 }
 
-/* Bytes that were told to be lost. */
+/* Bytes that repair has reported as lost. */
 static uint64_t nlost;
 
 static void count_lost(void *context, uint64_t chunk_no, uint64_t off,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * A sparse frame.  The input is a row of files, each with its length in front,
- * four bytes little-endian.  The first is the index, the others are chunks 0,
- * 1, and so on; what follows the last whole one is ignored.
+ * A sparse frame.  The input is a sequence of files, each after its length in
+ * four bytes, little-endian.  The first file is the index; the others are
+ * chunks 0, 1, and so on.  Bytes after the last complete file are ignored.
  */
 #include <stdio.h>
 #include <stdlib.h>

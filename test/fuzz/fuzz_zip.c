@@ -14,7 +14,7 @@ static void insist(bool what)
         abort();
 }
 
-/* A member must lie in front of the directory, and its name inside that. */
+/* A member must lie before the directory, and its name inside the directory. */
 static void check_member(const struct zip_directory *directory,
                          const struct zip_member *member, const uint8_t *data)
 {

@@ -2,7 +2,8 @@
 
 /*
  * Feeds each file in the given directories to a fuzz target, so that seeds and
- * finds are tests with any compiler.  Prints how many there were.
+ * inputs found by fuzzing are tests with any compiler.  Prints the number of
+ * files.
  */
 #include <dirent.h>
 #include <limits.h>
@@ -30,7 +31,7 @@ static int replay_file(const char *path, size_t size)
     return r;
 }
 
-/* Returns how many files were fed to the target, or -1. */
+/* Returns the number of files that were fed to the target, or -1. */
 static int replay_directory(const char *path)
 {
     DIR *dir = opendir(path);
