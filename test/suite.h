@@ -7,7 +7,7 @@
 /*
  * Run tests as one suite, each in a process of its own.
  *
- *  tests  ended by NULL
+ *  tests  array that ends in NULL
  *
  * Returns the exit status for main().
  */

@@ -7,9 +7,9 @@
 #include "suite.h"
 
 enum {
-    GUARD = 64,      /* bytes around a result that must stay as they are */
-    MARK = 0xa5,     /* what these are filled with */
-    MAX_LEN = 65536, /* bytes in a block, at most */
+    GUARD = 64,      /* bytes around a result that must not change */
+    MARK = 0xa5,     /* value of these bytes */
+    MAX_LEN = 65536, /* most bytes in a block */
     ROOM = MAX_LEN + 3 * GUARD
 };
 
@@ -61,8 +61,8 @@ static bool all_marked(const uint8_t *bytes, size_t len)
 }
 
 /*
- * The kernel makes `wanted` of a block, and writes nothing around it.  An
- * assertion that holds costs more than most blocks, so there is none.
+ * The kernel turns a block into `wanted`, and writes nothing around it.  There
+ * is no assertion per block, because a passing one costs more than most blocks.
  */
 static void expect_wanted(transpose *kernel, size_t typesize, size_t len,
                           const uint8_t *src, size_t misalign)
@@ -78,7 +78,7 @@ static void expect_wanted(transpose *kernel, size_t typesize, size_t len,
                      len, misalign);
 }
 
-/* Lengths about those where kernels go from one way of working to the next. */
+/* Lengths around the ones at which kernels change their method. */
 static const size_t counts[] = { 0,   1,   7,   8,   9,   15,  16,   17,
                                  31,  32,  33,  63,  64,  65,  127,  128,
                                  129, 255, 256, 257, 511, 777, 1033, 2056 };
@@ -90,7 +90,9 @@ enum {
 static void compare(pick *function, const struct shuffle_ops *ops,
                     size_t typesize, size_t len, size_t misalign)
 {
-    /* The end of the block is the end of the array: reads past it are seen. */
+    /*
+     * The block ends where the array ends, so that reads past it are noticed.
+     */
     const uint8_t *src = source + ROOM - len;
 
     function (&shuffle_portable)(typesize, len, src, wanted);
@@ -112,7 +114,7 @@ static void compare_all_sizes(pick *function, const struct shuffle_ops *ops)
     }
 }
 
-/* Every kernel that this machine can run does what the portable one does. */
+/* Every kernel that this machine can run gives the same as the portable one. */
 static void compare_kernels(pick *function)
 {
     fill_source();
@@ -146,7 +148,9 @@ START_TEST(bitunshuffle_is_the_same_in_all_kernels)
 }
 END_TEST
 
-/* Planes lie apart, each at another alignment, the last at the end. */
+/*
+ * The planes are apart, each at another alignment, and the last ends the array.
+ */
 static void compare_planes(const struct shuffle_ops *ops, size_t typesize,
                            size_t nitems)
 {
@@ -181,7 +185,7 @@ START_TEST(planes_that_lie_apart_are_unshuffled)
 }
 END_TEST
 
-/* out[j * n + i] = in[i * typesize + j], word for word as in the format. */
+/* out[j * n + i] = in[i * typesize + j], literally as in the format. */
 static void shuffle_as_defined(size_t typesize, size_t len)
 {
     size_t n = len / typesize;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* A frame is made, written, described and read again; see installed.py. */
+/* Make, write, describe and read a frame; see installed.py. */
 #include <err.h>
 #include <framefs.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A frame read from Python, by nothing but its standard library.
+"""Read a frame from Python with nothing but its standard library.
 
 usage: example.py FRAME
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What `meson install` puts in place is all that a program needs.
+"""`meson install` puts everything in place that a program needs.
 
 usage: installed.py SOURCE BUILD COMPILER...
 """
@@ -19,13 +19,13 @@ HERE = os.path.join(SOURCE, 'test', 'lib')
 
 
 def run(*words, **options):
-    """The standard output of a program that must succeed."""
+    """Return the standard output of a program that must succeed."""
     return subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True,
                           **options).stdout
 
 
 def find(root, name):
-    """The one installed file of a name."""
+    """Return the path of the one installed file that has this name."""
     path, = glob.glob(os.path.join(root, '**', name), recursive=True)
     return path
 
@@ -44,7 +44,7 @@ def check(holds, what):
 
 
 def check_symbols(root):
-    """Only what the header declares is exported, and all of that."""
+    """The library exports exactly the functions that the header declares."""
     listed = run('nm', '-D', '--defined-only', find(root, 'libframefs.so'))
     exported = {line.split()[-1].split('@')[0] for line in listed.splitlines()
                 if line.split()[-2] != 'A'}
@@ -56,7 +56,7 @@ def check_symbols(root):
 
 
 def check_page(root):
-    """The manual names every function, and mandoc is content with it."""
+    """The manual names every function, and mandoc has no complaint."""
     with open(find(root, 'framefs.h'), encoding='utf-8') as header:
         declared = set(re.findall(r'FRAMEFS_API [^;]*?\b(framefs_\w+)\(',
                                   header.read()))

@@ -47,7 +47,7 @@ static struct framefs_frame *reopen(const char *path)
     return frame;
 }
 
-/* A frame that another program wrote. */
+/* Open a frame that another program wrote. */
 static struct framefs_frame *open_data(const char *name)
 {
     struct framefs_frame *frame;
@@ -97,7 +97,7 @@ START_TEST(what_is_written_is_read)
 }
 END_TEST
 
-/* Ten MiB, which is more than one piece, and half of the cache. */
+/* The length is 10 MiB, more than one piece and half of the cache. */
 START_TEST(long_reads_and_writes_come_whole)
 {
     size_t len = 10 << 20;
@@ -185,7 +185,10 @@ START_TEST(closing_tells_what_another_program_made_us_lose)
     ck_assert_int_eq(framefs_close(other), 0);
     frame = reopen("a");
     ck_assert_int_eq(framefs_pwrite(frame, "new", 3, 0), 3);
-    /* By a program that does not know of our lease. */
+    /*
+     * The other program writes in spite of our lease, because it does not ask
+     * for one.
+     */
     ck_assert_int_eq(system("cat b >a"), 0);
     ck_assert_int_eq(framefs_close(frame), -ESTALE);
     ck_assert_error("another program");
@@ -298,7 +301,7 @@ START_TEST(each_thread_has_its_own_message)
 }
 END_TEST
 
-/* Make the first of chunks of 4096 bytes longer than the file. */
+/* Make the first of several chunks of 4096 bytes longer than the file. */
 static void spoil_first_chunk(const char *path)
 {
     static const char nbytes[] = { 0x00, 0x10, 0x00, 0x00 };
@@ -315,7 +318,10 @@ static void spoil_first_chunk(const char *path)
     fclose(file);
 }
 
-/* What a damaged chunk covers can't be read, nor can more before that. */
+/*
+ * A read that meets a damaged chunk fails, and a read behind the chunk
+ * succeeds.
+ */
 START_TEST(a_damaged_chunk_costs_only_its_own_bytes)
 {
     struct framefs_frame *frame;
