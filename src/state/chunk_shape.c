@@ -8,18 +8,20 @@
 #include "state/file_private.h"
 
 enum {
-    LARGE_BLOCK = 256 * 1024, /* from here on, memory for decoding counts */
-    BLOCK_MIN = 4096,         /* of chunks that are written */
+    LARGE_BLOCK = 256 * 1024, /* blocks of this size or more: count the memory
+                                 for decoding */
+    BLOCK_MIN = 4096,         /* smallest block of chunks to write */
     FRESH_BLOCKS = 1 << 20,   /* bytes, see fresh_block() */
-    STORED_MIN = 8192,      /* bytes that what is known of a stored chunk takes
-                                 up, and */
-    STORED_PART = 16,       /* for as many bytes one more */
-    TYPESIZE_AUTO_MAX = 16, /* see struct file_params */
+    STORED_MIN = 8192,        /* estimate of the memory that describes a stored
+                                 chunk: this many bytes, and */
+    STORED_PART = 16,         /* one more for this many bytes of the chunk */
+    TYPESIZE_AUTO_MAX = 16,   /* see struct file_params */
 };
 
 /*
- * A large block takes memory that counts while it is decoded: one more buffer
- * for filters, and one for its stored bytes, which are twice the block at most.
+ * The cache counts the memory that decoding a large block takes: one more
+ * buffer for the filters, and one for the stored bytes, at most twice the
+ * block.
  */
 static size_t scratch_of(const struct frame_chunk *chunk)
 {
@@ -70,9 +72,11 @@ size_t chunk_shape_encode_size(const struct chunk_params *params,
 }
 
 /*
- * What is not stored yet is cached by the page, for that is how it comes, and
- * need not be filled with zeros first; but only if the buffers that pages share
- * hold whole blocks, or these would have to be copied to be encoded.
+ * Choose the block size for caching a chunk that is not stored yet.  Single
+ * pages are best because the kernel writes pages, and a page that is written
+ * whole need not be filled with zeros first.  But if the buffers that pages
+ * share would not hold whole blocks, the encoder would have to copy the blocks,
+ * so the chunk is cached by the block then.
  */
 static uint32_t fresh_block(uint32_t blocksize)
 {
@@ -99,8 +103,8 @@ struct cache_shape chunk_shape_to_write(uint32_t nbytes,
     return shape;
 }
 
-/* The least cache for chunks of these parameters, of a typesize that is known,
-   which may be stored in other blocks. */
+/* Least cache for chunks with these parameters, whose typesize is known.  The
+   stored chunks may have another block size. */
 static size_t least_for(const struct chunk_params *params, uint32_t chunksize,
                         uint32_t blocksize)
 {

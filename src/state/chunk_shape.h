@@ -9,42 +9,45 @@
 #include "cache/cache.h"
 #include "chunk/chunk_params.h"
 
-/* How a chunk of a file is cached: in blocks of what size, and how much memory
-   counts for it. */
+/* How the cache holds a chunk of a file: the size of its blocks, and the memory
+   that it counts for the chunk. */
 
 struct file;
 struct file_chunk;
 struct file_context;
 
-/* The shape of a chunk that is only read, or can be written as it is stored. */
+/* Return the shape of a chunk that is only read, or that can be written in the
+   blocks in which it is stored. */
 struct cache_shape chunk_shape_to_read(const struct file *file,
                                        struct file_chunk *chunk);
 
 /*
- * The shape of a chunk that cannot be written as it is stored.
+ * Return the shape of a chunk that cannot be written in the blocks in which it
+ * is stored.
  *
  *  nbytes  decoded size that it may grow to
- *  params  how it will be encoded
+ *  params  parameters for encoding it
  */
 struct cache_shape chunk_shape_to_write(uint32_t nbytes,
                                         const struct chunk_params *params,
                                         struct file_chunk *chunk);
 
-/* Bytes of memory that count while a chunk of this shape is encoded. */
+/* Return the bytes of memory that the cache counts while a chunk of this shape
+   is encoded. */
 size_t chunk_shape_encode_size(const struct chunk_params *params,
                                const struct cache_shape *shape);
 
-/* The least cache in which chunks can be written, in bytes; `blocksize` is that
-   of stored ones, or 0. */
+/* Return the size in bytes of the smallest cache in which chunks can be
+   written.  `blocksize` is the block size of stored chunks, or 0. */
 size_t file_least_cache(const struct chunk_params *params, uint32_t chunksize,
                         uint32_t blocksize);
 
 /*
- * Can chunks be written within the cache?
+ * Check that chunks can be written within the cache of `context`.
  *
- *  blocksize  of those that are stored, as far as it is known
+ *  blocksize  block size of the stored chunks; 0 if it is not known
  *
- * Returns 0 or -ENOTSUP.
+ * Returns 0, or -ENOTSUP if they are too large.
  */
 int file_check_cache(const struct file_context *context,
                      const struct chunk_params *params, uint32_t chunksize,

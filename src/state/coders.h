@@ -8,13 +8,14 @@
 #include "chunk/chunk_encode.h"
 
 /*
- * Chunk decoders and encoders for the threads that need one just now.
+ * Chunk decoders and encoders, which threads borrow while they need one.
  *
- * Locking.  `lock` is a leaf and guards the idle ones and their numbers.
+ * Locking.  `lock` is a leaf and guards the lists of idle coders and their
+ * lengths.
  */
 struct coders {
     unsigned cpu;  /* see cpu_features() */
-    unsigned keep; /* how many idle ones to keep of each */
+    unsigned keep; /* number of idle decoders, and of idle encoders, to keep */
     pthread_mutex_t lock;
     struct chunk_decoder **decoders;
     struct chunk_encoder **encoders;
@@ -25,14 +26,15 @@ struct coders {
 /* Returns 0 or -ENOMEM. */
 int coders_init(struct coders *coders, unsigned keep);
 
-/* All must have been put back.  Accepts a zeroed struct. */
+/* The caller has put back all coders.  Accepts a zeroed struct. */
 void coders_fini(struct coders *coders);
 
-/* Take an idle coder, or make one.  Return 0 or -ENOMEM. */
+/* Take an idle coder, or make one if there is none.  Return 0 or -ENOMEM. */
 int coders_get_decoder(struct coders *coders, struct chunk_decoder **out);
 int coders_get_encoder(struct coders *coders, struct chunk_encoder **out);
 
-/* Give one back, to be kept or freed. */
+/* Put back a coder, which is kept if fewer than `keep` are idle, and else
+   freed. */
 void coders_put_decoder(struct coders *coders, struct chunk_decoder *decoder);
 void coders_put_encoder(struct coders *coders, struct chunk_encoder *encoder);
 

@@ -17,26 +17,29 @@
 
 struct flusher;
 
-/* Constant once made, but for what its parts guard themselves. */
+/* Shared by all open files.  Constant after file_context_new(), except that
+   `cache`, `pool`, `coders`, `flusher` and `counters` have their own
+   locking. */
 struct file_context {
     struct cache *cache;
     size_t cache_size; /* file_options.cache_size */
     struct pool *pool;
-    unsigned nthreads; /* of the pool */
+    unsigned nthreads; /* in `pool` */
     struct coders coders;
     struct flusher *flusher;
     size_t readahead; /* file_options.readahead, cut to a part of the cache */
     enum file_view view;
     struct counters counters;
 
-    /* A leaf.  Guards every reader: one may go on from file to file. */
+    /* A leaf.  Guards every struct file_reader, because a reader may go on from
+       one file to another. */
     pthread_mutex_t readers_lock;
 
     bool lock;         /* file_options.lock */
     unsigned patience; /* likewise */
     int64_t rest;      /* likewise */
 
-    /* A leaf.  Guards the list of sidecars that are open. */
+    /* A leaf.  Guards the list of open sidecars. */
     pthread_mutex_t sidecars_lock;
     struct list sidecars;
 };
@@ -46,53 +49,55 @@ struct frame_lock;
 struct readahead;
 struct view;
 
-/* Constant once the file is open: everybody reads it without a lock. */
+/* Constant once the file is open.  Any thread reads it without a lock. */
 struct file_constant {
     struct file_context *context;
     bool writable;
-    struct store *store;       /* of a file that is writable; a reference */
-    const struct array *array; /* shown with its items in C order; NULL: the
-                                  chunks in a row */
+    struct store *store;       /* a reference; NULL if the file is not
+                                  writable */
+    const struct array *array; /* the array that the file shows in C order;
+                                  NULL: it shows the chunks in a row */
 
-    /* Only src/file looks into these. */
+    /* Only src/file accesses these. */
     struct view *view;
     struct readahead *ahead;
 };
 
 /*
- * An open frame.  Bytes that were written are in the cache.  Each part has a
- * header that says who may touch it; `writeback` and `frame_lock` belong to
- * src/writeback, and nothing else looks into them.
+ * An open frame.  Written bytes are in the cache until they are committed.
+ * Each part has a header that says which threads may access it.  Only
+ * src/writeback accesses the contents of `writeback` and `frame_lock`.
  */
 struct file {
     struct file_constant constant;
     struct gate gate;          /* gate.h */
     struct file_states states; /* file_state.h */
-    struct cache_file chunks;  /* the cache's */
+    struct cache_file chunks;  /* belongs to the cache */
     struct file_writeback *writeback;
     struct frame_lock *frame_lock;
 };
 
-/* A chunk that is encoded and written to the store, for the next commit. */
+/* A chunk that is encoded and written to the store, and waits for the next
+   commit. */
 struct encoded {
     struct list node;         /* in file_writeback.encoded, or alone */
-    struct cache_taken taken; /* the cache keeps it */
+    struct cache_taken taken; /* keeps it in the cache */
     struct frame_written written;
 };
 
-/* What the cache keeps of a chunk. */
+/* Our description of a chunk in the cache. */
 struct file_chunk {
     uint64_t chunk_no;
-    struct frame_chunk *stored; /* NULL: zeros that are not stored */
-    uint64_t off;               /* of its first byte in the file */
-    uint64_t epoch;             /* of the state that it was found in */
-    atomic_bool outdated;       /* it has been stored anew since */
+    struct frame_chunk *stored; /* NULL: the chunk is zeros and not stored */
+    uint64_t off;               /* offset of its first byte in the file */
+    uint64_t epoch;             /* epoch of the state in which it was found */
+    atomic_bool outdated;       /* it has been stored again since */
     const uint8_t *pattern;     /* see struct frame_chunk */
     size_t pattern_len;
     struct encoded encoded; /* guarded by gate.lock */
 };
 
-/* One operation, as the cache's callbacks know it. */
+/* One operation, which the cache passes to the callbacks in cache_ops. */
 struct file_fill {
     struct file *file;
     struct fault *fault;

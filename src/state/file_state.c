@@ -29,7 +29,7 @@ void file_state_put(struct file *file, struct file_state *state)
         return;
     frame_close(state->frame);
     free(state);
-    /* What died with it is given back. */
+    /* The frame lock may have been kept only for this state. */
     file->gate.ops->settle(file);
 }
 

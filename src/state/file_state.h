@@ -13,7 +13,7 @@
 #include "state/ranges.h"
 #include "store/store.h"
 
-/* A frame as flat bytes.  Any number of threads may use it. */
+/* A frame as flat bytes.  Any number of threads may use one. */
 struct file;
 
 /* A committed state of a frame. */
@@ -21,51 +21,55 @@ struct file_state {
     struct list node; /* in file_states.in_use */
     unsigned nrefs;   /* guarded by gate.lock */
     struct frame *frame;
-    uint64_t epoch; /* goes up when chunks may lie elsewhere than before */
+    uint64_t epoch; /* goes up when chunks may have moved */
 };
 
 /*
- * The committed states of an open frame, and in what the file differs from the
+ * The committed states of an open frame, and how the file differs from the
  * newest one, beside the chunks that are dirty in the cache.
  *
- * Everybody may read.  The threads that the gate lets in change the fields: an
- * extender or an exclusive writer `nbytes`, an exclusive writer `zeros`, and
- * the committer all the others.
+ * Any thread may read.  The threads that the gate lets in change the fields: an
+ * extender or an exclusive writer changes `nbytes`, an exclusive writer changes
+ * `zeros`, and the committer changes all the others.
  */
 struct file_states {
-    /* Read without the lock. */
-    atomic_uint_fast64_t nbytes; /* size of the file; changed under the lock */
-    atomic_uint grid;  /* size of all chunks but the last; 0: see the frame */
-    atomic_bool begun; /* changes have begun: what follows is constant */
+    /* Read without gate.lock. */
+    atomic_uint_fast64_t nbytes; /* size of the file; changed under gate.lock */
+    atomic_uint grid;  /* size of all chunks but the last; 0: they differ, ask
+                          the frame */
+    atomic_bool begun; /* changes have begun, and `params` is constant */
 
-    struct chunk_params params; /* of new chunks; typesize 0: not decided, and
-                                   then changed by the committer, under the
-                                   lock */
+    struct chunk_params params; /* parameters of new chunks.  If the typesize is
+                                   0, it is not chosen yet, and the committer
+                                   sets it under gate.lock */
 
     /* Guarded by gate.lock. */
     struct store_stat touched; /* see file_note_touch() */
     struct file_state *newest;
-    struct list in_use;    /* all states that somebody has taken */
-    struct ranges zeros;   /* chunks that became zeros */
-    struct ranges applied; /* those that the next commit makes so for good */
-    bool reshaped;         /* size or zeros have changed */
+    struct list in_use;    /* all states that have references */
+    struct ranges zeros;   /* chunks that were made zeros */
+    struct ranges applied; /* the part of them that the current change already
+                              contains */
+    bool reshaped;         /* the size or `zeros` have changed since the last
+                              commit */
 };
 
-/* Take or let go of the newest committed state. */
+/* Take a reference to the newest committed state, and drop one. */
 struct file_state *file_state_get(struct file *file);
 void file_state_put(struct file *file, struct file_state *state);
 
-/*
- * The newest committed state of the frame, for its geometry and metalayers.
- * It stays open until put back.
- */
+/* Get the newest committed state of the frame, for its geometry and metalayers.
+   It stays open until the caller puts it back. */
 struct frame *file_frame_get(struct file *file);
 void file_frame_put(struct file *file, struct frame *frame);
 
 /*
- * Find the chunk that holds a byte of a frame, of those below its size, or
- * right behind its end.  The chunk's size is the one that it may grow to.
- * The caller uses view_locate() to find where the bytes of a file are.
+ * Find the chunk that holds the byte at `off` of a frame, which lies below its
+ * size or right at its end.  `out` gives the chunk the size to which it may
+ * grow.  This is about the bytes of the chunks; view_locate() finds the bytes
+ * of a file.
+ *
+ * Errors as frame_locate().
  */
 int file_locate(struct file *file, uint64_t off, struct frame_span *out,
                 struct fault *fault);

@@ -162,7 +162,7 @@ void gate_end_collecting(struct file *file)
     pthread_mutex_unlock(&file->gate.lock);
 }
 
-/* Is nobody waiting for those who encode to be through? */
+/* May encoders work, because no thread waits for them to leave? */
 static bool may_encode_locked(const struct gate *gate)
 {
     return !gate->exclusive && gate->nexclusive == 0 && !gate->collecting;
@@ -250,7 +250,8 @@ void gate_end_locking_refused(struct file *file)
     pthread_mutex_unlock(&gate->lock);
 }
 
-/* Only a thread that has begun locking changes that. */
+/* No lock is needed, because only the thread that has begun locking changes
+   this. */
 bool gate_has_frame_lock(const struct file *file)
 {
     return file->gate.locked;

@@ -12,16 +12,17 @@
 struct file;
 
 /*
- * The gate of a file: who may work on it at a time.
+ * The gate of a file: which threads may work on it at the same time.
  *
- *  writer      changes bytes below the end of the file
- *  extender    a writer that goes beyond the end
- *  exclusive   drops or moves whole chunks, or opens the frame again; it does
- *              not wait for room in the cache while it is in
- *  committer   makes a new state of the frame
- *  encoder     encodes chunks ahead of the committer
+ *  writer     changes bytes below the end of the file
+ *  extender   a writer that writes beyond the end
+ *  exclusive  drops or moves whole chunks, or opens the frame again; it must
+ *             not wait for room in the cache while it is in
+ *  committer  makes a new state of the frame
+ *  encoder    encodes chunks ahead of the committer
  *
- * A thread that wants to enter waits until nobody is in that excludes it:
+ * A thread that wants to enter waits until no thread is in that excludes it; an
+ * encoder is turned away instead:
  *
  *               writer  extender  exclusive  committer  encoder
  *  writer          -        -         X          -         -
@@ -33,19 +34,19 @@ struct file;
  *  X  they exclude each other
  *  c  they exclude each other while the committer collects chunks
  *
- * An exclusive writer that waits keeps new writers, extenders and encoders
- * out, but no committer, because the writers that it waits for may wait for
- * room in the cache, and so for a committer.  A committer waits for no writer.
- * An exclusive writer may commit by itself, and is then both.
+ * An exclusive writer that waits keeps new writers, extenders and encoders out.
+ * It does not keep a committer out, because the writers that it waits for may
+ * wait for room in the cache, and so for a committer.  A committer never waits
+ * for a writer.  An exclusive writer may commit by itself, and is then both.
  *
  * Locking of the frame is separate: one thread at a time takes or gives up the
- * frame lock, which keeps other processes from changing the frame, and that
- * thread waits for them before it enters here.  See frame_lock.h.
+ * frame lock, which keeps other processes from changing the frame.  That thread
+ * waits for the other processes before it enters here.  See frame_lock.h.
  *
- * Only gate.c touches the fields, except `lock`, which also guards the fields
- * of struct file_states and struct file_writeback that say so, and `failed`,
- * which everybody may read without the lock, and the committer or an exclusive
- * writer sets.
+ * Only gate.c touches the fields, with two exceptions.  `lock` also guards the
+ * fields of struct file_states and struct file_writeback that say so.  Any
+ * thread may read `failed` without the lock; the committer or an exclusive
+ * writer sets it.
  *
  * `lock` is a leaf: nothing that blocks, and no other lock, is taken while it
  * is held.
@@ -53,10 +54,10 @@ struct file;
 struct gate {
     const struct gate_ops *ops; /* constant */
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* any of those below */
+    pthread_cond_t changed; /* signalled when a field below has changed */
 
-    atomic_int failed; /* why nothing can be committed any more, or 0; see
-                          reload.h */
+    atomic_int failed; /* the error after which nothing can be committed, or 0;
+                          see reload.h */
     unsigned nwriters;
     bool extending;
     unsigned nexclusive; /* exclusive writers that wait */
@@ -66,29 +67,31 @@ struct gate {
                         commit */
     unsigned nencoders;
 
-    bool locking;       /* a thread takes or gives up the frame lock */
+    bool locking;       /* a thread is taking or giving up the frame lock */
     bool locked;        /* no other process may change the frame */
-    unsigned nlocks;    /* operations that need this */
-    unsigned nrefusals; /* how often others did not let us have the lock */
+    unsigned nlocks;    /* number of operations that need `locked` */
+    unsigned nrefusals; /* how often another process has refused the frame
+                           lock */
 };
 
-/* Calls from the gate to the layer above, without the lock. */
+/* Calls from the gate to the layer above.  The gate makes them without its
+   lock. */
 struct gate_ops {
-    /* Drop the encoders that have not begun, because someone waits for all
+    /* Drop the encoders that have not started, because a thread waits for all
        encoders: call gate_leave_encoder() for each. */
     void (*withdraw_encoders)(struct file *file);
 
     /* A commit has ended, or a state of the frame is closed, so the frame lock
-       may not be needed any more. */
+       may no longer be needed. */
     void (*settle)(struct file *file);
 };
 
-/* Nobody is inside a new gate; none may be when it ends. */
+/* Set up and destroy a gate.  No thread is inside when it is destroyed. */
 void gate_init(struct gate *gate, const struct gate_ops *ops);
 void gate_fini(struct gate *gate);
 
-/* Return the error that keeps the file from being changed, which has failed,
-   and explain it. */
+/* Return the error that keeps the file from being changed, and describe it in
+   `fault`.  `failed` must be set. */
 int gate_failure(const struct file *file, struct fault *fault);
 
 /* How a writer has entered. */
@@ -98,91 +101,95 @@ enum gate_writer {
 };
 
 /*
- * Enter to write up to `end`, as an extender if that is behind the end of the
- * file.
+ * Wait until this thread may write up to `end`, and enter: as an extender if
+ * `end` is beyond the end of the file, else as a writer.
  *
- * Returns 0; or gate_failure(), because what was written now would be forgotten
- * when the frame is opened again.
+ *  as  receives the kind of writer, for gate_leave_writer()
+ *
+ * Returns 0; or gate_failure(), because bytes that are written now would be
+ * lost when the frame is opened again.
  */
 int gate_enter_writer(struct file *file, uint64_t end, enum gate_writer *as,
                       struct fault *fault);
 void gate_leave_writer(struct file *file, enum gate_writer as);
 
-/* Wait until nobody else works on the file, then lock it for exclusive
+/* Wait until no other thread works on the file, and lock it for exclusive
    changes; and unlock it. */
 void gate_lock_exclusive(struct file *file);
 void gate_unlock_exclusive(struct file *file);
 
 /* The same for an exclusive writer that does not commit.  Returns 0; or
-   gate_failure(), and the file is not locked then. */
+   gate_failure(), and then the file is not locked. */
 int gate_lock_exclusive_or_fail(struct file *file, struct fault *fault);
 
 /*
- * Become the committer, and stop being it.
+ * Wait until this thread can be the committer, and leave again.
  *
  *  exclusive  the caller has locked the file for exclusive changes
  */
 void gate_enter_committer(struct file *file, bool exclusive);
 void gate_leave_committer(struct file *file);
 
-/* Become the committer if nobody has to be waited for.  Returns false if not. */
+/* Become the committer if that takes no waiting.  Returns false if it does. */
 bool gate_try_committer(struct file *file);
 
-/* Is there a committer now? */
+/* Does a committer work on the file now? */
 bool gate_is_committing(struct file *file);
 
-/* The committer keeps encoders out, and waits until those that are in have
-   left; and lets them in again, which leaving does, too. */
+/* The committer keeps new encoders out and waits until the encoders that are in
+   have left; and lets encoders in again.  gate_leave_committer() also lets them
+   in. */
 void gate_begin_collecting(struct file *file);
 void gate_end_collecting(struct file *file);
 
-/* Enter as an encoder, if nobody waits for encoders to leave, and there are
-   fewer than `max`.  Returns false if not. */
+/* Enter as an encoder, unless a thread waits for encoders to leave, or `max`
+   encoders are in.  Returns false if not.  Does not wait. */
 bool gate_enter_encoder(struct file *file, unsigned max);
 void gate_leave_encoder(struct file *file);
 
-/* May an encoder that is in go on, because nobody waits for it? */
+/* May an encoder that is in go on, because no thread waits for it? */
 bool gate_may_encode(struct file *file);
 
 /* Wait until no encoder is in. */
 void gate_await_encoders(struct file *file);
 
 /*
- * Begin to take or give up the frame lock, which one thread does at a time.
+ * Begin to take or give up the frame lock.  Only one thread does so at a time;
+ * the others wait.
  *
- * Returns false if the thread before was refused the lock by others: a thread
- * that has waited with it has waited long enough.
+ * Returns false if another process has refused the frame lock to the other
+ * thread meanwhile.  This thread has then waited long enough, too.
  */
 bool gate_begin_locking(struct file *file);
 
 /*
- * End that.
+ * End what gate_begin_locking() began.
  *
- *  locked  the frame is locked
- *  joins   this thread needs the lock until gate_leave_frame_lock()
+ *  locked  the frame is locked now
+ *  joins   this thread needs the frame lock until gate_leave_frame_lock()
  */
 void gate_end_locking(struct file *file, bool locked, bool joins);
 
-/* The same when others have refused the lock; whether the frame is locked has
-   not changed. */
+/* The same after another process has refused the frame lock.  Whether the frame
+   is locked has not changed. */
 void gate_end_locking_refused(struct file *file);
 
-/* Is the frame locked, in the thread that has begun locking? */
+/* Is the frame locked?  For the thread that has begun locking. */
 bool gate_has_frame_lock(const struct file *file);
 
-/* Is the frame locked, and does nobody give that up now? */
+/* Is the frame locked, and no thread about to give that up? */
 bool gate_is_frame_locked(struct file *file);
 
-/* If the frame is locked, need that until gate_leave_frame_lock().  Returns
-   whether it is. */
+/* If the frame is locked, keep it locked until gate_leave_frame_lock().
+   Returns whether it is locked. */
 bool gate_join_frame_lock(struct file *file);
 void gate_leave_frame_lock(struct file *file);
 
-/* Is the frame locked, and does nobody need that, or give it up now? */
+/* Is the frame locked, and does no thread need the lock or give it up now? */
 bool gate_is_frame_lock_unused(struct file *file);
 
-/* Does nobody need the frame lock, and is there no committer, and no size or
-   hole to commit? */
+/* Does no operation need the frame lock, is there no committer, and is there no
+   change of size or zeros to commit? */
 bool gate_is_idle(struct file *file);
 
 #endif

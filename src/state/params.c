@@ -29,7 +29,7 @@ const struct file_params params_default = {
     .chunksize = 1 << 20,
 };
 
-/* Read a number, or 0 for the word "auto" where that may be said. */
+/* Parse a number, or "auto" as 0 if `automatic` is set. */
 static int set_number(const char *value, bool automatic, uint64_t min,
                       uint64_t max, uint32_t *out)
 {
@@ -62,7 +62,7 @@ static int set_clevel(struct chunk_params *params, const char *value)
     return r;
 }
 
-/* Read NAME or NAME:META, where META is a byte with a sign or without. */
+/* Parse NAME or NAME:META, where META is a signed or unsigned byte. */
 static int parse_filter(char *word, uint8_t *id, uint8_t *meta)
 {
     const struct filter *filter;
@@ -84,7 +84,7 @@ static int parse_filter(char *word, uint8_t *id, uint8_t *meta)
     return 0;
 }
 
-/* The filters that are not used come first. */
+/* Unused slots come first. */
 static int parse_filters(struct chunk_params *params, char *text)
 {
     uint8_t ids[CHUNK_NFILTERS];

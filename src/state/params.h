@@ -15,39 +15,42 @@ struct file_array {
     const char *dtype; /* as NumPy prints it; NULL if it is not known */
 };
 
-/* What a new frame is to be. */
+/* Parameters of a new frame. */
 struct file_params {
-    struct chunk_params chunk; /* typesize 0: chosen by what is written first,
-                                  of 1 2 4 8 16 */
-    uint32_t chunksize;        /* bytes; made a multiple of the typesize */
-    /* NULL: no array.  One starts as zeros.  Its items have the typesize, which
-       is to be given; chunksize and blocksize follow from its shape. */
+    struct chunk_params chunk; /* typesize 0: chosen from 1, 2, 4, 8 and 16 by
+                                  the first bytes written */
+    uint32_t chunksize;        /* bytes; rounded down to a multiple of the
+                                  typesize */
+    /* NULL: the frame is not an array.  A new array holds zeros.  Its items
+       have the typesize, which must not be 0; chunksize and blocksize follow
+       from the shape. */
     const struct file_array *array;
 };
 
-/* What new frames are if nothing is said. */
+/* Parameters of new frames if the user gives none. */
 extern const struct file_params params_default;
 
 /*
- * Set one of the parameters of new frames from text.
+ * Set a parameter of new frames from text.
  *
  *  name   codec, clevel, filters, typesize, chunksize or blocksize
- *  value  as the manual page says
+ *  value  as the manual page describes
  *
- * Returns 0, -EINVAL if the value is none of the parameter's, or -ENOENT if
- * there is no such parameter.
+ * Returns 0, -EINVAL if the value is not valid for the parameter, -ENOENT if
+ * there is no such parameter, or -ENOMEM.
  */
 int params_set(struct file_params *params, const char *name, const char *value);
 
-/* Read the layout of new frames, "contiguous" or "sparse".  Returns 0 or
-   -EINVAL if it is neither. */
+/* Parse the layout of new frames, "contiguous" or "sparse".  Returns 0, or
+   -EINVAL for any other text. */
 int params_set_layout(const char *value, bool *sparse);
 
-/* Do the parameters go together?  Returns 0, -EINVAL or -ENOTSUP. */
+/* Check that the parameters can be used together.  Returns 0, -EINVAL or
+   -ENOTSUP. */
 int params_check(const struct file_params *params);
 
-/* A frame of these parameters.  A typesize that is not chosen yet is 1, the
-   chunksize a multiple of it. */
+/* Convert to the parameters of a frame.  A typesize that is not chosen yet
+   becomes 1; the chunksize becomes a multiple of the typesize. */
 struct frame_params params_frame(const struct file_params *params);
 
 #endif

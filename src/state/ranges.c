@@ -26,7 +26,7 @@ int ranges_reserve(struct ranges *ranges, size_t more)
     return 0;
 }
 
-/* The first range that ends at or behind a number. */
+/* Find the first range that ends at or after a number. */
 static size_t find(const struct ranges *ranges, uint64_t number)
 {
     size_t low = 0;
@@ -43,7 +43,7 @@ static size_t find(const struct ranges *ranges, uint64_t number)
     return low;
 }
 
-/* Replace the ranges from one to before another by `n` others. */
+/* Replace the ranges `from` to `to` - 1 by `n` others. */
 static void replace(struct ranges *ranges, size_t from, size_t to,
                     const struct range *by, size_t n)
 {
@@ -114,7 +114,7 @@ const struct range *ranges_next(const struct ranges *ranges, uint64_t number)
 {
     size_t at = find(ranges, number);
 
-    /* A range that ends right at the number does not hold it. */
+    /* A range that ends right at the number does not contain it. */
     if (at < ranges->n && ranges->list[at].end == number)
         at++;
     return at < ranges->n ? &ranges->list[at] : NULL;

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A set of numbers, of chunks or bytes, as ranges in order with gaps between
+/* A set of numbers, of chunks or bytes, kept as sorted ranges with gaps between
    them.  Starts zeroed.  The caller locks it. */
 struct ranges {
     struct range {
@@ -20,24 +20,24 @@ struct ranges {
 /* Accepts an empty set. */
 void ranges_fini(struct ranges *ranges);
 
-/* See to it that one more range can be added.  Returns 0 or -ENOMEM. */
+/* Reserve memory for `more` additional ranges.  Returns 0 or -ENOMEM. */
 int ranges_reserve(struct ranges *ranges, size_t more);
 
-/* Add `first` to `end` - 1, for which there is room. */
+/* Add `first` to `end` - 1.  The caller has reserved one range. */
 void ranges_add(struct ranges *ranges, uint64_t first, uint64_t end);
 
-/* Remove `first` to `end` - 1.  That can split a range: there is room for one
-   more. */
+/* Remove `first` to `end` - 1.  The caller has reserved one range, because this
+   can split a range in two. */
 void ranges_remove(struct ranges *ranges, uint64_t first, uint64_t end);
 
-/* Make one range of the two that are closest to each other, of at least two,
-   with what lies between them. */
+/* Merge the two neighbouring ranges that have the smallest gap between them,
+   and add the gap to the set.  The set has at least two ranges. */
 void ranges_merge_closest(struct ranges *ranges);
 
-/* Is a number in one of them? */
+/* Is a number in the set? */
 bool ranges_have(const struct ranges *ranges, uint64_t number);
 
-/* The first range that ends behind a number; NULL if none does. */
+/* Return the first range that ends after a number; NULL if there is none. */
 const struct range *ranges_next(const struct ranges *ranges, uint64_t number);
 
 #endif
