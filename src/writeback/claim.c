@@ -9,8 +9,8 @@
 #include "writeback/round.h"
 #include "writeback/sidecar.h"
 
-/* Open the frame as others have left it, unless they have put another file in
-   its place.  Nothing is written to the file. */
+/* Reopen the frame as other programs have left it, unless they have put another
+   file in its place.  The file has no uncommitted changes. */
 static int renew(struct file *file, bool to_change, struct fault *fault)
 {
     int r;
@@ -26,15 +26,15 @@ static int renew(struct file *file, bool to_change, struct fault *fault)
     return r;
 }
 
-/* The newest state is the one at which the sidecar had a count. */
+/* Record that the newest state belongs to this count of the lock file. */
 static void note_count(struct file *file, uint64_t count)
 {
     file->frame_lock->seen = count;
     file->frame_lock->next = count;
 }
 
-/* Have others changed the frame since its newest state was opened?  Returns 0,
-   1 or an error. */
+/* Have other programs changed the frame since its newest state was opened?
+   Returns 0, 1 or an error. */
 static int is_changed(struct file *file, struct fault *fault)
 {
     int r;
@@ -46,7 +46,8 @@ static int is_changed(struct file *file, struct fault *fault)
     return r == -ESTALE ? 1 : r;
 }
 
-/* Let others see that the frame is about to be changed. */
+/* Tell other programs, through the lock file, that the frame is about to
+   change. */
 static int count_up(struct file *file, struct fault *fault)
 {
     uint64_t count;
@@ -62,10 +63,10 @@ static int count_up(struct file *file, struct fault *fault)
 }
 
 /*
- * Nobody else may change the frame: see to it that we know it as it is.  The
- * kernel takes its own word for what it has cached of a frame without sidecar,
- * so there what others have changed is not opened anew for a program that opened
- * the file before.
+ * Make sure that the newest state is the stored one, now that no other process
+ * may change the frame.  A frame without a lock file is not reopened, because
+ * the kernel keeps the pages that it has cached for a program that opened the
+ * file before.
  */
 static int take_over(struct file *file, struct fault *fault)
 {
@@ -79,7 +80,8 @@ static int take_over(struct file *file, struct fault *fault)
     return r < 0 ? r : count_up(file, fault);
 }
 
-/* Of a file without a name nobody else can get the lease. */
+/* Take the lease.  A file whose last name was removed needs none, because no
+   other process can get one. */
 static int take_lease(struct file *file, struct fault *fault)
 {
     int r = lease_take(file->constant.store, file->constant.context->patience,
@@ -131,7 +133,8 @@ int claim_enter(struct file *file, struct fault *fault)
     return r;
 }
 
-/* See to it that the newest state is open, which nobody changes meanwhile. */
+/* Reopen the frame if the open state is not the newest.  The caller keeps other
+   programs from changing the frame. */
 static int renew_shared(struct file *file, struct fault *fault)
 {
     uint64_t count = sidecar_count(file->frame_lock->sidecar);
@@ -190,10 +193,11 @@ void claim_leave(struct file *file)
     claim_settle(file);
 }
 
-/* Is nobody about to write, and everything committed? */
+/* Is everything committed, and no thread about to write? */
 static bool is_idle(struct file *file)
 {
-    /* In this order: what is not in the cache any more may be on its way. */
+    /* Look at the cache first, because a commit that has just made the chunks
+       clean may still be under way. */
     return !cache_is_held(file->constant.context->cache, &file->chunks) &&
            gate_is_idle(file);
 }

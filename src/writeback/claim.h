@@ -6,49 +6,58 @@
 #include "writeback/frame_lock.h"
 
 /*
- * The right to change a frame.  From before the first byte of a file is changed
- * until all is committed, no other process of ours may change the frame: the
- * file has the lease on it, see store_lease().  If the frame has a sidecar, that
- * is locked too, so that no program that looks at it changes or reads the frame
- * meanwhile.
+ * The frame lock: the right to change a frame.  A file has it from before its
+ * first byte is changed until everything is committed, and no other process of
+ * framefs may change the frame meanwhile, because the file has the lease on it,
+ * see store_lease().  If the frame has a lock file (see sidecar.h), that is
+ * locked, too, so that no program that respects lock files reads or changes the
+ * frame.
  */
 
 /*
- * Begin to change a file.  If others have changed the frame, and it has a
- * sidecar, it is opened anew first.  May wait for them, and for all who work on
- * the file: not to be called by these.
+ * Lock the frame before an operation that changes the file.  If other programs
+ * have changed the frame, and it has a lock file, this reopens it first.  This
+ * may wait for other processes, and for all threads that the gate has let in,
+ * so such a thread must not call it.
  *
- * Returns 0; -EBUSY as lease_take() and sidecar_claim(); -ESTALE if others have
- * changed the frame, or replaced its file; or an error of the store.
+ * Returns 0; -EBUSY as lease_take() and sidecar_claim(); -ESTALE if other
+ * programs have changed the frame or replaced its file; or an error of the
+ * store.
  */
 int claim_enter(struct file *file, struct fault *fault);
 
-/* Open a file anew if others have changed the frame, without a claim to it.
-   Returns as claim_enter(). */
+/* Reopen the frame of a file if other programs have changed it, without locking
+   the frame.  Returns as claim_enter(). */
 int claim_catch_up(struct file *file, struct fault *fault);
 
-/* Whoever began that is through. */
+/* End an operation that claim_enter() began. */
 void claim_leave(struct file *file);
 
-/* Give up the claim if nobody needs it any more.  To be called when something
-   is through that it was needed for. */
+/* Unlock the frame if no thread needs the lock any more.  Every function that
+   ends the need for it calls this. */
 void claim_settle(struct file *file);
 
 /*
- * Let a file be superseded by another one of the same frame: what was written to
- * it is given up, and it can't be claimed any more.  But not if it is claimed,
- * and the frame is what it knows: then it is the newest that there is.
+ * Stop changing a file, because another struct file has been opened for the
+ * same frame: drop uncommitted changes, and let claim_enter() fail from now on.
+ * Nothing happens if the file has the frame lock and its newest state is the
+ * stored one, because the file is then the newest one.
  *
- * Returns whether it is superseded.
+ *  replaced  another file has taken the place of the frame's
+ *
+ * Returns whether the file is superseded; false also if another process has
+ * refused the frame lock to a thread that this one waited for.
  */
 bool claim_supersede(struct file *file, bool replaced);
 
-/* The file is closed, but for this. */
+/* Release the frame lock and the lock file as the last step of closing the
+   file. */
 void claim_drop(struct file *file);
 
 /*
- * Keep other programs from changing a frame that has a sidecar, for a short
- * time, and see to it that the newest state is open; and let them again.
+ * Keep other programs from changing a frame that has a lock file, for a short
+ * time, and make sure that the newest state is open; and let them change it
+ * again.
  *
  * Returns 0, or as claim_enter().
  */
@@ -56,10 +65,10 @@ int claim_share(struct file *file, struct fault *fault);
 void claim_unshare(struct file *file);
 
 /*
- * The file is open now.
+ * Set up the frame lock of a file that was just opened.
  *
- *  sidecar  becomes the file's; NULL: others are not locked out
- *  count    the sidecar's when the newest state was opened
+ *  sidecar  becomes the file's; NULL: other programs are not locked out
+ *  count    count of the lock file when the newest state was opened
  */
 void claim_set_sidecar(struct file *file, struct sidecar *sidecar,
                        uint64_t count);
@@ -68,7 +77,7 @@ void claim_set_sidecar(struct file *file, struct sidecar *sidecar,
 void claim_set_unlinked(struct file *file, bool unlinked);
 bool claim_take_renewed(struct file *file);
 
-/* Is the frame's state the one that is open, for all that the sidecar tells? */
+/* Is the open state the newest one, as far as the lock file tells? */
 bool claim_is_current(struct file *file);
 
 #endif

@@ -10,9 +10,9 @@
 #include "writeback/file_writeback.h"
 
 /*
- * What several tasks work on.
+ * A job that several tasks share.
  *
- * Locking.  `lock` is a leaf and guards all below it.
+ * Locking.  `lock` is a leaf and guards all fields below it.
  */
 struct job {
     struct file *file;
@@ -30,16 +30,16 @@ struct job_task {
     struct job *job;
 };
 
-/* What it takes to encode one chunk. */
+/* The encoder and the buffers for encoding one chunk. */
 struct desk {
     struct chunk_encoder *encoder;
     uint8_t *chunk;
-    size_t cap; /* of `chunk` */
+    size_t cap; /* size of `chunk` */
     struct cache_gathered gathered;
 };
 
-/* How much of a chunk is in a file of `nbytes`.  Returns 0, or -ERESTART if it
-   lies behind the end. */
+/* Find how much of a chunk lies in a file of `nbytes`.  Returns 0, or -ERESTART
+   if the chunk starts beyond the end. */
 static int length(const struct file *file, uint64_t nbytes,
                   const struct cache_taken *taken, uint32_t *out)
 {
@@ -63,8 +63,9 @@ static void desk_fini(struct desk *desk, struct file *file,
     cache_ungather(file->constant.context->cache, taken, &desk->gathered);
 }
 
-/* Why a chunk is not in memory.  What the disk does not read of it is its own
-   fault, as what is damaged is, and holds no other chunks up. */
+/* Describe why a chunk could not be brought into memory.  A read error (-EIO)
+   becomes -EBADMSG, because it concerns this chunk alone, as damaged bytes do,
+   and must not stop the commit of other chunks. */
 static int gather_error(const struct cache_taken *taken, int error,
                         struct fault *fault)
 {
@@ -78,7 +79,7 @@ static int gather_error(const struct cache_taken *taken, int error,
     return -EBADMSG;
 }
 
-/* Only when the cache has set memory aside it is taken. */
+/* Allocate memory only after cache_gather() has reserved it in the cache. */
 static int desk_init(struct desk *desk, struct file *file,
                      const struct cache_taken *taken, uint32_t nbytes,
                      struct fault *fault)
@@ -129,7 +130,8 @@ bool encode_is_no_room(int error)
            error == -EROFS;
 }
 
-/* Have an encoded chunk wait for the commit. */
+/* Queue an encoded chunk for the commit.  If an older encoding of the chunk is
+   queued, this one replaces it. */
 static void add_encoded(struct file *file, const struct cache_taken *taken,
                         const struct frame_written *written)
 {
@@ -199,8 +201,8 @@ void encode_drop(struct file *file, uint64_t first, uint64_t end)
     }
 }
 
-/* Note how encoding a chunk ended.  Returns whether others are worth a try:
-   where there is no room for one, there is none for the next. */
+/* Record the result of encoding a chunk.  Returns whether to go on: if there is
+   no room for one chunk, there is none for the next. */
 static bool note(struct job *job, int r, const struct fault *fault)
 {
     bool worth;
@@ -215,7 +217,8 @@ static bool note(struct job *job, int r, const struct fault *fault)
     return worth;
 }
 
-/* Encode chunks until none is left, or one if a disk is full. */
+/* Encode tagged chunks until there are no more, or until one finds the disk
+   full. */
 static void work(struct job *job)
 {
     struct cache *cache = job->file->constant.context->cache;
@@ -245,8 +248,9 @@ static void run_task(struct pool_task *pool_task)
     end_tasks(task->job, 1);
 }
 
-/* Do it with the pool's help, as far as that comes: what it works at may be a
-   disk that hangs. */
+/* Run a job in this thread and in the pool.  If this thread finds no more
+   chunks, it withdraws the tasks that have not started, because the threads of
+   the pool may be blocked on a disk that hangs. */
 static void run_job(struct job *job, struct job_task *tasks, unsigned ntasks)
 {
     struct pool *pool = job->file->constant.context->pool;
@@ -285,13 +289,14 @@ int encode_dirty(struct file *file, uint64_t nbytes, struct fault *fault)
     tasks = calloc(ntasks, sizeof(*tasks));
     if (!tasks)
         return fault_set(fault, -ENOMEM, 0, NULL);
-    /* Where there was no room, one chunk shows whether there is now. */
+    /* If a chunk found no room before, this thread works alone, because one
+       chunk is enough to find out whether there is room now. */
     run_job(&job, tasks, file->writeback->no_room > 0 ? 0 : ntasks - 1);
     free(tasks);
     return job.error;
 }
 
-/* The first piece will do to tell. */
+/* The first piece of the chunk is enough to choose from. */
 static int choose(struct file *file, struct desk *desk, uint32_t nbytes,
                   uint32_t *out)
 {

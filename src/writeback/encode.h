@@ -5,38 +5,45 @@
 #include "state/file_private.h"
 
 /*
- * Dirty chunks, encoded and written to the store.  They wait in file->encoded
- * for the next commit; of a chunk that is there already the older form goes.
+ * Encode dirty chunks and write them to the store.  They wait in
+ * file_writeback.encoded for the next commit.  A chunk that is encoded again
+ * while it waits replaces its older encoding.
  */
 
 /*
- * Encode a chunk that was taken, and let go of it if that fails.
+ * Encode a taken chunk.  If that fails, release it, so that it is dirty again.
  *
- *  nbytes  of the file
+ *  nbytes  size of the file
  *
- * Returns 0, also if the chunk is behind the end or was retired, or an error.
+ * Returns 0 or an error.  It is no error if the chunk lies beyond the end, or
+ * was invalidated.
  */
 int encode_chunk(struct file *file, const struct cache_taken *taken,
                  uint64_t nbytes, struct fault *fault);
 
 /*
- * Let the pool encode all chunks that are dirty now and start below `nbytes`.
- * Called by the committer, who keeps others from encoding.
+ * Encode all chunks that are dirty now, with the help of the pool.  The
+ * committer calls this, while it keeps other encoders out.
  *
- * Returns 0, or why some were not.
+ *  nbytes  size of the file; chunks that start beyond it are not encoded
+ *
+ * Returns 0, or the error because of which some chunks were not encoded.
  */
 int encode_dirty(struct file *file, uint64_t nbytes, struct fault *fault);
 
-/* Does an error say that the disk takes nothing more, whatever is written? */
+/* Does an error mean that the disk accepts no more data, whichever chunk is
+   written? */
 bool encode_is_no_room(int error);
 
-/* Give up what was encoded of chunks `first` to `end` - 1.  Called by a
-   reshaper. */
+/* Drop the encoded chunks `first` to `end` - 1, which become dirty again.  The
+   caller is an exclusive writer or a committer that keeps encoders out, or
+   closes the file. */
 void encode_drop(struct file *file, uint64_t first, uint64_t end);
 
 /*
- * Choose a typesize that goes with the content of a dirty chunk, of which
- * there is one.
+ * Choose a typesize that suits the content of a dirty chunk.
+ *
+ *  out  receives the typesize; 1 if no chunk is dirty
  *
  * Returns 0 or a negative errno.
  */
@@ -44,16 +51,17 @@ int encode_choose_typesize(struct file *file, uint32_t *out,
                            struct fault *fault);
 
 /*
- * Let the pool encode chunks that were written in full, so that the next commit
- * finds them done.  Returns at once.  If it can't be done now, the commit will
- * do it.
+ * Let the pool encode chunks that have been written in full, so that the next
+ * commit finds them done.  Returns at once.  If they cannot be encoded now, the
+ * commit encodes them.
  */
 void encode_ahead(struct file *file);
 
-/* Forget what was to be encoded ahead and has not begun. */
+/* Withdraw the tasks of encode_ahead() that have not started. */
 void encode_ahead_withdraw(struct file *file);
 
-/* Wait until nobody encodes ahead.  Nothing is written any more. */
+/* Withdraw these tasks, and wait for the others to end.  The caller makes sure
+   that no thread writes to the file any more. */
 void encode_ahead_end(struct file *file);
 
 #endif

@@ -5,14 +5,14 @@
 #include "writeback/file_writeback.h"
 #include "writeback/writeback.h"
 
-/* One thread of the pool that encodes ahead of the next commit. */
+/* A task of the pool that encodes ahead of the next commit. */
 struct ahead_task {
     struct pool_task task;
     struct file *file;
 };
 
-/* Chunks up to here are all below the end of the file.  The one behind may be
-   growing at this moment. */
+/* Return the number of chunks that lie whole below the end of the file.  The
+   next chunk may be growing at this moment. */
 static uint64_t count_complete(const struct file *file)
 {
     uint32_t grid = file->states.grid;
@@ -20,7 +20,8 @@ static uint64_t count_complete(const struct file *file)
     return grid > 0 ? file->states.nbytes / grid : UINT64_MAX;
 }
 
-/* What fails is dirty again: the commit tells of it. */
+/* A chunk that cannot be encoded becomes dirty again, and the commit reports
+   the error. */
 static void run_task(struct pool_task *pool_task)
 {
     struct ahead_task *task = (struct ahead_task *)(void *)pool_task;
@@ -38,7 +39,7 @@ static void run_task(struct pool_task *pool_task)
     gate_leave_encoder(file);
 }
 
-/* A task more, if there is work for it.  Returns false if not. */
+/* Enter as one more encoder if there is work for it.  Returns false if not. */
 static bool begin(struct file *file)
 {
     unsigned max = file->constant.context->nthreads;
@@ -65,7 +66,8 @@ void encode_ahead(struct file *file)
                                            .owner = &file->writeback->encoded },
                                  .file = file };
     pool_submit(file->constant.context->pool, &task->task);
-    /* Someone may wait, and have looked before. */
+    /* A thread that waits for encoders may have withdrawn them just before this
+       task was submitted. */
     if (!gate_may_encode(file))
         encode_ahead_withdraw(file);
 }

@@ -13,48 +13,49 @@
 #include "writeback/frame_lock.h"
 #include "writer/frame_change.h"
 
-/* How far an open file is written back.  Only src/writeback touches it. */
+/* The writeback state of an open file.  Only src/writeback accesses it. */
 struct file_writeback {
     /* Read and changed without a lock. */
-    atomic_bool rests;       /* freed space waits to be given back */
-    atomic_bool not_durable; /* the last commit may not be on the disk yet, nor
-                                the name of a new frame */
+    atomic_bool rests;       /* a commit has freed space that is not given back
+                                yet */
+    atomic_bool not_durable; /* the last commit, or the name of a new frame, may
+                                not be on the disk yet */
     atomic_bool renamed;     /* see file_note_name() */
-    atomic_size_t no_room;   /* bytes of a chunk that there was none for, since
-                                the last operation began; 0: none */
+    atomic_size_t no_room;   /* size of a chunk for which the disk had no room
+                                since the last operation began; 0: none */
 
     /* Guarded by gate.lock. */
-    struct list encoded; /* chunks that are for the next commit */
-    uint64_t lost_off;   /* where bytes of chunks were that are lost for good */
+    struct list encoded; /* encoded chunks for the next commit */
+    uint64_t lost_off;   /* range of the bytes that are lost for good */
     uint64_t lost_end;
-    int error;          /* of a commit that nobody has been told of */
-    struct fault fault; /* goes with it */
+    int error;          /* error of a commit, not yet reported to a caller */
+    struct fault fault; /* describes `error` */
 
     /* Changed by the committer. */
     struct frame_change *change;
-    size_t index_size;     /* bytes of memory that the change takes, as the
-                              cache counts them */
-    bool sunk;             /* chunks are where they were not in the newest
-                              state */
-    atomic_bool undecided; /* the frame is empty, and what its header says of
-                              chunks is not fixed yet */
+    size_t index_size;     /* bytes of memory that the change takes, as counted
+                              by the cache */
+    bool sunk;             /* chunks lie elsewhere than in the newest state */
+    atomic_bool undecided; /* the frame is empty, and the chunk parameters in
+                              its header can still change */
 
-    struct flush_entry flush; /* the flusher's */
+    struct flush_entry flush; /* belongs to the flusher */
 };
 
-/* The calls from the gate of a file. */
+/* The gate's calls to this layer. */
 extern const struct gate_ops file_writeback_gate_ops;
 
-/* Begin with both structs zeroed, which stay the caller's. */
+/* Attach both structs to a file.  They are zeroed and remain the caller's. */
 void file_writeback_init(struct file *file, struct file_writeback *writeback,
                          struct frame_lock *frame_lock);
 
-/* The file is of a frame that was just made with these parameters.  The change
-   that made it becomes the file's. */
+/* Set up the file of a frame that was just made with these parameters.  The
+   file takes over the change that made the frame. */
 void file_writeback_begin_new(struct file *file, struct frame_change *change,
                               const struct file_params *params);
 
-/* Nothing of the file is in the cache any more, and nobody works on it. */
+/* Release the writeback state.  The cache holds nothing of the file any more,
+   and no thread works on it. */
 void file_writeback_fini(struct file *file);
 
 #endif

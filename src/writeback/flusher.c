@@ -13,14 +13,14 @@
 
 enum {
     NTHREADS_MAX = 16,
-    DOMAIN_THREADS_MAX = 2, /* of these, at work on one file system */
+    DOMAIN_THREADS_MAX = 2, /* threads that work on one file system */
 
     /* Milliseconds. */
-    QUIET = 500,       /* after which a file is committed */
-    ASKED_PAUSE = 100, /* after a failure, if a writer waits */
-    PAUSE_MIN = 50,   /* after a failure, twice as long after each other one, */
-    PAUSE_MAX = 4000, /* up to this */
-    MS = 1000,        /* of a second */
+    QUIET = 500,       /* without a write, after which a file is committed */
+    ASKED_PAUSE = 100, /* after a failure, if a writer waits for memory */
+    PAUSE_MIN = 50,    /* after a failure, doubled with each further one */
+    PAUSE_MAX = 4000,  /* longest pause */
+    MS = 1000,         /* in a second */
 };
 
 /* The files of one file system. */
@@ -29,17 +29,17 @@ struct flush_domain {
     uint64_t dev;
     struct cache_domain cached;
 
-    /* Guarded by the lock of the flusher. */
+    /* Guarded by flusher.lock. */
     unsigned nrefs;
-    enum cache_pressure pressure; /* when the list was looked through last */
-    unsigned nflushing;           /* threads that commit files of it */
-    unsigned nfailures;           /* in a row, for lack of room */
+    enum cache_pressure pressure; /* when the flusher last looked for work */
+    unsigned nflushing;           /* threads that commit files of this domain */
+    unsigned nfailures;           /* failures in a row for lack of space */
     int64_t failed_at;
     int64_t retry_at;
 };
 
-/* Locking.  Under `lock` only that of the cache is taken; it is dropped while a
-   file is committed. */
+/* Locking.  Under `lock` a thread takes only the lock of the cache, and it
+   drops `lock` while it commits a file. */
 struct flusher {
     /* Constant. */
     struct cache *cache;
@@ -47,12 +47,12 @@ struct flusher {
 
     /* Guarded by `lock`. */
     pthread_mutex_t lock;
-    pthread_cond_t done; /* with a file */
+    pthread_cond_t done; /* a thread has finished a file */
     struct list domains;
-    struct list files; /* that may have changed */
+    struct list files; /* files that may have changed */
     unsigned nthreads;
-    unsigned nbusy;  /* of these */
-    int64_t wake_at; /* when those that wait look at the list again */
+    unsigned nbusy;  /* threads that commit a file now */
+    int64_t wake_at; /* when the idle threads look at the list again */
     bool stopping;
     pthread_t threads[NTHREADS_MAX];
 };
@@ -99,7 +99,7 @@ void flusher_free(struct flusher *flusher)
     free(flusher);
 }
 
-/* When a file should be committed, if nothing presses. */
+/* Return when a file is due for a commit if there is no memory pressure. */
 static int64_t due_at(const struct flusher *flusher, const struct file *file)
 {
     int64_t latest =
@@ -113,7 +113,7 @@ static int64_t due_at(const struct flusher *flusher, const struct file *file)
     return quiet + QUIET < latest ? quiet + QUIET : latest;
 }
 
-/* When it should be tried, or INT64_MAX. */
+/* Return when to try to commit a file, or INT64_MAX for never. */
 static int64_t when_locked(const struct flusher *flusher,
                            const struct file *file)
 {
@@ -144,7 +144,8 @@ static void look_at_domains_locked(struct flusher *flusher)
     }
 }
 
-/* Find a file to commit now; or if there is none, when there may be. */
+/* Find a file to commit now.  If there is none, set `wake_at` to the next time
+   to look. */
 static struct file *pick_locked(struct flusher *flusher)
 {
     int64_t now = now_ms();
@@ -171,7 +172,7 @@ static void list_locked(struct flusher *flusher, struct file *file,
     list_append(&flusher->files, &file->writeback->flush.node);
 }
 
-/* How long to wait after a failure that follows so many others. */
+/* Return how long to wait after a failure that follows `nfailures` others. */
 static int64_t pause_after(unsigned nfailures)
 {
     int64_t pause = PAUSE_MIN;
@@ -181,7 +182,8 @@ static int64_t pause_after(unsigned nfailures)
     return pause < PAUSE_MAX ? pause : PAUSE_MAX;
 }
 
-/* Is an error that of a file system?  A quota is that of some of its users. */
+/* Does an error concern the whole file system?  An exceeded quota concerns only
+   some of its users. */
 static bool is_of_domain(int error)
 {
     return error != -EDQUOT && encode_is_no_room(error);
@@ -199,7 +201,8 @@ static void note_failure_locked(struct file *file, int error)
         domain->retry_at = now + pause_after(domain->nfailures++);
 }
 
-/* A file that is changed again, or may be at any moment, is listed again. */
+/* Finish a commit.  A file that has changed again, or may change at any moment,
+   goes back to the list. */
 static void done_locked(struct flusher *flusher, struct file *file, int error,
                         bool changed, int64_t began)
 {
@@ -232,7 +235,7 @@ static void put_domain_locked(struct flush_domain *domain)
 
 static int start_locked(struct flusher *flusher);
 
-/* Commit a file, with the lock dropped meanwhile. */
+/* Commit a file.  The lock is dropped meanwhile. */
 static void flush_locked(struct flusher *flusher, struct file *file)
 {
     struct flush_domain *domain = file->writeback->flush.domain;
@@ -283,8 +286,8 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* Start one more thread, if there may be.  Signals are left to those who expect
-   them. */
+/* Start one more thread unless there are NTHREADS_MAX.  It blocks all signals,
+   because other threads handle them. */
 static int start_locked(struct flusher *flusher)
 {
     sigset_t all;
@@ -302,7 +305,7 @@ static int start_locked(struct flusher *flusher)
     return -error;
 }
 
-/* Find or make the domain of a file system, with one reference more. */
+/* Find or make the domain of a file system, and take a reference to it. */
 static struct flush_domain *get_domain_locked(struct flusher *flusher,
                                               uint64_t dev)
 {
@@ -351,7 +354,7 @@ void flusher_remove(struct flusher *flusher, struct file *file)
     pthread_mutex_lock(&flusher->lock);
     if (entry->listed)
         list_remove(&entry->node);
-    entry->listed = true; /* for good */
+    entry->listed = true; /* so that it is never listed again */
     while (entry->flushing)
         pthread_cond_wait(&flusher->done, &flusher->lock);
     pthread_mutex_unlock(&flusher->lock);
@@ -368,8 +371,8 @@ void flusher_leave(struct flusher *flusher, struct file *file)
     pthread_mutex_unlock(&flusher->lock);
 }
 
-/* List a file that is not listed.  Those that wait are woken if they would sleep
-   for too long. */
+/* List a file unless it is listed already.  Wake the idle threads if they would
+   sleep beyond the time when the file is due. */
 static void list_changed(struct flusher *flusher, struct file *file)
 {
     bool wake = false;

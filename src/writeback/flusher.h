@@ -12,65 +12,68 @@ struct cache;
 struct file;
 
 /*
- * Threads that commit files: some time after they were written to, and when the
- * cache fills.  Each file is committed by one thread at a time, and the files of
- * one file system by few, so that one that hangs does not stop the others.
+ * Threads that commit files: some time after a write, and when the cache fills
+ * up.  One thread at a time commits a file, and few threads work on one file
+ * system, so that a file system that hangs does not stop the others.
  */
 struct flusher;
 
-/* What the flusher knows of a file. */
+/* The flusher's record of a file. */
 struct flush_entry {
     struct file *file;           /* constant */
-    struct flush_domain *domain; /* constant; NULL if it is only read */
+    struct flush_domain *domain; /* constant; NULL if the file is only read */
 
     /* Read without the lock of the flusher. */
     atomic_bool listed;
-    atomic_uint noperations;     /* that may change the file, under way */
-    atomic_int_fast64_t touched; /* when the last one ended: milliseconds */
+    atomic_uint noperations;     /* operations in progress that may change the
+                                    file */
+    atomic_int_fast64_t touched; /* when an operation last began or ended, in
+                                    milliseconds */
 
-    /* Guarded by that lock. */
-    struct list node;   /* in its list, or alone */
-    int64_t since;      /* when it came there */
-    int64_t retry_at;   /* not before, unless it is asked for */
-    unsigned nfailures; /* in a row */
+    /* Guarded by the lock of the flusher. */
+    struct list node;   /* in flusher.files, or alone */
+    int64_t since;      /* when it was listed */
+    int64_t retry_at;   /* earliest next try, unless a writer waits */
+    unsigned nfailures; /* failures in a row */
     bool flushing;
 };
 
 /*
- * Make a flusher; threads start with the first file.
+ * Make a flusher.  It starts threads when the first file is added.
  *
- *  seconds  for which what was written may wait for a commit; 0: until the cache
- *           fills
+ *  seconds  longest time that a write waits for a commit; 0: until the cache
+ *           fills up
  *
  * Returns 0 or -ENOMEM.
  */
 int flusher_new(struct cache *cache, unsigned seconds, struct flusher **out);
 
-/* There are no files any more.  Accepts NULL. */
+/* Stop all threads.  All files have been removed.  Accepts NULL. */
 void flusher_free(struct flusher *flusher);
 
 /*
- * Commit a file from now on.
+ * Let the flusher commit a file from now on.
  *
- *  dev  the file system that it lies on
+ *  dev  device number of the file system of the frame
  *
  * Returns 0 or a negative errno.
  */
 int flusher_add(struct flusher *flusher, struct file *file, uint64_t dev);
 
-/* No longer; waits until no thread works on the file.  It need not have been
-   added. */
+/* Stop committing a file, and wait until no thread works on it.  Does nothing
+   if the file was never added. */
 void flusher_remove(struct flusher *flusher, struct file *file);
 
-/* The file has nothing in the cache any more. */
+/* Drop the file's reference to its domain.  The cache holds nothing of the file
+   any more. */
 void flusher_leave(struct flusher *flusher, struct file *file);
 
-/* An operation that may change a file begins, or ends. */
+/* Note that an operation that may change the file begins, or ends. */
 void flusher_begin(struct flusher *flusher, struct file *file);
 void flusher_end(struct flusher *flusher, struct file *file);
 
-/* A commit of a file went well, whoever ran it: what could not be written on its
-   file system is worth another try. */
+/* Note that a commit of a file has succeeded, in whichever thread.  Failed
+   commits on the same file system are worth another try then. */
 void flusher_succeeded(struct flusher *flusher, struct file *file);
 
 #endif

@@ -8,18 +8,17 @@
 
 struct sidecar;
 
-/*
- * How a file and other processes lock each other out of its frame.  Only
- * src/writeback touches it.  The gate knows whether the frame is locked.
- */
+/* The lock between a file and other processes that use its frame.  Only
+   src/writeback accesses it.  The gate knows whether the frame is locked. */
 struct frame_lock {
-    struct sidecar *sidecar; /* constant; NULL: others are not locked out */
+    struct sidecar *sidecar; /* the lock file; constant; NULL: other programs
+                                are not locked out */
 
-    /* Read without a lock; changed by the thread for which gate.locking is set,
-       and while the file is opened. */
-    atomic_uint_fast64_t
-        seen; /* the sidecar's count at the newest state, and */
-    atomic_uint_fast64_t next; /* while that is counted up, what it becomes */
+    /* Read without a lock.  Changed by the thread for which gate.locking is
+       set, and while the file is opened. */
+    atomic_uint_fast64_t seen; /* count of the lock file at the newest state */
+    atomic_uint_fast64_t next; /* while this process increments the count, the
+                                  new value */
 
     atomic_bool renewed;  /* see file_take_renewed() */
     atomic_bool unlinked; /* see file_set_unlinked() */

@@ -8,12 +8,12 @@
 #include "frame/frame.h"
 
 enum {
-    PAUSE_MIN_NS = 200 * 1000, /* between two tries, twice as long each time */
+    PAUSE_MIN_NS = 200 * 1000, /* between two tries, doubled each time */
     PAUSE_MAX_NS = 10 * 1000 * 1000,
 };
 
-/* The object that is locked: an index file of the first days if that is all
-   that is there. */
+/* Return the object of the frame to lease.  In a sparse frame this is the index
+   file, or the index file under its older name if only that exists. */
 static const char *lease_name(struct store *store)
 {
     struct store_stat stat;
@@ -46,7 +46,7 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* Between two tries, longer each time. */
+/* Sleep between two tries, longer each time. */
 static void take_a_rest(struct timespec *pause)
 {
     nanosleep(pause, NULL);

@@ -8,11 +8,12 @@
 #include "store/store.h"
 
 /*
- * Take the lease on a frame, see store_lease(), and wait for whoever has it.
+ * Take the lease on a frame, see store_lease().  Waits for the process that has
+ * it.
  *
- *  patience  seconds to wait at most
- *  give_up   asked now and then whether to go on waiting, -EINTR if not; NULL:
- *            nobody is asked
+ *  patience  longest time to wait, in seconds
+ *  give_up   called now and then; -EINTR is returned if it returns true; may be
+ *            NULL
  *
  * Returns 0; -EBUSY, with a fault that names the process that has the lease if
  * that is known; -EINTR; -ESTALE if another file has taken the place of the
@@ -21,12 +22,12 @@
 int lease_take(struct store *store, unsigned patience, bool (*give_up)(void),
                struct fault *fault);
 
-/* Make sure that the lease can be taken later, see store_prepare_lease().  Returns 0
-   or an error of the store. */
+/* Make sure that the lease can be taken later, see store_prepare_lease().
+   Returns 0 or an error, as lease_take(). */
 int lease_prepare(struct store *store, struct fault *fault);
 
-/* Hold the store of a frame, see store_hold(), once nobody else is just replacing
-   the frame.  `patience` and errors as above. */
+/* Hold the store of a frame, see store_hold(), after waiting for a process that
+   is replacing the frame.  `patience` and errors as lease_take(). */
 int lease_hold(struct store *store, unsigned patience, struct fault *fault);
 
 #endif

@@ -11,25 +11,25 @@
 #include "base/pool.h"
 #include "chunk/chunk_encode.h"
 
-/* Bytes that all chunks on their way may take. */
+/* Limit of the memory for all chunks in progress, in bytes. */
 static const size_t memory_max = (size_t)128 << 20;
 
-/* A chunk on its way. */
+/* A chunk in progress. */
 struct job {
     struct pool_task task;
     struct pack *pack;
-    uint8_t *bytes; /* room for its content */
-    uint8_t *chunk; /* room for what it becomes */
+    uint8_t *bytes; /* buffer for its content */
+    uint8_t *chunk; /* buffer for the encoded chunk */
     size_t len;
-    bool zeros;   /* the content does not count */
+    bool zeros;   /* the chunk is zeros, whatever `bytes` holds */
     bool done;    /* guarded by pack->lock */
-    ssize_t clen; /* size as encoded, or an error, once it is done */
+    ssize_t clen; /* encoded size, or an error; valid once `done` is set */
 };
 
 /*
- * The jobs are a ring: from `first` on, `njobs_put` are on their way.
+ * The jobs form a ring: `njobs_put` of them, from `first` on, are in progress.
  *
- * Locking.  `lock` is a leaf.
+ * Locking.  `lock` is a leaf and guards `idle`, `nidle` and job.done.
  */
 struct pack {
     struct frame_change *change;
@@ -47,7 +47,7 @@ struct pack {
     unsigned nidle;
 };
 
-/* Take an idle encoder, or make one. */
+/* Take an idle encoder, or make one if there is none. */
 static int get_encoder(struct pack *pack, struct chunk_encoder **out)
 {
     struct chunk_encoder *encoder = NULL;
@@ -62,7 +62,8 @@ static int get_encoder(struct pack *pack, struct chunk_encoder **out)
     return 0;
 }
 
-/* There are never more encoders than jobs. */
+/* The array has a place for each, because there are never more encoders than
+   jobs. */
 static void put_encoder(struct pack *pack, struct chunk_encoder *encoder)
 {
     pthread_mutex_lock(&pack->lock);
@@ -187,7 +188,7 @@ static int write_chunk(struct pack *pack, const struct job *job,
                               written, fault);
 }
 
-/* Wait for the chunk that was put first, and add it to the frame. */
+/* Wait for the oldest chunk in progress, and add it to the frame. */
 static int add_first(struct pack *pack, struct fault *fault)
 {
     struct job *job = &pack->jobs[pack->first];
@@ -211,7 +212,7 @@ static int add_first(struct pack *pack, struct fault *fault)
     return r;
 }
 
-/* The job that comes behind those that were put. */
+/* Return the job after those in progress. */
 static struct job *next_job(struct pack *pack)
 {
     return &pack->jobs[(pack->first + pack->njobs_put) % pack->njobs];

@@ -9,43 +9,44 @@
 #include "writer/frame_change.h"
 
 /*
- * Chunks for the end of a frame: encoded by many threads, added in the order
- * they came.  So the same bytes make the same frame, however many threads
- * there are.
+ * Append chunks to a frame.  Many threads encode them, but they are added in
+ * the order in which they were put, so the same bytes make the same frame
+ * however many threads there are.
  *
- * One thread uses a pack, and the change that it adds to.
+ * One thread uses a pack, and the change to which it adds.
  */
 struct pack;
 
 /*
- * Begin to add chunks to a change, which stays the caller's.
+ * Begin to append chunks to a change, which remains the caller's.
  *
- *  params     how they are encoded
- *  chunksize  bytes in the largest of them.  Memory for as many as keep all
- *             CPUs busy is used, but no more than 128 MiB, or two chunks if
- *             these are more
+ *  params     parameters for encoding the chunks
+ *  chunksize  bytes in the largest chunk.  The buffers are for as many chunks
+ *             as keep all CPUs busy, but take no more than 128 MiB, or as much
+ *             as one chunk needs (twice its size) if that is more
  *
  * Returns 0, -ENOMEM or another negative errno.
  */
 int pack_new(struct frame_change *change, const struct chunk_params *params,
              size_t chunksize, struct pack **out);
 
-/* What was not added is dropped.  Accepts NULL. */
+/* Free the pack, and drop chunks that are not added yet.  Accepts NULL. */
 void pack_free(struct pack *pack);
 
 /*
- * Get room for the content of the next chunk, `chunksize` bytes, good until it
- * is put.  May wait for an earlier chunk, and add that.
+ * Get a buffer of `chunksize` bytes for the content of the next chunk.  It is
+ * valid until the chunk is put.  This may wait for an earlier chunk and add it.
  *
- * Returns 0, or why a chunk could not be added: as chunk_encode(),
- * frame_change_write() and frame_change_insert().
+ * Returns 0, or the error because of which a chunk could not be added: as
+ * chunk_encode(), frame_change_write() and frame_change_insert().
  */
 int pack_room(struct pack *pack, uint8_t **out, struct fault *fault);
 
-/* Put a chunk with the first bytes of the room; 1 <= `len` <= `chunksize`. */
+/* Put a chunk that consists of the first `len` bytes of the buffer; 1 <= `len`
+   <= `chunksize`. */
 void pack_put(struct pack *pack, size_t len);
 
-/* Put a chunk of zeros, whatever is in the room. */
+/* Put a chunk of `len` zeros, whatever the buffer holds. */
 void pack_put_zeros(struct pack *pack, size_t len);
 
 /* Add all chunks that were put.  Returns 0 or an error as pack_room(). */

@@ -7,7 +7,7 @@
 #include "writeback/encode.h"
 #include "writeback/file_writeback.h"
 
-/* All that is known of chunks goes. */
+/* Drop everything that is known of the chunks. */
 static void forget_chunks(struct file *file)
 {
     encode_drop(file, 0, UINT64_MAX);
@@ -21,7 +21,8 @@ static void switch_frame(struct file *file, struct file_state *state,
 
     forget_chunks(file);
     frame_change_close(file->writeback->change);
-    /* Others go on from our last commit, and may not have synced it. */
+    /* Other programs have continued from our last commit, and may not have
+       synced it. */
     if (change && file->writeback->not_durable)
         frame_change_note_unsynced(change);
     file->writeback->change = change;
@@ -50,7 +51,7 @@ void reload_adopt(struct file *file, struct frame *frame)
     switch_frame(file, state, NULL);
 }
 
-/* Are chunks of both the same in size and kind? */
+/* Do chunks of both frames have the same size and kind? */
 static bool are_alike(struct frame *a, struct frame *b)
 {
     const struct frame_info *was = frame_get_info(a);
@@ -71,13 +72,15 @@ int reload_frame(struct file *file, bool to_change, struct fault *fault)
     state = calloc(1, sizeof(*state));
     if (!state)
         return fault_set(fault, -ENOMEM, 0, NULL);
-    /* Closing the change would do so, after the times of the file are known. */
+    /* Reclaim space now, because closing the change would do so after
+       frame_open() has read the times of the file. */
     if (file->writeback->change)
         frame_change_reclaim(file->writeback->change, true);
     r = frame_open(store_get(file->constant.store), 0, &state->frame, fault);
     if (r < 0) {
         store_close(
-            file->constant.store); /* the reference that it did not take */
+            file->constant.store); /* the reference that frame_open() did not
+                                      take */
         free(state);
         return r;
     }

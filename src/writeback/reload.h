@@ -5,38 +5,41 @@
 #include "state/file_private.h"
 
 /*
- * When a change cannot go on.
+ * Recover when a change cannot go on.
  *
  * If a commit that moves chunks fails, it is not known whether it took place,
- * and so not where chunks are.  The file is stuck until the frame can be opened
- * anew.  If others have changed the frame, what was written to the file has no
- * place any more, and the file is stuck for good.
+ * and so not where the chunks are.  The file is failed (see gate.failed) until
+ * the frame can be reopened.  If other programs have changed the frame, the
+ * bytes written to the file no longer have a place in it, and the file is
+ * failed for good.
  */
 
 /*
- * Open the frame anew, unless it is stuck for good.  Called by a reshaper.
+ * Reopen the frame, unless the file is failed for good.  An exclusive writer
+ * calls this.
  *
- *  to_change  the file is claimed, and will be changed; else that has to begin
- *             anew
+ *  to_change  also open the frame for changes, because the caller has the frame
+ *             lock; else changes begin again later
  *
- * Returns 0, or an error, -ESTALE if it is of other chunks; it can be tried
- * again then.
+ * Returns 0 or an error, after which it can be tried again.  The error is
+ * -ESTALE if chunks of the stored frame have another size or kind.
  */
 int reload_frame(struct file *file, bool to_change, struct fault *fault);
 
-/* A commit has written the frame anew, which is the newest state from here on;
-   changes have to begin anew.  Called by a reshaper.  Takes the reference. */
+/* Make `frame`, which a commit has written as a new file, the newest state.
+   Changes begin again later.  An exclusive writer calls this.  Takes over the
+   reference to `frame`. */
 void reload_adopt(struct file *file, struct frame *frame);
 
 /*
- * Find the bytes of the frame's chunks that are written and not yet committed,
- * or were when others changed the frame: from the first to behind the last.
- * Returns false if there are none.
+ * Find the bytes of the frame's chunks that are written and not committed, or
+ * that were when other programs changed the frame: the range from the first to
+ * behind the last.  Returns false if there are none.
  */
 bool reload_find_unsaved(struct file *file, uint64_t *off, uint64_t *end);
 
-/* Others have changed the frame: drop what was written.  Called by the
-   committer. */
+/* Drop all uncommitted bytes, because other programs have changed the frame.
+   The committer calls this, while it keeps encoders out. */
 void reload_give_up(struct file *file);
 
 #endif

@@ -10,10 +10,11 @@
 #include "writeback/reload.h"
 
 enum {
-    ENCODE_TRIES = 2 /* as those encoded ahead may be out of date */
+    ENCODE_TRIES = 2 /* because chunks that were encoded ahead may be out of
+                        date */
 };
 
-/* Have the cache count the memory that the change of a file takes. */
+/* Let the cache count the memory that the change of a file takes. */
 static void count_index(struct file *file)
 {
     size_t size = file->writeback->change
@@ -67,7 +68,7 @@ static uint32_t size_of(const struct round *round, uint64_t chunk_no)
     return (uint32_t)(rest < grid ? rest : grid);
 }
 
-/* Put zeros for the last chunk, which may get another size. */
+/* Put zeros for the last chunk, whose size may change. */
 static int put_last_zeros(struct round *round, uint64_t chunk_no,
                           struct fault *fault)
 {
@@ -84,7 +85,7 @@ static int put_last_zeros(struct round *round, uint64_t chunk_no,
     return r;
 }
 
-/* Put zeros for a run of chunks, as far as the frame has them. */
+/* Put zeros for a run of chunks, as far as the frame has these chunks. */
 static int put_zeros(struct round *round, uint64_t first, uint64_t end,
                      struct fault *fault)
 {
@@ -111,8 +112,10 @@ static int put_all_zeros(struct round *round, struct fault *fault)
 }
 
 /*
- * Let the change know of chunks that became zeros.  From here on it does; if
- * that fails, all are to be put again.  Only a reshaper would add to them.
+ * Put the chunks that became zeros to the change.  They are in `applied` from
+ * before the first is put, and leave `zeros` when all are put; if that fails,
+ * all are put again by the next commit.  Only an exclusive writer adds to
+ * `zeros`, so none can come in between.
  */
 static int apply_zeros(struct round *round, struct fault *fault)
 {
@@ -138,8 +141,8 @@ static int apply_zeros(struct round *round, struct fault *fault)
     return 0;
 }
 
-/* Is a chunk as long as this commit has it?  The last one may have been encoded
-   when it had grown already. */
+/* Does an encoded chunk have the size that it has in this commit?  The last
+   chunk may have been encoded after the file had grown further. */
 static bool has_size(const struct round *round, const struct encoded *one)
 {
     uint64_t chunk_no = one->taken.chunk_no;
@@ -149,7 +152,8 @@ static bool has_size(const struct round *round, const struct encoded *one)
            one->written.nbytes == size_of(round, chunk_no);
 }
 
-/* Put a chunk that was encoded.  Sets `*again` if it must be encoded anew. */
+/* Put an encoded chunk to the change.  Sets `*again` if it must be encoded
+   again. */
 static int put_encoded(const struct round *round, struct encoded *one,
                        bool *again)
 {
@@ -163,7 +167,8 @@ static int put_encoded(const struct round *round, struct encoded *one,
 
     if (r == -ERANGE)
         return 0;
-    /* Others come of the index that is read, and may not come again. */
+    /* Other errors come from reading the index, and the next try may succeed,
+       so the chunk stays in the list. */
     if (r < 0 && r != -EINVAL && r != -ESTALE)
         return r;
     list_remove(&one->node);
@@ -177,8 +182,8 @@ static int put_encoded(const struct round *round, struct encoded *one,
     return 0;
 }
 
-/* Put the chunks that were encoded, as far as the frame has them.  Nobody else
-   looks at their list meanwhile. */
+/* Put the encoded chunks to the change, as far as the frame has them.  No other
+   thread uses the list meanwhile, because the committer keeps encoders out. */
 static int put_all_encoded(const struct round *round, bool *again)
 {
     int r = 0;
@@ -191,8 +196,8 @@ static int put_all_encoded(const struct round *round, bool *again)
     return r;
 }
 
-/* Give the frame the size of the commit; unless its last chunk has another, and
-   is one of those that can't be encoded.  The commit is of less then. */
+/* Give the frame the size of the commit.  If that fails because the last chunk,
+   which could not be encoded, still has another size, commit a smaller size. */
 static int resize(struct round *round, int partial, struct fault *fault)
 {
     struct frame_change *change = round->file->writeback->change;
@@ -204,7 +209,8 @@ static int resize(struct round *round, int partial, struct fault *fault)
     return 0;
 }
 
-/* Make the change what the file is, unless some chunks must be encoded anew. */
+/* Make the change match the file.  Sets `*again` if some chunks must be encoded
+   again first. */
 static int apply(struct round *round, int partial, bool *again,
                  struct fault *fault)
 {
@@ -229,7 +235,7 @@ static int apply(struct round *round, int partial, bool *again,
     return r < 0 && !fault->what ? fault_set(fault, r, 0, NULL) : r;
 }
 
-/* May chunks lie elsewhere than in the state before? */
+/* May chunks lie elsewhere than in the newest state? */
 static bool has_moved(const struct file *file, struct frame *frame)
 {
     const struct file_state *old = file->states.newest;
@@ -240,7 +246,7 @@ static bool has_moved(const struct file *file, struct frame *frame)
            (!frame_get_info(frame)->sparse && before->ino != now->ino);
 }
 
-/* The new state is there: from here on readers see it. */
+/* Switch to the new state.  From here on new readers see it. */
 static void switch_state(struct round *round, struct file_state *state)
 {
     struct file *file = round->file;
@@ -293,7 +299,7 @@ static int commit_change(struct round *round, struct fault *fault)
     return 0;
 }
 
-/* Errors that concern some chunks only. */
+/* Does an error concern some chunks only? */
 static bool is_partial(int error)
 {
     return error == -EBADMSG || error == -ENOTSUP;
@@ -323,7 +329,8 @@ int round_check_own(struct file *file, struct fault *fault)
     return r == -ESTALE ? fault_set(fault, r, 0, NULL) : 0;
 }
 
-/* What a sync that failed has lost is made again from what is in memory. */
+/* If a sync failed, its data may be lost, so encode the uncommitted chunks
+   again from memory. */
 static void make_again(struct file *file)
 {
     if (!frame_change_is_unsynced(file->writeback->change))
@@ -332,8 +339,8 @@ static void make_again(struct file *file)
     cache_soil_staged(file->constant.context->cache, &file->chunks);
 }
 
-/* Encode what is dirty, and make it part of the change.  What some chunks
-   alone are to blame for goes to `*partial`. */
+/* Encode the dirty chunks and put them to the change.  Errors that concern
+   single chunks go to `*partial`. */
 static int collect(struct round *round, int *partial,
                    struct fault *partial_fault, struct fault *fault)
 {
@@ -363,7 +370,8 @@ int round_run_writes(struct round *round, struct fault *fault)
 
     gate_begin_collecting(round->file);
     r = collect(round, &partial, &partial_fault, fault);
-    /* What an empty frame has comes to where chunks may be. */
+    /* The commit of an empty frame writes where encoders may put chunks, so
+       they stay out until it is done. */
     empties = round->nbytes == 0;
     if (!empties)
         gate_end_collecting(round->file);
@@ -401,7 +409,7 @@ static int run(struct round *round, const struct writeback_edit *edit,
     return r;
 }
 
-/* Drop what was not committed, for good. */
+/* Drop all uncommitted bytes, for good. */
 static void give_up(struct file *file)
 {
     gate_begin_collecting(file);

@@ -4,72 +4,75 @@
 
 #include "state/file_private.h"
 
-/* One commit: chunks are collected, put to the change and made durable; then
-   readers see the state that came of it. */
+/* One commit of a file.  The committer collects the encoded chunks, puts them
+   to the change and makes it durable; then readers see the new state. */
 
-/* What else a commit is to change. */
+/* An edit that a commit makes in addition. */
 struct writeback_edit {
     int (*run)(struct frame_change *change, const struct writeback_edit *edit,
                struct fault *fault);
-    bool reshapes; /* chunks come to be elsewhere, so that all that is known
-                      of them goes; nothing is written beside it */
-    void (*undo)(struct frame_change *change); /* what was not committed; of an
-                                                  edit that does not reshape;
-                                                  NULL: nothing is to be done */
+    bool reshapes; /* chunks move, so the file forgets all it knows of them; the
+                      commit includes no writes */
+    void (*undo)(struct frame_change *change); /* undo the edit if the commit
+                                                  failed; unused if `reshapes`;
+                                                  may be NULL */
 };
 
-/* A commit on its way, which only the committer of its file has. */
+/* A commit in progress.  Only the committer of its file uses it. */
 struct round {
     struct file *file;
-    uint64_t nbytes;     /* size of the file that it makes durable */
-    struct frame *frame; /* the state that came of it */
+    uint64_t nbytes;     /* size of the file that it commits */
+    struct frame *frame; /* the new state; NULL until it is committed */
     bool reshapes;       /* see struct writeback_edit */
-    bool nosync;         /* it need not be durable */
+    bool nosync;         /* it need not wait for the disk */
 };
 
-/* Stop being the committer, which gate_enter_committer() has made this thread. */
+/* Leave as the committer, after gate_enter_committer() or
+   gate_try_committer(). */
 void round_leave(struct file *file);
 
-/* Close the change of a file.  Called by the committer, or when the file is
-   closed. */
+/* Close the change of a file.  The committer calls this, or the thread that
+   closes the file. */
 void round_close_change(struct file *file);
 
 /*
- * Before an empty frame gets its first chunks, decide what its header is to
- * say of them.  For the committer.
+ * Choose the chunk parameters in the header of an empty frame, before it gets
+ * its first chunks.  For the committer.
  *
- * Returns 0 or an error; it is to be tried again then.
+ * Returns 0 or an error, after which it is to be tried again.
  */
 int round_decide_params(struct file *file, struct fault *fault);
 
 /*
- * Before anything is written to where a frame has nothing: do others have?  Not
- * all ways in which they may change it are seen.  For the committer.
+ * Check, before writing to space that the frame does not use, that no other
+ * program has changed the frame.  This does not detect all such changes.  For
+ * the committer.
  *
  * Returns 0 or -ESTALE.
  */
 int round_check_own(struct file *file, struct fault *fault);
 
 /*
- * Commit what was written, waiting for those who encode.
+ * Commit the written chunks, after waiting for encoders to leave.
  *
  * Returns 0 or an error.  -EBADMSG and -ENOTSUP may concern some chunks only;
- * the others are committed then.
+ * the other chunks are committed then.
  */
 int round_run_writes(struct round *round, struct fault *fault);
 
 /*
- * Commit an edit, and what was written unless the edit reshapes the file.
+ * Commit an edit, and the written chunks unless the edit reshapes the file.
  *
- *  edit  NULL: nothing else
+ *  edit  may be NULL
  *
- * Returns as round_run_writes(), or the error of the edit.  After -ESTALE, what
- * was not committed is dropped, and nobody encodes until the committer is done.
+ * Returns as round_run_writes(), or the error of the edit.  After -ESTALE, all
+ * uncommitted bytes are dropped, and no thread encodes until the committer
+ * leaves.
  */
 int round_run(struct round *round, const struct writeback_edit *edit,
               struct fault *fault);
 
-/* Become the committer, and drop what was not committed, for good: as after
+/* Become the committer and drop all uncommitted bytes for good, as after
    -ESTALE. */
 void round_give_up(struct file *file);
 

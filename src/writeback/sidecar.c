@@ -8,14 +8,15 @@
 #include "state/file_private.h"
 
 enum {
-    COUNT_OFF = 8,  /* of the count, in the byte order of the machine */
+    COUNT_OFF = 8,  /* of the count, which has the byte order of the machine */
     PAUSE_US = 500, /* between two tries */
 };
 
-/* Locking.  `lock` is a leaf, under which the system is asked for a lock, but
-   never waited for. */
+/* Locking.  `lock` is a leaf.  A thread asks the system for a file lock while
+   it holds `lock`, but never waits for one. */
 struct sidecar {
-    /* Constant, but `nrefs`; both guarded by the lock of the context. */
+    /* Constant, except `node` and `nrefs`, which file_context.sidecars_lock
+       guards. */
     struct list node;
     unsigned nrefs;
     struct store_object *object;
@@ -40,7 +41,8 @@ static struct sidecar *find_locked(struct file_context *context,
     return NULL;
 }
 
-/* Take a reference to the sidecar of an object, which it keeps if it is new. */
+/* Take a reference to the sidecar of a lock file.  A new sidecar keeps the
+   object. */
 static int find_or_make(struct file_context *context,
                         struct store_object *object,
                         const struct store_stat *stat, struct sidecar **out)
@@ -141,8 +143,9 @@ static int64_t now_us(void)
 }
 
 /*
- * Programs may keep a lock for as long as they like, and a thread that waits
- * for the system's can't be called off.  So we ask again and again.
+ * Try for a lock until the patience of the context is used up.  This polls,
+ * because other programs may keep a lock as long as they like, and a thread
+ * that waits in the system for a file lock cannot be called off.
  */
 static int insist(struct sidecar *sidecar, int (*try)(struct sidecar *sidecar),
                   struct fault *fault)
@@ -196,7 +199,7 @@ uint64_t sidecar_read_count(struct store_object *object)
 {
     uint64_t count;
 
-    /* An empty one counts as 0. */
+    /* A lock file that is empty or cannot be read has the count 0. */
     if (store_object_read_at(object, COUNT_OFF, &count, sizeof(count)) < 0)
         return 0;
     return count;

@@ -10,59 +10,64 @@
 struct file_context;
 
 /*
- * What programs that share a frame lock each other out by: a file beside it,
- * with a number that every writer counts up when it has got the lock.
+ * The lock file of a frame, through which programs that share the frame lock
+ * each other out.  It lies next to the frame and holds a count, which every
+ * writer increments when it has got the lock.
  *
- * The system lets go of a lock only for the descriptor that took it, and two
- * descriptors of one process are in each other's way.  So all files of a
- * context that are open for one frame share one.
+ * The system releases a file lock only for the descriptor that took it, and two
+ * descriptors of one process exclude each other.  So all open files of one
+ * frame in a context share one struct sidecar.
  *
- * Who is in the way is waited for, as long as the context is patient, without
- * any lock of ours.
+ * A thread that has to wait for another program waits as long as the context's
+ * `patience`, and holds no lock of ours meanwhile.
  *
  * Format: Blosc2 locking, ".b2lock".
  */
 struct sidecar;
 
 /*
- * Find the sidecar of a store.
+ * Find the lock file of a store, and take a reference to its sidecar.
  *
- *  out  receives it, or NULL if the context locks no frames, or the store has
- *       none
+ *  out  receives the sidecar, or NULL if the context locks no frames, or the
+ *       store has no lock file
  *
  * Returns 0 or a negative errno.
  */
 int sidecar_get(struct file_context *context, struct store *store,
                 struct sidecar **out);
 
-/* Accepts NULL. */
+/* Drop a reference.  Accepts NULL. */
 void sidecar_put(struct file_context *context, struct sidecar *sidecar);
 
 /*
- * Keep writers of other programs out, or everybody.  Readers of this context
- * are let in beside its writer, as they look again at the count afterwards.
+ * Lock out writers of other programs, or all users of the frame.  Readers of
+ * this context get in while its own writer has the lock, because they look at
+ * the count again afterwards.
  *
- * Returns 0; -EBUSY if others did not let go of it; or the error of a file
- * system that has no locks.
+ * Returns 0; -EBUSY if another program did not release the lock in time; or an
+ * error of a file system without locks.
  */
 int sidecar_share(struct sidecar *sidecar, struct fault *fault);
 int sidecar_claim(struct sidecar *sidecar, struct fault *fault);
 
-/* Set the fault of -EBUSY, which is returned. */
+/* Set the fault for a frame that another program has locked.  Returns
+   -EBUSY. */
 int sidecar_refuse(struct fault *fault);
 
-/* Give that back. */
+/* Release these locks. */
 void sidecar_unshare(struct sidecar *sidecar);
 void sidecar_unclaim(struct sidecar *sidecar);
 
-/* How many changes have been begun.  Needs no lock: writers count first. */
+/* Return the count, which is the number of changes that have begun.  It needs
+   no lock, because a writer increments it before it changes the frame. */
 uint64_t sidecar_count(struct sidecar *sidecar);
 
-/* Set the count.  Called by who has claimed it.  Returns 0 or an error. */
+/* Set the count.  The caller has the lock of sidecar_claim().  Returns 0 or an
+   error. */
 int sidecar_set_count(struct sidecar *sidecar, uint64_t count,
                       struct fault *fault);
 
-/* The same of a sidecar that the caller has locked by himself. */
+/* Read and write the count of a lock file that the caller itself has locked. */
 uint64_t sidecar_read_count(struct store_object *object);
 int sidecar_write_count(struct store_object *object, uint64_t count);
 

@@ -12,11 +12,13 @@
 #include "writeback/round.h"
 
 enum {
-    DEFAULT_CHUNKSIZE = 1 << 20, /* of frames that leave it open */
-    LOOSE_MIN = 1 << 20,         /* bytes that no frame is made shorter for */
+    DEFAULT_CHUNKSIZE = 1 << 20, /* for frames that do not give one */
+    LOOSE_MIN = 1 << 20,         /* free bytes for which no frame is made
+                                    shorter */
 };
 
-/* Other programs take the blocks of a chunk for those of the array. */
+/* Does the frame have the block size of the array?  Other programs assume that
+   blocks of chunks and of the array are the same. */
 static bool has_array_blocks(const struct file *file,
                              const struct frame_info *info)
 {
@@ -46,7 +48,7 @@ int writeback_check(const struct file *file, const struct frame_info *info,
                             info->blocksize, fault);
 }
 
-/* What chunks of this frame are to be like. */
+/* Choose the parameters of new chunks of this frame. */
 static int begin_frame(struct file *file, struct fault *fault)
 {
     const struct frame_info *info =
@@ -82,14 +84,15 @@ static int unstick(struct file *file, struct fault *fault)
     return r;
 }
 
-/* Open the change of a file, unless somebody else was first, or it is stuck. */
+/* Open the change of a file, unless another thread has done so, or the file has
+   failed. */
 static int open_change(struct file *file, struct fault *fault)
 {
     int r = 0;
 
     if (file->states.begun || file->gate.failed < 0)
         return 0;
-    /* If the frame was opened anew, there is one. */
+    /* If the frame was reopened, there is a change already. */
     if (!file->writeback->change)
         r = frame_change_open(file->states.newest->frame,
                               &file->writeback->change, fault);
@@ -104,7 +107,7 @@ static int open_change(struct file *file, struct fault *fault)
     return r;
 }
 
-/* Begin, once; or again, after what went wrong. */
+/* Begin changes for the first time, or recover a file that has failed. */
 static int begin(struct file *file, struct fault *fault)
 {
     int r = 0;
@@ -142,8 +145,8 @@ void writeback_end(struct file *file)
 }
 
 /*
- * Is so much of the frame's file free that it should end at `goal`?  What is
- * encoded for the next commit would count as free.
+ * Is so much of the frame's file free that it should end at `goal`?  Not while
+ * encoded chunks wait for the next commit, because their space counts as free.
  */
 static bool is_loose(struct file *file, uint64_t *goal)
 {
@@ -159,9 +162,10 @@ static bool is_loose(struct file *file, uint64_t *goal)
 }
 
 /*
- * A commit of most of a frame leaves as much space free before it as it takes.
- * Move some of it there; and then, what was in its place being free, the index
- * behind it.  If that fails it can wait.
+ * Make the file of a frame shorter.  A commit of most of a frame leaves free
+ * space before the new chunks that is as large as they are.  The first pass
+ * moves some chunks there, and the second pass moves the index into the place
+ * that these chunks have left.  If this fails it can wait.
  */
 static void tighten(struct file *file)
 {
@@ -215,7 +219,8 @@ static int change_nothing(struct frame_change *change,
     return 0;
 }
 
-/* Is there no room, but some that could be given back? */
+/* Did a commit fail for lack of space, and has this function made room by
+   giving back freed space? */
 static bool makes_room(struct file *file, int error)
 {
     if (error != -ENOSPC && error != -EDQUOT)
@@ -243,13 +248,14 @@ static int run_round(struct round *round, const struct writeback_edit *edit,
     return r;
 }
 
-/* Is the last commit to be made durable, or the name that the file has got? */
+/* Is the last commit, or the new name of the frame, not yet durable? */
 static bool is_unsynced(const struct file *file)
 {
     return file->writeback->not_durable || file->writeback->renamed;
 }
 
-/* Make the last commit durable.  Returns as frame_change_sync(). */
+/* Make the last commit and the name of the frame durable.  Returns as
+   frame_change_sync(). */
 static int sync_commit(struct file *file, struct fault *fault)
 {
     int r;
@@ -282,7 +288,8 @@ static int commit(struct file *file, const struct writeback_edit *edit,
         flusher_succeeded(file->constant.context->flusher, file);
     if (r == 0 && file->writeback->change)
         frame_change_reclaim(file->writeback->change, false);
-    /* Others may have changed a frame that is synced, but not claimed. */
+    /* Make the file shorter only if the frame is still locked, because else
+       another process may have changed the frame. */
     if (r == 0 && !reshaping && (round.frame || unsynced) &&
         gate_join_frame_lock(file)) {
         tighten(file);
@@ -303,7 +310,8 @@ int writeback_commit(struct file *file, const struct writeback_edit *edit,
 
     if (r != -EAGAIN)
         return r;
-    /* A sync has failed: another commit makes everything durable. */
+    /* A sync has failed before, so only another commit can make everything
+       durable. */
     r = claim_enter(file, fault);
     if (r < 0)
         return r;
@@ -320,8 +328,8 @@ int writeback_reshape(struct file *file, const struct writeback_edit *edit,
 
 int writeback_commit_nosync(struct file *file, struct fault *fault)
 {
-    /* With locks the commit is durable, because the space of the state before
-       must be given back while other programs are locked out. */
+    /* With a lock file the commit is durable, because the space of the previous
+       state must be given back while other programs are locked out. */
     struct round round = { .file = file, .nosync = !file->frame_lock->sidecar };
     int r = 0;
 
@@ -335,8 +343,8 @@ int writeback_commit_nosync(struct file *file, struct fault *fault)
     return r;
 }
 
-/* If there was no room for a chunk that was encoded, is there now?  Encoding it
-   again and again would keep a processor busy. */
+/* If there was no room for an encoded chunk, check that there is now.  Encoding
+   the chunk over and over would keep a CPU busy. */
 static int try_room(struct file *file, struct fault *fault)
 {
     int r = 0;
@@ -392,7 +400,8 @@ static void compact(struct file *file)
     if (usage.used <= 2 * usage.live || claim_enter(file, &fault) < 0)
         return;
     gate_lock_exclusive(file);
-    /* Who has just opened it would find that it is not there any more. */
+    /* Compact only if no other process has the frame open for changes, because
+       its file would be replaced under a process that has just opened it. */
     if (store_hold_alone(file->constant.store) == 0) {
         if (frame_change_compact(file->writeback->change, &frame, &fault) == 0)
             reload_adopt(file, frame);

@@ -5,52 +5,57 @@
 #include "state/file_private.h"
 #include "writeback/round.h"
 
-/* From written chunks in the cache to committed ones in the frame. */
+/* Move written chunks from the cache to a committed state of the frame. */
 
-/* Are frames of this kind changed?  Returns 0 or -ENOTSUP. */
+/* Check that frames of this kind can be changed.  Returns 0 or -ENOTSUP. */
 int writeback_check(const struct file *file, const struct frame_info *info,
                     struct fault *fault);
 
 /*
- * Begin an operation that changes a file, by itself or within another.
+ * Begin an operation that changes a file, alone or inside another such
+ * operation.
  *
- * Returns 0; or an error to be passed up, and there is nothing to end then.
+ * Returns 0, or an error that the caller passes up; after an error there is no
+ * operation to end.
  */
 int writeback_begin(struct file *file, struct fault *fault);
 
-/* End it.  What it has written may still be uncommitted. */
+/* End an operation.  The bytes that it wrote may still be uncommitted. */
 void writeback_end(struct file *file);
 
-/* See to it, without waiting, that chunks can be encoded.  Returns 0, -EAGAIN
-   if it takes waiting, or an error. */
+/* Prepare for encoding chunks, without waiting.  Returns 0, -EAGAIN if that
+   takes waiting, or an error. */
 int writeback_prepare(struct file *file, struct fault *fault);
 
-/* Commit for the last time; compact the frame if more of it is dead than alive,
-   and it can be replaced; and give space back.  Returns 0 or why not all was
-   committed. */
+/* Commit for the last time, compact the frame if more than half of its file is
+   free and the file can be replaced, and give free space back.  Returns 0, or
+   the error because of which not everything was committed. */
 int writeback_finish(struct file *file, struct fault *fault);
 
 /*
- * Commit what was written until now, durably.
+ * Commit everything written until now, durably.
  *
- *  edit  NULL: nothing else
+ *  edit  also commit this; may be NULL
  *
- * Returns 0 or why some of it, or the edit, was not committed.
+ * Returns 0, or the error because of which some bytes, or the edit, were not
+ * committed.
  */
 int writeback_commit(struct file *file, const struct writeback_edit *edit,
                      struct fault *fault);
 
-/* The same from within a reshaper. */
+/* The same for an exclusive writer. */
 int writeback_reshape(struct file *file, const struct writeback_edit *edit,
                       struct fault *fault);
 
-/* Commit what was written until now, as file_commit(). */
+/* Commit everything written until now, as file_commit(). */
 int writeback_commit_nosync(struct file *file, struct fault *fault);
 
-/* Commit in the background, durably: an error is kept for the function below. */
+/* Commit durably, for the flusher.  An error is also kept for
+   writeback_take_error(). */
 int writeback_flush(struct file *file);
 
-/* Return the error of a commit that nobody was told of, and forget it; else 0. */
+/* Return the error of a background commit that no caller has got yet, and
+   forget it; else return 0. */
 int writeback_take_error(struct file *file, struct fault *fault);
 
 /* Is there anything to commit? */
@@ -59,10 +64,11 @@ bool writeback_is_changed(struct file *file);
 /* Is there nothing to commit, and no commit under way? */
 bool writeback_is_settled(struct file *file);
 
-/* The frame got another name, which the next commit makes durable. */
+/* Note that the frame got another name, which the next commit or sync makes
+   durable. */
 void writeback_note_name(struct file *file);
 
-/* Is the frame in the file with this device and inode number?  As
+/* Is the frame in the file with this device and inode number?  See
    file_is_in(). */
 bool writeback_is_in(struct file *file, uint64_t dev, uint64_t ino);
 
