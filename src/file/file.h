@@ -17,7 +17,8 @@
 #include "state/params.h"
 #include "store/store.h"
 
-/* What all open files share: the cache, the worker threads, the coders. */
+/* The parts that all open files share: the cache, the worker threads, the
+   coders. */
 struct file_context;
 
 /* Returns 0 or a negative errno. */
@@ -28,62 +29,65 @@ int file_context_new(const struct file_options *options,
 void file_context_free(struct file_context *context);
 
 /*
- * What stores of files are to be opened with, beside what they are opened for:
- * STORE_LOCK if the context locks frames, or 0.  A file whose store has a
- * sidecar keeps other programs, if they look at it too, from changing and
- * reading the frame as long as something of it is not yet committed; and waits
- * for them, `patience` seconds at most, after which -EBUSY tells that.
+ * Return the flags with which to open the stores of files, in addition to those
+ * that say what they are opened for: STORE_LOCK if the context locks frames, or
+ * 0.  While something of a file is not yet committed, a file whose store has a
+ * lock file (sidecar) keeps other programs that respect it from changing and
+ * reading the frame.  It also waits for these programs, `patience` seconds at
+ * most, and then fails with -EBUSY.
  */
 unsigned file_store_flags(const struct file_context *context);
 
-/* What to show of a frame. */
+/* The part of a frame that a file shows. */
 struct file_face {
     enum file_view view;
-    uint64_t chunk_no; /* of FILE_VIEW_CHUNK and FILE_VIEW_STORED */
+    uint64_t chunk_no; /* for FILE_VIEW_CHUNK and FILE_VIEW_STORED */
 };
 
-/* Bytes of all files that are written and not yet committed, as memory holds
-   them. */
+/* Return the bytes of all files that are written and not yet committed, as they
+   take up memory. */
 uint64_t file_context_dirty(struct file_context *context);
 
-/* What all files of a context have done so far: bytes, but for what is said to
-   be a number. */
+/* Statistics of all files of a context since it was made, in bytes unless a
+   field is said to be a number. */
 struct file_stats {
     uint64_t cache_size;
     uint64_t cache_used;
     uint64_t dirty;        /* as file_context_dirty() */
-    uint64_t hits;         /* number of times that blocks asked for were in
-                                 memory; all of those of a chunk at once; and */
-    uint64_t misses;       /* that some were not */
+    uint64_t hits;         /* number of requests for blocks of a chunk that
+                              found all of them in memory */
+    uint64_t misses;       /* number of requests that did not */
     uint64_t blocks;       /* number of blocks decoded */
-    uint64_t ahead;        /* of these: ahead of readers; and of those: */
-    uint64_t ahead_used;   /* read since */
-    uint64_t ahead_wasted; /* dropped unread; the others are in memory */
-    uint64_t read;         /* handed to readers */
-    uint64_t decoded;      /* out of chunks */
-    uint64_t wide_scans;   /* number of readers, sequential and so followed, of
-                                arrays of which the cache does not hold one row
-                                of chunks: blocks are decoded several times */
-    uint64_t decoded_from; /* what that takes up there, in proportion */
+    uint64_t ahead;        /* number of these decoded ahead of readers; */
+    uint64_t ahead_used;   /* number of those that were read later */
+    uint64_t ahead_wasted; /* number of those dropped unread; the rest is in
+                              memory */
+    uint64_t read;         /* returned to readers */
+    uint64_t decoded;      /* from chunks */
+    uint64_t wide_scans;   /* number of sequential readers, as recognized by
+                              read-ahead, of arrays that have a row of chunks
+                              larger than the cache, so that blocks are decoded
+                              several times */
+    uint64_t decoded_from; /* compressed size of `decoded`, in proportion */
     uint64_t written;      /* taken from writers */
-    uint64_t encoded;      /* to chunks */
-    uint64_t encoded_to;   /* what those take up */
-    uint64_t commits;      /* number of those that made a state of a frame */
-    uint64_t commits_failed; /* number of those that did not */
+    uint64_t encoded;      /* into chunks */
+    uint64_t encoded_to;   /* compressed size of `encoded` */
+    uint64_t commits;      /* number of commits that made a state of a frame */
+    uint64_t commits_failed; /* number of commits that failed */
 };
 
-/* Each figure is right by itself; they may be of different moments. */
+/* Each figure is exact, but they may be of different moments. */
 void file_context_stats(struct file_context *context, struct file_stats *out);
 
 /*
- * Read no more than the header of a frame: what it says, and how large the file
- * is that shows of it.
+ * Read only the header of a frame, and find the size of the file that shows the
+ * frame.
  *
- *  store  stays the caller's
+ *  store  remains the caller's
  *  base   where the frame starts in its file; 0 for a sparse frame
  *  size   receives bytes
  *
- * Errors as file_open(), but nothing is tried again.
+ * Errors as file_open(), but this does not try again.
  */
 int file_peek(const struct file_context *context, struct store *store,
               uint64_t base, struct frame_info *info, uint64_t *size,
@@ -95,34 +99,35 @@ int file_peek(const struct file_context *context, struct store *store,
  *  store  becomes the file's on success
  *  base   where the frame starts in its file; 0 for a sparse frame
  *
- * A frame that another program is writing at this moment is tried again for
- * some milliseconds.  Errors as frame_open(), and as array_read() if arrays are
- * to show as such.
+ * If the frame is damaged and its file is changing, or has changed in the last
+ * seconds, this tries again for some milliseconds, because another program may
+ * be writing it.  Errors as frame_open(), and as array_read() if the context
+ * shows arrays as such.
  */
 int file_open(struct file_context *context, struct store *store, uint64_t base,
               struct file **out, struct fault *fault);
 
-/*
- * The same, to show something else of the frame than the context says.  Errors
- * as above, and -ESTALE if there is no such chunk.
- */
+/* The same, to show another part of the frame than the context says.  Errors as
+   file_open(), and -ESTALE if the chunk does not exist. */
 int file_open_face(struct file_context *context, const struct file_face *face,
                    struct store *store, uint64_t base, struct file **out,
                    struct fault *fault);
 
-/* Size in bytes of such a file of an open frame.  Errors likewise. */
+/* Find the size in bytes of the file that shows this part of an open frame.
+   Errors as file_open_face(). */
 int file_face_size(struct frame *frame, const struct file_face *face,
                    uint64_t *size, struct fault *fault);
 
 /*
- * The same, to be changed.  No other struct file may be open for writing the
- * same frame, but one that file_supersede() is called for.  A frame at an
- * offset in its file can't be opened so.
+ * Open the frame in a store for reading and changing.  No other struct file may
+ * be open for writing the same frame, except one for which file_supersede() is
+ * called.  A frame at an offset in its file cannot be changed.
  *
- * Errors as above; -ENOTSUP for frames of a kind that is not changed, or whose
- * chunks are too large to be encoded within the cache; and -ESTALE if another
- * program has just put another file in the frame's place, after a wait if need
- * be: then that can be opened.
+ * Errors as file_open(); -ENOTSUP for frames of a kind that cannot be changed,
+ * or with chunks that are too large to be encoded within the cache; and -ESTALE
+ * if another program has just put another file in the frame's place.  This
+ * waits for that program if need be, and the caller can open the new file after
+ * -ESTALE.
  *
  *  store  opened for writing, see store.h
  */
@@ -130,176 +135,172 @@ int file_open_writable(struct file_context *context, struct store *store,
                        struct file **out, struct fault *fault);
 
 /*
- * Make a frame without content, or an array of zeros, and open it to be
- * changed.
+ * Make an empty frame, or an array of zeros, and open it for changes.
  *
- *  store  opened for writing: an empty file, or an empty directory, which
- *         makes a sparse frame; the file's on success
+ *  store  opened for writing: an empty file, or an empty directory for a sparse
+ *         frame; becomes the file's on success
  *
- * A valid frame is in place when this returns; it is durable after file_sync().
- * Errors as chunk_params_check() and layout_init(), but -EINVAL, -EFBIG if an
- * array takes too many chunks, -ENOTSUP if chunks of a frame that is no array
- * are too large to be encoded within the cache, and errors of the store.
+ * When this returns, a valid frame is in place; it is durable after
+ * file_sync().  Errors as chunk_params_check() and layout_init(), but -EINVAL
+ * instead of -EBADMSG; -EFBIG if an array takes too many chunks; -ENOTSUP if
+ * chunks of a frame that is not an array are too large to be encoded within the
+ * cache; and errors of the store.
  */
 int file_create(struct file_context *context, struct store *store,
                 const struct file_params *params, struct file **out,
                 struct fault *fault);
 
 /*
- * Close a file.  Accepts NULL.  Waits for what is being decoded ahead.
+ * Close a file.  Accepts NULL.  Waits for tasks that decode ahead.
  *
- * What was written is committed first.  If that fails, it is lost, and the
- * error is returned: call file_sync() before, and if that fails file_unsaved()
- * to say what is lost.
+ * Written bytes are committed first.  If that fails they are lost, and the
+ * error is returned.  To learn which bytes would be lost, call file_sync()
+ * before, and if that fails file_unsaved().
  */
 int file_close(struct file *file);
 
-/*
- * Do to the frame what file_close() would do: it is not changed any more, and
- * nothing is to be written from here on.  Errors as there.
- */
+/* Commit and finish the frame as file_close() does, but keep the file open for
+   reading.  The caller writes nothing from here on.  Errors as file_close(). */
 int file_finish(struct file *file);
 
-/*
- * Close a file whose frame was removed: what was written since the last commit
- * is dropped.  Accepts NULL.
- */
+/* Close a file whose frame was removed.  Bytes written since the last commit
+   are dropped.  Accepts NULL. */
 void file_discard(struct file *file);
 
-/*
- * Is the frame's file, or index file, still the one that was opened, and as
- * it was then, or after the last file_note_touch()?
- */
+/* Is the frame's file, or index file, still the one that was opened, and
+   unchanged since then or since the last file_note_touch()? */
 bool file_is_current(struct file *file, const struct store_stat *now);
 
-/* Is the newest state that the file knows the one that is stored, under the name
-   that it was opened by as far as that can be seen from the file itself? */
+/* Is the newest state that the file knows the stored one, under the name by
+   which it was opened, as far as the file itself can tell? */
 bool file_is_newest(struct file *file);
 
-/* Decoded size in bytes, with what was written and is not yet committed. */
+/* Return the decoded size in bytes, including bytes that are not yet
+   committed. */
 uint64_t file_size(const struct file *file);
 
-/* What one reader did last, so that read-ahead can follow it.  Starts zeroed;
-   the files of a context, to any of which it may go on, lock it. */
+/* The position of one reader, so that read-ahead can follow it.  Starts zeroed.
+   A reader may go on to any file of a context; the files lock it. */
 struct file_reader {
-    uint64_t next_off;   /* where it goes on if it reads sequentially */
-    uint64_t ahead_off;  /* up to where decoding was asked for */
-    size_t window;       /* how far to decode ahead, 0 while it looks random */
-    unsigned streak;     /* reads in a row that went on from the last */
-    uint64_t behind_off; /* chunks that end before were let go of */
+    uint64_t next_off;   /* where its next read starts if it reads
+                            sequentially */
+    uint64_t ahead_off;  /* end of the bytes that read-ahead was asked to
+                            decode */
+    size_t window;       /* bytes to decode ahead; 0 while it looks random */
+    unsigned streak;     /* number of reads in a row that continued the last */
+    uint64_t behind_off; /* chunks that end before this offset have been
+                            released */
 };
 
-/* Bytes of a file, in place in the cache until put back. */
+/* Bytes of a file, which stay in place in the cache until the caller puts them
+   back. */
 struct file_data {
     struct iovec *iov; /* the pieces, in order */
     size_t niov;
     size_t len;             /* sum of their lengths */
-    struct file_hold *hold; /* what keeps them there */
+    struct file_hold *hold; /* keeps the bytes in place */
 };
 
 /*
  * Read bytes.
  *
- *  reader   whose sequence this read belongs to; NULL never reads ahead
- *  off,len  cut at the end of the file.  What lies in many small chunks is
- *           copied to memory of its own, so ask for a few MiB at most
+ *  reader   the reader to which this read belongs; NULL: never read ahead
+ *  off,len  cut at the end of the file.  Bytes that lie in many small chunks
+ *           are copied to memory of their own, so the caller should ask for a
+ *           few MiB at most
  *
- * Returns 0 and the bytes, which are fewer than asked for (`out->len`) when
- * the file ends or when what follows cannot be read; or, if not even the first
- * byte can be read, the error:
+ * Returns 0 and the bytes.  They are fewer than asked for (`out->len`) if the
+ * file ends, or if the bytes after them cannot be read.  If not even the first
+ * byte can be read, returns the error:
  *  -EBADMSG  damaged
- *  -ENOTSUP  needs a codec or filter we lack, or a block that is more than
- *            the cache can hold, with what decoding it takes
+ *  -ENOTSUP  needs a codec or filter that this build lacks, or a block that is
+ *            too large for the cache, including the memory for decoding it
  *  others    from the store
- * If fewer than all bytes up to the end of the file came, `*error` says why;
+ *
+ * If fewer bytes came than up to the end of the file, `*error` is the reason;
  * else it is 0.
  */
 int file_read(struct file *file, struct file_reader *reader, uint64_t off,
               size_t len, struct file_data *out, int *error,
               struct fault *fault);
 
-/* Let go of the bytes.  Accepts a zeroed struct. */
+/* Release the bytes.  Accepts a zeroed struct. */
 void file_data_put(struct file *file, struct file_data *data);
 
 /*
- * The next byte at or after `off` that is in a hole, or that is in none.  The
- * end of the file is a hole.  Returns 0, -ENXIO as lseek() does, or an error.
+ * Find the next byte at or after `off` that is in a hole, or the next one that
+ * is not.  The end of the file is a hole.  Returns 0, -ENXIO as lseek() does,
+ * or an error.
  */
 int file_seek(struct file *file, uint64_t off, bool hole, uint64_t *out,
               struct fault *fault);
 
 /*
- * Write bytes.  The file grows as needed; what lies between its end and `off`
- * becomes zeros.  Readers see the bytes when this returns.
+ * Write bytes.  The file grows as needed; the bytes between its old end and
+ * `off` become zeros.  Readers see the bytes when this returns.
  *
- * Bytes are kept in memory until they are committed: at file_sync(), after
- * `commit` seconds, when half of the cache is full of them.  If that fails,
- * they stay in memory, and the next write of the file reports the error, once,
- * unless file_sync() comes before; a later commit may succeed.
+ * The bytes stay in memory until they are committed: at file_sync(), when the
+ * file was left alone for a moment, after `commit` seconds, or when they fill a
+ * large part of the memory that uncommitted bytes may take.  If a commit fails,
+ * the bytes stay in memory, and the next write to the file reports the error,
+ * once, unless file_sync() comes first.  A later commit may succeed.
  *
  * Returns 0 or
  *  -EROFS    the file is not writable
- *  -ENOTSUP  frames of this kind are not changed; or a chunk, with what it is
- *            encoded to, is more than the cache can hold
+ *  -ENOTSUP  frames of this kind cannot be changed; or a chunk is too large for
+ *            the cache, including the memory for encoding it
  *  -EFBIG    the file would be too long; an array keeps its size
- *  -EPERM    the header of an array would not be what it is
- *  -ENOSPC   what waits for commits fills the cache
+ *  -EPERM    the write would change the header of an array
+ *  -ENOSPC   uncommitted bytes fill the cache
  *  -ESTALE   another program has changed the frame; see file_sync()
- *  -EBADMSG  what is partly overwritten, or needed around it, is damaged
+ *  -EBADMSG  a chunk that is overwritten in part is damaged
  *  others    from the store, also of an earlier commit: the bytes are written
  *            all the same, unless there is no room for them in memory
  */
 int file_write(struct file *file, uint64_t off, const void *bytes, size_t len,
                struct fault *fault);
 
-/*
- * The same, but the error of an earlier commit is left for file_take_error().
- * So an error says that not all of these bytes were taken.
- */
+/* The same, but leave the error of an earlier commit to file_take_error().  An
+   error therefore means that not all of these bytes were taken. */
 int file_accept(struct file *file, uint64_t off, const void *bytes, size_t len,
                 struct fault *fault);
 
-/* The same as file_write() with the bytes in pieces. */
+/* The same as file_write(), with the bytes in pieces. */
 int file_writev(struct file *file, uint64_t off, const struct iovec *iov,
                 size_t niov, struct fault *fault);
 
 /*
- * Write bytes behind the end of the file, wherever other programs that lock the
- * frame have moved that.
+ * Append bytes at the end of the file, also if other programs that lock the
+ * frame have moved the end.
  *
- *  off  receives where they are
+ *  off  receives the offset of the bytes
  *
- * Errors as file_write().  Not two threads at a time.
+ * Errors as file_write().  Only one thread at a time may append to a file.
  */
 int file_append(struct file *file, const void *bytes, size_t len, uint64_t *off,
                 struct fault *fault);
 
-/*
- * Change the size: cut, or add zeros.  Errors as file_write(), and -EPERM if
- * it is an array that would be cut.
- */
+/* Change the size: cut the file, or add zeros.  Errors as file_write(), and
+   -EPERM if this would cut an array. */
 int file_truncate(struct file *file, uint64_t size, struct fault *fault);
 
-/*
- * Have a file of at least this size: add zeros if it is shorter.  It is never
- * cut, whoever else writes to it.  Errors as file_write().
- */
+/* Add zeros if the file is shorter than `size`.  This never cuts the file,
+   whichever other threads write to it.  Errors as file_write(). */
 int file_extend(struct file *file, uint64_t size, struct fault *fault);
 
-/*
- * Make a range zero; whole chunks become holes.  The size stays: the range is
- * cut at the end of the file.  Errors as file_write().
- */
+/* Make a range zero.  Whole chunks in it become holes.  The file keeps its
+   size: the range is cut at the end.  Errors as file_write(). */
 int file_zero(struct file *file, uint64_t off, uint64_t len,
               struct fault *fault);
 
 /*
- * Copy bytes from one file to another, or within one, if they do not overlap.
- * Whole chunks are copied compressed if they have one size in both frames and
- * start at one in both, and neither frame is of variable geometry.
+ * Copy bytes from one file to another, or within a file if the ranges do not
+ * overlap.  Whole chunks are copied compressed if both frames have the same
+ * chunksize, the ranges start at a chunk in both, and neither frame has chunks
+ * of different sizes.
  *
- *  done  receives the number of bytes copied, also on error; less than `len`
- *        if the source ends
+ *  done  receives the number of bytes copied, also on error; less than `len` if
+ *        the source ends
  *
  * Errors as file_read() and file_write().
  */
@@ -308,136 +309,127 @@ int file_copy(struct file *src, uint64_t src_off, struct file *dst,
               struct fault *fault);
 
 /*
- * Commit all that was written until now, durably.
+ * Commit everything written until now, durably.
  *
- * If another program has changed the frame, what was written has no place any
- * more: it is dropped, and this and all that changes the file from then on
- * fails with -ESTALE.  Open the frame anew.
+ * If another program has changed the frame, the uncommitted bytes no longer
+ * have a place in it.  They are dropped, and this call and all later changes of
+ * the file fail with -ESTALE.  The caller then has to open the frame again.
  *
- * Returns 0, or why that failed.  That an earlier commit failed counts no more:
- * what was written then is in this one.
+ * Returns 0 or an error.  The error of an earlier commit is forgotten, because
+ * this commit includes the bytes that were written then.
  */
 int file_sync(struct file *file, struct fault *fault);
 
 /*
- * Commit all that was written until now, without waiting until the disk has it:
- * every program that opens the frame sees it, and a crash leaves this state or
- * the one before.  Costs nothing if nothing was written.  Errors as file_sync().
+ * Commit everything written until now, without waiting for the disk: every
+ * program that opens the frame sees it, and a crash leaves this state or an
+ * older one.  Costs nothing if nothing was written.  Errors as file_sync().
  */
 int file_commit(struct file *file, struct fault *fault);
 
-/* The frame got another name: file_sync() makes that durable, too. */
+/* Note that the frame got another name, which file_sync() also makes
+   durable. */
 void file_note_name(struct file *file);
 
-/*
- * Is everything that was written committed, and no commit under way?
- */
+/* Is everything committed, and no commit in progress? */
 bool file_is_settled(struct file *file);
 
 /*
- * Is what is stored of a frame that is open to be changed what this file has
- * made of it, or found?  If a commit is due nothing is looked at: that one finds
- * out, and -ESTALE tells.
+ * Is the stored state of a frame that is open for changes one that this file
+ * has made or read?  If there is something to commit, this does not look at the
+ * store, because that commit finds out and returns -ESTALE.
  */
 bool file_is_own(struct file *file);
 
-/*
- * Is the newest committed state of the frame the one that is stored?  Without a
- * look at the times of its file.
- */
+/* Is the newest committed state of the frame the stored one?  This does not
+   look at the times of the frame's file. */
 bool file_is_stored(struct file *file);
 
-/* frame_mark() of that state. */
+/* Return frame_mark() of that state. */
 uint64_t file_mark(struct file *file);
 
 /*
- * Is a contiguous frame in the file with this device and inode number?  A commit
- * may have put it into another one; one that is under way is waited for, unless
- * the answer is yes.
+ * Is a contiguous frame in the file with this device and inode number?  A
+ * commit may have put it into another file.  If the answer is no, this waits
+ * for a commit in progress and looks again.
  */
 bool file_is_in(struct file *file, uint64_t dev, uint64_t ino);
 
-/*
- * The times of the frame's file, or its owner or the like, were changed by us,
- * and nothing else: it is still as it was opened.
- */
+/* Note that this process has changed the times, the owner or the like of the
+   frame's file and nothing else, so the frame still counts as unchanged. */
 void file_note_touch(struct file *file);
 
 /*
- * If others have told through the sidecar of a frame, open to be changed, that
- * they have changed it, open it anew.
+ * Reopen a frame that is open for changes if other programs have told, through
+ * its lock file, that they have changed it.
  *
- * Returns 0; -EBUSY if they have it locked; -ESTALE if it has become another
- * than it was; or an error of the store.
+ * Returns 0; -EBUSY if they have locked the frame; -ESTALE if another frame has
+ * taken its place; or an error of the store.
  */
 int file_catch_up(struct file *file, struct fault *fault);
 
-/*
- * Was the frame opened anew since this was last asked, as another program had
- * changed it before something was written?
- */
+/* Was the frame reopened since the last call, because another program had
+   changed it before something was written? */
 bool file_take_renewed(struct file *file);
 
-/*
- * Has no other program told, through the sidecar of the frame, that it changes
- * it?  What was read before is good then.
- */
+/* Has no other program told, through the lock file, that it changes the frame?
+   Bytes that were read before this call are good then. */
 bool file_is_latest(struct file *file);
 
 /*
- * The frame was opened a second time, because others have changed it: from when
- * this returns on, this file writes nothing to it, which is as if file_sync()
- * had found that out.  For the moment between that and the first use of the
- * other one.
+ * Stop changing a file because the frame was opened a second time, after other
+ * programs had changed it.  When this returns, this file writes nothing to the
+ * frame any more, as if file_sync() had found the changes.  The caller calls
+ * this between opening the second file and first using it.
  *
  *  replaced  another file has taken the place of the frame's
  *
- * Returns false if others have not, and this file is being changed: then it is
- * the newest, and the other one is to be closed.
+ * Returns false if no other program has changed the frame, and this file is
+ * being changed.  This file is then the newest, and the caller closes the
+ * second one.
  */
 bool file_supersede(struct file *file, bool replaced);
 
 /*
- * Keep other programs that look at the sidecar of the frame from changing it,
- * for as long as a read takes; and let them again.  Without a sidecar this does
- * nothing.
+ * Keep other programs that respect the frame's lock file from changing the
+ * frame, for as long as a read takes; and let them change it again.  Without a
+ * lock file this does nothing.
  *
- * Returns 0; -ESTALE if the frame has to be opened anew; -EBUSY if they have it
- * locked; or an error of the store.
+ * Returns 0; -ESTALE if the frame has to be opened again; -EBUSY if another
+ * program has locked it; or an error of the store.
  */
 int file_share(struct file *file, struct fault *fault);
 void file_unshare(struct file *file);
 
-/* The last name of the frame's file was removed, or another frame is about to
-   get it: the file may go on to be changed all the same. */
+/* Note that the last name of the frame's file was removed, or that another
+   frame is about to get it.  The file can still be changed. */
 void file_set_unlinked(struct file *file, bool unlinked);
 
-/*
- * Why an earlier commit failed that nobody was told of, which is told now; else
- * 0.
- */
+/* Return the error of an earlier commit that has not been reported yet, which
+   reports it; else 0. */
 int file_take_error(struct file *file, struct fault *fault);
 
-/* Bytes that are written and not yet committed; of what is written again, and
-   of chunks that are written anew for other reasons, it is an estimate. */
+/* Return the number of bytes that are written and not yet committed.  For bytes
+   that are written again, and chunks that are stored again for other reasons,
+   it is an estimate. */
 uint64_t file_dirty(struct file *file);
 
 /*
- * Where written bytes lie that are not yet committed, or were when others
- * changed the frame: from the first to behind the last.  Returns false if there
- * are none.
+ * Find the written bytes that are not yet committed, or were not when other
+ * programs changed the frame: the range from the first to behind the last.
+ * Returns false if there are none.
  */
 bool file_unsaved(struct file *file, uint64_t *off, uint64_t *end);
 
 /*
- * Set a metalayer, and commit that with all that was written.
+ * Set a metalayer, and commit it together with everything written.
  *
- *  kind  METALAYER_VL: it is made if need be.  METALAYER_FIXED: it exists, and
- *        keeps its length
+ *  kind  METALAYER_VL: made if it does not exist.  METALAYER_FIXED: it exists,
+ *        and keeps its length
  *
- * Returns 0, -EINVAL (another length, a name that can't be), -ENOENT (no such
- * fixed metalayer), -EPERM (the shape of an array that shows as such), -ENOSPC
- * (too many or too large), or as file_write().
+ * Returns 0, -EINVAL (another length, or an invalid name), -ENOENT (no such
+ * fixed metalayer), -EPERM (the shape of an array that the file shows as such),
+ * -ENOSPC (too many or too large), or as file_write().
  */
 int file_meta_set(struct file *file, enum metalayer_kind kind, const char *name,
                   const void *bytes, size_t len, struct fault *fault);
@@ -446,15 +438,16 @@ int file_meta_set(struct file *file, enum metalayer_kind kind, const char *name,
 int file_meta_remove(struct file *file, const char *name, struct fault *fault);
 
 /*
- * Insert, remove or reorder chunks.  All that was written is committed before,
- * and the change itself when these return.
+ * Insert, remove or reorder chunks.  Everything written is committed first, and
+ * the change itself is committed when these functions return.
  *
- *  chunk_no  0 to the number of chunks (to insert), or below
- *  order     number of the chunk that comes to each place
+ *  chunk_no  below the number of chunks, or equal to it for an insertion at the
+ *            end
+ *  order     for each place, the number of the chunk that moves there
  *
- * Returns 0, -EPERM if it is an array and shows as such, -ERANGE if there is no
- * such chunk, -EINVAL if the sizes do not go with the frame's chunksize or
- * `order` is no permutation; or as file_write().
+ * Returns 0, -EPERM if the file shows an array, -ERANGE if there is no such
+ * chunk, -EINVAL if the sizes do not suit the frame's chunksize or `order` is
+ * not a permutation; or as file_write().
  */
 int file_chunk_insert(struct file *file, uint64_t chunk_no, const void *bytes,
                       size_t len, struct fault *fault);

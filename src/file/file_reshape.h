@@ -10,11 +10,11 @@
 struct file;
 
 /*
- * Copy stored chunks of a frame of the same chunksize and typesize over those
- * of a file, which exist, and commit.
+ * Copy stored chunks of a frame over existing chunks of a file, and commit.
+ * Both frames have the same chunksize and typesize.
  *
  *  done  receives the number of chunks copied; less than `nchunks` if one
- *        can't be read
+ *        cannot be copied
  */
 int file_copy_chunks(struct file *file, uint64_t chunk_no, struct frame *src,
                      uint64_t src_chunk_no, uint64_t nchunks, uint64_t *done,

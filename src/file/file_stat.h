@@ -6,10 +6,8 @@
 
 #include "store/store.h"
 
-/*
- * Are these the same file in the same state?  The ctime does not count, because
- * it changes when a file gets another name.
- */
+/* Are these the same file in the same state?  The ctime is ignored, because it
+   changes when a file gets another name. */
 bool file_same_stat(const struct store_stat *a, const struct store_stat *b);
 
 #endif

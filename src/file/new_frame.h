@@ -7,9 +7,10 @@
 #include "store/store.h"
 
 /*
- * Make an empty frame, or an array.  See file_create().
+ * Make an empty frame, or an array of zeros.  See file_create().
  *
- *  frame, change  receive the frame and what it is changed by; the caller's
+ *  frame   receives the frame; the caller's
+ *  change  receives the change that made it; the caller's
  */
 int new_frame_begin(struct store *store, const struct file_params *params,
                     struct frame **frame, struct frame_change **change,

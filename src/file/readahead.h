@@ -11,29 +11,30 @@ struct file;
 struct file_reader;
 
 /*
- * Decoding ahead of the sequential readers of one file, by the pool.
+ * Read-ahead: the pool decodes chunks ahead of the sequential readers of one
+ * file.
  *
- * Locking.  `lock` is a leaf.  It guards all below it.
+ * Locking.  `lock` is a leaf and guards all fields below it.
  */
 struct readahead {
-    size_t limit; /* the longest window, in bytes; 0: none */
-    size_t least; /* the shortest */
+    size_t limit; /* longest window, in bytes; 0: no read-ahead */
+    size_t least; /* shortest window, in bytes */
     pthread_mutex_t lock;
     pthread_cond_t finished; /* `ntasks` has come down to 0 */
-    size_t ntasks;           /* waiting or running */
-    bool stopping;           /* tasks are to end as soon as they can */
-    uint64_t passed;         /* up to where chunks were let go of last */
+    size_t ntasks;           /* tasks that wait or run */
+    bool stopping;           /* tasks must end as soon as they can */
+    uint64_t passed;         /* end of the chunks that were released last */
 };
 
-/* Begin, with windows of `least` to `limit` bytes. */
+/* Set up read-ahead with windows of `least` to `limit` bytes. */
 void readahead_init(struct readahead *ahead, size_t limit, size_t least);
 
-/* Stop, and wait for what is being decoded. */
+/* Stop read-ahead, and wait for the tasks to end. */
 void readahead_fini(struct file *file);
 
 /*
- * Take note of a read of `len` bytes at `off`, and decode ahead of the reader
- * if it looks sequential.  Reads may come somewhat out of order, as several
+ * Note a read of `len` bytes at `off`, and decode ahead of the reader if it
+ * looks sequential.  Reads may come slightly out of order, because several
  * threads serve them.
  */
 void readahead_follow(struct file *file, struct file_reader *reader,
