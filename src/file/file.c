@@ -19,12 +19,13 @@
 #include "writeback/writeback.h"
 
 enum {
-    OPEN_TRIES = 20,         /* while the frame is being written */
-    OPEN_PAUSE_NS = 1000000, /* between two of them */
-    RECENT_SECONDS = 2,      /* age of a file that may still be written */
+    OPEN_TRIES = 20,         /* while another program writes the frame */
+    OPEN_PAUSE_NS = 1000000, /* between two tries */
+    RECENT_SECONDS = 2,      /* a file changed within this time may still be
+                                being written */
 };
 
-/* The state of a frame's file, or of its index file. */
+/* Get the size, times and identity of a frame's file, or of its index file. */
 static int stat_store(struct store *store, struct store_stat *out)
 {
     struct store_object *object;
@@ -53,10 +54,8 @@ static bool is_recent(const struct store_stat *stat)
     return llabs(now.tv_sec - stat->mtime.tv_sec) <= RECENT_SECONDS;
 }
 
-/*
- * May a frame that was refused be half-way through a change?  `last` is its
- * state before the attempt, and receives the one after it.
- */
+/* Can a frame that was rejected be half-way through a change?  `last` is the
+   state of its file before the attempt, and receives the state after it. */
 static bool may_settle(struct store *store, struct store_stat *last)
 {
     struct store_stat now;
@@ -101,7 +100,7 @@ int file_peek(const struct file_context *context, struct store *store,
     return r;
 }
 
-/* Open a frame, and find out what to show of it.  The store is the frame's on
+/* Open a frame and set up its view.  The frame takes over the store on
    success. */
 static int try_open(struct store *store, uint64_t base,
                     const struct file_face *face, struct frame **out,
@@ -124,7 +123,7 @@ static int try_open(struct store *store, uint64_t base,
     return 0;
 }
 
-/* The same, again and again while another program writes the frame. */
+/* The same, but try again while another program writes the frame. */
 static int open_settled(struct store *store, uint64_t base,
                         const struct file_face *face, struct frame **out,
                         struct view *view, struct fault *fault)
@@ -146,9 +145,10 @@ static int open_settled(struct store *store, uint64_t base,
 }
 
 /*
- * Open a frame when no other program has locked it.
+ * Open a frame while no other program has locked it.
  *
- *  count  receives the count of the sidecar, which may be NULL
+ *  sidecar  the lock file of the frame; NULL if it has none
+ *  count    receives the count of the lock file; 0 if there is none
  */
 static int open_frame(const struct file_face *face, struct sidecar *sidecar,
                       struct store *store, uint64_t base, struct frame **out,
@@ -168,7 +168,7 @@ static int open_frame(const struct file_face *face, struct sidecar *sidecar,
     return r;
 }
 
-/* A file with the parts of it that only some layers know. */
+/* A file together with its parts that only some layers know. */
 struct whole {
     struct file file;
     struct file_writeback writeback;
@@ -177,7 +177,7 @@ struct whole {
     struct readahead ahead;
 };
 
-/* A file of a frame, which becomes its own, as does the view. */
+/* Make a file for a frame.  It takes over the frame and the view. */
 static int file_new(struct file_context *context, struct frame *frame,
                     const struct view *view, struct file **out)
 {
@@ -227,7 +227,7 @@ int file_open_face(struct file_context *context, const struct file_face *face,
         r = file_new(context, frame, &view, out);
         if (r < 0) {
             view_fini(&view);
-            store_get(store); /* the caller keeps it */
+            store_get(store); /* the caller keeps the store */
             frame_close(frame);
             fault_set(fault, r, 0, NULL);
         }
@@ -286,7 +286,8 @@ int file_open_writable(struct file_context *context, struct store *store,
             fault_set(fault, r, 0, NULL);
     }
     if (r < 0) {
-        /* The caller keeps the store, of which a frame holds a reference. */
+        /* The caller keeps the store, but file_free() closes the frame, which
+           has taken over the caller's reference. */
         store_get(store);
         readahead_fini(file);
         file_free(file);
@@ -296,7 +297,8 @@ int file_open_writable(struct file_context *context, struct store *store,
     return 0;
 }
 
-/* A file of a frame that was just made, with the change that made it. */
+/* Make a file for a frame that was just made.  It takes over the change that
+   made the frame. */
 static int file_new_created(struct file_context *context, struct frame *frame,
                             struct frame_change *change,
                             const struct file_params *params, struct file **out,
@@ -330,7 +332,8 @@ static int find_sidecar(struct file *file, struct store *store)
     return r;
 }
 
-/* The chunks of an array follow from its shape, and it may stay zeros. */
+/* Check that chunks of a new frame fit into the cache.  An array is not
+   checked, because its chunks follow from its shape, and it may stay zeros. */
 static int check_params(const struct file_context *context,
                         const struct file_params *params, struct fault *fault)
 {
@@ -379,7 +382,7 @@ int file_create(struct file_context *context, struct store *store,
     return 0;
 }
 
-/* Let go of all that a file has, written or not. */
+/* Release everything that a file has, including uncommitted bytes. */
 static void release(struct file *file)
 {
     encode_ahead_end(file);

@@ -239,11 +239,12 @@ int file_seek(struct file *file, uint64_t off, bool hole, uint64_t *out,
  * Write bytes.  The file grows as needed; the bytes between its old end and
  * `off` become zeros.  Readers see the bytes when this returns.
  *
- * The bytes stay in memory until they are committed: at file_sync(), when the
- * file was left alone for a moment, after `commit` seconds, or when they fill a
- * large part of the memory that uncommitted bytes may take.  If a commit fails,
- * the bytes stay in memory, and the next write to the file reports the error,
- * once, unless file_sync() comes first.  A later commit may succeed.
+ * The bytes stay in memory until they are committed: at file_sync(), when
+ * uncommitted bytes fill about half of the cache, and, unless `commit` is 0,
+ * half a second after the last change of the file or after `commit` seconds,
+ * whichever comes first.  If a commit fails, the bytes stay in memory, and the
+ * next write to the file reports the error, once, unless file_sync() comes
+ * first.  A later commit may succeed.
  *
  * Returns 0 or
  *  -EROFS    the file is not writable
@@ -253,7 +254,8 @@ int file_seek(struct file *file, uint64_t off, bool hole, uint64_t *out,
  *  -EPERM    the write would change the header of an array
  *  -ENOSPC   uncommitted bytes fill the cache
  *  -ESTALE   another program has changed the frame; see file_sync()
- *  -EBADMSG  a chunk that is overwritten in part is damaged
+ *  -EBADMSG  bytes that are overwritten in part, or needed around the write,
+ *            are damaged
  *  others    from the store, also of an earlier commit: the bytes are written
  *            all the same, unless there is no room for them in memory
  */
@@ -335,9 +337,9 @@ void file_note_name(struct file *file);
 bool file_is_settled(struct file *file);
 
 /*
- * Is the stored state of a frame that is open for changes one that this file
- * has made or read?  If there is something to commit, this does not look at the
- * store, because that commit finds out and returns -ESTALE.
+ * Is the stored state of a frame that is open for changes the one that this
+ * file has made or read?  If there is something to commit, this does not look
+ * at the store, because that commit finds out and returns -ESTALE.
  */
 bool file_is_own(struct file *file);
 

@@ -10,7 +10,8 @@
 #include "state/chunk_shape.h"
 #include "state/file_private.h"
 
-/* The newest state; and is a chunk zeros that it knows nothing of? */
+/* Take a reference to the newest state.  Sets `*zeros` if the chunk is zeros
+   that this state does not have. */
 static struct file_state *find_source(struct file *file, uint64_t chunk_no,
                                       bool *zeros)
 {
@@ -27,7 +28,7 @@ static struct file_state *find_source(struct file *file, uint64_t chunk_no,
     return state;
 }
 
-/* Find out what is stored of a chunk. */
+/* Look up how a chunk is stored. */
 static int open_chunk(struct file *file, uint64_t chunk_no,
                       struct file_chunk *chunk, struct fault *fault)
 {
@@ -53,7 +54,7 @@ static int open_chunk(struct file *file, uint64_t chunk_no,
     return r;
 }
 
-/* How chunks that are written will be encoded, as far as it is known. */
+/* Return the parameters for encoding chunks, as far as they are known. */
 static struct chunk_params get_params(struct file *file)
 {
     struct chunk_params params;
@@ -111,7 +112,7 @@ static int describe(void *context, uint64_t chunk_no, bool writing,
     return 0;
 }
 
-/* Bytes of a chunk to decode, whatever blocks it has. */
+/* A chunk from which bytes are decoded, and the means to do so. */
 struct part {
     struct frame *frame;
     const struct frame_chunk *chunk;
@@ -119,7 +120,7 @@ struct part {
     struct fault *fault;
 };
 
-/* Decode blocks; the first one may be needed for that. */
+/* Decode blocks.  This may need to decode the chunk's first block before. */
 static int decode_blocks(const struct part *part, uint32_t first, uint32_t n,
                          uint8_t *dst)
 {
@@ -141,7 +142,7 @@ static int decode_blocks(const struct part *part, uint32_t first, uint32_t n,
     return r;
 }
 
-/* Decode bytes that do not start and end with blocks. */
+/* Decode a range of bytes that may start and end inside blocks. */
 static int decode_bytes(const struct part *part, uint32_t off, uint32_t len,
                         uint8_t *dst)
 {
@@ -176,7 +177,8 @@ static void copy_pattern(const struct frame_chunk *chunk, uint32_t off,
     }
 }
 
-/* Decode what a stored chunk has of a range; what is behind it is zeros. */
+/* Decode the part of a range that the stored chunk has.  The bytes behind it
+   are zeros. */
 static int decode_range(const struct part *part, uint32_t off, uint32_t len,
                         uint32_t blocksize, uint8_t *dst)
 {
@@ -199,8 +201,8 @@ static int decode_range(const struct part *part, uint32_t off, uint32_t len,
     return decode_bytes(part, off, have, dst);
 }
 
-/* The chunk as it is stored now, which the caller closes; or NULL if what the
-   cache keeps of it still holds. */
+/* Open the chunk as it is stored now, which the caller closes; or return NULL
+   if the cache's description of it is still right. */
 static int open_newest(const struct file_state *state,
                        const struct file_chunk *chunk, struct frame_chunk **out,
                        struct fault *fault)
@@ -297,7 +299,7 @@ const struct cache_ops file_chunk_ops = {
     .forget = forget,
 };
 
-/* Say how large the block is that the cache cannot hold. */
+/* Report the size of a block that the cache cannot hold. */
 static int refuse_block(struct file *file, uint64_t chunk_no,
                         struct fault *fault)
 {
@@ -336,8 +338,9 @@ static int pin(struct file *file, const struct view_piece *piece,
     return r;
 }
 
-/* What was looked up before the file was emptied may be lost; what is looked up
-   after that is not. */
+/* Pin, and try once more after -ESTALE: a state from which the chunk was looked
+   up may be lost when the file is emptied, but a lookup after that uses the new
+   state. */
 int file_pin(struct file *file, const struct view_piece *piece,
              enum cache_wait wait, struct cache_pin *out, struct fault *fault)
 {

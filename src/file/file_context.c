@@ -8,7 +8,7 @@
 #include "writeback/flusher.h"
 
 enum {
-    AHEAD_PART = 4, /* part of the cache that one reader may fill */
+    AHEAD_PART = 4, /* one reader may fill at most this part of the cache */
 };
 
 int file_context_new(const struct file_options *options,

@@ -10,11 +10,11 @@
 #include "writeback/writeback.h"
 
 enum {
-    PIECE = 1 << 20, /* bytes that are copied by way of memory at a time */
-    BATCH = 256,     /* chunks copied by one commit */
+    PIECE = 1 << 20, /* bytes to copy at a time through memory */
+    BATCH = 256,     /* chunks to copy in one commit */
 };
 
-/* Could stored chunks of one frame stand in the other? */
+/* Can stored chunks of one frame be used in the other? */
 static bool are_alike(struct file *src, struct file *dst)
 {
     struct frame *from = file_frame_get(src);
@@ -30,7 +30,8 @@ static bool are_alike(struct file *src, struct file *dst)
     return alike;
 }
 
-/* How many chunks from `off` on are stored, of full size, and as they are? */
+/* Count the chunks from `off` on that are stored with full size and have no
+   uncommitted bytes, BATCH at most. */
 static uint64_t count_stored(struct file *src, struct frame *frame,
                              uint64_t off, uint64_t len)
 {
@@ -55,8 +56,8 @@ static uint64_t count_stored(struct file *src, struct frame *frame,
     return n;
 }
 
-/* Copy stored chunks.  Returns the number of bytes, 0 if it can't be done so,
-   or an error. */
+/* Copy stored chunks.  Sets `*done` to the number of bytes, which is 0 if
+   chunks cannot be copied as they are stored.  Returns 0 or an error. */
 static int copy_stored(struct file *src, uint64_t src_off, struct file *dst,
                        uint64_t dst_off, uint64_t len, uint64_t *done,
                        struct fault *fault)
@@ -81,7 +82,7 @@ static int copy_stored(struct file *src, uint64_t src_off, struct file *dst,
     return r;
 }
 
-/* Read bytes into memory of our own.  Returns their number or an error. */
+/* Read bytes into a buffer.  Returns their number or an error. */
 static ssize_t read_bytes(struct file *src, uint64_t off, uint8_t *bytes,
                           size_t len, struct fault *fault)
 {
@@ -98,8 +99,8 @@ static ssize_t read_bytes(struct file *src, uint64_t off, uint8_t *bytes,
     return (ssize_t)at;
 }
 
-/* Copy bytes by way of memory: who waits for room to write must not keep any
-   in place. */
+/* Copy bytes through memory of their own, because a thread that waits for room
+   to write must not pin bytes of the cache. */
 static int copy_bytes(struct file *src, uint64_t src_off, struct file *dst,
                       uint64_t dst_off, uint64_t len, uint64_t *done,
                       struct fault *fault)
@@ -134,7 +135,7 @@ static int copy(struct file *src, uint64_t src_off, struct file *dst,
 
     if (src_off >= size)
         return 0;
-    /* What a copy within one file adds is not to be copied. */
+    /* Do not copy bytes that this copy itself appends to the file. */
     if (len > size - src_off)
         len = size - src_off;
     alike = are_alike(src, dst);

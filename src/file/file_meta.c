@@ -5,7 +5,7 @@
 #include "file/view.h"
 #include "writeback/writeback.h"
 
-/* A metalayer to set, or to remove if there are no `bytes`. */
+/* A metalayer to set, or to remove if `bytes` is NULL. */
 struct meta_edit {
     struct writeback_edit edit;
     enum metalayer_kind kind;
@@ -35,8 +35,8 @@ static int set_meta(struct frame_change *change,
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
-/* Is there such a fixed metalayer, on which the shape of an array does not
-   hang? */
+/* Check that a fixed metalayer exists, and that it does not hold the shape of
+   the array that the file shows. */
 static int check_fixed(struct file *file, const char *name, struct fault *fault)
 {
     struct metalayer_list list;

@@ -10,26 +10,26 @@
 #include "state/file_private.h"
 
 enum {
-    PIECES_MAX = 64, /* pins, and pieces, of one read in place */
+    PIECES_MAX = 64, /* limit of pins, and of pieces, for a read in place */
 };
 
 /* Bytes of a chunk that are pinned for a read. */
 struct held {
     uint64_t chunk_no;
-    uint32_t off; /* of the first one in the chunk */
+    uint32_t off; /* offset of the first byte in the chunk */
 };
 
-/* What a read keeps in place, or a copy of it. */
+/* The pins that keep the bytes of a read in place, or a copy of the bytes. */
 struct file_hold {
-    uint8_t *copy; /* NULL: in place */
+    uint8_t *copy; /* NULL: the bytes are in place */
     size_t npins;
-    size_t next; /* pin that is likely to be wanted next */
+    size_t next; /* pin that the next piece is likely to need */
     struct cache_pin pins[PIECES_MAX];
-    struct held held[PIECES_MAX]; /* what they are of */
+    struct held held[PIECES_MAX]; /* the bytes that each pin holds */
     struct iovec iov[PIECES_MAX];
 };
 
-/* Does a pin hold the start of a piece? */
+/* Does pin `i` hold the start of a piece? */
 static bool holds(const struct file_hold *hold, size_t i,
                   const struct view_piece *piece)
 {
@@ -41,10 +41,10 @@ static bool holds(const struct file_hold *hold, size_t i,
 
 /*
  * Find a pin that holds the start of a piece, or add one.  Rows of an array
- * need the same ones over and over, in the same order.
+ * need the same pins over and over, in the same order.
  *
- * Returns its number, -EAGAIN if there are too many, or if there is no room at
- * this moment for more than is pinned already, or an error of file_pin().
+ * Returns the number of the pin; -EAGAIN if there are too many, or if there is
+ * no room at this moment for another pin; or an error of file_pin().
  */
 static int hold_piece(struct file *file, struct file_hold *hold,
                       const struct view_piece *piece, struct fault *fault)
@@ -115,15 +115,15 @@ static bool add_piece(struct file_data *data, const uint8_t *bytes, size_t len)
     if (data->niov == PIECES_MAX)
         return false;
 
-    /* A vector of buffers to write from has no const of its own. */
+    /* struct iovec has no const, although readers only read the bytes. */
     data->iov[data->niov++] =
         (struct iovec){ .iov_base = (void *)(uintptr_t)bytes, .iov_len = len };
     data->len += len;
     return true;
 }
 
-/* Gather the pieces of a read where they are.  Returns -EAGAIN if they are too
-   many, or more than fits at this moment, and `data` then is of no use. */
+/* Collect the pieces of a read in place.  Returns -EAGAIN if there are too
+   many, or if they do not all fit at this moment; `data` is then of no use. */
 static int gather(struct file *file, uint64_t off, size_t len,
                   struct file_data *data, struct fault *fault)
 {
@@ -144,7 +144,7 @@ static int gather(struct file *file, uint64_t off, size_t len,
     return 0;
 }
 
-/* Let go of what a read keeps in place, but not of the read. */
+/* Release the pins of a read, but not the read itself. */
 static void unpin_all(struct file *file, struct file_data *data)
 {
     struct file_hold *hold = data->hold;
@@ -157,7 +157,8 @@ static void unpin_all(struct file *file, struct file_data *data)
     data->len = 0;
 }
 
-/* Copy the pieces of a read, holding as many of them as there is room for. */
+/* Copy the pieces of a read, with as many of them pinned at a time as there is
+   room for. */
 static int copy_out(struct file *file, uint64_t off, size_t len,
                     struct file_data *data, struct fault *fault)
 {
@@ -190,7 +191,7 @@ static int copy_out(struct file *file, uint64_t off, size_t len,
     return r;
 }
 
-/* Read bytes of a chunk as they are stored. */
+/* Read bytes of a chunk in its stored form. */
 static int read_stored(struct file *file, uint64_t off, size_t len,
                        struct file_data *data, struct fault *fault)
 {
@@ -208,7 +209,7 @@ static int read_stored(struct file *file, uint64_t off, size_t len,
     return 0;
 }
 
-/* Read where the bytes are, or copy them. */
+/* Read bytes in place, or copy them if that is not possible. */
 static int read_chunks(struct file *file, struct file_reader *reader,
                        uint64_t off, size_t len, struct file_data *data,
                        struct fault *fault)
@@ -224,7 +225,8 @@ static int read_chunks(struct file *file, struct file_reader *reader,
     return r;
 }
 
-/* A file that has become shorter while it was read just ends. */
+/* If the file became shorter during the read, the read ends there without an
+   error. */
 static int end_of_file(struct file *file, uint64_t off, int error)
 {
     return (error == -ERANGE || error == -ESTALE) && off >= file_size(file)

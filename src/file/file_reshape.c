@@ -12,16 +12,16 @@
 #include "file/view.h"
 #include "writeback/writeback.h"
 
-/* Changes of chunks as wholes. */
+/* An edit of whole chunks. */
 struct reshape {
     struct writeback_edit edit;
     struct file *file;
     uint64_t chunk_no;
     uint64_t nchunks;
-    const void *bytes; /* of a chunk to insert */
+    const void *bytes; /* content of a chunk to insert */
     size_t len;
     const uint64_t *order;
-    struct frame *src; /* to copy stored chunks from */
+    struct frame *src; /* frame from which to copy stored chunks */
     uint64_t src_chunk_no;
     uint64_t *done; /* number of chunks copied */
 };
@@ -31,7 +31,8 @@ static const struct reshape *reshape_of(const struct writeback_edit *edit)
     return (const struct reshape *)(const void *)edit;
 }
 
-/* Become the reshaper, with all that was written committed. */
+/* Commit all writes and lock the file for exclusive changes.  This repeats the
+   commit if another thread writes between the two. */
 static int enter(struct file *file, struct fault *fault)
 {
     int r = 0;
@@ -88,7 +89,7 @@ static int run_reorder(struct frame_change *change,
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
-/* Encode a chunk, and write it. */
+/* Encode the chunk to insert, and write it. */
 static int write_chunk(const struct reshape *what, struct frame_change *change,
                        struct frame_written *written, struct fault *fault)
 {
@@ -164,7 +165,7 @@ int file_chunk_reorder(struct file *file, const uint64_t *order,
     return reshape(file, &what, fault);
 }
 
-/* Copy one stored chunk, which must be good, to the change. */
+/* Copy one stored chunk to the change.  Its headers must be valid. */
 static int copy_chunk(const struct reshape *what, uint64_t i,
                       struct frame_change *change, struct fault *fault)
 {
@@ -187,7 +188,7 @@ static int copy_chunk(const struct reshape *what, uint64_t i,
     return 0;
 }
 
-/* Copies as many as it can. */
+/* Copy chunks until one fails.  This succeeds if at least one was copied. */
 static int run_copy(struct frame_change *change,
                     const struct writeback_edit *edit, struct fault *fault)
 {

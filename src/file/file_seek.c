@@ -5,7 +5,9 @@
 #include "file/view.h"
 #include "state/file_private.h"
 
-/* Is there a chunk in memory that the frame has as a hole, or not at all? */
+/* Is a chunk a hole?  A dirty chunk is not.  A clean chunk is one if it was
+   made zeros, if the frame does not have it yet, or if the frame stores it as a
+   special value other than NaN. */
 static int is_hole(struct file *file, struct file_state *state,
                    uint64_t chunk_no, bool *hole, struct fault *fault)
 {
@@ -31,7 +33,8 @@ static int is_hole(struct file *file, struct file_state *state,
     return r;
 }
 
-/* Look at one chunk after the other, as some may be in memory only. */
+/* Find a hole, or data, in a file that has changed.  This looks at one chunk
+   after the other, because some may exist in memory only. */
 static int seek_changed(struct file *file, struct file_state *state,
                         uint64_t off, bool hole, uint64_t *out,
                         struct fault *fault)
@@ -59,7 +62,7 @@ static int seek_changed(struct file *file, struct file_state *state,
     return 0;
 }
 
-/* The same by the index alone. */
+/* The same for a file without changes, by the index alone. */
 static int seek_committed(struct file *file, struct frame *frame, uint64_t off,
                           bool hole, uint64_t *out, struct fault *fault)
 {
@@ -87,7 +90,7 @@ static int seek_committed(struct file *file, struct frame *frame, uint64_t off,
     return 0;
 }
 
-/* The next chunk that is no hole; `nchunks` if there is none. */
+/* Find the next chunk that is not a hole; `nchunks` if there is none. */
 static int next_data(struct file *file, struct file_state *state,
                      uint64_t chunk_no, uint64_t nchunks, uint64_t *out,
                      struct fault *fault)
@@ -108,10 +111,10 @@ static int next_data(struct file *file, struct file_state *state,
     return r;
 }
 
-/* Chunks side by side, which hold a stretch of an array as a whole. */
+/* A row of chunks, which together hold a contiguous range of an array. */
 struct slab {
     uint64_t nchunks;
-    uint64_t nbytes; /* of the array; less in the last one */
+    uint64_t nbytes; /* bytes of the array; fewer in the last slab */
 };
 
 static struct slab slab_of(const struct layout *layout)
@@ -126,8 +129,8 @@ static struct slab slab_of(const struct layout *layout)
     };
 }
 
-/* The next slab that is all hole, or that is not; behind the last if there is
-   none. */
+/* Find the next slab that is all hole, or the next one that is not.  If there
+   is none, the number is that behind the last slab. */
 static int next_slab(struct file *file, struct file_state *state,
                      const struct slab *slab, uint64_t *slab_no, bool hole,
                      struct fault *fault)
@@ -150,7 +153,7 @@ static int next_slab(struct file *file, struct file_state *state,
     return 0;
 }
 
-/* Holes of an array are slabs that hold nothing else. */
+/* A slab of an array counts as a hole if all its chunks are holes. */
 static int seek_array(struct file *file, struct file_state *state, uint64_t off,
                       bool hole, uint64_t *out, struct fault *fault)
 {
@@ -179,7 +182,7 @@ static int seek_array(struct file *file, struct file_state *state, uint64_t off,
     return 0;
 }
 
-/* A chunk is all hole, or has none. */
+/* A chunk is a hole as a whole, or has none. */
 static int seek_chunk(struct file *file, struct file_state *state, uint64_t off,
                       bool hole, uint64_t *out, struct fault *fault)
 {

@@ -27,9 +27,9 @@ int file_sync(struct file *file, struct fault *fault)
 }
 
 /*
- * Is the newest state the one that is stored?  Before changes begin the times of
- * the frame's file are compared, too: what others change soon after they were
- * read may not change them.
+ * Is the newest state the stored one?  Before changes have begun, the times of
+ * the frame's file are compared, too, because a change by another program soon
+ * after the file was read may leave the rest as it was.
  */
 static bool is_stored(struct file *file, const struct file_state *state,
                       bool begun)
@@ -43,8 +43,8 @@ static bool is_stored(struct file *file, const struct file_state *state,
            file_is_current(file, &stat);
 }
 
-/* Nobody is waited for here: the state is looked at again if there is another
-   by then. */
+/* This does not wait for a committer.  It looks again if there is a newer state
+   by the time it is done. */
 bool file_is_own(struct file *file)
 {
     struct file_state *state;

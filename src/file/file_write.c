@@ -8,14 +8,14 @@
 #include "writeback/encode.h"
 #include "writeback/writeback.h"
 
-/* The end up to which bytes are written, for the gate: an array has a place for
-   all of them already. */
+/* Return the end of a write as the gate needs it: 0 for an array, because a
+   write never extends an array. */
 static uint64_t writing_to(const struct file *file, uint64_t end)
 {
     return file->constant.array ? 0 : end;
 }
 
-/* Bytes up to `end` are in the cache: the file reaches so far. */
+/* Extend the file to `end`, because all bytes up to there are in the cache. */
 static void extend_to(struct file *file, uint64_t end)
 {
     pthread_mutex_lock(&file->gate.lock);
@@ -26,8 +26,8 @@ static void extend_to(struct file *file, uint64_t end)
     pthread_mutex_unlock(&file->gate.lock);
 }
 
-/* Write the first bytes of a range of a chunk of `nbytes` bytes, and say why if
-   that fails. */
+/* Write the first bytes of a range of a chunk of `nbytes` bytes, and describe
+   an error. */
 static ssize_t write_range(struct file *file, const struct cache_range *range,
                            uint32_t nbytes, const uint8_t *src,
                            struct fault *fault)
@@ -54,8 +54,8 @@ static ssize_t put_piece(struct file *file, const struct view_piece *piece,
     return write_range(file, &range, piece->nbytes, src, fault);
 }
 
-/* What goes before the chunks can be written as it is, as is done by who has
-   mapped it with what follows. */
+/* Accept a write to the header if it changes nothing, because a program that
+   has mapped the file may write a page back that holds header and items. */
 static ssize_t put_header(const struct view_piece *piece, const uint8_t *src,
                           struct fault *fault)
 {
@@ -65,7 +65,7 @@ static ssize_t put_header(const struct view_piece *piece, const uint8_t *src,
     return piece->len;
 }
 
-/* Write bytes, or zeros if there is no `src`. */
+/* Write bytes, or zeros if `src` is NULL. */
 static int put_bytes(struct file *file, uint64_t off, const uint8_t *src,
                      uint64_t len, struct fault *fault)
 {
@@ -89,8 +89,9 @@ static int put_bytes(struct file *file, uint64_t off, const uint8_t *src,
     return 0;
 }
 
-/* Chunks that come up are zeros by themselves, but what is behind the end in
-   the last one is rubbish. */
+/* Fill the gap between the end of the file and `off` with zeros.  New chunks
+   are zeros already, but the last chunk may hold rubbish behind the end of the
+   file. */
 static int fill_gap(struct file *file, uint64_t off, struct fault *fault)
 {
     uint64_t size = file->states.nbytes;
@@ -103,7 +104,7 @@ static int fill_gap(struct file *file, uint64_t off, struct fault *fault)
     return size < end ? put_bytes(file, size, NULL, end - size, fault) : 0;
 }
 
-/* May the file get so long? */
+/* Check that the file may extend to `off` + `len`. */
 static int check_end(const struct file *file, uint64_t off, uint64_t len,
                      struct fault *fault)
 {
@@ -121,7 +122,8 @@ static int check_end(const struct file *file, uint64_t off, uint64_t len,
     return off + len > max ? fault_set(fault, -EFBIG, 0, NULL) : 0;
 }
 
-/* Where there is no memory for more, say why it is not written out. */
+/* If a write found no memory (-EAGAIN), report the error because of which
+   earlier bytes are not committed, or -ENOSPC. */
 static int explain(struct file *file, int error, struct fault *fault)
 {
     int r;
@@ -201,7 +203,8 @@ int file_append(struct file *file, const void *bytes, size_t len, uint64_t *off,
 
     if (r < 0)
         return r;
-    /* From here on nobody else moves the end. */
+    /* From here on no other program moves the end, because writeback_begin()
+       has locked the frame. */
     *off = file_size(file);
     r = file_write(file, *off, bytes, len, fault);
     writeback_end(file);
@@ -231,7 +234,7 @@ static int grow(struct file *file, uint64_t size, struct fault *fault)
     return r;
 }
 
-/* Chunks become zeros.  Returns 0 or -ENOMEM. */
+/* Make chunks `first` to `end` - 1 zeros.  Returns 0 or -ENOMEM. */
 static int drop_chunks(struct file *file, uint64_t first, uint64_t end,
                        struct fault *fault)
 {
@@ -250,10 +253,8 @@ static int drop_chunks(struct file *file, uint64_t first, uint64_t end,
     return 0;
 }
 
-/*
- * Cut the file.  What is left of a chunk has to be stored anew.  Returns false
- * if that is not in memory yet, and nothing has happened.
- */
+/* Cut the file.  The chunk that is cut has to be stored again, so it must be in
+   memory.  Returns false if it is not, and then nothing has changed. */
 static bool try_cut(struct file *file, uint64_t size, int *error,
                     struct fault *fault)
 {
@@ -294,9 +295,9 @@ static int cut(struct file *file, uint64_t size, struct fault *fault)
 }
 
 /*
- * Change the size, as file_extend() and file_zero() change other things that
- * cost no room: an error of an earlier commit is left to the next write or sync,
- * because this call takes effect, and may be the one by which a program makes
+ * Change the size.  file_truncate(), file_extend() and file_zero() leave the
+ * error of an earlier commit to the next write or sync, because these calls
+ * need no room and take effect all the same, and a program may use them to make
  * room.
  */
 static int resize(struct file *file, uint64_t size, struct fault *fault)
@@ -361,8 +362,8 @@ static int write_zeros(struct file *file, uint64_t off, uint64_t end,
     return r;
 }
 
-/* Behind the last chunk that ends before `off`; the last one of the file may be
-   short. */
+/* Return the number of chunks that end at or before `off`.  The last chunk of
+   the file may be short. */
 static uint64_t chunks_before(const struct file *file, uint64_t off)
 {
     uint64_t nbytes = file->states.nbytes;
@@ -372,10 +373,11 @@ static uint64_t chunks_before(const struct file *file, uint64_t off)
 }
 
 /*
- * Make chunks zero, from one on, that end before `off`: of those the last one
- * may be none any more by when all others are through, who may write behind it.
+ * Make the chunks zero that lie from `first` on and end at or before `off`.
+ * They are counted again once the file is locked, because another writer may
+ * have extended the last chunk meanwhile.
  *
- *  end  receives the chunk behind them; `first` if there are none
+ *  end  receives the number of the chunk behind them; `first` if there are none
  */
 static int zero_chunks(struct file *file, uint64_t first, uint64_t off,
                        uint64_t *end, struct fault *fault)
@@ -396,7 +398,8 @@ static int zero_chunks(struct file *file, uint64_t first, uint64_t off,
     return r;
 }
 
-/* Make a range zero that ends in the file; of chunks, those that are whole. */
+/* Make a range of the file zero.  Chunks that lie whole in the range become
+   holes. */
 static int zero_range(struct file *file, uint64_t off, uint64_t end,
                       struct fault *fault)
 {

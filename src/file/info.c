@@ -15,13 +15,15 @@
 #include "frame/metalayer.h"
 
 enum {
-    CONTENT_MAX = 16 << 20, /* of one metalayer; more is not shown */
+    CONTENT_MAX = 16 << 20, /* limit of the content of a metalayer; larger
+                               content is not shown */
     TEXT_FLAGS = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE,
 };
 
 /*
- * Add a member, which is NULL if there was no memory for it.  Returns 0 or
- * -ENOMEM, so that the results of several can be joined by |.
+ * Add a member to an object.  The caller passes NULL as `value` if there was no
+ * memory for it.  Returns 0 or -ENOMEM, so that the results of several calls
+ * can be joined by |.
  */
 static int add(struct json_object *object, const char *key,
                struct json_object *value)
@@ -61,7 +63,7 @@ static int add_error(struct json_object *object, int error,
     return add_string(object, "error", text);
 }
 
-/* Add an element to a list; both as add(). */
+/* Add an element to a list.  Arguments and result as add(). */
 static int append(struct json_object *list, struct json_object *value)
 {
     if (!value)
@@ -73,7 +75,7 @@ static int append(struct json_object *list, struct json_object *value)
     return 0;
 }
 
-/* A new list that is a member of `object`, or NULL. */
+/* Add a new list as a member of `object`.  Returns NULL without memory. */
 static struct json_object *add_list(struct json_object *object, const char *key)
 {
     struct json_object *list = json_object_new_array();
@@ -81,7 +83,7 @@ static struct json_object *add_list(struct json_object *object, const char *key)
     return add(object, key, list) == 0 ? list : NULL;
 }
 
-/* A new object at the end of `list`, or NULL. */
+/* Add a new object at the end of `list`.  Returns NULL without memory. */
 static struct json_object *append_object(struct json_object *list)
 {
     struct json_object *object = json_object_new_object();
@@ -111,7 +113,7 @@ static int add_filters(struct json_object *object,
     return r;
 }
 
-/* Bytes that the frame takes up, by its own account, and what that saves. */
+/* Add the sizes that the frame states, and the compression ratio. */
 static int add_sizes(struct json_object *object, const struct frame_info *info)
 {
     uint64_t stored = info->frame_len + (info->sparse ? info->cbytes : 0);
@@ -167,7 +169,7 @@ static int add_shape(struct json_object *object,
                    add_extents(object, "blocks", shape->block, shape->ndim);
 }
 
-/* What array a frame is; nothing if it is none. */
+/* Describe the array that a frame is.  Adds nothing for other frames. */
 static int add_array(struct json_object *object, struct frame *frame)
 {
     struct fault fault = FAULT_NONE;
@@ -190,7 +192,7 @@ static int add_array(struct json_object *object, struct frame *frame)
     return r;
 }
 
-/* What new chunks are compressed with. */
+/* Add the parameters with which new chunks are compressed. */
 static int add_defaults(struct json_object *object,
                         const struct frame_info *info)
 {
@@ -331,7 +333,7 @@ static int add_chunk(struct json_object *object,
            add_filters(object, header->filters, header->filters_meta);
 }
 
-/* Print an object, without the last `cut` characters of its text. */
+/* Print an object without the last `cut` characters of its text. */
 static int write_object(struct json_object *object, size_t cut, FILE *out)
 {
     size_t len;

@@ -6,7 +6,7 @@
 
 #include "array/array.h"
 
-/* Blocks and chunks are as large as their shapes say. */
+/* Set the sizes of blocks and chunks that follow from the shape of an array. */
 static int set_sizes(struct frame_params *params, const struct layout *layout)
 {
     uint64_t blocksize = (uint64_t)layout->block_nitems * layout->itemsize;
@@ -18,7 +18,8 @@ static int set_sizes(struct frame_params *params, const struct layout *layout)
     return 0;
 }
 
-/* Give a new frame the metalayer of an array, and chunks for all its items. */
+/* Add the metalayer of an array to a new frame, and chunks for all its
+   items. */
 static int fill_array(struct frame_change *change,
                       const struct file_array *array,
                       const struct layout *layout, struct fault *fault)

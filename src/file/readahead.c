@@ -10,13 +10,14 @@
 
 enum {
     STEP = 1 << 20,   /* bytes for one task */
-    STREAK_MIN = 2,   /* reads in a row after which a reader is sequential */
-    SLACK_READS = 4,  /* how far out of order reads may come, in reads */
-    LATE_WINDOWS = 8, /* how late the pool may be; who is farther behind has
-                         another reader */
+    STREAK_MIN = 2,   /* reads in a row that make a reader sequential */
+    SLACK_READS = 4,  /* distance by which reads may be out of order, in
+                         reads */
+    LATE_WINDOWS = 8, /* how far the pool may be behind a reader; a task that is
+                         farther behind belongs to another reader */
 };
 
-/* Some bytes to decode ahead. */
+/* A range of bytes to decode ahead. */
 struct readahead_task {
     struct pool_task task;
     struct file *file;
@@ -32,7 +33,7 @@ void readahead_init(struct readahead *ahead, size_t limit, size_t least)
     pthread_cond_init(&ahead->finished, NULL);
 }
 
-/* Tasks that have not begun need not. */
+/* Withdraw the tasks that have not started. */
 static void withdraw(struct file *file)
 {
     struct list late;
@@ -66,8 +67,8 @@ void readahead_fini(struct file *file)
     pthread_mutex_destroy(&ahead->lock);
 }
 
-/* Update what is known of a reader.  Returns true if it has become one to
-   follow. */
+/* Update a reader after a read.  Returns true if this read has made it
+   sequential. */
 static bool note_read_locked(struct file_reader *reader, uint64_t off,
                              size_t len)
 {
@@ -87,13 +88,15 @@ static bool note_read_locked(struct file_reader *reader, uint64_t off,
     return reader->streak == STREAK_MIN;
 }
 
-/* How much to decode in one task, so that a short window is shared out too. */
+/* Return the bytes to decode in one task: not more than the longest window,
+   because plan_locked() asks for whole tasks. */
 static size_t task_size(const struct readahead *ahead)
 {
     return ahead->limit < STEP ? ahead->limit : STEP;
 }
 
-/* Choose what to decode next; nothing while half a window is still ahead. */
+/* Choose the bytes to decode next.  There are none while half a window is still
+   ahead of the reader. */
 static void plan_locked(const struct file *file, struct file_reader *reader,
                         uint64_t *from, uint64_t *to)
 {
@@ -124,9 +127,10 @@ static void plan_locked(const struct file *file, struct file_reader *reader,
 }
 
 /*
- * Choose bytes that a reader is done with, some chunks at a time.  A file that
- * the cache can't hold would only drive out all else, and what the buffers of a
- * few chunks are used for over and over stays in the processor's cache.
+ * Choose bytes that a reader has finished with, some chunks at a time, if the
+ * file is larger than half of the cache.  Keeping them would only evict
+ * everything else, and if the cache reuses the buffers of a few chunks, they
+ * stay in the CPU's cache.
  */
 static void plan_behind_locked(const struct file *file,
                                struct file_reader *reader, size_t len,
@@ -143,7 +147,7 @@ static void plan_behind_locked(const struct file *file,
     *to = reader->behind_off = reader->next_off - slack;
 }
 
-/* Let go of the chunks that end in a range of bytes. */
+/* Release the chunks that end in a range of bytes. */
 static void let_go(struct file *file, uint64_t from, uint64_t to)
 {
     uint64_t first;
@@ -158,8 +162,8 @@ static void let_go(struct file *file, uint64_t from, uint64_t to)
         cache_let_go(file->constant.context->cache, &file->chunks, first, end);
 }
 
-/* Is there no sense in decoding at `off`?  When the pool is late, a reader has
-   decoded that itself, and is done with it. */
+/* Is it too late to decode at `off`?  If the pool is late, the reader has
+   already decoded these bytes itself and finished with them. */
 static bool is_too_late(struct readahead *ahead, uint64_t off)
 {
     bool late;
@@ -181,7 +185,7 @@ static void count_tasks(struct readahead *ahead, int change)
     pthread_mutex_unlock(&ahead->lock);
 }
 
-/* Have the blocks of a piece decoded. */
+/* Bring the blocks of a piece into the cache. */
 static int decode_piece(struct file *file, struct view_piece *piece)
 {
     struct fault fault;
@@ -199,7 +203,8 @@ static int decode_piece(struct file *file, struct view_piece *piece)
     return 0;
 }
 
-/* Whatever fails here fails again, with a word to say, when it is read. */
+/* Errors are ignored, because the reader gets them when it comes to these
+   bytes. */
 static void run_task(struct pool_task *pool_task)
 {
     struct readahead_task *task = (struct readahead_task *)(void *)pool_task;

@@ -12,13 +12,14 @@
 #include "base/cpu.h"
 #include "base/pool.h"
 
-/* Bytes that all threads together may decode to. */
+/* Limit of the bytes to which all threads together decode. */
 static const size_t memory_max = (size_t)256 << 20;
 
-/* Decoded bytes of the blocks that are asked for in one call. */
+/* Decoded bytes of the blocks to decode in one call. */
 static const size_t run_size = (size_t)1 << 20;
 
-/* worker.chunk_no when there is none left, worker.place before the first. */
+/* worker.chunk_no when there are no more chunks, and worker.place before the
+   first. */
 static const uint64_t none = UINT64_MAX;
 
 struct finding {
@@ -31,18 +32,16 @@ struct worker {
     struct verify *verify;
     struct chunk_decoder *decoder;
     uint64_t chunk_no; /* guarded by verify->lock */
-    uint64_t place;    /* of the chunk decoded last */
+    uint64_t place;    /* place of the chunk decoded last */
 
-    /* What is wrong with the chunk.  No more than its blocks, whose starts are
-       in the frame. */
+    /* The faults of the current chunk.  There are at most as many as it has
+       blocks, whose starts are in the frame. */
     struct finding *findings;
     size_t nfindings;
 };
 
-/*
- * Locking.  Nothing is read or decoded while `lock` is held; the listener is
- * called under it.
- */
+/* Locking.  No thread reads or decodes while it holds `lock`, but the listener
+   is called under it. */
 struct verify {
     struct frame *frame;
     uint64_t nchunks;
@@ -51,11 +50,11 @@ struct verify {
     unsigned nworkers;
 
     pthread_mutex_t lock;
-    pthread_cond_t moved; /* a worker has gone on, or has freed memory */
-    uint64_t next;        /* chunk to take */
+    pthread_cond_t moved; /* a worker has taken another chunk or freed memory */
+    uint64_t next;        /* next chunk to take */
     size_t used;          /* bytes reserved */
-    struct finding last;  /* what was told last */
-    int error;            /* that keeps us from looking at all */
+    struct finding last;  /* the fault that was reported last */
+    int error;            /* error that ends the whole check */
 };
 
 static void note(struct worker *worker, int error, const struct fault *fault)
@@ -83,7 +82,7 @@ static bool is_first_locked(const struct worker *worker)
     return true;
 }
 
-/* Do two findings name the same byte, and the same reason? */
+/* Do two findings name the same byte and the same reason? */
 static bool is_same(const struct finding *a, const struct finding *b)
 {
     return a->error == b->error && a->fault.what == b->fault.what &&
@@ -100,7 +99,7 @@ static void tell_locked(struct verify *verify, const struct finding *finding)
                             &finding->fault);
 }
 
-/* Tell what was found once all chunks before this one are done. */
+/* Report the faults of a chunk once all chunks before it are done. */
 static void tell_findings(struct worker *worker)
 {
     struct verify *verify = worker->verify;
@@ -120,7 +119,7 @@ static void tell_findings(struct worker *worker)
     worker->nfindings = 0;
 }
 
-/* Wait until there is room for `size` bytes, at most memory_max. */
+/* Wait until `size` bytes are free, at most memory_max, and reserve them. */
 static void reserve(struct verify *verify, size_t size)
 {
     pthread_mutex_lock(&verify->lock);
@@ -138,14 +137,15 @@ static void unreserve(struct verify *verify, size_t size)
     pthread_mutex_unlock(&verify->lock);
 }
 
-/* Some blocks of a chunk, and where to decode them to. */
+/* Some blocks of a chunk, and the buffer to decode them to. */
 struct run {
     const struct frame_chunk *chunk;
-    const uint8_t *first_block; /* decoded, if the others need it */
+    const uint8_t *first_block; /* decoded, if the other blocks need it */
     uint8_t *dst;
 };
 
-/* Decode blocks; if that fails and there are several, find those at fault. */
+/* Decode blocks.  If that fails and there are several, decode each to find the
+   damaged ones. */
 static int decode_run(struct worker *worker, const struct run *run,
                       uint32_t first, uint32_t n)
 {
@@ -191,7 +191,7 @@ static void decode_blocks(struct worker *worker,
     }
 }
 
-/* Decode a chunk that has blocks, within the memory there is. */
+/* Decode a chunk that has blocks, within the limit of memory. */
 static void decode_chunk(struct worker *worker, const struct frame_chunk *chunk)
 {
     size_t blocksize = chunk->blocksize;
@@ -222,7 +222,7 @@ static void decode_chunk(struct worker *worker, const struct frame_chunk *chunk)
     unreserve(worker->verify, size);
 }
 
-/* Let the workers go on with this chunk, if they are not behind it. */
+/* Let the workers continue at a chunk, unless they are already past it. */
 static void skip_to(struct verify *verify, uint64_t chunk_no)
 {
     pthread_mutex_lock(&verify->lock);
@@ -232,8 +232,9 @@ static void skip_to(struct verify *verify, uint64_t chunk_no)
 }
 
 /*
- * Is a chunk not found because another one, or the frame, is damaged?  Then
- * its size is not known, and so the place of none of those behind it.
+ * Was a chunk not found because another one, or the frame, is damaged?  The
+ * size of that one is then not known, and so neither is the place of any chunk
+ * after it.
  */
 static bool is_elsewhere(const struct worker *worker, int error,
                          const struct fault *fault)
@@ -242,8 +243,9 @@ static bool is_elsewhere(const struct worker *worker, int error,
            fault->chunk_no != (int64_t)worker->chunk_no;
 }
 
-/* Check one chunk.  A place that many entries of the index name in a row is
-   decoded once: there is no end to such chunks in a small frame. */
+/* Check one chunk.  If successive entries of the index name the same place, it
+   is decoded once, because a small frame can have any number of such
+   entries. */
 static void check_chunk(struct worker *worker)
 {
     struct frame_chunk *chunk;
@@ -265,7 +267,7 @@ static void check_chunk(struct worker *worker)
     frame_chunk_close(chunk);
 }
 
-/* Take the next chunk; false if there is none. */
+/* Take the next chunk.  Returns false if there are no more. */
 static bool take_chunk(struct worker *worker)
 {
     struct verify *verify = worker->verify;
@@ -285,8 +287,9 @@ static bool take_chunk(struct worker *worker)
 }
 
 /*
- * If the chunk is a hole, let the others go on behind the last of the holes
- * that follow.  An index that cannot be read was told by frame_check().
+ * If the chunk is a hole, let the other workers continue after the holes that
+ * follow.  An error in the index is ignored here, because frame_check() has
+ * reported it.
  */
 static bool skip_holes(struct worker *worker)
 {
@@ -321,7 +324,8 @@ static void report_structure(void *context, int error,
     tell_locked(verify, &(struct finding){ error, *fault });
 }
 
-/* Readers refuse a frame whose metalayer of an array they cannot use. */
+/* Report an array metalayer that is damaged or too large, because readers
+   reject such a frame. */
 static int check_array(struct verify *verify)
 {
     struct finding finding = { .fault = FAULT_NONE };
@@ -335,7 +339,7 @@ static int check_array(struct verify *verify)
     return 0;
 }
 
-/* Check all chunks with the workers there are. */
+/* Check all chunks in the worker threads. */
 static int run_workers(struct verify *verify)
 {
     struct pool *pool;

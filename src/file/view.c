@@ -8,7 +8,7 @@
 #include "file/file.h"
 #include "state/file_private.h"
 
-/* Show a chunk as it is stored. */
+/* Set up the view of a chunk in its stored form. */
 static int init_stored(struct view *view, uint64_t chunk_no,
                        struct frame *frame, struct fault *fault)
 {
@@ -25,7 +25,7 @@ static int init_stored(struct view *view, uint64_t chunk_no,
     return 0;
 }
 
-/* Show one chunk. */
+/* Set up the view of one chunk. */
 static int init_chunk(struct view *view, const struct file_face *face,
                       struct frame *frame, struct fault *fault)
 {
@@ -40,7 +40,7 @@ static int init_chunk(struct view *view, const struct file_face *face,
     return r == -ERANGE ? fault_set(fault, -ESTALE, 0, NULL) : r;
 }
 
-/* Show an array as such, or with a header. */
+/* Set up the view of an array, with or without a header. */
 static int init_array(struct view *view, bool npy, struct frame *frame,
                       struct fault *fault)
 {
@@ -155,13 +155,14 @@ static int locate_in_row(struct file *file, uint64_t off, uint64_t len,
     return 0;
 }
 
-/* Pieces may start and end inside an item. */
+/* Find a piece of an array.  It may start and end inside an item. */
 static void locate_in_array(const struct layout *layout, uint64_t off,
                             uint64_t len, struct view_piece *out)
 {
     uint32_t itemsize = layout->itemsize;
     uint32_t in_item = (uint32_t)(off % itemsize);
-    uint64_t max = len / itemsize + 2; /* items, in parts the first and last */
+    uint64_t max = len / itemsize + 2; /* in items; the first and the last may
+                                          be partial */
     struct layout_place place;
 
     layout_locate(layout, off / itemsize, max, &place);
