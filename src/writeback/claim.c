@@ -222,8 +222,10 @@ bool claim_supersede(struct file *file, bool replaced)
     struct fault fault;
     bool newest = false;
 
-    if (!gate_begin_locking(file))
-        return false;
+    /* Another thread may have been refused the lock meanwhile, which says nothing
+       about this file. */
+    while (!gate_begin_locking(file))
+        continue;
     if (gate_has_frame_lock(file) && !replaced)
         newest = frame_verify(file->states.newest->frame, &fault) == 0;
     if (!newest)
