@@ -13,8 +13,8 @@ enum {
     NTHREADS = 8,
     DELAY_NS = 100 * 1000 * 1000,
     NANOSECONDS = 1000 * 1000 * 1000,
-    NWAITING_CALM = 64,  /* more do not wait for their time */
-    NWAITING_MAX = 1024, /* more are closed by who lets go of them */
+    NWAITING_CALM = 64,  /* if more wait, all are closed without delay */
+    NWAITING_MAX = 1024, /* if more wait, closer_put() closes the file itself */
 };
 
 struct closer *closer_new(void)
@@ -48,13 +48,13 @@ void closer_free(struct closer *closer)
     free(closer);
 }
 
-/* Have others replaced or removed what a file belongs to? */
+/* Have other programs replaced or removed the stored file? */
 static bool is_gone(int error)
 {
     return error == -ESTALE || error == -ENOENT;
 }
 
-/* Log what of a file is not written out. */
+/* Log the range of a file that is not written out. */
 static void report_unsaved(struct fs *fs, struct open_file *open,
                            struct file *file, int error, const char *fate)
 {
@@ -65,15 +65,16 @@ static void report_unsaved(struct fs *fs, struct open_file *open,
         report_lost(&fs->nodes, open->node, error, off, end, fate);
 }
 
-/* May what could not be written out be written later, or again?  Not what
-   others have changed meanwhile, which the file has dropped; nor what lies behind
-   the end of a file whose size is fixed. */
+/* May data that could not be written out be written later?  No, if other
+   programs have changed the file meanwhile, since the file has then dropped the
+   data; nor if the data lie behind the end of a file whose size is fixed. */
 static bool is_worth_keeping(int error)
 {
     return error < 0 && !is_gone(error) && error != -EFBIG;
 }
 
-/* Keep a file of which bytes are lost, or log them for the last time. */
+/* Return the error of lost bytes; if this is the `last` try, log them once
+   more. */
 static int check_lost(struct fs *fs, struct open_file *open, bool last, int r)
 {
     if (node_is_removed(&fs->nodes, open->node))
@@ -84,10 +85,10 @@ static int check_lost(struct fs *fs, struct open_file *open, bool last, int r)
 }
 
 /*
- * Write out a file if it is a frame that is to stay.
+ * Write out a file if it is a frame that was not removed.
  *
- *  last  if that fails, it is lost; else it is kept if there is any use, and
- *        logged once
+ *  last  on failure the data are lost; else they are kept if they may be
+ *        written later.  Each error is logged once.
  */
 static int save(struct fs *fs, struct open_file *open, bool last)
 {
@@ -107,8 +108,8 @@ static int save(struct fs *fs, struct open_file *open, bool last)
     return check_lost(fs, open, last, r);
 }
 
-/* What was written and is not removed is changed for the last time: note what
-   the kernel holds of it, unless others have changed it. */
+/* A file that was written and not removed has changed for the last time: record
+   that the kernel's cache matches it, unless other programs have changed it. */
 static void finish_state(struct fs *fs, struct open_file *open,
                          const struct snapshot *current)
 {
@@ -125,7 +126,7 @@ static void close_state(struct fs *fs, struct open_file *open)
     struct snapshot *current = open->current;
     bool removed = node_is_removed(&fs->nodes, open->node);
     bool written = current && current->writable;
-    /* Its file is found by this while it has no name. */
+    /* Keep a descriptor by which the file is found while it has no name. */
     int anchor = open_file_anchor(open);
 
     if (removed && current && open->node->id.kind == ENTRY_SPARSE)
@@ -144,7 +145,7 @@ static void close_state(struct fs *fs, struct open_file *open)
         close(anchor);
 }
 
-/* Close a file for good, whatever becomes of it. */
+/* Close a file for good, whether it was saved or not. */
 static void close_finally(struct fs *fs, struct open_file *open)
 {
     struct node *node = open->node;
@@ -158,7 +159,7 @@ static void close_finally(struct fs *fs, struct open_file *open)
     pthread_cond_broadcast(&fs->closer->closed);
     pthread_mutex_unlock(&fs->nodes.lock);
     node_unref(&fs->nodes, node);
-    /* Else the task frees it that the pool has. */
+    /* If the pool still has the task, the task frees the file. */
     if (!waiting)
         open_file_free(open);
 }
@@ -177,7 +178,7 @@ static void keep(struct fs *fs, struct open_file *open)
     pthread_mutex_unlock(&fs->nodes.lock);
 }
 
-/* Take a file that nobody holds open. */
+/* Take the only reference to a file that nobody holds open. */
 static bool take_locked(struct open_file *open)
 {
     if (open->nrefs > 0)
@@ -188,7 +189,7 @@ static bool take_locked(struct open_file *open)
     return true;
 }
 
-/* Take one of the files that were kept, of a list; NULL if none is. */
+/* Take one of the files in a list of kept files; NULL if the list is empty. */
 static struct open_file *take_kept(struct fs *fs, struct list *kept)
 {
     struct open_file *open = NULL;
@@ -202,7 +203,8 @@ static struct open_file *take_kept(struct fs *fs, struct list *kept)
     return open;
 }
 
-/* Drop a reference.  If it is the last, nobody gets at the file any more. */
+/* Drop a reference.  If it is the last one, no thread can take another; then
+   returns true. */
 static bool begin_final(struct fs *fs, struct open_file *open)
 {
     bool last;
@@ -221,10 +223,11 @@ static bool begin_final(struct fs *fs, struct open_file *open)
 }
 
 /*
- * Write out a file and close it, if nobody opens it meanwhile.  Most of the
- * work is done while they may; what was written then is dealt with after.
+ * Write out a file and close it, unless a program opens it meanwhile.  Most of
+ * the work is done while the file can still be opened; a second pass saves the
+ * data that were written during the first.
  *
- * Returns 0, or an error if it is kept.
+ * Returns 0, or an error if the file is kept.
  */
 static int close_or_keep(struct fs *fs, struct open_file *open)
 {
@@ -242,7 +245,8 @@ static int close_or_keep(struct fs *fs, struct open_file *open)
     return 0;
 }
 
-/* Close a file; where there was room for it, there may be room for others. */
+/* Close a file.  Where there was space for it, there may be space for others,
+   so try those that could not be saved before. */
 static void close_one(struct fs *fs, struct open_file *open)
 {
     while (open && close_or_keep(fs, open) == 0)
@@ -258,7 +262,7 @@ static bool is_past(const struct timespec *time)
            (now.tv_sec == time->tv_sec && now.tv_nsec >= time->tv_nsec);
 }
 
-/* Called by a thread of the pool. */
+/* A thread of the pool calls this. */
 static void run(struct pool_task *task)
 {
     struct open_file *open = list_entry(task, struct open_file, closing.task);
@@ -275,7 +279,7 @@ static void run(struct pool_task *task)
     closer->nwaiting--;
     open->closing.waiting = false;
     over = open->closing.over;
-    /* Who holds it open will put it again. */
+    /* If a program holds the file open, a later closer_put() handles it. */
     taken = !over && take_locked(open);
     pthread_mutex_unlock(&fs->nodes.lock);
     if (over)
@@ -297,7 +301,7 @@ static struct timespec due_time(void)
     return due;
 }
 
-/* Where a file goes that is put. */
+/* How closer_put() handles a file. */
 enum fate {
     HELD,   /* there are other references */
     WAITS,  /* its task is with the pool */
@@ -305,7 +309,7 @@ enum fate {
     CLOSED, /* it is to be closed now */
 };
 
-/* Is a file to be written out by our threads? */
+/* May a file wait for the closer's threads to write it out? */
 static bool may_wait(const struct closer *closer, const struct open_file *open)
 {
     const struct snapshot *current = open->current;
@@ -369,7 +373,7 @@ void closer_drop(struct fs *fs, struct node *node)
         close_or_keep(fs, open);
 }
 
-/* Close what was kept, for the last time. */
+/* Close the files of a list that were kept, for the last time. */
 static int close_kept(struct fs *fs, struct list *kept)
 {
     struct open_file *open;

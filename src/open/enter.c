@@ -9,7 +9,7 @@
 #include "open/open_attr.h"
 #include "open/open_file.h"
 
-/* frame_mark() of what is stored; 0 if it cannot be read. */
+/* frame_mark() of the stored frame; 0 if it cannot be read. */
 static uint64_t read_mark(const struct fs *fs, const struct node *node,
                           const struct backing_place *place)
 {
@@ -29,7 +29,8 @@ static uint64_t read_mark(const struct fs *fs, const struct node *node,
     return mark;
 }
 
-/* Do its times not tell if a frame is the one that a node has known? */
+/* Is it impossible to tell from its times whether a frame is the one that the
+   node knows? */
 static bool needs_mark(struct fs *fs, const struct node *node, bool young)
 {
     bool needs = false;
@@ -44,9 +45,10 @@ static bool needs_mark(struct fs *fs, const struct node *node, bool young)
 }
 
 /*
- * May the kernel go on with what it holds of a file?  Of a writable mount it
- * takes no news of a file's size.  If not, the node is superseded; in one step,
- * for nobody is to open it any more.
+ * May the kernel go on using its cache of a file?  In a mount with the
+ * writeback cache, it cannot be told a file's new size.  If it may not, the
+ * node is superseded under the same lock, because no thread may open it any
+ * more.
  */
 static bool is_agreed(struct fs *fs, struct node *node,
                       const struct backing_place *place, const struct stat *st)
@@ -76,8 +78,9 @@ static bool is_agreed(struct fs *fs, struct node *node,
     return agreed;
 }
 
-/* The node of a file, which is a new one if others have changed the file; each
-   that was there before, by its number or its place, is superseded. */
+/* Get the node of a file.  If other programs have changed the file, this makes
+   a new node, and every older one with its number or its place is
+   superseded. */
 static int get_node(struct fs *fs, struct node *parent, const char *name,
                     const struct node_id *id, const struct backing_place *place,
                     const struct stat *st, struct node **out)
@@ -91,7 +94,7 @@ static int get_node(struct fs *fs, struct node *parent, const char *name,
     return r;
 }
 
-/* Is what the kernel holds of a file known to be wrong? */
+/* Is the kernel's cache of a file known to be wrong? */
 static bool is_mistaken(struct fs *fs, const struct node *node)
 {
     bool mistaken;
@@ -133,7 +136,8 @@ int enter_entry(struct fs *fs, struct node *parent,
     r = enter_seen(fs, parent, name, &place, kind, out, st);
     if (r < 0 || !is_mistaken(fs, *out))
         return r;
-    /* Nobody may have it open but the closer: then it gets a new node. */
+    /* If only the closer has the file open, close it now, so that the file gets
+       a new node. */
     closer_drop(fs, *out);
     node_forget(&fs->nodes, *out, 1);
     return enter_seen(fs, parent, name, &place, kind, out, st);

@@ -7,14 +7,14 @@
 #include "tree/fs.h"
 
 /*
- * Making entries of directories known to the kernel.
+ * Telling the kernel about the entries of directories.
  *
- * Functions return 0, the node with one reference for the kernel, and its
+ * Functions return 0, the node with one more reference for the kernel, and its
  * attributes; or a negative errno.
  */
 
 /*
- * Enter what was found in an open directory.
+ * Enter an entry that was found in an open directory.
  *
  *  name, kind  as found in `dir`
  */
@@ -22,7 +22,7 @@ int enter_entry(struct fs *fs, struct node *parent,
                 const struct backing_dir *dir, const char *name,
                 enum entry_kind kind, struct node **out, struct stat *st);
 
-/* Enter what shows under a name; -ENOENT if nothing does. */
+/* Enter the entry that shows under a name; -ENOENT if there is none. */
 int enter_lookup(struct fs *fs, struct node *parent, const char *shown,
                  struct node **out, struct stat *st);
 

@@ -14,15 +14,18 @@
 #include "tree/report.h"
 
 enum {
-    MARGIN = 4 << 20,       /* bytes free that no file is opened without */
-    FILES_MARGIN = 64,      /* likewise, inodes */
-    COMMIT_COST = 64 << 10, /* bytes of a commit beside chunks and index */
-    CHUNK_COST = 5 << 10,   /* of a chunk beside its data, if it is a file */
-    DIRTY_MAX = 4 << 20,    /* bytes of a file in memory, if space is short */
-    REFUSAL_SECONDS = 60,   /* that a refusal says something of others */
-    RETRY_NS = 100000000,   /* between two tries of one that fails */
+    MARGIN = 4 << 20,       /* free bytes besides the kernel's dirty pages; with
+                               less, files bypass its cache */
+    FILES_MARGIN = 64,      /* likewise, free inodes */
+    COMMIT_COST = 64 << 10, /* bytes of a commit besides chunks and index */
+    CHUNK_COST = 5 << 10,   /* bytes of a chunk besides its data, if the chunk
+                               is a file */
+    DIRTY_MAX = 4 << 20,    /* dirty bytes of a file before it is committed, if
+                               space is short */
+    REFUSAL_SECONDS = 60,   /* for which a refusal on a file system counts */
+    RETRY_NS = 100000000,   /* between two tries of a commit that fails */
     DIRTY_RATIO = 20,       /* the kernel's default, in percent of memory */
-    KERNEL_PART = 100,      /* of which a mount may take that part */
+    KERNEL_PART = 100,      /* a mount may use 1/KERNEL_PART of that */
     NANOSECONDS = 1000000000,
 };
 
@@ -34,7 +37,7 @@ static struct timespec now(void)
     return time;
 }
 
-/* Read a number from a file of /proc/sys/vm; 0 if there is none. */
+/* Read a number from a file of /proc/sys/vm; 0 if it cannot be read. */
 static uint64_t read_setting(const char *path)
 {
     FILE *in = fopen(path, "re");
@@ -47,8 +50,8 @@ static uint64_t read_setting(const char *path)
     return value;
 }
 
-/* The kernel holds back no more of a FUSE mount than one hundredth of what it
-   holds back of all file systems together. */
+/* The kernel keeps no more dirty pages of a FUSE mount than one hundredth of
+   the limit for all file systems together. */
 static uint64_t find_kernel_max(void)
 {
     uint64_t memory =
@@ -93,7 +96,8 @@ static bool is_refused(struct free_space *space, uint64_t dev)
     return refused;
 }
 
-/* Note a refusal in the place of the same file system, or of the oldest. */
+/* Record a refusal in the slot of the same file system, or else in the oldest
+   slot. */
 static void note_refusal(struct free_space *space, uint64_t dev)
 {
     int at = 0;
@@ -122,8 +126,8 @@ void free_space_note(struct fs *fs, struct open_file *open, int r)
     snapshot_put(snapshot);
 }
 
-/* Take the states of all open files.  The caller frees the array; NULL if there
-   is no memory. */
+/* Take references to the states of all open files.  The caller frees the array;
+   NULL if there is no memory. */
 static struct snapshot **get_open_states(struct fs *fs, size_t *n)
 {
     struct snapshot **states;
@@ -146,7 +150,8 @@ static struct snapshot **get_open_states(struct fs *fs, size_t *n)
     return states;
 }
 
-/* Bytes that the daemon has in memory for a file system. */
+/* Bytes that the daemon has dirty in memory for a file system.  If there is no
+   memory for the list of files, those for all file systems. */
 static uint64_t dirty_on(struct fs *fs, uint64_t dev)
 {
     size_t n;
@@ -164,8 +169,9 @@ static uint64_t dirty_on(struct fs *fs, uint64_t dev)
 }
 
 /*
- * Is there room for `bytes` beside what the daemon has in memory for the file
- * system, and for so many files?  If that cannot be found out, yes.
+ * Is there space for `bytes` besides the daemon's dirty data for the file
+ * system, and for `nfiles` new files?  Returns true if that cannot be found
+ * out.
  */
 static bool has_room(struct fs *fs, const struct snapshot *snapshot,
                      uint64_t bytes, uint64_t nfiles)
@@ -179,8 +185,8 @@ static bool has_room(struct fs *fs, const struct snapshot *snapshot,
     if (free < bytes || (st.f_files > 0 && st.f_favail < nfiles))
         return false;
     free -= bytes;
-    /* Finding the share of this file system walks over all open files, so the
-       sum for all file systems is tried first. */
+    /* Compare with the sum for all file systems first, because finding the
+       share of this one walks over all open files. */
     return free >= file_context_dirty(fs->files) ||
            free >= dirty_on(fs, snapshot->st.st_dev);
 }
@@ -205,8 +211,8 @@ bool free_space_wants_direct(struct fs *fs, struct open_file *open)
     return direct;
 }
 
-/* The most that a commit takes up after `len` more bytes were written to a file
-   of which nothing is dirty: whole chunks, which do not shrink, and an index. */
+/* The most space that a commit takes after `len` more bytes were written to a
+   file with no dirty data: whole chunks that do not compress, and an index. */
 static uint64_t commit_cost(struct fs *fs, struct file *file, uint64_t off,
                             size_t len)
 {
@@ -225,7 +231,8 @@ static uint64_t commit_cost(struct fs *fs, struct file *file, uint64_t off,
            COMMIT_COST;
 }
 
-/* The error of the last commit here, if it is too early to try again; else 0. */
+/* The error of the last commit here, if it is too early to try again; else
+   0. */
 static int recent_refusal(struct open_file *open)
 {
     struct timespec time = now();
@@ -248,7 +255,7 @@ static void note_commit(struct open_file *open, int r)
     pthread_mutex_unlock(&open->lock);
 }
 
-/* Commit a file so that it is known what else there is room for. */
+/* Commit a file, to find out how much space is left. */
 static int commit(struct fs *fs, struct open_file *open,
                   struct snapshot *snapshot)
 {
@@ -278,7 +285,7 @@ int free_space_check(struct fs *fs, struct open_file *open,
     if (!file || !snapshot->writable)
         return 0;
     cost = commit_cost(fs, file, off, len);
-    /* A quota is found only by trying. */
+    /* Only a failing commit shows that a quota is exceeded. */
     doubtful = file_take_error(file, &fault) < 0 ||
                (is_refused(fs->space, snapshot->st.st_dev) &&
                 file_dirty(file) >= DIRTY_MAX);
@@ -299,7 +306,7 @@ void free_space_write_out(struct fs *fs, struct open_file *open,
 {
     struct file *file = snapshot->file;
 
-    /* The next sync or close tells if that fails. */
+    /* If this fails, the next sync or close returns the error. */
     if (file && snapshot->writable && file_dirty(file) >= DIRTY_MAX &&
         is_short(fs, snapshot))
         commit(fs, open, snapshot);

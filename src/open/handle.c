@@ -9,7 +9,6 @@
 #include "open/kernel.h"
 #include "tree/report.h"
 
-/* The typesize of a frame, or 0 while it holds nothing and may change it. */
 uint32_t handle_typesize_of(const struct snapshot *snapshot)
 {
     struct frame *frame = file_frame_get(snapshot->file);
@@ -49,7 +48,7 @@ static void close_held(struct fs *fs, struct fs_held *held)
 }
 
 /* Take references to the nodes that are open for writing, one for each handle,
-   as far as there is room. */
+   up to `max`. */
 static size_t collect_written(struct fs *fs, struct node **nodes, size_t max)
 {
     size_t n = 0;
@@ -103,9 +102,10 @@ struct handle *handle_new(struct fs *fs)
 void handle_choose_io(struct fs *fs, struct handle *handle,
                       struct fuse_file_info *fi)
 {
-    /* Where others make a frame longer, too, the kernel must not keep what is
-       appended by the place that it thinks it goes to; nor cut the frame where it
-       thinks that it ends, as it does when an O_DIRECT write has failed. */
+    /* Where other programs append to a frame, too, the kernel must not cache
+       appended bytes at the offset that it takes for the end of the file.  Nor
+       may it cut the frame at that offset, as it does after an O_DIRECT write
+       has failed. */
     bool appends = fs->shared && (fi->flags & (O_APPEND | O_DIRECT));
 
     handle->direct = handle->writes &&

@@ -4,58 +4,63 @@
 
 #include "open/open_file.h"
 
-/* A file that a program holds open: one descriptor of its, as the kernel
-   counts them. */
+/* One open file description of a program, as the kernel counts them. */
 struct handle {
     struct fs_held held;
     struct open_file *open;
-    atomic_bool writes; /* it was opened to write, and counts as a writer */
+    atomic_bool writes; /* it was opened for writing, and counts as a writer */
     bool passed;       /* the kernel reads the file itself; see passthrough.h */
     uint32_t typesize; /* of the frame when it was opened; 0: it may change */
-    unsigned nmodified; /* of `open` when it was opened */
-    atomic_bool stale;  /* others have changed the frame since, and something
-                           that was written was refused for that */
+    unsigned nmodified; /* that of `open` when this handle was opened */
+    atomic_bool stale;  /* other programs have changed the frame since, and a
+                           write was refused because of that */
     struct file_reader reader;
-    bool direct; /* the kernel caches nothing that it writes or reads */
+    bool direct; /* the kernel caches nothing that this handle reads or
+                    writes */
 };
 
-/* The handle that handle_new() made, from the `fh` that the kernel hands back
-   with each request. */
+/* The handle that handle_new() made, from the `fh` that the kernel sends with
+   each request. */
 static inline struct handle *handle_of(const struct fuse_file_info *fi)
 {
     return (struct handle *)(uintptr_t)fi->fh;
 }
 
-/* Make one that is to get its `open` yet; NULL if there is no memory. */
+/* Allocate a handle; the caller sets its `open`.  NULL if there is no
+   memory. */
 struct handle *handle_new(struct fs *fs);
 
-/* Count a handle that has its `open` among the writers of the file. */
+/* Count a handle, whose `open` is set, among the writers of the file. */
 void handle_count_writer(struct fs *fs, struct handle *handle);
 
-/* Have the kernel hand over what was written to each file that is open for
-   writing.  The caller is none that answers requests: see kernel_flush(). */
+/* Make the kernel hand over its dirty pages of every file that is open for
+   writing.  The caller must not be a thread that answers requests: see
+   kernel_flush(). */
 void handle_flush_all(struct fs *fs);
 
-/* Close what it holds open. */
+/* Close a handle and drop its reference to the open file. */
 void handle_close(struct fs *fs, struct handle *handle);
 
 /*
- * May a program go on to write through a handle?  Returns 0; or -ESTALE if others
- * have changed the frame since it was opened, for the program, and the kernel
- * for it, have an older content and size in mind.  Frames that are shared by
- * locks are meant to be changed by others.
+ * May a program go on writing through a handle?  Returns 0; or -ESTALE if
+ * another program has changed the frame since the handle was opened, because
+ * this program, and the kernel on its behalf, know an older content and size.
+ * In a mount that shares frames by locks, other programs are expected to change
+ * them, and this returns 0.
  */
 int handle_check_newest(struct fs *fs, const struct handle *handle);
 
-/* The typesize of a frame, or 0 while it holds nothing and may change it. */
+/* The typesize of a frame; 0 if the frame is empty and may still change its
+   typesize. */
 uint32_t handle_typesize_of(const struct snapshot *snapshot);
 
-/* Have the kernel hand over each write() to what was opened, if space is short
-   where it is stored. */
+/* Make the kernel pass on each write() through this handle if the file system
+   is short of space, if bytes of the file are lost, or if a shared frame is
+   opened with O_APPEND or O_DIRECT. */
 void handle_choose_io(struct fs *fs, struct handle *handle,
                       struct fuse_file_info *fi);
 
-/* Report what went wrong with a file, unless it says nothing of the file. */
+/* Report an error of a file, unless the error says nothing about the file. */
 void handle_report(struct fs *fs, const struct handle *handle,
                    const struct snapshot *snapshot, int error,
                    const struct fault *fault);

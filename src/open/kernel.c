@@ -13,17 +13,18 @@ enum {
     AWAIT_PAUSE_NS = 1000000
 };
 
-/* What is to be told. */
+/* A notification for the kernel. */
 struct news {
     struct pool_task task;
     struct fs *fs;
-    struct node *node;         /* a reference, as the next */
-    struct snapshot *snapshot; /* the new state; NULL: pages are to go: */
+    struct node *node;         /* with a reference, as has the next */
+    struct snapshot *snapshot; /* the new state; NULL: only drop the pages from
+                                  here: */
     off_t off;
-    off_t len; /* 0: all from there on */
+    off_t len; /* 0: up to the end */
 };
 
-/* The byte of a file at an offset, if it can be read. */
+/* Read the byte of a file at an offset.  Returns false if that fails. */
 static bool read_byte(const struct snapshot *snapshot, uint64_t off,
                       uint8_t *out)
 {
@@ -42,7 +43,7 @@ static bool read_byte(const struct snapshot *snapshot, uint64_t off,
     return any;
 }
 
-/* Bytes that a file shows now. */
+/* The size that a file shows now, in bytes. */
 static uint64_t size_of(const struct snapshot *snapshot)
 {
     struct stat st;
@@ -52,11 +53,12 @@ static uint64_t size_of(const struct snapshot *snapshot)
     return fstat(snapshot->fd, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-/* Tell the kernel the size of a file, by storing its last byte. */
+/* Tell the kernel the size of a file, by storing the file's last byte. */
 static void tell_size(struct fs *fs, fuse_ino_t ino, struct snapshot *snapshot)
 {
     struct fuse_bufvec last = FUSE_BUFVEC_INIT(1);
-    /* Not as it was when this was asked for: it may have been cut since. */
+    /* Use the present size, because the file may have been cut since the
+       notification was queued. */
     uint64_t size = size_of(snapshot);
     uint8_t byte;
 
@@ -103,7 +105,7 @@ static void tell(struct pool_task *task)
     kernel_end(fs);
 }
 
-/* Queue something for the thread that tells the kernel. */
+/* Queue a notification for the thread that sends them. */
 static void submit(struct fs *fs, const struct news *what)
 {
     struct news *news = malloc(sizeof(*news));

@@ -5,68 +5,71 @@
 #include "open/open_file.h"
 
 /*
- * Tell the kernel that others have changed a file that is open.
+ * Tell the kernel that other programs have changed an open file.
  *
- * Of a writable mount the kernel takes a file's size and content for its own
- * affair: it has to be told to drop what it caches, and that the file has grown
- * by a byte written at its end.  There is no way to tell that it was cut.
+ * In a mount with the kernel's writeback cache, the kernel trusts its own size
+ * and content of a file.  The daemon has to tell it to drop its pages, and
+ * makes it see that the file has grown by storing a byte at the end of the
+ * file.  There is no way to tell the kernel that a file has shrunk.
  *
- * The kernel may have to write to the file first, and that may have to wait for
- * the reply to the request that is being handled.  So this is done by
- * fs->teller, which answers no requests.
+ * The kernel may have to write dirty pages first, and that may have to wait for
+ * the reply to the request that a thread is handling now.  So fs->teller does
+ * this, a thread that answers no requests.
  *
- * The kernel then waits for pages that are being read, whatever happens: if the
- * process is killed, the thread stays, and with it the descriptors by whose end
- * the kernel would learn that nobody answers.  There is no way to drop pages,
- * nor to make a file longer, that does without.
+ * The kernel then waits, uninterruptibly, for pages that are being read.  If
+ * the process is killed meanwhile, the thread stays, and so do the descriptors;
+ * the kernel would learn only from their closing that nobody answers.  Every
+ * call that drops pages or makes a file longer waits like that.
  */
 void kernel_tell(struct fs *fs, struct node *node, struct snapshot *snapshot);
 
 /*
- * If the kernel is being told of a file, have a task run as soon as it has been:
- * the reply to a request by which it asks if what it caches is current.  The task
- * calls kernel_end().  Returns false if there is nothing to wait for.
+ * If a notification about a file is pending, run a task as soon as the kernel
+ * has received it.  The task sends the reply to a request by which the kernel
+ * asks if its cache is current, and then calls kernel_end().  Returns false if
+ * there is nothing to wait for.
  */
 bool kernel_defer(struct fs *fs, struct node *node, struct pool_task *task);
 
 /*
- * Make the kernel ask for a file's attributes again.  That concerns no page, so
- * the kernel waits for nothing, and any thread may call this.
+ * Make the kernel ask for a file's attributes again.  This touches no page, so
+ * the kernel waits for nothing and any thread may call it.
  */
 void kernel_forget_attributes(struct fs *fs, struct node *node);
 
 /*
- * Make the kernel hand over its dirty pages of a file, from an offset on, by
- * WRITE requests that have been answered when this returns.  The kernel drops
- * the clean pages there, too: it has no call that only writes.
+ * Make the kernel write back its dirty pages of a file from an offset on.  The
+ * WRITE requests have been answered when this returns.  The kernel also drops
+ * the clean pages there; it has no call that only writes.
  *
- * The caller must be no thread that answers requests, as above.  The kernel
- * waits for its own locks on pages only, so it is no matter which lock of the
- * inode the request holds that the caller is to answer.
+ * The caller must not be a thread that answers requests, for the reason given
+ * above.  The kernel waits only for page locks here, so it does not matter
+ * which inode lock it holds for the request that the caller is to answer.
  *
- * Returns 0, or -ENOTCONN if the daemon is about to leave.
+ * Returns 0, or -ENOTCONN if the daemon is about to exit.
  */
 int kernel_flush(struct fs *fs, struct node *node, off_t off);
 
 /*
- * Count a call to the kernel that waits for requests to be answered, before it
- * begins and when it is over.  kernel_begin() returns false if there are to be
- * no more.
+ * Mark the beginning and the end of a call to the kernel that waits until
+ * requests are answered.  kernel_begin() returns false if no more such calls
+ * may be made.
  */
 bool kernel_begin(struct fs *fs);
 void kernel_end(struct fs *fs);
 
 /*
- * Wait until the kernel knows all that it was told of, and tell it nothing from
- * then on.  Requests are to be answered until this returns: what is told waits
- * for pages that the kernel has asked for.
+ * Wait until the kernel has received all notifications, and send none from then
+ * on.  Requests must be answered until this returns, because a notification
+ * waits for pages that the kernel has asked for.
  */
 void kernel_tell_no_more(struct fs *fs);
 
 /*
- * Make the kernel drop pages of a file; `len` is 0 for all from `off` on.  If the
- * daemon has refused them, because they would go on showing bytes that are not
- * stored, the caller has answered the request that brought them.
+ * Make the kernel drop pages of a file; `len` is 0 for all from `off` on.  If
+ * the daemon has refused these pages, the caller must have answered their WRITE
+ * request first.  They are dropped because they would go on showing bytes that
+ * are not stored.
  */
 void kernel_drop(struct fs *fs, struct node *node, uint64_t off, uint64_t len);
 

@@ -7,7 +7,8 @@ enum {
 
 int lost_ranges_init(struct lost_ranges *lost)
 {
-    /* So there is always room for the first two, which can become one. */
+    /* With this there is always room for the first two ranges, which can become
+       one. */
     return ranges_reserve(&lost->ranges, 1);
 }
 
@@ -16,7 +17,7 @@ void lost_ranges_fini(struct lost_ranges *lost)
     ranges_fini(&lost->ranges);
 }
 
-/* See to it that there is room for one more range. */
+/* Make sure that there is room for one more range. */
 static void make_room(struct ranges *ranges)
 {
     if (ranges->n >= NRANGES_MAX || ranges_reserve(ranges, 1) < 0)

@@ -9,8 +9,8 @@
 #include "open/open_file.h"
 #include "tree/attr.h"
 
-/* Make attributes of a file those that show, by what is open of it and may be
-   ahead of what is stored. */
+/* Turn attributes of a file into those that programs see.  The open state
+   counts, because it may be newer than the stored file. */
 static void show_open(const struct fs *fs, const struct node *node,
                       const struct snapshot *snapshot, struct stat *st)
 {
@@ -38,7 +38,7 @@ static int complete_frame(struct fs *fs, struct node *node,
     if (!open)
         return attr_complete_closed(fs, node, place, st);
     r = open_file_refresh(fs, open, place, st, false);
-    /* While others change it, it looks as it was before. */
+    /* While another program changes the file, it looks as it did before. */
     if (r == -EBUSY)
         r = 0;
     snapshot = r < 0 ? NULL : open_file_snapshot(open);
@@ -54,8 +54,8 @@ static int complete_frame(struct fs *fs, struct node *node,
 }
 
 /*
- * A file that is passed through, open to be read only, was changed by others if
- * it has changed.
+ * If a file that is passed through, and open only for reading, has changed,
+ * then another program has changed it.
  */
 static void watch_other(struct fs *fs, struct node *node, const struct stat *st)
 {
@@ -90,7 +90,7 @@ int open_attr_complete(struct fs *fs, struct node *node,
     return r;
 }
 
-/* Attributes of a file that is not at its place any more, but open. */
+/* Get attributes of an open file that is no longer at its place. */
 static int stat_gone(struct fs *fs, struct node *node, struct stat *out)
 {
     struct open_file *open = open_file_find(fs, node);

@@ -6,18 +6,18 @@
 
 #include "tree/fs.h"
 
-/* Get the attributes of a node, which may be open.  Returns 0 or a negative
-   errno. */
+/* Get the attributes of a node, whether it is open or not.  Returns 0 or a
+   negative errno. */
 int open_attr_get(struct fs *fs, struct node *node, struct stat *out);
 
 /*
- * Turn the attributes of what is stored into those of what shows.
+ * Turn the attributes of the stored file into those that programs see.
  *
- *  place  where the node was just seen
- *  st     attributes as backing_stat() gave them
+ *  place  where the caller has just found the node
+ *  st     attributes from backing_stat()
  *
- * If the node is open and its file has changed, the new state is opened.  A
- * frame that is damaged is reported, and has the size that its header claims.
+ * If the node is open and its file has changed, this opens the new state.  A
+ * damaged frame is reported, and gets the size that its header claims.
  */
 int open_attr_complete(struct fs *fs, struct node *node,
                        const struct backing_place *place, struct stat *st);

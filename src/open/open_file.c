@@ -15,8 +15,9 @@
 #include "tree/report.h"
 
 enum {
-    ROOM_MARGIN = 4 << 20, /* bytes on disk, for what a commit adds to data */
-    ROOM_TRIES = 3,        /* to write out when there is no room */
+    ROOM_MARGIN = 4 << 20, /* bytes on disk that a commit needs besides the
+                              data */
+    ROOM_TRIES = 3,        /* to write out when there is no space */
     ROOM_PAUSE_NS = 20 * 1000 * 1000,
 };
 
@@ -46,7 +47,8 @@ void open_file_free(struct open_file *open)
     free(open);
 }
 
-/* Take a reference to what is open, once it is not being closed; or NULL. */
+/* Take a reference to the open file of a node, or return NULL.  Waits while the
+   file is being closed for good. */
 static struct open_file *find_locked(struct fs *fs, struct node *node)
 {
     while (node->open && node->open->closing.final)
@@ -68,7 +70,7 @@ struct open_file *open_file_find(struct fs *fs, struct node *node)
     return open;
 }
 
-/* Find the node's, or make it with one reference and no state. */
+/* Find the open file of a node, or make one with one reference and no state. */
 static struct open_file *find_or_make(struct fs *fs, struct node *node)
 {
     struct open_file *fresh = open_file_new(node);
@@ -149,7 +151,8 @@ int open_file_adopt(struct fs *fs, struct node *node,
         return -ENOMEM;
     }
     snapshot->file = file;
-    snapshot->cached = true; /* nothing, that is */
+    snapshot->cached = true; /* a new frame is empty, so the kernel's empty
+                                cache matches it */
     snapshot->fd = snapshot_anchor(place, node->id.kind);
     open_file_start(open, snapshot);
     *out = open;
@@ -168,7 +171,7 @@ bool open_file_is_agreed(struct fs *fs, struct open_file *open)
     snapshot = open_file_snapshot(open);
     mark = snapshot->file ? file_mark(snapshot->file) : 0;
     pthread_mutex_lock(&fs->nodes.lock);
-    /* Others hold it open, besides the closer. */
+    /* Programs hold it open already, besides the closer. */
     agreed = open->nrefs > 1 + (unsigned)open->closing.busy ||
              (!node->mistaken && !node->unread &&
               (snapshot->cached || node->content == 0 ||
@@ -224,7 +227,8 @@ static int stat_node(struct fs *fs, struct node *node, struct stat *st)
     return r;
 }
 
-/* Is the newest state of a frame what was stored when it looked like this? */
+/* Is the newest state of a frame what was stored when the file had these
+   attributes? */
 static bool is_stored(struct fs *fs, struct node *node,
                       const struct snapshot *snapshot, const struct stat *st)
 {
@@ -261,9 +265,10 @@ bool open_file_note_content(struct fs *fs, struct node *node,
     return true;
 }
 
-/* Commit a frame, or make it durable, by `save`; and report what goes wrong.
-   Nobody waits for a file that was closed and removed to be let go of, so what a
-   program did to make room may take effect a moment later. */
+/* Commit a frame or make it durable by `save`, and report errors.  On -ENOSPC,
+   wait and try again: closing a file that was removed takes a moment, and
+   nobody waits for it, so the space that a program has just freed may become
+   free a moment later. */
 static int save_frame(struct fs *fs, struct open_file *open,
                       const struct snapshot *snapshot,
                       int (*save)(struct file *file, struct fault *fault))
@@ -312,7 +317,7 @@ static int commit_state(struct fs *fs, struct open_file *open,
     return r;
 }
 
-/* May what all files have in memory be more than there is room for? */
+/* May the dirty data of all files need more space than there is? */
 static bool is_room_short(struct fs *fs, const struct snapshot *snapshot)
 {
     uint64_t dirty = file_context_dirty(fs->files);
@@ -367,10 +372,11 @@ int open_file_sync_node(struct fs *fs, struct node *node)
     struct snapshot *snapshot = open ? open_file_snapshot(open) : NULL;
     int r = 0;
 
-    /* What is just being opened has no state yet, and nothing to sync. */
+    /* A file that is just being opened has no state yet, and nothing to
+       sync. */
     if (snapshot)
         r = open_file_check_lost(fs, open, sync_state(fs, open, snapshot));
-    /* A frame that was written anew is another file. */
+    /* A commit that rewrites a frame makes it another file. */
     if (snapshot && snapshot->writable && r == 0)
         open_file_note_content(fs, node, snapshot);
     snapshot_put(snapshot);
@@ -395,8 +401,8 @@ void open_file_set_unlinked(struct fs *fs, struct node *node, bool unlinked)
     pthread_mutex_unlock(&fs->nodes.lock);
 }
 
-/* Set the time of modification of what is at a place, unless others have changed
-   the frame there. */
+/* Set the time of modification of the file at a place, unless other programs
+   have changed the frame there. */
 static void set_mtime(const struct backing_place *place, enum entry_kind kind,
                       const struct snapshot *snapshot,
                       const struct timespec times[2])

@@ -13,11 +13,11 @@
 #include "open/snapshot.h"
 
 /*
- * What all handles of a node share.
+ * An open file: the state that all handles of a node share.
  *
- * Locking.  `lock` is a leaf, but that it may be taken under the lock of the
- * node table.  One thread at a time opens a new state, marked `busy`, with the
- * lock dropped; the others wait on `idle`.
+ * Locking.  `lock` is a leaf; it may be taken while the lock of the node table
+ * is held.  One thread at a time opens a new state: it sets `busy` and drops
+ * the lock; the others wait on `idle`.
  */
 struct open_file {
     struct node *node; /* constant; a reference */
@@ -30,35 +30,39 @@ struct open_file {
     pthread_cond_t idle;
     bool busy;
     struct snapshot *current;   /* the newest state; NULL if none was opened */
-    bool mtime_set;             /* the time of modification is to be */
-    struct timespec mtime;      /* this, whenever data were written out */
-    unsigned nmodified;         /* how often others have changed what programs
-                                   had open to write */
+    bool mtime_set;             /* a program has set the time of modification */
+    struct timespec mtime;      /* to this; it is set again whenever data were
+                                   written out */
+    unsigned nmodified;         /* how often other programs have changed the
+                                   frame while programs here had it open for
+                                   writing */
     struct lost_ranges lost;    /* see open_file_lost.h */
-    int refused;                /* what the last commit of free_space.c */
-    struct timespec refused_at; /* came to, and when, by CLOCK_MONOTONIC */
-    unsigned npassed; /* handles by which the kernel reads the file itself, */
-    int passed;       /* and its number there; see passthrough.h */
+    int refused;                /* result of the last commit by free_space.c */
+    struct timespec refused_at; /* when that was, by CLOCK_MONOTONIC */
+    unsigned npassed; /* handles through which the kernel reads the file
+                         itself, */
+    int passed;       /* and the kernel's id for the file; see passthrough.h */
 
-    atomic_uint nwriters; /* handles that were opened to write; no lock */
+    atomic_uint nwriters; /* handles that were opened for writing; no lock */
 };
 
 /*
- * Open a node, or take a reference if it is open, and see to it that its state
+ * Open a node, or take a reference if it is open, and make sure that its state
  * is the newest.
  *
- *  writable  it is to be changed
+ *  writable  the caller will change the file
  *
- * Returns 0; -ESTALE if it is no longer there; or an error of the store or the
- * frame, which is reported if it says something of the file.
+ * Returns 0; -ESTALE if the file is no longer there; -EROFS if a virtual file
+ * is to be changed; or an error of the store or the frame, which is reported if
+ * it says something about the file.
  */
 int open_file_get(struct fs *fs, struct node *node, bool writable,
                   struct open_file **out);
 
 /*
- * Take in hand a frame that was just made.
+ * Make an open file from a frame that was just created.
  *
- *  place  where it is
+ *  place  where the frame is
  *  file   becomes ours on success
  *
  * Returns 0 or a negative errno.
@@ -67,87 +71,90 @@ int open_file_adopt(struct fs *fs, struct node *node,
                     const struct backing_place *place, struct file *file,
                     struct open_file **out);
 
-/* Take a reference if the node is open; else NULL. */
+/* Take a reference if the node is open; else return NULL. */
 struct open_file *open_file_find(struct fs *fs, struct node *node);
 
-/* Drop a reference; the closer sees to what is written.  Accepts NULL. */
+/* Drop a reference; the closer writes the file out.  Accepts NULL. */
 void open_file_put(struct fs *fs, struct open_file *open);
 
-/* Free one that nothing refers to, its node neither. */
+/* Free an open file that nothing refers to any more, not even its node. */
 void open_file_free(struct open_file *open);
 
 /*
- * May the kernel go on with what it holds of a file that was just opened?  If
- * not, -ESTALE makes it look the file up again, and find a new node.
+ * May the kernel go on using its cache of a file that was just opened?  If not,
+ * the caller returns -ESTALE, and the kernel looks the file up again and gets a
+ * new node.
  */
 bool open_file_is_agreed(struct fs *fs, struct open_file *open);
 
 /*
- * Note down which state of a file the kernel caches from now on.  Returns true
- * if it was that before, so what the kernel has cached is right.
+ * Record which state of a file the kernel caches from now on.  Returns true if
+ * that is the state it cached before, so that its pages stay valid.
  */
 bool open_file_cached(struct fs *fs, struct node *node,
                       struct snapshot *snapshot);
 
-/* Is what is stored of a file the last state that is known to agree with what the
-   kernel holds of it? */
+/* Is the stored file in the last state that is known to match the kernel's
+   cache? */
 bool open_file_is_known(struct fs *fs, struct node *node,
                         const struct backing_place *place);
 
 /*
- * What the kernel holds of a file agrees with what is stored of it now, if that
- * is what `snapshot` has made of it; NULL: in any case.  Returns whether it does.
+ * Record that the kernel's cache of a file matches the file as it is stored
+ * now.  If `snapshot` is not NULL, this is done only if the stored file is the
+ * one that `snapshot` has written.  Returns whether it was done.
  */
 bool open_file_note_content(struct fs *fs, struct node *node,
                             const struct snapshot *snapshot);
 
 /*
- * Others have changed a file that the kernel holds something of.  It is told, a
- * moment later, for who holds the file open; who opens it next looks it up again.
+ * Handle a change by other programs to a file of which the kernel may cache
+ * pages.  A notification, sent a moment later, serves the programs that hold
+ * the file open.  Once the file is closed, the next open makes the kernel look
+ * it up again.
  */
 void open_file_changed(struct fs *fs, struct open_file *open);
 
-/* Write out what was written, durably.  Errors as file_sync(). */
+/* Write out dirty data durably.  Errors as file_sync(), or that of lost
+   bytes. */
 int open_file_sync(struct fs *fs, struct open_file *open);
 
 /*
- * Commit what was written, for a program that closes the file, and tell what
- * went wrong with that or before; or, if files are committed later, only do so
- * if there may be too little room on disk.  Errors as file_commit().
+ * Commit a file for a program that closes it, and return the error of this or
+ * an earlier commit.  In a mount that commits later, commit only if the disk
+ * may have too little space.  Errors as file_commit().
  */
 int open_file_flush(struct fs *fs, struct open_file *open);
 
-/* Commit a node's file if it is open, unless files are committed later.  What
-   fails is tried again, and told by a later call. */
+/* Commit a node's file if it is open, unless files are committed later.  If
+   that fails, it is tried again, and a later call returns the error. */
 void open_file_commit_node(struct fs *fs, struct node *node);
 
-/* A node has got another name, which a sync is to make durable.  `node` may be
-   NULL. */
+/* Record that a node has got another name, which the next sync must make
+   durable.  `node` may be NULL. */
 void open_file_note_name(struct fs *fs, struct node *node);
 
 /*
- * Sync a node that gets another name, if it is open: programs write a
- * file, and then give it the name by which others look for it.  `node` may be
- * NULL.
+ * Sync a node that is about to get another name, if it is open: programs write
+ * a file and then give it the name under which other programs look for it.
+ * `node` may be NULL.  Returns 0 or an error as open_file_sync().
  */
 int open_file_sync_node(struct fs *fs, struct node *node);
 
-/* The last name of a node is about to be removed, or was not after all; the node
-   may be NULL.  See file_set_unlinked(). */
+/* Record that the last name of a node is about to be removed, or was not
+   removed after all.  The node may be NULL.  See file_set_unlinked(). */
 void open_file_set_unlinked(struct fs *fs, struct node *node, bool unlinked);
 
-/* Give the frame's file the time of open_file_set_mtime(), after it was
-   written, unless others have written to it since. */
+/* Give the stored file the time of open_file_set_mtime(), after the frame was
+   written, unless other programs have written to it since. */
 void open_file_apply_mtime(struct fs *fs, struct open_file *open,
                            const struct snapshot *snapshot);
 
-/*
- * The state that is open, and what is noted of it: open_file_state.c.
- */
+/* The state that is open, and what is recorded about it: open_file_state.c. */
 
 /*
- * Is a state of a file the last one that is known to agree with what the kernel
- * holds of it?  To be asked with the node table locked.
+ * Is a state of a file the last one that is known to match the kernel's cache?
+ * The caller holds the lock of the node table.
  *
  *  content, mark  its backing_content_stamp(), and frame_mark() if the node has
  *                 one
@@ -156,75 +163,77 @@ bool open_file_is_content(const struct node *node, uint64_t content,
                           uint64_t mark);
 
 /*
- * What the kernel holds of a file is wrong: others have changed it, or what the
- * kernel kept for a while was refused, for it goes on behind the end of a file
- * whose size is fixed.  There is no way to tell the kernel that its own idea of
- * the size is wrong: once the file is closed, it is looked up again.
+ * Mark the kernel's cache of a file as wrong: other programs have changed the
+ * file, or the daemon has refused pages that go on behind the end of a file
+ * whose size is fixed.  There is no way to tell the kernel that it has the
+ * wrong size.  So it looks the file up again once the file is closed.
  */
 void open_file_mistaken(struct fs *fs, struct open_file *open);
 
 /*
- * A descriptor of the file, or of a sparse frame's directory, to find it by
- * when it has no name.  The caller closes it.  Returns -ESTALE if there is
- * none.
+ * Duplicate the descriptor by which a file without a name is found: that of the
+ * file, or of a sparse frame's directory.  The caller closes it.  Returns
+ * -ESTALE if there is none.
  */
 int open_file_anchor(struct open_file *open);
 
-/* The newest state that is open, with a reference; NULL if there is none. */
+/* Get the newest open state with a reference; NULL if there is none. */
 struct snapshot *open_file_snapshot(struct open_file *open);
 
-/* Has another state taken the place of one that was the newest? */
+/* Is `snapshot` no longer the newest state? */
 bool open_file_has_newer(struct open_file *open,
                          const struct snapshot *snapshot);
 
-/* See struct open_file. */
+/* Get `nmodified` of struct open_file. */
 unsigned open_file_count_modified(struct open_file *open);
 
-/* Note down that data are written; the kernel sets no time of its own after
-   that if `direct`. */
+/* Record a write.  If it was `direct`, the time of open_file_set_mtime() is no
+   longer valid, because the kernel sets no time of its own after such a
+   write. */
 void open_file_written(struct open_file *open, bool direct);
 
-/* Keep a time of modification although data are written out after it. */
+/* Keep a time of modification even if data are written out after this call. */
 void open_file_set_mtime(struct open_file *open, const struct timespec *mtime);
 
-/* Let attributes show the time that a program asked for, as data that were
-   written out since have changed that of the file. */
+/* Show the time that a program has set, because writing data out since then has
+   changed the time of the stored file. */
 void open_file_show_mtime(struct open_file *open, struct stat *st);
 
-/*
- * Opening the state that a file is in now: open_file_refresh.c.
- */
+/* Opening the state that a file is in now: open_file_refresh.c. */
 
 /*
- * Open the state of the file that was just seen, unless it is open.
+ * Open the state of a file that the caller has just seen, unless it is open.
  *
- *  place, st  where, and what backing_stat() said
+ *  place, st  where the file is, and its backing_stat()
  *
- * If that fails while an older state is open, that one stays: another program
- * may be writing, and the next try may succeed.  A state with bytes that are
- * not written out stays, too.
+ * If that fails while an older state is open, the older state stays, because
+ * another program may be writing and the next try may succeed.  A state with
+ * dirty data stays, too.
  *
- * Returns 0 if any state is open that will do, 1 if it took the place of an
- * older one, or an error as open_file_get(): -EBUSY if another program has
- * locked the frame to change it, so that no older state is to be read.
+ * Returns 0 if a usable state is open and other programs have not changed the
+ * file, 1 if they have changed it since the older state was opened, or an error
+ * as open_file_get(): -EBUSY if another program has locked the frame to change
+ * it, so that no older state may be read.
  */
 int open_file_refresh(struct fs *fs, struct open_file *open,
                       const struct backing_place *place, const struct stat *st,
                       bool writable);
 
-/* Look where the node is now, and do that with what is there. */
+/* Find out where the node is now, and call open_file_refresh() for the file
+   there.  Returns as that. */
 int open_file_renew(struct fs *fs, struct open_file *open, bool writable);
 
-/* Make a state that is open already the newest one. */
+/* Make a state that is already open the newest one. */
 void open_file_start(struct open_file *open, struct snapshot *snapshot);
 
 /*
- * Metadata of a frame's file that we change, but not what it holds, are not to
- * look like a change by others.  So before it: is the state that is open the
- * one that is stored?  If so, it is after it, too.
+ * When the daemon changes metadata of a frame's file but not its content, that
+ * must not look like a change by other programs.  So the caller asks before the
+ * change whether the open state is the stored one, and if so, records
+ * afterwards that it still is.
  *
- *  open   may be NULL at first
- *  place  where it is
+ *  open   open_file_is_newest() accepts NULL, and returns false
+ *  place  where the file is
  */
 bool open_file_is_newest(struct open_file *open,
                          const struct backing_place *place);

@@ -5,9 +5,9 @@
 #include "tree/report.h"
 
 /*
- * Log from which byte to which one bytes are lost.
+ * Log the range from the first lost byte to the last.
  *
- *  again  even if that was logged before
+ *  again  log even if that was logged before
  */
 static void log_lost(struct fs *fs, struct open_file *open, bool again)
 {
@@ -36,7 +36,7 @@ void open_file_lose(struct fs *fs, struct open_file *open, uint64_t off,
     first = open->lost.ranges.n == 0;
     lost_ranges_add(&open->lost, off, end, error);
     pthread_mutex_unlock(&open->lock);
-    /* The next sync logs those that follow. */
+    /* The next sync logs the ranges that follow the first. */
     if (first)
         log_lost(fs, open, false);
 }

@@ -7,33 +7,33 @@
 /* The lost bytes of an open file: see lost_ranges.h. */
 
 /*
- * Note that the daemon refuses bytes that the kernel had accepted from a
- * program.  The caller notes this before it answers the kernel, and calls
- * kernel_drop() after.
+ * Record that the daemon refuses bytes that the kernel had accepted from a
+ * program.  The caller does this before it answers the kernel, and calls
+ * kernel_drop() after the reply.
  */
 void open_file_lose(struct fs *fs, struct open_file *open, uint64_t off,
                     uint64_t end, int error);
 
-/* Note that bytes were written again, cut off, or made zero. */
+/* Record that bytes were written again, cut off or zeroed. */
 void open_file_regain(struct open_file *open, uint64_t off, uint64_t end);
 
-/* Is any of these bytes lost?  Reading it is an error until it is written,
-   because the stored byte is older than the one that was written last. */
+/* Is any of these bytes lost?  Reading a lost byte is an error until it is
+   written: the stored byte is older than the one that was written last. */
 bool open_file_has_lost(struct open_file *open, uint64_t off, uint64_t end);
 
-/* The first lost bytes that end behind `off`.  Returns false if there are
-   none. */
+/* Get the first range of lost bytes that ends behind `off`.  Returns false if
+   there is none. */
 bool open_file_next_lost(struct open_file *open, uint64_t off,
                          struct range *out);
 
 /*
- * Make a sync, or the like, fail as long as bytes are lost.
+ * Make fsync() or a similar call fail as long as bytes are lost.
  *
- *  r  the result of writing out what the daemon has: 0 or an error, which is
- *     returned first, and given to free_space_note()
+ *  r  result of writing out the daemon's data: 0 or an error, which takes
+ *     precedence and is given to free_space_note()
  *
- * Returns `r`, or the error with which the first bytes were refused.  Logs the
- * lost bytes if more are lost than was logged.
+ * Returns `r` if it is an error, else the error with which the first bytes were
+ * refused.  Logs the lost bytes if there are more than were logged before.
  */
 int open_file_check_lost(struct fs *fs, struct open_file *open, int r);
 

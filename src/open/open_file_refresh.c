@@ -7,12 +7,13 @@
 #include "tree/report.h"
 
 enum {
-    CATCH_UP_TRIES = 20 /* with what others change all the time */
+    CATCH_UP_TRIES = 20 /* to catch up with a frame that other programs keep
+                           changing */
 };
 
 /*
- * Does the open state fall behind the one that was seen?  A file that is
- * passed through is as new as can be.
+ * Is the open state older than the file that was seen?  A file that is passed
+ * through is always up to date.
  */
 static bool is_stale(const struct open_file *open, const struct stat *st,
                      bool writable)
@@ -25,7 +26,8 @@ static bool is_stale(const struct open_file *open, const struct stat *st,
            current->stamp != backing_stamp(st);
 }
 
-/* Have others changed the frame, maybe without a trace in what stat() says? */
+/* Have other programs changed the frame, perhaps without a trace in its
+   stat()? */
 static bool is_overtaken(struct open_file *open)
 {
     struct snapshot *snapshot = open_file_snapshot(open);
@@ -42,7 +44,8 @@ static void await_turn_locked(struct open_file *open)
         pthread_cond_wait(&open->idle, &open->lock);
 }
 
-/* Wait for one's turn.  Returns false if there is nothing to do any more. */
+/* Wait for this thread's turn.  Returns false if there is nothing left to
+   do. */
 static bool begin_refresh(struct open_file *open, const struct stat *st,
                           bool *writable)
 {
@@ -63,7 +66,8 @@ static bool changes_frame(const struct snapshot *snapshot)
     return snapshot && snapshot->writable && snapshot->file;
 }
 
-/* Make a new state, or NULL, the current one, and give back the old. */
+/* Make `snapshot`, unless it is NULL, the current state, and return the old
+   one. */
 static struct snapshot *end_refresh(struct open_file *open,
                                     struct snapshot *snapshot)
 {
@@ -81,7 +85,7 @@ static struct snapshot *end_refresh(struct open_file *open,
     return old;
 }
 
-/* Is any state open that will do? */
+/* Is a state open that was opened for the same use? */
 static bool has_state(struct open_file *open, bool writable)
 {
     bool any;
@@ -92,8 +96,9 @@ static bool has_state(struct open_file *open, bool writable)
     return any;
 }
 
-/* Has another file taken the place of the frame that is being changed?  That
-   which was seen may be the one that a commit of ours has replaced since. */
+/* Has another file replaced the frame that is being changed?  The place is
+   looked at again, because the file that the caller saw may be one that a
+   commit of ours has replaced since. */
 static bool is_replaced(const struct open_file *open,
                         const struct backing_place *place,
                         const struct stat *st)
@@ -109,9 +114,10 @@ static bool is_replaced(const struct open_file *open,
 }
 
 /*
- * Is what is stored of a frame what the file that changes it knows, if need be
- * once that has opened it anew?  Others may change the frame again meanwhile.
- * Returns 0, -ESTALE, or -EBUSY if others have locked the frame.
+ * Is the stored frame the one that the writing file knows, if need be after
+ * that file has reopened it?  Other programs may change the frame again
+ * meanwhile, so this tries several times.  Returns 0, -ESTALE, or -EBUSY if
+ * another program has locked the frame.
  */
 static int check_own(struct file *file, struct fault *fault)
 {
@@ -128,8 +134,9 @@ static int check_own(struct file *file, struct fault *fault)
     return -ESTALE;
 }
 
-/* The state that is open is the one that was seen.  Returns whether it is
-   another than the kernel may have seen, for others have changed the frame. */
+/* Record that the open state is the one that was seen.  Returns true if the
+   file was reopened because other programs have changed the frame, so that the
+   kernel's cache may be stale. */
 static bool confirm(struct fs *fs, struct open_file *open,
                     const struct stat *st)
 {
@@ -145,16 +152,18 @@ static bool confirm(struct fs *fs, struct open_file *open,
     return renewed;
 }
 
-/* May another state take the place of the current one?  Not if that turns out to
-   be the newest, because a program has begun to write to it meanwhile. */
+/* May another state replace the current one?  No, if the current one turns out
+   to be the newest, which it is if a program has begun to write to it
+   meanwhile. */
 static bool supersede(struct open_file *open, bool replaced)
 {
     return !changes_frame(open->current) ||
            file_supersede(open->current->file, replaced);
 }
 
-/* The kernel caches what others have changed.  To be called before end_refresh(),
-   so that whoever finds the newest state open finds this on its way, too. */
+/* Drop the kernel's cache of a file that other programs have changed.  Called
+   before end_refresh(), so that a thread that finds the newest state open also
+   finds the notification queued. */
 static void drop_cached(struct fs *fs, struct open_file *open)
 {
     if (fs->shared)
@@ -174,8 +183,8 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
 
     if (!begin_refresh(open, st, &writable))
         return 0;
-    /* Time stamps do not tell what we changed ourselves: dead space is given
-       back after a commit. */
+    /* Time stamps do not tell whether the daemon itself has changed the file,
+       because it gives back freed space after a commit. */
     replaced = is_replaced(open, place, st);
     if (changes_frame(open->current) && !replaced)
         r = check_own(open->current->file, &fault);
@@ -206,7 +215,7 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
     if (open->current)
         drop_cached(fs, open);
     old = end_refresh(open, snapshot);
-    /* It may be the same state, opened to be changed, or under a new name. */
+    /* It may be the same state, reopened for writing or under a new name. */
     other = old && (other || backing_content_stamp(&old->st) !=
                                  backing_content_stamp(st));
     if (other)
@@ -217,8 +226,9 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
     return r != -EBUSY && has_state(open, writable) ? 0 : r;
 }
 
-/* Once.  `*other`: another file was opened than that which was seen, because the
-   name was given to that meanwhile. */
+/* Try once to refresh.  `*other` becomes true if the file that was opened is
+   not the one that was seen, because its name was given to another file
+   meanwhile. */
 static int try_renew(struct fs *fs, struct open_file *open, bool writable,
                      bool *other)
 {

@@ -36,9 +36,9 @@ int snapshot_anchor(const struct backing_place *place, enum entry_kind kind)
 }
 
 /*
- * Is the frame that was opened the one that was seen?  Another one may bear the name
- * by now, which other users may read.  Of a sparse frame only the directory is known
- * by number.
+ * Is the opened frame the one that was seen?  The name may belong to another
+ * frame by now, which other users may read.  For a sparse frame, only the
+ * directory is identified by its number.
  */
 static int check_seen(const struct snapshot *snapshot)
 {
@@ -88,7 +88,7 @@ bool snapshot_has_readers_of(const struct snapshot *snapshot,
     return same;
 }
 
-/* How to open what programs read. */
+/* Store flags for opening a file that programs read. */
 static unsigned read_flags(const struct fs *fs)
 {
     return fs->noatime ? STORE_PEEK : 0;
@@ -100,7 +100,7 @@ static int open_anchor(struct snapshot *snapshot,
     struct stat st;
     int r = snapshot->fd = snapshot_anchor(place, kind);
 
-    /* What is in a store has a number of its own. */
+    /* A frame in a bundle has a made-up inode number. */
     if (r < 0 || place->bundle)
         return r < 0 ? r : 0;
     if (fstat(snapshot->fd, &st) < 0)

@@ -11,36 +11,39 @@
 #include "tree/fs.h"
 
 /*
- * One state of a file on disk, open.  It lives until the last read from it is
- * answered, even if a newer state was opened meanwhile.  Constant.
+ * An open version of a file on disk.  It lives until the last read from it is
+ * answered, even if a newer version was opened meanwhile.  Constant, but for
+ * the fields marked below.
  */
 struct snapshot {
     atomic_uint nrefs;
-    atomic_uint_fast64_t stamp; /* as backing_stamp(), or 0 if it may still
-                                   change without that changing; not constant */
-    struct stat st;             /* as backing_stat() gave it */
+    atomic_uint_fast64_t stamp; /* backing_stamp(), or 0 if the file may change
+                                   again without changing the stamp; not
+                                   constant */
+    struct stat st;             /* from backing_stat() */
     bool writable;
-    bool removed;      /* what was written need not be stored any more; set by
-                          the only one who has the state */
+    bool removed;      /* the file was removed, so dirty data need not be
+                          stored; set by the holder of the only reference */
     bool cached;       /* the kernel caches this state; guarded by the lock of
-                          the node table, and not constant */
-    struct file *file; /* a frame, or a chunk; or NULL, and */
-    int fd;            /* a file that is passed through; else, in a writable
-                          mount, as snapshot_anchor(); else -1 */
+                          the node table, not constant */
+    struct file *file; /* a frame or a chunk; NULL: a file that is passed
+                          through */
+    int fd;            /* of a file that is passed through; for a frame in a
+                          writable mount, its snapshot_anchor(); else -1 */
 };
 
 /*
- * Make a state of which nothing is open yet, with one reference; NULL if there
- * is no memory.
+ * Allocate a state with one reference and nothing open; NULL if there is no
+ * memory.
  *
- *  st  as backing_stat() gave it
+ *  st  from backing_stat()
  */
 struct snapshot *snapshot_new(const struct stat *st, bool writable);
 
 /*
- * Open the file that was just seen.
+ * Open the file that the caller has just seen.
  *
- *  kind, place, st  what, where, and what backing_stat() said
+ *  kind, place, st  its kind, where it is, and its backing_stat()
  *
  * Returns 0; -ESTALE if another file is there now; or an error of the store or
  * the frame.
@@ -50,14 +53,14 @@ int snapshot_open(struct fs *fs, enum entry_kind kind,
                   bool writable, struct snapshot **out, struct fault *fault);
 
 /*
- * A descriptor to find a frame by when it has no name: of its file, with
- * O_PATH; or of its directory, which can be locked.  Returns a negative errno
- * if it fails.
+ * Open a descriptor by which a frame can be found when it has no name: of its
+ * file, with O_PATH; or of a sparse frame's directory, which can be locked.
+ * Returns a negative errno on failure.
  */
 int snapshot_anchor(const struct backing_place *place, enum entry_kind kind);
 
 /*
- * May the program that the thread serves use what is open?
+ * May the program that this thread serves use the open file?
  *
  *  how  of R_OK, W_OK and X_OK
  *
@@ -65,43 +68,45 @@ int snapshot_anchor(const struct backing_place *place, enum entry_kind kind);
  */
 int snapshot_check_access(const struct snapshot *snapshot, int how);
 
-/* May the same users read a frame as one that it has replaced, with the same owner,
-   group and mode?  `old` may be NULL. */
+/* May the same users read a frame as the one that it has replaced, which had
+   the same owner, group and mode?  `old` may be NULL. */
 bool snapshot_has_readers_of(const struct snapshot *snapshot,
                              const struct snapshot *old);
 
-/* Take one more reference.  Returns `snapshot`. */
+/* Take a reference.  Returns `snapshot`. */
 struct snapshot *snapshot_get(struct snapshot *snapshot);
 
-/* Accepts NULL. */
+/* Drop a reference; the last one closes the file.  Accepts NULL. */
 void snapshot_put(struct snapshot *snapshot);
 
 /*
- * Wait until the caller has the only reference, of a state that no longer is
- * the newest.  Who answers a request, or tells the kernel, has one for a moment
- * after the last program has closed the file.  Until that is over the frame is
- * not to be opened anew, for it is changed once more when it is closed.
+ * Wait until the caller has the only reference to a state that is no longer the
+ * newest.  Threads that answer a request or notify the kernel keep a reference
+ * for a moment after the last program has closed the file.  Until they drop it,
+ * the frame must not be opened again, because closing it changes it once more.
  */
 void snapshot_await_last(struct snapshot *snapshot);
 
 /*
- * Is a frame that is open to be changed the one that was seen?
+ * Is the frame that is open for writing the one that the caller has seen?
  *
- *  kind, st  what it is, and what backing_stat() said
+ *  kind, st  its kind and its backing_stat()
  */
 bool snapshot_is_of(const struct snapshot *snapshot, enum entry_kind kind,
                     const struct stat *st);
 
 /*
- * Has another program told, by way of the frame's sidecar, that it changes it?
- * The state is for none that can be seen then.
+ * Has another program told, through the lock file of the frame, that it changes
+ * the frame?  Then this clears the stamp, so that the state does not pass for
+ * the stored one any more.
  */
 bool snapshot_is_overtaken(struct snapshot *snapshot);
 
 /*
  * Has another program written to the frame's file since this state of it was
- * opened?  Of a writable state we cannot tell, for we write to it ourselves,
- * unless that program locks the frame as we do.
+ * opened?  For a writable state we cannot tell, because we write to the file
+ * ourselves, unless that program locks the frame as we do.  `snapshot->file`
+ * must not be NULL.
  */
 bool snapshot_is_overwritten(struct snapshot *snapshot);
 
