@@ -7,23 +7,25 @@
 
 /*
  * Operations on the chunks of a mounted frame, by ioctl() on a descriptor that
- * is open for writing.  What was written to the file before is committed with
+ * is open for writing.  Earlier writes to the file are committed together with
  * the change, which is durable when ioctl() returns.
  *
  * The kernel does not learn that the file's size has changed: call ftruncate()
- * with the new size, before anything else is done with the file.
+ * with the new size before doing anything else with the file.
  *
  * Errors
- *  EBADF   not open for writing
- *  ENOTTY  the file is no frame
+ *  EBADF   the descriptor is not open for writing
+ *  ENOTTY  the file is not a frame
  *  ERANGE  there is no such chunk
- *  EINVAL  the size does not go with the frame's chunksize; no permutation
+ *  EINVAL  the size does not go with the frame's chunksize; the order is not a
+ *          permutation
  *  others  as write()
  */
 
-/* Insert a chunk of zeros, to be written to then; or delete a chunk. */
+/* Insert a chunk of zeros, which the program may then write to; or delete a
+   chunk. */
 struct chunk_ioctl_one {
-    uint64_t chunk_no; /* before which it is inserted; or which goes */
+    uint64_t chunk_no; /* insert before this chunk; or delete this chunk */
     uint64_t nbytes;   /* in: decoded size of the new chunk, 0: the chunksize;
                           out: new size of the file */
 };
@@ -32,12 +34,13 @@ enum {
     CHUNK_IOCTL_ORDER_MAX = 4000
 };
 
-/* Put chunks that follow one another into another order. */
+/* Change the order of chunks that follow one another. */
 struct chunk_ioctl_order {
-    uint64_t first;   /* of these chunks */
-    uint64_t nchunks; /* of them, at most CHUNK_IOCTL_ORDER_MAX */
-    uint32_t order[CHUNK_IOCTL_ORDER_MAX]; /* which of them comes to each place,
-                                              counted from the first */
+    uint64_t first;   /* number of the first of these chunks */
+    uint64_t nchunks; /* number of chunks, at most CHUNK_IOCTL_ORDER_MAX */
+    uint32_t order[CHUNK_IOCTL_ORDER_MAX]; /* for each place, the chunk that
+                                              moves there, counted from
+                                              `first` */
 };
 
 #define CHUNK_IOCTL_INSERT  _IOWR(0xb2, 1, struct chunk_ioctl_one)

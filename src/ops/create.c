@@ -12,19 +12,19 @@
 #include "open/enter.h"
 #include "writer/frame_dir.h"
 
-/* What is being made, and where. */
+/* A file that is being created. */
 struct making {
     struct fs *fs;
     const struct create *create;
-    struct fs_entry entry; /* what it becomes */
-    struct file *file;     /* a frame that was made, open; or NULL */
+    struct fs_entry entry; /* where it is stored, under which name */
+    struct file *file;     /* the new frame, open; or NULL */
 
-    /* Of a sparse frame, until it comes up: */
-    char hidden[PRIVATE_DIR_NAME_MAX]; /* its name */
-    int hidden_fd;                     /* its directory; -1: it is up */
+    /* For a sparse frame, until it gets its name: */
+    char hidden[PRIVATE_DIR_NAME_MAX]; /* its private name */
+    int hidden_fd;                     /* its directory; -1: it has its name */
 };
 
-/* Find the directory for something new, and see that it would show. */
+/* Open the directory for a new entry, and check that the entry would show. */
 static int open_parent(struct fs *fs, struct node *parent, const char *shown,
                        struct fs_entry *out)
 {
@@ -40,7 +40,7 @@ static int open_parent(struct fs *fs, struct node *parent, const char *shown,
     return r;
 }
 
-/* What kind of entry is to be made. */
+/* The kind of the entry to be created. */
 static enum entry_kind kind_of(const struct fs *fs, const struct create *create)
 {
     if (S_ISDIR(create->mode))
@@ -52,7 +52,7 @@ static enum entry_kind kind_of(const struct fs *fs, const struct create *create)
     return fs->sparse ? ENTRY_SPARSE : ENTRY_FRAME;
 }
 
-/* The name that it is stored under. */
+/* Choose the name that the entry is stored under. */
 static int choose_name(struct fs *fs, struct fs_entry *entry, const char *shown,
                        const char *like, mode_t mode)
 {
@@ -68,7 +68,7 @@ static int choose_name(struct fs *fs, struct fs_entry *entry, const char *shown,
                : r;
 }
 
-/* Make all but a frame. */
+/* Create anything but a frame. */
 static int make_plain(const struct fs_entry *entry, const struct create *create)
 {
     int r;
@@ -85,7 +85,8 @@ static int make_plain(const struct fs_entry *entry, const struct create *create)
     return r;
 }
 
-/* Make the directory of a sparse frame, under a name that does not show. */
+/* Create the directory of a sparse frame, under a private name that does not
+   show. */
 static int make_private(struct making *making)
 {
     making->hidden_fd =
@@ -93,7 +94,8 @@ static int make_private(struct making *making)
     return making->hidden_fd < 0 ? making->hidden_fd : 0;
 }
 
-/* A frame in one file comes up as one. */
+/* Create the file or directory.  For a frame in one file nothing is done here,
+   because the store creates that file complete. */
 static int make_inode(struct making *making)
 {
     if (making->entry.kind == ENTRY_FRAME)
@@ -103,13 +105,13 @@ static int make_inode(struct making *making)
                : make_plain(&making->entry, making->create);
 }
 
-/* The name that it bears at this moment. */
+/* The name that the file has at this moment. */
 static const char *name_of(const struct making *making)
 {
     return making->hidden_fd < 0 ? making->entry.name : making->hidden;
 }
 
-/* Let a sparse frame come up. */
+/* Give a sparse frame its name, under which it shows. */
 static int come_up(struct making *making)
 {
     const struct fs_entry *entry = &making->entry;
@@ -150,7 +152,8 @@ static int make_frame(struct making *making, const struct backing_place *place)
     return r;
 }
 
-/* Let those at the files of a sparse frame who may use the frame. */
+/* Give the users who may use the frame access to the files of a sparse
+   frame. */
 static int fit_directory(const struct making *making,
                          const struct backing_place *place)
 {
@@ -166,7 +169,7 @@ static int fit_directory(const struct making *making,
     return r;
 }
 
-/* Make a frame of it if it is to be one. */
+/* Make a frame of the new file if it is to be one, and let it show. */
 static int furnish(struct making *making)
 {
     struct backing_place place;
@@ -190,7 +193,7 @@ static void unmake(struct making *making)
     const struct fs_entry *entry = &making->entry;
 
     if (entry->kind == ENTRY_FRAME && !making->file)
-        return; /* it did not come up */
+        return; /* the store has created no file */
     file_close(making->file);
     making->file = NULL;
     if (entry->kind == ENTRY_SPARSE)
@@ -204,7 +207,7 @@ static void unmake(struct making *making)
         close(making->hidden_fd);
 }
 
-/* Enter what was made, and open it or close it again. */
+/* Make the new entry known to the kernel, and open it or close it again. */
 static int enter(struct making *making, struct open_file **open,
                  struct node **out, struct stat *st)
 {

@@ -6,19 +6,20 @@
 #include "tree/fs.h"
 
 /*
- * Making files and directories.
+ * Creating files and directories.
  *
- * What is made belongs to `owner`, but in a directory with the set-group-ID
- * bit to the directory's group.  A new regular file is a frame; with names
- * that are kept, only if its name is a frame's.
+ * A new file belongs to the user and group of the program that the thread
+ * serves; in a directory with the set-group-ID bit, it gets the directory's
+ * group.  A new regular file is a frame.  In a mount that keeps names, it is a
+ * frame only if its name is one of a frame.
  *
- * Functions return 0, and as enter_lookup() does the node and its attributes,
- * or a negative errno; -EEXIST if something shows under the name, -EPERM if
- * nothing could.
+ * Functions return 0, and like enter_lookup() the node and its attributes; or a
+ * negative errno: -EEXIST if an entry shows under the name, -EPERM if none
+ * could.
  */
 
-/* What is made: the arguments of mknod() and so on.  The program that the thread
-   serves makes it. */
+/* The file to create: the arguments of mknod() and so on.  It is created with
+   the identity of the program that the thread serves. */
 struct create {
     struct node *parent;
     const char *shown;
@@ -28,14 +29,14 @@ struct create {
 };
 
 /*
- * Make anything but a hard link.
+ * Create anything but a hard link.
  *
- *  open  if not NULL and it is a regular file, it is opened to be written
+ *  open  if not NULL and the file is regular, receives it opened for writing
  */
 int create_entry(struct fs *fs, const struct create *create,
                  struct open_file **open, struct node **out, struct stat *st);
 
-/* Make a hard link; -EPERM for a sparse frame. */
+/* Create a hard link; -EPERM for a sparse frame or a directory. */
 int create_link(struct fs *fs, struct node *node, struct node *parent,
                 const char *shown, struct node **out, struct stat *st);
 

@@ -22,8 +22,9 @@ int killpriv_take_over(struct fuse_session *session __attribute__((unused)))
 
 #else
 
-/* FUSE_DIRECT_IO_ALLOW_MMAP, which Linux knows from 6.6 on: files can be mapped
-   that are opened so that each write() comes here, see free_space.h. */
+/* FUSE_DIRECT_IO_ALLOW_MMAP, since Linux 6.6: programs can map files that are
+   opened in such a way that each write() reaches the daemon, see
+   free_space.h. */
 static const uint32_t DIRECT_IO_ALLOW_MMAP = 1 << 4;
 
 static ssize_t read_request(int fd, void *buf, size_t size,
@@ -32,8 +33,8 @@ static ssize_t read_request(int fd, void *buf, size_t size,
     return read(fd, buf, size);
 }
 
-/* Send a reply.  The first one is that to INIT, a fuse_out_header and a
-   fuse_init_out, and nothing else is asked before it. */
+/* Send a reply.  The first one answers INIT, because the kernel sends no other
+   request before it.  It consists of a fuse_out_header and a fuse_init_out. */
 static ssize_t write_reply(int fd, struct iovec *iov, int count, void *userdata)
 {
     struct ops_data *data = userdata;
@@ -63,8 +64,9 @@ int killpriv_take_over(struct fuse_session *session)
 
 #endif
 
-/* As the kernel has it: without the group's right to execute, the bit once stood for
-   mandatory locking, and stays for who is in the group. */
+/* The same rule as in the kernel: without the group's execute bit, set-group-ID
+   once stood for mandatory locking, and stays for a program that is in the
+   group. */
 static mode_t without_setid(const struct stat *st)
 {
     mode_t mode = st->st_mode & ~(mode_t)S_ISUID;
@@ -85,7 +87,7 @@ static int drop(struct fs *fs, struct node *node,
     if (newest)
         open_file_note_touch(open, place);
     open_file_put(fs, open);
-    /* The reply to a write, unlike that to chmod(), tells no mode. */
+    /* The reply to a write, unlike that to chmod(), carries no mode. */
     if (r == 0)
         kernel_forget_attributes(fs, node);
     return r;

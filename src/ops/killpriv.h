@@ -5,27 +5,28 @@
 #include "ops/request.h"
 
 /*
- * Set-user-ID and set-group-ID bits, which a file loses when a program that is
- * not root's writes to it.
+ * Set-user-ID and set-group-ID bits, which a file loses when a program that
+ * does not run as root writes to it.
  *
- * The kernel can see to that itself, but asks for the attribute
- * security.capability before each write() then, which takes longer than all
- * else that a small one costs.  So it is told that we do
+ * The kernel can clear these bits itself.  But then it asks for the attribute
+ * security.capability before each write(), which takes longer than the rest of
+ * a small write.  So we tell the kernel that the daemon clears them
  * (FUSE_HANDLE_KILLPRIV_V2).
  */
 
 /*
- * Tell the kernel so when it sets up the connection.
+ * Tell the kernel so during INIT.
  *
- *  session  is mounted, and has not answered anything yet
+ *  session  is mounted, and has not answered any request yet
  *
  * Returns 0 or a negative errno.
  */
 int killpriv_take_over(struct fuse_session *session);
 
 /*
- * Take these bits from a file that the program which makes a request has
- * changed.  What the kernel wrote out of its cache it has seen to.
+ * Clear these bits of a file that the program behind a request changes, unless
+ * the program runs as root.  The kernel does this itself for pages that it
+ * writes back from its cache.
  *
  * Returns 0 or a negative errno.
  */

@@ -33,7 +33,8 @@ static bool list_plain(struct listing *list, const struct dir_entry *entry)
     return true;
 }
 
-/* The same, with all that a lookup would say of it. */
+/* Add an entry together with the reply to its lookup.  Returns as
+   list_plain(). */
 static bool list_plus(struct listing *list, const struct dir_entry *entry)
 {
     struct fuse_entry_param param = { .attr = entry->st };
@@ -44,7 +45,7 @@ static bool list_plus(struct listing *list, const struct dir_entry *entry)
     if (fuse_add_direntry_plus(list->req, NULL, 0, entry->shown, NULL, 0) >
         room)
         return false;
-    /* An entry that went away meanwhile is listed as if without attributes. */
+    /* An entry that was removed meanwhile is listed without attributes. */
     if (entry->kind != ENTRY_NONE &&
         enter_entry(list->fs, list->parent, dir_backing(list->dir), entry->name,
                     entry->kind, &node, &st) == 0)
@@ -64,6 +65,7 @@ int listing_fill(struct listing *list, off_t off)
             return 0;
         off = entry.next;
     }
-    /* What was read before an error is delivered before it. */
+    /* Deliver the entries that were read before an error; the next call returns
+       the error. */
     return list->len > 0 ? 0 : r;
 }

@@ -33,8 +33,9 @@ static void ops_init(void *userdata, struct fuse_conn_info *conn)
                       FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO |
                       FUSE_CAP_PARALLEL_DIROPS;
 
-    /* Where there are default access control lists, the umask does not count, so
-       whoever makes the file has to know it. */
+    /* Where a directory has a default access control list, the umask does not
+       apply.  So the kernel must leave it to the daemon, which creates the
+       file. */
     if (identity_has_umask())
         wanted |= FUSE_CAP_DONT_MASK | FUSE_CAP_POSIX_ACL;
 
@@ -47,12 +48,12 @@ static void ops_init(void *userdata, struct fuse_conn_info *conn)
     wanted |= FUSE_CAP_DIRECT_IO_ALLOW_MMAP;
 #endif
     conn->want |= conn->capable & wanted;
-    /* Of set-user-ID bits see killpriv.h.  What is written has to be in memory,
+    /* For set-user-ID bits see killpriv.h.  Written data must arrive in memory,
        not in a pipe. */
     conn->want &= ~(unsigned)(FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_SPLICE_READ);
     /* When an asynchronous O_DIRECT write completes, the kernel does not drop
-       pages that were read meanwhile, as it does when it waits for the write;
-       programs then read stale bytes. */
+       pages that were read meanwhile, as it does when it waits for the write.
+       Programs would then read stale bytes. */
     if (data->fs->writable)
         conn->want &= ~(unsigned)FUSE_CAP_ASYNC_DIO;
     passthrough_init(data->fs, conn);
@@ -97,7 +98,7 @@ static void ops_forget_multi(fuse_req_t req, size_t count,
     fuse_reply_none(req);
 }
 
-/* A reply that waits until the kernel has dropped what it caches. */
+/* A reply that waits until the kernel has dropped its pages of the file. */
 struct late_reply {
     struct pool_task task;
     fuse_req_t req;
@@ -115,9 +116,10 @@ static void reply_late(struct pool_task *task)
 }
 
 /*
- * Before it reads what it caches of a frame that is shared, the kernel asks for
- * its times, and may overlook that they have changed while another program writes
- * to the file.  So what it caches has to be gone by then.
+ * Defer the reply to GETATTR until pending notifications about the file were
+ * sent.  Before the kernel reads a shared frame from its cache, it asks for the
+ * frame's times, and may overlook that they have changed while another program
+ * writes to the file.  So the stale pages must be gone by then.
  */
 static bool is_deferred(fuse_req_t req, struct node *node,
                         const struct stat *st)
@@ -166,7 +168,7 @@ static void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
     }
     if (r == 0 && to_set)
         r = setattr_apply(fs, node, attr, to_set);
-    /* After truncate() no close() follows that would commit it. */
+    /* No close() follows truncate() that would commit it. */
     if (r == 0 && !fi && (to_set & FUSE_SET_ATTR_SIZE))
         open_file_commit_node(fs, node);
     if (r == 0)
@@ -258,7 +260,8 @@ static void ops_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size,
     read_directory(req, ino, size, off, fi, true);
 }
 
-/* Reply with an attribute, or only its length if `size` is 0. */
+/* Reply with the value of an attribute, or only with its length if `size` is 0.
+   Frees `value`. */
 static void reply_xattr(fuse_req_t req, int r, char *value, size_t len,
                         size_t size)
 {

@@ -11,11 +11,11 @@
 struct ops_data {
     struct fs *fs;
     uint32_t max_read;       /* bytes of a request, as mounted; 0: any */
-    atomic_bool initialised; /* the kernel was told how to talk to us */
-    int ready_fd; /* gets one byte when the kernel talks to us; -1: none */
+    atomic_bool initialised; /* the reply to INIT was sent */
+    int ready_fd; /* receives one byte when the kernel sends INIT; -1: none */
 };
 
-/* How the requests of the kernel are answered. */
+/* The functions that answer the kernel's requests. */
 extern const struct fuse_lowlevel_ops ops_table;
 
 #endif

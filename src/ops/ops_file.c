@@ -9,7 +9,7 @@
 #include "ops/passthrough.h"
 #include "ops/sync.h"
 
-/* close() of one of a program's descriptors. */
+/* A program closes one of its descriptors. */
 void ops_flush(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
                struct fuse_file_info *fi)
 {

@@ -35,7 +35,7 @@ static int insert(struct file *file, const struct chunk_ioctl_one *arg,
     return r;
 }
 
-/* Make an order of all chunks of one of some. */
+/* Turn an order of some chunks into an order of all chunks. */
 static int spread(const struct chunk_ioctl_order *arg, uint64_t nchunks,
                   uint64_t *order)
 {
@@ -72,7 +72,7 @@ static int reorder(struct file *file, const struct chunk_ioctl_order *arg,
     return r;
 }
 
-/* The kernel writes what it has of a file, and drops it. */
+/* Make the kernel write back its dirty pages of a file, and drop them all. */
 static void invalidate(fuse_req_t req, fuse_ino_t ino)
 {
     fuse_lowlevel_notify_inval_inode(request_fs(req)->session, ino, 0, 0);
@@ -120,7 +120,7 @@ void ops_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd,
     }
     snapshot = open_file_snapshot(handle->open);
     r = check(handle, snapshot, cmd, in_len);
-    /* Chunks that move would take lost bytes elsewhere. */
+    /* Moving chunks would move lost bytes to other offsets. */
     if (r == 0)
         r = open_file_check_lost(request_fs(req), handle->open, 0);
     if (r == 0) {

@@ -11,7 +11,7 @@
 #include "ops/sync.h"
 
 enum {
-    FMODE_EXEC = 0x20 /* of the kernel's: a program is to be run */
+    FMODE_EXEC = 0x20 /* the kernel's flag: a program is to be executed */
 };
 
 static bool wants_to_write(const struct fuse_file_info *fi)
@@ -19,7 +19,7 @@ static bool wants_to_write(const struct fuse_file_info *fi)
     return (fi->flags & O_ACCMODE) != O_RDONLY || (fi->flags & O_TRUNC);
 }
 
-/* How a program wants to use what it opens. */
+/* The access to a file for which a program opens it. */
 static int access_wanted(const struct fuse_file_info *fi)
 {
     int how = wants_to_write(fi) ? W_OK : 0;
@@ -31,8 +31,9 @@ static int access_wanted(const struct fuse_file_info *fi)
     return how;
 }
 
-/* Note down what a handle was opened on.  The kernel has asked itself whether the
-   program may do that, but of attributes that may be a second old. */
+/* Set up a handle for the state that was opened.  The kernel has already
+   checked whether the program may open the file, but with attributes that may
+   be a second old. */
 static int fill(struct fs *fs, struct handle *handle, struct fuse_file_info *fi)
 {
     struct snapshot *snapshot = open_file_snapshot(handle->open);
@@ -49,9 +50,9 @@ static int fill(struct fs *fs, struct handle *handle, struct fuse_file_info *fi)
 }
 
 /*
- * Let the kernel look a file up again: once this is closed it finds another
- * one, which starts with what is stored.  Returns -ESTALE, or why what was
- * written cannot be.
+ * Make the kernel look a file up again: once this one is closed, the lookup
+ * gives a new node, which starts with the stored content.  Returns -ESTALE, or
+ * the error for which the dirty data cannot be written out.
  */
 static int refuse(struct fs *fs, struct open_file *open)
 {
@@ -63,7 +64,7 @@ static int refuse(struct fs *fs, struct open_file *open)
     return -ESTALE;
 }
 
-/* Open a node, and make a handle of it. */
+/* Open a node and make a handle for it. */
 static int open_handle(fuse_req_t req, struct node *node,
                        struct fuse_file_info *fi)
 {
@@ -109,7 +110,8 @@ void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
     if (handle_of(fi)->writes)
         sync_note(fs, request_node(fs, ino));
     passthrough_open(req, handle_of(fi), fi);
-    /* This fails when the mount goes, and what the kernel has with it. */
+    /* This fails if the mount ends; the kernel then forgets the handle with
+       it. */
     if (fuse_reply_open(req, fi) < 0)
         handle_close(fs, handle_of(fi));
 }

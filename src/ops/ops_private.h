@@ -30,15 +30,15 @@ int ops_set_size(struct fs *fs, struct handle *handle, off_t size);
 void ops_lseek(fuse_req_t req, fuse_ino_t ino, off_t off, int whence,
                struct fuse_file_info *fi);
 
-/* Look for data or a hole in the newest state that is open, and reply. */
+/* Look for data or a hole in the newest open state, and reply. */
 void ops_seek(fuse_req_t req, struct handle *handle, off_t off, int whence);
 
-/* Of chunks of open files: ops_ioctl.c. */
+/* Chunks of open files: ops_ioctl.c. */
 void ops_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd, void *arg,
                struct fuse_file_info *fi, unsigned flags, const void *in,
                size_t in_len, size_t out_len);
 
-/* Of names: ops_tree.c. */
+/* Names: ops_tree.c. */
 void ops_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
                dev_t rdev);
 void ops_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name,

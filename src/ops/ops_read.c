@@ -6,9 +6,9 @@
 #include "open/open_file_lost.h"
 #include "ops/ops_private.h"
 
-/* How often a read or seek is tried that another program wrote into; and from
-   which time on programs that look at the sidecar of the frame are kept from
-   that. */
+/* How often a read or seek is tried while another program writes to the frame,
+   and from which try on programs that look at the frame's lock file are kept
+   from writing. */
 enum {
     READ_TRIES = 20,
     SHARE_FROM = 2
@@ -16,7 +16,7 @@ enum {
 
 /* One try. */
 struct attempt {
-    bool shared; /* others are kept out, as far as they look at the sidecar */
+    bool shared; /* programs that look at the lock file are kept from writing */
     bool last;
 };
 
@@ -27,9 +27,11 @@ static struct attempt attempt_of(int tries)
 }
 
 /*
- * Is what came of a try of no worth?  A frame that others wrote to has another
- * state, or is about to; but one to which they write all the time may be in the
- * same state at the end of each try, and then what was read belongs to it.
+ * Is the result of a try invalid?  If another program wrote to a frame, the
+ * frame has another state, or is about to have one.  But if it writes all the
+ * time, the frame may still be in the same state at the end of each try.  So
+ * the last try accepts the bytes unless the frame's lock file tells of a
+ * change.
  */
 static bool is_worthless(struct snapshot *snapshot, int r,
                          const struct attempt *attempt)
@@ -41,7 +43,7 @@ static bool is_worthless(struct snapshot *snapshot, int r,
     return snapshot_is_overwritten(snapshot);
 }
 
-/* Begin a try.  Returns 0, -EAGAIN if the newest state has to be opened, or an
+/* Begin a try.  Returns 0, -EAGAIN if the newest state must be opened, or an
    error. */
 static int begin_attempt(struct snapshot *snapshot,
                          const struct attempt *attempt)
@@ -60,8 +62,8 @@ static void end_attempt(struct snapshot *snapshot,
 }
 
 /*
- * Read from a frame.  A writer puts chunks where the index was, so nothing that
- * was read, nor an error, is worth a thing if others wrote to the file.
+ * Read from a frame.  A writer puts chunks where the index was, so neither the
+ * bytes nor an error count if another program wrote to the file.
  *
  * Returns 0, -EAGAIN in this case, or an error, which is reported.
  */
@@ -90,9 +92,10 @@ static int read_state(struct fs *fs, struct handle *handle,
 }
 
 /*
- * A reply that is shorter than what was asked for means the end of the file to
- * the kernel.  So it is all or nothing, and for the bytes beside those that are
- * damaged the kernel, or the program, asks again in smaller pieces.
+ * Read from a frame and reply.  The kernel takes a reply that is shorter than
+ * its request for the end of the file.  So the reply is all or nothing; to get
+ * the bytes around the damaged ones, the kernel or the program asks again in
+ * smaller pieces.
  *
  * Returns 0, or -EAGAIN if there was no reply, as read_state().
  */
@@ -130,9 +133,9 @@ static bool has_changed_shape(const struct handle *handle,
 }
 
 /*
- * The number of bytes, of those that the kernel asks for, that can be read before
- * a lost one.  If the kernel caches the file, it is all or none, because the
- * kernel takes a shorter reply for the end of the file.
+ * The number of requested bytes that can be read before a lost one.  If the
+ * kernel caches the file, this is all or none, because the kernel takes a
+ * shorter reply for the end of the file.
  */
 static size_t readable(struct handle *handle, size_t size, off_t off)
 {
@@ -146,7 +149,7 @@ static size_t readable(struct handle *handle, size_t size, off_t off)
     return (size_t)(lost.first - (uint64_t)off);
 }
 
-/* Reply from the newest state that is open; -EAGAIN as read_frame(). */
+/* Reply from the newest open state; -EAGAIN as read_frame(). */
 static int try_read(fuse_req_t req, struct handle *handle,
                     const struct attempt *attempt, size_t size, off_t off)
 {
@@ -213,8 +216,8 @@ static off_t seek(struct fs *fs, struct handle *handle,
     return r < 0 ? r : (off_t)found;
 }
 
-/* Lost bytes are data, not holes: a program that copies the file has to read them
-   and gets the error. */
+/* Lost bytes are data, not holes: a program that copies the file must read them
+   and get the error. */
 static off_t seek_data(struct fs *fs, struct handle *handle,
                        struct snapshot *snapshot, const struct attempt *attempt,
                        off_t off)

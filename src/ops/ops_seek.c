@@ -11,12 +11,12 @@
 struct seek {
     struct pool_task task;
     fuse_req_t req;
-    struct handle *handle; /* the kernel releases it after the reply */
+    struct handle *handle; /* the kernel releases it only after the reply */
     off_t off;
     int whence;
 };
 
-/* Called by a thread of fs->seekers. */
+/* A thread of fs->seekers calls this. */
 static void seek_flushed(struct pool_task *task)
 {
     struct seek *seek = list_entry(task, struct seek, task);
@@ -31,10 +31,11 @@ static void seek_flushed(struct pool_task *task)
 }
 
 /*
- * While a handle is open for writing, the kernel may hold bytes that we have
- * never seen, even behind the end of the file as we know it.  It hands them over
- * by WRITE requests, so the thread that waits for them must not be one of those
- * that answer requests: if all of them waited, nobody would serve the writes.
+ * While a handle is open for writing, the kernel may have dirty pages that the
+ * daemon has never seen, even behind the end of the file as the daemon knows
+ * it.  The kernel hands them over by WRITE requests.  So the thread that waits
+ * for them must not be one that answers requests: if all of these waited, no
+ * thread would be left to serve the writes.
  */
 void ops_lseek(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
                off_t off, int whence, struct fuse_file_info *fi)

@@ -6,7 +6,7 @@
 #include "ops/rename.h"
 #include "ops/sync.h"
 
-/* Reply with an entry that was made, unless `r` is an error. */
+/* Reply with a new entry, unless `r` is an error. */
 static void reply_made(fuse_req_t req, int r, struct node *node,
                        const struct stat *st)
 {

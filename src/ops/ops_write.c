@@ -12,7 +12,7 @@
 #include "ops/setattr.h"
 #include "tree/report.h"
 
-/* How often a write is tried while others replace the frame. */
+/* How often a write is tried while other programs replace the frame. */
 enum {
     WRITE_TRIES = 20
 };
@@ -31,8 +31,8 @@ static int write_other(int fd, const char *buf, size_t size, off_t off)
     return 0;
 }
 
-/* Write to a frame.  What the kernel collected may go on behind the end of one
-   whose size is fixed; what lies before the end is to be kept. */
+/* Write to a frame.  Pages from the kernel's cache may go on behind the end of
+   a frame whose size is fixed; the bytes before the end are kept. */
 static int write_frame(struct file *file, const char *buf, size_t size,
                        uint64_t off, struct fault *fault)
 {
@@ -45,7 +45,7 @@ static int write_frame(struct file *file, const char *buf, size_t size,
     return r < 0 ? r : -EFBIG;
 }
 
-/* Report an error of a change, unless the program alone is to blame. */
+/* Report the error of a change, unless the program itself caused it. */
 static int finish_change(struct fs *fs, struct handle *handle,
                          const struct snapshot *snapshot, int r,
                          const struct fault *fault)
@@ -55,14 +55,14 @@ static int finish_change(struct fs *fs, struct handle *handle,
     return r;
 }
 
-/* The bytes of a request to write. */
+/* The bytes of a WRITE request. */
 struct bytes {
     const char *buf;
     size_t size;
     off_t off;
-    bool late;   /* the kernel has accepted them from a program before */
-    bool append; /* they go wherever the frame ends by then, which `off`
-                    receives */
+    bool late;   /* the kernel has already accepted them from a program */
+    bool append; /* they go to the end of the frame, and `off` receives the
+                    place */
 };
 
 static int append_frame(struct file *file, struct bytes *bytes,
@@ -76,7 +76,7 @@ static int append_frame(struct file *file, struct bytes *bytes,
     return r;
 }
 
-/* Write to a state of a file. */
+/* Write to one state of a file. */
 static int write_to(struct fs *fs, struct handle *handle,
                     struct snapshot *snapshot, struct bytes *bytes)
 {
@@ -99,8 +99,9 @@ static int write_to(struct fs *fs, struct handle *handle,
 }
 
 /*
- * The newest state of a file.  If others have changed a frame that they lock,
- * that is opened first; `*error` says if it can't be.
+ * Get the newest state of a file.  If another program has told through the lock
+ * file that it changes the frame, this opens the new state first; `*error`
+ * receives the error if that fails.
  */
 static struct snapshot *open_newest(struct fs *fs, struct handle *handle,
                                     bool writable, int *error)
@@ -119,8 +120,8 @@ static struct snapshot *open_newest(struct fs *fs, struct handle *handle,
 }
 
 /*
- * A state could not be written to, because others have changed the frame.  May
- * that be tried with a newer one?
+ * A write to a state has failed because other programs have changed the frame.
+ * May it be tried with a newer state?
  */
 static bool is_outdated(struct fs *fs, struct handle *handle,
                         struct snapshot *snapshot)
@@ -130,9 +131,9 @@ static bool is_outdated(struct fs *fs, struct handle *handle,
 }
 
 /*
- * Write to the newest state of a file.  -ESTALE says that others have put
- * another frame in its place, if nothing was written: that has been opened when
- * this is tried again.
+ * Write to the newest state of a file.  -ESTALE without any bytes written means
+ * that other programs have put another frame in its place; the next try opens
+ * that frame first.
  */
 static int write_newest(struct fs *fs, struct handle *handle,
                         struct bytes *bytes)
@@ -156,7 +157,8 @@ static int write_newest(struct fs *fs, struct handle *handle,
     return again ? -ESTALE : r;
 }
 
-/* The kernel took the frame to end elsewhere, before others made it longer. */
+/* Other programs have made the frame longer, so the kernel knows a wrong end:
+   tell it where the bytes went. */
 static void tell_of_append(struct fs *fs, struct handle *handle)
 {
     struct snapshot *snapshot = open_file_snapshot(handle->open);
@@ -165,8 +167,8 @@ static void tell_of_append(struct fs *fs, struct handle *handle)
     snapshot_put(snapshot);
 }
 
-/* The first byte that was refused: of a file whose size is fixed, the one behind
-   its end. */
+/* The first byte that was refused: for a file whose size is fixed, the one
+   behind its end. */
 static uint64_t first_refused(struct handle *handle, uint64_t off, size_t size,
                               int r)
 {
@@ -177,8 +179,8 @@ static uint64_t first_refused(struct handle *handle, uint64_t off, size_t size,
     return r == -EFBIG && end > off && end < off + size ? end : off;
 }
 
-/* What a program wrote to a frame that others have changed since is lost for
-   that program alone: others read what is stored. */
+/* Bytes that a program wrote to a frame which other programs have changed since
+   are lost for that program alone; all others read the stored bytes. */
 static void refuse_stale(struct fs *fs, struct handle *handle, off_t off,
                          size_t size)
 {
@@ -189,8 +191,8 @@ static void refuse_stale(struct fs *fs, struct handle *handle, off_t off,
 }
 
 /*
- * Reply to a write of pages that a program was told are written.  If they are
- * refused, the kernel does not try again.
+ * Reply to a WRITE of pages that the kernel had accepted from a program.  If
+ * they are refused, the kernel does not try again.
  */
 static void reply_pages(fuse_req_t req, struct handle *handle, size_t size,
                         off_t off, int r)
@@ -210,11 +212,13 @@ static void reply_pages(fuse_req_t req, struct handle *handle, size_t size,
         open_file_lose(fs, handle->open,
                        first_refused(handle, (uint64_t)off, size, r),
                        (uint64_t)off + size, r);
-    /* The handle may be gone once the kernel has the reply. */
+    /* Keep the node: the kernel may release the handle once it has the
+       reply. */
     node_ref(&fs->nodes, node);
     request_fail_change(req, r);
-    /* A program that maps a frame which others had locked may store the bytes
-       in its mapping again; if that were dropped, this would be SIGBUS. */
+    /* If another program had locked the frame, a program that maps it may store
+       the bytes in its mapping again.  If the pages were dropped, that store
+       would be a SIGBUS. */
     if (r != -EBUSY)
         kernel_drop(fs, node, (uint64_t)off, size);
     node_unref(&fs->nodes, node);
@@ -233,7 +237,7 @@ void ops_write(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
         .late = fi->writepage,
         .append = fs->shared && (fi->flags & O_APPEND),
     };
-    /* The kernel has seen to those whose pages it kept. */
+    /* For pages from its cache, the kernel has cleared the bits itself. */
     int r = fi->writepage ? 0 : killpriv_drop(req, handle->open->node);
 
     if (r == 0)
@@ -253,9 +257,9 @@ void ops_write(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
 }
 
 /*
- * The end of what is lost in a range, or of the file if that is behind it.  The
- * kernel has the file end there at least, so it must when the range is made
- * zero and nothing is lost any more.
+ * The end of the lost bytes in a range, or the end of the file if that is
+ * behind it.  For the kernel the file does not end before either.  So the file
+ * must reach that far when the range is zeroed and no longer lost.
  */
 static uint64_t lost_end(struct open_file *open, struct file *file,
                          uint64_t off, uint64_t end)
@@ -270,7 +274,7 @@ static uint64_t lost_end(struct open_file *open, struct file *file,
     return found;
 }
 
-/* Make bytes zero, lost ones too. */
+/* Zero a range, including lost bytes. */
 static int zero(struct open_file *open, struct file *file, uint64_t off,
                 uint64_t len, struct fault *fault)
 {
@@ -284,9 +288,11 @@ static int zero(struct open_file *open, struct file *file, uint64_t off,
 }
 
 /*
- * ftruncate().  The kernel calls it by itself after an O_DIRECT write failed that
- * would have made the file longer, with the size that it believes in: what others
- * have appended since must not be cut off by that.
+ * Set the size of an open file, for ftruncate().  The kernel also sends this by
+ * itself, with the size that it knows, after an O_DIRECT write has failed that
+ * would have made the file longer.  handle_check_newest() and
+ * handle_choose_io() keep that from cutting off bytes that other programs have
+ * appended since.
  */
 int ops_set_size(struct fs *fs, struct handle *handle, off_t size)
 {
@@ -301,7 +307,7 @@ int ops_set_size(struct fs *fs, struct handle *handle, off_t size)
     return r;
 }
 
-/* Bytes of a range that lie behind the end of a file. */
+/* The number of bytes in a range that lie behind the end of a file. */
 static uint64_t behind_end(struct file *file, uint64_t off, uint64_t len)
 {
     uint64_t size = file_size(file);
@@ -311,8 +317,8 @@ static uint64_t behind_end(struct file *file, uint64_t off, uint64_t len)
 }
 
 /*
- * fallocate() of a frame, which takes no space before it is written; but what
- * could not be stored is refused.
+ * fallocate() of a frame.  This reserves no space, because a frame takes space
+ * only when it is written, but it refuses a range that could not be stored.
  */
 static int allocate(struct fs *fs, struct open_file *open,
                     const struct snapshot *snapshot, int mode, uint64_t off,
@@ -359,7 +365,7 @@ void ops_fallocate(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
     request_done(req, r);
 }
 
-/* Returns 0 and the number of bytes copied, -EXDEV for the kernel to copy
+/* Returns 0 and the number of bytes copied, -EXDEV to make the kernel copy
    them, or another error. */
 static int copy(struct fs *fs, struct handle *handle, struct snapshot *from,
                 off_t from_off, struct snapshot *to, off_t to_off, size_t len,

@@ -11,8 +11,8 @@
 
 #ifdef HAVE_FUSE_PASSTHROUGH
 
-/* Without this right the first file would be refused, and libfuse would log an
-   error. */
+/* Without this right the kernel would refuse the first file, and libfuse would
+   log an error. */
 static bool may_administer(void)
 {
     struct __user_cap_header_struct header = {
@@ -25,8 +25,8 @@ static bool may_administer(void)
             CAP_TO_MASK(CAP_SYS_ADMIN));
 }
 
-/* The kernel has two layers of file systems at most, of which an overlay is one,
-   and of which we leave one to what may be mounted upon us. */
+/* The kernel allows two stacked file systems.  An overlay is one of them, and
+   one is left for a file system that may be mounted on top of this one. */
 static bool is_overlay(const struct fs *fs)
 {
     struct statfs st;
@@ -44,10 +44,11 @@ void passthrough_init(struct fs *fs, struct fuse_conn_info *conn)
 }
 
 /*
- * The number under which the kernel knows a file; 0 if it is not to have it.
+ * The kernel's id for a file; 0 if the kernel does not get the file.
  *
- * Once the kernel has refused one, as it does on some file systems, it gets no
- * more.  So a file that we are asked for is never given to it, too.
+ * Once the kernel has refused a file, as it does on some file systems, it gets
+ * no more of them.  So no file is ever read both by the kernel and through the
+ * daemon.
  */
 static int number_locked(fuse_req_t req, struct open_file *open)
 {
@@ -73,7 +74,7 @@ void passthrough_open(fuse_req_t req, struct handle *handle,
     handle->passed = fi->backing_id > 0;
     open->npassed += handle->passed;
     pthread_mutex_unlock(&open->lock);
-    /* There is nothing of it in the cache, nor will there be. */
+    /* The kernel's cache has no pages of this file, and gets none. */
     if (handle->passed)
         fi->keep_cache = false;
 }

@@ -7,36 +7,38 @@
 #include "open/handle.h"
 
 /*
- * Files that are no frames, read by the kernel itself.
+ * Files that are not frames, read by the kernel itself.
  *
- * In a mount that is read-only the kernel can be given such a file when it is
- * opened, and then reads and maps it without asking us, out of the pages that it
- * has of it anyway.  It takes Linux 6.9, libfuse 3.17, and the right to
- * administer the system; without any of these we are asked for the bytes.
+ * In a read-only mount, the daemon can pass such a file to the kernel when a
+ * program opens it.  The kernel then reads and maps the file without asking the
+ * daemon, from the pages of the underlying file system.  This needs Linux 6.9,
+ * libfuse 3.17 and CAP_SYS_ADMIN; without any of these the kernel asks the
+ * daemon for the bytes.
  *
- * The kernel refuses this to a mount for which it keeps what is written, as it
- * does for most that are writable; and in the others a file must be seen to
- * change.
+ * The kernel does not allow this in a mount with the writeback cache, which
+ * most writable mounts use.  In the other writable mounts the daemon must be
+ * able to see that a file changes.
  */
 
 /*
- * Ask for it while the connection is set up.
+ * Ask for passthrough during INIT.
  *
- *  conn  says what the kernel can do, and receives what we want
+ *  conn  says what the kernel supports, and receives our choice
  */
 void passthrough_init(struct fs *fs, struct fuse_conn_info *conn);
 
 /*
- * Give the kernel the file that a handle was just opened on, if it may have it.
- * All that are open of a file at a time are treated alike, for the kernel
- * refuses to mix.
+ * Pass the file of a new handle to the kernel, if the kernel may have it.  All
+ * handles of a file that are open at a time are treated alike, because the
+ * kernel refuses to mix.
  *
- *  fi  as ops_open() filled it in; receives what the kernel is to know
+ *  fi  as ops_open() filled it in; receives the kernel's id for the file
  */
 void passthrough_open(fuse_req_t req, struct handle *handle,
                       struct fuse_file_info *fi);
 
-/* The handle goes: with the last one, take the file back from the kernel. */
+/* Called when the handle is closed: the last one takes the file back from the
+   kernel. */
 void passthrough_close(fuse_req_t req, const struct handle *handle);
 
 #endif

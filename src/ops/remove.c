@@ -28,7 +28,7 @@ static int make_trash(struct fs *fs)
     return fs->trash_fd = fd;
 }
 
-/* The private directory of this daemon, for frames that were removed. */
+/* Get the private directory of this daemon, for frames that were removed. */
 static int get_trash(struct fs *fs)
 {
     int fd;
@@ -57,7 +57,8 @@ void remove_leftovers(struct fs *fs)
         private_dir_tidy_up_all(fs->root_fd, ".");
 }
 
-/* Is a frame open?  Then its directory is locked, as a private one has to be. */
+/* Is a frame open?  Then this also locks its directory, as private_dir.h
+   requires of a private one. */
 static bool lock_if_open(struct fs *fs, const struct node *node)
 {
     int anchor = -1;
@@ -108,8 +109,8 @@ static int open_seen(int at, const char *name, const struct stat *st)
     return -ESTALE;
 }
 
-/* Make a frame private where it is.  It is marked first, or it would stay if we were
-   killed before that. */
+/* Make a frame private where it is.  It is marked first; otherwise it would
+   stay if the daemon were killed between the two steps. */
 static int retire_here(int at, const char *name, const struct stat *st,
                        const struct retired_name *retired)
 {
@@ -127,9 +128,9 @@ static int retire_here(int at, const char *name, const struct stat *st,
 }
 
 /*
- * Take a frame from its place.  If the private directory cannot be made, or is on
- * another file system, the frame's is made private where it is.  Returns the
- * directory that it is in now, or a negative errno.
+ * Take a frame from its place.  If the private directory cannot be made or is
+ * on another file system, the frame becomes private where it is.  Returns the
+ * directory that the frame is in now, or a negative errno.
  */
 static int retire(struct fs *fs, int at, const char *name,
                   const struct stat *st, const struct retired_name *retired)
@@ -183,7 +184,8 @@ void remove_left(struct fs *fs, const struct node *node, int at,
     frame_dir_remove(at, retired.text);
 }
 
-/* Remove a name, as the program that wants it. */
+/* Remove a name, with the identity of the program that asks for it unless
+   `checked`. */
 static int remove_name(int at, const char *name, int flags, bool checked)
 {
     int r;
@@ -239,7 +241,7 @@ static void remove_node(struct fs *fs, struct node *node, struct node *parent,
         remove_left(fs, node, entry->dir.fd, st);
 }
 
-/* Remove an entry, and let its node know. */
+/* Remove an entry, and update its node. */
 static int remove_found(struct fs *fs, struct node *parent,
                         const struct fs_entry *entry)
 {
@@ -268,9 +270,9 @@ static int remove_found(struct fs *fs, struct node *parent,
 }
 
 /*
- * Remove what shows under a name.
+ * Remove the entry that shows under a name.
  *
- *  directory  whether it is to be one
+ *  directory  whether it must be a directory
  */
 static int remove_shown(struct fs *fs, struct node *parent, const char *shown,
                         bool directory)

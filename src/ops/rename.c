@@ -17,7 +17,7 @@
 struct side {
     struct node *parent;
     struct fs_entry entry;
-    struct node *node; /* a reference; NULL if the entry is not known */
+    struct node *node; /* a reference; NULL if the entry has no node */
     struct stat st;
 };
 
@@ -26,8 +26,9 @@ struct move {
     const struct rename *args;
     struct side from;
     struct side to;
-    char target[NAME_MAX + 1]; /* the name to store it under */
-    char back[NAME_MAX + 1];   /* that of what it is exchanged with */
+    char target[NAME_MAX + 1]; /* the new name to store the entry under */
+    char back[NAME_MAX + 1];   /* the new name of the entry it is exchanged
+                                  with */
 };
 
 static int side_init(struct fs *fs, struct node *parent, const char *shown,
@@ -79,8 +80,9 @@ static bool is_same_file(const struct move *move)
 }
 
 /*
- * A frame or store in a file is one by its name.  A frame that would cease to
- * be one can be copied; of a store that would change everything that shows.
+ * A frame or store in a file is recognised by its name.  A frame that would
+ * cease to be one can be copied instead; for a store, that would change
+ * everything that shows.
  *
  * Returns 0, -EXDEV or -EPERM.
  */
@@ -95,7 +97,8 @@ static int check_name(const struct side *side, const char *name)
                                                                       : 0;
 }
 
-/* Choose the name to store an entry under that is to show in another place. */
+/* Choose the name under which to store an entry that will show in another
+   place. */
 static int choose_target(struct fs *fs, const struct side *side,
                          struct side *place, const char *shown, char *target)
 {
@@ -124,9 +127,10 @@ static int rename_side(const struct side *side, const struct side *place,
 }
 
 /*
- * Move an entry as the program that wants it.  For a directory that is a sparse frame
- * the kernel would ask for more than for the file that the program sees, so what it
- * would ask for is asked before.
+ * Move an entry with the identity of the program that asks for it.  For a
+ * sparse frame, which is a directory, the kernel would demand more rights than
+ * for the file that the program sees.  So the rights for a file are checked
+ * here, and the daemon moves it.
  */
 static int move_side(const struct side *side, const struct side *place,
                      const char *name, unsigned flags)
@@ -153,9 +157,9 @@ static int move_to(const struct move *move, const char *name, unsigned flags)
 }
 
 /*
- * Take the place of an entry in one step.
+ * Replace an entry in one step.
  *
- *  left  receives the place where that is left, or NULL
+ *  left  receives the side where the replaced entry is left, or NULL
  */
 static int replace(const struct move *move, const struct side **left)
 {
@@ -185,7 +189,7 @@ static int move_files(const struct move *move, const struct side **left)
     return move_to(move, move->target, RENAME_NOREPLACE);
 }
 
-/* Sidecars follow; that of a sparse frame is in it. */
+/* Move the lock files, too.  A sparse frame has its lock file inside. */
 static void move_sidecar(const struct move *move)
 {
     const struct fs_entry *from = &move->from.entry;
@@ -197,7 +201,7 @@ static void move_sidecar(const struct move *move)
         beside_remove(to->dir.fd, move->target);
 }
 
-/* Let the nodes know. */
+/* Update the nodes. */
 static int move_nodes(const struct move *move)
 {
     struct node_table *nodes = &move->fs->nodes;
@@ -213,7 +217,7 @@ static int move_nodes(const struct move *move)
     return 0;
 }
 
-/* Remove what was replaced from where it is left. */
+/* Remove the replaced entry from the side where it was left. */
 static int remove_replaced(const struct move *move, const struct side *left)
 {
     const struct side *to = &move->to;
@@ -259,7 +263,7 @@ static int replace_or_move(struct move *move)
     return r < 0 ? r : remove_replaced(move, left);
 }
 
-/* Let the nodes know that files have changed places. */
+/* Update the nodes after two files have changed places. */
 static int exchange_nodes(const struct move *move)
 {
     struct node_table *nodes = &move->fs->nodes;
@@ -277,8 +281,9 @@ static int exchange_nodes(const struct move *move)
 }
 
 /*
- * Exchange a frame with what is none, where its suffix does not show.  There is
- * no single step for that: in between, both show at the other's place.
+ * Exchange a frame with an entry that is not one, in a mount where the frame's
+ * suffix does not show.  There is no single step for that: in between, both
+ * show at the place of `other`.
  */
 static int exchange_with_frame(const struct side *frame, const char *target,
                                const struct side *other, const char *back)

@@ -14,12 +14,12 @@ struct rename {
 };
 
 /*
- * Move an entry.  It keeps its suffix if it can.  What it replaces, or changes
- * places with, goes in the same step if both are stored under names of one
- * kind.
+ * Move an entry.  It keeps its suffix if it can.  An entry that it replaces, or
+ * that it is exchanged with, changes in the same step if both are stored under
+ * names of the same kind.
  *
- * Returns 0 or a negative errno; -EXDEV if, with names that are kept, a frame
- * would cease to be one.
+ * Returns 0 or a negative errno; -EXDEV if a frame would cease to be one in a
+ * mount that keeps names.
  */
 int rename_entry(struct fs *fs, const struct rename *args);
 

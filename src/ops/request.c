@@ -11,10 +11,10 @@ int request_error(int r)
 {
     switch (r) {
     case -EBADMSG: /* bytes that break the format */
-    case -ENODATA: /* a file shorter than it says */
-    case -EINVAL:  /* a special file where a regular one should be */
+    case -ENODATA: /* a file that is shorter than its header says */
+    case -EINVAL:  /* a special file in place of a regular one */
     case -ERANGE:
-    case -EAGAIN: /* a frame that is written to again and again */
+    case -EAGAIN: /* a frame that another program keeps writing to */
         return EIO;
     case -ENOTSUP:
         return EOPNOTSUPP;
@@ -46,8 +46,9 @@ struct fs *request_fs(fuse_req_t req)
     const struct fuse_ctx *context = fuse_req_ctx(req);
     struct ops_data *data = fuse_req_userdata(req);
 
-    /* When it is to leave, libfuse cancels the threads that serve a ring, also
-       in the middle of a request; those that read /dev/fuse are let finish. */
+    /* When the session ends, libfuse cancels the threads that serve a ring,
+       even in the middle of a request.  It lets the threads that read /dev/fuse
+       finish. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     identity_serve(context->pid, context->uid, context->gid, context->umask);
     return data->fs;

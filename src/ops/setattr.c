@@ -54,7 +54,7 @@ static int set_size(struct fs *fs, struct node *node, off_t size)
     return r;
 }
 
-/* A time as the system call takes it. */
+/* A time in the form that utimensat() takes. */
 static struct timespec time_to_set(int set, int which, int now,
                                    const struct timespec *value)
 {
@@ -63,7 +63,7 @@ static struct timespec time_to_set(int set, int which, int now,
     return set & which ? *value : (struct timespec){ .tv_nsec = UTIME_OMIT };
 }
 
-/* The time of modification that is set. */
+/* The time of modification that is being set. */
 static struct timespec new_mtime(const struct stat *st, int set)
 {
     struct timespec now;
@@ -82,8 +82,10 @@ static int set_times(struct open_file *open,
     struct timespec times[2];
     int r;
 
-    /* For a file whose times the kernel keeps it says what time it is, though
-       whoever may write may set both times to that, and to no other. */
+    /* With the writeback cache, the kernel sends the current time as a value.
+       But a program that may only write may set both times to the current time,
+       and to no other.  So a request that sets the time of access to now sets
+       both to now. */
     if ((set & FUSE_SET_ATTR_ATIME_NOW) && (set & SET_MTIME))
         set |= FUSE_SET_ATTR_MTIME_NOW;
     times[0] = time_to_set(set, FUSE_SET_ATTR_ATIME, FUSE_SET_ATTR_ATIME_NOW,
@@ -91,7 +93,7 @@ static int set_times(struct open_file *open,
     times[1] = time_to_set(set, FUSE_SET_ATTR_MTIME, FUSE_SET_ATTR_MTIME_NOW,
                            &st->st_mtim);
     r = backing_utimens(object, times);
-    /* What is written out later would set the time again. */
+    /* Data that are written out later would change the time again. */
     if (r == 0 && open && entry_is_frame(object->kind) && (set & SET_MTIME))
         open_file_set_mtime(open, &mtime);
     return r;
@@ -114,7 +116,8 @@ static int set_metadata(struct open_file *open,
     return r;
 }
 
-/* Do so, as the program that wants it, or as the daemon. */
+/* Set metadata with the identity of the program that asks for it, or as the
+   daemon. */
 static int set_pinned(struct fs *fs, struct node *node, struct open_file *open,
                       const struct backing_place *place, const struct stat *st,
                       int set, bool as_program)
@@ -160,9 +163,10 @@ static int apply(struct fs *fs, struct node *node, const struct stat *st,
 }
 
 /*
- * Is that the time of the last write, which the kernel keeps for a program that need
- * not be one that may set times?  It comes with a new size, or when what it caches is
- * written back.  Whether a program may set that time alone, the kernel has asked.
+ * Is this the time of the last write, which the kernel keeps for a program that
+ * may lack the right to set times?  It comes with a new size, or when the
+ * kernel writes its cache back.  The kernel has already checked whether a
+ * program may set that time alone.
  */
 static bool is_kept_time(const struct fs *fs, const struct node *node, int set,
                          bool sized)

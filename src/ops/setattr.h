@@ -17,7 +17,7 @@
 int setattr_apply(struct fs *fs, struct node *node, const struct stat *st,
                   int set);
 
-/* Set the size of a state of an open file.  Returns as above. */
+/* Set the size of one state of an open file.  Returns as above. */
 int setattr_size(struct fs *fs, struct open_file *open,
                  struct snapshot *snapshot, off_t size);
 

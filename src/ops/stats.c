@@ -7,7 +7,8 @@
 
 #include "tree/fs.h"
 
-/* Add a number to an object.  Returns 0 or -ENOMEM, to be joined by |. */
+/* Add a number to an object.  Returns 0 or -ENOMEM; the caller combines results
+   by |. */
 static int add(struct json_object *object, const char *key, uint64_t value)
 {
     struct json_object *number = json_object_new_uint64(value);
@@ -21,7 +22,7 @@ static int add(struct json_object *object, const char *key, uint64_t value)
     return 0;
 }
 
-/* Add an object to another one, and return it; or NULL. */
+/* Add an object to another one, and return it; NULL on failure. */
 static struct json_object *add_object(struct json_object *object,
                                       const char *key)
 {

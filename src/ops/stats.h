@@ -3,23 +3,23 @@
 #define OPS_STATS_H
 
 /*
- * What a mount has done since it is there.
+ * Statistics of a mount since it started.
  *
- * The root of the mount has it as an extended attribute, which is not listed,
- * so that it is not copied, nor looked at unless asked for; SIGUSR1 has it
- * logged.
+ * They are an extended attribute of the mount's root.  It is not listed, so
+ * that programs neither copy it nor read it unless they ask for it by name.
+ * SIGUSR1 makes the daemon log them.
  */
 
 #define STATS_ATTRIBUTE "user.framefs.stats"
 
 enum {
-    STATS_TEXT_MAX = 4096 /* bytes that the text takes at most */
+    STATS_TEXT_MAX = 4096 /* maximum length of the text in bytes */
 };
 
 struct fs;
 
-/* The text of it, an object of JSON on one line, which the caller frees; NULL
-   if there is no memory. */
+/* Format the statistics as a JSON object on one line.  The caller frees the
+   text; NULL if there is no memory. */
 char *stats_text(struct fs *fs);
 
 #endif

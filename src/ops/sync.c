@@ -22,7 +22,7 @@ void sync_note(struct fs *fs, struct node *node)
     pthread_mutex_unlock(&fs->nodes.lock);
 }
 
-/* Sync what is at a path. */
+/* Sync the file or directory at a path. */
 static int sync_path(int dirfd, const char *path)
 {
     int fd = openat(dirfd, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -35,7 +35,8 @@ static int sync_path(int dirfd, const char *path)
     return r;
 }
 
-/* Sync the file of a frame, or the index file and the directory. */
+/* Sync the file of a frame; for a sparse frame, its index file and its
+   directory. */
 static int sync_frame(const struct snapshot *snapshot, enum entry_kind kind)
 {
     char path[64];
@@ -50,8 +51,8 @@ static int sync_frame(const struct snapshot *snapshot, enum entry_kind kind)
     return r == 0 && fsync(snapshot->fd) < 0 ? -errno : r;
 }
 
-/* Sync what is stored of a file.  One that was removed may have no names left,
-   and a user who may not read a file has nothing to sync it by. */
+/* Sync the stored file.  It is no error if a removed frame has no index file
+   left, or if this user may not read the file and so cannot open it to sync. */
 static int sync_stored(const struct snapshot *snapshot, enum entry_kind kind)
 {
     int r;

@@ -20,7 +20,7 @@
 #include "ops/stats.h"
 #include "tree/report.h"
 
-/* How often attributes are read that another program wrote into. */
+/* How often attributes are read while another program writes to the frame. */
 enum {
     READ_TRIES = 3
 };
@@ -33,7 +33,7 @@ static bool starts_with(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Is an attribute of a frame's file one of what shows, too? */
+/* Does an attribute of a frame's file also show on the mounted file? */
 static bool is_common(const char *name)
 {
     return starts_with(name, USER) ||
@@ -46,7 +46,8 @@ static const char *label_in(const char *name)
     return name + strlen(OURS);
 }
 
-/* A store's word for a file cut short is ours for no such attribute. */
+/* A store returns -ENODATA for a file that was cut short, but our callers would
+   take it for a missing attribute. */
 static int layer_error(int r)
 {
     return r == -ENODATA ? -EBADMSG : r;
@@ -107,17 +108,17 @@ static int get_info(struct frame *frame, char **out, size_t *len)
     return 0;
 }
 
-/* Attributes that the frame's own bytes hold, and the frame they are from. */
+/* Attributes that a frame holds, and that frame. */
 struct frame_attrs {
     struct fs *fs;
     struct node *node;
-    struct open_file *open;    /* of a file; NULL: of a folder of a store, */
+    struct open_file *open;    /* of a file; NULL for a folder of a store, */
     struct snapshot *snapshot; /* likewise */
     struct frame *frame;
     struct fault fault;
 };
 
-/* Do bytes of a frame hold attributes of a node? */
+/* Does a frame hold attributes of a node? */
 static bool has_ours(const struct node *node)
 {
     return entry_is_frame(node->id.kind) ||
@@ -149,7 +150,7 @@ static int open_layers(struct frame_attrs *attrs, int how)
     return r;
 }
 
-/* Let go of the frame, and report `r` if it tells that it is damaged. */
+/* Release the frame, and report `r` if it says that the frame is damaged. */
 static void frame_attrs_close(struct frame_attrs *attrs, int r)
 {
     struct snapshot *snapshot = attrs->snapshot;
@@ -167,8 +168,8 @@ static void frame_attrs_close(struct frame_attrs *attrs, int r)
     open_file_put(attrs->fs, attrs->open);
 }
 
-/* Open the frame; `how` the program must be allowed to use it: W_OK to change it,
-   R_OK, or F_OK. */
+/* Open the frame.  `how` is the access that the program needs: W_OK to change
+   it, R_OK, or F_OK. */
 static int frame_attrs_open(struct fs *fs, struct node *node, int how,
                             struct frame_attrs *out)
 {
@@ -193,7 +194,7 @@ static int frame_attrs_open(struct fs *fs, struct node *node, int how,
     return r;
 }
 
-/* Did others write to the frame since it was opened? */
+/* Has another program written to the frame since it was opened? */
 static bool is_overwritten(const struct frame_attrs *attrs)
 {
     if (!attrs->snapshot)
@@ -201,7 +202,7 @@ static bool is_overwritten(const struct frame_attrs *attrs)
     return snapshot_is_overwritten(attrs->snapshot);
 }
 
-/* Once: -EAGAIN if others wrote to the frame meanwhile. */
+/* Try once; -EAGAIN if another program wrote to the frame meanwhile. */
 static int try_get_ours(struct fs *fs, struct node *node, const char *name,
                         char **out, size_t *len)
 {
@@ -249,13 +250,13 @@ static int list_ours(struct fs *fs, struct node *node, FILE *out)
     return r;
 }
 
-/* Does a file below hold attributes of a node alone? */
+/* Does a single file under SOURCE hold attributes of a node? */
 static bool has_backing(const struct fs *fs, const struct node *node)
 {
     return !fs_is_made_up(fs, node) && !entry_is_inner(node->id.kind);
 }
 
-/* Get hold of the file that holds them. */
+/* Pin the file under SOURCE that holds the attributes. */
 static int pin_backing(struct fs *fs, struct node *node,
                        struct backing_object *out)
 {
@@ -361,7 +362,7 @@ static int list_backing(struct fs *fs, struct node *node, FILE *out)
     return r < 0 ? (int)r : 0;
 }
 
-/* Once: -EAGAIN if others wrote to the frame meanwhile. */
+/* Try once; -EAGAIN if another program wrote to the frame meanwhile. */
 static int try_list(struct fs *fs, struct node *node, char **out, size_t *len)
 {
     FILE *text = open_memstream(out, len);
@@ -370,7 +371,7 @@ static int try_list(struct fs *fs, struct node *node, char **out, size_t *len)
     if (!text)
         return -ENOMEM;
     r = list_backing(fs, node, text);
-    /* The file system of SOURCE may have no attributes at all. */
+    /* The file system of SOURCE may not support attributes at all. */
     if (has_ours(node) && (r == 0 || r == -EOPNOTSUPP))
         r = list_ours(fs, node, text);
     if (fclose(text) != 0 && r == 0)
@@ -391,7 +392,7 @@ int xattr_list(struct fs *fs, struct node *node, char **out, size_t *len)
     return r;
 }
 
-/* Does a metalayer's presence go with the flags of setxattr()? */
+/* Check the flags of setxattr() against the metalayers that exist. */
 static int check_flags(struct frame_attrs *attrs, const char *name, int flags)
 {
     struct metalayer_list list;
@@ -410,7 +411,8 @@ static int check_flags(struct frame_attrs *attrs, const char *name, int flags)
     return flags & XATTR_REPLACE ? -ENODATA : 0;
 }
 
-/* A fixed metalayer that is not there cannot be added, nor one removed. */
+/* A fixed metalayer cannot be added, and -ENODATA means that the frame was cut
+   short. */
 static int change_error(int r)
 {
     switch (r) {
@@ -462,7 +464,7 @@ static int remove_ours(struct fs *fs, struct node *node, const char *name)
     return r;
 }
 
-/* Do so as the program that wants it. */
+/* Change an attribute with the identity of the program that asks for it. */
 static int change_as_program(struct fs *fs, struct node *node,
                              const struct backing_place *place,
                              const char *name, const void *value, size_t size,

@@ -12,31 +12,33 @@
  *  user.b2frame.info         geometry, codec, filters and sizes, as JSON
  *  user.b2frame.meta.NAME    a metalayer
  *  user.b2frame.vlmeta.NAME  a vlmetalayer
- *  user.b2frame.usermeta     the nameless one of frames before 2021
+ *  user.b2frame.usermeta     the nameless metalayer of frames before 2021
  *
  * and for the root that of stats.h.
  *
- * Functions write bytes that the caller frees to `out`.  They return 0, an
- * error of the store or the frame, -E2BIG for more than the system can hand
- * on, or
+ * Functions that read write to `out` a buffer that the caller frees.  All
+ * return 0, an error of the store or the frame, -E2BIG if the result is longer
+ * than the system can pass on, or
  *  -ENODATA  there is no such attribute
  */
 
-/* The value of an attribute. */
+/* Get the value of an attribute. */
 int xattr_get(struct fs *fs, struct node *node, const char *name, char **out,
               size_t *len);
 
 /*
- * Set or remove one.  Also return
- *  -EPERM    it tells what the frame or mount is, and is not set
- *  -EINVAL   a metalayer keeps its length, and none is added
- *  -EEXIST   it is there, and `flags` has XATTR_CREATE
+ * Set or remove an attribute.  These also return
+ *  -EPERM    the attribute describes the frame or the mount, and cannot be set
+ *  -EINVAL   the length of a metalayer cannot change, and none can be added
+ *  -EEXIST   the attribute exists, and `flags` has XATTR_CREATE
+ *  -ENOTSUP  the file is a frame, and frames show no attribute of this name
+ *  -EROFS    a folder of a store is read-only
  */
 int xattr_set(struct fs *fs, struct node *node, const char *name,
               const void *value, size_t size, int flags);
 int xattr_remove(struct fs *fs, struct node *node, const char *name);
 
-/* The names of all, each ended by a NUL. */
+/* Get the names of all attributes, each ended by a NUL. */
 int xattr_list(struct fs *fs, struct node *node, char **out, size_t *len);
 
 #endif
