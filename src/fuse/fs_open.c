@@ -16,10 +16,10 @@
 #include "open/open_file.h"
 #include "ops/remove.h"
 
-/* What is known of SOURCE and MOUNTPOINT while they are opened. */
+/* The paths of SOURCE and MOUNTPOINT, while they are opened. */
 struct paths {
     const char *said; /* SOURCE as the user wrote it */
-    char *source;     /* without links, as the next */
+    char *source;     /* without links, like the next */
     char *mountpoint;
     struct stat source_st;
     struct stat mountpoint_st;
@@ -83,7 +83,7 @@ static int kind_of_file(const struct paths *paths)
     return r;
 }
 
-/* What SOURCE is. */
+/* Get the kind of SOURCE, or a negative errno. */
 static int kind_of_source(const struct fs_options *options,
                           const struct paths *paths)
 {
@@ -129,7 +129,7 @@ static bool is_below(const char *path, const char *dir)
            (path[len] == '/' || (len > 0 && dir[len - 1] == '/'));
 }
 
-/* If the mount hides an entry of SOURCE, find out which. */
+/* Find the entry of SOURCE, if any, that the mount hides. */
 static int find_hidden(struct fs *fs, const struct paths *paths)
 {
     int dir;
@@ -145,7 +145,8 @@ static int find_hidden(struct fs *fs, const struct paths *paths)
     return r;
 }
 
-/* See that SOURCE, which shows as a directory, can be mounted so. */
+/* Check that SOURCE, which shows as a directory, can be mounted at
+   MOUNTPOINT. */
 static int check_tree(const struct fs *fs, const struct paths *paths)
 {
     if (fs->base > 0) {
@@ -176,7 +177,7 @@ static int open_tree(struct fs *fs, const struct paths *paths)
     return node_table_init(&fs->nodes, ENTRY_DIRECTORY, ".");
 }
 
-/* Refuse what can't be read, before it is mounted. */
+/* Refuse a store that cannot be read, before it is mounted. */
 static int check_store(struct fs *fs, const struct paths *paths,
                        const char *name)
 {
@@ -197,7 +198,8 @@ static int check_store(struct fs *fs, const struct paths *paths,
     return 0;
 }
 
-/* Open what SOURCE is in, and find out its name there. */
+/* Open the directory that contains a store, and get the store's name there.
+   For a store that is a directory, these are the directory itself and ".". */
 static int open_around(struct fs *fs, const struct paths *paths, char **name)
 {
     if (!S_ISDIR(paths->source_st.st_mode))
@@ -229,7 +231,7 @@ static int open_store(struct fs *fs, const struct paths *paths)
     return r;
 }
 
-/* Refuse what is no frame, before it is mounted. */
+/* Refuse a file that is not a frame, before it is mounted. */
 static int check_frame(struct fs *fs, const struct paths *paths)
 {
     const struct backing_dir dir = { .fd = fs->root_fd };
@@ -290,13 +292,13 @@ static int open_frame(struct fs *fs, const struct paths *paths)
                            onto_file ? fs->only : ".");
 }
 
-/* May anything be changed there, ever? */
+/* Does the user have write permission for SOURCE? */
 static bool is_writable(const char *source)
 {
     return faccessat(AT_FDCWD, source, W_OK, AT_EACCESS) == 0;
 }
 
-/* Make a tree of which nothing is open yet; NULL if there is no memory. */
+/* Allocate a tree with nothing open; NULL if there is no memory. */
 static struct fs *fs_new(const struct fs_options *options)
 {
     struct fs *fs = calloc(1, sizeof(*fs));
@@ -346,9 +348,10 @@ int fs_open(const struct fs_options *options, struct fs **out)
     fs->dev = paths.source_st.st_dev;
     fs->writable = r == 0 && !options->read_only && fs->base == 0 &&
                    paths.kind != ENTRY_STORE && is_writable(paths.source);
-    /* A root that is a file is never looked up, where the kernel would learn
-       that others have changed it.  Frames that are shared are locked when a
-       program writes, not when the kernel finds time to. */
+    /* If the root is a file, the kernel never looks it up, and so would never
+       learn that other programs have changed it.  If frames are shared by
+       locks, a frame must be locked when a program writes, not when the kernel
+       writes back its pages. */
     fs->shared = options->shared;
     fs->writeback = fs->writable && !options->shared &&
                     !entry_is_frame(fs->nodes.root.id.kind);

@@ -4,32 +4,35 @@
 
 #include "tree/fs.h"
 
-/* What to mount, and how. */
+/* Options that say what to mount, and how. */
 struct fs_options {
     const char *source;
     const char *mountpoint; /* exists */
-    bool keep_names;        /* names are never changed */
+    bool keep_names;        /* entries keep their names, with the suffixes of
+                               frames */
     bool npy;               /* arrays are named as .npy files */
-    bool chunks; /* frames have directories of their chunks beside them */
+    bool chunks; /* each frame has a directory of its chunks beside it */
     bool read_only;
-    bool noatime;              /* reads leave times of access alone */
+    bool noatime;              /* reading leaves times of access unchanged */
     bool shared;               /* frames are locked against other programs */
-    bool close_later;          /* what is written is committed after close() */
-    bool sparse;               /* what new frames are */
-    struct file_params params; /* likewise */
+    bool close_later;          /* dirty data are committed after close(), not by
+                                  it */
+    bool sparse;               /* layout of new frames */
+    struct file_params params; /* and their parameters */
     uint64_t offset;           /* byte at which the frame SOURCE starts */
 };
 
 /*
- * Open SOURCE.  What is wrong with it is logged, in one line.
+ * Open SOURCE.  Problems with it are logged, in one line.
  *
- * `files` is to be set before the first request.  Returns 0 or a negative
+ * The caller sets `files` before the first request.  Returns 0 or a negative
  * errno.
  */
 int fs_open(const struct fs_options *options, struct fs **out);
 
-/* Closes what programs still hold open, too.  Accepts NULL.  Returns 0, or an
-   error if something could not be saved, which was logged. */
+/* Close the tree, and with it all files that programs still hold open.  Accepts
+   NULL.  Returns 0, or an error if something could not be saved, which was
+   logged. */
 int fs_close(struct fs *fs);
 
 #endif

@@ -17,7 +17,7 @@ enum {
 };
 
 /* Open a copy of the mount that is nowhere in the tree.  Returns a descriptor
-   that tells its place, or a negative errno. */
+   with O_PATH or a negative errno. */
 static int copy_mount(const char *mountpoint)
 {
 #ifdef SYS_open_tree
@@ -30,7 +30,8 @@ static int copy_mount(const char *mountpoint)
 #endif
 }
 
-/* Another mount may lie on ours by now, whose files are none of our business. */
+/* Is the copy one of our mount?  Another file system, which we must not sync,
+   may have been mounted on top of it. */
 static bool is_ours(const struct handover *handover, int copy)
 {
     struct stat st;
@@ -38,8 +39,8 @@ static bool is_ours(const struct handover *handover, int copy)
     return fstat(copy, &st) == 0 && st.st_dev == handover->dev;
 }
 
-/* What goes wrong with a file is told to who writes it.  Returns whether the
-   mount could be opened. */
+/* Sync the mount.  Errors are ignored here; the programs that write a file
+   receive them.  Returns whether the mount could be opened. */
 static bool sync_mount(const struct handover *handover)
 {
     int copy = copy_mount(handover->mountpoint);

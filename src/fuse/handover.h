@@ -8,20 +8,21 @@
 #include "tree/fs.h"
 
 /*
- * A thread that makes the kernel hand over what programs have written: left to
- * itself it keeps dirty pages for half a minute, and what we have never seen
- * we cannot commit.
+ * A thread that makes the kernel hand over the dirty pages that programs have
+ * written.  Otherwise the kernel keeps them for half a minute, and the daemon
+ * cannot commit bytes that it has never seen.
  *
- * syncfs(2) of the mount does that.  A descriptor would make the mount busy for
- * who unmounts it, so a copy of it is opened that is nowhere in the tree.  That
- * takes a privilege; without it the kernel is told to drop the pages of each
- * file that is open for writing, before which it writes the dirty ones.
+ * syncfs(2) of the mount does that.  A descriptor in the mount would make it
+ * busy when a user wants to unmount it.  So the thread opens a copy of the
+ * mount that is nowhere in the tree.  This takes a privilege.  Without it, the
+ * daemon tells the kernel to drop the pages of each file that is open for
+ * writing, and the kernel first writes back the dirty ones.
  */
 struct handover {
     struct fs *fs;
     const char *mountpoint;
     uint64_t dev;     /* of the mount */
-    unsigned seconds; /* from one time to the next */
+    unsigned seconds; /* between two runs */
     pthread_t thread;
     bool started;
 
@@ -31,10 +32,13 @@ struct handover {
 };
 
 /*
- * Start the thread, if the kernel keeps what is written.
+ * Start the thread, if the mount uses the kernel's writeback cache.
  *
- *  mountpoint  as the kernel knows it; it stays the caller's
- *  seconds     0: programs ask for it themselves
+ *  mountpoint  as the kernel knows it; stays the caller's, who keeps it until
+ *              handover_stop()
+ *  dev         device number of the mount
+ *  seconds     between two runs; 0: start no thread; programs sync by
+ *              themselves
  *
  * Returns 0 or a negative errno.
  */

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 /*
- * Read the offset out of "... OFDLCK ADVISORY READ PID DEVICE:INODE FIRST LAST",
- * as both /proc/locks and fdinfo have it.  Returns false if that is another
- * lock, or of more than one byte.
+ * Read the offset from "... OFDLCK ADVISORY READ PID DEVICE:INODE FIRST LAST",
+ * the format of both /proc/locks and fdinfo.  Returns false if the line is for
+ * another kind of lock, or for one of more than one byte.
  */
 static bool parse_lock(const char *line, off_t *off)
 {
@@ -61,7 +61,8 @@ static bool is_wanted(void *arg, off_t off)
     return off == *wanted;
 }
 
-/* Which descriptor of a process has the lock?  Returns that or -1. */
+/* Find the descriptor through which a process holds the lock; -1 if there is
+   none. */
 static int find_descriptor(pid_t pid, off_t off)
 {
     char path[64];
@@ -97,7 +98,8 @@ int lock_holder_open(pid_t pid, off_t off)
 }
 
 /* Do the real and the effective user of a process belong to root or `uid`?  The
-   owner of its files in /proc does not tell: that may be root for others. */
+   owner of its files in /proc does not tell, because that may be root for
+   processes of other users. */
 static bool has_user(pid_t pid, uid_t uid)
 {
     unsigned real = UINT32_MAX;

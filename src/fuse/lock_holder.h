@@ -6,33 +6,33 @@
 #include <sys/types.h>
 
 /*
- * The processes that hold locks of mounts, see mount_lock.h.
+ * The processes that hold the locks of mounts, see mount_lock.h.
  *
- * Anyone who may read a directory may lock any byte of it, so a lock alone
+ * Any user who may read a directory may lock any byte of it, so a lock alone
  * proves nothing.
  */
 
 /*
- * Does the process hold an OFD lock of the byte, and belong to a user or to
- * root?
+ * Does the process hold an OFD lock of the byte, and does it belong to a user
+ * or to root?
  *
- * Returns false also if that cannot be found out, as of a process of another
- * PID namespace.
+ * Returns false also if that cannot be found out, for example because the
+ * process is in another PID namespace.
  */
 bool lock_holder_is_of(pid_t pid, off_t off, uid_t uid);
 
-/* The same for the user of this process.  No other process is waited for
+/* The same for the user of this process.  Only such a process is waited for
    without limit. */
 bool lock_holder_is_trusted(pid_t pid, off_t off);
 
 /*
- * Open the file of a process that the process has locked, to read.  Returns -1
- * if there is none, or it may not be read.
+ * Open for reading the file that a process has locked at an offset.  Returns -1
+ * if there is none, or if this user may not read it.
  */
 int lock_holder_open(pid_t pid, off_t off);
 
-/* Called for each OFD lock of one byte on this machine, by its offset; returns
-   true to stop. */
+/* Called for each OFD lock of one byte on this machine, with its offset.
+   Returns true to stop. */
 typedef bool lock_holder_visit(void *arg, off_t off);
 
 /* Visit the locks of all processes.  Returns 0 or a negative errno. */

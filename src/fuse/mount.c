@@ -33,14 +33,15 @@
 enum {
     EXIT_USAGE = 2,
 
-    /* A request that waits, for the disk, for room in the cache or for another
-       program's lock, keeps a thread, and nobody else is to wait for it.  Each
-       thread has memory for the largest request, so that few are kept. */
+    /* A request may wait for the disk, for cache space or for another program's
+       lock.  It then occupies a thread, and other requests must not wait for
+       it.  Each thread has a buffer for the largest request, so only few idle
+       threads are kept. */
     THREADS_MAX = 200,
     IDLE_THREADS_MAX = 16,
 
-    /* Seeks in files that are being written, in different files, that wait for
-       the kernel at a time; each may wait for a disk. */
+    /* Number of seeks, in different files that are being written, that may wait
+       at a time for the kernel; each may wait for a disk. */
     SEEKERS = 4,
 };
 
@@ -50,19 +51,19 @@ struct mount {
     struct fs *fs;
     struct fuse_session *session;
     bool mounted;
-    bool served;  /* to the end */
-    bool signals; /* are handled by the session */
+    bool served;  /* until the session ended normally */
+    bool signals; /* the session handles signals */
     char *mountpoint;
-    dev_t covered; /* what MOUNTPOINT lay on before */
+    dev_t covered; /* device number of MOUNTPOINT before the mount */
     struct mount_lock lock;
     struct stats_signal stats;
     struct stop_signal stop;
     struct handover handover;
-    uint64_t dev; /* of the mount; 0: not known */
+    uint64_t dev; /* device number of the mount; 0: not known */
     struct ops_data data;
 };
 
-/* What libfuse has to say goes where our messages go. */
+/* Send libfuse's messages to our log. */
 static void log_fuse(enum fuse_log_level level, const char *format,
                      va_list args)
 {
@@ -83,7 +84,8 @@ static int find_mountpoint(struct mount *mount, const char *path)
     struct stat st;
 
     mount->mountpoint = realpath(path, NULL);
-    /* What stat() says may be a dead daemon's, out of the kernel's cache. */
+    /* Call statvfs(), because stat() may return a dead daemon's attributes from
+       the kernel's cache. */
     if (mount->mountpoint && statvfs(mount->mountpoint, &unused) == 0 &&
         stat(mount->mountpoint, &st) == 0) {
         mount->covered = st.st_dev;
@@ -101,7 +103,8 @@ static int find_mountpoint(struct mount *mount, const char *path)
     return -ENOENT;
 }
 
-/* Can new files be written?  A mount of one frame has none. */
+/* Is the cache large enough to write new files?  In a mount of one frame there
+   are none. */
 static int check_cache(const struct fs *fs, const struct options *options)
 {
     const struct file_params *params = &options->fs.params;
@@ -120,7 +123,7 @@ static int open_mount(struct mount *mount, struct options *options)
 {
     if (find_mountpoint(mount, options->fs.mountpoint) < 0)
         return EXIT_FAILURE;
-    /* fs_open() says what is wrong with SOURCE. */
+    /* If this fails, fs_open() reports the problem with SOURCE. */
     if (mount_lock_open(options->fs.source, &mount->lock) == 0)
         mount_wait_for_others(&mount->lock, options->fs.source);
     if (fs_open(&options->fs, &mount->fs) < 0)
@@ -131,7 +134,7 @@ static int open_mount(struct mount *mount, struct options *options)
     if (!mount->fs->writable && fuse_opt_add_arg(&options->args, "-oro") < 0)
         return EXIT_FAILURE;
     mount->data.max_read = options->max_read;
-    /* If libfuse does not know an option it says so, piece by piece. */
+    /* libfuse itself reports options that it does not know. */
     mount->session = fuse_session_new(&options->args, &ops_table,
                                       sizeof(ops_table), &mount->data);
     if (!mount->session)
@@ -146,7 +149,7 @@ static int open_mount(struct mount *mount, struct options *options)
     return 0;
 }
 
-/* Nobody tells the kernel anything any more. */
+/* Stop all threads that notify the kernel. */
 static void fall_silent(struct mount *mount)
 {
     struct fs *fs = mount->fs;
@@ -159,10 +162,11 @@ static void fall_silent(struct mount *mount)
 }
 
 /*
- * Unmounting closes the descriptor by which the kernel is told and answered, so
- * the threads that do that are stopped before.  If requests are not served any
- * more while the mount is there, these may wait for each other; then what
- * unmounting does is what wakes them.
+ * Unmount.  This closes the descriptor through which the daemon notifies and
+ * answers the kernel, so the threads that use it are stopped before.  But if
+ * the loop has failed, nobody answers requests while the mount still exists,
+ * and these threads may wait for answers.  Then unmounting comes first; it
+ * wakes them.
  */
 static void unmount(struct mount *mount)
 {
@@ -202,8 +206,9 @@ static void raise_descriptor_limit(void)
 }
 
 /*
- * Is the mount there?  The kernel and libfuse may still part after the first
- * request.  This process must not keep the connection open meanwhile.
+ * Is the mount there?  The kernel and libfuse may still disagree after the
+ * first request.  The parent closes the connection first: it must not keep it
+ * open.
  */
 static bool answers(const struct mount *mount)
 {
@@ -214,8 +219,9 @@ static bool answers(const struct mount *mount)
 }
 
 /*
- * Go on in a child.  The parent waits for the byte that the child writes when
- * the mount answers, and leaves.  Returns 0 in the child, or a negative errno.
+ * Continue in a child.  The parent waits for the byte that the child writes
+ * when the mount answers, and exits.  Returns 0 in the child, or a negative
+ * errno.
  */
 static int detach(struct mount *mount)
 {
@@ -239,7 +245,8 @@ static int detach(struct mount *mount)
     }
 }
 
-/* From here on nobody looks at our standard error. */
+/* Log to syslog, and redirect the standard streams: from here on nobody reads
+   standard error. */
 static void leave_terminal(void)
 {
     int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -289,9 +296,9 @@ static int serve(struct mount *mount, const struct options *options)
 
     lock_source(mount);
     raise_descriptor_limit();
-    /* A file that would get too long is an error like others. */
+    /* Get EFBIG instead of a signal if a file becomes too long. */
     signal(SIGXFSZ, SIG_IGN);
-    /* That of the program that makes a file counts. */
+    /* Use only the umask of the program that creates a file. */
     umask(0);
     if (r == 0)
         r = identity_setup(options->others);

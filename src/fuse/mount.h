@@ -5,12 +5,12 @@
 #include "fuse/options.h"
 
 /*
- * Mount, serve until unmounted or told to stop by SIGTERM, SIGINT or SIGHUP,
- * and clean up.
+ * Mount, serve requests until the mount is unmounted or SIGTERM, SIGINT or
+ * SIGHUP arrives, and clean up.
  *
- * Unless in the foreground this is done by a child: the caller's process leaves
- * from inside, with status 0 once the mount answers, or 1.  What goes wrong is
- * logged.  Returns the exit status.  Called before there are threads.
+ * Returns the exit status.  Unless in the foreground, a child does the work:
+ * the calling process exits in here, with status 0 once the mount answers, else
+ * 1.  Errors are logged.  Must be called before other threads exist.
  */
 int mount_run(struct options *options);
 

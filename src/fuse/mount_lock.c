@@ -22,8 +22,8 @@ enum {
     FINISHING_SHIFT = ENTRY_SHIFT + 16,
     KIND_SHIFT = FINISHING_SHIFT + 1,
 
-    /* Locks that are looked at in one directory.  Anyone who may read it can
-       make more. */
+    /* The most locks to look at in one directory, because any user who may read
+       it can make more. */
     NLOCKS_MAX = 1024,
 };
 
@@ -52,13 +52,14 @@ bool mount_lock_unpack(off_t off, struct mount_lock_id *out)
     return out->pid > 0;
 }
 
-/* A number for a file's name, which is not 0. */
+/* Hash a file's name to a number other than 0. */
 static uint16_t hash_of_name(const char *name)
 {
     return (uint16_t)(1 + hash_text(name) % UINT16_MAX);
 }
 
-/* Add a directory if it can be opened, or -1 for SOURCE's own. */
+/* Add a directory if it can be opened.  For SOURCE's own directory add -1 if it
+   cannot. */
 static int add_directory(struct mount_lock *lock, int dir)
 {
     int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -86,7 +87,7 @@ static bool is_same(int a, int b)
            st.st_dev == other.st_dev && st.st_ino == other.st_ino;
 }
 
-/* Add a directory and those above it.  `dir` is closed. */
+/* Add a directory and those above it.  Closes `dir`. */
 static int add_directories(struct mount_lock *lock, int dir)
 {
     bool more = true;
@@ -105,7 +106,8 @@ static int add_directories(struct mount_lock *lock, int dir)
     return r;
 }
 
-/* Open the directory that SOURCE is, or that it is in.  `path` is cut. */
+/* Open SOURCE if it is a directory, else the directory that contains it.
+   Truncates `path`. */
 static int open_directory(struct mount_lock *lock, char *path)
 {
     int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -147,7 +149,7 @@ static void lock_byte(int fd, const struct mount_lock_id *id)
         log_debug("cannot lock a directory: %s", strerror(errno));
 }
 
-/* Lock all directories, as live or finishing. */
+/* Lock all directories with the present fields of `id`. */
 static void lock_all(const struct mount_lock *lock)
 {
     struct mount_lock_id id = lock->id;
@@ -185,7 +187,7 @@ void mount_lock_take(struct mount_lock *lock, dev_t dev, uint16_t tag,
         close_directories(lock);
     lock->session_fd = memfd_create("framefs", MFD_CLOEXEC);
     if (lock->session_fd < 0)
-        dev = 0; /* nobody finds the tag */
+        dev = 0; /* no other process could find the tag */
     lock->tag = tag;
     lock->id = (struct mount_lock_id){ .pid = getpid(), .dev = dev };
     lock_all(lock);
@@ -214,7 +216,7 @@ void mount_lock_close(struct mount_lock *lock)
     *lock = (struct mount_lock){ .session_fd = -1 };
 }
 
-/* Where locks are looked for. */
+/* A search for locks on one directory. */
 struct search {
     int fd;
     mount_lock_visit *visit;
@@ -222,8 +224,8 @@ struct search {
     unsigned nleft;
 };
 
-/* Visit all locks of bytes `first` to `last`.  The kernel names any one of
-   them, so look on both sides of it. */
+/* Visit all locks of bytes `first` to `last`.  The kernel returns any one of
+   them, so search on both sides of it. */
 static void find_between(struct search *search, off_t first, off_t last)
 {
     while (first <= last && search->nleft > 0) {
@@ -245,8 +247,8 @@ static void find_between(struct search *search, off_t first, off_t last)
     }
 }
 
-/* Visit the locks of one kind on a directory, whoever holds them.  The daemons
-   that finish come first, in case there are too many locks. */
+/* Visit the locks of one kind on a directory, regardless of the holder.  Locks
+   of finishing daemons come first, in case there are too many locks. */
 static void find_kind(struct search *search, enum mount_lock_kind kind,
                       uint16_t entry)
 {

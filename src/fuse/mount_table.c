@@ -14,7 +14,7 @@ static bool is_octal(const char *text)
            text[1] <= '7' && text[2] >= '0' && text[2] <= '7';
 }
 
-/* The kernel writes blanks and backslashes as `\ooo`. */
+/* Undo the kernel's escapes: it writes blanks and backslashes as `\ooo`. */
 static void unescape(char *text)
 {
     char *to = text;
@@ -31,7 +31,7 @@ static void unescape(char *text)
     *to = '\0';
 }
 
-/* The user that is named among the options of a FUSE mount. */
+/* Get the user from the options of a FUSE mount. */
 static uid_t user_of(const char *options)
 {
     const char *user = options ? strstr(options, "user_id=") : NULL;
@@ -39,8 +39,8 @@ static uid_t user_of(const char *options)
     return user ? (uid_t)strtoul(strchr(user, '=') + 1, NULL, 10) : (uid_t)-1;
 }
 
-/* Take apart: ID PARENT MAJOR:MINOR ROOT PATH OPTIONS [FIELD...] - TYPE FSNAME
-   OPTIONS. */
+/* Parse a line: ID PARENT MAJOR:MINOR ROOT PATH OPTIONS [FIELD...] - TYPE
+   FSNAME OPTIONS. */
 static bool parse(char *line, struct mount_entry *out)
 {
     enum {

@@ -12,8 +12,8 @@ struct mount_entry {
     dev_t dev;        /* of the mounted file system */
     const char *path; /* where it is mounted */
     bool is_framefs;
-    uid_t user;   /* who mounted it, if it is framefs */
-    uint16_t tag; /* a hash of what is mounted, as framefs has named it */
+    uid_t user;   /* the user who mounted it, if it is framefs */
+    uint16_t tag; /* a hash of the name under which framefs has mounted it */
 };
 
 /* The mounts of a mount namespace, one after the other. */
@@ -24,30 +24,31 @@ struct mount_table {
 };
 
 /*
- * Read the mounts that a process sees.
+ * Open the list of mounts that a process sees.
  *
  *  pid  the process; 0: this one
  *
  * Returns 0 or a negative errno, -EACCES if that process belongs to another
- * user.  No file system is asked for anything.
+ * user.  This asks no file system for anything, so none can block it.
  */
 int mount_table_open(pid_t pid, struct mount_table *out);
 
-/* Returns false after the last entry.  The strings live until the next call. */
+/* Read the next mount.  Returns false after the last one.  The strings live
+   until the next call. */
 bool mount_table_next(struct mount_table *table, struct mount_entry *out);
 
-/* Free what the table holds open.  Accepts a zeroed table. */
+/* Close the table and free its memory.  Accepts a zeroed table. */
 void mount_table_close(struct mount_table *table);
 
 /*
- * Find the mount of framefs that is on top at a path without symbolic links.
+ * Find the topmost mount at a path without symbolic links, if it is framefs.
  *
  * Returns 0; -ENOENT if there is none, or another file system is on top; or
  * another error.  `out->path` is NULL.
  */
 int mount_table_find(const char *path, struct mount_entry *out);
 
-/* Does the process see a mount of framefs that has this device number and tag?
+/* Does the process see a mount of framefs with this device number and tag?
    Returns 1, 0 or an error. */
 int mount_table_has(pid_t pid, dev_t dev, uint16_t tag);
 

@@ -13,13 +13,13 @@
 
 enum {
     POLL_NS = 20 * 1000 * 1000,
-    QUIET_MS = 200,   /* for so long nobody is told of the wait */
+    QUIET_MS = 200,   /* the wait is logged only after this time */
     MOMENT_MS = 2000, /* in which a daemon notices that it was unmounted */
     MILLISECONDS = 1000,
     FUSECTL_MAGIC = 0x65735543,
 };
 
-/* How long a daemon is worth waiting for. */
+/* How long to wait for a daemon. */
 enum patience {
     NOT_AT_ALL,
     A_MOMENT,
@@ -35,7 +35,7 @@ struct look {
 
 static const char connections[] = "/sys/fs/fuse/connections";
 
-/* Are the kernel's connections to FUSE daemons listed here? */
+/* Does sysfs list the kernel's connections to FUSE daemons here? */
 static bool has_connections(void)
 {
     struct statfs st;
@@ -51,7 +51,7 @@ static bool is_connected(dev_t dev)
     return access(path, F_OK) == 0;
 }
 
-/* The tag of a daemon's mount. */
+/* A search for the tag of a daemon's mount. */
 struct tag_search {
     struct mount_lock_id id; /* the daemon's */
     bool found;
@@ -68,14 +68,18 @@ static bool find_tag(void *arg, off_t off)
         return false;
     search->tag = id.entry;
     search->found = true;
-    /* Others can make a lock like it; the process's own counts. */
+    /* Other users can make such a lock, too, so go on unless this one belongs
+       to the process. */
     return lock_holder_is_trusted(id.pid, off);
 }
 
-/* Is a mount there?  Its device number alone does not tell: the next mount gets
-   the number as soon as it is free.  Where the tag cannot be found out, only a
-   daemon that says that it is finishing is waited for.  `seen` receives if the
-   daemon's mounts can be read. */
+/*
+ * Does a mount still exist?  Its device number alone does not tell, because the
+ * next mount gets the number as soon as it is free.  If the tag cannot be found
+ * out, only a daemon that shows that it is finishing is waited for.  `seen`
+ * receives whether this process can read the list of mounts that the daemon
+ * sees.
+ */
 static bool is_mounted(const struct mount_lock_id *id, bool *seen)
 {
     struct tag_search search = { .id = *id };
@@ -90,8 +94,8 @@ static bool is_mounted(const struct mount_lock_id *id, bool *seen)
            (r > 0 || mount_table_has(0, id->dev, search.tag) > 0);
 }
 
-/* How long to wait for a daemon that has not said that it is finishing.  It may
-   not have noticed yet that it was unmounted. */
+/* How long to wait for a daemon that does not show that it is finishing.  It
+   may not have noticed yet that it was unmounted. */
 static enum patience patience_for_live(const struct mount_lock_id *id,
                                        off_t off)
 {
@@ -100,8 +104,8 @@ static enum patience patience_for_live(const struct mount_lock_id *id,
 
     if (id->dev == 0 || is_mounted(id, &seen))
         return NOT_AT_ALL;
-    /* A mount may have been detached while programs had files open in it, or
-       another one may have its number. */
+    /* The mount may have been detached while programs had files open in it, or
+       another mount may have its number. */
     if (lock_holder_is_trusted(id->pid, off) && seen)
         return connected ? LIMITED : UNLIMITED;
     /* It may be mounted where this process does not see it. */

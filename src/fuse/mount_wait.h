@@ -5,13 +5,14 @@
 #include "fuse/mount_lock.h"
 
 /*
- * Wait until daemons of earlier mounts have written what they still have of
- * SOURCE.  A mount that is there is not waited for.
+ * Wait until daemons of earlier mounts have written the data that they still
+ * hold for SOURCE.  This does not wait for a mount that still exists.
  *
- * This tells the user, once, if it takes more than a moment.  SIGINT ends the
- * process as usual.  The wait has no limit if the daemon is one of this user's
- * or of root's; else it ends after MOUNT_WAIT_SECONDS with a warning, because
- * any user who may read a directory can make the lock.
+ * It logs once that it waits, if it takes more than a moment.  SIGINT ends the
+ * process as usual.  The wait has no limit if the daemon belongs to this user
+ * or to root and is known to be unmounted.  Otherwise, because any user who may
+ * read a directory can make the lock, it ends after at most MOUNT_WAIT_SECONDS,
+ * with a warning if the wait was logged.
  */
 enum {
     MOUNT_WAIT_SECONDS = 60

@@ -54,7 +54,7 @@ const char options_usage[] =
     "  blocksize=SIZE|auto  decoded bytes in a block (auto)\n"
     "and those of FUSE, such as allow_other.\n";
 
-/* Does libfuse know the option? */
+/* Does libfuse support io_uring? */
 enum {
 #ifdef HAVE_FUSE_URING
     HAS_URING = true
@@ -88,7 +88,7 @@ enum key {
     KEY_ALLOW_OTHER,
 };
 
-/* FUSE_OPT_KEY() without its conversion from int, which compilers warn of. */
+/* FUSE_OPT_KEY() without its conversion from int, for which compilers warn. */
 #define OPTION(template, key)     \
     {                             \
         template, UINT32_MAX, key \
@@ -127,7 +127,7 @@ static const struct fuse_opt known[] = {
     OPTION("typesize=", KEY_NAMED),
     OPTION("chunksize=", KEY_NAMED),
     OPTION("blocksize=", KEY_NAMED),
-    /* These are passed on, too. */
+    /* take_argument() passes these on to libfuse, too. */
     OPTION("max_read=", KEY_MAX_READ),
     OPTION("io_uring", KEY_IO_URING),
     OPTION("allow_other", KEY_ALLOW_OTHER),
@@ -139,7 +139,7 @@ static const char *value_of(const char *option)
     return strchr(option, '=') + 1;
 }
 
-/* Read the value of an option as a number from `min` to `max`. */
+/* Parse the value of an option as a number from `min` to `max`. */
 static int parse_size(const char *option, uint64_t min, uint64_t max,
                       uint64_t *out)
 {
@@ -182,7 +182,7 @@ static int set_close(struct options *options, const char *option)
     return -EINVAL;
 }
 
-/* Set one of the options of files, or of the parameters of new frames. */
+/* Set an option of struct file_options, or a parameter of new frames. */
 static int set_named(struct options *options, const char *option)
 {
     char name[16] = "";
@@ -209,8 +209,9 @@ static int set_max_read(struct options *options, const char *option)
 }
 
 /*
- * Set an option that has no value.  Returns 0, 1 if libfuse or the kernel must
- * see it too, or -EINVAL if the key belongs to no such option.
+ * Set an option that has no value.  Returns 0; 1 for an option that libfuse or
+ * the kernel also knows, which take_argument() does not look at; or -EINVAL if
+ * the key belongs to no such option.
  */
 static int set_flag(struct options *options, enum key key)
 {
@@ -244,7 +245,7 @@ static int set_flag(struct options *options, enum key key)
         return 0;
     case KEY_NOATIME:
         options->fs.noatime = true;
-        return 1; /* it is the kernel's, too */
+        return 1; /* the kernel knows it, too */
     case KEY_RAW:
         options->file.view = FILE_VIEW_CHUNKS;
         return 0;
@@ -257,7 +258,7 @@ static int set_flag(struct options *options, enum key key)
         return 0;
     case KEY_ALLOW_OTHER:
         options->others = true;
-        return 1; /* it is for libfuse */
+        return 1; /* libfuse knows it, too */
     case KEY_LOCK:
         options->file.lock = true;
         return 0;
@@ -269,7 +270,7 @@ static int set_flag(struct options *options, enum key key)
     }
 }
 
-/* Take an option of ours.  Returns as set_flag(). */
+/* Set an option of ours.  Returns as set_flag(). */
 static int set_known(struct options *options, enum key key, const char *option)
 {
     switch (key) {
@@ -303,7 +304,7 @@ static int set_path(struct options *options, const char *path)
     return 0;
 }
 
-/* Called by libfuse for each argument; returns -1, 0, or 1 to pass it on. */
+/* libfuse calls this for each argument.  Returns -1, 0, or 1 to pass it on. */
 static int take_argument(void *data, const char *arg, int key,
                          struct fuse_args *args __attribute__((unused)))
 {
@@ -325,8 +326,9 @@ static int take_argument(void *data, const char *arg, int key,
                        key == KEY_ALLOW_OTHER;
 }
 
-/* Under what name the mount is listed: the whole path, for who reads that works
-   elsewhere.  Returns NULL if there is no memory; the caller frees it. */
+/* Make the option with the name under which the mount is listed.  It is the
+   whole path: programs that read the list run in other directories.  Returns
+   NULL if there is no memory; the caller frees it. */
 static char *make_fsname(const struct options *options)
 {
     char *path = realpath(options->fs.source, NULL);
@@ -339,13 +341,15 @@ static char *make_fsname(const struct options *options)
 }
 
 /*
- * How many requests a queue of the ring holds, of which each processor has one,
- * with memory for the largest in each.  A queue has one thread, so more than one
- * would but wait there, answered ones too, until all are.
+ * The number of requests in a queue of the ring.  Each processor has a queue,
+ * and each request in it a buffer for the largest one.  A queue is served by
+ * one thread.  So with more than one request, they would only wait there, and
+ * even those that were answered would wait until all are.
  */
 static const char queue_depth[] = "-oio_uring_q_depth=1";
 
-/* Give libfuse what it is always to be told, where the user's options win. */
+/* Add our defaults for libfuse, before the user's options, so that the user's
+   win. */
 static int add_defaults(struct options *options)
 {
     static const char common[] = "-osubtype=framefs,default_permissions";
@@ -371,7 +375,7 @@ static int add_defaults(struct options *options)
     return r == 0 ? 0 : -ENOMEM;
 }
 
-/* Take the one argument of an option that is for a mount. */
+/* Take the one argument of an option for an existing mount. */
 static int take_mountpoint(struct options *options, const char *option)
 {
     if (!options->fs.source || options->fs.mountpoint) {
@@ -382,7 +386,7 @@ static int take_mountpoint(struct options *options, const char *option)
     return 0;
 }
 
-/* What --stats goes with. */
+/* Check the options that go with --stats. */
 static int take_stats(struct options *options)
 {
     if (!options->stats) {
@@ -393,13 +397,14 @@ static int take_stats(struct options *options)
 }
 
 /*
- * What io_uring goes with.
+ * Check the options that go with io_uring.
  *
- * libfuse has one thread for each processor then, which answers all that comes
- * from there, one request after the other.  A commit takes seconds, and so may
- * the wait for a lock; whoever just looks for a file would be held up for as
- * long.  To read is short, and by a fifth shorter at random places.  So it is
- * for who asks for it, in mounts that are read-only.
+ * With io_uring, libfuse has one thread for each processor, which answers all
+ * requests from that processor one after the other.  A commit takes seconds,
+ * and so may the wait for a lock; a program that only looks up a file would
+ * wait as long.  Reads are short, and with io_uring reads at random places take
+ * a fifth less time.  So io_uring is an option, and only for read-only mounts
+ * without locks.
  */
 static int check_io_uring(const struct options *options)
 {

@@ -9,29 +9,29 @@
 #include "file/file.h"
 #include "fuse/fs_open.h"
 
-/* What the command line of framefs says. */
+/* The parsed command line of framefs. */
 struct options {
     struct fs_options fs;
     struct file_options file;
-    uint32_t max_read; /* bytes of a request; 0: what the kernel likes */
-    bool io_uring;     /* by which requests come, if the kernel can */
+    uint32_t max_read; /* bytes of a request; 0: the kernel's choice */
+    bool io_uring;     /* requests arrive by io_uring, if the kernel can */
     bool others;       /* users other than the daemon's may use the mount */
     bool foreground;
     bool debug;
-    bool stats; /* print what `fs.mountpoint` has done; and how: */
+    bool stats; /* print the statistics of `fs.mountpoint`; and how: */
     bool json;
     bool watch;
-    bool unmount;          /* `fs.mountpoint`, and wait */
-    bool help;             /* print the usage, and that is all */
-    bool version;          /* likewise */
+    bool unmount;          /* unmount `fs.mountpoint`, and wait */
+    bool help;             /* only print the usage */
+    bool version;          /* only print the version */
     struct fuse_args args; /* for libfuse */
 };
 
-/* How framefs is called. */
+/* The text that --help prints. */
 extern const char options_usage[];
 
 /*
- * Read a command line.  What is wrong with it is logged.
+ * Read a command line.  Errors in it are logged.
  *
  * Returns 0, -EINVAL for wrong usage, or -ENOMEM.  The strings are those of
  * `argv`, or live as long as `out`.

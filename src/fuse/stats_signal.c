@@ -34,7 +34,7 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* The thread takes no other signal: they are for the main thread. */
+/* The thread blocks all other signals; they are for the main thread. */
 int stats_signal_start(struct stats_signal *stats, struct fs *fs)
 {
     sigset_t wanted;

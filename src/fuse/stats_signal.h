@@ -8,7 +8,7 @@
 
 struct fs;
 
-/* Logs the figures of a mount at SIGUSR1, by a thread that waits for it. */
+/* A thread that waits for SIGUSR1 and then logs the statistics of a mount. */
 struct stats_signal {
     struct fs *fs;
     pthread_t thread;
@@ -16,11 +16,11 @@ struct stats_signal {
     atomic_bool stopping;
 };
 
-/* Called before there are threads that take signals, for they must not take
-   this one.  Returns 0 or a negative errno. */
+/* Start the thread.  The caller must have no other threads yet that could
+   receive signals: they must block this one.  Returns 0 or a negative errno. */
 int stats_signal_start(struct stats_signal *stats, struct fs *fs);
 
-/* Accepts what was never started. */
+/* Does nothing if the thread was never started. */
 void stats_signal_stop(struct stats_signal *stats);
 
 #endif

@@ -6,7 +6,7 @@
 #include "open/kernel.h"
 
 enum {
-    WAKE = SIGURG, /* one that does no harm where it is not expected */
+    WAKE = SIGURG, /* does no harm to a thread that does not expect it */
     WAKE_PAUSE_NS = 10 * 1000 * 1000
 };
 
@@ -23,7 +23,8 @@ static void do_nothing(int number)
     (void)number;
 }
 
-/* End the loop, which may just be about to wait. */
+/* End the loop.  The signal is sent repeatedly, because the loop may be just
+   about to wait. */
 static void end_loop(struct stop_signal *stop)
 {
     const struct timespec pause = { .tv_nsec = WAKE_PAUSE_NS };

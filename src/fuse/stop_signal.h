@@ -10,9 +10,10 @@
 #include "tree/fs.h"
 
 /*
- * A thread that makes SIGTERM, SIGINT and SIGHUP end the session.  libfuse does
- * so at once: requests that come in are not answered any more, and who tells
- * the kernel something may wait for them for ever.
+ * A thread that makes SIGTERM, SIGINT and SIGHUP end the session after the
+ * pending notifications were sent.  libfuse alone would end it at once: it
+ * would answer no more requests, and a thread that notifies the kernel might
+ * wait for them for ever.
  */
 struct stop_signal {
     struct fs *fs;
@@ -24,13 +25,14 @@ struct stop_signal {
 };
 
 /*
- * Start the thread.  To be called by the one that runs the session's loop then,
- * once the session handles these signals: not those that are ignored.  Returns
- * 0 or a negative errno.
+ * Start the thread.  Must be called by the thread that will run the session's
+ * loop, after the session has set its handlers for these signals.  Signals that
+ * are ignored stay ignored.  Returns 0 or a negative errno.
  */
 int stop_signal_start(struct stop_signal *stop, struct fs *fs);
 
-/* The loop is over.  Does nothing if the thread was never started. */
+/* Stop the thread after the loop is over.  Does nothing if the thread was never
+   started. */
 void stop_signal_stop(struct stop_signal *stop);
 
 #endif

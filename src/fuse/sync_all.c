@@ -33,8 +33,9 @@ static bool is_below(const char *path, const char *dir)
 }
 
 /*
- * Sync the mounts below a directory whose file systems are in a set, or are
- * not.  `error` receives the last error.  Returns how many there were.
+ * Sync the mounts below a directory whose file systems are in `set`, or if `in`
+ * is false those that are not.  `error` receives the last error.  Returns the
+ * number of mounts.
  */
 static size_t sync_below(const char *dir, const struct sync_set *set, bool in,
                          int *error)
@@ -68,7 +69,8 @@ static int sync_others(const struct fs *fs, const char *dir)
 
         all = sync_below(dir, &one, true, &error) > 0 && all;
     }
-    /* Subvolumes and overlays have device numbers that no mount has. */
+    /* Files of subvolumes and overlays have device numbers that no mount has.
+       So if a device was not found, sync all other mounts as well. */
     if (!all)
         sync_below(dir, &fs->written, false, &error);
     return error;
@@ -84,7 +86,8 @@ int sync_all(struct fs *fs)
 
     if (!fs->writable)
         return 0;
-    /* Its path may lead to the mount that is over, or to another one. */
+    /* SOURCE's path may now lead to the mount that has ended, or to another
+       one, so use the descriptor. */
     snprintf(link, sizeof(link), "/proc/self/fd/%d", fs->root_fd);
     len = readlink(link, source, sizeof(source) - 1);
     source[len > 0 ? len : 0] = '\0';

@@ -6,8 +6,8 @@ struct fs;
 
 /*
  * Sync every file system that was written to: that of SOURCE, and those below
- * it that are in `fs->written`, because syncfs(2) reaches one alone.  Returns 0,
- * or an error, which was logged.
+ * it that are in `fs->written`, because syncfs(2) reaches only one.  Does
+ * nothing in a read-only mount.  Returns 0, or an error, which was logged.
  */
 int sync_all(struct fs *fs);
 

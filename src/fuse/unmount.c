@@ -20,21 +20,24 @@
 enum {
     POLL_NS = 20 * 1000 * 1000,
 
-    /* The kernel may leave out a lock of its list when others go away while it
-       is read. */
+    /* The kernel may omit a lock from its list if other locks are released
+       while it is read.  So look this often before believing that there is
+       none. */
     NLOOKS = 3,
     LOOKS_MAX = MOUNT_WAIT_SECONDS * (1000000000 / POLL_NS),
 };
 
 /*
- * The daemon of a mount, by the lock that it holds.  Anyone can make a lock
- * that looks like it, so the process of the user who mounted it counts; others
- * only if there is none, as with a daemon of another PID namespace.
+ * The daemon of a mount, found by the lock that it holds.  Anyone can make a
+ * lock that looks like it.  So the process of the user who mounted it, or of
+ * root, is preferred; another one counts only if there is none, as with a
+ * daemon in another PID namespace.
  */
 struct daemon {
     struct mount_entry mount;
-    off_t lock; /* 0: it has none */
-    int fd;     /* the file that it has locked, see struct mount_lock; or -1 */
+    off_t lock; /* offset of its lock; 0: it has none */
+    int fd;     /* its locked file, see `session_fd` of struct mount_lock; or
+                   -1 */
 };
 
 static bool find_daemon(void *arg, off_t off)
@@ -61,7 +64,7 @@ static int look_for_daemon(struct daemon *daemon)
     return r;
 }
 
-/* Unmount as users can, who may not call umount(2). */
+/* Unmount by fusermount3, as users who may not call umount(2) do. */
 static int call_fusermount(char *path)
 {
     char *const args[] = { "fusermount3", "-u", "--", path, NULL };
@@ -77,7 +80,7 @@ static int call_fusermount(char *path)
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             return -errno;
-    /* It has said itself what is wrong. */
+    /* fusermount3 has reported the error itself. */
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EIO;
 }
 
@@ -113,7 +116,7 @@ static bool is_locked(off_t off)
     return search.found;
 }
 
-/* Wait until a daemon lets go of its lock. */
+/* Wait until a daemon releases its lock. */
 static int await(const char *path, off_t off)
 {
     const struct timespec pause = { .tv_nsec = POLL_NS };

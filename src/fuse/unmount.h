@@ -5,9 +5,10 @@
 /*
  * Unmount, and wait until the daemon has saved everything.
  *
- * A daemon of this user or of root is waited for without limit, any other for
- * MOUNT_WAIT_SECONDS.  Returns an exit status, failure also if something could
- * not be saved; problems are logged.  If the mount is busy, or it is none of framefs, nothing has happened.
+ * The wait for a daemon of this user or of root has no limit; for any other it
+ * ends after MOUNT_WAIT_SECONDS.  Returns an exit status, which is failure also
+ * if something could not be saved; problems are logged.  If the mount is busy
+ * or is not one of framefs, it stays as it was.
  */
 int unmount_run(const char *mountpoint);
 
