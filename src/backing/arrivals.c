@@ -56,7 +56,7 @@ void arrivals_add(struct arrivals *arrivals, int dirfd)
     pthread_mutex_unlock(&arrivals->lock);
 }
 
-/* Is all of a chunk there? */
+/* Is a chunk stored completely? */
 static bool is_whole(struct frame *frame, uint64_t chunk_no)
 {
     struct fault fault = FAULT_NONE;
@@ -78,8 +78,8 @@ static bool is_whole(struct frame *frame, uint64_t chunk_no)
     return whole;
 }
 
-/* Count the chunks that are there, from one on.  Returns true if that is all of
-   the frame. */
+/* Advance `*nwhole` past the chunks that are complete.  Returns true if it
+   reaches the end of the frame. */
 static bool count_chunks(int dirfd, uint64_t *nwhole)
 {
     struct fault fault = FAULT_NONE;

@@ -8,13 +8,14 @@
 #include <stdint.h>
 
 /*
- * Directories into which the files of a sparse frame are being copied, one by one,
- * which programs can do where names are kept.  Such a directory shows as one until
- * the frame is whole, for the copy goes on in it.
+ * Directories into which a program is copying the files of a sparse frame, one
+ * by one.  Programs can do that on a mount that keeps names as they are.  The
+ * mount shows such a directory as a directory until the frame is complete,
+ * because the copy still has to create files in it.
  *
- * Only a directory whose index file came through this mount is known here.  If its
- * frame never gets whole it stays a directory while the mount lasts, unless a
- * great many others come after it.
+ * The list has only directories whose index file was created through this
+ * mount.  If the frame in one is never completed, it stays a directory until
+ * the mount ends, or until ARRIVALS_MAX directories were added after it.
  */
 
 enum {
@@ -22,25 +23,25 @@ enum {
 };
 
 struct arrival {
-    uint64_t dev; /* of the directory */
+    uint64_t dev; /* device of the directory */
     uint64_t ino;
-    uint64_t nwhole; /* chunks from the first that are all there */
+    uint64_t nwhole; /* number of leading chunks that are complete */
 };
 
 struct arrivals {
     pthread_mutex_t lock; /* a leaf */
     size_t n;
-    struct arrival list[ARRIVALS_MAX]; /* the oldest first */
+    struct arrival list[ARRIVALS_MAX]; /* oldest first */
 };
 
 void arrivals_init(struct arrivals *arrivals);
 void arrivals_fini(struct arrivals *arrivals);
 
-/* An index file is about to get its name in an open directory. */
+/* Add an open directory in which an index file is about to get its name. */
 void arrivals_add(struct arrivals *arrivals, int dirfd);
 
-/* Is the frame in an open directory still to become whole?  Once it is, its
-   directory is forgotten. */
+/* Is the frame in an open directory still incomplete?  Once the frame is
+   complete, this function removes its directory from the list. */
 bool arrivals_is_incomplete(struct arrivals *arrivals, int dirfd);
 
 #endif

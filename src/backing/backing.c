@@ -112,8 +112,11 @@ bool backing_is_of_kind(const struct stat *st, enum entry_kind kind,
 }
 
 /*
- * Who may read a sparse frame: whom the index file lets, and the directory lets
- * at it.  If their owners differ nobody knows who is who, and all must be let.
+ * The mode of a sparse frame.  A program can read the frame if the index file
+ * allows it and the directory lets the program search for that file.  If user
+ * or group of the two differ, the classes of one mode are not those of the
+ * other.  Then nobody gets access unless the directory lets its group and all
+ * other users search.
  */
 static mode_t sparse_mode(const struct stat *dir, const struct stat *index)
 {
@@ -132,9 +135,9 @@ void backing_show_sparse(const struct stat *dir, struct stat *index)
 }
 
 /*
- * Make of a file's attributes those of a store, or of what is in it.  A store keeps
- * the right to write to it, because the kernel lets nobody else move a directory to
- * another.
+ * Turn the attributes of a file into those of a store or of an entry of one.  A
+ * store keeps its write permissions, because without them the kernel lets
+ * nobody but root move a directory to another parent.
  */
 static void show_sealed(const struct backing_place *place, enum entry_kind kind,
                         struct stat *st)
@@ -157,7 +160,8 @@ static void show_sealed(const struct backing_place *place, enum entry_kind kind,
     }
 }
 
-/* What kind of frame something is a face of.  Returns that or an error. */
+/* Find the kind of the frame that an entry is a view of.  Returns it or an
+   error. */
 static int kind_of_frame(const struct backing_place *place)
 {
     struct stat st;
@@ -170,7 +174,8 @@ static int kind_of_frame(const struct backing_place *place)
     return S_ISDIR(st.st_mode) ? ENTRY_SPARSE : ENTRY_FRAME;
 }
 
-/* The directory and the index are looked at as one: names move meanwhile. */
+/* This function looks at the directory and at its index file through one
+   descriptor, because other programs may rename things meanwhile. */
 static int stat_sparse(const struct backing_place *place, struct stat *out)
 {
     const char *name;

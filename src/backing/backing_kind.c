@@ -24,7 +24,8 @@ static int type_of(int dirfd, const char *name, unsigned char *type)
     return 0;
 }
 
-/* `kind`, or ENTRY_STORE if the file or directory is one. */
+/* Return ENTRY_STORE if the file or directory is a store, else `kind`, or an
+   error. */
 static int kind_or_store(int dirfd, const char *name, enum entry_kind kind)
 {
     int r = folder_is_store(dirfd, name);
@@ -35,8 +36,9 @@ static int kind_or_store(int dirfd, const char *name, enum entry_kind kind)
 }
 
 /*
- * Is a directory a sparse frame?  By the names in it alone it is not; but an index
- * file of our own that may not be read counts, see kind_of_file().
+ * Is a directory a sparse frame?  The name of an index file is not enough, the
+ * file must have the magic.  If permissions keep the daemon from reading it, it
+ * counts if the user for whom this thread acts owns it, see kind_of_file().
  */
 static int is_sparse(const struct backing_dir *dir, const char *name)
 {
@@ -87,8 +89,9 @@ static int is_lock(int dirfd, const char *name)
 }
 
 /*
- * A file that may not be read is what its name says: else a frame would change its
- * name with its mode, and who has locked himself out of it would not find it.
+ * If permissions keep the daemon from reading a file, its name decides.
+ * Otherwise a frame would change its name along with its mode, and a user who
+ * has removed his own permission to read it would not find it.
  */
 static int kind_of_file(int dirfd, const char *name)
 {
@@ -156,7 +159,7 @@ static int kind_of_name(void *context, const char *name)
     return backing_kind(context, name, DT_UNKNOWN);
 }
 
-/* What can't be read is none. */
+/* Is an entry an array?  A frame that cannot be read is not. */
 static int is_array(void *context, const char *name, enum entry_kind kind)
 {
     const struct backing_dir *dir = context;

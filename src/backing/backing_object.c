@@ -75,8 +75,8 @@ void backing_unpin(struct backing_object *object)
 }
 
 /*
- * A directory lets at the files of a sparse frame everyone to whom the mode of
- * the frame gives anything, and its owner in any case.
+ * Everyone to whom the mode of a sparse frame grants anything may search its
+ * directory.  The owner of the directory may do everything.
  */
 static mode_t directory_mode(mode_t mode)
 {
@@ -86,7 +86,7 @@ static mode_t directory_mode(mode_t mode)
            (mode & 0111);
 }
 
-/* Make of the access control list of an index file that of the directory. */
+/* Turn the access control list of an index file into that of the directory. */
 static int open_acl(uint8_t *acl, size_t len)
 {
     struct posix_acl_xattr_entry entry;
@@ -105,7 +105,8 @@ static int open_acl(uint8_t *acl, size_t len)
     return 0;
 }
 
-/* Remove a list where there may be none, nor be one. */
+/* Remove an access control list.  There may be none, and the file system may
+   not support any. */
 static int remove_acl(const char *path)
 {
     return removexattr(path, acl_name) < 0 && errno != ENODATA &&
@@ -114,7 +115,8 @@ static int remove_acl(const char *path)
                : 0;
 }
 
-/* Give the directory the list of the index file, or none. */
+/* Copy the access control list of the index file to the directory, or remove
+   it. */
 static int fit_acl(const struct backing_object *object)
 {
     struct fd_path from = fd_path(object->fd);
@@ -159,20 +161,20 @@ int backing_chmod(const struct backing_object *object, mode_t mode)
     return backing_fit_directory(object);
 }
 
-/* A chunk file that was given to another user. */
+/* A chunk file whose owner this process has changed. */
 struct given {
     ino_t ino;
-    gid_t gid; /* before */
+    gid_t gid; /* group before that */
 };
 
-/* The chunk files of a sparse frame, while they are given to another user. */
+/* The chunk files of a sparse frame whose owner is being changed. */
 struct giving {
     const struct backing_object *object;
     uid_t uid;
     gid_t gid;
     struct given *files;
     size_t nfiles;
-    size_t room; /* of `files` */
+    size_t room; /* number of allocated elements of `files` */
 };
 
 static int note_given(struct giving *giving, const struct stat *st)
@@ -192,8 +194,11 @@ static int note_given(struct giving *giving, const struct stat *st)
     return 0;
 }
 
-/* Give a file of a frame to another user, if it is the owner's and the frame's
-   alone: somebody may have put it there. */
+/*
+ * Change the owner of a chunk file.  This skips a file with several names or
+ * with another owner than the frame, because another user may have put it
+ * there.
+ */
 static int give(struct giving *giving, int fd)
 {
     struct stat st;
@@ -221,7 +226,8 @@ static int compare_given(const void *a, const void *b)
     return left < right ? -1 : left > right;
 }
 
-/* Take a file back, if it was given; the files are sorted. */
+/* Change the owner of a file back, if give() has changed it.  `files` is
+   sorted. */
 static int take_back(struct giving *giving, int fd)
 {
     const struct given *given;
@@ -238,8 +244,8 @@ static int take_back(struct giving *giving, int fd)
     return 0;
 }
 
-/* Call a function with each chunk file of a sparse frame until it returns an
-   error, opened with O_PATH. */
+/* Call `visit` for each chunk file of a sparse frame, opened with O_PATH, until
+   it returns an error. */
 static int visit_chunk_files(struct giving *giving,
                              int (*visit)(struct giving *giving, int fd))
 {
@@ -290,7 +296,8 @@ static int chown_index(const struct backing_object *object, uid_t uid,
     return r;
 }
 
-/* A new user may have no room for all of it: then he gets nothing. */
+/* If this fails half-way, for example because the new owner's quota is too
+   small, all files get their old owner back. */
 static int chown_sparse(const struct backing_object *object, uid_t uid,
                         gid_t gid)
 {
@@ -321,8 +328,8 @@ int backing_utimens(const struct backing_object *object,
                                                                        : 0;
 }
 
-/* Which file holds an attribute.  Of a sparse frame only permissions are the index
-   file's, which is another one after each commit. */
+/* The file that holds an attribute.  In a sparse frame only permissions are
+   kept in the index file, because each commit replaces that file. */
 static struct fd_path path_of_attribute(const struct backing_object *object,
                                         const char *name)
 {

@@ -6,8 +6,8 @@
 #include "base/hash.h"
 
 /*
- * Time stamps of files are as coarse as the clock tick.  Of a file that changed
- * less than this ago another change may leave no trace in them.
+ * Times of files are as coarse as the clock tick.  If a file changed less than
+ * this time ago, another change may leave its times as they are.
  */
 static const double SETTLE_SECONDS = 0.1;
 

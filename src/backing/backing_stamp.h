@@ -6,16 +6,17 @@
 #include <sys/stat.h>
 
 /*
- * A number that differs between states of a file that differ in what stat()
- * says of them: identity, size, time of modification and of change.  Never 0.
+ * A number that changes whenever the identity, size, time of modification or
+ * time of change of a file does.  Never 0.
  */
 uint64_t backing_stamp(const struct stat *st);
 
-/* The same, but for what only the metadata of the file make differ. */
+/* Do the same without the time of change, so that changes to metadata alone do
+   not count. */
 uint64_t backing_content_stamp(const struct stat *st);
 
-/* backing_stamp(); or 0 if another change may leave no trace in it, because the
-   file changed a moment ago. */
+/* Return backing_stamp(); or 0 if the file changed a moment ago, because
+   another change might not alter its times. */
 uint64_t backing_settled_stamp(const struct stat *st);
 
 #endif

@@ -20,8 +20,11 @@ bool backing_is_shortage(int error)
     return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
 }
 
-/* Read the start of a file.  Returns the number of bytes, 0 if it cannot be
-   read, or an error; -EACCES if that is for want of the right to read it. */
+/*
+ * Read the start of a file.  Returns the number of bytes; 0 if the file cannot
+ * be read; -EACCES if permissions keep the daemon from reading it; or another
+ * error if descriptors or memory ran out.
+ */
 static ssize_t read_start(int dirfd, const char *name, uint8_t *bytes,
                           size_t len, uint64_t *size)
 {

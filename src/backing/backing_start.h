@@ -7,23 +7,27 @@
 #include "base/fault.h"
 
 /*
- * The first bytes of a regular file, which show if its format is one of ours.
+ * The first bytes of a regular file, which show whether its format is one of
+ * ours.
  *
  * A file that cannot be read has none of these formats.  Functions return 0, 1
- * or a negative errno, -EACCES if the file may not be read.
+ * or a negative errno, -EACCES if permissions keep the daemon from reading the
+ * file.
  */
 
-/* Does an error say nothing of the file that was to be looked at? */
+/* Is an error a lack of descriptors or memory, which says nothing about the
+   file? */
 bool backing_is_shortage(int error);
 
-/* Does a regular file start as a frame does? */
+/* Does a regular file start with the magic of a frame? */
 int backing_has_magic(int dirfd, const char *name);
 
 /*
- * Does a regular file that starts so have a header by which it can show as a
- * frame?  One without has no size to show, so it shows as the file that it is.
+ * Does a regular file have the magic of a frame, and a header by which it can
+ * show as a frame?  Without such a header there is no size to show, so the file
+ * shows as it is.
  *
- *  fault  what is wrong with the header
+ *  fault  receives the reason why the header is rejected
  *
  * Also returns -EBADMSG or -ENOTSUP if the file has the magic but no such
  * header.

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* Longer than a name can be: the system refuses that. */
+/* This may be longer than a name can be; the system then rejects it. */
 struct sidecar_name {
     char text[NAME_MAX + sizeof(STORE_SIDECAR)];
 };
@@ -58,7 +58,7 @@ void beside_exchange(int dirfd, const char *name, int other_dirfd,
             0 ||
         errno != ENOENT)
         return;
-    /* One of them is there at most. */
+    /* At most one of the two exists. */
     if (renameat2(dirfd, one.text, other_dirfd, other.text, RENAME_NOREPLACE) <
         0)
         renameat2(other_dirfd, other.text, dirfd, one.text, RENAME_NOREPLACE);

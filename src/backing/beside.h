@@ -6,24 +6,30 @@
 #include "file/file.h"
 
 /*
- * The sidecar of a frame in one file, PATH.b2lock, goes where the frame goes:
- * programs find it by the frame's name.  It may be missing.  What fails leaves
- * it behind, or a frame without, which programs then make anew.
+ * The lock file of a frame that is one file, PATH.b2lock, follows the frame,
+ * because programs find it by the frame's name.  It may be missing.  These
+ * functions report no errors: a failure leaves a lock file without a frame, or
+ * a frame without a lock file, and then programs create a new one.
  */
 
-/* A frame, of either kind, has got another owner or mode: the store that is
-   opened gives it its sidecar, if frames are locked. */
+/*
+ * Adapt the lock file of a frame of either kind after the frame's owner or mode
+ * has changed.  Opening the store does that, so nothing happens unless frames
+ * are locked.
+ */
 void beside_give(struct file_context *files, const struct backing_place *place,
                  enum entry_kind kind);
 
-/* A frame was removed. */
+/* Remove the lock file of a frame that was removed. */
 void beside_remove(int dirfd, const char *name);
 
-/* A frame was moved; if another was there, its sidecar is of no use. */
+/* Move the lock file of a frame that was moved.  If the frame replaced another
+   one, the other's lock file goes. */
 void beside_move(int dirfd, const char *name, int new_dirfd,
                  const char *new_name);
 
-/* Two entries have changed places, one or both such frames. */
+/* Exchange the lock files of two entries that have changed places.  One or both
+   are frames in one file. */
 void beside_exchange(int dirfd, const char *name, int other_dirfd,
                      const char *other_name);
 

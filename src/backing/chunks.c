@@ -13,16 +13,16 @@
 
 enum {
     NFACES = 2,  /* files for each chunk */
-    NDIGITS = 8, /* of a number, at least */
+    NDIGITS = 8, /* minimum number of digits */
 };
 
-/* What follows the number in the name of a chunk as it is stored. */
+/* Suffix of the file that shows a chunk as it is stored. */
 static const char stored_suffix[] = ".chunk";
 
 struct chunks {
     atomic_uint nrefs;
-    struct backing_place place; /* of the frame; a reference */
-    struct stat st;             /* of the directory */
+    struct backing_place place; /* place of the frame; a reference */
+    struct stat st;             /* attributes of the directory */
     struct frame *frame;
 };
 
@@ -91,8 +91,8 @@ void chunks_name(uint64_t entry_no, char name[CHUNKS_NAME_MAX])
              entry_no / NFACES, entry_no % NFACES ? stored_suffix : "");
 }
 
-/* The number that the entry of a name has, if it is there.  Returns false if no
-   entry is named so. */
+/* Get the number of the entry with this name.  Returns false if no entry of any
+   frame has such a name.  Does not check how many chunks there are. */
 static bool parse(const char *name, uint64_t *entry_no)
 {
     char same[CHUNKS_NAME_MAX];
@@ -126,8 +126,8 @@ void chunks_place_in(struct chunks *chunks, const char *name,
 }
 
 /*
- * The inode number of an entry, by that of the directory.  Names that are links
- * to one frame are still several directories.
+ * Derive the inode number of an entry from that of the directory.  Hard links
+ * to one frame have a directory each, with different inode numbers.
  */
 static uint64_t ino_of(uint64_t dir, uint64_t chunk_no, enum entry_kind kind)
 {

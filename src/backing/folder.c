@@ -16,12 +16,13 @@
 #include "store/store_local.h"
 
 enum {
-    READ_TRIES = 20,         /* while the store is being written */
-    READ_PAUSE_NS = 1000000, /* between two of them */
-    RECENT_SECONDS = 2,      /* age of a file that may still be written */
+    READ_TRIES = 20,         /* attempts, in case a program is writing the
+                                store */
+    READ_PAUSE_NS = 1000000, /* pause between two attempts */
+    RECENT_SECONDS = 2,      /* a file of this age may still be being written */
 };
 
-/* Stem of FOLDER_LAYERS. */
+/* FOLDER_LAYERS without its suffix. */
 static const char layers_stem[] = "__vlmeta__";
 
 static bool ends_in(const char *name, const char *suffix)
@@ -32,7 +33,7 @@ static bool ends_in(const char *name, const char *suffix)
     return len > suffix_len && strcmp(name + len - suffix_len, suffix) == 0;
 }
 
-/* Does a name say that a file is a frame of a store? */
+/* Does a name have a suffix of frames in a store? */
 static bool has_leaf_suffix(const char *name)
 {
     for (size_t i = 0; i < BUNDLE_NSUFFIXES; i++) {
@@ -70,7 +71,8 @@ int folder_is_store(int dirfd, const char *name)
     return r < 0 ? r : r == BUNDLE_EMBED;
 }
 
-/* Open the file that was seen, whatever bears its name by now. */
+/* Open the file that `st` describes.  Returns -ESTALE if another one has its
+   name now. */
 static int open_seen(int at, const char *file, const struct stat *st,
                      struct store **out)
 {
@@ -87,7 +89,7 @@ static int open_seen(int at, const char *file, const struct stat *st,
     return r;
 }
 
-/* Read the bundle of a file, or find it on the shelf. */
+/* Find the bundle of a file in the cache, or read it. */
 static int get_bundle(struct shelf *shelf, int at, const char *file,
                       struct bundle **out, struct fault *fault)
 {
@@ -114,7 +116,8 @@ static int get_bundle(struct shelf *shelf, int at, const char *file,
     return r;
 }
 
-/* Was a file written so lately that it may be half-way through a change? */
+/* Was a file written so lately that a program may be half-way through a
+   change? */
 static bool may_settle(int at, const char *file)
 {
     struct timespec now;
@@ -140,7 +143,8 @@ static int get_settled_bundle(struct shelf *shelf, struct folder *folder,
     return r;
 }
 
-/* Open the directory of a folder, if there is one.  Returns -1 if not. */
+/* Open the directory of a folder.  Returns 0 or an error; `*out` is -1 if the
+   folder has no directory. */
 static int open_directory(int top, const char *path, int flags, int *out)
 {
     int dir = store_local_open(top, path[0] == '\0' ? "." : path, 0, S_IFDIR);
@@ -153,7 +157,8 @@ static int open_directory(int top, const char *path, int flags, int *out)
     return *out < 0 ? -errno : 0;
 }
 
-/* Find out where the bundle of a store is, and what of it is a directory. */
+/* Find the file that holds the bundle of a store, and open the directory of the
+   folder if it has one. */
 static int find_bundle(const struct backing_place *place, int flags,
                        struct folder *folder, int *dir)
 {
@@ -208,7 +213,7 @@ void folder_close(struct folder *folder)
     free(folder);
 }
 
-/* The path of an entry in the store.  Returns false if it is too long. */
+/* Get the path of an entry in the store.  Returns false if it is too long. */
 static bool join(const struct folder *folder, const char *name,
                  char out[PATH_MAX])
 {
@@ -268,7 +273,8 @@ static int is_frame(const struct folder *folder,
     return r < 0 ? r : frame_has_magic(bytes, sizeof(bytes));
 }
 
-/* Is there a file with the key of an embedded frame? */
+/* Is there a file with the key of an embedded frame?  If so, the file shows
+   instead. */
 static bool is_covered(int dir, const char *name)
 {
     size_t len = strlen(name) - strlen(BUNDLE_VALUE_SUFFIX);
@@ -284,7 +290,7 @@ static bool is_covered(int dir, const char *name)
     return false;
 }
 
-/* What the bundle has under a name. */
+/* The kind of an entry that is in the bundle. */
 static int kind_in_bundle(const struct backing_dir *dir, const char *name)
 {
     const struct bundle *bundle = dir->folder->bundle;
@@ -304,7 +310,7 @@ static int kind_in_bundle(const struct backing_dir *dir, const char *name)
     return leaf ? ENTRY_LEAF : ENTRY_NONE;
 }
 
-/* What the directory has under a name. */
+/* The kind of an entry that is in the directory. */
 static int kind_in_directory(int dir, const char *name, unsigned char type)
 {
     struct stat st;
@@ -328,7 +334,8 @@ static int kind_in_directory(int dir, const char *name, unsigned char type)
     return r ? ENTRY_LEAF : ENTRY_NONE;
 }
 
-/* Is an entry never shown: part of how the store is kept, or left over? */
+/* Is an entry never shown, because it is metadata of the store or a file left
+   over from writing it? */
 static bool is_ignored(const struct folder *folder, const char *name)
 {
     size_t len = strlen(layers_stem);

@@ -8,31 +8,27 @@
 /*
  * Folders of stores.
  *
- * What is in a folder lies in a bundle: the file of a .b2z or .b2e, or the
- * embed.b2e of a .b2d; in the last case also in a directory.  An entry of that
- * comes before one of the bundle with the same key.
+ * A bundle holds the entries of a folder: the file of a .b2z or .b2e, or the
+ * embed.b2e of a .b2d.  A folder of a .b2d is a directory, too.  If an entry of
+ * the directory has the same key as one of the bundle, the directory wins.
  *
- * Frames are shown by the names of their files, or as if embedded ones had
- * files too, see bundle.h; so they are named like others, see names.h.
+ * Frames are named after their files.  Embedded frames are named as if they had
+ * files, see bundle.h.  So names.h applies to both as to all other frames.
  */
 struct folder {
     int at;                  /* directory that the bundle's file is in */
-    char file[NAME_MAX + 1]; /* its name there */
+    char file[NAME_MAX + 1]; /* name of that file */
     struct bundle *bundle;   /* a reference */
     char path[PATH_MAX];     /* of the folder in the store; "" at the top */
 };
 
-/* The frame whose metalayers are attributes of the folder that it is in; it
-   does not show. */
+/* The frame whose metalayers are the attributes of the folder that it is in.
+   The folder does not show it. */
 #define FOLDER_LAYERS "__vlmeta__.b2f"
 
 struct shelf;
 
-/*
- * What is a store?  Returns 1, 0 or an error.
- *
- *  dirfd, name  a regular file, or a directory
- */
+/* Is a regular file or directory a store?  Returns 1, 0 or an error. */
 int folder_is_store(int dirfd, const char *name);
 
 /*
@@ -41,10 +37,10 @@ int folder_is_store(int dirfd, const char *name);
  *  place  of the store
  *  path   of the folder in it; "" for the top
  *  flags  for the directory, if there is one: O_PATH, or O_RDONLY to list it
- *  out    `fd` and `folder` are set
+ *  out    this function sets `fd` and `folder`
  *
- * Returns 0; -ESTALE if there is no such folder; or why the store can't be
- * read, with a fault.
+ * Returns 0; -ESTALE if there is no such folder; or the error of reading the
+ * store.  Errors come with a fault.
  */
 int folder_open(struct shelf *shelf, const struct backing_place *place,
                 const char *path, int flags, struct backing_dir *out,
@@ -53,11 +49,11 @@ int folder_open(struct shelf *shelf, const struct backing_place *place,
 /* Accepts NULL. */
 void folder_close(struct folder *folder);
 
-/* backing_kind() in a folder. */
+/* backing_kind() for a folder. */
 int folder_kind(const struct backing_dir *dir, const char *name,
                 unsigned char type);
 
-/* backing_place_in() a folder. */
+/* backing_place_in() for a folder. */
 void folder_place_in(const struct backing_dir *dir, const char *name,
                      enum entry_kind kind, struct backing_place *out);
 
@@ -66,7 +62,7 @@ void folder_place_in(const struct backing_dir *dir, const char *name,
 int folder_store(const struct backing_place *place, struct store **out,
                  struct fault *fault);
 
-/* Names in order.  Starts zeroed. */
+/* A list of names.  Starts zeroed. */
 struct folder_names {
     char **names;
     size_t nnames;
@@ -76,17 +72,19 @@ struct folder_names {
 /* Returns 0 or -ENOMEM. */
 int folder_names_add(struct folder_names *list, const char *name);
 
-/* Name what is in a folder; not all of it shows. */
+/* List the names in a folder in order, without duplicates.  Some of them do not
+   show.  Returns 0 or an error; the caller frees `out` in either case. */
 int folder_list(const struct backing_dir *dir, struct folder_names *out);
 
 /* Accepts a zeroed list. */
 void folder_names_free(struct folder_names *list);
 
 /*
- * Open the store of the frame whose metalayers are attributes of a folder: its
- * FOLDER_LAYERS; or at the top of a store without that, its embed store.
+ * Open the store of the frame whose metalayers are the attributes of a folder.
+ * That is its FOLDER_LAYERS.  If the top folder has none, it is the embed
+ * store.
  *
- * Returns 0, -ENOENT if there is none, or an error.
+ * Returns 0, -ENOENT if there is no such frame, or an error.
  */
 int folder_layers(const struct backing_dir *dir, struct store **out,
                   struct fault *fault);

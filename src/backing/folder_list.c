@@ -59,7 +59,8 @@ static int compare(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* What is in the directory and in the bundle is named once. */
+/* Sort the names, and drop those that both the directory and the bundle
+   have. */
 static void sort_names(struct folder_names *list)
 {
     size_t n = 0;

@@ -9,15 +9,16 @@
 #include "writer/frame_dir.h"
 #include "writer/private_dir.h"
 
-/* First the one that wins if several frames want the same name. */
+/* If several frames want the same name, the one with the first suffix gets
+   it. */
 static const char *const suffixes[] = {
     ".b2frame", ".b2f", ".b2", ".b2nd", ".b2b", ".b2eframe",
 };
 
 enum {
     NSUFFIXES = sizeof(suffixes) / sizeof(suffixes[0]),
-    /* Those of frames in one file.  The next is for stores only, the last one
-       was for directories only. */
+    /* These are for frames in one file.  The next suffix is for stores only,
+       and the last one was for directories only. */
     NSUFFIXES_FILE = NSUFFIXES - 2,
 };
 
@@ -50,7 +51,7 @@ bool names_lock_stem(const char *name, char *frame)
     return true;
 }
 
-/* Which suffix a name bears; NSUFFIXES if none. */
+/* Index of the suffix that a name has; NSUFFIXES if it has none. */
 static size_t suffix_of(const char *name)
 {
     size_t rank = 0;
@@ -101,7 +102,8 @@ static int is_array(const struct names_dir *dir, const char *name,
 
 /*
  * Find the first frame that is named `stem` with one of the first `nsuffixes`
- * suffixes, and is an array, or none.  Returns its kind, or as names_find().
+ * suffixes.  It must be an array if `array` is 1, and must not if it is 0.
+ * Returns its kind, or the errors of names_find().
  */
 static int find_frame(const struct names_dir *dir, const char *stem,
                       size_t nsuffixes, int array, char *name)
@@ -128,7 +130,7 @@ static int find_frame(const struct names_dir *dir, const char *stem,
     return ENTRY_NONE;
 }
 
-/* The same by the name under which an array would show. */
+/* Find an array by the name under which it would show. */
 static int find_array(const struct names_dir *dir, const char *shown,
                       char *name)
 {
@@ -141,8 +143,8 @@ static int find_array(const struct names_dir *dir, const char *shown,
     return find_frame(dir, stem, NSUFFIXES, 1, name);
 }
 
-/* The name that a frame gets if that is free.  Returns false if there is
-   none. */
+/* Get the name under which a frame shows if that name is free.  Returns false
+   if there is no such name. */
 static bool short_name(const char *name, int array, char *shown)
 {
     size_t len;
@@ -160,9 +162,9 @@ static bool short_name(const char *name, int array, char *shown)
 
 /*
  * Does an entry of this kind show under its own name?  Returns 0, 1 or an
- * error; and `shown`, with room for NAME_MAX + 1 bytes, the short name if it is
- * 0.  A name without one of our suffixes ends the recursion: with each call
- * there is one less.
+ * error.  If it returns 0, `shown`, with room for NAME_MAX + 1 bytes, receives
+ * the short name.  The recursion ends at a name without one of our suffixes,
+ * because each call removes one.
  */
 static int shows_in_full(const struct names_dir *dir, const char *name,
                          enum entry_kind kind, char *shown)
@@ -258,7 +260,8 @@ int names_find_chunks(const struct names_dir *dir, const char *shown,
     return entry_is_frame((enum entry_kind)r) ? ENTRY_CHUNKS : ENTRY_NONE;
 }
 
-/* Returns 1 and the stored name, 0 if that is taken, or as names_new(). */
+/* Returns 1 and the stored name, 0 if that name is taken, or an error as
+   names_new(). */
 static int try_suffix(const struct names_dir *dir, const char *shown,
                       const char *suffix, char *name)
 {
@@ -269,7 +272,7 @@ static int try_suffix(const struct names_dir *dir, const char *shown,
         return -ENAMETOOLONG;
     memcpy(name, shown, len);
     copy(name + len, suffix);
-    /* It would make a frame of the directory. */
+    /* An index file would turn the directory into a frame. */
     if (frame_dir_is_index(name))
         return 0;
     r = kind_of(dir, name);

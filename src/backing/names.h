@@ -6,34 +6,35 @@
 #include <stdbool.h>
 
 /*
- * Under which name each entry of a directory shows.
+ * The names under which the entries of a directory show.
  *
  * A frame loses its suffix, unless the name without it is taken: by an entry
- * that shows under just that name, or by a frame whose suffix comes first in
- * the order .b2frame, .b2f, .b2, .b2nd, .b2b, .b2eframe.  Then it shows in
- * full, as all other entries do.  So no two entries show under one name.
+ * that shows under exactly that name, or by a frame whose suffix comes first in
+ * the order .b2frame, .b2f, .b2, .b2nd, .b2b, .b2eframe.  Then it shows under
+ * its full name, as all other entries do.  So no two entries show under one
+ * name.
  *
- * Where arrays show as .npy files, they have that suffix instead of theirs; for
- * the same name other frames come first.
+ * If arrays show as .npy files, that suffix replaces theirs.  If an array and
+ * another frame would get the same name, the other frame gets it.
  */
 
-/* What an entry of a directory is. */
+/* The kind of an entry of a directory. */
 enum entry_kind {
     ENTRY_NONE,      /* not there, or not shown */
     ENTRY_OTHER,     /* passed through as it is */
-    ENTRY_DIRECTORY, /* a directory that is no frame */
+    ENTRY_DIRECTORY, /* a directory that is neither a frame nor a store */
     ENTRY_FRAME,     /* a frame in one file */
     ENTRY_SPARSE,    /* a frame that is a directory */
-    ENTRY_STORE,     /* a file or directory of frames, which shows as one */
+    ENTRY_STORE,     /* a file or directory of frames, shown as a directory */
     ENTRY_GROUP,     /* a folder in a store */
     ENTRY_LEAF,      /* a frame in a store */
-    /* Faces of a frame, whose name in the directory below they have: */
+    /* Views of a frame.  They have its name in the backing directory. */
     ENTRY_CHUNKS,       /* a directory of its chunks */
-    ENTRY_CHUNK,        /* in that, one chunk, decoded */
-    ENTRY_CHUNK_STORED, /* the same, as it is stored */
+    ENTRY_CHUNK,        /* one chunk in that directory, decoded */
+    ENTRY_CHUNK_STORED, /* one chunk in that directory, as it is stored */
 };
 
-/* Does it show as the bytes of a frame? */
+/* Does it show the bytes of a whole frame? */
 static inline bool entry_is_frame(enum entry_kind kind)
 {
     return kind == ENTRY_FRAME || kind == ENTRY_SPARSE || kind == ENTRY_LEAF;
@@ -45,7 +46,7 @@ static inline bool entry_is_chunk(enum entry_kind kind)
     return kind == ENTRY_CHUNK || kind == ENTRY_CHUNK_STORED;
 }
 
-/* Is it a face of a frame? */
+/* Is it a view of a frame? */
 static inline bool entry_is_face(enum entry_kind kind)
 {
     return kind == ENTRY_CHUNKS || entry_is_chunk(kind);
@@ -64,8 +65,8 @@ static inline bool entry_is_folder(enum entry_kind kind)
            kind == ENTRY_GROUP || kind == ENTRY_CHUNKS;
 }
 
-/* Is it part of a store, or a face of a frame?  None of that is ever
-   changed. */
+/* Is it part of a store, or a view of a frame?  Entries of these kinds never
+   change. */
 static inline bool entry_is_inner(enum entry_kind kind)
 {
     return kind == ENTRY_GROUP || kind == ENTRY_LEAF || entry_is_face(kind);
@@ -77,11 +78,11 @@ static inline bool entry_is_sealed(enum entry_kind kind)
     return kind == ENTRY_STORE || kind == ENTRY_GROUP || kind == ENTRY_CHUNKS;
 }
 
-/* How names are looked up in one directory. */
+/* The rule for the names of one directory. */
 struct names_dir {
-    bool keep; /* names are never changed */
+    bool keep; /* show names unchanged */
 
-    /* The kind of the entry of a name, or a negative errno. */
+    /* The kind of the entry with this name, or a negative errno. */
     int (*kind)(void *context, const char *name);
 
     /* Is a frame an array?  Returns 0, 1 or a negative errno.  NULL: arrays
@@ -90,33 +91,34 @@ struct names_dir {
     void *context;
 };
 
-/* What arrays show as. */
+/* The suffix of arrays that show as .npy files. */
 #define NAMES_NPY ".npy"
 
-/* What follows the name of a frame in that of the directory of its chunks. */
+/* A frame's name and this suffix are the name of the directory of its
+   chunks. */
 #define NAMES_CHUNKS ".chunks"
 
-/* The longest suffix that a stored name has over the one that shows. */
+/* Maximum length of the suffix that a frame loses when it shows. */
 enum {
     NAMES_SUFFIX_MAX = sizeof(".b2frame") - 1
 };
 
-/* Is the entry never shown, because it is temporary and ours? */
+/* Is this the name of a temporary entry of framefs, which never shows? */
 bool names_hidden(const char *name);
 
 /*
  * Cut the suffix of a lock file off its name.
  *
- *  frame  receives the name of what it locks; room for NAME_MAX + 1 bytes
+ *  frame  receives the name of the frame; room for NAME_MAX + 1 bytes
  *
  * Returns false if the name has no such suffix.
  */
 bool names_lock_stem(const char *name, char *frame);
 
-/* Does a name end as that of a frame in one file does? */
+/* Does a name have a suffix of frames in one file? */
 bool names_has_suffix(const char *name);
 
-/* The same for a store in one file. */
+/* Does a name have a suffix of stores in one file? */
 bool names_has_store_suffix(const char *name);
 
 /*
@@ -124,62 +126,64 @@ bool names_has_store_suffix(const char *name);
  *
  *  stem  room for NAME_MAX + 1 bytes
  *
- * Returns false if the name bears no suffix, or nothing that may show is left.
+ * Returns false if the name has no suffix, or if the rest is no name that may
+ * show.
  */
 bool names_stem(const char *name, char *stem);
 
 /*
- * The name under which an entry shows.
+ * Get the name under which an entry shows.
  *
- *  kind   what it is, not ENTRY_NONE
+ *  kind   kind of the entry, not ENTRY_NONE
  *  shown  room for NAME_MAX + 1 bytes
  *
- * Returns 0, or an error of dir->kind().
+ * Returns 0, or an error of dir->kind() or dir->is_array().
  */
 int names_shown(const struct names_dir *dir, const char *name,
                 enum entry_kind kind, char *shown);
 
 /*
- * The entry that shows under a name.
+ * Find the entry that shows under a name.
  *
  *  name  room for NAME_MAX + 1 bytes
  *
  * Returns its kind, which is ENTRY_NONE if there is none; -ENAMETOOLONG; or an
- * error of dir->kind().
+ * error of dir->kind() or dir->is_array().
  */
 int names_find(const struct names_dir *dir, const char *shown, char *name);
 
 /*
- * The name of the directory of a frame's chunks.
+ * Get the name of the directory of a frame's chunks.
  *
  *  frame  the name under which the frame shows
  *  shown  room for NAME_MAX + 1 bytes
  *
- * Returns 1; 0 if that name is too long, or something else shows so; or an
- * error of dir->kind().
+ * Returns 1; 0 if that name is too long, or if another entry shows under it; or
+ * an error as names_find().
  */
 int names_chunks(const struct names_dir *dir, const char *frame, char *shown);
 
 /*
- * The frame of whose chunks a directory shows under a name, under which nothing
- * else does.
+ * Find the frame whose directory of chunks shows under a name.  The caller
+ * knows that no other entry shows under that name.
  *
  *  name  room for NAME_MAX + 1 bytes
  *
- * Returns ENTRY_CHUNKS, ENTRY_NONE if there is none, or an error of
- * dir->kind().
+ * Returns ENTRY_CHUNKS, ENTRY_NONE if there is no such frame, or an error as
+ * names_find().
  */
 int names_find_chunks(const struct names_dir *dir, const char *shown,
                       char *name);
 
 /*
- * A name for a frame that is to show under a name by which nothing shows yet.
+ * Choose a name for a frame that is to show under a name which no entry has
+ * yet.
  *
  *  like  the name that it had, whose suffix it keeps if that is free; or NULL
  *  name  room for NAME_MAX + 1 bytes
  *
- * Returns 0; -ENAMETOOLONG; -EEXIST if no name is free; -EPERM if no frame
- * shows under such a name; or an error of dir->kind().
+ * Returns 0; -ENAMETOOLONG; -EEXIST if no name is free; -EPERM if framefs
+ * reserves such names for temporary entries; or an error of dir->kind().
  */
 int names_new(const struct names_dir *dir, const char *shown, const char *like,
               char *name);

@@ -8,8 +8,8 @@
 #include "store/store.h"
 
 /*
- * Sparse frames that were removed while they were open: they leave their place
- * for a private directory, where they have a name of their own.
+ * Sparse frames that were removed while they were open.  They move to a private
+ * directory, where each has a name of its own.
  */
 
 /* The name of such a frame. */
@@ -17,14 +17,14 @@ struct retired_name {
     char text[sizeof(STORE_TEMPORARY "18446744073709551615")];
 };
 
-/* Make the name of the frame whose directory has an inode number. */
+/* Make the name of a frame from the inode number of its directory. */
 struct retired_name retired_name(uint64_t ino);
 
 /*
- * Remove a sparse frame that has left its place.
+ * Remove a sparse frame that was moved to a private directory.
  *
  *  anchor  the frame's directory
- *  st      what backing_stat() said of it
+ *  st      its attributes from backing_stat()
  */
 void retired_remove(int anchor, const struct stat *st);
 

@@ -7,7 +7,7 @@
 
 struct book {
     struct list link;
-    dev_t dev; /* of the file, as the next two */
+    dev_t dev; /* device of the file; the next two fields are also the file's */
     ino_t ino;
     uint64_t stamp;
     struct bundle *bundle; /* a reference */
@@ -62,7 +62,7 @@ struct bundle *shelf_find(struct shelf *shelf, const struct stat *st)
     return bundle;
 }
 
-/* Put a book on the shelf, and take off what it leaves no room for. */
+/* Add an entry, and evict old ones if there are too many. */
 static void put_locked(struct shelf *shelf, const struct stat *st,
                        struct book *book)
 {

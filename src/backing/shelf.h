@@ -10,42 +10,42 @@
 #include "bundle/bundle.h"
 
 enum {
-    SHELF_MAX = 64 << 20, /* bytes of memory; the last one is always kept */
+    SHELF_MAX = 64 << 20, /* bytes of memory; the newest entry is always kept */
     SHELF_NBOOKS = 256,
 };
 
 /*
- * Bundles that were read, so as not to read them for each name that is looked
- * up.  Those that were not used for longest go first.
+ * A cache of bundles, because reading a bundle for each name that is looked up
+ * would be slow.  The least recently used entries are evicted first.
  *
- * Locking.  `lock` is a leaf, and guards all.
+ * Locking.  `lock` is a leaf, and guards all fields.
  */
 struct shelf {
     pthread_mutex_t lock;
-    struct list books; /* the one that was used last comes first */
+    struct list books; /* most recently used first */
     size_t nbooks;
-    size_t footprint; /* of all */
+    size_t footprint; /* bytes of all entries */
 };
 
-/* Set up a zeroed struct.  shelf_fini() drops the references of the shelf; a
-   bundle that somebody else still holds stays. */
+/* Set up a zeroed struct. shelf_fini() drops the references of the cache; a
+   bundle stays until its other users drop theirs. */
 void shelf_init(struct shelf *shelf);
 void shelf_fini(struct shelf *shelf);
 
 /*
- * Find the bundle of a file as it is now.
+ * Find the bundle of a file, unless the file has changed since it was read.
  *
- *  st  what was just seen of the file
+ *  st  current attributes of the file
  *
  * Returns a reference, or NULL.
  */
 struct bundle *shelf_find(struct shelf *shelf, const struct stat *st);
 
 /*
- * Keep a bundle that was read, unless the file may still change without that
- * showing.
+ * Add a bundle to the cache.  This does nothing if the file changed so lately
+ * that its next change might not alter its times.
  *
- *  st  seen of the file before it was read
+ *  st  attributes of the file from before it was read
  */
 void shelf_keep(struct shelf *shelf, const struct stat *st,
                 struct bundle *bundle);
