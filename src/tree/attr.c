@@ -14,16 +14,18 @@
 #include "tree/report.h"
 
 enum {
-    LOOKS = 10, /* at a file that others replace, time after time */
+    LOOKS = 10, /* attempts, in case other programs keep replacing the file */
     BLKSIZE_MIN = 4096,
     BLKSIZE_MAX = 1 << 20,
     STAT_BLOCK = 512,
-    CHUNK_OVERHEAD = 32, /* of a chunk that does not shrink: its header */
+    CHUNK_OVERHEAD = 32, /* header length, which a chunk that does not shrink
+                            adds */
 };
 
 /*
- * Blocks of the chunk files of a sparse frame.  What the header says of them
- * is not trusted beyond what a byte can take at most, in a chunk of its own.
+ * Get the blocks of the chunk files of a sparse frame.  The header's cbytes is
+ * not trusted beyond the most that nbytes can take up, with each byte in a
+ * chunk of its own.
  */
 static uint64_t chunk_blocks(const struct frame_info *info)
 {
@@ -35,8 +37,8 @@ static uint64_t chunk_blocks(const struct frame_info *info)
     return size_pieces(cbytes, STAT_BLOCK);
 }
 
-/* What a frame takes up, and will when `dirty` bytes are written out; never 0
-   if a byte of it shows. */
+/* Get the blocks that a frame occupies, including `dirty` bytes that are still
+   to be written out.  Never 0 if the frame shows any bytes. */
 static blkcnt_t frame_blocks(const struct fs *fs, const struct stat *st,
                              const struct frame_info *info, uint64_t size,
                              uint64_t dirty)
@@ -78,9 +80,10 @@ void attr_show_chunk(uint64_t size, struct stat *st)
 }
 
 /*
- * What to show of a frame that is damaged, or may not be read: the size that its header claims, or
- * else that of its file.  It never looks empty, because people and programs
- * remove empty files, and much of this one may be saved yet.
+ * Find the size to show for a frame that is damaged or cannot be read: the size
+ * that its header claims, or else that of its file.  The frame never looks
+ * empty, because people and programs remove empty files, and repair may still
+ * save much of this one.
  *
  *  store  NULL if it cannot be opened
  */
@@ -98,8 +101,11 @@ static void show_claim(struct fs *fs, struct store *store, bool sparse,
         *size = st->st_size > 0 ? (uint64_t)st->st_size : 1;
 }
 
-/* Is what was opened what was looked at before?  Names move meanwhile.  What is in
-   a bundle has a number of its own. */
+/*
+ * Is the opened store the file that `st` describes?  Another program may rename
+ * files meanwhile.  This does not check an entry of a bundle, because it has an
+ * inode number of its own.
+ */
 static int check_seen(const struct backing_place *place, struct store *store,
                       const struct stat *st)
 {
@@ -111,8 +117,11 @@ static int check_seen(const struct backing_place *place, struct store *store,
     return found.ino == st->st_ino && found.dev == st->st_dev ? 0 : -ESTALE;
 }
 
-/* Note whether a frame may be read.  Of a writable mount the kernel keeps the size
-   that it was first told, and is mistaken when another one shows. */
+/*
+ * Note whether a frame may be read.  With writeback caching the kernel keeps
+ * the size that it learned first, so its size is stale once the frame can be
+ * read.
+ */
 static void note_unread(struct fs *fs, struct node *node, bool unread)
 {
     pthread_mutex_lock(&fs->nodes.lock);
@@ -122,7 +131,7 @@ static void note_unread(struct fs *fs, struct node *node, bool unread)
     pthread_mutex_unlock(&fs->nodes.lock);
 }
 
-/* The header of a frame that is not open, and the size of what shows. */
+/* Read the header of a frame that is not open, and the size that shows. */
 static int read_info(struct fs *fs, struct node *node,
                      const struct backing_place *place, const struct stat *st,
                      struct frame_info *info, uint64_t *size)
@@ -148,8 +157,9 @@ static int read_info(struct fs *fs, struct node *node,
 }
 
 /*
- * The file may have been written out and closed after it was looked at, and
- * have got its time of modification back only then; or another one took its place.
+ * Look at the file again before its header is read, because after the caller's
+ * look another thread may have written it out and closed it, which restores its
+ * time of modification only then; or another file may have taken its place.
  */
 static int complete_closed_frame(struct fs *fs, struct node *node,
                                  const struct backing_place *place,
@@ -171,7 +181,7 @@ static int complete_closed_frame(struct fs *fs, struct node *node,
     return r;
 }
 
-/* A chunk that is damaged is reported and has no size. */
+/* If a chunk is damaged, report it and show size 0. */
 static int complete_chunk(struct fs *fs, struct node *node,
                           const struct backing_place *place, struct stat *st)
 {
@@ -208,8 +218,8 @@ void attr_report_raw(struct fs *fs, struct node *node,
         report_fault(&fs->nodes, node, backing_stamp(st), r, &fault);
 }
 
-/* Attributes of a directory that is not at its place any more, but open.  In a
-   store, what others have removed is not found. */
+/* Get the attributes of a directory that is open, but no longer at its place.
+   A directory in a store is not found once another program has removed it. */
 static int stat_gone(struct fs *fs, const struct node *node, struct stat *out)
 {
     int fd = -ESTALE;
@@ -226,7 +236,8 @@ static int stat_gone(struct fs *fs, const struct node *node, struct stat *out)
     return r;
 }
 
-/* The directory made up to hold a frame: as accessible as that is. */
+/* Get the attributes of the virtual directory that holds the frame SOURCE:
+   owner and times of the frame, and mode 0555. */
 static int stat_made_up(struct fs *fs, struct stat *out)
 {
     const struct backing_dir dir = { .fd = fs->root_fd };
@@ -242,7 +253,7 @@ static int stat_made_up(struct fs *fs, struct stat *out)
     st.st_nlink = 2;
     st.st_size = 0;
     st.st_blocks = 0;
-    /* The frame has the number that is its own. */
+    /* The frame itself has the inode number of its file. */
     st.st_ino = FUSE_ROOT_ID;
     *out = st;
     return 0;

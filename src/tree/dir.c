@@ -15,23 +15,26 @@
 #include "tree/attr.h"
 
 enum {
-    NDOTS = 2 /* entries in front of the names in a list */
+    NDOTS = 2 /* "."  and "..", before the names in a list */
 };
 
 struct dir {
     struct fs_held held;
     struct fs *fs;
-    struct node *node; /* there as long as the directory is open */
+    struct node *node; /* stays until the directory is closed */
     struct backing_dir backing;
     bool mirrored;             /* and open; guarded by the lock of the node
                                   table */
-    DIR *stream;               /* of a directory that is mirrored, else NULL */
-    bool listed;               /* it has entries that `stream` has not */
-    off_t off;                 /* where `stream` is */
-    dev_t dev;                 /* of the directory, likewise */
-    struct folder_names names; /* what there is in others, and if `listed`, in
-                                  order; but of chunks, which are numbered */
-    ino_t ino;                 /* of the directory, as it shows */
+    DIR *stream;               /* open if the directory is mirrored, else
+                                  NULL */
+    bool listed;               /* a list is kept, because more entries show than
+                                  `stream` has */
+    off_t off;                 /* offset of `stream` */
+    dev_t dev;                 /* device of that directory */
+    struct folder_names names; /* names, in order, if the directory is not
+                                  mirrored, or if `listed`; empty for chunks,
+                                  which are numbered */
+    ino_t ino;                 /* inode number of the directory, as it shows */
     char chunk[CHUNKS_NAME_MAX];
     char shown[NAME_MAX + 1];
 };
@@ -78,8 +81,8 @@ static int open_stream(struct dir *dir)
     return 0;
 }
 
-/* May the program that is served read the file or directory that a folder of a
-   store is in? */
+/* May the program that this thread serves read the file or directory of the
+   store that a folder is in? */
 static int check_folder(struct fs *fs, struct node *node)
 {
     struct backing_place place;
@@ -97,8 +100,8 @@ static int check_folder(struct fs *fs, struct node *node)
     return r;
 }
 
-/* List what is not mirrored: a folder, the chunks of a frame, or the directory
-   made up to hold a frame. */
+/* Make the list of a directory that is not mirrored: a folder, the chunks of a
+   frame, or the virtual directory that holds a frame. */
 static int make_list(struct dir *dir, struct node *node)
 {
     struct stat st;
@@ -208,7 +211,7 @@ static int show(struct dir *dir, const char *name, unsigned char type,
     return r < 0 ? r : 1;
 }
 
-/* The inode number of a listed entry; 0 if it went away meanwhile. */
+/* Get the inode number of a listed entry; 0 if it has disappeared meanwhile. */
 static ino_t ino_of(const struct dir *dir, const char *name,
                     enum entry_kind kind)
 {
@@ -226,7 +229,7 @@ static ino_t ino_of(const struct dir *dir, const char *name,
     return fs_ino(dir->fs, st.st_dev, st.st_ino);
 }
 
-/* Has a frame a directory of its chunks?  Returns 1, 0 or an error. */
+/* Does a frame show a directory of its chunks?  Returns 1, 0 or an error. */
 static int show_chunks(struct dir *dir, const char *name, enum entry_kind *kind)
 {
     struct names_dir rule = backing_names(&dir->backing);
@@ -240,8 +243,8 @@ static int show_chunks(struct dir *dir, const char *name, enum entry_kind *kind)
     return names_chunks(&rule, frame, dir->shown);
 }
 
-/* Entries in a list: after all that is there come the directories of the chunks
-   of all that are frames. */
+/* Count the entries of a list.  With `-o chunks` each name has a second entry,
+   after all names, for the directory of its chunks if it is a frame. */
 static uint64_t list_size(const struct dir *dir)
 {
     uint64_t nnames = dir->names.nnames;
@@ -277,14 +280,14 @@ static int read_entry(struct dir *dir, uint64_t i, struct dir_entry *out)
     return r;
 }
 
-/* Remove what a daemon that was killed has left. */
+/* Remove files that a killed daemon has left behind. */
 static void tidy_up(struct dir *dir, const char *name)
 {
     if (dir->fs->writable && names_hidden(name))
         private_dir_tidy_up(dir->backing.fd, name);
 }
 
-/* Name anew what is in a directory that is mirrored. */
+/* Make the list of a mirrored directory again. */
 static int list_stream(struct dir *dir)
 {
     const struct dirent *entry;
@@ -300,7 +303,8 @@ static int list_stream(struct dir *dir)
     return r == 0 ? -errno : r;
 }
 
-/* Look again at what has changed while a list is read from its start. */
+/* Update a list when a program reads it from the start, because the directory
+   may have changed. */
 static int renew_list(struct dir *dir)
 {
     struct backing_dir backing;

@@ -7,13 +7,14 @@
 #include "tree/fs.h"
 
 /*
- * A directory that is being listed.
+ * A directory that a program is listing.
  *
- * Entries come straight from the backing directory, with its offsets, so a
- * listing is in step with it and takes no memory, whatever its size.  The names
- * in a folder of a store are kept, and with `-o chunks`, when what shows is
- * more than is there, those in all directories; chunks of a frame are numbered.
- * One thread at a time uses a listing.
+ * Entries of a mirrored directory come straight from the backing directory,
+ * with its offsets.  So the listing never disagrees with that directory, and
+ * takes no memory, whatever its size.  A listing keeps the names in a folder of
+ * a store; with `-o chunks` it keeps the names in all directories, because more
+ * entries show than are there.  Chunks of a frame are numbered.  One thread at
+ * a time uses a listing.
  */
 struct dir;
 
@@ -25,30 +26,31 @@ void dir_close(struct dir *dir);
 
 /* One entry as it shows. */
 struct dir_entry {
-    const char *shown;    /* good until the next call */
-    const char *name;     /* in the backing directory; good likewise */
+    const char *shown;    /* valid until the next call */
+    const char *name;     /* in the backing directory; valid likewise */
     enum entry_kind kind; /* ENTRY_NONE for "." and ".." */
-    struct stat st;       /* of which the inode number and type are set */
-    off_t next;           /* offset of the entry that follows */
+    struct stat st;       /* only inode number and type are set; the type may be
+                             0, which is unknown */
+    off_t next;           /* offset of the next entry */
 };
 
 /*
- * Read the entry at an offset.
+ * Read the entry at an offset, or the first one after it that shows.
  *
- *  off  0, or `next` of an entry before
+ *  off  0, or `next` of an earlier entry
  *
  * Returns 1; 0 at the end; or a negative errno.
  */
 int dir_read(struct dir *dir, off_t off, struct dir_entry *out);
 
-/* fsync() */
+/* Like fsync() of the directory.  Does nothing for one that is not mirrored. */
 int dir_sync(struct dir *dir);
 
-/* A descriptor of a mirrored directory that a program has open, for the caller
-   to close; -ESTALE if none has. */
+/* Get a descriptor of a mirrored directory that a program has open.  The caller
+   closes it.  Returns -ESTALE if no program has it open. */
 int dir_anchor(struct fs *fs, const struct node *node);
 
-/* The directory, to enter what was read from it. */
+/* The directory, for looking up the entries that were read from it. */
 const struct backing_dir *dir_backing(const struct dir *dir);
 
 #endif

@@ -17,7 +17,8 @@
 #include "tree/report.h"
 #include "writer/frame_dir.h"
 
-/* A frame that is mounted upon is found without its name. */
+/* If SOURCE is a frame that is mounted upon itself, clear the name, because its
+   name leads to the mount. */
 static void set_pinned(const struct fs *fs, enum entry_kind kind,
                        struct backing_place *place)
 {
@@ -41,7 +42,7 @@ static int open_path(struct fs *fs, const char *path)
     return fd == -EINVAL || fd == -ENOENT ? -ESTALE : fd;
 }
 
-/* A descriptor by which a file or directory can be found that is open. */
+/* Get a descriptor by which an open file or directory can be found. */
 static int anchor_of(struct fs *fs, const struct node *node)
 {
     int fd = -ESTALE;
@@ -55,13 +56,13 @@ static int anchor_of(struct fs *fs, const struct node *node)
     return fd;
 }
 
-/* A file or directory whose name was removed is found while it is open. */
+/* Find a file or directory whose name was removed while it is open. */
 static int place_of_open(struct fs *fs, const struct node *node,
                          struct backing_place *out)
 {
     int fd;
 
-    /* In a store, what others have removed is not found. */
+    /* An entry that another program has removed from a store is not found. */
     if (entry_is_inner(node->id.kind))
         return -ESTALE;
     fd = anchor_of(fs, node);
@@ -73,7 +74,7 @@ static int place_of_open(struct fs *fs, const struct node *node,
     return 0;
 }
 
-/* Find an entry of SOURCE, which may be a store. */
+/* Find an entry of SOURCE that is not in a store.  It may be a store itself. */
 static int place_of_path(struct fs *fs, const struct node_path *path,
                          struct backing_place *out)
 {
@@ -101,7 +102,7 @@ static int open_folder(struct fs *fs, const struct node_path *path,
     return r;
 }
 
-/* Find what is in a store. */
+/* Find an entry of a store. */
 static int place_in_store(struct fs *fs, const struct node *node,
                           struct node_path *path, struct backing_place *out)
 {
@@ -125,7 +126,7 @@ static int place_in_store(struct fs *fs, const struct node *node,
     return r;
 }
 
-/* Find a face of a frame, in a directory that may be one of faces itself. */
+/* Find a view of a frame.  The directory that it is in may be a view itself. */
 static int place_of_face(struct fs *fs, const struct node *node,
                          struct backing_place *out)
 {
@@ -179,7 +180,7 @@ int fs_place(struct fs *fs, struct node *node, struct backing_place *out)
     out->lock = (struct backing_lock){ unlock_path, &fs->nodes, node };
     if (r < 0)
         node_unlock_path(&fs->nodes, node);
-    /* The name was removed, not the directory that it was in. */
+    /* The node's name was removed, but it may be open. */
     return r == -ESTALE ? place_of_open(fs, node, out) : r;
 }
 
@@ -194,7 +195,7 @@ int fs_pin(struct fs *fs, struct node *node, const struct backing_place *place,
     return -ESTALE;
 }
 
-/* Is an open directory that of a node? */
+/* Is an open directory the one of a node? */
 static bool is_directory_of(struct fs *fs, struct node *node, int fd)
 {
     struct stat st;

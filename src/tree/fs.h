@@ -27,145 +27,166 @@ struct open_file;
 struct fs {
     /* Constant while mounted. */
     int root_fd;     /* the directory that SOURCE is, or is in */
-    bool pinned;     /* SOURCE is mounted upon itself: `root_fd` is SOURCE,
-                         a frame, for its name leads to the mount */
-    bool keep_names; /* names are never changed */
-    bool npy;        /* arrays are named as .npy files */
-    bool chunks;     /* frames have directories of their chunks beside them */
-    bool noatime;    /* reads leave times of access alone */
+    bool pinned;     /* SOURCE, a frame, is mounted upon itself; `root_fd` is
+                        SOURCE, because its name leads to the mount */
+    bool keep_names; /* show names unchanged */
+    bool npy;        /* show arrays as .npy files */
+    bool chunks;     /* show a directory of its chunks beside each frame */
+    bool noatime;    /* reads do not update access times */
     uint64_t base;   /* byte of the file at which the frame SOURCE starts */
     uint64_t dev;    /* device of SOURCE */
     char *only;      /* the entry to show if SOURCE is a frame, else NULL */
     enum entry_kind only_kind;
     bool only_is_array;
-    char *mounted; /* the entry that the mount hides, if that is in SOURCE, */
-    struct stat mounted_in; /* and the directory that it is in */
+    char *mounted; /* the entry that the mount hides, if it is in SOURCE; else
+                      NULL */
+    struct stat mounted_in; /* attributes of the directory that `mounted` is
+                               in */
     bool writable;
-    bool writeback;   /* the kernel keeps what is written for a while, and takes
-                       a file's size for its own affair */
-    bool shared;      /* frames are locked against other programs */
-    bool close_later; /* what was written is committed after close() */
-    bool sparse;      /* what new frames are */
-    struct file_params params;    /* likewise */
-    struct file_context *files;   /* ours */
-    struct fuse_session *session; /* to tell the kernel what has changed */
-    struct pool *teller;          /* its one thread tells the kernel */
+    bool writeback;   /* the kernel caches written data for a while, and ignores
+                         other sizes of the file than its own */
+    bool shared;      /* lock frames against other programs */
+    bool close_later; /* commit written data some time after close() */
+    bool sparse;      /* new frames are sparse */
+    struct file_params params;    /* parameters of new frames */
+    struct file_context *files;   /* owned by this struct */
+    struct fuse_session *session; /* for notifications to the kernel */
+    struct pool *teller;          /* its one thread sends notifications to the
+                                     kernel */
     struct pool *seekers; /* its threads seek in files that are being written;
                              NULL: read-only */
 
-    /* Get a descriptor by which the file of an open node can be found.  The tree
-       calls this with the node table locked, and closes the descriptor.  Returns
-       a negative errno if there is none. */
+    /*
+     * Get a descriptor by which the file of an open node can be found.  The
+     * tree calls this with the node table locked, and closes the descriptor.
+     * Returns a negative errno if there is none.
+     */
     int (*open_anchor)(struct open_file *open);
 
-    atomic_bool passes; /* the kernel gets files that are no frames, until it
-                           refuses one; see passthrough.h */
+    atomic_bool passes; /* give the kernel the files that are not frames, until
+                           it rejects one; see passthrough.h */
 
-    atomic_uint nwriters; /* handles of all files that were opened to write */
+    atomic_uint nwriters; /* handles of all files that are open for writing */
 
-    atomic_uint nnews;  /* what it has to tell yet */
-    atomic_bool silent; /* it is to tell no more */
+    atomic_uint nnews;  /* notifications that are not yet sent */
+    atomic_bool silent; /* send no more notifications */
 
     /* Guarded by `nodes.lock`. */
-    struct list held;        /* what programs hold open */
-    struct sync_set written; /* to be synced in the end */
+    struct list held;        /* everything that programs have open */
+    struct sync_set written; /* to be synced when the mount ends */
 
     pthread_mutex_t trash_lock; /* a leaf */
-    int trash_fd; /* directory of frames that were removed while they were
-                      open, locked; -1: none is needed; under `trash_lock` */
-    char trash[PRIVATE_DIR_NAME_MAX]; /* its name in `root_fd`, likewise */
+    int trash_fd; /* the directory for frames that are removed while they are
+                     open, locked; -1: not needed yet.  Guarded by
+                     `trash_lock` */
+    char trash[PRIVATE_DIR_NAME_MAX]; /* its name in `root_fd`, guarded
+                                         likewise */
 
-    struct arrivals arrivals; /* see there for its lock, as of */
-    struct shelf shelf;       /* of bundles; see there for its lock, as of */
-    struct closer *closer;    /* of files that programs have closed */
-    struct free_space *space; /* see there for its lock */
+    struct arrivals arrivals; /* has a lock of its own */
+    struct shelf shelf;       /* bundles; has a lock of its own */
+    struct closer *closer;    /* files that programs have closed */
+    struct free_space *space; /* has a lock of its own */
     struct node_table nodes;
 };
 
-/* Something that a program holds open. */
+/* Something that a program has open. */
 struct fs_held {
     struct list link;
     void (*close)(struct fs *fs, struct fs_held *held);
 };
 
-/* Keep in mind what a program has opened, and forget it again. */
+/* Add something that a program has opened to the list, and remove it again. */
 void fs_hold(struct fs *fs, struct fs_held *held);
 void fs_let_go(struct fs *fs, struct fs_held *held);
 
-/* Is a node the directory that was made up to hold the frame SOURCE? */
+/* Is a node the virtual directory that holds the frame SOURCE? */
 static inline bool fs_is_made_up(const struct fs *fs, const struct node *node)
 {
     return fs->only && node->id.kind == ENTRY_DIRECTORY;
 }
 
-/* May a directory, or an attribute of a file, be changed?  Returns 0; -EROFS in
-   a store; or -EPERM where there is nothing but a frame. */
+/*
+ * May a program change a directory's entries, or an attribute of a file?
+ * Returns 0; -EROFS in a store and for views of a frame; or -EPERM for the
+ * virtual directory that holds the frame SOURCE.
+ */
 int fs_check_entries(const struct fs *fs, const struct node *dir);
 int fs_check_node(const struct fs *fs, const struct node *node);
 
 /*
- * Where to find a node; the caller closes it.  Until then its path is locked, see
- * node_lock_path(); the caller must not wait for a commit.  Returns 0 or an
+ * Find the place of a node.  The caller closes it.
+ *
+ * Until then the node's path is locked, see node_lock_path(), so the caller
+ * must not wait for a commit.  If the node's name was removed, the place comes
+ * from a descriptor that is open, and no path is locked.  Returns 0 or an
  * error.
  */
 int fs_place(struct fs *fs, struct node *node, struct backing_place *out);
 
 /*
- * Get hold of the file or directory of a node at a place; to be given back by
- * backing_unpin().  Returns 0, -ESTALE if another one is there, or an error.
+ * Open the file or directory of a node at a place.  The caller closes it with
+ * backing_unpin().  Returns 0, -ESTALE if another file is there, or an error.
  */
 int fs_pin(struct fs *fs, struct node *node, const struct backing_place *place,
            struct backing_object *out);
 
 /*
- * Open a directory to look names up in it; to be closed by backing_dir_close().
- * What is wrong with a store is reported.
+ * Open a directory to look up names in it.  The caller closes it with
+ * backing_dir_close().  If a store cannot be read, this function reports why.
  *
- *  flags  O_PATH, or O_RDONLY to list it
+ *  flags  O_PATH, or O_RDONLY to list the directory
  */
 int fs_dir(struct fs *fs, struct node *node, int flags,
            struct backing_dir *out);
 
-/* An entry of a directory, by the name under which it shows. */
+/* An entry of a directory, found by the name under which it shows. */
 struct fs_entry {
     struct backing_dir dir;
-    enum entry_kind kind; /* ENTRY_NONE: nothing shows so */
+    enum entry_kind kind; /* ENTRY_NONE: no entry shows under that name */
     char name[NAME_MAX + 1];
 };
 
 /*
- * Find an entry.  Returns 0, or an error; -ENAMETOOLONG for a name that is not
- * there and passes fs_name_max().
+ * Find an entry.  Returns 0, even if there is none; -ENAMETOOLONG if there is
+ * none and its name is longer than fs_name_max(); or another error.  On success
+ * the caller closes `out` with fs_entry_close().
  */
 int fs_find(struct fs *fs, struct node *parent, const char *shown,
             struct fs_entry *out);
 
 /*
- * May something be stored under a name, as it is about to?  Not what would turn the
- * directory into a sparse frame, unless that is being copied, see arrivals.h; nor
- * what would be taken for a lock file, or for a temporary file of ours.
+ * May a program store something under a name, as it is about to?  Rejects names
+ * that would turn the directory into a sparse frame, unless a program is
+ * copying one, see arrivals.h.  Also rejects names that would be taken for the
+ * lock file of a frame, or for a temporary file of framefs.
  *
- *  kind, mode  of what is to be stored
+ *  kind, mode  of the new entry
  *
  * Returns 0, -EPERM or another error.
  */
 int fs_admit_name(struct fs *fs, const struct backing_dir *dir,
                   const char *name, enum entry_kind kind, mode_t mode);
 
-/* Close what fs_find() has found. */
 void fs_entry_close(struct fs_entry *entry);
 
-/* The longest name that can be made: one that shows must have room for the
-   suffix that it is stored by.  `max` is that of the file system below. */
+/*
+ * The length of the longest name that a program can create.  A stored name may
+ * be longer than the one that shows, by its suffix and that of its lock file.
+ * `max` is the limit of the backing file system.
+ */
 size_t fs_name_max(const struct fs *fs, size_t max);
 
-/* Where an entry of an open directory is; it is the caller's, not to close. */
+/* Get the place of an entry of an open directory.  It is valid as long as
+   `dir`, and the caller need not close it. */
 void fs_entry_place(const struct fs *fs, const struct backing_dir *dir,
                     const char *name, enum entry_kind kind,
                     struct backing_place *out);
 
-/* Inode number to show: that of the backing file, made to differ for others
-   than the device of SOURCE. */
+/*
+ * Get the inode number to show.  That is the number of the backing file.  If
+ * the file is on another device than SOURCE, the number is altered, because two
+ * devices may use the same numbers.
+ */
 uint64_t fs_ino(const struct fs *fs, uint64_t dev, uint64_t ino);
 
 #endif

@@ -63,7 +63,8 @@ static void unlink_id(struct node_table *table, struct node *node)
     *link = node->next_id;
 }
 
-/* Are files of this kind found by their place, too? */
+/* May a file of this kind have a successor, so that its node is also found by
+   place? */
 static bool has_successors(enum entry_kind kind)
 {
     return entry_is_coded(kind) || entry_is_sealed(kind);
@@ -108,7 +109,7 @@ void node_unlist_locked(struct node_table *table, struct node *node)
     node->unlisted = true;
 }
 
-/* Give a node another identity, of the kind that it has. */
+/* Give a node another identity of the same kind. */
 static void reidentify(struct node_table *table, struct node *node,
                        const struct node_id *id)
 {
@@ -125,7 +126,7 @@ static bool is_same_file(const struct node_id *a, const struct node_id *b)
     return a->ino == b->ino && a->dev == b->dev && a->kind == b->kind;
 }
 
-/* May one file take the place of another without a program noticing? */
+/* May a file take the place of another one without programs noticing? */
 static bool is_successor(const struct node_id *a, const struct node_id *b)
 {
     return has_successors(a->kind) && a->kind == b->kind &&
@@ -142,7 +143,8 @@ static struct node *find_id(const struct node_table *table,
     return node;
 }
 
-/* Find the node of a place that `id` may succeed, or any if that is NULL. */
+/* Find the node at a place that `id` may succeed, or any node there if `id` is
+   NULL. */
 static struct node *find_place(const struct node_table *table,
                                const struct node *parent, const char *name,
                                const struct node_id *id)
@@ -155,7 +157,7 @@ static struct node *find_place(const struct node_table *table,
     return node;
 }
 
-/* Put all nodes into other tables, and give back the old ones. */
+/* Move all nodes to new tables, and return the old ones. */
 static void rehash_locked(struct node_table *table, struct node ***by_id,
                           struct node ***by_place, size_t nbuckets)
 {
@@ -177,7 +179,7 @@ static void rehash_locked(struct node_table *table, struct node ***by_id,
     *by_place = old_by_place;
 }
 
-/* How many buckets there should be. */
+/* The number of buckets that fits the number of nodes. */
 static size_t wanted_locked(const struct node_table *table)
 {
     if (table->nnodes > table->nbuckets)
@@ -187,7 +189,7 @@ static size_t wanted_locked(const struct node_table *table)
     return table->nbuckets;
 }
 
-/* Make both tables that size, if it is still wanted and there is memory. */
+/* Resize both tables, if that size is still wanted and memory allows it. */
 static void resize(struct node_table *table, size_t nbuckets)
 {
     struct node **by_id = calloc(nbuckets, sizeof(struct node *));
@@ -204,7 +206,8 @@ static void resize(struct node_table *table, size_t nbuckets)
     }
     free(by_id);
     free(by_place);
-    /* What a large tree took is given back, not kept for the next one. */
+    /* Return the memory of a large tree to the system, because the next tree
+       may be small. */
     if (shrunk)
         malloc_trim(0);
 }
@@ -279,7 +282,8 @@ static void drop_names_locked(struct node_table *table, struct node *node)
         drop_name_locked(table, name);
 }
 
-/* Free a node that nothing refers to, then its parent if that is due, … */
+/* Free a node that has no references, then its parent if that has none left,
+   and so on. */
 static void release_locked(struct node_table *table, struct node *node)
 {
     while (node->nlookup == 0 && node->nrefs == 0) {
@@ -310,7 +314,7 @@ static bool is_place_of(const struct node *node, const struct node *parent,
            strcmp(node->name, name) == 0;
 }
 
-/* Find a node by another name, which gets the place in exchange. */
+/* Move a node to another of its names; `name` receives its old place. */
 static void swap_place_locked(struct node_table *table, struct node *node,
                               struct node_name *name, bool unseen)
 {
@@ -327,7 +331,7 @@ static void swap_place_locked(struct node_table *table, struct node *node,
     name->name = old.name;
 }
 
-/* A known file was seen at a place. */
+/* Move a node to the place where its file was just seen. */
 static int move_locked(struct node_table *table, struct node *node,
                        struct node *parent, const char *name)
 {
@@ -336,7 +340,8 @@ static int move_locked(struct node_table *table, struct node *node,
 
     if (is_place_of(node, parent, name) && !node->unseen)
         return 0;
-    /* Names move while we look: never make a circle of what was seen. */
+    /* Files may be renamed during a lookup, so a directory may be seen below
+       itself.  Do not make a circle of that. */
     if (is_below(parent, node))
         return 0;
     other = node_take_name_locked(node, parent, name);
@@ -358,7 +363,7 @@ static int move_locked(struct node_table *table, struct node *node,
     return 0;
 }
 
-/* A node is not found where it was any more. */
+/* Move a node away from a place where its file no longer is. */
 static void lose_place_locked(struct node_table *table, struct node *node)
 {
     struct node_name *other = node_take_newest_name_locked(node);
@@ -372,7 +377,7 @@ static void lose_place_locked(struct node_table *table, struct node *node)
     }
 }
 
-/* A node has one name less. */
+/* Remove a name of a node. */
 static void lose_name_locked(struct node_table *table, struct node *node,
                              const struct node *parent, const char *name)
 {
@@ -427,7 +432,8 @@ static int get_locked(struct node_table *table, struct node *parent,
     return 0;
 }
 
-/* No file has a node's number any more; a frame is found by its place. */
+/* Clear the inode number of a node, because no file has it any more.  A frame
+   is still found by its place. */
 static void take_number(struct node_table *table, struct node *node)
 {
     unlink_id(table, node);
@@ -446,7 +452,7 @@ void node_estrange(struct node_table *table, struct node *node)
     pthread_mutex_unlock(&table->lock);
 }
 
-/* Is a file the node's, or does it become so? */
+/* Is this the file of a node, or does it become that? */
 static bool take_on_locked(struct node_table *table, struct node *node,
                            const struct node_id *id)
 {
@@ -470,7 +476,7 @@ bool node_is(struct node_table *table, struct node *node, const struct stat *st)
     struct node_id id = node_id_of(st, node->id.kind);
     bool same;
 
-    /* The user named the root, whatever is there. */
+    /* The user named the root, so any file there is right. */
     if (node == &table->root)
         return true;
     pthread_mutex_lock(&table->lock);

@@ -16,89 +16,94 @@
 struct fault_log;
 struct open_file;
 
-/* Who a node is. */
+/* The identity of a node. */
 struct node_id {
-    uint64_t dev; /* of the file, or of a sparse frame's directory */
+    uint64_t dev; /* device of the file, or of a sparse frame's directory */
     uint64_t ino;
-    uint64_t readers;     /* a hash of who may read it, when last looked up */
-    uint64_t nlink;       /* how many names it has, when last looked up */
-    enum entry_kind kind; /* a node keeps that which it was made with */
+    uint64_t readers;     /* hash of owner, group and read permissions, as of
+                             the last lookup */
+    uint64_t nlink;       /* number of names, as of the last lookup */
+    enum entry_kind kind; /* constant for a node */
 };
 
 /*
- * A file that the kernel knows: what it calls an inode.
+ * A file that the kernel knows; the kernel calls it an inode.
  *
- * A node holds no descriptor, only where it was last seen, so a tree of any
- * size can be known at a time.  Files are told apart by device, inode number
- * and kind; two names of one file are one node.  A frame that was replaced by
- * another under its name, for the same readers, stays the node that it was.
+ * A node has no descriptor, only the place where it was last seen, so any
+ * number of files can be known at a time.  Files are told apart by device,
+ * inode number and kind; two names of one file are one node.  If a frame, a
+ * chunk or a directory of a store is replaced by another one of the same kind,
+ * under the same name and for the same readers, the node stays the same.
  *
- * The kernel may use a file by each name that it looked up, without another
- * lookup.  When the name where a node was last seen is removed, it is found by
- * one that it was seen under before, and then only its own file is taken for
- * it, not a successor.
+ * The kernel may use a file by any name that it has looked up, without another
+ * lookup.  If the name where a node was last seen is removed, the node moves to
+ * a name under which it was seen before.  There only the node's own file is
+ * taken for it, not a successor.
  *
- * Everything but `id.kind` is guarded by the table's lock.
+ * The table's lock guards everything except `id.kind`.
  */
 struct node {
     struct node_id id;
     struct node *parent; /* a reference; NULL for the root */
     char *name;          /* the entry in `parent`, not the name that shows */
-    struct node_name *names; /* others that it was seen under, newest first */
+    struct node_name *names; /* other names that it was seen under, newest
+                                first */
     uint64_t nlookup;        /* references of the kernel */
     uint64_t nrefs;          /* references of children and of open files */
     struct list all;         /* in the table's list; unused for the root */
     struct node *next_id;
     struct node *next_place;
-    bool gone;            /* its name was removed, and it is found by none */
-    bool unseen;          /* it was not seen at its place since another name
-                             was removed */
-    bool renamed;         /* its file is being given another name; see
-                      node_begin_rename() */
-    unsigned npath_users; /* threads that have its path locked, or that of a
-                             node below it; see node_lock_path() */
-    bool unlisted; /* it is not found by `id` either: the file was removed, or
-                      another node took over */
+    bool gone;            /* its name was removed, and no other is known */
+    bool unseen;          /* it has not been seen at its place since it lost its
+                             last one, or since another file took its place */
+    bool renamed;         /* its file is being renamed; see
+                             node_begin_rename() */
+    unsigned npath_users; /* number of threads that have locked its path, or
+                             that of a node below it; see node_lock_path() */
+    bool unlisted;        /* `id` does not find it either, because the file was
+                             removed, or because another node superseded it */
     struct open_file *open; /* while it is open; see open_file.h */
     uint64_t cached;        /* stamp of the state in the kernel's cache */
-    uint64_t content;       /* content stamp of the last state known to agree
-                               with what the kernel holds of the file; or 0 */
-    uint64_t mark;          /* frame_mark() of that, if another state may have
-                               the same content stamp, being as young; or 0 */
-    atomic_uint nnews;      /* what the kernel is still to be told of the file;
-                               anyone may read it */
-    bool mistaken;          /* what the kernel holds of the file is wrong, and
-                               it can't be told */
-    bool unread;            /* the size that shows is not that of the content,
-                               which may not be read */
-    struct fault_log *faults; /* what was reported; see report.h */
+    uint64_t content;       /* content stamp of the last state that is known to
+                               agree with the kernel's cache; or 0 */
+    uint64_t mark;          /* frame_mark() of that state, if the file was so
+                               young that another state may have the same
+                               content stamp; or 0 */
+    atomic_uint nnews;      /* notifications to the kernel about the file that
+                               are not yet sent; read without the lock */
+    bool mistaken;          /* the kernel's data or size of the file is stale,
+                               and a notification cannot mend that */
+    bool unread;            /* the frame may not be read, so the size that shows
+                               is not that of its content */
+    struct fault_log *faults; /* faults that were reported; see report.h */
 };
 
 /*
- * All nodes: hash tables by identity and, frames only, by place, that grow and
- * shrink.
+ * All nodes, in hash tables that grow and shrink: one by identity, and one by
+ * place for the kinds of files that may have a successor.
  *
- * Locking.  `lock` is a leaf: nothing that blocks is done while it is held.
+ * Locking.  `lock` is a leaf: a thread that holds it does nothing that blocks.
  */
 struct node_table {
     pthread_mutex_t lock;
-    pthread_cond_t path_unlocked; /* a path is, or a rename has ended */
-    unsigned nwaiting;            /* threads that wait for that */
+    pthread_cond_t path_unlocked; /* signalled when a path is unlocked or a
+                                     rename ends */
+    unsigned nwaiting;            /* number of threads that wait for that */
     struct node **by_id;
     struct node **by_place;
-    size_t nbuckets; /* of each; a power of two */
-    struct list all; /* of all nodes but the root */
-    size_t nnodes;   /* the root does not count */
+    size_t nbuckets; /* in each table; a power of two */
+    struct list all; /* all nodes except the root */
+    size_t nnodes;   /* does not count the root */
     struct node root;
-    atomic_uint_fast64_t nfaults; /* were found in files, see report.h; anyone
-                                     may read it */
+    atomic_uint_fast64_t nfaults; /* number of faults found in files, see
+                                     report.h; read without the lock */
 };
 
-/* The identity of a file of a kind that was seen. */
+/* Make the identity of a file from its attributes and kind. */
 struct node_id node_id_of(const struct stat *st, enum entry_kind kind);
 
 /*
- * Make a table that holds just the root.
+ * Set up a zeroed table that has only the root.
  *
  *  root_name  where the root is found, see struct backing_place
  *
@@ -107,42 +112,46 @@ struct node_id node_id_of(const struct stat *st, enum entry_kind kind);
 int node_table_init(struct node_table *table, enum entry_kind root_kind,
                     const char *root_name);
 
-/* Free all nodes, whatever refers to them.  Accepts a zeroed table. */
+/* Free all nodes, even if there are references to them.  Accepts a zeroed
+   table. */
 void node_table_fini(struct node_table *table);
 
 /*
- * Find or make the node of an entry that was just seen, and count a reference
- * of the kernel's.  Returns 0 or -ENOMEM.
+ * Find or make the node of an entry that was just seen, and add a reference of
+ * the kernel.  Returns 0 or -ENOMEM.
  */
 int node_get(struct node_table *table, struct node *parent, const char *name,
              const struct node_id *id, struct node **out);
 
-/* Give back references of the kernel's, and free what nothing refers to. */
+/* Drop `n` references of the kernel, and free the nodes that have no references
+   left. */
 void node_forget(struct node_table *table, struct node *node, uint64_t n);
 
-/* Take and drop a reference of our own. */
+/* Take and drop a reference of the daemon. */
 void node_ref(struct node_table *table, struct node *node);
 void node_unref(struct node_table *table, struct node *node);
 
-/* Where a node is. */
+/* The path of a node. */
 struct node_path {
-    char dir[PATH_MAX];      /* path of the directory that it is in, or that the
-                                store is in which holds it; from the root, ""
-                                if that is the root's */
-    char name[NAME_MAX + 1]; /* its name there, or that of the store */
-    char inner[PATH_MAX];    /* its path in the store; "" if it is in none */
+    char dir[PATH_MAX];      /* path from the root to the directory that the
+                                node is in; for a node in a store, to the
+                                directory that the store is in; "" if that is
+                                the root */
+    char name[NAME_MAX + 1]; /* name of the node there, or of the store */
+    char inner[PATH_MAX];    /* path of the node in the store; "" if it is in
+                                none */
 };
 
 /*
- * Find out where a node is.  Returns 0; -ENAMETOOLONG; or -ESTALE if its name
+ * Find the path of a node.  Returns 0; -ENAMETOOLONG; or -ESTALE if its name
  * was removed.
  */
 int node_locate(struct node_table *table, const struct node *node,
                 struct node_path *out);
 
 /*
- * The directory that a node is in, with a reference; NULL if its name was
- * removed.
+ * Get the directory that a node is in, with a reference.  Returns NULL if the
+ * node's name was removed.
  *
  *  name  receives its name there; room for NAME_MAX + 1 bytes
  */
@@ -150,46 +159,49 @@ struct node *node_parent(struct node_table *table, const struct node *node,
                          char *name);
 
 /*
- * Find the node of an entry that was just seen, if it is known, and take a
- * reference of our own.  Returns NULL if it is not.
+ * Find the node of an entry that was just seen, and take a reference of the
+ * daemon.  Returns NULL if the node is not known.
  */
 struct node *node_find(struct node_table *table, const struct node *parent,
                        const char *name, const struct node_id *id);
 
 /*
- * A frame was written anew, and is another file.  To be told before the old one
- * goes, for its number may then be given to any file.
+ * Give a node the identity of the new file that a commit has written for its
+ * frame.  The caller does so before the old file goes, because any file may get
+ * the old inode number then.
  */
 void node_renew(struct node_table *table, struct node *node,
                 const struct node_id *id);
 
 /*
- * What has taken the place of a frame, and became the node's, is not for those who
- * have the node open: it is another file, that the next lookup finds.
+ * Separate a node from a file that took the place of its frame, and that the
+ * programs which have the node open must not get.  The next lookup makes
+ * another node for that file.
  */
 void node_estrange(struct node_table *table, struct node *node);
 
 /*
- * A file was just made where there was none: a node of that identity is of one
- * that is gone, or was written anew under another number, and a node of that
- * place has lost its name to another program.  Neither is the new file's, for
- * the kernel may hold content of it.
+ * Note that a file was just created where there was none.  A node with that
+ * identity belongs to a file that was removed, or that a commit has replaced
+ * under another inode number.  A node at that place has lost its name to
+ * another program.  Neither may stand for the new file, because the kernel may
+ * have cached content of it.
  */
 void node_made(struct node_table *table, const struct node *parent,
                const char *name, const struct node_id *id);
 
 /*
- * A name of a node was removed.
+ * Note that a name of a node was removed.
  *
- *  last  it was the only one: the file goes when nobody holds it open
+ *  last  it was the only one: the file goes when no program has it open
  */
 void node_removed(struct node_table *table, struct node *node,
                   const struct node *parent, const char *name, bool last);
 
 /*
- * A node is under another name now.
+ * Note that a node has moved to another name.
  *
- *  old_parent, old_name  the name that it had instead
+ *  old_parent, old_name  its name before
  *
  * Returns 0 or -ENOMEM.
  */
@@ -204,17 +216,19 @@ struct node_name {
     char *name;          /* the entry in `parent` */
 };
 
-/* Make a name, and take a reference of its parent's.  Returns NULL if there is
-   no memory. */
+/* Make a name, and take a reference to its parent.  Returns NULL if memory is
+   short. */
 struct node_name *node_name_make_locked(struct node *parent, const char *name);
-void node_name_free(struct node_name *name); /* but for the reference */
+void node_name_free(struct node_name *name); /* keeps the reference to the
+                                                parent */
 
 /*
- * Take a name out of those that a node has beside its place.  Returns NULL if
- * there is none such.
+ * Remove a name from the list of names that a node has besides its place.  The
+ * caller then owns it.  Returns NULL if the list has no such name.
  *
- * node_take_spare_name_locked() takes the oldest, if there are more than the
- * file has, because other programs have removed some; or very many.
+ * node_take_spare_name_locked() removes the oldest name if there are more names
+ * than the file has, because other programs have removed some, or if there are
+ * very many.
  */
 struct node_name *node_take_name_locked(struct node *node,
                                         const struct node *parent,
@@ -223,20 +237,23 @@ struct node_name *node_take_newest_name_locked(struct node *node);
 struct node_name *node_take_spare_name_locked(struct node *node);
 
 /*
- * The path of a node leads to its file, unless others rename what is under
- * SOURCE.  A thread that finds a file by its path, and uses it by its name, locks
- * the path before; a thread that renames a file waits until nobody has locked the
- * path of its node, or of one below, and keeps others from it.  The lock is per
- * node, not one for all, because both do system calls that may hang for ever,
- * on a file system that is frozen or has lost its server: only those who want
- * the same file, or one below, then wait.
+ * Locks on the paths of nodes.
  *
- * A thread may lock a path again, or another one as well, while it has locked
- * one; it must not rename meanwhile.  Those who rename wait for as long as
- * others come.
+ * The path of a node leads to its file, unless another thread renames files
+ * under SOURCE.  A thread locks the path before it finds a file by its path and
+ * uses it by its name.  A thread that renames a file waits until no other
+ * thread has locked the path of its node, or of a node below it, and then keeps
+ * other threads from locking it.  Each node has a lock of its own, because both
+ * sorts of threads make system calls that may hang forever, on a file system
+ * that is frozen or has lost its server.  Then only threads that want the same
+ * file, or one below it, have to wait.
  *
- *  node      somebody else's reference keeps it
- *  from, to  nodes whose files get another name, or are replaced; or NULL
+ * A thread that has locked a path may lock it again, or lock another one, but
+ * must not rename meanwhile.  A thread that renames may wait without limit
+ * while other threads keep locking the path.
+ *
+ *  node      kept by a reference of another owner
+ *  from, to  nodes whose files are renamed or replaced; or NULL
  */
 void node_lock_path(struct node_table *table, struct node *node);
 void node_unlock_path(struct node_table *table, struct node *node);
@@ -245,25 +262,29 @@ void node_begin_rename(struct node_table *table, struct node *from,
 void node_end_rename(struct node_table *table, struct node *from,
                      struct node *to);
 
-/* A node is about to get another parent: those who have locked its path have
-   locked that of the new one, too. */
+/* Move the path locks of a node that is about to get another parent: a thread
+   that has locked its path has locked the paths of the new parents, too. */
 void node_move_path_users_locked(struct node *node, struct node *to);
 
 /* Was the only name of a node's file removed? */
 bool node_is_removed(struct node_table *table, const struct node *node);
 bool node_is_removed_locked(const struct node *node);
 
-/* Let a node be found by nothing.  If its file was not removed, the next lookup
-   makes a new node; nothing may be open of this one, nor can be any more. */
+/*
+ * Remove a node from the tables.  If its file was not removed, the next lookup
+ * makes a new node.  The caller ensures that the file of this node is not open
+ * and will not be opened again, unless it was removed.
+ */
 void node_unlist_locked(struct node_table *table, struct node *node);
 
 /*
- * Is a file that was seen at the node's place the node?  If not, it is another
- * file, which the next lookup will find.
+ * Does a file that was seen at the place of a node belong to that node?  If
+ * not, it is another file, which the next lookup will find.
  *
- * A frame has one node at a time that can be opened, so that it has one writer.
- * A successor becomes the node's, unless it is open as another node; and what a
- * node was that is superseded is its own no more.
+ * A frame has one node at a time that can be opened, because it must have one
+ * writer.  If the file is a successor of the node's file, the node takes it
+ * over, unless it is open as another node.  A node that was superseded accepts
+ * no file any more, except its own if that was removed.
  */
 bool node_is(struct node_table *table, struct node *node,
              const struct stat *st);

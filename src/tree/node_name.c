@@ -5,7 +5,7 @@
 #include "tree/node.h"
 
 enum {
-    NAMES_MAX = 1000 /* of a node: they are searched one by one */
+    NAMES_MAX = 1000 /* names of a node, because searches are linear */
 };
 
 struct node_name *node_name_make_locked(struct node *parent, const char *name)
@@ -63,7 +63,7 @@ struct node_name *node_take_spare_name_locked(struct node *node)
     struct node_name **link = &node->names;
     uint64_t max = node->id.nlink < NAMES_MAX ? node->id.nlink : NAMES_MAX;
 
-    /* The place is one of its names. */
+    /* The node's place counts as one of its names. */
     for (uint64_t n = 1; *link && n < max; n++)
         link = &(*link)->next;
     while (*link && (*link)->next)

@@ -4,7 +4,7 @@
 
 #include "tree/node.h"
 
-/* Put a name, and a slash before what follows, in front of `path`. */
+/* Put a name in front of `path`, with a slash after it if `slash` is set. */
 static char *prepend(char *path, const char *start, const char *name,
                      bool slash)
 {
@@ -17,7 +17,7 @@ static char *prepend(char *path, const char *start, const char *name,
     return memcpy(path - len, name, len);
 }
 
-/* Write the path from below one node to another; "" if that is the same. */
+/* Write the path of `node` relative to `top`; "" if they are the same. */
 static int path_locked(const struct node *top, const struct node *node,
                        char *out)
 {

@@ -15,7 +15,7 @@ enum {
     MAX_FAULTS = 32
 };
 
-/* Which faults of a file's present state were logged. */
+/* Faults of a file's current state that were logged. */
 struct fault_log {
     uint64_t state;
     unsigned nfaults;
@@ -52,7 +52,8 @@ static uint64_t hash_of(int error, const struct fault *fault)
     return hash;
 }
 
-/* Note a fault down.  Returns false if it was there or there is no room. */
+/* Note a fault.  Returns false if it was noted before or there is no room for
+   it. */
 static bool note_locked(struct node *node, uint64_t state, uint64_t fault)
 {
     struct fault_log *log = node->faults;
@@ -73,7 +74,7 @@ static bool note_locked(struct node *node, uint64_t state, uint64_t fault)
     return true;
 }
 
-/* A name may hold anything, but a message is one line. */
+/* A name may have any characters, but a message must stay on one line. */
 static void make_printable(char *text)
 {
     for (; *text != '\0'; text++) {
@@ -82,7 +83,7 @@ static void make_printable(char *text)
     }
 }
 
-/* Log something of a file, under the name that it has below SOURCE. */
+/* Log a message about a file, with the name that it has under SOURCE. */
 static void log_named(struct node_table *table, struct node *node,
                       const char *text)
 {

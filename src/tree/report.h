@@ -8,15 +8,16 @@
 #include "base/fault.h"
 #include "tree/node.h"
 
-/* Does an error say something of the file, and not just of the moment? */
+/* Is an error a fault of the file, and not just a passing one? */
 bool report_is_fault(int error);
 
 /*
- * Log what is wrong with a frame, with the name that it has under SOURCE; once
- * for each fault, until the file changes.  Count it each time.
+ * Log a fault of a frame, with the frame's name under SOURCE.  Each fault is
+ * logged once until the file changes, and at most MAX_FAULTS of them.  Each
+ * call counts the fault in the table, even if it is not logged.
  *
  *  state  stamp of the file's state
- *  error  a negative errno; logged only if report_is_fault()
+ *  error  a negative errno; ignored unless report_is_fault()
  */
 void report_fault(struct node_table *table, struct node *node, uint64_t state,
                   int error, const struct fault *fault);
@@ -24,8 +25,8 @@ void report_fault(struct node_table *table, struct node *node, uint64_t state,
 /*
  * Log that bytes of a file could not be written out.
  *
- *  off, end  where they lie; both 0 if that is not known
- *  fate      what becomes of them
+ *  off, end  range of the bytes; both 0 if it is not known
+ *  fate      a word that follows "are" in the message, such as "lost"
  */
 void report_lost(struct node_table *table, struct node *node, int error,
                  uint64_t off, uint64_t end, const char *fate);

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* File systems that were written to: those below SOURCE, other than its own.
-   The caller does the locking. */
+/* File systems below SOURCE that were written to, other than its own.  The
+   caller does the locking. */
 struct sync_set {
     dev_t *devs;
     size_t ndevs;
@@ -16,7 +16,8 @@ struct sync_set {
 /* Is a file system in the set? */
 bool sync_set_has(const struct sync_set *set, dev_t dev);
 
-/* Add a file system that is not in the set.  If memory is short, it stays out. */
+/* Add a file system that is not in the set.  If memory is short, it stays
+   out. */
 void sync_set_add(struct sync_set *set, dev_t dev);
 
 /* Free the list of file systems.  Accepts a zeroed set. */
