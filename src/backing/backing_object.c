@@ -239,7 +239,7 @@ static int take_back(struct giving *giving, int fd)
     key.ino = st.st_ino;
     given = bsearch(&key, giving->files, giving->nfiles, sizeof(key),
                     compare_given);
-    if (given && st.st_uid == giving->uid)
+    if (given && (giving->uid == (uid_t)-1 || st.st_uid == giving->uid))
         fchownat(fd, "", giving->object->st.st_uid, given->gid, AT_EMPTY_PATH);
     return 0;
 }
@@ -302,9 +302,11 @@ static int chown_sparse(const struct backing_object *object, uid_t uid,
                         gid_t gid)
 {
     struct giving giving = { .object = object, .uid = uid, .gid = gid };
+    bool other = (uid != (uid_t)-1 && uid != object->st.st_uid) ||
+                 (gid != (gid_t)-1 && gid != object->st.st_gid);
     int r = 0;
 
-    if (uid != (uid_t)-1 && uid != object->st.st_uid)
+    if (other)
         r = visit_chunk_files(&giving, give);
     if (r == 0)
         r = chown_index(object, uid, gid);

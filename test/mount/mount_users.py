@@ -99,6 +99,10 @@ def modes_and_owners_can_be_changed_at_any_time(layout):
         check(as_nobody(append, path) == 0, 'and written to')
         check(as_user(OWNER, read, path) == errno.EACCES, 'taken away')
         check(read(path) == DATA + b'more', 'content')
+        os.chown(path, -1, OWNER)
+    groups = {os.stat(os.path.join(top, name)).st_gid
+              for top, _, names in os.walk('src') for name in names}
+    check(groups == {OWNER}, 'groups: %s' % groups)
 
 
 def reserved_space_is_not_for_users():
