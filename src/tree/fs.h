@@ -167,6 +167,7 @@ int fs_find(struct fs *fs, struct node *parent, const char *shown,
 int fs_admit_name(struct fs *fs, const struct backing_dir *dir,
                   const char *name, enum entry_kind kind, mode_t mode);
 
+/* Close the directory that the entry was found in. */
 void fs_entry_close(struct fs_entry *entry);
 
 /*
