@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <time.h>
 
 #include "backing/backing_stamp.h"
 #include "open/kernel.h"
@@ -7,8 +8,12 @@
 #include "tree/report.h"
 
 enum {
-    CATCH_UP_TRIES = 20 /* to catch up with a frame that other programs keep
-                           changing */
+    CATCH_UP_TRIES = 20, /* to catch up with a frame that other programs keep
+                            changing */
+    RENEW_TRIES =
+        200, /* to open the file that has a name, while another process
+                          replaces it, */
+    RENEW_PAUSE_NS = 1000000, /* with a pause after each but the first few */
 };
 
 /*
@@ -252,11 +257,16 @@ static int try_renew(struct fs *fs, struct open_file *open, bool writable,
 
 int open_file_renew(struct fs *fs, struct open_file *open, bool writable)
 {
+    const struct timespec pause = { .tv_nsec = RENEW_PAUSE_NS };
     bool other = true;
     int r = -ESTALE;
 
-    for (int tries = 0; other && tries < CATCH_UP_TRIES; tries++)
+    for (int tries = 0; other && tries < RENEW_TRIES; tries++) {
+        /* The other process may wait for the disk before it is done. */
+        if (tries >= CATCH_UP_TRIES)
+            nanosleep(&pause, NULL);
         r = try_renew(fs, open, writable, &other);
+    }
     return r;
 }
 
