@@ -96,8 +96,9 @@ static void print_order(struct repair_job *job,
     }
     if (result->index_may_be_old) {
         print_path(job);
-        printf("the header tells another place, so the index may be of an older "
-               "state\n");
+        printf(
+            "the header tells another place, so the index may be of an older "
+            "state\n");
     }
     if (result->order == REPAIR_BY_PLACE) {
         print_path(job);

@@ -38,16 +38,16 @@ enum repair_order {
 /* Describes the data that can be saved. */
 struct repair_result {
     enum repair_order order;
-    int error;          /* reason why the frame can't be opened, or 0 */
-    struct fault fault; /* belongs to `error` */
+    int error;             /* reason why the frame can't be opened, or 0 */
+    struct fault fault;    /* belongs to `error` */
     bool index_may_be_old; /* an index was found, but the header tells another
                               place, so newer chunks may be missing */
-    bool sparse;        /* as the damaged frame is */
-    bool header_lost;   /* typesize, codec and filters are taken from the chunks
+    bool sparse;           /* as the damaged frame is */
+    bool header_lost; /* typesize, codec and filters are taken from the chunks
                            instead */
-    uint64_t nchunks;   /* of the new frame */
-    uint64_t nbytes;    /* of the new frame */
-    uint64_t nlost;     /* of its chunks, now zeros */
+    uint64_t nchunks; /* of the new frame */
+    uint64_t nbytes;  /* of the new frame */
+    uint64_t nlost;   /* of its chunks, now zeros */
     uint64_t nbytes_lost;
     uint64_t nguessed;    /* chunks that may be in the wrong order */
     uint64_t nleft_over;  /* chunks that decode, but have no place in the frame;
