@@ -258,3 +258,13 @@ int backing_store(const struct backing_place *place, enum entry_kind kind,
         r = store_file_open(place->dirfd, place->name, flags, out);
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
+
+int backing_check_store(struct store *store, const struct stat *st)
+{
+    struct store_stat found;
+    int r = store_self(store, &found);
+
+    if (r < 0)
+        return r;
+    return found.ino == st->st_ino && found.dev == st->st_dev ? 0 : -ESTALE;
+}

@@ -133,6 +133,10 @@ int backing_open(const struct backing_place *place, int flags);
 int backing_store(const struct backing_place *place, enum entry_kind kind,
                   unsigned flags, struct store **out, struct fault *fault);
 
+/* Is the open store the file that `st` describes?  Another program may rename files
+   meanwhile.  Returns 0, -ESTALE or an error of the store. */
+int backing_check_store(struct store *store, const struct stat *st);
+
 /* Is the frame at byte `base` of a store an array?  The caller keeps the store.
    Returns 0, 1 or an error. */
 int backing_is_array(struct store *store, uint64_t base);

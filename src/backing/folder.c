@@ -76,14 +76,11 @@ int folder_is_store(int dirfd, const char *name)
 static int open_seen(int at, const char *file, const struct stat *st,
                      struct store **out)
 {
-    struct store_stat found;
     int r = store_file_open(at, file, 0, out);
 
     if (r < 0)
         return r;
-    r = store_self(*out, &found);
-    if (r == 0 && (found.ino != st->st_ino || found.dev != st->st_dev))
-        r = -ESTALE;
+    r = backing_check_store(*out, st);
     if (r < 0)
         store_close(*out);
     return r;

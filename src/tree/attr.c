@@ -102,22 +102,6 @@ static void show_claim(struct fs *fs, struct store *store, bool sparse,
 }
 
 /*
- * Is the opened store the file that `st` describes?  Another program may rename
- * files meanwhile.  This does not check an entry of a bundle, because it has an
- * inode number of its own.
- */
-static int check_seen(const struct backing_place *place, struct store *store,
-                      const struct stat *st)
-{
-    struct store_stat found;
-    int r = place->bundle ? 0 : store_self(store, &found);
-
-    if (place->bundle || r < 0)
-        return r;
-    return found.ino == st->st_ino && found.dev == st->st_dev ? 0 : -ESTALE;
-}
-
-/*
  * Note whether a frame may be read.  With writeback caching the kernel keeps
  * the size that it learned first, so its size is stale once the frame can be
  * read.
@@ -140,8 +124,9 @@ static int read_info(struct fs *fs, struct node *node,
     struct store *store = NULL;
     int r = backing_store(place, node->id.kind, STORE_PEEK, &store, &fault);
 
-    if (r == 0)
-        r = check_seen(place, store, st);
+    /* An entry of a bundle has an inode number of its own. */
+    if (r == 0 && !place->bundle)
+        r = backing_check_store(store, st);
     if (r == 0)
         r = file_peek(fs->files, store, fs->base, info, size, &fault);
     if (r == 0 || r == -EACCES)

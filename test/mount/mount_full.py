@@ -19,9 +19,9 @@ import resource
 import subprocess
 import threading
 
-from mounted import (B2FRAME, LAYOUTS, PATIENCE, Mount, Skipped, change_tmpfs,
-                     check, error_of, main, need_disks, need_mounts, read, sh,
-                     wait_for, write)
+from mounted import (B2FRAME, PATIENCE, Mount, Skipped, change_tmpfs,
+                     check, error_of, main, need_disks, need_mounts, read,
+                     run_on_disk, sh, wait_for, write)
 
 MIB = 1 << 20
 KEPT = random.Random(5).randbytes(300000)
@@ -74,20 +74,6 @@ def run_on(*kinds):
         every.__name__ = test.__name__
         return every
     return decorate
-
-
-def run_on_disk(test, kind):
-    top = os.getcwd()
-    for layout in LAYOUTS:
-        place = kind.__name__ + '-' + layout
-        os.makedirs(place + '/src')
-        os.mkdir(place + '/mnt')
-        os.chdir(place)
-        try:
-            with kind():
-                test(layout)
-        finally:
-            os.chdir(top)
 
 
 @contextlib.contextmanager

@@ -19,10 +19,9 @@ import os
 import pickle
 import random
 import stat
-import struct
 
-from mounted import (LAYOUTS, Mount, Skipped, check, layouts, main, need_disks,
-                     need_users, sh)
+from mounted import (LAYOUTS, Mount, Skipped, check, layouts, main, make_acl,
+                     need_disks, need_users, sh)
 
 STEPS = int(os.environ.get('FRAMEFS_PERMISSION_STEPS', '600'))
 SEED = int(os.environ.get('FRAMEFS_PERMISSION_SEED', '1'))
@@ -46,15 +45,6 @@ def id_of(user):
 
 def gid_of(group):
     return FIRST_ID + group
-
-
-def make_acl(entries):
-    """Return an access control list as the kernel takes it, from entries of
-    (tag, permissions, id)."""
-    return struct.pack('<I', 2) + b''.join(
-        struct.pack('<HHI', tag, perm, 0xffffffff if who is None else who)
-        for tag, perm, who in sorted(
-            entries, key=lambda e: (e[0], -1 if e[2] is None else e[2])))
 
 
 def random_acl(choice):

@@ -21,9 +21,9 @@ import signal
 import subprocess
 import sys
 
-from mounted import (B2FRAME, LAYOUTS, PATIENCE, Mount, acting_as, check,
+from mounted import (B2FRAME, PATIENCE, Mount, acting_as, check,
                      check_sound, corpus, error_of, main, need_fuse, opened, read,
-                     sh, wait_for, workplace, write)
+                     run_on_disk, sh, wait_for, workplace, write)
 
 OWNER, OTHER = 61000, 61001
 SELF = 0xfffffffe  # the user id with which the daemon acts for itself
@@ -76,6 +76,7 @@ def disk(size, make, options):
     sh('truncate -s %s disk && %s disk' % (size, make))
     sh('mount -o loop,%s disk src' % options)
     try:
+        os.chmod('src', 0o1777)
         yield
     finally:
         sh('umount src')
@@ -106,19 +107,7 @@ def everywhere(test):
     """Run a test on each disk, for both layouts."""
     def every():
         for kind in DISKS:
-            for layout in LAYOUTS:
-                place = kind.__name__ + '-' + layout
-                os.makedirs(place + '/src')
-                os.mkdir(place + '/mnt')
-                os.chdir(place)
-                try:
-                    with kind():
-                        os.chmod('src', 0o1777)
-                        test(layout)
-                except BaseException:
-                    print('on ' + place)
-                    raise
-                os.chdir('..')
+            run_on_disk(test, kind)
     every.__name__ = test.__name__
     return every
 

@@ -12,14 +12,13 @@ import contextlib
 import ctypes
 import os
 import stat
-import struct
 import subprocess
 import sys
 import time
 import traceback
 
-from mounted import (B2FRAME, Mount, check, layouts, main, need_users, read, sh,
-                     write)
+from mounted import (B2FRAME, Mount, check, layouts, main, make_acl, need_users,
+                     read, sh, write)
 
 SECONDS = float(os.environ.get('FRAMEFS_RACE_SECONDS', '2'))
 ATTACKER = 65534
@@ -137,11 +136,9 @@ def look(path):
 
 
 def set_list(path):
-    entries = ((1, 7, None), (2, 7, ATTACKER), (4, 7, None), (0x10, 7, None),
-               (0x20, 7, None))
-    os.setxattr(path, ACCESS, struct.pack('<I', 2) + b''.join(
-        struct.pack('<HHI', tag, perm, 0xffffffff if who is None else who)
-        for tag, perm, who in entries))
+    os.setxattr(path, ACCESS, make_acl([
+        (1, 7, None), (2, 7, ATTACKER), (4, 7, None), (0x10, 7, None),
+        (0x20, 7, None)]))
 
 
 REQUESTS = {

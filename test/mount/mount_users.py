@@ -11,12 +11,11 @@ import os
 import re
 import shlex
 import signal
-import struct
 import subprocess
 
 from mounted import (B2FRAME, FRAMEFS, NOBODY, Mount, as_nobody, as_user,
                      can_act_as_others, check, error_of, layouts, main,
-                     need_disks, need_root, need_users, read, sh, wait_for,
+                     make_acl, need_disks, need_root, need_users, read, sh, wait_for,
                      write, write_sparse)
 
 OWNER = 61000
@@ -181,13 +180,9 @@ def chunk_files_of_others_are_not_read():
 
 def grant(path, user):
     """Give a user the right to read."""
-    entries = ((1, 6, None), (2, 4, user), (4, 0, None), (0x10, 4, None),
-               (0x20, 0, None))
-    os.setxattr(path, 'system.posix_acl_access',
-                struct.pack('<I', 2) + b''.join(
-                    struct.pack('<HHI', tag, perm,
-                                0xffffffff if who is None else who)
-                    for tag, perm, who in entries))
+    os.setxattr(path, 'system.posix_acl_access', make_acl([
+        (1, 6, None), (2, 4, user), (4, 0, None), (0x10, 4, None),
+        (0x20, 0, None)]))
 
 
 @layouts

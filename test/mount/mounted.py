@@ -338,6 +338,15 @@ def as_nobody(call, *args):
     return as_user(NOBODY, call, *args)
 
 
+def make_acl(entries):
+    """Return an access control list as the kernel takes it, from entries of
+    (tag, permissions, id)."""
+    return struct.pack('<I', 2) + b''.join(
+        struct.pack('<HHI', tag, perm, 0xffffffff if who is None else who)
+        for tag, perm, who in sorted(
+            entries, key=lambda e: (e[0], -1 if e[2] is None else e[2])))
+
+
 def chunk(data, typesize=1):
     """Return a chunk that stores its data uncompressed.  Format: chunk.md,
     2."""
@@ -405,6 +414,26 @@ def check_frames(contents):
 
 
 LAYOUTS = ('contiguous', 'sparse')
+
+
+def run_on_disk(test, kind):
+    """Run a test on a disk, which `kind()` mounts on `src`, with both layouts."""
+    top = os.getcwd()
+    for layout in LAYOUTS:
+        place = kind.__name__ + '-' + layout
+        os.makedirs(place + '/src')
+        os.mkdir(place + '/mnt')
+        os.chdir(place)
+        try:
+            with kind():
+                test(layout)
+        except Skipped:
+            raise
+        except BaseException:
+            print('on ' + place)
+            raise
+        finally:
+            os.chdir(top)
 
 
 def layouts(test):
