@@ -26,10 +26,18 @@ int file_sync(struct file *file, struct fault *fault)
     return r;
 }
 
+/* Does each change, by whatever program, change the mark of the frame? */
+static bool has_stamp(const struct file_state *state)
+{
+    return frame_mark(state->frame) % 2 == 1;
+}
+
 /*
- * Is the newest state the stored one?  Before changes have begun, the times of
- * the frame's file are compared, too, because a change by another program soon
- * after the file was read may leave the rest as it was.
+ * Is the newest state the stored one?  If the frame has no stamp and no changes
+ * have begun, the times of its file are compared, too, because a change by
+ * another program soon after the file was read may leave the header as it was.
+ * The times of a frame with a stamp prove nothing: another mount gives back free
+ * space and restores the time of modification after it has closed the frame.
  */
 static bool is_stored(struct file *file, const struct file_state *state,
                       bool begun)
@@ -39,8 +47,10 @@ static bool is_stored(struct file *file, const struct file_state *state,
 
     if (begun)
         return frame_verify(state->frame, &fault) != -ESTALE;
-    return frame_check_current(state->frame, &stat, &fault) == 0 &&
-           file_is_current(file, &stat);
+    if (frame_check_current(state->frame, &stat, &fault) < 0)
+        return false;
+    return has_stamp(state) ? frame_verify(state->frame, &fault) == 0
+                            : file_is_current(file, &stat);
 }
 
 /* This does not wait for a committer.  It looks again if there is a newer state

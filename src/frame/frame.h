@@ -182,9 +182,9 @@ bool frame_is_stored(const struct frame *frame);
 /*
  * A number that tells the newest state that this process knows of the frame
  * from other states stored under its name.  It is odd if it does so whatever
- * the times of the file are.  It is even if nothing in the frame serves as a
- * stamp, for example because it has no chunks; such a frame may change without
- * a trace in its header.  Never 0.
+ * the times of the file are, because the frame has a stamp of framefs.  It is
+ * even if the frame has no chunks, or another program wrote it last; such a
+ * frame may change without a trace in header and index.  Never 0.
  */
 uint64_t frame_mark(const struct frame *frame);
 

@@ -307,15 +307,23 @@ static uint64_t hash_bytes(uint64_t hash, const uint8_t *bytes, size_t len)
     return hash;
 }
 
+/* Did framefs write the stamp?  Otherwise these bytes belong to the index, and
+   may stay when another program overwrites a chunk. */
+static bool has_own_stamp(const struct mark *mark)
+{
+    return mark->stamp_off > 0 && memcmp(mark->stamp, FRAME_STAMP_MAGIC,
+                                         FRAME_STAMP_MAGIC_LEN) == 0;
+}
+
 static uint64_t hash_mark(const struct watch *watch, const struct mark *mark)
 {
     uint64_t hash = hash_bytes(mark->stamp_off, mark->header, mark->len);
 
     if (!watch->object)
         hash = hash_mix(hash, mark->ino);
-    if (mark->stamp_off == 0)
-        return (hash & ~UINT64_C(1)) | 2;
-    return hash_bytes(hash, mark->stamp, FRAME_STAMP_LEN) | 1;
+    if (mark->stamp_off > 0)
+        hash = hash_bytes(hash, mark->stamp, FRAME_STAMP_LEN);
+    return has_own_stamp(mark) ? hash | 1 : (hash & ~UINT64_C(1)) | 2;
 }
 
 uint64_t watch_mark(struct watch *watch)

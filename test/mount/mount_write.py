@@ -456,6 +456,23 @@ def own_metadata_are_no_change_by_others(layout):
 
 
 @layouts
+def another_mount_may_restore_the_time_of_a_frame_that_is_open(layout):
+    """Another mount that has closed the frame does so a moment later."""
+    with mounted(layout) as mount:
+        write(mount / 'a', DATA)
+    stored = 'src/a.b2frame'
+    if layout == 'sparse':
+        stored += '/chunks.b2frame'
+    with mounted(layout) as mount:
+        with open(mount / 'a', 'ab', buffering=0) as file:
+            os.utime(stored, ns=(10**18, 10**18))
+            sh('stat --cached=never %s' % (mount / 'a'))
+            check(file.write(b'more') == 4, 'nothing is written')
+            os.fsync(file.fileno())
+        check(read(mount / 'a') == DATA + b'more', 'content')
+
+
+@layouts
 def what_a_user_makes_is_the_users(layout):
     need_users()
     os.mkdir('src/team')
@@ -815,6 +832,7 @@ main(new_file_is_a_frame,
      with_noatime_reading_is_no_access,
      a_time_that_was_set_shows_while_the_file_is_written_out,
      own_metadata_are_no_change_by_others,
+     another_mount_may_restore_the_time_of_a_frame_that_is_open,
      what_a_user_makes_is_the_users,
      set_user_id_is_lost_as_in_any_directory,
      small_writes_ask_nothing,

@@ -127,6 +127,28 @@ START_TEST(state_that_is_expected_is_current_too)
 }
 END_TEST
 
+START_TEST(only_a_stamp_of_framefs_tells_all_states_apart)
+{
+    uint8_t header[FRAME_E_METALAYERS_OFF] = { 'h' };
+    uint8_t stamp[FRAME_STAMP_LEN] = FRAME_STAMP_MAGIC;
+    struct watch_state state = { .header = header,
+                                 .len = sizeof(header),
+                                 .stamp_off = STAMP_OFF,
+                                 .stamp = stamp };
+    const struct store_stat stat = { .size = 0 };
+    struct bed bed;
+
+    begin(&bed);
+    ck_assert_uint_eq(watch_mark(bed.watch) % 2, 0);
+    watch_set(bed.watch, &state, &stat);
+    ck_assert_uint_eq(watch_mark(bed.watch) % 2, 1);
+    state.stamp_off = 0;
+    watch_set(bed.watch, &state, &stat);
+    ck_assert_uint_eq(watch_mark(bed.watch) % 2, 0);
+    end(&bed);
+}
+END_TEST
+
 START_TEST(what_rests_longest_ends_first)
 {
     struct rest rest = { 0 };
@@ -160,6 +182,7 @@ int main(void)
         another_header_or_stamp_is_another_state,
         file_that_ends_early_is_another_state,
         state_that_is_expected_is_current_too,
+        only_a_stamp_of_framefs_tells_all_states_apart,
         what_rests_longest_ends_first,
         NULL,
     };
