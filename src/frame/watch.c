@@ -311,8 +311,8 @@ static uint64_t hash_bytes(uint64_t hash, const uint8_t *bytes, size_t len)
    may stay when another program overwrites a chunk. */
 static bool has_own_stamp(const struct mark *mark)
 {
-    return mark->stamp_off > 0 && memcmp(mark->stamp, FRAME_STAMP_MAGIC,
-                                         FRAME_STAMP_MAGIC_LEN) == 0;
+    return mark->stamp_off > 0 &&
+           memcmp(mark->stamp, FRAME_STAMP_MAGIC, FRAME_STAMP_MAGIC_LEN) == 0;
 }
 
 static uint64_t hash_mark(const struct watch *watch, const struct mark *mark)
