@@ -85,7 +85,8 @@ struct cache_domain {
     size_t nheld;      /* of this number of chunks */
     unsigned nheld_up; /* throttled writers, which wait for less to be held */
     uint64_t nfailed;  /* number of flushes that failed */
-    unsigned nfailing; /* those with CACHE_FLUSH_NO_ROOM since a success */
+    unsigned nfailing; /* those with CACHE_FLUSH_NO_ROOM since a success, */
+    unsigned nbad;     /* and those with any error */
 };
 
 /* A file whose chunks are cached.  Its owner allocates the struct. */

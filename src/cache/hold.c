@@ -113,6 +113,11 @@ void hold_press_locked(struct cache *cache)
     pthread_cond_broadcast(&cache->pressed);
 }
 
+static bool is_stuck(const struct cache_domain *domain)
+{
+    return domain->nbad >= CACHE_FAILURES_MAX;
+}
+
 /* Add to the uncommitted bytes, or subtract from them. */
 static void count_locked(struct cache *cache, const struct cache_file *file,
                          size_t size, bool held)
@@ -121,6 +126,8 @@ static void count_locked(struct cache *cache, const struct cache_file *file,
 
     cache->held += held ? size : 0 - size;
     domain->held += held ? size : 0 - size;
+    if (is_stuck(domain))
+        cache->stuck += held ? size : 0 - size;
     if (cache->held == 0)
         cache->encode_max = 0;
     if (!held)
@@ -360,18 +367,30 @@ void cache_wake_flushers(struct cache *cache)
     pthread_mutex_unlock(&cache->lock);
 }
 
+/* Count a flush of a domain by how it ended. */
+static void count_flush_locked(struct cache *cache, struct cache_domain *domain,
+                               enum cache_flushed how)
+{
+    cache->nflushes++;
+    if (is_stuck(domain))
+        cache->stuck -= domain->held;
+    if (how == CACHE_FLUSHED) {
+        domain->nfailing = domain->nbad = 0;
+        return;
+    }
+    cache->nfailed++;
+    domain->nfailed++;
+    domain->nbad++;
+    domain->nfailing += how == CACHE_FLUSH_NO_ROOM;
+    if (is_stuck(domain))
+        cache->stuck += domain->held;
+}
+
 void cache_end_flush(struct cache *cache, struct cache_domain *domain,
                      enum cache_flushed how)
 {
     pthread_mutex_lock(&cache->lock);
-    if (!domain)
-        domain = &cache->common;
-    cache->nflushes++;
-    cache->nfailed += how != CACHE_FLUSHED;
-    domain->nfailed += how != CACHE_FLUSHED;
-    domain->nfailing += how == CACHE_FLUSH_NO_ROOM;
-    if (how == CACHE_FLUSHED)
-        domain->nfailing = 0;
+    count_flush_locked(cache, domain ? domain : &cache->common, how);
     pthread_cond_broadcast(&cache->released);
     hold_press_locked(cache);
     pthread_mutex_unlock(&cache->lock);

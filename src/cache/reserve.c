@@ -32,11 +32,12 @@ static bool make_all_room_locked(struct cache *cache,
     return true;
 }
 
-/* Do uncommitted bytes alone leave too little memory for a request? */
+/* Do uncommitted bytes whose flushes fail leave too little memory for a
+   request? */
 static bool is_held_up(const struct cache *cache,
                        const struct cache_request *request)
 {
-    return cache->held + request->need - borrowable(request) >
+    return cache->stuck + request->need - borrowable(request) >
            cache->capacity - cache->table_size;
 }
 

@@ -52,7 +52,8 @@ struct cache {
     size_t used;       /* bytes of buffers, entries, scratch, tables */
     size_t other;      /* see cache_count_other() */
     size_t held;       /* uncommitted bytes of these, */
-    size_t nheld;      /* and the number of their entries */
+    size_t nheld;      /* and the number of their entries; */
+    size_t stuck;      /* of `held`, those of domains whose flushes fail */
     size_t encode_max; /* the most that encoding one of these takes */
     size_t reserved;   /* bytes set aside for requests that had to wait */
     size_t borrowed;   /* bytes that one request uses beyond the capacity */

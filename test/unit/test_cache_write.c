@@ -5,7 +5,8 @@
 #include "cache_mock.h"
 
 enum {
-    SMALL = 8 * CHUNK, /* capacity for few chunks */
+    NARROW = 2 * CHUNK, /* capacity for one chunk and a bit, */
+    SMALL = 8 * CHUNK,  /* for few chunks */
     LARGE = 4 << 20,
 };
 
@@ -504,6 +505,7 @@ struct two {
     struct mock full;
     struct mock good;
     struct cache_domain domains[2];
+    unsigned nfailures; /* of the full disk before the good one is flushed */
     atomic_bool ending;
     pthread_t flusher;
 };
@@ -521,6 +523,10 @@ static bool flush_two(struct two *two)
     if (full)
         cache_end_flush(cache, &two->domains[0], CACHE_FLUSH_NO_ROOM);
     if (good) {
+        for (unsigned i = 0; i < two->nfailures; i++) {
+            cache_end_flush(cache, &two->domains[0], CACHE_FLUSH_NO_ROOM);
+            pause_briefly();
+        }
         flush_all(&two->good);
         cache_end_flush(cache, &two->domains[1], CACHE_FLUSHED);
     }
@@ -540,10 +546,11 @@ static void *flush_two_when_asked(void *arg)
     return NULL;
 }
 
-static void open_two(struct two *two)
+static void open_two(struct two *two, size_t capacity, unsigned nfailures)
 {
     memset(two, 0, sizeof(*two));
-    open_writable(&two->full, SMALL);
+    two->nfailures = nfailures;
+    open_writable(&two->full, capacity);
     two->good = two->full;
     cache_file_init(&two->good.file, &mock_ops);
     two->full.file.domain = &two->domains[0];
@@ -565,13 +572,29 @@ START_TEST(a_full_disk_leaves_room_for_others)
     struct two two;
     ssize_t r = 0;
 
-    open_two(&two);
+    open_two(&two, SMALL, 0);
     for (uint64_t i = 0; i < 200 && r >= 0; i++)
         r = write_zs(&two.full, i, 0, CHUNK);
     ck_assert_int_eq(r, -EAGAIN);
     for (uint64_t i = 0; i < 200; i++)
         ck_assert_int_eq(write_zs(&two.good, i, 0, CHUNK), CHUNK);
     ck_assert_int_eq(write_zs(&two.full, 300, 0, CHUNK), -EAGAIN);
+    close_two(&two);
+}
+END_TEST
+
+START_TEST(a_full_disk_fails_no_request_of_others)
+{
+    struct two two;
+    struct cache_pin pinned;
+
+    open_two(&two, NARROW, CACHE_FAILURES_MAX + 1);
+    for (uint64_t i = 0; i < 20; i++) {
+        ck_assert_int_eq(write_zs(&two.good, i, 0, CHUNK), CHUNK);
+        ck_assert_int_eq(
+            pin(&two.good, 100 + i, 0, CHUNK, CACHE_WAIT_ROOM, &pinned), 0);
+        cache_unpin(two.good.cache, &pinned, 1);
+    }
     close_two(&two);
 }
 END_TEST
@@ -628,6 +651,7 @@ int main(void)
         the_least_cache_is_large_enough,
         writers_give_up_when_flushes_fail,
         a_full_disk_leaves_room_for_others,
+        a_full_disk_fails_no_request_of_others,
         readers_wait_for_blocks_that_move,
         NULL,
     };
