@@ -11,6 +11,7 @@
 #include "input.h"
 #include "interrupt.h"
 #include "source.h"
+#include "store/store_local.h"
 #include "writeback/lease.h"
 
 enum {

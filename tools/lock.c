@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "interrupt.h"
+#include "store/store_local.h"
 #include "writeback/sidecar.h"
 
 enum {

@@ -16,6 +16,7 @@
 #include "dress.h"
 #include "interrupt.h"
 #include "source.h"
+#include "store/store_local.h"
 #include "writer/frame_dir.h"
 #include "writer/private_dir.h"
 

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "frame/metalayer.h"
 #include "lock.h"
+#include "store/store_local.h"
 
 /* Get the device and inode of a frame's file, or of the index file of a sparse
    frame. */

@@ -10,6 +10,7 @@
 #include "interrupt.h"
 #include "mounted.h"
 #include "source.h"
+#include "store/store_local.h"
 #include "verb.h"
 
 enum {

@@ -6,6 +6,7 @@
 
 #include "frame/frame.h"
 #include "frame/frame_source.h"
+#include "store/store_local.h"
 
 void arrivals_init(struct arrivals *arrivals)
 {

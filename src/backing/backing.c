@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/size.h"
 #include "frame/frame.h"
+#include "store/store_local.h"
 
 enum {
     STAT_BLOCK = 512 /* bytes */

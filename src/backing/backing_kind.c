@@ -13,6 +13,7 @@
 #include "backing/folder.h"
 #include "base/identity.h"
 #include "frame/frame.h"
+#include "store/store_local.h"
 
 static int type_of(int dirfd, const char *name, unsigned char *type)
 {

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "store/store_local.h"
+
 /* This may be longer than a name can be; the system then rejects it. */
 struct sidecar_name {
     char text[NAME_MAX + sizeof(STORE_SIDECAR)];

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "store/store.h"
+#include "store/store_local.h"
 #include "writer/frame_dir.h"
 #include "writer/private_dir.h"
 

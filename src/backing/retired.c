@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "store/store_local.h"
 #include "writer/frame_dir.h"
 
 struct retired_name retired_name(uint64_t ino)

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "store/store.h"
+#include "store/store_local.h"
 
 /*
  * Sparse frames that were removed while they were open.  They move to a private

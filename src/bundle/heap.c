@@ -7,6 +7,7 @@
 
 #include "base/size.h"
 #include "store/store_backend.h"
+#include "store/store_local_ops.h"
 
 struct heap {
     struct store store;
@@ -113,11 +114,15 @@ static void heap_object_close(struct store_object *object)
     free(object);
 }
 
+static const struct store_local_object_ops heap_local_ops = {
+    .check = heap_check,
+};
+
 static const struct store_object_ops heap_object_ops = {
     .stat = heap_stat,
     .read = heap_read,
-    .check = heap_check,
     .close = heap_object_close,
+    .local = &heap_local_ops,
 };
 
 static int heap_open_object(struct store *store, const char *name,

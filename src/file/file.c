@@ -11,6 +11,7 @@
 #include "file/readahead.h"
 #include "file/view.h"
 #include "state/file_private.h"
+#include "store/store_local.h"
 #include "writeback/claim.h"
 #include "writeback/encode.h"
 #include "writeback/file_writeback.h"

@@ -5,6 +5,7 @@
 
 #include "file/file.h"
 #include "state/file_private.h"
+#include "store/store_local.h"
 #include "writeback/flusher.h"
 
 enum {

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "frame/frame_private.h"
+#include "store/store_local.h"
 
 /* A program that changes a sparse frame creates files in its directory, so it
    also needs access to the directory. */

@@ -12,6 +12,7 @@
 #include "file/file.h"
 #include "lib/libframefs_private.h"
 #include "state/params.h"
+#include "store/store_local.h"
 
 enum {
     PIECE_LEN = 4 << 20, /* bytes that are read at a time */

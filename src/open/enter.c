@@ -8,6 +8,7 @@
 #include "open/closer.h"
 #include "open/open_attr.h"
 #include "open/open_file.h"
+#include "store/store_local.h"
 
 /* frame_mark() of the stored frame; 0 if it cannot be read. */
 static uint64_t read_mark(const struct fs *fs, const struct node *node,

@@ -10,6 +10,7 @@
 #include "backing/backing_stamp.h"
 #include "backing/chunks.h"
 #include "base/identity.h"
+#include "store/store_local.h"
 
 enum {
     AWAIT_PAUSE_NS = 1000000

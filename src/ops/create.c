@@ -10,6 +10,7 @@
 #include "backing/beside.h"
 #include "base/identity.h"
 #include "open/enter.h"
+#include "store/store_local.h"
 #include "writer/frame_dir.h"
 
 /* A file that is being created. */

@@ -9,8 +9,6 @@ void store_init(struct store *store, const struct store_ops *ops)
 {
     store->ops = ops;
     atomic_init(&store->nshared, 0);
-    pthread_mutex_init(&store->lease_lock, NULL);
-    store->nleases = 0;
 }
 
 struct store *store_get(struct store *store)
@@ -21,72 +19,13 @@ struct store *store_get(struct store *store)
 
 void store_close(struct store *store)
 {
-    if (!store || atomic_fetch_sub(&store->nshared, 1) > 0)
-        return;
-    pthread_mutex_destroy(&store->lease_lock);
-    store->ops->close(store);
+    if (store && atomic_fetch_sub(&store->nshared, 1) == 0)
+        store->ops->close(store);
 }
 
 bool store_is_directory(const struct store *store)
 {
     return store->ops->directory;
-}
-
-struct store_object *store_sidecar(struct store *store)
-{
-    return store->ops->sidecar ? store->ops->sidecar(store) : NULL;
-}
-
-int store_lease(struct store *store, const char *name)
-{
-    int r = 0;
-
-    if (!store->ops->lease)
-        return 0;
-    pthread_mutex_lock(&store->lease_lock);
-    if (store->nleases == 0)
-        r = store->ops->lease(store, name);
-    store->nleases += r == 0;
-    pthread_mutex_unlock(&store->lease_lock);
-    return r;
-}
-
-int store_prepare_lease(struct store *store, const char *name)
-{
-    int r = 0;
-
-    if (!store->ops->prepare_lease)
-        return 0;
-    pthread_mutex_lock(&store->lease_lock);
-    if (store->nleases == 0)
-        r = store->ops->prepare_lease(store, name);
-    pthread_mutex_unlock(&store->lease_lock);
-    return r;
-}
-
-void store_unlease(struct store *store)
-{
-    if (!store->ops->unlease)
-        return;
-    pthread_mutex_lock(&store->lease_lock);
-    if (store->nleases > 0 && --store->nleases == 0)
-        store->ops->unlease(store);
-    pthread_mutex_unlock(&store->lease_lock);
-}
-
-int store_hold(struct store *store)
-{
-    return store->ops->hold ? store->ops->hold(store) : 0;
-}
-
-int store_hold_alone(struct store *store)
-{
-    return store->ops->hold_alone ? store->ops->hold_alone(store) : 0;
-}
-
-long store_lease_holder(struct store *store, const char *name)
-{
-    return store->ops->lease_holder ? store->ops->lease_holder(store, name) : 0;
 }
 
 int store_stat(struct store *store, const char *name, struct store_stat *out)
@@ -124,27 +63,6 @@ void store_object_close(struct store_object *object)
 int store_object_stat(struct store_object *object, struct store_stat *out)
 {
     return object->ops->stat(object, out);
-}
-
-int store_self(struct store *store, struct store_stat *out)
-{
-    return store->ops->self ? store->ops->self(store, out)
-                            : store_stat(store, "", out);
-}
-
-int store_check(struct store *store, int how)
-{
-    return store->ops->check ? store->ops->check(store, how) : 0;
-}
-
-int store_object_check(struct store_object *object, int how)
-{
-    return object->ops->check ? object->ops->check(object, how) : 0;
-}
-
-uint64_t store_object_access_list(struct store_object *object)
-{
-    return object->ops->access_list ? object->ops->access_list(object) : 0;
 }
 
 int store_object_read(struct store_object *object,
@@ -188,13 +106,6 @@ int store_object_sync(struct store_object *object)
     if (!object->ops->sync)
         return -EROFS;
     return object->ops->sync(object);
-}
-
-int store_object_lock(struct store_object *object, enum store_lock how)
-{
-    if (!object->ops->lock)
-        return -EROFS;
-    return object->ops->lock(object, how);
 }
 
 int store_create(struct store *store, const char *name, const char *like,

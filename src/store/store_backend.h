@@ -2,13 +2,15 @@
 #ifndef STORE_STORE_BACKEND_H
 #define STORE_STORE_BACKEND_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 #include "store/store.h"
 
-/* The operations of each kind of store; store.c is common to all kinds. */
+/* See store/store_local_ops.h. */
+struct store_local_ops;
+struct store_local_object_ops;
 
+/* The operations of each kind of store; store.c is common to all kinds. */
 struct store_ops {
     bool directory; /* the answer of store_is_directory() */
     int (*open)(struct store *store, const char *name,
@@ -17,27 +19,6 @@ struct store_ops {
 
     int (*stat)(struct store *store, const char *name,
                 struct store_stat *out); /* NULL: stat the open object */
-    int (*self)(struct store *store,
-                struct store_stat *out);        /* NULL: stat object "" */
-    int (*check)(struct store *store, int how); /* NULL: granted */
-
-    /* NULL if this kind of store has no lock file. */
-    struct store_object *(*sidecar)(struct store *store);
-
-    /*
-     * NULL if no other process can change the contents of the store.  store.c
-     * calls this once for all threads that need the lease at a time, with
-     * `lease_lock` held.
-     */
-    int (*lease)(struct store *store, const char *name);
-    int (*prepare_lease)(struct store *store,
-                         const char *name); /* NULL: what is locked is open */
-    void (*unlease)(struct store *store);
-    long (*lease_holder)(struct store *store, const char *name);
-
-    /* NULL if the frame is never replaced as a whole. */
-    int (*hold)(struct store *store);
-    int (*hold_alone)(struct store *store);
 
     /* NULL if the store is read-only. */
     int (*create)(struct store *store, const char *name, const char *like,
@@ -51,8 +32,14 @@ struct store_ops {
     int (*remove)(struct store *store, const char *name);
     int (*sync)(struct store *store); /* NULL: it has no names */
     int (*sync_name)(struct store *store);
+
+    /* NULL if the store cannot be listed. */
     int (*list)(struct store *store,
                 int (*visit)(void *context, const char *name), void *context);
+
+    /* NULL if the kind is not local.  The struct of such a store begins with
+       struct store_local_head. */
+    const struct store_local_ops *local;
 };
 
 /* The head of every store.  A kind of store allocates its own struct, which
@@ -60,8 +47,6 @@ struct store_ops {
 struct store {
     const struct store_ops *ops;
     atomic_uint nshared; /* references besides the first one */
-    pthread_mutex_t lease_lock;
-    unsigned nleases; /* leases that were taken and not yet given back */
 };
 
 /* Initialize the head, with one reference. */
@@ -73,8 +58,6 @@ struct store_object_ops {
     int (*read)(struct store_object *object, const struct store_range *ranges,
                 size_t nranges);
     void (*close)(struct store_object *object);
-    int (*check)(struct store_object *object, int how);   /* NULL: granted */
-    uint64_t (*access_list)(struct store_object *object); /* NULL: none */
 
     /* NULL if the object is read-only. */
     int (*write)(struct store_object *object, uint64_t off, const void *buf,
@@ -82,7 +65,9 @@ struct store_object_ops {
     int (*truncate)(struct store_object *object, uint64_t size);
     int (*punch)(struct store_object *object, uint64_t off, uint64_t len);
     int (*sync)(struct store_object *object);
-    int (*lock)(struct store_object *object, enum store_lock how);
+
+    /* NULL if nobody but the store decides who may use the object. */
+    const struct store_local_object_ops *local;
 };
 
 /* The head of every object, allocated and freed in the same way. */

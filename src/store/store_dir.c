@@ -10,10 +10,11 @@
 #include <unistd.h>
 
 #include "base/identity.h"
-#include "store/store_local.h"
+#include "store/store_local_ops.h"
+#include "store/store_local_private.h"
 
 struct dir_store {
-    struct store store;
+    struct store_local_head head;
     int fd;
     bool writable;
     bool peeks;                   /* see STORE_PEEK */
@@ -115,6 +116,7 @@ static void dir_close(struct store *store)
     store_object_close(dir->sidecar);
     store_object_close(dir->lease);
     pthread_mutex_destroy(&dir->lock);
+    store_local_fini(&dir->head);
     close(dir->fd);
     free(dir);
 }
@@ -417,11 +419,7 @@ static int dir_list(struct store *store,
     return r;
 }
 
-static const struct store_ops dir_ops = {
-    .directory = true,
-    .open = dir_open_object,
-    .close = dir_close,
-    .stat = dir_stat,
+static const struct store_local_ops dir_local_ops = {
     .self = dir_self,
     .check = dir_check,
     .sidecar = dir_sidecar,
@@ -429,6 +427,13 @@ static const struct store_ops dir_ops = {
     .prepare_lease = dir_prepare_lease,
     .unlease = dir_unlease,
     .lease_holder = dir_lease_holder,
+};
+
+static const struct store_ops dir_ops = {
+    .directory = true,
+    .open = dir_open_object,
+    .close = dir_close,
+    .stat = dir_stat,
     .create = dir_create,
     .draft = dir_draft,
     .publish = dir_publish,
@@ -437,6 +442,7 @@ static const struct store_ops dir_ops = {
     .sync = dir_sync,
     .sync_name = dir_sync_name,
     .list = dir_list,
+    .local = &dir_local_ops,
 };
 
 int store_dir_open(int dirfd, const char *path, unsigned flags,
@@ -453,7 +459,7 @@ int store_dir_open(int dirfd, const char *path, unsigned flags,
         close(fd);
         return -ENOMEM;
     }
-    store_init(&dir->store, &dir_ops);
+    store_local_init(&dir->head, &dir_ops);
     pthread_mutex_init(&dir->lock, NULL);
     dir->fd = fd;
     dir->mode = store_local_mode(flags);
@@ -462,9 +468,9 @@ int store_dir_open(int dirfd, const char *path, unsigned flags,
     if (flags & STORE_LOCK)
         r = store_local_sidecar(fd, STORE_SIDECAR, fd, flags, &dir->sidecar);
     if (r < 0) {
-        dir_close(&dir->store);
+        dir_close(&dir->head.store);
         return r;
     }
-    *out = &dir->store;
+    *out = &dir->head.store;
     return 0;
 }

@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/store_local.h"
+#include "store/store_local_ops.h"
+#include "store/store_local_private.h"
 
 /*
  * Locking.  `lock` is a leaf.  It guards `current` against threads that open
@@ -17,7 +18,7 @@
  * `current` without it.
  */
 struct file_store {
-    struct store store;
+    struct store_local_head head;
     pthread_mutex_t lock;
     struct store_object *current; /* the file; NULL: it does not exist yet */
     struct store_object *sidecar; /* constant; NULL: none */
@@ -62,6 +63,7 @@ static void file_close(struct store *store)
     if (file->dir >= 0)
         close(file->dir);
     pthread_mutex_destroy(&file->lock);
+    store_local_fini(&file->head);
     free(file);
 }
 
@@ -430,21 +432,25 @@ static int file_sync_name(struct store *store)
     return store_local_sync_name(file->dir, ".", fd_of(file->current));
 }
 
-static const struct store_ops file_ops = {
-    .directory = false,
-    .open = file_open_object,
-    .close = file_close,
+static const struct store_local_ops file_local_ops = {
     .sidecar = file_sidecar,
     .lease = file_lease,
     .unlease = file_unlease,
     .lease_holder = file_lease_holder,
     .hold = file_hold,
     .hold_alone = file_hold_alone,
+};
+
+static const struct store_ops file_ops = {
+    .directory = false,
+    .open = file_open_object,
+    .close = file_close,
     .draft = file_draft,
     .check_place = file_check_place,
     .publish = file_publish,
     .discard = store_local_discard,
     .sync_name = file_sync_name,
+    .local = &file_local_ops,
 };
 
 /* Open the directory of a path, and keep the name in it. */
@@ -537,15 +543,15 @@ int store_file_open(int dirfd, const char *path, unsigned flags,
 
     if (!file)
         return -ENOMEM;
-    store_init(&file->store, &file_ops);
+    store_local_init(&file->head, &file_ops);
     pthread_mutex_init(&file->lock, NULL);
     file->mode = store_local_mode(flags);
     file->dir = -1;
     r = open_file(file, dirfd, path, flags);
     if (r < 0) {
-        store_close(&file->store);
+        store_close(&file->head.store);
         return r;
     }
-    *out = &file->store;
+    *out = &file->head.store;
     return 0;
 }

@@ -15,7 +15,8 @@
 #include "base/hash.h"
 #include "base/identity.h"
 #include "base/size.h"
-#include "store/store_backend.h"
+#include "store/store_local_ops.h"
+#include "store/store_local_private.h"
 
 /* With these flags, opening a fifo or a terminal neither waits nor has side
    effects. */
@@ -268,17 +269,21 @@ static void local_close(struct store_object *object)
     free(local);
 }
 
+static const struct store_local_object_ops local_only_ops = {
+    .check = local_check,
+    .access_list = local_access_list,
+    .lock = store_local_lock,
+};
+
 static const struct store_object_ops local_object_ops = {
     .stat = local_stat,
     .read = local_read,
     .close = local_close,
-    .check = local_check,
-    .access_list = local_access_list,
     .write = store_local_write,
     .truncate = store_local_truncate,
     .punch = store_local_punch,
     .sync = store_local_sync,
-    .lock = store_local_lock,
+    .local = &local_only_ops,
 };
 
 int store_local_object(int fd, bool writable, struct store_object **out)

@@ -2,12 +2,65 @@
 #ifndef STORE_STORE_LOCAL_H
 #define STORE_STORE_LOCAL_H
 
-#include <sys/stat.h>
 #include <sys/types.h>
 
-#include "store/store_backend.h"
+#include "store/store.h"
 
-/* The common parts of the stores of a local file and of a local directory. */
+/*
+ * Stores of local files and directories, and what only these have.
+ *
+ * The functions that take a store or an object accept those of every kind.  A
+ * kind that is not local has no lock files, leases, holds and permissions, so
+ * these functions find none there, and grant what they are asked for.  If such
+ * a store can be changed, it must itself keep two writers apart.
+ */
+
+/* Flags for opening local stores. */
+enum store_flags {
+    STORE_FOLLOW = 1 << 0, /* follow symbolic links: for a path that a user
+                              typed; never for names found in a tree */
+    STORE_WRITE = 1 << 1,  /* objects may be changed */
+    STORE_NEW = 1 << 2,    /* the file does not exist yet, store_publish()
+                              creates it; only for a file, and with
+                              STORE_WRITE */
+    STORE_LOCK = 1 << 4,   /* open the lock file too, see store_sidecar() */
+    STORE_PEEK = 1 << 5,   /* do not update the access time, because no
+                              program asked for this read; implied by
+                              STORE_WRITE */
+};
+
+/*
+ * Flags that set the permissions of a new file, or of the files of a new sparse
+ * frame; the default is 0666.  The umask applies in both cases, see
+ * base/identity.h.
+ */
+#define STORE_MODE(mode) ((((unsigned)(mode)&07777) ^ 0666) << 16)
+
+/*
+ * Open a store of one local file, which is its object "".
+ *
+ *  dirfd, path  as for openat(); without STORE_FOLLOW the path must stay below
+ *               dirfd and pass through no symbolic link
+ *
+ * This function and store_dir_open() copy `path`.  They need `dirfd` only until
+ * they return, because they open the file or directory.  Returns 0 or a
+ * negative errno; -EINVAL if the path leads to something other than a regular
+ * file, or a directory for store_dir_open().
+ */
+int store_file_open(int dirfd, const char *path, unsigned flags,
+                    struct store **out);
+
+/* Open a store of the regular files in one local directory.  Links in it are
+   never followed. */
+int store_dir_open(int dirfd, const char *path, unsigned flags,
+                   struct store **out);
+
+/*
+ * Open a store of the file or directory at a path that a user typed.
+ *
+ *  flags  STORE_FOLLOW is implied
+ */
+int store_path_open(const char *path, unsigned flags, struct store **out);
 
 /*
  * Open a file for reading, or a directory for looking up names.
@@ -23,138 +76,134 @@
 int store_local_open(int dirfd, const char *path, unsigned flags, mode_t type);
 
 /*
- * The same without STORE_FOLLOW, for kernels that lack openat2().  It opens the
- * path name by name; the path may not contain "..".
+ * Stop reads through a descriptor from updating the access time, as with
+ * STORE_PEEK.  The kernel allows this to the owner of the file and to root; for
+ * other users nothing changes.
  */
-int store_local_walk(int dirfd, const char *path, unsigned flags, mode_t type);
+void store_leave_atime(int fd);
+
+/* Get size, times and identity of the file or directory of the store itself, or
+   those of the object "" of a store that is not local.  Returns 0 or a negative
+   errno. */
+int store_self(struct store *store, struct store_stat *out);
 
 /*
- * Open a path in the same mount, with flags for open().  A mount below it is
- * refused, because this process itself may serve that mount, and would then
- * wait for itself.  Returns a descriptor or a negative errno: -EXDEV if a mount
- * is in the way.
+ * May the program that this thread serves use the directory of the store?  See
+ * base/identity.h.  Always granted for the store of a file.
+ *
+ *  how  a combination of R_OK, W_OK and X_OK
+ *
+ * Returns 0, -EACCES or another negative errno.
  */
-int store_local_reach(int dir, const char *path, int flags);
+int store_check(struct store *store, int how);
 
-/* The permissions in the flags, see STORE_MODE(). */
-static inline mode_t store_local_mode(unsigned flags)
-{
-    return (mode_t)(flags >> 16 ^ 0666);
-}
+/* May the program that this thread serves use an object?  See store_check(). */
+int store_object_check(struct store_object *object, int how);
 
-enum {
-    STORE_DRAFT_NAME_LEN = sizeof(STORE_TEMPORARY) + 16 + 1 + 16
+/* Hash the access control list of an object; 0 if it has none, or none that can
+   be read. */
+uint64_t store_object_access_list(struct store_object *object);
+
+/*
+ * Get the lock file of a frame, PATH.b2lock or DIR/.b2lock, by which programs
+ * that share the frame lock each other out.  It was created when the store was
+ * opened, unless it existed.
+ *
+ * Returns a reference, which store_object_close() gives back.  Returns NULL if
+ * the store was opened without STORE_LOCK, or if it was opened without
+ * STORE_WRITE and no lock file can be created there.
+ */
+struct store_object *store_sidecar(struct store *store);
+
+/*
+ * Take the lease on the frame in a store, that is, the right to change the
+ * frame.  One process at a time can have it, and one store in that process.
+ * The lease is an advisory lock on the frame's file, or on the index file of a
+ * sparse frame; store_publish() moves it to the file that takes the place of
+ * that one.  It ends with store_unlease(), or with the process, however the
+ * process ends.
+ *
+ *  name  of the object to lock: "", or the index file in a directory
+ *
+ * A frame that does not exist yet can be leased too; store_publish() then locks
+ * its file.  If the file system has no locks, the lease is granted all the
+ * same; programs must then be kept apart by other means.
+ *
+ * Several threads that change the frame through one store may each take the
+ * lease; it ends when all of them have given it back.
+ *
+ * Never waits.  Returns 0, or
+ *  -EAGAIN  another process, or another store of this process, has the lease
+ *  -ESTALE  another file has taken the place of the frame's
+ *  -EROFS   the store was opened without STORE_WRITE
+ *  others   from the system
+ */
+int store_lease(struct store *store, const char *name);
+
+/*
+ * Open the file that store_lease() will lock, because its mode may forbid that
+ * later: a program may open a file, take away all rights to it and go on
+ * writing.  Returns 0 or an error of the system.
+ */
+int store_prepare_lease(struct store *store, const char *name);
+
+/* Give back one lease that store_lease() granted; does nothing if there is
+   none. */
+void store_unlease(struct store *store);
+
+/*
+ * Find the process that probably has the lease.  Returns its id, or 0 if that
+ * cannot be found out.
+ */
+long store_lease_holder(struct store *store, const char *name);
+
+/*
+ * Show other processes that the frame in a store is open for changes, until the
+ * store is closed.  A process that wants to replace the frame's file, without
+ * being told to by its user, calls store_hold_alone() first.  If the file
+ * system has no locks, nothing happens.
+ *
+ * Returns 0; -EAGAIN if another store has called store_hold_alone(); -ESTALE if
+ * another file has taken the place of the frame's; or an error from the system.
+ */
+int store_hold(struct store *store);
+
+/*
+ * Turn the hold into an exclusive one before replacing the frame's file.
+ * Returns 0; -EAGAIN if another store holds the frame; or an error from the
+ * system.
+ */
+int store_hold_alone(struct store *store);
+
+/* Modes of an flock() lock.  All references to an object share one lock. */
+enum store_lock {
+    STORE_UNLOCKED,
+    STORE_SHARED,
+    STORE_EXCLUSIVE,
 };
 
-/* An open file. */
-struct store_local {
-    struct store_object object;
-    int fd;
-    bool writable;
-
-    /* Of a draft: its directory, or -1; and its temporary name, or "". */
-    int dir;
-    char draft[STORE_DRAFT_NAME_LEN];
-};
-
-/* Make an object from an open file.  The object owns `fd`; if this fails, `fd`
-   is closed. */
-int store_local_object(int fd, bool writable, struct store_object **out);
-
-/* Operations that change open files. */
-int store_local_write(struct store_object *object, uint64_t off,
-                      const void *buf, size_t len);
-int store_local_truncate(struct store_object *object, uint64_t size);
-int store_local_punch(struct store_object *object, uint64_t off, uint64_t len);
-int store_local_sync(struct store_object *object);
-int store_local_lock(struct store_object *object, enum store_lock how);
-
-/* Convert the result of stat(). */
-void store_local_convert(const struct stat *st, struct store_stat *out);
-
 /*
- * Lease a file that is open for writing.  Returns 0, also if there are no
- * locks; -EAGAIN if another descriptor has the lease; or another negative
- * errno.
- */
-int store_local_lease(int fd);
-
-/* Give the lease back. */
-void store_local_unlease(int fd);
-
-/* Do the work of store_hold() and store_hold_alone() for an open file. */
-int store_local_hold(int fd);
-int store_local_hold_alone(int fd);
-
-/* Do the work of store_lease_holder() for an open file. */
-long store_local_lease_holder(int fd);
-
-/*
- * Open a lock file, or create it.
+ * Set the lock on a lock file, in place of the lock that it has.  Never waits.
  *
- *  frame  descriptor of the file or directory that it is for; or -1 if that
- *         does not exist yet.  A lock file that we create is given to the
- *         owner of the frame, if we are allowed to do that, and made usable
- *         for all who may read the frame
- *  flags  of the store
- *  out    receives it; NULL if it cannot be created here, as on a read-only
- *         medium, and the store is only read
- *
- * Returns 0, -EINVAL if something else has its name, or another negative errno.
+ * Returns 0; -EAGAIN if another program's lock is in the way, and then this one
+ * is not locked at all; or another negative errno.
  */
-int store_local_sidecar(int dir, const char *name, int frame, unsigned flags,
-                        struct store_object **out);
+int store_object_lock(struct store_object *object, enum store_lock how);
+
+/* The first characters of a draft's name; see store_remove_stale(). */
+#define STORE_TEMPORARY ".framefs-tmp."
+
+/* Suffix of a lock file's name; see store_sidecar(). */
+#define STORE_SIDECAR ".b2lock"
 
 /*
- * Create a file in a directory.  Its name must not exist.
+ * Remove a draft that a process has left behind when it ended.  A draft is
+ * recognised by its name, which contains the number of its own inode, or of
+ * that of the file with which it was being exchanged.
  *
- *  like  an open file whose owner and permissions it gets; or -1, and then the
- *        program that this thread serves becomes the owner
- *  mode  permissions in that case, less the program's umask
+ * Returns 0, -EBUSY if a process is still writing it, -EINVAL if the file is
+ * not a draft, or another negative errno.
  */
-int store_local_create(int dir, const char *name, int like, mode_t mode,
-                       struct store_object **out);
-
-/*
- * Create a draft.  It gets the extended attributes of `like`.
- *
- *  named  give it a temporary name, because only then does the kernel tell
- *         later where the file is.  Without a name, nothing is left of the
- *         draft if the process is killed; if the file system does not support
- *         that, the draft gets a name all the same
- */
-int store_local_draft(int dir, int like, mode_t mode, bool named,
-                      struct store_object **out);
-
-/*
- * Give a draft the name of a file that does not exist, or rename it as
- * renameat2() does.  Returns 0 or a negative errno: -EEXIST with
- * RENAME_NOREPLACE; -EINVAL if the file system does not support the flags.
- */
-int store_local_rename(struct store_local *draft, int dir, const char *name,
-                       unsigned flags);
-
-/* Mark a draft as published: it has its final name. */
-void store_local_published(struct store_local *draft);
-
-/* Do the work of store_discard(). */
-void store_local_discard(struct store *store, struct store_object *draft);
-
-/* Make the names in a directory durable.  The directory may be open with
-   O_PATH. */
-int store_local_sync_dir(int dir);
-
-/* Make all data of the file system that holds an open file durable.  The file
-   must not be open with O_PATH. */
-int store_local_sync_all(int fd);
-
-/*
- * Make a name in a directory durable.
- *
- *  dir, path  the directory
- *  file       the file of that name, not open with O_PATH; its whole file
- *             system is synced if the directory cannot be opened
- */
-int store_local_sync_name(int dir, const char *path, int file);
+int store_remove_stale(int dirfd, const char *name);
 
 #endif

@@ -11,7 +11,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "store/store_local.h"
+#include "store/store_local_private.h"
 
 /*
  * The lease is an open file description lock on one byte.  No frame is long

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/identity.h"
-#include "store/store_local.h"
+#include "store/store_local_private.h"
 
 int store_local_lock(struct store_object *object, enum store_lock how)
 {

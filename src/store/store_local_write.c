@@ -13,7 +13,7 @@
 
 #include "base/identity.h"
 #include "base/size.h"
-#include "store/store_local.h"
+#include "store/store_local_private.h"
 
 int store_local_write(struct store_object *object, uint64_t off,
                       const void *buf, size_t len)

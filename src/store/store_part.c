@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "store/store_backend.h"
+#include "store/store_local_ops.h"
 
 /* Part of an object: a store, and at the same time its only object. */
 struct part {
@@ -83,11 +84,15 @@ static void part_object_close(struct store_object *object)
     free(object);
 }
 
+static const struct store_local_object_ops part_local_ops = {
+    .check = part_check,
+};
+
 static const struct store_object_ops part_object_ops = {
     .stat = part_stat,
     .read = part_read,
     .close = part_object_close,
-    .check = part_check,
+    .local = &part_local_ops,
 };
 
 static int part_open(struct store *store, const char *name,

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "store/store.h"
+#include "store/store_local.h"
 
 int store_path_open(const char *path, unsigned flags, struct store **out)
 {

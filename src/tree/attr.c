@@ -10,6 +10,7 @@
 #include "backing/backing_start.h"
 #include "backing/chunks.h"
 #include "base/size.h"
+#include "store/store_local.h"
 #include "tree/dir.h"
 #include "tree/report.h"
 

@@ -12,6 +12,7 @@
 #include "backing/chunks.h"
 #include "backing/folder.h"
 #include "base/identity.h"
+#include "store/store_local.h"
 #include "tree/attr.h"
 
 enum {

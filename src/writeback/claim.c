@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "store/store_local.h"
 #include "writeback/frame_lock.h"
 #include "writeback/lease.h"
 #include "writeback/reload.h"

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "frame/frame.h"
+#include "store/store_local.h"
 
 enum {
     PAUSE_MIN_NS = 200 * 1000, /* between two tries, doubled each time */

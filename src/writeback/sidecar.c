@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "state/file_private.h"
+#include "store/store_local.h"
 
 enum {
     COUNT_OFF = 8,  /* of the count, which has the byte order of the machine */

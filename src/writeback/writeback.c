@@ -5,6 +5,7 @@
 
 #include "array/array.h"
 #include "state/chunk_shape.h"
+#include "store/store_local.h"
 #include "writeback/claim.h"
 #include "writeback/file_writeback.h"
 #include "writeback/frame_lock.h"

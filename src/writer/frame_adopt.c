@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "chunk/chunk_format.h"
 #include "frame/frame_source.h"
+#include "store/store_local.h"
 #include "writer/frame_change_private.h"
 #include "writer/frame_places.h"
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "frame/frame_source.h"
+#include "store/store_local.h"
 #include "writer/frame_commit.h"
 #include "writer/index_encode.h"
 

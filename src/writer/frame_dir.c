@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "frame/frame.h"
+#include "store/store_local.h"
 
 bool frame_dir_is_index(const char *name)
 {

@@ -5,7 +5,7 @@
 #include <dirent.h>
 #include <stdbool.h>
 
-#include "store/store.h"
+#include "store/store_local.h"
 
 /* The local directory of a sparse frame as a whole.  Functions take its name as
    openat() does, and follow no symbolic link. */

@@ -12,6 +12,7 @@
 #include "base/identity.h"
 #include "frame/frame.h"
 #include "frame/metalayer.h"
+#include "store/store_local.h"
 #include "writer/frame_dir.h"
 
 enum {

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "store/store.h"
+#include "store/store_local.h"
 
 /*
  * Private local directories of framefs: for sparse frames that are being made,

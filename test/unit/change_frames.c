@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "change_model.h"
+#include "store/store_local.h"
 #include "suite.h"
 
 enum {

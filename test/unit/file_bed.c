@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "file/file.h"
+#include "store/store_local.h"
 #include "suite.h"
 #include "writeback/writeback.h"
 

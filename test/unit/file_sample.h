@@ -12,6 +12,7 @@
 
 #include "file/file.h"
 #include "state/file_private.h"
+#include "store/store_local.h"
 #include "suite.h"
 
 enum {

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/cpu.h"
+#include "store/store_local.h"
 #include "suite.h"
 
 int try_open(const void *bytes, size_t len, uint64_t base, struct frame **out,

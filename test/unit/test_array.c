@@ -7,6 +7,7 @@
 
 #include "array/array.h"
 #include "frame_open.h"
+#include "store/store_local.h"
 #include "suite.h"
 
 /* The example of b2nd.md, 1: shape (5, 7), chunks (3, 4), blocks (2, 3). */

@@ -13,6 +13,7 @@
 #include "chunk/codec.h"
 #include "frame/metalayer.h"
 #include "frame_open.h"
+#include "store/store_local.h"
 #include "suite.h"
 
 /* A new directory, and the path of the frame in it. */

@@ -10,6 +10,7 @@
 #include "counting_store.h"
 #include "frame_build.h"
 #include "frame_open.h"
+#include "store/store_local.h"
 #include "suite.h"
 
 enum {

@@ -8,6 +8,7 @@
 
 #include "file/info.h"
 #include "frame/frame.h"
+#include "store/store_local.h"
 #include "suite.h"
 
 static const char *data_folder(void)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "file_bed.h"
+#include "store/store_local.h"
 #include "suite.h"
 
 enum {

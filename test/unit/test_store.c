@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "store/store.h"
-#include "store/store_local.h"
+#include "store/store_local_private.h"
 #include "suite.h"
 
 /*

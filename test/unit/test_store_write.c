@@ -8,7 +8,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "store/store.h"
+#include "store/store_local.h"
 #include "suite.h"
 
 /* A directory with "file", which has mode 0640 and holds "0123456789". */

@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "file_sample.h"
 #include "layout_naive.h"
+#include "store/store_local.h"
 
 enum {
     SMALL_CACHE = 256 << 10

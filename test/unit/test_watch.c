@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "frame/watch.h"
+#include "store/store_local.h"
 #include "suite.h"
 #include "writer/rest.h"
 

@@ -8,6 +8,7 @@
 #include "file/file.h"
 #include "file_bed.h"
 #include "state/file_private.h"
+#include "store/store_local.h"
 #include "suite.h"
 #include "writeback/file_writeback.h"
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "file_bed.h"
+#include "store/store_local.h"
 #include "suite.h"
 
 /* Changes of frames that other programs have made. */
