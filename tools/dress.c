@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "frame/frame_object.h"
 #include "writer/frame_dir.h"
 
 int dress_file(int dirfd, const char *name, const struct stat *like)
@@ -43,7 +44,7 @@ int dress_dir(int parent, const char *name, const struct stat *like)
     other.st_mtim.tv_nsec = UTIME_OMIT;
     while (r == 0 && (entry = frame_dir_next(dir)))
         r = dress_file(dirfd(dir), entry->d_name,
-                       frame_dir_is_index(entry->d_name) ? like : &other);
+                       frame_object_is_index(entry->d_name) ? like : &other);
     if (r == 0)
         r = -errno;
     closedir(dir);

@@ -7,26 +7,10 @@
 
 #include "array/array.h"
 #include "base/log.h"
+#include "frame/frame_object.h"
 #include "frame/metalayer.h"
 #include "lock.h"
 #include "store/store_local.h"
-
-/* Get the device and inode of a frame's file, or of the index file of a sparse
-   frame. */
-static int find_inode(struct store *store, struct store_stat *out)
-{
-    bool sparse = store_is_directory(store);
-    struct store_object *object;
-    int r = store_open(store, sparse ? frame_index_names[0] : "", &object);
-
-    if (r == -ENOENT && sparse)
-        r = store_open(store, frame_index_names[1], &object);
-    if (r < 0)
-        return r;
-    r = store_object_stat(object, out);
-    store_object_close(object);
-    return r;
-}
 
 /* Does the path still lead to the frame in `store`?  While this program waited
    for the lock, another program may have put a new frame there, which may have
@@ -38,10 +22,11 @@ static bool is_there(const char *path, struct store *store)
     struct store *other;
     bool same;
 
-    if (find_inode(store, &ours) < 0 || store_path_open(path, 0, &other) < 0)
+    if (frame_object_stat(store, NULL, &ours) < 0 ||
+        store_path_open(path, 0, &other) < 0)
         return true; /* reading the frame will report the error */
-    same = find_inode(other, &theirs) == 0 && ours.dev == theirs.dev &&
-           ours.ino == theirs.ino;
+    same = frame_object_stat(other, NULL, &theirs) == 0 &&
+           ours.dev == theirs.dev && ours.ino == theirs.ino;
     store_close(other);
     return same;
 }
@@ -118,17 +103,29 @@ int source_check_no_array(const char *path, struct frame *frame)
     return -EPERM;
 }
 
+/* A directory in which an index file is looked for. */
+struct index_look {
+    int dir;
+    struct stat *stat;
+};
+
+static int stat_index(void *context, const char *name)
+{
+    const struct index_look *look = context;
+
+    return fstatat(look->dir, name, look->stat, 0) < 0 ? -errno : 0;
+}
+
 int source_stat(const char *path, struct stat *out)
 {
     int dir = open(path, O_PATH | O_CLOEXEC);
+    struct index_look look = { .dir = dir, .stat = out };
     int r = dir < 0 ? -errno : 0;
 
     if (r == 0 && fstat(dir, out) < 0)
         r = -errno;
-    if (r == 0 && S_ISDIR(out->st_mode) &&
-        fstatat(dir, frame_index_names[0], out, 0) < 0 &&
-        fstatat(dir, frame_index_names[1], out, 0) < 0)
-        r = -errno;
+    if (r == 0 && S_ISDIR(out->st_mode))
+        r = frame_object_find_index(stat_index, &look, NULL);
     if (dir >= 0)
         close(dir);
     if (r < 0)

@@ -11,6 +11,7 @@
 #include "array/array_repair.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "frame/frame_object.h"
 #include "frame/metalayer.h"
 #include "interrupt.h"
 #include "output.h"
@@ -220,7 +221,7 @@ static int likeness(const char *path, bool sparse, struct stat *out)
     char index[PATH_MAX];
 
     if (sparse &&
-        snprintf(index, sizeof(index), "%s/%s", path, frame_index_names[0]) <
+        snprintf(index, sizeof(index), "%s/%s", path, FRAME_OBJECT_INDEX) <
             (int)sizeof(index) &&
         stat(index, out) == 0)
         return 0;

@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/size.h"
 #include "frame/frame.h"
+#include "frame/frame_object.h"
 #include "store/store_local.h"
 
 enum {
@@ -76,15 +77,26 @@ void backing_place_in(const struct backing_dir *dir, const char *name,
     memcpy(out->name, name, strlen(name) + 1);
 }
 
+/* A directory in which an index file is looked for. */
+struct index_look {
+    int dirfd;
+    struct stat *stat;
+};
+
+static int stat_index(void *context, const char *name)
+{
+    const struct index_look *look = context;
+
+    return fstatat(look->dirfd, name, look->stat, AT_SYMLINK_NOFOLLOW) < 0
+               ? -errno
+               : 0;
+}
+
 int backing_stat_index_in(int dirfd, struct stat *out, const char **index)
 {
-    int r = -ENOENT;
+    struct index_look look = { .dirfd = dirfd, .stat = out };
 
-    for (int i = 0; i < 2 && r == -ENOENT; i++) {
-        *index = frame_index_names[i];
-        r = fstatat(dirfd, *index, out, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
-    }
-    return r;
+    return frame_object_find_index(stat_index, &look, index);
 }
 
 bool backing_is_of_kind(const struct stat *st, enum entry_kind kind,

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "frame/frame_object.h"
 #include "store/store_local.h"
 #include "writer/frame_dir.h"
 #include "writer/private_dir.h"
@@ -273,7 +274,7 @@ static int try_suffix(const struct names_dir *dir, const char *shown,
     memcpy(name, shown, len);
     copy(name + len, suffix);
     /* An index file would turn the directory into a frame. */
-    if (frame_dir_is_index(name))
+    if (frame_object_is_index(name))
         return 0;
     r = kind_of(dir, name);
     return r < 0 ? r : r == ENTRY_NONE;

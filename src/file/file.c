@@ -10,6 +10,7 @@
 #include "file/new_frame.h"
 #include "file/readahead.h"
 #include "file/view.h"
+#include "frame/frame_object.h"
 #include "state/file_private.h"
 #include "store/store_local.h"
 #include "writeback/claim.h"
@@ -26,27 +27,6 @@ enum {
                                 being written */
 };
 
-/* Get the size, times and identity of a frame's file, or of its index file. */
-static int stat_store(struct store *store, struct store_stat *out)
-{
-    struct store_object *object;
-    int r;
-
-    if (store_is_directory(store)) {
-        r = store_open(store, frame_index_names[0], &object);
-        if (r == -ENOENT)
-            r = store_open(store, frame_index_names[1], &object);
-    } else {
-        r = store_open(store, "", &object);
-    }
-    if (r < 0)
-        return r;
-
-    r = store_object_stat(object, out);
-    store_object_close(object);
-    return r;
-}
-
 static bool is_recent(const struct store_stat *stat)
 {
     struct timespec now;
@@ -62,7 +42,7 @@ static bool may_settle(struct store *store, struct store_stat *last)
     struct store_stat now;
     bool changed;
 
-    if (stat_store(store, &now) < 0)
+    if (frame_object_stat(store, NULL, &now) < 0)
         return false;
     changed = !file_same_stat(&now, last);
     *last = now;
@@ -131,7 +111,7 @@ static int open_settled(struct store *store, uint64_t base,
 {
     const struct timespec pause = { .tv_nsec = OPEN_PAUSE_NS };
     struct store_stat stat = { 0 };
-    int r = stat_store(store, &stat);
+    int r = frame_object_stat(store, NULL, &stat);
 
     if (r < 0)
         return fault_set(fault, r, 0, NULL);

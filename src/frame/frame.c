@@ -5,11 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frame/frame_object.h"
 #include "frame/frame_private.h"
 #include "frame/frame_source.h"
-
-const char *const frame_index_names[2] = { "chunks.b2frame",
-                                           "chunks.b2eframe" };
 
 /* Number of index bytes that are read when a frame is opened. */
 enum {
@@ -25,19 +23,9 @@ enum {
    directory. */
 static int open_object(struct frame *frame, struct fault *fault)
 {
-    int r = -ENOENT;
+    int r =
+        frame_object_open(frame->store, &frame->object_name, &frame->object);
 
-    frame->object_name = "";
-    if (!store_is_directory(frame->store)) {
-        r = store_open(frame->store, "", &frame->object);
-    } else {
-        for (size_t i = 0; i < 2 && r == -ENOENT; i++) {
-            frame->object_name = frame_index_names[i];
-            r = store_open(frame->store, frame->object_name, &frame->object);
-        }
-        if (r == -ENOENT)
-            frame->object_name = frame_index_names[0];
-    }
     if (r == -EINVAL)
         return frame_fault(frame, r, 0, "index file is no regular file", fault);
     if (r == 0)

@@ -74,9 +74,6 @@ enum {
 int frame_read_claim(struct store *store, uint64_t base, struct frame_info *out,
                      struct fault *fault);
 
-/* Names of the index file of a sparse frame, the current one first. */
-extern const char *const frame_index_names[2];
-
 /*
  * Read and check only the header of the frame in `store`, which is enough to
  * know the decoded size.

@@ -9,6 +9,7 @@
 
 #include "backing/beside.h"
 #include "base/identity.h"
+#include "frame/frame_object.h"
 #include "open/enter.h"
 #include "store/store_local.h"
 #include "writer/frame_dir.h"
@@ -48,7 +49,7 @@ static enum entry_kind kind_of(const struct fs *fs, const struct create *create)
         return ENTRY_DIRECTORY;
     if (!S_ISREG(create->mode) ||
         (fs->keep_names && (!names_has_suffix(create->shown) ||
-                            frame_dir_is_index(create->shown))))
+                            frame_object_is_index(create->shown))))
         return ENTRY_OTHER;
     return fs->sparse ? ENTRY_SPARSE : ENTRY_FRAME;
 }

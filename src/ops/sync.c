@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "frame/frame.h"
+#include "frame/frame_object.h"
 #include "open/open_file.h"
 #include "tree/fs.h"
 
@@ -35,19 +36,26 @@ static int sync_path(int dirfd, const char *path)
     return r;
 }
 
+static int sync_index(void *context, const char *name)
+{
+    const int *dirfd = context;
+
+    return sync_path(*dirfd, name);
+}
+
 /* Sync the file of a frame; for a sparse frame, its index file and its
    directory. */
 static int sync_frame(const struct snapshot *snapshot, enum entry_kind kind)
 {
+    int dirfd = snapshot->fd;
     char path[64];
-    int r = -ENOENT;
+    int r;
 
     if (kind != ENTRY_SPARSE) {
         snprintf(path, sizeof(path), "/proc/self/fd/%d", snapshot->fd);
         return sync_path(AT_FDCWD, path);
     }
-    for (int i = 0; i < 2 && r == -ENOENT; i++)
-        r = sync_path(snapshot->fd, frame_index_names[i]);
+    r = frame_object_find_index(sync_index, &dirfd, NULL);
     return r == 0 && fsync(snapshot->fd) < 0 ? -errno : r;
 }
 

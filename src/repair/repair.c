@@ -5,21 +5,17 @@
 #include <stdlib.h>
 
 #include "base/cpu.h"
+#include "frame/frame_object.h"
 #include "repair/repair_private.h"
 
 /* Open the file, or the index file if it exists. */
 static int open_object(struct repair *repair, struct fault *fault)
 {
     struct frame *view = &repair->view;
-    bool sparse = store_is_directory(view->store);
-    int r;
+    int r = frame_object_open(view->store, &view->object_name, &view->object);
 
-    view->object_name = sparse ? frame_index_names[0] : "";
-    view->info.sparse = sparse;
-    r = store_open(view->store, view->object_name, &view->object);
-    if (r == -ENOENT && sparse)
-        r = store_open(view->store, frame_index_names[1], &view->object);
-    if (r == -ENOENT && sparse)
+    view->info.sparse = store_is_directory(view->store);
+    if (r == -ENOENT && view->info.sparse)
         return 0;
     if (r == 0)
         r = store_object_stat(view->object, &view->stat);

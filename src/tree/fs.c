@@ -12,6 +12,7 @@
 #include "backing/chunks.h"
 #include "backing/folder.h"
 #include "base/hash.h"
+#include "frame/frame_object.h"
 #include "store/store_local.h"
 #include "tree/dir.h"
 #include "tree/report.h"
@@ -316,7 +317,7 @@ int fs_admit_name(struct fs *fs, const struct backing_dir *dir,
 
     if (names_hidden(name))
         return -EPERM;
-    if (frame_dir_is_index(name)) {
+    if (frame_object_is_index(name)) {
         if (!is_plain || !fs->keep_names)
             return -EPERM;
         arrivals_add(&fs->arrivals, dir->fd);

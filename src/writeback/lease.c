@@ -5,27 +5,13 @@
 #include <limits.h>
 #include <time.h>
 
-#include "frame/frame.h"
+#include "frame/frame_object.h"
 #include "store/store_local.h"
 
 enum {
     PAUSE_MIN_NS = 200 * 1000, /* between two tries, doubled each time */
     PAUSE_MAX_NS = 10 * 1000 * 1000,
 };
-
-/* Return the object of the frame to lease.  In a sparse frame this is the index
-   file, or the index file under its older name if only that exists. */
-static const char *lease_name(struct store *store)
-{
-    struct store_stat stat;
-
-    if (!store_is_directory(store))
-        return "";
-    if (store_stat(store, frame_index_names[0], &stat) < 0 &&
-        store_stat(store, frame_index_names[1], &stat) == 0)
-        return frame_index_names[1];
-    return frame_index_names[0];
-}
 
 static int refuse(struct store *store, const char *name, struct fault *fault)
 {
@@ -65,7 +51,7 @@ static int end_try(int r, struct fault *fault)
 int lease_take(struct store *store, unsigned patience, bool (*give_up)(void),
                struct fault *fault)
 {
-    const char *name = lease_name(store);
+    const char *name = frame_object_name(store);
     struct timespec pause = { .tv_nsec = PAUSE_MIN_NS };
     double until = now() + patience;
     int r;
@@ -76,14 +62,14 @@ int lease_take(struct store *store, unsigned patience, bool (*give_up)(void),
         if (now() >= until)
             return refuse(store, name, fault);
         take_a_rest(&pause);
-        name = lease_name(store);
+        name = frame_object_name(store);
     }
     return end_try(r, fault);
 }
 
 int lease_prepare(struct store *store, struct fault *fault)
 {
-    return end_try(store_prepare_lease(store, lease_name(store)), fault);
+    return end_try(store_prepare_lease(store, frame_object_name(store)), fault);
 }
 
 int lease_hold(struct store *store, unsigned patience, struct fault *fault)
@@ -94,7 +80,7 @@ int lease_hold(struct store *store, unsigned patience, struct fault *fault)
 
     while ((r = store_hold(store)) == -EAGAIN) {
         if (now() >= until)
-            return refuse(store, lease_name(store), fault);
+            return refuse(store, frame_object_name(store), fault);
         take_a_rest(&pause);
     }
     return end_try(r, fault);

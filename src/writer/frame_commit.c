@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "frame/frame_object.h"
+
 int commit_init(struct commit *commit, struct frame_change *change,
                 struct plot *plot, struct store_object *object)
 {
@@ -365,7 +367,7 @@ int frame_change_commit_nosync(struct frame_change *change, struct frame **out,
 static int sync_sparse(struct frame_change *change)
 {
     struct store_object *index;
-    int r = store_open(change->store, frame_index_names[0], &index);
+    int r = store_open(change->store, FRAME_OBJECT_INDEX, &index);
 
     if (r < 0)
         return r;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
+#include "frame/frame_object.h"
 #include "frame/frame_source.h"
 #include "writer/frame_commit.h"
 
@@ -101,7 +102,7 @@ static int publish_index(struct commit *commit, struct fault *fault)
         return fault_set(fault, r, 0, NULL);
     state = commit_watch_state(commit, header);
     watch_expect(plot_watch(commit->plot), &state, &commit->stat);
-    r = store_publish(change->store, frame_index_names[0], commit->object);
+    r = store_publish(change->store, FRAME_OBJECT_INDEX, commit->object);
     if (r == 0 && commit->durable)
         r = commit_sync_sparse(change, commit->object);
     if (r == 0)
@@ -115,7 +116,7 @@ static void finish_sparse(struct commit *commit, struct frame **out)
     struct frame_change *change = commit->change;
 
     if (change->info.format != FRAME_FORMAT_E)
-        store_remove(change->store, frame_index_names[1]);
+        store_remove(change->store, FRAME_OBJECT_OLD_INDEX);
     if (change->generation)
         plot_generation_end(change->generation, &change->dying,
                             commit->generation);
@@ -127,7 +128,7 @@ int commit_sparse(struct frame_change *change, bool durable, struct frame **out,
 {
     struct store_object *draft;
     struct commit commit;
-    int r = store_draft(change->store, frame_index_names[0], &draft);
+    int r = store_draft(change->store, FRAME_OBJECT_INDEX, &draft);
 
     if (r < 0)
         return fault_set(fault, r, 0, NULL);

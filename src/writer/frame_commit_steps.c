@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "frame/frame_object.h"
 #include "frame/frame_source.h"
 #include "store/store_local.h"
 #include "writer/frame_commit.h"
@@ -87,7 +88,7 @@ int commit_make_frame(struct commit *commit, struct fault *fault)
     commit->frame = frame;
     frame->store = store_get(commit->change->store);
     frame->object = store_object_get(commit->object);
-    frame->object_name = commit->info.sparse ? frame_index_names[0] : "";
+    frame->object_name = commit->info.sparse ? FRAME_OBJECT_INDEX : "";
     frame->info = commit->info;
     frame->trailer_len = (uint32_t)commit->trailer_len;
     frame->generation = generation_get(commit->generation);
@@ -238,7 +239,7 @@ bool frame_change_reclaim(struct frame_change *change, bool all)
     if (!change->plot || change->draft || !plot_has_freed(change->plot, all))
         return false;
     if (store_lease(change->store,
-                    change->info.sparse ? frame_index_names[0] : "") < 0)
+                    change->info.sparse ? FRAME_OBJECT_INDEX : "") < 0)
         return false;
     freed = watch_verify(plot_watch(change->plot)) == 0;
     if (freed)

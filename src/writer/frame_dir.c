@@ -7,14 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "frame/frame.h"
+#include "frame/frame_object.h"
 #include "store/store_local.h"
-
-bool frame_dir_is_index(const char *name)
-{
-    return strcmp(name, frame_index_names[0]) == 0 ||
-           strcmp(name, frame_index_names[1]) == 0;
-}
 
 bool frame_dir_is_chunk(const char *name)
 {
@@ -25,7 +19,7 @@ bool frame_dir_is_chunk(const char *name)
 
 bool frame_dir_is_part(const char *name)
 {
-    return frame_dir_is_index(name) || frame_dir_is_chunk(name) ||
+    return frame_object_is_index(name) || frame_dir_is_chunk(name) ||
            strcmp(name, STORE_SIDECAR) == 0 ||
            strncmp(name, STORE_TEMPORARY, strlen(STORE_TEMPORARY)) == 0;
 }

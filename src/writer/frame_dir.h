@@ -17,9 +17,7 @@
    file, a lock file, or a draft? */
 bool frame_dir_is_part(const char *name);
 
-/* Is it the name of an index file, or of a chunk file?  Format:
-   sparse-frame.md, 1. */
-bool frame_dir_is_index(const char *name);
+/* Is it the name of a chunk file?  Format: sparse-frame.md, 1. */
 bool frame_dir_is_chunk(const char *name);
 
 /*

@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "chunk/chunk_format.h"
+#include "frame/frame_object.h"
 #include "frame/frame_source.h"
 #include "writer/frame_change_private.h"
 #include "writer/frame_value.h"
@@ -73,7 +74,7 @@ static int write_file(struct frame_change *change, const struct site *site,
     int r;
 
     frame_source_name(id, name);
-    r = store_create(change->store, name, frame_index_names[0], &file);
+    r = store_create(change->store, name, FRAME_OBJECT_INDEX, &file);
     if (r == 0) {
         r = store_object_write(file, 0, bytes, len);
         if (r == 0)

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "frame/frame.h"
+#include "frame/frame_object.h"
 #include "frame/frame_source.h"
 #include "writer/rest.h"
 
@@ -101,7 +102,7 @@ int plot_new(struct store *store, struct store_object *object,
     plot->rest_ns = REST_NS;
     plot->store = store_get(store);
     plot->object = object ? store_object_get(object) : NULL;
-    if (watch_new(store, object, frame_index_names[0], 0, &plot->watch) < 0) {
+    if (watch_new(store, object, FRAME_OBJECT_INDEX, 0, &plot->watch) < 0) {
         plot_put(plot);
         return -ENOMEM;
     }

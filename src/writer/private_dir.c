@@ -11,6 +11,7 @@
 
 #include "base/identity.h"
 #include "frame/frame.h"
+#include "frame/frame_object.h"
 #include "frame/metalayer.h"
 #include "store/store_local.h"
 #include "writer/frame_dir.h"
@@ -173,7 +174,7 @@ static bool holds_no_content(int at, const char *name)
     if (frame_dir_check(at, name) < 0 || has_chunk_files(at, name) ||
         store_dir_open(at, name, STORE_PEEK, &store) < 0)
         return false;
-    if (store_stat(store, frame_index_names[0], &st) == 0 && st.size == 0) {
+    if (store_stat(store, FRAME_OBJECT_INDEX, &st) == 0 && st.size == 0) {
         store_close(store);
         return true;
     }
