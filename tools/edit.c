@@ -33,7 +33,7 @@ static int watch(void *context, uint64_t done, uint64_t total)
 }
 
 /* Open the store of a frame, and take the lease on the frame.  The lease ends
-   when the store is closed. */
+   when nobody uses the store any more. */
 static int open_leased(const char *path, struct store **out,
                        struct fault *fault)
 {
@@ -60,10 +60,9 @@ static int open_frame(struct edit *edit, struct fault *fault)
     if (r < 0)
         return r;
     r = frame_open(store, 0, &edit->frame, fault);
-    if (r < 0) {
-        store_close(store);
+    store_close(store);
+    if (r < 0)
         return r;
-    }
     return frame_change_open(edit->frame, &edit->change, fault);
 }
 

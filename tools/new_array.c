@@ -301,9 +301,8 @@ int new_array_write(const struct file_params *params, struct input *input,
         log_error("cannot start: %s", strerror(-r));
         return r;
     }
-    r = file_create(context, store_get(store), params, &file, &fault);
+    r = file_create(context, store, params, &file, &fault);
     if (r < 0) {
-        store_close(store);
         source_report(path, r, &fault);
     } else {
         r = copy(input, file, path);

@@ -75,8 +75,7 @@ int source_open_frame(const char *path, uint64_t frame_offset,
 
     if (r == 0) {
         r = frame_open(store, frame_offset, out, &fault);
-        if (r < 0)
-            store_close(store);
+        store_close(store);
     }
     if (r < 0)
         source_report(path, r, &fault);

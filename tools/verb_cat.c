@@ -130,9 +130,9 @@ static int cat_frame(struct file_context *context, const struct cat *cat)
         return r;
     }
     r = file_open(context, store, cat->frame_offset, &file, &fault);
+    store_close(store);
     if (r < 0) {
         source_report(cat->path, r, &fault);
-        store_close(store);
         return r;
     }
     r = copy(file, cat);

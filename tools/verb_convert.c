@@ -216,8 +216,7 @@ static int open_file(struct file_context *context, struct convert *convert)
     if (r == 0) {
         r = file_open(context, store, convert->frame_offset, &convert->file,
                       &fault);
-        if (r < 0)
-            store_close(store);
+        store_close(store);
     }
     if (r < 0)
         source_report(convert->path, r, &fault);

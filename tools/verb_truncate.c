@@ -47,8 +47,7 @@ static int truncate_file(struct file_context *context, const char *path,
 
     if (r == 0) {
         r = file_open_writable(context, store, &file, &fault);
-        if (r < 0)
-            store_close(store);
+        store_close(store);
     }
     if (r < 0) {
         source_report(path, r, &fault);

@@ -119,10 +119,9 @@ static int verify_store(struct verify *verify, struct store *store)
     int r;
 
     r = frame_open(store, verify->frame_offset, &frame, &fault);
-    if (r < 0) {
-        store_close(store);
+    store_close(store);
+    if (r < 0)
         return report_open(verify, r, &fault);
-    }
     verify->nbytes = frame_get_info(frame)->nbytes;
     progress_start(&verify->progress);
     r = verify_frame(frame, 0, &listener);

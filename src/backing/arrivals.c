@@ -87,13 +87,14 @@ static bool count_chunks(int dirfd, uint64_t *nwhole)
     struct store *store;
     struct frame *frame;
     uint64_t nchunks;
+    int r;
 
     if (store_dir_open(dirfd, ".", STORE_PEEK, &store) < 0)
         return false;
-    if (frame_open(store, 0, &frame, &fault) < 0) {
-        store_close(store);
+    r = frame_open(store, 0, &frame, &fault);
+    store_close(store);
+    if (r < 0)
         return false;
-    }
     nchunks = frame_get_info(frame)->nchunks;
     while (*nwhole < nchunks && is_whole(frame, *nwhole))
         ++*nwhole;

@@ -141,12 +141,10 @@ int backing_is_array(struct store *store, uint64_t base)
     struct fault fault = FAULT_NONE;
     struct array *array = NULL;
     struct frame *frame;
-    int r = frame_open_header(store_get(store), base, &frame, &fault);
+    int r = frame_open_header(store, base, &frame, &fault);
 
-    if (r < 0) {
-        store_close(store);
+    if (r < 0)
         return r;
-    }
     r = array_read(frame, &array, &fault);
     frame_close(frame);
     if (r == 0)

@@ -46,8 +46,7 @@ int chunks_open(const struct backing_place *place, uint64_t base,
         r = backing_store(place, ENTRY_CHUNKS, 0, &store, fault);
     if (r == 0) {
         r = frame_open(store, base, &chunks->frame, fault);
-        if (r < 0)
-            store_close(store);
+        store_close(store);
     }
     if (r < 0) {
         chunks_put(chunks);

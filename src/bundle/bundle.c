@@ -28,12 +28,10 @@ static int has_marker(struct store *store)
     struct metalayer_list list;
     struct frame *frame;
     bool found = false;
-    int r = frame_open_header(store_get(store), 0, &frame, &fault);
+    int r = frame_open_header(store, 0, &frame, &fault);
 
-    if (r < 0) {
-        store_close(store); /* frame_open_header() did not take the reference */
+    if (r < 0)
         return r;
-    }
     r = metalayer_list_read_fixed(frame, &list, &fault);
     if (r == 0) {
         for (size_t i = 0; i < list.nlayers; i++)
@@ -309,10 +307,9 @@ static int open_value(const struct bundle *bundle, struct store *store,
     if (r < 0)
         return r;
     r = frame_open(embed, 0, &frame, fault);
-    if (r < 0) {
-        store_close(embed);
+    store_close(embed);
+    if (r < 0)
         return r;
-    }
     r = heap_open(frame, entry->off, entry->len, out, fault);
     if (r < 0)
         frame_close(frame);

@@ -156,18 +156,16 @@ static int read_map(struct bundle *bundle, struct frame *frame,
 /*
  * Add the values of an embed store.
  *
- *  store  of its frame; the frame takes a reference
+ *  store  of its frame
  */
 static int read_embed(struct bundle *bundle, struct store *store,
                       struct fault *fault)
 {
     struct frame *frame;
-    int r = frame_open(store_get(store), 0, &frame, fault);
+    int r = frame_open(store, 0, &frame, fault);
 
-    if (r < 0) {
-        store_close(store); /* frame_open() did not take the reference */
+    if (r < 0)
         return r;
-    }
     bundle->has_embed = true;
     r = read_map(bundle, frame, fault);
     frame_close(frame);

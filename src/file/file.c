@@ -68,12 +68,10 @@ int file_peek(const struct file_context *context, struct store *store,
 {
     const struct file_face face = { .view = context->view };
     struct frame *frame;
-    int r = frame_open_header(store_get(store), base, &frame, fault);
+    int r = frame_open_header(store, base, &frame, fault);
 
-    if (r < 0) {
-        store_close(store);
+    if (r < 0)
         return r;
-    }
     r = file_face_size(frame, &face, size, fault);
     if (r == 0)
         *info = *frame_get_info(frame);
@@ -81,25 +79,21 @@ int file_peek(const struct file_context *context, struct store *store,
     return r;
 }
 
-/* Open a frame and set up its view.  The frame takes over the store on
-   success. */
+/* Open a frame and set up its view. */
 static int try_open(struct store *store, uint64_t base,
                     const struct file_face *face, struct frame **out,
                     struct view *view, struct fault *fault)
 {
     struct frame *frame;
-    int r = frame_open(store_get(store), base, &frame, fault);
+    int r = frame_open(store, base, &frame, fault);
 
-    if (r < 0) {
-        store_close(store);
+    if (r < 0)
         return r;
-    }
     r = view_init(view, face, frame, fault);
     if (r < 0) {
         frame_close(frame);
         return r;
     }
-    store_close(store);
     *out = frame;
     return 0;
 }
@@ -208,7 +202,6 @@ int file_open_face(struct file_context *context, const struct file_face *face,
         r = file_new(context, frame, &view, out);
         if (r < 0) {
             view_fini(&view);
-            store_get(store); /* the caller keeps the store */
             frame_close(frame);
             fault_set(fault, r, 0, NULL);
         }
@@ -267,9 +260,6 @@ int file_open_writable(struct file_context *context, struct store *store,
             fault_set(fault, r, 0, NULL);
     }
     if (r < 0) {
-        /* The caller keeps the store, but file_free() closes the frame, which
-           has taken over the caller's reference. */
-        store_get(store);
         readahead_fini(file);
         file_free(file);
         return r;
@@ -358,7 +348,7 @@ int file_create(struct file_context *context, struct store *store,
         file_free(file);
         return fault_set(fault, r, 0, NULL);
     }
-    file->constant.store = store;
+    file->constant.store = store_get(store);
     *out = file;
     return 0;
 }

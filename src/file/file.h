@@ -83,7 +83,6 @@ void file_context_stats(struct file_context *context, struct file_stats *out);
  * Read only the header of a frame, and find the size of the file that shows the
  * frame.
  *
- *  store  remains the caller's
  *  base   where the frame starts in its file; 0 for a sparse frame
  *  size   receives bytes
  *
@@ -96,7 +95,7 @@ int file_peek(const struct file_context *context, struct store *store,
 /*
  * Open the frame in a store.
  *
- *  store  becomes the file's on success
+ *  store  the file takes a reference to it
  *  base   where the frame starts in its file; 0 for a sparse frame
  *
  * If the frame is damaged and its file is changing, or has changed in the last
@@ -138,7 +137,7 @@ int file_open_writable(struct file_context *context, struct store *store,
  * Make an empty frame, or an array of zeros, and open it for changes.
  *
  *  store  opened for writing: an empty file, or an empty directory for a sparse
- *         frame; becomes the file's on success
+ *         frame; the file takes a reference
  *
  * When this returns, a valid frame is in place; it is durable after
  * file_sync().  Errors as chunk_params_check() and layout_init(), but -EINVAL

@@ -270,13 +270,6 @@ bool frame_chunks_differ(struct frame *frame)
            last_chunk_is_full(frame);
 }
 
-/* Free a frame that could not be opened; the caller keeps its store. */
-static void give_up(struct frame *frame)
-{
-    frame->store = NULL;
-    frame_close(frame);
-}
-
 static int watch_frame(struct frame *frame, struct fault *fault)
 {
     bool sparse = store_is_directory(frame->store);
@@ -295,14 +288,14 @@ int frame_open_header(struct store *store, uint64_t base, struct frame **out,
     if (!frame)
         return fault_set(fault, -ENOMEM, 0, NULL);
     frame->base = base;
-    frame->store = store;
+    frame->store = store_get(store);
     r = open_object(frame, fault);
     if (r == 0)
         r = watch_frame(frame, fault);
     if (r == 0)
         r = read_header(frame, fault);
     if (r < 0) {
-        give_up(frame);
+        frame_close(frame);
         return r;
     }
     *out = frame;
@@ -325,7 +318,7 @@ static int try_open(struct store *store, uint64_t base, struct frame **out,
     }
     r = frame_check_kept(frame, r, fault);
     if (r < 0) {
-        give_up(frame);
+        frame_close(frame);
         return r;
     }
     *out = frame;

@@ -94,7 +94,7 @@ struct frame;
  * Open a frame: read the header, the end of the trailer and the head of the
  * index.  This reads a few KB, however many chunks there are.
  *
- *  store  belongs to the frame on success
+ *  store  the frame takes a reference to it
  *
  * Returns 0, -ENOMEM, -ESTALE if other programs kept changing the frame, or an
  * error of frame_read_info().  While another program writes, an open may fail
@@ -107,8 +107,6 @@ int frame_open(struct store *store, uint64_t base, struct frame **out,
  * Open only the header, which is enough for frame_get_info(), frame_get_stat()
  * and the fixed metalayers.  The caller must not use such a frame for anything
  * else.
- *
- *  store  as above
  */
 int frame_open_header(struct store *store, uint64_t base, struct frame **out,
                       struct fault *fault);

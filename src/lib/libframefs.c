@@ -143,7 +143,7 @@ static void free_frame(struct framefs_frame *frame)
     free(frame);
 }
 
-/* Open the frame in a store.  The store belongs to the file on success. */
+/* Open the frame in a store. */
 static int open_file(struct framefs *fs, struct store *store, int flags,
                      uint64_t offset, struct file **out, struct fault *fault)
 {
@@ -168,8 +168,7 @@ static int open_path(struct framefs_frame *frame, struct file **out,
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     r = open_file(fs, store, frame->flags, frame->offset, out, fault);
-    if (r < 0)
-        store_close(store);
+    store_close(store);
     return r;
 }
 
@@ -269,11 +268,9 @@ static int make_file(struct framefs *fs, const char *path,
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     r = file_create(fs->context, store, &creation->params, out, fault);
-    if (r < 0) {
-        store_close(store);
-        if (creation->sparse)
-            rmdir(path);
-    }
+    store_close(store);
+    if (r < 0 && creation->sparse)
+        rmdir(path);
     return r;
 }
 

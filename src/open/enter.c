@@ -18,13 +18,14 @@ static uint64_t read_mark(const struct fs *fs, const struct node *node,
     struct store *store;
     struct frame *frame;
     uint64_t mark;
+    int r;
 
     if (backing_store(place, node->id.kind, STORE_PEEK, &store, &fault) < 0)
         return 0;
-    if (frame_open(store, fs->base, &frame, &fault) < 0) {
-        store_close(store);
+    r = frame_open(store, fs->base, &frame, &fault);
+    store_close(store);
+    if (r < 0)
         return 0;
-    }
     mark = frame_mark(frame);
     frame_close(frame);
     return mark;

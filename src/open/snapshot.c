@@ -128,8 +128,7 @@ static int open_frame(struct fs *fs, struct snapshot *snapshot,
         r = file_open_writable(fs->files, store, &snapshot->file, fault);
     else
         r = file_open(fs->files, store, fs->base, &snapshot->file, fault);
-    if (r < 0)
-        store_close(store);
+    store_close(store);
     if (r == 0 && !place->bundle)
         r = check_seen(snapshot);
     if (r == 0 && fs->writable)
@@ -149,8 +148,7 @@ static int open_chunk(struct fs *fs, struct snapshot *snapshot,
         return r;
     r = file_open_face(fs->files, &face, store, fs->base, &snapshot->file,
                        fault);
-    if (r < 0)
-        store_close(store);
+    store_close(store);
     return r;
 }
 

@@ -149,8 +149,7 @@ static int make_frame(struct making *making, const struct backing_place *place)
     if (r < 0)
         return r;
     r = file_create(fs->files, store, &fs->params, &making->file, &fault);
-    if (r < 0)
-        store_close(store);
+    store_close(store);
     return r;
 }
 

@@ -140,10 +140,9 @@ static int open_layers(struct frame_attrs *attrs, int how)
     if (r < 0)
         return r == -ENOENT ? -ENODATA : r;
     r = frame_open(store, 0, &attrs->frame, &attrs->fault);
-    if (r < 0) {
-        store_close(store);
+    store_close(store);
+    if (r < 0)
         return layer_error(r);
-    }
     r = frame_check_access(attrs->frame, how);
     if (r < 0)
         frame_close(attrs->frame);

@@ -196,11 +196,10 @@ static int collect(struct repair *repair, struct fault *fault)
     struct repair_result *result = &repair->result;
     int r;
 
-    result->error = frame_open(store_get(view->store), view->base,
-                               &repair->frame, &result->fault);
+    result->error =
+        frame_open(view->store, view->base, &repair->frame, &result->fault);
     if (result->error == 0)
         return adopt(repair, fault);
-    store_close(view->store);
     repair->frame = NULL;
     if (result->error == -ENOMEM || result->error == -ENOTSUP) {
         *fault = result->fault;

@@ -76,11 +76,8 @@ int reload_frame(struct file *file, bool to_change, struct fault *fault)
        frame_open() has read the times of the file. */
     if (file->writeback->change)
         frame_change_reclaim(file->writeback->change, true);
-    r = frame_open(store_get(file->constant.store), 0, &state->frame, fault);
+    r = frame_open(file->constant.store, 0, &state->frame, fault);
     if (r < 0) {
-        store_close(
-            file->constant.store); /* the reference that frame_open() did not
-                                      take */
         free(state);
         return r;
     }

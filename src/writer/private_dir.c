@@ -170,6 +170,7 @@ static bool holds_no_content(int at, const char *name)
     struct store_stat st;
     struct frame *frame;
     bool empty;
+    int r;
 
     if (frame_dir_check(at, name) < 0 || has_chunk_files(at, name) ||
         store_dir_open(at, name, STORE_PEEK, &store) < 0)
@@ -178,10 +179,10 @@ static bool holds_no_content(int at, const char *name)
         store_close(store);
         return true;
     }
-    if (frame_open(store, 0, &frame, &fault) < 0) {
-        store_close(store);
+    r = frame_open(store, 0, &frame, &fault);
+    store_close(store);
+    if (r < 0)
         return false;
-    }
     empty = is_without_content(frame);
     frame_close(frame);
     return empty;

@@ -169,11 +169,11 @@ void frame_exercise(struct store *store)
     struct frame *frame;
     size_t nfaults = 0;
     int r = frame_read_info(store, 0, &info, &stat, &fault);
+    int opened = frame_open(store, 0, &frame, &fault);
 
-    if (frame_open(store, 0, &frame, &fault) < 0) {
-        store_close(store);
+    store_close(store);
+    if (opened < 0)
         return;
-    }
     insist(r == 0 && info.nbytes == frame_get_info(frame)->nbytes);
     try_chunks(frame);
     try_metalayers(frame);

@@ -37,10 +37,9 @@ static void open_frame(struct input *input, const struct bundle_entry *entry)
         return;
     if (bundle_open(input->bundle, input->store, entry, &store, &fault) < 0)
         return;
-    if (frame_open(store, 0, &frame, &fault) < 0)
-        store_close(store);
-    else
+    if (frame_open(store, 0, &frame, &fault) == 0)
         frame_close(frame);
+    store_close(store);
 }
 
 /* A listed name must exist, as a frame or as a folder. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "file/file.h"
+#include "give_store.h"
 #include "store/store_local.h"
 #include "suite.h"
 #include "writeback/writeback.h"
@@ -120,8 +121,8 @@ static void make_file(struct bed *bed)
         ck_assert_int_eq(mkdirat(bed->fd, "f.b2frame", 0700), 0);
     else
         flags |= STORE_NEW;
-    ck_assert_int_eq(file_create(bed->context, bed_store(bed, flags), &params,
-                                 &bed->file, &fault),
+    ck_assert_int_eq(give_file_create(bed->context, bed_store(bed, flags),
+                                      &params, &bed->file, &fault),
                      0);
 }
 
@@ -190,9 +191,9 @@ void bed_copy_of(struct bed *bed, const char *path)
     make_dir(bed);
     snprintf(to, sizeof(to), "%s/f.b2frame", bed->dir);
     run("cp -r --no-preserve=mode", path, to);
-    ck_assert_int_eq(file_open_writable(bed->context,
-                                        bed_store(bed, STORE_WRITE), &bed->file,
-                                        &fault),
+    ck_assert_int_eq(give_file_open_writable(bed->context,
+                                             bed_store(bed, STORE_WRITE),
+                                             &bed->file, &fault),
                      0);
     bed->room = file_size(bed->file) + ODD_BYTES;
     bed->model = calloc(1, bed->room);
@@ -221,7 +222,7 @@ static void check_frame(struct bed *bed)
     struct frame *frame;
     struct fault fault;
 
-    ck_assert_int_eq(frame_open(store, 0, &frame, &fault), 0);
+    ck_assert_int_eq(give_frame_open(store, 0, &frame, &fault), 0);
     ck_assert_int_eq(frame_check(frame, report, NULL), 0);
     frame_close(frame);
 }
@@ -233,9 +234,9 @@ void bed_reopen(struct bed *bed)
     stop_flusher(bed);
     ck_assert_int_eq(file_close(bed->file), 0);
     check_frame(bed);
-    ck_assert_int_eq(file_open_writable(bed->context,
-                                        bed_store(bed, STORE_WRITE), &bed->file,
-                                        &fault),
+    ck_assert_int_eq(give_file_open_writable(bed->context,
+                                             bed_store(bed, STORE_WRITE),
+                                             &bed->file, &fault),
                      0);
     start_flusher(bed);
 }

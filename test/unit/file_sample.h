@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "file/file.h"
+#include "give_store.h"
 #include "state/file_private.h"
 #include "store/store_local.h"
 #include "suite.h"
@@ -79,7 +80,7 @@ static inline void sample_open_store(struct sample *sample, struct store *store,
     *sample = (struct sample){ 0 };
     ck_assert_int_eq(file_context_new(&options, &sample->context), 0);
     ck_assert_int_eq(
-        file_open(sample->context, store, 0, &sample->file, &fault), 0);
+        give_file_open(sample->context, store, 0, &sample->file, &fault), 0);
 }
 
 static inline void sample_open(struct sample *sample, const char *name,

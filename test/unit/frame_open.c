@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/cpu.h"
+#include "give_store.h"
 #include "store/store_local.h"
 #include "suite.h"
 
@@ -15,14 +16,10 @@ int try_open(const void *bytes, size_t len, uint64_t base, struct frame **out,
              struct fault *fault)
 {
     struct store *store;
-    int r;
 
     *fault = FAULT_NONE;
     ck_assert_int_eq(store_mem_open(bytes, len, &store), 0);
-    r = frame_open(store, base, out, fault);
-    if (r < 0)
-        store_close(store);
-    return r;
+    return give_frame_open(store, base, out, fault);
 }
 
 struct frame *open_bytes(const void *bytes, size_t len)
@@ -51,7 +48,7 @@ struct frame *open_data(const char *name)
     else
         r = store_file_open(AT_FDCWD, path, STORE_FOLLOW, &store);
     ck_assert_int_eq(r, 0);
-    r = frame_open(store, 0, &frame, &fault);
+    r = give_frame_open(store, 0, &frame, &fault);
     ck_assert_msg(r == 0, "%s: %d: %s", name, r, fault.what);
     return frame;
 }

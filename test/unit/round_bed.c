@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "round_bed.h"
 
+#include "give_store.h"
 #include "suite.h"
 
 enum {
@@ -30,8 +31,8 @@ void bed_init(struct bed *bed, bool sparse)
 
     *bed = (struct bed){ .disk = disk_new(sparse) };
     ck_assert_int_eq(file_context_new(&options, &bed->context), 0);
-    ck_assert_int_eq(file_create(bed->context, disk_store(bed->disk), &params,
-                                 &bed->file, &fault),
+    ck_assert_int_eq(give_file_create(bed->context, disk_store(bed->disk),
+                                      &params, &bed->file, &fault),
                      0);
 }
 
@@ -111,7 +112,8 @@ void bed_check(const struct bed *bed)
 
     bed_check_file(bed, bed->file);
     ck_assert_int_eq(
-        file_open(bed->context, disk_store(bed->disk), 0, &file, &fault), 0);
+        give_file_open(bed->context, disk_store(bed->disk), 0, &file, &fault),
+        0);
     bed_check_file(bed, file);
     ck_assert_int_eq(file_close(file), 0);
 }

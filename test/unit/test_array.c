@@ -327,6 +327,7 @@ START_TEST(the_header_suffices_to_read_an_array)
              getenv("FRAMEFS_TEST_DATA"));
     ck_assert_int_eq(store_file_open(AT_FDCWD, path, STORE_FOLLOW, &store), 0);
     ck_assert_int_eq(frame_open_header(store, 0, &frame, &fault), 0);
+    store_close(store);
     ck_assert_int_eq(array_read(frame, &array, &fault), 0);
     ck_assert_uint_eq(array->layout.nitems, 864);
     array_free(array);

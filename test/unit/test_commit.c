@@ -13,6 +13,7 @@
 #include "chunk/codec.h"
 #include "frame/metalayer.h"
 #include "frame_open.h"
+#include "give_store.h"
 #include "store/store_local.h"
 #include "suite.h"
 
@@ -71,9 +72,9 @@ static struct frame *open_frame(const struct place *place, unsigned flags)
     struct frame *frame;
     struct fault fault;
 
-    ck_assert_int_eq(
-        frame_open(open_store(place, STORE_FOLLOW | flags), 0, &frame, &fault),
-        0);
+    ck_assert_int_eq(give_frame_open(open_store(place, STORE_FOLLOW | flags), 0,
+                                     &frame, &fault),
+                     0);
     return frame;
 }
 

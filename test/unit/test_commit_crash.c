@@ -5,6 +5,7 @@
 
 #include "change_model.h"
 #include "frame_open.h"
+#include "give_store.h"
 #include "record_store.h"
 #include "suite.h"
 
@@ -178,7 +179,7 @@ static void check_crash(const struct history *history, size_t nops,
     size_t first;
     bool lasts = find_durable(history, nops, &first);
     bool found = false;
-    int r = store ? frame_open(store, 0, &frame, &fault) : -ENOENT;
+    int r = store ? give_frame_open(store, 0, &frame, &fault) : -ENOENT;
 
     /* If no frame was durable, none need exist, but a damaged one must not. */
     if (r < 0)
@@ -189,8 +190,6 @@ static void check_crash(const struct history *history, size_t nops,
         found = model_matches(&history->states[i], frame);
     ck_assert_msg(found, "crash behind operation %zu of %zu, mask %llx", nops,
                   disk_nops(history->disk), (unsigned long long)choice->mask);
-    if (r < 0)
-        store_close(store);
     frame_close(frame);
     image_free(image);
 }

@@ -7,6 +7,7 @@
 #include "frame_build.h"
 #include "frame_examples.h"
 #include "frame_open.h"
+#include "give_store.h"
 #include "suite.h"
 
 /* Three chunk files of the worked example; 1 and 2 are swapped in the index. */
@@ -284,7 +285,7 @@ START_TEST(index_and_chunk_files_make_a_sparse_frame)
     files[3].len--;                           /* cut short */
     files[2].name = "0000000000000001.chunk"; /* as one day in 2021 */
     ck_assert_int_eq(store_mem_open_dir(files, 4, &store), 0);
-    ck_assert_int_eq(frame_open(store, 0, &frame, &fault), 0);
+    ck_assert_int_eq(give_frame_open(store, 0, &frame, &fault), 0);
     ck_assert(frame_get_info(frame)->sparse);
     check_chunk(frame, 0, sparse_items[0], 8);
     check_bad_chunk(frame, 1, -EBADMSG, 0);
@@ -293,7 +294,7 @@ START_TEST(index_and_chunk_files_make_a_sparse_frame)
     frame_close(frame);
 
     ck_assert_int_eq(store_mem_open_dir(files, 3, &store), 0);
-    ck_assert_int_eq(frame_open(store, 0, &frame, &fault), 0);
+    ck_assert_int_eq(give_frame_open(store, 0, &frame, &fault), 0);
     ck_assert_int_eq(read_chunk(frame, 1, (uint8_t[8]){ 0 }, 8, &len, &fault),
                      -EBADMSG);
     ck_assert_str_eq(fault.object, "00000002.chunk");
@@ -332,7 +333,7 @@ START_TEST(numbers_of_chunk_files_have_32_bits)
 
     build_copy(chunk, 4, items, 8);
     ck_assert_int_eq(store_mem_open_dir(files, 2, &store), 0);
-    ck_assert_int_eq(frame_open(store, 0, &frame, &fault), 0);
+    ck_assert_int_eq(give_frame_open(store, 0, &frame, &fault), 0);
     check_bad_chunk(frame, 0, -EBADMSG, 97);
     check_chunk(frame, 1, items, 8);
     frame_close(frame);

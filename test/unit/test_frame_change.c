@@ -11,6 +11,7 @@
 #include "frame/metalayer.h"
 #include "frame_build.h"
 #include "frame_open.h"
+#include "give_store.h"
 #include "record_store.h"
 #include "suite.h"
 
@@ -406,7 +407,7 @@ START_TEST(what_a_crash_left_of_a_sparse_frame_is_removed)
     store_object_close(object);
     ck_assert_int_eq(store_create(store, "notes.chunk", NULL, &object), 0);
     store_object_close(object);
-    ck_assert_int_eq(frame_open(store, 0, &work.frame, &fault), 0);
+    ck_assert_int_eq(give_frame_open(store, 0, &work.frame, &fault), 0);
     ck_assert_int_eq(frame_change_open(work.frame, &work.change, &fault), 0);
     frame_change_reclaim(work.change, true);
     ck_assert_int_eq(store_open(store, "0000002A.chunk", &object), -ENOENT);
@@ -436,7 +437,7 @@ static void restart(struct work *work)
 
     frame_change_close(work->change);
     frame_close(work->frame);
-    ck_assert_int_eq(frame_open(store, 0, &work->frame, &fault), 0);
+    ck_assert_int_eq(give_frame_open(store, 0, &work->frame, &fault), 0);
     ck_assert_int_eq(frame_change_open(work->frame, &work->change, &fault), 0);
 }
 
@@ -554,7 +555,7 @@ static void change_data(const char *name)
     struct frame *after;
     struct fault fault;
 
-    ck_assert_int_eq(frame_open(disk_store(disk), 0, &before, &fault), 0);
+    ck_assert_int_eq(give_frame_open(disk_store(disk), 0, &before, &fault), 0);
     ck_assert_int_eq(frame_change_open(before, &change, &fault), 0);
     ck_assert_int_eq(frame_change_set_vlmetalayer(change, "new", "abc", 3), 0);
     after = commit(change);
@@ -562,7 +563,7 @@ static void change_data(const char *name)
     ck_assert_int_eq(frame_get_info(after)->format, FRAME_FORMAT_E);
     frame_close(after);
     frame_change_close(change);
-    ck_assert_int_eq(frame_open(disk_store(disk), 0, &after, &fault), 0);
+    ck_assert_int_eq(give_frame_open(disk_store(disk), 0, &after, &fault), 0);
     check_same(before, after);
     for (uint64_t i = 0; i < frame_get_info(after)->nchunks; i++) {
         struct frame_chunk *chunk;
@@ -613,7 +614,7 @@ START_TEST(frame_inside_a_file_is_not_changed)
     store_close(store);
     end(&work);
     disk = disk_of(bytes, sizeof(bytes));
-    ck_assert_int_eq(frame_open(disk_store(disk), 8, &frame, &fault), 0);
+    ck_assert_int_eq(give_frame_open(disk_store(disk), 8, &frame, &fault), 0);
     ck_assert_int_eq(frame_change_open(frame, &change, &fault), -EROFS);
     frame_close(frame);
     disk_free(disk);
@@ -640,7 +641,7 @@ START_TEST(frame_whose_chunks_overlap_is_not_changed)
         .typesize = 4,
     });
     disk = disk_of(built->bytes, built->len);
-    ck_assert_int_eq(frame_open(disk_store(disk), 0, &frame, &fault), 0);
+    ck_assert_int_eq(give_frame_open(disk_store(disk), 0, &frame, &fault), 0);
     ck_assert_int_eq(frame_change_open(frame, &change, &fault), -EBADMSG);
     frame_close(frame);
     disk_free(disk);

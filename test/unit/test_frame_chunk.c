@@ -10,6 +10,7 @@
 #include "counting_store.h"
 #include "frame_build.h"
 #include "frame_open.h"
+#include "give_store.h"
 #include "store/store_local.h"
 #include "suite.h"
 
@@ -62,7 +63,7 @@ static void open_fixture(struct fixture *fixture, uint32_t len)
                                          fixture->bytes->len, &fixture->reads,
                                          &store),
                      0);
-    ck_assert_int_eq(frame_open(store, 0, &fixture->frame, &fault), 0);
+    ck_assert_int_eq(give_frame_open(store, 0, &fixture->frame, &fault), 0);
     ck_assert_int_eq(
         frame_chunk_open(fixture->frame, 0, &fixture->opened, &fault), 0);
     fixture->reads = (struct reads){ 0 };
@@ -226,7 +227,7 @@ START_TEST(opening_a_frame_of_many_chunks_reads_little)
     bytes = build_frame(&parts);
     ck_assert_int_eq(
         counting_store_open(bytes->bytes, bytes->len, &reads, &store), 0);
-    ck_assert_int_eq(frame_open(store, 0, &frame, &fault), 0);
+    ck_assert_int_eq(give_frame_open(store, 0, &frame, &fault), 0);
     ck_assert_uint_eq(reads.ncalls, 2);
     ck_assert_uint_lt(reads.nbytes, 5000);
     check_chunk(frame, N - 1, "01234567", 8);
@@ -256,7 +257,7 @@ START_TEST(a_file_that_shrinks_meanwhile_is_an_error)
                      (ssize_t)fixture->bytes->len);
     ck_assert_int_eq(store_file_open(AT_FDCWD, path, 0, &store), -EXDEV);
     ck_assert_int_eq(store_file_open(AT_FDCWD, path, STORE_FOLLOW, &store), 0);
-    ck_assert_int_eq(frame_open(store, 0, &fixture->frame, &fault), 0);
+    ck_assert_int_eq(give_frame_open(store, 0, &fixture->frame, &fault), 0);
     ck_assert_int_eq(
         frame_chunk_open(fixture->frame, 0, &fixture->opened, &fault), 0);
     check_blocks(fixture, 0, 1);

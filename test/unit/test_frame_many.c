@@ -7,6 +7,7 @@
 #include "change_model.h"
 #include "chunk/chunk_encode.h"
 #include "frame_open.h"
+#include "give_store.h"
 #include "record_store.h"
 #include "suite.h"
 #include "writer/frame_change.h"
@@ -45,7 +46,7 @@ static void reopen(struct work *work)
 
     frame_change_close(work->change);
     frame_close(work->frame);
-    ck_assert_msg(frame_open(store, 0, &work->frame, &fault) == 0, "%s",
+    ck_assert_msg(give_frame_open(store, 0, &work->frame, &fault) == 0, "%s",
                   fault.what);
     ck_assert_msg(frame_change_open(work->frame, &work->change, &fault) == 0,
                   "%s", fault.what);

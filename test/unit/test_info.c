@@ -8,6 +8,7 @@
 
 #include "file/info.h"
 #include "frame/frame.h"
+#include "give_store.h"
 #include "store/store_local.h"
 #include "suite.h"
 
@@ -45,7 +46,7 @@ static struct frame *open_frame(const char *id)
             ? store_dir_open(AT_FDCWD, path, STORE_FOLLOW, &store)
             : store_file_open(AT_FDCWD, path, STORE_FOLLOW, &store);
     ck_assert_int_eq(r, 0);
-    ck_assert_int_eq(frame_open(store, 0, &frame, &fault), 0);
+    ck_assert_int_eq(give_frame_open(store, 0, &frame, &fault), 0);
     return frame;
 }
 

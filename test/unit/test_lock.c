@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "file_bed.h"
+#include "give_store.h"
 #include "store/store_local.h"
 #include "suite.h"
 
@@ -105,8 +106,8 @@ static struct file *open_other(struct bed *bed, struct file_context **context)
     struct file *file;
 
     ck_assert_int_eq(file_context_new(&options, context), 0);
-    ck_assert_int_eq(file_open_writable(*context, bed_store(bed, STORE_WRITE),
-                                        &file, &fault),
+    ck_assert_int_eq(give_file_open_writable(
+                         *context, bed_store(bed, STORE_WRITE), &file, &fault),
                      0);
     return file;
 }
@@ -284,8 +285,8 @@ START_TEST(files_of_one_context_do_not_lock_each_other_out)
 
     scene_init(&scene, false);
     bed_write(&scene.bed, 0, 10);
-    ck_assert_int_eq(file_open(scene.bed.context, bed_store(&scene.bed, 0), 0,
-                               &reader, &fault),
+    ck_assert_int_eq(give_file_open(scene.bed.context, bed_store(&scene.bed, 0),
+                                    0, &reader, &fault),
                      0);
     ck_assert(!is_free(&scene));
     bed_sync(&scene.bed);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "file/file.h"
+#include "give_store.h"
 #include "round_bed.h"
 #include "suite.h"
 #include "writeback/encode.h"
@@ -195,8 +196,9 @@ static void reopen(struct bed *bed)
     struct fault fault;
 
     ck_assert_int_eq(file_close(bed->file), 0);
-    ck_assert_int_eq(file_open_writable(bed->context, disk_store(bed->disk),
-                                        &bed->file, &fault),
+    ck_assert_int_eq(give_file_open_writable(bed->context,
+                                             disk_store(bed->disk), &bed->file,
+                                             &fault),
                      0);
 }
 
@@ -225,7 +227,8 @@ static void check_first(const struct bed *bed)
     int error;
 
     ck_assert_int_eq(
-        file_open(bed->context, disk_store(bed->disk), 0, &file, &fault), 0);
+        give_file_open(bed->context, disk_store(bed->disk), 0, &file, &fault),
+        0);
     ck_assert_int_eq(file_read(file, NULL, 0, CHUNKSIZE, &data, &error, &fault),
                      0);
     ck_assert_mem_eq(data.iov[0].iov_base, bed->bytes, data.iov[0].iov_len);

@@ -2,6 +2,7 @@
 #include <sched.h>
 
 #include "file/file.h"
+#include "give_store.h"
 #include "round_bed.h"
 #include "suite.h"
 #include "writeback/encode.h"
@@ -83,7 +84,8 @@ static void check_layer(const struct bed *bed)
     struct frame *frame;
     struct fault fault;
 
-    ck_assert_int_eq(frame_open(disk_store(bed->disk), 0, &frame, &fault), 0);
+    ck_assert_int_eq(give_frame_open(disk_store(bed->disk), 0, &frame, &fault),
+                     0);
     ck_assert_int_eq(metalayer_list_read(frame, &list, &fault), 0);
     ck_assert_ptr_nonnull(metalayer_find(&list, METALAYER_VL, "layer"));
     metalayer_list_free(&list);

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "file/verify.h"
+#include "give_store.h"
 #include "store/store.h"
 #include "suite.h"
 
@@ -69,7 +70,7 @@ static void sample_open(struct sample *sample)
     struct store *store;
 
     ck_assert_int_eq(store_mem_open(sample->bytes, sample->len, &store), 0);
-    ck_assert_int_eq(frame_open(store, 0, &sample->frame, &fault), 0);
+    ck_assert_int_eq(give_frame_open(store, 0, &sample->frame, &fault), 0);
 }
 
 static void sample_free(struct sample *sample)

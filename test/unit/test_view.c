@@ -4,6 +4,7 @@
 #include "array/npy.h"
 #include "base/bytes.h"
 #include "file_sample.h"
+#include "give_store.h"
 #include "layout_naive.h"
 #include "store/store_local.h"
 
@@ -25,9 +26,10 @@ static void open_as(struct sample *sample, struct store *store,
     *sample = (struct sample){ 0 };
     ck_assert_int_eq(file_context_new(&options, &sample->context), 0);
     if (writable)
-        r = file_open_writable(sample->context, store, &sample->file, &fault);
+        r = give_file_open_writable(sample->context, store, &sample->file,
+                                    &fault);
     else
-        r = file_open(sample->context, store, 0, &sample->file, &fault);
+        r = give_file_open(sample->context, store, 0, &sample->file, &fault);
     ck_assert_msg(r == 0, "%d: %s", r, fault.what);
     sample->len = file_size(sample->file);
 }
@@ -274,8 +276,9 @@ static void bed_create(struct bed *bed, enum file_view view, size_t cache_size,
 
     *sample = (struct sample){ 0 };
     ck_assert_int_eq(file_context_new(&options, &sample->context), 0);
-    r = file_create(sample->context, bed_store(bed, STORE_WRITE | STORE_NEW),
-                    &params, &sample->file, &fault);
+    r = give_file_create(sample->context,
+                         bed_store(bed, STORE_WRITE | STORE_NEW), &params,
+                         &sample->file, &fault);
     ck_assert_msg(r == 0, "%d: %s", r, fault.what);
     sample->len = file_size(sample->file);
 }

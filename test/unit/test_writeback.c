@@ -7,6 +7,7 @@
 
 #include "file/file.h"
 #include "file_bed.h"
+#include "give_store.h"
 #include "state/file_private.h"
 #include "store/store_local.h"
 #include "suite.h"
@@ -270,9 +271,9 @@ static void write_by_others(struct bed *bed, uint64_t off, const void *bytes,
     struct file *file;
 
     ck_assert_int_eq(file_context_new(&file_default_options, &context), 0);
-    ck_assert_int_eq(
-        file_open_writable(context, bed_store(bed, STORE_WRITE), &file, &fault),
-        0);
+    ck_assert_int_eq(give_file_open_writable(
+                         context, bed_store(bed, STORE_WRITE), &file, &fault),
+                     0);
     ck_assert_int_eq(file_write(file, off, bytes, len, &fault), 0);
     ck_assert_int_eq(file_close(file), 0);
     file_context_free(context);
@@ -292,8 +293,8 @@ static void change_without_lease(struct bed *bed)
     struct frame *next;
     struct fault fault;
 
-    ck_assert_int_eq(frame_open(bed_store(bed, STORE_WRITE), 0, &frame, &fault),
-                     0);
+    ck_assert_int_eq(
+        give_frame_open(bed_store(bed, STORE_WRITE), 0, &frame, &fault), 0);
     ck_assert_int_eq(frame_change_open(frame, &change, &fault), 0);
     ck_assert_int_eq(frame_change_set_vlmetalayer(change, "other", "x", 1), 0);
     ck_assert_int_eq(frame_change_commit(change, &next, &fault), 0);
@@ -325,9 +326,9 @@ START_TEST(what_was_written_to_a_frame_that_others_changed_is_dropped)
         ck_assert_int_eq(file_truncate(bed.file, 0, &fault), -ESTALE);
         ck_assert_int_eq(file_sync(bed.file, &fault), -ESTALE);
         file_discard(bed.file);
-        ck_assert_int_eq(file_open_writable(bed.context,
-                                            bed_store(&bed, STORE_WRITE),
-                                            &bed.file, &fault),
+        ck_assert_int_eq(give_file_open_writable(bed.context,
+                                                 bed_store(&bed, STORE_WRITE),
+                                                 &bed.file, &fault),
                          0);
         bed_check(&bed);
         bed_fini(&bed);
@@ -450,9 +451,9 @@ START_TEST(a_frame_that_others_have_opened_keeps_its_place)
     bed_sync(&bed);
     size = stored_size(&bed);
     ck_assert_int_gt(size, 4 * CHUNKSIZE);
-    ck_assert_int_eq(file_open_writable(bed.context,
-                                        bed_store(&bed, STORE_WRITE), &other,
-                                        &fault),
+    ck_assert_int_eq(give_file_open_writable(bed.context,
+                                             bed_store(&bed, STORE_WRITE),
+                                             &other, &fault),
                      0);
     ck_assert_int_eq(file_close(bed.file), 0);
     ck_assert_int_eq(stored_size(&bed), size);
@@ -462,9 +463,9 @@ START_TEST(a_frame_that_others_have_opened_keeps_its_place)
     bed.model[0] = 'x';
     memcpy(bed.model + 3 * CHUNKSIZE, noise, CHUNKSIZE);
     bed.size = 4 * CHUNKSIZE;
-    ck_assert_int_eq(file_open_writable(bed.context,
-                                        bed_store(&bed, STORE_WRITE), &bed.file,
-                                        &fault),
+    ck_assert_int_eq(give_file_open_writable(bed.context,
+                                             bed_store(&bed, STORE_WRITE),
+                                             &bed.file, &fault),
                      0);
     bed_check(&bed);
     bed_fini(&bed);
@@ -513,7 +514,7 @@ START_TEST(files_not_opened_for_writing_are_not_changed)
     bed_write(&bed, 0, 1000);
     bed_sync(&bed);
     store = bed_store(&bed, 0);
-    ck_assert_int_eq(file_open(bed.context, store, 0, &file, &fault), 0);
+    ck_assert_int_eq(give_file_open(bed.context, store, 0, &file, &fault), 0);
     ck_assert_int_eq(file_write(file, 0, "x", 1, &fault), -EROFS);
     ck_assert_int_eq(file_truncate(file, 0, &fault), -EROFS);
     ck_assert_uint_eq(file_size(file), 1000);
@@ -535,9 +536,9 @@ START_TEST(a_file_that_nobody_has_changed_is_ones_own)
         ck_assert(file_is_own(bed.file));
         bed_reopen(&bed);
         ck_assert(file_is_own(bed.file));
-        ck_assert_int_eq(file_open_writable(bed.context,
-                                            bed_store(&bed, STORE_WRITE),
-                                            &other, &fault),
+        ck_assert_int_eq(give_file_open_writable(bed.context,
+                                                 bed_store(&bed, STORE_WRITE),
+                                                 &other, &fault),
                          0);
         ck_assert_int_eq(file_write(other, 1000, "x", 1, &fault), 0);
         ck_assert_int_eq(file_close(other), 0);

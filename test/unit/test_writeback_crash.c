@@ -5,6 +5,7 @@
 
 #include "file/file.h"
 #include "file/verify.h"
+#include "give_store.h"
 #include "record_store.h"
 #include "state/file_private.h"
 #include "suite.h"
@@ -84,7 +85,8 @@ static void check_visible(struct history *history)
     struct fault fault;
 
     ck_assert_int_eq(
-        file_open(history->context, image_store(image), 0, &file, &fault), 0);
+        give_file_open(history->context, image_store(image), 0, &file, &fault),
+        0);
     ck_assert(is_state(file, &history->now));
     ck_assert_int_eq(file_close(file), 0);
     image_free(image);
@@ -109,9 +111,9 @@ static void reopen(struct history *history)
     begin_state(history);
     ck_assert_int_eq(file_close(history->file), 0);
     end_state(history);
-    ck_assert_int_eq(file_open_writable(history->context,
-                                        disk_store(history->disk),
-                                        &history->file, &fault),
+    ck_assert_int_eq(give_file_open_writable(history->context,
+                                             disk_store(history->disk),
+                                             &history->file, &fault),
                      0);
 }
 
@@ -234,8 +236,9 @@ static struct history *make_history(bool sparse, uint64_t random)
     history->disk = disk_new(sparse);
     history->context = new_context();
     begin_state(history);
-    ck_assert_int_eq(file_create(history->context, disk_store(history->disk),
-                                 &params, &history->file, &fault),
+    ck_assert_int_eq(give_file_create(history->context,
+                                      disk_store(history->disk), &params,
+                                      &history->file, &fault),
                      0);
     ck_assert_int_eq(file_sync(history->file, &fault), 0);
     end_state(history);
@@ -331,10 +334,9 @@ static void check_crash(const struct history *history, size_t nops, bool torn,
     struct store *store = image_store(image);
     struct file *file = NULL;
     struct fault fault;
-    int r = store ? file_open(history->context, store, 0, &file, &fault) : 0;
+    int r =
+        store ? give_file_open(history->context, store, 0, &file, &fault) : 0;
 
-    if (r < 0)
-        store_close(store);
     /* The file may be missing, but must not be damaged. */
     ck_assert(r == 0 || r == -ENOENT);
     ck_assert_msg(is_good(history, nops, file),

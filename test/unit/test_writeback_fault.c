@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "file/file.h"
+#include "give_store.h"
 #include "record_store.h"
 #include "state/file_private.h"
 #include "suite.h"
@@ -48,8 +49,8 @@ static void bed_init_with(struct bed *bed, bool sparse,
 
     bed->disk = disk_new(sparse);
     ck_assert_int_eq(file_context_new(&options, &bed->context), 0);
-    ck_assert_int_eq(file_create(bed->context, disk_store(bed->disk),
-                                 file_params, &bed->file, &fault),
+    ck_assert_int_eq(give_file_create(bed->context, disk_store(bed->disk),
+                                      file_params, &bed->file, &fault),
                      0);
 }
 
@@ -99,7 +100,8 @@ static void check_disk(struct bed *bed)
     struct file *file;
 
     ck_assert_int_eq(
-        file_open(bed->context, disk_store(bed->disk), 0, &file, &fault), 0);
+        give_file_open(bed->context, disk_store(bed->disk), 0, &file, &fault),
+        0);
     check(bed, file);
     ck_assert_int_eq(file_close(file), 0);
 }
@@ -285,7 +287,7 @@ static void bed_with_meta(struct bed *bed, bool sparse)
     frame_close(frame);
     frame_change_close(change);
     ck_assert_int_eq(
-        file_open_writable(bed->context, store, &bed->file, &fault), 0);
+        give_file_open_writable(bed->context, store, &bed->file, &fault), 0);
     ck_assert_int_eq(write_all(bed, 1), 0);
     ck_assert_int_eq(file_sync(bed->file, &fault), 0);
 }
@@ -315,7 +317,8 @@ static void check_meta(struct bed *bed, char fixed, char var, char new)
     struct frame *frame;
     struct fault fault;
 
-    ck_assert_int_eq(frame_open(disk_store(bed->disk), 0, &frame, &fault), 0);
+    ck_assert_int_eq(give_frame_open(disk_store(bed->disk), 0, &frame, &fault),
+                     0);
     ck_assert_int_eq(metalayer_list_read(frame, &list, &fault), 0);
     check_layer(frame, &list, METALAYER_FIXED, "fixed", fixed);
     check_layer(frame, &list, METALAYER_VL, "var", var);
@@ -410,7 +413,7 @@ static void check_synced(struct bed *bed, uint64_t size)
     struct file *file;
 
     ck_assert_int_eq(
-        file_open(bed->context, image_store(image), 0, &file, &fault), 0);
+        give_file_open(bed->context, image_store(image), 0, &file, &fault), 0);
     if (size == SIZE)
         check(bed, file);
     ck_assert_uint_eq(file_size(file), size);
@@ -460,6 +463,7 @@ static void reopen(struct bed *bed)
     ck_assert_int_eq(file_close(bed->file), 0);
     check_synced(bed, SIZE);
     RETRY(file_open_writable(bed->context, store, &bed->file, &fault));
+    store_close(store);
 }
 
 /* Let some calls fail, from one on.  Returns false if there are fewer calls. */

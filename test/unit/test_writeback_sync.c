@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "give_store.h"
 #include "round_bed.h"
 #include "suite.h"
 
@@ -35,7 +36,7 @@ static void check_durable(struct bed *bed)
     struct file *file;
 
     ck_assert_int_eq(
-        file_open(bed->context, image_store(image), 0, &file, &fault), 0);
+        give_file_open(bed->context, image_store(image), 0, &file, &fault), 0);
     bed_check_file(bed, file);
     ck_assert_int_eq(file_close(file), 0);
     image_free(image);
