@@ -7,12 +7,9 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "chunk/chunk_format.h"
 #include "frame/frame_source.h"
 #include "interrupt.h"
-
-enum {
-    CHUNK_HEADER_LEN = 32
-};
 
 const char *map_kind_name(enum map_kind kind)
 {
@@ -148,7 +145,7 @@ static struct spot spot_of(const struct frame_info *info, uint64_t base,
     }
     spot.nbytes = sizes->nbytes;
     spot.cbytes = sizes->cbytes;
-    if (sizes->cbytes <= CHUNK_HEADER_LEN + (uint64_t)info->typesize &&
+    if (sizes->cbytes <= CHUNK_LONG_HEADER_LEN + (uint64_t)info->typesize &&
         sizes->nbytes > sizes->cbytes)
         spot.kind = MAP_VALUE;
     return spot;

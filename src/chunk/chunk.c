@@ -340,8 +340,8 @@ void chunk_block_extent(const struct chunk *chunk, uint32_t block,
 void chunk_fill(const struct chunk *chunk, uint32_t off, uint8_t *dst,
                 size_t len)
 {
-    static const uint8_t nan_float[] = { 0, 0, 0xc0, 0x7f };
-    static const uint8_t nan_double[] = { 0, 0, 0, 0, 0, 0, 0xf8, 0x7f };
+    static const uint8_t nan_float[] = { CHUNK_NAN_4 };
+    static const uint8_t nan_double[] = { CHUNK_NAN_8 };
     const struct chunk_header *header = &chunk->header;
     const uint8_t *item = chunk->value;
     size_t item_len = header->value_len;

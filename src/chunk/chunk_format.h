@@ -75,6 +75,10 @@ enum {
     CHUNK_SPECIAL_UNINIT = 4,
 };
 
+/* 7: the item of a chunk of NaNs, with typesize 4 and 8. */
+#define CHUNK_NAN_4 0x00, 0x00, 0xC0, 0x7F
+#define CHUNK_NAN_8 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xF8, 0x7F
+
 /* 3: versions that need care. */
 enum {
     CHUNK_VERSION_BLOSC1 = 2,        /* and below: the legacy split gate */

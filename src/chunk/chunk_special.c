@@ -7,8 +7,8 @@
 
 static bool is_nan(const uint8_t *item, size_t typesize)
 {
-    static const uint8_t nan32[4] = { 0, 0, 0xc0, 0x7f };
-    static const uint8_t nan64[8] = { 0, 0, 0, 0, 0, 0, 0xf8, 0x7f };
+    static const uint8_t nan32[4] = { CHUNK_NAN_4 };
+    static const uint8_t nan64[8] = { CHUNK_NAN_8 };
 
     return (typesize == 4 && memcmp(item, nan32, sizeof(nan32)) == 0) ||
            (typesize == 8 && memcmp(item, nan64, sizeof(nan64)) == 0);

@@ -9,10 +9,7 @@
 #include "frame/frame_private.h"
 #include "frame/frame_source.h"
 
-/* Number of index bytes that are read when a frame is opened. */
 enum {
-    INDEX_HEAD_LEN = 4096,
-
     FRAME_END_LEN = 128, /* end of the frame: holds most trailers, and the
                             stamp */
 

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "frame/frame_pattern.h"
 
-/* Format: Blosc2 Chunk Format, 7 "Special-value chunks". */
-#define NAN_4 0x00, 0x00, 0xC0, 0x7F
-#define NAN_8 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0xF8, 0x7F
+#include "chunk/chunk_format.h"
 
 #define TIMES_4(...)   __VA_ARGS__, __VA_ARGS__, __VA_ARGS__, __VA_ARGS__
 #define TIMES_16(...)  TIMES_4(TIMES_4(__VA_ARGS__))
@@ -12,11 +10,11 @@
 const uint8_t frame_pattern_zeros[FRAME_PATTERN_LEN] = { 0 };
 
 static const uint8_t nans_4[FRAME_PATTERN_LEN] = {
-    TIMES_256(TIMES_16(TIMES_4(NAN_4))),
+    TIMES_256(TIMES_16(TIMES_4(CHUNK_NAN_4))),
 };
 
 static const uint8_t nans_8[FRAME_PATTERN_LEN] = {
-    TIMES_256(TIMES_16(NAN_8, NAN_8)),
+    TIMES_256(TIMES_16(CHUNK_NAN_8, CHUNK_NAN_8)),
 };
 
 const uint8_t *frame_pattern_nans(uint32_t typesize)

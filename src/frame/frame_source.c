@@ -8,13 +8,9 @@
 #include <string.h>
 
 #include "base/identity.h"
+#include "chunk/chunk_format.h"
 #include "frame/blocks.h"
 #include "frame/frame_private.h"
-
-/* Number of bytes that hold any chunk header. */
-enum {
-    HEAD_LEN = 32
-};
 
 /* Names of chunk files: the usual one, and one from a single day in January
    2021.  Format: sparse-frame.md, 1; history.md, 4. */
@@ -125,7 +121,33 @@ int frame_source_fault(const struct frame_source *source, uint64_t chunk_no,
 
 static size_t head_len(uint64_t avail)
 {
-    return avail < HEAD_LEN ? (size_t)avail : HEAD_LEN;
+    return avail < CHUNK_LONG_HEADER_LEN ? (size_t)avail
+                                         : CHUNK_LONG_HEADER_LEN;
+}
+
+int frame_source_header(const struct frame_source *source,
+                        struct chunk_header *out, struct fault *fault)
+{
+    size_t len = head_len(source->avail);
+    uint8_t head[CHUNK_LONG_HEADER_LEN];
+    int r = store_object_read_at(source->object, source->off, head, len);
+
+    if (r < 0)
+        return blocks_read_error(r, 0, fault);
+    return chunk_header_parse(head, len, out, fault);
+}
+
+static int check_sizes(const struct chunk_header *header, uint64_t avail,
+                       struct frame_sizes *out, struct fault *fault)
+{
+    if (header->cbytes > avail)
+        return fault_set(fault, -EBADMSG, 0, "chunk is cut short");
+    *out = (struct frame_sizes){
+        .nbytes = header->nbytes,
+        .cbytes = header->cbytes,
+        .header_len = header->header_len,
+    };
+    return 0;
 }
 
 static int parse_sizes(const uint8_t *head, uint64_t avail,
@@ -134,16 +156,7 @@ static int parse_sizes(const uint8_t *head, uint64_t avail,
     struct chunk_header header;
     int r = chunk_header_parse(head, head_len(avail), &header, fault);
 
-    if (r < 0)
-        return r;
-    if (header.cbytes > avail)
-        return fault_set(fault, -EBADMSG, 0, "chunk is cut short");
-    *out = (struct frame_sizes){
-        .nbytes = header.nbytes,
-        .cbytes = header.cbytes,
-        .header_len = header.header_len,
-    };
-    return 0;
+    return r < 0 ? r : check_sizes(&header, avail, out, fault);
 }
 
 int frame_source_sizes(struct frame *frame, uint64_t chunk_no,
@@ -151,17 +164,14 @@ int frame_source_sizes(struct frame *frame, uint64_t chunk_no,
                        struct fault *fault)
 {
     struct frame_source source;
-    uint8_t head[HEAD_LEN];
+    struct chunk_header header;
     int r = frame_source_open(frame, chunk_no, entry, &source, fault);
 
     if (r < 0)
         return r;
-    r = store_object_read_at(source.object, source.off, head,
-                             head_len(source.avail));
-    if (r < 0)
-        r = blocks_read_error(r, 0, fault);
-    else
-        r = parse_sizes(head, source.avail, out, fault);
+    r = frame_source_header(&source, &header, fault);
+    if (r == 0)
+        r = check_sizes(&header, source.avail, out, fault);
     frame_source_close(frame, &source);
     if (r < 0)
         return frame_source_fault(&source, chunk_no, r, fault);
@@ -183,7 +193,7 @@ static int sparse_sizes_of(struct frame *frame,
 
 /* Headers that are read together. */
 struct heads {
-    uint8_t bytes[FRAME_SOURCE_BATCH][HEAD_LEN];
+    uint8_t bytes[FRAME_SOURCE_BATCH][CHUNK_LONG_HEADER_LEN];
     struct store_range ranges[FRAME_SOURCE_BATCH];
 };
 

@@ -41,6 +41,11 @@ void frame_source_close(struct frame *frame, struct frame_source *source);
 int frame_source_fault(const struct frame_source *source, uint64_t chunk_no,
                        int error, struct fault *fault);
 
+/* Read the header of the chunk.  Returns 0, -EBADMSG, or an error of the store.
+   The offset of a fault counts from the start of the chunk. */
+int frame_source_header(const struct frame_source *source,
+                        struct chunk_header *out, struct fault *fault);
+
 /* Sizes of a stored chunk, from its header. */
 struct frame_sizes {
     int error; /* reason why the header cannot be read, or 0 */

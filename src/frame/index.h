@@ -17,6 +17,11 @@
  */
 struct index;
 
+/* Number of bytes at the start of an index that suffice to open it quickly. */
+enum {
+    INDEX_HEAD_LEN = 4096
+};
+
 /*
  * Open the index.
  *

@@ -8,12 +8,8 @@
 #include "base/cpu.h"
 #include "base/msgpack.h"
 #include "base/size.h"
+#include "chunk/chunk_format.h"
 #include "frame/frame_private.h"
-
-/* Number of bytes that hold any chunk header. */
-enum {
-    CHUNK_HEAD_LEN = 32
-};
 
 static const char *const prefixes[] = {
     [METALAYER_FIXED] = "meta.",
@@ -402,7 +398,7 @@ static int chunk_fault(const struct frame *frame, const struct metalayer *layer,
 int metalayer_size(struct frame *frame, const struct metalayer *layer,
                    uint32_t *out, struct fault *fault)
 {
-    uint8_t head[CHUNK_HEAD_LEN];
+    uint8_t head[CHUNK_LONG_HEADER_LEN];
     size_t len = layer->len < sizeof(head) ? layer->len : sizeof(head);
     struct chunk_header header;
     int r;

@@ -12,7 +12,6 @@ enum {
                                place */
     SURVEY_MIN = 256 << 20, /* limit on bytes that are read to find an index, */
     SURVEY_FACTOR = 16,     /* plus this for each byte of the file */
-    HEAD_LEN = 4096         /* bytes of the index that are read first */
 };
 
 /* Statistics over the entries of a possible index. */
@@ -271,8 +270,8 @@ static int open_index(struct repair *repair, uint64_t off, struct index **out,
 {
     struct frame *view = &repair->view;
     uint64_t rest = repair->size - off;
-    size_t len = rest < HEAD_LEN ? (size_t)rest : HEAD_LEN;
-    uint8_t head[HEAD_LEN];
+    size_t len = rest < INDEX_HEAD_LEN ? (size_t)rest : INDEX_HEAD_LEN;
+    uint8_t head[INDEX_HEAD_LEN];
     int r = store_object_read_at(view->object, off, head, len);
 
     if (r < 0)

@@ -13,7 +13,6 @@
 
 enum {
     PREFIX_LEN = 4096,
-    HEAD_LEN = CHUNK_LONG_HEADER_LEN,
     WINDOW_LEN = 256 << 10,
     ROOM_MIN = 64,
     LIST_MAX = 1 << 28,    /* stored chunks, and runs of special ones */
@@ -155,18 +154,6 @@ static int open_chunk(const struct frame_source *source,
     return r;
 }
 
-static int read_header(const struct frame_source *source,
-                       struct chunk_header *out, struct fault *fault)
-{
-    size_t len = source->avail < HEAD_LEN ? (size_t)source->avail : HEAD_LEN;
-    uint8_t head[HEAD_LEN];
-    int r = store_object_read_at(source->object, source->off, head, len);
-
-    if (r < 0)
-        return blocks_read_error(r, 0, fault);
-    return chunk_header_parse(head, len, out, fault);
-}
-
 static int check_at(struct repair *repair, const struct frame_source *source,
                     struct repair_chunk *chunk, struct fault *fault)
 {
@@ -174,7 +161,7 @@ static int check_at(struct repair *repair, const struct frame_source *source,
                                           .off = source->off };
     struct chunk_header header;
     struct chunk *opened;
-    int r = read_header(source, &header, fault);
+    int r = frame_source_header(source, &header, fault);
 
     if (r < 0)
         return r;
@@ -224,13 +211,14 @@ struct window {
     uint8_t bytes[WINDOW_LEN];
 };
 
-/* Let the window hold HEAD_LEN bytes from `off` on, or up to the end of the
-   file.  Returns NULL and sets `error` if that fails. */
+/* Let the window hold CHUNK_LONG_HEADER_LEN bytes from `off` on, or up to the
+   end of the file.  Returns NULL and sets `error` if that fails. */
 static const uint8_t *look_at(struct window *window, uint64_t off, int *error)
 {
     uint64_t rest = window->repair->size - off;
 
-    if (off >= window->off && off - window->off + HEAD_LEN <= window->len)
+    if (off >= window->off &&
+        off - window->off + CHUNK_LONG_HEADER_LEN <= window->len)
         return window->bytes + (off - window->off);
     window->off = off;
     window->len = rest < WINDOW_LEN ? (size_t)rest : WINDOW_LEN;
@@ -276,7 +264,7 @@ static bool is_followed(struct window *window, const struct repair_chunk *chunk)
 
     if (next == size)
         return true;
-    if (size - next < HEAD_LEN)
+    if (size - next < CHUNK_LONG_HEADER_LEN)
         return false;
     bytes = look_at(window, next, &error);
     return bytes && (is_plausible(bytes, size - next) || is_trailer(bytes));
@@ -324,7 +312,8 @@ static int scan_from(struct window *window, uint64_t off)
     uint64_t work_max = WORK_MIN + WORK_FACTOR * repair->size;
     int error = 0;
 
-    while (off + HEAD_LEN <= repair->size && repair->work <= work_max) {
+    while (off + CHUNK_LONG_HEADER_LEN <= repair->size &&
+           repair->work <= work_max) {
         const uint8_t *bytes = look_at(window, off, &error);
         int64_t len = 0;
 
@@ -358,7 +347,7 @@ static int find_start(struct window *window, uint64_t *out)
     int error = 0;
 
     *out = view->base + FRAME_A_METALAYERS_OFF;
-    if (off + HEAD_LEN > window->repair->size)
+    if (off + CHUNK_LONG_HEADER_LEN > window->repair->size)
         return 0;
     bytes = look_at(window, off, &error);
     if (bytes && is_plausible(bytes, window->repair->size - off))

@@ -142,7 +142,6 @@ void repair_take_params(struct repair *repair)
     const struct repair_list *list = &repair->chunks;
     struct chunk_header header;
     struct frame_source source;
-    uint8_t head[32];
     struct fault ignored;
     size_t i = 0;
 
@@ -156,9 +155,7 @@ void repair_take_params(struct repair *repair)
                                               .place = list->chunks[i].place },
                                           &source, &ignored) < 0)
         return;
-    if (store_object_read_at(source.object, source.off, head, sizeof(head)) ==
-            0 &&
-        chunk_header_parse(head, sizeof(head), &header, &ignored) == 0) {
+    if (frame_source_header(&source, &header, &ignored) == 0) {
         info->typesize = header.typesize;
         info->codec = header.codec;
         memcpy(info->filters, header.filters, sizeof(info->filters));

@@ -8,10 +8,6 @@
 #include "chunk/chunk_format.h"
 #include "frame/frame_source.h"
 
-enum {
-    INDEX_HEAD_LEN = 4096
-};
-
 /* Does the index contain everything about a chunk that the table keeps? */
 static bool index_suffices(const struct frame *frame)
 {
