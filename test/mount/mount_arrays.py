@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount arrays
+# test: mount corpus arrays; suite corpus; timeout 900; args framefs corpus
 """N-dimensional arrays show as their items in C order, and as .npy files.
 
 usage: mount_arrays.py FRAMEFS [TEST...]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount async
 """Programs that read through the kernel's cache see asynchronous O_DIRECT
 writes.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount changes
 """A mount shows changes that other programs make to a frame within a second.
 
 usage: mount_changes.py FRAMEFS [TEST...]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount chunk_files
 """With -o chunks each frame has a directory of its chunks beside it.
 
 usage: mount_chunk_files.py FRAMEFS [TEST...]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount chunks
 """Chunks of a mounted frame are inserted, deleted and reordered.
 
 usage: mount_chunks.py FRAMEFS [TEST...]

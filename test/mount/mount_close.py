@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount close
 """After close() returns, the frame holds the data that was written.
 
 usage: mount_close.py FRAMEFS [TEST...]

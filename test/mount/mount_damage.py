@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount damage
 """Damage makes only the bytes that it covers unreadable, and is logged once
 with its place.
 

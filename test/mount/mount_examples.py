@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount examples
 """The examples of README.md and framefs.1 work as they stand.
 
 The examples of b2frame.1 and of --help are run by test/tool/examples.py.

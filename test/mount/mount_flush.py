@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount flush
 """Written data is committed in time, even while other files are busy and other
 disks hang.
 

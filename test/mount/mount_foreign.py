@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount foreign
+# test: mount corpus foreign; suite corpus; timeout 900; args framefs corpus
 """Frames that other programs wrote are changed through a mount, and an
 independent reader then reads the new content.
 

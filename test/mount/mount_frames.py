@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount frames
+# test: mount corpus; suite corpus; timeout 900; args framefs corpus
 """The mount shows each frame with the content that its writer recorded.
 
 usage: mount_frames.py FRAMEFS [corpus]

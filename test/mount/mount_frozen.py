@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount frozen
 """When a file system below SOURCE hangs, only the calls that use it are
 delayed.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount fsx
 """Random operations on a file have the same effect as on bytes in memory.
 
 usage: mount_fsx.py FRAMEFS [TEST...]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount full
 """Errors of a full or failing disk are reported, and leave stored data
 unharmed.
 

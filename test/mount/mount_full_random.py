@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount full_random
 """Random writers learn the truth on a disk that fills up and is enlarged.
 
 usage: mount_full_random.py FRAMEFS [TEST...]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount helper; timeout 30; args framefs mount_helpers
 """mount(8), umount(8) and fstab find framefs through its helpers.
 
 The test runs in a mount namespace of its own, in which the helpers lie where

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount hostile
+# test: mount corpus hostile; suite hostile; timeout 900; args framefs corpus
 """Damaged and deceptive frames show an error or right content, both as chunks
 and as the items of arrays.
 

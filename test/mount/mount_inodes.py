@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount inodes
 """A file keeps its identity where inode numbers are reused at once.
 
 usage: mount_inodes.py FRAMEFS [TEST...]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount interchange
 """Other programs read the data that was written to a mount, by any means, from
 its frames.
 

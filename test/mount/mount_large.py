@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount large
 """Frames with many chunks or many bytes need little memory.
 
 usage: mount_large.py FRAMEFS [TEST...]

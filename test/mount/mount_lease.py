@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount lease
 """A frame has one owner at a time, and readers never get wrong bytes.
 
 usage: mount_lease.py FRAMEFS [TEST...]

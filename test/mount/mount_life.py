@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount life
 """Tests of the command line, the daemon, signals and unmounting.
 
 usage: mount_life.py FRAMEFS [TEST...]

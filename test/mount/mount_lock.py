@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount lock
 """A mount takes part in the locking of frames by .b2lock files.
 
 usage: mount_lock.py FRAMEFS

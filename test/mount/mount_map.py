@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount map; timeout 600; args framefs map_array
 """An ordinary program maps an array that is much larger than the cache.
 
 usage: mount_map.py FRAMEFS MAP_ARRAY

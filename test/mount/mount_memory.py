@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount memory
 """A daemon that is written to stays within its memory, and closes its files.
 
 usage: mount_memory.py FRAMEFS [TEST...]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount names
 """Entries show under the right names, the same in lookups and listings.
 
 usage: mount_names.py FRAMEFS [TEST...]

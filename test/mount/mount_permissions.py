@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount permissions; timeout 600; alone
 """A mount of root's gives every user the access that SOURCE gives, and no more.
 
 usage: mount_permissions.py FRAMEFS [TEST...]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount plain
 """Files that are no frames are passed through, and no name leads out of SOURCE.
 
 usage: mount_plain.py FRAMEFS [TEST...]

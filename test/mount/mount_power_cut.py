@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount power_cut
 """Data that fsync() acknowledged survives a power cut, and no frame is damaged.
 
 usage: mount_power_cut.py FRAMEFS [TEST...]

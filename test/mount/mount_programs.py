@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount programs
 """Programs that know nothing of frames read them as they read any file.
 
 usage: mount_programs.py FRAMEFS [TEST...]

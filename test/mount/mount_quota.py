@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount quota
 """Disk quotas are enforced behind a mount of root's that serves other users.
 
 The data that a user stores is charged to that user and to nobody else.  Data

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount races
 """Names that an attacker exchanges during a request do not mislead the daemon.
 
 usage: mount_races.py FRAMEFS [TEST...]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount rights
 """A daemon without root's right to all files gives its user the access that a
 plain directory would.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount seek
 """lseek() finds data that programs have written, wherever that data is.
 
 The kernel keeps the data of a file that stays open, and passes it to the daemon

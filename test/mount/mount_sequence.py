@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount sequence
 """Common operations on a mounted directory, in random order, agree with a
 model.
 

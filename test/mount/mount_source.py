@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount source
 """Different kinds of SOURCE and MOUNTPOINT are accepted or refused.
 
 usage: mount_source.py FRAMEFS [TEST...]

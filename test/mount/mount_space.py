@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount space
 """A frame that is overwritten at random for long stays close to the size of its
 chunks.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount stats
 """A mount counts its work, and its figures are right.
 
 usage: mount_stats.py FRAMEFS [TEST...]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount stores
 """Stores of python-blosc2 show as directories of the frames that they hold.
 
 usage: mount_stores.py FRAMEFS [TEST...]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount sync
 """fsync(2) of anything in a mount, and unmounting, sync the store.
 
 The test uses strace(1) to see the daemon's calls.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount tool
 """b2frame changes frames through the files of a mount.
 
 usage: mount_tool.py FRAMEFS [TEST...]

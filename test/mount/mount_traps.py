@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount traps
 """The daemon deletes or converts nothing because of its name alone.
 
 usage: mount_traps.py FRAMEFS [TEST...]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount tree
 """Memory and descriptors stay bounded in large trees, and are released again.
 
 usage: mount_tree.py FRAMEFS [TEST...]

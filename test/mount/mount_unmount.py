@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount unmount
 """An unmount waits until all data is saved, and so does the next mount.
 
 The tests stop daemons while they still have data to write.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount users
 """A mount of root's gives other users no more than SOURCE does.
 
 usage: mount_users.py FRAMEFS [TEST...]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount write
 """Programs write to a mounted tree as to any directory, and their files become
 frames.
 

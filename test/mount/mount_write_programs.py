@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: mount write_programs
 """Programs that know nothing of frames write them as they write any file.
 
 usage: mount_write_programs.py FRAMEFS [TEST...]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: b2frame change; timeout 300
 """The verbs of b2frame that change the chunks of a frame.
 
 usage: change.py B2FRAME [TEST...]

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: completions; args b2frame framefs
 """The shells complete every verb and every option that --help lists.
 
 The script asks bash for its completions, and fish if that is installed.  For
 zsh it reads the text of the completions.
 
-usage: completions.py B2FRAME FRAMEFS DIRECTORY VERB...
+usage: completions.py B2FRAME FRAMEFS
 """
 
 import os
@@ -15,8 +16,11 @@ import shutil
 import subprocess
 import sys
 
-B2FRAME, FRAMEFS, DIRECTORY = sys.argv[1:4]
-VERBS = sys.argv[4:]
+from corpus import SOURCE
+from scene import verbs
+
+B2FRAME, FRAMEFS = sys.argv[1:3]
+DIRECTORY = os.path.join(SOURCE, 'packaging', 'completions')
 BASH = '''
 source %s
 COMP_LINE=%s COMP_POINT=${#COMP_LINE}
@@ -83,7 +87,7 @@ def check_b2frame(shells):
     zsh = in_zsh('b2frame')
     listed = set(re.findall(r'^  (\w+) ', usage(B2FRAME).split('Example:')[0],
                             re.MULTILINE))
-    compare(set(VERBS), listed, '--help')
+    compare(set(verbs()), listed, '--help')
     compare(listed, set(re.findall(r"^    '(\w+):", zsh, re.MULTILINE)), 'zsh')
     for verb in listed:
         check_line({verb}, 'b2frame', 'b2frame ' + verb[:2], shells)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: b2frame convert; timeout 300
 """b2frame convert copies frames to another layout or compression.
 
 usage: convert.py B2FRAME [TEST...]

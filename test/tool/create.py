@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: b2frame create; timeout 120
 """b2frame create makes frames from files and from standard input.
 
 usage: create.py B2FRAME [TEST...]

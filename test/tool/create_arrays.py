@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: b2frame create_arrays
 """create makes arrays from bytes in C order and from .npy files.
 
 usage: create_arrays.py B2FRAME

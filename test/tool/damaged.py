@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: b2frame damaged
 """b2frame names a damaged chunk, and loses only the bytes of that chunk.
 
 usage: damaged.py B2FRAME

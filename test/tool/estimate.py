@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: b2frame estimate; timeout 180
 """b2frame estimate tries settings that may suit a file.
 
 usage: estimate.py B2FRAME [TEST...]

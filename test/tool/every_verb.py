@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: b2frame every_verb; timeout 120
 """Every verb of b2frame fails in the way that all verbs promise.
 
 Other tests cover the success of each verb.  This one covers failures: wrong
@@ -15,7 +16,7 @@ import subprocess
 
 from scene import (TIMEOUT, TOOL, b2frame, check, check_names, corpus, copy,
                    frame, main, misuse, noise, numbers, read, remove,
-                   small_disk, write)
+                   small_disk, verbs, write)
 
 CONTENT = numbers(300000)
 BAD = sorted(glob.glob(os.path.join(corpus.SOURCE, 'test', 'data', 'bad',
@@ -86,9 +87,8 @@ def make(directory='.'):
 
 
 def all_verbs_are_here():
-    listed = b2frame('--help').decode().split('Verbs:\n')[1].split('\n\n')[0]
-    check({line.split()[0] for line in listed.splitlines()} ==
-          {verb.split()[0] for verb in VERBS}, listed)
+    listed = verbs()
+    check(set(listed) == {verb.split()[0] for verb in VERBS}, listed)
 
 
 def they_do_it():

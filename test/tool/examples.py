@@ -1,20 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: b2frame examples; timeout 300
 """The examples of --help and of the manual page work as they stand.
 
-usage: examples.py B2FRAME PAGE VERB...
+usage: examples.py B2FRAME [TEST...]
 """
 
 import os
 import re
 import subprocess
-import sys
 
 import corpus
-from scene import TOOL, check, frame, main, numbers, write
+from scene import TOOL, check, frame, main, numbers, verbs, write
 
-PAGE = os.path.abspath(sys.argv[2])
-VERBS = sys.argv[3:]
+PAGE = os.path.join(corpus.SOURCE, 'tools', 'b2frame.1')
 CHUNK = 128 << 10
 
 
@@ -57,7 +56,7 @@ def run(command):
 
 
 def those_of_help():
-    for verb in VERBS:
+    for verb in verbs():
         text = subprocess.run([TOOL, verb, '--help'], check=True, text=True,
                               stdout=subprocess.PIPE).stdout
         examples = re.findall(r'^  (.*)$', text.split('\nExample')[1],
@@ -78,5 +77,4 @@ def those_of_the_manual_page():
         run(' &&\n'.join(commands).replace(r'\e', '\\'))
 
 
-sys.argv[2:] = []
 main(those_of_help, those_of_the_manual_page)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: format manual
 """The codecs and filters that framefs-format.7 calls written can be written,
 and the other ones are refused.
 
-usage: format.py B2FRAME PAGE
+usage: format.py B2FRAME
 """
 
 import os
@@ -13,7 +14,10 @@ import subprocess
 import sys
 import tempfile
 
-B2FRAME, PAGE = sys.argv[1:3]
+from corpus import SOURCE
+
+B2FRAME = sys.argv[1]
+PAGE = os.path.join(SOURCE, 'tools', 'framefs-format.7')
 failures = []
 
 

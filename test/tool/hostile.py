@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: b2frame bad; timeout 300
+# test: b2frame hostile; suite hostile; timeout 900; args b2frame corpus
 """Damaged and deceptive frames show an error or right content, and nothing
 else.
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: b2frame large; timeout 300
 """b2frame handles 3 GiB, and frames of very many chunks, in little memory.
 
 usage: large.py B2FRAME

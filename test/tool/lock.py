@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: b2frame lock; timeout 60
 """b2frame --lock takes part in the locking of frames by .b2lock files.
 
 usage: lock.py B2FRAME [TEST...]

@@ -1,19 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: b2frame manual
 """The manual page and --help name the same verbs and options.
 
-usage: manual.py PROGRAM PAGE [VERB...]
+usage: manual.py B2FRAME
 """
 
+import os
 import re
 import shutil
 import subprocess
 import sys
 
+from corpus import SOURCE
+from scene import TOOL, verbs
+
+PAGE = os.path.join(SOURCE, 'tools', 'b2frame.1')
+
 
 def help_options(*words):
     """Return the options that a help text lists, and the text."""
-    text = subprocess.run([sys.argv[1], *words, '--help'], check=True,
+    text = subprocess.run([TOOL, *words, '--help'], check=True,
                           stdout=subprocess.PIPE, text=True).stdout
     return set(re.findall(r'^ +(--[a-z-]+)', text, re.MULTILINE)), text
 
@@ -25,30 +32,28 @@ def page_options(text):
 
 
 def main():
-    program, path, *verbs = sys.argv[1:]
     failures = []
-    with open(path, encoding='utf-8') as page:
+    with open(PAGE, encoding='utf-8') as page:
         general, *parts = re.split(r'^\.Ss (\w+)\n', page.read(),
                                    flags=re.MULTILINE)
     sections = dict(zip(parts[::2], parts[1::2]))
     common = page_options(general) - {'--version', '--lock'}
 
-    listed = re.findall(r'^  (\w+) ', help_options()[1], re.MULTILINE)
-    if not set(listed) >= set(sections) == set(verbs):
+    if set(sections) != set(verbs()):
         failures.append('verbs: %s in --help, %s in the page' %
-                        (listed, list(sections)))
-    for verb in verbs:
+                        (verbs(), list(sections)))
+    for verb in verbs():
         told = help_options(verb)[0]
         written = page_options(sections.get(verb, '')) | common
         if told != written:
             failures.append('%s: %s' % (verb, told ^ written))
     if shutil.which('mandoc'):
-        lint = subprocess.run(['mandoc', '-Tlint', '-Wwarning', path],
+        lint = subprocess.run(['mandoc', '-Tlint', '-Wwarning', PAGE],
                               stdout=subprocess.PIPE, text=True, check=False)
         if lint.stdout:
             failures.append(lint.stdout)
     for failure in failures:
-        print('%s: %s' % (program, failure))
+        print(failure)
     sys.exit(bool(failures))
 
 

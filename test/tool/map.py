@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: b2frame map; timeout 300
 """b2frame map draws a frame.
 
 usage: map.py B2FRAME [TEST...]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: b2frame meta; timeout 300
 """b2frame meta lists, gets, sets and removes metalayers.
 
 usage: meta.py B2FRAME [TEST...]

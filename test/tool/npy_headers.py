@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: npy headers; args npy_header
 """npy_headers.py NPY_HEADER: NumPy reads the .npy headers of framefs.
 
 The script gives the tool dtypes as python-blosc2 writes them into its arrays,

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: b2frame frames; timeout 300
+# test: b2frame corpus; suite corpus; timeout 900; args b2frame corpus
 """Every frame has the content that its writer recorded.
 
 usage: read_frames.py B2FRAME [corpus]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: b2frame repair; timeout 600
 """b2frame repair saves the readable parts of a frame, and reports the lost
 ones.
 

@@ -60,6 +60,12 @@ def fails(reason, *words, **how):
     return said
 
 
+def verbs():
+    """Return the verbs that --help lists."""
+    listed = b2frame('--help').decode().split('Verbs:\n')[1].split('\n\n')[0]
+    return [line.split()[0] for line in listed.splitlines()]
+
+
 def misuse(*words):
     """Run the tool, which must print its usage."""
     b2frame(*words, status=2)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: source rules; args source
 """Check the rules about the shape of the source tree.
 
 usage: source_rules.py SOURCE_ROOT

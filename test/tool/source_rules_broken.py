@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: source rules broken; args
 """source_rules.py finds each thing that it forbids, and nothing else.
 
 Each test makes a small tree, most with one error in it, and compares the places

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
+# test: b2frame usage
 #
 # Wrong usage exits 2 and says how to do it right, on standard error alone;
 # help goes to standard output.

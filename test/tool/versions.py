@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# test: versions; args version b2frame framefs
 """Packages and programs have the same version as meson.build.
 
 usage: versions.py VERSION B2FRAME FRAMEFS
