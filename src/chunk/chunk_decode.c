@@ -129,8 +129,15 @@ static int run_codec(struct job *job, uint32_t len, uint8_t *dst,
                             "chunk needs a codec that is not supported",
                             chunk->header.codec);
 
-    int r = chunk->codec->decode(job->decoder->codec_state, chunk->dict,
-                                 in->bytes + in->pos, len, dst, dst_len);
+    const struct codec_stream stream = {
+        .context = codec_get_context(job->decoder->codec_state, chunk->codec),
+        .dict = chunk->dict,
+        .src = in->bytes + in->pos,
+        .src_len = len,
+        .dst = dst,
+        .dst_len = dst_len,
+    };
+    int r = chunk->codec->decode(&stream);
     if (r == -EBADMSG)
         return bad_input(job, "stream is refused by its codec");
     if (r < 0)

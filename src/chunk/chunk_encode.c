@@ -264,6 +264,23 @@ static int write_run(struct draft *draft, uint8_t value)
     return 0;
 }
 
+/* Encode a stream.  Returns as struct codec.encode(). */
+static ssize_t run_codec(const struct draft *draft, const uint8_t *src,
+                         size_t len, uint8_t *dst, size_t cap)
+{
+    const struct codec_stream stream = {
+        .context = codec_get_context(draft->encoder->codecs, draft->codec),
+        .dict = draft->dict,
+        .level = draft->params->clevel,
+        .src = src,
+        .src_len = len,
+        .dst = dst,
+        .dst_len = cap,
+    };
+
+    return draft->codec->encode(&stream);
+}
+
 static int write_stream(struct draft *draft, const uint8_t *src, size_t len)
 {
     uint8_t *dst = draft->dst + draft->pos;
@@ -277,9 +294,7 @@ static int write_stream(struct draft *draft, const uint8_t *src, size_t len)
     if (cap > room(draft) - CHUNK_STREAM_PREFIX_LEN)
         cap = room(draft) - CHUNK_STREAM_PREFIX_LEN;
 
-    r = draft->codec->encode(draft->encoder->codecs, draft->dict,
-                             draft->params->clevel, src, len,
-                             dst + CHUNK_STREAM_PREFIX_LEN, cap);
+    r = run_codec(draft, src, len, dst + CHUNK_STREAM_PREFIX_LEN, cap);
     if (r < 0)
         return (int)r;
     if (r == 0) {

@@ -74,9 +74,8 @@ void codec_state_free(struct codec_state *state)
 {
     if (!state)
         return;
-    codec_blosclz_fini(state);
-    codec_lz4_fini(state);
-    codec_zlib_fini(state);
-    codec_zstd_fini(state);
+    for (size_t i = 0; i < NCODECS; i++)
+        if (codecs[i]->fini)
+            codecs[i]->fini(codec_get_context(state, codecs[i]));
     free(state);
 }

@@ -32,11 +32,38 @@ enum codec_id {
     CODEC_HTJ2K = 40,
 };
 
-/* Codec contexts of one thread, each made when it is first needed. */
-struct codec_state;
+/* A codec number has a byte in a chunk header. */
+enum {
+    CODEC_NIDS = 256
+};
+
+/*
+ * What a codec keeps from one stream to the next.  The codec makes each of the
+ * two when it first needs it, and frees it in its fini().
+ */
+struct codec_context {
+    void *decoder;
+    void *encoder;
+};
+
+/* The contexts of one thread. */
+struct codec_state {
+    struct codec_context contexts[CODEC_NIDS]; /* by codec number */
+};
 
 /* A dictionary, digested for one codec; constant, so threads may share it. */
 struct codec_dict;
+
+/* A stream to decode or to encode. */
+struct codec_stream {
+    struct codec_context *context; /* that codec's, of this thread */
+    const struct codec_dict *dict; /* NULL: none */
+    int level;                     /* to encode: 1 (fastest) to 9 (smallest) */
+    const uint8_t *src;
+    size_t src_len; /* bytes, more than 0 */
+    uint8_t *dst;
+    size_t dst_len; /* bytes: of the decoded stream, or room to encode */
+};
 
 /*
  * One codec.  The caller always knows the decoded size of a stream beforehand.
@@ -46,13 +73,22 @@ struct codec {
     const char *name;
 
     /*
-     * Decode the `src_len` > 0 bytes of `src` to exactly `dst_len` bytes.
-     * `dict` is NULL or came from new_dict().
+     * Decode a stream to exactly `dst_len` bytes.  The dictionary, if any, is
+     * from new_dict().
      * Returns 0, -EBADMSG or -ENOMEM.
      */
-    int (*decode)(struct codec_state *state, const struct codec_dict *dict,
-                  const uint8_t *src, size_t src_len, uint8_t *dst,
-                  size_t dst_len);
+    int (*decode)(const struct codec_stream *stream);
+
+    /*
+     * Encode a stream to at most `dst_len` bytes.  The dictionary, if any, is
+     * from new_encode_dict() for the same level.
+     * Returns the encoded size, 0 if it would exceed `dst_len`, or -ENOMEM.
+     */
+    ssize_t (*encode)(const struct codec_stream *stream);
+
+    /* Free what the context holds, if anything.  NULL if the codec keeps
+       nothing. */
+    void (*fini)(struct codec_context *context);
 
     /*
      * Digest a dictionary of 1 to 32768 bytes, which are copied.
@@ -63,16 +99,6 @@ struct codec {
     void (*free_dict)(struct codec_dict *dict);
     /* Return the bytes of memory that a dictionary of new_dict() takes up. */
     size_t (*dict_footprint)(const struct codec_dict *dict);
-
-    /*
-     * Encode the `src_len` > 0 bytes of `src` to at most `dst_cap` bytes.
-     * `level` is 1 (fastest) to 9 (smallest); `dict` is NULL or came from
-     * new_encode_dict() for the same level.
-     * Returns the encoded size, 0 if it would exceed `dst_cap`, or -ENOMEM.
-     */
-    ssize_t (*encode)(struct codec_state *state, const struct codec_dict *dict,
-                      int level, const uint8_t *src, size_t src_len,
-                      uint8_t *dst, size_t dst_cap);
 
     /*
      * Make a dictionary from `nsamples` samples of `sample_len` bytes each,
@@ -103,10 +129,17 @@ const struct codec *codec_by_name(const char *name);
  */
 const char *codec_name(unsigned id);
 
-/* Returns 0 or -ENOMEM. */
+/* Make the contexts of one thread.  Returns 0 or -ENOMEM. */
 int codec_state_new(struct codec_state **out);
 
 /* Accepts NULL. */
 void codec_state_free(struct codec_state *state);
+
+/* Return the context of a codec. */
+static inline struct codec_context *codec_get_context(struct codec_state *state,
+                                                      const struct codec *codec)
+{
+    return &state->contexts[codec->id];
+}
 
 #endif

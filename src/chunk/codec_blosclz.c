@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "chunk/codec_blosclz.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -230,22 +232,18 @@ static int decode_rest(struct cursor *cursor)
     }
 }
 
-static int decode(struct codec_state *state, const struct codec_dict *dict,
-                  const uint8_t *src, size_t src_len, uint8_t *dst,
-                  size_t dst_len)
+static int decode(const struct codec_stream *stream)
 {
     struct cursor cursor = {
-        .src = src + 1,
-        .src_end = src + src_len,
-        .dst = dst,
-        .dst_start = dst,
-        .dst_end = dst + dst_len,
-        .control = src[0] & CONTROL_LOW, /* a stream starts with literals */
+        .src = stream->src + 1,
+        .src_end = stream->src + stream->src_len,
+        .dst = stream->dst,
+        .dst_start = stream->dst,
+        .dst_end = stream->dst + stream->dst_len,
+        .control = stream->src[0] & CONTROL_LOW, /* it starts with literals */
     };
 
-    (void)state;
-    (void)dict;
-    if (src_len > SRC_MARGIN && dst_len > DST_MARGIN) {
+    if (stream->src_len > SRC_MARGIN && stream->dst_len > DST_MARGIN) {
         int r = decode_wide(&cursor);
 
         if (r < 0)
@@ -259,4 +257,5 @@ const struct codec codec_blosclz = {
     .name = "blosclz",
     .decode = decode,
     .encode = codec_blosclz_encode,
+    .fini = codec_blosclz_fini,
 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
-#include "chunk/codec_private.h"
+#include "chunk/codec_blosclz.h"
 
 enum {
     LITERALS_MAX = 32, /* in one instruction */
@@ -292,47 +292,46 @@ static bool encode(const struct stream *stream, struct output *out)
     return put_literals(out, anchor, (size_t)(stream->end - anchor));
 }
 
-static struct blosclz_encoder *ready_encoder(struct codec_state *state)
+static struct blosclz_encoder *ready_encoder(struct codec_context *context)
 {
-    if (!state->blosclz_encoder) {
-        state->blosclz_encoder = calloc(1, sizeof(struct blosclz_encoder));
-        if (state->blosclz_encoder)
-            state->blosclz_encoder->base = FAR_MAX + 1;
+    struct blosclz_encoder *encoder = context->encoder;
+
+    if (!encoder) {
+        encoder = calloc(1, sizeof(*encoder));
+        if (encoder)
+            encoder->base = FAR_MAX + 1;
+        context->encoder = encoder;
     }
-    return state->blosclz_encoder;
+    return encoder;
 }
 
-ssize_t codec_blosclz_encode(struct codec_state *state,
-                             const struct codec_dict *dict, int level,
-                             const uint8_t *src, size_t src_len, uint8_t *dst,
-                             size_t dst_cap)
+ssize_t codec_blosclz_encode(const struct codec_stream *job)
 {
-    struct blosclz_encoder *encoder = ready_encoder(state);
+    struct blosclz_encoder *encoder = ready_encoder(job->context);
     struct stream stream = {
         .encoder = encoder,
-        .skip_shift = skip_shifts[level],
-        .src = src,
-        .end = src + src_len,
+        .skip_shift = skip_shifts[job->level],
+        .src = job->src,
+        .end = job->src + job->src_len,
     };
-    struct output out = { .pos = dst, .end = dst + dst_cap };
+    struct output out = { .pos = job->dst, .end = job->dst + job->dst_len };
     bool fits;
 
-    (void)dict;
     if (!encoder)
         return -ENOMEM;
-    if (src_len <= TAIL)
+    if (job->src_len <= TAIL)
         return 0;
 
     fits = encode(&stream, &out);
-    advance(encoder, src_len);
+    advance(encoder, job->src_len);
     if (!fits)
         return 0;
 
-    dst[0] |= 1 << 5; /* marks the level of the format */
-    return out.pos - dst;
+    job->dst[0] |= 1 << 5; /* marks the level of the format */
+    return out.pos - job->dst;
 }
 
-void codec_blosclz_fini(struct codec_state *state)
+void codec_blosclz_fini(struct codec_context *context)
 {
-    free(state->blosclz_encoder);
+    free(context->encoder);
 }

@@ -14,82 +14,72 @@ struct codec_dict {
     uint8_t bytes[];
 };
 
-static int decode(struct codec_state *state, const struct codec_dict *dict,
-                  const uint8_t *src, size_t src_len, uint8_t *dst,
-                  size_t dst_len)
+static int decode(const struct codec_stream *stream)
 {
-    const char *in = (const char *)src;
-    char *out = (char *)dst;
+    const struct codec_dict *dict = stream->dict;
+    const char *src = (const char *)stream->src;
+    char *dst = (char *)stream->dst;
+    int src_len = (int)stream->src_len;
+    int dst_len = (int)stream->dst_len;
     int len;
 
-    (void)state;
-    if (src_len > INT_MAX || dst_len > INT_MAX)
+    if (stream->src_len > INT_MAX || stream->dst_len > INT_MAX)
         return -EBADMSG;
 
     if (dict)
-        len = LZ4_decompress_safe_usingDict(in, out, (int)src_len, (int)dst_len,
+        len = LZ4_decompress_safe_usingDict(src, dst, src_len, dst_len,
                                             (const char *)dict->bytes,
                                             (int)dict->len);
     else
-        len = LZ4_decompress_safe(in, out, (int)src_len, (int)dst_len);
+        len = LZ4_decompress_safe(src, dst, src_len, dst_len);
 
-    return len >= 0 && (size_t)len == dst_len ? 0 : -EBADMSG;
+    return len == dst_len ? 0 : -EBADMSG;
 }
 
-static int encode_fast(LZ4_stream_t *stream, const struct codec_dict *dict,
-                       int level, const char *src, int src_len, char *dst,
-                       int dst_cap)
+static ssize_t encode(const struct codec_stream *stream)
 {
-    int acceleration = 10 - level;
+    const struct codec_dict *dict = stream->dict;
+    const char *src = (const char *)stream->src;
+    char *dst = (char *)stream->dst;
+    int src_len = (int)stream->src_len;
+    int dst_len = (int)stream->dst_len;
+    int acceleration = 10 - stream->level;
+    LZ4_stream_t *lz4 = stream->context->encoder;
 
+    if (!lz4)
+        lz4 = stream->context->encoder = LZ4_createStream();
+    if (!lz4)
+        return -ENOMEM;
     if (!dict)
-        return LZ4_compress_fast_extState(stream, src, dst, src_len, dst_cap,
+        return LZ4_compress_fast_extState(lz4, src, dst, src_len, dst_len,
                                           acceleration);
 
-    LZ4_resetStream_fast(stream);
-    LZ4_loadDict(stream, (const char *)dict->bytes, (int)dict->len);
-    return LZ4_compress_fast_continue(stream, src, dst, src_len, dst_cap,
+    LZ4_resetStream_fast(lz4);
+    LZ4_loadDict(lz4, (const char *)dict->bytes, (int)dict->len);
+    return LZ4_compress_fast_continue(lz4, src, dst, src_len, dst_len,
                                       acceleration);
 }
 
-static ssize_t encode(struct codec_state *state, const struct codec_dict *dict,
-                      int level, const uint8_t *src, size_t src_len,
-                      uint8_t *dst, size_t dst_cap)
+static ssize_t encode_hc(const struct codec_stream *stream)
 {
-    if (!state->lz4_encoder)
-        state->lz4_encoder = LZ4_createStream();
-    if (!state->lz4_encoder)
+    const struct codec_dict *dict = stream->dict;
+    const char *src = (const char *)stream->src;
+    char *dst = (char *)stream->dst;
+    int src_len = (int)stream->src_len;
+    int dst_len = (int)stream->dst_len;
+    LZ4_streamHC_t *lz4 = stream->context->encoder;
+
+    if (!lz4)
+        lz4 = stream->context->encoder = LZ4_createStreamHC();
+    if (!lz4)
         return -ENOMEM;
-
-    return encode_fast(state->lz4_encoder, dict, level, (const char *)src,
-                       (int)src_len, (char *)dst, (int)dst_cap);
-}
-
-static int encode_high(LZ4_streamHC_t *stream, const struct codec_dict *dict,
-                       int level, const char *src, int src_len, char *dst,
-                       int dst_cap)
-{
     if (!dict)
-        return LZ4_compress_HC_extStateHC(stream, src, dst, src_len, dst_cap,
-                                          level);
+        return LZ4_compress_HC_extStateHC(lz4, src, dst, src_len, dst_len,
+                                          stream->level);
 
-    LZ4_resetStreamHC_fast(stream, level);
-    LZ4_loadDictHC(stream, (const char *)dict->bytes, (int)dict->len);
-    return LZ4_compress_HC_continue(stream, src, dst, src_len, dst_cap);
-}
-
-static ssize_t encode_hc(struct codec_state *state,
-                         const struct codec_dict *dict, int level,
-                         const uint8_t *src, size_t src_len, uint8_t *dst,
-                         size_t dst_cap)
-{
-    if (!state->lz4hc_encoder)
-        state->lz4hc_encoder = LZ4_createStreamHC();
-    if (!state->lz4hc_encoder)
-        return -ENOMEM;
-
-    return encode_high(state->lz4hc_encoder, dict, level, (const char *)src,
-                       (int)src_len, (char *)dst, (int)dst_cap);
+    LZ4_resetStreamHC_fast(lz4, stream->level);
+    LZ4_loadDictHC(lz4, (const char *)dict->bytes, (int)dict->len);
+    return LZ4_compress_HC_continue(lz4, src, dst, src_len, dst_len);
 }
 
 /* Use the samples themselves, because data that repeats them need not be stored
@@ -134,20 +124,25 @@ static size_t dict_footprint(const struct codec_dict *dict)
     return sizeof(*dict) + dict->len;
 }
 
-void codec_lz4_fini(struct codec_state *state)
+static void fini(struct codec_context *context)
 {
-    LZ4_freeStream(state->lz4_encoder);
-    LZ4_freeStreamHC(state->lz4hc_encoder);
+    LZ4_freeStream(context->encoder);
+}
+
+static void fini_hc(struct codec_context *context)
+{
+    LZ4_freeStreamHC(context->encoder);
 }
 
 const struct codec codec_lz4 = {
     .id = CODEC_LZ4,
     .name = "lz4",
     .decode = decode,
+    .encode = encode,
+    .fini = fini,
     .new_dict = new_dict,
     .free_dict = free_dict,
     .dict_footprint = dict_footprint,
-    .encode = encode,
     .make_dict = make_dict,
     .new_encode_dict = new_encode_dict,
 };
@@ -157,10 +152,11 @@ const struct codec codec_lz4hc = {
     .id = CODEC_LZ4HC,
     .name = "lz4hc",
     .decode = decode,
+    .encode = encode_hc,
+    .fini = fini_hc,
     .new_dict = new_dict,
     .free_dict = free_dict,
     .dict_footprint = dict_footprint,
-    .encode = encode_hc,
     .make_dict = make_dict,
     .new_encode_dict = new_encode_dict,
 };

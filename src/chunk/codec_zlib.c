@@ -48,112 +48,106 @@ static void write_header(uint8_t *dst, int level)
     dst[1] = (uint8_t)flags;
 }
 
-static int ready_decoder(struct codec_state *state)
+/* Return a stream that can decode, or NULL if there is no memory. */
+static z_stream *ready_decoder(struct codec_context *context)
 {
-    z_stream *stream = state->zlib_decoder;
+    z_stream *zlib = context->decoder;
 
-    if (stream)
-        return inflateReset(stream) == Z_OK ? 0 : -ENOMEM;
+    if (zlib)
+        return inflateReset(zlib) == Z_OK ? zlib : NULL;
 
-    stream = calloc(1, sizeof(*stream));
-    if (!stream)
-        return -ENOMEM;
-    if (inflateInit2(stream, WINDOW_BITS) != Z_OK) {
-        free(stream);
-        return -ENOMEM;
+    zlib = calloc(1, sizeof(*zlib));
+    if (!zlib)
+        return NULL;
+    if (inflateInit2(zlib, WINDOW_BITS) != Z_OK) {
+        free(zlib);
+        return NULL;
     }
-    state->zlib_decoder = stream;
-    return 0;
+    context->decoder = zlib;
+    return zlib;
 }
 
-static int decode(struct codec_state *state, const struct codec_dict *dict,
-                  const uint8_t *src, size_t src_len, uint8_t *dst,
-                  size_t dst_len)
+static int decode(const struct codec_stream *stream)
 {
-    z_stream *stream;
+    z_stream *zlib;
     int r;
 
-    (void)dict;
-    if (src_len > UINT_MAX || dst_len > UINT_MAX)
+    if (stream->src_len > UINT_MAX || stream->dst_len > UINT_MAX)
         return -EBADMSG;
-    if (src_len < HEADER_LEN || !is_header(src))
+    if (stream->src_len < HEADER_LEN || !is_header(stream->src))
         return -EBADMSG;
-    r = ready_decoder(state);
-    if (r < 0)
-        return r;
+    zlib = ready_decoder(stream->context);
+    if (!zlib)
+        return -ENOMEM;
 
-    stream = state->zlib_decoder;
-    stream->next_in = (z_const Bytef *)src + HEADER_LEN;
-    stream->avail_in = (uInt)src_len - HEADER_LEN;
-    stream->next_out = dst;
-    stream->avail_out = (uInt)dst_len;
-    r = inflate(stream, Z_FINISH);
+    zlib->next_in = (z_const Bytef *)stream->src + HEADER_LEN;
+    zlib->avail_in = (uInt)stream->src_len - HEADER_LEN;
+    zlib->next_out = stream->dst;
+    zlib->avail_out = (uInt)stream->dst_len;
+    r = inflate(zlib, Z_FINISH);
     if (r == Z_MEM_ERROR)
         return -ENOMEM;
-    if (r != Z_STREAM_END || stream->avail_out > 0 ||
-        stream->avail_in < CHECKSUM_LEN)
+    if (r != Z_STREAM_END || zlib->avail_out > 0 ||
+        zlib->avail_in < CHECKSUM_LEN)
         return -EBADMSG;
-    return load_be32(stream->next_in) == adler_sum(dst, dst_len) ? 0 : -EBADMSG;
+    return load_be32(zlib->next_in) == adler_sum(stream->dst, stream->dst_len)
+               ? 0
+               : -EBADMSG;
 }
 
-static int ready_encoder(struct codec_state *state, int level)
+/* Return a stream that can encode, or NULL if there is no memory. */
+static z_stream *ready_encoder(struct codec_context *context, int level)
 {
-    z_stream *stream = state->zlib_encoder;
+    z_stream *zlib = context->encoder;
 
-    if (stream) {
-        deflateReset(stream);
-        deflateParams(stream, level, Z_DEFAULT_STRATEGY);
-        return 0;
+    if (zlib) {
+        deflateReset(zlib);
+        deflateParams(zlib, level, Z_DEFAULT_STRATEGY);
+        return zlib;
     }
 
-    stream = calloc(1, sizeof(*stream));
-    if (!stream)
-        return -ENOMEM;
-    if (deflateInit2(stream, level, Z_DEFLATED, WINDOW_BITS, MEM_LEVEL,
+    zlib = calloc(1, sizeof(*zlib));
+    if (!zlib)
+        return NULL;
+    if (deflateInit2(zlib, level, Z_DEFLATED, WINDOW_BITS, MEM_LEVEL,
                      Z_DEFAULT_STRATEGY) != Z_OK) {
-        free(stream);
-        return -ENOMEM;
+        free(zlib);
+        return NULL;
     }
-    state->zlib_encoder = stream;
-    return 0;
+    context->encoder = zlib;
+    return zlib;
 }
 
-static ssize_t encode(struct codec_state *state, const struct codec_dict *dict,
-                      int level, const uint8_t *src, size_t src_len,
-                      uint8_t *dst, size_t dst_cap)
+static ssize_t encode(const struct codec_stream *stream)
 {
-    z_stream *stream;
-    int r;
+    z_stream *zlib = ready_encoder(stream->context, stream->level);
 
-    (void)dict;
-    r = ready_encoder(state, level);
-    if (r < 0)
-        return r;
-    if (dst_cap < HEADER_LEN)
+    if (!zlib)
+        return -ENOMEM;
+    if (stream->dst_len < HEADER_LEN)
         return 0;
 
-    stream = state->zlib_encoder;
-    stream->next_in = (z_const Bytef *)src;
-    stream->avail_in = (uInt)src_len;
-    stream->next_out = dst + HEADER_LEN;
-    stream->avail_out = (uInt)(dst_cap - HEADER_LEN);
-    if (deflate(stream, Z_FINISH) != Z_STREAM_END ||
-        stream->avail_out < CHECKSUM_LEN)
+    zlib->next_in = (z_const Bytef *)stream->src;
+    zlib->avail_in = (uInt)stream->src_len;
+    zlib->next_out = stream->dst + HEADER_LEN;
+    zlib->avail_out = (uInt)(stream->dst_len - HEADER_LEN);
+    if (deflate(zlib, Z_FINISH) != Z_STREAM_END ||
+        zlib->avail_out < CHECKSUM_LEN)
         return 0;
 
-    write_header(dst, level);
-    store_be32(stream->next_out, adler_sum(src, src_len));
-    return stream->next_out + CHECKSUM_LEN - dst;
+    write_header(stream->dst, stream->level);
+    store_be32(zlib->next_out, adler_sum(stream->src, stream->src_len));
+    return zlib->next_out + CHECKSUM_LEN - stream->dst;
 }
 
-void codec_zlib_fini(struct codec_state *state)
+static void fini(struct codec_context *context)
 {
-    if (state->zlib_decoder)
-        inflateEnd(state->zlib_decoder);
-    free(state->zlib_decoder);
-    if (state->zlib_encoder)
-        deflateEnd(state->zlib_encoder);
-    free(state->zlib_encoder);
+    if (context->decoder)
+        inflateEnd(context->decoder);
+    free(context->decoder);
+    if (context->encoder)
+        deflateEnd(context->encoder);
+    free(context->encoder);
 }
 
 const struct codec codec_zlib = {
@@ -161,4 +155,5 @@ const struct codec codec_zlib = {
     .name = "zlib",
     .decode = decode,
     .encode = encode,
+    .fini = fini,
 };

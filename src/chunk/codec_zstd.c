@@ -12,27 +12,27 @@ struct codec_dict {
     ZSTD_CDict *encode_digest;
 };
 
-static int decode(struct codec_state *state, const struct codec_dict *dict,
-                  const uint8_t *src, size_t src_len, uint8_t *dst,
-                  size_t dst_len)
+static int decode(const struct codec_stream *stream)
 {
+    ZSTD_DCtx *zstd = stream->context->decoder;
     size_t len;
 
-    if (!state->zstd_decoder)
-        state->zstd_decoder = ZSTD_createDCtx();
-    if (!state->zstd_decoder)
+    if (!zstd)
+        zstd = stream->context->decoder = ZSTD_createDCtx();
+    if (!zstd)
         return -ENOMEM;
 
-    if (dict)
-        len = ZSTD_decompress_usingDDict(state->zstd_decoder, dst, dst_len, src,
-                                         src_len, dict->digest);
+    if (stream->dict)
+        len = ZSTD_decompress_usingDDict(zstd, stream->dst, stream->dst_len,
+                                         stream->src, stream->src_len,
+                                         stream->dict->digest);
     else
-        len = ZSTD_decompressDCtx(state->zstd_decoder, dst, dst_len, src,
-                                  src_len);
+        len = ZSTD_decompressDCtx(zstd, stream->dst, stream->dst_len,
+                                  stream->src, stream->src_len);
 
     if (ZSTD_getErrorCode(len) == ZSTD_error_memory_allocation)
         return -ENOMEM;
-    return len == dst_len ? 0 : -EBADMSG;
+    return len == stream->dst_len ? 0 : -EBADMSG;
 }
 
 /* Levels 1 to 8 are every second one of zstd's; level 9 is its highest. */
@@ -41,27 +41,33 @@ static int zstd_level(int level)
     return level < 9 ? 2 * level - 1 : ZSTD_maxCLevel();
 }
 
-static ssize_t encode(struct codec_state *state, const struct codec_dict *dict,
-                      int level, const uint8_t *src, size_t src_len,
-                      uint8_t *dst, size_t dst_cap)
+static ssize_t encode(const struct codec_stream *stream)
 {
+    ZSTD_CCtx *zstd = stream->context->encoder;
     size_t len;
 
-    if (!state->zstd_encoder)
-        state->zstd_encoder = ZSTD_createCCtx();
-    if (!state->zstd_encoder)
+    if (!zstd)
+        zstd = stream->context->encoder = ZSTD_createCCtx();
+    if (!zstd)
         return -ENOMEM;
 
-    if (dict)
-        len = ZSTD_compress_usingCDict(state->zstd_encoder, dst, dst_cap, src,
-                                       src_len, dict->encode_digest);
+    if (stream->dict)
+        len = ZSTD_compress_usingCDict(zstd, stream->dst, stream->dst_len,
+                                       stream->src, stream->src_len,
+                                       stream->dict->encode_digest);
     else
-        len = ZSTD_compressCCtx(state->zstd_encoder, dst, dst_cap, src, src_len,
-                                zstd_level(level));
+        len = ZSTD_compressCCtx(zstd, stream->dst, stream->dst_len, stream->src,
+                                stream->src_len, zstd_level(stream->level));
 
     if (ZSTD_getErrorCode(len) == ZSTD_error_memory_allocation)
         return -ENOMEM;
     return ZSTD_isError(len) ? 0 : (ssize_t)len;
+}
+
+static void fini(struct codec_context *context)
+{
+    ZSTD_freeDCtx(context->decoder);
+    ZSTD_freeCCtx(context->encoder);
 }
 
 static void free_dict(struct codec_dict *dict)
@@ -126,20 +132,15 @@ static size_t dict_footprint(const struct codec_dict *dict)
     return sizeof(*dict) + ZSTD_sizeof_DDict(dict->digest);
 }
 
-void codec_zstd_fini(struct codec_state *state)
-{
-    ZSTD_freeDCtx(state->zstd_decoder);
-    ZSTD_freeCCtx(state->zstd_encoder);
-}
-
 const struct codec codec_zstd = {
     .id = CODEC_ZSTD,
     .name = "zstd",
     .decode = decode,
+    .encode = encode,
+    .fini = fini,
     .new_dict = new_dict,
     .free_dict = free_dict,
     .dict_footprint = dict_footprint,
-    .encode = encode,
     .make_dict = make_dict,
     .new_encode_dict = new_encode_dict,
 };

@@ -24,8 +24,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *dst = malloc(dst_len);
 
     if (src && dst && dst_len > 0) {
+        const struct codec_stream stream = {
+            .src = src,
+            .src_len = src_len,
+            .dst = dst,
+            .dst_len = dst_len,
+        };
+
         memcpy(src, data + 2, src_len);
-        codec->decode(NULL, NULL, src, src_len, dst, dst_len);
+        codec->decode(&stream);
     }
     free(src);
     free(dst);

@@ -37,20 +37,32 @@ static void fill_runs(size_t start, size_t end)
 static size_t encode(void)
 {
     const struct codec *codec = codec_by_id(CODEC_BLOSCLZ);
-    struct codec_state *state;
-    uint8_t stream[LEN];
+    struct codec_context context = { 0 };
+    uint8_t encoded[LEN];
     uint8_t decoded[LEN];
-    ssize_t len;
+    struct codec_stream stream = {
+        .context = &context,
+        .level = LEVEL,
+        .src = source,
+        .src_len = LEN,
+        .dst = encoded,
+        .dst_len = LEN - 1,
+    };
+    ssize_t len = codec->encode(&stream);
 
-    ck_assert_int_eq(codec_state_new(&state), 0);
-    len = codec->encode(state, NULL, LEVEL, source, LEN, stream, LEN - 1);
     ck_assert_int_ge(len, 0);
     if (len > 0) {
-        ck_assert_int_eq(
-            codec->decode(state, NULL, stream, (size_t)len, decoded, LEN), 0);
+        stream = (struct codec_stream){
+            .context = &context,
+            .src = encoded,
+            .src_len = (size_t)len,
+            .dst = decoded,
+            .dst_len = LEN,
+        };
+        ck_assert_int_eq(codec->decode(&stream), 0);
         ck_assert_mem_eq(decoded, source, LEN);
     }
-    codec_state_free(state);
+    codec->fini(&context);
     return (size_t)len;
 }
 

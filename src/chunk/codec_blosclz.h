@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef CHUNK_CODEC_BLOSCLZ_H
+#define CHUNK_CODEC_BLOSCLZ_H
+
+#include "chunk/codec.h"
+
+/* The encoder of BloscLZ, which has a file of its own.  These are encode() and
+   fini() of struct codec. */
+ssize_t codec_blosclz_encode(const struct codec_stream *stream);
+void codec_blosclz_fini(struct codec_context *context);
+
+#endif
