@@ -90,6 +90,14 @@ int chunk_header_parse(const uint8_t *data, size_t len,
 size_t chunk_head_len(const struct chunk_header *header);
 
 /*
+ * Return the format, CHUNK_CODEC_BLOSCLZ and so on, that the flags of a chunk
+ * header have for the streams of a codec.  It is CHUNK_CODEC_OTHER for each
+ * codec that has no format of its own; byte CHUNK_OFF_CODEC of the header then
+ * says which codec it is.
+ */
+unsigned chunk_codec_format(unsigned codec);
+
+/*
  * A chunk that is ready to be decoded: its header, the positions of its blocks
  * and its dictionary.  It is constant once opened, so any number of threads may
  * use it.

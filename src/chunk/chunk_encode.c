@@ -164,21 +164,6 @@ static int ready_scratch(struct draft *draft)
     return 0;
 }
 
-static uint8_t codec_format(uint8_t codec)
-{
-    switch (codec) {
-    case CODEC_LZ4:
-    case CODEC_LZ4HC:
-        return CHUNK_CODEC_LZ4;
-    case CODEC_ZLIB:
-        return CHUNK_CODEC_ZLIB;
-    case CODEC_ZSTD:
-        return CHUNK_CODEC_ZSTD;
-    default:
-        return CHUNK_CODEC_BLOSCLZ;
-    }
-}
-
 /* Write the header fields that chunks of all kinds have. */
 static void write_header(const struct draft *draft, uint8_t flags,
                          uint8_t blosc2_flags, uint32_t cbytes)
@@ -407,7 +392,7 @@ static int write_body(struct draft *draft)
 /* Return the header flags that say how the blocks are encoded. */
 static uint8_t block_flags(const struct draft *draft)
 {
-    unsigned flags = (unsigned)codec_format(draft->params->codec)
+    unsigned flags = chunk_codec_format(draft->params->codec)
                      << CHUNK_FLAG_CODEC_SHIFT;
 
     if (!draft->split)

@@ -93,6 +93,14 @@ static int read_long_header(const uint8_t *data, struct chunk_header *header,
     return 0;
 }
 
+/* The codecs that have a format of their own.  CODEC_NONE: none. */
+static const uint8_t format_codecs[] = {
+    [CHUNK_CODEC_BLOSCLZ] = CODEC_BLOSCLZ, [CHUNK_CODEC_LZ4] = CODEC_LZ4,
+    [CHUNK_CODEC_SNAPPY] = CODEC_SNAPPY,   [CHUNK_CODEC_ZLIB] = CODEC_ZLIB,
+    [CHUNK_CODEC_ZSTD] = CODEC_ZSTD,       [CHUNK_CODEC_LIZARD] = CODEC_LIZARD,
+    [CHUNK_CODEC_OTHER] = CODEC_NONE,      [CHUNK_CODEC_NONE] = CODEC_NONE,
+};
+
 /*
  * Return the number of the codec.  The format in the flags determines it, but
  * for two cases in long headers: LZ4HC, which shares its format with LZ4, and
@@ -101,16 +109,6 @@ static int read_long_header(const uint8_t *data, struct chunk_header *header,
 static uint8_t codec_number(const struct chunk_header *header,
                             const uint8_t *data)
 {
-    static const uint8_t numbers[] = {
-        [CHUNK_CODEC_BLOSCLZ] = CODEC_BLOSCLZ,
-        [CHUNK_CODEC_LZ4] = CODEC_LZ4,
-        [CHUNK_CODEC_SNAPPY] = CODEC_SNAPPY,
-        [CHUNK_CODEC_ZLIB] = CODEC_ZLIB,
-        [CHUNK_CODEC_ZSTD] = CODEC_ZSTD,
-        [CHUNK_CODEC_LIZARD] = CODEC_LIZARD,
-        [CHUNK_CODEC_OTHER] = CODEC_NONE,
-        [CHUNK_CODEC_NONE] = CODEC_NONE,
-    };
     unsigned format = header->flags >> CHUNK_FLAG_CODEC_SHIFT;
 
     if (header->header_len == CHUNK_LONG_HEADER_LEN) {
@@ -121,7 +119,18 @@ static uint8_t codec_number(const struct chunk_header *header,
         if (format == CHUNK_CODEC_LZ4 && number == CODEC_LZ4HC)
             return number;
     }
-    return numbers[format];
+    return format_codecs[format];
+}
+
+unsigned chunk_codec_format(unsigned codec)
+{
+    unsigned format = 0;
+
+    if (codec == CODEC_LZ4HC)
+        return CHUNK_CODEC_LZ4;
+    while (format < CHUNK_CODEC_OTHER && format_codecs[format] != codec)
+        format++;
+    return format;
 }
 
 /* Cut the decoded bytes into blocks. */

@@ -67,12 +67,15 @@ static int check_filters(const struct chunk_params *params)
 
 int chunk_params_check(const struct chunk_params *params)
 {
+    const struct codec *codec = codec_by_id(params->codec);
+
     if (params->typesize < 1 || params->typesize > CHUNK_BLOCKSIZE_MAX ||
-        params->blocksize > CHUNK_BLOCKSIZE_MAX || params->clevel > 9 ||
+        params->blocksize > CHUNK_BLOCKSIZE_MAX ||
+        params->clevel > CODEC_LEVEL_MAX ||
         params->split_mode < CHUNK_SPLIT_ALWAYS ||
         params->split_mode > CHUNK_SPLIT_FORWARD)
         return -EINVAL;
-    if (!codec_by_id(params->codec))
+    if (!codec || !codec->encode)
         return -ENOTSUP;
     return check_filters(params);
 }
@@ -91,10 +94,13 @@ static bool has_shuffle(const struct chunk_params *params)
     return false;
 }
 
-static bool splits_well(uint8_t codec, uint8_t clevel)
+/* Does it usually pay to split blocks for the codec?  Not if this build lacks
+   the codec. */
+static bool splits_well(const struct chunk_params *params)
 {
-    return codec == CODEC_BLOSCLZ || codec == CODEC_LZ4 ||
-           (codec == CODEC_ZSTD && clevel <= 5);
+    const struct codec *codec = codec_by_id(params->codec);
+
+    return codec && params->clevel < codec->split_below;
 }
 
 /* Format: Writing Blosc2 chunks, 3 "Split or not". */
@@ -107,8 +113,8 @@ static bool wants_split(const struct chunk_params *params, uint32_t typesize,
     case CHUNK_SPLIT_NEVER:
         return false;
     default:
-        return splits_well(params->codec, params->clevel) &&
-               has_shuffle(params) && typesize <= SPLIT_TYPESIZE_MAX &&
+        return splits_well(params) && has_shuffle(params) &&
+               typesize <= SPLIT_TYPESIZE_MAX &&
                blocksize / typesize >= SPLIT_ITEMS_MIN;
     }
 }
@@ -121,28 +127,23 @@ bool chunk_params_split(const struct chunk_params *params, uint32_t blocksize)
            wants_split(params, typesize, blocksize);
 }
 
-/* Slow codecs find more matches in larger blocks. */
-static bool is_thorough(uint8_t codec)
-{
-    return codec == CODEC_LZ4HC || codec == CODEC_ZLIB || codec == CODEC_ZSTD;
-}
-
 static uint32_t unsplit_blocksize(const struct chunk_params *params)
 {
-    static const uint16_t fast[10] = {
+    static const uint16_t usual[CODEC_LEVEL_MAX + 1] = {
         8, 16, 32, 64, 128, 128, 256, 256, 256, 256,
     };
-    static const uint16_t thorough[10] = {
+    static const uint16_t large[CODEC_LEVEL_MAX + 1] = {
         16, 32, 64, 128, 256, 256, 512, 512, 512, 1024,
     };
+    const struct codec *codec = codec_by_id(params->codec);
 
-    return KIB * (is_thorough(params->codec) ? thorough[params->clevel]
-                                             : fast[params->clevel]);
+    return KIB * (codec && codec->wants_large_blocks ? large[params->clevel]
+                                                     : usual[params->clevel]);
 }
 
 static uint32_t split_blocksize(const struct chunk_params *params)
 {
-    static const uint16_t per_byte[10] = {
+    static const uint16_t per_byte[CODEC_LEVEL_MAX + 1] = {
         0, 32, 32, 32, 64, 64, 64, 128, 256, 512,
     };
     uint64_t size = (uint64_t)KIB * per_byte[params->clevel] * params->typesize;

@@ -45,7 +45,7 @@ struct chunk_params {
  *  -EINVAL   a value is out of range; a filter does not suit the typesize; or
  *            a delta filter follows another one or a filter that drops bits,
  *            because readers would then not restore the bytes written
- *  -ENOTSUP  this build lacks the codec
+ *  -ENOTSUP  this build lacks the codec, or can only decode it
  */
 int chunk_params_check(const struct chunk_params *params);
 

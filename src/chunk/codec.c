@@ -43,7 +43,7 @@ const struct codec *codec_by_id(unsigned id)
 const struct codec *codec_by_name(const char *name)
 {
     for (size_t i = 0; i < NCODECS; i++)
-        if (strcmp(codecs[i]->name, name) == 0)
+        if (codecs[i]->encode && strcmp(codecs[i]->name, name) == 0)
             return codecs[i];
     return NULL;
 }

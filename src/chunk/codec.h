@@ -2,6 +2,7 @@
 #ifndef CHUNK_CODEC_H
 #define CHUNK_CODEC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -32,9 +33,9 @@ enum codec_id {
     CODEC_HTJ2K = 40,
 };
 
-/* A codec number has a byte in a chunk header. */
 enum {
-    CODEC_NIDS = 256
+    CODEC_NIDS = 256,   /* a codec number has a byte in a chunk header */
+    CODEC_LEVEL_MAX = 9 /* of all codecs; chunks of level 0 are not encoded */
 };
 
 /*
@@ -58,7 +59,8 @@ struct codec_dict;
 struct codec_stream {
     struct codec_context *context; /* that codec's, of this thread */
     const struct codec_dict *dict; /* NULL: none */
-    int level;                     /* to encode: 1 (fastest) to 9 (smallest) */
+    int level;                     /* to encode: 1 (fastest) to
+                                      CODEC_LEVEL_MAX (smallest) */
     const uint8_t *src;
     size_t src_len; /* bytes, more than 0 */
     uint8_t *dst;
@@ -72,6 +74,10 @@ struct codec {
     enum codec_id id;
     const char *name;
 
+    /* At levels below this one, it usually pays to split blocks; 0: never. */
+    int split_below;
+    bool wants_large_blocks; /* slow codecs find more matches in them */
+
     /*
      * Decode a stream to exactly `dst_len` bytes.  The dictionary, if any, is
      * from new_dict().
@@ -83,6 +89,7 @@ struct codec {
      * Encode a stream to at most `dst_len` bytes.  The dictionary, if any, is
      * from new_encode_dict() for the same level.
      * Returns the encoded size, 0 if it would exceed `dst_len`, or -ENOMEM.
+     * NULL for a codec that can only decode.
      */
     ssize_t (*encode)(const struct codec_stream *stream);
 
@@ -120,7 +127,8 @@ struct codec {
 /* Return the codec of a number, or NULL if this build lacks it. */
 const struct codec *codec_by_id(unsigned id);
 
-/* Return the codec of a name such as "lz4hc", or NULL. */
+/* Return the codec of a name such as "lz4hc", or NULL if this build lacks it or
+   can only decode it. */
 const struct codec *codec_by_name(const char *name);
 
 /*

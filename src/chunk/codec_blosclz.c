@@ -255,6 +255,7 @@ static int decode(const struct codec_stream *stream)
 const struct codec codec_blosclz = {
     .id = CODEC_BLOSCLZ,
     .name = "blosclz",
+    .split_below = CODEC_LEVEL_MAX + 1,
     .decode = decode,
     .encode = codec_blosclz_encode,
     .fini = codec_blosclz_fini,

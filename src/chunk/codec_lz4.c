@@ -137,6 +137,7 @@ static void fini_hc(struct codec_context *context)
 const struct codec codec_lz4 = {
     .id = CODEC_LZ4,
     .name = "lz4",
+    .split_below = CODEC_LEVEL_MAX + 1,
     .decode = decode,
     .encode = encode,
     .fini = fini,
@@ -151,6 +152,7 @@ const struct codec codec_lz4 = {
 const struct codec codec_lz4hc = {
     .id = CODEC_LZ4HC,
     .name = "lz4hc",
+    .wants_large_blocks = true,
     .decode = decode,
     .encode = encode_hc,
     .fini = fini_hc,

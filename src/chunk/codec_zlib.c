@@ -153,6 +153,7 @@ static void fini(struct codec_context *context)
 const struct codec codec_zlib = {
     .id = CODEC_ZLIB,
     .name = "zlib",
+    .wants_large_blocks = true,
     .decode = decode,
     .encode = encode,
     .fini = fini,

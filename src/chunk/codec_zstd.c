@@ -135,6 +135,8 @@ static size_t dict_footprint(const struct codec_dict *dict)
 const struct codec codec_zstd = {
     .id = CODEC_ZSTD,
     .name = "zstd",
+    .split_below = 6,
+    .wants_large_blocks = true,
     .decode = decode,
     .encode = encode,
     .fini = fini,

@@ -10,7 +10,6 @@
 #include "chunk/filter.h"
 
 enum {
-    CLEVEL_MAX = 9,
     TYPESIZE_MAX = 255,
     CHUNKSIZE_MAX = 1 << 30,
     TYPESIZE_AUTO = 0,
@@ -55,7 +54,7 @@ static int set_codec(struct chunk_params *params, const char *value)
 static int set_clevel(struct chunk_params *params, const char *value)
 {
     uint32_t clevel;
-    int r = set_number(value, false, 0, CLEVEL_MAX, &clevel);
+    int r = set_number(value, false, 0, CODEC_LEVEL_MAX, &clevel);
 
     if (r == 0)
         params->clevel = (uint8_t)clevel;

@@ -469,10 +469,32 @@ START_TEST(an_open_chunk_says_what_memory_it_holds)
 }
 END_TEST
 
+START_TEST(the_format_of_each_codec_leads_back_to_it)
+{
+    uint8_t data[sizeof(chunk_streams)];
+    struct fault fault = FAULT_NONE;
+    struct chunk_header header;
+
+    memcpy(data, chunk_streams, sizeof(data));
+    for (unsigned id = 0; id < CODEC_NIDS; id++) {
+        data[2] = (uint8_t)(chunk_codec_format(id) << 5 | 5);
+        data[22] = (uint8_t)id;
+        ck_assert_int_eq(
+            chunk_header_parse(data, sizeof(data), &header, &fault), 0);
+        ck_assert_uint_eq(header.codec, id);
+    }
+    ck_assert_uint_eq(chunk_codec_format(CODEC_LZ4HC), 1);
+    ck_assert_uint_eq(chunk_codec_format(CODEC_ZLIB), 3);
+    ck_assert_uint_eq(chunk_codec_format(CODEC_ZFP_ACC), 6);
+    ck_assert_uint_eq(chunk_codec_format(200), 6);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
         raw_codec_zero_and_run_streams_are_decoded,
+        the_format_of_each_codec_leads_back_to_it,
         runs_fill_unsplit_and_split_blocks,
         a_large_block_is_decoded_more_than_once,
         special_chunks_show_what_they_stand_for,

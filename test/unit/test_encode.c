@@ -291,7 +291,7 @@ END_TEST
 START_TEST(noise_is_copied_behind_a_header)
 {
     fill_noise(NBYTES_MAX);
-    for (uint8_t codec = CODEC_BLOSCLZ; codec <= CODEC_ZSTD; codec++) {
+    for (uint8_t codec = CODEC_BLOSCLZ; codec < UINT8_MAX; codec++) {
         struct chunk_params params = shuffled_lz4;
 
         params.codec = codec;
@@ -334,7 +334,7 @@ START_TEST(no_codec_writes_beyond_the_room_it_has)
 
     fill_mixture(6000);
     params.use_dict = true;
-    for (params.codec = 0; params.codec <= CODEC_ZSTD; params.codec++) {
+    for (params.codec = 0; params.codec < UINT8_MAX; params.codec++) {
         for (size_t cap = 0; codec_by_id(params.codec) && cap < 6032;
              cap += 5) {
             ssize_t len;
@@ -349,11 +349,28 @@ START_TEST(no_codec_writes_beyond_the_room_it_has)
 }
 END_TEST
 
+START_TEST(a_chunk_names_the_codec_of_its_streams)
+{
+    struct chunk_params params = shuffled_lz4;
+
+    fill_mixture(6000);
+    for (unsigned id = 0; id < CODEC_NIDS; id++) {
+        params.codec = (uint8_t)id;
+        if (codec_by_id(id)) {
+            struct chunk_header header = header_of(encode(&params, 6000));
+
+            ck_assert_int_eq(header.kind, CHUNK_BLOCKS);
+            ck_assert_uint_eq(header.codec, id);
+        }
+    }
+}
+END_TEST
+
 START_TEST(all_codecs_and_levels_read_back)
 {
     struct chunk_params params = shuffled_lz4;
 
-    for (uint8_t codec = CODEC_BLOSCLZ; codec <= CODEC_ZSTD; codec++) {
+    for (uint8_t codec = CODEC_BLOSCLZ; codec < UINT8_MAX; codec++) {
         params.codec = codec;
         for (uint8_t level = 0; codec_by_id(codec) && level <= 9; level++) {
             params.clevel = level;
@@ -712,6 +729,7 @@ int main(void)
         level_zero_copies,
         a_chunk_that_does_not_fit_is_refused,
         no_codec_writes_beyond_the_room_it_has,
+        a_chunk_names_the_codec_of_its_streams,
         all_codecs_and_levels_read_back,
         all_typesizes_and_split_modes_read_back,
         bytes_of_an_item_that_are_streams_of_all_kinds_read_back,
