@@ -46,11 +46,12 @@ static void print_bytes(const char *label, uint64_t nbytes)
     putchar('\n');
 }
 
-/* Is the parameter of a filter a number of bits to keep, or if negative, to
-   drop? */
-static bool meta_is_signed(unsigned filter)
+/* Return the parameter of a filter, which is signed for some. */
+static int meta_of(unsigned id, uint8_t meta)
 {
-    return filter == FILTER_TRUNC_PREC || filter == FILTER_INT_TRUNC;
+    const struct filter *filter = filter_by_id(id);
+
+    return filter && filter->meta_is_signed ? (int8_t)meta : meta;
 }
 
 static void print_filters(const uint8_t *filters, const uint8_t *meta)
@@ -62,8 +63,7 @@ static void print_filters(const uint8_t *filters, const uint8_t *meta)
             continue;
         printf("%s%s", any ? "+" : "", filter_name(filters[i]));
         if (meta[i] != 0)
-            printf(":%d",
-                   meta_is_signed(filters[i]) ? (int8_t)meta[i] : meta[i]);
+            printf(":%d", meta_of(filters[i], meta[i]));
         any = true;
     }
     if (!any)

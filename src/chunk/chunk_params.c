@@ -41,25 +41,21 @@ const char *chunk_split_name(enum chunk_split mode)
     return names[mode];
 }
 
-static bool is_lossy(unsigned filter)
-{
-    return filter == FILTER_TRUNC_PREC || filter == FILTER_INT_TRUNC;
-}
-
 static int check_filters(const struct chunk_params *params)
 {
     bool bars_delta = false;
 
     for (unsigned i = 0; i < CHUNK_NFILTERS; i++) {
-        uint8_t filter = params->filters[i];
-        int r = filter_check(filter, params->filters_meta[i],
+        uint8_t id = params->filters[i];
+        const struct filter *filter = filter_by_id(id);
+        int r = filter_check(id, params->filters_meta[i],
                              chunk_params_typesize(params));
 
         if (r < 0)
             return r;
-        if (bars_delta && filter == FILTER_DELTA)
+        if (bars_delta && id == FILTER_DELTA)
             return -EINVAL;
-        if (is_lossy(filter) || filter == FILTER_DELTA)
+        if (id == FILTER_DELTA || (filter && filter->is_lossy))
             bars_delta = true;
     }
     return 0;

@@ -8,9 +8,9 @@
 #include "chunk/filters.h"
 
 static const struct filter *const filters[] = {
-    &filter_shuffle,       &filter_bitshuffle, &filter_delta,
-    &filter_trunc_prec,    &filter_bytedelta,  &filter_int_trunc,
-    &filter_bytedelta_old,
+    &filter_shuffle,     &filter_bitshuffle, &filter_delta,
+    &filter_trunc_prec,  &filter_bytedelta,  &filter_int_trunc,
+    &filter_bytedelta34,
 };
 
 enum {

@@ -39,6 +39,8 @@ struct filter_block {
 struct filter {
     enum filter_id id;
     const char *name;
+    bool is_lossy;       /* undoing it does not give back all that it drops */
+    bool meta_is_signed; /* the parameter is a number from -128 to 127 */
 
     /* See filter_check(); NULL if the filter suits all items. */
     int (*check)(uint8_t meta, unsigned typesize);

@@ -59,7 +59,7 @@ const struct filter filter_bytedelta = {
     .undo_in_place = bytedelta_undo,
 };
 
-const struct filter filter_bytedelta_old = {
+const struct filter filter_bytedelta34 = {
     .id = FILTER_BYTEDELTA_OLD,
     .name = "bytedelta34",
     .undo_in_place = bytedelta_old_undo,

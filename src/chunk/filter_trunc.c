@@ -96,6 +96,8 @@ static void int_trunc_apply(const struct filter_block *block, uint8_t meta,
 const struct filter filter_trunc_prec = {
     .id = FILTER_TRUNC_PREC,
     .name = "trunc_prec",
+    .is_lossy = true,
+    .meta_is_signed = true,
     .check = trunc_prec_check,
     .apply = trunc_prec_apply,
 };
@@ -103,6 +105,8 @@ const struct filter filter_trunc_prec = {
 const struct filter filter_int_trunc = {
     .id = FILTER_INT_TRUNC,
     .name = "int_trunc",
+    .is_lossy = true,
+    .meta_is_signed = true,
     .check = int_trunc_check,
     .apply = int_trunc_apply,
 };

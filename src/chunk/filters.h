@@ -10,7 +10,7 @@ extern const struct filter filter_bitshuffle;
 extern const struct filter filter_delta;
 extern const struct filter filter_trunc_prec;
 extern const struct filter filter_bytedelta;
-extern const struct filter filter_bytedelta_old;
+extern const struct filter filter_bytedelta34;
 extern const struct filter filter_int_trunc;
 
 #endif
