@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "chunk/chunk_lists.h"
 #include "file/file.h"
 #include "verb.h"
 
@@ -38,7 +39,7 @@ enum {
 /* Help for these options.  A verb describes the defaults itself. */
 #define FRAME_OPTIONS_HELP                                               \
     "  --layout LAYOUT   contiguous, one file, or sparse, a directory\n" \
-    "  --codec NAME      blosclz, lz4, lz4hc, zlib or zstd\n"            \
+    "  --codec NAME      " CODEC_NAMES "\n"                              \
     "  --clevel N        0, as it is, to 9, smallest\n"                  \
     "  --filters LIST    F[:META]+F..., up to six, or none\n"            \
     "  --typesize N      bytes per element, or auto\n"                   \

@@ -7,19 +7,18 @@
 
 #include "chunk/codec_private.h"
 
-static const struct codec *const codecs[] = {
-    &codec_blosclz, &codec_lz4, &codec_lz4hc, &codec_zlib, &codec_zstd,
-};
+#define CODEC_ADDRESS(name) &codec_##name
+static const struct codec *const codecs[] = { CODEC_LIST(CODEC_ADDRESS) };
 
 enum {
     NCODECS = sizeof(codecs) / sizeof(codecs[0])
 };
 
-/* Registered codecs that this build lacks. */
+/* Registered codecs that a build may lack. */
 static const struct {
     unsigned id;
     const char *name;
-} lacking[] = {
+} registered[] = {
     { CODEC_SNAPPY, "snappy" },       { CODEC_LIZARD, "lizard" },
     { CODEC_NDLZ, "ndlz" },           { CODEC_ZFP_ACC, "zfp_acc" },
     { CODEC_ZFP_PREC, "zfp_prec" },   { CODEC_ZFP_RATE, "zfp_rate" },
@@ -29,7 +28,7 @@ static const struct {
 };
 
 enum {
-    NLACKING = sizeof(lacking) / sizeof(lacking[0])
+    NREGISTERED = sizeof(registered) / sizeof(registered[0])
 };
 
 const struct codec *codec_by_id(unsigned id)
@@ -54,9 +53,9 @@ const char *codec_name(unsigned id)
 
     if (codec)
         return codec->name;
-    for (size_t i = 0; i < NLACKING; i++)
-        if (lacking[i].id == id)
-            return lacking[i].name;
+    for (size_t i = 0; i < NREGISTERED; i++)
+        if (registered[i].id == id)
+            return registered[i].name;
     return "unknown";
 }
 

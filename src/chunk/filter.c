@@ -7,11 +7,8 @@
 
 #include "chunk/filters.h"
 
-static const struct filter *const filters[] = {
-    &filter_shuffle,     &filter_bitshuffle, &filter_delta,
-    &filter_trunc_prec,  &filter_bytedelta,  &filter_int_trunc,
-    &filter_bytedelta34,
-};
+#define FILTER_ADDRESS(name) &filter_##name
+static const struct filter *const filters[] = { FILTER_LIST(FILTER_ADDRESS) };
 
 enum {
     NFILTERS = sizeof(filters) / sizeof(*filters)

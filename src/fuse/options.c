@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/size.h"
+#include "chunk/chunk_lists.h"
 #include "state/params.h"
 
 const char options_usage[] =
@@ -46,7 +47,7 @@ const char options_usage[] =
     "  io_uring        have requests come by io_uring, where the kernel can\n"
     "New files are frames so made:\n"
     "  layout=contiguous|sparse  one file, or a directory of chunks\n"
-    "  codec=NAME      blosclz, lz4, lz4hc, zlib or zstd (lz4)\n"
+    "  codec=NAME      " CODEC_NAMES " (lz4)\n"
     "  clevel=N        0 to 9 (5)\n"
     "  filters=F[:META]+F...  up to six, or none (shuffle)\n"
     "  typesize=auto|N  bytes per element (auto)\n"

@@ -154,13 +154,16 @@ class Source:
 
 
 class Tree:
-    """The C files of a source tree, and its layers from the lowest up."""
+    """The C files of a source tree, the headers that meson makes of templates,
+    and the layers from the lowest up."""
 
     def __init__(self, root):
         self.sources = [
             Source(root, path)
             for folder in ('include', 'src', 'test', 'tools')
             for path in sorted((root / folder).rglob('*.[ch]'))]
+        self.made = {path.relative_to(root).as_posix()[:-len('.in')]
+                     for path in (root / 'src').rglob('*.h.in')}
         build = (root / 'src/meson.build').read_text(encoding='utf-8')
         self.layers = re.findall(r"^ *subdir\('(\w+)'\)", build, re.MULTILINE)
 
@@ -196,7 +199,7 @@ def check_layers(tree):
                 SCRIPT, 1, 'HIGHEST_USED names %s, which is no layer' % layer,
                 'It must name layers of src/meson.build, because the rule '
                 'would have no effect otherwise.')
-    names = {source.name for source in tree.sources}
+    names = {source.name for source in tree.sources} | tree.made
     for source in tree.inside('src'):
         layer = source.layer
         if layer not in tree.layers:

@@ -80,6 +80,13 @@ TESTS = [
      ['src/base/size.h:1: there is no src/text.h',
       'src/base/size.h:2: there is no src/../tools/tool.h']),
 
+    ('a_header_may_be_made_of_a_template',
+     {'src/file/list.h.in': '#define ITEMS @ITEMS@\n',
+      'src/base/size.h': '#include "file/list.h"\n',
+      'src/fuse/all.h': '#include "file/list.h"\n#include "file/none.h"\n'},
+     ['src/base/size.h:1: size.h, which is in base, includes file/list.h',
+      'src/fuse/all.h:2: there is no src/file/none.h']),
+
     ('the_layers_named_in_the_script_exist',
      {'src/meson.build': "subdir('base')\nsubdir('fuse')\nsubdir('lib')\n",
       'src/file/file.h': '', 'src/fuse/ops.h': '', 'src/lib/lib.c': ''},
