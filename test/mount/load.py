@@ -9,7 +9,7 @@ import struct
 import threading
 import traceback
 
-from mounted import check, corpus, read
+from mounted import check, harness, read
 
 CHUNKSIZE = 16384
 PAGE = 4096
@@ -173,7 +173,7 @@ class Load:
     def run(self, load, *args):
         try:
             load(*args, self.ending)
-        except (OSError, corpus.Failure):
+        except (OSError, harness.Failure):
             if not self.ending.is_set():
                 self.failures.append(traceback.format_exc())
                 self.ending.set()

@@ -22,8 +22,8 @@ import struct
 import subprocess
 import sys
 
-from mounted import (B2FRAME, Mount, check, corpus, error_of, frame, main,
-                     need_fuse, read, sh, wait_for, workplace, write)
+from mounted import (B2FRAME, Mount, check, corpus, error_of, frame, harness,
+                     main, need_fuse, read, sh, wait_for, workplace, write)
 
 # The distribution's NumPy belongs to this Python, and the tests may run in
 # another.
@@ -208,13 +208,13 @@ def check_stored(name, items):
     place."""
     path = 'src/%s.b2nd' % name
     check(sh('%s verify %s' % (B2FRAME, path)) == path + ': ok\n', 'unsound')
-    done = corpus.run(B2FRAME, 'cat', path)
+    done = harness.run(B2FRAME, 'cat', path)
     check(done.stdout == items, name + ': items')
-    done = corpus.run(B2FRAME, 'cat', '--raw', path)
+    done = harness.run(B2FRAME, 'cat', '--raw', path)
     shape, chunks, blocks = SHAPES[name]
     check(done.stdout == chunks_of(items, shape, chunks, blocks, 4),
           name + ': chunks')
-    info = json.loads(corpus.run(B2FRAME, 'info', '--json', '--chunks',
+    info = json.loads(harness.run(B2FRAME, 'info', '--json', '--chunks',
                                  path).stdout)
     sizes = {chunk.get('blocksize', info['blocksize'])
              for chunk in info['chunks'] if chunk['kind'] == 'blocks'}

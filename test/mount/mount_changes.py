@@ -17,8 +17,8 @@ import subprocess
 import threading
 import time
 
-from mounted import (B2FRAME, PATIENCE, Mount, check, check_frames, corpus,
-                     error_of, frame, main, read, replace, sh, wait_for, write)
+from mounted import (B2FRAME, PATIENCE, Mount, check, check_frames, error_of,
+                     frame, harness, main, read, replace, sh, wait_for, write)
 
 DATA = random.Random(2).randbytes(300000)
 MORE = random.Random(3).randbytes(100000)
@@ -34,7 +34,7 @@ def becomes(get, right, what):
     change, and the test allows two because the machine may be busy."""
     start = time.monotonic()
     wait_for(lambda: get() == right, what)
-    check(corpus.SANITIZED or time.monotonic() - start < 2,
+    check(harness.SANITIZED or time.monotonic() - start < 2,
           what + ' takes too long')
 
 
@@ -335,7 +335,7 @@ def time_of_what_others_have_written_stays():
         overwrite(mount)
         os.utime(mount / 'a', (1000, 1000))
         write('more', DATA)
-        corpus.run(B2FRAME, 'append', 'src/a.b2frame', 'more')
+        harness.run(B2FRAME, 'append', 'src/a.b2frame', 'more')
         time_of = os.stat('src/a.b2frame').st_mtime_ns
         wait_for(lambda: mount.descriptors() == before, 'the file to be closed')
         check(os.stat('src/a.b2frame').st_mtime_ns == time_of, 'time')

@@ -15,9 +15,9 @@ import struct
 import subprocess
 
 import stores
-from mounted import (B2FRAME, REFUSED, Mount, check, chunk, chunk_offset, corpus,
-                     error_of, frame, main, read, replace, sh, wait_for, write,
-                     write_sparse)
+from mounted import (B2FRAME, REFUSED, Mount, check, chunk, chunk_offset,
+                     corpus, error_of, frame, harness, main, read, replace, sh,
+                     wait_for, write, write_sparse)
 
 FRAMES = os.path.join(corpus.DATA, 'frames')
 BAD = os.path.join(corpus.DATA, 'bad')
@@ -31,7 +31,7 @@ ZEROS = 0x81 << 56  # index entry of a chunk of zeros. Format: frame.md
 def described(path):
     """Return the description of a frame's chunks by b2frame, or None if it
     fails."""
-    done = corpus.run(B2FRAME, 'info', '--json', '--chunks', path)
+    done = harness.run(B2FRAME, 'info', '--json', '--chunks', path)
     if done.returncode != 0:
         return None
     return json.loads(done.stdout)
@@ -99,7 +99,7 @@ def chunks_of_an_array_have_their_padding():
     os.mkdir('src')
     sh(B2FRAME + ' create --shape 7,9 --dtype "<i4" --chunks 4,4 --blocks 2,3 '
        'items src/a.b2nd')
-    content = corpus.run(B2FRAME, 'cat', '--raw', 'src/a.b2nd').stdout
+    content = harness.run(B2FRAME, 'cat', '--raw', 'src/a.b2nd').stdout
     check(len(content) > 7 * 9 * 4, 'no padding')
     for options, name in (('chunks', 'a'), ('npy,chunks', 'a.npy'),
                           ('names=keep,chunks', 'a.b2nd')):
@@ -222,7 +222,7 @@ def a_million_chunks_are_listed_without_memory():
                   names(2)[:3], 'the first ones')
         said = sh('ls -f mnt/x.chunks | tail -n 1; ls -f mnt/x.chunks | wc -l')
         check(said.split() == ['00999999.chunk', str(2 * nchunks + 2)], said)
-        check(corpus.SANITIZED or mount.memory() < before + ROOM,
+        check(harness.SANITIZED or mount.memory() < before + ROOM,
               'memory: %d' % mount.memory())
 
 

@@ -9,22 +9,9 @@ usage: mount_close.py FRAMEFS [TEST...]
 import json
 import os
 
-from mounted import Mount, check, check_content, main, read, write
+from mounted import Mount, check, check_content, layouts, main, read, write
 
 DATA = b''.join(b'%d\n' % i for i in range(60000))
-
-
-def layouts(test):
-    """Run a test on frames of each layout."""
-    def both():
-        for layout in ('contiguous', 'sparse'):
-            os.makedirs(layout + '/src')
-            os.mkdir(layout + '/mnt')
-            os.chdir(layout)
-            test(layout)
-            os.chdir('..')
-    both.__name__ = test.__name__
-    return both
 
 
 def mounted(layout, *options):

@@ -16,7 +16,7 @@ import struct
 import subprocess
 import sys
 
-from mounted import (B2FRAME, FRAMEFS, PATIENCE, check, corpus, is_mounted,
+from mounted import (B2FRAME, FRAMEFS, PATIENCE, check, harness, is_mounted,
                      main, sh, write)
 
 TOOLS = os.path.dirname(FRAMEFS)
@@ -25,7 +25,7 @@ VALUES = struct.pack('<100000d', *range(100000))
 
 
 def text_of(*path):
-    with open(os.path.join(corpus.SOURCE, *path), encoding='utf-8') as text:
+    with open(os.path.join(harness.SOURCE, *path), encoding='utf-8') as text:
         return text.read()
 
 
@@ -79,7 +79,7 @@ def run(script):
     done = subprocess.run(['sh', '-ec', script], check=False, text=True,
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, timeout=PATIENCE,
-                          env=dict(corpus.environment(), PATH=path))
+                          env=dict(harness.environment(), PATH=path))
     for place in ('mnt', 'run7.raw'):
         if os.path.exists(place) and is_mounted(place):
             sh('fusermount3 -uz ' + place)
@@ -133,13 +133,13 @@ def broken_frames_are_repaired_as_the_readme_says():
 
 def the_python_of_the_readme():
     prepare()
-    if corpus.SANITIZED:
+    if harness.SANITIZED:
         return
     script = next(block for block in blocks(text_of('README.md'))
                   if block.startswith('import ctypes'))
     done = subprocess.run([sys.executable, '-c', script], check=False,
                           capture_output=True, text=True, timeout=PATIENCE,
-                          env=dict(corpus.environment(),
+                          env=dict(harness.environment(),
                                    LD_LIBRARY_PATH=LIBRARY))
     check(done.stdout == '800000 10.0 11.0 12.0\n',
           done.stdout + done.stderr)

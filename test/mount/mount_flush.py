@@ -16,8 +16,8 @@ import random
 import subprocess
 import threading
 
-from mounted import (B2FRAME, Mount, can_mount, change_tmpfs, check, error_of, main,
-                     need_disks, need_mounts, read, sh, wait_for)
+from mounted import (B2FRAME, Mount, can_mount, change_tmpfs, check, error_of,
+                     main, need_disks, need_mounts, read, sh, wait_for)
 
 MIB = 1 << 20
 DATA = random.Random(8).randbytes(12 * MIB)

@@ -20,7 +20,7 @@ import random
 import shutil
 import sys
 
-from mounted import (Mount, check, check_content, check_sound, corpus,
+from mounted import (Mount, check, check_content, check_sound, corpus, harness,
                      need_fuse, oracle, read, workplace)
 
 NBYTES_MAX = 1 << 20
@@ -189,7 +189,7 @@ def complaints(items):
     or not at all."""
     try:
         check_sound(*(subject.stored for subject in items))
-    except corpus.Failure as failure:
+    except harness.Failure as failure:
         return [str(failure)]
     if not oracle.is_here():
         return []
@@ -209,7 +209,7 @@ def subjects():
               if not frame.error and frame.sha256 != '-' and
               frame.offset == 0 and frame.nbytes <= NBYTES_MAX
               for change in CHANGES if frame.nbytes > 0 or change is append]
-    return result[::4] if corpus.SANITIZED else result
+    return result[::4] if harness.SANITIZED else result
 
 
 def main():
@@ -221,7 +221,7 @@ def main():
         for subject in items:
             try:
                 step(subject)
-            except (corpus.Failure, OSError) as failure:
+            except (harness.Failure, OSError) as failure:
                 failures.append('%s: %s' % (subject.id, failure))
 
     with workplace():

@@ -19,7 +19,8 @@ import os
 import random
 import sys
 
-from mounted import Mount, check, corpus, error_of, need_fuse, read, workplace
+from mounted import (Mount, check, corpus, error_of, harness, need_fuse, read,
+                     workplace)
 
 SUFFIXES = ('.b2frame', '.b2f', '.b2', '.b2nd', '.b2eframe')
 PREFIXES = {'user.b2frame.meta.': 'fixed', 'user.b2frame.vlmeta.': 'vl',
@@ -133,34 +134,15 @@ def shown_path(top, mount, frame):
     return mount / (stem if os.path.exists(mount / stem) else path)
 
 
-class Item:
-    """A frame and its metalayers, as a set of rows, or None if they are
-    unknown."""
-
-    def __init__(self, frame, layers):
-        self.id = frame.id
-        self.frame = frame
-        self.layers = layers
-
-
-def with_layers(frames, path):
-    rows = {}
-    for row in corpus.table(path):
-        rows.setdefault(row['id'], set()).add(
-            (row['kind'], row['name'], int(row['nbytes']), row['sha256']))
-    return [Item(frame, rows.get(frame.id, set())) for frame in frames]
-
-
 def main():
     need_fuse()
     if sys.argv[2:] == ['corpus']:
         corpus.need_corpus()
         top = corpus.CORPUS
-        items = with_layers(corpus.corpus_frames(), top + '/layers.tsv')
-        items += [Item(frame, None) for frame in corpus.old_frames()]
+        items = corpus.corpus_items()
     else:
         top = os.path.join(corpus.DATA, 'frames')
-        items = with_layers(corpus.data_frames(), top + '/layers.tsv')
+        items = corpus.data_items()
 
     with workplace():
         os.mkdir('mnt-raw')
@@ -176,7 +158,7 @@ def run(top, items, ordinary, raw):
         path = shown_path(top, mount, item.frame)
         if path:
             check_shown(item.frame, item.layers, path)
-            check(corpus.SANITIZED or mount.memory() < MEMORY,
+            check(harness.SANITIZED or mount.memory() < MEMORY,
                   'daemon holds %d bytes' % mount.memory())
             return
         point = 'mnt-' + item.id
@@ -186,7 +168,7 @@ def run(top, items, ordinary, raw):
             name, = os.listdir(own.path)
             check_shown(item.frame, item.layers, own / name)
 
-    corpus.run_all(test, items)
+    harness.run_all(test, items)
 
 
 main()

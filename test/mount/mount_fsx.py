@@ -14,10 +14,10 @@ import mmap
 import os
 import random
 
-from mounted import Mount, check, check_frames, corpus, main, read
+from mounted import LAYOUTS, Mount, check, check_frames, harness, main, read
 
 OPERATIONS = int(os.environ.get('FRAMEFS_FSX_OPERATIONS') or
-                 (500 if corpus.SANITIZED else 1500))
+                 (500 if harness.SANITIZED else 1500))
 SEED = int(os.environ.get('FRAMEFS_FSX_SEED', '1'))
 MAX_SIZE = 600000
 MAX_LENGTH = 100000
@@ -210,7 +210,7 @@ def no_time_to_commit():
 
 def few_chunks_in_the_cache():
     for nchunks in range(2, 6):
-        for layout in 'contiguous', 'sparse':
+        for layout in LAYOUTS:
             os.makedirs('%s-%d/mnt' % (layout, nchunks))
             os.chdir('%s-%d' % (layout, nchunks))
             exercise('layout=' + layout, 'chunksize=64K', 'commit=1',

@@ -20,8 +20,8 @@ import resource
 import subprocess
 import threading
 
-from mounted import (B2FRAME, PATIENCE, Mount, Skipped, change_tmpfs,
-                     check, error_of, main, need_disks, need_mounts, read,
+from mounted import (B2FRAME, PATIENCE, Mount, Skipped, change_tmpfs, check,
+                     error_of, main, need_disks, need_mounts, read,
                      run_on_disk, sh, wait_for, write)
 
 MIB = 1 << 20

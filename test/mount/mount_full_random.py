@@ -20,11 +20,11 @@ import mmap
 import os
 import random
 
-from mounted import (B2FRAME, PATIENCE, Mount, change_tmpfs, check, check_sound,
-                     corpus, error_of, main, need_mounts, sh)
+from mounted import (B2FRAME, PATIENCE, Mount, change_tmpfs, check,
+                     check_sound, error_of, harness, main, need_mounts, sh)
 
 STEPS = int(os.environ.get('FRAMEFS_FULL_STEPS') or
-            (150 if corpus.SANITIZED else 400))
+            (150 if harness.SANITIZED else 400))
 SEED = int(os.environ.get('FRAMEFS_FULL_SEED', '1'))
 UNIT = 2048
 NUNITS = 3 << 10     # largest size of a file
@@ -160,7 +160,7 @@ class File:
 
     def stored_now(self):
         """Return the bytes that another program reads from the frame."""
-        done = corpus.run(B2FRAME, 'cat', '--raw', self.stored)
+        done = harness.run(B2FRAME, 'cat', '--raw', self.stored)
         check(done.returncode == 0, 'cat: ' + done.stderr.decode())
         return done.stdout
 
@@ -300,7 +300,7 @@ def another_disk_is_not_concerned():
         os.close(other)
         for file in files:
             error_of(os.close, file.fd)
-        done = corpus.run(B2FRAME, 'cat', '--raw', 'src/ok/x.b2frame')
+        done = harness.run(B2FRAME, 'cat', '--raw', 'src/ok/x.b2frame')
         check(done.stdout == written, 'the other disk')
 
 

@@ -20,7 +20,7 @@ HELPER = os.path.abspath(sys.argv.pop(2))
 UMOUNT_HELPER = os.path.abspath(sys.argv.pop(2))
 
 # pylint: disable=wrong-import-position
-from mounted import check, corpus, frame, main, need_fuse, sh, write
+from mounted import check, frame, harness, main, need_fuse, sh, write
 
 # A user who is not root becomes root of a user namespace.
 UNSHARE = ('unshare --mount --pid --fork --kill-child --mount-proc '
@@ -131,7 +131,7 @@ def need_namespaces():
                               check=False)
     if done.returncode != 0:
         print('no mount namespace here')
-        sys.exit(corpus.SKIP)
+        sys.exit(harness.SKIP)
 
 
 need_fuse()

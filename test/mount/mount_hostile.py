@@ -21,9 +21,9 @@ import subprocess
 import sys
 import time
 
-from mounted import Mount, check, corpus, need_fuse, read, workplace
+from mounted import Mount, check, corpus, harness, need_fuse, read, workplace
 
-TIMEOUT = 30 if corpus.SANITIZED else 5  # seconds for any frame
+TIMEOUT = 30 if harness.SANITIZED else 5  # seconds for any frame
 WHOLE = 64 << 20    # bytes; the content of larger files is not compared
 MEMORY = 288 << 20  # bytes: the cache, and 32 MiB
 
@@ -149,7 +149,7 @@ def test(trial):
     start = time.monotonic()
     try_case(case, mount, view)
     check(time.monotonic() - start < TIMEOUT, 'takes long')
-    check(corpus.SANITIZED or mount.memory() < MEMORY,
+    check(harness.SANITIZED or mount.memory() < MEMORY,
           'daemon holds %d bytes' % mount.memory())
     check(mount.daemon.poll() is None, 'kills the daemon')
 
@@ -166,7 +166,7 @@ def run(top, ordinary, special):
                 mount = mounts.enter_context(Mount(source, point, *options))
                 trials += [Trial(case.id + ' ' + view, case, mount, view)
                            for case in tried]
-        corpus.run_all(test, trials)
+        harness.run_all(test, trials)
 
 
 main()

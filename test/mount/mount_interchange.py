@@ -17,9 +17,9 @@ import os
 import random
 import struct
 
-from mounted import Mount, check, check_frames, corpus, main, oracle, write
+from mounted import (LAYOUTS, Mount, check, check_frames, harness, main,
+                     oracle, write)
 
-LAYOUTS = ('contiguous', 'sparse')
 CODECS = ('blosclz', 'lz4', 'lz4hc', 'zlib', 'zstd')
 
 # The lists differ in length, so that values meet in many combinations.
@@ -209,7 +209,7 @@ def exchange(layout, codec):
     def test():
         contents = {}
         first = 8 * (CODECS.index(codec) + len(CODECS) * LAYOUTS.index(layout))
-        for number in range(first, first + 8, 3 if corpus.SANITIZED else 1):
+        for number in range(first, first + 8, 3 if harness.SANITIZED else 1):
             params = parameters(number)
             words = ['layout=' + layout, 'codec=' + codec]
             words += ['%s=%s' % item for item in params.items()]

@@ -24,10 +24,10 @@ import subprocess
 import time
 
 from load import CHUNKSIZE, PAGE, Load, Log, Records, filled
-from mounted import B2FRAME, Mount, check, corpus, main, read, write
+from mounted import B2FRAME, Mount, check, harness, main, read, write
 
 RUNS = int(os.environ.get('FRAMEFS_KILL_RUNS',
-                          '40' if corpus.SANITIZED else '200'))
+                          '40' if harness.SANITIZED else '200'))
 SEED = int(os.environ.get('FRAMEFS_KILL_SEED', '1'))
 LONGEST = 0.15  # seconds of load before a kill
 
@@ -136,7 +136,7 @@ def check_nothing_is_left():
     file?"""
     check(not temporaries('src'), 'left: %s' % temporaries('src'))
     for path in filter(os.path.isdir, frames()):
-        info = json.loads(corpus.run(B2FRAME, 'info', '--json', '--chunks',
+        info = json.loads(harness.run(B2FRAME, 'info', '--json', '--chunks',
                                      path).stdout)
         wanted = ['%08X.chunk' % chunk['id'] for chunk in info['chunks']
                   if 'id' in chunk]

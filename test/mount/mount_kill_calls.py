@@ -28,8 +28,8 @@ import sys
 KILL_AT = os.path.abspath(sys.argv.pop(2))
 
 # pylint: disable=wrong-import-position
-from mounted import (B2FRAME, LAYOUTS, PATIENCE, Mount, check, check_sound, corpus,
-                     frame, main, need_fuse, read, sh, write)
+from mounted import (B2FRAME, LAYOUTS, Mount, check, check_sound,
+                     frame, harness, main, need_fuse, read, sh, write)
 
 CHUNKSIZE = 16 << 10
 A, B, C = (random.Random(seed).randbytes(2 * CHUNKSIZE + 10) for seed in range(3))
@@ -185,7 +185,7 @@ def check_left(model, layout):
         check(read(path) == b'mine', path)
     check_sound(*frames())
     for path in filter(os.path.isdir, frames()):
-        done = corpus.run(B2FRAME, 'info', '--json', '--chunks', path)
+        done = harness.run(B2FRAME, 'info', '--json', '--chunks', path)
         wanted = {'%08X.chunk' % chunk['id'] for chunk in
                   json.loads(done.stdout)['chunks'] if 'id' in chunk}
         check(set(os.listdir(path)) - {MARK} == wanted | {'chunks.b2frame'},
@@ -199,7 +199,7 @@ def lives(steps, layout, at):
     mount = mounted(layout)
     model = Model(mount)
     try:
-        with contextlib.suppress(corpus.Failure, OSError):
+        with contextlib.suppress(harness.Failure, OSError):
             with loaded(at):
                 mount.__enter__()
             steps(model)
@@ -289,9 +289,9 @@ def write_anew(model):
 
 
 need_fuse()
-if corpus.SANITIZED:
+if harness.SANITIZED:
     print('skipped: a library cannot be loaded before the sanitizer')
-    sys.exit(corpus.SKIP)
+    sys.exit(harness.SKIP)
 main(make_and_overwrite,
      take_the_place_of_another,
      remove,

@@ -10,7 +10,7 @@ import os
 import random
 import shutil
 
-from mounted import Mount, check, corpus, frame, main, read, write
+from mounted import Mount, check, corpus, frame, harness, main, read, write
 
 CACHE = 16 << 20
 LIMIT = CACHE + (32 << 20)
@@ -18,7 +18,7 @@ LIMIT = CACHE + (32 << 20)
 
 def check_memory(mount):
     """Does the daemon stay within its memory limit?"""
-    check(corpus.SANITIZED or mount.memory() < LIMIT,
+    check(harness.SANITIZED or mount.memory() < LIMIT,
           'holds %d bytes' % mount.memory())
 
 

@@ -16,8 +16,8 @@ import struct
 import subprocess
 import threading
 
-from mounted import (B2FRAME, FRAMEFS, Mount, check, corpus, error_of, layouts,
-                     main, opened, read, write)
+from mounted import (B2FRAME, FRAMEFS, Mount, check, error_of, harness,
+                     layouts, main, opened, read, write)
 
 CHUNK = 65536
 NCHUNKS = 16
@@ -38,14 +38,14 @@ def is_record(data, i):
 def make(layout, nchunks=NCHUNKS):
     os.makedirs('src', exist_ok=True)
     write('in', b''.join(record(i) for i in range(nchunks)))
-    corpus.run(B2FRAME, 'create', '--chunksize', '64K', '--layout', layout,
+    harness.run(B2FRAME, 'create', '--chunksize', '64K', '--layout', layout,
                'in', 'src/f.b2frame')
 
 
 def b2frame(*words, **options):
     return subprocess.run([B2FRAME, *words], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, check=False,
-                          env=corpus.environment(), **options)
+                          env=harness.environment(), **options)
 
 
 def content():
@@ -107,7 +107,7 @@ def foreign_commit_behind_the_end_is_not_punched(layout):
         with opened(mount / 'f', os.O_RDWR | os.O_DIRECT) as fd:
             write_direct(fd, record(77), NCHUNKS * CHUNK)
             # The tool changes a copy, which then overwrites the original.
-            corpus.run('cp', '-r', 'src/f.b2frame', 'copy')
+            harness.run('cp', '-r', 'src/f.b2frame', 'copy')
             check(b2frame('append', 'copy', 'one').returncode == 0, 'append')
             overwrite('copy', 'src/f.b2frame')
             os.ftruncate(fd, NCHUNKS * CHUNK)
@@ -229,7 +229,7 @@ def changing(path):
 
 @layouts
 def reader_of_the_library_beside_a_writer_reads_its_commits(layout):
-    if corpus.SANITIZED:
+    if harness.SANITIZED:
         print('no library of sanitized code can be loaded here')
         return
     make(layout)

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import time
 
-from mounted import (FRAMEFS, Mount, check, corpus, error_of, frame,
+from mounted import (FRAMEFS, Mount, check, corpus, error_of, frame, harness,
                      is_mounted, lacks, main, read, sh, write)
 
 DATA = bytes(range(256)) * 100
@@ -28,7 +28,7 @@ def framefs(*words):
     """Run framefs, and wait for the program that was started to exit."""
     return subprocess.run([FRAMEFS, *words], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          env=corpus.environment(), text=True, check=False,
+                          env=harness.environment(), text=True, check=False,
                           timeout=60)
 
 
@@ -90,7 +90,7 @@ def help_and_version():
 
 def manual_page_and_help_name_the_same_options():
     told = set(re.findall(r'^  ([a-z-]+)', framefs('--help').stdout, re.M))
-    with open(os.path.join(corpus.SOURCE, 'tools', 'framefs.1'),
+    with open(os.path.join(harness.SOURCE, 'tools', 'framefs.1'),
               encoding='utf-8') as page:
         items = re.findall(r'^\.It (Fl|Cm) ([a-z-]+)', page.read(), re.M)
     written = {('-' if macro == 'Fl' else '') + name for macro, name in items}
@@ -202,8 +202,8 @@ def one_tib_of_zeros_is_read_anywhere_at_once():
         check(os.path.getsize(path) == 1 << 40, 'size')
         for off in range(0, 1 << 40, 1 << 34):
             check(len(read(path, off, 1 << 20)) == 1 << 20, 'length')
-        check(corpus.SANITIZED or time.monotonic() - start < 2, 'takes long')
-        check(corpus.SANITIZED or mount.memory() < 64 << 20,
+        check(harness.SANITIZED or time.monotonic() - start < 2, 'takes long')
+        check(harness.SANITIZED or mount.memory() < 64 << 20,
               'takes %d bytes' % mount.memory())
 
 

@@ -14,8 +14,8 @@ import os
 import threading
 
 from mounted import (PATIENCE, Mount, check, check_content, chunk,
-                     chunk_offset, error_of, frame, is_root, main,
-                     need_mounts, read, sh, wait_for, write, write_sparse)
+                     chunk_offset, error_of, frame, is_root, main, need_mounts,
+                     read, sh, wait_for, write, write_sparse)
 
 SIZE = 1000
 WAITERS = 30

@@ -10,15 +10,15 @@ import json
 import os
 import sys
 
-from mounted import B2FRAME, Mount, check, corpus, main, sh
+from mounted import B2FRAME, Mount, check, harness, main, sh
 
 MAP_ARRAY = os.path.abspath(sys.argv.pop(2))
 MIB = 1 << 20
-ROWS = 4096 if corpus.SANITIZED else 32768
-CACHE = (192 if corpus.SANITIZED else 256) * MIB  # a row of chunks is 64 MiB
+ROWS = 4096 if harness.SANITIZED else 32768
+CACHE = (192 if harness.SANITIZED else 256) * MIB  # a row of chunks is 64 MiB
 # A busy machine decodes some blocks ahead too late, when the reader no longer
 # needs them.
-SPARE = 10 if corpus.SANITIZED else 2  # percent
+SPARE = 10 if harness.SANITIZED else 2  # percent
 PATIENCE = 240
 
 
@@ -42,7 +42,7 @@ def a_plane_larger_than_the_cache_is_mapped():
     with Mount('src', 'mnt', '-o', 'ro,cache=%d' % CACHE) as mount:
         print(sh('%s %d 32768 mnt/plane' % (MAP_ARRAY, ROWS),
                  patience=PATIENCE))
-        check(mount.memory() < CACHE + 64 * MIB or corpus.SANITIZED,
+        check(mount.memory() < CACHE + 64 * MIB or harness.SANITIZED,
               'memory: %d' % mount.memory())
         check(decoded(mount) < ROWS * 32768 * 4 * 5 // 4,
               'decoded: %d' % decoded(mount))

@@ -9,11 +9,13 @@ FRAMEFS_MEMORY_SIZE (128M) sets how much is written, and FRAMEFS_MEMORY_CACHE
 (32M) the size of the cache.
 """
 
+import functools
 import os
 import random
 import threading
 
-from mounted import B2FRAME, Mount, check, corpus, main, wait_for, write
+from mounted import (B2FRAME, Mount, check, harness, layouts, main, wait_for,
+                     write)
 
 MIB = 1 << 20
 SIZE = int(os.environ.get('FRAMEFS_MEMORY_SIZE', '128M').rstrip('M')) * MIB
@@ -39,18 +41,14 @@ def status(mount, key):
                     if line.startswith(key + ':'))
 
 
-def layouts(chunksize=MIB):
-    """Run a test on each layout, and check the daemon's limits."""
+def within_limits(chunksize=MIB):
+    """Run a case on each layout, and check the daemon's limits."""
     def decorate(test):
-        def both():
-            for layout in ('contiguous', 'sparse'):
-                os.makedirs(layout + '/src')
-                os.mkdir(layout + '/mnt')
-                os.chdir(layout)
-                watch(test, layout, chunksize)
-                os.chdir('..')
-        both.__name__ = test.__name__
-        return both
+        @layouts
+        @functools.wraps(test)
+        def watched(layout):
+            watch(test, layout, chunksize)
+        return watched
     return decorate
 
 
@@ -65,12 +63,12 @@ def watch(test, layout, chunksize):
         peak = status(mount, 'VmHWM') * 1024
         print('%s, %s: %d MiB, %d threads' % (
             test.__name__, layout, peak // MIB, status(mount, 'Threads')))
-        check(corpus.SANITIZED or peak <= CACHE + REST,
+        check(harness.SANITIZED or peak <= CACHE + REST,
               '%s: %d MiB in use' % (layout, peak // MIB))
         check(status(mount, 'Threads') <= NTHREADS, 'threads')
 
 
-@layouts()
+@within_limits()
 def one_sequence(mount):
     choice = random.Random(1)
     with open(mount / 'a', 'wb', buffering=0) as file:
@@ -91,18 +89,18 @@ def write_and_overwrite(mount):
         os.fsync(file.fileno())
 
 
-@layouts(CACHE // 8)
+@within_limits(CACHE // 8)
 def large_chunks(mount):
     write_and_overwrite(mount)
 
 
-@layouts(CACHE // 4)
+@within_limits(CACHE // 4)
 def huge_chunks(mount):
     """Encoding one of these chunks takes the memory of three or more."""
     write_and_overwrite(mount)
 
 
-@layouts()
+@within_limits()
 def overwriting_at_random(mount):
     choice = random.Random(2)
     with open(mount / 'a', 'w+b', buffering=0) as file:
@@ -113,7 +111,7 @@ def overwriting_at_random(mount):
         os.fsync(file.fileno())
 
 
-@layouts()
+@within_limits()
 def many_files(mount):
     choice = random.Random(3)
     for i in range(SIZE // MIB * 5):
@@ -121,7 +119,7 @@ def many_files(mount):
             file.write(piece(choice, 20000))
 
 
-@layouts()
+@within_limits()
 def many_files_at_a_time(mount):
     choice = random.Random(4)
     files = [open(mount / ('f%d' % i), 'w+b', buffering=0) for i in range(200)]
@@ -133,7 +131,7 @@ def many_files_at_a_time(mount):
         file.close()
 
 
-@layouts()
+@within_limits()
 def many_threads(mount):
     def work(number):
         choice = random.Random(number)
@@ -154,7 +152,7 @@ def many_threads(mount):
 
 
 def b2frame(*words):
-    done = corpus.run(B2FRAME, *words)
+    done = harness.run(B2FRAME, *words)
     check(done.returncode == 0, done.stderr.decode())
 
 
@@ -185,7 +183,7 @@ def change_holes(chunksize, nchunks):
     def holes(mount):
         a_byte_in_each(mount, chunksize * nchunks)
 
-    for layout in ('contiguous', 'sparse'):
+    for layout in harness.LAYOUTS:
         os.makedirs(layout + '/src')
         os.mkdir(layout + '/mnt')
         os.chdir(layout)
@@ -202,7 +200,7 @@ def frames_of_as_many_holes_as_there_can_be():
     change_holes(4096, 268435451)
 
 
-@layouts()
+@within_limits()
 def files_of_4_tib(mount):
     size = 4 << 40
     for i in range(NFILES):

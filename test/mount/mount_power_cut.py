@@ -28,8 +28,8 @@ import sys
 
 import load
 from load import CHUNKSIZE, PAGE, Load, Log, Records, filled
-from mounted import (B2FRAME, Mount, check, corpus, is_root, main, need_fuse, read,
-                     sh, wait_for, write)
+from mounted import (B2FRAME, Mount, check, harness, is_root, main, need_fuse,
+                     read, sh, wait_for, write)
 
 RUNS = int(os.environ.get('FRAMEFS_CUT_RUNS', '10'))
 SEED = int(os.environ.get('FRAMEFS_CUT_SEED', '1'))
@@ -296,7 +296,7 @@ def need_disks():
         missing.append('loop devices')
     if missing:
         print('skipped without ' + ', '.join(missing))
-        sys.exit(corpus.SKIP)
+        sys.exit(harness.SKIP)
 
 
 need_fuse()

@@ -11,8 +11,8 @@ import random
 import struct
 import threading
 
-from mounted import (Mount, check, chunk_offset, corpus, frame, main, read, sh,
-                     write)
+from mounted import (Mount, check, chunk_offset, frame, harness, main, read,
+                     sh, write)
 
 CHUNKSIZE = 30000
 DATA = random.Random(1).randbytes(1000000)
@@ -118,7 +118,7 @@ def eight_readers_at_once():
     def reader(seed, path):
         pick = random.Random(seed)
         with open(path, 'rb', buffering=0) as file:
-            for _ in range(30 if corpus.SANITIZED else 200):
+            for _ in range(30 if harness.SANITIZED else 200):
                 off = pick.randrange(len(DATA))
                 length = pick.choice((1, 100, 4096, 70000))
                 got = os.pread(file.fileno(), length, off)

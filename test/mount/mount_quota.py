@@ -22,8 +22,8 @@ import signal
 import subprocess
 import sys
 
-from mounted import (B2FRAME, PATIENCE, Mount, acting_as, check,
-                     check_sound, corpus, error_of, main, need_fuse, opened, read,
+from mounted import (B2FRAME, PATIENCE, Mount, acting_as, check, check_sound,
+                     error_of, harness, main, need_fuse, opened, read,
                      run_on_disk, sh, wait_for, workplace, write)
 
 OWNER, OTHER = 61000, 61001
@@ -99,7 +99,7 @@ def can_be_used(kind):
             with kind():
                 limit(LIMIT)
             return True
-        except (OSError, corpus.Failure) as error:
+        except (OSError, harness.Failure) as error:
             print('no quotas on %s: %s' % (kind.__name__, error))
             return False
 
@@ -145,7 +145,7 @@ def check_stored(layout, name, length, data=DATA, owner=OWNER):
     mount."""
     path = 'src/%s.b2frame' % name
     check_sound(path)
-    done = corpus.run(B2FRAME, 'cat', '--raw', path)
+    done = harness.run(B2FRAME, 'cat', '--raw', path)
     check(done.returncode == 0, 'cat: ' + done.stderr.decode())
     check(len(done.stdout) >= length, '%s: %d bytes are stored of %d' % (
         name, len(done.stdout), length))
@@ -219,7 +219,7 @@ def run_as(uid, command):
     """Run a shell command as a user.  It must fail.  Return its output."""
     done = subprocess.run(['sh', '-c', command], user=uid, group=uid,
                           extra_groups=[], stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, env=corpus.environment(),
+                          stderr=subprocess.STDOUT, env=harness.environment(),
                           check=False, text=True, timeout=PATIENCE)
     check(done.returncode != 0, command + ': succeeds')
     return done.stdout
@@ -371,7 +371,7 @@ def what_compresses_worse_is_refused(layout):
     check_charged()
     check_stored(layout, 'kept', len(KEPT), KEPT)
     check_stored(layout, 'a', done, DATA)
-    rest = corpus.run(B2FRAME, 'cat', '--raw', 'src/a.b2frame').stdout
+    rest = harness.run(B2FRAME, 'cat', '--raw', 'src/a.b2frame').stdout
     check(len(rest) == len(DATA), 'size')
     for off in range(done, len(DATA), 65536):
         check(rest[off:off + 65536] in (DATA[off:off + 65536], bytes(65536)),
@@ -450,11 +450,11 @@ def what_is_given_away_goes_as_a_whole(layout):
 need_fuse()
 if os.getuid() != 0:
     print('skipped: only root can serve others')
-    sys.exit(corpus.SKIP)
+    sys.exit(harness.SKIP)
 DISKS = [kind for kind in (ext4, xfs) if can_be_used(kind)]
 if not DISKS:
     print('skipped: this kernel has no quotas')
-    sys.exit(corpus.SKIP)
+    sys.exit(harness.SKIP)
 
 main(what_is_stored_is_charged_to_its_owner,
      write_is_refused,

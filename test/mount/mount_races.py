@@ -18,8 +18,8 @@ import sys
 import time
 import traceback
 
-from mounted import (B2FRAME, Mount, check, layouts, main, make_acl, need_users,
-                     read, sh, write)
+from mounted import (B2FRAME, Mount, check, layouts, main, make_acl,
+                     need_users, read, sh, write)
 
 SECONDS = float(os.environ.get('FRAMEFS_RACE_SECONDS', '2'))
 ATTACKER = 65534

@@ -23,8 +23,8 @@ import os
 import random
 import subprocess
 
-from mounted import (B2FRAME, FRAMEFS, check, corpus, is_mounted,
-                     layouts, main, read, wait_for)
+from mounted import (B2FRAME, FRAMEFS, check, harness, is_mounted, layouts,
+                     main, read, wait_for)
 
 STEPS = int(os.environ.get('FRAMEFS_SEQUENCE_STEPS', '150'))
 SEED = int(os.environ.get('FRAMEFS_SEQUENCE_SEED', random.randrange(10**6)))
@@ -86,7 +86,7 @@ class Sequence:
             self.mount(path, 'src/d' if path == 'inner' else 'src')
 
     def mount(self, path, source):
-        corpus.run(FRAMEFS, '-o', 'chunksize=64K,layout=' + self.layout, source,
+        harness.run(FRAMEFS, '-o', 'chunksize=64K,layout=' + self.layout, source,
                    path)
 
     def unmount(self, path):
@@ -97,7 +97,7 @@ class Sequence:
             reader.close()
         for path in self.where:
             if is_mounted(path):
-                corpus.run(FRAMEFS, '--unmount', path)
+                harness.run(FRAMEFS, '--unmount', path)
 
     def bytes(self, most=SIZE_MAX):
         """Return bytes that are partly compressible."""
@@ -244,7 +244,7 @@ class Sequence:
 
 # This Python cannot load a library that was built with sanitizers.
 CHECKS = [Sequence.check_mounts]
-if not corpus.SANITIZED:
+if not harness.SANITIZED:
     CHECKS.append(Sequence.check_reader)
 
 

@@ -16,7 +16,7 @@ import os
 import random
 import subprocess
 
-from mounted import B2FRAME, Mount, check, corpus, main, wait_for, write
+from mounted import B2FRAME, Mount, check, harness, main, wait_for, write
 
 MIB = 1 << 20
 SIZE = int(os.environ.get('FRAMEFS_SPACE_SIZE', '32M').rstrip('M')) * MIB
@@ -92,7 +92,7 @@ def overwrite(layout, sync_every):
         judge('src/a.b2frame', layout + ', overwritten', ON_DISK, 3)
         os.close(fd)
     judge('src/a.b2frame', layout + ', unmounted', ON_DISK, APPARENT)
-    corpus.run(B2FRAME, 'compact', 'src/a.b2frame')
+    harness.run(B2FRAME, 'compact', 'src/a.b2frame')
     rest = ON_DISK if layout == 'sparse' else COMPACT  # partial last blocks
     judge('src/a.b2frame', layout + ', compacted', rest, COMPACT)
 

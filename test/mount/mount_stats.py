@@ -15,8 +15,8 @@ import signal
 import subprocess
 
 from mounted import (B2FRAME, FRAMEFS, PATIENCE, Mount, check, chunk_offset,
-                     corpus, error_of, frame, main, opened, read, sh, wait_for,
-                     write)
+                     error_of, frame, harness, main, opened, read, sh,
+                     wait_for, write)
 
 BLOCK = 64 << 10
 NBLOCKS = 64
@@ -27,7 +27,7 @@ ATTRIBUTE = 'user.framefs.stats'
 def run(*words):
     return subprocess.run([FRAMEFS, *map(str, words)], check=False, text=True,
                           stdin=subprocess.DEVNULL, capture_output=True,
-                          env=corpus.environment(), timeout=PATIENCE)
+                          env=harness.environment(), timeout=PATIENCE)
 
 
 def stats(mount):
@@ -39,7 +39,7 @@ def stats(mount):
 
 def make(name, data, *options):
     write('raw', data)
-    done = corpus.run(B2FRAME, 'create', '--chunksize', '1M', '--blocksize',
+    done = harness.run(B2FRAME, 'create', '--chunksize', '1M', '--blocksize',
                       str(BLOCK), '--filters', 'none', *options, 'raw',
                       'src/' + name + '.b2frame')
     check(done.returncode == 0, done.stderr.decode())

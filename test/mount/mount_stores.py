@@ -15,9 +15,9 @@ import struct
 import zipfile
 
 import stores
-from mounted import (B2FRAME, NOBODY, REFUSED, Mount, as_nobody, check, corpus,
-                     error_of, frame, main, need_users, read, replace, sh,
-                     wait_for, write)
+from mounted import (B2FRAME, NOBODY, REFUSED, Mount, as_nobody, check,
+                     error_of, frame, harness, main, need_users, read, replace,
+                     sh, wait_for, write)
 
 DATA = random.Random(1).randbytes(40000)
 ITEMS = random.Random(2).randbytes(60 * 70 * 4)
@@ -316,7 +316,7 @@ def archives_may_be_large():
     with Mount('src', 'mnt') as mount:
         before = mount.memory()
         check(tree(mount / 'large.b2z') == {'far': DATA}, 'far away')
-        check(corpus.SANITIZED or mount.memory() - before < 8 << 20, 'memory')
+        check(harness.SANITIZED or mount.memory() - before < 8 << 20, 'memory')
 
 
 def members_that_are_compressed_cannot_be_read():

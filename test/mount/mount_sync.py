@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 
-from mounted import (PATIENCE, Mount, check, corpus, frame, main, need_fuse,
+from mounted import (PATIENCE, Mount, check, frame, harness, main, need_fuse,
                      need_mounts, sh, write, write_sparse)
 
 DATA = bytes(range(256)) * 100
@@ -145,9 +145,9 @@ def file_systems_below_are_synced_in_the_end():
 
 
 need_fuse()
-if not shutil.which('strace') or corpus.SANITIZED:
+if not shutil.which('strace') or harness.SANITIZED:
     print('no strace here, or not with a sanitizer')
-    sys.exit(corpus.SKIP)
+    sys.exit(harness.SKIP)
 main(fsync_of_anything_syncs_what_is_stored,
      fsync_through_a_reading_handle_syncs_what_others_wrote,
      fsync_of_what_was_removed_succeeds,

@@ -6,13 +6,14 @@
 usage: mount_tool.py FRAMEFS [TEST...]
 """
 
+import functools
 import os
 import random
 import signal
 import subprocess
 
-from mounted import (B2FRAME, PATIENCE, Mount, check, check_frames, corpus,
-                     main, read, wait_for, write)
+from mounted import (B2FRAME, PATIENCE, Mount, check, check_frames, harness,
+                     layouts, main, read, wait_for, write)
 
 SIZE = 1000  # bytes in a chunk
 NOISE = random.Random(1).randbytes(20 * SIZE)
@@ -22,7 +23,7 @@ CHUNKS = [NOISE[i:i + SIZE] for i in range(0, len(NOISE), SIZE)]
 def b2frame(*words, stdin=b'', status=0, says=''):
     """Run the tool, which prints nothing, or this message in one line."""
     done = subprocess.run([B2FRAME, *words], input=stdin, check=False,
-                          capture_output=True, env=corpus.environment(),
+                          capture_output=True, env=harness.environment(),
                           timeout=PATIENCE)
     said = done.stderr.decode()
     what = '%s: status %d, says %s' % (' '.join(words), done.returncode, said)
@@ -30,36 +31,32 @@ def b2frame(*words, stdin=b'', status=0, says=''):
     check(says in said and said.count('\n') == bool(says), what)
 
 
-def layouts(test):
-    """Run a test on each layout.  Its frame has three chunks and a half.  The
-    test returns the new content, and both the mount and the frame must have it.
+def on_chunks(test):
+    """Run a case on a frame of three chunks and a half, for each layout.  The
+    case returns the new content, which both the mount and the frame must have.
     """
-    def both():
+    @layouts
+    @functools.wraps(test)
+    def changes(layout):
         data = b''.join(CHUNKS[:3]) + CHUNKS[3][:500]
-        for layout in ('contiguous', 'sparse'):
-            os.makedirs(layout + '/src')
-            os.mkdir(layout + '/mnt')
-            os.chdir(layout)
-            options = 'chunksize=%d,typesize=1,layout=%s' % (SIZE, layout)
-            with Mount('src', 'mnt', '-o', options) as mount:
-                write(mount / 'a', data)
-                wanted = test(mount / 'a', data)
-                check(read(mount / 'a') == wanted, 'content')
-                check(os.stat(mount / 'a').st_size == len(wanted), 'size')
-            check_frames({'src/a.b2frame': wanted})
-            os.chdir('..')
-    both.__name__ = test.__name__
-    return both
+        options = 'chunksize=%d,typesize=1,layout=%s' % (SIZE, layout)
+        with Mount('src', 'mnt', '-o', options) as mount:
+            write(mount / 'a', data)
+            wanted = test(mount / 'a', data)
+            check(read(mount / 'a') == wanted, 'content')
+            check(os.stat(mount / 'a').st_size == len(wanted), 'size')
+        check_frames({'src/a.b2frame': wanted})
+    return changes
 
 
-@layouts
+@on_chunks
 def insert(path, data):
     b2frame('insert', path, '0', '-', stdin=CHUNKS[9])
     b2frame('insert', path, '2', '-', stdin=CHUNKS[8])
     return CHUNKS[9] + data[:SIZE] + CHUNKS[8] + data[SIZE:]
 
 
-@layouts
+@on_chunks
 def insert_at_the_end(path, data):
     os.truncate(path, 3 * SIZE)
     b2frame('insert', path, '3', '-', stdin=CHUNKS[9])
@@ -67,21 +64,21 @@ def insert_at_the_end(path, data):
     return data[:3 * SIZE] + CHUNKS[9] + b'short'
 
 
-@layouts
+@on_chunks
 def update(path, data):
     b2frame('update', path, '1', '-', stdin=CHUNKS[9])
     b2frame('update', path, '3', '-', stdin=b'short')
     return data[:SIZE] + CHUNKS[9] + data[2 * SIZE:3 * SIZE] + b'short'
 
 
-@layouts
+@on_chunks
 def delete(path, data):
     b2frame('delete', path, '3')
     b2frame('delete', path, '0')
     return data[SIZE:3 * SIZE]
 
 
-@layouts
+@on_chunks
 def reorder(path, data):
     b2frame('reorder', path, '0-3')
     b2frame('reorder', path, '2,1,0,3')
@@ -89,7 +86,7 @@ def reorder(path, data):
     return CHUNKS[2] + CHUNKS[0] + CHUNKS[1] + data[3 * SIZE:]
 
 
-@layouts
+@on_chunks
 def append(path, data):
     write('in', NOISE)
     b2frame('append', path, '-', stdin=b'some')
@@ -98,7 +95,7 @@ def append(path, data):
     return data + b'some' + NOISE
 
 
-@layouts
+@on_chunks
 def truncate(path, data):
     b2frame('truncate', '--size', '10K', path)
     b2frame('truncate', '--size', '1500', path)
@@ -106,7 +103,7 @@ def truncate(path, data):
     return data[:1500] + bytes(1000)
 
 
-@layouts
+@on_chunks
 def what_is_not_yet_committed_counts(path, data):
     with open(path, 'r+b', buffering=0) as file:
         file.seek(3 * SIZE)
@@ -116,7 +113,7 @@ def what_is_not_yet_committed_counts(path, data):
     return data[:3 * SIZE] + CHUNKS[6]
 
 
-@layouts
+@on_chunks
 def wrong_changes_change_nothing(path, data):
     for words, says in (
             (('insert', path, '9', '-'), 'there is no chunk 9, but 4'),
@@ -152,7 +149,7 @@ def an_interrupt_leaves_nothing_appended():
         write(mount / 'a', b'before')
         with subprocess.Popen([B2FRAME, 'append', mount / 'a', '-'],
                               stdin=subprocess.PIPE, bufsize=0,
-                              env=corpus.environment()) as tool:
+                              env=harness.environment()) as tool:
             tool.stdin.write(bytes(3 << 20))
             wait_for(lambda: os.stat(mount / 'a').st_size > 1 << 20,
                      'what is appended')
@@ -175,13 +172,13 @@ def what_is_appended_at_a_time_comes_in_turn():
         write(mount / 'a', b'before')
         with subprocess.Popen([B2FRAME, 'append', mount / 'a', '-'],
                               stdin=subprocess.PIPE, bufsize=0,
-                              env=corpus.environment()) as first:
+                              env=harness.environment()) as first:
             first.stdin.write(half)
             wait_for(lambda: os.stat(mount / 'a').st_size > len(half),
                      'what is appended')
             write('in', NOISE)
             with subprocess.Popen([B2FRAME, 'append', mount / 'a', 'in'],
-                                  env=corpus.environment()) as second:
+                                  env=harness.environment()) as second:
                 wait_for(lambda: lock_waits(mount / 'a') or
                          second.poll() is not None, 'the second one')
                 first.stdin.write(half)

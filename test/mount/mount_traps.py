@@ -10,8 +10,8 @@ import errno
 import os
 import shutil
 
-from mounted import (B2FRAME, Mount, check, error_of, frame, layouts, main, read,
-                     sh, wait_for, write, write_sparse)
+from mounted import (B2FRAME, Mount, check, error_of, frame, layouts, main,
+                     read, sh, wait_for, write, write_sparse)
 
 DATA = bytes(range(256)) * 40
 INDEX = 'chunks.b2frame'

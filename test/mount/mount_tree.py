@@ -8,7 +8,7 @@ usage: mount_tree.py FRAMEFS [TEST...]
 
 import os
 
-from mounted import (Mount, Skipped, check, corpus, drop_caches, frame, main,
+from mounted import (Mount, Skipped, check, drop_caches, frame, harness, main,
                      read, wait_for, write)
 
 NFILES = 10000
@@ -58,7 +58,7 @@ def tree_of_many_files():
         size = os.path.getsize('frame')
         check(nbytes == NFILES * (len(DATA) + size), '%d bytes' % nbytes)
         check(mount.descriptors() == before, 'descriptors are held')
-        check(corpus.SANITIZED or mount.memory() - start < 16 << 20,
+        check(harness.SANITIZED or mount.memory() - start < 16 << 20,
               'holds %d bytes' % (mount.memory() - start))
         check(read(mount / '7/f77') == DATA, 'content')
 
@@ -91,12 +91,12 @@ def nodes_are_forgotten():
         start = mount.memory()
         elsewhere = known_to_the_kernel()
         walk(mount)
-        if corpus.SANITIZED or not drop_caches():
+        if harness.SANITIZED or not drop_caches():
             return
         try:
             wait_for(lambda: mount.memory() - start < KEPT_MAX or
                      not drop_caches(), 'memory to be given back')
-        except corpus.Failure:
+        except harness.Failure:
             # The kernel cannot forget anything while another mount hangs.
             check(known_to_the_kernel() - elsewhere > NFILES,
                   'memory is not given back')

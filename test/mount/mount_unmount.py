@@ -14,9 +14,10 @@ import select
 import signal
 import subprocess
 
-from mounted import (FRAMEFS, PATIENCE, Mount, change_tmpfs, check, check_content,
-                     corpus, frame, heed_signals, is_mounted, main, need_mounts,
-                     read, sh, wait_for, write, write_sparse)
+from mounted import (FRAMEFS, PATIENCE, Mount, change_tmpfs, check,
+                     check_content, frame, harness, heed_signals, is_mounted,
+                     main, need_mounts, read, sh, wait_for, write,
+                     write_sparse)
 
 DATA = os.urandom(3 << 20)
 WAITS = 'waiting for process %d to finish'
@@ -27,7 +28,7 @@ def started(*words):
     """Run framefs with a readable standard error.  It is killed in the end."""
     process = subprocess.Popen([FRAMEFS, *words], stdin=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True,
-                               env=corpus.environment(),
+                               env=harness.environment(),
                                preexec_fn=heed_signals)
     try:
         yield process

@@ -16,8 +16,8 @@ import subprocess
 
 from mounted import (B2FRAME, FRAMEFS, NOBODY, Mount, as_nobody, as_user,
                      can_act_as_others, check, error_of, layouts, main,
-                     make_acl, need_disks, need_root, need_users, read, sh, wait_for,
-                     write, write_sparse)
+                     make_acl, need_disks, need_root, need_users, read, sh,
+                     wait_for, write, write_sparse)
 
 OWNER = 61000
 DATA = bytes(range(256)) * 40

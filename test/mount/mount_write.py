@@ -18,9 +18,9 @@ import sys
 import time
 
 from mounted import (NOBODY, Mount, as_nobody, can_act_as_others, check,
-                     drop_caches, error_of, frame, is_mounted, is_root, layouts,
-                     main, need_mounts, need_users, opened, read, sh, wait_for,
-                     write)
+                     drop_caches, error_of, frame, is_mounted, is_root,
+                     layouts, main, need_mounts, need_users, opened, read, sh,
+                     wait_for, write)
 
 DATA = random.Random(5).randbytes(300000)
 CLOSE_DELAY = 0.1  # seconds between the last close() and the commit

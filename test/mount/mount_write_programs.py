@@ -10,6 +10,7 @@ Afterwards all frames must be sound, and a second mount must show the same as
 the first.
 """
 
+import functools
 import hashlib
 import mmap
 import os
@@ -20,31 +21,28 @@ import sqlite3
 import subprocess
 import sys
 
-from mounted import (PATIENCE, Mount, check, check_sound, corpus, main, read,
-                     sh, write)
+from mounted import (PATIENCE, Mount, check, check_sound, harness, layouts,
+                     main, read, sh, write)
 
 DATA = random.Random(7).randbytes(500000)
 LINES = b''.join(b'%d line of many\n' % (i * 7919 % 20011)
                  for i in range(20011))
 
 
-def layouts(test):
-    """Run a test on each layout, in a tree of its own."""
-    def both():
-        for name, options in (('default', ()), ('sparse', ('layout=sparse',))):
-            words = [word for option in options for word in ('-o', option)]
-            os.makedirs(name + '/src')
-            os.mkdir(name + '/mnt')
-            os.chdir(name)
-            with Mount('src', 'mnt', *words) as mount:
-                test(mount)
-                shown = sums('mnt')
-            check_sound(*frames('src'))
-            with Mount('src', 'mnt') as mount:
-                check(sums('mnt') == shown, name + ': differs, mounted again')
-            os.chdir('..')
-    both.__name__ = test.__name__
-    return both
+def on_mounts(test):
+    """Run a case on a mount with default options, and on one of sparse frames.
+    """
+    @layouts
+    @functools.wraps(test)
+    def changes(layout):
+        options = ('-o', 'layout=sparse') if layout == 'sparse' else ()
+        with Mount('src', 'mnt', *options) as mount:
+            test(mount)
+            shown = sums('mnt')
+        check_sound(*frames('src'))
+        with Mount('src', 'mnt'):
+            check(sums('mnt') == shown, layout + ': differs, mounted again')
+    return changes
 
 
 def needs(*programs):
@@ -95,7 +93,7 @@ def make_tree():
     os.chmod('tree/2', 0o750)
 
 
-@layouts
+@on_mounts
 def copied_trees(mount):
     make_tree()
     sh('cp -a tree mnt/copy && diff -r tree mnt/copy')
@@ -107,7 +105,7 @@ def copied_trees(mount):
     check(os.listdir('mnt') == ['again'], 'is not removed')
 
 
-@layouts
+@on_mounts
 def archives(_):
     make_tree()
     sh('tar cf tree.tar tree && tar xf tree.tar -C mnt && '
@@ -117,7 +115,7 @@ def archives(_):
 
 
 @needs('rsync')
-@layouts
+@on_mounts
 def rsync_copies_once(_):
     make_tree()
     sh('rsync -a tree/ mnt/copy && diff -r tree mnt/copy')
@@ -161,7 +159,7 @@ def make_project():
 
 
 @needs('make', 'cc', 'ar')
-@layouts
+@on_mounts
 def make_builds(mount):
     make_project()
     sh('tar xf project.tar -C mnt && make -C mnt/project', patience=60)
@@ -173,7 +171,7 @@ def make_builds(mount):
 
 
 @needs('meson', 'ninja', 'cc')
-@layouts
+@on_mounts
 def meson_builds(_):
     make_project()
     sh('tar xf project.tar -C mnt && cd mnt/project && meson setup out && '
@@ -182,7 +180,7 @@ def meson_builds(_):
 
 
 @needs('git')
-@layouts
+@on_mounts
 def repositories(_):
     make_tree()
     git = 'git -c user.name=x -c user.email=x@y -c init.defaultBranch=x '
@@ -194,7 +192,7 @@ def repositories(_):
     sh('git clone -q mnt/clone mnt/bare && diff -r -x .git mnt/clone mnt/bare')
 
 
-@layouts
+@on_mounts
 def databases(mount):
     for journal in ('delete', 'wal'):
         path = mount / (journal + '.db')
@@ -244,7 +242,7 @@ assert numpy.load('mnt/a.npy')[-1] == 7
 """
 
 
-@layouts
+@on_mounts
 def arrays(_):
     write('arrays.py', ARRAYS.encode())
     # The distribution's NumPy belongs to this Python, and the tests may run in
@@ -252,7 +250,7 @@ def arrays(_):
     sh('/usr/bin/python3 arrays.py', patience=60)
 
 
-@layouts
+@on_mounts
 def pieces_at_odd_offsets(_):
     write('raw', DATA)
     sh('cp raw mnt/a')
@@ -267,7 +265,7 @@ def pieces_at_odd_offsets(_):
     sh('mv mnt/b mnt/a && cmp raw mnt/a')
 
 
-@layouts
+@on_mounts
 def direct_writes_and_reads(_):
     write('raw', DATA)
     sh('dd if=raw of=mnt/a bs=64k oflag=direct status=none && cmp raw mnt/a')
@@ -281,9 +279,9 @@ def direct_writes_and_reads(_):
 
 
 @needs('fio')
-@layouts
+@on_mounts
 def fio_verifies(_):
-    size = '2m' if corpus.SANITIZED else '8m'
+    size = '2m' if harness.SANITIZED else '8m'
     for direct in (0, 1):
         sh('fio --name=verify%d --directory=mnt --ioengine=psync --direct=%d '
            '--rw=randwrite --bsrange=4k-1m --size=%s --numjobs=4 --loops=2 '
@@ -291,7 +289,7 @@ def fio_verifies(_):
            (direct, direct, size), patience=120)
 
 
-@layouts
+@on_mounts
 def text_changed_in_place(_):
     write('raw', LINES)
     sh('cp raw mnt/a')
@@ -307,7 +305,7 @@ def text_changed_in_place(_):
               sh(command + ' mnt/a'), command)
 
 
-@layouts
+@on_mounts
 def tail_follows(mount):
     write(mount / 'log', b'first\n')
     with subprocess.Popen(['tail', '-n', '+1', '-f', mount / 'log'],
@@ -327,7 +325,7 @@ def expect(pipe, line):
     check(ready and pipe.readline() == line, 'does not come: %s' % line)
 
 
-@layouts
+@on_mounts
 def mapping_of_two_processes(mount):
     write(mount / 'a', DATA)
     script = ('import mmap, sys\n'

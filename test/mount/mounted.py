@@ -13,26 +13,22 @@ import subprocess
 import sys
 import tempfile
 import time
-import traceback
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))), 'tool'))
 # pylint: disable=wrong-import-position
-import corpus
+import corpus  # for tests, which find it through this module
+import harness
 import oracle
-from corpus import check
+from harness import LAYOUTS, Skipped, check, inside, read, write
 
 FRAMEFS = os.path.abspath(sys.argv[1])
 B2FRAME = os.path.join(os.path.dirname(FRAMEFS), 'b2frame')
-PATIENCE = 60 if corpus.SANITIZED else 20  # seconds until a test gives up
+PATIENCE = 60 if harness.SANITIZED else 20  # seconds until a test gives up
 NOBODY = 65534
 # Errors of changes to read-only entries.  Only root gets EROFS every time,
 # because other users may have no right to the entry, either.
 REFUSED = (errno.EROFS,) if os.geteuid() == 0 else (errno.EROFS, errno.EACCES)
-
-
-class Skipped(Exception):
-    """A test that cannot run here, and the reason."""
 
 
 def need_fuse():
@@ -40,7 +36,7 @@ def need_fuse():
     usable = os.access('/dev/fuse', os.R_OK | os.W_OK)
     if not usable or not shutil.which('fusermount3'):
         print('no FUSE here')
-        sys.exit(corpus.SKIP)
+        sys.exit(harness.SKIP)
 
 
 def lacks(variable, release, what):
@@ -153,7 +149,7 @@ class Mount:
         words = [FRAMEFS, '-f', *self.options, self.source, self.path]
         self.daemon = subprocess.Popen(words, stdin=subprocess.DEVNULL,
                                        stderr=self.messages,
-                                       env=corpus.environment(),
+                                       env=harness.environment(),
                                        preexec_fn=self.before_start)
         try:
             wait_for(lambda: self.daemon.poll() is not None or
@@ -221,14 +217,9 @@ class Mount:
 @contextlib.contextmanager
 def workplace():
     """Work in a temporary directory that has an empty `mnt` in it."""
-    with tempfile.TemporaryDirectory(prefix='framefs-test-') as top:
-        os.mkdir(os.path.join(top, 'mnt'))
-        old = os.getcwd()
-        os.chdir(top)
-        try:
-            yield top
-        finally:
-            os.chdir(old)
+    with harness.workplace() as top:
+        os.mkdir('mnt')
+        yield top
 
 
 @contextlib.contextmanager
@@ -251,19 +242,11 @@ def sh(command, status=0, patience=PATIENCE):
     """Run a shell command.  Return its output."""
     done = subprocess.run(['sh', '-c', command], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          env=corpus.environment(), check=False, text=True,
+                          env=harness.environment(), check=False, text=True,
                           timeout=patience)
     check(status is None or done.returncode == status, '%s: status %d: %s' %
           (command, done.returncode, done.stdout))
     return done.stdout
-
-
-def read(path, *where):
-    """Return all bytes of a file, or those at an offset and length."""
-    with open(path, 'rb') as file:
-        if not where:
-            return file.read()
-        return os.pread(file.fileno(), where[1], where[0])
 
 
 def change_tmpfs(path, options, status=0):
@@ -291,12 +274,6 @@ def opened(path, flags):
         yield fd
     finally:
         os.close(fd)
-
-
-def write(path, data):
-    """Create a file, or overwrite it."""
-    with open(path, 'wb') as file:
-        file.write(data)
 
 
 def replace(path, data):
@@ -390,14 +367,14 @@ def chunk_offset(number, chunksize):
 
 def check_sound(*paths):
     """b2frame finds no error in these frames.  There is at least one."""
-    done = corpus.run(B2FRAME, 'verify', *paths, timeout=300)
+    done = harness.run(B2FRAME, 'verify', *paths, timeout=300)
     check(done.returncode == 0, 'unsound: ' +
           (done.stdout + done.stderr).decode(errors='replace'))
 
 
 def check_content(path, content):
     """b2frame reads this content from a frame."""
-    done = corpus.run(B2FRAME, 'cat', '--raw', path)
+    done = harness.run(B2FRAME, 'cat', '--raw', path)
     check(done.returncode == 0 and done.stdout == content,
           '%s: other content, %d bytes' % (path, len(done.stdout)))
 
@@ -413,64 +390,33 @@ def check_frames(contents):
         check(not complaints, 'others read: ' + complaints)
 
 
-LAYOUTS = ('contiguous', 'sparse')
-
-
 def run_on_disk(test, kind):
     """Run a test on a disk, which `kind()` mounts on `src`, with both layouts."""
-    top = os.getcwd()
     for layout in LAYOUTS:
         place = kind.__name__ + '-' + layout
         os.makedirs(place + '/src')
         os.mkdir(place + '/mnt')
-        os.chdir(place)
         try:
-            with kind():
+            with inside(place), kind():
                 test(layout)
         except Skipped:
             raise
         except BaseException:
             print('on ' + place)
             raise
-        finally:
-            os.chdir(top)
 
 
 def layouts(test):
-    """Run a test on each layout, in a tree of its own."""
-    def both():
-        for layout in LAYOUTS:
-            os.makedirs(layout + '/src')
-            os.mkdir(layout + '/mnt')
-            os.chdir(layout)
-            test(layout)
-            os.chdir('..')
-    both.__name__ = test.__name__
-    return both
+    """Run a case on each layout, in a directory with an empty `src` and `mnt`."""
+    @functools.wraps(test)
+    def in_tree(layout):
+        os.mkdir('src')
+        os.mkdir('mnt')
+        test(layout)
+    return harness.layouts(in_tree)
 
 
-def main(*tests):
-    """Run all tests, or the named ones, each in a directory of its own."""
+def main(*cases):
+    """Run cases where a file system can be mounted, as harness.main() does."""
     need_fuse()
-    wanted = sys.argv[2:]
-    failures = skips = 0
-    for test in tests:
-        if wanted and test.__name__ not in wanted:
-            continue
-        try:
-            with workplace():
-                test()
-        except Skipped as reason:
-            print('%s: skipped: %s' % (test.__name__, reason))
-            skips += 1
-        except corpus.Failure as failure:
-            print('%s: %s' % (test.__name__, failure))
-            failures += 1
-        except (OSError, subprocess.SubprocessError):
-            print('%s:' % test.__name__)
-            traceback.print_exc(file=sys.stdout)
-            failures += 1
-    print('%d of %d failed' % (failures, len(wanted or tests)))
-    if failures == 0 and skips == len(wanted or tests):
-        sys.exit(corpus.SKIP)
-    sys.exit(failures > 0)
+    harness.main(*cases, place=workplace)

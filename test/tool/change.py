@@ -10,12 +10,12 @@ import os
 import signal
 
 import corpus
-from scene import (TOOL, b2frame, check, check_frame, check_names, copy, fails, frame, info,
-                   interrupt, main, misuse, noise, numbers, read, remove, small_disk,
-                   write)
+import harness
+from scene import (LAYOUTS, TOOL, b2frame, check, check_frame, check_names,
+                   copy, fails, frame, info, interrupt, layouts, main, misuse,
+                   noise, numbers, read, remove, small_disk, write)
 
 SIZE = 1000
-LAYOUTS = ('contiguous', 'sparse')
 CHANGES = {
     'append': ('f', 'in'),
     'insert': ('f', '0', 'in'),
@@ -38,16 +38,7 @@ def chunks(*numbers_):
     return b''.join(noise(SIZE, n) for n in numbers_)
 
 
-def both(test):
-    """Run a test for each layout."""
-    def run():
-        for layout in LAYOUTS:
-            test(layout)
-    run.__name__ = test.__name__
-    return run
-
-
-@both
+@layouts
 def append_goes_on_behind_the_last_byte(layout):
     content = b''
     make(content, layout)
@@ -73,7 +64,7 @@ def append_lets_holes_be_holes():
     check(os.path.getsize('f') < 1 << 20, 'takes up room')
 
 
-@both
+@layouts
 def insert_moves_what_follows(layout):
     make(chunks(1, 2), layout)
     b2frame('insert', 'f', '0', write('in', chunks(0)))
@@ -83,7 +74,7 @@ def insert_moves_what_follows(layout):
     check_frame('f', chunks(0, 1, 2, 3, 4) + b'end')
 
 
-@both
+@layouts
 def update_replaces_a_chunk(layout):
     make(chunks(0, 1, 2), layout)
     b2frame('update', 'f', '1', '-', stdin=chunks(7))
@@ -94,7 +85,7 @@ def update_replaces_a_chunk(layout):
     check(info('f', '--chunks')['chunks'][0]['kind'] == 'zeros', 'kind')
 
 
-@both
+@layouts
 def delete_closes_the_gap(layout):
     make(chunks(0, 1, 2) + b'end', layout)
     b2frame('delete', 'f', '1')
@@ -107,7 +98,7 @@ def delete_closes_the_gap(layout):
     check_frame('f', chunks(5))
 
 
-@both
+@layouts
 def reorder_takes_numbers_and_runs(layout):
     make(chunks(*range(10)), layout)
     b2frame('reorder', 'f', '9-5,0,1-3, 4')
@@ -116,7 +107,7 @@ def reorder_takes_numbers_and_runs(layout):
     check_frame('f', chunks(*range(10)))
 
 
-@both
+@layouts
 def truncate_cuts_and_grows(layout):
     content = chunks(0, 1, 2, 3)
     make(content, layout)
@@ -280,7 +271,7 @@ def damaged_frames_fail_or_stay_good():
     for row in corpus.table(os.path.join(top, 'manifest.tsv')):
         for verb in ('compact', 'truncate'):
             copy(os.path.join(top, row['path']), 'f')
-            done = corpus.run(TOOL, verb, *CHANGES[verb])
+            done = harness.run(TOOL, verb, *CHANGES[verb])
             said = done.stderr.decode(errors='replace')
             check(done.returncode in (0, 1) and
                   said.count('\n') == done.returncode,

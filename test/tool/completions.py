@@ -16,7 +16,7 @@ import shutil
 import subprocess
 import sys
 
-from corpus import SOURCE
+from harness import SOURCE
 from scene import verbs
 
 B2FRAME, FRAMEFS = sys.argv[1:3]

@@ -12,11 +12,11 @@ import stat
 import subprocess
 
 import corpus
-from scene import (TIMEOUT, TOOL, b2frame, check, check_frame, check_names,
-                   copy, fails, frame, has_begun, info, main, misuse, noise,
-                   numbers, read, remove, small_disk, write)
+import harness
+from scene import (LAYOUTS, TIMEOUT, TOOL, b2frame, check, check_frame,
+                   check_names, copy, fails, frame, has_begun, info, main,
+                   misuse, noise, numbers, read, remove, small_disk, write)
 
-LAYOUTS = ('contiguous', 'sparse')
 
 
 def layers(path, *options):
@@ -207,7 +207,7 @@ def damaged_frames_leave_nothing_or_a_frame():
     for row in corpus.table(os.path.join(top, 'manifest.tsv')):
         copy(os.path.join(top, row['path']), 'f')
         for options in ((), ('--codec', 'zlib')):
-            done = corpus.run(TOOL, 'convert', *options, 'f', 'g')
+            done = harness.run(TOOL, 'convert', *options, 'f', 'g')
             what = '%s: status %d, says: %s' % (
                 row['id'], done.returncode, done.stderr.decode())
             check(done.returncode in (0, 1) and

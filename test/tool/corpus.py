@@ -1,26 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shared parts of the test scripts: tables of frames, and running a program."""
+"""The frames of test/data, and those of a large corpus beside the source tree,
+with the content that each has."""
 
 import collections
-import concurrent.futures
 import csv
 import hashlib
 import os
-import resource
-import subprocess
 import sys
 
-SKIP = 77
+from harness import SKIP, SOURCE
+
 csv.field_size_limit(1 << 24)
 
-SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(
-    os.path.abspath(__file__))))
 DATA = os.path.join(SOURCE, 'test', 'data')
 CORPUS = os.environ.get('FRAMEFS_CORPUS') or os.path.join(
     os.path.dirname(SOURCE), 'shared', 'corpus')
-
-# Sanitizers slow the program under test down, and make it use more memory.
-SANITIZED = os.environ.get('FRAMEFS_SANITIZE', 'none') != 'none'
 
 # One frame, as in test/data/frames/manifest.tsv; `path` is absolute.  For an
 # array, size and content are those of its chunks.
@@ -120,70 +114,33 @@ def corpus_frames():
             for r in table(os.path.join(CORPUS, 'manifest.tsv'))]
 
 
-def limit_memory():
-    """Limit a program's memory, so that a runaway cannot exhaust the
-    machine."""
-    if not SANITIZED:
-        resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+class Item:
+    """A frame and its metalayers, as a set of rows, or None if they are
+    unknown."""
+
+    def __init__(self, frame, layers):
+        self.id = frame.id
+        self.frame = frame
+        self.layers = layers
 
 
-def peak_memory():
-    """Return the most bytes that any program run so far has used at a time."""
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+def with_layers(frames, path):
+    """Return frames as items, with the metalayers of a table."""
+    rows = {}
+    for row in table(path):
+        rows.setdefault(row['id'], set()).add(
+            (row['kind'], row['name'], int(row['nbytes']), row['sha256']))
+    return [Item(frame, rows.get(frame.id, set())) for frame in frames]
 
 
-class Failure(Exception):
-    """The error that a test found, in a phrase."""
+def data_items():
+    """Return the frames of test/data with their metalayers."""
+    return with_layers(data_frames(),
+                       os.path.join(DATA, 'frames', 'layers.tsv'))
 
 
-def check(holds, what):
-    if not holds:
-        raise Failure(what)
-
-
-CRASH = 99  # exit status of a sanitizer that found an error
-
-
-def environment():
-    return dict(os.environ, LC_ALL='C.UTF-8',
-                ASAN_OPTIONS='exitcode=%d:allocator_may_return_null=1:'
-                             'quarantine_size_mb=8' % CRASH,
-                UBSAN_OPTIONS='halt_on_error=1:print_stacktrace=1:'
-                              'exitcode=%d' % CRASH,
-                TSAN_OPTIONS='exitcode=%d' % CRASH)
-
-
-def run(*words, timeout=60):
-    """Run a program to its end.  It must not crash."""
-    if SANITIZED:
-        timeout *= 6
-    try:
-        done = subprocess.run(words, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              env=environment(), timeout=timeout, check=False)
-    except subprocess.TimeoutExpired:
-        raise Failure('%s: no end in %d s' % (words[1], timeout)) from None
-    check(done.returncode in (0, 1, 2),
-          '%s: status %d: %s' % (words[1], done.returncode,
-                                 done.stderr.decode(errors='replace')))
-    return done
-
-
-def run_all(test, items):
-    """Test each item, two at a time.  Exits 1 if any fails."""
-    failures = 0
-
-    def guarded(item):
-        try:
-            return test(item)
-        except Failure as failure:
-            return '%s: %s' % (item.id, failure)
-
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for text in pool.map(guarded, items):
-            if text:
-                print(text)
-                failures += 1
-    print('%d of %d failed, peak memory %d MiB' %
-          (failures, len(items), peak_memory() >> 20))
-    sys.exit(failures > 0)
+def corpus_items():
+    """Return the frames of the corpus, and those of old versions, with their
+    metalayers."""
+    return with_layers(corpus_frames(), os.path.join(CORPUS, 'layers.tsv')) + \
+        [Item(frame, None) for frame in old_frames()]

@@ -11,9 +11,10 @@ import signal
 import stat
 import subprocess
 
-from scene import (TIMEOUT, TOOL, b2frame, check, check_frame, check_names,
-                   corpus, fails, frame, has_begun, info, interrupt, main,
-                   misuse, noise, numbers, read, remove, small_disk, write)
+from scene import (LAYOUTS, TIMEOUT, TOOL, b2frame, check, check_frame,
+                   check_names, fails, frame, harness, has_begun, info,
+                   interrupt, main, misuse, noise, numbers, read, remove,
+                   small_disk, write)
 
 MIB = 1 << 20
 
@@ -22,7 +23,7 @@ def content_of_any_size_comes_back():
     for size in (0, 1, 3, MIB - 1, MIB, MIB + 1):
         data = numbers(size)
         write('in', data)
-        for layout in ('contiguous', 'sparse'):
+        for layout in LAYOUTS:
             b2frame('create', '--layout', layout, 'in', 'file')
             b2frame('create', '--layout', layout, '-', 'pipe', stdin=data)
             for name in ('file', 'pipe'):
@@ -155,7 +156,7 @@ def nothing_is_replaced_without_force():
 
 def force_replaces_files_and_frames():
     write('in', b'new')
-    for layout in ('contiguous', 'sparse'):
+    for layout in LAYOUTS:
         frame('sparse', b'old', '--layout', 'sparse', '--force')
         frame('file', b'old', '--force')
         frame('target', b'old', '--force')
@@ -211,7 +212,7 @@ def what_cannot_be_read_or_written_is_named():
 def full_disk_leaves_nothing():
     write('in', noise(3 * MIB))
     with small_disk(2 * MIB) as disk:
-        for layout in ('contiguous', 'sparse'):
+        for layout in LAYOUTS:
             fails('No space left', 'create', '--layout', layout, 'in',
                   disk + '/a')
             check_names(directory=disk)
@@ -222,7 +223,7 @@ def full_disk_leaves_nothing():
 
 
 def interrupted_it_leaves_nothing():
-    for layout in ('contiguous', 'sparse'):
+    for layout in LAYOUTS:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             interrupt(number, 'create', '--layout', layout, '-', 'a',
                       first=noise(3 * MIB))
@@ -234,7 +235,7 @@ def interrupted_it_leaves_nothing():
 
 
 def what_was_left_when_it_was_killed_goes_with_the_next():
-    for layout in ('contiguous', 'sparse'):
+    for layout in LAYOUTS:
         interrupt(signal.SIGKILL, 'create', '--layout', layout, '-', 'a',
                   first=noise(3 * MIB))
         check(layout == 'contiguous' or os.listdir('.'), 'nothing was left')
@@ -248,7 +249,7 @@ def what_goes_to_standard_output_has_no_name():
     write('in', noise(3 * MIB))
     with subprocess.Popen([TOOL, 'create', 'in', '-'], stdout=subprocess.PIPE,
                           bufsize=0,
-                          env=dict(corpus.environment(), TMPDIR='tmp')) as tool:
+                          env=dict(harness.environment(), TMPDIR='tmp')) as tool:
         start = tool.stdout.read(1)
         check(not os.listdir('tmp'), 'it has: %s' % os.listdir('tmp'))
         write('a', start + tool.stdout.read())
@@ -257,10 +258,10 @@ def what_goes_to_standard_output_has_no_name():
 
 
 def what_others_are_making_stays():
-    for layout in ('contiguous', 'sparse'):
+    for layout in LAYOUTS:
         words = [TOOL, 'create', '--layout', layout, '-', 'a']
         with subprocess.Popen(words, stdin=subprocess.PIPE, bufsize=0,
-                              env=corpus.environment()) as tool:
+                              env=harness.environment()) as tool:
             tool.stdin.write(noise(3 * MIB))
             while not has_begun(tool):
                 check(tool.poll() is None, 'has ended')

@@ -3,7 +3,7 @@
 # test: b2frame create_arrays
 """create makes arrays from bytes in C order and from .npy files.
 
-usage: create_arrays.py B2FRAME
+usage: create_arrays.py B2FRAME [TEST...]
 """
 
 import hashlib
@@ -13,11 +13,10 @@ import random
 import struct
 import subprocess
 import sys
-import tempfile
 
-import corpus
+import harness
 import oracle
-from corpus import Failure, check
+from harness import LAYOUTS, check, main
 
 TOOL = os.path.abspath(sys.argv[1])
 
@@ -25,7 +24,7 @@ TOOL = os.path.abspath(sys.argv[1])
 def b2frame(*words, stdin=None, status=0):
     done = subprocess.run([TOOL, *words], input=stdin, check=False,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          env=corpus.environment(), timeout=120)
+                          env=harness.environment(), timeout=120)
     check(done.returncode == status, '%s: status %d: %s' %
           (words, done.returncode, done.stderr.decode(errors='replace')))
     return done
@@ -52,9 +51,10 @@ def check_array(path, items, shape, dtype):
     return array
 
 
-def bytes_become_an_array(pick):
+def bytes_become_an_array():
+    pick = random.Random(6)
     items = pick.randbytes(50 * 60 * 8)
-    for layout in 'contiguous', 'sparse':
+    for layout in LAYOUTS:
         path = layout + '.b2nd'
         b2frame('create', '--layout', layout, '--shape', '50,60', '--dtype',
                 '<f8', '--chunks', '20,25', '--blocks', '7,25', '-', path,
@@ -70,7 +70,8 @@ def bytes_become_an_array(pick):
                   'others read: ' + done.stdout)
 
 
-def shapes_are_chosen(pick):
+def shapes_are_chosen():
+    pick = random.Random(6)
     items = pick.randbytes(300 * 200 * 4)
     b2frame('create', '--shape', '300,200', '--dtype', '<i4', '--chunksize',
             '64K', '--blocksize', '4K', '-', 'a.b2nd', stdin=items)
@@ -80,7 +81,8 @@ def shapes_are_chosen(pick):
     check(array['blocks'][0] * array['blocks'][1] * 4 <= 4096, str(array))
 
 
-def npy_files_become_arrays(pick):
+def npy_files_become_arrays():
+    pick = random.Random(6)
     cases = [
         ("{'descr': '<i2', 'fortran_order': False, 'shape': (3, 4, 5), }",
          [3, 4, 5], '<i2', 120),
@@ -101,7 +103,8 @@ def npy_files_become_arrays(pick):
         check(b2frame('cat', '--npy', path).stdout.endswith(items), path)
 
 
-def wrong_arrays_are_refused(pick):
+def wrong_arrays_are_refused():
+    pick = random.Random(6)
     items = pick.randbytes(100)
     shape = ['--shape', '10,10', '--dtype', '|u1']
     for stdin, words in [
@@ -124,20 +127,5 @@ def wrong_arrays_are_refused(pick):
     check(not os.path.exists('bad.b2nd'), 'something is left')
 
 
-def main():
-    failures = 0
-    for test in (bytes_become_an_array, shapes_are_chosen,
-                 npy_files_become_arrays, wrong_arrays_are_refused):
-        with tempfile.TemporaryDirectory() as top:
-            os.chdir(top)
-            try:
-                test(random.Random(6))
-            except Failure as failure:
-                print('%s: %s' % (test.__name__, failure))
-                failures += 1
-            finally:
-                os.chdir('/')
-    sys.exit(failures > 0)
-
-
-main()
+main(bytes_become_an_array, shapes_are_chosen, npy_files_become_arrays,
+     wrong_arrays_are_refused)

@@ -14,13 +14,14 @@ import sys
 import tempfile
 
 import corpus
-from corpus import check
+import harness
+from harness import check
 
 TOOL = sys.argv[1]
 
 
 def b2frame(verb, path, *options):
-    return corpus.run(TOOL, verb, *options, path)
+    return harness.run(TOOL, verb, *options, path)
 
 
 def spoil(path, offset):
@@ -93,5 +94,5 @@ def test(case):
 
 
 with tempfile.TemporaryDirectory() as directory:
-    corpus.run_all(test, [Case(name, directory) for name in
+    harness.run_all(test, [Case(name, directory) for name in
                           ('v2231-plain.b2frame', 'v204-dir.b2frame')])

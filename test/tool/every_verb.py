@@ -14,12 +14,12 @@ import os
 import signal
 import subprocess
 
-from scene import (TIMEOUT, TOOL, b2frame, check, check_names, corpus, copy,
-                   frame, main, misuse, noise, numbers, read, remove,
+from scene import (TIMEOUT, TOOL, b2frame, check, check_names, copy, frame,
+                   harness, main, misuse, noise, numbers, read, remove,
                    small_disk, verbs, write)
 
 CONTENT = numbers(300000)
-BAD = sorted(glob.glob(os.path.join(corpus.SOURCE, 'test', 'data', 'bad',
+BAD = sorted(glob.glob(os.path.join(harness.SOURCE, 'test', 'data', 'bad',
                                     '*-not-a-frame.*')))
 
 # The arguments of each verb.  FRAME stands for a frame, OUT for a file to be
@@ -65,7 +65,7 @@ def refused(verb, *line, stdout=subprocess.PIPE):
     or the standard output of a verb that judges a frame."""
     done = subprocess.run([TOOL, *line], check=False, stdout=stdout,
                           stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                          timeout=TIMEOUT, env=corpus.environment())
+                          timeout=TIMEOUT, env=harness.environment())
     said = done.stderr.decode()
     what = '%s: status %d, says %s%s' % (' '.join(line), done.returncode, said,
                                          done.stdout or '')
@@ -181,7 +181,7 @@ def fits(line):
     """Does the verb succeed on a full disk?  It does if it frees more space
     than it needs."""
     return subprocess.run([TOOL, *line], check=False, stderr=subprocess.PIPE,
-                          env=corpus.environment()).returncode == 0
+                          env=harness.environment()).returncode == 0
 
 
 def an_interrupt_changes_nothing():
@@ -195,7 +195,7 @@ def an_interrupt_changes_nothing():
         with subprocess.Popen(line, stdin=subprocess.PIPE, bufsize=0,
                               stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE,
-                              env=corpus.environment()) as tool:
+                              env=harness.environment()) as tool:
             tool.stdin.write(noise(1 << 17))  # more than a pipe holds
             tool.send_signal(signal.SIGINT)
             said = tool.stderr.read()

@@ -10,10 +10,10 @@ import os
 import re
 import subprocess
 
-import corpus
+import harness
 from scene import TOOL, check, frame, main, numbers, verbs, write
 
-PAGE = os.path.join(corpus.SOURCE, 'tools', 'b2frame.1')
+PAGE = os.path.join(harness.SOURCE, 'tools', 'b2frame.1')
 CHUNK = 128 << 10
 
 
@@ -49,7 +49,7 @@ def run(command):
     path = os.path.abspath('bin') + ':' + os.environ['PATH']
     done = subprocess.run(['sh', '-c', command], capture_output=True,
                           check=False, text=True,
-                          env=dict(corpus.environment(), PATH=path))
+                          env=dict(harness.environment(), PATH=path))
     check(done.returncode == 0, '%s: status %d, says: %s' %
           (command, done.returncode, done.stderr))
     clear()

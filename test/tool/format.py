@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from corpus import SOURCE
+from harness import SOURCE
 
 B2FRAME = sys.argv[1]
 PAGE = os.path.join(SOURCE, 'tools', 'framefs-format.7')

@@ -20,7 +20,8 @@ import sys
 import tempfile
 
 import corpus
-from corpus import check
+import harness
+from harness import check
 
 TOOL = sys.argv[1]
 TIMEOUT = 5         # seconds for any frame
@@ -34,7 +35,7 @@ Case = collections.namedtuple('Case', 'id path accept contents base arrays')
 
 
 def b2frame(verb, path, *options):
-    return corpus.run(TOOL, verb, *options, path, timeout=TIMEOUT)
+    return harness.run(TOOL, verb, *options, path, timeout=TIMEOUT)
 
 
 def bases_out_of_order():
@@ -147,9 +148,9 @@ def try_repair(case):
     """A frame that repair writes can be read."""
     with tempfile.TemporaryDirectory() as directory:
         out = os.path.join(directory, 'out')
-        corpus.run(TOOL, 'repair', case.path, out)
+        harness.run(TOOL, 'repair', case.path, out)
         if os.path.exists(out):
-            done = corpus.run(TOOL, 'cat', '--length', '0', out)
+            done = harness.run(TOOL, 'cat', '--length', '0', out)
             check(done.returncode == 0,
                   'repaired: says ' + done.stderr.decode(errors='replace'))
 
@@ -175,8 +176,8 @@ def test(case):
     check(done.returncode == 1 or
           readable and shown and case.accept != {'error'},
           'verify finds no fault')
-    check(corpus.SANITIZED or corpus.peak_memory() < MEMORY,
-          'takes %d MiB' % (corpus.peak_memory() >> 20))
+    check(harness.SANITIZED or harness.peak_memory() < MEMORY,
+          'takes %d MiB' % (harness.peak_memory() >> 20))
 
 
 def test_with_repair(case):
@@ -185,14 +186,14 @@ def test_with_repair(case):
 
 
 def main():
-    corpus.limit_memory()
+    harness.limit_memory()
     if sys.argv[2:] == ['corpus']:
         corpus.need_corpus()
         with tempfile.TemporaryDirectory() as directory:
-            corpus.run_all(test_with_repair,
+            harness.run_all(test_with_repair,
                            cases(os.path.join(corpus.CORPUS, 'hostile')) +
                            special_cases(directory))
-    corpus.run_all(test, cases(os.path.join(corpus.DATA, 'bad')))
+    harness.run_all(test, cases(os.path.join(corpus.DATA, 'bad')))
 
 
 main()

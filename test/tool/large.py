@@ -10,7 +10,7 @@ import filecmp
 import subprocess
 import sys
 
-import corpus
+import harness
 from scene import TOOL, b2frame, check, info, main, numbers
 
 MIB = 1 << 20
@@ -52,8 +52,8 @@ def what_was_piped_in_comes_out():
 
     b2frame('create', 'file', 'b')
     check(filecmp.cmp('a', 'b', shallow=False), 'of a file comes another frame')
-    check(corpus.peak_memory() < MEMORY,
-          'takes %d MiB' % (corpus.peak_memory() >> 20))
+    check(harness.peak_memory() < MEMORY,
+          'takes %d MiB' % (harness.peak_memory() >> 20))
 
 
 def cat(frame, number):
@@ -88,10 +88,10 @@ def as_many_chunks_as_an_index_can_have():
         check_chunks(layout)
     b2frame('repair', 'contiguous', 'repaired')
     check_chunks('repaired')
-    check(corpus.peak_memory() < MEMORY,
-          'takes %d MiB' % (corpus.peak_memory() >> 20))
+    check(harness.peak_memory() < MEMORY,
+          'takes %d MiB' % (harness.peak_memory() >> 20))
 
 
-if corpus.SANITIZED:
-    sys.exit(corpus.SKIP)
+if harness.SANITIZED:
+    sys.exit(harness.SKIP)
 main(what_was_piped_in_comes_out, as_many_chunks_as_an_index_can_have)

@@ -13,8 +13,9 @@ import signal
 import subprocess
 import time
 
-import corpus
-from scene import TIMEOUT, TOOL, b2frame, check, check_frame, frame, main, noise
+import harness
+from scene import (LAYOUTS, TIMEOUT, TOOL, b2frame, check, check_frame, frame,
+                   main, noise)
 
 SIZE = 1000
 DATA = noise(2 * SIZE)
@@ -58,7 +59,7 @@ def start(*words, **env):
     """Start the tool, and wait until it has opened the lock file."""
     tool = subprocess.Popen([TOOL, *words], stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            env=dict(corpus.environment(), **env))
+                            env=dict(harness.environment(), **env))
     path = sidecar_of(words[-1] if words[-1] != '-' else words[-2])
     until = time.monotonic() + TIMEOUT
     while not looks_at(tool, path):
@@ -86,7 +87,7 @@ def replace(layout):
 
 
 def readers_wait_and_see_what_was_changed():
-    for layout in 'contiguous', 'sparse':
+    for layout in LAYOUTS:
         for words, env in (('--lock', 'cat', 'f'), {}), (
                 ('cat', 'f'), {'BLOSC_LOCKING': '1'}):
             make(layout)
@@ -98,7 +99,7 @@ def readers_wait_and_see_what_was_changed():
 
 
 def readers_do_not_wait_for_readers():
-    for layout in 'contiguous', 'sparse':
+    for layout in LAYOUTS:
         make(layout)
         with locked('f', fcntl.LOCK_SH):
             check(b2frame('--lock', 'cat', 'f') == DATA, 'content')
@@ -115,7 +116,7 @@ def frames_are_not_locked_unasked():
 
 
 def writers_wait_for_readers_and_count():
-    for layout in 'contiguous', 'sparse':
+    for layout in LAYOUTS:
         make(layout)
         b2frame('--lock', 'truncate', '--size', '1500', 'f')
         check(count_of('f') == 1, 'count %d' % count_of('f'))
@@ -129,19 +130,19 @@ def writers_wait_for_readers_and_count():
 
 def what_many_change_at_a_time_is_all_there():
     pieces = [noise(SIZE, n) for n in range(12)]
-    for layout in 'contiguous', 'sparse':
+    for layout in LAYOUTS:
         make(layout, b'')
         tools = []
         for n, piece in enumerate(pieces):
             tools.append(subprocess.Popen(
                 [TOOL, '--lock', 'append', 'f', '-'], stdin=subprocess.PIPE,
-                env=corpus.environment()))
+                env=harness.environment()))
             tools[-1].stdin.write(piece)
             tools[-1].stdin.close()
             # compact replaces the file of the frame.
             if n % 3 == 0:
                 tools.append(subprocess.Popen([TOOL, '--lock', 'compact', 'f'],
-                                              env=corpus.environment()))
+                                              env=harness.environment()))
         for tool in tools:
             check(tool.wait(timeout=TIMEOUT) == 0, 'status')
         content = b2frame('cat', 'f')

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 
-from corpus import SOURCE
+from harness import SOURCE
 from scene import TOOL, verbs
 
 PAGE = os.path.join(SOURCE, 'tools', 'b2frame.1')

@@ -13,6 +13,7 @@ import subprocess
 import xml.etree.ElementTree
 
 import corpus
+import harness
 from scene import (TOOL, b2frame, check, check_names, fails, frame, main,
                    misuse, noise, read, write)
 
@@ -25,7 +26,7 @@ KIB = 1024
 def draw(path, **variables):
     """Return the drawing in a terminal of 40 columns."""
     ours, theirs = pty.openpty()
-    environment = dict(corpus.environment(), COLUMNS='40', **variables)
+    environment = dict(harness.environment(), COLUMNS='40', **variables)
     for name in ('COLORTERM', 'NO_COLOR'):
         if name not in variables:
             environment.pop(name, None)
@@ -116,7 +117,7 @@ def names_do_not_break_the_picture():
 def all_frames_can_be_drawn():
     for item in corpus.data_frames():
         options = ['--frame-offset', str(item.offset)] * (item.offset > 0)
-        done = corpus.run(TOOL, 'map', '--svg', '-', *options, item.path)
+        done = harness.run(TOOL, 'map', '--svg', '-', *options, item.path)
         if item.error:
             continue
         check(done.returncode == 0, item.id)
@@ -126,7 +127,7 @@ def all_frames_can_be_drawn():
 def hostile_frames_do_no_harm():
     top = os.path.join(corpus.DATA, 'bad')
     for row in corpus.table(os.path.join(top, 'manifest.tsv')):
-        corpus.run(TOOL, 'map', os.path.join(top, row['path']), timeout=10)
+        harness.run(TOOL, 'map', os.path.join(top, row['path']), timeout=10)
 
 
 def a_picture_is_not_overwritten_without_force():

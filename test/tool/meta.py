@@ -10,10 +10,11 @@ import json
 import os
 
 import corpus
-from scene import (TOOL, b2frame, check, check_frame, copy, fails, frame, info,
-                   main, misuse, noise, read, remove, small_disk, write)
+import harness
+from scene import (LAYOUTS, TOOL, b2frame, check, check_frame, copy, fails,
+                   frame, info, main, misuse, noise, read, remove, small_disk,
+                   write)
 
-LAYOUTS = ('contiguous', 'sparse')
 
 
 def content(path, name, *options):
@@ -141,7 +142,7 @@ def damaged_frames_cost_one_line():
     for row in corpus.table(os.path.join(top, 'manifest.tsv')):
         copy(os.path.join(top, row['path']), 'f')
         for words in (('list', '--json', 'f'), ('rm', 'f', 'x')):
-            done = corpus.run(TOOL, 'meta', *words)
+            done = harness.run(TOOL, 'meta', *words)
             check(done.returncode in (0, 1) and
                   done.stderr.count(b'\n') == done.returncode,
                   '%s: %s' % (row['id'], done))

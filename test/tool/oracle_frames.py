@@ -14,7 +14,7 @@ import sys
 import tempfile
 
 import oracle
-from corpus import SKIP
+from harness import SKIP
 
 COUNT = 48
 

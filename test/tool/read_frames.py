@@ -16,7 +16,8 @@ import random
 import sys
 
 import corpus
-from corpus import check
+import harness
+from harness import check
 
 TOOL = sys.argv[1]
 
@@ -24,7 +25,7 @@ TOOL = sys.argv[1]
 def b2frame(verb, frame, *options, timeout=60):
     if frame.offset:
         options += ('--frame-offset', str(frame.offset))
-    return corpus.run(TOOL, verb, *options, frame.path, timeout=timeout)
+    return harness.run(TOOL, verb, *options, frame.path, timeout=timeout)
 
 
 def view(frame):
@@ -126,40 +127,19 @@ def test(item):
         check_whole(frame)
     check_verify(frame)
     check_info(frame, layers)
-    limit = 0 if corpus.SANITIZED else 288 << 20
-    check(not limit or corpus.peak_memory() < limit,
-          'takes %d MiB' % (corpus.peak_memory() >> 20))
-
-
-class Item:
-    """A frame and its metalayers, as a set of rows, or None if they are
-    unknown."""
-
-    def __init__(self, frame, layers):
-        self.id = frame.id
-        self.frame = frame
-        self.layers = layers
-
-
-def with_layers(frames, path):
-    rows = {}
-    for row in corpus.table(path):
-        rows.setdefault(row['id'], set()).add(
-            (row['kind'], row['name'], int(row['nbytes']), row['sha256']))
-    return [Item(frame, rows.get(frame.id, set())) for frame in frames]
+    limit = 0 if harness.SANITIZED else 288 << 20
+    check(not limit or harness.peak_memory() < limit,
+          'takes %d MiB' % (harness.peak_memory() >> 20))
 
 
 def main():
-    corpus.limit_memory()
+    harness.limit_memory()
     if sys.argv[2:] == ['corpus']:
         corpus.need_corpus()
-        items = with_layers(corpus.corpus_frames(),
-                            corpus.CORPUS + '/layers.tsv')
-        items += [Item(frame, None) for frame in corpus.old_frames()]
+        items = corpus.corpus_items()
     else:
-        items = with_layers(corpus.data_frames(),
-                            corpus.DATA + '/frames/layers.tsv')
-    corpus.run_all(test, items)
+        items = corpus.data_items()
+    harness.run_all(test, items)
 
 
 main()

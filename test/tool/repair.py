@@ -16,8 +16,9 @@ import subprocess
 import time
 
 import corpus
-from scene import (TOOL, b2frame, check, check_frame, check_names, fails,
-                   has_begun, info, main, misuse, noise, read, remove,
+import harness
+from scene import (LAYOUTS, TOOL, b2frame, check, check_frame, check_names,
+                   fails, has_begun, info, main, misuse, noise, read, remove,
                    small_disk, write)
 
 DATA = os.path.join(corpus.DATA, 'frames')
@@ -25,7 +26,7 @@ DATA = os.path.join(corpus.DATA, 'frames')
 
 def repair(*words, whole):
     """Run the verb.  Return its report."""
-    done = corpus.run(TOOL, 'repair', *words)
+    done = harness.run(TOOL, 'repair', *words)
     said = done.stdout.decode()
     check(done.returncode == (not whole) and not done.stderr,
           'status %d, says %s%s' % (done.returncode, said,
@@ -268,14 +269,14 @@ def check_shape(path, dtype='<f8', blocks=(7, 25)):
 
 
 def bytes_of_an_array_that_others_tell_are_mended():
-    for layout in 'contiguous', 'sparse':
+    for layout in LAYOUTS:
         for offset, value in ((KIND, b'\xff'), (NDIM, b'\x10'), (NDIM, b'\1'),
                               (3, b'\0'), (CHUNK_0 - 1, b'\0'),
                               (DTYPE, b'\0'), (DTYPE + 4, b'\1'),
                               (DTYPE + 1, b'\xff')):
             items, path, start = make_array(layout)
             patch(path, start + offset, value)
-            done = corpus.run(TOOL, 'verify', 'frame').stdout.decode()
+            done = harness.run(TOOL, 'verify', 'frame').stdout.decode()
             place = re.search(r'offset (\d+): .*array', done)
             check(place and start <= int(place[1]) <= start + 60, done)
             said = repair('frame', 'out', '--force', whole=True)
@@ -472,7 +473,7 @@ def the_input_is_left_alone():
 def nothing_is_overwritten_without_force():
     content = take('v2231-plain')
     write('out', b'mine')
-    done = corpus.run(TOOL, 'repair', 'frame', 'out')
+    done = harness.run(TOOL, 'repair', 'frame', 'out')
     check(done.returncode == 1 and b'out: exists already' in done.stderr,
           done.stderr)
     check(read('out') == b'mine', 'overwritten')
@@ -502,9 +503,9 @@ def a_flood_of_headers_takes_no_flood_of_time():
                                               size >> 1) + bytes(16))
     write('frame', bytes(97) + head * (size // len(head)))
     start = time.monotonic()
-    corpus.run(TOOL, 'repair', 'frame')
+    harness.run(TOOL, 'repair', 'frame')
     took = time.monotonic() - start
-    check(took < (60 if corpus.SANITIZED else 10), 'takes %d s' % took)
+    check(took < (60 if harness.SANITIZED else 10), 'takes %d s' % took)
 
 
 def a_flood_of_indexes_takes_no_flood_of_time():
@@ -521,9 +522,9 @@ def hostile_frames_do_no_harm():
     top = os.path.join(corpus.DATA, 'bad')
     for row in corpus.table(os.path.join(top, 'manifest.tsv')):
         path = os.path.join(top, row['path'])
-        done = corpus.run(TOOL, 'repair', path, 'out')
+        done = harness.run(TOOL, 'repair', path, 'out')
         if os.path.exists('out'):
-            said = corpus.run(TOOL, 'verify', 'out').stdout.decode()
+            said = harness.run(TOOL, 'verify', 'out').stdout.decode()
             check(all(line == 'out: ok' or 'not supported' in line
                       for line in said.splitlines()), path + ': ' + said)
             (shutil.rmtree if os.path.isdir('out') else os.unlink)('out')
@@ -531,14 +532,14 @@ def hostile_frames_do_no_harm():
             said = done.stderr.decode()
             check(done.returncode == 1 and re.fullmatch('b2frame: .*\n', said),
                   '%s: says %s' % (path, said))
-    check(corpus.SANITIZED or corpus.peak_memory() < 512 << 20,
-          'takes %d MiB' % (corpus.peak_memory() >> 20))
+    check(harness.SANITIZED or harness.peak_memory() < 512 << 20,
+          'takes %d MiB' % (harness.peak_memory() >> 20))
 
 
 def a_full_disk_leaves_nothing():
     with small_disk(64 << 10) as disk:
         b2frame('create', '-', 'frame', stdin=noise(100 << 10))
-        done = corpus.run(TOOL, 'repair', 'frame', disk + '/out')
+        done = harness.run(TOOL, 'repair', 'frame', disk + '/out')
         check(done.returncode == 1 and b'No space left' in done.stderr,
               done.stderr)
         check_names(directory=disk)
@@ -548,7 +549,7 @@ def an_interrupt_leaves_nothing():
     b2frame('create', '-', 'frame', '--chunksize', '4K', stdin=noise(64 << 20))
     with subprocess.Popen([TOOL, 'repair', 'frame', 'out'],
                           stdout=subprocess.DEVNULL,
-                          env=corpus.environment()) as tool:
+                          env=harness.environment()) as tool:
         while not has_begun(tool) and tool.poll() is None:
             pass
         tool.send_signal(signal.SIGINT)

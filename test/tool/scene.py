@@ -1,24 +1,21 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shared parts of the tests of verbs that make and change frames: a directory
-for each test, running b2frame in it, and checks of the result."""
+"""Shared parts of the tests of b2frame: running it, and checks of frames."""
 
 import contextlib
 import json
 import os
 import random
-import resource
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 
-import corpus
+import harness
 import oracle
-from corpus import Failure, check
+from harness import LAYOUTS, Skipped, check, layouts, main, read, write
 
 TOOL = os.path.abspath(sys.argv[1])
-TIMEOUT = 60 if not corpus.SANITIZED else 360
+TIMEOUT = 60 if not harness.SANITIZED else 360
 TEMPORARY = '.framefs-tmp.'
 
 # Under nohup the signal is ignored, and the tool would rightly ignore it, too.
@@ -39,7 +36,7 @@ def numbers(size):
 def b2frame(*words, stdin=b'', status=0):
     """Run the tool.  Return its standard output.  Its standard error must agree
     with the status: empty, one line, or the usage."""
-    done = subprocess.run([TOOL, *words], input=stdin, env=corpus.environment(),
+    done = subprocess.run([TOOL, *words], input=stdin, env=harness.environment(),
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           timeout=TIMEOUT, check=False)
     said = done.stderr.decode(errors='replace')
@@ -82,17 +79,6 @@ def check_frame(path, content):
     if oracle.is_here():
         complaints = oracle.complaints({os.path.abspath(path): content})
         check(not complaints, 'the oracle: %s' % complaints)
-
-
-def write(path, content):
-    with open(path, 'wb') as file:
-        file.write(content)
-    return path
-
-
-def read(path):
-    with open(path, 'rb') as file:
-        return file.read()
 
 
 def copy(source, path):
@@ -151,7 +137,7 @@ def interrupt(number, *words, first=b'', begun=has_begun):
     write.  That signal must end the tool."""
     with subprocess.Popen([TOOL, *words], stdin=subprocess.PIPE, bufsize=0,
                           stderr=subprocess.PIPE,
-                          env=corpus.environment()) as tool:
+                          env=harness.environment()) as tool:
         tool.stdin.write(first)
         while not begun(tool):
             check(tool.poll() is None, 'has ended before it was interrupted')
@@ -162,29 +148,3 @@ def interrupt(number, *words, first=b'', begun=has_begun):
     check(not said, 'says ' + said.decode(errors='replace'))
 
 
-class Skipped(Exception):
-    """A test that cannot run here, and the reason."""
-
-
-def run_test(test):
-    """Run one test in its own directory.  Did it pass?"""
-    home = os.getcwd()
-    with tempfile.TemporaryDirectory() as directory:
-        os.chdir(directory)
-        try:
-            test()
-        except Skipped as reason:
-            print('%s: skipped, %s' % (test.__name__, reason))
-        except (Failure, subprocess.TimeoutExpired) as failure:
-            print('%s: %s' % (test.__name__, failure))
-            return False
-        finally:
-            os.chdir(home)
-    return True
-
-
-def main(*tests):
-    """Run all tests, or the ones that the command line names after the tool."""
-    chosen = [t for t in tests if t.__name__ in sys.argv[2:]] or tests
-    results = [run_test(test) for test in chosen]
-    sys.exit(not all(results))
