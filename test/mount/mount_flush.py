@@ -16,44 +16,12 @@ import random
 import subprocess
 import threading
 
-from mounted import (B2FRAME, Mount, can_mount, change_tmpfs, check, error_of,
-                     main, need_disks, need_mounts, read, sh, wait_for)
+from mounted import (B2FRAME, Mount, can_mount, change_tmpfs, check, disk,
+                     error_of, frozen, main, read, sh, tmpfs, wait_for)
 
 MIB = 1 << 20
 DATA = random.Random(8).randbytes(12 * MIB)
 HOUR = 'commit=3600'
-
-
-@contextlib.contextmanager
-def tmpfs(size):
-    need_mounts()
-    os.makedirs('src/sub')
-    sh('mount -t tmpfs -o size=%s none src/sub' % size)
-    try:
-        yield
-    finally:
-        sh('umount src/sub')
-
-
-@contextlib.contextmanager
-def ext4():
-    need_disks()
-    os.makedirs('src/sub')
-    sh('truncate -s 40M disk && mkfs.ext4 -q disk')
-    sh('mount -o loop disk src/sub')
-    try:
-        yield
-    finally:
-        sh('umount src/sub')
-
-
-@contextlib.contextmanager
-def frozen(path):
-    sh('fsfreeze -f ' + path)
-    try:
-        yield
-    finally:
-        sh('fsfreeze -u ' + path)
 
 
 def stored(name):
@@ -147,7 +115,7 @@ def writer(paths):
 
 def a_disk_that_hangs_stops_no_other():
     names = ['sub/a%d' % i for i in range(5)]
-    with ext4(), Mount('src', 'mnt', '-o', 'commit=1,threads=1') as mount:
+    with disk('src/sub', '40M'), Mount('src', 'mnt', '-o', 'commit=1,threads=1') as mount:
         good = open_direct(mount / 'good')
         with writer([mount / name for name in names]) as write:
             with frozen('src/sub'):
@@ -162,7 +130,7 @@ def a_disk_that_hangs_stops_no_other():
 
 
 def a_full_disk_concerns_nobody_else():
-    with tmpfs('1m'), Mount('src', 'mnt', '-o', 'cache=16M') as mount:
+    with tmpfs('src/sub', '1m'), Mount('src', 'mnt', '-o', 'cache=16M') as mount:
         fd = os.open(mount / 'sub/full', os.O_RDWR | os.O_CREAT)
         error = 0
         while not error:
@@ -180,7 +148,7 @@ def a_full_disk_concerns_nobody_else():
 
 
 def nothing_is_encoded_while_a_disk_is_full():
-    with tmpfs('60m'), Mount('src', 'mnt', '-o', 'commit=1') as mount:
+    with tmpfs('src/sub', '60m'), Mount('src', 'mnt', '-o', 'commit=1') as mount:
         # Open the file while there is room, because the kernel then accepts the
         # data.
         fd = os.open(mount / 'sub/full', os.O_RDWR | os.O_CREAT)
@@ -218,10 +186,9 @@ def what_the_kernel_keeps_is_committed_in_time():
             if can_mount():
                 # The daemon must not sync the file system that is now mounted
                 # over its own.
-                sh('mount -t tmpfs none mnt')
-                change(2)
-                change(MIB + 1)
-                sh('umount mnt')
+                with tmpfs('mnt'):
+                    change(2)
+                    change(MIB + 1)
             else:
                 print('skipped: only root can mount a tmpfs')
             memory.close()

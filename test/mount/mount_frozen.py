@@ -10,39 +10,14 @@ usage: mount_frozen.py FRAMEFS [TEST...]
 """
 
 import concurrent.futures
-import contextlib
 import os
 import shutil
 import subprocess
 
-from mounted import (PATIENCE, Mount, Skipped, check, error_of, frame, main,
-                     need_disks, read, sh, wait_for, write)
+from mounted import (PATIENCE, Mount, Skipped, check, disk, error_of, frame,
+                     frozen, main, read, sh, wait_for, write)
 
 DATA = b'some bytes' * 1000
-
-
-@contextlib.contextmanager
-def disk():
-    """Mount an ext4 file system of its own at `src/sub`."""
-    need_disks()
-    if not shutil.which('fsfreeze'):
-        raise Skipped('no fsfreeze')
-    os.makedirs('src/sub')
-    sh('truncate -s 20M disk && mkfs.ext4 -q disk')
-    sh('mount -o loop disk src/sub')
-    try:
-        yield
-    finally:
-        sh('umount src/sub')
-
-
-@contextlib.contextmanager
-def frozen():
-    sh('fsfreeze -f src/sub')
-    try:
-        yield
-    finally:
-        sh('fsfreeze -u src/sub')
 
 
 def is_renaming(mount):
@@ -71,7 +46,9 @@ def use_the_rest(mount):
 
 
 def call_that_hangs_holds_up_nobody_else(words):
-    with disk():
+    if not shutil.which('fsfreeze'):
+        raise Skipped('no fsfreeze')
+    with disk('src/sub', '20M'):
         # These frames have never been written through the mount, so nothing but
         # the call under test can hang.
         for name in ('a', 'sub/a', 'sub/c'):
@@ -86,7 +63,7 @@ def call_that_hangs_holds_up_nobody_else(words):
 def hang(mount, threads, words):
     child = None
     try:
-        with frozen():
+        with frozen('src/sub'):
             child = subprocess.Popen(words)
             wait_for(lambda: is_renaming(mount), 'a call that hangs')
             use = threads.submit(use_the_rest, mount)

@@ -21,7 +21,7 @@ import subprocess
 import threading
 
 from mounted import (B2FRAME, PATIENCE, Mount, Skipped, change_tmpfs, check,
-                     error_of, main, need_disks, need_mounts, read,
+                     disk, error_of, harness, main, need_disks, read,
                      run_on_disk, sh, wait_for, write)
 
 MIB = 1 << 20
@@ -36,26 +36,13 @@ def directory():
     yield
 
 
-@contextlib.contextmanager
 def tmpfs():
-    need_mounts()
-    sh('mount -t tmpfs -o size=16m none src')
-    try:
-        yield
-    finally:
-        sh('umount src')
+    return harness.tmpfs('src', '16m')
 
 
-@contextlib.contextmanager
 def ext4():
-    """A disk that becomes read-only when it meets an error."""
-    need_disks()
-    sh('truncate -s 20M disk && mkfs.ext4 -q -m 0 -e remount-ro disk')
-    sh('mount -o loop disk src')
-    try:
-        yield
-    finally:
-        sh('umount src')
+    """Mount a disk that becomes read-only when it meets an error."""
+    return disk('src', '20M', flags='-m 0 -e remount-ro')
 
 
 def run_on(*kinds):
@@ -450,7 +437,7 @@ def disk_that_becomes_read_only(layout):
         check(mount.daemon.wait(PATIENCE) == 0, 'status')
         check('a.b2frame: bytes 0 to %d' % len(DATA) in mount.log(),
               mount.log())
-    sh('umount src && mount -o loop disk src')
+    sh('umount src && mount -o loop disk.image src')
     check_stored(layout, a=DATA, kept=KEPT)
 
 
@@ -458,9 +445,7 @@ def disk_that_becomes_read_only(layout):
 def failing():
     """Mount a disk that fails after 8 MiB have been written to it."""
     need_disks()
-    os.mkdir('below')
-    sh('mount -t tmpfs -o size=8m none below')
-    try:
+    with harness.tmpfs('below', '8m'):
         sh('truncate -s 64M below/disk')
         sh('mkfs.ext4 -q -m 0 -E lazy_itable_init=1 -J size=4 below/disk')
         sh('mount -o loop below/disk src')
@@ -468,8 +453,6 @@ def failing():
             yield
         finally:
             sh('umount src')
-    finally:
-        sh('umount below')
 
 
 @run_on(failing)

@@ -21,7 +21,7 @@ import os
 import random
 
 from mounted import (B2FRAME, PATIENCE, Mount, change_tmpfs, check,
-                     check_sound, error_of, harness, main, need_mounts, sh)
+                     check_sound, error_of, harness, main, sh, tmpfs)
 
 STEPS = int(os.environ.get('FRAMEFS_FULL_STEPS') or
             (150 if harness.SANITIZED else 400))
@@ -243,16 +243,12 @@ def step(choice, files):
 @contextlib.contextmanager
 def mounted(layout):
     """Mount two disks below SOURCE, one of which can be filled."""
-    need_mounts()
-    sh('mkdir -p src/full src/ok && mount -t tmpfs -o size=%s none src/full'
-       % ROOMY)
-    try:
+    with tmpfs('src/full', ROOMY):
+        os.mkdir('src/ok')
         with Mount('src', 'mnt', '-o', 'chunksize=64K,cache=4M,layout=' +
                    layout) as mount:
             yield mount
         check_sound(*glob.glob('src/*/*.b2frame'))
-    finally:
-        sh('umount src/full')
 
 
 def run(layout):

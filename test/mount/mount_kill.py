@@ -24,7 +24,8 @@ import subprocess
 import time
 
 from load import CHUNKSIZE, PAGE, Load, Log, Records, filled
-from mounted import B2FRAME, Mount, check, harness, main, read, write
+from mounted import (B2FRAME, Mount, check, harness, main, read, stored_frames,
+                     write)
 
 RUNS = int(os.environ.get('FRAMEFS_KILL_RUNS',
                           '40' if harness.SANITIZED else '200'))
@@ -118,14 +119,9 @@ def temporaries(top):
             if os.path.basename(path).startswith('.framefs-tmp.')]
 
 
-def frames():
-    return [path for path in glob.glob('src/**/*.b2frame', recursive=True)
-            if os.path.basename(path) != 'chunks.b2frame']
-
-
 def check_frames():
     """Is every frame valid?"""
-    done = subprocess.run([B2FRAME, 'verify', '--quiet', *frames()],
+    done = subprocess.run([B2FRAME, 'verify', '--quiet', *stored_frames()],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           check=False)
     check(done.returncode == 0, 'verify: ' + done.stdout.decode())
@@ -135,7 +131,7 @@ def check_nothing_is_left():
     """Does the source hold nothing but frames, and do sparse ones hold no stray
     file?"""
     check(not temporaries('src'), 'left: %s' % temporaries('src'))
-    for path in filter(os.path.isdir, frames()):
+    for path in filter(os.path.isdir, stored_frames()):
         info = json.loads(harness.run(B2FRAME, 'info', '--json', '--chunks',
                                      path).stdout)
         wanted = ['%08X.chunk' % chunk['id'] for chunk in info['chunks']

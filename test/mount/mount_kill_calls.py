@@ -28,8 +28,9 @@ import sys
 KILL_AT = os.path.abspath(sys.argv.pop(2))
 
 # pylint: disable=wrong-import-position
-from mounted import (B2FRAME, LAYOUTS, Mount, check, check_sound,
-                     frame, harness, main, need_fuse, read, sh, write)
+from mounted import (B2FRAME, LAYOUTS, Mount, check, check_sound, frame,
+                     harness, main, need_fuse, read, sh, stored_frames, tmpfs,
+                     write)
 
 CHUNKSIZE = 16 << 10
 A, B, C = (random.Random(seed).randbytes(2 * CHUNKSIZE + 10) for seed in range(3))
@@ -78,15 +79,11 @@ def with_gap(data):
 def source(disk):
     """Make directories to work in.  If `disk` is set, mount a file system in
     them."""
-    for name in ('src', 'src/d'):
-        os.mkdir(name)
-    if disk:
-        sh('mount -t tmpfs none src/d')
+    os.makedirs('src/d')
     try:
-        yield
+        with tmpfs('src/d') if disk else contextlib.nullcontext():
+            yield
     finally:
-        if disk:
-            sh('umount src/d')
         shutil.rmtree('src')
 
 
@@ -109,11 +106,6 @@ def temporaries():
         if TEMPORARY in path and path not in KEPT and
         path != os.path.dirname(KEPT[0]) and
         not path.endswith('.b2frame/' + MARK))
-
-
-def frames():
-    return [path for path in glob.glob('src/**/*.b2frame', recursive=True)
-            if os.path.basename(path) != 'chunks.b2frame']
 
 
 class Model:
@@ -183,8 +175,8 @@ def check_left(model, layout):
     check(not temporaries(), 'left: %s' % temporaries())
     for path in KEPT:
         check(read(path) == b'mine', path)
-    check_sound(*frames())
-    for path in filter(os.path.isdir, frames()):
+    check_sound(*stored_frames())
+    for path in filter(os.path.isdir, stored_frames()):
         done = harness.run(B2FRAME, 'info', '--json', '--chunks', path)
         wanted = {'%08X.chunk' % chunk['id'] for chunk in
                   json.loads(done.stdout)['chunks'] if 'id' in chunk}

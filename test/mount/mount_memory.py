@@ -14,7 +14,7 @@ import os
 import random
 import threading
 
-from mounted import (B2FRAME, Mount, check, harness, layouts, main, wait_for,
+from mounted import (Mount, b2frame, check, harness, layouts, main, wait_for,
                      write)
 
 MIB = 1 << 20
@@ -149,11 +149,6 @@ def many_threads(mount):
         thread.start()
     for thread in threads:
         thread.join()
-
-
-def b2frame(*words):
-    done = harness.run(B2FRAME, *words)
-    check(done.returncode == 0, done.stderr.decode())
 
 
 def make_holes(layout, chunksize, nchunks):

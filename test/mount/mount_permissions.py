@@ -21,8 +21,8 @@ import pickle
 import random
 import stat
 
-from mounted import (LAYOUTS, Mount, Skipped, check, layouts, main, make_acl,
-                     need_disks, need_users, sh)
+from mounted import (LAYOUTS, Mount, Skipped, check, disk, inside, layouts,
+                     main, make_acl, need_users)
 
 STEPS = int(os.environ.get('FRAMEFS_PERMISSION_STEPS', '600'))
 SEED = int(os.environ.get('FRAMEFS_PERMISSION_SEED', '1'))
@@ -413,21 +413,13 @@ def users_get_what_they_get_without_a_mount(layout):
 @contextlib.contextmanager
 def image(kind):
     """Make a file system of this kind, and work in it."""
-    home = os.getcwd()
-    sh('truncate -s 320M image && mkfs.%s -q image && mkdir disk && '
-       'mount -o loop image disk && mkdir disk/src disk/mnt' % kind)
-    os.chdir('disk')
-    try:
+    with disk('disk', '320M', kind), inside('disk'):
+        os.mkdir('src')
+        os.mkdir('mnt')
         yield
-    finally:
-        os.chdir(home)
-        sh('umount disk')
-        os.unlink('image')
-        os.rmdir('disk')
 
 
 def run_on(kind):
-    need_disks(kind)
     for layout in LAYOUTS:
         with image(kind):
             run(layout, SEED + 1)

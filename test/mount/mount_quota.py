@@ -22,9 +22,9 @@ import signal
 import subprocess
 import sys
 
-from mounted import (B2FRAME, PATIENCE, Mount, acting_as, check, check_sound,
-                     error_of, harness, main, need_fuse, opened, read,
-                     run_on_disk, sh, wait_for, workplace, write)
+from mounted import (B2FRAME, PATIENCE, Mount, Skipped, acting_as, check,
+                     check_sound, disk, error_of, harness, main, need_fuse,
+                     opened, read, run_on_disk, sh, wait_for, workplace, write)
 
 OWNER, OTHER = 61000, 61001
 SELF = 0xfffffffe  # the user id with which the daemon acts for itself
@@ -73,22 +73,17 @@ def used(uid):
 
 
 @contextlib.contextmanager
-def disk(size, make, options):
-    sh('truncate -s %s disk && %s disk' % (size, make))
-    sh('mount -o loop,%s disk src' % options)
-    try:
+def ext4():
+    with disk('src', '64M', flags='-m 0 -O quota', options='loop,usrquota'):
         os.chmod('src', 0o1777)
         yield
-    finally:
-        sh('umount src')
 
 
-def ext4():
-    return disk('64M', 'mkfs.ext4 -q -m 0 -O quota', 'usrquota')
-
-
+@contextlib.contextmanager
 def xfs():
-    return disk('320M', 'mkfs.xfs -q', 'uquota')
+    with disk('src', '320M', 'xfs', options='loop,uquota'):
+        os.chmod('src', 0o1777)
+        yield
 
 
 def can_be_used(kind):
@@ -99,7 +94,7 @@ def can_be_used(kind):
             with kind():
                 limit(LIMIT)
             return True
-        except (OSError, harness.Failure) as error:
+        except (OSError, harness.Failure, Skipped) as error:
             print('no quotas on %s: %s' % (kind.__name__, error))
             return False
 

@@ -14,9 +14,9 @@ import random
 import signal
 import subprocess
 
-from mounted import (B2FRAME, FRAMEFS, PATIENCE, Mount, check, chunk_offset,
-                     error_of, frame, harness, main, opened, read, sh,
-                     wait_for, write)
+from mounted import (B2FRAME, FRAMEFS, PATIENCE, Mount, b2frame, check,
+                     chunk_offset, error_of, frame, harness, main, opened,
+                     read, sh, wait_for, write)
 
 BLOCK = 64 << 10
 NBLOCKS = 64
@@ -39,10 +39,8 @@ def stats(mount):
 
 def make(name, data, *options):
     write('raw', data)
-    done = harness.run(B2FRAME, 'create', '--chunksize', '1M', '--blocksize',
-                      str(BLOCK), '--filters', 'none', *options, 'raw',
-                      'src/' + name + '.b2frame')
-    check(done.returncode == 0, done.stderr.decode())
+    b2frame('create', '--chunksize', '1M', '--blocksize', str(BLOCK),
+            '--filters', 'none', *options, 'raw', 'src/' + name + '.b2frame')
 
 
 def read_direct(fd, off, size):

@@ -16,8 +16,7 @@ import subprocess
 
 from mounted import (FRAMEFS, PATIENCE, Mount, change_tmpfs, check,
                      check_content, frame, harness, heed_signals, is_mounted,
-                     main, need_mounts, read, sh, wait_for, write,
-                     write_sparse)
+                     main, read, sh, tmpfs, wait_for, write, write_sparse)
 
 DATA = os.urandom(3 << 20)
 WAITS = 'waiting for process %d to finish'
@@ -254,10 +253,7 @@ def unmount_that_fails_changes_nothing():
 
 
 def unmount_says_if_not_everything_was_saved():
-    need_mounts()
-    os.mkdir('src')
-    sh('mount -t tmpfs -o size=60m none src')
-    try:
+    with tmpfs('src', '60m'):
         with Mount('src', 'mnt') as mount:
             # Open the file while there is room, because the kernel then accepts
             # the data.
@@ -271,8 +267,6 @@ def unmount_says_if_not_everything_was_saved():
             check('not everything could be saved' in said, 'says ' + said)
             mount.daemon.wait(PATIENCE)
             check('lost' in mount.log(), 'logs ' + mount.log())
-    finally:
-        sh('umount src')
 
 
 main(next_mount_waits_for_the_old_daemon,

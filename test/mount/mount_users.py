@@ -15,9 +15,9 @@ import signal
 import subprocess
 
 from mounted import (B2FRAME, FRAMEFS, NOBODY, Mount, as_nobody, as_user,
-                     can_act_as_others, check, error_of, layouts, main,
-                     make_acl, need_disks, need_root, need_users, read, sh,
-                     wait_for, write, write_sparse)
+                     can_act_as_others, check, disk, error_of, layouts, main,
+                     make_acl, need_root, need_users, read, sh, wait_for,
+                     write, write_sparse)
 
 OWNER = 61000
 DATA = bytes(range(256)) * 40
@@ -106,11 +106,9 @@ def modes_and_owners_can_be_changed_at_any_time(layout):
 
 
 def reserved_space_is_not_for_users():
-    need_disks()
     open_to_all()
-    sh('truncate -s 64M image && mkfs.ext4 -q -m 50 image && mkdir disk && '
-       'mount -o loop image disk && chmod 777 disk')
-    try:
+    with disk('disk', '64M', flags='-m 50'):
+        os.chmod('disk', 0o777)
         with Mount('disk', 'mnt', '-o', 'allow_other') as mount:
             def fill():
                 with open(mount / 'a', 'wb', buffering=0) as file:
@@ -121,8 +119,6 @@ def reserved_space_is_not_for_users():
             st = os.statvfs('disk')
             check(st.f_bfree > 0.3 * st.f_blocks, '%d of %d blocks are free' %
                   (st.f_bfree, st.f_blocks))
-    finally:
-        sh('umount disk')
 
 
 def attributes_of_root_do_not_show():

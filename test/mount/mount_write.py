@@ -19,7 +19,7 @@ import time
 
 from mounted import (NOBODY, Mount, as_nobody, can_act_as_others, check,
                      drop_caches, error_of, frame, is_mounted, is_root,
-                     layouts, main, need_mounts, need_users, opened, read, sh,
+                     layouts, main, need_users, opened, read, sh, tmpfs,
                      wait_for, write)
 
 DATA = random.Random(5).randbytes(300000)
@@ -271,10 +271,7 @@ def mounted_beside():
 
 
 def sparse_on_another_file_system_lives_while_it_is_open():
-    need_mounts()
-    os.makedirs('src/other')
-    sh('mount -t tmpfs none src/other')
-    try:
+    with tmpfs('src/other'):
         with mounted('sparse') as mount:
             with open(mount / 'other/a', 'w+b', buffering=0) as file:
                 file.write(DATA)
@@ -285,8 +282,6 @@ def sparse_on_another_file_system_lives_while_it_is_open():
                 os.fsync(file.fileno())
                 check(os.pread(file.fileno(), 10**6, 0) == 2 * DATA, 'content')
         check(os.listdir('src/other') == [], 'something is left')
-    finally:
-        sh('umount src/other')
 
 
 def hard_links():
@@ -718,9 +713,7 @@ def write_fully(fd, data):
 
 @layouts
 def full_disk(layout):
-    need_mounts()
-    sh('mount -t tmpfs -o size=2m none src')
-    try:
+    with tmpfs('src', '2m'):
         with mounted(layout, '-o', 'chunksize=64K') as mount:
             write(mount / 'kept', DATA)
             sh('sync -d mnt/kept')
@@ -738,8 +731,6 @@ def full_disk(layout):
         with mounted(layout) as mount:
             check(read(mount / 'a') == data, 'content, mounted again')
             check(read(mount / 'kept') == DATA, 'what was there')
-    finally:
-        sh('umount src')
 
 
 @layouts

@@ -4,6 +4,7 @@
 import contextlib
 import errno
 import functools
+import glob
 import os
 import select
 import shutil
@@ -20,7 +21,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(
 import corpus  # for tests, which find it through this module
 import harness
 import oracle
-from harness import LAYOUTS, Skipped, check, inside, read, write
+from harness import (LAYOUTS, Skipped, can_mount, check, inside, need_mounts,
+                     read, tmpfs, write)
 
 FRAMEFS = os.path.abspath(sys.argv[1])
 B2FRAME = os.path.join(os.path.dirname(FRAMEFS), 'b2frame')
@@ -62,24 +64,6 @@ def need_root(what):
         raise Skipped('only root can ' + what)
 
 
-@functools.cache
-def can_mount():
-    """Can we mount file systems that need no device?  Root of a user namespace
-    can, too, if it has a mount namespace."""
-    with tempfile.TemporaryDirectory(prefix='framefs-test-') as path:
-        done = subprocess.run(['mount', '-t', 'tmpfs', 'none', path],
-                              check=False, stderr=subprocess.DEVNULL)
-        if done.returncode == 0:
-            subprocess.run(['umount', path], check=True)
-    return done.returncode == 0
-
-
-def need_mounts():
-    """Skip the test where no tmpfs can be mounted."""
-    if not can_mount():
-        raise Skipped('only root can mount a tmpfs')
-
-
 def can_mount_disks(kind='ext4'):
     """Can we make file systems in files, and mount them?"""
     return is_root() and os.path.exists('/dev/loop-control') and \
@@ -90,6 +74,32 @@ def need_disks(kind='ext4'):
     """Skip the test where no file system in a file can be mounted."""
     if not can_mount_disks(kind):
         raise Skipped('only root can mount %s, with a loop device' % kind)
+
+
+@contextlib.contextmanager
+def disk(path, size, kind='ext4', flags='', options='loop'):
+    """Make a file system in a file of this size, and mount it on a directory,
+    which is made if there is none, for a `with` statement."""
+    need_disks(kind)
+    os.makedirs(path, exist_ok=True)
+    sh('truncate -s %s disk.image && mkfs.%s -q %s disk.image' %
+       (size, kind, flags))
+    sh('mount -o %s disk.image %s' % (options, path))
+    try:
+        yield path
+    finally:
+        sh('umount %s && rm disk.image' % path)
+
+
+@contextlib.contextmanager
+def frozen(path):
+    """Suspend the file system that is mounted on a directory, for a `with`
+    statement."""
+    sh('fsfreeze -f ' + path)
+    try:
+        yield
+    finally:
+        sh('fsfreeze -u ' + path)
 
 
 @functools.cache
@@ -363,6 +373,19 @@ def write_sparse(path, data):
 def chunk_offset(number, chunksize):
     """Return the offset of a chunk in a file that frame() has made."""
     return 0x61 + number * (chunksize + 32)
+
+
+def stored_frames():
+    """Return the paths of the frames below `src`."""
+    return [path for path in glob.glob('src/**/*.b2frame', recursive=True)
+            if os.path.basename(path) != 'chunks.b2frame']
+
+
+def b2frame(*words):
+    """Run b2frame, which must succeed.  Return its standard output."""
+    done = harness.run(B2FRAME, *words)
+    check(done.returncode == 0, done.stderr.decode())
+    return done.stdout
 
 
 def check_sound(*paths):

@@ -130,6 +130,38 @@ def workplace():
             yield top
 
 
+@functools.cache
+def can_mount():
+    """Can we mount file systems that need no device?  Root of a user namespace
+    can, too, if it has a mount namespace."""
+    with tempfile.TemporaryDirectory(prefix='framefs-test-') as path:
+        done = subprocess.run(['mount', '-t', 'tmpfs', 'none', path],
+                              check=False, stderr=subprocess.DEVNULL)
+        if done.returncode == 0:
+            subprocess.run(['umount', path], check=True)
+    return done.returncode == 0
+
+
+def need_mounts():
+    """Skip the test where no tmpfs can be mounted."""
+    if not can_mount():
+        raise Skipped('only root can mount a tmpfs')
+
+
+@contextlib.contextmanager
+def tmpfs(path, size='50%'):
+    """Mount a file system in memory on a directory, which is made if there is
+    none, for a `with` statement.  Skip the test where none can be mounted."""
+    need_mounts()
+    os.makedirs(path, exist_ok=True)
+    subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=%s' % size, 'none',
+                    path], check=True)
+    try:
+        yield path
+    finally:
+        subprocess.run(['umount', path], check=True)
+
+
 def layouts(test):
     """Run a case on each layout, in a directory of its own."""
     @functools.wraps(test)

@@ -12,7 +12,7 @@ import sys
 
 import harness
 import oracle
-from harness import LAYOUTS, Skipped, check, layouts, main, read, write
+from harness import LAYOUTS, check, layouts, main, read, tmpfs, write
 
 TOOL = os.path.abspath(sys.argv[1])
 TIMEOUT = 60 if not harness.SANITIZED else 360
@@ -107,18 +107,9 @@ def check_names(*names, directory='.'):
     check(found == sorted(names), 'there are ' + ' '.join(found))
 
 
-@contextlib.contextmanager
 def small_disk(size):
     """Mount a file system that has room for this many bytes."""
-    if os.geteuid() != 0:
-        raise Skipped('only root can mount a small disk')
-    os.mkdir('disk')
-    subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=%d' % size, 'tmpfs',
-                    'disk'], check=True)
-    try:
-        yield 'disk'
-    finally:
-        subprocess.run(['umount', 'disk'], check=True)
+    return tmpfs('disk', size)
 
 
 def has_begun(tool):
