@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# test: completions; args b2frame framefs
+# test: completions; args b2frame framefs build
 """The shells complete every verb and every option that --help lists.
 
 The script asks bash for its completions, and fish if that is installed.  For
 zsh it reads the text of the completions.
 
-usage: completions.py B2FRAME FRAMEFS
+usage: completions.py B2FRAME FRAMEFS BUILD_ROOT
 """
 
 import os
@@ -16,11 +16,10 @@ import shutil
 import subprocess
 import sys
 
-from harness import SOURCE
 from scene import verbs
 
 B2FRAME, FRAMEFS = sys.argv[1:3]
-DIRECTORY = os.path.join(SOURCE, 'packaging', 'completions')
+DIRECTORY = os.path.join(sys.argv[3], 'packaging')
 BASH = '''
 source %s
 COMP_LINE=%s COMP_POINT=${#COMP_LINE}
