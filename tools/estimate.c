@@ -12,7 +12,7 @@
 #include "base/pool.h"
 #include "chunk/chunk_encode.h"
 #include "chunk/codec.h"
-#include "chunk/filter.h"
+#include "state/params.h"
 
 /* Decoding is repeated until it has taken this long in total, because a single
    run may be too short to time. */
@@ -28,35 +28,31 @@ struct estimate {
     uint8_t *decoded;
 };
 
+/* Filters without parameters, as an option spells them. */
 static const struct {
-    const char *name;
-    enum codec_id id;
-    uint8_t clevel;
-} codecs[] = {
-    { "lz4", CODEC_LZ4, 5 },         { "lz4hc", CODEC_LZ4HC, 9 },
-    { "blosclz", CODEC_BLOSCLZ, 5 }, { "zlib", CODEC_ZLIB, 5 },
-    { "zstd", CODEC_ZSTD, 1 },       { "zstd", CODEC_ZSTD, 5 },
-    { "zstd", CODEC_ZSTD, 9 },
-};
-
-/* Filters in the order in which they are applied.  They take no parameters. */
-static const struct {
-    const char *name;
-    uint8_t first;
-    uint8_t second;
+    const char *filters;
     bool of_bytes; /* makes sense for elements of one byte */
 } pipelines[] = {
-    { "none", FILTER_NONE, FILTER_NONE, true },
-    { "shuffle", FILTER_NONE, FILTER_SHUFFLE, false },
-    { "bitshuffle", FILTER_NONE, FILTER_BITSHUFFLE, true },
-    { "shuffle+bytedelta", FILTER_SHUFFLE, FILTER_BYTEDELTA, false },
-    { "delta+shuffle", FILTER_DELTA, FILTER_SHUFFLE, false },
+    { "none", true },           { "shuffle", false },
+    { "bitshuffle", true },     { "shuffle+bytedelta", false },
+    { "delta+shuffle", false },
 };
 
 static const uint32_t typesizes[] = { 1, 2, 4, 8, 16 };
 
+/* Typesizes to try. */
+struct trial_sizes {
+    const uint32_t *sizes;
+    size_t nsizes;
+};
+
+/* The trials that estimate_list() makes. */
+struct trial_list {
+    struct estimate_trial *trials;
+    int ntrials;
+};
+
 enum {
-    NCODECS = sizeof(codecs) / sizeof(codecs[0]),
     NPIPELINES = sizeof(pipelines) / sizeof(pipelines[0]),
     NTYPESIZES = sizeof(typesizes) / sizeof(typesizes[0]),
 };
@@ -93,52 +89,80 @@ static int estimate_new(const struct estimate_sample *sample,
     return 0;
 }
 
-static struct estimate_trial make_trial(size_t codec, size_t pipeline,
-                                        uint32_t typesize)
+/* Add a trial, if it is possible.  There is room for it. */
+static int add_trial(const struct codec *codec, uint8_t clevel,
+                     const char *filters, uint32_t typesize,
+                     struct trial_list *list)
 {
-    struct estimate_trial trial = {
-        .codec = codecs[codec].name,
-        .filters = pipelines[pipeline].name,
-        .params = {
-            .typesize = typesize,
-            .codec = (uint8_t)codecs[codec].id,
-            .clevel = codecs[codec].clevel,
-            .split_mode = CHUNK_SPLIT_FORWARD,
-        },
-    };
+    struct file_params params = params_default;
+    int r = params_set(&params, "filters", filters);
 
-    trial.params.filters[CHUNK_NFILTERS - 2] = pipelines[pipeline].first;
-    trial.params.filters[CHUNK_NFILTERS - 1] = pipelines[pipeline].second;
-    return trial;
+    if (r < 0)
+        return r;
+    params.chunk.codec = (uint8_t)codec->id;
+    params.chunk.clevel = clevel;
+    params.chunk.typesize = typesize;
+    if (chunk_params_check(&params.chunk) == 0)
+        list->trials[list->ntrials++] = (struct estimate_trial){
+            .codec = codec->name,
+            .filters = filters,
+            .params = params.chunk,
+        };
+    return 0;
 }
 
-/* Is the trial possible, and different from all others? */
-static bool makes_sense(const struct estimate_trial *trial, size_t pipeline)
+/* Add the trials of a codec at one level. */
+static int add_level(const struct codec *codec, uint8_t clevel,
+                     const struct trial_sizes *sizes, struct trial_list *list)
 {
-    if (trial->params.typesize == 1 && !pipelines[pipeline].of_bytes)
-        return false;
-    return chunk_params_check(&trial->params) == 0;
+    size_t most = (size_t)list->ntrials + NPIPELINES * sizes->nsizes;
+    struct estimate_trial *trials =
+        reallocarray(list->trials, most, sizeof(*trials));
+    int r = 0;
+
+    if (!trials)
+        return -ENOMEM;
+    list->trials = trials;
+    for (size_t i = 0; i < NPIPELINES; i++)
+        for (size_t j = 0; j < sizes->nsizes && r == 0; j++)
+            if (sizes->sizes[j] > 1 || pipelines[i].of_bytes)
+                r = add_trial(codec, clevel, pipelines[i].filters,
+                              sizes->sizes[j], list);
+    return r;
 }
 
+/* Add the trials of a codec, unless this build lacks it. */
+static int add_codec(const struct codec *codec, const struct trial_sizes *sizes,
+                     struct trial_list *list)
+{
+    int r = 0;
+
+    for (int i = 0; codec && i < CODEC_NTRIALS && r == 0; i++)
+        if (codec->trial_levels[i] > 0)
+            r = add_level(codec, codec->trial_levels[i], sizes, list);
+    return r;
+}
+
+/* The default codec comes first, because it wins if others are no better. */
 int estimate_list(uint32_t typesize, struct estimate_trial **trials)
 {
-    const uint32_t *sizes = typesize > 0 ? &typesize : typesizes;
-    size_t nsizes = typesize > 0 ? 1 : NTYPESIZES;
-    int n = 0;
+    const struct trial_sizes sizes = {
+        .sizes = typesize > 0 ? &typesize : typesizes,
+        .nsizes = typesize > 0 ? 1 : NTYPESIZES,
+    };
+    const unsigned preferred = params_default.chunk.codec;
+    struct trial_list list = { 0 };
+    int r = add_codec(codec_by_id(preferred), &sizes, &list);
 
-    *trials = calloc(NCODECS * NPIPELINES * NTYPESIZES, sizeof(**trials));
-    if (!*trials)
-        return -ENOMEM;
-    for (size_t codec = 0; codec < NCODECS; codec++)
-        for (size_t pipeline = 0; pipeline < NPIPELINES; pipeline++)
-            for (size_t i = 0; i < nsizes; i++) {
-                struct estimate_trial trial =
-                    make_trial(codec, pipeline, sizes[i]);
-
-                if (makes_sense(&trial, pipeline))
-                    (*trials)[n++] = trial;
-            }
-    return n;
+    for (unsigned id = 0; id < CODEC_NIDS && r == 0; id++)
+        if (id != preferred)
+            r = add_codec(codec_by_id(id), &sizes, &list);
+    if (r < 0) {
+        free(list.trials);
+        return r;
+    }
+    *trials = list.trials;
+    return list.ntrials;
 }
 
 static double now(void)

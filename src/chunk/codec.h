@@ -34,8 +34,9 @@ enum codec_id {
 };
 
 enum {
-    CODEC_NIDS = 256,   /* a codec number has a byte in a chunk header */
-    CODEC_LEVEL_MAX = 9 /* of all codecs; chunks of level 0 are not encoded */
+    CODEC_NIDS = 256,    /* a codec number has a byte in a chunk header */
+    CODEC_LEVEL_MAX = 9, /* of all codecs; chunks of level 0 are not encoded */
+    CODEC_NTRIALS = 3,   /* levels, see struct codec */
 };
 
 /*
@@ -77,6 +78,10 @@ struct codec {
     /* At levels below this one, it usually pays to split blocks; 0: never. */
     int split_below;
     bool wants_large_blocks; /* slow codecs find more matches in them */
+
+    /* Levels to try when a program looks for the codec that suits some data.
+       Unused elements are 0. */
+    uint8_t trial_levels[CODEC_NTRIALS];
 
     /*
      * Decode a stream to exactly `dst_len` bytes.  The dictionary, if any, is

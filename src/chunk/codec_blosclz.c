@@ -256,6 +256,7 @@ const struct codec codec_blosclz = {
     .id = CODEC_BLOSCLZ,
     .name = "blosclz",
     .split_below = CODEC_LEVEL_MAX + 1,
+    .trial_levels = { 5 },
     .decode = decode,
     .encode = codec_blosclz_encode,
     .fini = codec_blosclz_fini,

@@ -154,6 +154,7 @@ const struct codec codec_zlib = {
     .id = CODEC_ZLIB,
     .name = "zlib",
     .wants_large_blocks = true,
+    .trial_levels = { 5 },
     .decode = decode,
     .encode = encode,
     .fini = fini,

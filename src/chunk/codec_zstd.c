@@ -137,6 +137,7 @@ const struct codec codec_zstd = {
     .name = "zstd",
     .split_below = 6,
     .wants_large_blocks = true,
+    .trial_levels = { 1, 5, 9 },
     .decode = decode,
     .encode = encode,
     .fini = fini,
