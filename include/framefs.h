@@ -128,7 +128,7 @@ FRAMEFS_API int framefs_open(struct framefs *fs, const char *path, int flags,
  *  options  NULL, or options in the form of framefs(1)'s -o, separated by
  *           commas:
  *             layout=contiguous|sparse  one file, or a directory (contiguous)
- *             codec=NAME       blosclz, lz4, lz4hc, zlib or zstd (lz4)
+ *             codec=NAME       one that framefs(1) lists (lz4)
  *             clevel=N         0 to 9 (5)
  *             filters=F[:META]+F...  up to six, or none (shuffle)
  *             typesize=auto|N  bytes per element (auto: chosen from the first

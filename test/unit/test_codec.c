@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunk/codec.h"
+#include "chunk/codec_private.h"
 #include "suite.h"
 
 /* Decode between buffers that end exactly where the data ends. */
@@ -454,6 +454,20 @@ START_TEST(codecs_are_found_by_number_and_name)
 }
 END_TEST
 
+START_TEST(the_list_of_the_build_has_the_names_and_each_number_once)
+{
+#define CODEC_STRING(name)  #name
+#define CODEC_ADDRESS(name) &codec_##name
+    static const char *const names[] = { CODEC_LIST(CODEC_STRING) };
+    static const struct codec *const codecs[] = { CODEC_LIST(CODEC_ADDRESS) };
+
+    for (size_t i = 0; i < sizeof(codecs) / sizeof(codecs[0]); i++) {
+        ck_assert_str_eq(codecs[i]->name, names[i]);
+        ck_assert_ptr_eq(codec_by_id(codecs[i]->id), codecs[i]);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -471,6 +485,7 @@ int main(void)
         dictionaries_are_history_before_the_stream,
         a_damaged_zstd_dictionary_is_refused,
         codecs_are_found_by_number_and_name,
+        the_list_of_the_build_has_the_names_and_each_number_once,
         NULL,
     };
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "chunk/filter.h"
+#include "chunk/filters.h"
 #include "suite.h"
 
 enum {
@@ -490,6 +490,21 @@ START_TEST(filters_are_found_by_the_names_that_they_have)
 }
 END_TEST
 
+START_TEST(the_list_of_the_build_has_the_names_and_each_number_once)
+{
+#define FILTER_STRING(name)  #name
+#define FILTER_ADDRESS(name) &filter_##name
+    static const char *const names[] = { FILTER_LIST(FILTER_STRING) };
+    static const struct filter *const filters[] = { FILTER_LIST(
+        FILTER_ADDRESS) };
+
+    for (size_t i = 0; i < sizeof(filters) / sizeof(filters[0]); i++) {
+        ck_assert_str_eq(filters[i]->name, names[i]);
+        ck_assert_ptr_eq(filter_by_id(filters[i]->id), filters[i]);
+    }
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -522,6 +537,7 @@ int main(void)
         no_filter_leaves_the_block_where_it_is,
         a_filter_that_is_lacking_gives_its_number,
         filters_are_found_by_the_names_that_they_have,
+        the_list_of_the_build_has_the_names_and_each_number_once,
         NULL,
     };
 

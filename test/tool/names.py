@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# test: names; args list_codecs b2frame framefs build
+"""Manual pages, help texts, completions and estimate know every codec and filter
+of the build, and offer no other one.
+
+Prints which file lacks or has which name.
+
+usage: names.py LIST_CODECS B2FRAME FRAMEFS BUILD_ROOT
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+from corpus import SOURCE
+
+LIST_CODECS, B2FRAME, FRAMEFS, BUILD = sys.argv[1:]
+failures = []
+
+
+def output(*words):
+    return subprocess.run(words, stdin=subprocess.DEVNULL, check=True,
+                          stdout=subprocess.PIPE, text=True).stdout
+
+
+def source(path):
+    with open(os.path.join(SOURCE, path), encoding='utf-8') as text:
+        return text.read()
+
+
+class Table:
+    """The codecs, or the filters."""
+
+    def __init__(self, kind):
+        rows = [line.split() for line in output(LIST_CODECS).splitlines()]
+        self.kind = kind
+        self.states = {name: state for row_kind, name, state in rows
+                       if row_kind == kind}
+        self.lossless = self.of('written')
+        self.written = self.lossless | self.of('lossy')
+        self.read = self.written | self.of('read')
+
+    def of(self, state):
+        return {name for name in self.states if self.states[name] == state}
+
+    def compare(self, where, found, wanted):
+        """A place has these names, and should have those."""
+        for name in sorted(wanted - found):
+            failures.append('%s lacks the %s %s' % (where, self.kind, name))
+        for name in sorted(found - wanted):
+            failures.append('%s has the %s %s' % (where, self.kind, name))
+
+
+def words(text):
+    """Return the words of a list, of mdoc or of a sentence."""
+    return set(re.findall(r'\w+', text)) - {'Cm', 'or'}
+
+
+def check_lists(codecs):
+    """Lists of the codecs that can be written, each of which must be there."""
+    for where, text, pattern in (
+            ('framefs --help', output(FRAMEFS, '--help'),
+             r'^  codec=NAME +(.*) \('),
+            ('b2frame create --help', output(B2FRAME, 'create', '--help'),
+             r'^  --codec NAME +(.*)'),
+            ('b2frame convert --help', output(B2FRAME, 'convert', '--help'),
+             r'^  --codec NAME +(.*)'),
+            ('tools/framefs.1', source('tools/framefs.1'),
+             r'^\.It Cm codec Ns = Ns (.*)'),
+            ('tools/b2frame.1', source('tools/b2frame.1'),
+             r'^\.It Fl -codec Ar NAME\n((?:(?!\.It).*\n)*)')):
+        lists = re.findall(pattern, text, re.MULTILINE)
+        if not lists:
+            failures.append(where + ' has no list of codecs')
+        for found in lists:
+            codecs.compare(where, words(found), codecs.written)
+
+
+def check_format_page(table):
+    """The tables of framefs-format.7: name, read, written, remarks."""
+    where = 'tools/framefs-format.7'
+    text = source(where).split('.It Em %s ' % table.kind)[1].split('.El')[0]
+    rows = re.findall(r'^\.It (.*) Ta (\w+) Ta (\w+)', text, re.MULTILINE)
+    for is_right, column in ((table.read, 1), (table.written, 2)):
+        yes = {name for row in rows if row[column] == 'yes'
+               for name in row[0].split(', ')}
+        table.compare('%s, column %d,' % (where, column), yes, is_right)
+
+
+def check_completions(table, option):
+    """The text for each shell has an option and then the names."""
+    for name in ('b2frame.bash', '_b2frame', 'b2frame.fish',
+                 'framefs.bash', '_framefs', 'framefs.fish'):
+        with open(os.path.join(BUILD, 'packaging', name),
+                  encoding='utf-8') as text:
+            found = {name for line in text for name in words(line)
+                     if option in line}
+        table.compare(name, found & set(table.states), table.written)
+
+
+def check_readme(*tables):
+    """The names of codecs and filters that are not supported."""
+    text = source('README.md').replace('\n', ' ')
+    lacking = re.search(r'The codecs (.*?) are +not supported', text)[1]
+    for table in tables:
+        table.compare('README.md, what is not supported,',
+                      words(lacking) & table.read, set())
+
+
+def check_estimate(codecs, filters):
+    """The trials of estimate; a lossy filter is never tried."""
+    told = json.loads(output(B2FRAME, 'estimate', '--json', '--typesize', '4',
+                             '--sample', '4K', LIST_CODECS))
+    codecs.compare('b2frame estimate', {t['codec'] for t in told['trials']},
+                   codecs.lossless)
+    tried = {name for t in told['trials'] for name in t['filters'].split('+')}
+    filters.compare('tools/estimate.c', tried - {'none'}, filters.lossless)
+
+
+def main():
+    codecs, filters = Table('codec'), Table('filter')
+    if len(codecs.written) < 5 or len(filters.written) < 6:
+        failures.append('list_codecs lists too few')
+    check_lists(codecs)
+    for table, option in ((codecs, 'codec'), (filters, 'filters')):
+        check_format_page(table)
+        check_completions(table, option)
+    check_readme(codecs, filters)
+    check_estimate(codecs, filters)
+    for failure in failures:
+        print(failure)
+    sys.exit(bool(failures))
+
+
+main()
