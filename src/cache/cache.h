@@ -39,6 +39,15 @@ struct cache_shape {
     size_t footprint;   /* bytes of memory that `chunk` holds */
 };
 
+/* A run of blocks to decode. */
+struct cache_run {
+    uint32_t first;             /* number of the first block */
+    uint32_t n;                 /* number of blocks */
+    uint8_t *dst;               /* receives them, one after another */
+    const uint8_t *first_block; /* block 0, decoded, if shape->needs_first and
+                                   `first` is not 0; else NULL */
+};
+
 /* The functions with which a file fills the cache.  No lock is held while one
    of these runs, except for outdate(). */
 struct cache_ops {
@@ -54,17 +63,13 @@ struct cache_ops {
                     struct cache_shape *shape);
 
     /*
-     * Decode blocks `first` to `first + n - 1`, one after another, to `dst`.
-     *
-     *  first_block  block 0, decoded, if shape->needs_first and `first` is not
-     *               0; else NULL
+     * Decode a run of blocks.
      *
      * Returns 0 or a negative errno.  If a run of blocks fails, the cache tries
      * them one by one, because a bad block must cost only its own bytes.
      */
     int (*decode)(void *context, const struct cache_shape *shape,
-                  uint32_t first, uint32_t n, const uint8_t *first_block,
-                  uint8_t *dst);
+                  const struct cache_run *run);
 
     /* Mark cache_shape.chunk stale, because the next commit replaces the stored
        chunk.  The cache's lock is held.  NULL if the file is never written. */

@@ -155,19 +155,19 @@ static int decode_locked(struct cache *cache, struct cache_request *request,
 {
     struct cache_entry *entry = unit->entry;
     const struct cache_shape *shape = &entry->shape;
-    size_t off = (size_t)(first - entry_unit_first(unit)) * shape->blocksize;
-    const uint8_t *first_block = NULL;
+    struct cache_run run = { .first = first, .n = n };
     int r;
 
     if (!room_charge_locked(cache, request, shape->scratch))
         return -EAGAIN;
+    run.dst = unit->buffer->bytes +
+              (size_t)(first - entry_unit_first(unit)) * shape->blocksize;
     if (shape->needs_first && first > 0)
-        first_block = entry->units[0].buffer->bytes;
+        run.first_block = entry->units[0].buffer->bytes;
     memset(entry->states + first, BLOCK_FILLING, n);
 
     room_unlock(cache);
-    r = entry->file->ops->decode(request->context, shape, first, n, first_block,
-                                 unit->buffer->bytes + off);
+    r = entry->file->ops->decode(request->context, shape, &run);
     pthread_mutex_lock(&cache->lock);
 
     memset(entry->states + first, r < 0 ? BLOCK_MISSING : BLOCK_READY, n);

@@ -120,26 +120,13 @@ struct part {
     struct fault *fault;
 };
 
-/* Decode blocks.  This may need to decode the chunk's first block before. */
 static int decode_blocks(const struct part *part, uint32_t first, uint32_t n,
                          uint8_t *dst)
 {
-    const struct frame_chunk *chunk = part->chunk;
-    uint8_t *first_block = NULL;
-    int r = 0;
+    const struct blocks_run run = { .first = first, .n = n, .dst = dst };
 
-    if (first > 0 && chunk_needs_first_block(chunk->chunk)) {
-        first_block = malloc(chunk->blocksize);
-        if (!first_block)
-            return fault_set(part->fault, -ENOMEM, 0, NULL);
-        r = frame_chunk_decode(part->frame, chunk, 0, 1, NULL, first_block,
-                               part->decoder, part->fault);
-    }
-    if (r == 0)
-        r = frame_chunk_decode(part->frame, chunk, first, n, first_block, dst,
-                               part->decoder, part->fault);
-    free(first_block);
-    return r;
+    return frame_chunk_decode(part->frame, part->chunk, &run, part->decoder,
+                              part->fault);
 }
 
 /* Decode a range of bytes that may start and end inside blocks. */
@@ -216,16 +203,16 @@ static int open_newest(const struct file_state *state,
 }
 
 static int decode_newest(const struct file_fill *fill,
-                         const struct cache_shape *shape, uint32_t first,
-                         uint32_t n, uint8_t *dst,
+                         const struct cache_shape *shape,
+                         const struct cache_run *run,
                          struct chunk_decoder *decoder)
 {
     const struct file_chunk *chunk = shape->chunk;
     struct file *file = fill->file;
     struct file_state *state = file_state_get(file);
     struct part part = { state->frame, chunk->stored, decoder, fill->fault };
-    uint64_t off = (uint64_t)first * shape->blocksize;
-    uint64_t end = off + (uint64_t)n * shape->blocksize;
+    uint64_t off = (uint64_t)run->first * shape->blocksize;
+    uint64_t end = off + (uint64_t)run->n * shape->blocksize;
     struct frame_chunk *newest;
     int r;
 
@@ -236,7 +223,7 @@ static int decode_newest(const struct file_fill *fill,
         if (newest)
             part.chunk = newest;
         r = decode_range(&part, (uint32_t)off, (uint32_t)(end - off),
-                         shape->blocksize, dst);
+                         shape->blocksize, run->dst);
         frame_chunk_close(newest);
     }
     file_state_put(file, state);
@@ -244,12 +231,12 @@ static int decode_newest(const struct file_fill *fill,
 }
 
 static void count_decoded(struct counters *counters,
-                          const struct cache_shape *shape, uint32_t first,
-                          uint32_t n)
+                          const struct cache_shape *shape,
+                          const struct cache_run *run)
 {
     const struct file_chunk *chunk = shape->chunk;
-    uint64_t rest = shape->nbytes - (uint64_t)first * shape->blocksize;
-    uint64_t nbytes = (uint64_t)n * shape->blocksize;
+    uint64_t rest = shape->nbytes - (uint64_t)run->first * shape->blocksize;
+    uint64_t nbytes = (uint64_t)run->n * shape->blocksize;
 
     if (!chunk->stored)
         return;
@@ -260,12 +247,27 @@ static void count_decoded(struct counters *counters,
                 nbytes * chunk->stored->cbytes / shape->nbytes);
 }
 
+static int decode_stored(const struct file_fill *fill,
+                         const struct cache_shape *shape,
+                         const struct cache_run *run,
+                         struct chunk_decoder *decoder)
+{
+    const struct file_chunk *chunk = shape->chunk;
+    const struct blocks_run blocks = {
+        .first = run->first,
+        .n = run->n,
+        .dst = run->dst,
+        .first_block = run->first_block,
+    };
+
+    return frame_chunk_decode(fill->file->states.newest->frame, chunk->stored,
+                              &blocks, decoder, fill->fault);
+}
+
 static int decode(void *context, const struct cache_shape *shape,
-                  uint32_t first, uint32_t n, const uint8_t *first_block,
-                  uint8_t *dst)
+                  const struct cache_run *run)
 {
     const struct file_fill *fill = context;
-    const struct file_chunk *chunk = shape->chunk;
     struct coders *coders = &fill->file->constant.context->coders;
     struct chunk_decoder *decoder;
     int r;
@@ -273,15 +275,12 @@ static int decode(void *context, const struct cache_shape *shape,
     r = coders_get_decoder(coders, &decoder);
     if (r < 0)
         return r;
-    if (fill->file->constant.writable)
-        r = decode_newest(fill, shape, first, n, dst, decoder);
-    else
-        r = frame_chunk_decode(fill->file->states.newest->frame, chunk->stored,
-                               first, n, first_block, dst, decoder,
-                               fill->fault);
+    r = fill->file->constant.writable
+            ? decode_newest(fill, shape, run, decoder)
+            : decode_stored(fill, shape, run, decoder);
     coders_put_decoder(coders, decoder);
     if (r == 0)
-        count_decoded(&fill->file->constant.context->counters, shape, first, n);
+        count_decoded(&fill->file->constant.context->counters, shape, run);
     return r;
 }
 

@@ -137,31 +137,24 @@ static void unreserve(struct verify *verify, size_t size)
     pthread_mutex_unlock(&verify->lock);
 }
 
-/* Some blocks of a chunk, and the buffer to decode them to. */
-struct run {
-    const struct frame_chunk *chunk;
-    const uint8_t *first_block; /* decoded, if the other blocks need it */
-    uint8_t *dst;
-};
-
 /* Decode blocks.  If that fails and there are several, decode each to find the
    damaged ones. */
-static int decode_run(struct worker *worker, const struct run *run,
-                      uint32_t first, uint32_t n)
+static int decode_run(struct worker *worker, const struct frame_chunk *chunk,
+                      const struct blocks_run *run)
 {
     struct fault fault = FAULT_NONE;
-    int r;
+    struct blocks_run one = *run;
+    int r = frame_chunk_decode(worker->verify->frame, chunk, run,
+                               worker->decoder, &fault);
 
-    r = frame_chunk_decode(worker->verify->frame, run->chunk, first, n,
-                           first == 0 ? NULL : run->first_block, run->dst,
-                           worker->decoder, &fault);
-    if (r < 0 && n == 1)
+    if (r < 0 && run->n == 1)
         note(worker, r, &fault);
-    if (r == 0 || n == 1)
+    if (r == 0 || run->n == 1)
         return r;
 
-    for (uint32_t block = first; block < first + n; block++) {
-        r = decode_run(worker, run, block, 1);
+    one.n = 1;
+    for (; one.first < run->first + run->n; one.first++) {
+        r = decode_run(worker, chunk, &one);
         if (r == -ENOTSUP)
             return r;
     }
@@ -172,22 +165,21 @@ static void decode_blocks(struct worker *worker,
                           const struct frame_chunk *chunk, uint32_t nrun,
                           uint8_t *buf)
 {
-    struct run run = { .chunk = chunk, .dst = buf };
-    uint32_t block = 0;
-    uint32_t n;
+    struct blocks_run run = { .n = 1, .dst = buf };
     int r = 0;
 
     if (chunk_needs_first_block(chunk->chunk)) {
-        r = decode_run(worker, &run, 0, 1);
+        r = decode_run(worker, chunk, &run);
         run.first_block = buf;
         run.dst = buf + chunk->blocksize;
-        block = 1;
+        run.first = 1;
         if (r < 0)
             return;
     }
-    for (; block < chunk->nblocks && r != -ENOTSUP; block += n) {
-        n = chunk->nblocks - block < nrun ? chunk->nblocks - block : nrun;
-        r = decode_run(worker, &run, block, n);
+    for (; run.first < chunk->nblocks && r != -ENOTSUP; run.first += run.n) {
+        run.n = chunk->nblocks - run.first < nrun ? chunk->nblocks - run.first
+                                                  : nrun;
+        r = decode_run(worker, chunk, &run);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "frame/blocks.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Limits for one read; gaps up to PIECE_GAP bytes are read over. */
@@ -127,21 +128,31 @@ static int read_piece(struct piece *piece, const struct blocks_source *source,
     return 0;
 }
 
+/* The chunk that is decoded, and the means to do so. */
+struct decoding {
+    const struct blocks_source *source;
+    const struct chunk *chunk;
+    struct chunk_decoder *decoder;
+    struct fault *fault;
+};
+
 /*
  * Decode the blocks of a piece.
  *
- *  input  the bytes that were read, or the whole chunk if `whole`
+ *  input  the bytes that were read, or the whole chunk if that is in memory
  */
-static int decode_piece(const struct piece *piece, const struct chunk *chunk,
-                        const uint8_t *input, bool whole,
-                        const uint8_t *first_block, uint8_t *dst,
-                        struct chunk_decoder *decoder, struct fault *fault)
+static int decode_piece(const struct decoding *decoding,
+                        const struct piece *piece, const uint8_t *input,
+                        const uint8_t *first_block, uint8_t *dst)
 {
+    bool whole = decoding->source->bytes;
+
     for (uint32_t i = 0; i < piece->n; i++) {
         const struct extent *extent = &piece->extents[i];
         size_t off = whole ? extent->off : extent->input_off;
-        ssize_t n = chunk_decode_block(chunk, piece->first + i, input + off,
-                                       first_block, dst, decoder, fault);
+        ssize_t n = chunk_decode_block(decoding->chunk, piece->first + i,
+                                       input + off, first_block, dst,
+                                       decoding->decoder, decoding->fault);
 
         if (n < 0)
             return (int)n;
@@ -150,73 +161,99 @@ static int decode_piece(const struct piece *piece, const struct chunk *chunk,
     return 0;
 }
 
-static int read_and_decode(struct piece *piece,
-                           const struct blocks_source *source,
-                           const struct chunk *chunk,
-                           const uint8_t *first_block, uint8_t *dst,
-                           struct chunk_decoder *decoder, struct fault *fault)
+static int read_and_decode(const struct decoding *decoding, struct piece *piece,
+                           const uint8_t *first_block, uint8_t *dst)
 {
+    const struct blocks_source *source = decoding->source;
     uint8_t *input;
     int r;
 
     if (source->bytes)
-        return decode_piece(piece, chunk, source->bytes, true, first_block, dst,
-                            decoder, fault);
+        return decode_piece(decoding, piece, source->bytes, first_block, dst);
     merge_ranges(piece, source->off);
-    input = chunk_decoder_input(decoder, piece->input_len);
+    input = chunk_decoder_input(decoding->decoder, piece->input_len);
     if (!input)
-        return fault_set(fault, -ENOMEM, 0, NULL);
-    r = read_piece(piece, source, input, fault);
+        return fault_set(decoding->fault, -ENOMEM, 0, NULL);
+    r = read_piece(piece, source, input, decoding->fault);
     if (r == 0)
-        r = decode_piece(piece, chunk, input, false, first_block, dst, decoder,
-                         fault);
-    chunk_decoder_input_done(decoder);
+        r = decode_piece(decoding, piece, input, first_block, dst);
+    chunk_decoder_input_done(decoding->decoder);
     return r;
 }
 
 /* Read stored bytes straight into `dst`, because they need no decoding. */
-static int read_copy(const struct blocks_source *source,
-                     const struct chunk *chunk, uint32_t first, uint32_t n,
-                     uint8_t *dst, struct fault *fault)
+static int read_copy(const struct decoding *decoding,
+                     const struct blocks_run *run)
 {
+    const struct blocks_source *source = decoding->source;
     struct extent start = { 0 };
     struct extent last = { 0 };
     size_t len;
     int r;
 
-    chunk_block_extent(chunk, first, &start.off, &start.len);
-    chunk_block_extent(chunk, first + n - 1, &last.off, &last.len);
+    chunk_block_extent(decoding->chunk, run->first, &start.off, &start.len);
+    chunk_block_extent(decoding->chunk, run->first + run->n - 1, &last.off,
+                       &last.len);
     len = (size_t)last.off + last.len - start.off;
     if (source->bytes) {
-        memcpy(dst, source->bytes + start.off, len);
+        memcpy(run->dst, source->bytes + start.off, len);
         return 0;
     }
-    r = store_object_read_at(source->object, source->off + start.off, dst, len);
+    r = store_object_read_at(source->object, source->off + start.off, run->dst,
+                             len);
     if (r < 0)
-        return blocks_read_error(r, start.off, fault);
+        return blocks_read_error(r, start.off, decoding->fault);
     return 0;
 }
 
-int blocks_decode(const struct blocks_source *source, const struct chunk *chunk,
-                  uint32_t first, uint32_t n, const uint8_t *first_block,
-                  uint8_t *dst, struct chunk_decoder *decoder,
-                  struct fault *fault)
+/* Decode a run whose `first_block` is there if it is needed. */
+static int decode_run(const struct decoding *decoding,
+                      const struct blocks_run *run)
 {
-    const struct chunk_header *header = chunk_get_header(chunk);
+    const struct chunk_header *header = chunk_get_header(decoding->chunk);
+    const uint8_t *first_block = run->first == 0 ? run->dst : run->first_block;
     struct piece piece;
     uint32_t done = 0;
     int r = 0;
 
-    if (header->kind == CHUNK_COPY)
-        return read_copy(source, chunk, first, n, dst, fault);
-    if (first == 0)
-        first_block = dst;
-    while (done < n && r == 0) {
-        gather_blocks(&piece, chunk, first + done, n - done);
-        r = read_and_decode(&piece, source, chunk, first_block,
-                            dst + (size_t)done * header->blocksize, decoder,
-                            fault);
+    while (done < run->n && r == 0) {
+        gather_blocks(&piece, decoding->chunk, run->first + done,
+                      run->n - done);
+        r = read_and_decode(decoding, &piece, first_block,
+                            run->dst + (size_t)done * header->blocksize);
         done += piece.n;
     }
     return r;
+}
+
+/* Decode block 0 in memory of its own, and then the run. */
+static int decode_after_first(const struct decoding *decoding,
+                              const struct blocks_run *run)
+{
+    const struct chunk_header *header = chunk_get_header(decoding->chunk);
+    struct blocks_run first = { .n = 1, .dst = malloc(header->blocksize) };
+    struct blocks_run rest = *run;
+    int r;
+
+    if (!first.dst)
+        return fault_set(decoding->fault, -ENOMEM, 0, NULL);
+    rest.first_block = first.dst;
+    r = decode_run(decoding, &first);
+    if (r == 0)
+        r = decode_run(decoding, &rest);
+    free(first.dst);
+    return r;
+}
+
+int blocks_decode(const struct blocks_source *source, const struct chunk *chunk,
+                  const struct blocks_run *run, struct chunk_decoder *decoder,
+                  struct fault *fault)
+{
+    const struct decoding decoding = { source, chunk, decoder, fault };
+
+    if (chunk_get_header(chunk)->kind == CHUNK_COPY)
+        return read_copy(&decoding, run);
+    if (run->first > 0 && !run->first_block && chunk_needs_first_block(chunk))
+        return decode_after_first(&decoding, run);
+    return decode_run(&decoding, run);
 }

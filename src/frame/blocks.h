@@ -26,23 +26,30 @@ struct blocks_source {
     const uint8_t *bytes; /* the whole chunk if it is in memory, else NULL */
 };
 
+/* A run of blocks to decode. */
+struct blocks_run {
+    uint32_t first; /* number of the first block */
+    uint32_t n;     /* number of blocks, > 0 */
+    uint8_t *dst;   /* room for the decoded blocks, one after another */
+
+    /* Block 0, decoded, for a caller that decodes several runs of a chunk that
+       needs it, see chunk_needs_first_block().  NULL: decode block 0 as well,
+       if it is needed and not in the run. */
+    const uint8_t *first_block;
+};
+
 /*
  * Read and decode a run of blocks of a chunk that is not special.
- *
- *  first, n     blocks, inside nblocks; n > 0
- *  first_block  block 0, decoded, if `first` is not 0 and decoding needs it
- *  dst          room for the decoded blocks, one after another
  *
  * This reads only the bytes of these blocks, and small gaps between them, about
  * 8 MiB at a time or one block.
  *
- * Returns 0, an error of chunk_decode_block(), or one of the store; -EBADMSG if
- * the object ends in a block.  Offsets of faults count from the start of the
- * chunk.
+ * Returns 0, -ENOMEM, an error of chunk_decode_block(), or one of the store;
+ * -EBADMSG if the object ends in a block.  Offsets of faults count from the
+ * start of the chunk.
  */
 int blocks_decode(const struct blocks_source *source, const struct chunk *chunk,
-                  uint32_t first, uint32_t n, const uint8_t *first_block,
-                  uint8_t *dst, struct chunk_decoder *decoder,
+                  const struct blocks_run *run, struct chunk_decoder *decoder,
                   struct fault *fault);
 
 #endif

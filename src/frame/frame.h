@@ -8,6 +8,7 @@
 
 #include "base/fault.h"
 #include "chunk/chunk.h"
+#include "frame/blocks.h"
 #include "store/store.h"
 
 /* Layouts of the header through the years.  Format: history.md, 1. */
@@ -277,20 +278,16 @@ int frame_chunk_bytes(struct frame *frame, uint64_t chunk_no,
                       struct store_object **out, struct fault *fault);
 
 /*
- * Decode a run of blocks.  This reads only the bytes of these blocks, and small
- * gaps between them, in as few pieces as possible.
+ * Decode a run of blocks, see blocks_decode().  This reads only the bytes of
+ * these blocks, and small gaps between them, in as few pieces as possible.
  *
- *  first, n     blocks, inside nblocks; the chunk is not special
- *  first_block  see chunk_decode_block(); NULL if `first` is 0 or the decoder
- *               does not need it
- *  dst          room for the decoded blocks, one after another
+ *  run  inside nblocks; the chunk is not special
  *
  * Returns 0 or an error as above.
  */
 int frame_chunk_decode(struct frame *frame, const struct frame_chunk *chunk,
-                       uint32_t first, uint32_t n, const uint8_t *first_block,
-                       uint8_t *dst, struct chunk_decoder *decoder,
-                       struct fault *fault);
+                       const struct blocks_run *run,
+                       struct chunk_decoder *decoder, struct fault *fault);
 
 /*
  * Read and decode a whole chunk.

@@ -265,9 +265,8 @@ void frame_chunk_close(struct frame_chunk *chunk)
 }
 
 int frame_chunk_decode(struct frame *frame, const struct frame_chunk *chunk,
-                       uint32_t first, uint32_t n, const uint8_t *first_block,
-                       uint8_t *dst, struct chunk_decoder *decoder,
-                       struct fault *fault)
+                       const struct blocks_run *run,
+                       struct chunk_decoder *decoder, struct fault *fault)
 {
     const struct open_chunk *open = (const struct open_chunk *)chunk;
     uint64_t chunk_no = chunk->span.chunk_no;
@@ -282,8 +281,7 @@ int frame_chunk_decode(struct frame *frame, const struct frame_chunk *chunk,
         from.object = source.object;
         from.off = source.off;
     }
-    r = blocks_decode(&from, chunk->chunk, first, n, first_block, dst, decoder,
-                      fault);
+    r = blocks_decode(&from, chunk->chunk, run, decoder, fault);
     if (r < 0)
         frame_source_fault(&source, chunk_no, r, fault);
     if (open->bytes)
@@ -296,6 +294,7 @@ int frame_chunk_decode(struct frame *frame, const struct frame_chunk *chunk,
 static int read_whole(struct frame *frame, const struct frame_chunk *chunk,
                       uint8_t *dst, struct fault *fault)
 {
+    const struct blocks_run all = { .n = chunk->nblocks, .dst = dst };
     struct chunk_decoder *decoder;
     uint32_t nbytes = chunk->span.nbytes;
     int r;
@@ -313,8 +312,7 @@ static int read_whole(struct frame *frame, const struct frame_chunk *chunk,
     r = chunk_decoder_new(cpu_features(), &decoder);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    r = frame_chunk_decode(frame, chunk, 0, chunk->nblocks, NULL, dst, decoder,
-                           fault);
+    r = frame_chunk_decode(frame, chunk, &all, decoder, fault);
     chunk_decoder_free(decoder);
     return r;
 }

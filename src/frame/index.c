@@ -111,13 +111,18 @@ static int decode_block(struct index *index, uint64_t unit_no, uint8_t *dst,
         .object = index->object,
         .off = index->off,
     };
+    const struct blocks_run run = {
+        .first = (uint32_t)unit_no,
+        .n = 1,
+        .dst = dst,
+        .first_block = index->first_block,
+    };
     struct chunk_decoder *decoder = take_decoder(index);
     int r;
 
     if (!decoder)
         return fault_set(fault, -ENOMEM, 0, NULL);
-    r = blocks_decode(&source, index->chunk, (uint32_t)unit_no, 1,
-                      index->first_block, dst, decoder, fault);
+    r = blocks_decode(&source, index->chunk, &run, decoder, fault);
     put_decoder(index, decoder);
     return r;
 }

@@ -109,7 +109,7 @@ static int decode(struct repair *repair, const struct blocks_source *source,
     uint32_t nrun =
         blocksize < RUN_BYTES ? (uint32_t)(RUN_BYTES / blocksize) : 1;
     bool needs_first = chunk_needs_first_block(chunk);
-    uint8_t *dst;
+    struct blocks_run run = { .n = 1 };
     int r;
 
     if (header->nblocks == 0)
@@ -121,16 +121,18 @@ static int decode(struct repair *repair, const struct blocks_source *source,
     r = make_room(repair, (nrun + needs_first) * blocksize);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    dst = repair->blocks + (needs_first ? blocksize : 0);
-    if (needs_first)
-        r = blocks_decode(source, chunk, 0, 1, NULL, repair->blocks,
-                          repair->decoder, fault);
-    for (uint32_t i = needs_first; i < header->nblocks && r == 0; i += nrun) {
-        uint32_t n = header->nblocks - i < nrun ? header->nblocks - i : nrun;
-
-        r = blocks_decode(source, chunk, i, n, repair->blocks, dst,
-                          repair->decoder, fault);
-        repair->work += n * blocksize;
+    run.dst = repair->blocks;
+    if (needs_first) {
+        r = blocks_decode(source, chunk, &run, repair->decoder, fault);
+        run.first_block = repair->blocks;
+        run.first = 1;
+        run.dst += blocksize;
+    }
+    for (; run.first < header->nblocks && r == 0; run.first += run.n) {
+        run.n = header->nblocks - run.first < nrun ? header->nblocks - run.first
+                                                   : nrun;
+        r = blocks_decode(source, chunk, &run, repair->decoder, fault);
+        repair->work += run.n * blocksize;
     }
     return r;
 }

@@ -40,9 +40,15 @@ static void compare_blocks(struct frame *frame, const struct frame_chunk *chunk,
         size_t rest = chunk->span.nbytes - off;
         size_t len = rest < chunk->blocksize ? rest : chunk->blocksize;
         uint8_t *block = allocate(len);
+        struct blocks_run run = { .n = 1 };
 
-        insist(frame_chunk_decode(frame, chunk, i, 1, all, block, decoder,
-                                  &fault) == 0);
+        run.first = i;
+        run.dst = block;
+        run.first_block = all;
+        insist(frame_chunk_decode(frame, chunk, &run, decoder, &fault) == 0);
+        insist(memcmp(block, all + off, len) == 0);
+        run.first_block = NULL;
+        insist(frame_chunk_decode(frame, chunk, &run, decoder, &fault) == 0);
         insist(memcmp(block, all + off, len) == 0);
         free(block);
     }
@@ -52,14 +58,15 @@ static void decode(struct frame *frame, const struct frame_chunk *chunk)
 {
     struct fault fault = FAULT_NONE;
     struct chunk_decoder *decoder;
+    struct blocks_run run = { .n = chunk->nblocks };
     uint8_t *all;
 
     if (chunk->nblocks == 0 || chunk->span.nbytes > CONTENT_MAX)
         return;
     insist(chunk_decoder_new(cpu_features(), &decoder) == 0);
     all = allocate(chunk->span.nbytes);
-    if (frame_chunk_decode(frame, chunk, 0, chunk->nblocks, NULL, all, decoder,
-                           &fault) == 0 &&
+    run.dst = all;
+    if (frame_chunk_decode(frame, chunk, &run, decoder, &fault) == 0 &&
         chunk->nblocks <= BLOCKS_MAX)
         compare_blocks(frame, chunk, all, decoder);
     free(all);

@@ -84,23 +84,24 @@ static inline void check_first(struct mock *mock, uint64_t chunk_no,
 }
 
 static inline int mock_decode(void *context, const struct cache_shape *shape,
-                              uint32_t first, uint32_t n,
-                              const uint8_t *first_block, uint8_t *dst)
+                              const struct cache_run *run)
 {
     struct mock *mock = context;
-    uint64_t off = (uint64_t)first * shape->blocksize;
-    uint64_t end = off + (uint64_t)n * shape->blocksize;
+    uint64_t off = (uint64_t)run->first * shape->blocksize;
+    uint64_t end = off + (uint64_t)run->n * shape->blocksize;
+    uint8_t *dst = run->dst;
     uint64_t chunk_no;
 
     mock->nruns++;
-    while (mock->shut && first == 0)
+    while (mock->shut && run->first == 0)
         pause_briefly();
     check_limit(mock);
     memcpy(&chunk_no, shape->chunk, sizeof(chunk_no));
-    if (chunk_no == 0 && mock->bad >= first && mock->bad - first < n)
+    if (chunk_no == 0 && mock->bad >= run->first &&
+        mock->bad - run->first < run->n)
         return -EBADMSG;
-    if (shape->needs_first && first > 0)
-        check_first(mock, chunk_no, first_block);
+    if (shape->needs_first && run->first > 0)
+        check_first(mock, chunk_no, run->first_block);
     for (; off < end && off < shape->nbytes; off++)
         *dst++ = byte_at(chunk_no, off);
     return 0;

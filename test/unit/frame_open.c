@@ -68,12 +68,12 @@ static void fill(const struct frame_chunk *chunk, uint8_t *dst)
 static int decode(struct frame *frame, const struct frame_chunk *chunk,
                   uint8_t *dst, struct fault *fault)
 {
+    const struct blocks_run all = { .n = chunk->nblocks, .dst = dst };
     struct chunk_decoder *decoder;
     int r;
 
     ck_assert_int_eq(chunk_decoder_new(cpu_features(), &decoder), 0);
-    r = frame_chunk_decode(frame, chunk, 0, chunk->nblocks, NULL, dst, decoder,
-                           fault);
+    r = frame_chunk_decode(frame, chunk, &all, decoder, fault);
     chunk_decoder_free(decoder);
     return r;
 }

@@ -92,9 +92,12 @@ static void check_blocks(struct fixture *fixture, uint32_t first, uint32_t n)
         len = chunk->span.nbytes - off;
     dst = malloc(len);
     ck_assert_ptr_nonnull(dst);
-    ck_assert_int_eq(frame_chunk_decode(fixture->frame, chunk, first, n, NULL,
-                                        dst, fixture->decoder, &fault),
-                     0);
+    ck_assert_int_eq(
+        frame_chunk_decode(
+            fixture->frame, chunk,
+            &(struct blocks_run){ .first = first, .n = n, .dst = dst },
+            fixture->decoder, &fault),
+        0);
     ck_assert_mem_eq(dst, fixture->data + off, len);
     free(dst);
 }
@@ -190,8 +193,10 @@ START_TEST(a_bad_block_spoils_no_other)
     open_fixture(fixture, LEN);
     check_blocks(fixture, 0, 7);
     check_blocks(fixture, 8, NBLOCKS - 8);
-    ck_assert_int_eq(frame_chunk_decode(fixture->frame, fixture->opened, 7, 1,
-                                        NULL, dst, fixture->decoder, &fault),
+    ck_assert_int_eq(frame_chunk_decode(
+                         fixture->frame, fixture->opened,
+                         &(struct blocks_run){ .first = 7, .n = 1, .dst = dst },
+                         fixture->decoder, &fault),
                      -EBADMSG);
     ck_assert_int_eq(fault.chunk_no, 0);
     ck_assert_uint_ge(fault.off, 97 + start);
@@ -262,9 +267,11 @@ START_TEST(a_file_that_shrinks_meanwhile_is_an_error)
         frame_chunk_open(fixture->frame, 0, &fixture->opened, &fault), 0);
     check_blocks(fixture, 0, 1);
     ck_assert_int_eq(ftruncate(fd, 5000), 0);
-    ck_assert_int_eq(frame_chunk_decode(fixture->frame, fixture->opened, 0, 1,
-                                        NULL, dst, fixture->decoder, &fault),
-                     -ESTALE);
+    ck_assert_int_eq(
+        frame_chunk_decode(fixture->frame, fixture->opened,
+                           &(struct blocks_run){ .n = 1, .dst = dst },
+                           fixture->decoder, &fault),
+        -ESTALE);
     close(fd);
     unlink(path);
     fixture_free(fixture);
