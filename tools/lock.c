@@ -4,15 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/retry.h"
 #include "interrupt.h"
 #include "store/store_local.h"
 #include "writeback/sidecar.h"
-
-enum {
-    PAUSE_NS = 5 * 1000 * 1000, /* between two attempts */
-};
 
 static const char variable[] = "BLOSC_LOCKING";
 
@@ -30,7 +26,12 @@ void lock_want(void)
 
 static int lock_sidecar(struct store_object *sidecar, bool exclusive)
 {
-    const struct timespec pause = { .tv_nsec = PAUSE_NS };
+    struct retry retry = {
+        .tries_left = RETRY_ANY_NUMBER,
+        .patience_ns = RETRY_FOREVER,
+        .pause_ns = 5 * 1000 * 1000,
+        .pause_max_ns = 5 * 1000 * 1000,
+    };
     int r;
 
     while ((r = store_object_lock(sidecar, exclusive ? STORE_EXCLUSIVE
@@ -38,7 +39,7 @@ static int lock_sidecar(struct store_object *sidecar, bool exclusive)
            -EAGAIN) {
         if (interrupt_seen())
             return -EINTR;
-        nanosleep(&pause, NULL);
+        retry_wait(&retry);
     }
     if (r == 0 && exclusive)
         r = sidecar_write_count(sidecar, sidecar_read_count(sidecar) + 1);

@@ -6,21 +6,14 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "backing/backing_start.h"
 #include "backing/shelf.h"
 #include "base/hash.h"
+#include "base/retry.h"
 #include "frame/frame.h"
 #include "store/store_local.h"
-
-enum {
-    READ_TRIES = 20,         /* attempts, in case a program is writing the
-                                store */
-    READ_PAUSE_NS = 1000000, /* pause between two attempts */
-    RECENT_SECONDS = 2,      /* a file of this age may still be being written */
-};
 
 /* FOLDER_LAYERS without its suffix. */
 static const char layers_stem[] = "__vlmeta__";
@@ -117,26 +110,22 @@ static int get_bundle(struct shelf *shelf, int at, const char *file,
    change? */
 static bool may_settle(int at, const char *file)
 {
-    struct timespec now;
     struct stat st;
 
-    clock_gettime(CLOCK_REALTIME, &now);
     return fstatat(at, file, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           llabs(now.tv_sec - st.st_mtim.tv_sec) <= RECENT_SECONDS;
+           retry_is_recent(st.st_mtim);
 }
 
 static int get_settled_bundle(struct shelf *shelf, struct folder *folder,
                               struct fault *fault)
 {
-    const struct timespec pause = { .tv_nsec = READ_PAUSE_NS };
-    int r = get_bundle(shelf, folder->at, folder->file, &folder->bundle, fault);
+    struct retry retry = RETRY_SETTLE;
+    int r;
 
-    for (int tries = 1; (r == -EBADMSG || r == -ESTALE) && tries < READ_TRIES &&
-                        may_settle(folder->at, folder->file);
-         tries++) {
-        nanosleep(&pause, NULL);
+    do
         r = get_bundle(shelf, folder->at, folder->file, &folder->bundle, fault);
-    }
+    while ((r == -EBADMSG || r == -ESTALE) &&
+           may_settle(folder->at, folder->file) && retry_wait(&retry));
     return r;
 }
 

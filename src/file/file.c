@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/retry.h"
 #include "file/file_chunk.h"
 #include "file/file_stat.h"
 #include "file/new_frame.h"
@@ -20,21 +20,6 @@
 #include "writeback/sidecar.h"
 #include "writeback/writeback.h"
 
-enum {
-    OPEN_TRIES = 20,         /* while another program writes the frame */
-    OPEN_PAUSE_NS = 1000000, /* between two tries */
-    RECENT_SECONDS = 2,      /* a file changed within this time may still be
-                                being written */
-};
-
-static bool is_recent(const struct store_stat *stat)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return llabs(now.tv_sec - stat->mtime.tv_sec) <= RECENT_SECONDS;
-}
-
 /* Can a frame that was rejected be half-way through a change?  `last` is the
    state of its file before the attempt, and receives the state after it. */
 static bool may_settle(struct store *store, struct store_stat *last)
@@ -46,7 +31,7 @@ static bool may_settle(struct store *store, struct store_stat *last)
         return false;
     changed = !file_same_stat(&now, last);
     *last = now;
-    return changed || is_recent(&now);
+    return changed || retry_is_recent(now.mtime);
 }
 
 int file_face_size(struct frame *frame, const struct file_face *face,
@@ -103,20 +88,18 @@ static int open_settled(struct store *store, uint64_t base,
                         const struct file_face *face, struct frame **out,
                         struct view *view, struct fault *fault)
 {
-    const struct timespec pause = { .tv_nsec = OPEN_PAUSE_NS };
+    struct retry retry = RETRY_SETTLE;
     struct store_stat stat = { 0 };
     int r = frame_object_stat(store, NULL, &stat);
 
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
 
-    for (int tries = 1;; tries++) {
+    do
         r = try_open(store, base, face, out, view, fault);
-        if ((r != -EBADMSG && r != -ENODATA) || tries == OPEN_TRIES ||
-            !may_settle(store, &stat))
-            return r;
-        nanosleep(&pause, NULL);
-    }
+    while ((r == -EBADMSG || r == -ENODATA) && may_settle(store, &stat) &&
+           retry_wait(&retry));
+    return r;
 }
 
 /*

@@ -3,15 +3,20 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <time.h>
 
+#include "base/retry.h"
 #include "frame/frame_object.h"
 #include "store/store_local.h"
 
-enum {
-    PAUSE_MIN_NS = 200 * 1000, /* between two tries, doubled each time */
-    PAUSE_MAX_NS = 10 * 1000 * 1000,
-};
+static struct retry retry_for(unsigned patience)
+{
+    return (struct retry){
+        .tries_left = RETRY_ANY_NUMBER,
+        .patience_ns = (int64_t)patience * 1000 * 1000 * 1000,
+        .pause_ns = 200 * 1000,
+        .pause_max_ns = 10 * 1000 * 1000,
+    };
+}
 
 static int refuse(struct store *store, const char *name, struct fault *fault)
 {
@@ -25,22 +30,6 @@ static int refuse(struct store *store, const char *name, struct fault *fault)
     return -EBUSY;
 }
 
-static double now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-/* Sleep between two tries, longer each time. */
-static void take_a_rest(struct timespec *pause)
-{
-    nanosleep(pause, NULL);
-    if (pause->tv_nsec < PAUSE_MAX_NS)
-        pause->tv_nsec *= 2;
-}
-
 static int end_try(int r, struct fault *fault)
 {
     if (r == -ESTALE)
@@ -52,16 +41,14 @@ int lease_take(struct store *store, unsigned patience, bool (*give_up)(void),
                struct fault *fault)
 {
     const char *name = frame_object_name(store);
-    struct timespec pause = { .tv_nsec = PAUSE_MIN_NS };
-    double until = now() + patience;
+    struct retry retry = retry_for(patience);
     int r;
 
     while ((r = store_lease(store, name)) == -EAGAIN) {
         if (give_up && give_up())
             return fault_set(fault, -EINTR, 0, NULL);
-        if (now() >= until)
+        if (!retry_wait(&retry))
             return refuse(store, name, fault);
-        take_a_rest(&pause);
         name = frame_object_name(store);
     }
     return end_try(r, fault);
@@ -74,14 +61,11 @@ int lease_prepare(struct store *store, struct fault *fault)
 
 int lease_hold(struct store *store, unsigned patience, struct fault *fault)
 {
-    struct timespec pause = { .tv_nsec = PAUSE_MIN_NS };
-    double until = now() + patience;
+    struct retry retry = retry_for(patience);
     int r;
 
-    while ((r = store_hold(store)) == -EAGAIN) {
-        if (now() >= until)
+    while ((r = store_hold(store)) == -EAGAIN)
+        if (!retry_wait(&retry))
             return refuse(store, frame_object_name(store), fault);
-        take_a_rest(&pause);
-    }
     return end_try(r, fault);
 }

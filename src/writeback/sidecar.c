@@ -3,14 +3,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/retry.h"
 #include "state/file_private.h"
 #include "store/store_local.h"
 
 enum {
-    COUNT_OFF = 8,  /* of the count, which has the byte order of the machine */
-    PAUSE_US = 500, /* between two tries */
+    COUNT_OFF = 8 /* of the count, which has the byte order of the machine */
 };
 
 /* Locking.  `lock` is a leaf.  A thread asks the system for a file lock while
@@ -135,14 +134,6 @@ int sidecar_refuse(struct fault *fault)
     return fault_set(fault, -EBUSY, 0, "another program has locked the frame");
 }
 
-static int64_t now_us(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 /*
  * Try for a lock until the patience of the context is used up.  This polls,
  * because other programs may keep a lock as long as they like, and a thread
@@ -151,19 +142,17 @@ static int64_t now_us(void)
 static int insist(struct sidecar *sidecar, int (*try)(struct sidecar *sidecar),
                   struct fault *fault)
 {
-    const struct timespec pause = { .tv_nsec = PAUSE_US * 1000 };
-    int64_t until = 0;
+    struct retry retry = {
+        .tries_left = RETRY_ANY_NUMBER,
+        .patience_ns = (int64_t)sidecar->patience * 1000 * 1000 * 1000,
+        .pause_ns = 500 * 1000,
+        .pause_max_ns = 500 * 1000,
+    };
     int r;
 
-    while ((r = try(sidecar)) == -EAGAIN) {
-        int64_t now = now_us();
-
-        if (until == 0)
-            until = now + (int64_t)sidecar->patience * 1000000;
-        if (now >= until)
+    while ((r = try(sidecar)) == -EAGAIN)
+        if (!retry_wait(&retry))
             return sidecar_refuse(fault);
-        nanosleep(&pause, NULL);
-    }
     if (r < 0)
         fault_set(fault, r, 0, "the sidecar of the frame can't be locked");
     return r;

@@ -9,6 +9,7 @@
 #include "base/fault.h"
 #include "base/list.h"
 #include "base/pool.h"
+#include "base/retry.h"
 #include "base/size.h"
 #include "base/text.h"
 #include "suite.h"
@@ -221,6 +222,44 @@ START_TEST(only_the_shortest_form_of_a_character_is_utf8)
 }
 END_TEST
 
+START_TEST(tries_end_with_their_number_or_with_patience)
+{
+    struct retry few = { .tries_left = 3,
+                         .patience_ns = RETRY_FOREVER,
+                         .pause_ns = 1,
+                         .pause_max_ns = 3 };
+    struct retry impatient = { .tries_left = RETRY_ANY_NUMBER };
+    struct retry patient = { .tries_left = RETRY_ANY_NUMBER,
+                             .patience_ns = 1000 * 1000,
+                             .pause_ns = 600 * 1000,
+                             .pause_max_ns = 600 * 1000 };
+
+    ck_assert(retry_wait(&few));
+    ck_assert_int_eq(few.pause_ns, 2);
+    ck_assert(retry_wait(&few));
+    ck_assert_int_eq(few.pause_ns, 3);
+    ck_assert(retry_wait(&few));
+    ck_assert(!retry_wait(&few));
+    ck_assert(!retry_wait(&impatient));
+    ck_assert(retry_wait(&patient));
+    while (retry_wait(&patient))
+        continue;
+}
+END_TEST
+
+START_TEST(a_file_is_recent_for_two_seconds)
+{
+    struct timespec mtime;
+
+    clock_gettime(CLOCK_REALTIME, &mtime);
+    ck_assert(retry_is_recent(mtime));
+    mtime.tv_sec -= 10;
+    ck_assert(!retry_is_recent(mtime));
+    mtime.tv_sec += 20;
+    ck_assert(!retry_is_recent(mtime));
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -236,6 +275,8 @@ int main(void)
         a_pool_runs_every_task_before_it_is_freed,
         an_escaped_text_is_one_line_and_is_cut_between_bytes,
         only_the_shortest_form_of_a_character_is_utf8,
+        tries_end_with_their_number_or_with_patience,
+        a_file_is_recent_for_two_seconds,
         NULL,
     };
 

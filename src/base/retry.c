@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/retry.h"
+
+#include <stdlib.h>
+
+enum {
+    SECOND_NS = 1000 * 1000 * 1000,
+    RECENT_SECONDS = 2
+};
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
+}
+
+static void pause_for(int64_t ns)
+{
+    const struct timespec pause = { .tv_sec = ns / SECOND_NS,
+                                    .tv_nsec = ns % SECOND_NS };
+
+    nanosleep(&pause, NULL);
+}
+
+bool retry_wait(struct retry *retry)
+{
+    int64_t now = now_ns();
+
+    if (retry->until_ns == 0)
+        retry->until_ns = retry->patience_ns < INT64_MAX - now
+                              ? now + retry->patience_ns
+                              : INT64_MAX;
+    if (retry->tries_left == 0 || now >= retry->until_ns)
+        return false;
+    if (retry->tries_left != RETRY_ANY_NUMBER)
+        retry->tries_left--;
+    pause_for(retry->pause_ns);
+    retry->pause_ns *= 2;
+    if (retry->pause_ns > retry->pause_max_ns)
+        retry->pause_ns = retry->pause_max_ns;
+    return true;
+}
+
+bool retry_is_recent(struct timespec mtime)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return llabs(now.tv_sec - mtime.tv_sec) <= RECENT_SECONDS;
+}
