@@ -116,18 +116,33 @@ static int parse_trailer(struct frame *frame, const uint8_t *end,
     return r;
 }
 
-static int open_index(struct frame *frame, uint64_t off, const uint8_t *head,
-                      size_t head_len, struct fault *fault)
+/* First and last bytes behind the chunks, as read. */
+struct ends {
+    uint8_t end[FRAME_END_LEN]; /* end of the frame; `end_len` bytes */
+    size_t end_len;
+    uint8_t head[INDEX_HEAD_LEN]; /* start of the index; `head_len` bytes */
+    size_t head_len;
+};
+
+static int open_index(struct frame *frame, const struct ends *ends,
+                      struct fault *fault)
 {
+    uint64_t off = frame_index_off(&frame->info);
     uint64_t end = frame->info.frame_len - frame->trailer_len;
+    const struct index_source source = {
+        .object = frame->object,
+        .off = frame->base + off,
+        .end = frame->base + end,
+        .head = ends->head,
+        .head_len = ends->head_len,
+    };
     uint64_t nentries;
     int r;
 
     if (off > end)
         return frame_fault(frame, -EBADMSG, frame->base + FRAME_CBYTES_OFF,
                            "cbytes leaves no room for the index", fault);
-    r = index_open(frame->object, frame->base + off, frame->base + end, head,
-                   head_len, &frame->index, fault);
+    r = index_open(&source, &frame->index, fault);
     if (r < 0) {
         frame_fault_name(frame, fault);
         return r;
@@ -152,14 +167,6 @@ void frame_watch_state(const struct frame *frame, struct watch *watch)
 
     watch_set(watch, &state, &frame->stat);
 }
-
-/* First and last bytes behind the chunks, as read. */
-struct ends {
-    uint8_t end[FRAME_END_LEN]; /* end of the frame; `end_len` bytes */
-    size_t end_len;
-    uint8_t head[INDEX_HEAD_LEN]; /* start of the index; `head_len` bytes */
-    size_t head_len;
-};
 
 /* Read both in one call, the end before the index, because the end holds the
    stamp. */
@@ -236,8 +243,7 @@ static int read_ends(struct frame *frame, struct fault *fault)
     frame_watch_state(frame, frame->watch);
     if (frame->info.nbytes == 0)
         return 0;
-    return open_index(frame, frame_index_off(&frame->info), ends.head,
-                      ends.head_len, fault);
+    return open_index(frame, &ends, fault);
 }
 
 /* Has the short last chunk been moved, so that a full one is last?  The header

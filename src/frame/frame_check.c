@@ -87,27 +87,36 @@ static int add_place(struct check *check, const struct place *place)
     return 0;
 }
 
+/* A batch of entries. */
+struct batch {
+    uint64_t first; /* number of the first one */
+    size_t n;
+    int64_t raw[FRAME_SOURCE_BATCH];
+    struct frame_entry entries[FRAME_SOURCE_BATCH];
+    struct frame_sizes sizes[FRAME_SOURCE_BATCH];
+};
+
 /* Record where the stored chunks of a batch lie.  This skips damaged chunks,
    because opening them finds the damage. */
-static int add_places(struct check *check, uint64_t first, size_t n,
-                      const int64_t *raw, struct frame_entry *entries,
-                      struct frame_sizes *sizes)
+static int add_places(struct check *check, struct batch *batch)
 {
+    struct frame_entry *entries = batch->entries;
+    struct frame_sizes *sizes = batch->sizes;
     struct fault fault = FAULT_NONE;
     int r;
 
-    for (size_t i = 0; i < n; i++)
-        if (frame_parse_entry(check->frame, first + i, raw[i], &entries[i],
-                              &fault) < 0)
+    for (size_t i = 0; i < batch->n; i++)
+        if (frame_parse_entry(check->frame, batch->first + i, batch->raw[i],
+                              &entries[i], &fault) < 0)
             entries[i].special = true;
-    r = frame_source_sizes_of(check->frame, entries, n, sizes, &fault);
+    r = frame_source_sizes_of(check->frame, entries, batch->n, sizes, &fault);
     if (r < 0)
         return report(check, r, &fault);
-    for (size_t i = 0; i < n && r == 0; i++) {
+    for (size_t i = 0; i < batch->n && r == 0; i++) {
         struct place place = {
             .off = entries[i].place,
             .cbytes = sizes[i].cbytes,
-            .chunk_no = (uint32_t)(first + i),
+            .chunk_no = (uint32_t)(batch->first + i),
         };
 
         if (entries[i].special)
@@ -118,13 +127,6 @@ static int add_places(struct check *check, uint64_t first, size_t n,
     }
     return r;
 }
-
-/* Buffers for a batch of entries. */
-struct batch {
-    int64_t raw[FRAME_SOURCE_BATCH];
-    struct frame_entry entries[FRAME_SOURCE_BATCH];
-    struct frame_sizes sizes[FRAME_SOURCE_BATCH];
-};
 
 static int collect_places(struct check *check)
 {
@@ -158,8 +160,9 @@ static int collect_places(struct check *check)
             r = report(check, r, &fault);
             break;
         }
-        r = add_places(check, first, n, batch->raw, batch->entries,
-                       batch->sizes);
+        batch->first = first;
+        batch->n = n;
+        r = add_places(check, batch);
     }
     free(batch);
     return r;

@@ -198,13 +198,15 @@ static void keep(struct index *index, uint64_t unit_no, uint8_t *bytes)
 }
 
 /* Copy bytes that lie inside one unit. */
-static int read_in_unit(struct index *index, uint64_t unit_no, size_t off,
-                        uint8_t *dst, size_t len, struct fault *fault)
+static int read_in_unit(struct index *index, uint64_t off, uint8_t *dst,
+                        size_t len, struct fault *fault)
 {
+    uint64_t unit_no = off / index->unit;
+    size_t unit_off = (size_t)(off % index->unit);
     uint8_t *bytes;
     int r;
 
-    if (copy_kept(index, unit_no, off, dst, len))
+    if (copy_kept(index, unit_no, unit_off, dst, len))
         return 0;
     bytes = malloc(unit_len(index, unit_no));
     if (!bytes)
@@ -214,7 +216,7 @@ static int read_in_unit(struct index *index, uint64_t unit_no, size_t off,
         free(bytes);
         return r;
     }
-    memcpy(dst, bytes + off, len);
+    memcpy(dst, bytes + unit_off, len);
     keep(index, unit_no, bytes);
     return 0;
 }
@@ -227,14 +229,13 @@ static int read_bytes(struct index *index, uint64_t off, uint8_t *dst,
         return 0;
     }
     while (len > 0) {
-        uint64_t unit_no = off / index->unit;
-        size_t unit_off = (size_t)(off % index->unit);
-        size_t n = unit_len(index, unit_no) - unit_off;
+        size_t n =
+            unit_len(index, off / index->unit) - (size_t)(off % index->unit);
         int r;
 
         if (n > len)
             n = len;
-        r = read_in_unit(index, unit_no, unit_off, dst, n, fault);
+        r = read_in_unit(index, off, dst, n, fault);
         if (r < 0)
             return r;
         off += n;
@@ -417,21 +418,21 @@ static int open_index(struct index *index, uint64_t avail, const uint8_t *head,
     return keep_first_block(index, fault);
 }
 
-int index_open(struct store_object *object, uint64_t off, uint64_t end,
-               const uint8_t *head, size_t head_len, struct index **out,
+int index_open(const struct index_source *source, struct index **out,
                struct fault *fault)
 {
     struct index *index = calloc(1, sizeof(*index));
     int r;
 
     if (!index)
-        return fault_set(fault, -ENOMEM, off, NULL);
+        return fault_set(fault, -ENOMEM, source->off, NULL);
     pthread_mutex_init(&index->lock, NULL);
-    index->object = object;
-    index->off = off;
-    r = open_index(index, end - off, head, head_len, fault);
+    index->object = source->object;
+    index->off = source->off;
+    r = open_index(index, source->end - source->off, source->head,
+                   source->head_len, fault);
     if (r < 0) {
-        fault->off += off;
+        fault->off += source->off;
         index_close(index);
         return r;
     }

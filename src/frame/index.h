@@ -22,19 +22,24 @@ enum {
     INDEX_HEAD_LEN = 4096
 };
 
+/* The place of an index, and its first bytes. */
+struct index_source {
+    struct store_object *object; /* must outlive the index */
+    uint64_t off;                /* of the index chunk in the object */
+    uint64_t end;                /* of the space that it may take up */
+    const uint8_t
+        *head; /* the first INDEX_HEAD_LEN bytes, or all up to `end` */
+    size_t head_len;
+};
+
 /*
- * Open the index.
- *
- *  off             of the index chunk in the object
- *  end             end of the space that it may take up
- *  head, head_len  its first bytes: some KB, or all up to `end`
+ * Open the index.  The head is needed only until this returns.
  *
  * Returns 0, -EBADMSG, -ENOTSUP (also for blocks too large to be decoded in
  * memory), -ENOMEM, or an error of the store.  Offsets of faults count from the
  * start of the object.
  */
-int index_open(struct store_object *object, uint64_t off, uint64_t end,
-               const uint8_t *head, size_t head_len, struct index **out,
+int index_open(const struct index_source *source, struct index **out,
                struct fault *fault);
 
 /* Accepts NULL. */

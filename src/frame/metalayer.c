@@ -82,21 +82,15 @@ static void parse_entry(const struct section *section, struct msgpack *reader,
 }
 
 /* Parse the map.  The array of values starts behind it and has as many
-   elements; the values are found by their offsets. */
-static int parse_map(struct frame *frame, const struct section *section,
-                     const uint8_t *bytes, size_t len, unsigned count,
-                     struct metalayer *layers, struct fault *fault)
+   elements; the values are found by their offsets.  Returns false if the bytes
+   are not such a map. */
+static bool parse_map(const struct section *section, struct msgpack *reader,
+                      unsigned count, struct metalayer *layers)
 {
-    struct msgpack reader = reader_of(frame, bytes, len);
-
-    for (unsigned i = 0; i < count && !reader.failed; i++)
-        parse_entry(section, &reader, &layers[i]);
-    msgpack_expect(&reader, MSGPACK_ARRAY16);
-    if (msgpack_u16(&reader) != count || reader.failed)
-        return frame_fault(frame, -EBADMSG,
-                           section->off + FRAME_MAP_HEAD_LEN + reader.pos,
-                           "names of metalayers are damaged", fault);
-    return 0;
+    for (unsigned i = 0; i < count && !reader->failed; i++)
+        parse_entry(section, reader, &layers[i]);
+    msgpack_expect(reader, MSGPACK_ARRAY16);
+    return msgpack_u16(reader) == count && !reader->failed;
 }
 
 /* Read the marker and length of each value; afterwards `off` is that of the
@@ -169,6 +163,7 @@ static int read_layers(struct frame *frame, const struct section *section,
 {
     uint64_t off = section->off + FRAME_MAP_HEAD_LEN;
     size_t len = (size_t)count * FRAME_MAP_ENTRY_MAX + FRAME_ARRAY_HEAD_LEN;
+    struct msgpack reader;
     uint8_t *bytes;
     int r;
 
@@ -178,8 +173,10 @@ static int read_layers(struct frame *frame, const struct section *section,
     if (!bytes)
         return fault_set(fault, -ENOMEM, 0, NULL);
     r = frame_read_at(frame, off, bytes, len, fault);
-    if (r == 0)
-        r = parse_map(frame, section, bytes, len, count, layers, fault);
+    reader = reader_of(frame, bytes, len);
+    if (r == 0 && !parse_map(section, &reader, count, layers))
+        r = frame_fault(frame, -EBADMSG, off + reader.pos,
+                        "names of metalayers are damaged", fault);
     free(bytes);
     if (r == 0)
         r = read_lengths(frame, section, count, layers, fault);

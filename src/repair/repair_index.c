@@ -270,13 +270,19 @@ static int open_index(struct repair *repair, uint64_t off, struct index **out,
 {
     struct frame *view = &repair->view;
     uint64_t rest = repair->size - off;
-    size_t len = rest < INDEX_HEAD_LEN ? (size_t)rest : INDEX_HEAD_LEN;
     uint8_t head[INDEX_HEAD_LEN];
-    int r = store_object_read_at(view->object, off, head, len);
+    const struct index_source source = {
+        .object = view->object,
+        .off = off,
+        .end = repair->size,
+        .head = head,
+        .head_len = rest < sizeof(head) ? (size_t)rest : sizeof(head),
+    };
+    int r = store_object_read_at(view->object, off, head, source.head_len);
 
     if (r < 0)
         return fault_set(fault, r, off, NULL);
-    return index_open(view->object, off, repair->size, head, len, out, fault);
+    return index_open(&source, out, fault);
 }
 
 /* Do the bytes at an offset hold an index? */

@@ -71,11 +71,15 @@ int commit_encode(struct commit *commit)
 static int open_index(const struct commit *commit, struct index **out,
                       struct fault *fault)
 {
-    if (commit->info.nchunks == 0)
-        return 0;
-    return index_open(commit->object, commit->tail_off,
-                      commit->tail_off + commit->index_len, commit->tail,
-                      commit->index_len, out, fault);
+    const struct index_source source = {
+        .object = commit->object,
+        .off = commit->tail_off,
+        .end = commit->tail_off + commit->index_len,
+        .head = commit->tail,
+        .head_len = commit->index_len,
+    };
+
+    return commit->info.nchunks > 0 ? index_open(&source, out, fault) : 0;
 }
 
 int commit_make_frame(struct commit *commit, struct fault *fault)

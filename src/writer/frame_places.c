@@ -14,8 +14,9 @@ static bool index_suffices(const struct frame *frame)
     return !frame->walk && frame->info.format == FRAME_FORMAT_E;
 }
 
-/* Buffers for a batch of chunks. */
+/* A batch of chunks. */
 struct batch {
+    uint64_t first; /* number of the first one */
     size_t n;
     int64_t raw[CHUNK_TABLE_PIECE];
     struct frame_entry entries[CHUNK_TABLE_PIECE];
@@ -29,9 +30,10 @@ void places_fini(struct places *places)
     free(places->odd);
 }
 
-static int read_entries(struct frame *frame, uint64_t first,
-                        struct batch *batch, struct fault *fault)
+static int read_entries(struct frame *frame, struct batch *batch,
+                        struct fault *fault)
 {
+    uint64_t first = batch->first;
     uint64_t origin = frame->info.sparse ? 0 : frame->info.header_len;
     int r = frame_read_raw(frame, first, batch->n, batch->raw, fault);
 
@@ -105,7 +107,7 @@ static int add_place(struct places *places, uint64_t off, uint64_t len)
 }
 
 static int add_places(struct places *places, const struct frame_change *change,
-                      uint64_t first, const struct batch *batch)
+                      const struct batch *batch)
 {
     int r = 0;
 
@@ -117,22 +119,23 @@ static int add_places(struct places *places, const struct frame_change *change,
         r = chunk->cbytes > 0
                 ? add_place(places, frame_change_off(change, chunk),
                             chunk->cbytes)
-                : add_odd(places, first + i, frame_change_off(change, chunk));
+                : add_odd(places, batch->first + i,
+                          frame_change_off(change, chunk));
     }
     return r;
 }
 
 static int read_batch(struct frame_change *change, struct frame *frame,
-                      uint64_t first, struct batch *batch,
-                      struct places *places, struct fault *fault)
+                      struct batch *batch, struct places *places,
+                      struct fault *fault)
 {
-    int r = read_entries(frame, first, batch, fault);
+    int r = read_entries(frame, batch, fault);
 
     if (r == 0)
         r = read_sizes(change, frame, batch, fault);
     if (r < 0)
         return r;
-    r = add_places(places, change, first, batch);
+    r = add_places(places, change, batch);
     if (r == 0)
         r = chunk_table_append_clean(change->chunks, batch->chunks, batch->n);
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
@@ -174,8 +177,9 @@ static int read_chunks(struct frame_change *change, struct frame *frame,
             continue;
         n = nchunks - first < CHUNK_TABLE_PIECE ? nchunks - first
                                                 : CHUNK_TABLE_PIECE;
+        batch->first = first;
         batch->n = (size_t)n;
-        r = read_batch(change, frame, first, batch, places, fault);
+        r = read_batch(change, frame, batch, places, fault);
     }
     free(batch);
     return r;
@@ -318,12 +322,19 @@ static int open_index(struct frame_change *change, struct frame *frame,
     uint64_t off = frame_index_off(&frame->info);
     uint64_t end = frame->info.frame_len - frame->trailer_len;
     uint8_t head[INDEX_HEAD_LEN];
-    size_t len = end - off < sizeof(head) ? (size_t)(end - off) : sizeof(head);
+    const struct index_source source = {
+        .object = frame->object,
+        .off = off,
+        .end = end,
+        .head = head,
+        .head_len =
+            end - off < sizeof(head) ? (size_t)(end - off) : sizeof(head),
+    };
     struct index *index;
-    int r = frame_read_at(frame, off, head, len, fault);
+    int r = frame_read_at(frame, off, head, source.head_len, fault);
 
     if (r == 0)
-        r = index_open(frame->object, off, end, head, len, &index, fault);
+        r = index_open(&source, &index, fault);
     if (r == 0)
         chunk_table_commit(change->chunks, store_object_get(frame->object),
                            index);

@@ -81,6 +81,7 @@ static struct table_chunk some_chunk(struct fixture *fixture)
 /* Store the content of the table in an index. */
 static void commit(struct fixture *fixture)
 {
+    struct index_source source;
     struct store_object *object;
     struct store *store;
     struct index *index;
@@ -97,7 +98,10 @@ static void commit(struct fixture *fixture)
     ck_assert_int_eq(store_mem_open(bytes, len, &store), 0);
     ck_assert_int_eq(store_open(store, "", &object), 0);
     store_close(store);
-    ck_assert_int_eq(index_open(object, 0, len, bytes, len, &index, &fault), 0);
+    source = (struct index_source){
+        .object = object, .end = len, .head = bytes, .head_len = len
+    };
+    ck_assert_int_eq(index_open(&source, &index, &fault), 0);
     chunk_table_commit(fixture->table, object, index);
     fixture->indexes[fixture->nindexes++] = bytes;
 }

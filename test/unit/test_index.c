@@ -28,7 +28,11 @@ struct fixture {
 static int try_index(struct fixture *fixture, struct build *chunk,
                      struct fault *fault)
 {
-    size_t head_len = chunk->len < 4096 ? chunk->len : 4096;
+    struct index_source source = {
+        .end = chunk->len,
+        .head = chunk->bytes,
+        .head_len = chunk->len < 4096 ? chunk->len : 4096,
+    };
 
     *fixture = (struct fixture){ .chunk = chunk };
     *fault = FAULT_NONE;
@@ -36,8 +40,8 @@ static int try_index(struct fixture *fixture, struct build *chunk,
                                          &fixture->reads, &fixture->store),
                      0);
     ck_assert_int_eq(store_open(fixture->store, "", &fixture->object), 0);
-    return index_open(fixture->object, 0, chunk->len, chunk->bytes, head_len,
-                      &fixture->index, fault);
+    source.object = fixture->object;
+    return index_open(&source, &fixture->index, fault);
 }
 
 static void open_index(struct fixture *fixture, struct build *chunk)
@@ -301,6 +305,9 @@ static void *read_all_over(void *argument)
 START_TEST(threads_read_at_the_same_time)
 {
     struct build *chunk = make_blocks(8192);
+    struct index_source source = { .end = chunk->len,
+                                   .head = chunk->bytes,
+                                   .head_len = 4096 };
     struct store_object *object;
     struct fault fault = FAULT_NONE;
     struct store *store;
@@ -309,9 +316,8 @@ START_TEST(threads_read_at_the_same_time)
 
     ck_assert_int_eq(store_mem_open(chunk->bytes, chunk->len, &store), 0);
     ck_assert_int_eq(store_open(store, "", &object), 0);
-    ck_assert_int_eq(
-        index_open(object, 0, chunk->len, chunk->bytes, 4096, &index, &fault),
-        0);
+    source.object = object;
+    ck_assert_int_eq(index_open(&source, &index, &fault), 0);
     for (size_t i = 0; i < 4; i++)
         ck_assert_int_eq(
             pthread_create(&threads[i], NULL, read_all_over, index), 0);
