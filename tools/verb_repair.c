@@ -42,20 +42,20 @@ static void print_path(struct repair_job *job)
     printf("%s: ", job->name);
 }
 
-static void print_lost(void *context, uint64_t chunk_no, uint64_t off,
-                       uint64_t nbytes, int error, const struct fault *fault)
+static void print_lost(void *context, const struct repair_loss *loss)
 {
-    struct fault place = *fault;
+    struct fault place = loss->fault;
     char text[256];
 
     place.chunk_no = -1; /* the line below names it */
-    fault_format(&place, error, text, sizeof(text));
+    fault_format(&place, loss->error, text, sizeof(text));
     print_path(context);
-    printf("chunk %" PRIu64 " is lost, ", chunk_no);
-    if (nbytes > 0)
-        printf("bytes %" PRIu64 " to %" PRIu64, off, off + nbytes - 1);
+    printf("chunk %" PRIu64 " is lost, ", loss->chunk_no);
+    if (loss->nbytes > 0)
+        printf("bytes %" PRIu64 " to %" PRIu64, loss->off,
+               loss->off + loss->nbytes - 1);
     else
-        printf("of unknown size, at byte %" PRIu64, off);
+        printf("of unknown size, at byte %" PRIu64, loss->off);
     printf(": %s\n", text);
 }
 

@@ -47,12 +47,18 @@ static int make_room(struct bundle *bundle)
     return 0;
 }
 
-/* Add a frame whose path is a name with a suffix. */
+/* The name of a frame, and the suffix that makes it a path. */
+struct key {
+    const char *name; /* not terminated */
+    size_t len;
+    const char *suffix;
+};
+
 static int add(struct bundle *bundle, const struct bundle_entry *entry,
-               const char *name, size_t len, const char *suffix,
-               struct fault *fault)
+               const struct key *key, struct fault *fault)
 {
-    size_t path_len = len + strlen(suffix);
+    size_t len = key->len;
+    size_t path_len = len + strlen(key->suffix);
     char *path;
     int r = make_room(bundle);
 
@@ -61,9 +67,9 @@ static int add(struct bundle *bundle, const struct bundle_entry *entry,
     path = malloc(path_len + 1);
     if (!path)
         return fault_set(fault, -ENOMEM, 0, NULL);
-    memcpy(path, name, len);
-    memcpy(path + len, suffix, path_len - len + 1);
-    if (!is_path(name, len) || !is_path(path, path_len)) {
+    memcpy(path, key->name, len);
+    memcpy(path + len, key->suffix, path_len - len + 1);
+    if (!is_path(key->name, len) || !is_path(path, path_len)) {
         free(path);
         return fault_set(fault, -EBADMSG, 0,
                          "a name in a store leads out of it, or is too long");
@@ -116,8 +122,10 @@ static int add_value(void *context, const struct estore_value *value)
                          "a value of an embed store passes its end");
     if (is_covered(adding, value->key + 1, value->key_len - 1))
         return 0;
-    return add(adding->bundle, &entry, value->key + 1, value->key_len - 1,
-               BUNDLE_VALUE_SUFFIX, adding->fault);
+    return add(adding->bundle, &entry,
+               &(struct key){ value->key + 1, value->key_len - 1,
+                              BUNDLE_VALUE_SUFFIX },
+               adding->fault);
 }
 
 /* Add the frames in a frame's map.  The embed store is empty if it has no
@@ -196,7 +204,8 @@ static int add_member(struct bundle *bundle, const struct zip_member *member,
     /* Other programs also write entries for folders. */
     if (member->name_len > 0 && member->name[member->name_len - 1] == '/')
         return 0;
-    return add(bundle, &entry, member->name, member->name_len, "", fault);
+    return add(bundle, &entry,
+               &(struct key){ member->name, member->name_len, "" }, fault);
 }
 
 static int read_members(struct bundle *bundle, const uint8_t *bytes,

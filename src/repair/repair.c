@@ -105,22 +105,28 @@ int repair_check_list(struct repair *repair, struct repair_list *list,
 static void tell(struct repair *repair, struct repair_chunk chunk,
                  uint64_t chunk_no, uint64_t off)
 {
-    const uint32_t nbytes = chunk.nbytes;
-    const struct repair_listener *listener = repair->listener;
-    struct fault fault = FAULT_NONE;
-    int r = -EBADMSG;
+    struct repair_loss loss = {
+        .chunk_no = chunk_no,
+        .off = off,
+        .nbytes = chunk.nbytes,
+        .error = -EBADMSG,
+        .fault = FAULT_NONE,
+    };
+    int r = 0;
 
     if (chunk.state == REPAIR_LOST)
-        r = repair_check(repair, &chunk, &fault);
+        r = repair_check(repair, &chunk, &loss.fault);
     else if (chunk.state == REPAIR_UNKNOWN)
-        fault_set(&fault, r, repair->index_off, "the index can't be read");
+        fault_set(&loss.fault, r, repair->index_off, "the index can't be read");
     else if (chunk.state == REPAIR_SURPLUS)
-        fault_set(&fault, r, chunk.place, "too many chunks are to be here");
+        fault_set(&loss.fault, r, chunk.place,
+                  "too many chunks are to be here");
     else
-        fault_set(&fault, r, repair->index_off,
+        fault_set(&loss.fault, r, repair->index_off,
                   "a special chunk can't be told without its size");
-    listener->lost(listener->context, chunk_no, off, nbytes,
-                   r < 0 ? r : -EBADMSG, &fault);
+    if (r < 0)
+        loss.error = r;
+    repair->listener->lost(repair->listener->context, &loss);
 }
 
 /* Is a chunk lost?  A special chunk is lost only if its size is, or if NaNs do

@@ -74,12 +74,19 @@ struct repair_layer {
     bool lossy;       /* it has lost content */
 };
 
+/* A chunk that is lost. */
+struct repair_loss {
+    uint64_t chunk_no;
+    uint64_t off;    /* of its first byte in the decoded frame */
+    uint64_t nbytes; /* 0 if not even their number is known */
+    int error;       /* reason why it cannot be read */
+    struct fault fault;
+};
+
 /* Callbacks that receive the findings. */
 struct repair_listener {
-    /* A chunk is lost: `nbytes` bytes from `off` on; 0 if not even their number
-       is known. */
-    void (*lost)(void *context, uint64_t chunk_no, uint64_t off,
-                 uint64_t nbytes, int error, const struct fault *fault);
+    /* A chunk is lost. */
+    void (*lost)(void *context, const struct repair_loss *loss);
 
     /*
      * Check whether readers accept a metalayer, in a frame like this, and mend

@@ -78,12 +78,19 @@ static int write_special(struct frame_change *change,
     return frame_change_write(change, bytes, sizeof(bytes), out, fault);
 }
 
+/* A chunk, and its bytes as they are stored. */
+struct stored {
+    const struct repair_chunk *chunk;
+    uint8_t *bytes;
+};
+
 /* Encode a chunk with a short header again, because frames no longer contain
    such chunks. */
 static int rewrap(struct repair *repair, struct frame_change *change,
-                  const struct repair_chunk *chunk, const uint8_t *bytes,
-                  struct frame_written *out, struct fault *fault)
+                  const struct stored *stored, struct frame_written *out,
+                  struct fault *fault)
 {
+    const struct repair_chunk *chunk = stored->chunk;
     struct chunk_params params = params_of(repair).chunks;
     size_t cap = (size_t)chunk->nbytes + CHUNK_OVERHEAD_MAX;
     struct chunk_encoder *encoder = NULL;
@@ -92,8 +99,9 @@ static int rewrap(struct repair *repair, struct frame_change *change,
     ssize_t n = -ENOMEM;
 
     if (decoded && encoded && chunk_encoder_new(cpu_features(), &encoder) == 0)
-        n = chunk_decode(bytes, chunk->cbytes, repair->view.info.typesize,
-                         decoded, chunk->nbytes, repair->decoder, fault);
+        n = chunk_decode(stored->bytes, chunk->cbytes,
+                         repair->view.info.typesize, decoded, chunk->nbytes,
+                         repair->decoder, fault);
     if (n >= 0)
         n = chunk_encode(encoder, &params, decoded, (size_t)n, encoded, cap);
     if (n >= 0)
@@ -111,27 +119,28 @@ static int write_stored(struct repair *repair, struct frame_change *change,
                         struct frame_written *out, struct fault *fault)
 {
     const struct frame_entry entry = { .place = chunk->place };
-    uint8_t *bytes = malloc(chunk->cbytes);
+    const struct stored stored = { chunk, malloc(chunk->cbytes) };
     struct frame_source source;
     int r;
 
-    if (!bytes)
+    if (!stored.bytes)
         return fault_set(fault, -ENOMEM, 0, NULL);
     r = frame_source_open(&repair->view, 0, &entry, &source, fault);
     if (r < 0) {
-        free(bytes);
+        free(stored.bytes);
         return r;
     }
-    r = store_object_read_at(source.object, source.off, bytes, chunk->cbytes);
+    r = store_object_read_at(source.object, source.off, stored.bytes,
+                             chunk->cbytes);
     frame_source_close(&repair->view, &source);
     if (r < 0)
         fault_set(fault, r, source.off, NULL);
     else if (chunk->header_len == CHUNK_SHORT_HEADER_LEN &&
              chunk->nbytes <= REWRAP_MAX)
-        r = rewrap(repair, change, chunk, bytes, out, fault);
+        r = rewrap(repair, change, &stored, out, fault);
     else
-        r = frame_change_write(change, bytes, chunk->cbytes, out, fault);
-    free(bytes);
+        r = frame_change_write(change, stored.bytes, chunk->cbytes, out, fault);
+    free(stored.bytes);
     return r;
 }
 

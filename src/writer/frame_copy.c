@@ -39,9 +39,16 @@ static int write_bytes(struct frame_change *change, const uint8_t *src,
     return r;
 }
 
+/* A chunk to be copied. */
+struct original {
+    struct frame *frame;
+    uint64_t chunk_no;
+    struct frame_entry entry;
+};
+
 /* Decode a chunk, and encode it again. */
-static int copy_decoded(struct frame_change *change, struct frame *from,
-                        uint64_t chunk_no, uint32_t nbytes,
+static int copy_decoded(struct frame_change *change,
+                        const struct original *from, uint32_t nbytes,
                         struct frame_written *out, struct fault *fault)
 {
     uint8_t *bytes = malloc(nbytes > 0 ? nbytes : 1);
@@ -49,7 +56,7 @@ static int copy_decoded(struct frame_change *change, struct frame *from,
 
     if (!bytes)
         return fault_set(fault, -ENOMEM, 0, NULL);
-    r = frame_chunk_read(from, chunk_no, bytes, nbytes, fault);
+    r = frame_chunk_read(from->frame, from->chunk_no, bytes, nbytes, fault);
     if (r == 0)
         r = write_bytes(change, bytes, nbytes, out, fault);
     free(bytes);
@@ -77,43 +84,43 @@ static int copy_bytes(struct frame_change *change,
     return r;
 }
 
-static int copy_stored(struct frame_change *change, struct frame *from,
-                       uint64_t chunk_no, const struct frame_entry *entry,
+static int copy_stored(struct frame_change *change, const struct original *from,
                        struct frame_written *out, struct fault *fault)
 {
     struct frame_sizes sizes;
     struct frame_source source;
-    int r = frame_source_sizes(from, chunk_no, entry, &sizes, fault);
+    int r = frame_source_sizes(from->frame, from->chunk_no, &from->entry,
+                               &sizes, fault);
 
     if (r < 0)
         return r;
     if (sizes.header_len == CHUNK_SHORT_HEADER_LEN)
-        return copy_decoded(change, from, chunk_no, sizes.nbytes, out, fault);
-    r = frame_source_open(from, chunk_no, entry, &source, fault);
+        return copy_decoded(change, from, sizes.nbytes, out, fault);
+    r = frame_source_open(from->frame, from->chunk_no, &from->entry, &source,
+                          fault);
     if (r < 0)
         return r;
     r = copy_bytes(change, &source, sizes.cbytes, out, fault);
     if (r == -EBADMSG)
-        frame_source_fault(&source, chunk_no, r, fault);
-    frame_source_close(from, &source);
+        frame_source_fault(&source, from->chunk_no, r, fault);
+    frame_source_close(from->frame, &source);
     return r;
 }
 
-static int copy_special(struct frame_change *change, struct frame *from,
-                        const struct frame_span *span, enum chunk_kind kind,
+static int copy_special(struct frame_change *change,
+                        const struct original *from, uint32_t nbytes,
                         struct frame_written *out, struct fault *fault)
 {
-    bool fits_index =
-        !change->variable && span->nbytes % change->info.typesize == 0;
+    enum chunk_kind kind = from->entry.kind;
+    bool fits_index = !change->variable && nbytes % change->info.typesize == 0;
 
     if (!fits_index && kind == CHUNK_NANS)
-        return copy_decoded(change, from, span->chunk_no, span->nbytes, out,
-                            fault);
+        return copy_decoded(change, from, nbytes, out, fault);
     if (!fits_index)
-        return frame_change_write_zeros(change, span->nbytes, out, fault);
+        return frame_change_write_zeros(change, nbytes, out, fault);
     *out = (struct frame_written){
         .entry = frame_special_entry(kind),
-        .nbytes = span->nbytes,
+        .nbytes = nbytes,
         .epoch = change->epoch,
     };
     return 0;
@@ -157,14 +164,13 @@ int frame_change_copy(struct frame_change *change, struct frame *from,
                       uint64_t chunk_no, struct frame_written *out,
                       struct fault *fault)
 {
-    struct frame_entry entry;
+    struct original original = { .frame = from, .chunk_no = chunk_no };
     struct frame_span span;
-    int r = frame_get_entry(from, chunk_no, &entry, fault);
+    int r = frame_get_entry(from, chunk_no, &original.entry, fault);
 
-    if (r == 0 && !entry.special)
-        return copy_stored(change, from, chunk_no, &entry, out, fault);
+    if (r == 0 && !original.entry.special)
+        return copy_stored(change, &original, out, fault);
     if (r == 0)
         r = frame_span_of(from, chunk_no, &span, fault);
-    return r < 0 ? r
-                 : copy_special(change, from, &span, entry.kind, out, fault);
+    return r < 0 ? r : copy_special(change, &original, span.nbytes, out, fault);
 }

@@ -11,6 +11,7 @@
 
 /* The fields of a change that writing a chunk needs, copied under the lock. */
 struct site {
+    struct frame_change *change;
     struct plot *plot; /* a reference */
     uint64_t epoch;
     uint32_t header_len;
@@ -22,7 +23,7 @@ struct site {
 
 static struct site get_site(struct frame_change *change)
 {
-    struct site site;
+    struct site site = { .change = change };
 
     pthread_mutex_lock(&change->lock);
     site.plot = plot_get(change->plot);
@@ -66,15 +67,15 @@ static int check_chunk(const struct site *site,
  * The commit could sync it later; but this is faster, because several threads
  * may write chunk files at a time.
  */
-static int write_file(struct frame_change *change, const struct site *site,
-                      uint64_t id, const uint8_t *bytes, size_t len)
+static int write_file(const struct site *site, uint64_t id,
+                      const uint8_t *bytes, size_t len)
 {
     char name[FRAME_SOURCE_NAME_LEN];
     struct store_object *file;
     int r;
 
     frame_source_name(id, name);
-    r = store_create(change->store, name, FRAME_OBJECT_INDEX, &file);
+    r = store_create(site->change->store, name, FRAME_OBJECT_INDEX, &file);
     if (r == 0) {
         r = store_object_write(file, 0, bytes, len);
         if (r == 0)
@@ -88,8 +89,8 @@ static int write_file(struct frame_change *change, const struct site *site,
 
 /* If another program has a file under an id, that file stays, and the id
    remains in use. */
-static int store_file(struct frame_change *change, const struct site *site,
-                      const uint8_t *bytes, size_t len, int64_t *entry)
+static int store_file(const struct site *site, const uint8_t *bytes, size_t len,
+                      int64_t *entry)
 {
     uint64_t id;
     int r;
@@ -97,7 +98,7 @@ static int store_file(struct frame_change *change, const struct site *site,
     do {
         r = plot_alloc(site->plot, 0, 1, &id);
         if (r == 0)
-            r = write_file(change, site, id, bytes, len);
+            r = write_file(site, id, bytes, len);
     } while (r == -EEXIST);
     if (r == 0)
         *entry = (int64_t)id;
@@ -122,28 +123,33 @@ static int store_bytes(const struct site *site, const uint8_t *bytes,
 
 /* Check first that no other program has committed, because the place of the new
    chunk may then be in use. */
-static int store_chunk(struct frame_change *change, const struct site *site,
-                       const uint8_t *bytes, size_t len, int64_t *entry)
+static int store_chunk(const struct site *site, const uint8_t *bytes,
+                       size_t len, int64_t *entry)
 {
     int r = watch_verify(plot_watch(site->plot));
 
     if (r < 0)
         return r;
-    return site->sparse ? store_file(change, site, bytes, len, entry)
+    return site->sparse ? store_file(site, bytes, len, entry)
                         : store_bytes(site, bytes, len, entry);
 }
 
-/* Store a chunk of known size. */
-static int write_stored(struct frame_change *change, const struct site *site,
-                        const uint8_t *bytes, size_t len, uint32_t nbytes,
+/* An encoded chunk. */
+struct encoded {
+    const uint8_t *bytes;
+    size_t len;
+    uint32_t nbytes; /* its decoded size */
+};
+
+static int write_stored(const struct site *site, const struct encoded *chunk,
                         struct frame_written *out, struct fault *fault)
 {
     struct frame_written written = {
-        .nbytes = nbytes,
-        .cbytes = (uint32_t)len,
+        .nbytes = chunk->nbytes,
+        .cbytes = (uint32_t)chunk->len,
         .epoch = site->epoch,
     };
-    int r = store_chunk(change, site, bytes, len, &written.entry);
+    int r = store_chunk(site, chunk->bytes, chunk->len, &written.entry);
 
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
@@ -151,17 +157,17 @@ static int write_stored(struct frame_change *change, const struct site *site,
     return 0;
 }
 
-static int write_value(struct frame_change *change, const struct site *site,
-                       bool nans, uint32_t typesize, uint32_t nbytes,
+static int write_value(const struct site *site, const struct frame_value *value,
                        struct frame_written *out, struct fault *fault)
 {
+    struct encoded chunk = { .nbytes = value->nbytes };
     uint8_t *bytes;
-    size_t len;
-    int r = frame_value_make(nans, typesize, nbytes, &bytes, &len);
+    int r = frame_value_make(value, &bytes, &chunk.len);
 
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    r = write_stored(change, site, bytes, len, nbytes, out, fault);
+    chunk.bytes = bytes;
+    r = write_stored(site, &chunk, out, fault);
     free(bytes);
     return r;
 }
@@ -171,25 +177,36 @@ int frame_change_write_value(struct frame_change *change, bool nans,
                              struct fault *fault)
 {
     struct site site = get_site(change);
-    int r = write_value(change, &site, nans, site.typesize, nbytes, out, fault);
+    int r = write_value(&site,
+                        &(struct frame_value){ .nans = nans,
+                                               .typesize = site.typesize,
+                                               .nbytes = nbytes },
+                        out, fault);
 
     plot_put(site.plot);
     return r;
 }
 
-static int write_chunk(struct frame_change *change, const struct site *site,
+static int write_chunk(const struct site *site,
                        const struct chunk_header *header, const uint8_t *bytes,
                        struct frame_written *out, struct fault *fault)
 {
-    bool nans = header->kind == CHUNK_NANS;
+    const bool nans = header->kind == CHUNK_NANS;
+    const struct encoded chunk = {
+        .bytes = bytes,
+        .len = header->cbytes,
+        .nbytes = header->nbytes,
+    };
+    const struct frame_value value = {
+        .nans = nans,
+        .typesize = nans ? header->typesize : site->typesize,
+        .nbytes = header->nbytes,
+    };
 
     if (header->cbytes > CHUNK_LONG_HEADER_LEN)
-        return write_stored(change, site, bytes, header->cbytes, header->nbytes,
-                            out, fault);
+        return write_stored(site, &chunk, out, fault);
     if (!fits_index(site, header))
-        return write_value(change, site, nans,
-                           nans ? header->typesize : site->typesize,
-                           header->nbytes, out, fault);
+        return write_value(site, &value, out, fault);
     *out = (struct frame_written){
         .entry = frame_special_entry(header->kind),
         .nbytes = header->nbytes,
@@ -211,7 +228,7 @@ int frame_change_write(struct frame_change *change, const uint8_t *bytes,
     site = get_site(change);
     r = check_chunk(&site, &header, len, fault);
     if (r == 0)
-        r = write_chunk(change, &site, &header, bytes, out, fault);
+        r = write_chunk(&site, &header, bytes, out, fault);
     plot_put(site.plot);
     return r;
 }
@@ -242,7 +259,8 @@ int frame_change_try_room(struct frame_change *change, size_t len,
     int r = -ENOMEM;
 
     if (bytes)
-        r = write_stored(change, &site, bytes, len, 0, &written, fault);
+        r = write_stored(&site, &(struct encoded){ bytes, len, 0 }, &written,
+                         fault);
     else
         fault_set(fault, r, 0, NULL);
     free(bytes);

@@ -77,14 +77,15 @@ static int make_runs(uint8_t typesize, uint32_t nbytes, uint8_t **out,
  * the chunk has items of one byte, which may not repeat either (observed:
  * 3.3.3).
  */
-int frame_value_make(bool nans, uint32_t typesize, uint32_t nbytes,
-                     uint8_t **out, size_t *len)
+int frame_value_make(const struct frame_value *value, uint8_t **out,
+                     size_t *len)
 {
+    uint32_t typesize = value->typesize;
     uint8_t item_len = typesize <= UINT8_MAX ? (uint8_t)typesize : 1;
 
-    if (item_len != typesize || nbytes % item_len != 0)
-        return make_runs(item_len, nbytes, out, len);
-    return make_repeated(nans ? frame_pattern_nans(item_len)
-                              : frame_pattern_zeros,
-                         item_len, nbytes, out, len);
+    if (item_len != typesize || value->nbytes % item_len != 0)
+        return make_runs(item_len, value->nbytes, out, len);
+    return make_repeated(value->nans ? frame_pattern_nans(item_len)
+                                     : frame_pattern_zeros,
+                         item_len, value->nbytes, out, len);
 }

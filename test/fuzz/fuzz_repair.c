@@ -18,17 +18,14 @@ static void insist(bool what)
 /* Bytes that repair has reported as lost. */
 static uint64_t nlost;
 
-static void count_lost(void *context, uint64_t chunk_no, uint64_t off,
-                       uint64_t nbytes, int error, const struct fault *fault)
+static void count_lost(void *context, const struct repair_loss *loss)
 {
     char text[256];
 
     (void)context;
-    (void)chunk_no;
-    (void)off;
-    insist(error < 0);
-    fault_format(fault, error, text, sizeof(text));
-    nlost += nbytes;
+    insist(loss->error < 0);
+    fault_format(&loss->fault, loss->error, text, sizeof(text));
+    nlost += loss->nbytes;
 }
 
 static void see_layer(void *context, const struct repair_layer *layer,
