@@ -150,22 +150,19 @@ int edit_chunk_params(const struct edit *edit, struct chunk_params *out)
 }
 
 /* Encode a chunk into `room`, which has CHUNK_OVERHEAD_MAX bytes more than
-   `bytes`, and write it to the frame. */
-static int write_chunk(struct edit *edit, const struct chunk_params *params,
-                       const uint8_t *bytes, size_t len, uint8_t *room,
-                       struct frame_written *out, struct fault *fault)
+   `bytes`.  Returns its encoded size or an error. */
+static ssize_t encode(const struct chunk_params *params, const uint8_t *bytes,
+                      size_t len, uint8_t *room)
 {
     struct chunk_encoder *encoder;
     ssize_t n = chunk_encoder_new(cpu_features(), &encoder);
 
-    if (n == 0) {
-        n = chunk_encode(encoder, params, bytes, len, room,
-                         len + CHUNK_OVERHEAD_MAX);
-        chunk_encoder_free(encoder);
-    }
     if (n < 0)
-        return fault_set(fault, (int)n, 0, NULL);
-    return frame_change_write(edit->change, room, (size_t)n, out, fault);
+        return n;
+    n = chunk_encode(encoder, params, bytes, len, room,
+                     len + CHUNK_OVERHEAD_MAX);
+    chunk_encoder_free(encoder);
+    return n;
 }
 
 static int encode_chunk(struct edit *edit, const uint8_t *bytes, size_t len,
@@ -174,13 +171,15 @@ static int encode_chunk(struct edit *edit, const uint8_t *bytes, size_t len,
     struct fault fault = FAULT_NONE;
     struct chunk_params params;
     uint8_t *room;
+    ssize_t n;
     int r = edit_chunk_params(edit, &params);
 
     if (r < 0)
         return r;
     room = malloc(len + CHUNK_OVERHEAD_MAX);
-    r = room ? write_chunk(edit, &params, bytes, len, room, out, &fault)
-             : -ENOMEM;
+    n = room ? encode(&params, bytes, len, room) : -ENOMEM;
+    r = n < 0 ? (int)n
+              : frame_change_write(edit->change, room, (size_t)n, out, &fault);
     free(room);
     return r < 0 ? edit_report(edit, r, &fault) : 0;
 }

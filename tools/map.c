@@ -233,8 +233,9 @@ static int map_alloc(struct map *map)
     return map->cells && map->pieces ? 0 : -ENOMEM;
 }
 
-int map_frame(struct frame *frame, uint64_t base, size_t max_cells,
-              size_t max_pieces, struct map *out, struct fault *fault)
+int map_frame(struct frame *frame, uint64_t base,
+              const struct map_limits *limits, struct map *out,
+              struct fault *fault)
 {
     const struct frame_info *info = frame_get_info(frame);
     struct batch *batch = calloc(1, sizeof(*batch));
@@ -242,9 +243,10 @@ int map_frame(struct frame *frame, uint64_t base, size_t max_cells,
         .nbytes = info->nbytes,
         .stored = info->frame_len + (info->sparse ? info->cbytes : 0),
         .nchunks = info->nchunks,
-        .group = info->nchunks > 0 ? size_pieces(info->nchunks, max_cells) : 1,
+        .group =
+            info->nchunks > 0 ? size_pieces(info->nchunks, limits->cells) : 1,
         .file_len = info->sparse ? 0 : info->frame_len,
-        .piece_len = size_pieces(info->frame_len, max_pieces),
+        .piece_len = size_pieces(info->frame_len, limits->pieces),
     };
     int r;
 

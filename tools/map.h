@@ -46,17 +46,23 @@ struct map {
     struct map_cell *pieces;
 };
 
+/* How fine a map may be. */
+struct map_limits {
+    size_t cells;  /* if there are more chunks than this, each cell shows
+                      several */
+    size_t pieces; /* into which to divide the file at most */
+};
+
 /*
  * Make the map of a frame.
  *
- *  base        start of the frame in its file
- *  max_cells   if there are more chunks than this, each cell shows several
- *  max_pieces  divide the file into at most this many pieces
+ *  base  start of the frame in its file
  *
  * Returns 0, -EINTR, -ENOMEM, or an error of the store.
  */
-int map_frame(struct frame *frame, uint64_t base, size_t max_cells,
-              size_t max_pieces, struct map *out, struct fault *fault);
+int map_frame(struct frame *frame, uint64_t base,
+              const struct map_limits *limits, struct map *out,
+              struct fault *fault);
 
 /* Accepts a zeroed map. */
 void map_free(struct map *map);

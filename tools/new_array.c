@@ -153,27 +153,37 @@ static int find_npy(struct input *input, struct file_params *params,
     return read_header(input, (size_t)len, params, array);
 }
 
+/* The extents of a part that are wanted, one for each dimension. */
+struct wanted {
+    int option;            /* that gives them */
+    const uint64_t *whole; /* extents of the whole */
+    unsigned ndim;
+    uint32_t itemsize;
+    uint32_t nbytes; /* that the part has about if the option is not given */
+};
+
 /* Take extents from an option, or choose them. */
-static int find_extents(const struct new_array *new_array, int option,
-                        const uint64_t *whole, unsigned ndim, uint32_t itemsize,
-                        uint32_t nbytes, uint32_t *extents)
+static int find_extents(const struct new_array *new_array,
+                        const struct wanted *wanted, uint32_t *extents)
 {
-    const char *text = value_of(new_array, option);
+    const char *text = value_of(new_array, wanted->option);
     uint64_t given[ARRAY_NDIM_MAX];
     unsigned n;
     int r;
 
     if (!text) {
-        layout_choose(whole, ndim, itemsize, nbytes, extents);
+        layout_choose(wanted->whole, wanted->ndim, wanted->itemsize,
+                      wanted->nbytes, extents);
         return 0;
     }
     r = parse_extents(text, INT32_MAX, given, &n);
-    if (r == 0 && n != ndim)
+    if (r == 0 && n != wanted->ndim)
         r = -EINVAL;
     if (r < 0)
-        return complain(r, option == NEW_ARRAY_CHUNKS ? "--chunks" : "--blocks",
-                        text);
-    for (unsigned i = 0; i < ndim; i++)
+        return complain(
+            r, wanted->option == NEW_ARRAY_CHUNKS ? "--chunks" : "--blocks",
+            text);
+    for (unsigned i = 0; i < n; i++)
         extents[i] = (uint32_t)given[i];
     return 0;
 }
@@ -182,19 +192,25 @@ static int find_chunks(const struct new_array *new_array,
                        const struct file_params *params,
                        struct layout_shape *shape)
 {
-    uint32_t itemsize = params->chunk.typesize;
-    uint32_t blocksize =
-        params->chunk.blocksize > 0 ? params->chunk.blocksize : AUTO_BLOCK;
     uint64_t chunk[ARRAY_NDIM_MAX];
-    int r = find_extents(new_array, NEW_ARRAY_CHUNKS, shape->items, shape->ndim,
-                         itemsize, params->chunksize, shape->chunk);
+    struct wanted wanted = {
+        .option = NEW_ARRAY_CHUNKS,
+        .whole = shape->items,
+        .ndim = shape->ndim,
+        .itemsize = params->chunk.typesize,
+        .nbytes = params->chunksize,
+    };
+    int r = find_extents(new_array, &wanted, shape->chunk);
 
     if (r < 0)
         return r;
     for (unsigned i = 0; i < shape->ndim; i++)
         chunk[i] = shape->chunk[i];
-    return find_extents(new_array, NEW_ARRAY_BLOCKS, chunk, shape->ndim,
-                        itemsize, blocksize, shape->block);
+    wanted.option = NEW_ARRAY_BLOCKS;
+    wanted.whole = chunk;
+    wanted.nbytes =
+        params->chunk.blocksize > 0 ? params->chunk.blocksize : AUTO_BLOCK;
+    return find_extents(new_array, &wanted, shape->block);
 }
 
 void new_array_free(struct file_array *array)

@@ -73,9 +73,12 @@ static int print_map(const struct map_job *job, struct frame *frame)
     enum map_colors colors = get_colors();
     struct fault fault = FAULT_NONE;
     unsigned width = get_width();
-    unsigned cells = (colors == MAP_COLORS_NONE ? width : width / 2) * ROWS;
+    const struct map_limits limits = {
+        .cells = (colors == MAP_COLORS_NONE ? width : width / 2) * ROWS,
+        .pieces = width,
+    };
     struct map map;
-    int r = map_frame(frame, job->frame_offset, cells, width, &map, &fault);
+    int r = map_frame(frame, job->frame_offset, &limits, &map, &fault);
 
     if (r < 0) {
         source_report(job->path, r, &fault);
@@ -141,10 +144,10 @@ static int write_svg(const struct map_job *job, const struct map *map)
 
 static int draw_svg(const struct map_job *job, struct frame *frame)
 {
+    const struct map_limits limits = { SVG_CELLS, SVG_PIECES };
     struct fault fault = FAULT_NONE;
     struct map map;
-    int r = map_frame(frame, job->frame_offset, SVG_CELLS, SVG_PIECES, &map,
-                      &fault);
+    int r = map_frame(frame, job->frame_offset, &limits, &map, &fault);
 
     if (r < 0) {
         source_report(job->path, r, &fault);

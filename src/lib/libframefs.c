@@ -144,15 +144,17 @@ static void free_frame(struct framefs_frame *frame)
 }
 
 /* Open the frame in a store. */
-static int open_file(struct framefs *fs, struct store *store, int flags,
-                     uint64_t offset, struct file **out, struct fault *fault)
+static int open_file(const struct framefs_frame *frame, struct store *store,
+                     struct file **out, struct fault *fault)
 {
-    if (!(flags & FRAMEFS_WRITE))
-        return file_open(fs->context, store, offset, out, fault);
-    if (offset > 0)
-        return fault_set(fault, -EROFS, offset,
+    struct file_context *context = frame->fs->context;
+
+    if (!(frame->flags & FRAMEFS_WRITE))
+        return file_open(context, store, frame->offset, out, fault);
+    if (frame->offset > 0)
+        return fault_set(fault, -EROFS, frame->offset,
                          "a frame inside a file is not changed");
-    return file_open_writable(fs->context, store, out, fault);
+    return file_open_writable(context, store, out, fault);
 }
 
 /* Open the current file of a frame. */
@@ -167,7 +169,7 @@ static int open_path(struct framefs_frame *frame, struct file **out,
 
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    r = open_file(fs, store, frame->flags, frame->offset, out, fault);
+    r = open_file(frame, store, out, fault);
     store_close(store);
     return r;
 }
@@ -334,14 +336,24 @@ uint64_t framefs_size(const struct framefs_frame *frame)
     return size;
 }
 
+/* A range to be read. */
+struct reading {
+    uint8_t *buf;
+    size_t len;
+    uint64_t off;
+    int error; /* receives the reason why fewer bytes were read, or 0 */
+    struct fault fault;
+};
+
 /* Read from the newest state; see read_piece(). */
 static ssize_t try_read(struct framefs_frame *frame, struct file *file,
-                        uint8_t *buf, size_t len, uint64_t off, int *error,
-                        struct fault *fault)
+                        struct reading *reading)
 {
+    size_t len = reading->len < PIECE_LEN ? reading->len : PIECE_LEN;
     struct file_data data = { 0 };
-    int r = file_read(file, &frame->reader, off,
-                      len < PIECE_LEN ? len : PIECE_LEN, &data, error, fault);
+    uint8_t *buf = reading->buf;
+    int r = file_read(file, &frame->reader, reading->off, len, &data,
+                      &reading->error, &reading->fault);
 
     if (r < 0)
         return r;
@@ -354,22 +366,21 @@ static ssize_t try_read(struct framefs_frame *frame, struct file *file,
     return (ssize_t)len;
 }
 
-/* Read up to PIECE_LEN bytes.  Fewer are read if `*error` is set, or at the
+/* Read up to PIECE_LEN bytes.  Fewer are read if `error` is set, or at the
    end. */
-static ssize_t read_piece(struct framefs_frame *frame, uint8_t *buf, size_t len,
-                          uint64_t off, int *error, struct fault *fault)
+static ssize_t read_piece(struct framefs_frame *frame, struct reading *reading)
 {
     ssize_t n = -ESTALE;
 
     for (int i = 0; i < LIBFRAMEFS_TRIES && n == -ESTALE; i++) {
         struct file *file = libframefs_enter(frame);
 
-        *error = 0;
-        n = try_read(frame, file, buf, len, off, error, fault);
+        reading->error = 0;
+        n = try_read(frame, file, reading);
         libframefs_leave(frame);
         /* The bytes that were read before the frame changed are valid. */
-        if (n > 0 && *error == -ESTALE)
-            *error = 0;
+        if (n > 0 && reading->error == -ESTALE)
+            reading->error = 0;
         if (frame->flags & FRAMEFS_WRITE)
             break;
     }
@@ -379,20 +390,24 @@ static ssize_t read_piece(struct framefs_frame *frame, uint8_t *buf, size_t len,
 ssize_t framefs_pread(struct framefs_frame *frame, void *buf, size_t len,
                       uint64_t off)
 {
-    struct fault fault = FAULT_NONE;
+    struct reading reading = { .buf = buf,
+                               .len = len < SSIZE_MAX ? len : SSIZE_MAX,
+                               .off = off,
+                               .fault = FAULT_NONE };
     size_t done = 0;
-    int error = 0;
     ssize_t n = 1;
 
-    if (len > SSIZE_MAX)
-        len = SSIZE_MAX;
-    while (done < len && n > 0 && error == 0) {
-        n = read_piece(frame, (uint8_t *)buf + done, len - done, off + done,
-                       &error, &fault);
-        done += n > 0 ? (size_t)n : 0;
+    while (reading.len > 0 && n > 0 && reading.error == 0) {
+        n = read_piece(frame, &reading);
+        if (n > 0) {
+            done += (size_t)n;
+            reading.buf += n;
+            reading.off += (size_t)n;
+            reading.len -= (size_t)n;
+        }
     }
     if (done == 0 && n < 0)
-        return libframefs_fail(frame->path, (int)n, &fault);
+        return libframefs_fail(frame->path, (int)n, &reading.fault);
     return (ssize_t)done;
 }
 
