@@ -48,8 +48,7 @@ int file_face_size(struct frame *frame, const struct file_face *face,
 }
 
 int file_peek(const struct file_context *context, struct store *store,
-              uint64_t base, struct frame_info *info, uint64_t *size,
-              struct fault *fault)
+              uint64_t base, struct file_peek *out, struct fault *fault)
 {
     const struct file_face face = { .view = context->view };
     struct frame *frame;
@@ -57,71 +56,74 @@ int file_peek(const struct file_context *context, struct store *store,
 
     if (r < 0)
         return r;
-    r = file_face_size(frame, &face, size, fault);
+    r = file_face_size(frame, &face, &out->size, fault);
     if (r == 0)
-        *info = *frame_get_info(frame);
+        out->info = *frame_get_info(frame);
     frame_close(frame);
     return r;
 }
 
-/* Open a frame and set up its view. */
-static int try_open(struct store *store, uint64_t base,
-                    const struct file_face *face, struct frame **out,
-                    struct view *view, struct fault *fault)
+/* A frame that is being opened, and what the file shows of it. */
+struct opening {
+    struct store *store;
+    uint64_t base;
+    const struct file_face *face;
+    struct frame *frame;
+    struct view view;
+    uint64_t count; /* of the lock file; 0 if there is none */
+};
+
+/* Open the frame and set up its view. */
+static int try_open(struct opening *opening, struct fault *fault)
 {
     struct frame *frame;
-    int r = frame_open(store, base, &frame, fault);
+    int r = frame_open(opening->store, opening->base, &frame, fault);
 
     if (r < 0)
         return r;
-    r = view_init(view, face, frame, fault);
+    r = view_init(&opening->view, opening->face, frame, fault);
     if (r < 0) {
         frame_close(frame);
         return r;
     }
-    *out = frame;
+    opening->frame = frame;
     return 0;
 }
 
 /* The same, but try again while another program writes the frame. */
-static int open_settled(struct store *store, uint64_t base,
-                        const struct file_face *face, struct frame **out,
-                        struct view *view, struct fault *fault)
+static int open_settled(struct opening *opening, struct fault *fault)
 {
     struct retry retry = RETRY_SETTLE;
     struct store_stat stat = { 0 };
-    int r = frame_object_stat(store, NULL, &stat);
+    int r = frame_object_stat(opening->store, NULL, &stat);
 
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
 
     do
-        r = try_open(store, base, face, out, view, fault);
-    while ((r == -EBADMSG || r == -ENODATA) && may_settle(store, &stat) &&
-           retry_wait(&retry));
+        r = try_open(opening, fault);
+    while ((r == -EBADMSG || r == -ENODATA) &&
+           may_settle(opening->store, &stat) && retry_wait(&retry));
     return r;
 }
 
 /*
- * Open a frame while no other program has locked it.
+ * Open the frame while no other program has locked it.
  *
  *  sidecar  the lock file of the frame; NULL if it has none
- *  count    receives the count of the lock file; 0 if there is none
  */
-static int open_frame(const struct file_face *face, struct sidecar *sidecar,
-                      struct store *store, uint64_t base, struct frame **out,
-                      struct view *view, uint64_t *count, struct fault *fault)
+static int open_frame(struct opening *opening, struct sidecar *sidecar,
+                      struct fault *fault)
 {
     int r;
 
-    *count = 0;
     if (!sidecar)
-        return open_settled(store, base, face, out, view, fault);
+        return open_settled(opening, fault);
     r = sidecar_share(sidecar, fault);
     if (r < 0)
         return r;
-    *count = sidecar_count(sidecar);
-    r = open_settled(store, base, face, out, view, fault);
+    opening->count = sidecar_count(sidecar);
+    r = open_settled(opening, fault);
     sidecar_unshare(sidecar);
     return r;
 }
@@ -169,23 +171,22 @@ static int file_new(struct file_context *context, struct frame *frame,
 }
 
 int file_open_face(struct file_context *context, const struct file_face *face,
-                   struct store *store, uint64_t base, struct file **out,
-                   struct fault *fault)
+                   struct store *store, struct file **out, struct fault *fault)
 {
+    struct opening opening = { .store = store,
+                               .base = face->base,
+                               .face = face };
     struct sidecar *sidecar;
-    struct frame *frame = NULL;
-    struct view view;
-    uint64_t count;
     int r = sidecar_get(context, store, &sidecar);
 
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    r = open_frame(face, sidecar, store, base, &frame, &view, &count, fault);
+    r = open_frame(&opening, sidecar, fault);
     if (r == 0) {
-        r = file_new(context, frame, &view, out);
+        r = file_new(context, opening.frame, &opening.view, out);
         if (r < 0) {
-            view_fini(&view);
-            frame_close(frame);
+            view_fini(&opening.view);
+            frame_close(opening.frame);
             fault_set(fault, r, 0, NULL);
         }
     }
@@ -193,16 +194,16 @@ int file_open_face(struct file_context *context, const struct file_face *face,
         sidecar_put(context, sidecar);
         return r;
     }
-    claim_set_sidecar(*out, sidecar, count);
+    claim_set_sidecar(*out, sidecar, opening.count);
     return 0;
 }
 
 int file_open(struct file_context *context, struct store *store, uint64_t base,
               struct file **out, struct fault *fault)
 {
-    const struct file_face face = { .view = context->view };
+    const struct file_face face = { .base = base, .view = context->view };
 
-    return file_open_face(context, &face, store, base, out, fault);
+    return file_open_face(context, &face, store, out, fault);
 }
 
 static void file_free(struct file *file)
@@ -253,26 +254,26 @@ int file_open_writable(struct file_context *context, struct store *store,
 
 /* Make a file for a frame that was just made.  It takes over the change that
    made the frame. */
-static int file_new_created(struct file_context *context, struct frame *frame,
-                            struct frame_change *change,
+static int file_new_created(struct file_context *context,
+                            const struct new_frame *new,
                             const struct file_params *params, struct file **out,
                             struct fault *fault)
 {
-    const struct frame_info *info = frame_change_get_info(change);
+    const struct frame_info *info = frame_change_get_info(new->change);
     const struct file_face face = { .view = context->view };
     struct view view;
-    int r = view_init(&view, &face, frame, fault);
+    int r = view_init(&view, &face, new->frame, fault);
 
     if (r < 0)
         return r;
-    r = file_new(context, frame, &view, out);
+    r = file_new(context, new->frame, &view, out);
     if (r < 0) {
         view_fini(&view);
         return fault_set(fault, r, 0, NULL);
     }
     (*out)->constant.writable = true;
     (*out)->constant.ahead->least = info->chunksize;
-    file_writeback_begin_new(*out, change, params);
+    file_writeback_begin_new(*out, new->change, params);
     return 0;
 }
 
@@ -301,8 +302,7 @@ int file_create(struct file_context *context, struct store *store,
                 const struct file_params *params, struct file **out,
                 struct fault *fault)
 {
-    struct frame_change *change;
-    struct frame *frame;
+    struct new_frame new;
     struct file *file;
     int r = check_params(context, params, fault);
 
@@ -312,14 +312,14 @@ int file_create(struct file_context *context, struct store *store,
         r = lease_hold(store, context->patience, fault);
     if (r < 0)
         return r;
-    r = new_frame_begin(store, params, &frame, &change, fault);
+    r = new_frame_begin(store, params, &new, fault);
     store_unlease(store);
     if (r < 0)
         return r;
-    r = file_new_created(context, frame, change, params, &file, fault);
+    r = file_new_created(context, &new, params, &file, fault);
     if (r < 0) {
-        frame_close(frame);
-        frame_change_close(change);
+        frame_close(new.frame);
+        frame_change_close(new.change);
         return r;
     }
     r = find_sidecar(file, store);

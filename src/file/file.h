@@ -38,8 +38,9 @@ void file_context_free(struct file_context *context);
  */
 unsigned file_store_flags(const struct file_context *context);
 
-/* The part of a frame that a file shows. */
+/* The frame that a file shows, and the part of it. */
 struct file_face {
+    uint64_t base; /* where the frame starts in its file; 0 for a sparse one */
     enum file_view view;
     uint64_t chunk_no; /* for FILE_VIEW_CHUNK and FILE_VIEW_STORED */
 };
@@ -79,18 +80,22 @@ struct file_stats {
 /* Each figure is exact, but they may be of different moments. */
 void file_context_stats(struct file_context *context, struct file_stats *out);
 
+/* What the header of a frame alone says. */
+struct file_peek {
+    struct frame_info info;
+    uint64_t size; /* bytes of the file that shows the frame */
+};
+
 /*
  * Read only the header of a frame, and find the size of the file that shows the
  * frame.
  *
- *  base   where the frame starts in its file; 0 for a sparse frame
- *  size   receives bytes
+ *  base  where the frame starts in its file; 0 for a sparse frame
  *
  * Errors as file_open(), but this does not try again.
  */
 int file_peek(const struct file_context *context, struct store *store,
-              uint64_t base, struct frame_info *info, uint64_t *size,
-              struct fault *fault);
+              uint64_t base, struct file_peek *out, struct fault *fault);
 
 /*
  * Open the frame in a store.
@@ -109,8 +114,7 @@ int file_open(struct file_context *context, struct store *store, uint64_t base,
 /* The same, to show another part of the frame than the context says.  Errors as
    file_open(), and -ESTALE if the chunk does not exist. */
 int file_open_face(struct file_context *context, const struct file_face *face,
-                   struct store *store, uint64_t base, struct file **out,
-                   struct fault *fault);
+                   struct store *store, struct file **out, struct fault *fault);
 
 /* Find the size in bytes of the file that shows this part of an open frame.
    Errors as file_open_face(). */
@@ -294,9 +298,18 @@ int file_extend(struct file *file, uint64_t size, struct fault *fault);
 int file_zero(struct file *file, uint64_t off, uint64_t len,
               struct fault *fault);
 
+/* Bytes to copy from one file to another, or within a file if the ranges do not
+   overlap. */
+struct file_copy {
+    struct file *src;
+    uint64_t src_off;
+    struct file *dst;
+    uint64_t dst_off;
+    uint64_t len;
+};
+
 /*
- * Copy bytes from one file to another, or within a file if the ranges do not
- * overlap.  Whole chunks are copied compressed if both frames have the same
+ * Copy bytes.  Whole chunks are copied compressed if both frames have the same
  * chunksize, the ranges start at a chunk in both, and neither frame has chunks
  * of different sizes.
  *
@@ -305,8 +318,7 @@ int file_zero(struct file *file, uint64_t off, uint64_t len,
  *
  * Errors as file_read() and file_write().
  */
-int file_copy(struct file *src, uint64_t src_off, struct file *dst,
-              uint64_t dst_off, uint64_t len, uint64_t *done,
+int file_copy(const struct file_copy *copy, uint64_t *done,
               struct fault *fault);
 
 /*

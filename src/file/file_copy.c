@@ -58,27 +58,29 @@ static uint64_t count_stored(struct file *src, struct frame *frame,
 
 /* Copy stored chunks.  Sets `*done` to the number of bytes, which is 0 if
    chunks cannot be copied as they are stored.  Returns 0 or an error. */
-static int copy_stored(struct file *src, uint64_t src_off, struct file *dst,
-                       uint64_t dst_off, uint64_t len, uint64_t *done,
+static int copy_stored(const struct file_copy *copy, uint64_t *done,
                        struct fault *fault)
 {
-    uint32_t grid = dst->states.grid;
-    struct frame *frame;
-    uint64_t n;
+    uint32_t grid = copy->dst->states.grid;
+    struct file_chunk_copy chunks = {
+        .src_chunk_no = copy->src_off / grid,
+        .chunk_no = copy->dst_off / grid,
+    };
     int r = 0;
 
     *done = 0;
-    if (src_off % grid != 0 || dst_off % grid != 0)
+    if (copy->src_off % grid != 0 || copy->dst_off % grid != 0)
         return 0;
-    frame = file_frame_get(src);
-    n = count_stored(src, frame, src_off, len);
-    if (n > 0)
-        r = file_extend(dst, dst_off + n * grid, fault);
-    if (n > 0 && r == 0)
-        r = file_copy_chunks(dst, dst_off / grid, frame, src_off / grid, n,
-                             done, fault);
+    chunks.src = file_frame_get(copy->src);
+    chunks.nchunks =
+        count_stored(copy->src, chunks.src, copy->src_off, copy->len);
+    if (chunks.nchunks > 0)
+        r = file_extend(copy->dst, copy->dst_off + chunks.nchunks * grid,
+                        fault);
+    if (chunks.nchunks > 0 && r == 0)
+        r = file_copy_chunks(copy->dst, &chunks, done, fault);
     *done *= grid;
-    file_frame_put(src, frame);
+    file_frame_put(copy->src, chunks.src);
     return r;
 }
 
@@ -101,72 +103,72 @@ static ssize_t read_bytes(struct file *src, uint64_t off, uint8_t *bytes,
 
 /* Copy bytes through memory of their own, because a thread that waits for room
    to write must not pin bytes of the cache. */
-static int copy_bytes(struct file *src, uint64_t src_off, struct file *dst,
-                      uint64_t dst_off, uint64_t len, uint64_t *done,
+static int copy_bytes(const struct file_copy *copy, uint64_t *done,
                       struct fault *fault)
 {
+    uint32_t grid = copy->dst->states.grid;
+    uint64_t len = copy->len;
     uint8_t *bytes;
     ssize_t n;
     int r;
 
     if (len > PIECE)
         len = PIECE;
-    if (dst->states.grid > 0 &&
-        len > dst->states.grid - dst_off % dst->states.grid)
-        len = dst->states.grid - dst_off % dst->states.grid;
+    if (grid > 0 && len > grid - copy->dst_off % grid)
+        len = grid - copy->dst_off % grid;
     bytes = malloc(len);
     if (!bytes)
         return fault_set(fault, -ENOMEM, 0, NULL);
-    n = read_bytes(src, src_off, bytes, (size_t)len, fault);
-    r = n < 0 ? (int)n : file_write(dst, dst_off, bytes, (size_t)n, fault);
+    n = read_bytes(copy->src, copy->src_off, bytes, (size_t)len, fault);
+    r = n < 0 ? (int)n
+              : file_write(copy->dst, copy->dst_off, bytes, (size_t)n, fault);
     free(bytes);
     if (r == 0)
         *done = (uint64_t)n;
     return r;
 }
 
-static int copy(struct file *src, uint64_t src_off, struct file *dst,
-                uint64_t dst_off, uint64_t len, uint64_t *done,
-                struct fault *fault)
+static int copy_all(const struct file_copy *copy, uint64_t *done,
+                    struct fault *fault)
 {
+    struct file_copy rest = *copy;
+    uint64_t size = file_size(copy->src);
     bool alike;
-    uint64_t size = file_size(src);
     int r = 0;
 
-    if (src_off >= size)
+    if (copy->src_off >= size)
         return 0;
     /* Do not copy bytes that this copy itself appends to the file. */
-    if (len > size - src_off)
-        len = size - src_off;
-    alike = are_alike(src, dst);
-    if (alike && len >= dst->states.grid && src->states.begun)
-        r = writeback_commit(src, NULL, fault);
-    while (r == 0 && *done < len) {
-        uint64_t from = src_off + *done;
-        uint64_t to = dst_off + *done;
+    if (rest.len > size - rest.src_off)
+        rest.len = size - rest.src_off;
+    alike = are_alike(copy->src, copy->dst);
+    if (alike && rest.len >= copy->dst->states.grid && copy->src->states.begun)
+        r = writeback_commit(copy->src, NULL, fault);
+    while (r == 0 && rest.len > 0 && rest.src_off < file_size(copy->src)) {
         uint64_t n = 0;
 
-        if (from >= file_size(src))
-            break;
         if (alike)
-            r = copy_stored(src, from, dst, to, len - *done, &n, fault);
+            r = copy_stored(&rest, &n, fault);
         if (r == 0 && n == 0)
-            r = copy_bytes(src, from, dst, to, len - *done, &n, fault);
-        *done += r == 0 ? n : 0;
+            r = copy_bytes(&rest, &n, fault);
+        if (r < 0)
+            break;
+        *done += n;
+        rest.src_off += n;
+        rest.dst_off += n;
+        rest.len -= n;
     }
     return r;
 }
 
-int file_copy(struct file *src, uint64_t src_off, struct file *dst,
-              uint64_t dst_off, uint64_t len, uint64_t *done,
-              struct fault *fault)
+int file_copy(const struct file_copy *copy, uint64_t *done, struct fault *fault)
 {
-    int r = writeback_begin(dst, fault);
+    int r = writeback_begin(copy->dst, fault);
 
     *done = 0;
     if (r < 0)
         return r;
-    r = copy(src, src_off, dst, dst_off, len, done, fault);
-    writeback_end(dst);
+    r = copy_all(copy, done, fault);
+    writeback_end(copy->dst);
     return r;
 }

@@ -203,16 +203,15 @@ static int run_copy(struct frame_change *change,
     return *what->done > 0 ? 0 : r;
 }
 
-int file_copy_chunks(struct file *file, uint64_t chunk_no, struct frame *src,
-                     uint64_t src_chunk_no, uint64_t nchunks, uint64_t *done,
-                     struct fault *fault)
+int file_copy_chunks(struct file *file, const struct file_chunk_copy *copy,
+                     uint64_t *done, struct fault *fault)
 {
     const struct reshape what = { .edit = { .run = run_copy, .reshapes = true },
                                   .file = file,
-                                  .chunk_no = chunk_no,
-                                  .nchunks = nchunks,
-                                  .src = src,
-                                  .src_chunk_no = src_chunk_no,
+                                  .chunk_no = copy->chunk_no,
+                                  .nchunks = copy->nchunks,
+                                  .src = copy->src,
+                                  .src_chunk_no = copy->src_chunk_no,
                                   .done = done };
 
     *done = 0;

@@ -9,15 +9,22 @@
 
 struct file;
 
+/* Stored chunks of a frame, to be copied over existing chunks of a file. */
+struct file_chunk_copy {
+    struct frame *src;
+    uint64_t src_chunk_no;
+    uint64_t chunk_no; /* in the file */
+    uint64_t nchunks;
+};
+
 /*
- * Copy stored chunks of a frame over existing chunks of a file, and commit.
- * Both frames have the same chunksize and typesize.
+ * Copy stored chunks, and commit.  Both frames have the same chunksize and
+ * typesize.
  *
  *  done  receives the number of chunks copied; less than `nchunks` if one
  *        cannot be copied
  */
-int file_copy_chunks(struct file *file, uint64_t chunk_no, struct frame *src,
-                     uint64_t src_chunk_no, uint64_t nchunks, uint64_t *done,
-                     struct fault *fault);
+int file_copy_chunks(struct file *file, const struct file_chunk_copy *copy,
+                     uint64_t *done, struct fault *fault);
 
 #endif

@@ -134,18 +134,26 @@ static int explain(struct file *file, int error, struct fault *fault)
     return r < 0 ? r : fault_set(fault, -ENOSPC, 0, NULL);
 }
 
-static int write_pieces(struct file *file, uint64_t off, uint64_t len,
-                        const struct iovec *iov, size_t niov,
-                        struct fault *fault)
+/* Bytes to write. */
+struct pieces {
+    const struct iovec *iov;
+    size_t niov;
+    uint64_t len; /* sum of their lengths */
+};
+
+static int write_pieces(struct file *file, uint64_t off,
+                        const struct pieces *pieces, struct fault *fault)
 {
+    const struct iovec *iov = pieces->iov;
     enum gate_writer as;
-    int r = gate_enter_writer(file, writing_to(file, off + len), &as, fault);
+    int r = gate_enter_writer(file, writing_to(file, off + pieces->len), &as,
+                              fault);
 
     if (r < 0)
         return r;
     if (as == GATE_EXTENDER)
         r = fill_gap(file, off, fault);
-    for (size_t i = 0; i < niov && r == 0; i++) {
+    for (size_t i = 0; i < pieces->niov && r == 0; i++) {
         r = put_bytes(file, off, iov[i].iov_base, iov[i].iov_len, fault);
         off += iov[i].iov_len;
     }
@@ -157,19 +165,19 @@ static int accept_pieces(struct file *file, uint64_t off,
                          const struct iovec *iov, size_t niov,
                          struct fault *fault)
 {
-    uint64_t len = 0;
+    struct pieces pieces = { .iov = iov, .niov = niov };
     int r;
 
     for (size_t i = 0; i < niov; i++)
-        len += iov[i].iov_len;
+        pieces.len += iov[i].iov_len;
     r = writeback_begin(file, fault);
     if (r < 0)
         return r;
-    r = check_end(file, off, len, fault);
-    if (r == 0 && len > 0)
-        r = write_pieces(file, off, len, iov, niov, fault);
+    r = check_end(file, off, pieces.len, fault);
+    if (r == 0 && pieces.len > 0)
+        r = write_pieces(file, off, &pieces, fault);
     if (r == 0)
-        counter_add(&file->constant.context->counters.written, len);
+        counter_add(&file->constant.context->counters.written, pieces.len);
     writeback_end(file);
     return r;
 }

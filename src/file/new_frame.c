@@ -65,26 +65,25 @@ static int create_array(struct store *store, const struct file_params *params,
 }
 
 int new_frame_begin(struct store *store, const struct file_params *params,
-                    struct frame **frame, struct frame_change **change,
-                    struct fault *fault)
+                    struct new_frame *out, struct fault *fault)
 {
     int r;
 
     *fault = FAULT_NONE;
     if (params->array) {
-        r = create_array(store, params, change, fault);
+        r = create_array(store, params, &out->change, fault);
     } else {
         const struct frame_params first = params_frame(params);
 
-        r = frame_change_new(store, &first, change, fault);
+        r = frame_change_new(store, &first, &out->change, fault);
     }
     if (r < 0)
         return r;
     if (params->array)
-        r = frame_change_commit(*change, frame, fault);
+        r = frame_change_commit(out->change, &out->frame, fault);
     else
-        r = frame_change_begin(*change, frame, fault);
+        r = frame_change_begin(out->change, &out->frame, fault);
     if (r < 0)
-        frame_change_close(*change);
+        frame_change_close(out->change);
     return r;
 }

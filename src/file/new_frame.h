@@ -6,14 +6,18 @@
 #include "state/params.h"
 #include "store/store.h"
 
+/* A frame that was just made, and the change that made it. */
+struct new_frame {
+    struct frame *frame;
+    struct frame_change *change;
+};
+
 /*
  * Make an empty frame, or an array of zeros.  See file_create().
  *
- *  frame   receives the frame; the caller's
- *  change  receives the change that made it; the caller's
+ *  out  receives the frame and the change; both become the caller's
  */
 int new_frame_begin(struct store *store, const struct file_params *params,
-                    struct frame **frame, struct frame_change **change,
-                    struct fault *fault);
+                    struct new_frame *out, struct fault *fault);
 
 #endif

@@ -140,14 +140,14 @@ static int open_chunk(struct fs *fs, struct snapshot *snapshot,
                       const struct backing_place *place, enum entry_kind kind,
                       struct fault *fault)
 {
-    const struct file_face face = chunks_face(place, kind);
+    struct file_face face = chunks_face(place, kind);
     struct store *store;
     int r = backing_store(place, kind, read_flags(fs), &store, fault);
 
     if (r < 0)
         return r;
-    r = file_open_face(fs->files, &face, store, fs->base, &snapshot->file,
-                       fault);
+    face.base = fs->base;
+    r = file_open_face(fs->files, &face, store, &snapshot->file, fault);
     store_close(store);
     return r;
 }

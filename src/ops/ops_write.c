@@ -386,8 +386,12 @@ static int copy(struct fs *fs, struct handle *handle, struct snapshot *from,
     if (from->file == to->file && from_off < to_off + (off_t)len &&
         to_off < from_off + (off_t)len)
         return -EXDEV;
-    r = file_copy(from->file, (uint64_t)from_off, to->file, (uint64_t)to_off,
-                  len, done, &fault);
+    r = file_copy(&(struct file_copy){ .src = from->file,
+                                       .src_off = (uint64_t)from_off,
+                                       .dst = to->file,
+                                       .dst_off = (uint64_t)to_off,
+                                       .len = len },
+                  done, &fault);
     return finish_change(fs, handle, to, *done > 0 ? 0 : r, &fault);
 }
 

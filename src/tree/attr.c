@@ -123,13 +123,18 @@ static int read_info(struct fs *fs, struct node *node,
 {
     struct fault fault = FAULT_NONE;
     struct store *store = NULL;
+    struct file_peek peek;
     int r = backing_store(place, node->id.kind, STORE_PEEK, &store, &fault);
 
     /* An entry of a bundle has an inode number of its own. */
     if (r == 0 && !place->bundle)
         r = backing_check_store(store, st);
     if (r == 0)
-        r = file_peek(fs->files, store, fs->base, info, size, &fault);
+        r = file_peek(fs->files, store, fs->base, &peek, &fault);
+    if (r == 0) {
+        *info = peek.info;
+        *size = peek.size;
+    }
     if (r == 0 || r == -EACCES)
         note_unread(fs, node, r < 0);
     if (r < 0 && report_is_fault(r)) {

@@ -319,7 +319,9 @@ void bed_copy(struct bed *bed, uint64_t from, uint64_t to, uint64_t len)
     uint64_t done;
 
     ck_assert_int_eq(
-        file_copy(bed->file, from, bed->file, to, len, &done, &fault), 0);
+        file_copy(&(struct file_copy){ bed->file, from, bed->file, to, len },
+                  &done, &fault),
+        0);
     if (from >= bed->size)
         len = 0;
     else if (len > bed->size - from)

@@ -193,15 +193,19 @@ START_TEST(bytes_are_copied_between_files)
     bed_new(&to, true);
     bed_write(&from, 0, 6 * CHUNKSIZE + 55);
     bed_zero(&from, CHUNKSIZE, CHUNKSIZE);
-    ck_assert_int_eq(
-        file_copy(from.file, 0, to.file, 0, UINT64_MAX / 2, &done, &fault), 0);
+    ck_assert_int_eq(file_copy(&(struct file_copy){ from.file, 0, to.file, 0,
+                                                    UINT64_MAX / 2 },
+                               &done, &fault),
+                     0);
     ck_assert_uint_eq(done, from.size);
     memcpy(to.model, from.model, from.size);
     to.size = from.size;
     bed_check(&to);
-    ck_assert_int_eq(file_copy(from.file, 7, to.file, 2 * CHUNKSIZE,
-                               3 * CHUNKSIZE, &done, &fault),
-                     0);
+    ck_assert_int_eq(
+        file_copy(&(struct file_copy){ from.file, 7, to.file, 2 * CHUNKSIZE,
+                                       3 * CHUNKSIZE },
+                  &done, &fault),
+        0);
     memcpy(to.model + 2 * CHUNKSIZE, from.model + 7, 3 * CHUNKSIZE);
     bed_check(&to);
     bed_reopen(&to);
