@@ -118,17 +118,16 @@ static int write_content(const struct meta *meta, struct frame *frame,
     const struct metalayer *layer = find(meta, layers);
     struct fault fault = FAULT_NONE;
     uint8_t *content;
-    size_t len;
-    int r;
+    ssize_t len;
 
     if (!layer)
         return report_missing(meta);
-    r = metalayer_read(frame, layer, CONTENT_MAX, &content, &len, &fault);
-    if (r < 0) {
-        source_report(meta->path, r, &fault);
-        return r;
+    len = metalayer_read(frame, layer, CONTENT_MAX, &content, &fault);
+    if (len < 0) {
+        source_report(meta->path, (int)len, &fault);
+        return (int)len;
     }
-    fwrite(content, 1, len, stdout);
+    fwrite(content, 1, (size_t)len, stdout);
     free(content);
     return 0;
 }

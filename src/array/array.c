@@ -218,12 +218,13 @@ static int read_layer(struct frame *frame, const struct metalayer *layer,
                       bool caterva, struct array **out, struct fault *fault)
 {
     uint8_t *bytes;
-    size_t len;
-    int r = metalayer_read(frame, layer, ARRAY_LAYER_MAX, &bytes, &len, fault);
+    ssize_t len = metalayer_read(frame, layer, ARRAY_LAYER_MAX, &bytes, fault);
+    int r;
 
-    if (r < 0)
-        return r;
-    r = array_parse(bytes, len, caterva, frame_get_info(frame), out, fault);
+    if (len < 0)
+        return (int)len;
+    r = array_parse(bytes, (size_t)len, caterva, frame_get_info(frame), out,
+                    fault);
     if (r < 0) {
         fault->off += layer->off;
         frame_fault_name(frame, fault);

@@ -57,6 +57,7 @@ int backing_has_magic(int dirfd, const char *name)
 int backing_has_header(int dirfd, const char *name, struct fault *fault)
 {
     uint8_t bytes[FRAME_CLAIM_LEN];
+    struct frame_start start = { .bytes = bytes };
     struct frame_info info;
     uint64_t size;
     ssize_t n = read_start(dirfd, name, bytes, sizeof(bytes), &size);
@@ -66,7 +67,9 @@ int backing_has_header(int dirfd, const char *name, struct fault *fault)
         return (int)n;
     if (!frame_has_magic(bytes, (size_t)n))
         return false;
-    r = frame_parse_claim(bytes, (size_t)n, size, false, &info, fault);
+    start.len = (size_t)n;
+    start.avail = size;
+    r = frame_parse_claim(&start, &info, fault);
     return r < 0 ? r : true;
 }
 

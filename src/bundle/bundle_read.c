@@ -140,20 +140,20 @@ static int read_map(struct bundle *bundle, struct frame *frame,
     const struct metalayer *layer;
     struct metalayer_list list;
     uint8_t *bytes;
-    size_t len;
+    ssize_t len;
     int r = metalayer_list_read(frame, &list, fault);
 
     if (r < 0)
         return r;
     layer = metalayer_find(&list, METALAYER_VL, ESTORE_MAP_LAYER);
     if (layer) {
-        r = metalayer_read(frame, layer, BUNDLE_DIRECTORY_MAX, &bytes, &len,
-                           fault);
+        len = metalayer_read(frame, layer, BUNDLE_DIRECTORY_MAX, &bytes, fault);
+        r = len < 0 ? (int)len : 0;
         if (r == -E2BIG)
             r = fault_set(fault, -ENOTSUP, layer->off,
                           "the map of an embed store is too large");
         if (r == 0) {
-            r = estore_parse(bytes, len, add_value, &adding, fault);
+            r = estore_parse(bytes, (size_t)len, add_value, &adding, fault);
             free(bytes);
         }
     }

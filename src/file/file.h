@@ -434,18 +434,25 @@ uint64_t file_dirty(struct file *file);
  */
 bool file_unsaved(struct file *file, uint64_t *off, uint64_t *end);
 
+/* A metalayer to be set. */
+struct file_meta {
+    enum metalayer_kind kind; /* METALAYER_VL: made if it does not exist.
+                                 METALAYER_FIXED: it exists, and keeps its
+                                 length */
+    const char *name;
+    const void *bytes;
+    size_t len;
+};
+
 /*
  * Set a metalayer, and commit it together with everything written.
- *
- *  kind  METALAYER_VL: made if it does not exist.  METALAYER_FIXED: it exists,
- *        and keeps its length
  *
  * Returns 0, -EINVAL (another length, or an invalid name), -ENOENT (no such
  * fixed metalayer), -EPERM (the shape of an array that the file shows as such),
  * -ENOSPC (too many or too large), or as file_write().
  */
-int file_meta_set(struct file *file, enum metalayer_kind kind, const char *name,
-                  const void *bytes, size_t len, struct fault *fault);
+int file_meta_set(struct file *file, const struct file_meta *meta,
+                  struct fault *fault);
 
 /* Remove a vlmetalayer.  Returns 0, -ENOENT, or as file_meta_set(). */
 int file_meta_remove(struct file *file, const char *name, struct fault *fault);

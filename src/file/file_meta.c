@@ -56,21 +56,21 @@ static int check_fixed(struct file *file, const char *name, struct fault *fault)
     return r;
 }
 
-int file_meta_set(struct file *file, enum metalayer_kind kind, const char *name,
-                  const void *bytes, size_t len, struct fault *fault)
+int file_meta_set(struct file *file, const struct file_meta *meta,
+                  struct fault *fault)
 {
     const struct meta_edit edit = { .edit.run = set_meta,
                                     .edit.undo = frame_change_undo_metalayer,
-                                    .kind = kind,
-                                    .name = name,
-                                    .bytes = len > 0 ? bytes : "",
-                                    .len = len };
+                                    .kind = meta->kind,
+                                    .name = meta->name,
+                                    .bytes = meta->len > 0 ? meta->bytes : "",
+                                    .len = meta->len };
     int r = writeback_begin(file, fault);
 
     if (r < 0)
         return r;
-    if (kind == METALAYER_FIXED)
-        r = check_fixed(file, name, fault);
+    if (meta->kind == METALAYER_FIXED)
+        r = check_fixed(file, meta->name, fault);
     if (r == 0)
         r = writeback_commit(file, &edit.edit, fault);
     writeback_end(file);

@@ -72,20 +72,26 @@ static int hold_piece(struct file *file, struct file_hold *hold,
     return (int)n;
 }
 
-/* Find bytes in memory: as many from `off` on as lie together there. */
+/* Bytes in memory. */
+struct bytes {
+    const uint8_t *start;
+    size_t len;
+};
+
+/* Find bytes in memory: as many from `off` on as lie together there, `out->len`
+   at most. */
 static int find_bytes(struct file *file, struct file_hold *hold, uint64_t off,
-                      size_t len, const uint8_t **bytes, size_t *n,
-                      struct fault *fault)
+                      struct bytes *out, struct fault *fault)
 {
     struct view_piece piece;
     const struct cache_pin *pin;
     uint32_t skip;
-    int r = view_locate(file, off, len, &piece, fault);
+    int r = view_locate(file, off, out->len, &piece, fault);
 
     if (r < 0)
         return r;
-    *bytes = piece.header;
-    *n = piece.len;
+    out->start = piece.header;
+    out->len = piece.len;
     if (piece.header)
         return 0;
     r = hold_piece(file, hold, &piece, fault);
@@ -94,17 +100,17 @@ static int find_bytes(struct file *file, struct file_hold *hold, uint64_t off,
 
     pin = &hold->pins[r];
     skip = piece.off - hold->held[r].off;
-    if (*n > pin->len - skip)
-        *n = pin->len - skip;
+    if (out->len > pin->len - skip)
+        out->len = pin->len - skip;
     if (pin->data) {
-        *bytes = pin->data + skip;
+        out->start = pin->data + skip;
     } else {
         const struct file_chunk *chunk = pin->chunk;
         size_t start = piece.off % chunk->pattern_len;
 
-        *bytes = chunk->pattern + start;
-        if (*n > chunk->pattern_len - start)
-            *n = chunk->pattern_len - start;
+        out->start = chunk->pattern + start;
+        if (out->len > chunk->pattern_len - start)
+            out->len = chunk->pattern_len - start;
     }
     return 0;
 }
@@ -131,14 +137,12 @@ static int gather(struct file *file, uint64_t off, size_t len,
     if (len / PIECES_MAX > view_run(file->constant.view))
         return -EAGAIN;
     while (data->len < len) {
-        const uint8_t *bytes;
-        size_t n;
-        int r = find_bytes(file, data->hold, off + data->len, len - data->len,
-                           &bytes, &n, fault);
+        struct bytes bytes = { .len = len - data->len };
+        int r = find_bytes(file, data->hold, off + data->len, &bytes, fault);
 
         if (r < 0)
             return r;
-        if (!add_piece(data, bytes, n))
+        if (!add_piece(data, bytes.start, bytes.len))
             return -EAGAIN;
     }
     return 0;
@@ -170,14 +174,12 @@ static int copy_out(struct file *file, uint64_t off, size_t len,
         return fault_set(fault, -ENOMEM, 0, NULL);
 
     while (done < len && r == 0) {
-        const uint8_t *bytes;
-        size_t n;
+        struct bytes bytes = { .len = len - done };
 
-        r = find_bytes(file, data->hold, off + done, len - done, &bytes, &n,
-                       fault);
+        r = find_bytes(file, data->hold, off + done, &bytes, fault);
         if (r == 0) {
-            memcpy(copy + done, bytes, n);
-            done += n;
+            memcpy(copy + done, bytes.start, bytes.len);
+            done += bytes.len;
         } else if (r == -EAGAIN) {
             unpin_all(file, data);
             r = 0;
@@ -210,14 +212,11 @@ static int read_stored(struct file *file, uint64_t off, size_t len,
 }
 
 /* Read bytes in place, or copy them if that is not possible. */
-static int read_chunks(struct file *file, struct file_reader *reader,
-                       uint64_t off, size_t len, struct file_data *data,
-                       struct fault *fault)
+static int read_chunks(struct file *file, uint64_t off, size_t len,
+                       struct file_data *data, struct fault *fault)
 {
-    int r;
+    int r = gather(file, off, len, data, fault);
 
-    readahead_follow(file, reader, off, len);
-    r = gather(file, off, len, data, fault);
     if (r == -EAGAIN) {
         unpin_all(file, data);
         r = copy_out(file, off, len, data, fault);
@@ -255,10 +254,12 @@ int file_read(struct file *file, struct file_reader *reader, uint64_t off,
     data.hold->next = 0;
 
     r = 0;
-    if (len > 0)
-        r = file->constant.view->stored
-                ? read_stored(file, off, len, &data, fault)
-                : read_chunks(file, reader, off, len, &data, fault);
+    if (len > 0 && file->constant.view->stored) {
+        r = read_stored(file, off, len, &data, fault);
+    } else if (len > 0) {
+        readahead_follow(file, reader, off, len);
+        r = read_chunks(file, off, len, &data, fault);
+    }
     r = end_of_file(file, off + data.len, r);
     if (r < 0 && data.len == 0) {
         file_data_put(file, &data);

@@ -241,14 +241,14 @@ static int add_content(struct json_object *object, struct frame *frame,
 {
     struct fault fault = FAULT_NONE;
     uint8_t *content;
-    size_t len;
+    ssize_t len;
     int r;
 
-    r = metalayer_read(frame, layer, CONTENT_MAX, &content, &len, &fault);
-    if (r < 0)
-        return add_error(object, r, &fault);
+    len = metalayer_read(frame, layer, CONTENT_MAX, &content, &fault);
+    if (len < 0)
+        return add_error(object, (int)len, &fault);
 
-    r = add_hex(object, content, len);
+    r = add_hex(object, content, (size_t)len);
     free(content);
     return r;
 }

@@ -33,34 +33,35 @@ static int open_object(struct frame *frame, struct fault *fault)
 }
 
 /* frame_header_parse() or frame_parse_claim() */
-typedef int parse_header(const uint8_t *bytes, size_t len, uint64_t avail,
-                         bool sparse, struct frame_info *out,
-                         struct fault *fault);
+typedef int parse_header(const struct frame_start *start,
+                         struct frame_info *out, struct fault *fault);
 
 static int read_header_by(struct frame *frame, parse_header *parse,
                           struct fault *fault)
 {
-    bool sparse = store_is_directory(frame->store);
     uint8_t bytes[FRAME_HEADER_MAX];
-    uint64_t avail;
-    size_t len;
+    struct frame_start start = {
+        .bytes = bytes,
+        .sparse = store_is_directory(frame->store),
+    };
     int r;
 
-    if (sparse && frame->base != 0)
+    if (start.sparse && frame->base != 0)
         return frame_fault(frame, -EINVAL, 0,
                            "a sparse frame cannot lie inside a file", fault);
     if (frame->base > frame->stat.size)
         return frame_fault(frame, -EBADMSG, frame->stat.size,
                            "file ends before the frame", fault);
-    avail = frame->stat.size - frame->base;
-    len = avail < sizeof(bytes) ? (size_t)avail : sizeof(bytes);
-    r = frame_read_at(frame, frame->base, bytes, len, fault);
+    start.avail = frame->stat.size - frame->base;
+    start.len =
+        start.avail < sizeof(bytes) ? (size_t)start.avail : sizeof(bytes);
+    r = frame_read_at(frame, frame->base, bytes, start.len, fault);
     if (r < 0)
         return r;
     frame->header_len =
-        len < sizeof(frame->header) ? len : sizeof(frame->header);
+        start.len < sizeof(frame->header) ? start.len : sizeof(frame->header);
     memcpy(frame->header, bytes, frame->header_len);
-    r = parse(bytes, len, avail, sparse, &frame->info, fault);
+    r = parse(&start, &frame->info, fault);
     if (r < 0) {
         fault->off += frame->base;
         frame_fault_name(frame, fault);

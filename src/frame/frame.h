@@ -51,6 +51,15 @@ enum {
     FRAME_MAGIC_LEN = 10
 };
 
+/* The first bytes of a frame. */
+struct frame_start {
+    const uint8_t *bytes;
+    size_t len;     /* FRAME_CLAIM_LEN, or all that there are */
+    uint64_t avail; /* bytes from the start of the frame to the end of the
+                       file */
+    bool sparse;    /* the bytes come from the index file of a directory */
+};
+
 /*
  * Parse the start of a frame whose other parts may be damaged, to learn the
  * size that it claims.  The header must be intact, and its sizes must not
@@ -58,15 +67,10 @@ enum {
  * the file was cut off, or because another program is adding to the frame and
  * writes the header first.
  *
- *  bytes, len  first bytes of the frame: FRAME_CLAIM_LEN, or all if there are
- *              fewer
- *  avail       bytes from the start of the frame to the end of the file
- *  sparse      the bytes come from the index file of a directory
- *
  * Returns 0, -EBADMSG or -ENOTSUP.
  */
-int frame_parse_claim(const uint8_t *bytes, size_t len, uint64_t avail,
-                      bool sparse, struct frame_info *out, struct fault *fault);
+int frame_parse_claim(const struct frame_start *start, struct frame_info *out,
+                      struct fault *fault);
 enum {
     FRAME_CLAIM_LEN = 128 /* at least as long as any header's fixed part */
 };

@@ -47,14 +47,11 @@ static int check_metalayer(const struct check *check,
 {
     struct fault fault = FAULT_NONE;
     uint8_t *content = NULL;
-    size_t len;
-    int r = metalayer_read(check->frame, layer, CHECK_CONTENT_MAX, &content,
-                           &len, &fault);
+    ssize_t len = metalayer_read(check->frame, layer, CHECK_CONTENT_MAX,
+                                 &content, &fault);
 
     free(content);
-    if (r == -E2BIG)
-        return 0;
-    return r < 0 ? report(check, r, &fault) : 0;
+    return len < 0 && len != -E2BIG ? report(check, (int)len, &fault) : 0;
 }
 
 static int check_metalayers(const struct check *check)

@@ -305,21 +305,21 @@ static int parse_defaults(const struct header *header, struct frame_info *info,
     return 0;
 }
 
-int frame_header_parse(const uint8_t *bytes, size_t len, uint64_t avail,
-                       bool sparse, struct frame_info *out, struct fault *fault)
+int frame_header_parse(const struct frame_start *start, struct frame_info *out,
+                       struct fault *fault)
 {
-    struct header header = { .bytes = bytes };
+    struct header header = { .bytes = start->bytes };
     struct frame_info info = { 0 };
-    int r = find_format(&header, len, avail, fault);
+    int r = find_format(&header, start->len, start->avail, fault);
 
     if (r == 0)
         r = check_markers(&header, common_markers, fault);
     if (r == 0)
         r = check_markers(&header, header.layout->markers, fault);
     if (r == 0)
-        r = parse_type(&header, sparse, &info, fault);
+        r = parse_type(&header, start->sparse, &info, fault);
     if (r == 0)
-        r = parse_lengths(&header, avail, &info, fault);
+        r = parse_lengths(&header, start->avail, &info, fault);
     if (r == 0)
         r = parse_sizes(&header, &info, fault);
     if (r == 0)
@@ -350,14 +350,16 @@ static int check_claim(const struct frame_info *info, struct fault *fault)
     return 0;
 }
 
-int frame_parse_claim(const uint8_t *bytes, size_t len, uint64_t avail,
-                      bool sparse, struct frame_info *out, struct fault *fault)
+int frame_parse_claim(const struct frame_start *start, struct frame_info *out,
+                      struct fault *fault)
 {
+    struct frame_start whole = *start;
     struct frame_info info;
-    int r = frame_header_parse(bytes, len, avail, sparse, &info, fault);
+    int r = frame_header_parse(start, &info, fault);
 
+    whole.avail = INT64_MAX;
     if (r == -EBADMSG)
-        r = frame_header_parse(bytes, len, INT64_MAX, sparse, &info, fault);
+        r = frame_header_parse(&whole, &info, fault);
     if (r == 0)
         r = check_claim(&info, fault);
     if (r == 0)

@@ -11,18 +11,13 @@ enum {
 };
 
 /*
- * Parse and check the fixed part of a header.
- *
- *  bytes, len  first bytes of the frame: FRAME_HEADER_MAX, or all if there are
- *              fewer
- *  avail       bytes from the start of the frame to the end of the file
- *  sparse      the bytes come from the index file of a directory
+ * Parse and check the fixed part of a header.  FRAME_HEADER_MAX bytes of the
+ * start suffice.
  *
  * Returns 0, -EBADMSG, or -ENOTSUP for a format from the future.  Offsets of
  * faults count from the start of the frame.
  */
-int frame_header_parse(const uint8_t *bytes, size_t len, uint64_t avail,
-                       bool sparse, struct frame_info *out,
+int frame_header_parse(const struct frame_start *start, struct frame_info *out,
                        struct fault *fault);
 
 /* Offset of the header's metalayers in the frame. */

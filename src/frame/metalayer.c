@@ -444,9 +444,8 @@ out:
     return r;
 }
 
-int metalayer_read(struct frame *frame, const struct metalayer *layer,
-                   size_t max, uint8_t **content, size_t *len,
-                   struct fault *fault)
+ssize_t metalayer_read(struct frame *frame, const struct metalayer *layer,
+                       size_t max, uint8_t **content, struct fault *fault)
 {
     uint8_t *bytes;
     uint32_t size;
@@ -469,6 +468,5 @@ int metalayer_read(struct frame *frame, const struct metalayer *layer,
         return r;
     }
     *content = bytes;
-    *len = size;
-    return 0;
+    return size;
 }

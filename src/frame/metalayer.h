@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/fault.h"
 
@@ -83,12 +84,11 @@ int metalayer_size(struct frame *frame, const struct metalayer *layer,
  * Read the content, decoded.
  *
  *  max      if the content is longer, return -E2BIG and allocate nothing
- *  content  receives `len` bytes that the caller frees; never NULL
+ *  content  receives bytes that the caller frees; never NULL
  *
- * Returns 0, -E2BIG, or an error as above, or -ENOTSUP.
+ * Returns their number, -E2BIG, an error as above, or -ENOTSUP.
  */
-int metalayer_read(struct frame *frame, const struct metalayer *layer,
-                   size_t max, uint8_t **content, size_t *len,
-                   struct fault *fault);
+ssize_t metalayer_read(struct frame *frame, const struct metalayer *layer,
+                       size_t max, uint8_t **content, struct fault *fault);
 
 #endif

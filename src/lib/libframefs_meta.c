@@ -147,23 +147,22 @@ ssize_t framefs_meta_list(struct framefs_frame *frame, char *list, size_t size)
     return r;
 }
 
-/* Read a metalayer.  Returns 0, -ENODATA or another error. */
-static int get_content(struct framefs_frame *frame, const char *name,
-                       uint8_t **content, size_t *len, struct fault *fault)
+/* Read a metalayer.  Returns its length, -ENODATA or another error. */
+static ssize_t get_content(struct framefs_frame *frame, const char *name,
+                           uint8_t **content, struct fault *fault)
 {
     const struct metalayer *layer;
     struct metalayer_list layers;
     struct frame *state;
-    int r = open_layers(frame, &state, &layers, fault);
+    ssize_t len = open_layers(frame, &state, &layers, fault);
 
-    if (r == 0) {
+    if (len == 0) {
         layer = metalayer_find_label(&layers, name);
-        r = layer
-                ? metalayer_read(state, layer, CONTENT_MAX, content, len, fault)
-                : -ENODATA;
+        len = layer ? metalayer_read(state, layer, CONTENT_MAX, content, fault)
+                    : -ENODATA;
     }
     close_layers(frame, state, &layers);
-    return r;
+    return len;
 }
 
 ssize_t framefs_meta_get(struct framefs_frame *frame, const char *name,
@@ -171,18 +170,17 @@ ssize_t framefs_meta_get(struct framefs_frame *frame, const char *name,
 {
     struct fault fault = FAULT_NONE;
     uint8_t *content = NULL;
-    size_t len;
-    ssize_t r = -ESTALE;
+    ssize_t len = -ESTALE;
 
-    for (int i = 0; i < LIBFRAMEFS_TRIES && r == -ESTALE; i++)
-        r = get_content(frame, name, &content, &len, &fault);
-    if (r == -ENODATA)
+    for (int i = 0; i < LIBFRAMEFS_TRIES && len == -ESTALE; i++)
+        len = get_content(frame, name, &content, &fault);
+    if (len == -ENODATA)
         return libframefs_refuse(frame->path, -ENODATA, "no such metalayer");
-    if (r < 0)
-        return libframefs_fail(frame->path, (int)r, &fault);
-    r = hand_out(frame, content, len, buf, size);
+    if (len < 0)
+        return libframefs_fail(frame->path, (int)len, &fault);
+    len = hand_out(frame, content, (size_t)len, buf, size);
     free(content);
-    return r;
+    return len;
 }
 
 /* Record why a metalayer could not be changed. */
@@ -204,7 +202,8 @@ int framefs_meta_set(struct framefs_frame *frame, const char *name,
 
     if (!bare || kind == METALAYER_USERMETA)
         return libframefs_refuse(name, -EINVAL, "not a name that can be set");
-    r = file_meta_set(frame->file, kind, bare, buf, len, &fault);
+    r = file_meta_set(frame->file, &(struct file_meta){ kind, bare, buf, len },
+                      &fault);
     return r < 0 ? fail_change(frame, r, &fault) : 0;
 }
 

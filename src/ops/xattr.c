@@ -59,18 +59,22 @@ static int get_layer(struct frame *frame, const char *name, char **out,
     struct metalayer_list list;
     const struct metalayer *layer;
     uint8_t *content;
+    ssize_t n = 0;
     int r = metalayer_list_read(frame, &list, fault);
 
     if (r < 0)
         return layer_error(r);
     layer = metalayer_find_label(&list, label_in(name));
-    if (layer)
-        r = layer_error(
-            metalayer_read(frame, layer, XATTR_SIZE_MAX, &content, len, fault));
-    else
+    if (layer) {
+        n = metalayer_read(frame, layer, XATTR_SIZE_MAX, &content, fault);
+        r = n < 0 ? layer_error((int)n) : 0;
+    } else {
         r = -ENODATA;
-    if (r == 0)
+    }
+    if (r == 0) {
         *out = (char *)content;
+        *len = (size_t)n;
+    }
     metalayer_list_free(&list);
     return r;
 }
@@ -439,8 +443,9 @@ static int set_ours(struct fs *fs, struct node *node, const char *name,
         return r;
     r = check_flags(&attrs, name, flags);
     if (r == 0)
-        r = change_error(file_meta_set(attrs.snapshot->file, kind, bare, value,
-                                       size, &attrs.fault));
+        r = change_error(file_meta_set(
+            attrs.snapshot->file,
+            &(struct file_meta){ kind, bare, value, size }, &attrs.fault));
     frame_attrs_close(&attrs, r);
     return r;
 }

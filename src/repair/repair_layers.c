@@ -183,14 +183,16 @@ static int read_layer(struct repair *repair, const struct metalayer *layer,
 {
     struct repair_layer saved = { .name = layer->name };
     struct fault ignored;
-    int r = metalayer_read(&repair->view, layer, LAYER_MAX, &saved.content,
-                           &saved.len, &ignored);
+    ssize_t len = metalayer_read(&repair->view, layer, LAYER_MAX,
+                                 &saved.content, &ignored);
+    int r = len < 0 ? (int)len : 0;
 
     if (r == -EBADMSG || r == -ENOTSUP || r == -E2BIG || r == -ENODATA) {
         repair->result.layers_lost = true;
         return 0;
     }
     if (r == 0) {
+        saved.len = (size_t)len;
         r = layer->kind == METALAYER_FIXED
                 ? add_fixed(repair, layer, &saved)
                 : add_layer(repair, &repair->vl, &saved);

@@ -17,20 +17,22 @@ static int parse_header(struct repair *repair, uint8_t *bytes, size_t len)
     uint64_t avail = repair->size - view->base;
     struct msgpack_writer frame_len = { bytes, FRAME_LEN_OFF - 1 };
     struct msgpack_writer header_len = { bytes, FRAME_HEADER_LEN_OFF - 1 };
-    bool sparse = view->info.sparse;
+    const struct frame_start start = {
+        .bytes = bytes,
+        .len = len,
+        .avail = avail,
+        .sparse = view->info.sparse,
+    };
     struct fault ignored;
-    int r =
-        frame_header_parse(bytes, len, avail, sparse, &view->info, &ignored);
+    int r = frame_header_parse(&start, &view->info, &ignored);
 
     if (r == -EBADMSG && len == FRAME_HEADER_MAX) {
         msgpack_write_u64(&frame_len, MSGPACK_UINT64, avail);
-        r = frame_header_parse(bytes, len, avail, sparse, &view->info,
-                               &ignored);
+        r = frame_header_parse(&start, &view->info, &ignored);
     }
     if (r == -EBADMSG && len == FRAME_HEADER_MAX) {
         msgpack_write_u32(&header_len, MSGPACK_INT32, FRAME_HEADER_MAX);
-        r = frame_header_parse(bytes, len, avail, sparse, &view->info,
-                               &ignored);
+        r = frame_header_parse(&start, &view->info, &ignored);
     }
     repair->header_known = r == 0;
     return r == -EBADMSG ? 0 : r;

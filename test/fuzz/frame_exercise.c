@@ -146,12 +146,13 @@ static void try_metalayers(struct frame *frame)
         const struct metalayer *layer = &list.layers[i];
         uint8_t *content;
         uint32_t size;
-        size_t len;
+        ssize_t len;
 
         insist(metalayer_find(&list, layer->kind, layer->name) == layer);
-        if (metalayer_size(frame, layer, &size, &fault) < 0 ||
-            metalayer_read(frame, layer, CONTENT_MAX, &content, &len, &fault) <
-                0)
+        if (metalayer_size(frame, layer, &size, &fault) < 0)
+            continue;
+        len = metalayer_read(frame, layer, CONTENT_MAX, &content, &fault);
+        if (len < 0)
             continue;
         insist(len == size);
         free(content);

@@ -272,16 +272,18 @@ static bool layer_matches(const char *text, struct frame *frame,
     struct fault fault;
     uint8_t *content;
     char name[16];
-    size_t len;
+    ssize_t len;
     bool same;
 
     snprintf(name, sizeof(name), "layer%u", i);
     layer = metalayer_find(list, METALAYER_VL, name);
     if (!layer || text[0] == '\0')
         return !layer && text[0] == '\0';
-    if (metalayer_read(frame, layer, 64, &content, &len, &fault) < 0)
+    len = metalayer_read(frame, layer, 64, &content, &fault);
+    if (len < 0)
         return false;
-    same = len == strlen(text) && memcmp(content, text, len) == 0;
+    same =
+        (size_t)len == strlen(text) && memcmp(content, text, strlen(text)) == 0;
     free(content);
     return same;
 }

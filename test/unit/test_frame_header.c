@@ -31,7 +31,8 @@ static int parse(const uint8_t *bytes, size_t len, uint64_t avail, bool sparse,
     ck_assert_ptr_nonnull(copy);
     memcpy(copy, bytes, len);
     *fault = FAULT_NONE;
-    r = frame_header_parse(copy, len, avail, sparse, info, fault);
+    r = frame_header_parse(&(struct frame_start){ copy, len, avail, sparse },
+                           info, fault);
     free(copy);
     return r;
 }
@@ -310,7 +311,8 @@ static int64_t claim_with(size_t len, size_t off, uint8_t byte)
     memcpy(copy, frame_worked, len);
     if (off < len)
         copy[off] = byte;
-    r = frame_parse_claim(copy, len, len, false, &info, &fault);
+    r = frame_parse_claim(&(struct frame_start){ copy, len, len, false }, &info,
+                          &fault);
     return r < 0 ? r : (int64_t)info.nbytes;
 }
 

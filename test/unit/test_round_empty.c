@@ -105,7 +105,10 @@ static bool write_while_emptied(size_t call)
     for (uint32_t seed = 1; seed < 3; seed++) {
         bed_write(&bed, 0, CHUNKSIZE, seed);
         ck_assert_int_eq(
-            file_meta_set(bed.file, METALAYER_VL, "layer", "x", 1, &fault), 0);
+            file_meta_set(bed.file,
+                          &(struct file_meta){ METALAYER_VL, "layer", "x", 1 },
+                          &fault),
+            0);
     }
     ck_assert_int_eq(file_truncate(bed.file, 0, &fault), 0);
     bed.size = 0;

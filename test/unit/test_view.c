@@ -462,7 +462,9 @@ START_TEST(the_size_of_an_array_is_fixed)
     ck_assert_uint_eq(file_size(sample.file), sample.len);
     ck_assert_int_eq(file_chunk_delete(sample.file, 0, &fault), -EPERM);
     ck_assert_int_eq(
-        file_meta_set(sample.file, METALAYER_FIXED, "b2nd", "", 0, &fault),
+        file_meta_set(sample.file,
+                      &(struct file_meta){ METALAYER_FIXED, "b2nd", "", 0 },
+                      &fault),
         -EPERM);
     sample_close(&sample);
     bed_fini(&bed);

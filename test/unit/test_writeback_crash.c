@@ -123,8 +123,10 @@ static void set_layer(struct history *history)
     struct fault fault;
 
     begin_state(history);
-    ck_assert_int_eq(file_meta_set(history->file, METALAYER_VL, "name",
-                                   history->now.bytes, pick(history, 99),
+    ck_assert_int_eq(file_meta_set(history->file,
+                                   &(struct file_meta){ METALAYER_VL, "name",
+                                                        history->now.bytes,
+                                                        pick(history, 99) },
                                    &fault),
                      0);
     end_state(history);

@@ -298,14 +298,11 @@ static void check_layer(struct frame *frame, const struct metalayer_list *list,
     const struct metalayer *layer = metalayer_find(list, kind, name);
     struct fault fault;
     uint8_t *content;
-    size_t len;
 
     ck_assert_int_eq(layer != NULL, want != 0);
     if (!layer)
         return;
-    ck_assert_int_eq(metalayer_read(frame, layer, 9, &content, &len, &fault),
-                     0);
-    ck_assert_uint_eq(len, 1);
+    ck_assert_int_eq(metalayer_read(frame, layer, 9, &content, &fault), 1);
     ck_assert_int_eq(content[0], want);
     free(content);
 }
@@ -332,11 +329,15 @@ static int edit_meta(struct file *file, int which)
     struct fault fault;
 
     if (which == 0)
-        return file_meta_set(file, METALAYER_FIXED, "fixed", "1", 1, &fault);
+        return file_meta_set(
+            file, &(struct file_meta){ METALAYER_FIXED, "fixed", "1", 1 },
+            &fault);
     if (which == 1)
-        return file_meta_set(file, METALAYER_VL, "var", "1", 1, &fault);
+        return file_meta_set(
+            file, &(struct file_meta){ METALAYER_VL, "var", "1", 1 }, &fault);
     if (which == 2)
-        return file_meta_set(file, METALAYER_VL, "new", "1", 1, &fault);
+        return file_meta_set(
+            file, &(struct file_meta){ METALAYER_VL, "new", "1", 1 }, &fault);
     return file_meta_remove(file, "var", &fault);
 }
 
@@ -444,7 +445,8 @@ static void change_all(struct bed *bed)
     memset(bed->bytes + CHUNKSIZE - 5, 'x', 10);
     RETRY(file_write(bed->file, CHUNKSIZE - 5, bed->bytes + CHUNKSIZE - 5, 10,
                      &fault));
-    RETRY(file_meta_set(bed->file, METALAYER_VL, "a", "b", 1, &fault));
+    RETRY(file_meta_set(
+        bed->file, &(struct file_meta){ METALAYER_VL, "a", "b", 1 }, &fault));
     check(bed, bed->file);
     check_synced(bed, SIZE);
     RETRY(file_truncate(bed->file, 0, &fault));

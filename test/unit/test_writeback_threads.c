@@ -217,9 +217,12 @@ static void *set_layers(void *arg)
 
     for (unsigned i = 0; i < NLAYERS; i++) {
         make_bytes(content, LAYER_LEN, &bed->random);
-        ck_assert_int_eq(file_meta_set(bed->file, METALAYER_VL, "layer",
-                                       content, LAYER_LEN, &fault),
-                         0);
+        ck_assert_int_eq(
+            file_meta_set(bed->file,
+                          &(struct file_meta){ METALAYER_VL, "layer", content,
+                                               LAYER_LEN },
+                          &fault),
+            0);
     }
     bed->flushing = false;
     return NULL;
