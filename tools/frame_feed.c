@@ -37,17 +37,16 @@ static int read_bytes(struct frame_feed *feed, uint64_t off, uint8_t *buf,
     while (done < len && r == 0) {
         size_t n = len - done < PIECE ? len - done : PIECE;
         struct file_data data = { 0 };
-        int error = 0;
 
         if (interrupt_seen())
             return -EINTR;
-        r = file_read(feed->file, &feed->reader, off + done, n, &data, &error,
-                      &fault);
+        r = file_read(feed->file, &feed->reader,
+                      &(struct file_range){ off + done, n }, &data, &fault);
         if (r == 0) {
             n = data.len;
             take_data(feed->file, &data, buf + done);
             done += n;
-            r = error;
+            r = data.error;
         }
     }
     if (r < 0)

@@ -73,10 +73,10 @@ static int copy_piece(struct file *file, const struct cat *cat,
 {
     struct fault fault = FAULT_NONE;
     struct file_data data = { 0 };
-    int error = 0;
     int r;
 
-    r = file_read(file, reader, off, *len, &data, &error, &fault);
+    r = file_read(file, reader, &(struct file_range){ off, *len }, &data,
+                  &fault);
     *len = data.len;
     if (r < 0) {
         source_report(cat->path, r, &fault);
@@ -86,9 +86,9 @@ static int copy_piece(struct file *file, const struct cat *cat,
     file_data_put(file, &data);
     if (r < 0)
         return report_write(r);
-    if (error < 0)
-        source_report(cat->path, error, &fault);
-    return error;
+    if (data.error < 0)
+        source_report(cat->path, data.error, &fault);
+    return data.error;
 }
 
 static int copy(struct file *file, const struct cat *cat)

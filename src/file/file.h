@@ -195,22 +195,30 @@ struct file_reader {
                             released */
 };
 
+/* Bytes of a file that a caller wants to read. */
+struct file_range {
+    uint64_t off;
+    size_t len;
+};
+
 /* Bytes of a file, which stay in place in the cache until the caller puts them
    back. */
 struct file_data {
     struct iovec *iov; /* the pieces, in order */
     size_t niov;
     size_t len;             /* sum of their lengths */
+    int error;              /* reason why there are fewer bytes than wanted up
+                               to the end of the file, or 0 */
     struct file_hold *hold; /* keeps the bytes in place */
 };
 
 /*
  * Read bytes.
  *
- *  reader   the reader to which this read belongs; NULL: never read ahead
- *  off,len  cut at the end of the file.  Bytes that lie in many small chunks
- *           are copied to memory of their own, so the caller should ask for a
- *           few MiB at most
+ *  reader  the reader to which this read belongs; NULL: never read ahead
+ *  range   cut at the end of the file.  Bytes that lie in many small chunks are
+ *          copied to memory of their own, so the caller should ask for a few
+ *          MiB at most
  *
  * Returns 0 and the bytes.  They are fewer than asked for (`out->len`) if the
  * file ends, or if the bytes after them cannot be read.  If not even the first
@@ -220,14 +228,13 @@ struct file_data {
  *            too large for the cache, including the memory for decoding it
  *  others    from the store
  *
- * If fewer bytes came than up to the end of the file, `*error` is the reason;
- * else it is 0.
+ * `fault` belongs to that error, or to `out->error`.
  */
-int file_read(struct file *file, struct file_reader *reader, uint64_t off,
-              size_t len, struct file_data *out, int *error,
+int file_read(struct file *file, struct file_reader *reader,
+              const struct file_range *range, struct file_data *out,
               struct fault *fault);
 
-/* Release the bytes.  Accepts a zeroed struct. */
+/* Release the bytes; `error` stays.  Accepts a zeroed struct. */
 void file_data_put(struct file *file, struct file_data *data);
 
 /*

@@ -90,8 +90,8 @@ static ssize_t read_bytes(struct file *src, uint64_t off, uint8_t *bytes,
 {
     struct file_data data;
     size_t at = 0;
-    int error;
-    int r = file_read(src, NULL, off, len, &data, &error, fault);
+    int r =
+        file_read(src, NULL, &(struct file_range){ off, len }, &data, fault);
 
     if (r < 0)
         return r;

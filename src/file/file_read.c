@@ -233,12 +233,14 @@ static int end_of_file(struct file *file, uint64_t off, int error)
                : error;
 }
 
-int file_read(struct file *file, struct file_reader *reader, uint64_t off,
-              size_t len, struct file_data *out, int *error,
+int file_read(struct file *file, struct file_reader *reader,
+              const struct file_range *range, struct file_data *out,
               struct fault *fault)
 {
     struct file_data data = { 0 };
     uint64_t size = file_size(file);
+    uint64_t off = range->off;
+    size_t len = range->len;
     int r;
 
     if (off >= size)
@@ -266,7 +268,7 @@ int file_read(struct file *file, struct file_reader *reader, uint64_t off,
         return r;
     }
     counter_add(&file->constant.context->counters.read, data.len);
-    *error = r;
+    data.error = r;
     *out = data;
     return 0;
 }
@@ -279,5 +281,5 @@ void file_data_put(struct file *file, struct file_data *data)
     unpin_all(file, data);
     free(data->hold->copy);
     free(data->hold);
-    *data = (struct file_data){ 0 };
+    *data = (struct file_data){ .error = data->error };
 }

@@ -352,11 +352,13 @@ static ssize_t try_read(struct framefs_frame *frame, struct file *file,
     size_t len = reading->len < PIECE_LEN ? reading->len : PIECE_LEN;
     struct file_data data = { 0 };
     uint8_t *buf = reading->buf;
-    int r = file_read(file, &frame->reader, reading->off, len, &data,
-                      &reading->error, &reading->fault);
+    int r = file_read(file, &frame->reader,
+                      &(struct file_range){ reading->off, len }, &data,
+                      &reading->fault);
 
     if (r < 0)
         return r;
+    reading->error = data.error;
     for (size_t i = 0; i < data.niov; i++) {
         memcpy(buf, data.iov[i].iov_base, data.iov[i].iov_len);
         buf += data.iov[i].iov_len;

@@ -30,12 +30,12 @@ static bool read_byte(const struct snapshot *snapshot, uint64_t off,
 {
     struct fault fault = FAULT_NONE;
     struct file_data data = { 0 };
-    int error = 0;
     bool any;
 
     if (!snapshot->file)
         return pread(snapshot->fd, out, 1, (off_t)off) == 1;
-    any = file_read(snapshot->file, NULL, off, 1, &data, &error, &fault) == 0 &&
+    any = file_read(snapshot->file, NULL, &(struct file_range){ off, 1 }, &data,
+                    &fault) == 0 &&
           data.len == 1;
     if (any)
         memcpy(out, data.iov[0].iov_base, 1);

@@ -72,16 +72,15 @@ static int read_state(struct fs *fs, struct handle *handle,
                       size_t size, uint64_t off, struct file_data *data)
 {
     struct fault fault = FAULT_NONE;
-    int error = 0;
     int r = begin_attempt(snapshot, attempt);
     bool worthless;
 
     if (r < 0)
         return r;
-    r = file_read(snapshot->file, &handle->reader, off, size, data, &error,
-                  &fault);
+    r = file_read(snapshot->file, &handle->reader,
+                  &(struct file_range){ off, size }, data, &fault);
     if (r == 0)
-        r = error;
+        r = data->error;
     worthless = is_worthless(snapshot, r, attempt);
     end_attempt(snapshot, attempt);
     if (worthless)

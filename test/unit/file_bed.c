@@ -164,10 +164,10 @@ static void read_model(struct bed *bed)
     while (bed->size < file_size(bed->file)) {
         struct file_data data;
         struct fault fault;
-        int error;
 
-        ck_assert_int_eq(file_read(bed->file, NULL, bed->size, 1 << 20, &data,
-                                   &error, &fault),
+        ck_assert_int_eq(file_read(bed->file, NULL,
+                                   &(struct file_range){ bed->size, 1 << 20 },
+                                   &data, &fault),
                          0);
         for (size_t i = 0; i < data.niov; i++) {
             memcpy(bed->model + bed->size, data.iov[i].iov_base,
@@ -262,11 +262,12 @@ void bed_check_range(struct bed *bed, uint64_t off, size_t len)
         struct file_data data;
         struct fault fault;
         size_t at = 0;
-        int error;
 
-        ck_assert_int_eq(
-            file_read(bed->file, NULL, off, len, &data, &error, &fault), 0);
-        ck_assert_int_eq(error, 0);
+        ck_assert_int_eq(file_read(bed->file, NULL,
+                                   &(struct file_range){ off, len }, &data,
+                                   &fault),
+                         0);
+        ck_assert_int_eq(data.error, 0);
         ck_assert_uint_gt(data.len, 0);
         for (size_t i = 0; i < data.niov; at += data.iov[i++].iov_len)
             compare(bed, off + at, data.iov[i].iov_base, data.iov[i].iov_len);

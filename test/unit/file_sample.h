@@ -109,17 +109,17 @@ static inline bool reads_right(const struct sample *sample,
     struct file_data data;
     struct fault fault;
     size_t at = 0;
-    int error;
     bool right = true;
 
-    if (file_read(sample->file, reader, off, len, &data, &error, &fault) < 0)
+    if (file_read(sample->file, reader, &(struct file_range){ off, len }, &data,
+                  &fault) < 0)
         return false;
     for (size_t i = 0; i < data.niov && right; i++) {
         right = memcmp(data.iov[i].iov_base, sample->content + off + at,
                        data.iov[i].iov_len) == 0;
         at += data.iov[i].iov_len;
     }
-    right = right && error == 0 && at == len && data.len == len;
+    right = right && data.error == 0 && at == len && data.len == len;
     file_data_put(sample->file, &data);
     return right;
 }

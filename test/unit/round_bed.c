@@ -92,12 +92,12 @@ void bed_check_file(const struct bed *bed, struct file *file)
 {
     struct file_data data;
     struct fault fault;
-    int error;
 
     ck_assert_uint_eq(file_size(file), bed->size);
-    ck_assert_int_eq(file_read(file, NULL, 0, bed->size, &data, &error, &fault),
+    ck_assert_int_eq(file_read(file, NULL, &(struct file_range){ 0, bed->size },
+                               &data, &fault),
                      0);
-    ck_assert_int_eq(error, 0);
+    ck_assert_int_eq(data.error, 0);
     ck_assert_uint_eq(data.len, bed->size);
     for (size_t i = 0, at = 0; i < data.niov; at += data.iov[i++].iov_len)
         ck_assert_mem_eq(data.iov[i].iov_base, bed->bytes + at,

@@ -123,20 +123,21 @@ END_TEST
 START_TEST(a_read_is_cut_at_the_end_of_the_file)
 {
     struct sample sample;
-    struct file_data data;
+    struct file_data data = { .error = 1 };
     struct fault fault;
-    int error = 1;
 
     sample_open(&sample, "last-block-short", BIG_CACHE);
-    ck_assert_int_eq(file_read(sample.file, NULL, sample.len - 5, 100, &data,
-                               &error, &fault),
+    ck_assert_int_eq(file_read(sample.file, NULL,
+                               &(struct file_range){ sample.len - 5, 100 },
+                               &data, &fault),
                      0);
     ck_assert_uint_eq(data.len, 5);
-    ck_assert_int_eq(error, 0);
+    ck_assert_int_eq(data.error, 0);
     file_data_put(sample.file, &data);
-    ck_assert_int_eq(
-        file_read(sample.file, NULL, UINT64_MAX, 100, &data, &error, &fault),
-        0);
+    ck_assert_int_eq(file_read(sample.file, NULL,
+                               &(struct file_range){ UINT64_MAX, 100 }, &data,
+                               &fault),
+                     0);
     ck_assert_uint_eq(data.len, 0);
     ck_assert_uint_eq(data.niov, 0);
     file_data_put(sample.file, &data);
@@ -149,15 +150,16 @@ START_TEST(few_chunks_come_in_place_and_many_as_one_copy)
     struct sample sample;
     struct file_data data;
     struct fault fault;
-    int error;
 
     sample_open(&sample, "tiny-chunks-1-byte", BIG_CACHE);
-    ck_assert_int_eq(
-        file_read(sample.file, NULL, 10, 20, &data, &error, &fault), 0);
+    ck_assert_int_eq(file_read(sample.file, NULL,
+                               &(struct file_range){ 10, 20 }, &data, &fault),
+                     0);
     ck_assert_uint_eq(data.niov, 20);
     file_data_put(sample.file, &data);
-    ck_assert_int_eq(
-        file_read(sample.file, NULL, 10, 200, &data, &error, &fault), 0);
+    ck_assert_int_eq(file_read(sample.file, NULL,
+                               &(struct file_range){ 10, 200 }, &data, &fault),
+                     0);
     ck_assert_uint_eq(data.niov, 1);
     ck_assert_uint_eq(data.len, 200);
     file_data_put(sample.file, &data);
@@ -170,15 +172,15 @@ START_TEST(a_terabyte_of_zeros_takes_no_memory)
     struct sample sample;
     struct file_data data;
     struct fault fault;
-    int error;
 
     sample_open_store(&sample, open_store("zeros-1tib-64k-chunks"), TINY_CACHE,
                       0);
     for (uint64_t off = 12345; off < file_size(sample.file);
          off += 1ull << 33) {
-        ck_assert_int_eq(
-            file_read(sample.file, NULL, off, 1 << 20, &data, &error, &fault),
-            0);
+        ck_assert_int_eq(file_read(sample.file, NULL,
+                                   &(struct file_range){ off, 1 << 20 }, &data,
+                                   &fault),
+                         0);
         ck_assert_uint_eq(data.len, 1 << 20);
         for (size_t i = 0; i < data.niov; i++)
             ck_assert_int_eq(*(const char *)data.iov[i].iov_base, 0);
@@ -216,7 +218,6 @@ START_TEST(a_damaged_block_costs_only_its_own_bytes)
     char path[4096];
     uint8_t *bytes;
     size_t len;
-    int error;
 
     data_path(path, sizeof(path), "frames", "last-block-short", ".b2frame");
     bytes = read_whole(path, &len);
@@ -229,15 +230,17 @@ START_TEST(a_damaged_block_costs_only_its_own_bytes)
     damaged.content = sample.content;
 
     /* Chunks of 9000 bytes, blocks of 1000: bytes 12000 to 12999 are lost. */
-    ck_assert_int_eq(
-        file_read(damaged.file, NULL, 100, 20000, &data, &error, &fault), 0);
-    ck_assert_int_eq(error, -EBADMSG);
+    ck_assert_int_eq(file_read(damaged.file, NULL,
+                               &(struct file_range){ 100, 20000 }, &data,
+                               &fault),
+                     0);
+    ck_assert_int_eq(data.error, -EBADMSG);
     ck_assert_uint_eq(data.len, 12000 - 100);
     ck_assert_int_eq(fault.chunk_no, 1);
     file_data_put(damaged.file, &data);
-    ck_assert_int_eq(
-        file_read(damaged.file, NULL, 12999, 1, &data, &error, &fault),
-        -EBADMSG);
+    ck_assert_int_eq(file_read(damaged.file, NULL,
+                               &(struct file_range){ 12999, 1 }, &data, &fault),
+                     -EBADMSG);
     ck_assert(reads_right(&damaged, NULL, 0, 12000));
     ck_assert(reads_right(&damaged, NULL, 13000, sample.len - 13000));
 
@@ -254,10 +257,10 @@ START_TEST(a_block_larger_than_the_cache_is_refused)
     struct file_data data;
     struct fault fault;
     char text[256];
-    int error;
 
     sample_open(&sample, "last-block-short", 8192);
-    ck_assert_int_eq(file_read(sample.file, NULL, 0, 10, &data, &error, &fault),
+    ck_assert_int_eq(file_read(sample.file, NULL, &(struct file_range){ 0, 10 },
+                               &data, &fault),
                      -ENOTSUP);
     fault_format(&fault, -ENOTSUP, text, sizeof(text));
     ck_assert_str_eq(text, "chunk 0, offset 0: block is too large to be read "
@@ -342,7 +345,6 @@ START_TEST(a_chunk_that_grows_under_the_cache_is_refused)
     struct file_data got;
     struct fault fault;
     struct build *frame;
-    int error;
     int r;
 
     for (size_t i = 0; i < N; i++) {
@@ -353,13 +355,16 @@ START_TEST(a_chunk_that_grows_under_the_cache_is_refused)
     ck_assert_int_eq(store_mem_open(frame->bytes, frame->len, &store), 0);
     sample_open_store(&sample, store, BIG_CACHE, 0);
     for (uint64_t off = 4; off < N * 8; off += 1024 * 8) {
-        ck_assert_int_eq(
-            file_read(sample.file, NULL, off, 1, &got, &error, &fault), 0);
+        ck_assert_int_eq(file_read(sample.file, NULL,
+                                   &(struct file_range){ off, 1 }, &got,
+                                   &fault),
+                         0);
         file_data_put(sample.file, &got);
     }
     store_le32(frame->bytes + 97 + 4, 12);
     store_le32(frame->bytes + 97 + 12, 32 + 12);
-    r = file_read(sample.file, NULL, 8, 1, &got, &error, &fault);
+    r = file_read(sample.file, NULL, &(struct file_range){ 8, 1 }, &got,
+                  &fault);
     ck_assert_int_eq(r, -EBADMSG);
     sample_close(&sample);
     free(frame);

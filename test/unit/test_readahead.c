@@ -14,10 +14,10 @@ static void read_piece(const struct sample *sample, struct file_reader *reader,
 {
     struct file_data data;
     struct fault fault;
-    int error;
 
-    ck_assert_int_eq(
-        file_read(sample->file, reader, off, len, &data, &error, &fault), 0);
+    ck_assert_int_eq(file_read(sample->file, reader,
+                               &(struct file_range){ off, len }, &data, &fault),
+                     0);
     ck_assert_uint_eq(data.len, len);
     file_data_put(sample->file, &data);
 }
@@ -124,7 +124,6 @@ START_TEST(a_scan_of_a_larger_file_drives_out_nothing)
     struct cache_stats stats;
     struct file_data pinned;
     struct fault fault;
-    int error;
 
     sample_open_store(&sample, open_store("total-24mib"), BIG_CACHE / 2,
                       2 << 20);
@@ -136,9 +135,10 @@ START_TEST(a_scan_of_a_larger_file_drives_out_nothing)
      * A block that is pinned when the scan passes it is dropped once it is
      * unpinned.
      */
-    ck_assert_int_eq(
-        file_read(sample.file, NULL, 4 << 20, 4096, &pinned, &error, &fault),
-        0);
+    ck_assert_int_eq(file_read(sample.file, NULL,
+                               &(struct file_range){ 4 << 20, 4096 }, &pinned,
+                               &fault),
+                     0);
     scan(&sample);
     file_data_put(sample.file, &pinned);
     cache_get_stats(sample.context->cache, &stats);

@@ -224,12 +224,12 @@ static void check_first(const struct bed *bed)
     struct file_data data;
     struct fault fault;
     struct file *file;
-    int error;
 
     ck_assert_int_eq(
         give_file_open(bed->context, disk_store(bed->disk), 0, &file, &fault),
         0);
-    ck_assert_int_eq(file_read(file, NULL, 0, CHUNKSIZE, &data, &error, &fault),
+    ck_assert_int_eq(file_read(file, NULL, &(struct file_range){ 0, CHUNKSIZE },
+                               &data, &fault),
                      0);
     ck_assert_mem_eq(data.iov[0].iov_base, bed->bytes, data.iov[0].iov_len);
     ck_assert_uint_eq(data.iov[0].iov_len, CHUNKSIZE);

@@ -54,13 +54,12 @@ static uint8_t *read_all(const struct sample *sample)
     struct file_data data;
     struct fault fault = FAULT_NONE;
     size_t done = 0;
-    int error;
 
     while (done < sample->len) {
-        int r =
-            file_read(sample->file, NULL, done, 1 << 20, &data, &error, &fault);
+        int r = file_read(sample->file, NULL,
+                          &(struct file_range){ done, 1 << 20 }, &data, &fault);
 
-        ck_assert_msg(r == 0 && error == 0, "%d: %s", r, fault.what);
+        ck_assert_msg(r == 0 && data.error == 0, "%d: %s", r, fault.what);
         ck_assert_uint_gt(data.len, 0);
         for (size_t i = 0; i < data.niov; i++) {
             memcpy(bytes + done, data.iov[i].iov_base, data.iov[i].iov_len);

@@ -24,14 +24,15 @@ START_TEST(pinned_bytes_do_not_change)
     struct fault fault;
     struct bed bed;
     uint8_t *old;
-    int error;
 
     bed_new(&bed, false);
     bed_write(&bed, 0, 3 * CHUNKSIZE);
     old = malloc(3 * CHUNKSIZE);
     memcpy(old, bed.model, 3 * CHUNKSIZE);
-    ck_assert_int_eq(
-        file_read(bed.file, NULL, 0, 3 * CHUNKSIZE, &data, &error, &fault), 0);
+    ck_assert_int_eq(file_read(bed.file, NULL,
+                               &(struct file_range){ 0, 3 * CHUNKSIZE }, &data,
+                               &fault),
+                     0);
     bed_write(&bed, 100, 2 * CHUNKSIZE);
     bed_sync(&bed);
     bed_truncate(&bed, CHUNKSIZE + 5);

@@ -264,11 +264,11 @@ static bool is_state(struct file *file, const struct state *state)
     struct file_data data;
     struct fault fault;
     bool same = file_size(file) == state->size;
-    int error;
 
     if (!same || state->size == 0)
         return same;
-    if (file_read(file, NULL, 0, state->size, &data, &error, &fault) < 0)
+    if (file_read(file, NULL, &(struct file_range){ 0, state->size }, &data,
+                  &fault) < 0)
         return false;
     same = data.len == state->size;
     for (size_t i = 0, at = 0; i < data.niov && same;

@@ -69,11 +69,11 @@ static void bed_fini(struct bed *bed)
 static void read_all(struct file *file, struct file_data *data)
 {
     struct fault fault;
-    int error;
 
     for (int tries = 0;; tries++) {
         *data = (struct file_data){ 0 };
-        if (file_read(file, NULL, 0, SIZE, data, &error, &fault) == 0 &&
+        if (file_read(file, NULL, &(struct file_range){ 0, SIZE }, data,
+                      &fault) == 0 &&
             data->len == SIZE)
             return;
         file_data_put(file, data);
@@ -519,11 +519,12 @@ static bool holds(struct file *file, const uint8_t *bytes, uint64_t size)
     struct file_data data;
     struct fault fault;
     bool same = file_size(file) == size;
-    int error;
 
     if (!same)
         return false;
-    ck_assert_int_eq(file_read(file, NULL, 0, size, &data, &error, &fault), 0);
+    ck_assert_int_eq(
+        file_read(file, NULL, &(struct file_range){ 0, size }, &data, &fault),
+        0);
     for (size_t i = 0, at = 0; i < data.niov; at += data.iov[i++].iov_len)
         same = same && memcmp(data.iov[i].iov_base, bytes + at,
                               data.iov[i].iov_len) == 0;

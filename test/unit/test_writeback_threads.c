@@ -72,10 +72,10 @@ static void *read_all(void *arg)
     for (uint64_t off = 0; off < SIZE; off += 7000) {
         struct file_data data;
         struct fault fault;
-        int error;
 
-        ck_assert_int_eq(file_read(worker->bed->file, &reader, off, 50000,
-                                   &data, &error, &fault),
+        ck_assert_int_eq(file_read(worker->bed->file, &reader,
+                                   &(struct file_range){ off, 50000 }, &data,
+                                   &fault),
                          0);
         file_data_put(worker->bed->file, &data);
     }
