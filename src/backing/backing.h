@@ -20,7 +20,7 @@
  * reached.  Functions return negative errnos.
  */
 
-struct arrivals;
+struct backing_source;
 struct bundle;
 struct bundle_entry;
 struct chunks;
@@ -33,13 +33,8 @@ struct backing_dir {
                               -1 */
     struct chunks *chunks; /* set for the directory of a frame's chunks, see
                               chunks.h; else NULL.  `fd` is -1 if set */
-    bool keep;             /* show names unchanged */
-    bool npy;              /* show arrays as .npy files */
-    const char *only;      /* show only this entry; or NULL */
-    enum entry_kind only_kind;
-    bool only_is_array;
-    struct arrivals *arrivals; /* frames that are being copied in; or NULL */
-    const char *except;        /* never show this entry; or NULL */
+    struct backing_source *source;
+    const char *except; /* never show this entry; or NULL */
 };
 
 /* A lock that is held until its place is closed.  The caller that locked it

@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "array/array.h"
-#include "backing/arrivals.h"
 #include "backing/backing_private.h"
+#include "backing/backing_source.h"
 #include "backing/backing_start.h"
 #include "backing/chunks.h"
 #include "backing/folder.h"
@@ -57,8 +57,8 @@ static int is_sparse(const struct backing_dir *dir, const char *name)
         if (r == -EACCES)
             r = st.st_uid == identity_owner();
     }
-    if (r > 0 && dir->arrivals)
-        r = !arrivals_is_incomplete(dir->arrivals, fd);
+    if (r > 0 && dir->source->keep_names)
+        r = !arrivals_is_incomplete(&dir->source->arrivals, fd);
     close(fd);
     return r;
 }
@@ -122,8 +122,10 @@ int backing_kind(const struct backing_dir *dir, const char *name,
         return (int)chunks_kind(dir->chunks, name);
     if (dir->folder)
         return folder_kind(dir, name, type);
-    if (dir->only)
-        return strcmp(name, dir->only) == 0 ? (int)dir->only_kind : ENTRY_NONE;
+    if (dir->source->only)
+        return strcmp(name, dir->source->only) == 0
+                   ? (int)dir->source->only_kind
+                   : ENTRY_NONE;
     if (dir->except && strcmp(name, dir->except) == 0)
         return ENTRY_NONE;
     if (type == DT_UNKNOWN)
@@ -167,8 +169,8 @@ static int is_array(void *context, const char *name, enum entry_kind kind)
     struct store *store;
     int r;
 
-    if (dir->only)
-        return dir->only_is_array;
+    if (dir->source->only)
+        return dir->source->only_is_array;
     backing_place_in(dir, name, kind, &place);
     r = backing_store(&place, kind, STORE_PEEK, &store, &fault);
     if (r < 0)
@@ -181,9 +183,9 @@ static int is_array(void *context, const char *name, enum entry_kind kind)
 struct names_dir backing_names(struct backing_dir *dir)
 {
     return (struct names_dir){
-        .keep = dir->keep,
+        .keep = dir->source->keep_names,
         .kind = kind_of_name,
-        .is_array = dir->npy ? is_array : NULL,
+        .is_array = dir->source->npy ? is_array : NULL,
         .context = dir,
     };
 }

@@ -57,8 +57,10 @@ static int split(const char *path, int *dir, char **name)
 
 static int kind_of_directory(const struct paths *paths)
 {
+    struct backing_source source = { .fd = -1 };
     struct backing_dir dir = { .fd = open(paths->source,
-                                          O_PATH | O_DIRECTORY | O_CLOEXEC) };
+                                          O_PATH | O_DIRECTORY | O_CLOEXEC),
+                               .source = &source };
     int r;
 
     if (dir.fd < 0)
@@ -137,8 +139,8 @@ static int find_hidden(struct fs *fs, const struct paths *paths)
 
     if (!is_below(paths->mountpoint, paths->source))
         return 0;
-    r = split(paths->mountpoint, &dir, &fs->mounted);
-    if (r == 0 && fstat(dir, &fs->mounted_in) < 0)
+    r = split(paths->mountpoint, &dir, &fs->source.mounted);
+    if (r == 0 && fstat(dir, &fs->source.mounted_in) < 0)
         r = -errno;
     if (dir >= 0)
         close(dir);
@@ -149,7 +151,7 @@ static int find_hidden(struct fs *fs, const struct paths *paths)
    MOUNTPOINT. */
 static int check_tree(const struct fs *fs, const struct paths *paths)
 {
-    if (fs->base > 0) {
+    if (fs->source.base > 0) {
         log_error("%s: is a directory, and offset= is for a frame in a file",
                   paths->said);
         return -EINVAL;
@@ -168,8 +170,8 @@ static int open_tree(struct fs *fs, const struct paths *paths)
 
     if (r < 0)
         return r;
-    fs->root_fd = open(paths->source, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (fs->root_fd < 0)
+    fs->source.fd = open(paths->source, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fs->source.fd < 0)
         return -errno;
     r = find_hidden(fs, paths);
     if (r < 0)
@@ -181,14 +183,14 @@ static int open_tree(struct fs *fs, const struct paths *paths)
 static int check_store(struct fs *fs, const struct paths *paths,
                        const char *name)
 {
-    struct backing_place place = { .dirfd = fs->root_fd };
-    struct backing_dir dir = { .fd = -1 };
+    struct backing_place place = { .dirfd = fs->source.fd };
+    struct backing_dir dir = { .fd = -1, .source = &fs->source };
     struct fault fault = FAULT_NONE;
     char text[256];
     int r;
 
     strcpy(place.name, name);
-    r = folder_open(&fs->shelf, &place, "", O_PATH, &dir, &fault);
+    r = folder_open(&fs->source.shelf, &place, "", O_PATH, &dir, &fault);
     if (r < 0) {
         fault_format(&fault, r, text, sizeof(text));
         log_error("%s: %s", paths->said, text);
@@ -203,9 +205,9 @@ static int check_store(struct fs *fs, const struct paths *paths,
 static int open_around(struct fs *fs, const struct paths *paths, char **name)
 {
     if (!S_ISDIR(paths->source_st.st_mode))
-        return split(paths->source, &fs->root_fd, name);
-    fs->root_fd = open(paths->source, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (fs->root_fd < 0)
+        return split(paths->source, &fs->source.fd, name);
+    fs->source.fd = open(paths->source, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (fs->source.fd < 0)
         return -errno;
     *name = strdup(".");
     return *name ? 0 : -ENOMEM;
@@ -234,7 +236,8 @@ static int open_store(struct fs *fs, const struct paths *paths)
 /* Refuse a file that is not a frame, before it is mounted. */
 static int check_frame(struct fs *fs, const struct paths *paths)
 {
-    const struct backing_dir dir = { .fd = fs->root_fd };
+    const struct backing_dir dir = { .fd = fs->source.fd,
+                                     .source = &fs->source };
     struct fault fault = FAULT_NONE;
     struct backing_place place;
     struct frame_info info;
@@ -243,12 +246,12 @@ static int check_frame(struct fs *fs, const struct paths *paths)
     char text[256];
     int r;
 
-    fs_entry_place(fs, &dir, fs->only, paths->kind, &place);
+    fs_entry_place(fs, &dir, fs->source.only, paths->kind, &place);
     r = backing_store(&place, paths->kind, 0, &store, &fault);
     if (r == 0) {
-        r = frame_read_info(store, fs->base, &info, &st, &fault);
-        fs->only_is_array =
-            r == 0 && fs->npy && backing_is_array(store, fs->base) > 0;
+        r = frame_read_info(store, fs->source.base, &info, &st, &fault);
+        fs->source.only_is_array = r == 0 && fs->source.npy &&
+                                   backing_is_array(store, fs->source.base) > 0;
         store_close(store);
     }
     if (r < 0) {
@@ -263,7 +266,7 @@ static int open_frame(struct fs *fs, const struct paths *paths)
     bool onto_file = !S_ISDIR(paths->mountpoint_st.st_mode);
     int r;
 
-    if (fs->base > 0 && paths->kind == ENTRY_SPARSE) {
+    if (fs->source.base > 0 && paths->kind == ENTRY_SPARSE) {
         log_error("%s: is a directory, and offset= is for a frame in a file",
                   paths->said);
         return -EINVAL;
@@ -272,16 +275,17 @@ static int open_frame(struct fs *fs, const struct paths *paths)
         log_error("%s: lies inside the frame", paths->mountpoint);
         return -EINVAL;
     }
-    r = split(paths->source, &fs->root_fd, &fs->only);
+    r = split(paths->source, &fs->source.fd, &fs->source.only);
     if (r < 0)
         return r;
-    fs->only_kind = paths->kind;
-    fs->pinned = paths->source_st.st_dev == paths->mountpoint_st.st_dev &&
-                 paths->source_st.st_ino == paths->mountpoint_st.st_ino;
-    if (fs->pinned) {
-        close(fs->root_fd);
-        fs->root_fd = open(paths->source, O_PATH | O_CLOEXEC);
-        if (fs->root_fd < 0)
+    fs->source.only_kind = paths->kind;
+    fs->source.pinned =
+        paths->source_st.st_dev == paths->mountpoint_st.st_dev &&
+        paths->source_st.st_ino == paths->mountpoint_st.st_ino;
+    if (fs->source.pinned) {
+        close(fs->source.fd);
+        fs->source.fd = open(paths->source, O_PATH | O_CLOEXEC);
+        if (fs->source.fd < 0)
             return -errno;
     }
     r = check_frame(fs, paths);
@@ -289,7 +293,7 @@ static int open_frame(struct fs *fs, const struct paths *paths)
         return r;
     return node_table_init(&fs->nodes,
                            onto_file ? paths->kind : ENTRY_DIRECTORY,
-                           onto_file ? fs->only : ".");
+                           onto_file ? fs->source.only : ".");
 }
 
 /* Does the user have write permission for SOURCE? */
@@ -314,19 +318,16 @@ static struct fs *fs_new(const struct fs_options *options)
     fs->closer = closer;
     fs->space = space;
     list_init(&fs->held);
-    pthread_mutex_init(&fs->trash_lock, NULL);
-    arrivals_init(&fs->arrivals);
-    shelf_init(&fs->shelf);
+    backing_source_init(&fs->source);
     fs->open_anchor = open_file_anchor;
-    fs->root_fd = fs->trash_fd = -1;
-    fs->keep_names = options->keep_names;
-    fs->npy = options->npy;
+    fs->source.keep_names = options->keep_names;
+    fs->source.npy = options->npy;
     fs->chunks = options->chunks;
-    fs->noatime = options->noatime;
+    fs->source.noatime = options->noatime;
     fs->sparse = options->sparse;
     fs->close_later = options->close_later;
     fs->params = options->params;
-    fs->base = options->offset;
+    fs->source.base = options->offset;
     return fs;
 }
 
@@ -346,14 +347,15 @@ int fs_open(const struct fs_options *options, struct fs **out)
     else if (r == 0)
         r = open_frame(fs, &paths);
     fs->dev = paths.source_st.st_dev;
-    fs->writable = r == 0 && !options->read_only && fs->base == 0 &&
-                   paths.kind != ENTRY_STORE && is_writable(paths.source);
+    fs->source.writable = r == 0 && !options->read_only &&
+                          fs->source.base == 0 && paths.kind != ENTRY_STORE &&
+                          is_writable(paths.source);
     /* If the root is a file, the kernel never looks it up, and so would never
        learn that other programs have changed it.  If frames are shared by
        locks, a frame must be locked when a program writes, not when the kernel
        writes back its pages. */
     fs->shared = options->shared;
-    fs->writeback = fs->writable && !options->shared &&
+    fs->writeback = fs->source.writable && !options->shared &&
                     !entry_is_frame(fs->nodes.root.id.kind);
     paths_fini(&paths);
     if (r < 0) {
@@ -378,19 +380,13 @@ int fs_close(struct fs *fs)
     }
     r = closer_stop(fs);
     synced = sync_all(fs);
-    remove_trash(fs);
+    trash_remove(&fs->source.trash, fs->source.fd);
     file_context_free(fs->files);
     node_table_fini(&fs->nodes);
-    if (fs->root_fd >= 0)
-        close(fs->root_fd);
-    free(fs->only);
-    free(fs->mounted);
     sync_set_fini(&fs->written);
-    pthread_mutex_destroy(&fs->trash_lock);
     closer_free(fs->closer);
     free_space_free(fs->space);
-    shelf_fini(&fs->shelf);
-    arrivals_fini(&fs->arrivals);
+    backing_source_fini(&fs->source);
     free(fs);
     return r < 0 ? r : synced;
 }

@@ -110,7 +110,7 @@ static int check_cache(const struct fs *fs, const struct options *options)
     const struct file_params *params = &options->fs.params;
     size_t least = file_least_cache(&params->chunk, params->chunksize, 0);
 
-    if (!fs->writable || entry_is_frame(fs->nodes.root.id.kind) ||
+    if (!fs->source.writable || entry_is_frame(fs->nodes.root.id.kind) ||
         least <= options->file.cache_size)
         return 0;
     log_error("chunksize=%" PRIu32 " takes a cache of %zu bytes to write new "
@@ -131,7 +131,8 @@ static int open_mount(struct mount *mount, struct options *options)
     mount->data.fs = mount->fs;
     if (check_cache(mount->fs, options) < 0)
         return EXIT_USAGE;
-    if (!mount->fs->writable && fuse_opt_add_arg(&options->args, "-oro") < 0)
+    if (!mount->fs->source.writable &&
+        fuse_opt_add_arg(&options->args, "-oro") < 0)
         return EXIT_FAILURE;
     mount->data.max_read = options->max_read;
     /* libfuse itself reports options that it does not know. */
@@ -287,7 +288,8 @@ static void lock_source(struct mount *mount)
     if (mount_table_find(mount->mountpoint, &entry) < 0)
         entry = (struct mount_entry){ .dev = 0 };
     mount->dev = entry.dev;
-    mount_lock_take(&mount->lock, entry.dev, entry.tag, mount->fs->writable);
+    mount_lock_take(&mount->lock, entry.dev, entry.tag,
+                    mount->fs->source.writable);
 }
 
 static int serve(struct mount *mount, const struct options *options)
@@ -302,7 +304,7 @@ static int serve(struct mount *mount, const struct options *options)
     umask(0);
     if (r == 0)
         r = identity_setup(options->others);
-    if (r == 0 && mount->fs->writable)
+    if (r == 0 && mount->fs->source.writable)
         remove_leftovers(mount->fs);
     if (r == 0)
         r = file_context_new(&options->file, &mount->fs->files);
@@ -312,9 +314,9 @@ static int serve(struct mount *mount, const struct options *options)
         r = pool_new(1, &mount->fs->teller);
     if (r == 0)
         r = stop_signal_start(&mount->stop, mount->fs);
-    if (r == 0 && mount->fs->writable)
+    if (r == 0 && mount->fs->source.writable)
         r = pool_new(SEEKERS, &mount->fs->seekers);
-    if (r == 0 && mount->fs->writable)
+    if (r == 0 && mount->fs->source.writable)
         r = closer_start(mount->fs->closer);
     if (r == 0)
         r = handover_start(&mount->handover, mount->fs, mount->mountpoint,

@@ -84,11 +84,11 @@ int sync_all(struct fs *fs)
     int others = 0;
     int r;
 
-    if (!fs->writable)
+    if (!fs->source.writable)
         return 0;
     /* SOURCE's path may now lead to the mount that has ended, or to another
        one, so use the descriptor. */
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", fs->root_fd);
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fs->source.fd);
     len = readlink(link, source, sizeof(source) - 1);
     source[len > 0 ? len : 0] = '\0';
     if (fs->written.ndevs > 0)

@@ -22,7 +22,7 @@ static uint64_t read_mark(const struct fs *fs, const struct node *node,
 
     if (backing_store(place, node->id.kind, STORE_PEEK, &store, &fault) < 0)
         return 0;
-    r = frame_open(store, fs->base, &frame, &fault);
+    r = frame_open(store, fs->source.base, &frame, &fault);
     store_close(store);
     if (r < 0)
         return 0;

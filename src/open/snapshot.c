@@ -92,7 +92,7 @@ bool snapshot_has_readers_of(const struct snapshot *snapshot,
 /* Store flags for opening a file that programs read. */
 static unsigned read_flags(const struct fs *fs)
 {
-    return fs->noatime ? STORE_PEEK : 0;
+    return fs->source.noatime ? STORE_PEEK : 0;
 }
 
 static int open_anchor(struct snapshot *snapshot,
@@ -127,11 +127,12 @@ static int open_frame(struct fs *fs, struct snapshot *snapshot,
     if (snapshot->writable)
         r = file_open_writable(fs->files, store, &snapshot->file, fault);
     else
-        r = file_open(fs->files, store, fs->base, &snapshot->file, fault);
+        r = file_open(fs->files, store, fs->source.base, &snapshot->file,
+                      fault);
     store_close(store);
     if (r == 0 && !place->bundle)
         r = check_seen(snapshot);
-    if (r == 0 && fs->writable)
+    if (r == 0 && fs->source.writable)
         r = open_anchor(snapshot, place, kind);
     return r;
 }
@@ -146,7 +147,7 @@ static int open_chunk(struct fs *fs, struct snapshot *snapshot,
 
     if (r < 0)
         return r;
-    face.base = fs->base;
+    face.base = fs->source.base;
     r = file_open_face(fs->files, &face, store, &snapshot->file, fault);
     store_close(store);
     return r;
@@ -163,7 +164,7 @@ static int open_other(const struct fs *fs, struct snapshot *snapshot,
     if (fd < 0)
         return fd;
     snapshot->fd = fd;
-    if (fs->noatime)
+    if (fs->source.noatime)
         store_leave_atime(fd);
     if (fstat(fd, &st) < 0)
         return -errno;

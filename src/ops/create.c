@@ -48,8 +48,8 @@ static enum entry_kind kind_of(const struct fs *fs, const struct create *create)
     if (S_ISDIR(create->mode))
         return ENTRY_DIRECTORY;
     if (!S_ISREG(create->mode) ||
-        (fs->keep_names && (!names_has_suffix(create->shown) ||
-                            frame_object_is_index(create->shown))))
+        (fs->source.keep_names && (!names_has_suffix(create->shown) ||
+                                   frame_object_is_index(create->shown))))
         return ENTRY_OTHER;
     return fs->sparse ? ENTRY_SPARSE : ENTRY_FRAME;
 }

@@ -54,7 +54,7 @@ static void ops_init(void *userdata, struct fuse_conn_info *conn)
     /* When an asynchronous O_DIRECT write completes, the kernel does not drop
        pages that were read meanwhile, as it does when it waits for the write.
        Programs would then read stale bytes. */
-    if (data->fs->writable)
+    if (data->fs->source.writable)
         conn->want &= ~(unsigned)FUSE_CAP_ASYNC_DIO;
     passthrough_init(data->fs, conn);
     conn->max_read = data->max_read;
@@ -329,7 +329,7 @@ static void ops_statfs(fuse_req_t req, fuse_ino_t ino __attribute__((unused)))
     const struct fs *fs = request_fs(req);
     struct statvfs st;
 
-    if (fstatvfs(fs->root_fd, &st) < 0) {
+    if (fstatvfs(fs->source.fd, &st) < 0) {
         fuse_reply_err(req, errno);
         return;
     }

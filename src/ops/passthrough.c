@@ -31,12 +31,13 @@ static bool is_overlay(const struct fs *fs)
 {
     struct statfs st;
 
-    return fstatfs(fs->root_fd, &st) == 0 && st.f_type == OVERLAYFS_SUPER_MAGIC;
+    return fstatfs(fs->source.fd, &st) == 0 &&
+           st.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
 void passthrough_init(struct fs *fs, struct fuse_conn_info *conn)
 {
-    if (fs->writable || !(conn->capable & FUSE_CAP_PASSTHROUGH) ||
+    if (fs->source.writable || !(conn->capable & FUSE_CAP_PASSTHROUGH) ||
         !may_administer() || is_overlay(fs))
         return;
     conn->want |= FUSE_CAP_PASSTHROUGH;

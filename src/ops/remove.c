@@ -15,46 +15,10 @@
 #include "writer/frame_dir.h"
 #include "writer/private_dir.h"
 
-static int make_trash(struct fs *fs)
-{
-    int fd = private_dir_make(fs->root_fd, false, fs->trash);
-    int r = fd < 0 ? fd : private_dir_mark(fd);
-
-    if (r < 0 && fd >= 0) {
-        private_dir_remove(fs->root_fd, fs->trash);
-        close(fd);
-        return r;
-    }
-    return fs->trash_fd = fd;
-}
-
-/* Get the private directory of this daemon, for frames that were removed. */
-static int get_trash(struct fs *fs)
-{
-    int fd;
-
-    pthread_mutex_lock(&fs->trash_lock);
-    if (fs->trash_fd < 0) {
-        fd = make_trash(fs);
-    } else {
-        fd = fs->trash_fd;
-    }
-    pthread_mutex_unlock(&fs->trash_lock);
-    return fd;
-}
-
-void remove_trash(struct fs *fs)
-{
-    if (fs->trash_fd < 0)
-        return;
-    private_dir_remove(fs->root_fd, fs->trash);
-    close(fs->trash_fd);
-}
-
 void remove_leftovers(struct fs *fs)
 {
-    if (!fs->only)
-        private_dir_tidy_up_all(fs->root_fd, ".");
+    if (!fs->source.only)
+        private_dir_tidy_up_all(fs->source.fd, ".");
 }
 
 /* Is a frame open?  Then this also locks its directory, as private_dir.h
@@ -135,7 +99,7 @@ static int retire_here(int at, const char *name, const struct stat *st,
 static int retire(struct fs *fs, int at, const char *name,
                   const struct stat *st, const struct retired_name *retired)
 {
-    int trash = get_trash(fs);
+    int trash = trash_get(&fs->source.trash, fs->source.fd);
     int r = -EXDEV;
 
     if (trash >= 0)
@@ -171,7 +135,7 @@ void remove_left(struct fs *fs, const struct node *node, int at,
                  const struct stat *st)
 {
     struct retired_name retired = retired_name(st->st_ino);
-    int trash = get_trash(fs);
+    int trash = trash_get(&fs->source.trash, fs->source.fd);
     bool open;
 
     pthread_mutex_lock(&fs->nodes.lock);

@@ -54,7 +54,4 @@ void remove_left(struct fs *fs, const struct node *node, int at,
 /* Remove the files that dead daemons have left behind. */
 void remove_leftovers(struct fs *fs);
 
-/* Remove the private directory of this daemon, if there is one. */
-void remove_trash(struct fs *fs);
-
 #endif

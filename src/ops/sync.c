@@ -79,7 +79,7 @@ int sync_open_file(struct fs *fs, struct open_file *open)
                   (snapshot->file && file_is_settled(snapshot->file)));
     int r = open_file_sync(fs, open);
 
-    if (r == 0 && clean && fs->writable)
+    if (r == 0 && clean && fs->source.writable)
         r = sync_stored(snapshot, open->node->id.kind);
     snapshot_put(snapshot);
     return r;

@@ -48,7 +48,7 @@ static blkcnt_t frame_blocks(const struct fs *fs, const struct stat *st,
 
     if (info->sparse)
         blocks += chunk_blocks(info);
-    else if (fs->base > 0)
+    else if (fs->source.base > 0)
         blocks = size_pieces(info->frame_len, STAT_BLOCK);
     if (blocks == 0 && size > 0)
         blocks = 1;
@@ -96,7 +96,7 @@ static void show_claim(struct fs *fs, struct store *store, bool sparse,
 
     *info = (struct frame_info){ .sparse = sparse };
     *size = 0;
-    if (store && frame_read_claim(store, fs->base, info, &fault) == 0)
+    if (store && frame_read_claim(store, fs->source.base, info, &fault) == 0)
         *size = info->nbytes;
     if (*size == 0)
         *size = st->st_size > 0 ? (uint64_t)st->st_size : 1;
@@ -130,7 +130,7 @@ static int read_info(struct fs *fs, struct node *node,
     if (r == 0 && !place->bundle)
         r = backing_check_store(store, st);
     if (r == 0)
-        r = file_peek(fs->files, store, fs->base, &peek, &fault);
+        r = file_peek(fs->files, store, fs->source.base, &peek, &fault);
     if (r == 0) {
         *info = peek.info;
         *size = peek.size;
@@ -161,7 +161,9 @@ static int complete_closed_frame(struct fs *fs, struct node *node,
     int r = -ESTALE;
 
     for (unsigned i = 0; i < LOOKS && r == -ESTALE; i++) {
-        r = fs->writable || i > 0 ? backing_stat(place, node->id.kind, st) : 0;
+        r = fs->source.writable || i > 0
+                ? backing_stat(place, node->id.kind, st)
+                : 0;
         if (r == 0)
             r = read_info(fs, node, place, st, &info, &size);
     }
@@ -231,13 +233,14 @@ static int stat_gone(struct fs *fs, const struct node *node, struct stat *out)
    owner and times of the frame, and mode 0555. */
 static int stat_made_up(struct fs *fs, struct stat *out)
 {
-    const struct backing_dir dir = { .fd = fs->root_fd };
+    const struct backing_dir dir = { .fd = fs->source.fd,
+                                     .source = &fs->source };
     struct backing_place place;
     struct stat st;
     int r;
 
-    fs_entry_place(fs, &dir, fs->only, fs->only_kind, &place);
-    r = backing_stat(&place, fs->only_kind, &st);
+    fs_entry_place(fs, &dir, fs->source.only, fs->source.only_kind, &place);
+    r = backing_stat(&place, fs->source.only_kind, &st);
     if (r < 0)
         return r;
     st.st_mode = S_IFDIR | 0555;

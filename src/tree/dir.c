@@ -69,7 +69,7 @@ static int open_stream(struct dir *dir)
     struct fs *fs = dir->fs;
     struct stat st;
 
-    if (fs->noatime)
+    if (fs->source.noatime)
         store_leave_atime(dir->backing.fd);
     dir->stream = fdopendir(dir->backing.fd);
     if (!dir->stream || fstat(dir->backing.fd, &st) < 0)
@@ -117,7 +117,7 @@ static int make_list(struct dir *dir, struct node *node)
         return 0;
     if (dir->backing.folder)
         return folder_list(&dir->backing, &dir->names);
-    return folder_names_add(&dir->names, dir->backing.only);
+    return folder_names_add(&dir->names, dir->backing.source->only);
 }
 
 int dir_open(struct fs *fs, struct node *node, struct dir **out)
@@ -284,7 +284,7 @@ static int read_entry(struct dir *dir, uint64_t i, struct dir_entry *out)
 /* Remove files that a killed daemon has left behind. */
 static void tidy_up(struct dir *dir, const char *name)
 {
-    if (dir->fs->writable && names_hidden(name))
+    if (dir->fs->source.writable && names_hidden(name))
         private_dir_tidy_up(dir->backing.fd, name);
 }
 

@@ -23,8 +23,8 @@
 static void set_pinned(const struct fs *fs, enum entry_kind kind,
                        struct backing_place *place)
 {
-    if (fs->pinned && (entry_is_frame(kind) || entry_is_face(kind)))
-        strcpy(place->name, fs->only_kind == ENTRY_SPARSE ? "." : "");
+    if (fs->source.pinned && (entry_is_frame(kind) || entry_is_face(kind)))
+        strcpy(place->name, fs->source.only_kind == ENTRY_SPARSE ? "." : "");
 }
 
 void fs_entry_place(const struct fs *fs, const struct backing_dir *dir,
@@ -37,7 +37,7 @@ void fs_entry_place(const struct fs *fs, const struct backing_dir *dir,
 
 static int open_path(struct fs *fs, const char *path)
 {
-    int fd = store_local_open(fs->root_fd, path, 0, S_IFDIR);
+    int fd = store_local_open(fs->source.fd, path, 0, S_IFDIR);
 
     /* It was a directory when it was looked up. */
     return fd == -EINVAL || fd == -ENOENT ? -ESTALE : fd;
@@ -79,7 +79,7 @@ static int place_of_open(struct fs *fs, const struct node *node,
 static int place_of_path(struct fs *fs, const struct node_path *path,
                          struct backing_place *out)
 {
-    *out = (struct backing_place){ .dirfd = fs->root_fd };
+    *out = (struct backing_place){ .dirfd = fs->source.fd };
     strcpy(out->name, path->name);
     if (path->dir[0] == '\0')
         return 0;
@@ -98,7 +98,7 @@ static int open_folder(struct fs *fs, const struct node_path *path,
 
     if (r < 0)
         return r;
-    r = folder_open(&fs->shelf, &place, inner, flags, out, fault);
+    r = folder_open(&fs->source.shelf, &place, inner, flags, out, fault);
     backing_close(&place);
     return r;
 }
@@ -110,7 +110,7 @@ static int place_in_store(struct fs *fs, const struct node *node,
     struct fault fault = FAULT_NONE;
     char *slash = strrchr(path->inner, '/');
     const char *name = slash ? slash + 1 : path->inner;
-    struct backing_dir dir = { .fd = -1 };
+    struct backing_dir dir = { .fd = -1, .source = &fs->source };
     int r;
 
     if (slash)
@@ -209,9 +209,9 @@ static bool holds_mount(const struct fs *fs, int fd)
 {
     struct stat st;
 
-    return fs->mounted && fstat(fd, &st) == 0 &&
-           st.st_dev == fs->mounted_in.st_dev &&
-           st.st_ino == fs->mounted_in.st_ino;
+    return fs->source.mounted && fstat(fd, &st) == 0 &&
+           st.st_dev == fs->source.mounted_in.st_dev &&
+           st.st_ino == fs->source.mounted_in.st_ino;
 }
 
 /* Open a directory of a store. */
@@ -222,7 +222,7 @@ static int open_sealed(struct fs *fs, struct node *node, int flags,
     struct node_path path;
     int r;
 
-    *out = (struct backing_dir){ .keep = fs->keep_names, .npy = fs->npy };
+    *out = (struct backing_dir){ .source = &fs->source };
     node_lock_path(&fs->nodes, node);
     r = node_locate(&fs->nodes, node, &path);
     if (r == 0)
@@ -243,8 +243,8 @@ static int open_chunks(struct fs *fs, struct node *node,
 
     if (r < 0)
         return r;
-    *out = (struct backing_dir){ .fd = -1, .keep = true };
-    r = chunks_open(&place, fs->base, &out->chunks, &fault);
+    *out = (struct backing_dir){ .fd = -1, .source = &fs->source };
+    r = chunks_open(&place, fs->source.base, &out->chunks, &fault);
     backing_close(&place);
     if (r < 0)
         report_fault(&fs->nodes, node, 0, r, &fault);
@@ -273,13 +273,8 @@ int fs_dir(struct fs *fs, struct node *node, int flags, struct backing_dir *out)
     }
     *out = (struct backing_dir){
         .fd = r,
-        .keep = fs->keep_names,
-        .npy = fs->npy,
-        .only = fs->only,
-        .only_kind = fs->only_kind,
-        .only_is_array = fs->only_is_array,
-        .arrivals = fs->keep_names ? &fs->arrivals : NULL,
-        .except = holds_mount(fs, r) ? fs->mounted : NULL,
+        .source = &fs->source,
+        .except = holds_mount(fs, r) ? fs->source.mounted : NULL,
     };
     return 0;
 }
@@ -318,9 +313,9 @@ int fs_admit_name(struct fs *fs, const struct backing_dir *dir,
     if (names_hidden(name))
         return -EPERM;
     if (frame_object_is_index(name)) {
-        if (!is_plain || !fs->keep_names)
+        if (!is_plain || !fs->source.keep_names)
             return -EPERM;
-        arrivals_add(&fs->arrivals, dir->fd);
+        arrivals_add(&fs->source.arrivals, dir->fd);
     }
     if (is_plain && names_lock_stem(name, frame))
         r = backing_kind(dir, frame, DT_UNKNOWN);
@@ -345,7 +340,7 @@ int fs_check_node(const struct fs *fs, const struct node *node)
 
 size_t fs_name_max(const struct fs *fs, size_t max)
 {
-    size_t suffix = fs->keep_names ? 0 : NAMES_SUFFIX_MAX;
+    size_t suffix = fs->source.keep_names ? 0 : NAMES_SUFFIX_MAX;
 
     if (fs->shared)
         suffix += strlen(STORE_SIDECAR);

@@ -9,15 +9,13 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "backing/arrivals.h"
 #include "backing/backing.h"
 #include "backing/backing_object.h"
-#include "backing/shelf.h"
+#include "backing/backing_source.h"
 #include "base/list.h"
 #include "file/file.h"
 #include "tree/node.h"
 #include "tree/sync_set.h"
-#include "writer/private_dir.h"
 
 struct closer;
 struct free_space;
@@ -26,23 +24,10 @@ struct open_file;
 /* The mounted tree. */
 struct fs {
     /* Constant while mounted. */
-    int root_fd;     /* the directory that SOURCE is, or is in */
-    bool pinned;     /* SOURCE, a frame, is mounted upon itself; `root_fd` is
-                        SOURCE, because its name leads to the mount */
-    bool keep_names; /* show names unchanged */
-    bool npy;        /* show arrays as .npy files */
-    bool chunks;     /* show a directory of its chunks beside each frame */
-    bool noatime;    /* reads do not update access times */
-    uint64_t base;   /* byte of the file at which the frame SOURCE starts */
-    uint64_t dev;    /* device of SOURCE */
-    char *only;      /* the entry to show if SOURCE is a frame, else NULL */
-    enum entry_kind only_kind;
-    bool only_is_array;
-    char *mounted; /* the entry that the mount hides, if it is in SOURCE; else
-                      NULL */
-    struct stat mounted_in; /* attributes of the directory that `mounted` is
-                               in */
-    bool writable;
+    struct backing_source source; /* constant, but for members with locks of
+                                     their own */
+    uint64_t dev;                 /* device of SOURCE */
+    bool chunks;      /* show a directory of its chunks beside each frame */
     bool writeback;   /* the kernel caches written data for a while, and ignores
                          other sizes of the file than its own */
     bool shared;      /* lock frames against other programs */
@@ -75,15 +60,6 @@ struct fs {
     struct list held;        /* everything that programs have open */
     struct sync_set written; /* to be synced when the mount ends */
 
-    pthread_mutex_t trash_lock; /* a leaf */
-    int trash_fd; /* the directory for frames that are removed while they are
-                     open, locked; -1: not needed yet.  Guarded by
-                     `trash_lock` */
-    char trash[PRIVATE_DIR_NAME_MAX]; /* its name in `root_fd`, guarded
-                                         likewise */
-
-    struct arrivals arrivals; /* has a lock of its own */
-    struct shelf shelf;       /* bundles; has a lock of its own */
     struct closer *closer;    /* files that programs have closed */
     struct free_space *space; /* has a lock of its own */
     struct node_table nodes;
@@ -102,7 +78,7 @@ void fs_let_go(struct fs *fs, struct fs_held *held);
 /* Is a node the virtual directory that holds the frame SOURCE? */
 static inline bool fs_is_made_up(const struct fs *fs, const struct node *node)
 {
-    return fs->only && node->id.kind == ENTRY_DIRECTORY;
+    return fs->source.only && node->id.kind == ENTRY_DIRECTORY;
 }
 
 /*
