@@ -37,22 +37,19 @@ static void remove_locked(struct arrivals *arrivals, struct arrival *arrival)
     arrivals->n--;
 }
 
-void arrivals_add(struct arrivals *arrivals, int dirfd)
+void arrivals_add(struct arrivals *arrivals, const struct stat *dir)
 {
     struct arrival *known;
-    struct stat st;
 
-    if (fstat(dirfd, &st) < 0)
-        return;
     pthread_mutex_lock(&arrivals->lock);
-    known = find_locked(arrivals, st.st_dev, st.st_ino);
+    known = find_locked(arrivals, dir->st_dev, dir->st_ino);
     if (known)
         remove_locked(arrivals, known);
     else if (arrivals->n == ARRIVALS_MAX)
         remove_locked(arrivals, arrivals->list);
     arrivals->list[arrivals->n++] = (struct arrival){
-        .dev = st.st_dev,
-        .ino = st.st_ino,
+        .dev = dir->st_dev,
+        .ino = dir->st_ino,
     };
     pthread_mutex_unlock(&arrivals->lock);
 }

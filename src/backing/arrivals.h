@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 /*
  * Directories into which a program is copying the files of a sparse frame, one
@@ -37,8 +38,9 @@ struct arrivals {
 void arrivals_init(struct arrivals *arrivals);
 void arrivals_fini(struct arrivals *arrivals);
 
-/* Add an open directory in which an index file is about to get its name. */
-void arrivals_add(struct arrivals *arrivals, int dirfd);
+/* Add a directory, given by its attributes, in which an index file is about to
+   get its name. */
+void arrivals_add(struct arrivals *arrivals, const struct stat *dir);
 
 /* Is the frame in an open directory still incomplete?  Once the frame is
    complete, this function removes its directory from the list. */

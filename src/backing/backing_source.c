@@ -12,6 +12,12 @@ void backing_source_init(struct backing_source *source)
     trash_init(&source->trash);
 }
 
+void backing_source_tidy_up(const struct backing_source *source)
+{
+    if (!source->only)
+        private_dir_tidy_up_all(source->fd, ".");
+}
+
 void backing_source_fini(struct backing_source *source)
 {
     trash_fini(&source->trash);

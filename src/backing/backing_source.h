@@ -11,11 +11,14 @@
 #include "backing/shelf.h"
 #include "backing/trash.h"
 
+struct backing_ops;
+
 /* SOURCE: how its entries are to show, and the state that its directories
    share. */
 struct backing_source {
     /* Constant while mounted. */
-    int fd;      /* the directory that SOURCE is, or is in */
+    const struct backing_ops *ops; /* of the root */
+    int fd;                        /* the directory that SOURCE is, or is in */
     bool pinned; /* SOURCE, a frame, is mounted upon itself; `fd` is SOURCE,
                         because its name leads to the mount */
     bool writable;
@@ -40,7 +43,11 @@ struct backing_source {
 /* Set up a zeroed struct with nothing open. */
 void backing_source_init(struct backing_source *source);
 
-/* Close and free everything, and remove what is in the trash. */
+/* Remove the files that dead daemons have left behind, unless SOURCE is a
+   frame. */
+void backing_source_tidy_up(const struct backing_source *source);
+
+/* Close and free everything, after trash_remove(). */
 void backing_source_fini(struct backing_source *source);
 
 #endif

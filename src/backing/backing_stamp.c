@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "backing/backing_stamp.h"
 
+#include <errno.h>
 #include <time.h>
 
 #include "base/hash.h"
+#include "store/store_local.h"
 
 /*
  * Times of files are as coarse as the clock tick.  If a file changed less than
@@ -39,4 +41,14 @@ uint64_t backing_settled_stamp(const struct stat *st)
     age = difftime(now.tv_sec, st->st_ctim.tv_sec) +
           1e-9 * (double)(now.tv_nsec - st->st_ctim.tv_nsec);
     return age < 0 || age > SETTLE_SECONDS ? backing_stamp(st) : 0;
+}
+
+int backing_check_seen(struct store *store, const struct stat *st)
+{
+    struct store_stat found;
+    int r = store_self(store, &found);
+
+    if (r < 0)
+        return r;
+    return found.ino == st->st_ino && found.dev == st->st_dev ? 0 : -ESTALE;
 }

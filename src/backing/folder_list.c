@@ -2,36 +2,21 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "backing/folder.h"
-
-int folder_names_add(struct folder_names *list, const char *name)
-{
-    if (list->nnames == list->nallocated) {
-        size_t n = list->nallocated ? 2 * list->nallocated : 64;
-        char **names = realloc(list->names, n * sizeof(names[0]));
-
-        if (!names)
-            return -ENOMEM;
-        list->names = names;
-        list->nallocated = n;
-    }
-    list->names[list->nnames] = strdup(name);
-    if (!list->names[list->nnames])
-        return -ENOMEM;
-    list->nnames++;
-    return 0;
-}
+#include "backing/folder_private.h"
+#include "backing/name_list.h"
+#include "base/identity.h"
 
 static int add_name(void *context, const char *name)
 {
-    return folder_names_add(context, name);
+    return name_list_add(context, name);
 }
 
-static int list_directory(int dirfd, struct folder_names *list)
+static int list_directory(int dirfd, struct name_list *list)
 {
     int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -46,7 +31,7 @@ static int list_directory(int dirfd, struct folder_names *list)
     }
     while (r == 0 && (errno = 0, entry = readdir(dir))) {
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            r = folder_names_add(list, entry->d_name);
+            r = name_list_add(list, entry->d_name);
     }
     if (r == 0)
         r = -errno;
@@ -61,7 +46,7 @@ static int compare(const void *a, const void *b)
 
 /* Sort the names, and drop those that both the directory and the bundle
    have. */
-static void sort_names(struct folder_names *list)
+static void sort_names(struct name_list *list)
 {
     size_t n = 0;
 
@@ -76,21 +61,62 @@ static void sort_names(struct folder_names *list)
     list->nnames = n;
 }
 
-int folder_list(const struct backing_dir *dir, struct folder_names *out)
+/* The program must be allowed to read the directory, or the file of the store
+   that alone holds the folder. */
+static int check_access(const struct backing_dir *dir)
 {
-    const struct folder *folder = dir->folder;
-    int r = bundle_list(folder->bundle, folder->path, add_name, out);
+    const struct folder *folder = folder_of(dir);
+    int fd = dir->fd;
+    int r;
 
-    if (r == 0 && dir->fd >= 0)
-        r = list_directory(dir->fd, out);
-    sort_names(out);
+    if (fd < 0)
+        fd = openat(folder->at, folder->file, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    r = identity_check(fd, R_OK);
+    if (fd != dir->fd)
+        close(fd);
     return r;
 }
 
-void folder_names_free(struct folder_names *list)
+int folder_list_begin(struct backing_dir *dir)
 {
-    for (size_t i = 0; i < list->nnames; i++)
-        free(list->names[i]);
-    free(list->names);
-    *list = (struct folder_names){ 0 };
+    const struct folder *folder = folder_of(dir);
+    struct name_list *list;
+    int r = check_access(dir);
+
+    if (r < 0)
+        return r;
+    list = dir->list = calloc(1, sizeof(*list));
+    if (!list)
+        return -ENOMEM;
+    r = bundle_list(folder->bundle, folder->path, add_name, list);
+    if (r == 0 && dir->fd >= 0)
+        r = list_directory(dir->fd, list);
+    sort_names(list);
+    return r;
+}
+
+void folder_list_free(struct backing_dir *dir)
+{
+    if (!dir->list)
+        return;
+    name_list_free(dir->list);
+    free(dir->list);
+}
+
+static void name_of(const struct backing_dir *dir, uint64_t no,
+                    struct backing_listed *out)
+{
+    const struct name_list *list = dir->list;
+
+    snprintf(out->name, sizeof(out->name), "%s", list->names[no]);
+}
+
+int folder_list_next(struct backing_dir *dir, off_t off,
+                     struct backing_listed *out)
+{
+    const struct name_list *list = dir->list;
+
+    return backing_list_numbered(dir, off, list->nnames, name_of, out);
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "fuse/fs_open.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "backing/alone.h"
 #include "backing/folder.h"
+#include "backing/local.h"
 #include "base/log.h"
 #include "fuse/sync_all.h"
 #include "open/closer.h"
@@ -57,16 +58,13 @@ static int split(const char *path, int *dir, char **name)
 
 static int kind_of_directory(const struct paths *paths)
 {
-    struct backing_source source = { .fd = -1 };
-    struct backing_dir dir = { .fd = open(paths->source,
-                                          O_PATH | O_DIRECTORY | O_CLOEXEC),
-                               .source = &source };
+    int dir = open(paths->source, O_PATH | O_DIRECTORY | O_CLOEXEC);
     int r;
 
-    if (dir.fd < 0)
+    if (dir < 0)
         return -errno;
-    r = backing_kind(&dir, ".", DT_DIR);
-    close(dir.fd);
+    r = local_kind_of_directory(dir);
+    close(dir);
     return r;
 }
 
@@ -183,14 +181,21 @@ static int open_tree(struct fs *fs, const struct paths *paths)
 static int check_store(struct fs *fs, const struct paths *paths,
                        const char *name)
 {
-    struct backing_place place = { .dirfd = fs->source.fd };
-    struct backing_dir dir = { .fd = -1, .source = &fs->source };
+    const struct backing_opening how = {
+        .source = &fs->source,
+        .kind = ENTRY_STORE,
+        .inner = "",
+    };
     struct fault fault = FAULT_NONE;
+    struct backing_place place;
+    struct backing_dir dir;
     char text[256];
-    int r;
+    int r = backing_find(&fs->source, "", name, ENTRY_STORE, &place);
 
-    strcpy(place.name, name);
-    r = folder_open(&fs->source.shelf, &place, "", O_PATH, &dir, &fault);
+    if (r < 0)
+        return r;
+    r = backing_dir_open(&place, &how, &dir, &fault);
+    backing_close(&place);
     if (r < 0) {
         fault_format(&fault, r, text, sizeof(text));
         log_error("%s: %s", paths->said, text);
@@ -236,18 +241,16 @@ static int open_store(struct fs *fs, const struct paths *paths)
 /* Refuse a file that is not a frame, before it is mounted. */
 static int check_frame(struct fs *fs, const struct paths *paths)
 {
-    const struct backing_dir dir = { .fd = fs->source.fd,
-                                     .source = &fs->source };
     struct fault fault = FAULT_NONE;
     struct backing_place place;
     struct frame_info info;
     struct store_stat st;
     struct store *store;
     char text[256];
-    int r;
+    int r = backing_find(&fs->source, "", fs->source.only, paths->kind, &place);
 
-    fs_entry_place(fs, &dir, fs->source.only, paths->kind, &place);
-    r = backing_store(&place, paths->kind, 0, &store, &fault);
+    if (r == 0)
+        r = backing_store(&place, paths->kind, 0, &store, &fault);
     if (r == 0) {
         r = frame_read_info(store, fs->source.base, &info, &st, &fault);
         fs->source.only_is_array = r == 0 && fs->source.npy &&
@@ -275,6 +278,7 @@ static int open_frame(struct fs *fs, const struct paths *paths)
         log_error("%s: lies inside the frame", paths->mountpoint);
         return -EINVAL;
     }
+    fs->source.ops = &alone_ops;
     r = split(paths->source, &fs->source.fd, &fs->source.only);
     if (r < 0)
         return r;
@@ -319,6 +323,7 @@ static struct fs *fs_new(const struct fs_options *options)
     fs->space = space;
     list_init(&fs->held);
     backing_source_init(&fs->source);
+    fs->source.ops = &local_ops;
     fs->open_anchor = open_file_anchor;
     fs->source.keep_names = options->keep_names;
     fs->source.npy = options->npy;

@@ -134,7 +134,7 @@ int enter_entry(struct fs *fs, struct node *parent,
     struct backing_place place;
     int r;
 
-    fs_entry_place(fs, dir, name, kind, &place);
+    backing_place_in(dir, name, kind, &place);
     r = enter_seen(fs, parent, name, &place, kind, out, st);
     if (r < 0 || !is_mistaken(fs, *out))
         return r;
@@ -148,7 +148,7 @@ int enter_entry(struct fs *fs, struct node *parent,
 int enter_lookup(struct fs *fs, struct node *parent, const char *shown,
                  struct node **out, struct stat *st)
 {
-    struct fs_entry entry;
+    struct backing_entry entry;
     int r = fs_find(fs, parent, shown, &entry);
 
     if (r < 0)
@@ -157,6 +157,6 @@ int enter_lookup(struct fs *fs, struct node *parent, const char *shown,
     if (entry.kind != ENTRY_NONE)
         r = enter_entry(fs, parent, &entry.dir, entry.name, entry.kind, out,
                         st);
-    fs_entry_close(&entry);
+    backing_dir_close(&entry.dir);
     return r;
 }

@@ -153,7 +153,7 @@ int open_file_adopt(struct fs *fs, struct node *node,
     snapshot->file = file;
     snapshot->cached = true; /* a new frame is empty, so the kernel's empty
                                 cache matches it */
-    snapshot->fd = snapshot_anchor(place, node->id.kind);
+    snapshot->fd = backing_anchor(place, node->id.kind);
     open_file_start(open, snapshot);
     *out = open;
     return 0;

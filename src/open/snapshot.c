@@ -30,12 +30,6 @@ struct snapshot *snapshot_new(const struct stat *st, bool writable)
     return snapshot;
 }
 
-int snapshot_anchor(const struct backing_place *place, enum entry_kind kind)
-{
-    return backing_open(place,
-                        kind == ENTRY_SPARSE ? O_RDONLY | O_DIRECTORY : O_PATH);
-}
-
 /*
  * Is the opened frame the one that was seen?  The name may belong to another
  * frame by now, which other users may read.  For a sparse frame, only the
@@ -99,11 +93,10 @@ static int open_anchor(struct snapshot *snapshot,
                        const struct backing_place *place, enum entry_kind kind)
 {
     struct stat st;
-    int r = snapshot->fd = snapshot_anchor(place, kind);
+    int r = snapshot->fd = backing_anchor(place, kind);
 
-    /* A frame in a bundle has a made-up inode number. */
-    if (r < 0 || place->bundle)
-        return r < 0 ? r : 0;
+    if (r < 0 || place->made_up_ino)
+        return r < 0 && r != -ENOTSUP ? r : 0;
     if (fstat(snapshot->fd, &st) < 0)
         return -errno;
     return st.st_ino == snapshot->st.st_ino && st.st_dev == snapshot->st.st_dev
@@ -130,7 +123,7 @@ static int open_frame(struct fs *fs, struct snapshot *snapshot,
         r = file_open(fs->files, store, fs->source.base, &snapshot->file,
                       fault);
     store_close(store);
-    if (r == 0 && !place->bundle)
+    if (r == 0 && !place->made_up_ino)
         r = check_seen(snapshot);
     if (r == 0 && fs->source.writable)
         r = open_anchor(snapshot, place, kind);

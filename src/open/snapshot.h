@@ -29,7 +29,8 @@ struct snapshot {
     struct file *file; /* a frame or a chunk; NULL: a file that is passed
                           through */
     int fd;            /* of a file that is passed through; for a frame in a
-                          writable mount, its snapshot_anchor(); else -1 */
+                          writable mount, its backing_anchor(); else
+                          negative */
 };
 
 /*
@@ -51,13 +52,6 @@ struct snapshot *snapshot_new(const struct stat *st, bool writable);
 int snapshot_open(struct fs *fs, enum entry_kind kind,
                   const struct backing_place *place, const struct stat *st,
                   bool writable, struct snapshot **out, struct fault *fault);
-
-/*
- * Open a descriptor by which a frame can be found when it has no name: of its
- * file, with O_PATH; or of a sparse frame's directory, which can be locked.
- * Returns a negative errno on failure.
- */
-int snapshot_anchor(const struct backing_place *place, enum entry_kind kind);
 
 /*
  * May the program that this thread serves use the open file?

@@ -191,11 +191,10 @@ static void ops_readlink(fuse_req_t req, fuse_ino_t ino)
         request_fail(req, r);
         return;
     }
-    len = readlinkat(place.dirfd, place.name, target, sizeof(target) - 1);
-    r = errno;
+    len = backing_readlink(&place, target, sizeof(target) - 1);
     backing_close(&place);
     if (len < 0) {
-        fuse_reply_err(req, r);
+        fuse_reply_err(req, (int)-len);
         return;
     }
     target[len] = '\0';

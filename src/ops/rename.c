@@ -5,18 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "backing/beside.h"
-#include "base/identity.h"
 #include "open/open_file.h"
 #include "ops/remove.h"
-#include "writer/frame_dir.h"
 
 /* One side of a rename. */
 struct side {
     struct node *parent;
-    struct fs_entry entry;
+    struct backing_entry entry;
     struct node *node; /* a reference; NULL if the entry has no node */
     struct stat st;
 };
@@ -44,11 +40,11 @@ static int side_init(struct fs *fs, struct node *parent, const char *shown,
     side->node = NULL;
     if (side->entry.kind == ENTRY_NONE)
         return 0;
-    fs_entry_place(fs, &side->entry.dir, side->entry.name, side->entry.kind,
-                   &place);
+    backing_place_in(&side->entry.dir, side->entry.name, side->entry.kind,
+                     &place);
     r = backing_stat(&place, side->entry.kind, &side->st);
     if (r < 0) {
-        fs_entry_close(&side->entry);
+        backing_dir_close(&side->entry.dir);
         return r;
     }
     id = node_id_of(&side->st, side->entry.kind);
@@ -60,7 +56,7 @@ static void side_fini(struct fs *fs, struct side *side)
 {
     if (side->node)
         node_unref(&fs->nodes, side->node);
-    fs_entry_close(&side->entry);
+    backing_dir_close(&side->entry.dir);
 }
 
 static bool is_there(const struct side *side)
@@ -117,88 +113,16 @@ static int choose_target(struct fs *fs, const struct side *side,
     return r == 0 ? check_name(side, target) : r;
 }
 
-static int rename_side(const struct side *side, const struct side *place,
-                       const char *name, unsigned flags)
+static struct backing_move describe(const struct move *move)
 {
-    return renameat2(side->entry.dir.fd, side->entry.name, place->entry.dir.fd,
-                     name, flags) < 0
-               ? -errno
-               : 0;
-}
-
-/*
- * Move an entry with the identity of the program that asks for it.  For a
- * sparse frame, which is a directory, the kernel would demand more rights than
- * for the file that the program sees.  So the rights for a file are checked
- * here, and the daemon moves it.
- */
-static int move_side(const struct side *side, const struct side *place,
-                     const char *name, unsigned flags)
-{
-    int r;
-
-    if (side->entry.kind == ENTRY_SPARSE || place->entry.kind == ENTRY_SPARSE) {
-        r = identity_check_delete(side->entry.dir.fd, side->st.st_uid);
-        if (r == 0 && is_there(place))
-            r = identity_check_delete(place->entry.dir.fd, place->st.st_uid);
-        else if (r == 0)
-            r = identity_check(place->entry.dir.fd, W_OK | X_OK);
-        return r < 0 ? r : rename_side(side, place, name, flags);
-    }
-    identity_begin();
-    r = rename_side(side, place, name, flags);
-    identity_end();
-    return r;
-}
-
-static int move_to(const struct move *move, const char *name, unsigned flags)
-{
-    return move_side(&move->from, &move->to, name, flags);
-}
-
-/*
- * Replace an entry in one step.
- *
- *  left  receives the side where the replaced entry is left, or NULL
- */
-static int replace(const struct move *move, const struct side **left)
-{
-    int r;
-
-    *left = NULL;
-    if (move->from.entry.kind == ENTRY_SPARSE ||
-        move->to.entry.kind == ENTRY_SPARSE) {
-        *left = &move->from;
-        return move_to(move, move->target, RENAME_EXCHANGE);
-    }
-    r = move_to(move, move->target, 0);
-    if ((r == -ENOTEMPTY || r == -EEXIST) &&
-        move->to.entry.kind == ENTRY_DIRECTORY) {
-        private_dir_tidy_up_all(move->to.entry.dir.fd, move->to.entry.name);
-        r = move_to(move, move->target, 0);
-    }
-    return r;
-}
-
-/* Move the entry; `left` as replace(). */
-static int move_files(const struct move *move, const struct side **left)
-{
-    if (is_there(&move->to) && strcmp(move->target, move->to.entry.name) == 0)
-        return replace(move, left);
-    *left = is_there(&move->to) ? &move->to : NULL;
-    return move_to(move, move->target, RENAME_NOREPLACE);
-}
-
-/* Move the lock files, too.  A sparse frame has its lock file inside. */
-static void move_sidecar(const struct move *move)
-{
-    const struct fs_entry *from = &move->from.entry;
-    const struct fs_entry *to = &move->to.entry;
-
-    if (from->kind == ENTRY_FRAME)
-        beside_move(from->dir.fd, from->name, to->dir.fd, move->target);
-    else if (to->kind == ENTRY_FRAME)
-        beside_remove(to->dir.fd, move->target);
+    return (struct backing_move){
+        .from = &move->from.entry,
+        .from_st = &move->from.st,
+        .to = &move->to.entry,
+        .to_st = &move->to.st,
+        .target = move->target,
+        .back = move->back,
+    };
 }
 
 /* Update the nodes. */
@@ -217,19 +141,19 @@ static int move_nodes(const struct move *move)
     return 0;
 }
 
-/* Remove the replaced entry from the side where it was left. */
-static int remove_replaced(const struct move *move, const struct side *left)
+/* Remove the replaced entry from the place where it was left. */
+static int remove_replaced(const struct move *move,
+                           const struct backing_entry *left)
 {
     const struct side *to = &move->to;
     int r = 0;
 
     if (left)
-        r = remove_entry(move->fs, to->node, left->entry.dir.fd,
-                         left->entry.name, to->entry.kind, true);
+        r = remove_entry(move->fs, to->node, left, to->entry.kind, true);
     if (to->node && remove_is_last(&to->entry, &to->st))
         closer_drop(move->fs, to->node);
-    if (left && to->node && to->entry.kind == ENTRY_SPARSE)
-        remove_left(move->fs, to->node, left->entry.dir.fd, &to->st);
+    if (left && to->node)
+        remove_finish(move->fs, to->node, &left->dir, to->entry.kind, &to->st);
     return r;
 }
 
@@ -237,12 +161,11 @@ static int replace_or_move(struct move *move)
 {
     struct node_table *nodes = &move->fs->nodes;
     const struct side *to = &move->to;
-    const struct side *left;
+    const struct backing_move files = describe(move);
+    const struct backing_entry *left;
     int r = choose_target(move->fs, &move->from, &move->to,
                           move->args->new_shown, move->target);
 
-    if (r == 0 && to->entry.kind == ENTRY_SPARSE)
-        r = frame_dir_check(to->entry.dir.fd, to->entry.name);
     if (r == 0)
         r = open_file_sync_node(move->fs, move->from.node);
     if (r < 0)
@@ -250,13 +173,11 @@ static int replace_or_move(struct move *move)
     node_begin_rename(nodes, move->from.node, move->to.node);
     if (is_there(to) && remove_is_last(&to->entry, &to->st))
         open_file_set_unlinked(move->fs, to->node, true);
-    r = move_files(move, &left);
+    r = backing_rename(&files, &left);
     if (r < 0)
         open_file_set_unlinked(move->fs, to->node, false);
-    if (r == 0) {
-        move_sidecar(move);
+    if (r == 0)
         r = move_nodes(move);
-    }
     node_end_rename(nodes, move->from.node, move->to.node);
     if (r == 0)
         open_file_note_name(move->fs, move->from.node);
@@ -280,46 +201,6 @@ static int exchange_nodes(const struct move *move)
     return r;
 }
 
-/*
- * Exchange a frame with an entry that is not one, in a mount where the frame's
- * suffix does not show.  There is no single step for that: in between, both
- * show at the place of `other`.
- */
-static int exchange_with_frame(const struct side *frame, const char *target,
-                               const struct side *other, const char *back)
-{
-    int r = move_side(frame, other, target, RENAME_NOREPLACE);
-
-    if (r < 0)
-        return r;
-    r = move_side(other, frame, back, RENAME_NOREPLACE);
-    if (r < 0)
-        renameat2(other->entry.dir.fd, target, frame->entry.dir.fd,
-                  frame->entry.name, RENAME_NOREPLACE);
-    else if (frame->entry.kind == ENTRY_FRAME)
-        beside_move(frame->entry.dir.fd, frame->entry.name, other->entry.dir.fd,
-                    target);
-    return r;
-}
-
-static int exchange_files(const struct move *move)
-{
-    const struct side *from = &move->from;
-    const struct side *to = &move->to;
-    int r;
-
-    if (strcmp(move->target, to->entry.name) != 0 ||
-        strcmp(move->back, from->entry.name) != 0)
-        return is_frame(from)
-                   ? exchange_with_frame(from, move->target, to, move->back)
-                   : exchange_with_frame(to, move->back, from, move->target);
-    r = move_to(move, move->target, RENAME_EXCHANGE);
-    if (r == 0 && (is_frame(from) || is_frame(to)))
-        beside_exchange(from->entry.dir.fd, from->entry.name, to->entry.dir.fd,
-                        to->entry.name);
-    return r;
-}
-
 /* Choose the names under which two entries change places. */
 static int choose_names(struct move *move)
 {
@@ -336,6 +217,7 @@ static int choose_names(struct move *move)
 static int exchange(struct move *move)
 {
     struct node_table *nodes = &move->fs->nodes;
+    const struct backing_move files = describe(move);
     int r = is_there(&move->to) ? choose_names(move) : -ENOENT;
 
     if (r == 0)
@@ -345,7 +227,7 @@ static int exchange(struct move *move)
     if (r < 0)
         return r;
     node_begin_rename(nodes, move->from.node, move->to.node);
-    r = exchange_files(move);
+    r = backing_exchange(&files);
     if (r == 0)
         r = exchange_nodes(move);
     node_end_rename(nodes, move->from.node, move->to.node);

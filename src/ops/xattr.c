@@ -2,7 +2,6 @@
 #include "ops/xattr.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/limits.h>
 #include <linux/xattr.h>
 #include <stdio.h>
@@ -12,7 +11,6 @@
 #include <unistd.h>
 
 #include "backing/backing_stamp.h"
-#include "backing/folder.h"
 #include "base/identity.h"
 #include "file/info.h"
 #include "frame/metalayer.h"
@@ -135,11 +133,11 @@ static int open_layers(struct frame_attrs *attrs, int how)
 {
     struct backing_dir dir;
     struct store *store;
-    int r = fs_dir(attrs->fs, attrs->node, O_PATH, &dir);
+    int r = fs_dir(attrs->fs, attrs->node, false, &dir);
 
     if (r < 0)
         return r;
-    r = folder_layers(&dir, &store, &attrs->fault);
+    r = backing_layers(&dir, &store, &attrs->fault);
     backing_dir_close(&dir);
     if (r < 0)
         return r == -ENOENT ? -ENODATA : r;

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "backing/backing_stamp.h"
-#include "backing/backing_start.h"
 #include "backing/chunks.h"
 #include "base/size.h"
 #include "store/store_local.h"
@@ -126,9 +125,8 @@ static int read_info(struct fs *fs, struct node *node,
     struct file_peek peek;
     int r = backing_store(place, node->id.kind, STORE_PEEK, &store, &fault);
 
-    /* An entry of a bundle has an inode number of its own. */
-    if (r == 0 && !place->bundle)
-        r = backing_check_store(store, st);
+    if (r == 0)
+        r = backing_check_store(place, store, st);
     if (r == 0)
         r = file_peek(fs->files, store, fs->source.base, &peek, &fault);
     if (r == 0) {
@@ -167,7 +165,7 @@ static int complete_closed_frame(struct fs *fs, struct node *node,
         if (r == 0)
             r = read_info(fs, node, place, st, &info, &size);
     }
-    if (r == 0 && !place->bundle && !node_is(&fs->nodes, node, st))
+    if (r == 0 && !place->made_up_ino && !node_is(&fs->nodes, node, st))
         r = -ESTALE;
     if (r == 0)
         attr_show_frame(fs, &info, size, 0, st);
@@ -206,7 +204,7 @@ void attr_report_raw(struct fs *fs, struct node *node,
 
     if (!S_ISREG(st->st_mode) || !names_has_suffix(place->name))
         return;
-    r = backing_has_header(place->dirfd, place->name, &fault);
+    r = backing_check_header(place, &fault);
     if (r < 0)
         report_fault(&fs->nodes, node, backing_stamp(st), r, &fault);
 }
@@ -229,28 +227,20 @@ static int stat_gone(struct fs *fs, const struct node *node, struct stat *out)
     return r;
 }
 
-/* Get the attributes of the virtual directory that holds the frame SOURCE:
-   owner and times of the frame, and mode 0555. */
-static int stat_made_up(struct fs *fs, struct stat *out)
+/* Get the attributes of the virtual directory that holds the frame SOURCE. */
+static int stat_made_up(struct fs *fs, struct node *node, struct stat *out)
 {
-    const struct backing_dir dir = { .fd = fs->source.fd,
-                                     .source = &fs->source };
     struct backing_place place;
-    struct stat st;
-    int r;
+    int r = fs_place(fs, node, &place);
 
-    fs_entry_place(fs, &dir, fs->source.only, fs->source.only_kind, &place);
-    r = backing_stat(&place, fs->source.only_kind, &st);
     if (r < 0)
         return r;
-    st.st_mode = S_IFDIR | 0555;
-    st.st_nlink = 2;
-    st.st_size = 0;
-    st.st_blocks = 0;
+    r = backing_stat(&place, node->id.kind, out);
+    backing_close(&place);
     /* The frame itself has the inode number of its file. */
-    st.st_ino = FUSE_ROOT_ID;
-    *out = st;
-    return 0;
+    if (r == 0)
+        out->st_ino = FUSE_ROOT_ID;
+    return r;
 }
 
 int attr_get_folder(struct fs *fs, struct node *node, struct stat *out)
@@ -260,7 +250,7 @@ int attr_get_folder(struct fs *fs, struct node *node, struct stat *out)
     int r;
 
     if (fs_is_made_up(fs, node))
-        return stat_made_up(fs, out);
+        return stat_made_up(fs, node, out);
     r = fs_place(fs, node, &place);
     if (r < 0)
         return r == -ESTALE ? stat_gone(fs, node, out) : r;

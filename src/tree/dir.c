@@ -3,16 +3,10 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <fuse_lowlevel.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "backing/chunks.h"
-#include "backing/folder.h"
-#include "base/identity.h"
-#include "store/store_local.h"
+#include "backing/name_list.h"
 #include "tree/attr.h"
 
 enum {
@@ -24,19 +18,15 @@ struct dir {
     struct fs *fs;
     struct node *node; /* stays until the directory is closed */
     struct backing_dir backing;
-    bool mirrored;             /* and open; guarded by the lock of the node
-                                  table */
-    DIR *stream;               /* open if the directory is mirrored, else
-                                  NULL */
-    bool listed;               /* a list is kept, because more entries show than
-                                  `stream` has */
-    off_t off;                 /* offset of `stream` */
-    dev_t dev;                 /* device of that directory */
-    struct folder_names names; /* names, in order, if the directory is not
-                                  mirrored, or if `listed`; empty for chunks,
-                                  which are numbered */
-    ino_t ino;                 /* inode number of the directory, as it shows */
-    char chunk[CHUNKS_NAME_MAX];
+    bool open;              /* `backing` is; guarded by the lock of the node
+                               table */
+    bool doubled;           /* with `-o chunks`: each name has a second entry,
+                               for the directory of its chunks if it is a
+                               frame */
+    struct name_list names; /* if `doubled`, the names in the directory */
+    struct backing_listed listed; /* the last entry that was read */
+    dev_t dev;                    /* device of the directory */
+    ino_t ino;                    /* its inode number, as it shows */
     char shown[NAME_MAX + 1];
 };
 
@@ -48,81 +38,65 @@ static void close_held(struct fs *fs __attribute__((unused)),
 
 int dir_anchor(struct fs *fs, const struct node *node)
 {
-    int fd = -1;
+    int fd = -ESTALE;
 
     pthread_mutex_lock(&fs->nodes.lock);
     list_for_each_safe(link, &fs->held) {
         const struct fs_held *held = list_entry(link, struct fs_held, link);
         const struct dir *dir = list_entry(held, struct dir, held);
 
-        if (held->close == close_held && dir->node == node && dir->mirrored) {
-            fd = fcntl(dir->backing.fd, F_DUPFD_CLOEXEC, 0);
+        if (held->close == close_held && dir->node == node && dir->open) {
+            fd = backing_dir_anchor(&dir->backing);
             break;
         }
     }
     pthread_mutex_unlock(&fs->nodes.lock);
-    return fd < 0 ? -ESTALE : fd;
+    return fd;
 }
 
-static int open_stream(struct dir *dir)
+/* Get device and inode number of a directory. */
+static int identify(struct dir *dir)
 {
-    struct fs *fs = dir->fs;
     struct stat st;
+    int r = backing_dir_stat(&dir->backing, &st);
 
-    if (fs->source.noatime)
-        store_leave_atime(dir->backing.fd);
-    dir->stream = fdopendir(dir->backing.fd);
-    if (!dir->stream || fstat(dir->backing.fd, &st) < 0)
-        return -errno;
+    if (r == -ENOTSUP)
+        r = attr_get_folder(dir->fs, dir->node, &st);
+    else if (r == 0)
+        st.st_ino = fs_ino(dir->fs, st.st_dev, st.st_ino);
+    if (r < 0)
+        return r;
     dir->dev = st.st_dev;
-    dir->ino = fs_ino(fs, st.st_dev, st.st_ino);
-    pthread_mutex_lock(&fs->nodes.lock);
-    dir->mirrored = true;
-    pthread_mutex_unlock(&fs->nodes.lock);
+    dir->ino = st.st_ino;
     return 0;
 }
 
-/* May the program that this thread serves read the file or directory of the
-   store that a folder is in? */
-static int check_folder(struct fs *fs, struct node *node)
+/* Open the directory, in place of what was open. */
+static int reopen(struct dir *dir)
 {
-    struct backing_place place;
-    int r = fs_place(fs, node, &place);
-    int fd;
+    struct backing_dir backing;
+    struct backing_dir old = dir->backing;
+    bool was_open = dir->open;
+    int r = fs_dir(dir->fs, dir->node, true, &backing);
 
     if (r < 0)
         return r;
-    fd = backing_open(&place, O_PATH);
-    backing_close(&place);
-    if (fd < 0)
-        return fd;
-    r = identity_check(fd, R_OK);
-    close(fd);
-    return r;
-}
-
-/* Make the list of a directory that is not mirrored: a folder, the chunks of a
-   frame, or the virtual directory that holds a frame. */
-static int make_list(struct dir *dir, struct node *node)
-{
-    struct stat st;
-    int r = attr_get_folder(dir->fs, node, &st);
-
-    if (r == 0 && dir->backing.folder)
-        r = check_folder(dir->fs, node);
-    if (r < 0)
+    r = backing_list_begin(&backing);
+    if (r < 0) {
+        backing_dir_close(&backing);
         return r;
-    dir->ino = st.st_ino;
-    if (dir->backing.chunks)
-        return 0;
-    if (dir->backing.folder)
-        return folder_list(&dir->backing, &dir->names);
-    return folder_names_add(&dir->names, dir->backing.source->only);
+    }
+    pthread_mutex_lock(&dir->fs->nodes.lock);
+    dir->backing = backing;
+    dir->open = true;
+    pthread_mutex_unlock(&dir->fs->nodes.lock);
+    if (was_open)
+        backing_dir_close(&old);
+    return 0;
 }
 
 int dir_open(struct fs *fs, struct node *node, struct dir **out)
 {
-    bool mirrored = !fs_is_made_up(fs, node) && !entry_is_sealed(node->id.kind);
     struct dir *dir = calloc(1, sizeof(*dir));
     int r;
 
@@ -130,15 +104,12 @@ int dir_open(struct fs *fs, struct node *node, struct dir **out)
         return -ENOMEM;
     dir->fs = fs;
     dir->node = node;
-    dir->listed = mirrored && fs->chunks;
+    dir->doubled = fs->chunks && !entry_is_face(node->id.kind);
     dir->held.close = close_held;
     fs_hold(fs, &dir->held);
-    dir->backing.fd = -1;
-    r = fs_dir(fs, node, mirrored ? O_RDONLY : O_PATH, &dir->backing);
-    if (r == 0 && mirrored)
-        r = identity_check(dir->backing.fd, R_OK);
+    r = reopen(dir);
     if (r == 0)
-        r = mirrored ? open_stream(dir) : make_list(dir, node);
+        r = identify(dir);
     if (r < 0) {
         dir_close(dir);
         return r;
@@ -152,18 +123,15 @@ void dir_close(struct dir *dir)
     if (!dir)
         return;
     fs_let_go(dir->fs, &dir->held);
-    if (dir->stream) {
-        closedir(dir->stream);
-        dir->backing.fd = -1;
-    }
-    backing_dir_close(&dir->backing);
-    folder_names_free(&dir->names);
+    if (dir->open)
+        backing_dir_close(&dir->backing);
+    name_list_free(&dir->names);
     free(dir);
 }
 
 int dir_sync(struct dir *dir)
 {
-    return dir->stream && fsync(dir->backing.fd) < 0 ? -errno : 0;
+    return backing_dir_sync(&dir->backing);
 }
 
 const struct backing_dir *dir_backing(const struct dir *dir)
@@ -174,24 +142,6 @@ const struct backing_dir *dir_backing(const struct dir *dir)
 static bool is_dots(const char *name)
 {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
-/* Fill in an entry under the name `dir->shown`. */
-static void describe(struct dir *dir, const char *name, enum entry_kind kind,
-                     unsigned char type, ino_t ino, struct dir_entry *out)
-{
-    if (kind == ENTRY_NONE)
-        type = DT_DIR;
-    else if (kind != ENTRY_OTHER)
-        type = entry_is_folder(kind) ? DT_DIR : DT_REG;
-    *out = (struct dir_entry){
-        .shown = dir->shown,
-        .name = name,
-        .kind = kind,
-        .st.st_mode = (mode_t)DTTOIF(type),
-        .st.st_ino = ino,
-        .next = dir->off,
-    };
 }
 
 /* Does a name show?  Returns 1, 0 or an error. */
@@ -212,7 +162,7 @@ static int show(struct dir *dir, const char *name, unsigned char type,
     return r < 0 ? r : 1;
 }
 
-/* Get the inode number of a listed entry; 0 if it has disappeared meanwhile. */
+/* Get the inode number of an entry; 0 if it has disappeared meanwhile. */
 static ino_t ino_of(const struct dir *dir, const char *name,
                     enum entry_kind kind)
 {
@@ -221,13 +171,50 @@ static ino_t ino_of(const struct dir *dir, const char *name,
 
     if (kind == ENTRY_NONE)
         return dir->ino;
-    if (dir->backing.chunks)
-        return fs_ino(dir->fs, chunks_dev(dir->backing.chunks),
-                      chunks_ino(dir->backing.chunks, name));
-    fs_entry_place(dir->fs, &dir->backing, name, kind, &place);
+    backing_place_in(&dir->backing, name, kind, &place);
     if (backing_stat(&place, kind, &st) < 0)
         return 0;
     return fs_ino(dir->fs, st.st_dev, st.st_ino);
+}
+
+/* Describe `listed`, which shows under the name `shown`. */
+static void describe(struct dir *dir, enum entry_kind kind,
+                     struct dir_entry *out)
+{
+    const struct backing_listed *listed = &dir->listed;
+    unsigned char type = listed->type;
+
+    if (kind == ENTRY_NONE)
+        type = DT_DIR;
+    else if (kind != ENTRY_OTHER)
+        type = entry_is_folder(kind) ? DT_DIR : DT_REG;
+    *out = (struct dir_entry){
+        .shown = dir->shown,
+        .name = listed->name,
+        .kind = kind,
+        .st.st_mode = (mode_t)DTTOIF(type),
+        .st.st_ino = listed->ino ? fs_ino(dir->fs, dir->dev, listed->ino)
+                                 : ino_of(dir, listed->name, kind),
+        .next = listed->next,
+    };
+}
+
+/* Read the next entry that shows, straight from the directory. */
+static int read_single(struct dir *dir, off_t off, struct dir_entry *out)
+{
+    struct backing_listed *listed = &dir->listed;
+    enum entry_kind kind;
+    int r = 0;
+
+    for (; r == 0; off = listed->next) {
+        r = backing_list_next(&dir->backing, off, listed);
+        if (r <= 0)
+            return r;
+        r = show(dir, listed->name, listed->type, &kind);
+        if (r > 0)
+            describe(dir, kind, out);
+    }
+    return r;
 }
 
 /* Does a frame show a directory of its chunks?  Returns 1, 0 or an error. */
@@ -244,121 +231,73 @@ static int show_chunks(struct dir *dir, const char *name, enum entry_kind *kind)
     return names_chunks(&rule, frame, dir->shown);
 }
 
-/* Count the entries of a list.  With `-o chunks` each name has a second entry,
-   after all names, for the directory of its chunks if it is a frame. */
-static uint64_t list_size(const struct dir *dir)
+/* Make the list of names anew. */
+static int renew_names(struct dir *dir)
 {
-    uint64_t nnames = dir->names.nnames;
+    struct backing_listed *listed = &dir->listed;
+    off_t off = 0;
+    int r;
 
-    if (dir->backing.chunks)
-        return NDOTS + chunks_nentries(dir->backing.chunks);
-    return NDOTS + (dir->fs->chunks ? 2 * nnames : nnames);
+    name_list_free(&dir->names);
+    while ((r = backing_list_next(&dir->backing, off, listed)) > 0) {
+        if (!is_dots(listed->name))
+            r = name_list_add(&dir->names, listed->name);
+        if (r < 0)
+            return r;
+        off = listed->next;
+    }
+    return r;
 }
 
-/* Read entry `i` of a list.  Returns 1, 0 if it does not show, or an error. */
-static int read_entry(struct dir *dir, uint64_t i, struct dir_entry *out)
+static void name_of(const struct backing_dir *backing, uint64_t no,
+                    struct backing_listed *out)
 {
-    static const char *const dots[NDOTS] = { ".", ".." };
+    const struct dir *dir = list_entry(backing, struct dir, backing);
+
+    strcpy(out->name, dir->names.names[no % dir->names.nnames]);
+}
+
+/* Read the next entry that shows from the list of names, after which the same
+   names come again for the directories of chunks. */
+static int read_doubled(struct dir *dir, off_t off, struct dir_entry *out)
+{
+    struct backing_listed *listed = &dir->listed;
     size_t nnames = dir->names.nnames;
     enum entry_kind kind;
-    const char *name;
-    int r;
-
-    if (i < NDOTS) {
-        name = dots[i];
-    } else if (dir->backing.chunks) {
-        chunks_name(i - NDOTS, dir->chunk);
-        name = dir->chunk;
-    } else {
-        name = dir->names.names[(i - NDOTS) % nnames];
-    }
-    if (i < NDOTS || dir->backing.chunks || i - NDOTS < nnames)
-        r = show(dir, name, DT_UNKNOWN, &kind);
-    else
-        r = show_chunks(dir, name, &kind);
-    if (r > 0)
-        describe(dir, name, kind, DT_UNKNOWN, ino_of(dir, name, kind), out);
-    return r;
-}
-
-/* Remove files that a killed daemon has left behind. */
-static void tidy_up(struct dir *dir, const char *name)
-{
-    if (dir->fs->source.writable && names_hidden(name))
-        private_dir_tidy_up(dir->backing.fd, name);
-}
-
-/* Make the list of a mirrored directory again. */
-static int list_stream(struct dir *dir)
-{
-    const struct dirent *entry;
     int r = 0;
 
-    folder_names_free(&dir->names);
-    rewinddir(dir->stream);
-    while (r == 0 && (errno = 0, entry = readdir(dir->stream))) {
-        tidy_up(dir, entry->d_name);
-        if (!is_dots(entry->d_name))
-            r = folder_names_add(&dir->names, entry->d_name);
-    }
-    return r == 0 ? -errno : r;
-}
-
-/* Update a list when a program reads it from the start, because the directory
-   may have changed. */
-static int renew_list(struct dir *dir)
-{
-    struct backing_dir backing;
-    int r;
-
-    if (dir->listed)
-        return list_stream(dir);
-    if (!dir->backing.chunks || chunks_are_current(dir->backing.chunks))
-        return 0;
-    r = fs_dir(dir->fs, dir->node, O_PATH, &backing);
-    if (r < 0)
-        return r;
-    backing_dir_close(&dir->backing);
-    dir->backing = backing;
-    return 0;
-}
-
-static int read_list(struct dir *dir, off_t off, struct dir_entry *out)
-{
-    int r = off == 0 ? renew_list(dir) : 0;
-
-    for (dir->off = off;
-         r == 0 && dir->off >= 0 && (uint64_t)dir->off < list_size(dir);)
-        r = read_entry(dir, (uint64_t)dir->off++, out);
-    return r;
-}
-
-static int read_stream(struct dir *dir, off_t off, struct dir_entry *out)
-{
-    int r = 0;
-
-    if (off != dir->off)
-        seekdir(dir->stream, off);
-    while (r == 0) {
-        const struct dirent *entry;
-        enum entry_kind kind;
-
-        errno = 0;
-        entry = readdir(dir->stream);
-        if (!entry)
-            return -errno;
-        dir->off = entry->d_off;
-        tidy_up(dir, entry->d_name);
-        r = show(dir, entry->d_name, entry->d_type, &kind);
+    for (; r == 0; off = listed->next) {
+        r = backing_list_numbered(&dir->backing, off, 2 * nnames, name_of,
+                                  listed);
+        if (r <= 0)
+            return r;
+        if ((uint64_t)listed->next <= NDOTS + nnames)
+            r = show(dir, listed->name, DT_UNKNOWN, &kind);
+        else
+            r = show_chunks(dir, listed->name, &kind);
         if (r > 0)
-            describe(dir, entry->d_name, kind, entry->d_type,
-                     fs_ino(dir->fs, dir->dev, entry->d_ino), out);
+            describe(dir, kind, out);
     }
     return r;
+}
+
+/* Update the directory when a program reads it from the start, because it may
+   have changed. */
+static int renew(struct dir *dir)
+{
+    int r = 0;
+
+    if (!backing_dir_is_current(&dir->backing))
+        r = reopen(dir);
+    return r == 0 && dir->doubled ? renew_names(dir) : r;
 }
 
 int dir_read(struct dir *dir, off_t off, struct dir_entry *out)
 {
-    return dir->stream && !dir->listed ? read_stream(dir, off, out)
-                                       : read_list(dir, off, out);
+    int r = off == 0 ? renew(dir) : 0;
+
+    if (r < 0)
+        return r;
+    return dir->doubled ? read_doubled(dir, off, out)
+                        : read_single(dir, off, out);
 }

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "backing/backing.h"
-#include "backing/backing_object.h"
+#include "backing/backing_change.h"
 #include "backing/backing_source.h"
 #include "base/list.h"
 #include "file/file.h"
@@ -108,27 +108,21 @@ int fs_pin(struct fs *fs, struct node *node, const struct backing_place *place,
 
 /*
  * Open a directory to look up names in it.  The caller closes it with
- * backing_dir_close().  If a store cannot be read, this function reports why.
+ * backing_dir_close().  If a store or frame cannot be read, this function
+ * reports why.
  *
- *  flags  O_PATH, or O_RDONLY to list the directory
+ *  list  the directory is also to be listed
  */
-int fs_dir(struct fs *fs, struct node *node, int flags,
+int fs_dir(struct fs *fs, struct node *node, bool list,
            struct backing_dir *out);
-
-/* An entry of a directory, found by the name under which it shows. */
-struct fs_entry {
-    struct backing_dir dir;
-    enum entry_kind kind; /* ENTRY_NONE: no entry shows under that name */
-    char name[NAME_MAX + 1];
-};
 
 /*
  * Find an entry.  Returns 0, even if there is none; -ENAMETOOLONG if there is
  * none and its name is longer than fs_name_max(); or another error.  On success
- * the caller closes `out` with fs_entry_close().
+ * the caller closes `out->dir`.
  */
 int fs_find(struct fs *fs, struct node *parent, const char *shown,
-            struct fs_entry *out);
+            struct backing_entry *out);
 
 /*
  * May a program store something under a name, as it is about to?  Rejects names
@@ -143,21 +137,12 @@ int fs_find(struct fs *fs, struct node *parent, const char *shown,
 int fs_admit_name(struct fs *fs, const struct backing_dir *dir,
                   const char *name, enum entry_kind kind, mode_t mode);
 
-/* Close the directory that the entry was found in. */
-void fs_entry_close(struct fs_entry *entry);
-
 /*
  * The length of the longest name that a program can create.  A stored name may
  * be longer than the one that shows, by its suffix and that of its lock file.
  * `max` is the limit of the backing file system.
  */
 size_t fs_name_max(const struct fs *fs, size_t max);
-
-/* Get the place of an entry of an open directory.  It is valid as long as
-   `dir`, and the caller need not close it. */
-void fs_entry_place(const struct fs *fs, const struct backing_dir *dir,
-                    const char *name, enum entry_kind kind,
-                    struct backing_place *out);
 
 /*
  * Get the inode number to show.  That is the number of the backing file.  If

@@ -5,12 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "array/array.h"
-#include "backing/backing_private.h"
 #include "backing/backing_source.h"
 #include "backing/backing_start.h"
-#include "backing/chunks.h"
 #include "backing/folder.h"
+#include "backing/local.h"
 #include "base/identity.h"
 #include "frame/frame.h"
 #include "store/store_local.h"
@@ -51,7 +49,7 @@ static int is_sparse(const struct backing_dir *dir, const char *name)
 
     if (fd < 0)
         return -errno;
-    r = backing_stat_index_in(fd, &st, &index);
+    r = local_stat_index(fd, &st, &index);
     if (r == 0 && S_ISREG(st.st_mode)) {
         r = backing_has_magic(fd, index);
         if (r == -EACCES)
@@ -113,19 +111,11 @@ static int kind_of_file(int dirfd, const char *name)
     return r > 0 || r == -EACCES ? ENTRY_FRAME : ENTRY_OTHER;
 }
 
-int backing_kind(const struct backing_dir *dir, const char *name,
-                 unsigned char type)
+int local_kind(const struct backing_dir *dir, const char *name,
+               unsigned char type)
 {
     int r = 0;
 
-    if (dir->chunks)
-        return (int)chunks_kind(dir->chunks, name);
-    if (dir->folder)
-        return folder_kind(dir, name, type);
-    if (dir->source->only)
-        return strcmp(name, dir->source->only) == 0
-                   ? (int)dir->source->only_kind
-                   : ENTRY_NONE;
     if (dir->except && strcmp(name, dir->except) == 0)
         return ENTRY_NONE;
     if (type == DT_UNKNOWN)
@@ -138,54 +128,10 @@ int backing_kind(const struct backing_dir *dir, const char *name,
     return type == DT_REG ? kind_of_file(dir->fd, name) : ENTRY_OTHER;
 }
 
-int backing_is_array(struct store *store, uint64_t base)
+int local_kind_of_directory(int dirfd)
 {
-    struct fault fault = FAULT_NONE;
-    struct array *array = NULL;
-    struct frame *frame;
-    int r = frame_open_header(store, base, &frame, &fault);
+    struct backing_source source = { .fd = -1 };
+    const struct backing_dir dir = { .source = &source, .fd = dirfd };
 
-    if (r < 0)
-        return r;
-    r = array_read(frame, &array, &fault);
-    frame_close(frame);
-    if (r == 0)
-        r = array != NULL;
-    array_free(array);
-    return r;
-}
-
-static int kind_of_name(void *context, const char *name)
-{
-    return backing_kind(context, name, DT_UNKNOWN);
-}
-
-/* Is an entry an array?  A frame that cannot be read is not. */
-static int is_array(void *context, const char *name, enum entry_kind kind)
-{
-    const struct backing_dir *dir = context;
-    struct fault fault = FAULT_NONE;
-    struct backing_place place;
-    struct store *store;
-    int r;
-
-    if (dir->source->only)
-        return dir->source->only_is_array;
-    backing_place_in(dir, name, kind, &place);
-    r = backing_store(&place, kind, STORE_PEEK, &store, &fault);
-    if (r < 0)
-        return backing_is_shortage(r) ? r : 0;
-    r = backing_is_array(store, 0);
-    store_close(store);
-    return backing_is_shortage(r) ? r : r > 0;
-}
-
-struct names_dir backing_names(struct backing_dir *dir)
-{
-    return (struct names_dir){
-        .keep = dir->source->keep_names,
-        .kind = kind_of_name,
-        .is_array = dir->source->npy ? is_array : NULL,
-        .context = dir,
-    };
+    return kind_of_directory(&dir, ".");
 }

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BACKING_ALONE_H
+#define BACKING_ALONE_H
+
+#include "backing/backing_ops.h"
+
+/*
+ * The virtual directory that holds only the frame SOURCE, see `only` in
+ * backing_source.h.  It has the owner and times of the frame, and mode 0555.
+ * The frame itself is a local one, and is found here even if the directory does
+ * not show, because the frame is mounted on a file.
+ */
+extern const struct backing_ops alone_ops;
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BACKING_BACKING_CHANGE_H
+#define BACKING_BACKING_CHANGE_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "backing/backing_object.h"
+#include "file/file.h"
+#include "writer/private_dir.h"
+
+/*
+ * Changes of the entries of a directory.
+ *
+ * They are made with the identity of the program that the thread serves, as far
+ * as they are what the program asked for.  Functions return 0 or a negative
+ * errno: -EROFS if the implementation of the directory never changes anything.
+ */
+
+/* An entry of an open directory. */
+struct backing_entry {
+    struct backing_dir dir;
+    enum entry_kind kind; /* ENTRY_NONE: there is no entry of that name */
+    char name[NAME_MAX + 1];
+};
+
+/* Creating. */
+
+/* The file or directory to create: the arguments of mknod() and so on. */
+struct backing_new {
+    mode_t mode; /* with the type */
+    dev_t rdev;
+    const char *target; /* of a symbolic link */
+};
+
+/*
+ * An entry that is being created.  A frame is empty until its store was written
+ * to, and may have a private name until backing_publish().
+ */
+struct backing_draft {
+    const struct backing_entry *entry; /* must outlive the draft */
+    mode_t mode;
+
+    /* For the implementation. */
+    char hidden[PRIVATE_DIR_NAME_MAX]; /* its private name, while `hidden_fd` is
+                                         not -1 */
+    int hidden_fd;
+};
+
+/*
+ * Create an entry of the kind in `entry`.  On success the caller calls
+ * backing_publish() once the entry is complete, or else backing_discard().
+ */
+int backing_create(const struct backing_entry *entry,
+                   const struct backing_new *what, struct backing_draft *out);
+
+/* Open the store of a draft that is a frame, to write the frame.  Returns
+   errors with a fault. */
+int backing_draft_store(const struct backing_draft *draft, unsigned flags,
+                        struct store **out, struct fault *fault);
+
+/* Let a draft show, with its lock file if frames are locked; see `files` in
+   file.h. */
+int backing_publish(struct backing_draft *draft, struct file_context *files);
+
+/*
+ * Remove a draft, published or not.
+ *
+ *  filled  if it is a frame, that frame was created in its store
+ */
+void backing_discard(struct backing_draft *draft, bool filled);
+
+/* Give a file another name, as linkat() does. */
+int backing_link(const struct backing_object *object,
+                 const struct backing_entry *entry);
+
+/* Removing. */
+
+/* How an entry is to be removed. */
+struct backing_removal {
+    bool checked; /* the caller has checked that the program which the thread
+                     serves may do this */
+    bool open;    /* the file is open: a sparse frame is moved away, and removed
+                     once it is closed */
+    int anchor;   /* in that case a descriptor by which it is found, or
+                     negative */
+};
+
+/* Remove an entry of a directory.  A frame is not removed if anything else lies
+   in its directory: -ENOTEMPTY. */
+int backing_remove(const struct backing_dir *dir, const char *name,
+                   enum entry_kind kind, const struct backing_removal *how);
+
+/*
+ * Remove what was left of an entry because it was open.
+ *
+ *  dir   the directory that the entry was in
+ *  st    its attributes from backing_stat()
+ */
+void backing_finish_removal(const struct backing_dir *dir, enum entry_kind kind,
+                            const struct stat *st);
+
+/* Renaming. */
+
+/* An entry that is to be moved, and another name for it. */
+struct backing_move {
+    const struct backing_entry *from;
+    const struct stat *from_st;     /* from backing_stat() */
+    const struct backing_entry *to; /* the entry that shows at the other place,
+                                       which may be ENTRY_NONE */
+    const struct stat *to_st;
+    const char *target; /* the name that `from` gets, in the directory of
+                           `to` */
+    const char *back;   /* the name that `to` gets if the two are exchanged */
+};
+
+/*
+ * Move an entry.  It replaces the other one in one step if that is stored under
+ * the name `target`.
+ *
+ *  left  receives the entry in whose place the replaced one is left, so that
+ *        the caller has to remove it; or NULL
+ *
+ * Returns -ENOTEMPTY as backing_remove().
+ */
+int backing_rename(const struct backing_move *move,
+                   const struct backing_entry **left);
+
+/* Exchange two entries. */
+int backing_exchange(const struct backing_move *move);
+
+/* What an implementation does with the entries of its directories.  Each
+   function does the work of the one above that has its name. */
+struct backing_change_ops {
+    int (*create)(const struct backing_new *what, struct backing_draft *draft);
+    int (*draft_store)(const struct backing_draft *draft, unsigned flags,
+                       struct store **out, struct fault *fault);
+    int (*publish)(struct backing_draft *draft, struct file_context *files);
+    void (*discard)(struct backing_draft *draft, bool filled);
+    int (*link)(const struct backing_object *object,
+                const struct backing_entry *entry);
+    int (*remove)(const struct backing_dir *dir, const char *name,
+                  enum entry_kind kind, const struct backing_removal *how);
+    void (*finish_removal)(const struct backing_dir *dir, enum entry_kind kind,
+                           const struct stat *st);
+    int (*rename)(const struct backing_move *move,
+                  const struct backing_entry **left);
+    int (*exchange)(const struct backing_move *move);
+};
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <dirent.h>
+
+#include "array/array.h"
+#include "backing/backing.h"
+#include "backing/backing_source.h"
+#include "backing/backing_start.h"
+#include "frame/frame.h"
+#include "store/store_local.h"
+
+int backing_is_array(struct store *store, uint64_t base)
+{
+    struct fault fault = FAULT_NONE;
+    struct array *array = NULL;
+    struct frame *frame;
+    int r = frame_open_header(store, base, &frame, &fault);
+
+    if (r < 0)
+        return r;
+    r = array_read(frame, &array, &fault);
+    frame_close(frame);
+    if (r == 0)
+        r = array != NULL;
+    array_free(array);
+    return r;
+}
+
+static int kind_of_name(void *context, const char *name)
+{
+    return backing_kind(context, name, DT_UNKNOWN);
+}
+
+/* Is an entry an array?  A frame that cannot be read is not. */
+static int is_array(void *context, const char *name, enum entry_kind kind)
+{
+    const struct backing_dir *dir = context;
+    struct fault fault = FAULT_NONE;
+    struct backing_place place;
+    struct store *store;
+    int r;
+
+    if (dir->source->only)
+        return dir->source->only_is_array;
+    backing_place_in(dir, name, kind, &place);
+    r = backing_store(&place, kind, STORE_PEEK, &store, &fault);
+    if (r < 0)
+        return backing_is_shortage(r) ? r : 0;
+    r = backing_is_array(store, 0);
+    store_close(store);
+    return backing_is_shortage(r) ? r : r > 0;
+}
+
+struct names_dir backing_names(struct backing_dir *dir)
+{
+    return (struct names_dir){
+        .keep = dir->source->keep_names,
+        .kind = kind_of_name,
+        .is_array = dir->source->npy ? is_array : NULL,
+        .context = dir,
+    };
+}

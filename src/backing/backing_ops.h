@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BACKING_BACKING_OPS_H
+#define BACKING_BACKING_OPS_H
+
+#include "backing/backing.h"
+
+struct backing_change_ops;
+struct backing_object;
+
+/*
+ * An implementation of what lies under the names of the mounted tree:
+ *
+ *  local_ops   local directories, and the files in them: local.h
+ *  alone_ops   the virtual directory that holds the frame SOURCE: alone.h
+ *  folder_ops  folders of stores, and the frames in them: folder.h
+ *  chunks_ops  the chunks of a frame: chunks.h
+ *
+ * Each function does the work of the one in backing.h that has its name, where
+ * its manual is.  Functions that are marked may be missing.
+ */
+struct backing_ops {
+    /* Only of SOURCE itself, see `ops` in backing_source.h. */
+    int (*find)(struct backing_source *source, const char *dir,
+                const char *name, enum entry_kind kind,
+                struct backing_place *out);
+    void (*find_anchored)(int anchor, enum entry_kind kind,
+                          struct backing_place *out);
+
+    /* Places.  own() replaces each reference in a place by one of its own, and
+       release() drops those. */
+    int (*own)(struct backing_place *place);
+    void (*release)(struct backing_place *place);
+    int (*stat)(const struct backing_place *place, enum entry_kind kind,
+                struct stat *out);
+
+    /* The kind of the frame at a place, or an error.  Only views of a frame
+       have to ask, because they know nothing but its place. */
+    int (*frame_kind)(const struct backing_place *place);
+    int (*store)(const struct backing_place *place, enum entry_kind kind,
+                 unsigned flags, struct store **out, struct fault *fault);
+    int (*open)(const struct backing_place *place, int flags); /* may be
+                                                                  missing */
+    ssize_t (*readlink)(const struct backing_place *place, char *target,
+                        size_t size); /* may be missing */
+    int (*check_header)(const struct backing_place *place,
+                        struct fault *fault); /* may be missing */
+
+    /* Open the file or directory at a place, see backing_object.h; may be
+       missing if its attributes never change. */
+    int (*pin)(const struct backing_place *place, enum entry_kind kind,
+               struct backing_object *out);
+
+    /* Open a directory at a place.  dir_open() sets `ops` and the members for
+       the implementation in `out`, which is zeroed, without a descriptor. */
+    int (*dir_open)(const struct backing_place *place,
+                    const struct backing_opening *how, struct backing_dir *out,
+                    struct fault *fault); /* may be missing */
+
+    /* Open directories.  The first three must be there if dir_open() is. */
+    void (*dir_close)(struct backing_dir *dir);
+    int (*kind)(const struct backing_dir *dir, const char *name,
+                unsigned char type);
+    void (*place_in)(const struct backing_dir *dir, const char *name,
+                     enum entry_kind kind, struct backing_place *out);
+    int (*list_begin)(struct backing_dir *dir); /* may be missing */
+    int (*list_next)(struct backing_dir *dir, off_t off,
+                     struct backing_listed *out);
+    int (*dir_stat)(const struct backing_dir *dir,
+                    struct stat *out);                     /* may be missing */
+    int (*dir_sync)(const struct backing_dir *dir);        /* may be missing */
+    int (*dir_anchor)(const struct backing_dir *dir);      /* may be missing */
+    bool (*dir_is_current)(const struct backing_dir *dir); /* may be missing */
+    int (*layers)(const struct backing_dir *dir, struct store **out,
+                  struct fault *fault); /* may be missing */
+
+    /* Operations on the entries of a directory that change them; NULL if they
+       never change. */
+    const struct backing_change_ops *change;
+};
+
+#endif
