@@ -100,8 +100,6 @@ static int list_next(struct backing_dir *dir, off_t off,
 }
 
 const struct backing_ops alone_ops = {
-    .find = find,
-    .find_anchored = local_find_anchored,
     .own = own,
     .release = release,
     .stat = stat_directory,
@@ -110,4 +108,12 @@ const struct backing_ops alone_ops = {
     .kind = kind_of,
     .place_in = place_in,
     .list_next = list_next,
+};
+
+const struct backing_source_ops alone_source_ops = {
+    .find = find,
+    .statfs = local_statfs,
+    .find_anchored = local_find_anchored,
+    .sync_anchored = local_sync_anchored,
+    .remove_anchored = local_remove_anchored,
 };

@@ -11,5 +11,6 @@
  * not show, because the frame is mounted on a file.
  */
 extern const struct backing_ops alone_ops;
+extern const struct backing_source_ops alone_source_ops;
 
 #endif

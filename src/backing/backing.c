@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "backing/backing_ops.h"
-#include "backing/backing_source.h"
 #include "backing/backing_stamp.h"
 #include "backing/chunks.h"
 
@@ -31,19 +30,6 @@ int backing_place_own(struct backing_place *place)
     r = place->ops->own(place);
     place->owned = r == 0;
     return r;
-}
-
-int backing_find(struct backing_source *source, const char *dir,
-                 const char *name, enum entry_kind kind,
-                 struct backing_place *out)
-{
-    return source->ops->find(source, dir, name, kind, out);
-}
-
-void backing_find_anchored(const struct backing_source *source, int anchor,
-                           enum entry_kind kind, struct backing_place *out)
-{
-    source->ops->find_anchored(anchor, kind, out);
 }
 
 int backing_stat(const struct backing_place *place, enum entry_kind kind,

@@ -87,28 +87,6 @@ void backing_close(struct backing_place *place);
 int backing_place_own(struct backing_place *place);
 
 /*
- * Find an entry by its path from SOURCE.
- *
- *  dir   path of the directory that it is in; "" for SOURCE itself
- *  name  its name there
- *  kind  neither part of a store nor a view of a frame
- *
- * Returns 0, -ESTALE if there is no such directory any more, or an error.
- */
-int backing_find(struct backing_source *source, const char *dir,
-                 const char *name, enum entry_kind kind,
-                 struct backing_place *out);
-
-/*
- * Make the place of an open file or directory that may have lost its name.
- *
- *  kind    as backing_find()
- *  anchor  from backing_anchor() or backing_dir_anchor(); the place owns it
- */
-void backing_find_anchored(const struct backing_source *source, int anchor,
-                           enum entry_kind kind, struct backing_place *out);
-
-/*
  * Get the attributes of an entry.
  *
  * A sparse frame has the attributes of its index file, except that device and

@@ -2,10 +2,32 @@
 #ifndef BACKING_BACKING_OPS_H
 #define BACKING_BACKING_OPS_H
 
+#include <sys/statvfs.h>
+
 #include "backing/backing.h"
 
 struct backing_change_ops;
 struct backing_object;
+
+/*
+ * What SOURCE is.  Its entries are of one or more implementations of struct
+ * backing_ops.  Each function does the work of the one in backing_source.h that
+ * has its name.
+ */
+struct backing_source_ops {
+    int (*find)(struct backing_source *source, const char *dir,
+                const char *name, enum entry_kind kind,
+                struct backing_place *out);
+    int (*statfs)(const struct backing_source *source, struct statvfs *out);
+    void (*tidy_up)(const struct backing_source *source); /* may be missing */
+
+    /* Files that lost their names; may be missing if there are no anchors. */
+    void (*find_anchored)(int anchor, enum entry_kind kind,
+                          struct backing_place *out);
+    int (*sync_anchored)(int anchor, enum entry_kind kind);
+    void (*remove_anchored)(int anchor, enum entry_kind kind,
+                            const struct stat *st);
+};
 
 /*
  * An implementation of what lies under the names of the mounted tree:
@@ -19,13 +41,6 @@ struct backing_object;
  * its manual is.  Functions that are marked may be missing.
  */
 struct backing_ops {
-    /* Only of SOURCE itself, see `ops` in backing_source.h. */
-    int (*find)(struct backing_source *source, const char *dir,
-                const char *name, enum entry_kind kind,
-                struct backing_place *out);
-    void (*find_anchored)(int anchor, enum entry_kind kind,
-                          struct backing_place *out);
-
     /* Places.  own() replaces each reference in a place by one of its own, and
        release() drops those. */
     int (*own)(struct backing_place *place);

@@ -4,18 +4,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "backing/backing_ops.h"
+
 void backing_source_init(struct backing_source *source)
 {
     source->fd = -1;
     arrivals_init(&source->arrivals);
     shelf_init(&source->shelf);
     trash_init(&source->trash);
-}
-
-void backing_source_tidy_up(const struct backing_source *source)
-{
-    if (!source->only)
-        private_dir_tidy_up_all(source->fd, ".");
 }
 
 void backing_source_fini(struct backing_source *source)
@@ -27,4 +23,41 @@ void backing_source_fini(struct backing_source *source)
         close(source->fd);
     free(source->only);
     free(source->mounted);
+}
+
+void backing_tidy_up(const struct backing_source *source)
+{
+    if (source->ops->tidy_up)
+        source->ops->tidy_up(source);
+}
+
+int backing_statfs(const struct backing_source *source, struct statvfs *out)
+{
+    return source->ops->statfs(source, out);
+}
+
+int backing_find(struct backing_source *source, const char *dir,
+                 const char *name, enum entry_kind kind,
+                 struct backing_place *out)
+{
+    return source->ops->find(source, dir, name, kind, out);
+}
+
+void backing_find_anchored(const struct backing_source *source, int anchor,
+                           enum entry_kind kind, struct backing_place *out)
+{
+    source->ops->find_anchored(anchor, kind, out);
+}
+
+int backing_sync_anchored(const struct backing_source *source, int anchor,
+                          enum entry_kind kind)
+{
+    return source->ops->sync_anchored(anchor, kind);
+}
+
+void backing_remove_anchored(const struct backing_source *source, int anchor,
+                             enum entry_kind kind, const struct stat *st)
+{
+    if (source->ops->remove_anchored)
+        source->ops->remove_anchored(anchor, kind, st);
 }

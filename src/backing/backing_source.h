@@ -5,20 +5,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "backing/arrivals.h"
+#include "backing/backing.h"
 #include "backing/names.h"
 #include "backing/shelf.h"
 #include "backing/trash.h"
 
-struct backing_ops;
+struct backing_source_ops;
 
 /* SOURCE: how its entries are to show, and the state that its directories
    share. */
 struct backing_source {
     /* Constant while mounted. */
-    const struct backing_ops *ops; /* of the root */
-    int fd;                        /* the directory that SOURCE is, or is in */
+    const struct backing_source_ops *ops; /* local_source_ops, or
+                                             alone_source_ops if `only` */
+    int fd;      /* the directory that SOURCE is, or is in */
     bool pinned; /* SOURCE, a frame, is mounted upon itself; `fd` is SOURCE,
                         because its name leads to the mount */
     bool writable;
@@ -43,11 +46,45 @@ struct backing_source {
 /* Set up a zeroed struct with nothing open. */
 void backing_source_init(struct backing_source *source);
 
-/* Remove the files that dead daemons have left behind, unless SOURCE is a
-   frame. */
-void backing_source_tidy_up(const struct backing_source *source);
-
 /* Close and free everything, after trash_remove(). */
 void backing_source_fini(struct backing_source *source);
+
+/* Remove the files that dead daemons have left behind, unless SOURCE is a
+   frame. */
+void backing_tidy_up(const struct backing_source *source);
+
+/* Like statvfs() of the file system that SOURCE is on. */
+int backing_statfs(const struct backing_source *source, struct statvfs *out);
+
+/*
+ * Find an entry by its path from SOURCE.
+ *
+ *  dir   path of the directory that it is in; "" for SOURCE itself
+ *  name  its name there
+ *  kind  neither part of a store nor a view of a frame
+ *
+ * Returns 0, -ESTALE if there is no such directory any more, or an error.
+ */
+int backing_find(struct backing_source *source, const char *dir,
+                 const char *name, enum entry_kind kind,
+                 struct backing_place *out);
+
+/* An open file or directory that may have lost its name, by the descriptor
+   `anchor` that backing_anchor() or backing_dir_anchor() has returned. */
+
+/* Make a place of it.  The place owns the descriptor. */
+void backing_find_anchored(const struct backing_source *source, int anchor,
+                           enum entry_kind kind, struct backing_place *out);
+
+/* Sync the stored file of a frame; for a sparse frame, its index file and its
+   directory.  Returns 0 or an error, as -ENOENT if a removed frame has no index
+   file left. */
+int backing_sync_anchored(const struct backing_source *source, int anchor,
+                          enum entry_kind kind);
+
+/* Remove a sparse frame that was moved away when it was removed; `st` is from
+   backing_stat().  Does nothing for other kinds. */
+void backing_remove_anchored(const struct backing_source *source, int anchor,
+                             enum entry_kind kind, const struct stat *st);
 
 #endif

@@ -10,22 +10,6 @@
 #include "backing/local_change.h"
 #include "store/store_local.h"
 
-static int find(struct backing_source *source, const char *dir,
-                const char *name, enum entry_kind kind __attribute__((unused)),
-                struct backing_place *out)
-{
-    int fd = source->fd;
-
-    if (dir[0] != '\0')
-        fd = store_local_open(source->fd, dir, 0, S_IFDIR);
-    /* It was a directory when it was looked up. */
-    if (fd < 0)
-        return fd == -EINVAL || fd == -ENOENT ? -ESTALE : fd;
-    local_place(fd, name, out);
-    out->owned = fd != source->fd;
-    return 0;
-}
-
 /* This function looks at the directory and at its index file through one
    descriptor, because other programs may rename things meanwhile. */
 static int stat_sparse(const struct backing_place *place, struct stat *out)
@@ -119,8 +103,6 @@ static int check_header(const struct backing_place *place, struct fault *fault)
 }
 
 const struct backing_ops local_ops = {
-    .find = find,
-    .find_anchored = local_find_anchored,
     .own = local_own,
     .release = local_release,
     .stat = stat_entry,

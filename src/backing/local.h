@@ -13,14 +13,23 @@
  */
 extern const struct backing_ops local_ops;
 
+/* SOURCE is a local directory, or a store in one. */
+extern const struct backing_source_ops local_source_ops;
+
+/* The functions of `local_source_ops`, also for a frame that is SOURCE. */
+int local_statfs(const struct backing_source *source, struct statvfs *out);
+void local_find_anchored(int anchor, enum entry_kind kind,
+                         struct backing_place *out);
+int local_sync_anchored(int anchor, enum entry_kind kind);
+void local_remove_anchored(int anchor, enum entry_kind kind,
+                           const struct stat *st);
+
 /* Make the place of an entry of an open directory.  It is valid as long as
    `dirfd`. */
 void local_place(int dirfd, const char *name, struct backing_place *out);
 
 /* The functions of `local_ops` in files of their own.  Other implementations
    use some of them for the local files of theirs. */
-void local_find_anchored(int anchor, enum entry_kind kind,
-                         struct backing_place *out);
 int local_own(struct backing_place *place);
 void local_release(struct backing_place *place);
 int local_open(const struct backing_place *place, int flags);

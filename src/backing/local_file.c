@@ -22,15 +22,6 @@ void local_place(int dirfd, const char *name, struct backing_place *out)
     memcpy(out->name, name, strlen(name) + 1);
 }
 
-void local_find_anchored(int anchor, enum entry_kind kind,
-                         struct backing_place *out)
-{
-    bool directory = kind == ENTRY_SPARSE || kind == ENTRY_DIRECTORY;
-
-    local_place(anchor, directory ? "." : "", out);
-    out->owned = true;
-}
-
 int local_own(struct backing_place *place)
 {
     place->dirfd = fcntl(place->dirfd, F_DUPFD_CLOEXEC, 0);

@@ -278,7 +278,7 @@ static int open_frame(struct fs *fs, const struct paths *paths)
         log_error("%s: lies inside the frame", paths->mountpoint);
         return -EINVAL;
     }
-    fs->source.ops = &alone_ops;
+    fs->source.ops = &alone_source_ops;
     r = split(paths->source, &fs->source.fd, &fs->source.only);
     if (r < 0)
         return r;
@@ -323,7 +323,7 @@ static struct fs *fs_new(const struct fs_options *options)
     fs->space = space;
     list_init(&fs->held);
     backing_source_init(&fs->source);
-    fs->source.ops = &local_ops;
+    fs->source.ops = &local_source_ops;
     fs->open_anchor = open_file_anchor;
     fs->source.keep_names = options->keep_names;
     fs->source.npy = options->npy;

@@ -305,7 +305,7 @@ static int serve(struct mount *mount, const struct options *options)
     if (r == 0)
         r = identity_setup(options->others);
     if (r == 0 && mount->fs->source.writable)
-        backing_source_tidy_up(&mount->fs->source);
+        backing_tidy_up(&mount->fs->source);
     if (r == 0)
         r = file_context_new(&options->file, &mount->fs->files);
     if (r == 0)

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "backing/retired.h"
 #include "open/open_file_lost.h"
 #include "tree/report.h"
 
@@ -129,8 +128,9 @@ static void close_state(struct fs *fs, struct open_file *open)
     /* Keep a descriptor by which the file is found while it has no name. */
     int anchor = open_file_anchor(open);
 
-    if (removed && current && open->node->id.kind == ENTRY_SPARSE)
-        retired_remove(anchor, &current->st);
+    if (removed && current)
+        backing_remove_anchored(&fs->source, anchor, open->node->id.kind,
+                                &current->st);
     pthread_mutex_lock(&open->lock);
     open->current = NULL;
     pthread_mutex_unlock(&open->lock);

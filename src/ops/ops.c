@@ -327,9 +327,10 @@ static void ops_statfs(fuse_req_t req, fuse_ino_t ino __attribute__((unused)))
 {
     const struct fs *fs = request_fs(req);
     struct statvfs st;
+    int r = backing_statfs(&fs->source, &st);
 
-    if (fstatvfs(fs->source.fd, &st) < 0) {
-        fuse_reply_err(req, errno);
+    if (r < 0) {
+        fuse_reply_err(req, -r);
         return;
     }
     st.f_namemax = fs_name_max(fs, st.f_namemax);

@@ -2,12 +2,8 @@
 #include "ops/sync.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <unistd.h>
 
-#include "frame/frame.h"
-#include "frame/frame_object.h"
 #include "open/open_file.h"
 #include "tree/fs.h"
 
@@ -23,51 +19,16 @@ void sync_note(struct fs *fs, struct node *node)
     pthread_mutex_unlock(&fs->nodes.lock);
 }
 
-/* Sync the file or directory at a path. */
-static int sync_path(int dirfd, const char *path)
-{
-    int fd = openat(dirfd, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    int r;
-
-    if (fd < 0)
-        return -errno;
-    r = fsync(fd) < 0 ? -errno : 0;
-    close(fd);
-    return r;
-}
-
-static int sync_index(void *context, const char *name)
-{
-    const int *dirfd = context;
-
-    return sync_path(*dirfd, name);
-}
-
-/* Sync the file of a frame; for a sparse frame, its index file and its
-   directory. */
-static int sync_frame(const struct snapshot *snapshot, enum entry_kind kind)
-{
-    int dirfd = snapshot->fd;
-    char path[64];
-    int r;
-
-    if (kind != ENTRY_SPARSE) {
-        snprintf(path, sizeof(path), "/proc/self/fd/%d", snapshot->fd);
-        return sync_path(AT_FDCWD, path);
-    }
-    r = frame_object_find_index(sync_index, &dirfd, NULL);
-    return r == 0 && fsync(snapshot->fd) < 0 ? -errno : r;
-}
-
 /* Sync the stored file.  It is no error if a removed frame has no index file
    left, or if this user may not read the file and so cannot open it to sync. */
-static int sync_stored(const struct snapshot *snapshot, enum entry_kind kind)
+static int sync_stored(struct fs *fs, const struct snapshot *snapshot,
+                       enum entry_kind kind)
 {
     int r;
 
     if (!snapshot->file)
         return fsync(snapshot->fd) < 0 ? -errno : 0;
-    r = sync_frame(snapshot, kind);
+    r = backing_sync_anchored(&fs->source, snapshot->fd, kind);
     return r == -EACCES || r == -ENOENT ? 0 : r;
 }
 
@@ -80,7 +41,7 @@ int sync_open_file(struct fs *fs, struct open_file *open)
     int r = open_file_sync(fs, open);
 
     if (r == 0 && clean && fs->source.writable)
-        r = sync_stored(snapshot, open->node->id.kind);
+        r = sync_stored(fs, snapshot, open->node->id.kind);
     snapshot_put(snapshot);
     return r;
 }

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "backing/backing_source.h"
+#include "backing/local.h"
+#include "backing/retired.h"
+#include "frame/frame_object.h"
+#include "store/store_local.h"
+#include "writer/private_dir.h"
+
+static int find(struct backing_source *source, const char *dir,
+                const char *name, enum entry_kind kind __attribute__((unused)),
+                struct backing_place *out)
+{
+    int fd = source->fd;
+
+    if (dir[0] != '\0')
+        fd = store_local_open(source->fd, dir, 0, S_IFDIR);
+    /* It was a directory when it was looked up. */
+    if (fd < 0)
+        return fd == -EINVAL || fd == -ENOENT ? -ESTALE : fd;
+    local_place(fd, name, out);
+    out->owned = fd != source->fd;
+    return 0;
+}
+
+int local_statfs(const struct backing_source *source, struct statvfs *out)
+{
+    return fstatvfs(source->fd, out) < 0 ? -errno : 0;
+}
+
+static void tidy_up(const struct backing_source *source)
+{
+    private_dir_tidy_up_all(source->fd, ".");
+}
+
+void local_find_anchored(int anchor, enum entry_kind kind,
+                         struct backing_place *out)
+{
+    bool directory = kind == ENTRY_SPARSE || kind == ENTRY_DIRECTORY;
+
+    local_place(anchor, directory ? "." : "", out);
+    out->owned = true;
+}
+
+/* Sync the file or directory at a path. */
+static int sync_path(int dirfd, const char *path)
+{
+    int fd = openat(dirfd, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int r;
+
+    if (fd < 0)
+        return -errno;
+    r = fsync(fd) < 0 ? -errno : 0;
+    close(fd);
+    return r;
+}
+
+static int sync_index(void *context, const char *name)
+{
+    const int *dirfd = context;
+
+    return sync_path(*dirfd, name);
+}
+
+int local_sync_anchored(int anchor, enum entry_kind kind)
+{
+    int r;
+
+    if (kind != ENTRY_SPARSE)
+        return sync_path(AT_FDCWD, fd_path(anchor).text);
+    r = frame_object_find_index(sync_index, &anchor, NULL);
+    return r == 0 && fsync(anchor) < 0 ? -errno : r;
+}
+
+void local_remove_anchored(int anchor, enum entry_kind kind,
+                           const struct stat *st)
+{
+    if (kind == ENTRY_SPARSE)
+        retired_remove(anchor, st);
+}
+
+const struct backing_source_ops local_source_ops = {
+    .find = find,
+    .statfs = local_statfs,
+    .tidy_up = tidy_up,
+    .find_anchored = local_find_anchored,
+    .sync_anchored = local_sync_anchored,
+    .remove_anchored = local_remove_anchored,
+};
