@@ -29,7 +29,7 @@ void beside_give(struct file_context *files, const struct backing_place *place,
     struct fault fault = FAULT_NONE;
     struct store *store;
 
-    if (flags == 0 || !entry_is_frame(kind))
+    if (flags == 0 || !entry_traits[kind].frame)
         return;
     if (backing_store(place, kind, flags, &store, &fault) == 0)
         store_close(store);

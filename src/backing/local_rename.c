@@ -149,12 +149,12 @@ int local_exchange(const struct backing_move *move)
 
     if (strcmp(move->target, move->to->name) != 0 ||
         strcmp(move->back, move->from->name) != 0)
-        return entry_is_frame(move->from->kind)
+        return entry_traits[move->from->kind].frame
                    ? exchange_with_frame(from, move->target, to, move->back)
                    : exchange_with_frame(to, move->back, from, move->target);
     r = move_to(move, RENAME_EXCHANGE);
-    if (r == 0 &&
-        (entry_is_frame(move->from->kind) || entry_is_frame(move->to->kind)))
+    if (r == 0 && (entry_traits[move->from->kind].frame ||
+                   entry_traits[move->to->kind].frame))
         beside_exchange(move->from->dir.fd, move->from->name, move->to->dir.fd,
                         move->to->name);
     return r;

@@ -96,7 +96,7 @@ static int kind_of(const struct names_dir *dir, const char *name)
 static int is_array(const struct names_dir *dir, const char *name,
                     enum entry_kind kind)
 {
-    if (!dir->is_array || !entry_is_frame(kind))
+    if (!dir->is_array || !entry_traits[kind].frame)
         return 0;
     return dir->is_array(dir->context, name, kind);
 }
@@ -122,7 +122,7 @@ static int find_frame(const struct names_dir *dir, const char *stem,
         kind = kind_of(dir, name);
         if (kind < 0)
             return kind;
-        if (!entry_is_frame((enum entry_kind)kind))
+        if (!entry_traits[(enum entry_kind)kind].frame)
             continue;
         r = is_array(dir, name, (enum entry_kind)kind);
         if (r < 0 || r == array)
@@ -175,7 +175,7 @@ static int shows_in_full(const struct names_dir *dir, const char *name,
     int array;
     int r;
 
-    if (dir->keep || !entry_is_frame(kind))
+    if (dir->keep || !entry_traits[kind].frame)
         return 1;
     array = is_array(dir, name, kind);
     if (array < 0)
@@ -258,7 +258,7 @@ int names_find_chunks(const struct names_dir *dir, const char *shown,
     r = names_find(dir, frame, name);
     if (r < 0)
         return r;
-    return entry_is_frame((enum entry_kind)r) ? ENTRY_CHUNKS : ENTRY_NONE;
+    return entry_traits[(enum entry_kind)r].frame ? ENTRY_CHUNKS : ENTRY_NONE;
 }
 
 /* Returns 1 and the stored name, 0 if that name is taken, or an error as

@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <stdbool.h>
 
+#include "backing/entry_kind.h"
+
 /*
  * The names under which the entries of a directory show.
  *
@@ -17,66 +19,6 @@
  * If arrays show as .npy files, that suffix replaces theirs.  If an array and
  * another frame would get the same name, the other frame gets it.
  */
-
-/* The kind of an entry of a directory. */
-enum entry_kind {
-    ENTRY_NONE,      /* not there, or not shown */
-    ENTRY_OTHER,     /* passed through as it is */
-    ENTRY_DIRECTORY, /* a directory that is neither a frame nor a store */
-    ENTRY_FRAME,     /* a frame in one file */
-    ENTRY_SPARSE,    /* a frame that is a directory */
-    ENTRY_STORE,     /* a file or directory of frames, shown as a directory */
-    ENTRY_GROUP,     /* a folder in a store */
-    ENTRY_LEAF,      /* a frame in a store */
-    /* Views of a frame.  They have its name in the backing directory. */
-    ENTRY_CHUNKS,       /* a directory of its chunks */
-    ENTRY_CHUNK,        /* one chunk in that directory, decoded */
-    ENTRY_CHUNK_STORED, /* one chunk in that directory, as it is stored */
-};
-
-/* Does it show the bytes of a whole frame? */
-static inline bool entry_is_frame(enum entry_kind kind)
-{
-    return kind == ENTRY_FRAME || kind == ENTRY_SPARSE || kind == ENTRY_LEAF;
-}
-
-/* Is it one chunk of a frame? */
-static inline bool entry_is_chunk(enum entry_kind kind)
-{
-    return kind == ENTRY_CHUNK || kind == ENTRY_CHUNK_STORED;
-}
-
-/* Is it a view of a frame? */
-static inline bool entry_is_face(enum entry_kind kind)
-{
-    return kind == ENTRY_CHUNKS || entry_is_chunk(kind);
-}
-
-/* Are its bytes read out of a frame? */
-static inline bool entry_is_coded(enum entry_kind kind)
-{
-    return entry_is_frame(kind) || entry_is_chunk(kind);
-}
-
-/* Does it show as a directory? */
-static inline bool entry_is_folder(enum entry_kind kind)
-{
-    return kind == ENTRY_DIRECTORY || kind == ENTRY_STORE ||
-           kind == ENTRY_GROUP || kind == ENTRY_CHUNKS;
-}
-
-/* Is it part of a store, or a view of a frame?  Entries of these kinds never
-   change. */
-static inline bool entry_is_inner(enum entry_kind kind)
-{
-    return kind == ENTRY_GROUP || kind == ENTRY_LEAF || entry_is_face(kind);
-}
-
-/* Is it a directory in which nothing is ever changed? */
-static inline bool entry_is_sealed(enum entry_kind kind)
-{
-    return kind == ENTRY_STORE || kind == ENTRY_GROUP || kind == ENTRY_CHUNKS;
-}
 
 /* The rule for the names of one directory. */
 struct names_dir {

@@ -361,7 +361,7 @@ int fs_open(const struct fs_options *options, struct fs **out)
        writes back its pages. */
     fs->shared = options->shared;
     fs->writeback = fs->source.writable && !options->shared &&
-                    !entry_is_frame(fs->nodes.root.id.kind);
+                    !entry_traits[fs->nodes.root.id.kind].frame;
     paths_fini(&paths);
     if (r < 0) {
         fs_close(fs);

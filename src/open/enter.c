@@ -37,7 +37,7 @@ static bool needs_mark(struct fs *fs, const struct node *node, bool young)
 {
     bool needs = false;
 
-    if (!entry_is_frame(node->id.kind))
+    if (!node_traits(node)->frame)
         return false;
     pthread_mutex_lock(&fs->nodes.lock);
     if (!node->open && !node->mistaken)

@@ -17,7 +17,7 @@ static void show_open(const struct fs *fs, const struct node *node,
     struct frame *frame;
     struct frame_info info;
 
-    if (entry_is_chunk(node->id.kind)) {
+    if (node_traits(node)->chunk) {
         attr_show_chunk(file_size(snapshot->file), st);
         return;
     }
@@ -80,7 +80,7 @@ int open_attr_complete(struct fs *fs, struct node *node,
 {
     int r = 0;
 
-    if (entry_is_coded(node->id.kind))
+    if (node_traits(node)->coded)
         r = complete_frame(fs, node, place, st);
     else if (fs->writeback && S_ISREG(st->st_mode))
         watch_other(fs, node, st);
@@ -119,7 +119,7 @@ int open_attr_get(struct fs *fs, struct node *node, struct stat *out)
     struct stat st;
     int r;
 
-    if (entry_is_folder(node->id.kind))
+    if (node_traits(node)->folder)
         return attr_get_folder(fs, node, out);
     r = fs_place(fs, node, &place);
     if (r < 0)

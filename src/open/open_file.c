@@ -116,7 +116,7 @@ int open_file_get(struct fs *fs, struct node *node, bool writable,
     struct open_file *open;
     int r;
 
-    if (writable && entry_is_inner(node->id.kind))
+    if (writable && node_traits(node)->inner)
         return -EROFS;
     open = find_or_make(fs, node);
     if (!open)
@@ -249,7 +249,7 @@ bool open_file_note_content(struct fs *fs, struct node *node,
         return false;
     if (snapshot && snapshot->file && !is_stored(fs, node, snapshot, &st))
         return false;
-    if (entry_is_frame(node->id.kind) && node_is(&fs->nodes, node, &st)) {
+    if (node_traits(node)->frame && node_is(&fs->nodes, node, &st)) {
         struct node_id id = node_id_of(&st, node->id.kind);
 
         node_renew(&fs->nodes, node, &id);

@@ -27,7 +27,7 @@ static bool is_stale(const struct open_file *open, const struct stat *st,
 
     if (!current || (writable && !current->writable))
         return true;
-    return entry_is_coded(open->node->id.kind) &&
+    return node_traits(open->node)->coded &&
            current->stamp != backing_stamp(st);
 }
 
@@ -203,7 +203,7 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
     }
     r = snapshot_open(fs, open->node->id.kind, place, st, writable, &snapshot,
                       &fault);
-    if (r < 0 && r != -ESTALE && entry_is_coded(open->node->id.kind))
+    if (r < 0 && r != -ESTALE && node_traits(open->node)->coded)
         report_fault(&fs->nodes, open->node, backing_stamp(st), r, &fault);
     if (r == 0 && !snapshot_has_readers_of(snapshot, open->current)) {
         node_estrange(&fs->nodes, open->node);

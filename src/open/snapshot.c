@@ -175,9 +175,9 @@ int snapshot_open(struct fs *fs, enum entry_kind kind,
 
     if (!snapshot)
         return -ENOMEM;
-    if (entry_is_chunk(kind))
+    if (entry_traits[kind].chunk)
         r = open_chunk(fs, snapshot, place, kind, fault);
-    else if (entry_is_frame(kind))
+    else if (entry_traits[kind].frame)
         r = open_frame(fs, snapshot, place, kind, fault);
     else
         r = open_other(fs, snapshot, place);

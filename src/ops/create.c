@@ -52,7 +52,7 @@ static int choose_name(struct fs *fs, struct backing_entry *entry,
     struct names_dir names = backing_names(&entry->dir);
     int r = 0;
 
-    if (entry_is_frame(entry->kind))
+    if (entry_traits[entry->kind].frame)
         r = names_new(&names, shown, like, entry->name);
     else
         memcpy(entry->name, shown, strlen(shown) + 1);
@@ -81,7 +81,7 @@ static int furnish(struct making *making)
 {
     int r = 0;
 
-    if (entry_is_frame(making->entry.kind))
+    if (entry_traits[making->entry.kind].frame)
         r = make_frame(making);
     return r < 0 ? r : backing_publish(&making->draft, making->fs->files);
 }
@@ -182,7 +182,7 @@ int create_link(struct fs *fs, struct node *node, struct node *parent,
     struct backing_entry entry;
     int r;
 
-    if (node->id.kind == ENTRY_SPARSE || entry_is_folder(node->id.kind))
+    if (node_traits(node)->one_name)
         return -EPERM;
     r = fs_check_node(fs, node);
     if (r == 0)

@@ -52,8 +52,7 @@ void remove_finish(struct fs *fs, const struct node *node,
 
 bool remove_is_last(const struct backing_entry *entry, const struct stat *st)
 {
-    return entry->kind == ENTRY_SPARSE || entry->kind == ENTRY_DIRECTORY ||
-           st->st_nlink <= 1;
+    return entry_traits[entry->kind].one_name || st->st_nlink <= 1;
 }
 
 static void remove_node(struct fs *fs, struct node *node, struct node *parent,
@@ -113,9 +112,9 @@ static int remove_shown(struct fs *fs, struct node *parent, const char *shown,
         return r;
     if (entry.kind == ENTRY_NONE)
         r = -ENOENT;
-    else if (entry_is_folder(entry.kind) != directory)
+    else if (entry_traits[entry.kind].folder != directory)
         r = directory ? -ENOTDIR : -EISDIR;
-    else if (entry_is_sealed(entry.kind))
+    else if (entry_traits[entry.kind].sealed)
         r = -EROFS;
     else
         r = remove_found(fs, parent, &entry);

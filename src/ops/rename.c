@@ -66,7 +66,7 @@ static bool is_there(const struct side *side)
 
 static bool is_frame(const struct side *side)
 {
-    return entry_is_frame(side->entry.kind);
+    return entry_traits[side->entry.kind].frame;
 }
 
 static bool is_same_file(const struct move *move)
@@ -242,8 +242,8 @@ static int move(struct move *move)
 {
     if (!is_there(&move->from))
         return -ENOENT;
-    if (entry_is_face(move->from.entry.kind) ||
-        entry_is_face(move->to.entry.kind))
+    if (entry_traits[move->from.entry.kind].face ||
+        entry_traits[move->to.entry.kind].face)
         return -EROFS;
     if (move->args->flags & RENAME_EXCHANGE)
         return exchange(move);

@@ -94,7 +94,7 @@ static int set_times(struct open_file *open,
                            &st->st_mtim);
     r = backing_utimens(object, times);
     /* Data that are written out later would change the time again. */
-    if (r == 0 && open && entry_is_frame(object->kind) && (set & SET_MTIME))
+    if (r == 0 && open && entry_traits[object->kind].frame && (set & SET_MTIME))
         open_file_set_mtime(open, &mtime);
     return r;
 }
@@ -171,7 +171,7 @@ static int apply(struct fs *fs, struct node *node, const struct stat *st,
 static bool is_kept_time(const struct fs *fs, const struct node *node, int set,
                          bool sized)
 {
-    if (!fs->writeback || entry_is_folder(node->id.kind))
+    if (!fs->writeback || node_traits(node)->folder)
         return false;
     if (set & (SET_OWNER | FUSE_SET_ATTR_MODE))
         return false;

@@ -120,11 +120,20 @@ struct frame_attrs {
     struct fault fault;
 };
 
-/* Does a frame hold attributes of a node? */
-static bool has_ours(const struct node *node)
+/* What holds an attribute. */
+enum holder {
+    HOLDER_NONE,    /* nothing can */
+    HOLDER_FRAME,   /* the frame, as a metalayer */
+    HOLDER_BACKING, /* the file or directory under SOURCE */
+};
+
+static enum holder holder_of(const struct node *node, const char *name)
 {
-    return entry_is_frame(node->id.kind) ||
-           (entry_is_sealed(node->id.kind) && !entry_is_face(node->id.kind));
+    const struct entry_traits *traits = node_traits(node);
+
+    if (traits->layers && starts_with(name, OURS))
+        return HOLDER_FRAME;
+    return traits->frame && !is_common(name) ? HOLDER_NONE : HOLDER_BACKING;
 }
 
 /* Open the frame that holds the attributes of a folder.  Returns -ENODATA if
@@ -181,7 +190,7 @@ static int frame_attrs_open(struct fs *fs, struct node *node, int how,
         .node = node,
         .fault = FAULT_NONE,
     };
-    if (entry_is_sealed(node->id.kind))
+    if (node_traits(node)->sealed)
         return how == W_OK ? -EROFS : open_layers(out, how);
     r = open_file_get(fs, node, how == W_OK, &out->open);
     if (r < 0)
@@ -254,7 +263,7 @@ static int list_ours(struct fs *fs, struct node *node, FILE *out)
 /* Does a single file under SOURCE hold attributes of a node? */
 static bool has_backing(const struct fs *fs, const struct node *node)
 {
-    return !fs_is_made_up(fs, node) && !entry_is_inner(node->id.kind);
+    return !fs_is_made_up(fs, node) && !node_traits(node)->inner;
 }
 
 /* Pin the file under SOURCE that holds the attributes. */
@@ -321,19 +330,15 @@ int xattr_get(struct fs *fs, struct node *node, const char *name, char **out,
 {
     if (is_stats(fs, node, name))
         return get_stats(fs, out, len);
-    if (has_ours(node) && starts_with(name, OURS))
+    switch (holder_of(node, name)) {
+    case HOLDER_FRAME:
         return get_ours(fs, node, name, out, len);
-    if (!entry_is_frame(node->id.kind) || is_common(name))
+    case HOLDER_BACKING:
         return get_backing(fs, node, name, out, len);
+    case HOLDER_NONE:
+        break;
+    }
     return -ENODATA;
-}
-
-/* Does an attribute of the backing file show? */
-static bool is_shown(const struct node *node, const char *name)
-{
-    if (has_ours(node) && starts_with(name, OURS))
-        return false;
-    return !entry_is_frame(node->id.kind) || is_common(name);
 }
 
 static int list_backing(struct fs *fs, struct node *node, FILE *out)
@@ -356,7 +361,7 @@ static int list_backing(struct fs *fs, struct node *node, FILE *out)
     }
     for (const char *name = list; name < list + (r > 0 ? r : 0);
          name += strlen(name) + 1) {
-        if (is_shown(node, name))
+        if (holder_of(node, name) == HOLDER_BACKING)
             fprintf(out, "%s%c", name, '\0');
     }
     free(list);
@@ -373,7 +378,7 @@ static int try_list(struct fs *fs, struct node *node, char **out, size_t *len)
         return -ENOMEM;
     r = list_backing(fs, node, text);
     /* The file system of SOURCE may not support attributes at all. */
-    if (has_ours(node) && (r == 0 || r == -EOPNOTSUPP))
+    if (node_traits(node)->layers && (r == 0 || r == -EOPNOTSUPP))
         r = list_ours(fs, node, text);
     if (fclose(text) != 0 && r == 0)
         r = -ENOMEM;
@@ -514,20 +519,28 @@ int xattr_set(struct fs *fs, struct node *node, const char *name,
 {
     if (is_stats(fs, node, name))
         return -EPERM;
-    if (has_ours(node) && starts_with(name, OURS))
+    switch (holder_of(node, name)) {
+    case HOLDER_FRAME:
         return set_ours(fs, node, name, value, size, flags);
-    if (entry_is_frame(node->id.kind) && !is_common(name))
-        return -ENOTSUP;
-    return change_backing(fs, node, name, value ? value : "", size, flags);
+    case HOLDER_BACKING:
+        return change_backing(fs, node, name, value ? value : "", size, flags);
+    case HOLDER_NONE:
+        break;
+    }
+    return -ENOTSUP;
 }
 
 int xattr_remove(struct fs *fs, struct node *node, const char *name)
 {
     if (is_stats(fs, node, name))
         return -EPERM;
-    if (has_ours(node) && starts_with(name, OURS))
+    switch (holder_of(node, name)) {
+    case HOLDER_FRAME:
         return remove_ours(fs, node, name);
-    if (entry_is_frame(node->id.kind) && !is_common(name))
-        return -ENODATA;
-    return change_backing(fs, node, name, NULL, 0, 0);
+    case HOLDER_BACKING:
+        return change_backing(fs, node, name, NULL, 0, 0);
+    case HOLDER_NONE:
+        break;
+    }
+    return -ENODATA;
 }

@@ -191,7 +191,7 @@ static int complete_chunk(struct fs *fs, struct node *node,
 int attr_complete_closed(struct fs *fs, struct node *node,
                          const struct backing_place *place, struct stat *st)
 {
-    if (entry_is_chunk(node->id.kind))
+    if (node_traits(node)->chunk)
         return complete_chunk(fs, node, place, st);
     return complete_closed_frame(fs, node, place, st);
 }

@@ -104,7 +104,7 @@ int dir_open(struct fs *fs, struct node *node, struct dir **out)
         return -ENOMEM;
     dir->fs = fs;
     dir->node = node;
-    dir->doubled = fs->chunks && !entry_is_face(node->id.kind);
+    dir->doubled = fs->chunks && !node_traits(node)->face;
     dir->held.close = close_held;
     fs_hold(fs, &dir->held);
     r = reopen(dir);
@@ -187,7 +187,7 @@ static void describe(struct dir *dir, enum entry_kind kind,
     if (kind == ENTRY_NONE)
         type = DT_DIR;
     else if (kind != ENTRY_OTHER)
-        type = entry_is_folder(kind) ? DT_DIR : DT_REG;
+        type = entry_traits[kind].folder ? DT_DIR : DT_REG;
     *out = (struct dir_entry){
         .shown = dir->shown,
         .name = listed->name,
@@ -224,7 +224,7 @@ static int show_chunks(struct dir *dir, const char *name, enum entry_kind *kind)
     char frame[NAME_MAX + 1];
     int r = show(dir, name, DT_UNKNOWN, kind);
 
-    if (r <= 0 || !entry_is_frame(*kind))
+    if (r <= 0 || !entry_traits[*kind].frame)
         return r < 0 ? r : 0;
     strcpy(frame, dir->shown);
     *kind = ENTRY_CHUNKS;

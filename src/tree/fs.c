@@ -34,7 +34,7 @@ static int place_of_open(struct fs *fs, const struct node *node,
     int fd;
 
     /* An entry that another program has removed from a store is not found. */
-    if (entry_is_inner(node->id.kind))
+    if (node_traits(node)->inner)
         return -ESTALE;
     fd = anchor_of(fs, node);
     if (fd < 0)
@@ -72,7 +72,7 @@ static int place_of_name(struct fs *fs, const struct node *node,
     struct node_path path;
     int r;
 
-    if (entry_is_inner(node->id.kind))
+    if (node_traits(node)->inner)
         return place_of_inner(fs, node, out);
     r = node_locate(&fs->nodes, node, &path);
     if (r < 0)
@@ -170,7 +170,7 @@ int fs_dir(struct fs *fs, struct node *node, bool list, struct backing_dir *out)
     int r = open_dir(fs, node, list, out, &fault);
 
     if (r < 0) {
-        if (entry_is_sealed(node->id.kind))
+        if (node_traits(node)->sealed)
             report_fault(&fs->nodes, node, 0, r, &fault);
         return r;
     }
@@ -231,14 +231,14 @@ int fs_admit_name(struct fs *fs, const struct backing_dir *dir,
 
 int fs_check_entries(const struct fs *fs, const struct node *dir)
 {
-    if (entry_is_sealed(dir->id.kind))
+    if (node_traits(dir)->sealed)
         return -EROFS;
     return fs_is_made_up(fs, dir) ? -EPERM : 0;
 }
 
 int fs_check_node(const struct fs *fs, const struct node *node)
 {
-    if (entry_is_inner(node->id.kind))
+    if (node_traits(node)->inner)
         return -EROFS;
     return fs_is_made_up(fs, node) ? -EPERM : 0;
 }

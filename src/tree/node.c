@@ -17,13 +17,12 @@ enum {
 struct node_id node_id_of(const struct stat *st, enum entry_kind kind)
 {
     uint64_t readers = hash_mix(st->st_uid, st->st_gid);
-    bool one_name = kind == ENTRY_SPARSE || S_ISDIR(st->st_mode);
 
     return (struct node_id){
         .dev = st->st_dev,
         .ino = st->st_ino,
         .readers = hash_mix(readers, st->st_mode & 0444),
-        .nlink = one_name ? 1 : st->st_nlink,
+        .nlink = entry_traits[kind].one_name ? 1 : st->st_nlink,
         .kind = kind,
     };
 }
@@ -67,7 +66,7 @@ static void unlink_id(struct node_table *table, struct node *node)
    place? */
 static bool has_successors(enum entry_kind kind)
 {
-    return entry_is_coded(kind) || entry_is_sealed(kind);
+    return entry_traits[kind].coded || entry_traits[kind].sealed;
 }
 
 /* Is the node found by its place? */

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-#include "backing/names.h"
+#include "backing/entry_kind.h"
 #include "base/list.h"
 
 struct fault_log;
@@ -98,6 +98,12 @@ struct node_table {
     atomic_uint_fast64_t nfaults; /* number of faults found in files, see
                                      report.h; read without the lock */
 };
+
+/* The properties of a node's kind. */
+static inline const struct entry_traits *node_traits(const struct node *node)
+{
+    return &entry_traits[node->id.kind];
+}
 
 /* Make the identity of a file from its attributes and kind. */
 struct node_id node_id_of(const struct stat *st, enum entry_kind kind);

@@ -42,7 +42,7 @@ int node_locate(struct node_table *table, const struct node *node,
     int r;
 
     pthread_mutex_lock(&table->lock);
-    while (entry_is_inner(place->id.kind))
+    while (node_traits(place)->inner)
         place = place->parent;
     parent = place->parent ? place->parent : place;
     memcpy(out->name, place->name, strlen(place->name) + 1);
