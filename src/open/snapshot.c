@@ -89,6 +89,13 @@ static unsigned read_flags(const struct fs *fs)
     return fs->source.noatime ? STORE_PEEK : 0;
 }
 
+/* Is an open file the one that was seen? */
+static bool is_seen(const struct snapshot *snapshot, const struct stat *st)
+{
+    return st->st_ino == snapshot->st.st_ino &&
+           st->st_dev == snapshot->st.st_dev;
+}
+
 static int open_anchor(struct snapshot *snapshot,
                        const struct backing_place *place, enum entry_kind kind)
 {
@@ -99,9 +106,7 @@ static int open_anchor(struct snapshot *snapshot,
         return r < 0 && r != -ENOTSUP ? r : 0;
     if (fstat(snapshot->fd, &st) < 0)
         return -errno;
-    return st.st_ino == snapshot->st.st_ino && st.st_dev == snapshot->st.st_dev
-               ? 0
-               : -ESTALE;
+    return is_seen(snapshot, &st) ? 0 : -ESTALE;
 }
 
 static int open_frame(struct fs *fs, struct snapshot *snapshot,
@@ -161,9 +166,7 @@ static int open_other(const struct fs *fs, struct snapshot *snapshot,
         store_leave_atime(fd);
     if (fstat(fd, &st) < 0)
         return -errno;
-    if (st.st_ino != snapshot->st.st_ino || st.st_dev != snapshot->st.st_dev)
-        return -ESTALE;
-    return 0;
+    return place->made_up_ino || is_seen(snapshot, &st) ? 0 : -ESTALE;
 }
 
 int snapshot_open(struct fs *fs, enum entry_kind kind,

@@ -266,7 +266,8 @@ static bool has_backing(const struct fs *fs, const struct node *node)
     return !fs_is_made_up(fs, node) && !node_traits(node)->inner;
 }
 
-/* Pin the file under SOURCE that holds the attributes. */
+/* Pin the file under SOURCE that holds the attributes.  Returns -ENODATA if
+   there is none. */
 static int pin_backing(struct fs *fs, struct node *node,
                        struct backing_object *out)
 {
@@ -277,7 +278,7 @@ static int pin_backing(struct fs *fs, struct node *node,
         return r;
     r = fs_pin(fs, node, &place, out);
     backing_close(&place);
-    return r;
+    return r == -EROFS ? -ENODATA : r;
 }
 
 static int get_backing(struct fs *fs, struct node *node, const char *name,
@@ -365,7 +366,7 @@ static int list_backing(struct fs *fs, struct node *node, FILE *out)
             fprintf(out, "%s%c", name, '\0');
     }
     free(list);
-    return r < 0 ? (int)r : 0;
+    return r < 0 && r != -ENODATA ? (int)r : 0;
 }
 
 /* Try once; -EAGAIN if another program wrote to the frame meanwhile. */

@@ -155,13 +155,15 @@ static int open_dir(struct fs *fs, struct node *node, bool list,
     return r;
 }
 
-/* Is an open directory the one of a node? */
+/* Is an open directory the one of a node?  Those that do not know their own
+   numbers are not compared. */
 static bool is_directory_of(struct fs *fs, struct node *node,
                             const struct backing_dir *dir)
 {
     struct stat st;
+    int r = backing_dir_stat(dir, &st);
 
-    return backing_dir_stat(dir, &st) == 0 && node_is(&fs->nodes, node, &st);
+    return r == -ENOTSUP || (r == 0 && node_is(&fs->nodes, node, &st));
 }
 
 int fs_dir(struct fs *fs, struct node *node, bool list, struct backing_dir *out)
@@ -174,8 +176,7 @@ int fs_dir(struct fs *fs, struct node *node, bool list, struct backing_dir *out)
             report_fault(&fs->nodes, node, 0, r, &fault);
         return r;
     }
-    if (node->id.kind == ENTRY_DIRECTORY && !fs_is_made_up(fs, node) &&
-        !is_directory_of(fs, node, out)) {
+    if (node->id.kind == ENTRY_DIRECTORY && !is_directory_of(fs, node, out)) {
         backing_dir_close(out);
         return -ESTALE;
     }
