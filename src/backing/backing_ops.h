@@ -19,9 +19,11 @@ struct backing_source_ops {
                 const char *name, enum entry_kind kind,
                 struct backing_place *out);
     int (*statfs)(const struct backing_source *source, struct statvfs *out);
-    void (*tidy_up)(const struct backing_source *source); /* may be missing */
 
-    /* Files that lost their names; may be missing if there are no anchors. */
+    /* These may be missing: if no files are left behind, */
+    void (*tidy_up)(const struct backing_source *source);
+
+    /* and if no anchors lead to files that have lost their names. */
     void (*find_anchored)(int anchor, enum entry_kind kind,
                           struct backing_place *out);
     int (*sync_anchored)(int anchor, enum entry_kind kind);
@@ -38,7 +40,7 @@ struct backing_source_ops {
  *  chunks_ops  the chunks of a frame: chunks.h
  *
  * Each function does the work of the one in backing.h that has its name, where
- * its manual is.  Functions that are marked may be missing.
+ * its manual is.
  */
 struct backing_ops {
     /* Places.  own() replaces each reference in a place by one of its own, and
@@ -48,48 +50,51 @@ struct backing_ops {
     int (*stat)(const struct backing_place *place, enum entry_kind kind,
                 struct stat *out);
 
-    /* The kind of the frame at a place, or an error.  Only views of a frame
-       have to ask, because they know nothing but its place. */
+    /* Frames.  frame_kind() returns the kind of the frame at a place, or an
+       error.  Only views of a frame have to ask, because they know nothing but
+       its place. */
     int (*frame_kind)(const struct backing_place *place);
     int (*store)(const struct backing_place *place, enum entry_kind kind,
                  unsigned flags, struct store **out, struct fault *fault);
-    int (*open)(const struct backing_place *place, int flags); /* may be
-                                                                  missing */
-    ssize_t (*readlink)(const struct backing_place *place, char *target,
-                        size_t size); /* may be missing */
-    int (*check_header)(const struct backing_place *place,
-                        struct fault *fault); /* may be missing */
 
-    /* Open the file or directory at a place, see backing_object.h; may be
-       missing if its attributes never change. */
+    /* Files that are passed through.  Each may be missing. */
+    int (*open)(const struct backing_place *place, int flags);
+    ssize_t (*readlink)(const struct backing_place *place, char *target,
+                        size_t size);
+    int (*check_header)(const struct backing_place *place, struct fault *fault);
+
+    /* Attributes, see backing_object.h; may be missing if there are none but
+       those of stat(), and these never change. */
     int (*pin)(const struct backing_place *place, enum entry_kind kind,
                struct backing_object *out);
 
-    /* Open a directory at a place.  dir_open() sets `ops` and the members for
-       the implementation in `out`, which is zeroed, without a descriptor. */
+    /*
+     * Directories; all are missing if there are none.  dir_open() is missing
+     * too if other implementations open the directories.  It sets `ops` in
+     * `out`, where only `source` is set, and the members for the
+     * implementation.
+     */
     int (*dir_open)(const struct backing_place *place,
                     const struct backing_opening *how, struct backing_dir *out,
-                    struct fault *fault); /* may be missing */
-
-    /* Open directories.  The first three must be there if dir_open() is. */
+                    struct fault *fault);
     void (*dir_close)(struct backing_dir *dir);
     int (*kind)(const struct backing_dir *dir, const char *name,
                 unsigned char type);
     void (*place_in)(const struct backing_dir *dir, const char *name,
                      enum entry_kind kind, struct backing_place *out);
-    int (*list_begin)(struct backing_dir *dir); /* may be missing */
     int (*list_next)(struct backing_dir *dir, off_t off,
                      struct backing_listed *out);
-    int (*dir_stat)(const struct backing_dir *dir,
-                    struct stat *out);                     /* may be missing */
-    int (*dir_sync)(const struct backing_dir *dir);        /* may be missing */
-    int (*dir_anchor)(const struct backing_dir *dir);      /* may be missing */
-    bool (*dir_is_current)(const struct backing_dir *dir); /* may be missing */
-    int (*layers)(const struct backing_dir *dir, struct store **out,
-                  struct fault *fault); /* may be missing */
 
-    /* Operations on the entries of a directory that change them; NULL if they
-       never change. */
+    /* Each of these may be missing. */
+    int (*list_begin)(struct backing_dir *dir);
+    int (*dir_stat)(const struct backing_dir *dir, struct stat *out);
+    int (*dir_sync)(const struct backing_dir *dir);
+    int (*dir_anchor)(const struct backing_dir *dir);
+    bool (*dir_is_current)(const struct backing_dir *dir);
+    int (*layers)(const struct backing_dir *dir, struct store **out,
+                  struct fault *fault);
+
+    /* Changes of the entries of directories; NULL if they never change. */
     const struct backing_change_ops *change;
 };
 
