@@ -260,12 +260,6 @@ static int list_ours(struct fs *fs, struct node *node, FILE *out)
     return r;
 }
 
-/* Does a single file under SOURCE hold attributes of a node? */
-static bool has_backing(const struct fs *fs, const struct node *node)
-{
-    return !fs_is_made_up(fs, node) && !node_traits(node)->inner;
-}
-
 /* Pin the file under SOURCE that holds the attributes.  Returns -ENODATA if
    there is none. */
 static int pin_backing(struct fs *fs, struct node *node,
@@ -288,7 +282,7 @@ static int get_backing(struct fs *fs, struct node *node, const char *name,
     char *value;
     ssize_t r;
 
-    if (!has_backing(fs, node))
+    if (node_traits(node)->inner)
         return -ENODATA;
     value = malloc(XATTR_SIZE_MAX);
     if (!value)
@@ -348,7 +342,7 @@ static int list_backing(struct fs *fs, struct node *node, FILE *out)
     char *list;
     ssize_t r;
 
-    if (!has_backing(fs, node))
+    if (node_traits(node)->inner)
         return 0;
     list = malloc(XATTR_LIST_MAX);
     if (!list)
