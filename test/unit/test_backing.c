@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "backing/backing_change.h"
 #include "backing/backing_ops.h"
 #include "backing/backing_source.h"
+#include "backing/local.h"
 #include "suite.h"
 
 /*
@@ -258,6 +261,55 @@ START_TEST(chunks_of_a_frame_lie_over_any_backing)
 }
 END_TEST
 
+/* Open an archive without members as a directory.  Its file is in a temporary
+   directory, which becomes SOURCE. */
+static void open_empty_store(char *path, struct backing_source *source,
+                             struct backing_dir *out)
+{
+    static const char archive[22] = "PK\5\6";
+    const struct backing_opening how = {
+        .source = source,
+        .kind = ENTRY_STORE,
+        .inner = "",
+    };
+    struct fault fault = FAULT_NONE;
+    struct backing_place place;
+    int fd;
+
+    ck_assert_ptr_nonnull(mkdtemp(path));
+    source->fd = open(path, O_PATH | O_DIRECTORY);
+    fd = openat(source->fd, "s.b2z", O_WRONLY | O_CREAT, 0600);
+    ck_assert_int_eq(write(fd, archive, sizeof(archive)), sizeof(archive));
+    close(fd);
+    ck_assert_int_eq(backing_find(source, "", "s.b2z", ENTRY_STORE, &place), 0);
+    ck_assert_int_eq(backing_dir_open(&place, &how, out, &fault), 0);
+    backing_close(&place);
+}
+
+START_TEST(a_frame_that_has_left_its_store_is_stale)
+{
+    struct backing_source source = { .ops = &local_source_ops };
+    char path[] = "/tmp/framefs_backing.XXXXXX";
+    struct fault fault = FAULT_NONE;
+    struct backing_place place;
+    struct backing_dir dir;
+    struct store *store;
+    struct stat st;
+
+    backing_source_init(&source);
+    open_empty_store(path, &source, &dir);
+    ck_assert_int_eq(backing_kind(&dir, "gone.b2nd", DT_UNKNOWN), ENTRY_NONE);
+    backing_place_in(&dir, "gone.b2nd", ENTRY_LEAF, &place);
+    ck_assert_int_eq(backing_stat(&place, ENTRY_LEAF, &st), -ESTALE);
+    ck_assert_int_eq(backing_store(&place, ENTRY_LEAF, 0, &store, &fault),
+                     -ESTALE);
+    backing_dir_close(&dir);
+    ck_assert_int_eq(unlinkat(source.fd, "s.b2z", 0), 0);
+    ck_assert_int_eq(rmdir(path), 0);
+    backing_source_fini(&source);
+}
+END_TEST
+
 START_TEST(the_properties_of_each_kind_agree)
 {
     for (int kind = 0; kind < ENTRY_NKINDS; kind++) {
@@ -282,6 +334,7 @@ int main(void)
         a_list_of_numbered_names_begins_with_dots,
         names_are_found_by_the_kinds_that_a_backing_gives,
         chunks_of_a_frame_lie_over_any_backing,
+        a_frame_that_has_left_its_store_is_stale,
         the_properties_of_each_kind_agree,
         NULL,
     };
