@@ -13,6 +13,7 @@ The exit status is 1 if there is any.  The rules are:
   circles    Inside a layer, at most three .c files call each other in a circle.
   names      The name of a C file is unique in the tree.
   lengths    A function has at most 60 lines.
+  parameters A function has at most five parameters.
   comments   Each declaration in a header has a comment.
 
 The script reads the sources alone.  It knows comments, strings, preprocessor
@@ -27,6 +28,7 @@ import sys
 SCRIPT = 'test/tool/source_rules.py'
 MAX_CIRCLE = 3
 MAX_LINES = 60
+MAX_PARAMETERS = 5
 
 # Layers that do not use all that src/meson.build lists before them, with the
 # highest one that they include.
@@ -37,6 +39,22 @@ HIGHEST_USED = {
 # Circles that are larger than the rule allows, and why.  The check fails if it
 # finds that a file need not be listed here.
 LARGE_CIRCLES = []
+
+# Functions (FILE:NAME) and directories of functions that have more parameters
+# than the rule allows, and why.  The check fails if it finds that one need not
+# be listed.
+MANY_PARAMETERS = [
+    ('src/array/array.c:array_parse',
+     'its callers have the bytes of a metalayer, which are no struct yet'),
+    ('src/backing', 'it changes together with the operations of a backing'),
+    ('src/chunk', 'kernels and coders run for each block, for which a struct '
+     'would have to be filled in'),
+    ('src/chunk/x86', 'kernels run for each block, as in src/chunk'),
+    ('src/open', 'it changes together with the operations of a backing'),
+    ('src/ops', 'libfuse prescribes the parameters of its requests, and the '
+     'rest changes together with the operations of a backing'),
+    ('src/tree', 'it changes together with the operations of a backing'),
+]
 
 
 # Reading C.
@@ -65,6 +83,7 @@ class Item:
             self.kind = 'function' if code[head_end] == '{' else 'prototype'
             self.name = call[1]
             self.title = call[1] + '()'
+            self.nparameters = count_parameters(head[call.end(1):].lstrip())
         else:
             self.kind = 'other'
             self.name = None
@@ -74,6 +93,16 @@ class Item:
         self.needs_comment = head != 'enum' and not (
             code[head_end] == ';' and
             re.fullmatch(r'(?:struct|union|enum) \w+', head))
+
+
+def count_parameters(text):
+    """Count the parameters in the parentheses of a declaration."""
+    depth = 0
+    commas = 0
+    for char in text:
+        depth += (char in '([{') - (char in ')]}')
+        commas += char == ',' and depth == 1
+    return commas + 1
 
 
 def without_attributes(text):
@@ -324,6 +353,33 @@ def check_lengths(tree):
                     'function of one of its steps.' % MAX_LINES)
 
 
+def check_parameters(tree, exceptions):
+    """A call shows what each argument means."""
+    needed = set()
+    for source in tree.inside('src', 'tools'):
+        for item in source.functions():
+            if item.nparameters <= MAX_PARAMETERS:
+                continue
+            excuses = [name for name, _ in exceptions if name in (
+                '%s:%s' % (source.name, item.name),
+                source.name.rsplit('/', 1)[0])]
+            needed.update(excuses)
+            if not excuses:
+                yield finding(
+                    source.name, source.line(item.start),
+                    '%s has %d parameters' % (item.title, item.nparameters),
+                    'A function has at most %d, because a call with more does '
+                    'not show what each argument means.\n    Put those that '
+                    'belong together into a struct.' % MAX_PARAMETERS)
+    for name, _ in exceptions:
+        if name not in needed:
+            yield finding(
+                SCRIPT, 1, 'MANY_PARAMETERS lists %s for no reason' % name,
+                'Nothing there has more than %d parameters any more.  Remove '
+                'it, because the list would let one come back.' %
+                MAX_PARAMETERS)
+
+
 def undocumented(header):
     """
     Items of a header for which there is no comment.  There is one if it stands
@@ -377,17 +433,18 @@ def check_comments(tree):
                 'that stands alone,\n    for all up to the next comment.')
 
 
-def check(root, large_circles):
+def check(root, large_circles, many_parameters):
     """Return all findings in a tree."""
     tree = Tree(pathlib.Path(root))
     return [*check_brackets(tree), *check_layers(tree),
             *check_circles(tree, large_circles), *check_names(tree),
-            *check_lengths(tree), *check_comments(tree)]
+            *check_lengths(tree), *check_parameters(tree, many_parameters),
+            *check_comments(tree)]
 
 
 def main():
     """Check the tree that the command line names."""
-    findings = check(sys.argv[1], LARGE_CIRCLES)
+    findings = check(sys.argv[1], LARGE_CIRCLES, MANY_PARAMETERS)
     for text in findings:
         print(text)
     sys.exit(bool(findings))

@@ -12,7 +12,7 @@ import re
 import sys
 import tempfile
 
-from source_rules import LARGE_CIRCLES, MAX_LINES, check
+from source_rules import LARGE_CIRCLES, MANY_PARAMETERS, MAX_LINES, check
 
 SCRIPT = 'test/tool/source_rules.py:1: '
 
@@ -52,6 +52,8 @@ def function(nlines):
     return '\n'.join(['__attribute__((format(printf, 1, 2)))',
                       'static int f(char c)', '{', *body, '}', ''])
 
+
+SIX = '\nint f(int a, int b, int c, int d, int e, int f) {}\n'
 
 # Name, files, beginnings of the expected findings.
 TESTS = [
@@ -131,6 +133,22 @@ TESTS = [
                     '#endif\n}\n}\n'},
      ['tools/if.c:1: its braces']),
 
+    # Parameters.
+    ('five_parameters_are_allowed',
+     {'tools/f.c': 'int f(int a, int b, int c, int d,\n      int e) {}\n'}, []),
+    ('six_are_not',
+     {'tools/f.c': SIX}, ['tools/f.c:2: f() has 6 parameters']),
+    ('so_in_a_header',
+     {'src/base/f.h': '/* F. */\n' + SIX.replace('int f(', 'static int f(')},
+     ['src/base/f.h:3: f() has 6 parameters']),
+    ('a_prototype_is_judged_where_the_function_is',
+     {'src/base/f.h': '/* F. */\n' + SIX.replace('{}', ';')}, []),
+    ('parameters_of_a_parameter_do_not_count',
+     {'tools/f.c': 'int f(int a, int (*g)(int, int, int), int c, int d) {}\n'},
+     []),
+    ('nor_do_calls',
+     {'tools/f.c': 'int f(void) { return g(1, 2, 3, 4, 5, 6); }\n'}, []),
+
     # Comments.
     ('a_function_needs_a_comment',
      {'src/base/size.h': '/* SPDX-License-Identifier: X */\nint f(void);\n'},
@@ -178,15 +196,29 @@ EXCEPTIONS = [
      [SCRIPT + 'LARGE_CIRCLES lists text.c for no reason']),
 ]
 
+# Name, files, excused functions, beginnings of the expected findings.
+PARAMETERS = [
+    ('a_function_may_be_excused', {'tools/f.c': SIX}, ['tools/f.c:f'], []),
+    ('so_may_a_directory', {'src/base/f.c': SIX}, ['src/base'], []),
+    ('an_excuse_is_for_one_function',
+     {'tools/f.c': SIX + SIX.replace('int f(', 'int g(')},
+     ['tools/f.c:f'], ['tools/f.c:4: g() has 6 parameters']),
+    ('an_excuse_of_parameters_must_be_needed', {}, ['tools/f.c:f', 'src/base'],
+     [SCRIPT + 'MANY_PARAMETERS lists tools/f.c:f for no reason',
+      SCRIPT + 'MANY_PARAMETERS lists src/base for no reason']),
+]
 
-def run(name, files, excused, expected):
+
+def run(name, files, expected, circle_excused=(), excused=()):
     """Return whether a tree has exactly the findings that it should have."""
     with tempfile.TemporaryDirectory() as where:
         for path, text in {**GOOD, **files}.items():
             path = pathlib.Path(where, path)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding='utf-8')
-        found = check(where, [(excused, 'a reason')] if excused else [])
+        found = check(
+            where, [(circle_excused, 'a reason')] if circle_excused else [],
+            [(name, 'a reason') for name in excused])
     if len(found) == len(expected):
         if all(map(str.startswith, found, expected)):
             return True
@@ -196,11 +228,14 @@ def run(name, files, excused, expected):
 
 def main():
     """Run all tests."""
-    tests = [(name, files, [], expected) for name, files, expected in TESTS]
-    results = [run(*test) for test in tests + EXCEPTIONS]
-    for files, reason in LARGE_CIRCLES:
-        if not (files and re.match(r'\w+ \w+', reason)):
-            print('LARGE_CIRCLES gives no reason for', files)
+    results = [run(*test) for test in TESTS]
+    results += [run(name, files, expected, circle_excused=excused)
+                for name, files, excused, expected in EXCEPTIONS]
+    results += [run(name, files, expected, excused=excused)
+                for name, files, excused, expected in PARAMETERS]
+    for what, reason in LARGE_CIRCLES + MANY_PARAMETERS:
+        if not (what and re.match(r'\w+ \w+', reason)):
+            print('there is no reason for', what)
             results.append(False)
     print('%d of %d as expected' % (sum(results), len(results)))
     sys.exit(not all(results))
