@@ -301,18 +301,12 @@ static int open_value(const struct bundle *bundle, struct store *store,
                       struct fault *fault)
 {
     struct store *embed;
-    struct frame *frame;
     int r = open_embed(bundle, store, &embed, fault);
 
     if (r < 0)
         return r;
-    r = frame_open(embed, 0, &frame, fault);
+    r = heap_open(embed, entry->off, entry->len, out, fault);
     store_close(embed);
-    if (r < 0)
-        return r;
-    r = heap_open(frame, entry->off, entry->len, out, fault);
-    if (r < 0)
-        frame_close(frame);
     return r;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "frame/frame.h"
 #include "store/store_backend.h"
 #include "store/store_local_ops.h"
 
@@ -153,12 +154,10 @@ static const struct store_ops heap_ops = {
     .close = heap_close,
 };
 
-int heap_open(struct frame *frame, uint64_t off, uint64_t len,
-              struct store **out, struct fault *fault)
+/* Does the frame have this part, in chunks that heap_read() can decode? */
+static int check_part(const struct frame_info *info, uint64_t off, uint64_t len,
+                      struct fault *fault)
 {
-    const struct frame_info *info = frame_get_info(frame);
-    struct heap *heap;
-
     if (!size_within(off, len, info->nbytes))
         return fault_set(fault, -EBADMSG, 0,
                          "a value of an embed store passes its end");
@@ -167,15 +166,27 @@ int heap_open(struct frame *frame, uint64_t off, uint64_t len,
         return fault_set(fault, -ENOTSUP, 0,
                          "an embed store has chunks of more than 16 MiB, or of "
                          "several sizes");
-    heap = malloc(sizeof(*heap));
+    return 0;
+}
+
+int heap_open(struct store *store, uint64_t off, uint64_t len,
+              struct store **out, struct fault *fault)
+{
+    struct heap *heap = calloc(1, sizeof(*heap));
+    int r;
+
     if (!heap)
         return fault_set(fault, -ENOMEM, 0, NULL);
-    *heap = (struct heap){
-        .frame = frame,
-        .off = off,
-        .len = len,
-    };
     store_init(&heap->store, &heap_ops);
+    heap->off = off;
+    heap->len = len;
+    r = frame_open(store, 0, &heap->frame, fault);
+    if (r == 0)
+        r = check_part(frame_get_info(heap->frame), off, len, fault);
+    if (r < 0) {
+        store_close(&heap->store);
+        return r;
+    }
     *out = &heap->store;
     return 0;
 }

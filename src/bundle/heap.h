@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-#include "frame/frame.h"
+#include "base/fault.h"
+#include "store/store.h"
 
 enum {
     HEAP_CHUNK_MAX = 16 << 20 /* decoded bytes; 8 KiB is usual */
@@ -16,13 +17,14 @@ enum {
  * that matter.  store_object_stat() fails with -ESTALE once another program has
  * written to the frame.
  *
- *  frame     becomes the store's on success
+ *  store     of the frame; the new store takes a reference
  *  off, len  the part, in decoded bytes
  *
  * Returns 0; -EBADMSG if the part passes the end of the frame; -ENOTSUP if the
- * frame's chunks are larger than HEAP_CHUNK_MAX or differ in size; or -ENOMEM.
+ * frame's chunks are larger than HEAP_CHUNK_MAX or differ in size; or an error
+ * of frame_open().
  */
-int heap_open(struct frame *frame, uint64_t off, uint64_t len,
+int heap_open(struct store *store, uint64_t off, uint64_t len,
               struct store **out, struct fault *fault);
 
 #endif
