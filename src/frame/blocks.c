@@ -50,6 +50,29 @@ int blocks_read_error(int error, uint64_t off, struct fault *fault)
     return fault_set(fault, error, off, NULL);
 }
 
+int blocks_open_chunk(const struct blocks_source *source,
+                      const struct blocks_head *head, struct chunk **out,
+                      struct fault *fault)
+{
+    size_t need = chunk_head_len(head->header);
+    uint8_t *more;
+    int r;
+
+    if (need <= head->len)
+        return chunk_open(head->header, head->bytes, head->item_size, out,
+                          fault);
+    more = malloc(need);
+    if (!more)
+        return fault_set(fault, -ENOMEM, 0, NULL);
+    r = store_object_read_at(source->object, source->off, more, need);
+    if (r < 0)
+        r = blocks_read_error(r, 0, fault);
+    else
+        r = chunk_open(head->header, more, head->item_size, out, fault);
+    free(more);
+    return r;
+}
+
 /* Keep `order` sorted by offset; blocks mostly come in that order already. */
 static void insert_sorted(struct piece *piece, uint32_t i)
 {

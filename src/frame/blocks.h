@@ -26,6 +26,26 @@ struct blocks_source {
     const uint8_t *bytes; /* the whole chunk if it is in memory, else NULL */
 };
 
+/* What is known of a chunk before it is open. */
+struct blocks_head {
+    const struct chunk_header *header;
+    uint32_t item_size;   /* see chunk_open() */
+    const uint8_t *bytes; /* the first bytes of the chunk, as far as they were
+                             read */
+    size_t len;           /* their number; may be 0 */
+};
+
+/*
+ * Open a chunk.  Reads its block starts and dictionary, unless they are in the
+ * head.
+ *
+ * Errors as chunk_open(), or of the store.  Offsets of faults count from the
+ * start of the chunk.
+ */
+int blocks_open_chunk(const struct blocks_source *source,
+                      const struct blocks_head *head, struct chunk **out,
+                      struct fault *fault);
+
 /* A run of blocks to decode. */
 struct blocks_run {
     uint32_t first; /* number of the first block */

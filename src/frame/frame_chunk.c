@@ -83,31 +83,21 @@ static int check_header(const struct opening *opening,
     return 0;
 }
 
-/* Open the chunk.  If the prefix does not hold all that this needs, read more
-   of the chunk first. */
 static int open_head(const struct opening *opening, struct open_chunk *chunk,
                      struct fault *fault)
 {
-    size_t need = chunk_head_len(&opening->header);
-    const uint8_t *head = opening->prefix;
-    uint8_t *more = NULL;
-    int r = 0;
+    const struct blocks_source source = {
+        .object = opening->source.object,
+        .off = opening->source.off,
+    };
+    const struct blocks_head head = {
+        .header = &opening->header,
+        .item_size = opening->frame->info.typesize,
+        .bytes = opening->prefix,
+        .len = opening->prefix_len,
+    };
 
-    if (need > opening->prefix_len) {
-        more = malloc(need);
-        if (!more)
-            return fault_set(fault, -ENOMEM, 0, NULL);
-        r = store_object_read_at(opening->source.object, opening->source.off,
-                                 more, need);
-        if (r < 0)
-            r = blocks_read_error(r, 0, fault);
-        head = more;
-    }
-    if (r == 0)
-        r = chunk_open(&opening->header, head, opening->frame->info.typesize,
-                       &chunk->chunk, fault);
-    free(more);
-    return r;
+    return blocks_open_chunk(&source, &head, &chunk->chunk, fault);
 }
 
 /* Keep the bytes of a chunk that was read whole, so that decoding reads nothing

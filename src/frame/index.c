@@ -363,26 +363,20 @@ static int check_header(const struct chunk_header *header, uint64_t avail,
     return 0;
 }
 
-/* Open the chunk.  If its head is longer than `head`, read the head first. */
 static int open_chunk(struct index *index, const struct chunk_header *header,
-                      const uint8_t *head, size_t head_len, struct fault *fault)
+                      const uint8_t *bytes, size_t len, struct fault *fault)
 {
-    size_t need = chunk_head_len(header);
-    uint8_t *more = NULL;
-    int r = 0;
+    const struct blocks_source source = {
+        .object = index->object,
+        .off = index->off,
+    };
+    const struct blocks_head head = {
+        .header = header,
+        .bytes = bytes,
+        .len = len,
+    };
 
-    if (need > head_len) {
-        more = malloc(need);
-        if (!more)
-            return fault_set(fault, -ENOMEM, 0, NULL);
-        r = store_object_read_at(index->object, index->off, more, need);
-        if (r < 0)
-            r = blocks_read_error(r, 0, fault);
-    }
-    if (r == 0)
-        r = chunk_open(header, more ? more : head, 0, &index->chunk, fault);
-    free(more);
-    return r;
+    return blocks_open_chunk(&source, &head, &index->chunk, fault);
 }
 
 static int keep_first_block(struct index *index, struct fault *fault)

@@ -137,31 +137,16 @@ static int decode(struct repair *repair, const struct blocks_source *source,
     return r;
 }
 
-static int open_chunk(const struct frame_source *source,
-                      const struct chunk_header *header, uint32_t item_size,
-                      struct chunk **out, struct fault *fault)
-{
-    size_t len = chunk_head_len(header);
-    uint8_t *head = malloc(len);
-    int r;
-
-    if (!head)
-        return fault_set(fault, -ENOMEM, 0, NULL);
-    r = store_object_read_at(source->object, source->off, head, len);
-    if (r < 0)
-        r = blocks_read_error(r, 0, fault);
-    else
-        r = chunk_open(header, head, item_size, out, fault);
-    free(head);
-    return r;
-}
-
 static int check_at(struct repair *repair, const struct frame_source *source,
                     struct repair_chunk *chunk, struct fault *fault)
 {
     const struct blocks_source blocks = { .object = source->object,
                                           .off = source->off };
     struct chunk_header header;
+    const struct blocks_head head = {
+        .header = &header,
+        .item_size = repair->view.info.typesize,
+    };
     struct chunk *opened;
     int r = frame_source_header(source, &header, fault);
 
@@ -175,7 +160,7 @@ static int check_at(struct repair *repair, const struct frame_source *source,
         return fault_set(fault, -EBADMSG, 0, "chunk is cut short");
     chunk->cbytes = header.cbytes;
     repair->work += chunk_head_len(&header);
-    r = open_chunk(source, &header, repair->view.info.typesize, &opened, fault);
+    r = blocks_open_chunk(&blocks, &head, &opened, fault);
     if (r < 0)
         return r;
     if (blocks_exist(header.kind))
