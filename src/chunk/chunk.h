@@ -83,19 +83,22 @@ int chunk_header_parse(const uint8_t *data, size_t len,
                        struct chunk_header *out, struct fault *fault);
 
 /*
+ * Write the header of a chunk.  It is a long one of version 5.
+ *
+ *  header  the kind, typesize, nbytes, cbytes and blocksize; of chunks that are
+ *          not special also codec and filters with their parameters.  For
+ *          CHUNK_BLOCKS also `has_dict`, and `flags`, which say how the blocks
+ *          are cut: CHUNK_FLAG_UNSPLIT, CHUNK_FLAG_DELTA.  All else must be 0
+ *  dst     room for CHUNK_LONG_HEADER_LEN bytes
+ */
+void chunk_header_write(const struct chunk_header *header, uint8_t *dst);
+
+/*
  * Return how many bytes from the start of the chunk chunk_open() needs: the
  * header, the block starts and the largest possible dictionary, or the repeated
  * item.  At most `cbytes`, and little more than CHUNK_HEAD_MAX.
  */
 size_t chunk_head_len(const struct chunk_header *header);
-
-/*
- * Return the format, CHUNK_CODEC_BLOSCLZ and so on, that the flags of a chunk
- * header have for the streams of a codec.  It is CHUNK_CODEC_OTHER for each
- * codec that has no format of its own; byte CHUNK_OFF_CODEC of the header then
- * says which codec it is.
- */
-unsigned chunk_codec_format(unsigned codec);
 
 /*
  * A chunk that is ready to be decoded: its header, the positions of its blocks

@@ -14,8 +14,6 @@
 #include "chunk/filter.h"
 
 enum {
-    VERSION = 5,
-    VERSIONLZ = 1,
     NBYTES_MIN = 32
 };
 
@@ -164,32 +162,42 @@ static int ready_scratch(struct draft *draft)
     return 0;
 }
 
-/* Write the header fields that chunks of all kinds have. */
-static void write_header(const struct draft *draft, uint8_t flags,
-                         uint8_t blosc2_flags, uint32_t cbytes)
+/* Return the header flags that say how the blocks are cut. */
+static uint8_t block_flags(const struct draft *draft)
 {
-    uint8_t *dst = draft->dst;
+    unsigned flags = 0;
 
-    memset(dst, 0, CHUNK_LONG_HEADER_LEN);
-    dst[CHUNK_OFF_VERSION] = VERSION;
-    dst[CHUNK_OFF_VERSIONLZ] = VERSIONLZ;
-    dst[CHUNK_OFF_FLAGS] = CHUNK_FLAG_LONG_HEADER | flags;
-    dst[CHUNK_OFF_TYPESIZE] = draft->typesize;
-    store_le32(dst + CHUNK_OFF_NBYTES, draft->nbytes);
-    store_le32(dst + CHUNK_OFF_BLOCKSIZE, draft->blocksize);
-    store_le32(dst + CHUNK_OFF_CBYTES, cbytes);
-    dst[CHUNK_OFF_BLOSC2_FLAGS] = blosc2_flags;
+    if (!draft->split)
+        flags |= CHUNK_FLAG_UNSPLIT;
+    if (filter_pipeline_has_delta(&draft->pipeline))
+        flags |= CHUNK_FLAG_DELTA;
+    return (uint8_t)flags;
 }
 
-/* Write the header fields that say how to encode; special chunks lack them. */
-static void write_header_params(const struct draft *draft)
+/* Write the header of a chunk of this kind.  Special ones say nothing about
+   codec and filters. */
+static void write_header(const struct draft *draft, enum chunk_kind kind,
+                         uint32_t cbytes)
 {
     const struct chunk_params *params = draft->params;
-    uint8_t *dst = draft->dst;
+    struct chunk_header header = {
+        .kind = kind,
+        .typesize = draft->typesize,
+        .nbytes = draft->nbytes,
+        .blocksize = draft->blocksize,
+        .cbytes = cbytes,
+    };
 
-    memcpy(dst + CHUNK_OFF_FILTERS, params->filters, CHUNK_NFILTERS);
-    memcpy(dst + CHUNK_OFF_FILTERS_META, params->filters_meta, CHUNK_NFILTERS);
-    dst[CHUNK_OFF_CODEC] = params->codec;
+    if (kind == CHUNK_BLOCKS || kind == CHUNK_COPY) {
+        header.codec = params->codec;
+        memcpy(header.filters, params->filters, CHUNK_NFILTERS);
+        memcpy(header.filters_meta, params->filters_meta, CHUNK_NFILTERS);
+    }
+    if (kind == CHUNK_BLOCKS) {
+        header.flags = block_flags(draft);
+        header.has_dict = draft->dict;
+    }
+    chunk_header_write(&header, draft->dst);
 }
 
 static ssize_t write_copy(struct draft *draft)
@@ -199,8 +207,7 @@ static ssize_t write_copy(struct draft *draft)
     if (len > draft->cap)
         return -ERANGE;
 
-    write_header(draft, CHUNK_FLAG_MEMCPY, 0, (uint32_t)len);
-    write_header_params(draft);
+    write_header(draft, CHUNK_COPY, (uint32_t)len);
     pieces_copy(draft->src, 0, draft->dst + CHUNK_LONG_HEADER_LEN,
                 draft->nbytes);
     return (ssize_t)len;
@@ -212,18 +219,18 @@ static bool repeats(const uint8_t *bytes, size_t len, size_t period)
 }
 
 /* Format: Blosc2 Chunk Format, 7 "Special-value chunks". */
-static ssize_t write_special(struct draft *draft, unsigned kind)
+static ssize_t write_special(struct draft *draft, enum chunk_kind kind)
 {
-    uint32_t item_len = kind == CHUNK_SPECIAL_VALUE ? draft->typesize : 0;
+    uint32_t item_len = kind == CHUNK_VALUE ? draft->typesize : 0;
     uint32_t len = CHUNK_LONG_HEADER_LEN + item_len;
 
     if (len > draft->cap)
         return -ERANGE;
 
     /* Readers fill block by block, so a block must hold whole items. */
-    if (draft->blocksize < draft->typesize && kind != CHUNK_SPECIAL_ZEROS)
+    if (draft->blocksize < draft->typesize && kind != CHUNK_ZEROS)
         draft->blocksize = draft->typesize;
-    write_header(draft, 0, (uint8_t)(kind << CHUNK_BFLAG_SPECIAL_SHIFT), len);
+    write_header(draft, kind, len);
     memcpy(draft->dst + CHUNK_LONG_HEADER_LEN, draft->src->pieces[0], item_len);
     return (ssize_t)len;
 }
@@ -300,7 +307,7 @@ static const uint8_t *filter_block(const struct draft *draft, uint32_t block_no)
         .len = block_len(draft, block_no),
         .typesize = draft->typesize,
         .item_size = draft->params->typesize,
-        .chunk_version = VERSION,
+        .chunk_version = CHUNK_VERSION_WRITTEN,
         .first = block_no > 0 ? draft->first : NULL,
         .shuffle = draft->encoder->shuffle,
     };
@@ -389,19 +396,6 @@ static int write_body(struct draft *draft)
     return r;
 }
 
-/* Return the header flags that say how the blocks are encoded. */
-static uint8_t block_flags(const struct draft *draft)
-{
-    unsigned flags = chunk_codec_format(draft->params->codec)
-                     << CHUNK_FLAG_CODEC_SHIFT;
-
-    if (!draft->split)
-        flags |= CHUNK_FLAG_UNSPLIT;
-    if (filter_pipeline_has_delta(&draft->pipeline))
-        flags |= CHUNK_FLAG_DELTA;
-    return (uint8_t)flags;
-}
-
 /* Write a chunk of blocks.  Returns its size, -ERANGE if that would be more
    than `cap`, or another error. */
 static ssize_t write_blocks(struct draft *draft)
@@ -412,11 +406,8 @@ static ssize_t write_blocks(struct draft *draft)
         return r;
 
     r = write_body(draft);
-    if (r == 0) {
-        write_header(draft, block_flags(draft),
-                     draft->dict ? CHUNK_BFLAG_DICT : 0, (uint32_t)draft->pos);
-        write_header_params(draft);
-    }
+    if (r == 0)
+        write_header(draft, CHUNK_BLOCKS, (uint32_t)draft->pos);
     if (draft->dict)
         draft->codec->free_dict(draft->dict);
     return r < 0 ? r : (ssize_t)draft->pos;
@@ -511,8 +502,7 @@ int chunk_encode_head(const struct chunk_params *params, uint32_t nbytes,
 
     if (r < 0)
         return r;
-    write_header(&draft, block_flags(&draft), 0, cbytes);
-    write_header_params(&draft);
+    write_header(&draft, CHUNK_BLOCKS, cbytes);
     return 0;
 }
 
@@ -522,14 +512,14 @@ ssize_t chunk_encode_pieces(struct chunk_encoder *encoder,
                             size_t cap)
 {
     struct draft draft;
-    unsigned special;
+    enum chunk_kind kind;
     int r = draft_init(&draft, encoder, params, src->nbytes, dst, cap);
 
     if (r < 0)
         return r;
     draft.src = src;
-    special = chunk_special_kind(params, src);
-    if (special != CHUNK_SPECIAL_NONE)
-        return write_special(&draft, special);
+    kind = chunk_special_kind(params, src);
+    if (kind != CHUNK_BLOCKS)
+        return write_special(&draft, kind);
     return write_smallest(&draft);
 }

@@ -6,12 +6,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "chunk/chunk_format.h"
 #include "chunk/chunk_params.h"
 #include "chunk/chunk_pieces.h"
 
 /* A chunk is never larger than its decoded bytes and this. */
 enum {
-    CHUNK_OVERHEAD_MAX = 32
+    CHUNK_OVERHEAD_MAX = CHUNK_LONG_HEADER_LEN
 };
 
 /* The codec contexts, scratch and kernels with which one thread encodes. */

@@ -85,6 +85,9 @@ enum {
     CHUNK_VERSION_FIVE_FILTERS = 3,  /* the sixth slot may hold anything */
     CHUNK_VERSION_RAGGED_BLOCKS = 5, /* and above: 13.1 */
     CHUNK_VERSION_MAX = 6,
+
+    CHUNK_VERSION_WRITTEN = 5,
+    CHUNK_VERSIONLZ_WRITTEN = 1,
 };
 
 /* 5.2: the legacy split gate. */

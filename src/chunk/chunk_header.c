@@ -93,6 +93,13 @@ static int read_long_header(const uint8_t *data, struct chunk_header *header,
     return 0;
 }
 
+/* The kinds of special chunks; CHUNK_BLOCKS: none. */
+static const enum chunk_kind special_kinds[] = {
+    [CHUNK_SPECIAL_NONE] = CHUNK_BLOCKS,   [CHUNK_SPECIAL_ZEROS] = CHUNK_ZEROS,
+    [CHUNK_SPECIAL_NANS] = CHUNK_NANS,     [CHUNK_SPECIAL_VALUE] = CHUNK_VALUE,
+    [CHUNK_SPECIAL_UNINIT] = CHUNK_UNINIT,
+};
+
 /* The codecs that have a format of their own.  CODEC_NONE: none. */
 static const uint8_t format_codecs[] = {
     [CHUNK_CODEC_BLOSCLZ] = CODEC_BLOSCLZ, [CHUNK_CODEC_LZ4] = CODEC_LZ4,
@@ -122,7 +129,9 @@ static uint8_t codec_number(const struct chunk_header *header,
     return format_codecs[format];
 }
 
-unsigned chunk_codec_format(unsigned codec)
+/* The inverse: return the format of a codec.  It is CHUNK_CODEC_OTHER for each
+   codec that has no format of its own. */
+static unsigned codec_format(unsigned codec)
 {
     unsigned format = 0;
 
@@ -158,18 +167,12 @@ static int check_value(struct chunk_header *header, struct fault *fault)
 static int set_special(unsigned special, const struct raw_header *raw,
                        struct chunk_header *header, struct fault *fault)
 {
-    static const enum chunk_kind kinds[] = {
-        [CHUNK_SPECIAL_ZEROS] = CHUNK_ZEROS,
-        [CHUNK_SPECIAL_NANS] = CHUNK_NANS,
-        [CHUNK_SPECIAL_VALUE] = CHUNK_VALUE,
-        [CHUNK_SPECIAL_UNINIT] = CHUNK_UNINIT,
-    };
     uint8_t typesize = header->typesize;
 
-    if (special >= sizeof(kinds) / sizeof(kinds[0]))
+    if (special >= sizeof(special_kinds) / sizeof(special_kinds[0]))
         return fault_set(fault, -EBADMSG, CHUNK_OFF_BLOSC2_FLAGS,
                          "chunk is of a reserved special kind");
-    header->kind = kinds[special];
+    header->kind = special_kinds[special];
     set_blocks(header, raw->blocksize);
 
     if (header->kind == CHUNK_VALUE)
@@ -331,4 +334,49 @@ size_t chunk_head_len(const struct chunk_header *header)
     if (header->has_dict)
         len += CHUNK_DICT_PREFIX_LEN + CHUNK_DICT_MAX;
     return len < header->cbytes ? (size_t)len : header->cbytes;
+}
+
+/* Return the flags of a header, `flags` in the format. */
+static unsigned flags_of(const struct chunk_header *header)
+{
+    unsigned format = codec_format(header->codec);
+
+    switch (header->kind) {
+    case CHUNK_BLOCKS:
+        return CHUNK_FLAG_LONG_HEADER | header->flags |
+               format << CHUNK_FLAG_CODEC_SHIFT;
+    case CHUNK_COPY:
+        return CHUNK_FLAG_LONG_HEADER | CHUNK_FLAG_MEMCPY;
+    default:
+        return CHUNK_FLAG_LONG_HEADER;
+    }
+}
+
+/* Return more flags of a header, `blosc2_flags` in the format. */
+static unsigned blosc2_flags_of(const struct chunk_header *header)
+{
+    unsigned special = CHUNK_SPECIAL_UNINIT;
+
+    while (special > CHUNK_SPECIAL_NONE &&
+           special_kinds[special] != header->kind)
+        special--;
+    return special << CHUNK_BFLAG_SPECIAL_SHIFT |
+           (header->has_dict ? CHUNK_BFLAG_DICT : 0u);
+}
+
+void chunk_header_write(const struct chunk_header *header, uint8_t *dst)
+{
+    memset(dst, 0, CHUNK_LONG_HEADER_LEN);
+    dst[CHUNK_OFF_VERSION] = CHUNK_VERSION_WRITTEN;
+    dst[CHUNK_OFF_VERSIONLZ] = CHUNK_VERSIONLZ_WRITTEN;
+    dst[CHUNK_OFF_FLAGS] = (uint8_t)flags_of(header);
+    dst[CHUNK_OFF_TYPESIZE] = header->typesize;
+    store_le32(dst + CHUNK_OFF_NBYTES, header->nbytes);
+    store_le32(dst + CHUNK_OFF_BLOCKSIZE, header->blocksize);
+    store_le32(dst + CHUNK_OFF_CBYTES, header->cbytes);
+    memcpy(dst + CHUNK_OFF_FILTERS, header->filters, CHUNK_NFILTERS);
+    dst[CHUNK_OFF_CODEC] = header->codec;
+    dst[CHUNK_OFF_CODEC_META] = header->codec_meta;
+    memcpy(dst + CHUNK_OFF_FILTERS_META, header->filters_meta, CHUNK_NFILTERS);
+    dst[CHUNK_OFF_BLOSC2_FLAGS] = (uint8_t)blosc2_flags_of(header);
 }

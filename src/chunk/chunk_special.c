@@ -14,20 +14,20 @@ static bool is_nan(const uint8_t *item, size_t typesize)
            (typesize == 8 && memcmp(item, nan64, sizeof(nan64)) == 0);
 }
 
-unsigned chunk_special_kind(const struct chunk_params *params,
-                            const struct chunk_pieces *src)
+enum chunk_kind chunk_special_kind(const struct chunk_params *params,
+                                   const struct chunk_pieces *src)
 {
     uint32_t typesize = params->typesize;
     bool bodied = params->bodied;
 
     if (src->nbytes == 0)
-        return CHUNK_SPECIAL_NONE;
+        return CHUNK_BLOCKS;
     if (src->pieces[0][0] == 0 && pieces_repeat(src, 1))
-        return bodied ? CHUNK_SPECIAL_NONE : CHUNK_SPECIAL_ZEROS;
+        return bodied ? CHUNK_BLOCKS : CHUNK_ZEROS;
     if (typesize > UINT8_MAX || src->nbytes % typesize != 0 ||
         !pieces_repeat(src, typesize))
-        return CHUNK_SPECIAL_NONE;
+        return CHUNK_BLOCKS;
     if (is_nan(src->pieces[0], typesize) && !bodied)
-        return CHUNK_SPECIAL_NANS;
-    return src->nbytes > typesize ? CHUNK_SPECIAL_VALUE : CHUNK_SPECIAL_NONE;
+        return CHUNK_NANS;
+    return src->nbytes > typesize ? CHUNK_VALUE : CHUNK_BLOCKS;
 }

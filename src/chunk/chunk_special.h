@@ -7,14 +7,14 @@
 
 /*
  * Choose the special chunk that can hold the bytes, as far as params->bodied
- * permits: CHUNK_SPECIAL_ZEROS, CHUNK_SPECIAL_NANS or CHUNK_SPECIAL_VALUE.
- * Returns CHUNK_SPECIAL_NONE if there is none, or if there are no bytes.
+ * permits: CHUNK_ZEROS, CHUNK_NANS or CHUNK_VALUE.  Returns CHUNK_BLOCKS if
+ * there is none, or if there are no bytes.
  *
  *  params  must have passed chunk_params_check()
  *
  * Format: Blosc2 Chunk Format, 7 "Special-value chunks".
  */
-unsigned chunk_special_kind(const struct chunk_params *params,
-                            const struct chunk_pieces *src);
+enum chunk_kind chunk_special_kind(const struct chunk_params *params,
+                                   const struct chunk_pieces *src);
 
 #endif

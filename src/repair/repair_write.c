@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/bytes.h"
 #include "base/cpu.h"
 #include "chunk/chunk_encode.h"
 #include "chunk/chunk_format.h"
@@ -61,20 +60,16 @@ static int write_special(struct frame_change *change,
                          struct frame_written *out, struct fault *fault)
 {
     uint32_t typesize = frame_change_get_info(change)->typesize;
-    bool nans = chunk->kind == CHUNK_NANS;
-    uint8_t bytes[CHUNK_LONG_HEADER_LEN] = {
-        [CHUNK_OFF_VERSION] = 5,
-        [CHUNK_OFF_VERSIONLZ] = 1,
-        [CHUNK_OFF_FLAGS] = CHUNK_FLAG_LONG_HEADER,
-        [CHUNK_OFF_TYPESIZE] = typesize <= UINT8_MAX ? (uint8_t)typesize : 1,
+    const struct chunk_header header = {
+        .kind = chunk->kind == CHUNK_NANS ? CHUNK_NANS : CHUNK_UNINIT,
+        .typesize = typesize <= UINT8_MAX ? (uint8_t)typesize : 1,
+        .nbytes = chunk->nbytes,
+        .blocksize = 1,
+        .cbytes = CHUNK_LONG_HEADER_LEN,
     };
+    uint8_t bytes[CHUNK_LONG_HEADER_LEN];
 
-    store_le32(bytes + CHUNK_OFF_NBYTES, chunk->nbytes);
-    store_le32(bytes + CHUNK_OFF_BLOCKSIZE, 1);
-    store_le32(bytes + CHUNK_OFF_CBYTES, sizeof(bytes));
-    bytes[CHUNK_OFF_BLOSC2_FLAGS] =
-        (uint8_t)((nans ? CHUNK_SPECIAL_NANS : CHUNK_SPECIAL_UNINIT)
-                  << CHUNK_BFLAG_SPECIAL_SHIFT);
+    chunk_header_write(&header, bytes);
     return frame_change_write(change, bytes, sizeof(bytes), out, fault);
 }
 

@@ -9,6 +9,7 @@
 #include "backing/backing_stamp.h"
 #include "backing/chunks.h"
 #include "base/size.h"
+#include "chunk/chunk_encode.h"
 #include "store/store_local.h"
 #include "tree/dir.h"
 #include "tree/report.h"
@@ -18,8 +19,6 @@ enum {
     BLKSIZE_MIN = 4096,
     BLKSIZE_MAX = 1 << 20,
     STAT_BLOCK = 512,
-    CHUNK_OVERHEAD = 32, /* header length, which a chunk that does not shrink
-                            adds */
 };
 
 /*
@@ -32,7 +31,8 @@ static uint64_t chunk_blocks(const struct frame_info *info)
     uint64_t limit;
     uint64_t cbytes = info->cbytes;
 
-    if (size_mul(info->nbytes, 1 + CHUNK_OVERHEAD, &limit) && cbytes > limit)
+    if (size_mul(info->nbytes, 1 + CHUNK_OVERHEAD_MAX, &limit) &&
+        cbytes > limit)
         cbytes = limit;
     return size_pieces(cbytes, STAT_BLOCK);
 }

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/size.h"
+#include "chunk/chunk.h"
 #include "chunk/chunk_format.h"
 #include "frame/frame_pattern.h"
 
@@ -15,31 +16,24 @@ enum {
                                 time */
 };
 
-static void write_header(uint8_t *dst, uint8_t typesize, uint32_t nbytes,
-                         uint32_t blocksize, size_t cbytes)
-{
-    dst[CHUNK_OFF_VERSION] = 5;
-    dst[CHUNK_OFF_VERSIONLZ] = 1;
-    dst[CHUNK_OFF_FLAGS] = CHUNK_FLAG_LONG_HEADER;
-    dst[CHUNK_OFF_TYPESIZE] = typesize;
-    store_le32(dst + CHUNK_OFF_NBYTES, nbytes);
-    store_le32(dst + CHUNK_OFF_BLOCKSIZE, blocksize);
-    store_le32(dst + CHUNK_OFF_CBYTES, (uint32_t)cbytes);
-}
-
 /* Make a chunk that repeats one item. */
 static int make_repeated(const uint8_t *item, uint8_t typesize, uint32_t nbytes,
                          uint8_t **out, size_t *len)
 {
     uint32_t most = (uint32_t)CHUNK_BLOCKSIZE_MAX / typesize * typesize;
     size_t cbytes = CHUNK_LONG_HEADER_LEN + (size_t)typesize;
+    const struct chunk_header header = {
+        .kind = CHUNK_VALUE,
+        .typesize = typesize,
+        .nbytes = nbytes,
+        .blocksize = nbytes < most ? nbytes : most,
+        .cbytes = (uint32_t)cbytes,
+    };
     uint8_t *dst = calloc(1, cbytes);
 
     if (!dst)
         return -ENOMEM;
-    write_header(dst, typesize, nbytes, nbytes < most ? nbytes : most, cbytes);
-    dst[CHUNK_OFF_BLOSC2_FLAGS] = CHUNK_SPECIAL_VALUE
-                                  << CHUNK_BFLAG_SPECIAL_SHIFT;
+    chunk_header_write(&header, dst);
     memcpy(dst + CHUNK_LONG_HEADER_LEN, item, typesize);
     *out = dst;
     *len = cbytes;
@@ -56,12 +50,19 @@ static int make_runs(uint8_t typesize, uint32_t nbytes, uint8_t **out,
     size_t starts_end =
         CHUNK_LONG_HEADER_LEN + (size_t)nblocks * CHUNK_BSTART_LEN;
     size_t cbytes = starts_end + (size_t)nblocks * CHUNK_STREAM_PREFIX_LEN;
+    const struct chunk_header header = {
+        .kind = CHUNK_BLOCKS,
+        .flags = CHUNK_FLAG_UNSPLIT,
+        .typesize = typesize,
+        .nbytes = nbytes,
+        .blocksize = blocksize,
+        .cbytes = (uint32_t)cbytes,
+    };
     uint8_t *dst = calloc(1, cbytes);
 
     if (!dst)
         return -ENOMEM;
-    write_header(dst, typesize, nbytes, blocksize, cbytes);
-    dst[CHUNK_OFF_FLAGS] |= CHUNK_FLAG_UNSPLIT;
+    chunk_header_write(&header, dst);
     for (uint32_t i = 0; i < nblocks; i++)
         store_le32(dst + CHUNK_LONG_HEADER_LEN + (size_t)i * CHUNK_BSTART_LEN,
                    (uint32_t)(starts_end + i * CHUNK_STREAM_PREFIX_LEN));

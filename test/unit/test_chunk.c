@@ -469,24 +469,67 @@ START_TEST(an_open_chunk_says_what_memory_it_holds)
 }
 END_TEST
 
-START_TEST(the_format_of_each_codec_leads_back_to_it)
+START_TEST(a_header_that_is_written_names_its_codec)
 {
+    static const uint8_t formats[][2] = {
+        { CODEC_BLOSCLZ, 0 }, { CODEC_LZ4HC, 1 }, { CODEC_ZLIB, 3 },
+        { CODEC_ZSTD, 4 },    { CODEC_NDLZ, 6 },  { 200, 6 },
+    };
     uint8_t data[sizeof(chunk_streams)];
     struct fault fault = FAULT_NONE;
     struct chunk_header header;
 
-    memcpy(data, chunk_streams, sizeof(data));
+    ck_assert_int_eq(chunk_header_parse(chunk_streams, sizeof(chunk_streams),
+                                        &header, &fault),
+                     0);
+    header.flags = 0;
     for (unsigned id = 0; id < CODEC_NIDS; id++) {
-        data[2] = (uint8_t)(chunk_codec_format(id) << 5 | 5);
-        data[22] = (uint8_t)id;
+        header.codec = (uint8_t)id;
+        chunk_header_write(&header, data);
         ck_assert_int_eq(
             chunk_header_parse(data, sizeof(data), &header, &fault), 0);
         ck_assert_uint_eq(header.codec, id);
+        header.flags = 0;
     }
-    ck_assert_uint_eq(chunk_codec_format(CODEC_LZ4HC), 1);
-    ck_assert_uint_eq(chunk_codec_format(CODEC_ZLIB), 3);
-    ck_assert_uint_eq(chunk_codec_format(CODEC_ZFP_ACC), 6);
-    ck_assert_uint_eq(chunk_codec_format(200), 6);
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+        header.codec = formats[i][0];
+        chunk_header_write(&header, data);
+        ck_assert_uint_eq(data[2] >> 5, formats[i][1]);
+        ck_assert_uint_eq(data[22], formats[i][0]);
+    }
+}
+END_TEST
+
+static void check_kind_of_written(enum chunk_kind kind, uint32_t cbytes)
+{
+    const struct chunk_header wanted = {
+        .kind = kind,
+        .typesize = 8,
+        .nbytes = 80,
+        .cbytes = cbytes,
+        .blocksize = 40,
+    };
+    struct fault fault = FAULT_NONE;
+    struct chunk_header header;
+    uint8_t data[32];
+
+    chunk_header_write(&wanted, data);
+    ck_assert_int_eq(chunk_header_parse(data, sizeof(data), &header, &fault),
+                     0);
+    ck_assert_int_eq(header.kind, kind);
+    ck_assert_uint_eq(header.typesize, 8);
+    ck_assert_uint_eq(header.nbytes, 80);
+    ck_assert_uint_eq(header.cbytes, cbytes);
+}
+
+START_TEST(a_header_that_is_written_names_its_kind)
+{
+    check_kind_of_written(CHUNK_BLOCKS, 100);
+    check_kind_of_written(CHUNK_COPY, 112);
+    check_kind_of_written(CHUNK_ZEROS, 32);
+    check_kind_of_written(CHUNK_NANS, 32);
+    check_kind_of_written(CHUNK_VALUE, 40);
+    check_kind_of_written(CHUNK_UNINIT, 32);
 }
 END_TEST
 
@@ -494,7 +537,8 @@ int main(void)
 {
     const TTest *const tests[] = {
         raw_codec_zero_and_run_streams_are_decoded,
-        the_format_of_each_codec_leads_back_to_it,
+        a_header_that_is_written_names_its_codec,
+        a_header_that_is_written_names_its_kind,
         runs_fill_unsplit_and_split_blocks,
         a_large_block_is_decoded_more_than_once,
         special_chunks_show_what_they_stand_for,
