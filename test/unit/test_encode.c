@@ -354,6 +354,8 @@ START_TEST(a_chunk_names_the_codec_of_its_streams)
     struct chunk_params params = shuffled_lz4;
 
     fill_mixture(6000);
+    memset(src, 0, 3000);
+    params.blocksize = 1000;
     for (unsigned id = 0; id < CODEC_NIDS; id++) {
         params.codec = (uint8_t)id;
         if (codec_by_id(id)) {
