@@ -33,7 +33,7 @@ static uint64_t read_mark(const struct fs *fs, const struct node *node,
 
 /* Is it impossible to tell from its times whether a frame is the one that the
    node knows? */
-static bool needs_mark(struct fs *fs, const struct node *node, bool young)
+static bool needs_mark(struct fs *fs, const struct node *node, bool doubtful)
 {
     bool needs = false;
 
@@ -41,7 +41,7 @@ static bool needs_mark(struct fs *fs, const struct node *node, bool young)
         return false;
     pthread_mutex_lock(&fs->nodes.lock);
     if (!node->open && !node->mistaken)
-        needs = node->content == 0 ? young : node->mark > 0;
+        needs = node->content == 0 ? doubtful : node->mark > 0;
     pthread_mutex_unlock(&fs->nodes.lock);
     return needs;
 }
@@ -56,13 +56,17 @@ static bool is_agreed(struct fs *fs, struct node *node,
                       const struct backing_place *place, const struct stat *st)
 {
     uint64_t content = backing_content_stamp(st);
-    bool young = backing_settled_stamp(st) == 0;
+    /* Another mount that has just closed the frame may be about to restore its
+       time of modification.  The kernel opens the frame next, and fails if that
+       time is not the one that is seen here, unless there is a mark. */
+    bool doubtful =
+        backing_settled_stamp(st) == 0 || open_file_was_mistaken(fs);
     uint64_t mark;
     bool agreed;
 
     if (!fs->writeback || !S_ISREG(st->st_mode) || node == &fs->nodes.root)
         return true;
-    mark = needs_mark(fs, node, young) ? read_mark(fs, node, place) : 0;
+    mark = needs_mark(fs, node, doubtful) ? read_mark(fs, node, place) : 0;
     pthread_mutex_lock(&fs->nodes.lock);
     if (node->content == 0) {
         node->content = content;
@@ -74,7 +78,7 @@ static bool is_agreed(struct fs *fs, struct node *node,
         node_unlist_locked(&fs->nodes, node);
     } else if (!node->open) {
         node->content = content;
-        node->mark = young ? node->mark : 0;
+        node->mark = doubtful ? node->mark : 0;
     }
     pthread_mutex_unlock(&fs->nodes.lock);
     return agreed;

@@ -171,6 +171,13 @@ bool open_file_is_content(const struct node *node, uint64_t content,
 void open_file_mistaken(struct fs *fs, struct open_file *open);
 
 /*
+ * Has open_file_mistaken() been called in the last seconds, for whatever file?
+ * Then the kernel may be about to look that file up and to open it, and it tries
+ * this only once.
+ */
+bool open_file_was_mistaken(struct fs *fs);
+
+/*
  * Duplicate the descriptor by which a file without a name is found: that of the
  * file, or of a sparse frame's directory.  The caller closes it.  Returns
  * -ESTALE if there is none.

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <fcntl.h>
+#include <time.h>
 
 #include "open/open_file.h"
 #include "tree/fs.h"
+
+enum {
+    MISTAKEN_SECONDS = 10
+};
 
 bool open_file_is_content(const struct node *node, uint64_t content,
                           uint64_t mark)
@@ -13,8 +18,24 @@ bool open_file_is_content(const struct node *node, uint64_t content,
     return node->mark == mark && (mark % 2 == 1 || node->content == content);
 }
 
+static long long monotonic_seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+bool open_file_was_mistaken(struct fs *fs)
+{
+    long long last = atomic_load(&fs->mistaken);
+
+    return last > 0 && monotonic_seconds() - last <= MISTAKEN_SECONDS;
+}
+
 void open_file_mistaken(struct fs *fs, struct open_file *open)
 {
+    atomic_store(&fs->mistaken, monotonic_seconds());
     pthread_mutex_lock(&fs->nodes.lock);
     open->node->mistaken = true;
     pthread_mutex_unlock(&fs->nodes.lock);

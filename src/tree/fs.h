@@ -51,6 +51,9 @@ struct fs {
     atomic_bool passes; /* give the kernel the files that are not frames, until
                            it rejects one; see passthrough.h */
 
+    atomic_llong mistaken; /* seconds of CLOCK_MONOTONIC at which the kernel's
+                              cache of some file was last found to be wrong */
+
     atomic_uint nwriters; /* handles of all files that are open for writing */
 
     atomic_uint nnews;  /* notifications that are not yet sent */

@@ -17,10 +17,10 @@ import subprocess
 import sys
 import time
 
-from mounted import (NOBODY, Mount, as_nobody, can_act_as_others, check,
-                     drop_caches, error_of, frame, is_mounted, is_root,
-                     layouts, main, need_users, opened, read, sh, tmpfs,
-                     wait_for, write)
+from mounted import (NOBODY, Mount, as_nobody, b2frame, can_act_as_others,
+                     check, drop_caches, error_of, frame, is_mounted, is_root,
+                     layouts, main, need_root, need_users, opened, read, sh,
+                     tmpfs, wait_for, write)
 
 DATA = random.Random(5).randbytes(300000)
 CLOSE_DELAY = 0.1  # seconds between the last close() and the commit
@@ -469,6 +469,28 @@ def another_mount_may_restore_the_time_of_a_frame_that_is_open(layout):
 
 
 @layouts
+def it_may_do_so_between_lookup_and_open(layout):
+    """An open that finds a changed frame makes the kernel look the frame up
+    again, once."""
+    need_root('drop caches')
+    stored = 'src/a.b2frame'
+    with mounted(layout) as mount:
+        write(mount / 'a', DATA)
+    with mounted(layout) as mount:
+        check(read(mount / 'a') == DATA, 'first content')
+        b2frame('truncate', '--size', '1000', stored)
+        check(read(mount / 'a') == DATA[:1000], 'next content')
+        time.sleep(3 * CLOSE_DELAY)  # times are less trusted before
+        drop_caches()
+        fd = os.open(mount / 'a', os.O_PATH)
+        os.utime(stored + '/chunks.b2frame' * (layout == 'sparse'),
+                 ns=(10**18, 10**18))
+        with open('/proc/self/fd/%d' % fd, 'rb') as file:
+            check(file.read() == DATA[:1000], 'content')
+        os.close(fd)
+
+
+@layouts
 def what_a_user_makes_is_the_users(layout):
     need_users()
     os.mkdir('src/team')
@@ -825,6 +847,7 @@ main(new_file_is_a_frame,
      a_time_that_was_set_shows_while_the_file_is_written_out,
      own_metadata_are_no_change_by_others,
      another_mount_may_restore_the_time_of_a_frame_that_is_open,
+     it_may_do_so_between_lookup_and_open,
      what_a_user_makes_is_the_users,
      set_user_id_is_lost_as_in_any_directory,
      small_writes_ask_nothing,
