@@ -50,5 +50,5 @@ int backing_check_seen(struct store *store, const struct stat *st)
 
     if (r < 0)
         return r;
-    return found.ino == st->st_ino && found.dev == st->st_dev ? 0 : -ESTALE;
+    return found.version.ino == st->st_ino && found.version.dev == st->st_dev ? 0 : -ESTALE;
 }

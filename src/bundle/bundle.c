@@ -218,9 +218,11 @@ static int check_unchanged(const struct bundle *bundle,
 
     if (r < 0)
         return r;
-    if (now.dev != then->dev || now.ino != then->ino ||
-        now.size != then->size || !same_time(now.mtime, then->mtime) ||
-        !same_time(now.ctime, then->ctime))
+    if (now.version.dev != then->version.dev ||
+        now.version.ino != then->version.ino ||
+        now.version.size != then->version.size ||
+        !same_time(now.version.mtime, then->version.mtime) ||
+        !same_time(now.version.ctime, then->version.ctime))
         return -ESTALE;
     return 0;
 }

@@ -256,7 +256,7 @@ static int read_bytes(struct store_object *object, uint64_t off, size_t len,
 static int find_archive(struct bundle *bundle, struct store_object *object,
                         struct fault *fault)
 {
-    uint64_t size = bundle->stat.size;
+    uint64_t size = bundle->stat.version.size;
     size_t len = size < ZIP_TAIL_MAX ? (size_t)size : ZIP_TAIL_MAX;
     uint8_t *tail;
     int r = read_bytes(object, size - len, len, &tail, fault);

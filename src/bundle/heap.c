@@ -36,7 +36,7 @@ static int heap_stat(struct store_object *object, struct store_stat *out)
     if (!frame_is_unwritten(heap->frame))
         return -ESTALE;
     *out = *frame_get_stat(heap->frame);
-    out->size = heap->len;
+    out->version.size = heap->len;
     out->allocated = heap->len;
     return 0;
 }

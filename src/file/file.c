@@ -31,7 +31,7 @@ static bool may_settle(struct store *store, struct store_stat *last)
         return false;
     changed = !file_same_stat(&now, last);
     *last = now;
-    return changed || retry_is_recent(now.mtime);
+    return changed || retry_is_recent(now.version.mtime);
 }
 
 int file_face_size(struct frame *frame, const struct file_face *face,
@@ -238,8 +238,9 @@ int file_open_writable(struct file_context *context, struct store *store,
     if (r == 0)
         r = frame_change_check_size(file->states.newest->frame, fault);
     if (r == 0) {
-        r = flusher_add(context->flusher, file,
-                        frame_get_stat(file->states.newest->frame)->dev);
+        r = flusher_add(
+            context->flusher, file,
+            frame_get_stat(file->states.newest->frame)->version.dev);
         if (r < 0)
             fault_set(fault, r, 0, NULL);
     }
@@ -324,8 +325,9 @@ int file_create(struct file_context *context, struct store *store,
     }
     r = find_sidecar(file, store);
     if (r == 0)
-        r = flusher_add(context->flusher, file,
-                        frame_get_stat(file->states.newest->frame)->dev);
+        r = flusher_add(
+            context->flusher, file,
+            frame_get_stat(file->states.newest->frame)->version.dev);
     if (r < 0) {
         readahead_fini(file);
         file_free(file);

@@ -12,8 +12,10 @@ static bool same_time(struct timespec a, struct timespec b)
 
 bool file_same_stat(const struct store_stat *a, const struct store_stat *b)
 {
-    return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
-           same_time(a->mtime, b->mtime);
+    return a->version.dev == b->version.dev &&
+           a->version.ino == b->version.ino &&
+           a->version.size == b->version.size &&
+           same_time(a->version.mtime, b->version.mtime);
 }
 
 bool file_is_current(struct file *file, const struct store_stat *now)

@@ -21,7 +21,7 @@ static int init_stored(struct view *view, uint64_t chunk_no,
     r = store_object_stat(view->stored, &stat);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    view->len = stat.size;
+    view->len = stat.version.size;
     return 0;
 }
 

@@ -49,10 +49,10 @@ static int read_header_by(struct frame *frame, parse_header *parse,
     if (start.sparse && frame->base != 0)
         return frame_fault(frame, -EINVAL, 0,
                            "a sparse frame cannot lie inside a file", fault);
-    if (frame->base > frame->stat.size)
-        return frame_fault(frame, -EBADMSG, frame->stat.size,
+    if (frame->base > frame->stat.version.size)
+        return frame_fault(frame, -EBADMSG, frame->stat.version.size,
                            "file ends before the frame", fault);
-    start.avail = frame->stat.size - frame->base;
+    start.avail = frame->stat.version.size - frame->base;
     start.len =
         start.avail < sizeof(bytes) ? (size_t)start.avail : sizeof(bytes);
     r = frame_read_at(frame, frame->base, bytes, start.len, fault);
@@ -364,7 +364,8 @@ const struct store_stat *frame_get_stat(const struct frame *frame)
 
 static bool is_same_state(const struct frame *a, const struct frame *b)
 {
-    return a->stat.dev == b->stat.dev && a->stat.ino == b->stat.ino &&
+    return a->stat.version.dev == b->stat.version.dev &&
+           a->stat.version.ino == b->stat.version.ino &&
            a->info.nbytes == b->info.nbytes &&
            a->info.cbytes == b->info.cbytes &&
            a->info.frame_len == b->info.frame_len;
@@ -396,9 +397,10 @@ bool frame_is_unwritten(const struct frame *frame)
                 ? store_stat(frame->store, frame->object_name, &now)
                 : store_object_stat(frame->object, &now);
 
-    return r == 0 && now.ino == then->ino && now.size == then->size &&
-           now.mtime.tv_sec == then->mtime.tv_sec &&
-           now.mtime.tv_nsec == then->mtime.tv_nsec;
+    return r == 0 && now.version.ino == then->version.ino &&
+           now.version.size == then->version.size &&
+           now.version.mtime.tv_sec == then->version.mtime.tv_sec &&
+           now.version.mtime.tv_nsec == then->version.mtime.tv_nsec;
 }
 
 /* The span of a chunk if all chunks but the last have one size. */

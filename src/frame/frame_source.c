@@ -80,7 +80,7 @@ static int open_sparse(struct frame *frame, uint64_t id,
         store_object_close(source->object);
         return fault_set(fault, r, 0, NULL);
     }
-    source->avail = stat.size;
+    source->avail = stat.version.size;
     return 0;
 }
 

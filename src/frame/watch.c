@@ -78,8 +78,8 @@ static void mark_set(struct mark *mark, const struct watch_state *state,
     mark->stamp_off = state->stamp_off;
     if (mark->stamp_off > 0)
         memcpy(mark->stamp, state->stamp, FRAME_STAMP_LEN);
-    mark->dev = stat->dev;
-    mark->ino = stat->ino;
+    mark->dev = stat->version.dev;
+    mark->ino = stat->version.ino;
 }
 
 static bool is_settled(const struct store_stat *stat)
@@ -88,8 +88,8 @@ static bool is_settled(const struct store_stat *stat)
     int64_t age;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    age = (int64_t)(now.tv_sec - stat->mtime.tv_sec) * 1000000000 +
-          (now.tv_nsec - stat->mtime.tv_nsec);
+    age = (int64_t)(now.tv_sec - stat->version.mtime.tv_sec) * 1000000000 +
+          (now.tv_nsec - stat->version.mtime.tv_nsec);
     return age > SETTLE_NS || age < -SETTLE_NS;
 }
 
@@ -126,9 +126,11 @@ static int stat_file(struct watch *watch, struct store_stat *out)
 
 static bool same_file(const struct store_stat *a, const struct store_stat *b)
 {
-    return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
-           a->mtime.tv_sec == b->mtime.tv_sec &&
-           a->mtime.tv_nsec == b->mtime.tv_nsec;
+    return a->version.dev == b->version.dev &&
+           a->version.ino == b->version.ino &&
+           a->version.size == b->version.size &&
+           a->version.mtime.tv_sec == b->version.mtime.tv_sec &&
+           a->version.mtime.tv_nsec == b->version.mtime.tv_nsec;
 }
 
 /* Try to decide without reading the header.  Returns 1 if the known state is
@@ -176,7 +178,8 @@ static int compare(const struct watch *watch, struct store_object *object,
     uint8_t bytes[MARK_LEN];
     int r;
 
-    if (!watch->object && (mark->dev != stat->dev || mark->ino != stat->ino))
+    if (!watch->object &&
+        (mark->dev != stat->version.dev || mark->ino != stat->version.ino))
         return -ESTALE;
     r = store_object_read_at(object, watch->base, bytes, mark->len);
     if (r == 0 && memcmp(bytes, mark->header, mark->len) != 0)

@@ -43,7 +43,8 @@ static int check_seen(const struct snapshot *snapshot)
     struct store_stat found;
     int r = frame_identify(frame, &found);
 
-    if (r == 0 && (found.ino != seen->st_ino || found.dev != seen->st_dev ||
+    if (r == 0 && (found.version.ino != seen->st_ino ||
+                   found.version.dev != seen->st_dev ||
                    index->uid != seen->st_uid || index->gid != seen->st_gid ||
                    (seen->st_mode & 0444 & ~index->mode) != 0))
         r = -ESTALE;

@@ -21,7 +21,7 @@ static int open_object(struct repair *repair, struct fault *fault)
         r = store_object_stat(view->object, &view->stat);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    repair->size = view->stat.size;
+    repair->size = view->stat.version.size;
     if (view->base > repair->size)
         return fault_set(fault, -EBADMSG, repair->size,
                          "file ends before the frame");

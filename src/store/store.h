@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
+
+#include "store/store_version.h"
 
 /*
  * A store holds named byte objects.  All bytes of a frame are read and written
@@ -28,12 +29,8 @@ struct store_object;
 
 /* Attributes of an object. */
 struct store_stat {
-    uint64_t size;      /* bytes in the object */
-    uint64_t allocated; /* bytes that it occupies in its storage */
-    uint64_t dev;       /* device and inode, or another lasting identity */
-    uint64_t ino;
-    struct timespec mtime;
-    struct timespec ctime;
+    struct store_version version; /* its identity, size and times */
+    uint64_t allocated;           /* bytes that it occupies in its storage */
     uint32_t uid; /* user that owns it; 0 if the store knows no owners */
     uint32_t gid;
     uint32_t mode; /* permissions; 0 likewise */

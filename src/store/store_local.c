@@ -184,12 +184,8 @@ int store_local_walk(int dirfd, const char *path, unsigned flags, mode_t type)
 void store_local_convert(const struct stat *st, struct store_stat *out)
 {
     *out = (struct store_stat){
-        .size = (uint64_t)st->st_size,
+        .version = store_version_of(st),
         .allocated = (uint64_t)st->st_blocks * 512,
-        .dev = st->st_dev,
-        .ino = st->st_ino,
-        .mtime = st->st_mtim,
-        .ctime = st->st_ctim,
         .uid = st->st_uid,
         .gid = st->st_gid,
         .mode = st->st_mode & 07777,

@@ -23,9 +23,10 @@ static int mem_stat(struct store_object *object, struct store_stat *out)
     const struct store_mem_file *file = ((struct mem_object *)object)->file;
 
     *out = (struct store_stat){
-        .size = file->len,
+        .version = { .ino = (uintptr_t)file->bytes,
+                     .size = file->len,
+                     .settled = true },
         .allocated = file->len,
-        .ino = (uintptr_t)file->bytes,
     };
     return 0;
 }

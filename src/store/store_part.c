@@ -35,7 +35,7 @@ static int part_stat(struct store_object *object, struct store_stat *out)
 
     if (r < 0)
         return r;
-    out->size = part->len;
+    out->version.size = part->len;
     out->allocated = part->len;
     return 0;
 }

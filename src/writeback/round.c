@@ -243,7 +243,8 @@ static bool has_moved(const struct file *file, struct frame *frame)
     const struct store_stat *now = frame_get_stat(frame);
 
     return old->epoch == 0 || file->writeback->sunk ||
-           (!frame_get_info(frame)->sparse && before->ino != now->ino);
+           (!frame_get_info(frame)->sparse &&
+            before->version.ino != now->version.ino);
 }
 
 /* Switch to the new state.  From here on new readers see it. */

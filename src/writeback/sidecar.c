@@ -35,7 +35,8 @@ static struct sidecar *find_locked(struct file_context *context,
     list_for_each(node, &context->sidecars) {
         struct sidecar *sidecar = list_entry(node, struct sidecar, node);
 
-        if (sidecar->dev == stat->dev && sidecar->ino == stat->ino)
+        if (sidecar->dev == stat->version.dev &&
+            sidecar->ino == stat->version.ino)
             return sidecar;
     }
     return NULL;
@@ -55,8 +56,8 @@ static int find_or_make(struct file_context *context,
         sidecar = calloc(1, sizeof(*sidecar));
         if (sidecar) {
             sidecar->object = store_object_get(object);
-            sidecar->dev = stat->dev;
-            sidecar->ino = stat->ino;
+            sidecar->dev = stat->version.dev;
+            sidecar->ino = stat->version.ino;
             sidecar->patience = context->patience;
             pthread_mutex_init(&sidecar->lock, NULL);
             list_append(&context->sidecars, &sidecar->node);

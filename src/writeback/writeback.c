@@ -443,7 +443,7 @@ static bool has_identity(struct file *file, uint64_t dev, uint64_t ino)
 {
     struct file_state *state = file_state_get(file);
     const struct store_stat *stat = frame_get_stat(state->frame);
-    bool same = stat->dev == dev && stat->ino == ino;
+    bool same = stat->version.dev == dev && stat->version.ino == ino;
 
     file_state_put(file, state);
     return same;

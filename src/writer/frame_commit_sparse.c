@@ -16,9 +16,9 @@ static uint64_t file_size(struct store *store, uint64_t id)
     if (store_open(store, name, &file) < 0)
         return 0;
     if (store_object_stat(file, &stat) < 0)
-        stat.size = 0;
+        stat.version.size = 0;
     store_object_close(file);
-    return stat.size;
+    return stat.version.size;
 }
 
 /*

@@ -215,9 +215,9 @@ void plot_trust_end(struct plot *plot, const struct store_stat *stat)
 
     clock_gettime(CLOCK_REALTIME, &now);
     pthread_mutex_lock(&plot->lock);
-    if (now.tv_sec - stat->mtime.tv_sec > QUIET_SECONDS &&
-        stat->size > plot->used_end)
-        plot->used_end = stat->size;
+    if (now.tv_sec - stat->version.mtime.tv_sec > QUIET_SECONDS &&
+        stat->version.size > plot->used_end)
+        plot->used_end = stat->version.size;
     pthread_mutex_unlock(&plot->lock);
 }
 
@@ -411,8 +411,8 @@ static void cut_file(struct plot *plot)
     if (end <= plot->kept)
         end = plot->start;
     plot->shortened = false;
-    if (store_object_stat(plot->object, &stat) == 0 && stat.size > end &&
-        stat.size <= plot->used_end &&
+    if (store_object_stat(plot->object, &stat) == 0 &&
+        stat.version.size > end && stat.version.size <= plot->used_end &&
         store_object_truncate(plot->object, end) == 0)
         plot->used_end = end;
     pthread_mutex_unlock(&plot->lock);

@@ -175,7 +175,8 @@ static bool holds_no_content(int at, const char *name)
     if (frame_dir_check(at, name) < 0 || has_chunk_files(at, name) ||
         store_dir_open(at, name, STORE_PEEK, &store) < 0)
         return false;
-    if (store_stat(store, FRAME_OBJECT_INDEX, &st) == 0 && st.size == 0) {
+    if (store_stat(store, FRAME_OBJECT_INDEX, &st) == 0 &&
+        st.version.size == 0) {
         store_close(store);
         return true;
     }

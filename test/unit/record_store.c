@@ -467,8 +467,9 @@ static int object_stat(struct store_object *object, struct store_stat *out)
     r = begin(mine->disk);
     if (r == 0)
         *out = (struct store_stat){
-            .size = mine->disk->now.files[mine->file].len,
-            .ino = mine->file + 1,
+            .version = { .ino = mine->file + 1,
+                         .size = mine->disk->now.files[mine->file].len,
+                         .settled = true },
         };
     return end(mine->disk, r);
 }

@@ -307,10 +307,10 @@ START_TEST(a_file_is_current_until_its_stat_changes)
     stat = *frame_get_stat(frame);
     file_frame_put(sample.file, frame);
     ck_assert(file_is_current(sample.file, &stat));
-    stat.mtime.tv_nsec ^= 1;
+    stat.version.mtime.tv_nsec ^= 1;
     ck_assert(!file_is_current(sample.file, &stat));
-    stat.mtime.tv_nsec ^= 1;
-    stat.ino++;
+    stat.version.mtime.tv_nsec ^= 1;
+    stat.version.ino++;
     ck_assert(!file_is_current(sample.file, &stat));
     sample_close(&sample);
 }

@@ -156,7 +156,7 @@ START_TEST(the_header_alone_tells_the_size)
                      0);
     ck_assert_int_eq(frame_read_info(store, 0, &info, &stat, &fault), 0);
     ck_assert_uint_eq(info.nbytes, 36);
-    ck_assert_uint_eq(stat.size, sizeof(frame_worked));
+    ck_assert_uint_eq(stat.version.size, sizeof(frame_worked));
     ck_assert_int_eq(frame_read_info(store, 1, &info, &stat, &fault), -EBADMSG);
     store_close(store);
 }

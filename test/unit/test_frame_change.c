@@ -83,7 +83,7 @@ static void check_bytes(const struct disk *disk, const void *bytes, size_t len)
 
     ck_assert_int_eq(store_open(store, "", &object), 0);
     ck_assert_int_eq(store_object_stat(object, &stat), 0);
-    ck_assert_uint_eq(stat.size, len);
+    ck_assert_uint_eq(stat.version.size, len);
     ck_assert_int_eq(store_object_read_at(object, 0, got, len), 0);
     ck_assert_mem_eq(got, bytes, len);
     store_object_close(object);

@@ -84,7 +84,7 @@ static void check_object(struct store *store, const char *name,
     char bytes[32] = "";
 
     ck_assert_int_eq(store_object_stat(object, &stat), 0);
-    ck_assert_uint_eq(stat.size, len);
+    ck_assert_uint_eq(stat.version.size, len);
     ck_assert_int_eq(store_object_read_at(object, 0, bytes, len), 0);
     ck_assert_str_eq(bytes, content);
     ck_assert_int_eq(store_object_read_at(object, len, bytes, 0), 0);
@@ -152,9 +152,9 @@ START_TEST(stat_tells_identity_and_space_on_disk)
     struct store_object *object = open_object(store, "");
     ck_assert_int_eq(store_object_stat(object, &stat), 0);
     ck_assert_uint_eq(stat.allocated, (uint64_t)st.st_blocks * 512);
-    ck_assert_uint_eq(stat.ino, st.st_ino);
-    ck_assert_uint_eq(stat.dev, st.st_dev);
-    ck_assert_int_eq(stat.mtime.tv_nsec, st.st_mtim.tv_nsec);
+    ck_assert_uint_eq(stat.version.ino, st.st_ino);
+    ck_assert_uint_eq(stat.version.dev, st.st_dev);
+    ck_assert_int_eq(stat.version.mtime.tv_nsec, st.st_mtim.tv_nsec);
     store_object_close(object);
     store_close(store);
     remove_tree(&tree);
@@ -322,7 +322,7 @@ START_TEST(part_of_an_object_is_one_of_its_own)
     ck_assert_int_eq(store_open(part, "", &object), 0);
     store_close(part);
     ck_assert_int_eq(store_object_stat(object, &st), 0);
-    ck_assert_uint_eq(st.size, 4);
+    ck_assert_uint_eq(st.version.size, 4);
     ck_assert_int_eq(store_object_write(object, 0, "x", 1), -EROFS);
     store_object_close(object);
 }

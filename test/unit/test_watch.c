@@ -136,7 +136,7 @@ START_TEST(only_a_stamp_of_framefs_tells_all_states_apart)
                                  .len = sizeof(header),
                                  .stamp_off = STAMP_OFF,
                                  .stamp = stamp };
-    const struct store_stat stat = { .size = 0 };
+    const struct store_stat stat = { .uid = 0 };
     struct bed bed;
 
     begin(&bed);

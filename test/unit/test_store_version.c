@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "store/store_version.h"
+#include "suite.h"
+
+/* A file, and its version when the test began. */
+struct bed {
+    char dir[32];
+    int dirfd;
+    int fd;
+    struct store_version then;
+};
+
+static struct store_version version_of(int fd)
+{
+    struct stat st;
+
+    ck_assert_int_eq(fstat(fd, &st), 0);
+    return store_version_of(&st);
+}
+
+/* The file has old times, so that every change gets other ones. */
+static void begin(struct bed *bed)
+{
+    const struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+
+    strcpy(bed->dir, "/tmp/test_version.XXXXXX");
+    ck_assert(mkdtemp(bed->dir));
+    bed->dirfd = open(bed->dir, O_PATH | O_DIRECTORY);
+    bed->fd = openat(bed->dirfd, "file", O_RDWR | O_CREAT, 0666);
+    ck_assert_int_eq(write(bed->fd, "0123456789", 10), 10);
+    ck_assert_int_eq(futimens(bed->fd, old), 0);
+    bed->then = version_of(bed->fd);
+    bed->then.ctime.tv_sec--;
+}
+
+static void end(struct bed *bed)
+{
+    close(bed->fd);
+    ck_assert_int_eq(unlinkat(bed->dirfd, "file", 0), 0);
+    close(bed->dirfd);
+    ck_assert_int_eq(rmdir(bed->dir), 0);
+}
+
+/* Check the relation of the file to what it was, and whether the hashes agree
+   with that. */
+static void check_relation(const struct bed *bed, enum store_relation relation)
+{
+    struct store_version now = version_of(bed->fd);
+
+    ck_assert_int_eq(store_version_compare(bed->then, now), relation);
+    ck_assert_int_eq(store_version_compare(now, bed->then), relation);
+    for (enum store_relation r = VERSION_SAME_OBJECT; r <= VERSION_SAME; r++) {
+        bool same =
+            store_version_hash(bed->then, r) == store_version_hash(now, r);
+
+        ck_assert_int_eq(same, r <= relation);
+    }
+}
+
+START_TEST(writing_truncating_and_punching_change_the_content)
+{
+    for (int i = 0; i < 4; i++) {
+        struct bed bed;
+
+        begin(&bed);
+        if (i == 0)
+            ck_assert_int_eq(pwrite(bed.fd, "0", 1, 0), 1);
+        else if (i == 1)
+            ck_assert_int_eq(ftruncate(bed.fd, 9), 0);
+        else if (i == 2)
+            ck_assert_int_eq(ftruncate(bed.fd, 11), 0);
+        else if (fallocate(bed.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                           0, 5) < 0)
+            ck_assert_int_eq(pwrite(bed.fd, "\0", 1, 0), 1);
+        check_relation(&bed, VERSION_SAME_OBJECT);
+        end(&bed);
+    }
+}
+END_TEST
+
+START_TEST(setting_the_mtime_passes_for_a_change)
+{
+    const struct timespec old[2] = { { .tv_nsec = UTIME_OMIT },
+                                     { .tv_sec = 1000, .tv_nsec = 1 } };
+    struct bed bed;
+
+    begin(&bed);
+    ck_assert_int_eq(futimens(bed.fd, old), 0);
+    check_relation(&bed, VERSION_SAME_OBJECT);
+    end(&bed);
+}
+END_TEST
+
+START_TEST(setting_the_old_mtime_shows_in_the_ctime)
+{
+    const struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+    struct bed bed;
+
+    begin(&bed);
+    ck_assert_int_eq(pwrite(bed.fd, "9876543210", 10, 0), 10);
+    ck_assert_int_eq(futimens(bed.fd, old), 0);
+    check_relation(&bed, VERSION_SAME_CONTENT);
+    end(&bed);
+}
+END_TEST
+
+START_TEST(modes_and_names_leave_the_content)
+{
+    for (int i = 0; i < 3; i++) {
+        struct bed bed;
+
+        begin(&bed);
+        if (i == 0) {
+            ck_assert_int_eq(fchmod(bed.fd, 0600), 0);
+        } else if (i == 1) {
+            ck_assert_int_eq(renameat(bed.dirfd, "file", bed.dirfd, "other"),
+                             0);
+            ck_assert_int_eq(renameat(bed.dirfd, "other", bed.dirfd, "file"),
+                             0);
+        } else {
+            ck_assert_int_eq(linkat(bed.dirfd, "file", bed.dirfd, "link", 0),
+                             0);
+            ck_assert_int_eq(unlinkat(bed.dirfd, "link", 0), 0);
+        }
+        check_relation(&bed, VERSION_SAME_CONTENT);
+        end(&bed);
+    }
+}
+END_TEST
+
+START_TEST(successor_with_equal_size_and_times_is_another_object)
+{
+    struct bed bed;
+    struct stat ours;
+    struct stat theirs;
+
+    begin(&bed);
+    int other = openat(bed.dirfd, "other", O_RDWR | O_CREAT, 0666);
+    ck_assert_int_eq(fstat(bed.fd, &ours), 0);
+    ck_assert(store_version_same_object(&ours, &ours));
+    ck_assert_int_eq(fstat(other, &theirs), 0);
+    ck_assert(!store_version_same_object(&ours, &theirs));
+    theirs = ours;
+    theirs.st_dev++;
+    ck_assert(!store_version_same_object(&ours, &theirs));
+    bed.then.ino++;
+    check_relation(&bed, VERSION_OTHER_OBJECT);
+    bed.then.ino--;
+    bed.then.dev++;
+    check_relation(&bed, VERSION_OTHER_OBJECT);
+    close(other);
+    ck_assert_int_eq(unlinkat(bed.dirfd, "other", 0), 0);
+    end(&bed);
+}
+END_TEST
+
+START_TEST(unchanged_object_has_the_same_version)
+{
+    struct bed bed;
+
+    begin(&bed);
+    bed.then.ctime.tv_sec++;
+    check_relation(&bed, VERSION_SAME);
+    bed.then.settled = !bed.then.settled;
+    check_relation(&bed, VERSION_SAME);
+    bed.then.ctime.tv_nsec ^= 1;
+    check_relation(&bed, VERSION_SAME_CONTENT);
+    end(&bed);
+}
+END_TEST
+
+/* Is a file settled whose times are so many milliseconds old? */
+static bool is_settled(int64_t mtime_age, int64_t ctime_age)
+{
+    struct timespec now;
+    struct stat st = { .st_ino = 1 };
+    struct store_version version;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    for (int i = 0; i < 2; i++) {
+        struct timespec *time = i ? &st.st_ctim : &st.st_mtim;
+        int64_t ms = now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000 -
+                     (i ? ctime_age : mtime_age);
+
+        time->tv_sec = ms / 1000;
+        time->tv_nsec = ms % 1000 * 1000000 + 1;
+    }
+    version = store_version_of(&st);
+    ck_assert_int_eq(store_version_stamp(version) != 0, version.settled);
+    return version.settled;
+}
+
+START_TEST(version_is_settled_once_both_times_are_old)
+{
+    const int64_t year = INT64_C(365) * 24 * 3600 * 1000;
+
+    ck_assert(!is_settled(0, 0));
+    ck_assert(!is_settled(50, 50));
+    ck_assert(is_settled(500, 500));
+    ck_assert(!is_settled(year, 0));
+    ck_assert(!is_settled(0, year));
+    ck_assert(is_settled(year, 500));
+    /* A program may set any time of modification. */
+    ck_assert(is_settled(-year, year));
+    ck_assert(!is_settled(-20, year));
+}
+END_TEST
+
+int main(void)
+{
+    const TTest *const tests[] = {
+        writing_truncating_and_punching_change_the_content,
+        setting_the_mtime_passes_for_a_change,
+        setting_the_old_mtime_shows_in_the_ctime,
+        modes_and_names_leave_the_content,
+        successor_with_equal_size_and_times_is_another_object,
+        unchanged_object_has_the_same_version,
+        version_is_settled_once_both_times_are_old,
+        NULL,
+    };
+
+    return suite_run("store_version", tests);
+}
