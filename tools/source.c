@@ -26,8 +26,8 @@ static bool is_there(const char *path, struct store *store)
         store_path_open(path, 0, &other) < 0)
         return true; /* reading the frame will report the error */
     same = frame_object_stat(other, NULL, &theirs) == 0 &&
-           ours.version.dev == theirs.version.dev &&
-           ours.version.ino == theirs.version.ino;
+           store_version_compare(ours.version, theirs.version) >=
+               VERSION_SAME_OBJECT;
     store_close(other);
     return same;
 }

@@ -203,28 +203,17 @@ int bundle_list(const struct bundle *bundle, const char *folder,
     return r;
 }
 
-static bool same_time(struct timespec a, struct timespec b)
-{
-    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
 /* Check that a file is still the one that was read. */
 static int check_unchanged(const struct bundle *bundle,
                            struct store_object *object)
 {
-    const struct store_stat *then = &bundle->stat;
     struct store_stat now;
     int r = store_object_stat(object, &now);
 
-    if (r < 0)
-        return r;
-    if (now.version.dev != then->version.dev ||
-        now.version.ino != then->version.ino ||
-        now.version.size != then->version.size ||
-        !same_time(now.version.mtime, then->version.mtime) ||
-        !same_time(now.version.ctime, then->version.ctime))
-        return -ESTALE;
-    return 0;
+    if (r == 0 &&
+        store_version_compare(bundle->version, now.version) != VERSION_SAME)
+        r = -ESTALE;
+    return r;
 }
 
 /* Open the file of a bundle; -ESTALE if it has changed since it was read. */

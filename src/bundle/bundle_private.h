@@ -11,7 +11,7 @@
 struct bundle {
     atomic_uint nrefs;
     enum bundle_kind kind;
-    struct store_stat stat;       /* of the file, when it was read */
+    struct store_version version; /* of the file, before it was read */
     struct zip_directory archive; /* its directory, if it is an archive */
     bool has_embed;               /* there is an embed store; */
     struct bundle_entry embed;    /* in an archive it is this member */

@@ -256,7 +256,7 @@ static int read_bytes(struct store_object *object, uint64_t off, size_t len,
 static int find_archive(struct bundle *bundle, struct store_object *object,
                         struct fault *fault)
 {
-    uint64_t size = bundle->stat.version.size;
+    uint64_t size = bundle->version.size;
     size_t len = size < ZIP_TAIL_MAX ? (size_t)size : ZIP_TAIL_MAX;
     uint8_t *tail;
     int r = read_bytes(object, size - len, len, &tail, fault);
@@ -342,10 +342,12 @@ static int read_all(struct bundle *bundle, struct store *store,
                     struct fault *fault)
 {
     struct store_object *object;
+    struct store_stat stat = { 0 };
     int r = store_open(store, "", &object);
 
     if (r == 0) {
-        r = store_object_stat(object, &bundle->stat);
+        r = store_object_stat(object, &stat);
+        bundle->version = stat.version;
         if (r < 0)
             fault_set(fault, r, 0, NULL);
         else if (bundle->kind == BUNDLE_ZIP)

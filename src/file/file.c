@@ -6,7 +6,6 @@
 
 #include "base/retry.h"
 #include "file/file_chunk.h"
-#include "file/file_stat.h"
 #include "file/new_frame.h"
 #include "file/readahead.h"
 #include "file/view.h"
@@ -29,7 +28,8 @@ static bool may_settle(struct store *store, struct store_stat *last)
 
     if (frame_object_stat(store, NULL, &now) < 0)
         return false;
-    changed = !file_same_stat(&now, last);
+    changed = store_version_compare(now.version, last->version) <
+              VERSION_SAME_CONTENT;
     *last = now;
     return changed || retry_is_recent(now.version.mtime);
 }

@@ -1,31 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "file/file_stat.h"
-
 #include "file/file.h"
 #include "file/view.h"
 #include "state/file_private.h"
 
-static bool same_time(struct timespec a, struct timespec b)
+static bool same_content(struct store_version a, struct store_version b)
 {
-    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
-bool file_same_stat(const struct store_stat *a, const struct store_stat *b)
-{
-    return a->version.dev == b->version.dev &&
-           a->version.ino == b->version.ino &&
-           a->version.size == b->version.size &&
-           same_time(a->version.mtime, b->version.mtime);
+    return store_version_compare(a, b) >= VERSION_SAME_CONTENT;
 }
 
 bool file_is_current(struct file *file, const struct store_stat *now)
 {
     struct file_state *state = file_state_get(file);
-    bool same = file_same_stat(frame_get_stat(state->frame), now);
+    bool same =
+        same_content(frame_get_stat(state->frame)->version, now->version);
 
     file_state_put(file, state);
     pthread_mutex_lock(&file->gate.lock);
-    same = same || file_same_stat(&file->states.touched, now);
+    same = same || same_content(file->states.touched, now->version);
     pthread_mutex_unlock(&file->gate.lock);
     return same;
 }
@@ -56,7 +47,7 @@ void file_note_touch(struct file *file)
 
     if (frame_check_current(state->frame, &stat, &fault) == 0) {
         pthread_mutex_lock(&file->gate.lock);
-        file->states.touched = stat;
+        file->states.touched = stat.version;
         pthread_mutex_unlock(&file->gate.lock);
     }
     file_state_put(file, state);

@@ -364,8 +364,8 @@ const struct store_stat *frame_get_stat(const struct frame *frame)
 
 static bool is_same_state(const struct frame *a, const struct frame *b)
 {
-    return a->stat.version.dev == b->stat.version.dev &&
-           a->stat.version.ino == b->stat.version.ino &&
+    return store_version_compare(a->stat.version, b->stat.version) >=
+               VERSION_SAME_OBJECT &&
            a->info.nbytes == b->info.nbytes &&
            a->info.cbytes == b->info.cbytes &&
            a->info.frame_len == b->info.frame_len;
@@ -387,20 +387,15 @@ int frame_check_current(const struct frame *frame, struct store_stat *stat,
     return r;
 }
 
-/* This ignores the ctime, because a link, unlink or rename changes it, but no
-   bytes. */
 bool frame_is_unwritten(const struct frame *frame)
 {
-    const struct store_stat *then = &frame->stat;
     struct store_stat now;
     int r = frame->info.sparse
                 ? store_stat(frame->store, frame->object_name, &now)
                 : store_object_stat(frame->object, &now);
 
-    return r == 0 && now.version.ino == then->version.ino &&
-           now.version.size == then->version.size &&
-           now.version.mtime.tv_sec == then->version.mtime.tv_sec &&
-           now.version.mtime.tv_nsec == then->version.mtime.tv_nsec;
+    return r == 0 && store_version_compare(frame->stat.version, now.version) >=
+                         VERSION_SAME_CONTENT;
 }
 
 /* The span of a chunk if all chunks but the last have one size. */

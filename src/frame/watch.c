@@ -24,8 +24,8 @@ struct mark {
     size_t len;
     uint64_t stamp_off;
     uint8_t stamp[FRAME_STAMP_LEN];
-    uint64_t dev; /* identity of the index file; compared only */
-    uint64_t ino; /* if the watch looks the file up by name */
+    struct store_version file; /* the index file; only its identity is compared,
+                                  and only if the watch looks it up by name */
 };
 
 struct watch {
@@ -40,8 +40,9 @@ struct watch {
     struct mark marks[2]; /* the known state, and the one that may follow it */
     unsigned nmarks;
     bool stale;
-    struct store_stat seen; /* the file when the state was last found current */
-    bool settled;           /* whether a later change would show in `seen` */
+    struct store_version seen; /* the file when the state was last found
+                                  current */
+    bool settled;              /* whether a later change would show in `seen` */
 };
 
 int watch_new(struct store *store, struct store_object *object,
@@ -78,8 +79,7 @@ static void mark_set(struct mark *mark, const struct watch_state *state,
     mark->stamp_off = state->stamp_off;
     if (mark->stamp_off > 0)
         memcpy(mark->stamp, state->stamp, FRAME_STAMP_LEN);
-    mark->dev = stat->version.dev;
-    mark->ino = stat->version.ino;
+    mark->file = stat->version;
 }
 
 static bool is_settled(const struct store_stat *stat)
@@ -95,7 +95,7 @@ static bool is_settled(const struct store_stat *stat)
 
 static void see_locked(struct watch *watch, const struct store_stat *stat)
 {
-    watch->seen = *stat;
+    watch->seen = stat->version;
     watch->settled = is_settled(stat);
 }
 
@@ -124,15 +124,6 @@ static int stat_file(struct watch *watch, struct store_stat *out)
                          : store_stat(watch->store, watch->name, out);
 }
 
-static bool same_file(const struct store_stat *a, const struct store_stat *b)
-{
-    return a->version.dev == b->version.dev &&
-           a->version.ino == b->version.ino &&
-           a->version.size == b->version.size &&
-           a->version.mtime.tv_sec == b->version.mtime.tv_sec &&
-           a->version.mtime.tv_nsec == b->version.mtime.tv_nsec;
-}
-
 /* Try to decide without reading the header.  Returns 1 if the known state is
    current, 0 if this is undecided, or -ESTALE. */
 static int check_stat(struct watch *watch, const struct store_stat *stat)
@@ -142,7 +133,9 @@ static int check_stat(struct watch *watch, const struct store_stat *stat)
     pthread_mutex_lock(&watch->lock);
     if (watch->stale)
         r = -ESTALE;
-    else if (watch->settled && same_file(&watch->seen, stat))
+    else if (watch->settled &&
+             store_version_compare(watch->seen, stat->version) >=
+                 VERSION_SAME_CONTENT)
         r = 1;
     pthread_mutex_unlock(&watch->lock);
     return r;
@@ -178,8 +171,8 @@ static int compare(const struct watch *watch, struct store_object *object,
     uint8_t bytes[MARK_LEN];
     int r;
 
-    if (!watch->object &&
-        (mark->dev != stat->version.dev || mark->ino != stat->version.ino))
+    if (!watch->object && store_version_compare(mark->file, stat->version) ==
+                              VERSION_OTHER_OBJECT)
         return -ESTALE;
     r = store_object_read_at(object, watch->base, bytes, mark->len);
     if (r == 0 && memcmp(bytes, mark->header, mark->len) != 0)
@@ -323,7 +316,8 @@ static uint64_t hash_mark(const struct watch *watch, const struct mark *mark)
     uint64_t hash = hash_bytes(mark->stamp_off, mark->header, mark->len);
 
     if (!watch->object)
-        hash = hash_mix(hash, mark->ino);
+        hash =
+            hash_mix(hash, store_version_hash(mark->file, VERSION_SAME_OBJECT));
     if (mark->stamp_off > 0)
         hash = hash_bytes(hash, mark->stamp, FRAME_STAMP_LEN);
     return has_own_stamp(mark) ? hash | 1 : (hash & ~UINT64_C(1)) | 2;

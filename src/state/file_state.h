@@ -44,7 +44,7 @@ struct file_states {
                                    sets it under gate.lock */
 
     /* Guarded by gate.lock. */
-    struct store_stat touched; /* see file_note_touch() */
+    struct store_version touched; /* see file_note_touch() */
     struct file_state *newest;
     struct list in_use;    /* all states that have references */
     struct ranges zeros;   /* chunks that were made zeros */

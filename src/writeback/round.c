@@ -244,7 +244,8 @@ static bool has_moved(const struct file *file, struct frame *frame)
 
     return old->epoch == 0 || file->writeback->sunk ||
            (!frame_get_info(frame)->sparse &&
-            before->version.ino != now->version.ino);
+            store_version_compare(before->version, now->version) ==
+                VERSION_OTHER_OBJECT);
 }
 
 /* Switch to the new state.  From here on new readers see it. */

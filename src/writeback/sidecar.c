@@ -20,9 +20,8 @@ struct sidecar {
     struct list node;
     unsigned nrefs;
     struct store_object *object;
-    uint64_t dev;
-    uint64_t ino;
-    unsigned patience; /* seconds */
+    struct store_version version; /* of the lock file when it was opened */
+    unsigned patience;            /* seconds */
 
     pthread_mutex_t lock;
     unsigned nshared;
@@ -35,8 +34,8 @@ static struct sidecar *find_locked(struct file_context *context,
     list_for_each(node, &context->sidecars) {
         struct sidecar *sidecar = list_entry(node, struct sidecar, node);
 
-        if (sidecar->dev == stat->version.dev &&
-            sidecar->ino == stat->version.ino)
+        if (store_version_compare(sidecar->version, stat->version) >=
+            VERSION_SAME_OBJECT)
             return sidecar;
     }
     return NULL;
@@ -56,8 +55,7 @@ static int find_or_make(struct file_context *context,
         sidecar = calloc(1, sizeof(*sidecar));
         if (sidecar) {
             sidecar->object = store_object_get(object);
-            sidecar->dev = stat->version.dev;
-            sidecar->ino = stat->version.ino;
+            sidecar->version = stat->version;
             sidecar->patience = context->patience;
             pthread_mutex_init(&sidecar->lock, NULL);
             list_append(&context->sidecars, &sidecar->node);
