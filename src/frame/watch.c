@@ -6,7 +6,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/hash.h"
 
@@ -14,9 +13,6 @@ enum {
     MARK_LEN = FRAME_E_METALAYERS_OFF,
     TEAR_TRIES = 16, /* while this process writes the header */
 };
-
-/* A file with younger times than this may change without changing its times. */
-static const int64_t SETTLE_NS = 100 * 1000 * 1000;
 
 /* A recognizable state. */
 struct mark {
@@ -40,9 +36,8 @@ struct watch {
     struct mark marks[2]; /* the known state, and the one that may follow it */
     unsigned nmarks;
     bool stale;
-    struct store_version seen; /* the file when the state was last found
+    struct store_version seen; /* the file before the state was last found
                                   current */
-    bool settled;              /* whether a later change would show in `seen` */
 };
 
 int watch_new(struct store *store, struct store_object *object,
@@ -82,23 +77,6 @@ static void mark_set(struct mark *mark, const struct watch_state *state,
     mark->file = stat->version;
 }
 
-static bool is_settled(const struct store_stat *stat)
-{
-    struct timespec now;
-    int64_t age;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    age = (int64_t)(now.tv_sec - stat->version.mtime.tv_sec) * 1000000000 +
-          (now.tv_nsec - stat->version.mtime.tv_nsec);
-    return age > SETTLE_NS || age < -SETTLE_NS;
-}
-
-static void see_locked(struct watch *watch, const struct store_stat *stat)
-{
-    watch->seen = stat->version;
-    watch->settled = is_settled(stat);
-}
-
 void watch_set(struct watch *watch, const struct watch_state *state,
                const struct store_stat *stat)
 {
@@ -106,7 +84,7 @@ void watch_set(struct watch *watch, const struct watch_state *state,
     mark_set(&watch->marks[0], state, stat);
     watch->nmarks = 1;
     watch->stale = false;
-    see_locked(watch, stat);
+    watch->seen = stat->version;
     pthread_mutex_unlock(&watch->lock);
 }
 
@@ -133,7 +111,7 @@ static int check_stat(struct watch *watch, const struct store_stat *stat)
     pthread_mutex_lock(&watch->lock);
     if (watch->stale)
         r = -ESTALE;
-    else if (watch->settled &&
+    else if (watch->seen.settled &&
              store_version_compare(watch->seen, stat->version) >=
                  VERSION_SAME_CONTENT)
         r = 1;
@@ -201,7 +179,7 @@ static unsigned get_marks(struct watch *watch, struct mark marks[2])
 static void see(struct watch *watch, const struct store_stat *stat)
 {
     pthread_mutex_lock(&watch->lock);
-    see_locked(watch, stat);
+    watch->seen = stat->version;
     pthread_mutex_unlock(&watch->lock);
 }
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "frame/watch.h"
@@ -96,6 +97,44 @@ START_TEST(another_header_or_stamp_is_another_state)
 }
 END_TEST
 
+/* Write to the file, which keeps its old time of modification, as if the file
+   had been written twice in one tick of the clock. */
+static void put_unseen(const struct bed *bed, char header, char stamp)
+{
+    struct stat st;
+
+    ck_assert_int_eq(fstat(bed->fd, &st), 0);
+    put(bed, header, stamp);
+    ck_assert_int_eq(
+        futimens(bed->fd, (struct timespec[]){ st.st_atim, st.st_mtim }), 0);
+}
+
+/* Between stat() and the end of reading a state, the times may become old
+   enough to trust them, although the file was written meanwhile. */
+START_TEST(times_are_trusted_if_they_were_old_before_the_state_was_read)
+{
+    const struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+
+    for (int i = 0; i < 2; i++) {
+        char bytes[STAMP_OFF + FRAME_STAMP_LEN];
+        const struct watch_state state = { .header = (uint8_t *)bytes,
+                                           .len = FRAME_E_METALAYERS_OFF };
+        struct store_stat stat;
+        struct bed bed;
+
+        memset(bytes, 'h', sizeof(bytes));
+        begin(&bed);
+        ck_assert_int_eq(futimens(bed.fd, old), 0);
+        ck_assert_int_eq(store_object_stat(bed.object, &stat), 0);
+        stat.version.settled = i == 1;
+        watch_set(bed.watch, &state, &stat);
+        put_unseen(&bed, 'x', 's');
+        ck_assert_int_eq(watch_check(bed.watch), i == 0 ? -ESTALE : 0);
+        end(&bed);
+    }
+}
+END_TEST
+
 START_TEST(file_that_ends_early_is_another_state)
 {
     struct bed bed;
@@ -181,6 +220,7 @@ int main(void)
     const TTest *const tests[] = {
         state_that_is_stored_is_current,
         another_header_or_stamp_is_another_state,
+        times_are_trusted_if_they_were_old_before_the_state_was_read,
         file_that_ends_early_is_another_state,
         state_that_is_expected_is_current_too,
         only_a_stamp_of_framefs_tells_all_states_apart,
