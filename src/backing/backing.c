@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "backing/backing_ops.h"
-#include "backing/backing_stamp.h"
 #include "backing/chunks.h"
+#include "store/store_local.h"
 
 enum {
     NDOTS = 2 /* "."  and "..", before the names in a list */
@@ -47,7 +47,8 @@ int backing_store(const struct backing_place *place, enum entry_kind kind,
 int backing_check_store(const struct backing_place *place, struct store *store,
                         const struct stat *st)
 {
-    return place->made_up_ino ? 0 : backing_check_seen(store, st);
+    return place->made_up_ino ? 0
+                              : store_check_self(store, store_version_of(st));
 }
 
 int backing_open(const struct backing_place *place, int flags)

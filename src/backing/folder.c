@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "backing/backing_source.h"
-#include "backing/backing_stamp.h"
 #include "backing/folder_private.h"
 #include "backing/local.h"
 #include "base/retry.h"
@@ -51,7 +50,7 @@ static int open_seen(int at, const char *file, const struct stat *st,
 
     if (r < 0)
         return r;
-    r = backing_check_seen(*out, st);
+    r = store_check_self(*out, store_version_of(st));
     if (r < 0)
         store_close(*out);
     return r;
@@ -61,13 +60,15 @@ static int open_seen(int at, const char *file, const struct stat *st,
 static int get_bundle(struct shelf *shelf, int at, const char *file,
                       struct bundle **out, struct fault *fault)
 {
+    struct store_version version;
     struct store *store;
     struct stat st;
     int r;
 
     if (fstatat(at, file, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return fault_set(fault, -errno, 0, NULL);
-    *out = shelf_find(shelf, &st);
+    version = store_version_of(&st);
+    *out = shelf_find(shelf, version);
     if (*out)
         return 0;
     r = open_seen(at, file, &st, &store);
@@ -80,7 +81,7 @@ static int get_bundle(struct shelf *shelf, int at, const char *file,
         r = bundle_read(store, (enum bundle_kind)r, out, fault);
     store_close(store);
     if (r == 0)
-        shelf_keep(shelf, &st, *out);
+        shelf_keep(shelf, version, *out);
     return r;
 }
 

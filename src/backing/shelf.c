@@ -3,14 +3,10 @@
 
 #include <stdlib.h>
 
-#include "backing/backing_stamp.h"
-
 struct book {
     struct list link;
-    dev_t dev; /* device of the file; the next two fields are also the file's */
-    ino_t ino;
-    uint64_t stamp;
-    struct bundle *bundle; /* a reference */
+    struct store_version version; /* of the file, before it was read; settled */
+    struct bundle *bundle;        /* a reference */
 };
 
 void shelf_init(struct shelf *shelf)
@@ -35,25 +31,27 @@ void shelf_fini(struct shelf *shelf)
     pthread_mutex_destroy(&shelf->lock);
 }
 
-static struct book *find_locked(struct shelf *shelf, const struct stat *st)
+static struct book *find_locked(struct shelf *shelf,
+                                struct store_version version)
 {
     list_for_each_safe(link, &shelf->books) {
         struct book *book = list_entry(link, struct book, link);
 
-        if (book->dev == st->st_dev && book->ino == st->st_ino)
+        if (store_version_compare(book->version, version) >=
+            VERSION_SAME_OBJECT)
             return book;
     }
     return NULL;
 }
 
-struct bundle *shelf_find(struct shelf *shelf, const struct stat *st)
+struct bundle *shelf_find(struct shelf *shelf, struct store_version version)
 {
     struct bundle *bundle = NULL;
     struct book *book;
 
     pthread_mutex_lock(&shelf->lock);
-    book = find_locked(shelf, st);
-    if (book && book->stamp == backing_stamp(st)) {
+    book = find_locked(shelf, version);
+    if (book && store_version_compare(book->version, version) == VERSION_SAME) {
         list_remove(&book->link);
         list_append(shelf->books.next, &book->link);
         bundle = bundle_get(book->bundle);
@@ -63,10 +61,9 @@ struct bundle *shelf_find(struct shelf *shelf, const struct stat *st)
 }
 
 /* Add an entry, and evict old ones if there are too many. */
-static void put_locked(struct shelf *shelf, const struct stat *st,
-                       struct book *book)
+static void put_locked(struct shelf *shelf, struct book *book)
 {
-    struct book *old = find_locked(shelf, st);
+    struct book *old = find_locked(shelf, book->version);
 
     if (old)
         drop_locked(shelf, old);
@@ -78,21 +75,18 @@ static void put_locked(struct shelf *shelf, const struct stat *st,
         drop_locked(shelf, list_entry(shelf->books.prev, struct book, link));
 }
 
-void shelf_keep(struct shelf *shelf, const struct stat *st,
+void shelf_keep(struct shelf *shelf, struct store_version version,
                 struct bundle *bundle)
 {
-    uint64_t stamp = backing_settled_stamp(st);
-    struct book *book = stamp == 0 ? NULL : malloc(sizeof(*book));
+    struct book *book = version.settled ? malloc(sizeof(*book)) : NULL;
 
     if (!book)
         return;
     *book = (struct book){
-        .dev = st->st_dev,
-        .ino = st->st_ino,
-        .stamp = stamp,
+        .version = version,
         .bundle = bundle_get(bundle),
     };
     pthread_mutex_lock(&shelf->lock);
-    put_locked(shelf, st, book);
+    put_locked(shelf, book);
     pthread_mutex_unlock(&shelf->lock);
 }

@@ -4,10 +4,10 @@
 
 #include <pthread.h>
 #include <stddef.h>
-#include <sys/stat.h>
 
 #include "base/list.h"
 #include "bundle/bundle.h"
+#include "store/store_version.h"
 
 enum {
     SHELF_MAX = 64 << 20, /* bytes of memory; the newest entry is always kept */
@@ -35,19 +35,18 @@ void shelf_fini(struct shelf *shelf);
 /*
  * Find the bundle of a file, unless the file has changed since it was read.
  *
- *  st  current attributes of the file
+ *  version  current version of the file
  *
  * Returns a reference, or NULL.
  */
-struct bundle *shelf_find(struct shelf *shelf, const struct stat *st);
+struct bundle *shelf_find(struct shelf *shelf, struct store_version version);
 
 /*
- * Add a bundle to the cache.  This does nothing if the file changed so lately
- * that its next change might not alter its times.
+ * Add a bundle to the cache.  This does nothing if the version is not settled.
  *
- *  st  attributes of the file from before it was read
+ *  version  of the file, from before it was read
  */
-void shelf_keep(struct shelf *shelf, const struct stat *st,
+void shelf_keep(struct shelf *shelf, struct store_version version,
                 struct bundle *bundle);
 
 #endif

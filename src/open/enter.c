@@ -3,12 +3,12 @@
 
 #include <errno.h>
 
-#include "backing/backing_stamp.h"
 #include "frame/frame.h"
 #include "open/closer.h"
 #include "open/open_attr.h"
 #include "open/open_file.h"
 #include "store/store_local.h"
+#include "store/store_version.h"
 
 /* frame_mark() of the stored frame; 0 if it cannot be read. */
 static uint64_t read_mark(const struct fs *fs, const struct node *node,
@@ -55,12 +55,12 @@ static bool needs_mark(struct fs *fs, const struct node *node, bool doubtful)
 static bool is_agreed(struct fs *fs, struct node *node,
                       const struct backing_place *place, const struct stat *st)
 {
-    uint64_t content = backing_content_stamp(st);
+    struct store_version version = store_version_of(st);
+    uint64_t content = store_version_hash(version, VERSION_SAME_CONTENT);
     /* Another mount that has just closed the frame may be about to restore its
        time of modification.  The kernel opens the frame next, and fails if that
        time is not the one that is seen here, unless there is a mark. */
-    bool doubtful =
-        backing_settled_stamp(st) == 0 || open_file_was_mistaken(fs);
+    bool doubtful = !version.settled || open_file_was_mistaken(fs);
     uint64_t mark;
     bool agreed;
 

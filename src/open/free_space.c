@@ -7,7 +7,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "backing/backing_stamp.h"
 #include "base/size.h"
 #include "open/open_file_lost.h"
 #include "tree/fs.h"
@@ -268,8 +267,7 @@ static int commit(struct fs *fs, struct open_file *open,
     note_commit(open, r);
     free_space_note(fs, open, r);
     if (r < 0)
-        report_fault(&fs->nodes, open->node, backing_stamp(&snapshot->st), r,
-                     &fault);
+        report_fault(&fs->nodes, open->node, &snapshot->st, r, &fault);
     return r;
 }
 

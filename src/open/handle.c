@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "backing/backing_stamp.h"
 #include "open/free_space.h"
 #include "open/kernel.h"
 #include "tree/report.h"
@@ -117,6 +116,5 @@ void handle_report(struct fs *fs, const struct handle *handle,
                    const struct snapshot *snapshot, int error,
                    const struct fault *fault)
 {
-    report_fault(&fs->nodes, handle->open->node, backing_stamp(&snapshot->st),
-                 error, fault);
+    report_fault(&fs->nodes, handle->open->node, &snapshot->st, error, fault);
 }

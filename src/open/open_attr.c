@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "backing/backing_stamp.h"
 #include "open/kernel.h"
 #include "open/open_file.h"
+#include "store/store_version.h"
 #include "tree/attr.h"
 
 /* Turn attributes of a file into those that programs see.  The open state
@@ -59,7 +59,8 @@ static int complete_frame(struct fs *fs, struct node *node,
  */
 static void watch_other(struct fs *fs, struct node *node, const struct stat *st)
 {
-    uint64_t content = backing_content_stamp(st);
+    uint64_t content =
+        store_version_hash(store_version_of(st), VERSION_SAME_CONTENT);
     struct open_file *open = open_file_find(fs, node);
     struct snapshot *snapshot = open ? open_file_snapshot(open) : NULL;
     bool changed;

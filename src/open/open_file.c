@@ -8,10 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "backing/backing_stamp.h"
 #include "open/closer.h"
 #include "open/kernel.h"
 #include "open/open_file_lost.h"
+#include "store/store_version.h"
 #include "tree/report.h"
 
 enum {
@@ -159,6 +159,11 @@ int open_file_adopt(struct fs *fs, struct node *node,
     return 0;
 }
 
+static uint64_t content_hash(const struct stat *st)
+{
+    return store_version_hash(store_version_of(st), VERSION_SAME_CONTENT);
+}
+
 bool open_file_is_agreed(struct fs *fs, struct open_file *open)
 {
     const struct node *node = open->node;
@@ -175,8 +180,7 @@ bool open_file_is_agreed(struct fs *fs, struct open_file *open)
     agreed = open->nrefs > 1 + (unsigned)open->closing.busy ||
              (!node->mistaken && !node->unread &&
               (snapshot->cached || node->content == 0 ||
-               open_file_is_content(node, backing_content_stamp(&snapshot->st),
-                                    mark)));
+               open_file_is_content(node, content_hash(&snapshot->st), mark)));
     pthread_mutex_unlock(&fs->nodes.lock);
     snapshot_put(snapshot);
     return agreed;
@@ -191,7 +195,9 @@ bool open_file_cached(struct fs *fs, struct node *node,
 
     /* A file that is passed through changes while it is open. */
     if (!snapshot->file)
-        stamp = fstat(snapshot->fd, &st) == 0 ? backing_settled_stamp(&st) : 0;
+        stamp = fstat(snapshot->fd, &st) == 0
+                    ? store_version_stamp(store_version_of(&st))
+                    : 0;
     pthread_mutex_lock(&fs->nodes.lock);
     same = (stamp != 0 && node->cached == stamp) ||
            (snapshot->cached && snapshot->writable);
@@ -210,7 +216,7 @@ bool open_file_is_known(struct fs *fs, struct node *node,
     if (backing_stat(place, node->id.kind, &st) < 0)
         return false;
     pthread_mutex_lock(&fs->nodes.lock);
-    known = node->content == backing_content_stamp(&st);
+    known = node->content == content_hash(&st);
     pthread_mutex_unlock(&fs->nodes.lock);
     return known;
 }
@@ -236,7 +242,9 @@ static bool is_stored(struct fs *fs, struct node *node,
 
     return snapshot_is_of(snapshot, node->id.kind, st) &&
            file_is_stored(snapshot->file) && stat_node(fs, node, &now) == 0 &&
-           backing_content_stamp(&now) == backing_content_stamp(st);
+           store_version_compare(store_version_of(st),
+                                 store_version_of(&now)) >=
+               VERSION_SAME_CONTENT;
 }
 
 bool open_file_note_content(struct fs *fs, struct node *node,
@@ -257,10 +265,10 @@ bool open_file_note_content(struct fs *fs, struct node *node,
     if (snapshot && snapshot->file)
         mark = file_mark(snapshot->file);
     pthread_mutex_lock(&fs->nodes.lock);
-    node->content = backing_content_stamp(&st);
+    node->content = content_hash(&st);
     if (mark > 0)
         node->mark = mark;
-    node->cached = backing_stamp(&st);
+    node->cached = store_version_hash(store_version_of(&st), VERSION_SAME);
     pthread_mutex_unlock(&fs->nodes.lock);
     return true;
 }
@@ -282,8 +290,7 @@ static int save_frame(struct fs *fs, struct open_file *open,
         r = save(snapshot->file, &fault);
     }
     if (r < 0)
-        report_fault(&fs->nodes, open->node, backing_stamp(&snapshot->st), r,
-                     &fault);
+        report_fault(&fs->nodes, open->node, &snapshot->st, r, &fault);
     return r;
 }
 

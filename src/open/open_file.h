@@ -156,8 +156,8 @@ void open_file_apply_mtime(struct fs *fs, struct open_file *open,
  * Is a state of a file the last one that is known to match the kernel's cache?
  * The caller holds the lock of the node table.
  *
- *  content, mark  its backing_content_stamp(), and frame_mark() if the node has
- *                 one
+ *  content, mark  the hash of its version with VERSION_SAME_CONTENT, and
+ *                 frame_mark() if the node has one
  */
 bool open_file_is_content(const struct node *node, uint64_t content,
                           uint64_t mark);

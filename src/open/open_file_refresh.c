@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <time.h>
 
-#include "backing/backing_stamp.h"
 #include "open/kernel.h"
 #include "open/open_file.h"
+#include "store/store_version.h"
 #include "tree/report.h"
 
 enum {
@@ -28,7 +28,8 @@ static bool is_stale(const struct open_file *open, const struct stat *st,
     if (!current || (writable && !current->writable))
         return true;
     return node_traits(open->node)->coded &&
-           current->stamp != backing_stamp(st);
+           current->stamp !=
+               store_version_hash(store_version_of(st), VERSION_SAME);
 }
 
 /* Have other programs changed the frame, perhaps without a trace in its
@@ -152,7 +153,7 @@ static bool confirm(struct fs *fs, struct open_file *open,
         open->current->cached = false;
     pthread_mutex_unlock(&fs->nodes.lock);
     pthread_mutex_lock(&open->lock);
-    open->current->stamp = backing_settled_stamp(st);
+    open->current->stamp = store_version_stamp(store_version_of(st));
     pthread_mutex_unlock(&open->lock);
     return renewed;
 }
@@ -204,7 +205,7 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
     r = snapshot_open(fs, open->node->id.kind, place, st, writable, &snapshot,
                       &fault);
     if (r < 0 && r != -ESTALE && node_traits(open->node)->coded)
-        report_fault(&fs->nodes, open->node, backing_stamp(st), r, &fault);
+        report_fault(&fs->nodes, open->node, st, r, &fault);
     if (r == 0 && !snapshot_has_readers_of(snapshot, open->current)) {
         node_estrange(&fs->nodes, open->node);
         snapshot_put(snapshot);
@@ -221,8 +222,9 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
         drop_cached(fs, open);
     old = end_refresh(open, snapshot);
     /* It may be the same state, reopened for writing or under a new name. */
-    other = old && (other || backing_content_stamp(&old->st) !=
-                                 backing_content_stamp(st));
+    other = old && (other || store_version_compare(store_version_of(&old->st),
+                                                   store_version_of(st)) <
+                                 VERSION_SAME_CONTENT);
     if (other)
         open_file_written(open, true);
     snapshot_put(old);
@@ -288,7 +290,8 @@ bool open_file_is_newest(struct open_file *open,
     bool newest;
 
     newest = snapshot && backing_stat(place, open->node->id.kind, &st) == 0 &&
-             (snapshot->stamp == backing_stamp(&st) ||
+             (snapshot->stamp ==
+                  store_version_hash(store_version_of(&st), VERSION_SAME) ||
               (changes_frame(snapshot) && file_is_own(snapshot->file)));
     snapshot_put(snapshot);
     return newest;
@@ -305,7 +308,7 @@ void open_file_note_touch(struct open_file *open,
     if (backing_stat(place, open->node->id.kind, &st) == 0) {
         pthread_mutex_lock(&open->lock);
         if (open->current == snapshot)
-            snapshot->stamp = backing_settled_stamp(&st);
+            snapshot->stamp = store_version_stamp(store_version_of(&st));
         pthread_mutex_unlock(&open->lock);
     }
     snapshot_put(snapshot);

@@ -7,10 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "backing/backing_stamp.h"
 #include "backing/chunks.h"
 #include "base/identity.h"
 #include "store/store_local.h"
+#include "store/store_version.h"
 
 enum {
     AWAIT_PAUSE_NS = 1000000
@@ -23,7 +23,7 @@ struct snapshot *snapshot_new(const struct stat *st, bool writable)
     if (!snapshot)
         return NULL;
     atomic_init(&snapshot->nrefs, 1);
-    snapshot->stamp = backing_settled_stamp(st);
+    snapshot->stamp = store_version_stamp(store_version_of(st));
     snapshot->st = *st;
     snapshot->writable = writable;
     snapshot->fd = -1;

@@ -17,8 +17,7 @@
  */
 struct snapshot {
     atomic_uint nrefs;
-    atomic_uint_fast64_t stamp; /* backing_stamp(), or 0 if the file may change
-                                   again without changing the stamp; not
+    atomic_uint_fast64_t stamp; /* store_version_stamp() of the file; not
                                    constant */
     struct stat st;             /* from backing_stat() */
     bool writable;

@@ -6,7 +6,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "backing/backing_stamp.h"
 #include "backing/beside.h"
 #include "base/identity.h"
 #include "open/open_file_lost.h"
@@ -29,8 +28,7 @@ int setattr_size(struct fs *fs, struct open_file *open,
     else
         r = ftruncate(snapshot->fd, size) < 0 ? -errno : 0;
     if (r < 0 && snapshot->file)
-        report_fault(&fs->nodes, open->node, backing_stamp(&snapshot->st), r,
-                     &fault);
+        report_fault(&fs->nodes, open->node, &snapshot->st, r, &fault);
     if (r == 0)
         open_file_regain(open, (uint64_t)size, UINT64_MAX);
     open_file_written(open, true);

@@ -10,7 +10,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "backing/backing_stamp.h"
 #include "base/identity.h"
 #include "file/info.h"
 #include "frame/metalayer.h"
@@ -167,8 +166,7 @@ static void frame_attrs_close(struct frame_attrs *attrs, int r)
 
     if (r == -EBADMSG || r == -ENOTSUP || r == -EIO)
         report_fault(&attrs->fs->nodes, attrs->node,
-                     snapshot ? backing_stamp(&snapshot->st) : 0, r,
-                     &attrs->fault);
+                     snapshot ? &snapshot->st : NULL, r, &attrs->fault);
     if (!snapshot) {
         frame_close(attrs->frame);
         return;

@@ -87,6 +87,11 @@ void store_leave_atime(int fd);
    errno. */
 int store_self(struct store *store, struct store_stat *out);
 
+/* Is the file or directory of the store the object that `seen` is of?  Another
+   program may rename files meanwhile.  Returns 0, -ESTALE or an error of
+   store_self(). */
+int store_check_self(struct store *store, struct store_version seen);
+
 /*
  * May the program that this thread serves use the directory of the store?  See
  * base/identity.h.  Always granted for the store of a file.

@@ -26,6 +26,17 @@ int store_self(struct store *store, struct store_stat *out)
                             : store_stat(store, "", out);
 }
 
+int store_check_self(struct store *store, struct store_version seen)
+{
+    struct store_stat found;
+    int r = store_self(store, &found);
+
+    if (r == 0 &&
+        store_version_compare(found.version, seen) == VERSION_OTHER_OBJECT)
+        r = -ESTALE;
+    return r;
+}
+
 int store_check(struct store *store, int how)
 {
     const struct store_local_ops *ops = store->ops->local;

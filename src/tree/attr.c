@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backing/backing_stamp.h"
 #include "backing/chunks.h"
 #include "base/size.h"
 #include "chunk/chunk_encode.h"
@@ -137,7 +136,7 @@ static int read_info(struct fs *fs, struct node *node,
         note_unread(fs, node, r < 0);
     if (r < 0 && report_is_fault(r)) {
         if (r != -EACCES)
-            report_fault(&fs->nodes, node, backing_stamp(st), r, &fault);
+            report_fault(&fs->nodes, node, st, r, &fault);
         show_claim(fs, store, node->id.kind == ENTRY_SPARSE, st, info, size);
         r = 0;
     }
@@ -183,7 +182,7 @@ static int complete_chunk(struct fs *fs, struct node *node,
     if (r < 0 && !report_is_fault(r))
         return r;
     if (r < 0)
-        report_fault(&fs->nodes, node, backing_stamp(st), r, &fault);
+        report_fault(&fs->nodes, node, st, r, &fault);
     attr_show_chunk(r < 0 ? 0 : size, st);
     return 0;
 }
@@ -206,7 +205,7 @@ void attr_report_raw(struct fs *fs, struct node *node,
         return;
     r = backing_check_header(place, &fault);
     if (r < 0)
-        report_fault(&fs->nodes, node, backing_stamp(st), r, &fault);
+        report_fault(&fs->nodes, node, st, r, &fault);
 }
 
 /* Get the attributes of a directory that is open, but no longer at its place.

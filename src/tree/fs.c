@@ -173,7 +173,7 @@ int fs_dir(struct fs *fs, struct node *node, bool list, struct backing_dir *out)
 
     if (r < 0) {
         if (node_traits(node)->sealed)
-            report_fault(&fs->nodes, node, 0, r, &fault);
+            report_fault(&fs->nodes, node, NULL, r, &fault);
         return r;
     }
     if (node->id.kind == ENTRY_DIRECTORY && !is_directory_of(fs, node, out)) {

@@ -63,12 +63,14 @@ struct node {
     bool unlisted;        /* `id` does not find it either, because the file was
                              removed, or because another node superseded it */
     struct open_file *open; /* while it is open; see open_file.h */
-    uint64_t cached;        /* stamp of the state in the kernel's cache */
-    uint64_t content;       /* content stamp of the last state that is known to
-                               agree with the kernel's cache; or 0 */
+    uint64_t cached;        /* hash of the version, with VERSION_SAME, of the
+                               state in the kernel's cache; or 0 */
+    uint64_t content;       /* hash of the version, with VERSION_SAME_CONTENT,
+                               of the last state that is known to agree with
+                               the kernel's cache; or 0 */
     uint64_t mark;          /* frame_mark() of that state, if another state may
-                               have the same content stamp, or this state
-                               another one before long; or 0 */
+                               have the same version, or this state another one
+                               before long; or 0 */
     atomic_uint nnews;      /* notifications to the kernel about the file that
                                are not yet sent; read without the lock */
     bool mistaken;          /* the kernel's data or size of the file is stale,

@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "store/store_version.h"
 
 enum {
     MAX_FAULTS = 32
@@ -17,7 +18,7 @@ enum {
 
 /* Faults of a file's current state that were logged. */
 struct fault_log {
-    uint64_t state;
+    uint64_t state; /* hash of its version */
     unsigned nfaults;
     uint64_t faults[MAX_FAULTS];
 };
@@ -98,10 +99,12 @@ static void log_named(struct node_table *table, struct node *node,
               path.name, path.inner[0] != '\0' ? "/" : "", path.inner, text);
 }
 
-void report_fault(struct node_table *table, struct node *node, uint64_t state,
-                  int error, const struct fault *fault)
+void report_fault(struct node_table *table, struct node *node,
+                  const struct stat *st, int error, const struct fault *fault)
 {
     char text[256];
+    uint64_t state =
+        st ? store_version_hash(store_version_of(st), VERSION_SAME) : 0;
     bool fresh;
 
     if (!report_is_fault(error))

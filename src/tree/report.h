@@ -16,11 +16,11 @@ bool report_is_fault(int error);
  * logged once until the file changes, and at most MAX_FAULTS of them.  Each
  * call counts the fault in the table, even if it is not logged.
  *
- *  state  stamp of the file's state
+ *  st     attributes of the file that has the fault; NULL if they are not known
  *  error  a negative errno; ignored unless report_is_fault()
  */
-void report_fault(struct node_table *table, struct node *node, uint64_t state,
-                  int error, const struct fault *fault);
+void report_fault(struct node_table *table, struct node *node,
+                  const struct stat *st, int error, const struct fault *fault);
 
 /*
  * Log that bytes of a file could not be written out.
