@@ -19,11 +19,12 @@ void arrivals_fini(struct arrivals *arrivals)
     pthread_mutex_destroy(&arrivals->lock);
 }
 
-static struct arrival *find_locked(struct arrivals *arrivals, uint64_t dev,
-                                   uint64_t ino)
+static struct arrival *find_locked(struct arrivals *arrivals,
+                                   struct store_version version)
 {
     for (size_t i = 0; i < arrivals->n; i++) {
-        if (arrivals->list[i].ino == ino && arrivals->list[i].dev == dev)
+        if (store_version_compare(arrivals->list[i].version, version) >=
+            VERSION_SAME_OBJECT)
             return &arrivals->list[i];
     }
     return NULL;
@@ -39,17 +40,17 @@ static void remove_locked(struct arrivals *arrivals, struct arrival *arrival)
 
 void arrivals_add(struct arrivals *arrivals, const struct stat *dir)
 {
+    struct store_version version = store_version_of(dir);
     struct arrival *known;
 
     pthread_mutex_lock(&arrivals->lock);
-    known = find_locked(arrivals, dir->st_dev, dir->st_ino);
+    known = find_locked(arrivals, version);
     if (known)
         remove_locked(arrivals, known);
     else if (arrivals->n == ARRIVALS_MAX)
         remove_locked(arrivals, arrivals->list);
     arrivals->list[arrivals->n++] = (struct arrival){
-        .dev = dir->st_dev,
-        .ino = dir->st_ino,
+        .version = version,
     };
     pthread_mutex_unlock(&arrivals->lock);
 }
@@ -101,6 +102,7 @@ static bool count_chunks(int dirfd, uint64_t *nwhole)
 
 bool arrivals_is_incomplete(struct arrivals *arrivals, int dirfd)
 {
+    struct store_version version;
     struct arrival *known;
     uint64_t nwhole = 0;
     struct stat st;
@@ -108,8 +110,9 @@ bool arrivals_is_incomplete(struct arrivals *arrivals, int dirfd)
 
     if (fstat(dirfd, &st) < 0)
         return false;
+    version = store_version_of(&st);
     pthread_mutex_lock(&arrivals->lock);
-    known = find_locked(arrivals, st.st_dev, st.st_ino);
+    known = find_locked(arrivals, version);
     if (known)
         nwhole = known->nwhole;
     pthread_mutex_unlock(&arrivals->lock);
@@ -117,7 +120,7 @@ bool arrivals_is_incomplete(struct arrivals *arrivals, int dirfd)
         return false;
     whole = count_chunks(dirfd, &nwhole);
     pthread_mutex_lock(&arrivals->lock);
-    known = find_locked(arrivals, st.st_dev, st.st_ino);
+    known = find_locked(arrivals, version);
     if (known && whole)
         remove_locked(arrivals, known);
     else if (known)

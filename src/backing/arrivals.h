@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "store/store_version.h"
+
 /*
  * Directories into which a program is copying the files of a sparse frame, one
  * by one.  Programs can do that on a mount that keeps names as they are.  The
@@ -24,8 +26,7 @@ enum {
 };
 
 struct arrival {
-    uint64_t dev; /* device of the directory */
-    uint64_t ino;
+    struct store_version version; /* of the directory when it was added */
     uint64_t nwhole; /* number of leading chunks that are complete */
 };
 

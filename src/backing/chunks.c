@@ -187,7 +187,8 @@ static bool dir_is_current(const struct backing_dir *dir)
     struct stat st;
 
     return backing_stat(&chunks->place, ENTRY_CHUNKS, &st) == 0 &&
-           st.st_ino == chunks->st.st_ino && frame_is_unwritten(chunks->frame);
+           store_version_same_object(&st, &chunks->st) &&
+           frame_is_unwritten(chunks->frame);
 }
 
 static uint64_t count_entries(const struct chunks *chunks)

@@ -10,6 +10,7 @@
 #include "backing/folder.h"
 #include "backing/local.h"
 #include "base/identity.h"
+#include "store/store_version.h"
 #include "writer/private_dir.h"
 
 /* A directory that is listed.  Its stream owns the descriptor. */
@@ -24,8 +25,7 @@ static bool holds_mount(const struct backing_source *source, int fd)
     struct stat st;
 
     return source->mounted && fstat(fd, &st) == 0 &&
-           st.st_dev == source->mounted_in.st_dev &&
-           st.st_ino == source->mounted_in.st_ino;
+           store_version_same_object(&st, &source->mounted_in);
 }
 
 int local_dir_open(const struct backing_place *place,

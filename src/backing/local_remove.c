@@ -11,6 +11,7 @@
 #include "backing/local_change.h"
 #include "backing/retired.h"
 #include "base/identity.h"
+#include "store/store_version.h"
 #include "writer/frame_dir.h"
 #include "writer/private_dir.h"
 
@@ -23,7 +24,7 @@ static int move_frame(int at, const char *name, const struct stat *st, int to,
     if (renameat(at, name, to, retired->text) < 0)
         return -errno;
     if (fstatat(to, retired->text, &moved, AT_SYMLINK_NOFOLLOW) == 0 &&
-        moved.st_ino == st->st_ino && moved.st_dev == st->st_dev)
+        store_version_same_object(&moved, st))
         return 0;
     if (renameat2(to, retired->text, at, name, RENAME_NOREPLACE) < 0 &&
         errno == EINVAL)
@@ -37,8 +38,8 @@ static int open_seen(int at, const char *name, const struct stat *st)
     int fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat there;
 
-    if (fd >= 0 && fstat(fd, &there) == 0 && there.st_ino == st->st_ino &&
-        there.st_dev == st->st_dev)
+    if (fd >= 0 && fstat(fd, &there) == 0 &&
+        store_version_same_object(&there, st))
         return fd;
     if (fd >= 0)
         close(fd);

@@ -369,11 +369,11 @@ bool file_is_stored(struct file *file);
 uint64_t file_mark(struct file *file);
 
 /*
- * Is a contiguous frame in the file with this device and inode number?  A
- * commit may have put it into another file.  If the answer is no, this waits
- * for a commit in progress and looks again.
+ * Is a contiguous frame in the file that `version` is of, perhaps in another
+ * version?  A commit may have put it into another file.  If the answer is no,
+ * this waits for a commit in progress and looks again.
  */
-bool file_is_in(struct file *file, uint64_t dev, uint64_t ino);
+bool file_is_in(struct file *file, struct store_version version);
 
 /* Note that this process has changed the times, the owner or the like of the
    frame's file and nothing else, so the frame still counts as unchanged. */

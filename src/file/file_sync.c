@@ -133,9 +133,9 @@ int file_take_error(struct file *file, struct fault *fault)
     return writeback_take_error(file, fault);
 }
 
-bool file_is_in(struct file *file, uint64_t dev, uint64_t ino)
+bool file_is_in(struct file *file, struct store_version version)
 {
-    return writeback_is_in(file, dev, ino);
+    return writeback_is_in(file, version);
 }
 
 bool file_take_renewed(struct file *file)

@@ -16,6 +16,7 @@
 #include "open/free_space.h"
 #include "open/open_file.h"
 #include "ops/remove.h"
+#include "store/store_version.h"
 
 /* The paths of SOURCE and MOUNTPOINT, while they are opened. */
 struct paths {
@@ -284,8 +285,7 @@ static int open_frame(struct fs *fs, const struct paths *paths)
         return r;
     fs->source.only_kind = paths->kind;
     fs->source.pinned =
-        paths->source_st.st_dev == paths->mountpoint_st.st_dev &&
-        paths->source_st.st_ino == paths->mountpoint_st.st_ino;
+        store_version_same_object(&paths->source_st, &paths->mountpoint_st);
     if (fs->source.pinned) {
         close(fs->source.fd);
         fs->source.fd = open(paths->source, O_PATH | O_CLOEXEC);

@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "store/store_version.h"
 
 enum {
     DEV_BITS = 20,
@@ -84,7 +85,7 @@ static bool is_same(int a, int b)
     struct stat other;
 
     return fstat(a, &st) == 0 && fstat(b, &other) == 0 &&
-           st.st_dev == other.st_dev && st.st_ino == other.st_ino;
+           store_version_same_object(&st, &other);
 }
 
 /* Add a directory and those above it.  Closes `dir`. */

@@ -43,10 +43,11 @@ static int check_seen(const struct snapshot *snapshot)
     struct store_stat found;
     int r = frame_identify(frame, &found);
 
-    if (r == 0 && (found.version.ino != seen->st_ino ||
-                   found.version.dev != seen->st_dev ||
-                   index->uid != seen->st_uid || index->gid != seen->st_gid ||
-                   (seen->st_mode & 0444 & ~index->mode) != 0))
+    if (r == 0 &&
+        (store_version_compare(found.version, store_version_of(seen)) ==
+             VERSION_OTHER_OBJECT ||
+         index->uid != seen->st_uid || index->gid != seen->st_gid ||
+         (seen->st_mode & 0444 & ~index->mode) != 0))
         r = -ESTALE;
     file_frame_put(snapshot->file, frame);
     return r;
@@ -73,8 +74,7 @@ bool snapshot_has_readers_of(const struct snapshot *snapshot,
     bool same;
 
     if (!identity_serves_others() || !old || !old->file || !snapshot->file ||
-        (old->st.st_ino == snapshot->st.st_ino &&
-         old->st.st_dev == snapshot->st.st_dev))
+        store_version_same_object(&old->st, &snapshot->st))
         return true;
     frame = file_frame_get(snapshot->file);
     old_frame = file_frame_get(old->file);
@@ -93,8 +93,7 @@ static unsigned read_flags(const struct fs *fs)
 /* Is an open file the one that was seen? */
 static bool is_seen(const struct snapshot *snapshot, const struct stat *st)
 {
-    return st->st_ino == snapshot->st.st_ino &&
-           st->st_dev == snapshot->st.st_dev;
+    return store_version_same_object(st, &snapshot->st);
 }
 
 static int open_anchor(struct snapshot *snapshot,
@@ -218,9 +217,8 @@ bool snapshot_is_of(const struct snapshot *snapshot, enum entry_kind kind,
                     const struct stat *st)
 {
     if (kind == ENTRY_SPARSE)
-        return snapshot->st.st_dev == st->st_dev &&
-               snapshot->st.st_ino == st->st_ino;
-    return file_is_in(snapshot->file, st->st_dev, st->st_ino);
+        return store_version_same_object(&snapshot->st, st);
+    return file_is_in(snapshot->file, store_version_of(st));
 }
 
 struct snapshot *snapshot_get(struct snapshot *snapshot)

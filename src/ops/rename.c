@@ -8,6 +8,7 @@
 
 #include "open/open_file.h"
 #include "ops/remove.h"
+#include "store/store_version.h"
 
 /* One side of a rename. */
 struct side {
@@ -71,8 +72,8 @@ static bool is_frame(const struct side *side)
 
 static bool is_same_file(const struct move *move)
 {
-    return is_there(&move->to) && move->from.st.st_dev == move->to.st.st_dev &&
-           move->from.st.st_ino == move->to.st.st_ino;
+    return is_there(&move->to) &&
+           store_version_same_object(&move->from.st, &move->to.st);
 }
 
 /*

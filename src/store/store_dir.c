@@ -76,7 +76,7 @@ static bool bears_name(const struct dir_store *dir, const char *name, int fd)
 
     return fstat(fd, &mine) == 0 &&
            fstatat(dir->fd, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
-           mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
+           store_version_same_object(&mine, &there);
 }
 
 /* Get an object that is open already; NULL if the name now refers to another

@@ -111,9 +111,7 @@ static int check_name(int dir, const char *name, const struct stat *file)
 
     if (r < 0)
         return r == -ENOENT || r == -ELOOP ? -ESTALE : r;
-    return file->st_dev == there.st_dev && file->st_ino == there.st_ino
-               ? 0
-               : -ESTALE;
+    return store_version_same_object(file, &there) ? 0 : -ESTALE;
 }
 
 /* Get the current path of an open file or directory. */
@@ -347,7 +345,7 @@ static void open_by_name(const struct file_store *file,
     if (fd < 0)
         return;
     if (fstat(draft->fd, &mine) == 0 && fstat(fd, &there) == 0 &&
-        mine.st_dev == there.st_dev && mine.st_ino == there.st_ino)
+        store_version_same_object(&mine, &there))
         dup3(fd, draft->fd, O_CLOEXEC);
     close(fd);
 }

@@ -318,7 +318,7 @@ static int open_linked(int dir, const char *name, int nameless)
     struct stat there;
 
     if (fd >= 0 && fstat(fd, &there) == 0 && fstat(nameless, &mine) == 0 &&
-        mine.st_ino == there.st_ino && mine.st_dev == there.st_dev)
+        store_version_same_object(&mine, &there))
         return fd;
     if (fd >= 0)
         close(fd);
@@ -505,7 +505,7 @@ static int remove_locked(int dirfd, const char *name, int fd)
     if (fstat(fd, &mine) < 0 ||
         fstatat(dirfd, name, &there, AT_SYMLINK_NOFOLLOW) < 0)
         return -errno;
-    if (mine.st_dev != there.st_dev || mine.st_ino != there.st_ino)
+    if (!store_version_same_object(&mine, &there))
         return -EBUSY;
     return unlinkat(dirfd, name, 0) < 0 ? -errno : 0;
 }

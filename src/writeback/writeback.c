@@ -439,24 +439,25 @@ bool writeback_is_settled(struct file *file)
     return !gate_is_committing(file) && !writeback_is_changed(file);
 }
 
-static bool has_identity(struct file *file, uint64_t dev, uint64_t ino)
+static bool has_identity(struct file *file, struct store_version version)
 {
     struct file_state *state = file_state_get(file);
     const struct store_stat *stat = frame_get_stat(state->frame);
-    bool same = stat->version.dev == dev && stat->version.ino == ino;
+    bool same =
+        store_version_compare(stat->version, version) >= VERSION_SAME_OBJECT;
 
     file_state_put(file, state);
     return same;
 }
 
-bool writeback_is_in(struct file *file, uint64_t dev, uint64_t ino)
+bool writeback_is_in(struct file *file, struct store_version version)
 {
-    bool same = has_identity(file, dev, ino);
+    bool same = has_identity(file, version);
 
     if (same)
         return true;
     gate_enter_committer(file, false);
-    same = has_identity(file, dev, ino);
+    same = has_identity(file, version);
     round_leave(file);
     return same;
 }

@@ -68,8 +68,7 @@ bool writeback_is_settled(struct file *file);
    durable. */
 void writeback_note_name(struct file *file);
 
-/* Is the frame in the file with this device and inode number?  See
-   file_is_in(). */
-bool writeback_is_in(struct file *file, uint64_t dev, uint64_t ino);
+/* Is the frame in the file that `version` is of?  See file_is_in(). */
+bool writeback_is_in(struct file *file, struct store_version version);
 
 #endif
