@@ -9,7 +9,11 @@
  * Times of files are as coarse as the clock tick.  If a file changed less than
  * this time ago, another change may leave its times as they are.
  */
-static const int64_t SETTLE_NS = 100 * 1000 * 1000;
+static const int64_t SETTLE_NS = INT64_C(100) * 1000 * 1000;
+
+/* The same for file systems whose times are whole seconds, or even ones, as
+   those of sshfs, of ext4 with small inodes, and of FAT. */
+static const int64_t SETTLE_COARSE_NS = INT64_C(3) * 1000 * 1000 * 1000;
 
 static bool same_time(struct timespec a, struct timespec b)
 {
@@ -55,8 +59,9 @@ static bool is_settled(struct timespec time, struct timespec now)
 {
     int64_t age = (int64_t)(now.tv_sec - time.tv_sec) * 1000000000 +
                   (now.tv_nsec - time.tv_nsec);
+    int64_t settle = time.tv_nsec == 0 ? SETTLE_COARSE_NS : SETTLE_NS;
 
-    return age > SETTLE_NS || age < -SETTLE_NS;
+    return age > settle || age < -settle;
 }
 
 struct store_version store_version_of(const struct stat *st)

@@ -198,6 +198,31 @@ static bool is_settled(int64_t mtime_age, int64_t ctime_age)
     return version.settled;
 }
 
+/* Is a file settled whose times are so many seconds old, and end in
+   nanoseconds that a coarse file system leaves at 0? */
+static bool is_coarse_settled(int age, long mtime_ns, long ctime_ns)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return store_version_of(
+               &(struct stat){ .st_mtim = { now.tv_sec - age, mtime_ns },
+                               .st_ctim = { now.tv_sec - age, ctime_ns } })
+        .settled;
+}
+
+START_TEST(times_without_fractions_settle_after_seconds)
+{
+    for (int age = 0; age < 2; age++) {
+        ck_assert(!is_coarse_settled(age, 0, 0));
+        ck_assert(!is_coarse_settled(age, 0, 1));
+        ck_assert(!is_coarse_settled(age, 1, 0));
+    }
+    ck_assert(is_coarse_settled(2, 1, 1));
+    ck_assert(is_coarse_settled(4, 0, 0));
+}
+END_TEST
+
 START_TEST(version_is_settled_once_both_times_are_old)
 {
     const int64_t year = INT64_C(365) * 24 * 3600 * 1000;
@@ -224,6 +249,7 @@ int main(void)
         successor_with_equal_size_and_times_is_another_object,
         unchanged_object_has_the_same_version,
         version_is_settled_once_both_times_are_old,
+        times_without_fractions_settle_after_seconds,
         NULL,
     };
 
