@@ -9,11 +9,11 @@
  * Times of files are as coarse as the clock tick.  If a file changed less than
  * this time ago, another change may leave its times as they are.
  */
-static const int64_t SETTLE_NS = INT64_C(100) * 1000 * 1000;
+static const double SETTLE_SECONDS = 0.1;
 
 /* The same for file systems whose times are whole seconds, or even ones, as
    those of sshfs, of ext4 with small inodes, and of FAT. */
-static const int64_t SETTLE_COARSE_NS = INT64_C(3) * 1000 * 1000 * 1000;
+static const double SETTLE_COARSE_SECONDS = 3;
 
 static bool same_time(struct timespec a, struct timespec b)
 {
@@ -57,9 +57,9 @@ uint64_t store_version_stamp(struct store_version version)
    the future was set by a program, or by a machine with another clock. */
 static bool is_settled(struct timespec time, struct timespec now)
 {
-    int64_t age = (int64_t)(now.tv_sec - time.tv_sec) * 1000000000 +
-                  (now.tv_nsec - time.tv_nsec);
-    int64_t settle = time.tv_nsec == 0 ? SETTLE_COARSE_NS : SETTLE_NS;
+    double age = difftime(now.tv_sec, time.tv_sec) +
+                 1e-9 * (double)(now.tv_nsec - time.tv_nsec);
+    double settle = time.tv_nsec == 0 ? SETTLE_COARSE_SECONDS : SETTLE_SECONDS;
 
     return age > settle || age < -settle;
 }
