@@ -140,11 +140,10 @@ static int check_own(struct file *file, struct fault *fault)
     return -ESTALE;
 }
 
-/* Record that the open state is the one that was seen.  Returns true if the
-   file was reopened because other programs have changed the frame, so that the
-   kernel's cache may be stale. */
-static bool confirm(struct fs *fs, struct open_file *open,
-                    const struct stat *st)
+/* Record that the open state is the one that was seen, whose stamp was taken
+   before it was compared.  Returns true if the file was reopened because other
+   programs have changed the frame, so that the kernel's cache may be stale. */
+static bool confirm(struct fs *fs, struct open_file *open, uint64_t stamp)
 {
     bool renewed = file_take_renewed(open->current->file);
 
@@ -153,7 +152,7 @@ static bool confirm(struct fs *fs, struct open_file *open,
         open->current->cached = false;
     pthread_mutex_unlock(&fs->nodes.lock);
     pthread_mutex_lock(&open->lock);
-    open->current->stamp = store_version_stamp(store_version_of(st));
+    open->current->stamp = stamp;
     pthread_mutex_unlock(&open->lock);
     return renewed;
 }
@@ -183,6 +182,7 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
     struct fault fault = FAULT_NONE;
     struct snapshot *snapshot = NULL;
     struct snapshot *old;
+    uint64_t stamp = store_version_stamp(store_version_of(st));
     bool other = is_overtaken(open);
     bool replaced;
     int r = -ESTALE;
@@ -195,7 +195,7 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
     if (changes_frame(open->current) && !replaced)
         r = check_own(open->current->file, &fault);
     if (r == 0)
-        other = confirm(fs, open, st);
+        other = confirm(fs, open, stamp);
     if (r == 0 && other)
         drop_cached(fs, open);
     if (r == 0 || r == -EBUSY) {
