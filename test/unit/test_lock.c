@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "file_bed.h"
+#include "bed.h"
 #include "give_store.h"
 #include "store/store_local.h"
 #include "suite.h"

@@ -2,12 +2,19 @@
 #include <errno.h>
 #include <string.h>
 
+#include "bed.h"
 #include "file/file.h"
 #include "give_store.h"
-#include "round_bed.h"
 #include "suite.h"
 #include "writeback/encode.h"
 #include "writeback/writeback.h"
+
+enum {
+    CHUNKSIZE = BED_CHUNKSIZE,
+    HALF = CHUNKSIZE / 2,
+    LARGE = 300 * CHUNKSIZE,
+    NCALLS_MIN = 4,
+};
 
 /* These tests write beside a commit, or let a commit fail. */
 
@@ -26,7 +33,7 @@ static int write_beside(struct frame_change *change,
 
     (void)change;
     (void)fault;
-    bed_write(beside->bed, beside->off, beside->len, 2);
+    bed_write(beside->bed, beside->off, beside->len);
     encode_ahead_end(beside->bed->file);
     return 0;
 }
@@ -50,20 +57,20 @@ static bool fail_beside_append(bool sparse, size_t call)
     struct bed bed;
     bool reached;
 
-    bed_init(&bed, sparse);
-    bed_write(&bed, 0, CHUNKSIZE + HALF, 1);
-    bed_fail_call(&bed, call, -ENOSPC);
+    bed_new_on_disk(&bed, sparse);
+    bed_write(&bed, 0, CHUNKSIZE + HALF);
+    bed_fail_calls(&bed, call, 1, -ENOSPC);
     commit_beside(&bed, CHUNKSIZE + HALF, 100);
     reached = bed_end_failing(&bed);
     bed_sync(&bed);
-    bed_check(&bed);
+    bed_check_stored(&bed);
     bed_fini(&bed);
     return reached;
 }
 
 START_TEST(what_comes_beside_a_commit_that_fails_is_in_the_next)
 {
-    bed_fail_each(fail_beside_append);
+    bed_fail_each(fail_beside_append, NCALLS_MIN);
 }
 END_TEST
 
@@ -77,8 +84,8 @@ START_TEST(a_chunk_that_gets_full_beside_a_commit_is_in_it_as_it_was)
         struct bed bed;
         struct frame *frame;
 
-        bed_init(&bed, false);
-        bed_write(&bed, 0, CHUNKSIZE + HALF, 1);
+        bed_new_on_disk(&bed, false);
+        bed_write(&bed, 0, CHUNKSIZE + HALF);
         if (known)
             bed_sync(&bed);
         ck_assert_int_eq(commit_beside(&bed, CHUNKSIZE, CHUNKSIZE), 0);
@@ -86,7 +93,7 @@ START_TEST(a_chunk_that_gets_full_beside_a_commit_is_in_it_as_it_was)
         ck_assert_uint_eq(frame_get_info(frame)->nbytes, CHUNKSIZE + HALF);
         file_frame_put(bed.file, frame);
         bed_sync(&bed);
-        bed_check(&bed);
+        bed_check_stored(&bed);
         bed_fini(&bed);
     }
 }
@@ -103,27 +110,27 @@ static bool fail_to_sync(bool known, size_t call)
     bool reached;
     int r;
 
-    bed_init(&bed, false);
+    bed_new_on_disk(&bed, false);
     disk_forget(bed.disk);
     if (known) {
-        bed_write(&bed, 0, 3 * CHUNKSIZE + HALF, 1);
+        bed_write(&bed, 0, 3 * CHUNKSIZE + HALF);
         bed_sync(&bed);
     }
-    bed_write(&bed, known ? CHUNKSIZE - 1 : 0, 2 * CHUNKSIZE, 2);
+    bed_write(&bed, known ? CHUNKSIZE - 1 : 0, 2 * CHUNKSIZE);
     encode_ahead_end(bed.file);
-    bed_fail_call(&bed, call, -EIO);
+    bed_fail_calls(&bed, call, 1, -EIO);
     r = file_sync(bed.file, &fault);
     ck_assert(r == 0 || r == -EIO);
     reached = bed_end_failing(&bed);
     bed_sync(&bed);
-    bed_check(&bed);
+    bed_check_stored(&bed);
     bed_fini(&bed);
     return reached;
 }
 
 START_TEST(what_a_sync_that_fails_has_lost_is_made_again)
 {
-    bed_fail_each(fail_to_sync);
+    bed_fail_each(fail_to_sync, NCALLS_MIN);
 }
 END_TEST
 
@@ -152,18 +159,18 @@ static bool fail_to_tighten(size_t n)
     struct bad_sync bad = { .bed = &bed, .n = n };
     struct fault fault;
 
-    bed_init(&bed, false);
+    bed_new_on_disk(&bed, false);
     disk_forget(bed.disk);
-    bed_write(&bed, 0, ROOM, 1);
+    bed_write(&bed, 0, LARGE);
     bed_sync(&bed);
-    bed_write(&bed, 0, ROOM, 2);
+    bed_write(&bed, 0, LARGE);
     disk_watch(bed.disk, fail_sync, &bad);
     if (file_sync(bed.file, &fault) < 0)
         bed_sync(&bed);
     disk_watch(bed.disk, NULL, NULL);
-    bed_write(&bed, 0, CHUNKSIZE, 3);
+    bed_write(&bed, 0, CHUNKSIZE);
     bed_sync(&bed);
-    bed_check(&bed);
+    bed_check_stored(&bed);
     bed_fini(&bed);
     return bad.n > n;
 }
@@ -188,18 +195,6 @@ static uint64_t place_of(struct bed *bed, uint64_t chunk_no)
     ck_assert_int_eq(frame_get_entry(frame, chunk_no, &entry, &fault), 0);
     file_frame_put(bed->file, frame);
     return entry.place;
-}
-
-/* Reopen the file, so that it reads everything from the disk again. */
-static void reopen(struct bed *bed)
-{
-    struct fault fault;
-
-    ck_assert_int_eq(file_close(bed->file), 0);
-    ck_assert_int_eq(give_file_open_writable(bed->context,
-                                             disk_store(bed->disk), &bed->file,
-                                             &fault),
-                     0);
 }
 
 /* Overwrite the first stream of a chunk. */
@@ -231,7 +226,7 @@ static void check_first(const struct bed *bed)
     ck_assert_int_eq(file_read(file, NULL, &(struct file_range){ 0, CHUNKSIZE },
                                &data, &fault),
                      0);
-    ck_assert_mem_eq(data.iov[0].iov_base, bed->bytes, data.iov[0].iov_len);
+    ck_assert_mem_eq(data.iov[0].iov_base, bed->model, data.iov[0].iov_len);
     ck_assert_uint_eq(data.iov[0].iov_len, CHUNKSIZE);
     file_data_put(file, &data);
     ck_assert_int_eq(file_close(file), 0);
@@ -245,9 +240,10 @@ static void cut_in_bad_chunk(struct bed *bed)
 {
     struct fault fault;
 
-    reopen(bed);
+    ck_assert_int_eq(bed_close(bed), 0);
+    bed_open(bed);
     ck_assert_int_eq(file_truncate(bed->file, 2 * CHUNKSIZE + HALF, &fault), 0);
-    bed_write(bed, 0, CHUNKSIZE, 2);
+    bed_write(bed, 0, CHUNKSIZE);
     ck_assert_int_eq(file_sync(bed->file, &fault), -EBADMSG);
     ck_assert_int_eq(fault.chunk_no, 2);
     check_first(bed);
@@ -255,7 +251,7 @@ static void cut_in_bad_chunk(struct bed *bed)
     ck_assert_int_eq(file_truncate(bed->file, 2 * CHUNKSIZE, &fault), 0);
     bed->size = 2 * CHUNKSIZE;
     bed_sync(bed);
-    bed_check(bed);
+    bed_check_stored(bed);
 }
 
 START_TEST(a_last_chunk_that_is_spoiled_holds_no_other_up)
@@ -263,12 +259,12 @@ START_TEST(a_last_chunk_that_is_spoiled_holds_no_other_up)
     struct bed bed;
     struct fault fault;
 
-    bed_init(&bed, false);
+    bed_new_on_disk(&bed, false);
     /* These bytes are not stored uncompressed. */
     bed.size = 4 * CHUNKSIZE;
     for (size_t i = 0; i < bed.size; i++)
-        bed.bytes[i] = (uint8_t)(i * i / 1024);
-    ck_assert_int_eq(file_write(bed.file, 0, bed.bytes, bed.size, &fault), 0);
+        bed.model[i] = (uint8_t)(i * i / 1024);
+    ck_assert_int_eq(file_write(bed.file, 0, bed.model, bed.size, &fault), 0);
     bed_sync(&bed);
     spoil(&bed, 2);
     cut_in_bad_chunk(&bed);
@@ -280,8 +276,8 @@ START_TEST(a_chunk_that_the_disk_does_not_read_holds_no_other_up)
 {
     struct bed bed;
 
-    bed_init(&bed, false);
-    bed_write(&bed, 0, 4 * CHUNKSIZE, 1);
+    bed_new_on_disk(&bed, false);
+    bed_write(&bed, 0, 4 * CHUNKSIZE);
     bed_sync(&bed);
     /* Rot the last byte of chunk 2, so that the chunk can still be opened. */
     disk_rot(bed.disk, place_of(&bed, 3) - 1);

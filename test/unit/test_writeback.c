@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "file/file.h"
-#include "file_bed.h"
+#include "bed.h"
 #include "give_store.h"
 #include "state/file_private.h"
 #include "store/store_local.h"

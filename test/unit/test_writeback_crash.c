@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bed.h"
 #include "file/file.h"
 #include "file/verify.h"
 #include "give_store.h"
-#include "record_store.h"
 #include "state/file_private.h"
 #include "suite.h"
 
@@ -38,13 +38,6 @@ struct history {
     struct state states[2 * NSTEPS];
     size_t nstates;
 };
-
-static uint32_t pick(struct history *history, uint32_t below)
-{
-    history->random =
-        history->random * 6364136223846793005 + 1442695040888963407;
-    return (uint32_t)((history->random >> 33) % below);
-}
 
 static void begin_state(struct history *history)
 {
@@ -124,9 +117,9 @@ static void set_layer(struct history *history)
 
     begin_state(history);
     ck_assert_int_eq(file_meta_set(history->file,
-                                   &(struct file_meta){ METALAYER_VL, "name",
-                                                        history->now.bytes,
-                                                        pick(history, 99) },
+                                   &(struct file_meta){
+                                       METALAYER_VL, "name", history->now.bytes,
+                                       pick(&history->random, 99) },
                                    &fault),
                      0);
     end_state(history);
@@ -136,9 +129,11 @@ static void set_layer(struct history *history)
 static void write_some(struct history *history)
 {
     struct state *now = &history->now;
-    uint64_t off = pick(history, SIZE_LIMIT);
-    size_t len = 1 + pick(history, pick(history, 2) ? 3 * CHUNKSIZE : 50);
-    uint32_t step = pick(history, 2) ? 1 : pick(history, 1 << 30);
+    uint64_t off = pick(&history->random, SIZE_LIMIT);
+    size_t len = 1 + pick(&history->random,
+                          pick(&history->random, 2) ? 3 * CHUNKSIZE : 50);
+    uint32_t step =
+        pick(&history->random, 2) ? 1 : pick(&history->random, 1 << 30);
     struct fault fault;
 
     if (len > SIZE_LIMIT - off)
@@ -155,7 +150,8 @@ static void write_some(struct history *history)
 static void truncate_file(struct history *history)
 {
     struct state *now = &history->now;
-    uint64_t size = pick(history, 3) ? pick(history, SIZE_LIMIT) : 0;
+    uint64_t size =
+        pick(&history->random, 3) ? pick(&history->random, SIZE_LIMIT) : 0;
     struct fault fault;
 
     ck_assert_int_eq(file_truncate(history->file, size, &fault), 0);
@@ -167,8 +163,8 @@ static void truncate_file(struct history *history)
 static void zero_some(struct history *history)
 {
     struct state *now = &history->now;
-    uint64_t off = pick(history, SIZE_LIMIT);
-    uint64_t len = 1 + pick(history, (uint32_t)(SIZE_LIMIT - off));
+    uint64_t off = pick(&history->random, SIZE_LIMIT);
+    uint64_t len = 1 + pick(&history->random, (uint32_t)(SIZE_LIMIT - off));
     struct fault fault;
 
     ck_assert_int_eq(file_zero(history->file, off, len, &fault), 0);
@@ -179,7 +175,7 @@ static void zero_some(struct history *history)
 
 static void step(struct history *history)
 {
-    switch (pick(history, 13)) {
+    switch (pick(&history->random, 13)) {
     case 0:
         truncate_file(history);
         break;
@@ -359,10 +355,10 @@ static void crash_everywhere(struct history *history)
         for (uint64_t i = 1; n <= 4 && i < UINT64_C(1) << n; i++)
             check_crash(history, nops, i & 1, i);
         for (int i = 0; n > 4 && i < SUBSETS_MAX; i++) {
-            uint64_t high = pick(history, 1u << 31);
+            uint64_t high = pick(&history->random, 1u << 31);
 
             check_crash(history, nops, i & 1,
-                        high << 33 | pick(history, 1u << 31));
+                        high << 33 | pick(&history->random, 1u << 31));
         }
     }
 }

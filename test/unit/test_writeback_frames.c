@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "file_bed.h"
+#include "bed.h"
 #include "give_store.h"
 #include "store/store_local.h"
 #include "suite.h"

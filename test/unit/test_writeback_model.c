@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 
-#include "file_bed.h"
+#include "bed.h"
 #include "suite.h"
 
 /*

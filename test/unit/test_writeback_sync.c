@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <stdlib.h>
 
-#include "give_store.h"
-#include "round_bed.h"
+#include "bed.h"
 #include "suite.h"
+
+enum {
+    CHUNKSIZE = BED_CHUNKSIZE,
+    HALF = CHUNKSIZE / 2,
+    NCALLS_MIN = 4,
+};
 
 /* Counts of the disk's calls that change something, and of those that sync. */
 struct counts {
@@ -20,28 +24,6 @@ static void count(void *context, enum disk_call call)
     counts->nchanges += call == DISK_WRITE;
 }
 
-static bool drop_all(void *context, size_t i)
-{
-    (void)context;
-    (void)i;
-    return true;
-}
-
-/* Does the disk hold the file if all unsynced operations are lost? */
-static void check_durable(struct bed *bed)
-{
-    struct image *image =
-        disk_crash(bed->disk, disk_nops(bed->disk), false, drop_all, NULL);
-    struct fault fault;
-    struct file *file;
-
-    ck_assert_int_eq(
-        give_file_open(bed->context, image_store(image), 0, &file, &fault), 0);
-    bed_check_file(bed, file);
-    ck_assert_int_eq(file_close(file), 0);
-    image_free(image);
-}
-
 static void commit(struct bed *bed)
 {
     struct fault fault;
@@ -55,18 +37,18 @@ START_TEST(commit_is_visible_and_made_durable_by_syncs_alone)
         struct counts counts = { 0 };
         struct bed bed;
 
-        bed_init(&bed, sparse);
-        bed_write(&bed, 0, 3 * CHUNKSIZE + 100, 1);
+        bed_new_on_disk(&bed, sparse);
+        bed_write(&bed, 0, 3 * CHUNKSIZE + 100);
         commit(&bed);
-        bed_check(&bed);
+        bed_check_stored(&bed);
         disk_watch(bed.disk, count, &counts);
         bed_sync(&bed);
         ck_assert_uint_eq(counts.nchanges, 0);
         ck_assert_uint_gt(counts.nsyncs, 0);
-        check_durable(&bed);
-        bed_write(&bed, CHUNKSIZE, HALF, 2);
+        bed_check_durable(&bed);
+        bed_write(&bed, CHUNKSIZE, HALF);
         bed_sync(&bed);
-        check_durable(&bed);
+        bed_check_durable(&bed);
         disk_watch(bed.disk, NULL, NULL);
         bed_fini(&bed);
     }
@@ -79,8 +61,8 @@ START_TEST(commit_of_nothing_asks_nothing_of_the_disk)
         struct bed bed;
         size_t ncalls;
 
-        bed_init(&bed, sparse);
-        bed_write(&bed, 0, CHUNKSIZE, 1);
+        bed_new_on_disk(&bed, sparse);
+        bed_write(&bed, 0, CHUNKSIZE);
         commit(&bed);
         ncalls = disk_ncalls(bed.disk);
         commit(&bed);
@@ -101,8 +83,8 @@ START_TEST(name_that_was_given_later_is_synced)
         struct bed bed;
         size_t nops;
 
-        bed_init(&bed, sparse);
-        bed_write(&bed, 0, CHUNKSIZE, 1);
+        bed_new_on_disk(&bed, sparse);
+        bed_write(&bed, 0, CHUNKSIZE);
         bed_sync(&bed);
         nops = disk_nops(bed.disk);
         file_note_name(bed.file);
@@ -132,29 +114,29 @@ static bool commit_and_sync(bool sparse, size_t call)
     struct bed bed;
     bool reached;
 
-    bed_init(&bed, sparse);
-    bed_write(&bed, 0, 3 * CHUNKSIZE + 100, 1);
+    bed_new_on_disk(&bed, sparse);
+    bed_write(&bed, 0, 3 * CHUNKSIZE + 100);
     bed_sync(&bed);
-    bed_fail_call(&bed, call, -EIO);
-    bed_write(&bed, CHUNKSIZE, HALF, 2);
+    bed_fail_calls(&bed, call, 1, -EIO);
+    bed_write(&bed, CHUNKSIZE, HALF);
     try_twice(&bed, file_commit);
-    bed_write(&bed, 0, HALF, 3);
+    bed_write(&bed, 0, HALF);
     try_twice(&bed, file_commit);
     try_twice(&bed, file_sync);
     reached = bed_end_failing(&bed);
-    check_durable(&bed);
-    bed_check(&bed);
-    bed_write(&bed, HALF, CHUNKSIZE, 4);
+    bed_check_durable(&bed);
+    bed_check_stored(&bed);
+    bed_write(&bed, HALF, CHUNKSIZE);
     commit(&bed);
     bed_sync(&bed);
-    check_durable(&bed);
+    bed_check_durable(&bed);
     bed_fini(&bed);
     return reached;
 }
 
 START_TEST(any_call_that_fails_between_commit_and_sync_does_no_harm)
 {
-    bed_fail_each(commit_and_sync);
+    bed_fail_each(commit_and_sync, NCALLS_MIN);
 }
 END_TEST
 

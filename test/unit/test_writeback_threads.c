@@ -2,7 +2,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "file_bed.h"
+#include "bed.h"
 #include "suite.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "file_bed.h"
+#include "bed.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,12 +19,19 @@ enum {
     NCHUNKS = 20,
     ODD_BYTES = 777, /* at the end of the model */
     CACHE_SIZE = 16 << 20,
+    TRIES = 5, /* of a call while calls of the disk fail */
 };
 
 uint32_t pick(uint64_t *random, uint32_t below)
 {
     *random = *random * 6364136223846793005 + 1442695040888963407;
     return (uint32_t)((*random >> 33) % below);
+}
+
+static void make_noise(uint8_t *bytes, size_t len, uint64_t *random)
+{
+    for (size_t i = 0; i < len; i++)
+        bytes[i] = (uint8_t)pick(random, 256);
 }
 
 void make_bytes(uint8_t *bytes, size_t len, uint64_t *random)
@@ -43,6 +50,8 @@ struct store *bed_store(struct bed *bed, unsigned flags)
     struct store *store;
     int r;
 
+    if (bed->kind.on_disk)
+        return disk_store(bed->disk);
     flags |= file_store_flags(bed->context);
     if (bed->kind.sparse)
         r = store_dir_open(bed->fd, "f.b2frame", flags, &store);
@@ -94,8 +103,8 @@ static void make_context(struct bed *bed)
 {
     const struct file_options options = {
         .cache_size = bed->kind.cache_size,
-        .nthreads = 2,
-        .readahead = bed->kind.cache_size / 8,
+        .nthreads = bed->kind.on_disk ? 1 : 2,
+        .readahead = bed->kind.on_disk ? 0 : bed->kind.cache_size / 8,
         .commit = bed->kind.commit,
         .lock = bed->kind.lock,
         .patience = bed->kind.patience,
@@ -110,14 +119,14 @@ static void make_file(struct bed *bed)
         .chunk = { .typesize = bed->kind.typesize,
                    .codec = 1,
                    .clevel = 5,
-                   .filters = { 0, 0, 0, 0, 0, 1 },
+                   .filters = { 0, 0, 0, 0, 0, bed->kind.on_disk ? 0 : 1 },
                    .split_mode = CHUNK_SPLIT_FORWARD },
         .chunksize = bed->kind.chunksize,
     };
     unsigned flags = STORE_WRITE;
     struct fault fault;
 
-    if (bed->kind.sparse)
+    if (bed->kind.sparse && !bed->kind.on_disk)
         ck_assert_int_eq(mkdirat(bed->fd, "f.b2frame", 0700), 0);
     else
         flags |= STORE_NEW;
@@ -138,7 +147,10 @@ void bed_init(struct bed *bed, const struct bed_kind *kind)
     bed->room = (uint64_t)bed->kind.nchunks * bed->kind.chunksize + ODD_BYTES;
     bed->model = calloc(1, bed->room);
     make_context(bed);
-    make_dir(bed);
+    if (kind->on_disk)
+        bed->disk = disk_new(kind->sparse);
+    else
+        make_dir(bed);
     make_file(bed);
     start_flusher(bed);
 }
@@ -146,6 +158,19 @@ void bed_init(struct bed *bed, const struct bed_kind *kind)
 void bed_new(struct bed *bed, bool sparse)
 {
     const struct bed_kind kind = { .sparse = sparse, .typesize = 1 };
+
+    bed_init(bed, &kind);
+}
+
+void bed_new_on_disk(struct bed *bed, bool sparse)
+{
+    const struct bed_kind kind = { .sparse = sparse,
+                                   .on_disk = true,
+                                   .noise = true,
+                                   .typesize = 4,
+                                   .chunksize = BED_CHUNKSIZE,
+                                   .nchunks = 300,
+                                   .cache_size = 2 * CACHE_SIZE };
 
     bed_init(bed, &kind);
 }
@@ -202,12 +227,47 @@ void bed_copy_of(struct bed *bed, const char *path)
 
 void bed_fini(struct bed *bed)
 {
-    stop_flusher(bed);
-    ck_assert_int_eq(file_close(bed->file), 0);
+    if (bed->file)
+        ck_assert_int_eq(bed_close(bed), 0);
     file_context_free(bed->context);
-    close(bed->fd);
-    run("rm -rf", bed->dir, "");
+    if (bed->kind.on_disk) {
+        disk_free(bed->disk);
+    } else {
+        close(bed->fd);
+        run("rm -rf", bed->dir, "");
+    }
     free(bed->model);
+}
+
+int bed_close(struct bed *bed)
+{
+    int r;
+
+    stop_flusher(bed);
+    r = file_close(bed->file);
+    bed->file = NULL;
+    return r;
+}
+
+/* May a call fail that has been tried this often? */
+static bool may_fail(const struct bed *bed, int tries)
+{
+    return bed->failing && tries < TRIES;
+}
+
+void bed_open(struct bed *bed)
+{
+    struct fault fault;
+    int r;
+
+    for (int tries = 1;; tries++) {
+        r = give_file_open_writable(bed->context, bed_store(bed, STORE_WRITE),
+                                    &bed->file, &fault);
+        if (r == 0)
+            break;
+        ck_assert_msg(may_fail(bed, tries), "error %d", r);
+    }
+    start_flusher(bed);
 }
 
 static void report(void *context, int error, const struct fault *fault)
@@ -229,16 +289,9 @@ static void check_frame(struct bed *bed)
 
 void bed_reopen(struct bed *bed)
 {
-    struct fault fault;
-
-    stop_flusher(bed);
-    ck_assert_int_eq(file_close(bed->file), 0);
+    ck_assert_int_eq(bed_close(bed), 0);
     check_frame(bed);
-    ck_assert_int_eq(give_file_open_writable(bed->context,
-                                             bed_store(bed, STORE_WRITE),
-                                             &bed->file, &fault),
-                     0);
-    start_flusher(bed);
+    bed_open(bed);
 }
 
 /* Compare bytes with those of the model from `off` on. */
@@ -256,42 +309,138 @@ static void compare(const struct bed *bed, uint64_t off, const uint8_t *got,
                  want[k]);
 }
 
-void bed_check_range(struct bed *bed, uint64_t off, size_t len)
+/* Read some of a range, at least one byte. */
+static void read_some(struct bed *bed, struct file *file, uint64_t off,
+                      size_t len, struct file_data *data)
+{
+    struct fault fault;
+
+    for (int tries = 1;; tries++) {
+        int r;
+
+        *data = (struct file_data){ 0 };
+        r = file_read(file, NULL, &(struct file_range){ off, len }, data,
+                      &fault);
+        if (r == 0 && data->error == 0 && data->len > 0)
+            return;
+        ck_assert_msg(may_fail(bed, tries), "error %d or %d", r, data->error);
+        file_data_put(file, data);
+    }
+}
+
+static void check_range(struct bed *bed, struct file *file, uint64_t off,
+                        size_t len)
 {
     while (len > 0) {
         struct file_data data;
-        struct fault fault;
         size_t at = 0;
 
-        ck_assert_int_eq(file_read(bed->file, NULL,
-                                   &(struct file_range){ off, len }, &data,
-                                   &fault),
-                         0);
-        ck_assert_int_eq(data.error, 0);
-        ck_assert_uint_gt(data.len, 0);
+        read_some(bed, file, off, len, &data);
         for (size_t i = 0; i < data.niov; at += data.iov[i++].iov_len)
             compare(bed, off + at, data.iov[i].iov_base, data.iov[i].iov_len);
         off += data.len;
         len -= data.len;
-        file_data_put(bed->file, &data);
+        file_data_put(file, &data);
     }
+}
+
+static void check_all(struct bed *bed, struct file *file)
+{
+    ck_assert_uint_eq(file_size(file), bed->size);
+    check_range(bed, file, 0, bed->size);
+}
+
+void bed_check_range(struct bed *bed, uint64_t off, size_t len)
+{
+    check_range(bed, bed->file, off, len);
 }
 
 void bed_check(struct bed *bed)
 {
-    ck_assert_uint_eq(file_size(bed->file), bed->size);
-    bed_check_range(bed, 0, bed->size);
+    check_all(bed, bed->file);
+}
+
+/* Check the frame of a store, and close the store. */
+static void check_store(struct bed *bed, struct store *store)
+{
+    struct fault fault;
+    struct file *file;
+
+    ck_assert_int_eq(give_file_open(bed->context, store, 0, &file, &fault), 0);
+    check_all(bed, file);
+    ck_assert_int_eq(file_close(file), 0);
+}
+
+void bed_check_stored(struct bed *bed)
+{
+    if (bed->file)
+        bed_check(bed);
+    check_store(bed, bed_store(bed, 0));
+}
+
+static bool drop_all(void *context, size_t i)
+{
+    (void)context;
+    (void)i;
+    return true;
+}
+
+void bed_check_durable(struct bed *bed)
+{
+    struct image *image =
+        disk_crash(bed->disk, disk_nops(bed->disk), false, drop_all, NULL);
+
+    check_store(bed, image_store(image));
+    image_free(image);
+}
+
+void bed_fail_calls(struct bed *bed, size_t call, size_t n, int error)
+{
+    bed->failing = true;
+    bed->bad_call = disk_ncalls(bed->disk) + call;
+    disk_fail(bed->disk, bed->bad_call, n, error);
+}
+
+bool bed_end_failing(struct bed *bed)
+{
+    bed->failing = false;
+    disk_fail(bed->disk, 0, 0, 0);
+    return disk_ncalls(bed->disk) > bed->bad_call;
+}
+
+void bed_fail_each(bool (*trial)(bool variant, size_t call), size_t ncalls_min)
+{
+    for (int variant = 0; variant < 2; variant++) {
+        size_t call = 0;
+
+        while (trial(variant, call))
+            call++;
+        ck_assert_uint_gt(call, ncalls_min);
+    }
+}
+
+int bed_try_write(struct bed *bed, uint64_t off, size_t len)
+{
+    struct fault fault;
+    int r;
+
+    if (bed->kind.noise)
+        make_noise(bed->model + off, len, &bed->random);
+    else
+        make_bytes(bed->model + off, len, &bed->random);
+    r = file_write(bed->file, off, bed->model + off, len, &fault);
+    if (off + len > bed->size)
+        bed->size = off + len;
+    return r;
 }
 
 void bed_write(struct bed *bed, uint64_t off, size_t len)
 {
-    struct fault fault;
+    int r = bed_try_write(bed, off, len);
 
-    make_bytes(bed->model + off, len, &bed->random);
-    ck_assert_int_eq(file_write(bed->file, off, bed->model + off, len, &fault),
-                     0);
-    if (off + len > bed->size)
-        bed->size = off + len;
+    if (r < 0 && bed->failing)
+        r = bed_try_write(bed, off, len);
+    ck_assert_int_eq(r, 0);
 }
 
 void bed_truncate(struct bed *bed, uint64_t size)
