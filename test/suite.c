@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "suite.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 int suite_run(const char *name, const TTest *const *tests)
 {
     Suite *suite = suite_create(name);
@@ -16,4 +19,21 @@ int suite_run(const char *name, const TTest *const *tests)
     nfailed = srunner_ntests_failed(runner);
     srunner_free(runner);
     return nfailed != 0;
+}
+
+void suite_make_dir(char path[SUITE_PATH_MAX])
+{
+    const char *tmp = getenv("TMPDIR");
+
+    snprintf(path, SUITE_PATH_MAX, "%s/framefs-test-XXXXXX",
+             tmp ? tmp : "/tmp");
+    ck_assert_ptr_nonnull(mkdtemp(path));
+}
+
+void suite_remove_dir(const char *path)
+{
+    char command[SUITE_PATH_MAX + 16];
+
+    snprintf(command, sizeof(command), "rm -r '%s'", path);
+    ck_assert_int_eq(system(command), 0);
 }

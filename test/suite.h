@@ -4,6 +4,10 @@
 
 #include <check.h>
 
+enum {
+    SUITE_PATH_MAX = 256 /* bytes in the path of a directory, with its NUL */
+};
+
 /*
  * Run tests as one suite, each in a process of its own.
  *
@@ -12,5 +16,12 @@
  * Returns the exit status for main().
  */
 int suite_run(const char *name, const TTest *const *tests);
+
+/*
+ * Make a directory of the test's own, below $TMPDIR or /tmp, and store its path;
+ * remove it with all that it holds.
+ */
+void suite_make_dir(char path[SUITE_PATH_MAX]);
+void suite_remove_dir(const char *path);
 
 #endif

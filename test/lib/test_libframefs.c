@@ -10,23 +10,20 @@
 
 #include "suite.h"
 
-static char dir[] = "/tmp/test_libframefs.XXXXXX";
+static char dir[SUITE_PATH_MAX];
 static struct framefs *fs;
 
 static void setup(void)
 {
-    ck_assert_ptr_nonnull(mkdtemp(dir));
+    suite_make_dir(dir);
     ck_assert_int_eq(chdir(dir), 0);
     ck_assert_int_eq(framefs_new("cache=16M,threads=1", &fs), 0);
 }
 
 static void teardown(void)
 {
-    char command[64];
-
     framefs_free(fs);
-    snprintf(command, sizeof(command), "rm -r %s", dir);
-    ck_assert_int_eq(system(command), 0);
+    suite_remove_dir(dir);
 }
 
 static struct framefs_frame *create(const char *path, const char *options)

@@ -90,11 +90,7 @@ static void stop_flusher(struct bed *bed)
 
 static void make_dir(struct bed *bed)
 {
-    const char *tmp = getenv("TMPDIR");
-
-    snprintf(bed->dir, sizeof(bed->dir), "%s/framefs_bed.XXXXXX",
-             tmp ? tmp : "/tmp");
-    ck_assert_ptr_nonnull(mkdtemp(bed->dir));
+    suite_make_dir(bed->dir);
     bed->fd = open(bed->dir, O_RDONLY | O_DIRECTORY);
     ck_assert_int_ge(bed->fd, 0);
 }
@@ -175,14 +171,6 @@ void bed_new_on_disk(struct bed *bed, bool sparse)
     bed_init(bed, &kind);
 }
 
-static void run(const char *command, const char *path, const char *to)
-{
-    char line[5000];
-
-    snprintf(line, sizeof(line), "%s %s %s", command, path, to);
-    ck_assert_int_eq(system(line), 0);
-}
-
 /* Copy the file's content into the model. */
 static void read_model(struct bed *bed)
 {
@@ -207,15 +195,16 @@ void bed_copy_of(struct bed *bed, const char *path)
 {
     struct fault fault;
     struct stat st;
-    char to[300];
+    char command[5000];
 
     *bed = (struct bed){ .random = 42, .kind.cache_size = CACHE_SIZE };
     ck_assert_msg(stat(path, &st) == 0, "%s", path);
     bed->kind.sparse = S_ISDIR(st.st_mode);
     make_context(bed);
     make_dir(bed);
-    snprintf(to, sizeof(to), "%s/f.b2frame", bed->dir);
-    run("cp -r --no-preserve=mode", path, to);
+    snprintf(command, sizeof(command),
+             "cp -r --no-preserve=mode %s %s/f.b2frame", path, bed->dir);
+    ck_assert_int_eq(system(command), 0);
     ck_assert_int_eq(give_file_open_writable(bed->context,
                                              bed_store(bed, STORE_WRITE),
                                              &bed->file, &fault),
@@ -234,7 +223,7 @@ void bed_fini(struct bed *bed)
         disk_free(bed->disk);
     } else {
         close(bed->fd);
-        run("rm -rf", bed->dir, "");
+        suite_remove_dir(bed->dir);
     }
     free(bed->model);
 }

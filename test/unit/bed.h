@@ -9,6 +9,7 @@
 
 #include "file/file.h"
 #include "record_store.h"
+#include "suite.h"
 
 /*
  * A file under test, and a model of its content.  It is either in a directory,
@@ -37,7 +38,8 @@ struct bed_kind {
 /* A frame, and the content that it should have. */
 struct bed {
     struct bed_kind kind;
-    char dir[256]; /* the directory that holds nothing but the frame; or */
+    char dir
+        [SUITE_PATH_MAX]; /* the directory that holds nothing but the frame; or */
     int fd;
     struct disk *disk;
     struct file_context *context;

@@ -13,20 +13,17 @@
 
 /* A file system as it is mounted, but without the kernel. */
 struct scene {
-    char top[256];
-    char source[300];
-    char mountpoint[300];
+    char top[SUITE_PATH_MAX];
+    char source[SUITE_PATH_MAX + 16];
+    char mountpoint[SUITE_PATH_MAX + 16];
     struct fs *fs;
 };
 
 static void scene_init(struct scene *scene, bool sparse)
 {
-    const char *tmp = getenv("TMPDIR");
     struct fs_options options = { .params = params_default, .sparse = sparse };
 
-    snprintf(scene->top, sizeof(scene->top), "%s/framefs_scene.XXXXXX",
-             tmp ? tmp : "/tmp");
-    ck_assert_ptr_nonnull(mkdtemp(scene->top));
+    suite_make_dir(scene->top);
     snprintf(scene->source, sizeof(scene->source), "%s/src", scene->top);
     snprintf(scene->mountpoint, sizeof(scene->mountpoint), "%s/mnt",
              scene->top);
@@ -42,11 +39,8 @@ static void scene_init(struct scene *scene, bool sparse)
 
 static void scene_fini(struct scene *scene)
 {
-    char command[300];
-
     fs_close(scene->fs);
-    snprintf(command, sizeof(command), "rm -r %s", scene->top);
-    ck_assert_int_eq(system(command), 0);
+    suite_remove_dir(scene->top);
 }
 
 static void pause_ms(long ms)

@@ -19,15 +19,14 @@
 
 /* A new directory, and the path of the frame in it. */
 struct place {
-    char dir[64];
-    char path[80];
+    char dir[SUITE_PATH_MAX];
+    char path[SUITE_PATH_MAX + 16];
     bool sparse;
 };
 
 static void make_place(struct place *place, bool sparse)
 {
-    strcpy(place->dir, "/tmp/test_commit.XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(place->dir));
+    suite_make_dir(place->dir);
     snprintf(place->path, sizeof(place->path), "%s/frame", place->dir);
     place->sparse = sparse;
     if (sparse)
@@ -36,10 +35,7 @@ static void make_place(struct place *place, bool sparse)
 
 static void remove_place(const struct place *place)
 {
-    char command[128];
-
-    snprintf(command, sizeof(command), "rm -r %s", place->dir);
-    ck_assert_int_eq(system(command), 0);
+    suite_remove_dir(place->dir);
 }
 
 static struct store *open_store(const struct place *place, unsigned flags)
@@ -412,7 +408,7 @@ START_TEST(frame_with_two_names_is_not_written_anew)
     struct fault fault;
     struct work work;
     struct stat st;
-    char name[128];
+    char name[SUITE_PATH_MAX + 16];
 
     begin(&work, false);
     ck_assert_int_eq(

@@ -18,7 +18,7 @@ enum {
 
 /* A temporary directory, and its descriptor. */
 struct room {
-    char top[256];
+    char top[SUITE_PATH_MAX];
     int dir;
 };
 
@@ -28,13 +28,9 @@ struct room {
  */
 static bool room_init(struct room *room)
 {
-    const char *tmp = getenv("TMPDIR");
-
     if (geteuid() != 0)
         return false;
-    snprintf(room->top, sizeof(room->top), "%s/framefs_room.XXXXXX",
-             tmp ? tmp : "/tmp");
-    ck_assert_ptr_nonnull(mkdtemp(room->top));
+    suite_make_dir(room->top);
     room->dir = open(room->top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     ck_assert_int_ge(room->dir, 0);
     ck_assert_int_eq(fchmod(room->dir, 0777), 0);
@@ -45,11 +41,8 @@ static bool room_init(struct room *room)
 
 static void room_fini(struct room *room)
 {
-    char command[300];
-
     close(room->dir);
-    snprintf(command, sizeof(command), "rm -r %s", room->top);
-    ck_assert_int_eq(system(command), 0);
+    suite_remove_dir(room->top);
 }
 
 /* Make a file.  Returns its descriptor. */

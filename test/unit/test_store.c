@@ -22,7 +22,7 @@
  *   dir/up       to ../file
  */
 struct tree {
-    char path[64];
+    char path[SUITE_PATH_MAX];
     int fd;
 };
 
@@ -39,8 +39,7 @@ static void put_file(const struct tree *tree, const char *name,
 
 static void make_tree(struct tree *tree)
 {
-    strcpy(tree->path, "/tmp/test_store.XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(tree->path));
+    suite_make_dir(tree->path);
     tree->fd = open(tree->path, O_RDONLY | O_DIRECTORY);
     ck_assert_int_ge(tree->fd, 0);
     put_file(tree, "file", "0123456789");

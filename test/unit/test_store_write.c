@@ -13,7 +13,7 @@
 
 /* A directory with "file", which has mode 0640 and holds "0123456789". */
 struct tree {
-    char path[64];
+    char path[SUITE_PATH_MAX];
     int fd;
 };
 
@@ -21,8 +21,7 @@ static void make_tree(struct tree *tree)
 {
     int fd;
 
-    strcpy(tree->path, "/tmp/test_store_write.XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(tree->path));
+    suite_make_dir(tree->path);
     tree->fd = open(tree->path, O_RDONLY | O_DIRECTORY);
     fd = openat(tree->fd, "file", O_WRONLY | O_CREAT | O_EXCL, 0640);
     ck_assert_int_eq(write(fd, "0123456789", 10), 10);
@@ -31,11 +30,8 @@ static void make_tree(struct tree *tree)
 
 static void remove_tree(const struct tree *tree)
 {
-    char command[96];
-
     close(tree->fd);
-    snprintf(command, sizeof(command), "rm -r %s", tree->path);
-    ck_assert_int_eq(system(command), 0);
+    suite_remove_dir(tree->path);
 }
 
 static struct store *open_file(const struct tree *tree, const char *name,

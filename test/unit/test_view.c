@@ -207,63 +207,59 @@ START_TEST(frames_that_are_no_arrays_show_their_chunks)
 END_TEST
 
 /* An array in a directory of its own. */
-struct bed {
-    char dir[256];
-    char path[300];
+struct place {
+    char dir[SUITE_PATH_MAX];
+    char path[SUITE_PATH_MAX + 16];
     int fd; /* the directory */
     bool sparse;
     struct layout_shape shape;
     uint32_t itemsize;
 };
 
-static void bed_init(struct bed *bed, const struct layout_shape *shape,
-                     uint32_t itemsize, bool sparse)
+static void place_init(struct place *place, const struct layout_shape *shape,
+                       uint32_t itemsize, bool sparse)
 {
-    *bed =
-        (struct bed){ .shape = *shape, .itemsize = itemsize, .sparse = sparse };
-    snprintf(bed->dir, sizeof(bed->dir), "%s/test_view.XXXXXX",
-             getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
-    ck_assert_ptr_nonnull(mkdtemp(bed->dir));
-    snprintf(bed->path, sizeof(bed->path), "%s/a.b2nd", bed->dir);
-    bed->fd = open(bed->dir, O_RDONLY | O_DIRECTORY);
-    ck_assert_int_ge(bed->fd, 0);
+    *place = (struct place){ .shape = *shape,
+                             .itemsize = itemsize,
+                             .sparse = sparse };
+    suite_make_dir(place->dir);
+    snprintf(place->path, sizeof(place->path), "%s/a.b2nd", place->dir);
+    place->fd = open(place->dir, O_RDONLY | O_DIRECTORY);
+    ck_assert_int_ge(place->fd, 0);
 }
 
-static void bed_fini(struct bed *bed)
+static void place_fini(struct place *place)
 {
-    char command[300];
-
-    close(bed->fd);
-    snprintf(command, sizeof(command), "rm -rf %s", bed->dir);
-    ck_assert_int_eq(system(command), 0);
+    close(place->fd);
+    suite_remove_dir(place->dir);
 }
 
-static struct store *bed_store(struct bed *bed, unsigned flags)
+static struct store *place_store(struct place *place, unsigned flags)
 {
     struct store *store;
     int r;
 
-    if (bed->sparse && (flags & STORE_NEW))
-        ck_assert_int_eq(mkdir(bed->path, 0700), 0);
-    if (bed->sparse)
-        r = store_dir_open(bed->fd, "a.b2nd", flags & ~(unsigned)STORE_NEW,
+    if (place->sparse && (flags & STORE_NEW))
+        ck_assert_int_eq(mkdir(place->path, 0700), 0);
+    if (place->sparse)
+        r = store_dir_open(place->fd, "a.b2nd", flags & ~(unsigned)STORE_NEW,
                            &store);
     else
-        r = store_file_open(bed->fd, "a.b2nd", flags, &store);
+        r = store_file_open(place->fd, "a.b2nd", flags, &store);
     ck_assert_int_eq(r, 0);
     return store;
 }
 
 /* Make the array, filled with zeros, and open it for writing. */
-static void bed_create(struct bed *bed, enum file_view view, size_t cache_size,
-                       struct sample *sample)
+static void place_create(struct place *place, enum file_view view,
+                         size_t cache_size, struct sample *sample)
 {
     const struct file_options options = { .cache_size = cache_size,
                                           .nthreads = 2,
                                           .view = view };
-    const struct file_array array = { .shape = bed->shape, .dtype = "|V1" };
+    const struct file_array array = { .shape = place->shape, .dtype = "|V1" };
     const struct file_params params = {
-        .chunk = { .typesize = bed->itemsize,
+        .chunk = { .typesize = place->itemsize,
                    .codec = 1,
                    .clevel = 5,
                    .filters = { 0, 0, 0, 0, 0, 1 },
@@ -276,7 +272,7 @@ static void bed_create(struct bed *bed, enum file_view view, size_t cache_size,
     *sample = (struct sample){ 0 };
     ck_assert_int_eq(file_context_new(&options, &sample->context), 0);
     r = give_file_create(sample->context,
-                         bed_store(bed, STORE_WRITE | STORE_NEW), &params,
+                         place_store(place, STORE_WRITE | STORE_NEW), &params,
                          &sample->file, &fault);
     ck_assert_msg(r == 0, "%d: %s", r, fault.what);
     sample->len = file_size(sample->file);
@@ -327,35 +323,35 @@ static void check_written(const struct layout_shape *shape, uint32_t itemsize,
     struct array *array = NULL;
     struct sample sample;
     uint8_t *content;
-    struct bed bed;
+    struct place place;
     size_t len;
 
-    bed_init(&bed, shape, itemsize, sparse);
-    bed_create(&bed, FILE_VIEW_ARRAY, BIG_CACHE, &sample);
+    place_init(&place, shape, itemsize, sparse);
+    place_create(&place, FILE_VIEW_ARRAY, BIG_CACHE, &sample);
     sample.content = calloc(1, sample.len);
-    check_view(&sample, bed.path);
+    check_view(&sample, place.path);
     scribble(&sample, itemsize, 40);
-    check_view(&sample, bed.path);
+    check_view(&sample, place.path);
     ck_assert_int_eq(file_close(sample.file), 0);
     file_context_free(sample.context);
     content = sample.content;
 
     /* Repeat that with the stored frame. */
-    open_as(&sample, bed_store(&bed, STORE_WRITE), FILE_VIEW_ARRAY, BIG_CACHE,
-            true);
+    open_as(&sample, place_store(&place, STORE_WRITE), FILE_VIEW_ARRAY,
+            BIG_CACHE, true);
     sample.content = content;
-    check_view(&sample, bed.path);
+    check_view(&sample, place.path);
     scribble(&sample, itemsize + 1, 40);
     ck_assert_int_eq(file_close(sample.file), 0);
     file_context_free(sample.context);
 
-    content = put_together(bed.path, &array, UINT64_MAX, &len);
+    content = put_together(place.path, &array, UINT64_MAX, &len);
     ck_assert_uint_eq(len, sample.len);
     ck_assert_mem_eq(content, sample.content, len);
     free(content);
     free(sample.content);
     array_free(array);
-    bed_fini(&bed);
+    place_fini(&place);
 }
 
 START_TEST(what_is_written_lies_where_the_format_has_it)
@@ -377,7 +373,7 @@ static uint64_t count_decoded(const struct sample *sample)
 }
 
 /* Make an array of noise, and open it for reading. */
-static void open_noise(struct bed *bed, const struct layout_shape *shape,
+static void open_noise(struct place *place, const struct layout_shape *shape,
                        uint32_t itemsize, size_t cache_size,
                        struct sample *sample)
 {
@@ -385,8 +381,8 @@ static void open_noise(struct bed *bed, const struct layout_shape *shape,
     uint8_t *content;
     unsigned seed = 3;
 
-    bed_init(bed, shape, itemsize, false);
-    bed_create(bed, FILE_VIEW_ARRAY, BIG_CACHE, sample);
+    place_init(place, shape, itemsize, false);
+    place_create(place, FILE_VIEW_ARRAY, BIG_CACHE, sample);
     content = malloc(sample->len);
     for (size_t i = 0; i < sample->len; i++)
         content[i] = (uint8_t)rand_r(&seed);
@@ -394,7 +390,7 @@ static void open_noise(struct bed *bed, const struct layout_shape *shape,
                      0);
     ck_assert_int_eq(file_close(sample->file), 0);
     file_context_free(sample->context);
-    open_as(sample, bed_store(bed, 0), FILE_VIEW_ARRAY, cache_size, false);
+    open_as(sample, place_store(place, 0), FILE_VIEW_ARRAY, cache_size, false);
     sample->content = content;
 }
 
@@ -404,9 +400,9 @@ START_TEST(a_row_decodes_only_the_blocks_it_crosses)
         2, { 1000, 1000 }, { 400, 300 }, { 50, 100 }
     };
     struct sample sample;
-    struct bed bed;
+    struct place place;
 
-    open_noise(&bed, &shape, 1, BIG_CACHE, &sample);
+    open_noise(&place, &shape, 1, BIG_CACHE, &sample);
     ck_assert(reads_right(&sample, NULL, 420 * 1000, 1000));
     /* Three blocks in each of three chunks, and one more in the last chunk. */
     ck_assert_uint_eq(count_decoded(&sample), 10);
@@ -415,7 +411,7 @@ START_TEST(a_row_decodes_only_the_blocks_it_crosses)
     ck_assert(reads_right(&sample, NULL, 450 * 1000 + 150, 1));
     ck_assert_uint_eq(count_decoded(&sample), 11);
     sample_close(&sample);
-    bed_fini(&bed);
+    place_fini(&place);
 }
 END_TEST
 
@@ -425,18 +421,18 @@ START_TEST(a_scan_decodes_each_block_once_if_a_row_of_chunks_fits)
         2, { 1000, 1000 }, { 100, 300 }, { 50, 100 }
     };
     struct sample sample;
-    struct bed bed;
+    struct place place;
 
     /*
      * A row of chunks has 120000 bytes.  There is no read-ahead, because it may
      * come too late on a busy machine.
      */
-    open_noise(&bed, &shape, 1, 512 << 10, &sample);
+    open_noise(&place, &shape, 1, 512 << 10, &sample);
     for (size_t off = 0; off < sample.len; off += 10000)
         ck_assert(reads_right(&sample, NULL, off, 10000));
     ck_assert_uint_eq(count_decoded(&sample), 10 * 2 * 10);
     sample_close(&sample);
-    bed_fini(&bed);
+    place_fini(&place);
 }
 END_TEST
 
@@ -444,11 +440,11 @@ START_TEST(the_size_of_an_array_is_fixed)
 {
     struct fault fault;
     struct sample sample;
-    struct bed bed;
+    struct place place;
     uint8_t byte = 1;
 
-    bed_init(&bed, &shapes[1], 4, false);
-    bed_create(&bed, FILE_VIEW_ARRAY, BIG_CACHE, &sample);
+    place_init(&place, &shapes[1], 4, false);
+    place_create(&place, FILE_VIEW_ARRAY, BIG_CACHE, &sample);
     ck_assert_uint_eq(sample.len, 120 * 300 * 4);
     ck_assert_int_eq(file_write(sample.file, sample.len, &byte, 1, &fault),
                      -EFBIG);
@@ -466,7 +462,7 @@ START_TEST(the_size_of_an_array_is_fixed)
                       &fault),
         -EPERM);
     sample_close(&sample);
-    bed_fini(&bed);
+    place_fini(&place);
 }
 END_TEST
 
@@ -474,23 +470,23 @@ START_TEST(the_header_can_only_be_written_as_it_is)
 {
     struct fault fault;
     struct sample sample;
-    struct bed bed;
+    struct place place;
     uint8_t bytes[200];
 
-    bed_init(&bed, &shapes[1], 4, false);
-    bed_create(&bed, FILE_VIEW_NPY, BIG_CACHE, &sample);
+    place_init(&place, &shapes[1], 4, false);
+    place_create(&place, FILE_VIEW_NPY, BIG_CACHE, &sample);
     sample.content = read_all(&sample);
     memcpy(bytes, sample.content, 128);
     memset(bytes + 128, 7, 72);
     ck_assert_int_eq(file_write(sample.file, 0, bytes, 200, &fault), 0);
     memset(sample.content + 128, 7, 72);
-    check_view(&sample, bed.path);
+    check_view(&sample, place.path);
     bytes[100]++;
     ck_assert_int_eq(file_write(sample.file, 0, bytes, 200, &fault), -EPERM);
     ck_assert_int_eq(file_zero(sample.file, 0, 200, &fault), -EPERM);
-    check_view(&sample, bed.path);
+    check_view(&sample, place.path);
     sample_close(&sample);
-    bed_fini(&bed);
+    place_fini(&place);
 }
 END_TEST
 
@@ -511,11 +507,11 @@ START_TEST(holes_are_chunks_side_by_side)
     };
     struct fault fault;
     struct sample sample;
-    struct bed bed;
+    struct place place;
     uint8_t byte = 1;
 
-    bed_init(&bed, &shape, 1, false);
-    bed_create(&bed, FILE_VIEW_ARRAY, BIG_CACHE, &sample);
+    place_init(&place, &shape, 1, false);
+    place_create(&place, FILE_VIEW_ARRAY, BIG_CACHE, &sample);
     ck_assert_int_eq(file_write(sample.file, 2599, &byte, 1, &fault), 0);
     ck_assert_int_eq(file_write(sample.file, 9250, &byte, 1, &fault), 0);
     for (int committed = 0; committed < 2; committed++) {
@@ -529,12 +525,12 @@ START_TEST(holes_are_chunks_side_by_side)
         if (committed == 0) {
             ck_assert_int_eq(file_close(sample.file), 0);
             file_context_free(sample.context);
-            open_as(&sample, bed_store(&bed, 0), FILE_VIEW_ARRAY, BIG_CACHE,
+            open_as(&sample, place_store(&place, 0), FILE_VIEW_ARRAY, BIG_CACHE,
                     false);
         }
     }
     sample_close(&sample);
-    bed_fini(&bed);
+    place_fini(&place);
 }
 END_TEST
 
@@ -557,20 +553,20 @@ START_TEST(arrays_without_items_show_nothing)
 {
     const struct layout_shape shape = { 2, { 5, 0 }, { 3, 4 }, { 2, 2 } };
     struct sample sample;
-    struct bed bed;
+    struct place place;
 
-    bed_init(&bed, &shape, 4, false);
-    bed_create(&bed, FILE_VIEW_ARRAY, BIG_CACHE, &sample);
+    place_init(&place, &shape, 4, false);
+    place_create(&place, FILE_VIEW_ARRAY, BIG_CACHE, &sample);
     ck_assert_uint_eq(sample.len, 0);
     check_seek(&sample, 0, true, -ENXIO);
     sample_close(&sample);
-    open_as(&sample, bed_store(&bed, 0), FILE_VIEW_NPY, BIG_CACHE, false);
+    open_as(&sample, place_store(&place, 0), FILE_VIEW_NPY, BIG_CACHE, false);
     ck_assert_uint_eq(sample.len, 128);
     check_seek(&sample, 0, false, 0);
     check_seek(&sample, 0, true, 128);
     check_seek(&sample, 128, true, -ENXIO);
     sample_close(&sample);
-    bed_fini(&bed);
+    place_fini(&place);
 }
 END_TEST
 
@@ -587,24 +583,24 @@ START_TEST(an_array_of_unknown_blocks_is_not_changed)
     struct fault fault;
     struct store *store;
     struct file *file;
-    struct bed bed;
+    struct place place;
     char command[8192];
     char path[4096];
 
-    bed_init(&bed, &shapes[0], 1, false);
+    place_init(&place, &shapes[0], 1, false);
     data_path(path, sizeof(path), "frames", "caterva.b2frame", "");
     snprintf(command, sizeof(command),
              "cp %s %s && printf '\\1' | "
              "dd of=%s bs=1 seek=56 conv=notrunc status=none",
-             path, bed.path, bed.path);
+             path, place.path, place.path);
     ck_assert_int_eq(system(command), 0);
     ck_assert_int_eq(file_context_new(&options, &context), 0);
-    store = bed_store(&bed, STORE_WRITE);
+    store = place_store(&place, STORE_WRITE);
     ck_assert_int_eq(file_open_writable(context, store, &file, &fault),
                      -ENOTSUP);
     store_close(store);
     file_context_free(context);
-    bed_fini(&bed);
+    place_fini(&place);
 }
 END_TEST
 
