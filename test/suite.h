@@ -3,9 +3,12 @@
 #define TEST_SUITE_H
 
 #include <check.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum {
-    SUITE_PATH_MAX = 256 /* bytes in the path of a directory, with its NUL */
+    SUITE_PATH_MAX = 256,  /* bytes in the path of a directory, with its NUL */
+    SUITE_DATA_MAX = 4096, /* the same of a file in test/data */
 };
 
 /*
@@ -23,5 +26,12 @@ int suite_run(const char *name, const TTest *const *tests);
  */
 void suite_make_dir(char path[SUITE_PATH_MAX]);
 void suite_remove_dir(const char *path);
+
+/* Store the path of a file in test/data, whose name there is formatted. */
+void suite_data_path(char path[SUITE_DATA_MAX], const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Read a whole file.  Returns `len` bytes, which the caller frees. */
+uint8_t *suite_read(const char *path, size_t *len);
 
 #endif

@@ -48,10 +48,9 @@ static struct framefs_frame *reopen(const char *path)
 static struct framefs_frame *open_data(const char *name)
 {
     struct framefs_frame *frame;
-    char path[4096];
+    char path[SUITE_DATA_MAX];
 
-    snprintf(path, sizeof(path), "%s/frames/%s", getenv("FRAMEFS_TEST_DATA"),
-             name);
+    suite_data_path(path, "frames/%s", name);
     ck_assert_msg(framefs_open(fs, path, FRAMEFS_READ, 0, &frame) == 0, "%s",
                   framefs_error());
     return frame;

@@ -29,38 +29,14 @@ struct sample {
     size_t len;
 };
 
-static inline void data_path(char *path, size_t size, const char *folder,
-                             const char *name, const char *suffix)
-{
-    const char *data = getenv("FRAMEFS_TEST_DATA");
-
-    ck_assert_ptr_nonnull(data);
-    snprintf(path, size, "%s/%s/%s%s", data, folder, name, suffix);
-}
-
-static inline uint8_t *read_whole(const char *path, size_t *len)
-{
-    FILE *file = fopen(path, "rb");
-    struct stat st;
-    uint8_t *bytes;
-
-    ck_assert_msg(file != NULL, "%s", path);
-    ck_assert_int_eq(fstat(fileno(file), &st), 0);
-    *len = (size_t)st.st_size;
-    bytes = malloc(*len);
-    ck_assert_uint_eq(fread(bytes, 1, *len, file), *len);
-    fclose(file);
-    return bytes;
-}
-
 static inline struct store *open_store(const char *name)
 {
-    char path[4096];
+    char path[SUITE_DATA_MAX];
     struct store *store;
     struct stat st;
     int r;
 
-    data_path(path, sizeof(path), "frames", name, ".b2frame");
+    suite_data_path(path, "frames/%s.b2frame", name);
     ck_assert_msg(stat(path, &st) == 0, "%s", path);
     r = S_ISDIR(st.st_mode)
             ? store_dir_open(AT_FDCWD, path, STORE_FOLLOW, &store)
@@ -86,11 +62,11 @@ static inline void sample_open_store(struct sample *sample, struct store *store,
 static inline void sample_open(struct sample *sample, const char *name,
                                size_t cache_size)
 {
-    char path[4096];
+    char path[SUITE_DATA_MAX];
 
     sample_open_store(sample, open_store(name), cache_size, 64 * 1024);
-    data_path(path, sizeof(path), "unit", name, ".raw");
-    sample->content = read_whole(path, &sample->len);
+    suite_data_path(path, "unit/%s.raw", name);
+    sample->content = suite_read(path, &sample->len);
     ck_assert_uint_eq(file_size(sample->file), sample->len);
 }
 

@@ -38,10 +38,10 @@ struct frame *open_data(const char *name)
     struct store *store;
     struct frame *frame;
     struct stat st;
-    char path[4096];
+    char path[SUITE_DATA_MAX];
     int r;
 
-    snprintf(path, sizeof(path), "%s/%s", getenv("FRAMEFS_TEST_DATA"), name);
+    suite_data_path(path, "%s", name);
     ck_assert_msg(stat(path, &st) == 0, "no %s", path);
     if (S_ISDIR(st.st_mode))
         r = store_dir_open(AT_FDCWD, path, STORE_FOLLOW, &store);

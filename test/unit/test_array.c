@@ -321,10 +321,9 @@ START_TEST(the_header_suffices_to_read_an_array)
     struct array *array = NULL;
     struct store *store;
     struct frame *frame;
-    char path[4096];
+    char path[SUITE_DATA_MAX];
 
-    snprintf(path, sizeof(path), "%s/frames/nd16.b2nd",
-             getenv("FRAMEFS_TEST_DATA"));
+    suite_data_path(path, "frames/nd16.b2nd");
     ck_assert_int_eq(store_file_open(AT_FDCWD, path, STORE_FOLLOW, &store), 0);
     ck_assert_int_eq(frame_open_header(store, 0, &frame, &fault), 0);
     store_close(store);

@@ -215,12 +215,12 @@ START_TEST(a_damaged_block_costs_only_its_own_bytes)
     struct fault fault;
     struct store *store;
     struct frame *frame;
-    char path[4096];
+    char path[SUITE_DATA_MAX];
     uint8_t *bytes;
     size_t len;
 
-    data_path(path, sizeof(path), "frames", "last-block-short", ".b2frame");
-    bytes = read_whole(path, &len);
+    suite_data_path(path, "frames/last-block-short.b2frame");
+    bytes = suite_read(path, &len);
     sample_open(&sample, "last-block-short", BIG_CACHE);
     frame = file_frame_get(sample.file);
     spoil_block(bytes, frame, 1, 3);

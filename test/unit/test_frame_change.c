@@ -495,18 +495,13 @@ END_TEST
 /* Copy a file of the test data to a disk. */
 static struct disk *disk_of_data(const char *name)
 {
-    char path[4096];
-    uint8_t *bytes = malloc(1 << 20);
+    char path[SUITE_DATA_MAX];
     struct disk *disk;
+    uint8_t *bytes;
     size_t len;
-    FILE *file;
 
-    snprintf(path, sizeof(path), "%s/frames/%s", getenv("FRAMEFS_TEST_DATA"),
-             name);
-    file = fopen(path, "rb");
-    ck_assert_msg(file && bytes, "no %s", path);
-    len = fread(bytes, 1, 1 << 20, file);
-    fclose(file);
+    suite_data_path(path, "frames/%s", name);
+    bytes = suite_read(path, &len);
     disk = disk_of(bytes, len);
     free(bytes);
     return disk;

@@ -12,14 +12,6 @@
 #include "store/store_local.h"
 #include "suite.h"
 
-static const char *data_folder(void)
-{
-    const char *data = getenv("FRAMEFS_TEST_DATA");
-
-    ck_assert_ptr_nonnull(data);
-    return data;
-}
-
 /*
  * Open the frame with this name and any suffix.  Returns NULL if there is no
  * such file, because the row describes a frame at an offset in another one.
@@ -30,7 +22,7 @@ static struct frame *open_frame(const char *id)
     struct fault fault = FAULT_NONE;
     struct frame *frame;
     struct store *store;
-    char path[4096];
+    char path[SUITE_DATA_MAX];
     struct stat st;
     size_t i = 0;
     int r;
@@ -38,8 +30,7 @@ static struct frame *open_frame(const char *id)
     do {
         if (i == sizeof(suffixes) / sizeof(suffixes[0]))
             return NULL;
-        snprintf(path, sizeof(path), "%s/frames/%s%s", data_folder(), id,
-                 suffixes[i++]);
+        suite_data_path(path, "frames/%s%s", id, suffixes[i++]);
     } while (stat(path, &st) < 0);
 
     r = S_ISDIR(st.st_mode)
@@ -163,11 +154,11 @@ static void unescape(char *text)
 
 START_TEST(every_metalayer_comes_with_its_content)
 {
-    char path[4096];
+    char path[SUITE_DATA_MAX];
     char line[4096];
     unsigned nchecked = 0;
 
-    snprintf(path, sizeof(path), "%s/frames/layers.tsv", data_folder());
+    suite_data_path(path, "frames/layers.tsv");
     FILE *table = fopen(path, "r");
 
     ck_assert_ptr_nonnull(table);

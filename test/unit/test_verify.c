@@ -37,22 +37,11 @@ struct sample {
 static void sample_load_file(struct sample *sample, const char *folder,
                              const char *name)
 {
-    const char *data = getenv("FRAMEFS_TEST_DATA");
-    char path[4096];
-    FILE *file;
-    long len;
+    char path[SUITE_DATA_MAX];
 
-    ck_assert_ptr_nonnull(data);
-    snprintf(path, sizeof(path), "%s/%s/%s", data, folder, name);
-    file = fopen(path, "rb");
-    ck_assert_msg(file != NULL, "%s", path);
-    fseek(file, 0, SEEK_END);
-    len = ftell(file);
-    rewind(file);
-    *sample =
-        (struct sample){ .bytes = malloc((size_t)len), .len = (size_t)len };
-    ck_assert_uint_eq(fread(sample->bytes, 1, sample->len, file), sample->len);
-    fclose(file);
+    *sample = (struct sample){ 0 };
+    suite_data_path(path, "%s/%s", folder, name);
+    sample->bytes = suite_read(path, &sample->len);
 }
 
 static void sample_load(struct sample *sample, const char *folder,

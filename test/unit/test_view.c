@@ -183,9 +183,9 @@ static const char *const frames[] = {
 START_TEST(arrays_of_other_programs_show_in_c_order)
 {
     for (size_t i = 0; i < sizeof(frames) / sizeof(frames[0]); i++) {
-        char path[4096];
+        char path[SUITE_DATA_MAX];
 
-        data_path(path, sizeof(path), "frames", frames[i], "");
+        suite_data_path(path, "frames/%s", frames[i]);
         check_array(path);
     }
 }
@@ -194,12 +194,12 @@ END_TEST
 START_TEST(frames_that_are_no_arrays_show_their_chunks)
 {
     struct sample sample;
-    char path[4096];
+    char path[SUITE_DATA_MAX];
 
-    data_path(path, sizeof(path), "frames", "medley-4", ".b2frame");
+    suite_data_path(path, "frames/medley-4.b2frame");
     open_as(&sample, store_of(path), FILE_VIEW_NPY, BIG_CACHE, false);
-    data_path(path, sizeof(path), "unit", "medley-4", ".raw");
-    sample.content = read_whole(path, &sample.len);
+    suite_data_path(path, "unit/medley-4.raw");
+    sample.content = suite_read(path, &sample.len);
     ck_assert_uint_eq(file_size(sample.file), sample.len);
     check_view(&sample, path);
     sample_close(&sample);
@@ -537,9 +537,9 @@ END_TEST
 START_TEST(holes_start_behind_the_header)
 {
     struct sample sample;
-    char path[4096];
+    char path[SUITE_DATA_MAX];
 
-    data_path(path, sizeof(path), "frames", "nd2-14gb-zeros.b2nd", "");
+    suite_data_path(path, "frames/nd2-14gb-zeros.b2nd");
     open_as(&sample, store_of(path), FILE_VIEW_NPY, BIG_CACHE, false);
     ck_assert_uint_eq(sample.len, 128 + 14000200000);
     check_seek(&sample, 0, false, 0);
@@ -585,10 +585,10 @@ START_TEST(an_array_of_unknown_blocks_is_not_changed)
     struct file *file;
     struct place place;
     char command[8192];
-    char path[4096];
+    char path[SUITE_DATA_MAX];
 
     place_init(&place, &shapes[0], 1, false);
-    data_path(path, sizeof(path), "frames", "caterva.b2frame", "");
+    suite_data_path(path, "frames/caterva.b2frame");
     snprintf(command, sizeof(command),
              "cp %s %s && printf '\\1' | "
              "dd of=%s bs=1 seek=56 conv=notrunc status=none",

@@ -10,17 +10,11 @@
 
 /* Changes of frames that other programs have made. */
 
-static void make_path(char path[4096], const char *name)
-{
-    ck_assert_ptr_nonnull(getenv("FRAMEFS_TEST_DATA"));
-    snprintf(path, 4096, "%s/frames/%s", getenv("FRAMEFS_TEST_DATA"), name);
-}
-
 static void open_frame(struct bed *bed, const char *name)
 {
-    char path[4096];
+    char path[SUITE_DATA_MAX];
 
-    make_path(path, name);
+    suite_data_path(path, "frames/%s", name);
     bed_copy_of(bed, path);
 }
 
@@ -100,9 +94,9 @@ START_TEST(frames_of_variable_blocks_are_not_opened_to_be_changed)
     struct store *store;
     struct file *file;
     struct fault fault;
-    char path[4096];
+    char path[SUITE_DATA_MAX];
 
-    make_path(path, "vlblocks-zstd.b2frame");
+    suite_data_path(path, "frames/%s", "vlblocks-zstd.b2frame");
     ck_assert_int_eq(file_context_new(&file_default_options, &context), 0);
     ck_assert_int_eq(store_path_open(path, 0, &store), 0);
     ck_assert_int_eq(file_open_writable(context, store, &file, &fault),
