@@ -12,7 +12,7 @@
 enum {
     BYTES_PER_BUCKET = 1024, /* of capacity */
     DROP_BATCH = 64,         /* entries dropped while the lock is held */
-    HELD_PARTS = 4,          /* of capacity; one is free of uncommitted data */
+    UNCOMMITTED_PARTS = 4,   /* of capacity; one is free of uncommitted data */
 };
 
 int cache_new(size_t capacity, struct cache **out)
@@ -32,7 +32,8 @@ int cache_new(size_t capacity, struct cache **out)
         return -ENOMEM;
     }
     cache->capacity = capacity;
-    cache->held_max = capacity / HELD_PARTS * (HELD_PARTS - 1);
+    cache->uncommitted_max =
+        capacity / UNCOMMITTED_PARTS * (UNCOMMITTED_PARTS - 1);
     cache->bucket_mask = nbuckets - 1;
     cache->table_size = nbuckets * sizeof(*cache->buckets);
     cache->used = cache->table_size;
@@ -43,7 +44,7 @@ int cache_new(size_t capacity, struct cache **out)
     pthread_cond_init(&cache->released, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&cache->pressed, &monotonic);
+    pthread_cond_init(&cache->flush_wanted, &monotonic);
     pthread_condattr_destroy(&monotonic);
 
     *out = cache;
@@ -57,7 +58,7 @@ void cache_free(struct cache *cache)
 
     assert(cache->used == cache->table_size);
     buffer_stack_fini(&cache->spares);
-    pthread_cond_destroy(&cache->pressed);
+    pthread_cond_destroy(&cache->flush_wanted);
     pthread_cond_destroy(&cache->released);
     pthread_cond_destroy(&cache->filled);
     pthread_mutex_destroy(&cache->lock);
@@ -69,12 +70,12 @@ void cache_file_init(struct cache_file *file, const struct cache_ops *ops)
 {
     file->ops = ops;
     file->domain = NULL;
-    file->nheld = 0;
+    file->nuncommitted = 0;
     list_init(&file->entries);
-    list_init(&file->held);
+    list_init(&file->uncommitted);
     list_init(&file->dirty);
     list_init(&file->full);
-    list_init(&file->due);
+    list_init(&file->tagged);
     list_init(&file->staged);
     file->nentries = 0;
     file->ndirty = 0;
@@ -86,14 +87,14 @@ void cache_file_drop(struct cache *cache, struct cache_file *file)
 {
     pthread_mutex_lock(&cache->lock);
     for (size_t n = 1; !list_empty(&file->entries); n++) {
-        room_evict_locked(
+        budget_evict_entry_locked(
             cache, list_entry(file->entries.next, struct cache_entry, node));
         if (n % DROP_BATCH == 0) {
-            room_unlock(cache);
+            budget_unlock(cache);
             pthread_mutex_lock(&cache->lock);
         }
     }
-    room_unlock(cache);
+    budget_unlock(cache);
 
     /* Another thread may still be freeing entries that it evicted. */
     pthread_mutex_lock(&cache->lock);
@@ -103,40 +104,40 @@ void cache_file_drop(struct cache *cache, struct cache_file *file)
 }
 
 /* Count a request for blocks as a hit or a miss. */
-static void count_use_locked(struct cache *cache, struct cache_unit *unit,
+static void count_use_locked(struct cache *cache, struct buffer_group *group,
                              uint32_t first, uint32_t end, bool hit)
 {
     cache->stats.hits += hit;
     cache->stats.misses += !hit;
-    cache->stats.ahead_used += entry_clear_ahead(unit, first, end);
+    cache->stats.ahead_used += entry_clear_ahead(group, first, end);
 }
 
-/* Pin the unit that a range starts in, and make its blocks in [first, end)
+/* Pin the group that a range starts in, and make its blocks in [first, end)
    ready.  Lowers `end` to the first block that could not be decoded. */
-static int pin_unit_locked(struct cache *cache, struct cache_request *request,
-                           struct cache_unit *unit, uint32_t first,
-                           uint32_t *end)
+static int pin_group_locked(struct cache *cache, struct cache_request *request,
+                            struct buffer_group *group, uint32_t first,
+                            uint32_t *end)
 {
-    const struct cache_entry *entry = unit->entry;
+    const struct cache_entry *entry = group->entry;
     uint32_t ready;
     bool hit;
     int r;
 
-    fill_set_need(request, unit, 0);
-    r = room_pin_locked(cache, request, unit);
+    fill_set_need(request, group, 0);
+    r = budget_pin_locked(cache, request, group);
     if (r < 0)
         return r;
 
     ready = first + entry_run(entry, first, *end, BLOCK_READY);
     hit = ready == *end;
     if (!hit) {
-        r = fill_locked(cache, request, unit, first, *end);
+        r = fill_locked(cache, request, group, first, *end);
         ready = first + entry_run(entry, first, *end, BLOCK_READY);
     }
     if (request->wait != CACHE_WAIT_NEVER)
-        count_use_locked(cache, unit, first, ready, hit);
+        count_use_locked(cache, group, first, ready, hit);
     if (r < 0 && ready == first) {
-        room_unpin_locked(cache, unit);
+        budget_unpin_locked(cache, group);
         return r;
     }
     if (r < 0)
@@ -144,7 +145,7 @@ static int pin_unit_locked(struct cache *cache, struct cache_request *request,
     return 0;
 }
 
-/* Pin the part of a range that lies in its first unit.  The caller keeps the
+/* Pin the part of a range that lies in its first group.  The caller keeps the
    entry. */
 static int pin_range_locked(struct cache *cache, struct cache_request *request,
                             struct cache_entry *entry, struct cache_pin *out)
@@ -152,7 +153,7 @@ static int pin_range_locked(struct cache *cache, struct cache_request *request,
     const struct cache_shape *shape = &entry->shape;
     uint64_t off = request->range->off;
     uint64_t stop = off + request->range->len;
-    struct cache_unit *unit = NULL;
+    struct buffer_group *group = NULL;
     const uint8_t *data = NULL;
 
     if (off >= shape->nbytes)
@@ -165,30 +166,30 @@ static int pin_range_locked(struct cache *cache, struct cache_request *request,
         uint32_t end = (uint32_t)size_pieces(stop, shape->blocksize);
         int r;
 
-        unit = entry_unit(entry, first);
-        if (end > entry_unit_end(unit))
-            end = entry_unit_end(unit);
-        r = pin_unit_locked(cache, request, unit, first, &end);
+        group = entry_group(entry, first);
+        if (end > entry_group_end(group))
+            end = entry_group_end(group);
+        r = pin_group_locked(cache, request, group, first, &end);
         if (r < 0)
             return r;
         if (stop > (uint64_t)end * shape->blocksize)
             stop = (uint64_t)end * shape->blocksize;
-        data = unit->buffer->bytes +
-               (off - (uint64_t)entry_unit_first(unit) * shape->blocksize);
+        data = group->buffer->bytes +
+               (off - (uint64_t)entry_group_first(group) * shape->blocksize);
     }
-    if (entry->retired) {
-        if (unit)
-            room_unpin_locked(cache, unit);
+    if (entry->invalidated) {
+        if (group)
+            budget_unpin_locked(cache, group);
         return -ERESTART;
     }
-    if (unit)
-        room_freeze_locked(unit);
+    if (group)
+        budget_pin_readonly_locked(group);
 
     *out = (struct cache_pin){ .chunk = shape->chunk,
                                .data = data,
                                .len = (uint32_t)(stop - off),
                                .entry = entry,
-                               .buffer = unit ? unit->buffer : NULL };
+                               .buffer = group ? group->buffer : NULL };
     return 0;
 }
 
@@ -208,14 +209,14 @@ int cache_pin(struct cache *cache, const struct cache_range *range,
         if (r == 0) {
             r = pin_range_locked(cache, &request, entry, out);
             if (r < 0)
-                room_put_locked(cache, entry);
+                budget_release_entry_locked(cache, entry);
         }
     } while (r == -ERESTART ||
-             (r < 0 && request.refused && wait == CACHE_WAIT_ROOM &&
-              (r = room_reserve_locked(cache, &request)) == 0));
-    room_release_locked(cache, &request);
-    room_unlock(cache);
-    return wait == CACHE_WAIT_ROOM && r == -EAGAIN ? -ENOMEM : r;
+             (r < 0 && request.refused && wait == CACHE_WAIT_MEMORY &&
+              (r = budget_reserve_locked(cache, &request)) == 0));
+    budget_release_locked(cache, &request);
+    budget_unlock(cache);
+    return wait == CACHE_WAIT_MEMORY && r == -EAGAIN ? -ENOMEM : r;
 }
 
 void cache_unpin(struct cache *cache, const struct cache_pin *pins,
@@ -224,24 +225,24 @@ void cache_unpin(struct cache *cache, const struct cache_pin *pins,
     pthread_mutex_lock(&cache->lock);
     for (size_t i = 0; i < npins; i++) {
         if (pins[i].buffer)
-            room_thaw_locked(cache, pins[i].buffer);
-        room_put_locked(cache, pins[i].entry);
+            budget_unpin_readonly_locked(cache, pins[i].buffer);
+        budget_release_entry_locked(cache, pins[i].entry);
     }
-    room_unlock(cache);
+    budget_unlock(cache);
 }
 
-static void pass_locked(struct cache *cache, struct cache_entry *entry)
+static void drop_behind_locked(struct cache *cache, struct cache_entry *entry)
 {
-    entry->passed = true;
-    room_settle_locked(cache, entry);
+    entry->drop_behind = true;
+    budget_idle_locked(cache, entry);
 }
 
-void cache_let_go(struct cache *cache, struct cache_file *file, uint64_t first,
-                  uint64_t end)
+void cache_drop_behind(struct cache *cache, struct cache_file *file,
+                       uint64_t first, uint64_t end)
 {
     pthread_mutex_lock(&cache->lock);
-    fill_each_locked(cache, file, first, end, pass_locked);
-    room_unlock(cache);
+    fill_each_locked(cache, file, first, end, drop_behind_locked);
+    budget_unlock(cache);
 }
 
 void cache_get_stats(struct cache *cache, struct cache_stats *out)
@@ -251,7 +252,7 @@ void cache_get_stats(struct cache *cache, struct cache_stats *out)
     out->used = cache->used + cache->reserved - cache->borrowed;
     out->borrowed = cache->borrowed;
     out->spare = cache->spares.nbytes;
-    out->held = cache->held;
+    out->uncommitted = cache->uncommitted;
     out->other = cache->other;
     pthread_mutex_unlock(&cache->lock);
 }

@@ -14,10 +14,10 @@
 /*
  * Decoded chunks.
  *
- * An entry is one chunk.  Its blocks lie in *units*: groups of whole blocks, of
- * about a megabyte, that share a buffer.  So a chunk of the usual size is one
+ * An entry is one chunk. Its blocks lie in *buffer groups* of about a megabyte:
+ * the blocks of a group share a buffer. So a chunk of the usual size is one
  * buffer, and one of a gigabyte can be cached in parts.  A block is missing,
- * being decoded by one thread, or ready.  Unused units stay until their memory
+ * being decoded by one thread, or ready.  Unused groups stay until their memory
  * is needed, and are evicted in the order of their last use.
  *
  * The capacity is a hard limit.  A thread waits for memory only while it holds
@@ -49,7 +49,7 @@ struct cache_run {
 };
 
 /* The functions with which a file fills the cache.  No lock is held while one
-   of these runs, except for outdate(). */
+   of these runs, except for mark_stale(). */
 struct cache_ops {
     /*
      * Describe a chunk.  One thread at a time does this for an entry.
@@ -73,7 +73,7 @@ struct cache_ops {
 
     /* Mark cache_shape.chunk stale, because the next commit replaces the stored
        chunk.  The cache's lock is held.  NULL if the file is never written. */
-    void (*outdate)(void *chunk);
+    void (*mark_stale)(void *chunk);
 
     /* Free cache_shape.chunk. */
     void (*forget)(void *chunk);
@@ -86,31 +86,32 @@ struct cache_ops {
  * as long as a file refers to it.
  */
 struct cache_domain {
-    size_t held;       /* uncommitted bytes, */
-    size_t nheld;      /* of this number of chunks */
-    unsigned nheld_up; /* throttled writers, which wait for less to be held */
-    uint64_t nfailed;  /* number of flushes that failed */
-    unsigned nfailing; /* those with CACHE_FLUSH_NO_ROOM since a success, */
-    unsigned nbad;     /* and those with any error */
+    size_t uncommitted;  /* uncommitted bytes, */
+    size_t nuncommitted; /* of this number of chunks */
+    unsigned nthrottled; /* throttled writers, which wait until less is
+                            uncommitted */
+    uint64_t nfailed;    /* number of flushes that failed */
+    unsigned nfailing;   /* those with CACHE_FLUSH_NO_SPACE since a success, */
+    unsigned nbad;       /* and those with any error */
 };
 
 /* A file whose chunks are cached.  Its owner allocates the struct. */
 struct cache_file {
     const struct cache_ops *ops;
     struct cache_domain *domain; /* NULL: the one that such files share */
-    struct list entries; /* the cache's from here on, guarded by its lock */
-    size_t nentries;     /* entries in the list or being freed */
-    struct list held;    /* uncommitted entries; of these: */
-    struct list dirty;   /* dirty, to be encoded some time */
+    struct list entries;     /* the cache's from here on, guarded by its lock */
+    size_t nentries;         /* entries in the list or being freed */
+    struct list uncommitted; /* uncommitted entries; of these: */
+    struct list dirty;       /* dirty, to be encoded some time */
     struct list full;    /* likewise, but as many bytes were written to them as
                             they have, so they are likely to be complete */
-    struct list due;     /* dirty, to be encoded for the commit under way */
+    struct list tagged;  /* dirty, to be encoded for the commit under way */
     struct list staged;  /* encoded, in the next commit */
-    size_t ndirty;       /* entries in `dirty`, `full` and `due` */
+    size_t ndirty;       /* entries in `dirty`, `full` and `tagged` */
     atomic_size_t nfull; /* entries in `full`; any thread may read it */
-    atomic_size_t nheld; /* entries in `held`; likewise */
-    uint64_t nunsaved;   /* bytes written to uncommitted entries, for each at
-                            most as many as it has */
+    atomic_size_t nuncommitted; /* entries in `uncommitted`; likewise */
+    uint64_t nunsaved; /* bytes written to uncommitted entries, for each at most
+                          as many as it has */
 };
 
 /* Statistics since the start. */
@@ -126,7 +127,7 @@ struct cache_stats {
     size_t used;           /* bytes of the capacity in use or reserved now */
     size_t borrowed;       /* bytes reserved beyond the capacity */
     size_t spare;          /* bytes in buffers that are kept for reuse */
-    size_t held;           /* uncommitted bytes */
+    size_t uncommitted;    /* uncommitted bytes */
     size_t other;          /* see cache_count_other() */
 };
 
@@ -167,7 +168,7 @@ struct cache_range {
 
 /* For which resources a caller is ready to wait. */
 enum cache_wait {
-    CACHE_WAIT_ROOM,   /* memory, so the caller must hold no pin; and blocks */
+    CACHE_WAIT_MEMORY, /* memory, so the caller must hold no pin; and blocks */
     CACHE_WAIT_DECODE, /* only blocks that another thread is decoding */
     CACHE_WAIT_NEVER,  /* neither, for read-ahead; only describe() */
 };
@@ -182,19 +183,20 @@ struct cache_pin {
 };
 
 /*
- * Pin the first bytes of a range, as many as lie in one unit, after decoding
+ * Pin the first bytes of a range, as many as lie in one group, after decoding
  * the missing blocks.  Missing blocks that are neighbours are decoded together.
  *
  *  context  for the file's ops
- *  out      `len` is at least 1; it stops short of the end of the range or unit
- *           if the next block could not be decoded.  With CACHE_WAIT_NEVER only
- *           `len` counts: another thread may still be decoding the bytes
+ *  out      `len` is at least 1; it stops short of the end of the range or
+ *           group if the next block could not be decoded.  With
+ *           CACHE_WAIT_NEVER only `len` counts: another thread may still be
+ *           decoding the bytes
  *
  * Returns 0, or
  *  -EAGAIN  the budget is used up until other threads release memory; never
- *           with CACHE_WAIT_ROOM
- *  -ENOTSUP with CACHE_WAIT_ROOM: one unit, and the scratch to decode it, need
- *           more than the capacity
+ *           with CACHE_WAIT_MEMORY
+ *  -ENOTSUP with CACHE_WAIT_MEMORY: one group, and the scratch to decode it,
+ *           need more than the capacity
  *  -ENOMEM  from the system; or uncommitted chunks fill the cache, and flushes
  *           fail
  *  -ERANGE  the chunk, as it was described, ends before the range starts
@@ -212,8 +214,8 @@ void cache_unpin(struct cache *cache, const struct cache_pin *pins,
  * needed again soon.  Chunks in use are evicted after their last use.
  * Uncommitted chunks stay.
  */
-void cache_let_go(struct cache *cache, struct cache_file *file, uint64_t first,
-                  uint64_t end);
+void cache_drop_behind(struct cache *cache, struct cache_file *file,
+                       uint64_t first, uint64_t end);
 
 /*
  * Count memory that the owner of a file keeps besides its chunks.  The cache
@@ -230,15 +232,15 @@ void cache_get_stats(struct cache *cache, struct cache_stats *out);
 /*
  * Writing.
  *
- * Pinned bytes never change: if a thread writes to a pinned unit, the unit gets
- * another buffer, and the pins keep the old one.
+ * Pinned bytes never change: if a thread writes to a pinned group, the group
+ * gets another buffer, and the pins keep the old one.
  *
- * Written bytes make a chunk *dirty*.  For writeback, a dirty chunk is *taken*
- * and then *gathered*: the cache decodes its missing blocks and pins all of it,
- * while threads that want to write to it wait.  A later write makes it dirty
- * again.  Once it is encoded, the chunk is *staged* for a commit, and the
- * commit makes it clean.  A dirty, taken or staged chunk is uncommitted, or
- * *held*: it stays in memory.
+ * Written bytes make a chunk *dirty*.  A thread that is about to encode a dirty
+ * chunk puts it *in writeback*, and then pins it: the cache decodes its missing
+ * blocks, while threads that want to write to it wait.  A later write makes it
+ * dirty again.  Once it is encoded, the chunk is *staged* for a commit, and the
+ * commit makes it clean.  A chunk that is dirty, in writeback or staged is
+ * *uncommitted*: it stays in memory.
  *
  * The uncommitted bytes are limited so that there is memory to encode any one
  * of their chunks, and that a quarter of the capacity is free of them; but a
@@ -252,7 +254,7 @@ void cache_get_stats(struct cache *cache, struct cache_stats *out);
 size_t cache_least(const struct cache_shape *shape);
 
 /*
- * Write the first bytes of a range, as many as lie in one unit.  Blocks that
+ * Write the first bytes of a range, as many as lie in one group.  Blocks that
  * are overwritten in part are decoded first.
  *
  *  range  its length may be 0, which only makes the chunk dirty
@@ -271,11 +273,11 @@ ssize_t cache_write(struct cache *cache, const struct cache_range *range,
 
 /* Invalidate chunks `first` to `end` - 1 of a file, including bytes written to
    them. */
-void cache_retire(struct cache *cache, struct cache_file *file, uint64_t first,
-                  uint64_t end);
+void cache_invalidate(struct cache *cache, struct cache_file *file,
+                      uint64_t first, uint64_t end);
 
-/* A chunk that was taken for writeback. */
-struct cache_taken {
+/* A chunk in writeback. */
+struct cache_writeback {
     uint64_t chunk_no;
     uint32_t nbytes;
     void *chunk;               /* cache_shape.chunk */
@@ -284,33 +286,34 @@ struct cache_taken {
 
 /* Tag all chunks for writeback that are dirty now, but for those that are being
    encoded.  Returns the number of tagged chunks. */
-size_t cache_make_due(struct cache *cache, struct cache_file *file);
+size_t cache_tag_writeback(struct cache *cache, struct cache_file *file);
 
 /* Kinds of dirty chunks, after the lists of struct cache_file. */
 enum cache_kind {
-    CACHE_DUE,
+    CACHE_TAGGED,
     CACHE_FULL,
     CACHE_DIRTY, /* any of them */
 };
 
-/* Take a dirty chunk that no thread is encoding, with a number below `end`.
-   Returns false if there is none; CACHE_DIRTY searches only the first of the
-   lists `full`, `dirty` and `due` that is not empty. */
-bool cache_take(struct cache *cache, struct cache_file *file,
-                enum cache_kind kind, uint64_t end, struct cache_taken *out);
+/* Begin writeback of a dirty chunk that no thread is encoding, with a number
+   below `end`.  Returns false if there is none; CACHE_DIRTY searches only the
+   first of the lists `full`, `dirty` and `tagged` that is not empty. */
+bool cache_begin_writeback(struct cache *cache, struct cache_file *file,
+                           enum cache_kind kind, uint64_t end,
+                           struct cache_writeback *out);
 
-/* The content of a taken chunk. */
-struct cache_gathered {
+/* The content of a chunk in writeback. */
+struct cache_pinned_chunk {
     const uint8_t **pieces;
     size_t npieces;
     size_t piece_len;              /* of all but the last, which has the rest */
     struct cache_buffer **buffers; /* the cache's, from here on */
-    size_t set_aside;
+    size_t reserved;
     size_t borrowed;
 };
 
 /*
- * Pin a taken chunk for encoding, after decoding its missing blocks, and
+ * Pin a chunk in writeback for encoding, after decoding its missing blocks, and
  * reserve cache_shape.encode bytes.  Waits for memory.  Bytes written from here
  * on make the chunk dirty again.
  *
@@ -320,43 +323,47 @@ struct cache_gathered {
  * Returns 0, -ERESTART if the chunk was invalidated, -ENOMEM, or an error of
  * the file's ops.
  */
-int cache_gather(struct cache *cache, const struct cache_taken *taken,
-                 uint32_t nbytes, void *context, struct cache_gathered *out);
+int cache_pin_chunk(struct cache *cache,
+                    const struct cache_writeback *writeback, uint32_t nbytes,
+                    void *context, struct cache_pinned_chunk *out);
 
 /* Unpin the content of a chunk after encoding it; the chunk stays uncommitted.
-   From here on it may be taken again if it is dirty. */
-void cache_ungather(struct cache *cache, const struct cache_taken *taken,
-                    struct cache_gathered *gathered);
+   From here on, another writeback of it may begin if it is dirty. */
+void cache_unpin_chunk(struct cache *cache,
+                       const struct cache_writeback *writeback,
+                       struct cache_pinned_chunk *pinned);
 
-/* Release a taken chunk: make it dirty again, but not full; or leave it to a
-   later encoding of the same chunk; or stage it for a commit. */
-void cache_untake(struct cache *cache, const struct cache_taken *taken);
-void cache_put_taken(struct cache *cache, const struct cache_taken *taken);
-void cache_stage(struct cache *cache, const struct cache_taken *taken);
+/* End the writeback of a chunk: make it dirty again, but not full; or leave it
+   to a later encoding of the same chunk; or stage it for a commit. */
+void cache_redirty(struct cache *cache,
+                   const struct cache_writeback *writeback);
+void cache_end_writeback(struct cache *cache,
+                         const struct cache_writeback *writeback);
+void cache_stage(struct cache *cache, const struct cache_writeback *writeback);
 
-/* Call outdate() for all staged chunks, just before they are committed. */
-void cache_outdate(struct cache *cache, struct cache_file *file);
+/* Call mark_stale() for all staged chunks, just before they are committed. */
+void cache_mark_stale(struct cache *cache, struct cache_file *file);
 
 /* Make all staged chunks clean, because they have been committed. */
-void cache_settle(struct cache *cache, struct cache_file *file);
+void cache_mark_clean(struct cache *cache, struct cache_file *file);
 
 /* Make a chunk dirty that is in memory and writable, if the limit permits; else
    return false.  Bytes from `end` on no longer count as written. */
-bool cache_soil(struct cache *cache, struct cache_file *file, uint64_t chunk_no,
-                uint32_t end);
+bool cache_mark_dirty(struct cache *cache, struct cache_file *file,
+                      uint64_t chunk_no, uint32_t end);
 
 /* Make all staged chunks dirty, so that they are encoded again. */
-void cache_soil_staged(struct cache *cache, struct cache_file *file);
+void cache_redirty_staged(struct cache *cache, struct cache_file *file);
 
-/* Is a chunk uncommitted: dirty, taken or staged? */
-bool cache_is_dirty(struct cache *cache, struct cache_file *file,
-                    uint64_t chunk_no);
+/* Is a chunk uncommitted: dirty, in writeback or staged? */
+bool cache_is_uncommitted(struct cache *cache, struct cache_file *file,
+                          uint64_t chunk_no);
 
 /* Is any chunk of a file uncommitted?  The second function also finds the
    lowest such chunk and the end of the highest. */
-bool cache_is_held(struct cache *cache, const struct cache_file *file);
-bool cache_find_held(struct cache *cache, const struct cache_file *file,
-                     uint64_t *first, uint64_t *end);
+bool cache_has_uncommitted(struct cache *cache, const struct cache_file *file);
+bool cache_find_uncommitted(struct cache *cache, const struct cache_file *file,
+                            uint64_t *first, uint64_t *end);
 
 /* Return cache_file.nunsaved. */
 uint64_t cache_count_unsaved(struct cache *cache,
@@ -364,11 +371,11 @@ uint64_t cache_count_unsaved(struct cache *cache,
 
 /* How urgently the files of a domain need a commit. */
 enum cache_pressure {
-    CACHE_NO_PRESSURE,
-    CACHE_PRESSED, /* they use two thirds of their limit, or a thread
-                      waits for memory */
-    CACHE_AWAITED, /* a writer of the domain is throttled, and fails if
-                      the flush fails */
+    CACHE_PRESSURE_NONE,
+    CACHE_PRESSURE_HIGH,      /* they use two thirds of their limit, or a thread
+                                 waits for memory */
+    CACHE_PRESSURE_THROTTLED, /* a writer of the domain is throttled, and fails
+                                 if the flush fails */
 };
 
 /* Returns how urgently the files of a domain must be committed, so that the
@@ -395,8 +402,8 @@ void cache_wake_flushers(struct cache *cache);
 /* The result of a flush. */
 enum cache_flushed {
     CACHE_FLUSHED,
-    CACHE_FLUSH_FAILED, /* for a reason that concerns one file */
-    CACHE_FLUSH_NO_ROOM /* for one that concerns the whole domain */
+    CACHE_FLUSH_FAILED,  /* for a reason that concerns one file */
+    CACHE_FLUSH_NO_SPACE /* for one that concerns the whole domain */
 };
 
 /* Report that files of a domain were flushed, so that threads that wait for

@@ -4,18 +4,18 @@
 
 #include "base/size.h"
 #include "cache/fill.h"
-#include "cache/hold.h"
+#include "cache/uncommitted.h"
 
 /* The bytes to write, after locating them in the chunk. */
 struct span {
-    struct cache_unit *unit;
+    struct buffer_group *group;
     uint32_t off; /* in the chunk */
     uint32_t len;
     uint32_t first; /* block numbers */
     uint32_t end;
 };
 
-/* Return the part of a range that lies in one unit. */
+/* Return the part of a range that lies in one group. */
 static struct span span_of(const struct cache_entry *entry,
                            const struct cache_range *range)
 {
@@ -27,9 +27,9 @@ static struct span span_of(const struct cache_entry *entry,
         stop = shape->nbytes;
     span.first = range->off / shape->blocksize;
     span.end = (uint32_t)size_pieces(stop, shape->blocksize);
-    span.unit = entry_unit(entry, span.first);
-    if (span.end > entry_unit_end(span.unit)) {
-        span.end = entry_unit_end(span.unit);
+    span.group = entry_group(entry, span.first);
+    if (span.end > entry_group_end(span.group)) {
+        span.end = entry_group_end(span.group);
         stop = (uint64_t)span.end * shape->blocksize;
     }
     span.len = (uint32_t)(stop - range->off);
@@ -65,44 +65,44 @@ static uint32_t find_edge(const struct cache_entry *entry,
     return span->end;
 }
 
-/* Give a unit another buffer, or wait until its own one is unpinned. */
+/* Give a group another buffer, or wait until its own one is unpinned. */
 static int renew_locked(struct cache *cache, struct cache_request *request,
-                        struct cache_unit *unit)
+                        struct buffer_group *group)
 {
     if (!request->in_place)
-        return room_renew_locked(cache, request, unit);
-    cache->nfrozen++;
+        return budget_replace_buffer_locked(cache, request, group);
+    cache->nunpin_waiters++;
     pthread_cond_wait(&cache->filled, &cache->lock);
-    cache->nfrozen--;
+    cache->nunpin_waiters--;
     return 0;
 }
 
 /*
- * Wait and decode until the bytes can be written: no thread is gathering the
+ * Wait and decode until the bytes can be written: no thread is pinning the
  * entry, blocks at the edges of the span are ready, no thread is filling those
  * between, and the buffer is not pinned.
  */
 static int prepare_locked(struct cache *cache, struct cache_request *request,
                           const struct span *span)
 {
-    struct cache_unit *unit = span->unit;
-    const struct cache_entry *entry = unit->entry;
+    struct buffer_group *group = span->group;
+    const struct cache_entry *entry = group->entry;
 
     for (;;) {
         uint32_t edge = find_edge(entry, span);
-        bool frozen = unit->buffer->npins > 0;
+        bool is_pinned = group->buffer->npins > 0;
         int r = 0;
 
-        if (entry->retired)
+        if (entry->invalidated)
             return -ERESTART;
-        if (entry->gathering || is_busy(entry, span->first, span->end) ||
-            (frozen &&
-             is_busy(entry, entry_unit_first(unit), entry_unit_end(unit))))
+        if (entry->pinning || is_busy(entry, span->first, span->end) ||
+            (is_pinned &&
+             is_busy(entry, entry_group_first(group), entry_group_end(group))))
             pthread_cond_wait(&cache->filled, &cache->lock);
         else if (edge < span->end)
-            r = fill_locked(cache, request, unit, edge, edge + 1);
-        else if (frozen)
-            r = renew_locked(cache, request, unit);
+            r = fill_locked(cache, request, group, edge, edge + 1);
+        else if (is_pinned)
+            r = renew_locked(cache, request, group);
         else
             return 0;
         if (r < 0)
@@ -114,16 +114,16 @@ static int prepare_locked(struct cache *cache, struct cache_request *request,
 static void copy_in_locked(struct cache *cache, const struct span *span,
                            const uint8_t *src)
 {
-    struct cache_unit *unit = span->unit;
-    struct cache_entry *entry = unit->entry;
-    uint8_t *dst = unit->buffer->bytes + span->off -
-                   (size_t)entry_unit_first(unit) * entry->shape.blocksize;
+    struct buffer_group *group = span->group;
+    struct cache_entry *entry = group->entry;
+    uint8_t *dst = group->buffer->bytes + span->off -
+                   (size_t)entry_group_first(group) * entry->shape.blocksize;
     uint32_t n = span->end - span->first;
 
     entry->nwriters++;
     memset(entry->states + span->first, BLOCK_FILLING, n);
-    hold_written_locked(cache, unit, span->off, span->len);
-    room_unlock(cache);
+    uncommitted_written_locked(cache, group, span->off, span->len);
+    budget_unlock(cache);
     if (src)
         memcpy(dst, src, span->len);
     else
@@ -135,44 +135,44 @@ static void copy_in_locked(struct cache *cache, const struct span *span,
 }
 
 /* Check the limit of uncommitted bytes. */
-static int check_hold(struct cache *cache, struct cache_request *request,
-                      const struct cache_entry *entry,
-                      const struct cache_unit *unit)
+static int check_uncommitted(struct cache *cache, struct cache_request *request,
+                             const struct cache_entry *entry,
+                             const struct buffer_group *group)
 {
-    int r = hold_check_locked(cache, entry, unit);
+    int r = uncommitted_check_locked(cache, entry, group);
 
-    request->held_up = r == -EAGAIN;
+    request->throttled = r == -EAGAIN;
     return r;
 }
 
 /* Set the memory that a write needs.  It includes a second buffer, in case the
-   unit is pinned, unless the cache could never hold two. */
+   group is pinned, unless the cache could never hold two. */
 static void set_need(const struct cache *cache, struct cache_request *request,
-                     const struct cache_unit *unit)
+                     const struct buffer_group *group)
 {
-    fill_set_need(request, unit, entry_unit_cost(unit));
-    request->in_place = !room_fits_at_all(cache, request);
+    fill_set_need(request, group, entry_group_cost(group));
+    request->in_place = !budget_fits_at_all(cache, request);
     if (request->in_place)
-        fill_set_need(request, unit, 0);
+        fill_set_need(request, group, 0);
 }
 
-static ssize_t write_unit_locked(struct cache *cache,
-                                 struct cache_request *request,
-                                 const struct span *span, const uint8_t *src)
+static ssize_t write_group_locked(struct cache *cache,
+                                  struct cache_request *request,
+                                  const struct span *span, const uint8_t *src)
 {
-    struct cache_unit *unit = span->unit;
+    struct buffer_group *group = span->group;
     int r;
 
-    set_need(cache, request, unit);
-    r = room_pin_locked(cache, request, unit);
+    set_need(cache, request, group);
+    r = budget_pin_locked(cache, request, group);
     if (r < 0)
         return r;
     r = prepare_locked(cache, request, span);
     if (r == 0)
-        r = check_hold(cache, request, unit->entry, unit);
+        r = check_uncommitted(cache, request, group->entry, group);
     if (r == 0)
         copy_in_locked(cache, span, src);
-    room_unpin_locked(cache, unit);
+    budget_unpin_locked(cache, group);
     return r < 0 ? r : (ssize_t)span->len;
 }
 
@@ -188,16 +188,17 @@ static ssize_t write_entry_locked(struct cache *cache,
         return -ERANGE;
     if (range->len > 0)
         span = span_of(entry, range);
-    /* Check before decoding anything or evicting other units. */
-    r = check_hold(cache, request, entry, span.unit);
+    /* Check before decoding anything or evicting other groups. */
+    r = check_uncommitted(cache, request, entry, span.group);
     if (r < 0)
         return r;
     if (range->len > 0)
-        return write_unit_locked(cache, request, &span, src);
-    if (entry->retired)
+        return write_group_locked(cache, request, &span, src);
+    if (entry->invalidated)
         return -ERESTART;
-    hold_entry_locked(cache, entry, entry->held | HOLD_DIRTY);
-    hold_queue_locked(entry);
+    uncommitted_set_entry_locked(cache, entry,
+                                 entry->uncommitted | UNCOMMITTED_DIRTY);
+    uncommitted_queue_locked(entry);
     return 0;
 }
 
@@ -206,18 +207,19 @@ static ssize_t write_entry_locked(struct cache *cache,
 static int await_locked(struct cache *cache, struct cache_request *request,
                         int error, uint64_t nfailed)
 {
-    struct cache_domain *domain = hold_domain(cache, request->range->file);
+    struct cache_domain *domain =
+        uncommitted_domain(cache, request->range->file);
     unsigned tries =
         domain->nfailing >= CACHE_FAILURES_MAX ? 1 : CACHE_FAILURES_MAX;
 
     if (error == -ERESTART)
         return 0;
     if (request->refused)
-        return room_reserve_locked(cache, request);
-    if (!request->held_up || domain->nfailed - nfailed >= tries)
+        return budget_reserve_locked(cache, request);
+    if (!request->throttled || domain->nfailed - nfailed >= tries)
         return error;
-    room_release_locked(cache, request);
-    hold_await_less_locked(cache, domain);
+    budget_release_locked(cache, request);
+    uncommitted_throttle_locked(cache, domain);
     return 0;
 }
 
@@ -225,7 +227,7 @@ ssize_t cache_write(struct cache *cache, const struct cache_range *range,
                     void *context, const uint8_t *src)
 {
     struct cache_request request = { .range = range,
-                                     .wait = CACHE_WAIT_ROOM,
+                                     .wait = CACHE_WAIT_MEMORY,
                                      .context = context,
                                      .writing = true };
     struct cache_entry *entry;
@@ -234,25 +236,25 @@ ssize_t cache_write(struct cache *cache, const struct cache_range *range,
     int again;
 
     pthread_mutex_lock(&cache->lock);
-    nfailed = hold_domain(cache, range->file)->nfailed;
+    nfailed = uncommitted_domain(cache, range->file)->nfailed;
     do {
-        request.refused = request.held_up = false;
+        request.refused = request.throttled = false;
         r = fill_get_locked(cache, &request, &entry);
         if (r == 0) {
             r = write_entry_locked(cache, &request, entry, src);
-            room_put_locked(cache, entry);
+            budget_release_entry_locked(cache, entry);
         }
         again = r < 0 ? await_locked(cache, &request, (int)r, nfailed) : -1;
     } while (again == 0);
-    room_release_locked(cache, &request);
-    room_unlock(cache);
+    budget_release_locked(cache, &request);
+    budget_unlock(cache);
     return r < 0 ? again : r;
 }
 
-void cache_retire(struct cache *cache, struct cache_file *file, uint64_t first,
-                  uint64_t end)
+void cache_invalidate(struct cache *cache, struct cache_file *file,
+                      uint64_t first, uint64_t end)
 {
     pthread_mutex_lock(&cache->lock);
-    fill_each_locked(cache, file, first, end, room_retire_locked);
-    room_unlock(cache);
+    fill_each_locked(cache, file, first, end, budget_invalidate_locked);
+    budget_unlock(cache);
 }

@@ -9,7 +9,7 @@ struct cache_entry *fill_find_locked(struct cache *cache,
                                      const struct cache_range *range)
 {
     struct cache_entry *entry =
-        *room_bucket(cache, range->file, range->chunk_no);
+        *budget_bucket(cache, range->file, range->chunk_no);
 
     while (entry &&
            (entry->file != range->file || entry->chunk_no != range->chunk_no))
@@ -47,7 +47,7 @@ static struct cache_entry *insert_locked(struct cache *cache,
                                          const struct cache_range *range)
 {
     struct cache_entry **bucket =
-        room_bucket(cache, range->file, range->chunk_no);
+        budget_bucket(cache, range->file, range->chunk_no);
     struct cache_entry *entry = calloc(1, sizeof(*entry));
 
     if (!entry)
@@ -57,7 +57,7 @@ static struct cache_entry *insert_locked(struct cache *cache,
     entry->chunk_no = range->chunk_no;
     entry->nusers = 1;
     list_init(&entry->queue_node);
-    list_init(&entry->held_node);
+    list_init(&entry->uncommitted_node);
     list_init(&entry->staged_node);
     entry->next = *bucket;
     *bucket = entry;
@@ -75,14 +75,14 @@ static int admit_locked(struct cache *cache, struct cache_request *request,
 
     request->need = size;
     request->work = 0;
-    if (!room_charge_locked(cache, request, size))
+    if (!budget_charge_locked(cache, request, size))
         return -EAGAIN;
 
-    room_unlock(cache);
-    r = entry_alloc_units(entry);
+    budget_unlock(cache);
+    r = entry_alloc_groups(entry);
     pthread_mutex_lock(&cache->lock);
     if (r < 0)
-        room_uncharge_locked(cache, request, size);
+        budget_uncharge_locked(cache, request, size);
     return r;
 }
 
@@ -98,7 +98,7 @@ static int make_entry_locked(struct cache *cache, struct cache_request *request,
     if (!entry)
         return -ENOMEM;
 
-    room_unlock(cache);
+    budget_unlock(cache);
     r = range->file->ops->describe(request->context, range->chunk_no,
                                    request->writing, &shape);
     pthread_mutex_lock(&cache->lock);
@@ -107,13 +107,13 @@ static int make_entry_locked(struct cache *cache, struct cache_request *request,
         r = admit_locked(cache, request, entry);
         entry->described = true;
     }
-    if (r == 0 && entry->retired) {
-        room_uncharge_locked(cache, request, entry_size(entry));
+    if (r == 0 && entry->invalidated) {
+        budget_uncharge_locked(cache, request, entry_size(entry));
         r = -ERESTART;
     }
     pthread_cond_broadcast(&cache->filled);
     if (r < 0) {
-        room_remove_locked(cache, entry);
+        budget_remove_entry_locked(cache, entry);
         return r;
     }
     *out = entry;
@@ -131,42 +131,42 @@ int fill_get_locked(struct cache *cache, struct cache_request *request,
         entry = fill_find_locked(cache, request->range);
     }
     if (entry && request->writing && !entry->shape.writable) {
-        room_retire_locked(cache, entry);
+        budget_invalidate_locked(cache, entry);
         entry = NULL;
     }
     if (!entry)
         return make_entry_locked(cache, request, out);
 
-    room_use_locked(cache, entry);
+    budget_keep_entry_locked(cache, entry);
     *out = entry;
     return 0;
 }
 
-static void note_ahead_locked(struct cache *cache, struct cache_unit *unit,
+static void note_ahead_locked(struct cache *cache, struct buffer_group *group,
                               uint32_t first, uint32_t n)
 {
-    entry_mark_ahead(unit, first, n);
+    entry_mark_ahead(group, first, n);
     cache->stats.ahead += n;
 }
 
-/* Decode missing blocks of a pinned unit.  The lock is dropped meanwhile. */
+/* Decode missing blocks of a pinned group.  The lock is dropped meanwhile. */
 static int decode_locked(struct cache *cache, struct cache_request *request,
-                         struct cache_unit *unit, uint32_t first, uint32_t n)
+                         struct buffer_group *group, uint32_t first, uint32_t n)
 {
-    struct cache_entry *entry = unit->entry;
+    struct cache_entry *entry = group->entry;
     const struct cache_shape *shape = &entry->shape;
     struct cache_run run = { .first = first, .n = n };
     int r;
 
-    if (!room_charge_locked(cache, request, shape->scratch))
+    if (!budget_charge_locked(cache, request, shape->scratch))
         return -EAGAIN;
-    run.dst = unit->buffer->bytes +
-              (size_t)(first - entry_unit_first(unit)) * shape->blocksize;
+    run.dst = group->buffer->bytes +
+              (size_t)(first - entry_group_first(group)) * shape->blocksize;
     if (shape->needs_first && first > 0)
-        run.first_block = entry->units[0].buffer->bytes;
+        run.first_block = entry->groups[0].buffer->bytes;
     memset(entry->states + first, BLOCK_FILLING, n);
 
-    room_unlock(cache);
+    budget_unlock(cache);
     r = entry->file->ops->decode(request->context, shape, &run);
     pthread_mutex_lock(&cache->lock);
 
@@ -174,34 +174,34 @@ static int decode_locked(struct cache *cache, struct cache_request *request,
     if (r == 0) {
         cache->stats.decoded += n;
         if (request->wait == CACHE_WAIT_NEVER)
-            note_ahead_locked(cache, unit, first, n);
+            note_ahead_locked(cache, group, first, n);
     }
-    room_uncharge_locked(cache, request, shape->scratch);
+    budget_uncharge_locked(cache, request, shape->scratch);
     pthread_cond_broadcast(&cache->filled);
     return r;
 }
 
 /*
- * Decode the missing blocks of a pinned unit.  If a run of blocks fails, try
+ * Decode the missing blocks of a pinned group.  If a run of blocks fails, try
  * them one at a time, up to the first bad one.
  */
 static int fill_missing_locked(struct cache *cache,
                                struct cache_request *request,
-                               struct cache_unit *unit, uint32_t first,
+                               struct buffer_group *group, uint32_t first,
                                uint32_t end)
 {
     uint32_t longest = end - first;
 
     for (uint32_t block = first; block < end;) {
         uint32_t limit = longest < end - block ? block + longest : end;
-        uint32_t n = entry_run(unit->entry, block, limit, BLOCK_MISSING);
+        uint32_t n = entry_run(group->entry, block, limit, BLOCK_MISSING);
 
         if (n == 0) {
             block++;
             continue;
         }
 
-        int r = decode_locked(cache, request, unit, block, n);
+        int r = decode_locked(cache, request, group, block, n);
 
         if (r < 0 && (n == 1 || request->refused))
             return r;
@@ -215,13 +215,13 @@ static int fill_missing_locked(struct cache *cache,
 
 /* Make blocks ready that do not depend on block 0. */
 static int fill_plain_locked(struct cache *cache, struct cache_request *request,
-                             struct cache_unit *unit, uint32_t first,
+                             struct buffer_group *group, uint32_t first,
                              uint32_t end)
 {
-    const struct cache_entry *entry = unit->entry;
+    const struct cache_entry *entry = group->entry;
 
     for (;;) {
-        int r = fill_missing_locked(cache, request, unit, first, end);
+        int r = fill_missing_locked(cache, request, group, first, end);
         uint32_t block = first + entry_run(entry, first, end, BLOCK_READY);
 
         if (block == end || request->wait == CACHE_WAIT_NEVER)
@@ -239,38 +239,38 @@ static int fill_plain_locked(struct cache *cache, struct cache_request *request,
 /* Make block 0 ready, and then the blocks that depend on it. */
 static int fill_from_first_locked(struct cache *cache,
                                   struct cache_request *request,
-                                  struct cache_unit *unit, uint32_t first,
+                                  struct buffer_group *group, uint32_t first,
                                   uint32_t end)
 {
-    struct cache_unit *first_unit = &unit->entry->units[0];
+    struct buffer_group *first_group = &group->entry->groups[0];
     int r;
 
-    r = room_pin_locked(cache, request, first_unit);
+    r = budget_pin_locked(cache, request, first_group);
     if (r < 0)
         return r;
-    r = fill_plain_locked(cache, request, first_unit, 0, 1);
-    if (r == 0 && unit->entry->states[0] == BLOCK_READY)
-        r = fill_plain_locked(cache, request, unit, first, end);
-    room_unpin_locked(cache, first_unit);
+    r = fill_plain_locked(cache, request, first_group, 0, 1);
+    if (r == 0 && group->entry->states[0] == BLOCK_READY)
+        r = fill_plain_locked(cache, request, group, first, end);
+    budget_unpin_locked(cache, first_group);
     return r;
 }
 
 int fill_locked(struct cache *cache, struct cache_request *request,
-                struct cache_unit *unit, uint32_t first, uint32_t end)
+                struct buffer_group *group, uint32_t first, uint32_t end)
 {
-    if (unit->entry->shape.needs_first)
-        return fill_from_first_locked(cache, request, unit, first, end);
-    return fill_plain_locked(cache, request, unit, first, end);
+    if (group->entry->shape.needs_first)
+        return fill_from_first_locked(cache, request, group, first, end);
+    return fill_plain_locked(cache, request, group, first, end);
 }
 
-void fill_set_need(struct cache_request *request, const struct cache_unit *unit,
-                   size_t more)
+void fill_set_need(struct cache_request *request,
+                   const struct buffer_group *group, size_t more)
 {
-    const struct cache_entry *entry = unit->entry;
+    const struct cache_entry *entry = group->entry;
 
     request->work = entry->shape.scratch;
     request->need =
-        entry_size(entry) + entry_unit_cost(unit) + request->work + more;
-    if (entry->shape.needs_first && unit != entry->units)
-        request->need += entry_unit_cost(entry->units);
+        entry_size(entry) + entry_group_cost(group) + request->work + more;
+    if (entry->shape.needs_first && group != entry->groups)
+        request->need += entry_group_cost(entry->groups);
 }

@@ -2,7 +2,7 @@
 #ifndef CACHE_FILL_H
 #define CACHE_FILL_H
 
-#include "cache/room.h"
+#include "cache/budget.h"
 
 /*
  * Making entries, and decoding their blocks.  Each function is called with the
@@ -29,13 +29,13 @@ void fill_each_locked(struct cache *cache, struct cache_file *file,
 int fill_get_locked(struct cache *cache, struct cache_request *request,
                     struct cache_entry **out);
 
-/* Set the most bytes that a request for a unit takes up: the unit, its entry,
+/* Set the most bytes that a request for a group takes up: the group, its entry,
    the scratch for decoding, and `more` bytes. */
-void fill_set_need(struct cache_request *request, const struct cache_unit *unit,
-                   size_t more);
+void fill_set_need(struct cache_request *request,
+                   const struct buffer_group *group, size_t more);
 
 /*
- * Make the blocks of a pinned unit in [first, end) ready.  This thread decodes
+ * Make the blocks of a pinned group in [first, end) ready.  This thread decodes
  * missing blocks, and waits for blocks that other threads decode, except with
  * CACHE_WAIT_NEVER.
  *
@@ -43,6 +43,6 @@ void fill_set_need(struct cache_request *request, const struct cache_unit *unit,
  * the blocks before the one that failed may then be ready.
  */
 int fill_locked(struct cache *cache, struct cache_request *request,
-                struct cache_unit *unit, uint32_t first, uint32_t end);
+                struct buffer_group *group, uint32_t first, uint32_t end);
 
 #endif

@@ -195,7 +195,7 @@ static int open_newest(const struct file_state *state,
                        struct fault *fault)
 {
     *out = NULL;
-    if (!chunk->outdated && chunk->epoch == state->epoch)
+    if (!chunk->stale && chunk->epoch == state->epoch)
         return 0;
     if (chunk->chunk_no >= frame_get_info(state->frame)->nchunks)
         return 0;
@@ -284,17 +284,17 @@ static int decode(void *context, const struct cache_shape *shape,
     return r;
 }
 
-static void outdate(void *arg)
+static void mark_stale(void *arg)
 {
     struct file_chunk *chunk = arg;
 
-    chunk->outdated = true;
+    chunk->stale = true;
 }
 
 const struct cache_ops file_chunk_ops = {
     .describe = describe,
     .decode = decode,
-    .outdate = outdate,
+    .mark_stale = mark_stale,
     .forget = forget,
 };
 

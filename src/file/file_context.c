@@ -76,7 +76,7 @@ uint64_t file_context_dirty(struct file_context *context)
     struct cache_stats stats;
 
     cache_get_stats(context->cache, &stats);
-    return stats.held;
+    return stats.uncommitted;
 }
 
 void file_context_stats(struct file_context *context, struct file_stats *out)
@@ -88,7 +88,7 @@ void file_context_stats(struct file_context *context, struct file_stats *out)
     *out = (struct file_stats){
         .cache_size = context->cache_size,
         .cache_used = cache.used,
-        .dirty = cache.held,
+        .dirty = cache.uncommitted,
         .hits = cache.hits,
         .misses = cache.misses,
         .blocks = cache.decoded,

@@ -48,8 +48,8 @@ static uint64_t count_stored(struct file *src, struct frame *frame,
             break;
         if (entry.special || span.off != off + n * size ||
             span.nbytes != size || span.chunk_no != span.off / size ||
-            cache_is_dirty(src->constant.context->cache, &src->chunks,
-                           span.chunk_no))
+            cache_is_uncommitted(src->constant.context->cache, &src->chunks,
+                                 span.chunk_no))
             break;
         n++;
     }

@@ -62,7 +62,7 @@ static int hold_piece(struct file *file, struct file_hold *hold,
     }
     if (n == PIECES_MAX)
         return -EAGAIN;
-    r = file_pin(file, piece, n == 0 ? CACHE_WAIT_ROOM : CACHE_WAIT_DECODE,
+    r = file_pin(file, piece, n == 0 ? CACHE_WAIT_MEMORY : CACHE_WAIT_DECODE,
                  &hold->pins[n], fault);
     if (r < 0)
         return r;

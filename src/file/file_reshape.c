@@ -44,7 +44,8 @@ static int enter(struct file *file, struct fault *fault)
         if (r < 0)
             break;
         gate_lock_exclusive(file);
-        if (!cache_is_held(file->constant.context->cache, &file->chunks) &&
+        if (!cache_has_uncommitted(file->constant.context->cache,
+                                   &file->chunks) &&
             !file->states.reshaped)
             return 0;
         gate_unlock_exclusive(file);

@@ -14,8 +14,8 @@ static int is_hole(struct file *file, struct file_state *state,
     struct frame_entry entry;
     int r;
 
-    if (cache_is_dirty(file->constant.context->cache, &file->chunks,
-                       chunk_no)) {
+    if (cache_is_uncommitted(file->constant.context->cache, &file->chunks,
+                             chunk_no)) {
         *hole = false;
         return 0;
     }

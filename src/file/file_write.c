@@ -257,7 +257,7 @@ static int drop_chunks(struct file *file, uint64_t first, uint64_t end,
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     encode_drop(file, first, end);
-    cache_retire(file->constant.context->cache, &file->chunks, first, end);
+    cache_invalidate(file->constant.context->cache, &file->chunks, first, end);
     return 0;
 }
 
@@ -274,8 +274,8 @@ static bool try_cut(struct file *file, uint64_t size, int *error,
     if (*error < 0)
         return true;
     ready = size >= file->states.nbytes || size % file->states.grid == 0 ||
-            cache_soil(cache, &file->chunks, size / file->states.grid,
-                       (uint32_t)(size % file->states.grid));
+            cache_mark_dirty(cache, &file->chunks, size / file->states.grid,
+                             (uint32_t)(size % file->states.grid));
     if (ready && size < file->states.nbytes) {
         *error = drop_chunks(file, first, UINT64_MAX, fault);
         if (*error == 0) {

@@ -159,7 +159,8 @@ static void let_go(struct file *file, uint64_t from, uint64_t to)
     pthread_mutex_unlock(&file->constant.ahead->lock);
     if (view_passed(file, from, &first, &fault) == 0 &&
         view_passed(file, to, &end, &fault) == 0)
-        cache_let_go(file->constant.context->cache, &file->chunks, first, end);
+        cache_drop_behind(file->constant.context->cache, &file->chunks, first,
+                          end);
 }
 
 /* Is it too late to decode at `off`?  If the pool is late, the reader has

@@ -80,8 +80,8 @@ struct file {
 /* A chunk that is encoded and written to the store, and waits for the next
    commit. */
 struct encoded {
-    struct list node;         /* in file_writeback.encoded, or alone */
-    struct cache_taken taken; /* keeps it in the cache */
+    struct list node;                 /* in file_writeback.encoded, or alone */
+    struct cache_writeback writeback; /* keeps it in the cache */
     struct frame_written written;
 };
 
@@ -91,7 +91,7 @@ struct file_chunk {
     struct frame_chunk *stored; /* NULL: the chunk is zeros and not stored */
     uint64_t off;               /* offset of its first byte in the file */
     uint64_t epoch;             /* epoch of the state in which it was found */
-    atomic_bool outdated;       /* it has been stored again since */
+    atomic_bool stale;          /* it has been stored again since */
     const uint8_t *pattern;     /* see struct frame_chunk */
     size_t pattern_len;
     struct encoded encoded; /* guarded by gate.lock */

@@ -17,7 +17,7 @@ struct file;
  *  writer     changes bytes below the end of the file
  *  extender   a writer that writes beyond the end
  *  exclusive  drops or moves whole chunks, or opens the frame again; it must
- *             not wait for room in the cache while it is in
+ *             not wait for memory in the cache while it is in
  *  committer  makes a new state of the frame
  *  encoder    encodes chunks ahead of the committer
  *
@@ -36,8 +36,9 @@ struct file;
  *
  * An exclusive writer that waits keeps new writers, extenders and encoders out.
  * It does not keep a committer out, because the writers that it waits for may
- * wait for room in the cache, and so for a committer.  A committer never waits
- * for a writer.  An exclusive writer may commit by itself, and is then both.
+ * wait for memory in the cache, and so for a committer.  A committer never
+ * waits for a writer.  An exclusive writer may commit by itself, and is then
+ * both.
  *
  * Locking of the frame is separate: one thread at a time takes or gives up the
  * frame lock, which keeps other processes from changing the frame.  That thread

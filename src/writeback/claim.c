@@ -199,7 +199,8 @@ static bool is_idle(struct file *file)
 {
     /* Look at the cache first, because a commit that has just made the chunks
        clean may still be under way. */
-    return !cache_is_held(file->constant.context->cache, &file->chunks) &&
+    return !cache_has_uncommitted(file->constant.context->cache,
+                                  &file->chunks) &&
            gate_is_idle(file);
 }
 
@@ -223,8 +224,8 @@ bool claim_supersede(struct file *file, bool replaced)
     struct fault fault;
     bool newest = false;
 
-    /* Another thread may have been refused the lock meanwhile, which says nothing
-       about this file. */
+    /* Another thread may have been refused the lock meanwhile, which says
+       nothing about this file. */
     while (!gate_begin_locking(file))
         continue;
     if (gate_has_frame_lock(file) && !replaced)

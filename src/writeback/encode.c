@@ -35,17 +35,17 @@ struct desk {
     struct chunk_encoder *encoder;
     uint8_t *chunk;
     size_t cap; /* size of `chunk` */
-    struct cache_gathered gathered;
+    struct cache_pinned_chunk pinned;
 };
 
 /* Find how much of a chunk lies in a file of `nbytes`.  Returns 0, or -ERESTART
    if the chunk starts beyond the end. */
 static int length(const struct file *file, uint64_t nbytes,
-                  const struct cache_taken *taken, uint32_t *out)
+                  const struct cache_writeback *writeback, uint32_t *out)
 {
-    uint64_t start = taken->chunk_no * file->states.grid;
+    uint64_t start = writeback->chunk_no * file->states.grid;
 
-    *out = taken->nbytes;
+    *out = writeback->nbytes;
     if (file->states.grid == 0)
         return 0;
     if (start >= nbytes)
@@ -56,47 +56,47 @@ static int length(const struct file *file, uint64_t nbytes,
 }
 
 static void desk_fini(struct desk *desk, struct file *file,
-                      const struct cache_taken *taken)
+                      const struct cache_writeback *writeback)
 {
     free(desk->chunk);
     coders_put_encoder(&file->constant.context->coders, desk->encoder);
-    cache_ungather(file->constant.context->cache, taken, &desk->gathered);
+    cache_unpin_chunk(file->constant.context->cache, writeback, &desk->pinned);
 }
 
 /* Describe why a chunk could not be brought into memory.  A read error (-EIO)
    becomes -EBADMSG, because it concerns this chunk alone, as damaged bytes do,
    and must not stop the commit of other chunks. */
-static int gather_error(const struct cache_taken *taken, int error,
-                        struct fault *fault)
+static int pin_error(const struct cache_writeback *writeback, int error,
+                     struct fault *fault)
 {
     if (error != -EIO && !fault->what)
         fault_set(fault, error, 0, NULL);
     if (fault->chunk_no < 0)
-        fault->chunk_no = (int64_t)taken->chunk_no;
+        fault->chunk_no = (int64_t)writeback->chunk_no;
     if (error != -EIO)
         return error;
     fault->what = "the chunk can't be read";
     return -EBADMSG;
 }
 
-/* Allocate memory only after cache_gather() has reserved it in the cache. */
+/* Allocate memory only after cache_pin_chunk() has reserved it in the cache. */
 static int desk_init(struct desk *desk, struct file *file,
-                     const struct cache_taken *taken, uint32_t nbytes,
+                     const struct cache_writeback *writeback, uint32_t nbytes,
                      struct fault *fault)
 {
     struct file_fill fill = { .file = file, .fault = fault };
-    int r = cache_gather(file->constant.context->cache, taken, nbytes, &fill,
-                         &desk->gathered);
+    int r = cache_pin_chunk(file->constant.context->cache, writeback, nbytes,
+                            &fill, &desk->pinned);
 
     if (r < 0)
-        return gather_error(taken, r, fault);
+        return pin_error(writeback, r, fault);
     desk->cap = (size_t)nbytes + CHUNK_OVERHEAD_MAX;
     desk->chunk = malloc(desk->cap);
     r = desk->chunk ? coders_get_encoder(&file->constant.context->coders,
                                          &desk->encoder)
                     : -ENOMEM;
     if (r < 0) {
-        desk_fini(desk, file, taken);
+        desk_fini(desk, file, writeback);
         return fault_set(fault, r, 0, NULL);
     }
     return 0;
@@ -106,8 +106,8 @@ static int write_chunk(struct file *file, struct desk *desk, uint32_t nbytes,
                        struct frame_written *written, struct fault *fault)
 {
     const struct chunk_pieces pieces = {
-        .pieces = desk->gathered.pieces,
-        .piece_len = desk->gathered.piece_len,
+        .pieces = desk->pinned.pieces,
+        .piece_len = desk->pinned.piece_len,
         .nbytes = nbytes,
     };
     ssize_t len = chunk_encode_pieces(desk->encoder, &file->states.params,
@@ -132,10 +132,11 @@ bool encode_is_no_room(int error)
 
 /* Queue an encoded chunk for the commit.  If an older encoding of the chunk is
    queued, this one replaces it. */
-static void add_encoded(struct file *file, const struct cache_taken *taken,
+static void add_encoded(struct file *file,
+                        const struct cache_writeback *writeback,
                         const struct frame_written *written)
 {
-    struct file_chunk *chunk = taken->chunk;
+    struct file_chunk *chunk = writeback->chunk;
     struct encoded old;
     bool replaces;
 
@@ -144,34 +145,34 @@ static void add_encoded(struct file *file, const struct cache_taken *taken,
     old = chunk->encoded;
     if (!replaces)
         list_append(&file->writeback->encoded, &chunk->encoded.node);
-    chunk->encoded.taken = *taken;
+    chunk->encoded.writeback = *writeback;
     chunk->encoded.written = *written;
     pthread_mutex_unlock(&file->gate.lock);
     if (!replaces)
         return;
     frame_change_drop(file->writeback->change, &old.written);
-    cache_put_taken(file->constant.context->cache, &old.taken);
+    cache_end_writeback(file->constant.context->cache, &old.writeback);
 }
 
-int encode_chunk(struct file *file, const struct cache_taken *taken,
+int encode_chunk(struct file *file, const struct cache_writeback *writeback,
                  uint64_t nbytes, struct fault *fault)
 {
     struct desk desk = { 0 };
     struct frame_written written;
     uint32_t len;
-    int r = length(file, nbytes, taken, &len);
+    int r = length(file, nbytes, writeback, &len);
 
     *fault = FAULT_NONE;
     if (r == 0)
-        r = desk_init(&desk, file, taken, len, fault);
+        r = desk_init(&desk, file, writeback, len, fault);
     if (r == 0) {
         r = write_chunk(file, &desk, len, &written, fault);
         if (r == 0)
-            add_encoded(file, taken, &written);
-        desk_fini(&desk, file, taken);
+            add_encoded(file, writeback, &written);
+        desk_fini(&desk, file, writeback);
     }
     if (r < 0)
-        cache_untake(file->constant.context->cache, taken);
+        cache_redirty(file->constant.context->cache, writeback);
     return r == -ERESTART ? 0 : r;
 }
 
@@ -183,7 +184,7 @@ void encode_drop(struct file *file, uint64_t first, uint64_t end)
     pthread_mutex_lock(&file->gate.lock);
     list_for_each_safe(node, &file->writeback->encoded) {
         uint64_t chunk_no =
-            list_entry(node, struct encoded, node)->taken.chunk_no;
+            list_entry(node, struct encoded, node)->writeback.chunk_no;
 
         if (chunk_no >= first && chunk_no < end) {
             list_remove(node);
@@ -193,11 +194,11 @@ void encode_drop(struct file *file, uint64_t first, uint64_t end)
     pthread_mutex_unlock(&file->gate.lock);
     while (!list_empty(&dropped)) {
         struct encoded *one = list_entry(dropped.next, struct encoded, node);
-        struct cache_taken taken = one->taken;
+        struct cache_writeback writeback = one->writeback;
 
         list_remove(&one->node);
         frame_change_drop(file->writeback->change, &one->written);
-        cache_untake(file->constant.context->cache, &taken);
+        cache_redirty(file->constant.context->cache, &writeback);
     }
 }
 
@@ -223,12 +224,13 @@ static void work(struct job *job)
 {
     struct cache *cache = job->file->constant.context->cache;
     struct fault fault = FAULT_NONE;
-    struct cache_taken taken;
+    struct cache_writeback writeback;
     int r = 0;
 
     while (note(job, r, &fault) &&
-           cache_take(cache, &job->file->chunks, CACHE_DUE, UINT64_MAX, &taken))
-        r = encode_chunk(job->file, &taken, job->nbytes, &fault);
+           cache_begin_writeback(cache, &job->file->chunks, CACHE_TAGGED,
+                                 UINT64_MAX, &writeback))
+        r = encode_chunk(job->file, &writeback, job->nbytes, &fault);
 }
 
 static void end_tasks(struct job *job, unsigned n)
@@ -277,7 +279,8 @@ static void run_job(struct job *job, struct job_task *tasks, unsigned ntasks)
 
 int encode_dirty(struct file *file, uint64_t nbytes, struct fault *fault)
 {
-    size_t n = cache_make_due(file->constant.context->cache, &file->chunks);
+    size_t n =
+        cache_tag_writeback(file->constant.context->cache, &file->chunks);
     unsigned ntasks = file->constant.context->nthreads;
     struct job job = { .file = file, .nbytes = nbytes, .fault = fault };
     struct job_task *tasks;
@@ -300,35 +303,35 @@ int encode_dirty(struct file *file, uint64_t nbytes, struct fault *fault)
 static int choose(struct file *file, struct desk *desk, uint32_t nbytes,
                   uint32_t *out)
 {
-    const struct cache_gathered *gathered = &desk->gathered;
-    size_t len = nbytes < gathered->piece_len ? nbytes : gathered->piece_len;
+    const struct cache_pinned_chunk *pinned = &desk->pinned;
+    size_t len = nbytes < pinned->piece_len ? nbytes : pinned->piece_len;
 
     return chunk_choose_typesize(desk->encoder, &file->states.params,
-                                 file->states.grid, gathered->pieces[0], len,
+                                 file->states.grid, pinned->pieces[0], len,
                                  desk->chunk, out);
 }
 
 int encode_choose_typesize(struct file *file, uint32_t *out,
                            struct fault *fault)
 {
-    struct cache_taken taken;
+    struct cache_writeback writeback;
     struct desk desk = { 0 };
     uint32_t len;
     int r;
 
     *out = 1;
-    if (!cache_take(file->constant.context->cache, &file->chunks, CACHE_DIRTY,
-                    UINT64_MAX, &taken))
+    if (!cache_begin_writeback(file->constant.context->cache, &file->chunks,
+                               CACHE_DIRTY, UINT64_MAX, &writeback))
         return 0;
-    r = length(file, file->states.nbytes, &taken, &len);
+    r = length(file, file->states.nbytes, &writeback, &len);
     if (r == 0)
-        r = desk_init(&desk, file, &taken, len, fault);
+        r = desk_init(&desk, file, &writeback, len, fault);
     if (r == 0) {
         r = choose(file, &desk, len, out);
         if (r < 0)
             fault_set(fault, r, 0, NULL);
-        desk_fini(&desk, file, &taken);
+        desk_fini(&desk, file, &writeback);
     }
-    cache_untake(file->constant.context->cache, &taken);
+    cache_redirty(file->constant.context->cache, &writeback);
     return r == -ERESTART ? 0 : r;
 }

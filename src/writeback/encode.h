@@ -11,14 +11,15 @@
  */
 
 /*
- * Encode a taken chunk.  If that fails, release it, so that it is dirty again.
+ * Encode a chunk in writeback.  If that fails, release it, so that it is dirty
+ * again.
  *
  *  nbytes  size of the file
  *
  * Returns 0 or an error.  It is no error if the chunk lies beyond the end, or
  * was invalidated.
  */
-int encode_chunk(struct file *file, const struct cache_taken *taken,
+int encode_chunk(struct file *file, const struct cache_writeback *writeback,
                  uint64_t nbytes, struct fault *fault);
 
 /*

@@ -26,15 +26,15 @@ static void run_task(struct pool_task *pool_task)
 {
     struct ahead_task *task = (struct ahead_task *)(void *)pool_task;
     struct file *file = task->file;
-    struct cache_taken taken;
+    struct cache_writeback writeback;
     struct fault fault;
 
     int r = writeback_prepare(file, &fault);
 
     while (r == 0 && gate_may_encode(file) &&
-           cache_take(file->constant.context->cache, &file->chunks, CACHE_FULL,
-                      count_complete(file), &taken))
-        r = encode_chunk(file, &taken, file->states.nbytes, &fault);
+           cache_begin_writeback(file->constant.context->cache, &file->chunks,
+                                 CACHE_FULL, count_complete(file), &writeback))
+        r = encode_chunk(file, &writeback, file->states.nbytes, &fault);
     free(task);
     gate_leave_encoder(file);
 }

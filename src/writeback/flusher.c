@@ -124,11 +124,12 @@ static int64_t when_locked(const struct flusher *flusher,
 
     if (entry->flushing || domain->nflushing >= DOMAIN_THREADS_MAX)
         return INT64_MAX;
-    if (domain->pressure != CACHE_NO_PRESSURE && file->chunks.nheld > 0)
+    if (domain->pressure != CACHE_PRESSURE_NONE &&
+        file->chunks.nuncommitted > 0)
         due = 0;
     if (domain->retry_at > retry)
         retry = domain->retry_at;
-    if (due == 0 && domain->pressure == CACHE_AWAITED &&
+    if (due == 0 && domain->pressure == CACHE_PRESSURE_THROTTLED &&
         domain->failed_at + ASKED_PAUSE < retry)
         retry = domain->failed_at + ASKED_PAUSE;
     return due < retry ? retry : due;
@@ -222,7 +223,7 @@ static enum cache_flushed result(int error)
 {
     if (error == 0)
         return CACHE_FLUSHED;
-    return is_of_domain(error) ? CACHE_FLUSH_NO_ROOM : CACHE_FLUSH_FAILED;
+    return is_of_domain(error) ? CACHE_FLUSH_NO_SPACE : CACHE_FLUSH_FAILED;
 }
 
 static void put_domain_locked(struct flush_domain *domain)

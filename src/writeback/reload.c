@@ -11,7 +11,8 @@
 static void forget_chunks(struct file *file)
 {
     encode_drop(file, 0, UINT64_MAX);
-    cache_retire(file->constant.context->cache, &file->chunks, 0, UINT64_MAX);
+    cache_invalidate(file->constant.context->cache, &file->chunks, 0,
+                     UINT64_MAX);
 }
 
 static void switch_frame(struct file *file, struct file_state *state,
@@ -107,8 +108,8 @@ bool reload_find_unsaved(struct file *file, uint64_t *off, uint64_t *end)
     *end = file->writeback->lost_end;
     lost = file->writeback->lost_end > 0;
     pthread_mutex_unlock(&file->gate.lock);
-    if (!cache_find_held(file->constant.context->cache, &file->chunks, &first,
-                         &behind))
+    if (!cache_find_uncommitted(file->constant.context->cache, &file->chunks,
+                                &first, &behind))
         return lost;
     *off = first * file->states.grid;
     *end = behind * file->states.grid;

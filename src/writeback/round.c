@@ -145,7 +145,7 @@ static int apply_zeros(struct round *round, struct fault *fault)
    chunk may have been encoded after the file had grown further. */
 static bool has_size(const struct round *round, const struct encoded *one)
 {
-    uint64_t chunk_no = one->taken.chunk_no;
+    uint64_t chunk_no = one->writeback.chunk_no;
     uint64_t grid = round->file->states.grid;
 
     return grid == 0 || chunk_no >= size_pieces(round->nbytes, grid) ||
@@ -159,9 +159,9 @@ static int put_encoded(const struct round *round, struct encoded *one,
 {
     struct file *file = round->file;
     struct cache *cache = file->constant.context->cache;
-    struct cache_taken taken = one->taken;
+    struct cache_writeback writeback = one->writeback;
     int r = has_size(round, one)
-                ? frame_change_put(file->writeback->change, taken.chunk_no,
+                ? frame_change_put(file->writeback->change, writeback.chunk_no,
                                    &one->written)
                 : -EINVAL;
 
@@ -173,11 +173,11 @@ static int put_encoded(const struct round *round, struct encoded *one,
         return r;
     list_remove(&one->node);
     if (r == 0) {
-        cache_stage(cache, &taken);
+        cache_stage(cache, &writeback);
         return 0;
     }
     frame_change_drop(file->writeback->change, &one->written);
-    cache_untake(cache, &taken);
+    cache_redirty(cache, &writeback);
     *again = true;
     return 0;
 }
@@ -262,7 +262,7 @@ static void switch_state(struct round *round, struct file_state *state)
     };
     if (round->reshapes)
         round->nbytes = frame_get_info(round->frame)->nbytes;
-    cache_outdate(cache, &file->chunks);
+    cache_mark_stale(cache, &file->chunks);
     pthread_mutex_lock(&file->gate.lock);
     list_append(&file->states.in_use, &state->node);
     file->states.newest = state;
@@ -273,9 +273,9 @@ static void switch_state(struct round *round, struct file_state *state)
     file->states.reshaped =
         file->states.nbytes != round->nbytes || file->states.zeros.n > 0;
     pthread_mutex_unlock(&file->gate.lock);
-    cache_settle(cache, &file->chunks);
+    cache_mark_clean(cache, &file->chunks);
     if (round->reshapes)
-        cache_retire(cache, &file->chunks, 0, UINT64_MAX);
+        cache_invalidate(cache, &file->chunks, 0, UINT64_MAX);
     file_state_put(file, old);
 }
 
@@ -338,7 +338,7 @@ static void make_again(struct file *file)
     if (!frame_change_is_unsynced(file->writeback->change))
         return;
     encode_drop(file, 0, UINT64_MAX);
-    cache_soil_staged(file->constant.context->cache, &file->chunks);
+    cache_redirty_staged(file->constant.context->cache, &file->chunks);
 }
 
 /* Encode the dirty chunks and put them to the change.  Errors that concern

@@ -207,7 +207,7 @@ bool writeback_is_changed(struct file *file)
     reshaped = file->states.reshaped;
     pthread_mutex_unlock(&file->gate.lock);
     return reshaped ||
-           cache_is_held(file->constant.context->cache, &file->chunks);
+           cache_has_uncommitted(file->constant.context->cache, &file->chunks);
 }
 
 static int change_nothing(struct frame_change *change,

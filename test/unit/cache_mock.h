@@ -164,7 +164,7 @@ static inline void touch(struct mock *mock, uint64_t chunk_no, uint32_t off,
 {
     struct cache_pin pinned;
 
-    ck_assert_int_eq(pin(mock, chunk_no, off, len, CACHE_WAIT_ROOM, &pinned),
+    ck_assert_int_eq(pin(mock, chunk_no, off, len, CACHE_WAIT_MEMORY, &pinned),
                      0);
     ck_assert(is_right(&pinned, chunk_no, off));
     cache_unpin(mock->cache, &pinned, 1);

@@ -8,7 +8,8 @@ START_TEST(bytes_come_as_decoded_up_to_the_end_of_the_chunk)
     struct cache_pin pinned;
 
     mock_open(&mock, 1 << 20);
-    ck_assert_int_eq(pin(&mock, 3, 5000, 1 << 20, CACHE_WAIT_ROOM, &pinned), 0);
+    ck_assert_int_eq(pin(&mock, 3, 5000, 1 << 20, CACHE_WAIT_MEMORY, &pinned),
+                     0);
     ck_assert_uint_eq(pinned.len, CHUNK - 5000);
     ck_assert(is_right(&pinned, 3, 5000));
     cache_unpin(mock.cache, &pinned, 1);
@@ -27,8 +28,8 @@ START_TEST(a_large_chunk_comes_in_parts_of_a_megabyte)
     mock.shape.blocksize = 48 * 1024;
     mock.shape.nblocks = 107;
     while (off < mock.shape.nbytes) {
-        ck_assert_int_eq(pin(&mock, 3, off, 8 << 20, CACHE_WAIT_ROOM, &pinned),
-                         0);
+        ck_assert_int_eq(
+            pin(&mock, 3, off, 8 << 20, CACHE_WAIT_MEMORY, &pinned), 0);
         ck_assert_uint_le(pinned.len, 1 << 20);
         ck_assert(is_right(&pinned, 3, off));
         off += pinned.len;
@@ -93,12 +94,12 @@ START_TEST(a_bad_block_costs_only_its_own_bytes)
 
     mock_open(&mock, 1 << 20);
     mock.bad = 3;
-    ck_assert_int_eq(pin(&mock, 0, 10, CHUNK, CACHE_WAIT_ROOM, &pinned), 0);
+    ck_assert_int_eq(pin(&mock, 0, 10, CHUNK, CACHE_WAIT_MEMORY, &pinned), 0);
     ck_assert_uint_eq(pinned.len, 3 * BLOCK - 10);
     ck_assert(is_right(&pinned, 0, 10));
     cache_unpin(mock.cache, &pinned, 1);
-    ck_assert_int_eq(pin(&mock, 0, 3 * BLOCK, CHUNK, CACHE_WAIT_ROOM, &pinned),
-                     -EBADMSG);
+    ck_assert_int_eq(
+        pin(&mock, 0, 3 * BLOCK, CHUNK, CACHE_WAIT_MEMORY, &pinned), -EBADMSG);
     touch(&mock, 0, 4 * BLOCK, CHUNK);
     mock_close(&mock);
 }
@@ -158,7 +159,7 @@ START_TEST(a_block_that_failed_is_tried_again)
 
     mock_open(&mock, 1 << 20);
     mock.bad = 0;
-    ck_assert_int_eq(pin(&mock, 0, 0, 1, CACHE_WAIT_ROOM, &pinned), -EBADMSG);
+    ck_assert_int_eq(pin(&mock, 0, 0, 1, CACHE_WAIT_MEMORY, &pinned), -EBADMSG);
     mock.bad = NOTHING_BAD;
     touch(&mock, 0, 0, CHUNK);
     mock_close(&mock);
@@ -192,7 +193,7 @@ START_TEST(what_is_pinned_stays)
     struct cache_pin more;
 
     mock_open(&mock, 2 * (CHUNK + ENTRY_MAX));
-    ck_assert_int_eq(pin(&mock, 1, 0, CHUNK, CACHE_WAIT_ROOM, &pins[0]), 0);
+    ck_assert_int_eq(pin(&mock, 1, 0, CHUNK, CACHE_WAIT_MEMORY, &pins[0]), 0);
     ck_assert_int_eq(pin(&mock, 2, 0, CHUNK, CACHE_WAIT_DECODE, &pins[1]), 0);
     ck_assert_int_eq(pin(&mock, 3, 0, CHUNK, CACHE_WAIT_DECODE, &more),
                      -EAGAIN);
@@ -215,10 +216,10 @@ START_TEST(a_buffer_is_used_again_for_the_next_chunk)
     const uint8_t *first;
 
     mock_open(&mock, CHUNK + ENTRY_MAX);
-    ck_assert_int_eq(pin(&mock, 1, 0, CHUNK, CACHE_WAIT_ROOM, &pinned), 0);
+    ck_assert_int_eq(pin(&mock, 1, 0, CHUNK, CACHE_WAIT_MEMORY, &pinned), 0);
     first = pinned.data;
     cache_unpin(mock.cache, &pinned, 1);
-    ck_assert_int_eq(pin(&mock, 2, 0, CHUNK, CACHE_WAIT_ROOM, &pinned), 0);
+    ck_assert_int_eq(pin(&mock, 2, 0, CHUNK, CACHE_WAIT_MEMORY, &pinned), 0);
     ck_assert_ptr_eq(pinned.data, first);
     ck_assert(is_right(&pinned, 2, 0));
     ck_assert_uint_gt(stats_of(&mock).evicted, 0);
@@ -277,14 +278,14 @@ START_TEST(more_than_the_cache_can_hold_is_refused)
 
     mock.shape.blocksize = mock.shape.nbytes = 1 << 20;
     mock.shape.nblocks = 1;
-    ck_assert_int_eq(pin(&mock, 2, 0, 1, CACHE_WAIT_ROOM, &pinned), -ENOTSUP);
+    ck_assert_int_eq(pin(&mock, 2, 0, 1, CACHE_WAIT_MEMORY, &pinned), -ENOTSUP);
     mock.shape.blocksize = mock.shape.nbytes = 1 << 19;
     mock.shape.scratch = CACHE_WORK_MAX + (1 << 19);
-    ck_assert_int_eq(pin(&mock, 3, 0, 1, CACHE_WAIT_ROOM, &pinned), -ENOTSUP);
+    ck_assert_int_eq(pin(&mock, 3, 0, 1, CACHE_WAIT_MEMORY, &pinned), -ENOTSUP);
     mock.shape.scratch = 0;
     mock.shape.nbytes = mock.shape.nblocks = 1u << 31;
     mock.shape.blocksize = 1;
-    ck_assert_int_eq(pin(&mock, 4, 0, 1, CACHE_WAIT_ROOM, &pinned), -ENOTSUP);
+    ck_assert_int_eq(pin(&mock, 4, 0, 1, CACHE_WAIT_MEMORY, &pinned), -ENOTSUP);
 
     touch(&mock, 1, 0, CHUNK);
     ck_assert_uint_eq(mock.nruns, 1);
@@ -302,15 +303,15 @@ START_TEST(chunks_without_blocks_are_kept_and_evicted_too)
     mock.shape.blocksize = mock.shape.nblocks = 0;
     for (uint64_t chunk_no = 0; chunk_no < 2000; chunk_no++) {
         ck_assert_int_eq(
-            pin(&mock, chunk_no, 7, UINT32_MAX, CACHE_WAIT_ROOM, &pinned), 0);
+            pin(&mock, chunk_no, 7, UINT32_MAX, CACHE_WAIT_MEMORY, &pinned), 0);
         ck_assert_ptr_null(pinned.data);
         ck_assert_uint_eq(pinned.len, (1 << 30) - 7);
         cache_unpin(mock.cache, &pinned, 1);
     }
-    ck_assert_int_eq(pin(&mock, 1999, 7, 1, CACHE_WAIT_ROOM, &pinned), 0);
+    ck_assert_int_eq(pin(&mock, 1999, 7, 1, CACHE_WAIT_MEMORY, &pinned), 0);
     cache_unpin(mock.cache, &pinned, 1);
     ck_assert_uint_eq(mock.ndescribed, 2000);
-    ck_assert_int_eq(pin(&mock, 0, 7, 1, CACHE_WAIT_ROOM, &pinned), 0);
+    ck_assert_int_eq(pin(&mock, 0, 7, 1, CACHE_WAIT_MEMORY, &pinned), 0);
     cache_unpin(mock.cache, &pinned, 1);
     ck_assert_uint_eq(mock.ndescribed, 2001);
     ck_assert_uint_le(stats_of(&mock).used, 64 * 1024);

@@ -26,7 +26,7 @@ static void *read_once(void *arg)
     struct cache_pin pinned;
 
     reader->result = pin(reader->mock, reader->chunk_no, reader->off,
-                         reader->len, CACHE_WAIT_ROOM, &pinned);
+                         reader->len, CACHE_WAIT_MEMORY, &pinned);
     reader->right = false;
     if (reader->result == 0) {
         reader->right = is_right(&pinned, reader->chunk_no, reader->off);
@@ -164,7 +164,7 @@ static void *read_at_random(void *arg)
         struct cache_pin pinned;
 
         reader->result = pin(reader->mock, reader->chunk_no, reader->off,
-                             reader->len, CACHE_WAIT_ROOM, &pinned);
+                             reader->len, CACHE_WAIT_MEMORY, &pinned);
         if (reader->result < 0)
             break;
         reader->right &= is_right(&pinned, reader->chunk_no, reader->off);
@@ -193,7 +193,7 @@ static void read_in_a_tight_cache(size_t capacity, bool needs_first)
     mock_close(&mock);
 }
 
-START_TEST(threads_that_need_all_the_room_take_turns)
+START_TEST(threads_that_need_all_memory_take_turns)
 {
     read_in_a_tight_cache(CHUNK + 2 * BLOCK + ENTRY_MAX, false);
     read_in_a_tight_cache(CHUNK + 2 * BLOCK + ENTRY_MAX, true);
@@ -214,7 +214,7 @@ int main(void)
         all_who_wait_for_a_bad_block_learn_of_it,
         decoding_ahead_does_not_wait_for_other_decoders,
         what_another_thread_decodes_counts_before_a_bad_block,
-        threads_that_need_all_the_room_take_turns,
+        threads_that_need_all_memory_take_turns,
         the_limit_holds_while_threads_compete,
         NULL,
     };

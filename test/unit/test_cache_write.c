@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <pthread.h>
 
-#include "cache/room.h"
+#include "cache/budget.h"
 #include "cache_mock.h"
 
 enum {
@@ -35,7 +35,7 @@ static void check_chunk(struct mock *mock, uint64_t chunk_no, uint32_t off,
 {
     struct cache_pin pinned;
 
-    ck_assert_int_eq(pin(mock, chunk_no, 0, CHUNK, CACHE_WAIT_ROOM, &pinned),
+    ck_assert_int_eq(pin(mock, chunk_no, 0, CHUNK, CACHE_WAIT_MEMORY, &pinned),
                      0);
     ck_assert_uint_eq(pinned.len, CHUNK);
     for (uint32_t i = 0; i < CHUNK; i++)
@@ -46,22 +46,24 @@ static void check_chunk(struct mock *mock, uint64_t chunk_no, uint32_t off,
 }
 
 /* Begin writeback of a chunk, wherever it is in the file. */
-static bool take(struct mock *mock, enum cache_kind kind,
-                 struct cache_taken *out)
+static bool begin_writeback(struct mock *mock, enum cache_kind kind,
+                            struct cache_writeback *out)
 {
-    return cache_take(mock->cache, &mock->file, kind, UINT64_MAX, out);
+    return cache_begin_writeback(mock->cache, &mock->file, kind, UINT64_MAX,
+                                 out);
 }
 
 /* Commit a chunk that is under writeback. */
-static void commit(struct mock *mock, const struct cache_taken *taken)
+static void commit(struct mock *mock, const struct cache_writeback *writeback)
 {
-    struct cache_gathered gathered;
+    struct cache_pinned_chunk pinned;
 
-    ck_assert_int_eq(
-        cache_gather(mock->cache, taken, taken->nbytes, mock, &gathered), 0);
-    cache_ungather(mock->cache, taken, &gathered);
-    cache_stage(mock->cache, taken);
-    cache_settle(mock->cache, &mock->file);
+    ck_assert_int_eq(cache_pin_chunk(mock->cache, writeback, writeback->nbytes,
+                                     mock, &pinned),
+                     0);
+    cache_unpin_chunk(mock->cache, writeback, &pinned);
+    cache_stage(mock->cache, writeback);
+    cache_mark_clean(mock->cache, &mock->file);
 }
 
 START_TEST(what_surrounds_written_bytes_is_decoded)
@@ -97,92 +99,95 @@ START_TEST(pinned_bytes_stay_when_others_are_written)
     touch(&mock, 0, 0, 1);
     /* From here on the block is in a form that can be written to. */
     ck_assert_int_eq(write_zs(&mock, 0, 0, 1), 1);
-    ck_assert_int_eq(pin(&mock, 0, BLOCK, BLOCK, CACHE_WAIT_ROOM, &pinned), 0);
+    ck_assert_int_eq(pin(&mock, 0, BLOCK, BLOCK, CACHE_WAIT_MEMORY, &pinned),
+                     0);
     ck_assert_int_eq(write_zs(&mock, 0, BLOCK + 10, 10), 10);
     ck_assert(is_right(&pinned, 0, BLOCK));
     cache_unpin(mock.cache, &pinned, 1);
-    ck_assert_int_eq(pin(&mock, 0, BLOCK, BLOCK, CACHE_WAIT_ROOM, &pinned), 0);
+    ck_assert_int_eq(pin(&mock, 0, BLOCK, BLOCK, CACHE_WAIT_MEMORY, &pinned),
+                     0);
     ck_assert_uint_eq(pinned.data[10], 'z');
     cache_unpin(mock.cache, &pinned, 1);
     mock_close(&mock);
 }
 END_TEST
 
-START_TEST(chunks_that_are_full_are_taken_before_others)
+START_TEST(chunks_that_are_full_are_written_back_before_others)
 {
-    struct cache_taken taken;
+    struct cache_writeback writeback;
     struct mock mock;
 
     open_writable(&mock, LARGE);
-    ck_assert(!take(&mock, CACHE_DIRTY, &taken));
+    ck_assert(!begin_writeback(&mock, CACHE_DIRTY, &writeback));
     write_zs(&mock, 0, 0, 10);
     write_zs(&mock, 1, BLOCK, CHUNK - BLOCK);
-    ck_assert(!take(&mock, CACHE_FULL, &taken));
+    ck_assert(!begin_writeback(&mock, CACHE_FULL, &writeback));
     write_zs(&mock, 1, 0, BLOCK);
-    ck_assert(take(&mock, CACHE_FULL, &taken));
-    ck_assert_uint_eq(taken.chunk_no, 1);
-    commit(&mock, &taken);
-    ck_assert(!take(&mock, CACHE_FULL, &taken));
+    ck_assert(begin_writeback(&mock, CACHE_FULL, &writeback));
+    ck_assert_uint_eq(writeback.chunk_no, 1);
+    commit(&mock, &writeback);
+    ck_assert(!begin_writeback(&mock, CACHE_FULL, &writeback));
     ck_assert_uint_eq(cache_count_unsaved(mock.cache, &mock.file), 10);
-    ck_assert(take(&mock, CACHE_DIRTY, &taken));
-    ck_assert_uint_eq(taken.chunk_no, 0);
-    commit(&mock, &taken);
-    ck_assert(!cache_is_held(mock.cache, &mock.file));
+    ck_assert(begin_writeback(&mock, CACHE_DIRTY, &writeback));
+    ck_assert_uint_eq(writeback.chunk_no, 0);
+    commit(&mock, &writeback);
+    ck_assert(!cache_has_uncommitted(mock.cache, &mock.file));
     ck_assert_uint_eq(cache_count_unsaved(mock.cache, &mock.file), 0);
     mock_close(&mock);
 }
 END_TEST
 
-START_TEST(only_what_was_dirty_before_is_due)
+START_TEST(only_what_was_dirty_before_is_tagged)
 {
-    struct cache_taken taken;
+    struct cache_writeback writeback;
     struct mock mock;
 
     open_writable(&mock, LARGE);
     write_zs(&mock, 0, 0, 10);
-    ck_assert_uint_eq(cache_make_due(mock.cache, &mock.file), 1);
+    ck_assert_uint_eq(cache_tag_writeback(mock.cache, &mock.file), 1);
     write_zs(&mock, 1, 0, CHUNK);
     write_zs(&mock, 0, 0, CHUNK);
-    ck_assert(take(&mock, CACHE_DUE, &taken));
-    ck_assert_uint_eq(taken.chunk_no, 0);
-    commit(&mock, &taken);
-    ck_assert(!take(&mock, CACHE_DUE, &taken));
-    ck_assert(take(&mock, CACHE_FULL, &taken));
-    commit(&mock, &taken);
+    ck_assert(begin_writeback(&mock, CACHE_TAGGED, &writeback));
+    ck_assert_uint_eq(writeback.chunk_no, 0);
+    commit(&mock, &writeback);
+    ck_assert(!begin_writeback(&mock, CACHE_TAGGED, &writeback));
+    ck_assert(begin_writeback(&mock, CACHE_FULL, &writeback));
+    commit(&mock, &writeback);
     mock_close(&mock);
 }
 END_TEST
 
-START_TEST(a_gathered_chunk_stays_while_it_is_written_to)
+START_TEST(a_chunk_in_writeback_stays_while_it_is_written_to)
 {
-    struct cache_gathered gathered;
-    struct cache_taken taken;
+    struct cache_pinned_chunk pinned;
+    struct cache_writeback writeback;
     struct mock mock;
 
     open_writable(&mock, LARGE);
     write_zs(&mock, 0, 0, 10);
-    ck_assert(take(&mock, CACHE_DIRTY, &taken));
-    ck_assert_int_eq(
-        cache_gather(mock.cache, &taken, taken.nbytes, &mock, &gathered), 0);
-    ck_assert_uint_eq(gathered.npieces, 1);
+    ck_assert(begin_writeback(&mock, CACHE_DIRTY, &writeback));
+    ck_assert_int_eq(cache_pin_chunk(mock.cache, &writeback, writeback.nbytes,
+                                     &mock, &pinned),
+                     0);
+    ck_assert_uint_eq(pinned.npieces, 1);
     write_zs(&mock, 0, 20, 10);
-    ck_assert_uint_eq(gathered.pieces[0][9], 'z');
-    ck_assert_uint_eq(gathered.pieces[0][20], byte_at(0, 20));
-    ck_assert_uint_eq(gathered.pieces[0][CHUNK - 1], byte_at(0, CHUNK - 1));
+    ck_assert_uint_eq(pinned.pieces[0][9], 'z');
+    ck_assert_uint_eq(pinned.pieces[0][20], byte_at(0, 20));
+    ck_assert_uint_eq(pinned.pieces[0][CHUNK - 1], byte_at(0, CHUNK - 1));
 
     /*
      * The chunk is dirty again, but a second thread cannot begin writeback yet.
      */
-    struct cache_taken other;
+    struct cache_writeback other;
 
-    ck_assert(!take(&mock, CACHE_DIRTY, &other));
-    cache_ungather(mock.cache, &taken, &gathered);
-    cache_stage(mock.cache, &taken);
-    cache_settle(mock.cache, &mock.file);
-    ck_assert(cache_is_held(mock.cache, &mock.file));
-    ck_assert(take(&mock, CACHE_DIRTY, &other));
+    ck_assert(!begin_writeback(&mock, CACHE_DIRTY, &other));
+    cache_unpin_chunk(mock.cache, &writeback, &pinned);
+    cache_stage(mock.cache, &writeback);
+    cache_mark_clean(mock.cache, &mock.file);
+    ck_assert(cache_has_uncommitted(mock.cache, &mock.file));
+    ck_assert(begin_writeback(&mock, CACHE_DIRTY, &other));
     commit(&mock, &other);
-    ck_assert(!cache_is_held(mock.cache, &mock.file));
+    ck_assert(!cache_has_uncommitted(mock.cache, &mock.file));
     mock_close(&mock);
 }
 END_TEST
@@ -190,18 +195,18 @@ END_TEST
 /* Commit the first bytes of chunk 0. */
 static void commit_part(struct mock *mock, uint32_t nbytes)
 {
-    struct cache_gathered gathered;
-    struct cache_taken taken;
+    struct cache_pinned_chunk pinned;
+    struct cache_writeback writeback;
 
-    ck_assert(take(mock, CACHE_DIRTY, &taken));
-    ck_assert_int_eq(cache_gather(mock->cache, &taken, nbytes, mock, &gathered),
-                     0);
-    cache_ungather(mock->cache, &taken, &gathered);
-    cache_stage(mock->cache, &taken);
-    cache_settle(mock->cache, &mock->file);
+    ck_assert(begin_writeback(mock, CACHE_DIRTY, &writeback));
+    ck_assert_int_eq(
+        cache_pin_chunk(mock->cache, &writeback, nbytes, mock, &pinned), 0);
+    cache_unpin_chunk(mock->cache, &writeback, &pinned);
+    cache_stage(mock->cache, &writeback);
+    cache_mark_clean(mock->cache, &mock->file);
 }
 
-START_TEST(what_lies_behind_the_end_is_not_gathered_and_stays_dirty)
+START_TEST(what_lies_behind_the_end_stays_dirty)
 {
     struct mock mock;
 
@@ -209,10 +214,10 @@ START_TEST(what_lies_behind_the_end_is_not_gathered_and_stays_dirty)
     write_zs(&mock, 0, 0, 2 * BLOCK);
     commit_part(&mock, BLOCK + 1);
     ck_assert_uint_eq(mock.nruns, 0);
-    ck_assert(cache_is_held(mock.cache, &mock.file));
+    ck_assert(cache_has_uncommitted(mock.cache, &mock.file));
     ck_assert_uint_eq(cache_count_unsaved(mock.cache, &mock.file), BLOCK - 1);
     commit_part(&mock, 2 * BLOCK);
-    ck_assert(!cache_is_held(mock.cache, &mock.file));
+    ck_assert(!cache_has_uncommitted(mock.cache, &mock.file));
     check_chunk(&mock, 0, 0, 2 * BLOCK);
     mock_close(&mock);
 }
@@ -224,93 +229,93 @@ START_TEST(what_was_cut_off_does_not_stay_dirty)
 
     open_writable(&mock, LARGE);
     write_zs(&mock, 0, 0, 2 * BLOCK);
-    ck_assert(cache_soil(mock.cache, &mock.file, 0, BLOCK));
+    ck_assert(cache_mark_dirty(mock.cache, &mock.file, 0, BLOCK));
     commit_part(&mock, BLOCK);
-    ck_assert(!cache_is_held(mock.cache, &mock.file));
+    ck_assert(!cache_has_uncommitted(mock.cache, &mock.file));
     mock_close(&mock);
 }
 END_TEST
 
-START_TEST(what_was_taken_beyond_the_end_is_dirty_again)
+START_TEST(what_was_written_back_beyond_the_end_is_dirty_again)
 {
-    struct cache_gathered gathered;
-    struct cache_taken taken;
+    struct cache_pinned_chunk pinned;
+    struct cache_writeback writeback;
     struct mock mock;
 
     open_writable(&mock, LARGE);
     write_zs(&mock, 0, 0, 2 * BLOCK);
-    ck_assert(take(&mock, CACHE_DIRTY, &taken));
+    ck_assert(begin_writeback(&mock, CACHE_DIRTY, &writeback));
     ck_assert_int_eq(
-        cache_gather(mock.cache, &taken, 2 * BLOCK, &mock, &gathered), 0);
-    cache_ungather(mock.cache, &taken, &gathered);
-    cache_untake(mock.cache, &taken);
+        cache_pin_chunk(mock.cache, &writeback, 2 * BLOCK, &mock, &pinned), 0);
+    cache_unpin_chunk(mock.cache, &writeback, &pinned);
+    cache_redirty(mock.cache, &writeback);
     commit_part(&mock, BLOCK);
-    ck_assert(cache_is_held(mock.cache, &mock.file));
+    ck_assert(cache_has_uncommitted(mock.cache, &mock.file));
     commit_part(&mock, 2 * BLOCK);
-    ck_assert(!cache_is_held(mock.cache, &mock.file));
+    ck_assert(!cache_has_uncommitted(mock.cache, &mock.file));
     mock_close(&mock);
 }
 END_TEST
 
 START_TEST(what_could_not_be_encoded_is_dirty_again)
 {
-    struct cache_taken taken;
+    struct cache_writeback writeback;
     struct mock mock;
 
     open_writable(&mock, LARGE);
     write_zs(&mock, 0, 0, CHUNK);
-    ck_assert(take(&mock, CACHE_FULL, &taken));
-    cache_untake(mock.cache, &taken);
-    ck_assert(!take(&mock, CACHE_FULL, &taken));
-    ck_assert(take(&mock, CACHE_DIRTY, &taken));
-    commit(&mock, &taken);
+    ck_assert(begin_writeback(&mock, CACHE_FULL, &writeback));
+    cache_redirty(mock.cache, &writeback);
+    ck_assert(!begin_writeback(&mock, CACHE_FULL, &writeback));
+    ck_assert(begin_writeback(&mock, CACHE_DIRTY, &writeback));
+    commit(&mock, &writeback);
     mock_close(&mock);
 }
 END_TEST
 
-START_TEST(a_chunk_that_can_not_be_gathered_stays_dirty)
+START_TEST(a_chunk_that_can_not_be_pinned_stays_dirty)
 {
-    struct cache_gathered gathered;
-    struct cache_taken taken;
+    struct cache_pinned_chunk pinned;
+    struct cache_writeback writeback;
     struct mock mock;
 
     open_writable(&mock, LARGE);
     write_zs(&mock, 0, 0, BLOCK);
     mock.bad = 3;
-    ck_assert(take(&mock, CACHE_DIRTY, &taken));
-    ck_assert_int_eq(
-        cache_gather(mock.cache, &taken, taken.nbytes, &mock, &gathered),
-        -EBADMSG);
-    cache_untake(mock.cache, &taken);
+    ck_assert(begin_writeback(&mock, CACHE_DIRTY, &writeback));
+    ck_assert_int_eq(cache_pin_chunk(mock.cache, &writeback, writeback.nbytes,
+                                     &mock, &pinned),
+                     -EBADMSG);
+    cache_redirty(mock.cache, &writeback);
     mock.bad = NOTHING_BAD;
-    ck_assert(take(&mock, CACHE_DIRTY, &taken));
-    commit(&mock, &taken);
+    ck_assert(begin_writeback(&mock, CACHE_DIRTY, &writeback));
+    commit(&mock, &writeback);
     check_chunk(&mock, 0, 0, BLOCK);
     mock_close(&mock);
 }
 END_TEST
 
-START_TEST(a_retired_chunk_is_what_it_was)
+START_TEST(an_invalidated_chunk_is_what_it_was)
 {
-    struct cache_gathered gathered;
-    struct cache_taken taken;
+    struct cache_pinned_chunk pinned;
+    struct cache_writeback writeback;
     struct mock mock;
 
     open_writable(&mock, LARGE);
     write_zs(&mock, 0, 0, 10);
     write_zs(&mock, 1, 0, 10);
     write_zs(&mock, 2, 0, 10);
-    ck_assert(take(&mock, CACHE_DIRTY, &taken));
-    cache_retire(mock.cache, &mock.file, 0, 2);
-    ck_assert_int_eq(
-        cache_gather(mock.cache, &taken, taken.nbytes, &mock, &gathered),
-        -ERESTART);
-    cache_untake(mock.cache, &taken);
+    ck_assert(begin_writeback(&mock, CACHE_DIRTY, &writeback));
+    cache_invalidate(mock.cache, &mock.file, 0, 2);
+    ck_assert_int_eq(cache_pin_chunk(mock.cache, &writeback, writeback.nbytes,
+                                     &mock, &pinned),
+                     -ERESTART);
+    cache_redirty(mock.cache, &writeback);
     check_chunk(&mock, 0, 0, 0);
     check_chunk(&mock, 1, 0, 0);
-    cache_retire(mock.cache, &mock.file, 0, UINT64_MAX);
+    cache_invalidate(mock.cache, &mock.file, 0, UINT64_MAX);
     check_chunk(&mock, 2, 0, 0);
-    ck_assert(!cache_is_held(mock.cache, &mock.file));
+    ck_assert(!cache_has_uncommitted(mock.cache, &mock.file));
     mock_close(&mock);
 }
 END_TEST
@@ -335,10 +340,10 @@ END_TEST
 /* Helpers of a thread that flushes on request; its flushes succeed, or fail. */
 static void flush_all(struct mock *mock)
 {
-    struct cache_taken taken;
+    struct cache_writeback writeback;
 
-    while (take(mock, CACHE_DIRTY, &taken))
-        commit(mock, &taken);
+    while (begin_writeback(mock, CACHE_DIRTY, &writeback))
+        commit(mock, &writeback);
 }
 
 /*
@@ -351,7 +356,8 @@ static bool await_pressure(struct mock *mock)
 
     do {
         seen = cache_flush_event(mock->cache);
-        if (cache_pressure(mock->cache, mock->file.domain) != CACHE_NO_PRESSURE)
+        if (cache_pressure(mock->cache, mock->file.domain) !=
+            CACHE_PRESSURE_NONE)
             return true;
         going = cache_await_flush(mock->cache, seen, NULL);
     } while (going);
@@ -375,7 +381,7 @@ static void *fail_when_asked(void *arg)
 
     while (!mock->shut && await_pressure(mock)) {
         pause_briefly();
-        cache_end_flush(mock->cache, mock->file.domain, CACHE_FLUSH_NO_ROOM);
+        cache_end_flush(mock->cache, mock->file.domain, CACHE_FLUSH_NO_SPACE);
     }
     return NULL;
 }
@@ -430,10 +436,10 @@ END_TEST
 
 static void *commit_dirty(void *arg)
 {
-    struct cache_taken taken;
+    struct cache_writeback writeback;
 
-    if (take(arg, CACHE_DIRTY, &taken))
-        commit(arg, &taken);
+    if (begin_writeback(arg, CACHE_DIRTY, &writeback))
+        commit(arg, &writeback);
     return NULL;
 }
 
@@ -451,7 +457,7 @@ static bool is_urgent(struct mock *mock)
  * A commit waits for memory to pin a chunk that has no blocks in memory.  A
  * write to the chunk meanwhile uses the memory that the commit was waiting for.
  */
-START_TEST(what_is_written_while_gathering_waits_needs_no_room_again)
+START_TEST(what_is_written_while_pinning_waits_needs_no_memory_again)
 {
     struct cache_shape shape = { .nbytes = CHUNK,
                                  .blocksize = BLOCK,
@@ -465,8 +471,8 @@ START_TEST(what_is_written_while_gathering_waits_needs_no_room_again)
     mock.shape.encode = shape.encode;
     write_zs(&mock, 0, 0, 1);
     flush_all(&mock);
-    ck_assert(cache_soil(mock.cache, &mock.file, 0, CHUNK));
-    ck_assert_int_eq(pin(&mock, 1, 0, BLOCK, CACHE_WAIT_ROOM, &pinned), 0);
+    ck_assert(cache_mark_dirty(mock.cache, &mock.file, 0, CHUNK));
+    ck_assert_int_eq(pin(&mock, 1, 0, BLOCK, CACHE_WAIT_MEMORY, &pinned), 0);
     touch(&mock, 2, 0, BLOCK);
     ck_assert_int_eq(pthread_create(&thread, NULL, commit_dirty, &mock), 0);
     while (!is_urgent(&mock))
@@ -517,14 +523,15 @@ struct two {
 static bool flush_two(struct two *two)
 {
     struct cache *cache = two->full.cache;
-    bool full = cache_pressure(cache, &two->domains[0]) == CACHE_AWAITED;
-    bool good = cache_pressure(cache, &two->domains[1]) != CACHE_NO_PRESSURE;
+    bool full =
+        cache_pressure(cache, &two->domains[0]) == CACHE_PRESSURE_THROTTLED;
+    bool good = cache_pressure(cache, &two->domains[1]) != CACHE_PRESSURE_NONE;
 
     if (full)
-        cache_end_flush(cache, &two->domains[0], CACHE_FLUSH_NO_ROOM);
+        cache_end_flush(cache, &two->domains[0], CACHE_FLUSH_NO_SPACE);
     if (good) {
         for (unsigned i = 0; i < two->nfailures; i++) {
-            cache_end_flush(cache, &two->domains[0], CACHE_FLUSH_NO_ROOM);
+            cache_end_flush(cache, &two->domains[0], CACHE_FLUSH_NO_SPACE);
             pause_briefly();
         }
         flush_all(&two->good);
@@ -567,7 +574,7 @@ static void close_two(struct two *two)
     mock_close(&two->full);
 }
 
-START_TEST(a_full_disk_leaves_room_for_others)
+START_TEST(a_full_disk_leaves_memory_for_others)
 {
     struct two two;
     ssize_t r = 0;
@@ -592,7 +599,7 @@ START_TEST(a_full_disk_fails_no_request_of_others)
     for (uint64_t i = 0; i < 20; i++) {
         ck_assert_int_eq(write_zs(&two.good, i, 0, CHUNK), CHUNK);
         ck_assert_int_eq(
-            pin(&two.good, 100 + i, 0, CHUNK, CACHE_WAIT_ROOM, &pinned), 0);
+            pin(&two.good, 100 + i, 0, CHUNK, CACHE_WAIT_MEMORY, &pinned), 0);
         cache_unpin(two.good.cache, &pinned, 1);
     }
     close_two(&two);
@@ -606,7 +613,7 @@ static void *pin_often(void *arg)
     for (int i = 0; i < 3000; i++) {
         struct cache_pin pinned;
 
-        ck_assert_int_eq(pin(mock, 0, 0, CHUNK, CACHE_WAIT_ROOM, &pinned), 0);
+        ck_assert_int_eq(pin(mock, 0, 0, CHUNK, CACHE_WAIT_MEMORY, &pinned), 0);
         ck_assert_uint_eq(pinned.data[CHUNK - 1], byte_at(0, CHUNK - 1));
         cache_unpin(mock->cache, &pinned, 1);
     }
@@ -636,21 +643,21 @@ int main(void)
         what_surrounds_written_bytes_is_decoded,
         a_chunk_that_is_written_whole_is_not_decoded,
         pinned_bytes_stay_when_others_are_written,
-        chunks_that_are_full_are_taken_before_others,
-        only_what_was_dirty_before_is_due,
-        a_gathered_chunk_stays_while_it_is_written_to,
-        what_lies_behind_the_end_is_not_gathered_and_stays_dirty,
+        chunks_that_are_full_are_written_back_before_others,
+        only_what_was_dirty_before_is_tagged,
+        a_chunk_in_writeback_stays_while_it_is_written_to,
+        what_lies_behind_the_end_stays_dirty,
         what_was_cut_off_does_not_stay_dirty,
-        what_was_taken_beyond_the_end_is_dirty_again,
+        what_was_written_back_beyond_the_end_is_dirty_again,
         what_could_not_be_encoded_is_dirty_again,
-        a_chunk_that_can_not_be_gathered_stays_dirty,
-        a_retired_chunk_is_what_it_was,
+        a_chunk_that_can_not_be_pinned_stays_dirty,
+        an_invalidated_chunk_is_what_it_was,
         a_chunk_that_could_not_be_encoded_is_refused,
         writers_wait_for_flushes,
-        what_is_written_while_gathering_waits_needs_no_room_again,
+        what_is_written_while_pinning_waits_needs_no_memory_again,
         the_least_cache_is_large_enough,
         writers_give_up_when_flushes_fail,
-        a_full_disk_leaves_room_for_others,
+        a_full_disk_leaves_memory_for_others,
         a_full_disk_fails_no_request_of_others,
         readers_wait_for_blocks_that_move,
         NULL,

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "file/file.h"
 #include "bed.h"
+#include "file/file.h"
 #include "give_store.h"
 #include "state/file_private.h"
 #include "store/store_local.h"
