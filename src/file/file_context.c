@@ -28,7 +28,7 @@ int file_context_new(const struct file_options *options,
     list_init(&context->sidecars);
     context->lock = options->lock;
     context->patience = options->patience;
-    context->rest = options->rest;
+    context->quarantine_ns = options->quarantine_ns;
     if (nthreads == 0)
         nthreads = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
     context->nthreads = nthreads;

@@ -19,7 +19,7 @@ const struct file_options file_default_options = {
     .commit = 5,
     .lock = false,
     .patience = 10,
-    .rest = 1000000000,
+    .quarantine_ns = 1000000000,
 };
 
 static int set_size(const char *value, uint64_t min, size_t *out)

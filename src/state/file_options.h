@@ -33,7 +33,8 @@ struct file_options {
                           file_store_flags() */
     unsigned patience; /* seconds to wait for a process that changes or locks
                           the frame */
-    int64_t rest;      /* nanoseconds for which space that a commit has freed is
+    int64_t
+        quarantine_ns; /* nanoseconds for which space that a commit has freed is
                           not reused, because other readers may still read it */
     enum file_view view;
 };

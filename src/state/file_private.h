@@ -35,9 +35,9 @@ struct file_context {
        one file to another. */
     pthread_mutex_t readers_lock;
 
-    bool lock;         /* file_options.lock */
-    unsigned patience; /* likewise */
-    int64_t rest;      /* likewise */
+    bool lock;             /* file_options.lock */
+    unsigned patience;     /* likewise */
+    int64_t quarantine_ns; /* likewise */
 
     /* A leaf.  Guards the list of open sidecars. */
     pthread_mutex_t sidecars_lock;

@@ -26,7 +26,7 @@ void file_writeback_begin_new(struct file *file, struct frame_change *change,
 {
     const struct frame_info *info = frame_change_get_info(change);
 
-    frame_change_set_rest(change, file->constant.context->rest);
+    frame_change_set_quarantine(change, file->constant.context->quarantine_ns);
     file->writeback->change = change;
     file->writeback->undecided = params->chunk.typesize == 0;
     file->writeback->not_durable = !params->array;

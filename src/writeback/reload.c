@@ -28,7 +28,8 @@ static void switch_frame(struct file *file, struct file_state *state,
         frame_change_note_unsynced(change);
     file->writeback->change = change;
     if (change)
-        frame_change_set_rest(change, file->constant.context->rest);
+        frame_change_set_quarantine(change,
+                                    file->constant.context->quarantine_ns);
     file->states.begun = file->states.begun && change;
     pthread_mutex_lock(&file->gate.lock);
     state->nrefs = 1;

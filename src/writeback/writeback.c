@@ -58,8 +58,8 @@ static int begin_frame(struct file *file, struct fault *fault)
 
     if (r < 0)
         return r;
-    frame_change_set_rest(file->writeback->change,
-                          file->constant.context->rest);
+    frame_change_set_quarantine(file->writeback->change,
+                                file->constant.context->quarantine_ns);
     file->states.params = frame_chunk_params(info);
     if (frame_change_is_variable(file->writeback->change))
         return 0;

@@ -22,18 +22,19 @@ static int take_file(struct frame_change *change, const struct places *places,
                      struct fault *fault)
 {
     const struct frame_info *info = &change->info;
-    int r = plot_keep(change->plot,
-                      info->nchunks > 0 ? info->header_len : info->frame_len);
+    int r = frame_alloc_reserve(
+        change->alloc, info->nchunks > 0 ? info->header_len : info->frame_len);
 
     if (r == 0 && info->nchunks > 0)
-        r = plot_take(change->plot, change->tail.off, change->tail.len);
+        r = frame_alloc_take(change->alloc, change->tail.off, change->tail.len);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     return places_take(change, places, fault);
 }
 
-/* Remove a file that nothing refers to.  Drafts go at once; chunk files rest
-   before that, because another program may be about to commit them. */
+/* Remove a file that nothing refers to.  Drafts go at once; chunk files are in
+   quarantine before that, because another program may be about to commit
+   them. */
 static int remove_orphan(void *context, const char *name)
 {
     struct frame_change *change = context;
@@ -47,36 +48,39 @@ static int remove_orphan(void *context, const char *name)
     if (sscanf(name, "%8" SCNx32, &id) != 1)
         return 0;
     frame_source_name(id, chunk_name);
-    if (strcmp(name, chunk_name) == 0 && plot_take(change->plot, id, 1) == 0)
-        plot_rest(change->plot, id, 1);
+    if (strcmp(name, chunk_name) == 0 &&
+        frame_alloc_take(change->alloc, id, 1) == 0)
+        frame_alloc_quarantine(change->alloc, id, 1);
     return 0;
 }
 
 /* Find the free space, unless an earlier change knows it. */
-static int make_plot(struct frame_change *change, struct frame *frame,
-                     const struct places *places, struct fault *fault)
+static int make_alloc(struct frame_change *change, struct frame *frame,
+                      const struct places *places, struct fault *fault)
 {
     bool sparse = frame->info.sparse;
     int r;
 
     if (frame->generation) {
         change->generation = generation_get(frame->generation);
-        change->plot = plot_get(plot_of_generation(frame->generation));
+        change->alloc =
+            frame_alloc_get(frame_alloc_of_generation(frame->generation));
         return 0;
     }
-    r = plot_new(change->store, sparse ? NULL : frame->object, &change->plot);
+    r = frame_alloc_new(change->store, sparse ? NULL : frame->object,
+                        &change->alloc);
     if (r == 0)
-        r = plot_generation_new(change->plot, &change->generation);
+        r = frame_alloc_generation_new(change->alloc, &change->generation);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     if (change->header_known)
-        frame_watch_state(frame, plot_watch(change->plot));
+        frame_watch_state(frame, frame_alloc_watch(change->alloc));
     r = sparse ? places_take(change, places, fault)
                : take_file(change, places, fault);
     if (r == 0 && sparse)
         r = store_list(change->store, remove_orphan, change);
     if (r == 0) {
-        plot_trust_end(change->plot, &change->stat);
+        frame_alloc_trust_end(change->alloc, &change->stat);
         frame->generation = generation_get(change->generation);
     }
     return r;
@@ -123,7 +127,7 @@ static int adopt_chunks(struct frame_change *change, struct frame *frame,
     int r = places_read(change, frame, &places, fault);
 
     if (r == 0)
-        r = make_plot(change, frame, &places, fault);
+        r = make_alloc(change, frame, &places, fault);
     places_fini(&places);
     return r;
 }

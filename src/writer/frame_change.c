@@ -36,7 +36,7 @@ int frame_change_check_count(const struct frame_change *change, uint64_t n)
 size_t frame_change_footprint(const struct frame_change *change)
 {
     return chunk_table_footprint(change->chunks) +
-           plot_footprint(change->plot) +
+           frame_alloc_footprint(change->alloc) +
            (change->dying.room + change->fresh.room) *
                sizeof(change->dying.extents[0]);
 }
@@ -87,22 +87,22 @@ static struct table_chunk make_chunk(const struct frame_change *change,
     return chunk;
 }
 
-/* Record that a chunk was put; the caller has reserved room. */
+/* Record that a chunk was put; the caller has reserved memory. */
 static void note_fresh(struct frame_change *change,
                        const struct frame_written *written,
                        const struct table_chunk *chunk)
 {
     change->fresh_cbytes += written->cbytes;
     if (chunk->entry >= 0)
-        plot_list_add(&change->fresh, frame_change_off(change, chunk),
-                      chunk->cbytes);
+        extent_list_add(&change->fresh, frame_change_off(change, chunk),
+                        chunk->cbytes);
 }
 
 static void bury(struct frame_change *change, const struct table_chunk *chunk)
 {
     if (chunk->entry >= 0)
-        plot_list_add(&change->dying, frame_change_off(change, chunk),
-                      chunk->cbytes);
+        extent_list_add(&change->dying, frame_change_off(change, chunk),
+                        chunk->cbytes);
 }
 
 /* Record that chunks are dead after the next commit: all of them or none. */
@@ -114,7 +114,7 @@ static int bury_range(struct frame_change *change, uint64_t first, uint64_t n)
     int r = chunk_table_count_stored(change->chunks, first, n, &nstored);
 
     if (r == 0)
-        r = plot_list_reserve(&change->dying, (size_t)nstored);
+        r = extent_list_reserve(&change->dying, (size_t)nstored);
     for (uint64_t i = first; nstored > 0 && r >= 0; nstored--, i++) {
         r = chunk_table_next_stored(change->chunks, &i, &chunk);
         if (r > 0)
@@ -148,7 +148,7 @@ static bool is_lost(const struct frame_change *change,
         return true;
     return written->entry >= 0 && !change->info.sparse &&
            change->info.header_len + (uint64_t)written->entry <
-               plot_kept(change->plot);
+               frame_alloc_reserved(change->alloc);
 }
 
 int frame_change_put(struct frame_change *change, uint64_t chunk_no,
@@ -167,8 +167,8 @@ int frame_change_put(struct frame_change *change, uint64_t chunk_no,
     if (!change->variable && written->nbytes != info->chunksize &&
         (chunk_no < info->nchunks - 1 || written->nbytes > info->chunksize))
         return -EINVAL;
-    if (plot_list_reserve(&change->dying, 1) < 0 ||
-        plot_list_reserve(&change->fresh, 1) < 0)
+    if (extent_list_reserve(&change->dying, 1) < 0 ||
+        extent_list_reserve(&change->fresh, 1) < 0)
         return -ENOMEM;
     old_nbytes = frame_change_size_of(change, chunk_no);
     chunk = make_chunk(change, written);
@@ -210,7 +210,7 @@ int frame_change_insert(struct frame_change *change, uint64_t chunk_no,
         return -EINVAL;
     if (written->nbytes > INT64_MAX - info->nbytes)
         return -EFBIG;
-    if (plot_list_reserve(&change->fresh, 1) < 0)
+    if (extent_list_reserve(&change->fresh, 1) < 0)
         return -ENOMEM;
     r = frame_change_check_count(change, info->nchunks + 1);
     if (r < 0)

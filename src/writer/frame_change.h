@@ -18,10 +18,10 @@
  * states that came from the change are closed.  But once a contiguous frame has
  * been emptied, older states may be lost, and reading them gives -ESTALE.
  * After the last reader has closed its state, the space that a commit freed
- * rests for a second, unless all resting space exceeds both an eighth of the
- * frame and 4 MiB (or 64 chunk files).  The rest gives frames that were opened
- * on their own time to notice that they read an older state, before it is
- * overwritten.
+ * stays in quarantine for a second, unless all space in quarantine exceeds both
+ * an eighth of the frame and 4 MiB (or 64 chunk files).  The quarantine gives
+ * frames that were opened on their own time to notice that they read an older
+ * state, before it is overwritten.
  *
  * The caller has the lease on the frame (see store_lease()) from before
  * frame_change_open() until the commit.
@@ -396,22 +396,24 @@ bool frame_change_is_unsynced(const struct frame_change *change);
  * another process has the lease on the frame (see store_lease()) or has changed
  * the frame, the space stays as it is.
  *
- *  all  include space that should rest longer for the sake of other readers
+ *  all  include space that should stay in quarantine for the sake of other
+ *       readers
  *
  * Returns whether it gave space back.
  */
 bool frame_change_reclaim(struct frame_change *change, bool all);
 
-/* Is there space to give back, now or after its rest? */
+/* Is there space to give back, now or after its quarantine? */
 bool frame_change_has_freed(struct frame_change *change);
 
-/* Set how many nanoseconds the space that a commit frees rests. */
-void frame_change_set_rest(struct frame_change *change, int64_t rest);
+/* Set how many nanoseconds the space that a commit frees stays in
+   quarantine. */
+void frame_change_set_quarantine(struct frame_change *change, int64_t ns);
 
 /* Bytes of a contiguous frame. */
 struct frame_usage {
     uint64_t live; /* header, chunks, metalayers */
-    uint64_t used; /* end of the space in use, minus the space that rests */
+    uint64_t used; /* end of the space in use, minus the space in quarantine */
 };
 
 /* Both are 0 for a sparse frame, which has no dead space. */

@@ -19,11 +19,11 @@ static int make_header_room(struct frame_change *change)
     uint32_t old = change->info.header_len;
     int r;
 
-    if (!change->draft || plot_end(change->plot) != old) {
+    if (!change->draft || frame_alloc_end(change->alloc) != old) {
         change->rewrite = true;
         return 0;
     }
-    r = plot_keep(change->plot, len);
+    r = frame_alloc_reserve(change->alloc, len);
     if (r < 0)
         return r;
     pthread_mutex_lock(&change->lock);

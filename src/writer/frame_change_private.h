@@ -7,13 +7,13 @@
 #include "chunk/chunk_encode.h"
 #include "frame/chunk_table.h"
 #include "frame/frame_private.h"
+#include "writer/frame_alloc.h"
 #include "writer/frame_change.h"
 #include "writer/frame_write.h"
 #include "writer/layers.h"
-#include "writer/plot.h"
 
 /*
- * Locking.  `lock` is a leaf.  It guards `plot`, `epoch`, `variable` and the
+ * Locking.  `lock` is a leaf.  It guards `alloc`, `epoch`, `variable` and the
  * fields of `info` that are constant between commits, because
  * frame_change_write() reads them in other threads.  All else belongs to the
  * one thread that uses the change.
@@ -46,7 +46,7 @@ struct frame_change {
                                    may differ in size */
 
     /* The place where the frame is kept. */
-    struct plot *plot;
+    struct frame_alloc *alloc;
     struct generation
         *generation; /* of the last commit; NULL if there is none */
     struct generation
@@ -55,14 +55,14 @@ struct frame_change {
     struct store_object
         *draft; /* of a new contiguous frame.  If there is a generation, the
                    draft may have been published */
-    struct space_extent tail; /* index and trailer of the last commit */
+    struct extent tail; /* index and trailer of the last commit */
     uint8_t header[FRAME_E_METALAYERS_OFF]; /* fixed part of the stored
                                                header */
     bool header_known; /* `header` is the stored one; else that is in doubt */
     struct store_stat stat; /* of the file, or index file, with that header */
 
-    struct plot_list dying; /* dead after the next commit */
-    struct plot_list fresh; /* put since the last commit */
+    struct extent_list dying; /* dead after the next commit */
+    struct extent_list fresh; /* put since the last commit */
     uint64_t fresh_cbytes;
     bool unsynced_lost; /* chunks in `fresh` may not have reached the disk */
     bool not_durable;   /* the last commit may not have either: see

@@ -7,7 +7,7 @@
 #include "frame/frame_object.h"
 
 int commit_init(struct commit *commit, struct frame_change *change,
-                struct plot *plot, struct store_object *object)
+                struct frame_alloc *alloc, struct store_object *object)
 {
     int r;
 
@@ -17,16 +17,16 @@ int commit_init(struct commit *commit, struct frame_change *change,
         .durable = true,
         .info = change->info,
         .object = store_object_get(object),
-        .plot = plot_get(plot),
+        .alloc = frame_alloc_get(alloc),
     };
     commit->info.format = FRAME_FORMAT_E;
     commit->info.version = change->variable || change->info.vlblocks
                                ? FRAME_VERSION_MAX
                                : FRAME_VERSION_ORDINARY;
-    if (plot_list_reserve(&change->dying, 2) < 0)
+    if (extent_list_reserve(&change->dying, 2) < 0)
         return -ENOMEM;
     r = store_object_stat(object, &commit->stat);
-    return r < 0 ? r : plot_generation_new(plot, &commit->generation);
+    return r < 0 ? r : frame_alloc_generation_new(alloc, &commit->generation);
 }
 
 /*
@@ -76,8 +76,8 @@ void commit_finish(struct commit *commit, struct frame **out)
     change->fresh_cbytes = 0;
     if (!change->info.sparse)
         change->tail =
-            (struct space_extent){ commit->tail_off,
-                                   commit->index_len + commit->trailer_len };
+            (struct extent){ commit->tail_off,
+                             commit->index_len + commit->trailer_len };
     keep_durable_state(commit);
     generation_put(change->generation);
     change->generation = generation_get(commit->generation);
@@ -86,7 +86,7 @@ void commit_finish(struct commit *commit, struct frame **out)
     if (store_object_stat(frame->object, &frame->stat) < 0)
         frame->stat = commit->stat;
     state = commit_watch_state(commit, change->header);
-    watch_set(plot_watch(commit->plot), &state, &frame->stat);
+    watch_set(frame_alloc_watch(commit->alloc), &state, &frame->stat);
     change->stat = commit->stat;
     commit->frame = NULL;
     *out = frame;
@@ -103,14 +103,15 @@ static uint64_t chunks_end(const struct frame_change *change)
 static int place_behind_header(struct commit *commit)
 {
     commit->tail_off = commit->info.header_len;
-    return plot_keep(commit->plot, commit->tail_off + commit->trailer_len);
+    return frame_alloc_reserve(commit->alloc,
+                               commit->tail_off + commit->trailer_len);
 }
 
 int commit_place_tail(struct commit *commit, uint64_t from)
 {
     uint64_t len = commit->index_len + commit->trailer_len;
     int r = commit->info.nchunks > 0
-                ? plot_alloc(commit->plot, from, len, &commit->tail_off)
+                ? frame_alloc_alloc(commit->alloc, from, len, &commit->tail_off)
                 : place_behind_header(commit);
 
     if (r < 0)
@@ -145,15 +146,15 @@ static int switch_in_place(struct commit *commit, struct fault *fault)
     int r;
 
     if (commit->info.nchunks == 0)
-        plot_generation_overwrite(commit->generation);
+        frame_alloc_generation_overwrite(commit->generation);
     r = commit_write_fields(commit);
     if (r == 0 && commit->durable)
         r = commit_sync(commit->change, commit->object);
     if (r == 0)
         return 0;
     change->header_known = false;
-    plot_list_add(&change->dying, commit->tail_off,
-                  commit->index_len + commit->trailer_len);
+    extent_list_add(&change->dying, commit->tail_off,
+                    commit->index_len + commit->trailer_len);
     return fault_set(fault, r, 0, NULL);
 }
 
@@ -161,8 +162,8 @@ static int commit_in_place(struct frame_change *change, bool durable,
                            struct frame **out, struct fault *fault)
 {
     struct commit commit;
-    int r =
-        commit_init(&commit, change, change->plot, plot_object(change->plot));
+    int r = commit_init(&commit, change, change->alloc,
+                        frame_alloc_object(change->alloc));
 
     commit.durable = durable;
     if (r == 0)
@@ -175,17 +176,17 @@ static int commit_in_place(struct frame_change *change, bool durable,
     }
     r = prepare_in_place(&commit, fault);
     if (r < 0)
-        plot_drop(change->plot, commit.tail_off,
-                  commit.index_len + commit.trailer_len);
+        frame_alloc_free(change->alloc, commit.tail_off,
+                         commit.index_len + commit.trailer_len);
     else
         r = switch_in_place(&commit, fault);
     if (r == 0) {
-        plot_list_add(&change->dying, change->tail.off, change->tail.len);
-        plot_generation_end(change->generation, &change->dying,
-                            commit.generation);
+        extent_list_add(&change->dying, change->tail.off, change->tail.len);
+        frame_alloc_generation_end(change->generation, &change->dying,
+                                   commit.generation);
         commit_finish(&commit, out);
         if (change->info.nchunks == 0)
-            plot_trim(change->plot, change->info.frame_len);
+            frame_alloc_trim(change->alloc, change->info.frame_len);
     }
     commit_fini(&commit);
     return r;
@@ -196,7 +197,7 @@ int commit_fill_draft(struct commit *commit, struct fault *fault)
     int r = commit_encode(commit);
 
     if (r == 0)
-        r = commit_place_tail(commit, plot_end(commit->plot));
+        r = commit_place_tail(commit, frame_alloc_end(commit->alloc));
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     r = commit_make_frame(commit, fault);
@@ -229,7 +230,7 @@ static int commit_new(struct frame_change *change, struct frame **out,
 {
     struct commit commit;
     struct frame *frame;
-    int r = commit_init(&commit, change, change->plot, change->draft);
+    int r = commit_init(&commit, change, change->alloc, change->draft);
 
     if (r < 0)
         fault_set(fault, r, 0, NULL);
@@ -237,8 +238,8 @@ static int commit_new(struct frame_change *change, struct frame **out,
         r = commit_fill_draft(&commit, fault);
     if (r < 0) {
         if (commit.info.frame_len > 0)
-            plot_drop(change->plot, commit.tail_off,
-                      commit.info.frame_len - commit.tail_off);
+            frame_alloc_free(change->alloc, commit.tail_off,
+                             commit.info.frame_len - commit.tail_off);
         commit_fini(&commit);
         return r;
     }
@@ -289,7 +290,7 @@ static int commit_contiguous(struct frame_change *change, bool anew,
         r = commit_in_place(change, durable, out, fault);
     if (r < 0 || !durable)
         return r;
-    r = commit_sync_name(change, plot_object(change->plot));
+    r = commit_sync_name(change, frame_alloc_object(change->alloc));
     if (r < 0) {
         frame_close(*out);
         fault_set(fault, r, 0, NULL);
@@ -379,7 +380,7 @@ static int sync_sparse(struct frame_change *change)
 
 static int sync_contiguous(struct frame_change *change)
 {
-    struct store_object *object = plot_object(change->plot);
+    struct store_object *object = frame_alloc_object(change->alloc);
     int r = change->name_unsynced ? store_sync_name(change->store) : 0;
 
     /* Sync the file last, for the reason given at commit_sync_name(). */
@@ -437,6 +438,7 @@ struct frame_usage frame_change_get_usage(struct frame_change *change)
         return usage;
     usage.live = change->info.header_len + change->tail.len +
                  chunk_table_cbytes(change->chunks);
-    usage.used = plot_end(change->plot) - plot_resting(change->plot);
+    usage.used =
+        frame_alloc_end(change->alloc) - frame_alloc_quarantined(change->alloc);
     return usage;
 }

@@ -13,7 +13,7 @@ struct commit {
     bool durable;                /* wait until the new state is on the disk */
     struct store_object *object; /* a reference to the file that will hold the
                                     new state */
-    struct plot *plot;           /* likewise */
+    struct frame_alloc *alloc;   /* likewise */
     struct generation *generation;
     uint8_t *tail;    /* index, trailer */
     size_t index_len; /* with the stamp, see frame_format.h */
@@ -27,13 +27,13 @@ struct commit {
 /*
  * Begin a commit.  The caller calls commit_fini() also if this fails.
  *
- *  plot, object  the place where the frame will be kept
+ *  alloc, object  the place where the frame will be kept
  *
  * All functions here return 0 or a negative errno.  Functions that fill in no
  * fault return just the reason.
  */
 int commit_init(struct commit *commit, struct frame_change *change,
-                struct plot *plot, struct store_object *object);
+                struct frame_alloc *alloc, struct store_object *object);
 
 /* Accepts any state. */
 void commit_fini(struct commit *commit);

@@ -10,9 +10,9 @@ static int copy_chunk(struct commit *commit, struct table_chunk *chunk,
 {
     const struct frame_change *change = commit->change;
     uint64_t done = off - commit->info.header_len + chunk->cbytes;
-    int r =
-        commit_copy(plot_object(change->plot), frame_change_off(change, chunk),
-                    commit->object, off, chunk->cbytes);
+    int r = commit_copy(frame_alloc_object(change->alloc),
+                        frame_change_off(change, chunk), commit->object, off,
+                        chunk->cbytes);
 
     chunk->entry = (int64_t)(off - commit->info.header_len);
     if (r == 0 && change->progress)
@@ -39,27 +39,28 @@ static int copy_chunks(struct commit *commit)
             r = chunk_table_append(commit->chunks, &chunk, n);
         off += chunk.cbytes;
     }
-    return r == 0 ? plot_take(commit->plot, 0, off) : r;
+    return r == 0 ? frame_alloc_take(commit->alloc, 0, off) : r;
 }
 
 /* Switch the change to the new file. */
 static void move_to(struct frame_change *change, const struct commit *commit)
 {
-    struct plot *old = change->plot;
+    struct frame_alloc *old = change->alloc;
 
     /* Keep the dead chunks, because the old file may live on under another
        name. */
     change->dying.n = 0;
     if (change->generation)
-        plot_generation_end(change->generation, &(struct plot_list){ 0 }, NULL);
+        frame_alloc_generation_end(change->generation,
+                                   &(struct extent_list){ 0 }, NULL);
     store_discard(change->store, change->draft);
     change->draft = NULL;
     pthread_mutex_lock(&change->lock);
-    change->plot = plot_get(commit->plot);
-    plot_set_rest(change->plot, plot_get_rest(old));
+    change->alloc = frame_alloc_get(commit->alloc);
+    frame_alloc_set_quarantine(change->alloc, frame_alloc_get_quarantine(old));
     change->epoch++;
     pthread_mutex_unlock(&change->lock);
-    plot_put(old);
+    frame_alloc_put(old);
 }
 
 /* Make the table of the commit that of the change. */
@@ -111,7 +112,7 @@ int commit_anew(struct frame_change *change, struct frame **out,
                 struct fault *fault)
 {
     struct store_object *draft;
-    struct plot *plot;
+    struct frame_alloc *alloc;
     struct commit commit;
     uint64_t stamp = change->stamp;
     int r = store_check_place(change->store);
@@ -121,13 +122,13 @@ int commit_anew(struct frame_change *change, struct frame **out,
     r = store_draft(change->store, "", &draft);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    r = plot_new(change->store, draft, &plot);
+    r = frame_alloc_new(change->store, draft, &alloc);
     if (r < 0) {
         store_discard(change->store, draft);
         return fault_set(fault, r, 0, NULL);
     }
-    r = commit_init(&commit, change, plot, draft);
-    plot_put(plot);
+    r = commit_init(&commit, change, alloc, draft);
+    frame_alloc_put(alloc);
     if (r < 0) {
         fault_set(fault, r, 0, NULL);
     } else {

@@ -101,7 +101,7 @@ static int publish_index(struct commit *commit, struct fault *fault)
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     state = commit_watch_state(commit, header);
-    watch_expect(plot_watch(commit->plot), &state, &commit->stat);
+    watch_expect(frame_alloc_watch(commit->alloc), &state, &commit->stat);
     r = store_publish(change->store, FRAME_OBJECT_INDEX, commit->object);
     if (r == 0 && commit->durable)
         r = commit_sync_sparse(change, commit->object);
@@ -118,8 +118,8 @@ static void finish_sparse(struct commit *commit, struct frame **out)
     if (change->info.format != FRAME_FORMAT_E)
         store_remove(change->store, FRAME_OBJECT_OLD_INDEX);
     if (change->generation)
-        plot_generation_end(change->generation, &change->dying,
-                            commit->generation);
+        frame_alloc_generation_end(change->generation, &change->dying,
+                                   commit->generation);
     commit_finish(commit, out);
 }
 
@@ -132,7 +132,7 @@ int commit_sparse(struct frame_change *change, bool durable, struct frame **out,
 
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    r = commit_init(&commit, change, change->plot, draft);
+    r = commit_init(&commit, change, change->alloc, draft);
     commit.durable = durable;
     if (r < 0)
         fault_set(fault, r, 0, NULL);

@@ -22,7 +22,7 @@ void commit_fini(struct commit *commit)
     index_close(commit->index);
     free(commit->tail);
     generation_put(commit->generation);
-    plot_put(commit->plot);
+    frame_alloc_put(commit->alloc);
     store_object_close(commit->object);
 }
 
@@ -178,7 +178,7 @@ int commit_write_fields(struct commit *commit)
     if (!bytes)
         return -ENOMEM;
     state = commit_watch_state(commit, bytes);
-    watch_expect(plot_watch(commit->plot), &state, &commit->stat);
+    watch_expect(frame_alloc_watch(commit->alloc), &state, &commit->stat);
     r = store_object_write(commit->object, FRAME_LEN_OFF, bytes + FRAME_LEN_OFF,
                            end - FRAME_LEN_OFF);
     free(bytes);
@@ -202,7 +202,7 @@ int commit_sync(struct frame_change *change, struct store_object *object)
     change->unsynced_lost = true;
     if (change->not_durable) {
         change->header_known = false;
-        watch_forget(plot_watch(change->plot));
+        watch_forget(frame_alloc_watch(change->alloc));
     }
     return r;
 }
@@ -223,31 +223,32 @@ int commit_sync_name(struct frame_change *change, struct store_object *object)
 
 int frame_change_check(struct frame_change *change)
 {
-    return change->draft ? 0 : watch_verify(plot_watch(change->plot));
+    return change->draft ? 0 : watch_verify(frame_alloc_watch(change->alloc));
 }
 
 bool frame_change_has_freed(struct frame_change *change)
 {
-    return plot_has_freed(change->plot, true);
+    return frame_alloc_has_freed(change->alloc, true);
 }
 
-void frame_change_set_rest(struct frame_change *change, int64_t rest)
+void frame_change_set_quarantine(struct frame_change *change, int64_t ns)
 {
-    plot_set_rest(change->plot, rest);
+    frame_alloc_set_quarantine(change->alloc, ns);
 }
 
 bool frame_change_reclaim(struct frame_change *change, bool all)
 {
     bool freed;
 
-    if (!change->plot || change->draft || !plot_has_freed(change->plot, all))
+    if (!change->alloc || change->draft ||
+        !frame_alloc_has_freed(change->alloc, all))
         return false;
     if (store_lease(change->store,
                     change->info.sparse ? FRAME_OBJECT_INDEX : "") < 0)
         return false;
-    freed = watch_verify(plot_watch(change->plot)) == 0;
+    freed = watch_verify(frame_alloc_watch(change->alloc)) == 0;
     if (freed)
-        plot_reclaim(change->plot, all);
+        frame_alloc_reclaim(change->alloc, all);
     store_unlease(change->store);
     return freed;
 }
@@ -273,12 +274,11 @@ int commit_copy(struct store_object *from, uint64_t from_off,
 }
 
 /* Write a chunk again that was put, unless it is already dead. */
-static int write_again(struct frame_change *change,
-                       const struct space_extent *extent)
+static int write_again(struct frame_change *change, const struct extent *extent)
 {
-    struct store_object *object = plot_object(change->plot);
+    struct store_object *object = frame_alloc_object(change->alloc);
 
-    if (plot_list_has(&change->dying, extent->off))
+    if (extent_list_has(&change->dying, extent->off))
         return 0;
     return commit_copy(object, extent->off, object, extent->off, extent->len);
 }
@@ -289,7 +289,7 @@ int commit_write_again(struct frame_change *change)
 
     if (!change->unsynced_lost)
         return 0;
-    plot_list_sort(&change->dying);
+    extent_list_sort(&change->dying);
     for (size_t i = 0; i < change->fresh.n && r == 0; i++)
         r = write_again(change, &change->fresh.extents[i]);
     if (r == 0)

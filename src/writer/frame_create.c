@@ -130,9 +130,9 @@ static int begin_new(struct frame_change *change, struct fault *fault)
     if (!info->sparse)
         r = store_draft(change->store, "", &change->draft);
     if (r == 0)
-        r = plot_new(change->store, change->draft, &change->plot);
+        r = frame_alloc_new(change->store, change->draft, &change->alloc);
     if (r == 0 && !info->sparse)
-        r = plot_keep(change->plot, info->header_len);
+        r = frame_alloc_reserve(change->alloc, info->header_len);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     return 0;
@@ -208,8 +208,8 @@ static void drop_fresh(struct frame_change *change)
     if (change->draft || !change->header_known)
         return;
     for (size_t i = 0; i < change->fresh.n; i++)
-        plot_drop(change->plot, change->fresh.extents[i].off,
-                  change->fresh.extents[i].len);
+        frame_alloc_free(change->alloc, change->fresh.extents[i].off,
+                         change->fresh.extents[i].len);
 }
 
 void frame_change_close(struct frame_change *change)
@@ -222,9 +222,9 @@ void frame_change_close(struct frame_change *change)
        hold an older state that needs it. */
     generation_put(change->durable_generation);
     store_discard(change->store, change->draft);
-    plot_list_free(&change->fresh);
-    plot_list_free(&change->dying);
-    plot_put(change->plot);
+    extent_list_free(&change->fresh);
+    extent_list_free(&change->dying);
+    frame_alloc_put(change->alloc);
     generation_put(change->generation);
     layers_free(&change->fixed);
     layers_free(&change->vl);
@@ -244,7 +244,7 @@ int frame_change_reopen(struct frame_change **change, struct frame *frame,
     int r;
 
     if (!last->header_known || last->unsynced_lost || last->draft ||
-        plot_of_generation(frame->generation) != last->plot)
+        frame_alloc_of_generation(frame->generation) != last->alloc)
         return fault_set(fault, -ESTALE, 0, NULL);
     r = frame_change_open(frame, &next, fault);
     if (r < 0)

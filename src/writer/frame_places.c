@@ -26,7 +26,7 @@ struct batch {
 
 void places_fini(struct places *places)
 {
-    plot_list_free(&places->known);
+    extent_list_free(&places->known);
     free(places->odd);
 }
 
@@ -92,17 +92,16 @@ static int add_odd(struct places *places, uint64_t chunk_no, uint64_t off)
 /* Add the extent of a chunk; most chunks lie right behind the last one. */
 static int add_place(struct places *places, uint64_t off, uint64_t len)
 {
-    struct plot_list *list = &places->known;
-    struct space_extent *last =
-        list->n > 0 ? &list->extents[list->n - 1] : NULL;
+    struct extent_list *list = &places->known;
+    struct extent *last = list->n > 0 ? &list->extents[list->n - 1] : NULL;
 
     if (last && last->off + last->len == off) {
         last->len += len;
         return 0;
     }
-    if (plot_list_reserve(list, 1) < 0)
+    if (extent_list_reserve(list, 1) < 0)
         return -ENOMEM;
-    plot_list_add(list, off, len);
+    extent_list_add(list, off, len);
     return 0;
 }
 
@@ -213,7 +212,7 @@ static int compare_odd(const void *a, const void *b)
 }
 
 /* Start of the next chunk of known size, or the end of the chunks section. */
-static uint64_t next_known(const struct plot_list *known, uint64_t off,
+static uint64_t next_known(const struct extent_list *known, uint64_t off,
                            uint64_t end)
 {
     size_t low = 0;
@@ -254,7 +253,7 @@ static int place_all_odd(struct frame_change *change, struct places *places)
     uint64_t section_end = change->info.header_len + change->info.cbytes;
     int r = 0;
 
-    plot_list_sort(&places->known);
+    extent_list_sort(&places->known);
     if (places->nodd == 0)
         return 0;
     qsort(places->odd, places->nodd, sizeof(places->odd[0]), compare_odd);
@@ -273,25 +272,25 @@ static int take_odd(struct frame_change *change, const struct places *places)
 
         r = chunk_table_get(change->chunks, places->odd[i].chunk_no, &chunk);
         if (r == 0)
-            r = plot_take(change->plot, places->odd[i].off, chunk.cbytes);
+            r = frame_alloc_take(change->alloc, places->odd[i].off,
+                                 chunk.cbytes);
     }
     return r;
 }
 
 /* Mark chunk files as used.  Several chunks may share one; such a file is
    pinned. */
-static int take_ids(struct frame_change *change,
-                    const struct space_extent *extent)
+static int take_ids(struct frame_change *change, const struct extent *extent)
 {
-    int r = plot_take(change->plot, extent->off, extent->len);
+    int r = frame_alloc_take(change->alloc, extent->off, extent->len);
 
     if (r != -EEXIST)
         return r;
     r = 0;
     for (uint64_t i = 0; i < extent->len && r == 0; i++) {
-        r = plot_take(change->plot, extent->off + i, 1);
+        r = frame_alloc_take(change->alloc, extent->off + i, 1);
         if (r == -EEXIST)
-            r = plot_pin(change->plot, extent->off + i);
+            r = frame_alloc_pin(change->alloc, extent->off + i);
     }
     return r;
 }
@@ -302,11 +301,11 @@ int places_take(struct frame_change *change, const struct places *places,
     int r = 0;
 
     for (size_t i = 0; i < places->known.n && r == 0; i++) {
-        const struct space_extent *extent = &places->known.extents[i];
+        const struct extent *extent = &places->known.extents[i];
 
         r = change->info.sparse
                 ? take_ids(change, extent)
-                : plot_take(change->plot, extent->off, extent->len);
+                : frame_alloc_take(change->alloc, extent->off, extent->len);
     }
     if (r == 0)
         r = take_odd(change, places);

@@ -2,8 +2,8 @@
 #ifndef WRITER_FRAME_PLACES_H
 #define WRITER_FRAME_PLACES_H
 
+#include "writer/frame_alloc.h"
 #include "writer/frame_change_private.h"
-#include "writer/plot.h"
 
 /* A stored chunk of unknown size. */
 struct odd_chunk {
@@ -13,7 +13,7 @@ struct odd_chunk {
 
 /* The extents of the stored chunks, with neighbours merged. */
 struct places {
-    struct plot_list known;
+    struct extent_list known;
     struct odd_chunk *odd;
     size_t nodd;
     size_t room;

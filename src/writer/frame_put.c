@@ -12,7 +12,7 @@
 /* The fields of a change that writing a chunk needs, copied under the lock. */
 struct site {
     struct frame_change *change;
-    struct plot *plot; /* a reference */
+    struct frame_alloc *alloc; /* a reference */
     uint64_t epoch;
     uint32_t header_len;
     uint32_t typesize;
@@ -26,7 +26,7 @@ static struct site get_site(struct frame_change *change)
     struct site site = { .change = change };
 
     pthread_mutex_lock(&change->lock);
-    site.plot = plot_get(change->plot);
+    site.alloc = frame_alloc_get(change->alloc);
     site.epoch = change->epoch;
     site.header_len = change->info.header_len;
     site.typesize = change->info.typesize;
@@ -83,7 +83,7 @@ static int write_file(const struct site *site, uint64_t id,
         store_object_close(file);
     }
     if (r < 0 && r != -EEXIST)
-        plot_drop(site->plot, id, 1);
+        frame_alloc_free(site->alloc, id, 1);
     return r;
 }
 
@@ -96,7 +96,7 @@ static int store_file(const struct site *site, const uint8_t *bytes, size_t len,
     int r;
 
     do {
-        r = plot_alloc(site->plot, 0, 1, &id);
+        r = frame_alloc_alloc(site->alloc, 0, 1, &id);
         if (r == 0)
             r = write_file(site, id, bytes, len);
     } while (r == -EEXIST);
@@ -109,13 +109,13 @@ static int store_bytes(const struct site *site, const uint8_t *bytes,
                        size_t len, int64_t *entry)
 {
     uint64_t off;
-    int r = plot_alloc(site->plot, 0, len, &off);
+    int r = frame_alloc_alloc(site->alloc, 0, len, &off);
 
     if (r < 0)
         return r;
-    r = store_object_write(plot_object(site->plot), off, bytes, len);
+    r = store_object_write(frame_alloc_object(site->alloc), off, bytes, len);
     if (r < 0)
-        plot_drop(site->plot, off, len);
+        frame_alloc_free(site->alloc, off, len);
     else
         *entry = (int64_t)(off - site->header_len);
     return r;
@@ -126,7 +126,7 @@ static int store_bytes(const struct site *site, const uint8_t *bytes,
 static int store_chunk(const struct site *site, const uint8_t *bytes,
                        size_t len, int64_t *entry)
 {
-    int r = watch_verify(plot_watch(site->plot));
+    int r = watch_verify(frame_alloc_watch(site->alloc));
 
     if (r < 0)
         return r;
@@ -183,7 +183,7 @@ int frame_change_write_value(struct frame_change *change, bool nans,
                                                .nbytes = nbytes },
                         out, fault);
 
-    plot_put(site.plot);
+    frame_alloc_put(site.alloc);
     return r;
 }
 
@@ -229,7 +229,7 @@ int frame_change_write(struct frame_change *change, const uint8_t *bytes,
     r = check_chunk(&site, &header, len, fault);
     if (r == 0)
         r = write_chunk(&site, &header, bytes, out, fault);
-    plot_put(site.plot);
+    frame_alloc_put(site.alloc);
     return r;
 }
 
@@ -242,12 +242,13 @@ void frame_change_drop(struct frame_change *change,
        in the same epoch. */
     if (written->entry >= 0 && written->epoch == site.epoch) {
         if (site.sparse)
-            plot_drop(site.plot, (uint64_t)written->entry, 1);
+            frame_alloc_free(site.alloc, (uint64_t)written->entry, 1);
         else
-            plot_drop(site.plot, site.header_len + (uint64_t)written->entry,
-                      written->cbytes);
+            frame_alloc_free(site.alloc,
+                             site.header_len + (uint64_t)written->entry,
+                             written->cbytes);
     }
-    plot_put(site.plot);
+    frame_alloc_put(site.alloc);
 }
 
 int frame_change_try_room(struct frame_change *change, size_t len,
@@ -264,7 +265,7 @@ int frame_change_try_room(struct frame_change *change, size_t len,
     else
         fault_set(fault, r, 0, NULL);
     free(bytes);
-    plot_put(site.plot);
+    frame_alloc_put(site.alloc);
     if (r == 0)
         frame_change_drop(change, &written);
     return r;

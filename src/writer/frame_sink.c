@@ -69,14 +69,15 @@ static int find_high(const struct frame_change *change, uint64_t end,
 /* Copy a chunk to a lower place.  Returns 1, or 0 if there is no gap for it. */
 static int copy_down(struct frame_change *change, struct high_chunk *high)
 {
-    struct store_object *file = plot_object(change->plot);
+    struct store_object *file = frame_alloc_object(change->alloc);
     struct frame_written copy = {
         .nbytes = frame_change_size_of(change, high->chunk_no),
         .cbytes = high->copy.cbytes,
         .epoch = change->epoch,
     };
     uint64_t off;
-    int r = plot_alloc_before(change->plot, high->off, copy.cbytes, &off);
+    int r =
+        frame_alloc_alloc_before(change->alloc, high->off, copy.cbytes, &off);
 
     if (r < 0)
         return r == -ENOSPC ? 0 : r;
@@ -132,7 +133,7 @@ int frame_change_sink(struct frame_change *change, uint64_t end,
     /* Make the copies durable before they are put, because no caller has the
        chunks in memory to write them again. */
     if (r == 0 && copied > 0)
-        r = commit_sync(change, plot_object(change->plot));
+        r = commit_sync(change, frame_alloc_object(change->alloc));
     r = put_all(change, high.chunks, copied, r);
     free(high.chunks);
     return r < 0 ? fault_set(fault, r, 0, NULL) : copied > 0;

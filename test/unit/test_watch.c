@@ -10,7 +10,7 @@
 #include "frame/watch.h"
 #include "store/store_local.h"
 #include "suite.h"
-#include "writer/rest.h"
+#include "writer/quarantine.h"
 
 enum {
     STAMP_OFF = 200
@@ -189,29 +189,30 @@ START_TEST(only_a_stamp_of_framefs_tells_all_states_apart)
 }
 END_TEST
 
-START_TEST(what_rests_longest_ends_first)
+START_TEST(quarantine_ends_first_in_first_out)
 {
-    struct rest rest = { 0 };
-    struct space_extent extent;
+    struct quarantine quarantine = { 0 };
+    struct extent extent;
 
     for (uint64_t i = 0; i < 40; i++)
         ck_assert_int_eq(
-            rest_add(&rest, &(struct space_extent){ i, 10 }, (int64_t)i), 0);
-    ck_assert(!rest_take(&rest, -1, 400, &extent));
-    ck_assert(rest_take(&rest, 0, 400, &extent));
+            quarantine_add(&quarantine, &(struct extent){ i, 10 }, (int64_t)i),
+            0);
+    ck_assert(!quarantine_take(&quarantine, -1, 400, &extent));
+    ck_assert(quarantine_take(&quarantine, 0, 400, &extent));
     ck_assert_uint_eq(extent.off, 0);
-    ck_assert(!rest_take(&rest, 0, 400, &extent));
+    ck_assert(!quarantine_take(&quarantine, 0, 400, &extent));
     /* More than the limit is pending. */
-    ck_assert(rest_take(&rest, 0, 385, &extent));
+    ck_assert(quarantine_take(&quarantine, 0, 385, &extent));
     ck_assert_uint_eq(extent.off, 1);
-    ck_assert(!rest_take(&rest, 0, 385, &extent));
-    ck_assert_uint_eq(rest.len, 380);
+    ck_assert(!quarantine_take(&quarantine, 0, 385, &extent));
+    ck_assert_uint_eq(quarantine.len, 380);
     for (uint64_t i = 2; i < 40; i++) {
-        ck_assert(rest_take(&rest, 100, 400, &extent));
+        ck_assert(quarantine_take(&quarantine, 100, 400, &extent));
         ck_assert_uint_eq(extent.off, i);
     }
-    ck_assert(!rest_take(&rest, 100, 0, &extent));
-    rest_fini(&rest);
+    ck_assert(!quarantine_take(&quarantine, 100, 0, &extent));
+    quarantine_fini(&quarantine);
 }
 END_TEST
 
@@ -224,7 +225,7 @@ int main(void)
         file_that_ends_early_is_another_state,
         state_that_is_expected_is_current_too,
         only_a_stamp_of_framefs_tells_all_states_apart,
-        what_rests_longest_ends_first,
+        quarantine_ends_first_in_first_out,
         NULL,
     };
 
