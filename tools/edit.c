@@ -63,7 +63,7 @@ static int open_frame(struct edit *edit, struct fault *fault)
     store_close(store);
     if (r < 0)
         return r;
-    return frame_change_open(edit->frame, &edit->change, fault);
+    return frame_writer_open(edit->frame, &edit->writer, fault);
 }
 
 int edit_open(const char *path, struct edit *out)
@@ -101,13 +101,13 @@ int edit_open_chunks(const char *path, struct edit *out)
 
 void edit_close(struct edit *edit)
 {
-    frame_change_close(edit->change);
+    frame_writer_close(edit->writer);
     frame_close(edit->frame);
     interrupt_die();
 }
 
 static int commit(struct edit *edit,
-                  int (*how)(struct frame_change *change, struct frame **out,
+                  int (*how)(struct frame_writer *writer, struct frame **out,
                              struct fault *fault))
 {
     struct fault fault = FAULT_NONE;
@@ -117,8 +117,8 @@ static int commit(struct edit *edit,
     if (interrupt_seen())
         return -EINTR;
     progress_start(&edit->progress);
-    frame_change_watch(edit->change, watch, edit);
-    r = how(edit->change, &frame, &fault);
+    frame_writer_set_progress(edit->writer, watch, edit);
+    r = how(edit->writer, &frame, &fault);
     progress_clear(&edit->progress);
     if (r < 0)
         return edit_report(edit, r, &fault);
@@ -130,19 +130,19 @@ static int commit(struct edit *edit,
 int edit_end(struct edit *edit, int r)
 {
     if (r == 0)
-        r = commit(edit, frame_change_commit);
+        r = commit(edit, frame_writer_commit);
     edit_close(edit);
     return r;
 }
 
 int edit_compact(struct edit *edit)
 {
-    return commit(edit, frame_change_compact);
+    return commit(edit, frame_writer_compact);
 }
 
 int edit_chunk_params(const struct edit *edit, struct chunk_params *out)
 {
-    *out = frame_chunk_params(frame_change_get_info(edit->change));
+    *out = frame_chunk_params(frame_writer_get_info(edit->writer));
     if (chunk_params_check(out) == 0)
         return 0;
     log_error("%s: chunks of this kind can be read, but not made", edit->path);
@@ -179,7 +179,7 @@ static int encode_chunk(struct edit *edit, const uint8_t *bytes, size_t len,
     room = malloc(len + CHUNK_OVERHEAD_MAX);
     n = room ? encode(&params, bytes, len, room) : -ENOMEM;
     r = n < 0 ? (int)n
-              : frame_change_write(edit->change, room, (size_t)n, out, &fault);
+              : frame_writer_write(edit->writer, room, (size_t)n, out, &fault);
     free(room);
     return r < 0 ? edit_report(edit, r, &fault) : 0;
 }
@@ -188,7 +188,7 @@ static int encode_chunk(struct edit *edit, const uint8_t *bytes, size_t len,
 static int report_place(const struct edit *edit, uint64_t chunk_no,
                         uint32_t nbytes, int error)
 {
-    const struct frame_info *info = frame_change_get_info(edit->change);
+    const struct frame_info *info = frame_writer_get_info(edit->writer);
 
     if (error == -ERANGE)
         log_error("%s: there is no chunk %" PRIu64 ", but %" PRIu64, edit->path,
@@ -203,7 +203,7 @@ static int report_place(const struct edit *edit, uint64_t chunk_no,
 }
 
 int edit_put_chunk(struct edit *edit, uint64_t chunk_no, const char *input,
-                   int (*put)(struct frame_change *change, uint64_t chunk_no,
+                   int (*put)(struct frame_writer *writer, uint64_t chunk_no,
                               const struct frame_written *written))
 {
     struct frame_written written;
@@ -217,9 +217,9 @@ int edit_put_chunk(struct edit *edit, uint64_t chunk_no, const char *input,
     free(bytes);
     if (r < 0)
         return r;
-    r = put(edit->change, chunk_no, &written);
+    r = put(edit->writer, chunk_no, &written);
     if (r < 0) {
-        frame_change_drop(edit->change, &written);
+        frame_writer_drop(edit->writer, &written);
         report_place(edit, chunk_no, written.nbytes, r);
     }
     return r;

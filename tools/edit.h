@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "progress.h"
-#include "writer/frame_change.h"
+#include "writer/frame_writer.h"
 
 /* A frame that is being changed.  Other programs see the changes when they are
    committed, all in one step.  Functions report their errors, and return 0 or a
@@ -14,7 +14,7 @@
 struct edit {
     const char *path;
     struct frame *frame;
-    struct frame_change *change;
+    struct frame_writer *writer;
     struct progress progress;
 };
 
@@ -48,10 +48,10 @@ int edit_chunk_params(const struct edit *edit, struct chunk_params *out);
  * Encode a chunk, write it, and put it into the index.
  *
  *  input  the file that holds its bytes, or "-" for standard input
- *  put    frame_change_insert() or frame_change_put()
+ *  put    frame_writer_insert() or frame_writer_put()
  */
 int edit_put_chunk(struct edit *edit, uint64_t chunk_no, const char *input,
-                   int (*put)(struct frame_change *change, uint64_t chunk_no,
+                   int (*put)(struct frame_writer *writer, uint64_t chunk_no,
                               const struct frame_written *written));
 
 #endif

@@ -100,11 +100,11 @@ static int put_all(struct feed *feed, const char *path, struct pack *pack,
 }
 
 int feed_chunks(struct feed *feed, const char *path,
-                struct frame_change *change, const struct chunk_params *params,
+                struct frame_writer *writer, const struct chunk_params *params,
                 uint32_t chunksize)
 {
     struct pack *pack;
-    int r = pack_new(change, params, chunksize, &pack);
+    int r = pack_new(writer, params, chunksize, &pack);
 
     if (r < 0)
         return report(path, r);

@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "file/file.h"
-#include "writer/frame_change.h"
+#include "writer/frame_writer.h"
 
 /* A source of bytes that become chunks.  The function that meets an error
    reports it; -EINTR means that the user has interrupted the program. */
@@ -41,7 +41,7 @@ int feed_choose_typesize(struct feed *feed, const char *path,
                          struct file_params *params);
 
 /*
- * Add chunks to the end of a change until there are no more bytes, and show the
+ * Add chunks to the end of a frame until there are no more bytes, and show the
  * progress.
  *
  *  path       of the frame, to report errors
@@ -50,7 +50,7 @@ int feed_choose_typesize(struct feed *feed, const char *path,
  * Returns 0 or a negative errno, which was reported.
  */
 int feed_chunks(struct feed *feed, const char *path,
-                struct frame_change *change, const struct chunk_params *params,
+                struct frame_writer *writer, const struct chunk_params *params,
                 uint32_t chunksize);
 
 #endif

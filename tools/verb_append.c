@@ -18,7 +18,7 @@ enum {
    can't stay as it is, because only the last chunk of a frame may be short. */
 static int reopen_last(struct edit *edit, struct input *input)
 {
-    uint64_t last = frame_change_get_info(edit->change)->nchunks - 1;
+    uint64_t last = frame_writer_get_info(edit->writer)->nchunks - 1;
     struct fault fault = FAULT_NONE;
     struct frame_span span;
     uint8_t *bytes = NULL;
@@ -31,7 +31,7 @@ static int reopen_last(struct edit *edit, struct input *input)
                   : -ENOMEM;
     }
     if (r == 0)
-        r = frame_change_delete(edit->change, last, 1);
+        r = frame_writer_delete(edit->writer, last, 1);
     if (r < 0) {
         free(bytes);
         return edit_report(edit, r, &fault);
@@ -44,7 +44,7 @@ static int reopen_last(struct edit *edit, struct input *input)
 static int prepare(struct edit *edit, struct input *input,
                    const struct chunk_params *params)
 {
-    const struct frame_info *info = frame_change_get_info(edit->change);
+    const struct frame_info *info = frame_writer_get_info(edit->writer);
     const struct file_params decided = { .chunk = *params,
                                          .chunksize = CHUNKSIZE_DEFAULT };
     struct frame_params frame;
@@ -57,7 +57,7 @@ static int prepare(struct edit *edit, struct input *input,
         return 0;
     frame = params_frame(&decided);
     frame.codec_meta = (uint8_t)info->codec_meta;
-    r = frame_change_set_params(edit->change, &frame, &fault);
+    r = frame_writer_set_params(edit->writer, &frame, &fault);
     return r < 0 ? edit_report(edit, r, &fault) : 0;
 }
 
@@ -75,18 +75,18 @@ static int append_bytes(struct edit *edit, const char *path)
         return r;
     r = prepare(edit, &input, &params);
     if (r == 0)
-        r = feed_chunks(&input.feed, edit->path, edit->change, &params,
-                        frame_change_get_info(edit->change)->chunksize);
+        r = feed_chunks(&input.feed, edit->path, edit->writer, &params,
+                        frame_writer_get_info(edit->writer)->chunksize);
     input_close(&input);
     return r;
 }
 
 static int append(struct edit *edit, const void *path)
 {
-    if (frame_change_is_variable(edit->change))
+    if (frame_writer_is_variable(edit->writer))
         return edit_put_chunk(edit,
-                              frame_change_get_info(edit->change)->nchunks,
-                              path, frame_change_insert);
+                              frame_writer_get_info(edit->writer)->nchunks,
+                              path, frame_writer_insert);
     return append_bytes(edit, path);
 }
 

@@ -75,7 +75,7 @@ static int plan(const struct frame_options *frame_options,
 
 /* Copy one chunk as it is; `size` receives its decoded size. */
 static int copy_chunk(const struct convert *convert,
-                      struct frame_change *change, uint64_t chunk_no,
+                      struct frame_writer *writer, uint64_t chunk_no,
                       uint32_t *size)
 {
     struct fault fault = FAULT_NONE;
@@ -83,10 +83,10 @@ static int copy_chunk(const struct convert *convert,
     int r = interrupt_seen() ? -EINTR : 0;
 
     if (r == 0)
-        r = frame_change_copy(change, convert->frame, chunk_no, &written,
+        r = frame_writer_copy(writer, convert->frame, chunk_no, &written,
                               &fault);
     if (r == 0) {
-        r = frame_change_insert(change, chunk_no, &written);
+        r = frame_writer_insert(writer, chunk_no, &written);
         *size = written.nbytes;
     }
     if (r == -EBADMSG || r == -ENOTSUP)
@@ -98,25 +98,25 @@ static int copy_chunk(const struct convert *convert,
 
 /* Copy chunks from `chunk_no` on, as many as can be copied at once.  `n`
    receives their number, and `size` their decoded size. */
-static int copy_some(const struct convert *convert, struct frame_change *change,
+static int copy_some(const struct convert *convert, struct frame_writer *writer,
                      uint64_t chunk_no, uint64_t *n, uint64_t *size)
 {
     uint32_t chunk_size = 0;
-    int r = frame_change_append_run(change, convert->frame, chunk_no, n);
+    int r = frame_writer_append_run(writer, convert->frame, chunk_no, n);
 
     if (r < 0)
         return report_out(convert, r, &FAULT_NONE);
     *size = *n * frame_get_info(convert->frame)->chunksize;
     if (*n > 0)
         return 0;
-    r = copy_chunk(convert, change, chunk_no, &chunk_size);
+    r = copy_chunk(convert, writer, chunk_no, &chunk_size);
     *n = 1;
     *size = chunk_size;
     return r;
 }
 
 static int copy_chunks(const struct convert *convert,
-                       struct frame_change *change)
+                       struct frame_writer *writer)
 {
     const struct frame_info *info = frame_get_info(convert->frame);
     struct progress progress;
@@ -127,7 +127,7 @@ static int copy_chunks(const struct convert *convert,
     for (uint64_t i = 0, n = 0; i < info->nchunks && r == 0; i += n) {
         uint64_t size = 0;
 
-        r = copy_some(convert, change, i, &n, &size);
+        r = copy_some(convert, writer, i, &n, &size);
         done += size;
         progress_update(&progress, done, info->nbytes);
     }
@@ -135,11 +135,11 @@ static int copy_chunks(const struct convert *convert,
     return r;
 }
 
-static int commit(const struct convert *convert, struct frame_change *change)
+static int commit(const struct convert *convert, struct frame_writer *writer)
 {
     struct fault fault = FAULT_NONE;
     struct frame *frame;
-    int r = frame_change_commit(change, &frame, &fault);
+    int r = frame_writer_commit(writer, &frame, &fault);
 
     if (r < 0)
         return report_out(convert, r, &fault);
@@ -153,7 +153,7 @@ static int encode_frame(struct convert *convert, struct store *store)
     struct fault fault = FAULT_NONE;
     struct frame_feed feed;
     struct frame_params params;
-    struct frame_change *change;
+    struct frame_writer *writer;
     int r;
 
     frame_feed_init(&feed, convert->path, convert->file);
@@ -161,14 +161,14 @@ static int encode_frame(struct convert *convert, struct store *store)
     if (r < 0)
         return r;
     params = params_frame(&convert->params);
-    r = frame_change_new_like(store, convert->frame, &params, &change, &fault);
+    r = frame_writer_new_like(store, convert->frame, &params, &writer, &fault);
     if (r < 0)
         return report_out(convert, r, &fault);
-    r = feed_chunks(&feed.feed, convert->out, change, &params.chunks,
+    r = feed_chunks(&feed.feed, convert->out, writer, &params.chunks,
                     params.chunksize);
     if (r == 0)
-        r = commit(convert, change);
-    frame_change_close(change);
+        r = commit(convert, writer);
+    frame_writer_close(writer);
     return r;
 }
 
@@ -176,15 +176,15 @@ static int encode_frame(struct convert *convert, struct store *store)
 static int copy_frame(const struct convert *convert, struct store *store)
 {
     struct fault fault = FAULT_NONE;
-    struct frame_change *change;
-    int r = frame_change_new_like(store, convert->frame, NULL, &change, &fault);
+    struct frame_writer *writer;
+    int r = frame_writer_new_like(store, convert->frame, NULL, &writer, &fault);
 
     if (r < 0)
         return report_out(convert, r, &fault);
-    r = copy_chunks(convert, change);
+    r = copy_chunks(convert, writer);
     if (r == 0)
-        r = commit(convert, change);
-    frame_change_close(change);
+        r = commit(convert, writer);
+    frame_writer_close(writer);
     return r;
 }
 

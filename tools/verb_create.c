@@ -21,11 +21,11 @@ struct create {
     bool force;
 };
 
-static int commit(const struct create *create, struct frame_change *change)
+static int commit(const struct create *create, struct frame_writer *writer)
 {
     struct fault fault = FAULT_NONE;
     struct frame *frame;
-    int r = frame_change_commit(change, &frame, &fault);
+    int r = frame_writer_commit(writer, &frame, &fault);
 
     if (r < 0)
         source_report(create->path, r, &fault);
@@ -40,22 +40,22 @@ static int write_frame(struct create *create, struct feed *feed,
 {
     struct fault fault = FAULT_NONE;
     struct frame_params params;
-    struct frame_change *change;
+    struct frame_writer *writer;
     int r = feed_choose_typesize(feed, create->path, &create->params);
 
     if (r < 0)
         return r;
     params = params_frame(&create->params);
-    r = frame_change_new(store, &params, &change, &fault);
+    r = frame_writer_new(store, &params, &writer, &fault);
     if (r < 0) {
         source_report(create->path, r, &fault);
         return r;
     }
-    r = feed_chunks(feed, create->path, change, &params.chunks,
+    r = feed_chunks(feed, create->path, writer, &params.chunks,
                     params.chunksize);
     if (r == 0)
-        r = commit(create, change);
-    frame_change_close(change);
+        r = commit(create, writer);
+    frame_writer_close(writer);
     return r;
 }
 

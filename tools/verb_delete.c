@@ -13,7 +13,7 @@
 static int delete_chunk(struct edit *edit, const void *arg)
 {
     const uint64_t *chunk_no = arg;
-    int r = frame_change_delete(edit->change, *chunk_no, 1);
+    int r = frame_writer_delete(edit->writer, *chunk_no, 1);
 
     if (r == -ERANGE)
         log_error("%s: there is no chunk %" PRIu64, edit->path, *chunk_no);

@@ -196,9 +196,9 @@ static int set_content(const struct meta *meta, struct edit *edit,
     if (fixed < 0)
         return fixed;
     if (fixed)
-        r = frame_change_set_metalayer(edit->change, meta->name, content, len);
+        r = frame_writer_set_metalayer(edit->writer, meta->name, content, len);
     else
-        r = frame_change_set_vlmetalayer(edit->change, meta->name, content,
+        r = frame_writer_set_vlmetalayer(edit->writer, meta->name, content,
                                          len);
     return r < 0 ? report_set(meta, r) : 0;
 }
@@ -231,7 +231,7 @@ static int rm(const struct meta *meta)
 
     if (r < 0)
         return r;
-    r = frame_change_remove_vlmetalayer(edit.change, meta->name);
+    r = frame_writer_remove_vlmetalayer(edit.writer, meta->name);
     if (r == -ENODATA && is_fixed(meta, &edit) > 0)
         log_error("%s: a metalayer of the header can't be removed", meta->path);
     else if (r == -ENODATA)

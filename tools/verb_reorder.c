@@ -70,13 +70,13 @@ static int parse(const char *path, const char *list, uint64_t nchunks,
 
 static int reorder(struct edit *edit, const void *list)
 {
-    uint64_t nchunks = frame_change_get_info(edit->change)->nchunks;
+    uint64_t nchunks = frame_writer_get_info(edit->writer)->nchunks;
     struct numbers order;
     int r = parse(edit->path, list, nchunks, &order);
 
     if (r < 0)
         return r;
-    r = frame_change_reorder(edit->change, order.list);
+    r = frame_writer_reorder(edit->writer, order.list);
     numbers_free(&order);
     if (r == -EINVAL)
         return report(edit->path, nchunks);

@@ -11,7 +11,7 @@ static int update(struct edit *edit, const void *arg)
 {
     const struct change_put *put = arg;
 
-    return edit_put_chunk(edit, put->chunk_no, put->input, frame_change_put);
+    return edit_put_chunk(edit, put->chunk_no, put->input, frame_writer_put);
 }
 
 static int update_mounted(struct mounted *mounted, const void *arg)

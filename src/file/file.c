@@ -236,7 +236,7 @@ int file_open_writable(struct file_context *context, struct store *store,
     if (r == 0)
         r = lease_hold(store, context->patience, fault);
     if (r == 0)
-        r = frame_change_check_size(file->states.newest->frame, fault);
+        r = frame_writer_check_size(file->states.newest->frame, fault);
     if (r == 0) {
         r = flusher_add(
             context->flusher, file,
@@ -253,14 +253,14 @@ int file_open_writable(struct file_context *context, struct store *store,
     return 0;
 }
 
-/* Make a file for a frame that was just made.  It takes over the change that
-   made the frame. */
+/* Make a file for a frame that was just made.  It takes over the frame writer
+   that made the frame. */
 static int file_new_created(struct file_context *context,
                             const struct new_frame *new,
                             const struct file_params *params, struct file **out,
                             struct fault *fault)
 {
-    const struct frame_info *info = frame_change_get_info(new->change);
+    const struct frame_info *info = frame_writer_get_info(new->writer);
     const struct file_face face = { .view = context->view };
     struct view view;
     int r = view_init(&view, &face, new->frame, fault);
@@ -274,7 +274,7 @@ static int file_new_created(struct file_context *context,
     }
     (*out)->constant.writable = true;
     (*out)->constant.ahead->least = info->chunksize;
-    file_writeback_begin_new(*out, new->change, params);
+    file_writeback_begin_new(*out, new->writer, params);
     return 0;
 }
 
@@ -320,7 +320,7 @@ int file_create(struct file_context *context, struct store *store,
     r = file_new_created(context, &new, params, &file, fault);
     if (r < 0) {
         frame_close(new.frame);
-        frame_change_close(new.change);
+        frame_writer_close(new.writer);
         return r;
     }
     r = find_sidecar(file, store);

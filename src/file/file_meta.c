@@ -14,19 +14,19 @@ struct meta_edit {
     size_t len;
 };
 
-static int set_meta(struct frame_change *change,
+static int set_meta(struct frame_writer *writer,
                     const struct writeback_edit *edit, struct fault *fault)
 {
     const struct meta_edit *meta = (const struct meta_edit *)(const void *)edit;
     int r;
 
     if (!meta->bytes)
-        r = frame_change_remove_vlmetalayer(change, meta->name);
+        r = frame_writer_remove_vlmetalayer(writer, meta->name);
     else if (meta->kind == METALAYER_VL)
-        r = frame_change_set_vlmetalayer(change, meta->name, meta->bytes,
+        r = frame_writer_set_vlmetalayer(writer, meta->name, meta->bytes,
                                          meta->len);
     else
-        r = frame_change_set_metalayer(change, meta->name, meta->bytes,
+        r = frame_writer_set_metalayer(writer, meta->name, meta->bytes,
                                        meta->len);
     if (r == -ENODATA)
         r = -ENOENT;
@@ -60,7 +60,7 @@ int file_meta_set(struct file *file, const struct file_meta *meta,
                   struct fault *fault)
 {
     const struct meta_edit edit = { .edit.run = set_meta,
-                                    .edit.undo = frame_change_undo_metalayer,
+                                    .edit.undo = frame_writer_undo_metalayer,
                                     .kind = meta->kind,
                                     .name = meta->name,
                                     .bytes = meta->len > 0 ? meta->bytes : "",
@@ -80,7 +80,7 @@ int file_meta_set(struct file *file, const struct file_meta *meta,
 int file_meta_remove(struct file *file, const char *name, struct fault *fault)
 {
     const struct meta_edit edit = { .edit.run = set_meta,
-                                    .edit.undo = frame_change_undo_metalayer,
+                                    .edit.undo = frame_writer_undo_metalayer,
                                     .kind = METALAYER_VL,
                                     .name = name };
     int r = writeback_begin(file, fault);

@@ -70,28 +70,28 @@ static int reshape(struct file *file, const struct reshape *what,
     return r;
 }
 
-static int run_delete(struct frame_change *change,
+static int run_delete(struct frame_writer *writer,
                       const struct writeback_edit *edit, struct fault *fault)
 {
     const struct reshape *what = reshape_of(edit);
-    int r = frame_change_delete(change, what->chunk_no, 1);
+    int r = frame_writer_delete(writer, what->chunk_no, 1);
 
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
-static int run_reorder(struct frame_change *change,
+static int run_reorder(struct frame_writer *writer,
                        const struct writeback_edit *edit, struct fault *fault)
 {
     const struct reshape *what = reshape_of(edit);
     int r = -EINVAL;
 
-    if (what->nchunks == frame_change_get_info(change)->nchunks)
-        r = frame_change_reorder(change, what->order);
+    if (what->nchunks == frame_writer_get_info(writer)->nchunks)
+        r = frame_writer_reorder(writer, what->order);
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
 /* Encode the chunk to insert, and write it. */
-static int write_chunk(const struct reshape *what, struct frame_change *change,
+static int write_chunk(const struct reshape *what, struct frame_writer *writer,
                        struct frame_written *written, struct fault *fault)
 {
     size_t cap = what->len + CHUNK_OVERHEAD_MAX;
@@ -106,24 +106,24 @@ static int write_chunk(const struct reshape *what, struct frame_change *change,
     if (len < 0)
         r = fault_set(fault, (int)len, 0, NULL);
     else
-        r = frame_change_write(change, chunk, (size_t)len, written, fault);
+        r = frame_writer_write(writer, chunk, (size_t)len, written, fault);
     chunk_encoder_free(encoder);
     free(chunk);
     return r;
 }
 
-static int run_insert(struct frame_change *change,
+static int run_insert(struct frame_writer *writer,
                       const struct writeback_edit *edit, struct fault *fault)
 {
     const struct reshape *what = reshape_of(edit);
     struct frame_written written;
-    int r = write_chunk(what, change, &written, fault);
+    int r = write_chunk(what, writer, &written, fault);
 
     if (r < 0)
         return r;
-    r = frame_change_insert(change, what->chunk_no, &written);
+    r = frame_writer_insert(writer, what->chunk_no, &written);
     if (r < 0) {
-        frame_change_drop(change, &written);
+        frame_writer_drop(writer, &written);
         return fault_set(fault, r, 0, NULL);
     }
     return 0;
@@ -166,9 +166,9 @@ int file_chunk_reorder(struct file *file, const uint64_t *order,
     return reshape(file, &what, fault);
 }
 
-/* Copy one stored chunk to the change.  Its headers must be valid. */
+/* Copy one stored chunk to the frame writer.  Its headers must be valid. */
 static int copy_chunk(const struct reshape *what, uint64_t i,
-                      struct frame_change *change, struct fault *fault)
+                      struct frame_writer *writer, struct fault *fault)
 {
     uint64_t chunk_no = what->src_chunk_no + i;
     struct frame_chunk *chunk;
@@ -178,26 +178,26 @@ static int copy_chunk(const struct reshape *what, uint64_t i,
     if (r < 0)
         return r;
     frame_chunk_close(chunk);
-    r = frame_change_copy(change, what->src, chunk_no, &written, fault);
+    r = frame_writer_copy(writer, what->src, chunk_no, &written, fault);
     if (r < 0)
         return r;
-    r = frame_change_put(change, what->chunk_no + i, &written);
+    r = frame_writer_put(writer, what->chunk_no + i, &written);
     if (r < 0) {
-        frame_change_drop(change, &written);
+        frame_writer_drop(writer, &written);
         return fault_set(fault, r, 0, NULL);
     }
     return 0;
 }
 
 /* Copy chunks until one fails.  This succeeds if at least one was copied. */
-static int run_copy(struct frame_change *change,
+static int run_copy(struct frame_writer *writer,
                     const struct writeback_edit *edit, struct fault *fault)
 {
     const struct reshape *what = reshape_of(edit);
     int r = 0;
 
     for (uint64_t i = 0; i < what->nchunks && r == 0; i++) {
-        r = copy_chunk(what, i, change, fault);
+        r = copy_chunk(what, i, writer, fault);
         if (r == 0)
             *what->done = i + 1;
     }

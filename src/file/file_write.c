@@ -108,7 +108,7 @@ static int fill_gap(struct file *file, uint64_t off, struct fault *fault)
 static int check_end(const struct file *file, uint64_t off, uint64_t len,
                      struct fault *fault)
 {
-    uint64_t max = (uint64_t)file->states.grid * FRAME_CHANGE_CHUNKS_MAX;
+    uint64_t max = (uint64_t)file->states.grid * FRAME_WRITER_CHUNKS_MAX;
 
     if (off > INT64_MAX || len > INT64_MAX - off)
         return fault_set(fault, -EFBIG, 0, NULL);

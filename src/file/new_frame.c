@@ -11,7 +11,7 @@ static int set_sizes(struct frame_params *params, const struct layout *layout)
 {
     uint64_t blocksize = (uint64_t)layout->block_nitems * layout->itemsize;
 
-    if (layout->nchunks > FRAME_CHANGE_CHUNKS_MAX)
+    if (layout->nchunks > FRAME_WRITER_CHUNKS_MAX)
         return -EFBIG;
     params->chunks.blocksize = (uint32_t)blocksize;
     params->chunksize = layout->chunk_nitems * layout->itemsize;
@@ -20,7 +20,7 @@ static int set_sizes(struct frame_params *params, const struct layout *layout)
 
 /* Add the metalayer of an array to a new frame, and chunks for all its
    items. */
-static int fill_array(struct frame_change *change,
+static int fill_array(struct frame_writer *writer,
                       const struct file_array *array,
                       const struct layout *layout, struct fault *fault)
 {
@@ -30,19 +30,19 @@ static int fill_array(struct frame_change *change,
     int r = array_encode(&array->shape, array->dtype, &content, &len);
 
     if (r == 0) {
-        r = frame_change_set_metalayer(change, ARRAY_LAYER_B2ND, content, len);
+        r = frame_writer_set_metalayer(writer, ARRAY_LAYER_B2ND, content, len);
         free(content);
     }
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    return frame_change_resize(change, layout->nchunks * chunksize, fault);
+    return frame_writer_resize(writer, layout->nchunks * chunksize, fault);
 }
 
 static int create_array(struct store *store, const struct file_params *params,
-                        struct frame_change **out, struct fault *fault)
+                        struct frame_writer **out, struct fault *fault)
 {
     struct frame_params first = params_frame(params);
-    struct frame_change *change;
+    struct frame_writer *writer;
     struct layout layout;
     int r = -EINVAL;
 
@@ -53,14 +53,14 @@ static int create_array(struct store *store, const struct file_params *params,
         r = set_sizes(&first, &layout);
     if (r < 0)
         return fault_set(fault, r == -EBADMSG ? -EINVAL : r, 0, fault->what);
-    r = frame_change_new(store, &first, &change, fault);
+    r = frame_writer_new(store, &first, &writer, fault);
     if (r < 0)
         return r;
-    r = fill_array(change, params->array, &layout, fault);
+    r = fill_array(writer, params->array, &layout, fault);
     if (r < 0)
-        frame_change_close(change);
+        frame_writer_close(writer);
     else
-        *out = change;
+        *out = writer;
     return r;
 }
 
@@ -71,19 +71,19 @@ int new_frame_begin(struct store *store, const struct file_params *params,
 
     *fault = FAULT_NONE;
     if (params->array) {
-        r = create_array(store, params, &out->change, fault);
+        r = create_array(store, params, &out->writer, fault);
     } else {
         const struct frame_params first = params_frame(params);
 
-        r = frame_change_new(store, &first, &out->change, fault);
+        r = frame_writer_new(store, &first, &out->writer, fault);
     }
     if (r < 0)
         return r;
     if (params->array)
-        r = frame_change_commit(out->change, &out->frame, fault);
+        r = frame_writer_commit(out->writer, &out->frame, fault);
     else
-        r = frame_change_begin(out->change, &out->frame, fault);
+        r = frame_writer_begin(out->writer, &out->frame, fault);
     if (r < 0)
-        frame_change_close(out->change);
+        frame_writer_close(out->writer);
     return r;
 }

@@ -9,7 +9,7 @@
 /* A frame that was just made, and the change that made it. */
 struct new_frame {
     struct frame *frame;
-    struct frame_change *change;
+    struct frame_writer *writer;
 };
 
 /*

@@ -44,7 +44,7 @@ struct repair_result {
                               place, so newer chunks may be missing */
     bool sparse;           /* as the damaged frame is */
     bool header_lost; /* typesize, codec and filters are taken from the chunks
-                           instead */
+                         instead */
     uint64_t nchunks; /* of the new frame */
     uint64_t nbytes;  /* of the new frame */
     uint64_t nlost;   /* of its chunks, now zeros */
@@ -138,7 +138,7 @@ const struct repair_result *repair_get_result(const struct repair *repair);
 /*
  * Write the new frame, durably.
  *
- *  to  see frame_change_new(); not the store of the damaged frame
+ *  to  see frame_writer_new(); not the store of the damaged frame
  *
  * Returns 0 or a negative errno.
  */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "repair/repair_private.h"
-#include "writer/frame_change.h"
+#include "writer/frame_writer.h"
 
 enum {
     BATCH = 512,            /* entries that are read at a time */
@@ -79,7 +79,7 @@ int repair_read_index(struct repair *repair, struct index *index,
     int64_t raw[BATCH];
     int r = 0;
 
-    if (nentries > FRAME_CHANGE_CHUNKS_MAX)
+    if (nentries > FRAME_WRITER_CHUNKS_MAX)
         return fault_set(fault, -EFBIG, 0, "the frame has too many chunks");
     for (uint64_t first = 0; first < nentries && r == 0; first += BATCH) {
         uint64_t rest = nentries - first;
@@ -199,8 +199,8 @@ static bool is_elsewhere(const struct repair *repair,
  * Is this the frame's index?  At least half of the places that it names must
  * hold a chunk, because some chunks may be lost.  An index that names fewer
  * chunks than it misses belongs to an old state, unless it is at the offset in
- * the header.  So does one that names no chunk of a frame that has some: the state
- * in which a frame was made often lies right behind the header.
+ * the header.  So does one that names no chunk of a frame that has some: the
+ * state in which a frame was made often lies right behind the header.
  */
 static bool is_index(const struct repair *repair, const struct suspect *suspect)
 {
@@ -248,7 +248,7 @@ static int judge(struct repair *repair, struct suspect *suspect, bool *out)
     int r;
 
     *out = false;
-    if (index_nentries(suspect->index) > FRAME_CHANGE_CHUNKS_MAX ||
+    if (index_nentries(suspect->index) > FRAME_WRITER_CHUNKS_MAX ||
         is_enough(repair))
         return 0;
     r = judge_from(repair, suspect, base + repair->view.info.header_len, out);

@@ -5,7 +5,7 @@
 
 #include "base/size.h"
 #include "repair/repair_private.h"
-#include "writer/frame_change.h"
+#include "writer/frame_writer.h"
 
 enum {
     LAYER_MAX = 64 << 20, /* longest metalayer that is saved, in bytes */
@@ -52,7 +52,7 @@ static bool can_pad(const struct repair *repair, uint64_t nbytes)
     return repair->header_known && info->nbytes > nbytes &&
            info->chunksize > 0 && nbytes % info->chunksize == 0 &&
            size_pieces(info->nbytes, info->chunksize) <=
-               FRAME_CHANGE_CHUNKS_MAX;
+               FRAME_WRITER_CHUNKS_MAX;
 }
 
 /*

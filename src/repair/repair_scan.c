@@ -9,7 +9,7 @@
 #include "frame/blocks.h"
 #include "frame/frame_source.h"
 #include "repair/repair_private.h"
-#include "writer/frame_change.h"
+#include "writer/frame_writer.h"
 
 enum {
     PREFIX_LEN = 4096,

@@ -8,11 +8,11 @@
 #include "chunk/chunk_format.h"
 #include "frame/frame_source.h"
 #include "repair/repair_private.h"
-#include "writer/frame_change.h"
+#include "writer/frame_writer.h"
 
 enum {
-    REWRAP_MAX = 64 << 20 /* limit on the decoded size of chunks with short
-                             headers that are encoded again */
+    CONVERT_MAX = 64 << 20 /* limit on the decoded size of chunks with short
+                              headers that are encoded again */
 };
 
 /* Choose the parameters of the new frame. */
@@ -38,28 +38,28 @@ static struct frame_params params_of(const struct repair *repair)
 }
 
 static int write_layers(const struct repair *repair,
-                        struct frame_change *change, struct fault *fault)
+                        struct frame_writer *writer, struct fault *fault)
 {
     const struct layers *fixed = &repair->fixed;
     const struct layers *vl = &repair->vl;
     int r = 0;
 
     for (size_t i = 0; i < fixed->nlayers && r == 0; i++)
-        r = frame_change_set_metalayer(change, fixed->layers[i].name,
+        r = frame_writer_set_metalayer(writer, fixed->layers[i].name,
                                        fixed->layers[i].bytes,
                                        fixed->layers[i].len);
     for (size_t i = 0; i < vl->nlayers && r == 0; i++)
-        r = frame_change_set_vlmetalayer(
-            change, vl->layers[i].name, vl->layers[i].bytes, vl->layers[i].len);
+        r = frame_writer_set_vlmetalayer(
+            writer, vl->layers[i].name, vl->layers[i].bytes, vl->layers[i].len);
     return r < 0 ? fault_set(fault, r, 0, "a metalayer can't be saved") : 0;
 }
 
 /* Write a chunk that is a header alone: NaNs, or uninitialised. */
-static int write_special(struct frame_change *change,
+static int write_special(struct frame_writer *writer,
                          const struct repair_chunk *chunk,
                          struct frame_written *out, struct fault *fault)
 {
-    uint32_t typesize = frame_change_get_info(change)->typesize;
+    uint32_t typesize = frame_writer_get_info(writer)->typesize;
     const struct chunk_header header = {
         .kind = chunk->kind == CHUNK_NANS ? CHUNK_NANS : CHUNK_UNINIT,
         .typesize = typesize <= UINT8_MAX ? (uint8_t)typesize : 1,
@@ -70,7 +70,7 @@ static int write_special(struct frame_change *change,
     uint8_t bytes[CHUNK_LONG_HEADER_LEN];
 
     chunk_header_write(&header, bytes);
-    return frame_change_write(change, bytes, sizeof(bytes), out, fault);
+    return frame_writer_write(writer, bytes, sizeof(bytes), out, fault);
 }
 
 /* A chunk, and its bytes as they are stored. */
@@ -81,9 +81,9 @@ struct stored {
 
 /* Encode a chunk with a short header again, because frames no longer contain
    such chunks. */
-static int rewrap(struct repair *repair, struct frame_change *change,
-                  const struct stored *stored, struct frame_written *out,
-                  struct fault *fault)
+static int convert_header(struct repair *repair, struct frame_writer *writer,
+                          const struct stored *stored,
+                          struct frame_written *out, struct fault *fault)
 {
     const struct repair_chunk *chunk = stored->chunk;
     struct chunk_params params = params_of(repair).chunks;
@@ -100,7 +100,7 @@ static int rewrap(struct repair *repair, struct frame_change *change,
     if (n >= 0)
         n = chunk_encode(encoder, &params, decoded, (size_t)n, encoded, cap);
     if (n >= 0)
-        n = frame_change_write(change, encoded, (size_t)n, out, fault);
+        n = frame_writer_write(writer, encoded, (size_t)n, out, fault);
     else
         fault_set(fault, (int)n, 0, NULL);
     chunk_encoder_free(encoder);
@@ -109,7 +109,7 @@ static int rewrap(struct repair *repair, struct frame_change *change,
     return (int)n;
 }
 
-static int write_stored(struct repair *repair, struct frame_change *change,
+static int write_stored(struct repair *repair, struct frame_writer *writer,
                         const struct repair_chunk *chunk,
                         struct frame_written *out, struct fault *fault)
 {
@@ -131,15 +131,15 @@ static int write_stored(struct repair *repair, struct frame_change *change,
     if (r < 0)
         fault_set(fault, r, source.off, NULL);
     else if (chunk->header_len == CHUNK_SHORT_HEADER_LEN &&
-             chunk->nbytes <= REWRAP_MAX)
-        r = rewrap(repair, change, &stored, out, fault);
+             chunk->nbytes <= CONVERT_MAX)
+        r = convert_header(repair, writer, &stored, out, fault);
     else
-        r = frame_change_write(change, stored.bytes, chunk->cbytes, out, fault);
+        r = frame_writer_write(writer, stored.bytes, chunk->cbytes, out, fault);
     free(stored.bytes);
     return r;
 }
 
-static int write_chunk(struct repair *repair, struct frame_change *change,
+static int write_chunk(struct repair *repair, struct frame_writer *writer,
                        const struct repair_chunk *chunk, struct fault *fault)
 {
     struct frame_written written;
@@ -148,53 +148,53 @@ static int write_chunk(struct repair *repair, struct frame_change *change,
     if (chunk->nbytes == 0)
         return 0;
     if (chunk->state == REPAIR_GOOD)
-        r = write_stored(repair, change, chunk, &written, fault);
+        r = write_stored(repair, writer, chunk, &written, fault);
     else if (chunk->state == REPAIR_SPECIAL && chunk->kind != CHUNK_ZEROS)
-        r = write_special(change, chunk, &written, fault);
+        r = write_special(writer, chunk, &written, fault);
     else
-        r = frame_change_write_zeros(change, chunk->nbytes, &written, fault);
+        r = frame_writer_write_zeros(writer, chunk->nbytes, &written, fault);
     if (r < 0)
         return r;
-    r = frame_change_insert(change, frame_change_get_info(change)->nchunks,
+    r = frame_writer_insert(writer, frame_writer_get_info(writer)->nchunks,
                             &written);
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
 /* Write a list entry: a chunk, and the equal ones that it stands for. */
-static int write_run(struct repair *repair, struct frame_change *change,
+static int write_run(struct repair *repair, struct frame_writer *writer,
                      const struct repair_chunk *chunk, struct fault *fault)
 {
-    const struct frame_info *info = frame_change_get_info(change);
+    const struct frame_info *info = frame_writer_get_info(writer);
     uint64_t n = repair_count(chunk);
     int r = 0;
 
     if (n > 1 && chunk->kind == CHUNK_ZEROS && info->chunksize > 0 &&
         chunk->nbytes == info->chunksize)
-        return frame_change_resize(change, info->nbytes + n * chunk->nbytes,
+        return frame_writer_resize(writer, info->nbytes + n * chunk->nbytes,
                                    fault);
     for (uint64_t i = 0; i < n && r == 0; i++)
-        r = write_chunk(repair, change, chunk, fault);
+        r = write_chunk(repair, writer, chunk, fault);
     return r;
 }
 
-static int write_all(struct repair *repair, struct frame_change *change,
+static int write_all(struct repair *repair, struct frame_writer *writer,
                      struct fault *fault)
 {
     const struct repair_list *list = &repair->chunks;
     uint64_t done = 0;
-    int r = write_layers(repair, change, fault);
+    int r = write_layers(repair, writer, fault);
 
     if (r == 0 && list->n > 0 && repair->view.info.chunksize == 0)
-        r = frame_change_make_variable(change, fault);
+        r = frame_writer_make_variable(writer, fault);
     for (size_t i = 0; i < list->n && r == 0; i++) {
-        r = write_run(repair, change, &list->chunks[i], fault);
+        r = write_run(repair, writer, &list->chunks[i], fault);
         if (r == 0)
             r = repair_progress(repair, done += list->chunks[i].cbytes,
                                 repair->view.info.cbytes);
     }
     if (r == 0 && repair->nbytes_padded > 0)
-        r = frame_change_resize(change,
-                                frame_change_get_info(change)->nbytes +
+        r = frame_writer_resize(writer,
+                                frame_writer_get_info(writer)->nbytes +
                                     repair->nbytes_padded,
                                 fault);
     return r;
@@ -203,17 +203,17 @@ static int write_all(struct repair *repair, struct frame_change *change,
 int repair_write(struct repair *repair, struct store *to, struct fault *fault)
 {
     struct frame_params params = params_of(repair);
-    struct frame_change *change;
+    struct frame_writer *writer;
     struct frame *frame;
-    int r = frame_change_new(to, &params, &change, fault);
+    int r = frame_writer_new(to, &params, &writer, fault);
 
     if (r < 0)
         return r;
-    r = write_all(repair, change, fault);
+    r = write_all(repair, writer, fault);
     if (r == 0)
-        r = frame_change_commit(change, &frame, fault);
+        r = frame_writer_commit(writer, &frame, fault);
     if (r == 0)
         frame_close(frame);
-    frame_change_close(change);
+    frame_writer_close(writer);
     return r;
 }

@@ -13,7 +13,7 @@
 #include "state/file_state.h"
 #include "state/gate.h"
 #include "state/ranges.h"
-#include "writer/frame_change.h"
+#include "writer/frame_writer.h"
 
 struct flusher;
 

@@ -46,12 +46,11 @@ struct file_states {
     /* Guarded by gate.lock. */
     struct store_version touched; /* see file_note_touch() */
     struct file_state *newest;
-    struct list in_use;    /* all states that have references */
-    struct ranges zeros;   /* chunks that were made zeros */
-    struct ranges applied; /* the part of them that the current change already
-                              contains */
-    bool reshaped;         /* the size or `zeros` have changed since the last
-                              commit */
+    struct list in_use;  /* all states that have references */
+    struct ranges zeros; /* chunks that were made zeros */
+    struct ranges
+        applied;   /* the part of them that the frame writer already contains */
+    bool reshaped; /* the size or `zeros` have changed since the last commit */
 };
 
 /* Take a reference to the newest committed state, and drop one. */

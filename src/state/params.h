@@ -7,7 +7,7 @@
 
 #include "array/layout.h"
 #include "chunk/chunk_params.h"
-#include "writer/frame_change.h"
+#include "writer/frame_writer.h"
 
 /* An array to make. */
 struct file_array {

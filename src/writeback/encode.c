@@ -118,7 +118,7 @@ static int write_chunk(struct file *file, struct desk *desk, uint32_t nbytes,
         return fault_set(fault, (int)len, 0, "the chunk can't be encoded");
     counter_add(&file->constant.context->counters.encoded, nbytes);
     counter_add(&file->constant.context->counters.encoded_to, (uint64_t)len);
-    r = frame_change_write(file->writeback->change, desk->chunk, (size_t)len,
+    r = frame_writer_write(file->writeback->writer, desk->chunk, (size_t)len,
                            written, fault);
     file->writeback->no_room = encode_is_no_room(r) ? (size_t)len : 0;
     return r;
@@ -150,7 +150,7 @@ static void add_encoded(struct file *file,
     pthread_mutex_unlock(&file->gate.lock);
     if (!replaces)
         return;
-    frame_change_drop(file->writeback->change, &old.written);
+    frame_writer_drop(file->writeback->writer, &old.written);
     cache_end_writeback(file->constant.context->cache, &old.writeback);
 }
 
@@ -197,7 +197,7 @@ void encode_drop(struct file *file, uint64_t first, uint64_t end)
         struct cache_writeback writeback = one->writeback;
 
         list_remove(&one->node);
-        frame_change_drop(file->writeback->change, &one->written);
+        frame_writer_drop(file->writeback->writer, &one->written);
         cache_redirty(file->constant.context->cache, &writeback);
     }
 }

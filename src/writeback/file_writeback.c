@@ -21,13 +21,13 @@ void file_writeback_init(struct file *file, struct file_writeback *writeback,
     writeback->flush.file = file;
 }
 
-void file_writeback_begin_new(struct file *file, struct frame_change *change,
+void file_writeback_begin_new(struct file *file, struct frame_writer *writer,
                               const struct file_params *params)
 {
-    const struct frame_info *info = frame_change_get_info(change);
+    const struct frame_info *info = frame_writer_get_info(writer);
 
-    frame_change_set_quarantine(change, file->constant.context->quarantine_ns);
-    file->writeback->change = change;
+    frame_writer_set_quarantine(writer, file->constant.context->quarantine_ns);
+    file->writeback->writer = writer;
     file->writeback->undecided = params->chunk.typesize == 0;
     file->writeback->not_durable = !params->array;
     file->states.params = params->chunk;
@@ -39,5 +39,5 @@ void file_writeback_begin_new(struct file *file, struct frame_change *change,
 void file_writeback_fini(struct file *file)
 {
     flusher_leave(file->constant.context->flusher, file);
-    round_close_change(file);
+    round_close_writer(file);
 }

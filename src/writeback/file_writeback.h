@@ -11,7 +11,7 @@
 #include "state/params.h"
 #include "writeback/flusher.h"
 #include "writeback/frame_lock.h"
-#include "writer/frame_change.h"
+#include "writer/frame_writer.h"
 
 /* The writeback state of an open file.  Only src/writeback accesses it. */
 struct file_writeback {
@@ -32,10 +32,10 @@ struct file_writeback {
     struct fault fault; /* describes `error` */
 
     /* Changed by the committer. */
-    struct frame_change *change;
-    size_t index_size;     /* bytes of memory that the change takes, as counted
+    struct frame_writer *writer;
+    size_t index_size;     /* bytes of memory that the writer takes, as counted
                               by the cache */
-    bool sunk;             /* chunks lie elsewhere than in the newest state */
+    bool relocated;        /* chunks lie elsewhere than in the newest state */
     atomic_bool undecided; /* the frame is empty, and the chunk parameters in
                               its header can still change */
 
@@ -50,8 +50,8 @@ void file_writeback_init(struct file *file, struct file_writeback *writeback,
                          struct frame_lock *frame_lock);
 
 /* Set up the file of a frame that was just made with these parameters.  The
-   file takes over the change that made the frame. */
-void file_writeback_begin_new(struct file *file, struct frame_change *change,
+   file takes over the frame writer that made the frame. */
+void file_writeback_begin_new(struct file *file, struct frame_writer *writer,
                               const struct file_params *params);
 
 /* Release the writeback state.  The cache holds nothing of the file any more,

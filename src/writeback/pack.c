@@ -32,7 +32,7 @@ struct job {
  * Locking.  `lock` is a leaf and guards `idle`, `nidle` and job.done.
  */
 struct pack {
-    struct frame_change *change;
+    struct frame_writer *writer;
     struct chunk_params params;
     size_t chunksize;
     struct pool *pool;
@@ -121,7 +121,7 @@ static int make_jobs(struct pack *pack)
     return 0;
 }
 
-int pack_new(struct frame_change *change, const struct chunk_params *params,
+int pack_new(struct frame_writer *writer, const struct chunk_params *params,
              size_t chunksize, struct pack **out)
 {
     struct pack *pack = calloc(1, sizeof(*pack));
@@ -132,7 +132,7 @@ int pack_new(struct frame_change *change, const struct chunk_params *params,
         return -ENOMEM;
     pthread_mutex_init(&pack->lock, NULL);
     pthread_cond_init(&pack->finished, NULL);
-    pack->change = change;
+    pack->writer = writer;
     pack->params = *params;
     pack->chunksize = chunksize;
     pack->njobs = count_jobs(chunksize, nthreads);
@@ -179,12 +179,12 @@ static int write_chunk(struct pack *pack, const struct job *job,
                        struct frame_written *written, struct fault *fault)
 {
     if (job->zeros)
-        return frame_change_write_zeros(pack->change, (uint32_t)job->len,
+        return frame_writer_write_zeros(pack->writer, (uint32_t)job->len,
                                         written, fault);
     if (job->clen < 0)
         return fault_set(fault, (int)job->clen, 0,
                          "the chunk can't be encoded");
-    return frame_change_write(pack->change, job->chunk, (size_t)job->clen,
+    return frame_writer_write(pack->writer, job->chunk, (size_t)job->clen,
                               written, fault);
 }
 
@@ -192,7 +192,7 @@ static int write_chunk(struct pack *pack, const struct job *job,
 static int add_first(struct pack *pack, struct fault *fault)
 {
     struct job *job = &pack->jobs[pack->first];
-    uint64_t chunk_no = frame_change_get_info(pack->change)->nchunks;
+    uint64_t chunk_no = frame_writer_get_info(pack->writer)->nchunks;
     struct frame_written written;
     int r;
 
@@ -201,9 +201,9 @@ static int add_first(struct pack *pack, struct fault *fault)
     pack->njobs_put--;
     r = write_chunk(pack, job, &written, fault);
     if (r == 0) {
-        r = frame_change_insert(pack->change, chunk_no, &written);
+        r = frame_writer_insert(pack->writer, chunk_no, &written);
         if (r < 0) {
-            frame_change_drop(pack->change, &written);
+            frame_writer_drop(pack->writer, &written);
             fault_set(fault, r, 0, NULL);
         }
     }

@@ -6,19 +6,19 @@
 #include <stdint.h>
 
 #include "base/fault.h"
-#include "writer/frame_change.h"
+#include "writer/frame_writer.h"
 
 /*
  * Append chunks to a frame.  Many threads encode them, but they are added in
  * the order in which they were put, so the same bytes make the same frame
  * however many threads there are.
  *
- * One thread uses a pack, and the change to which it adds.
+ * One thread uses a pack, and the frame writer to which it adds.
  */
 struct pack;
 
 /*
- * Begin to append chunks to a change, which remains the caller's.
+ * Begin to append chunks to a frame, whose writer remains the caller's.
  *
  *  params     parameters for encoding the chunks
  *  chunksize  bytes in the largest chunk.  The buffers are for as many chunks
@@ -27,7 +27,7 @@ struct pack;
  *
  * Returns 0, -ENOMEM or another negative errno.
  */
-int pack_new(struct frame_change *change, const struct chunk_params *params,
+int pack_new(struct frame_writer *writer, const struct chunk_params *params,
              size_t chunksize, struct pack **out);
 
 /* Free the pack, and drop chunks that are not added yet.  Accepts NULL. */
@@ -38,7 +38,7 @@ void pack_free(struct pack *pack);
  * valid until the chunk is put.  This may wait for an earlier chunk and add it.
  *
  * Returns 0, or the error because of which a chunk could not be added: as
- * chunk_encode(), frame_change_write() and frame_change_insert().
+ * chunk_encode(), frame_writer_write() and frame_writer_insert().
  */
 int pack_room(struct pack *pack, uint8_t **out, struct fault *fault);
 

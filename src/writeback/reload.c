@@ -16,21 +16,21 @@ static void forget_chunks(struct file *file)
 }
 
 static void switch_frame(struct file *file, struct file_state *state,
-                         struct frame_change *change)
+                         struct frame_writer *writer)
 {
     struct file_state *old = file->states.newest;
 
     forget_chunks(file);
-    frame_change_close(file->writeback->change);
+    frame_writer_close(file->writeback->writer);
     /* Other programs have continued from our last commit, and may not have
        synced it. */
-    if (change && file->writeback->not_durable)
-        frame_change_note_unsynced(change);
-    file->writeback->change = change;
-    if (change)
-        frame_change_set_quarantine(change,
+    if (writer && file->writeback->not_durable)
+        frame_writer_note_unsynced(writer);
+    file->writeback->writer = writer;
+    if (writer)
+        frame_writer_set_quarantine(writer,
                                     file->constant.context->quarantine_ns);
-    file->states.begun = file->states.begun && change;
+    file->states.begun = file->states.begun && writer;
     pthread_mutex_lock(&file->gate.lock);
     state->nrefs = 1;
     state->epoch = old->epoch + 1;
@@ -66,7 +66,7 @@ static bool are_alike(struct frame *a, struct frame *b)
 int reload_frame(struct file *file, bool to_change, struct fault *fault)
 {
     struct file_state *state;
-    struct frame_change *change = NULL;
+    struct frame_writer *writer = NULL;
     int r;
 
     if (file->gate.failed == -ESTALE)
@@ -74,10 +74,10 @@ int reload_frame(struct file *file, bool to_change, struct fault *fault)
     state = calloc(1, sizeof(*state));
     if (!state)
         return fault_set(fault, -ENOMEM, 0, NULL);
-    /* Reclaim space now, because closing the change would do so after
+    /* Reclaim space now, because closing the writer would do so after
        frame_open() has read the times of the file. */
-    if (file->writeback->change)
-        frame_change_reclaim(file->writeback->change, true);
+    if (file->writeback->writer)
+        frame_writer_reclaim(file->writeback->writer, true);
     r = frame_open(file->constant.store, 0, &state->frame, fault);
     if (r < 0) {
         free(state);
@@ -87,13 +87,13 @@ int reload_frame(struct file *file, bool to_change, struct fault *fault)
         r = fault_set(fault, -ESTALE, 0,
                       "another program has made the frame anew");
     else if (to_change)
-        r = frame_change_open(state->frame, &change, fault);
+        r = frame_writer_open(state->frame, &writer, fault);
     if (r < 0) {
         frame_close(state->frame);
         free(state);
         return r;
     }
-    switch_frame(file, state, change);
+    switch_frame(file, state, writer);
     file->gate.failed = 0;
     return 0;
 }

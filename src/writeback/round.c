@@ -14,11 +14,11 @@ enum {
                         date */
 };
 
-/* Let the cache count the memory that the change of a file takes. */
+/* Let the cache count the memory that the frame writer of a file takes. */
 static void count_index(struct file *file)
 {
-    size_t size = file->writeback->change
-                      ? frame_change_footprint(file->writeback->change)
+    size_t size = file->writeback->writer
+                      ? frame_writer_footprint(file->writeback->writer)
                       : 0;
 
     cache_count_other(file->constant.context->cache,
@@ -31,10 +31,10 @@ void round_leave(struct file *file)
     gate_leave_committer(file);
 }
 
-void round_close_change(struct file *file)
+void round_close_writer(struct file *file)
 {
-    frame_change_close(file->writeback->change);
-    file->writeback->change = NULL;
+    frame_writer_close(file->writeback->writer);
+    file->writeback->writer = NULL;
     count_index(file);
 }
 
@@ -54,7 +54,7 @@ int round_decide_params(struct file *file, struct fault *fault)
         pthread_mutex_unlock(&file->gate.lock);
     }
     params.chunks = file->states.params;
-    r = frame_change_set_params(file->writeback->change, &params, fault);
+    r = frame_writer_set_params(file->writeback->writer, &params, fault);
     if (r == 0)
         file->writeback->undecided = false;
     return r;
@@ -72,16 +72,16 @@ static uint32_t size_of(const struct round *round, uint64_t chunk_no)
 static int put_last_zeros(struct round *round, uint64_t chunk_no,
                           struct fault *fault)
 {
-    struct frame_change *change = round->file->writeback->change;
+    struct frame_writer *writer = round->file->writeback->writer;
     struct frame_written written;
-    int r = frame_change_write_zeros(change, size_of(round, chunk_no), &written,
+    int r = frame_writer_write_zeros(writer, size_of(round, chunk_no), &written,
                                      fault);
 
     if (r < 0)
         return r;
-    r = frame_change_put(change, chunk_no, &written);
+    r = frame_writer_put(writer, chunk_no, &written);
     if (r < 0)
-        frame_change_drop(change, &written);
+        frame_writer_drop(writer, &written);
     return r;
 }
 
@@ -89,15 +89,15 @@ static int put_last_zeros(struct round *round, uint64_t chunk_no,
 static int put_zeros(struct round *round, uint64_t first, uint64_t end,
                      struct fault *fault)
 {
-    struct frame_change *change = round->file->writeback->change;
-    uint64_t nchunks = frame_change_get_info(change)->nchunks;
+    struct frame_writer *writer = round->file->writeback->writer;
+    uint64_t nchunks = frame_writer_get_info(writer)->nchunks;
     uint64_t last = end < nchunks ? end : nchunks - 1;
     int r = 0;
 
     if (nchunks == 0 || first >= nchunks)
         return 0;
     if (first < last)
-        r = frame_change_put_zeros(change, first, last - first, fault);
+        r = frame_writer_put_zeros(writer, first, last - first, fault);
     return r == 0 && end >= nchunks ? put_last_zeros(round, last, fault) : r;
 }
 
@@ -112,10 +112,10 @@ static int put_all_zeros(struct round *round, struct fault *fault)
 }
 
 /*
- * Put the chunks that became zeros to the change.  They are in `applied` from
- * before the first is put, and leave `zeros` when all are put; if that fails,
- * all are put again by the next commit.  Only an exclusive writer adds to
- * `zeros`, so none can come in between.
+ * Pass the chunks that became zeros to the frame writer.  They are in `applied`
+ * from before the first is put, and leave `zeros` when all are put; if that
+ * fails, all are put again by the next commit.  Only an exclusive writer adds
+ * to `zeros`, so none can come in between.
  */
 static int apply_zeros(struct round *round, struct fault *fault)
 {
@@ -152,8 +152,8 @@ static bool has_size(const struct round *round, const struct encoded *one)
            one->written.nbytes == size_of(round, chunk_no);
 }
 
-/* Put an encoded chunk to the change.  Sets `*again` if it must be encoded
-   again. */
+/* Pass an encoded chunk to the frame writer.  Sets `*again` if it must be
+   encoded again. */
 static int put_encoded(const struct round *round, struct encoded *one,
                        bool *again)
 {
@@ -161,7 +161,7 @@ static int put_encoded(const struct round *round, struct encoded *one,
     struct cache *cache = file->constant.context->cache;
     struct cache_writeback writeback = one->writeback;
     int r = has_size(round, one)
-                ? frame_change_put(file->writeback->change, writeback.chunk_no,
+                ? frame_writer_put(file->writeback->writer, writeback.chunk_no,
                                    &one->written)
                 : -EINVAL;
 
@@ -176,14 +176,15 @@ static int put_encoded(const struct round *round, struct encoded *one,
         cache_stage(cache, &writeback);
         return 0;
     }
-    frame_change_drop(file->writeback->change, &one->written);
+    frame_writer_drop(file->writeback->writer, &one->written);
     cache_redirty(cache, &writeback);
     *again = true;
     return 0;
 }
 
-/* Put the encoded chunks to the change, as far as the frame has them.  No other
-   thread uses the list meanwhile, because the committer keeps encoders out. */
+/* Pass the encoded chunks to the frame writer, as far as the frame has them.
+   No other thread uses the list meanwhile, because the committer keeps encoders
+   out. */
 static int put_all_encoded(const struct round *round, bool *again)
 {
     int r = 0;
@@ -200,30 +201,30 @@ static int put_all_encoded(const struct round *round, bool *again)
    which could not be encoded, still has another size, commit a smaller size. */
 static int resize(struct round *round, int partial, struct fault *fault)
 {
-    struct frame_change *change = round->file->writeback->change;
-    int r = frame_change_resize(change, round->nbytes, fault);
+    struct frame_writer *writer = round->file->writeback->writer;
+    int r = frame_writer_resize(writer, round->nbytes, fault);
 
     if (r != -EINVAL || partial == 0)
         return r;
-    round->nbytes = frame_change_get_info(change)->nbytes;
+    round->nbytes = frame_writer_get_info(writer)->nbytes;
     return 0;
 }
 
-/* Make the change match the file.  Sets `*again` if some chunks must be encoded
-   again first. */
+/* Make the frame writer match the file.  Sets `*again` if some chunks must be
+   encoded again first. */
 static int apply(struct round *round, int partial, bool *again,
                  struct fault *fault)
 {
     struct file *file = round->file;
-    struct frame_change *change = file->writeback->change;
-    const struct frame_info *info = frame_change_get_info(change);
+    struct frame_writer *writer = file->writeback->writer;
+    const struct frame_info *info = frame_writer_get_info(writer);
     uint64_t nchunks = info->nchunks;
     int r = 0;
 
     if (file->states.grid > 0)
         nchunks = size_pieces(round->nbytes, file->states.grid);
     if (info->nchunks > nchunks)
-        r = frame_change_delete(change, nchunks, info->nchunks - nchunks);
+        r = frame_writer_delete(writer, nchunks, info->nchunks - nchunks);
     if (r == 0 && file->states.grid > 0)
         r = apply_zeros(round, fault);
     if (r == 0)
@@ -242,7 +243,7 @@ static bool has_moved(const struct file *file, struct frame *frame)
     const struct store_stat *before = frame_get_stat(old->frame);
     const struct store_stat *now = frame_get_stat(frame);
 
-    return old->epoch == 0 || file->writeback->sunk ||
+    return old->epoch == 0 || file->writeback->relocated ||
            (!frame_get_info(frame)->sparse &&
             store_version_compare(before->version, now->version) ==
                 VERSION_OTHER_OBJECT);
@@ -267,7 +268,7 @@ static void switch_state(struct round *round, struct file_state *state)
     list_append(&file->states.in_use, &state->node);
     file->states.newest = state;
     file->states.applied.n = 0;
-    file->writeback->sunk = false;
+    file->writeback->relocated = false;
     if (round->reshapes)
         file->states.nbytes = round->nbytes;
     file->states.reshaped =
@@ -281,7 +282,7 @@ static void switch_state(struct round *round, struct file_state *state)
 
 static int commit_change(struct round *round, struct fault *fault)
 {
-    struct frame_change *change = round->file->writeback->change;
+    struct frame_writer *writer = round->file->writeback->writer;
     struct file_state *state = calloc(1, sizeof(*state));
     int r;
 
@@ -289,9 +290,9 @@ static int commit_change(struct round *round, struct fault *fault)
         return fault_set(fault, -ENOMEM, 0, NULL);
     count_index(round->file);
     if (atomic_exchange(&round->file->writeback->renamed, false))
-        frame_change_note_name(change);
-    r = round->nosync ? frame_change_commit_nosync(change, &round->frame, fault)
-                      : frame_change_commit(change, &round->frame, fault);
+        frame_writer_note_name(writer);
+    r = round->nosync ? frame_writer_commit_nosync(writer, &round->frame, fault)
+                      : frame_writer_commit(writer, &round->frame, fault);
     if (r < 0) {
         free(state);
         return r;
@@ -312,13 +313,13 @@ static int run_reshape(struct round *round, const struct writeback_edit *edit,
 {
     struct file *file = round->file;
     struct fault ignored;
-    int r = edit->run(file->writeback->change, edit, fault);
+    int r = edit->run(file->writeback->writer, edit, fault);
 
     if (r < 0)
         return r;
     round->reshapes = true;
     r = commit_change(round, fault);
-    if (r < 0 && frame_change_reopen(&file->writeback->change,
+    if (r < 0 && frame_writer_reopen(&file->writeback->writer,
                                      file->states.newest->frame, &ignored) < 0)
         file->gate.failed = r;
     return r;
@@ -326,7 +327,7 @@ static int run_reshape(struct round *round, const struct writeback_edit *edit,
 
 int round_check_own(struct file *file, struct fault *fault)
 {
-    int r = frame_change_check(file->writeback->change);
+    int r = frame_writer_check(file->writeback->writer);
 
     return r == -ESTALE ? fault_set(fault, r, 0, NULL) : 0;
 }
@@ -335,14 +336,14 @@ int round_check_own(struct file *file, struct fault *fault)
    again from memory. */
 static void make_again(struct file *file)
 {
-    if (!frame_change_is_unsynced(file->writeback->change))
+    if (!frame_writer_has_lost_sync(file->writeback->writer))
         return;
     encode_drop(file, 0, UINT64_MAX);
     cache_redirty_staged(file->constant.context->cache, &file->chunks);
 }
 
-/* Encode the dirty chunks and put them to the change.  Errors that concern
-   single chunks go to `*partial`. */
+/* Encode the dirty chunks and pass them to the frame writer.  Errors that
+   concern single chunks go to `*partial`. */
 static int collect(struct round *round, int *partial,
                    struct fault *partial_fault, struct fault *fault)
 {
@@ -402,12 +403,12 @@ static int run(struct round *round, const struct writeback_edit *edit,
     if (r == 0 && edit && edit->reshapes)
         return run_reshape(round, edit, fault);
     if (r == 0 && edit)
-        r = edit->run(file->writeback->change, edit, fault);
+        r = edit->run(file->writeback->writer, edit, fault);
     if (r < 0)
         return r;
     r = round_run_writes(round, fault);
     if (r < 0 && edit && edit->undo)
-        edit->undo(file->writeback->change);
+        edit->undo(file->writeback->writer);
     return r;
 }
 

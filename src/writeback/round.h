@@ -4,16 +4,17 @@
 
 #include "state/file_private.h"
 
-/* One commit of a file.  The committer collects the encoded chunks, puts them
-   to the change and makes it durable; then readers see the new state. */
+/* One commit of a file.  The committer collects the encoded chunks, passes them
+   to the frame writer and makes them durable; then readers see the new
+   state. */
 
 /* An edit that a commit makes in addition. */
 struct writeback_edit {
-    int (*run)(struct frame_change *change, const struct writeback_edit *edit,
+    int (*run)(struct frame_writer *writer, const struct writeback_edit *edit,
                struct fault *fault);
     bool reshapes; /* chunks move, so the file forgets all it knows of them; the
                       commit includes no writes */
-    void (*undo)(struct frame_change *change); /* undo the edit if the commit
+    void (*undo)(struct frame_writer *writer); /* undo the edit if the commit
                                                   failed; unused if `reshapes`;
                                                   may be NULL */
 };
@@ -31,9 +32,9 @@ struct round {
    gate_try_committer(). */
 void round_leave(struct file *file);
 
-/* Close the change of a file.  The committer calls this, or the thread that
-   closes the file. */
-void round_close_change(struct file *file);
+/* Close the frame writer of a file.  The committer calls this, or the thread
+   that closes the file. */
+void round_close_writer(struct file *file);
 
 /*
  * Choose the chunk parameters in the header of an empty frame, before it gets

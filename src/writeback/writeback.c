@@ -53,15 +53,15 @@ int writeback_check(const struct file *file, const struct frame_info *info,
 static int begin_frame(struct file *file, struct fault *fault)
 {
     const struct frame_info *info =
-        frame_change_get_info(file->writeback->change);
+        frame_writer_get_info(file->writeback->writer);
     int r = writeback_check(file, info, fault);
 
     if (r < 0)
         return r;
-    frame_change_set_quarantine(file->writeback->change,
+    frame_writer_set_quarantine(file->writeback->writer,
                                 file->constant.context->quarantine_ns);
     file->states.params = frame_chunk_params(info);
-    if (frame_change_is_variable(file->writeback->change))
+    if (frame_writer_is_variable(file->writeback->writer))
         return 0;
     if (info->chunksize > 0) {
         file->states.grid = info->chunksize;
@@ -85,25 +85,25 @@ static int unstick(struct file *file, struct fault *fault)
     return r;
 }
 
-/* Open the change of a file, unless another thread has done so, or the file has
-   failed. */
+/* Open the frame writer of a file, unless another thread has done so, or the
+   file has failed. */
 static int open_change(struct file *file, struct fault *fault)
 {
     int r = 0;
 
     if (file->states.begun || file->gate.failed < 0)
         return 0;
-    /* If the frame was reopened, there is a change already. */
-    if (!file->writeback->change)
-        r = frame_change_open(file->states.newest->frame,
-                              &file->writeback->change, fault);
+    /* If the frame was reopened, there is a writer already. */
+    if (!file->writeback->writer)
+        r = frame_writer_open(file->states.newest->frame,
+                              &file->writeback->writer, fault);
     if (r == 0)
         r = begin_frame(file, fault);
     if (r == 0) {
         file->states.begun = true;
     } else {
-        frame_change_close(file->writeback->change);
-        file->writeback->change = NULL;
+        frame_writer_close(file->writeback->writer);
+        file->writeback->writer = NULL;
     }
     return r;
 }
@@ -151,7 +151,7 @@ void writeback_end(struct file *file)
  */
 static bool is_loose(struct file *file, uint64_t *goal)
 {
-    struct frame_usage usage = frame_change_get_usage(file->writeback->change);
+    struct frame_usage usage = frame_writer_get_usage(file->writeback->writer);
     bool waits;
 
     pthread_mutex_lock(&file->gate.lock);
@@ -175,12 +175,13 @@ static void tighten(struct file *file)
 
     for (int i = 0; i < 2 && is_loose(file, &goal); i++) {
         struct round round = { .file = file, .nbytes = file->states.nbytes };
-        int r = frame_change_sink(file->writeback->change, goal, &fault);
+        int r =
+            frame_writer_compact_tail(file->writeback->writer, goal, &fault);
 
-        file->writeback->sunk = file->writeback->sunk || r != 0;
+        file->writeback->relocated = file->writeback->relocated || r != 0;
         if (r < 0 || round_run_writes(&round, &fault) < 0)
             break;
-        frame_change_reclaim(file->writeback->change, false);
+        frame_writer_reclaim(file->writeback->writer, false);
     }
 }
 
@@ -210,11 +211,10 @@ bool writeback_is_changed(struct file *file)
            cache_has_uncommitted(file->constant.context->cache, &file->chunks);
 }
 
-static int change_nothing(struct frame_change *change,
-                          const struct writeback_edit *edit,
-                          struct fault *fault)
+static int do_nothing(struct frame_writer *writer,
+                      const struct writeback_edit *edit, struct fault *fault)
 {
-    (void)change;
+    (void)writer;
     (void)edit;
     (void)fault;
     return 0;
@@ -226,8 +226,8 @@ static bool makes_room(struct file *file, int error)
 {
     if (error != -ENOSPC && error != -EDQUOT)
         return false;
-    return file->writeback->change &&
-           frame_change_reclaim(file->writeback->change, true);
+    return file->writeback->writer &&
+           frame_writer_reclaim(file->writeback->writer, true);
 }
 
 static int run_round(struct round *round, const struct writeback_edit *edit,
@@ -256,16 +256,16 @@ static bool is_unsynced(const struct file *file)
 }
 
 /* Make the last commit and the name of the frame durable.  Returns as
-   frame_change_sync(). */
+   frame_writer_sync(). */
 static int sync_commit(struct file *file, struct fault *fault)
 {
     int r;
 
     if (atomic_exchange(&file->writeback->renamed, false)) {
-        frame_change_note_name(file->writeback->change);
+        frame_writer_note_name(file->writeback->writer);
         file->writeback->not_durable = true;
     }
-    r = frame_change_sync(file->writeback->change, fault);
+    r = frame_writer_sync(file->writeback->writer, fault);
     if (r == 0)
         file->writeback->not_durable = false;
     return r;
@@ -287,8 +287,8 @@ static int commit(struct file *file, const struct writeback_edit *edit,
         r = sync_commit(file, fault);
     if (round.frame)
         flusher_succeeded(file->constant.context->flusher, file);
-    if (r == 0 && file->writeback->change)
-        frame_change_reclaim(file->writeback->change, false);
+    if (r == 0 && file->writeback->writer)
+        frame_writer_reclaim(file->writeback->writer, false);
     /* Make the file shorter only if the frame is still locked, because else
        another process may have changed the frame. */
     if (r == 0 && !reshaping && (round.frame || unsynced) &&
@@ -296,9 +296,9 @@ static int commit(struct file *file, const struct writeback_edit *edit,
         tighten(file);
         claim_leave(file);
     }
-    if (file->writeback->change)
+    if (file->writeback->writer)
         file->writeback->rests =
-            frame_change_has_freed(file->writeback->change);
+            frame_writer_has_freed(file->writeback->writer);
     round_leave(file);
     return r;
 }
@@ -306,7 +306,7 @@ static int commit(struct file *file, const struct writeback_edit *edit,
 int writeback_commit(struct file *file, const struct writeback_edit *edit,
                      struct fault *fault)
 {
-    static const struct writeback_edit nothing = { .run = change_nothing };
+    static const struct writeback_edit nothing = { .run = do_nothing };
     int r = commit(file, edit, false, fault);
 
     if (r != -EAGAIN)
@@ -354,8 +354,8 @@ static int try_room(struct file *file, struct fault *fault)
         return 0;
     gate_enter_committer(file, false);
     if (file->writeback->no_room > 0 && file->gate.failed == 0)
-        r = frame_change_try_room(file->writeback->change,
-                                  file->writeback->no_room, fault);
+        r = frame_writer_try_space(file->writeback->writer,
+                                   file->writeback->no_room, fault);
     round_leave(file);
     if (r < 0)
         counter_add(&file->constant.context->counters.failed, 1);
@@ -394,7 +394,7 @@ int writeback_take_error(struct file *file, struct fault *fault)
 
 static void compact(struct file *file)
 {
-    struct frame_usage usage = frame_change_get_usage(file->writeback->change);
+    struct frame_usage usage = frame_writer_get_usage(file->writeback->writer);
     struct fault fault;
     struct frame *frame;
 
@@ -404,7 +404,7 @@ static void compact(struct file *file)
     /* Compact only if no other process has the frame open for changes, because
        its file would be replaced under a process that has just opened it. */
     if (store_hold_alone(file->constant.store) == 0) {
-        if (frame_change_compact(file->writeback->change, &frame, &fault) == 0)
+        if (frame_writer_compact(file->writeback->writer, &frame, &fault) == 0)
             reload_adopt(file, frame);
         store_hold(file->constant.store);
     }
@@ -423,7 +423,7 @@ int writeback_finish(struct file *file, struct fault *fault)
         return r;
     compact(file);
     gate_enter_committer(file, false);
-    round_close_change(file);
+    round_close_writer(file);
     file->states.begun = false;
     round_leave(file);
     return 0;

@@ -26,13 +26,14 @@ static uint64_t file_size(struct store *store, uint64_t id)
  * large enough that no reader rejects an id because of it.  Format:
  * sparse-frame.md, 4.
  */
-static uint64_t sparse_cbytes(const struct frame_change *change)
+static uint64_t sparse_cbytes(const struct frame_writer *writer)
 {
-    uint64_t cbytes = change->info.cbytes + change->fresh_cbytes;
-    uint64_t end = chunk_table_end(change->chunks);
+    uint64_t cbytes = writer->info.cbytes + writer->unsynced_cbytes;
+    uint64_t end = chunk_table_end(writer->chunks);
 
-    for (size_t i = 0; i < change->dying.n; i++) {
-        uint64_t size = file_size(change->store, change->dying.extents[i].off);
+    for (size_t i = 0; i < writer->pending_free.n; i++) {
+        uint64_t size =
+            file_size(writer->store, writer->pending_free.extents[i].off);
 
         cbytes -= size < cbytes ? size : cbytes;
     }
@@ -41,98 +42,100 @@ static uint64_t sparse_cbytes(const struct frame_change *change)
     return cbytes < INT64_MAX ? cbytes : INT64_MAX;
 }
 
-static int write_index_file(struct commit *commit, struct fault *fault)
+static int write_index_file(struct frame_commit *commit, struct fault *fault)
 {
     struct frame_info *info = &commit->info;
     int r;
 
-    info->header_len = (uint32_t)frame_write_header_len(&commit->change->fixed);
-    info->cbytes = sparse_cbytes(commit->change);
-    r = commit_encode(commit);
+    info->header_len =
+        (uint32_t)frame_encode_header_len(&commit->writer->fixed);
+    info->cbytes = sparse_cbytes(commit->writer);
+    r = frame_commit_encode(commit);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     commit->tail_off = info->header_len;
     info->frame_len =
         info->header_len + commit->index_len + commit->trailer_len;
-    r = commit_make_frame(commit, fault);
+    r = frame_commit_make_frame(commit, fault);
     if (r < 0)
         return r;
-    r = commit_write_all(commit);
+    r = frame_commit_write_all(commit);
     if (r == 0)
         r = store_object_sync(commit->object);
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
-int commit_sync_sparse(struct frame_change *change, struct store_object *object)
+int frame_commit_sync_sparse(struct frame_writer *writer,
+                             struct store_object *object)
 {
-    int r = store_sync(change->store);
+    int r = store_sync(writer->store);
 
-    if (r == 0 && change->name_unsynced)
-        return commit_sync_name(change, object);
-    /* Sync the file last, as in commit_sync_name(). */
+    if (r == 0 && writer->name_unsynced)
+        return frame_commit_sync_name(writer, object);
+    /* Sync the file last, as in frame_commit_sync_name(). */
     return r < 0 ? r : store_object_sync(object);
 }
 
 /* Make the names of the chunk files in the index durable, and the last commit
    if it is not. */
-static int sync_chunk_names(struct frame_change *change)
+static int sync_chunk_names(struct frame_writer *writer)
 {
-    int r = change->fresh.n > 0 || change->not_durable
-                ? store_sync(change->store)
+    int r = writer->unsynced.n > 0 || writer->not_durable
+                ? store_sync(writer->store)
                 : 0;
 
-    if (r < 0 && change->not_durable)
-        change->header_known = false;
+    if (r < 0 && writer->not_durable)
+        writer->header_known = false;
     return r;
 }
 
 /* Publish the index file, after the names of the chunk files have become
    durable; then make it durable too. */
-static int publish_index(struct commit *commit, struct fault *fault)
+static int publish_index(struct frame_commit *commit, struct fault *fault)
 {
-    struct frame_change *change = commit->change;
+    struct frame_writer *writer = commit->writer;
     uint8_t header[FRAME_E_METALAYERS_OFF];
     struct watch_state state;
-    int r = sync_chunk_names(change);
+    int r = sync_chunk_names(writer);
 
-    frame_write_fixed(&commit->info, change->variable, change->vl.nlayers > 0,
-                      header);
+    frame_encode_fixed(&commit->info, writer->variable, writer->vl.nlayers > 0,
+                       header);
 
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    state = commit_watch_state(commit, header);
+    state = frame_commit_watch_state(commit, header);
     watch_expect(frame_alloc_watch(commit->alloc), &state, &commit->stat);
-    r = store_publish(change->store, FRAME_OBJECT_INDEX, commit->object);
+    r = store_publish(writer->store, FRAME_OBJECT_INDEX, commit->object);
     if (r == 0 && commit->durable)
-        r = commit_sync_sparse(change, commit->object);
+        r = frame_commit_sync_sparse(writer, commit->object);
     if (r == 0)
         return 0;
-    change->header_known = false;
+    writer->header_known = false;
     return fault_set(fault, r, 0, NULL);
 }
 
-static void finish_sparse(struct commit *commit, struct frame **out)
+static void finish_sparse(struct frame_commit *commit, struct frame **out)
 {
-    struct frame_change *change = commit->change;
+    struct frame_writer *writer = commit->writer;
 
-    if (change->info.format != FRAME_FORMAT_E)
-        store_remove(change->store, FRAME_OBJECT_OLD_INDEX);
-    if (change->generation)
-        frame_alloc_generation_end(change->generation, &change->dying,
+    if (writer->info.format != FRAME_FORMAT_E)
+        store_remove(writer->store, FRAME_OBJECT_OLD_INDEX);
+    if (writer->generation)
+        frame_alloc_generation_end(writer->generation, &writer->pending_free,
                                    commit->generation);
-    commit_finish(commit, out);
+    frame_commit_finish(commit, out);
 }
 
-int commit_sparse(struct frame_change *change, bool durable, struct frame **out,
-                  struct fault *fault)
+int frame_commit_sparse(struct frame_writer *writer, bool durable,
+                        struct frame **out, struct fault *fault)
 {
     struct store_object *draft;
-    struct commit commit;
-    int r = store_draft(change->store, FRAME_OBJECT_INDEX, &draft);
+    struct frame_commit commit;
+    int r = store_draft(writer->store, FRAME_OBJECT_INDEX, &draft);
 
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    r = commit_init(&commit, change, change->alloc, draft);
+    r = frame_commit_init(&commit, writer, writer->alloc, draft);
     commit.durable = durable;
     if (r < 0)
         fault_set(fault, r, 0, NULL);
@@ -142,9 +145,9 @@ int commit_sparse(struct frame_change *change, bool durable, struct frame **out,
         r = publish_index(&commit, fault);
     if (r == 0)
         finish_sparse(&commit, out);
-    commit_fini(&commit);
+    frame_commit_fini(&commit);
     if (r < 0)
-        store_discard(change->store, draft);
+        store_discard(writer->store, draft);
     else
         store_object_close(draft);
     return r;

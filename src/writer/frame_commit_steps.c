@@ -16,7 +16,7 @@ enum {
     COPY_LEN = 1 << 20,
 };
 
-void commit_fini(struct commit *commit)
+void frame_commit_fini(struct frame_commit *commit)
 {
     frame_close(commit->frame);
     index_close(commit->index);
@@ -27,35 +27,35 @@ void commit_fini(struct commit *commit)
 }
 
 /* Make a stamp that no earlier state of the frame had. */
-static void make_stamp(struct frame_change *change, uint8_t *dst)
+static void make_stamp(struct frame_writer *writer, uint8_t *dst)
 {
-    uint64_t number = htole64(change->stamp++);
+    uint64_t number = htole64(writer->stamp++);
 
     memcpy(dst, FRAME_STAMP_MAGIC, FRAME_STAMP_MAGIC_LEN);
     memcpy(dst + FRAME_STAMP_MAGIC_LEN, &number, sizeof(number));
 }
 
 /* Encode the index, and add the stamp and room for the trailer. */
-static int encode_index(struct commit *commit)
+static int encode_index(struct frame_commit *commit)
 {
     size_t len;
-    int r = index_encode(commit->change->encoder, commit->chunks,
+    int r = index_encode(commit->writer->encoder, commit->chunks,
                          FRAME_STAMP_LEN + commit->trailer_len, &commit->tail,
                          &len);
 
     if (r < 0)
         return r;
     commit->index_len = len + FRAME_STAMP_LEN;
-    make_stamp(commit->change, commit->tail + len);
+    make_stamp(commit->writer, commit->tail + len);
     return 0;
 }
 
-int commit_encode(struct commit *commit)
+int frame_commit_encode(struct frame_commit *commit)
 {
-    const struct frame_change *change = commit->change;
+    const struct frame_writer *writer = commit->writer;
     int r = 0;
 
-    commit->trailer_len = (size_t)frame_write_trailer_len(&change->vl);
+    commit->trailer_len = (size_t)frame_encode_trailer_len(&writer->vl);
     if (commit->info.nchunks > 0)
         r = encode_index(commit);
     else
@@ -64,11 +64,11 @@ int commit_encode(struct commit *commit)
         return r;
     if (!commit->tail)
         return -ENOMEM;
-    frame_write_trailer(&change->vl, commit->tail + commit->index_len);
+    frame_encode_trailer(&writer->vl, commit->tail + commit->index_len);
     return 0;
 }
 
-static int open_index(const struct commit *commit, struct index **out,
+static int open_index(const struct frame_commit *commit, struct index **out,
                       struct fault *fault)
 {
     const struct index_source source = {
@@ -82,7 +82,7 @@ static int open_index(const struct commit *commit, struct index **out,
     return commit->info.nchunks > 0 ? index_open(&source, out, fault) : 0;
 }
 
-int commit_make_frame(struct commit *commit, struct fault *fault)
+int frame_commit_make_frame(struct frame_commit *commit, struct fault *fault)
 {
     struct frame *frame = calloc(1, sizeof(*frame));
     int r;
@@ -90,7 +90,7 @@ int commit_make_frame(struct commit *commit, struct fault *fault)
     if (!frame)
         return fault_set(fault, -ENOMEM, 0, NULL);
     commit->frame = frame;
-    frame->store = store_get(commit->change->store);
+    frame->store = store_get(commit->writer->store);
     frame->object = store_object_get(commit->object);
     frame->object_name = commit->info.sparse ? FRAME_OBJECT_INDEX : "";
     frame->info = commit->info;
@@ -99,7 +99,7 @@ int commit_make_frame(struct commit *commit, struct fault *fault)
     r = open_index(commit, &frame->index, fault);
     if (r == 0)
         r = open_index(commit, &commit->index, fault);
-    if (r == 0 && commit->change->variable && commit->info.nchunks > 0) {
+    if (r == 0 && commit->writer->variable && commit->info.nchunks > 0) {
         r = frame_walk_new(frame, &frame->walk);
         if (r < 0)
             fault_set(fault, r, 0, NULL);
@@ -107,7 +107,7 @@ int commit_make_frame(struct commit *commit, struct fault *fault)
     return r;
 }
 
-int commit_write_tail(struct commit *commit)
+int frame_commit_write_tail(struct frame_commit *commit)
 {
     return store_object_write(commit->object, commit->tail_off, commit->tail,
                               commit->index_len + commit->trailer_len);
@@ -115,22 +115,22 @@ int commit_write_tail(struct commit *commit)
 
 /* Returns the whole header, and the trailer of an empty frame behind it; the
    caller frees it. */
-static uint8_t *make_header(const struct commit *commit)
+static uint8_t *make_header(const struct frame_commit *commit)
 {
-    const struct frame_change *change = commit->change;
-    uint64_t header_len = frame_write_header_len(&change->fixed);
+    const struct frame_writer *writer = commit->writer;
+    uint64_t header_len = frame_encode_header_len(&writer->fixed);
     uint8_t *bytes = malloc(header_len + commit->trailer_len);
 
     if (!bytes)
         return NULL;
-    frame_write_header(&commit->info, change->variable, change->vl.nlayers > 0,
-                       &change->fixed, bytes);
+    frame_encode_header(&commit->info, writer->variable, writer->vl.nlayers > 0,
+                        &writer->fixed, bytes);
     if (commit->info.nchunks == 0)
         memcpy(bytes + header_len, commit->tail, commit->trailer_len);
     return bytes;
 }
 
-int commit_write_all(struct commit *commit)
+int frame_commit_write_all(struct frame_commit *commit)
 {
     uint8_t *header = make_header(commit);
     int r;
@@ -139,23 +139,23 @@ int commit_write_all(struct commit *commit)
         return -ENOMEM;
     r = store_object_write(commit->object, 0, header, commit->info.header_len);
     free(header);
-    return r < 0 ? r : commit_write_tail(commit);
+    return r < 0 ? r : frame_commit_write_tail(commit);
 }
 
 /* End of the bytes that are written to change the state of a frame. */
-static uint64_t header_end(const struct frame_change *change)
+static uint64_t header_end(const struct frame_writer *writer)
 {
-    uint64_t header_len = frame_write_header_len(&change->fixed);
+    uint64_t header_len = frame_encode_header_len(&writer->fixed);
 
-    if (change->info.nchunks == 0)
-        return header_len + frame_write_trailer_len(&change->vl);
-    return change->header_changed || change->not_durable
+    if (writer->info.nchunks == 0)
+        return header_len + frame_encode_trailer_len(&writer->vl);
+    return writer->header_changed || writer->not_durable
                ? header_len
                : FRAME_E_METALAYERS_OFF;
 }
 
-struct watch_state commit_watch_state(const struct commit *commit,
-                                      const uint8_t *header)
+struct watch_state frame_commit_watch_state(const struct frame_commit *commit,
+                                            const uint8_t *header)
 {
     struct watch_state state = { .header = header,
                                  .len = FRAME_E_METALAYERS_OFF };
@@ -168,16 +168,16 @@ struct watch_state commit_watch_state(const struct commit *commit,
     return state;
 }
 
-int commit_write_fields(struct commit *commit)
+int frame_commit_write_fields(struct frame_commit *commit)
 {
     struct watch_state state;
-    uint64_t end = header_end(commit->change);
+    uint64_t end = header_end(commit->writer);
     uint8_t *bytes = make_header(commit);
     int r;
 
     if (!bytes)
         return -ENOMEM;
-    state = commit_watch_state(commit, bytes);
+    state = frame_commit_watch_state(commit, bytes);
     watch_expect(frame_alloc_watch(commit->alloc), &state, &commit->stat);
     r = store_object_write(commit->object, FRAME_LEN_OFF, bytes + FRAME_LEN_OFF,
                            end - FRAME_LEN_OFF);
@@ -185,76 +185,77 @@ int commit_write_fields(struct commit *commit)
     return r;
 }
 
-bool commit_header_suffices(const struct frame_change *change)
+bool frame_commit_header_suffices(const struct frame_writer *writer)
 {
-    if (change->info.nchunks > 0 && !change->header_changed)
+    if (writer->info.nchunks > 0 && !writer->header_changed)
         return true;
-    return header_end(change) <= SECTOR_LEN &&
-           frame_write_header_len(&change->fixed) == change->info.header_len;
+    return header_end(writer) <= SECTOR_LEN &&
+           frame_encode_header_len(&writer->fixed) == writer->info.header_len;
 }
 
-int commit_sync(struct frame_change *change, struct store_object *object)
+int frame_commit_sync(struct frame_writer *writer, struct store_object *object)
 {
     int r = store_object_sync(object);
 
     if (r == 0)
         return 0;
-    change->unsynced_lost = true;
-    if (change->not_durable) {
-        change->header_known = false;
-        watch_forget(frame_alloc_watch(change->alloc));
+    writer->unsynced_lost = true;
+    if (writer->not_durable) {
+        writer->header_known = false;
+        watch_forget(frame_alloc_watch(writer->alloc));
     }
     return r;
 }
 
-int commit_sync_name(struct frame_change *change, struct store_object *object)
+int frame_commit_sync_name(struct frame_writer *writer,
+                           struct store_object *object)
 {
     int r;
 
-    if (!change->name_unsynced)
+    if (!writer->name_unsynced)
         return 0;
-    r = store_sync_name(change->store);
+    r = store_sync_name(writer->store);
     if (r == 0)
         r = store_object_sync(object);
     if (r == 0)
-        change->name_unsynced = false;
+        writer->name_unsynced = false;
     return r;
 }
 
-int frame_change_check(struct frame_change *change)
+int frame_writer_check(struct frame_writer *writer)
 {
-    return change->draft ? 0 : watch_verify(frame_alloc_watch(change->alloc));
+    return writer->draft ? 0 : watch_verify(frame_alloc_watch(writer->alloc));
 }
 
-bool frame_change_has_freed(struct frame_change *change)
+bool frame_writer_has_freed(struct frame_writer *writer)
 {
-    return frame_alloc_has_freed(change->alloc, true);
+    return frame_alloc_has_freed(writer->alloc, true);
 }
 
-void frame_change_set_quarantine(struct frame_change *change, int64_t ns)
+void frame_writer_set_quarantine(struct frame_writer *writer, int64_t ns)
 {
-    frame_alloc_set_quarantine(change->alloc, ns);
+    frame_alloc_set_quarantine(writer->alloc, ns);
 }
 
-bool frame_change_reclaim(struct frame_change *change, bool all)
+bool frame_writer_reclaim(struct frame_writer *writer, bool all)
 {
     bool freed;
 
-    if (!change->alloc || change->draft ||
-        !frame_alloc_has_freed(change->alloc, all))
+    if (!writer->alloc || writer->draft ||
+        !frame_alloc_has_freed(writer->alloc, all))
         return false;
-    if (store_lease(change->store,
-                    change->info.sparse ? FRAME_OBJECT_INDEX : "") < 0)
+    if (store_lease(writer->store,
+                    writer->info.sparse ? FRAME_OBJECT_INDEX : "") < 0)
         return false;
-    freed = watch_verify(frame_alloc_watch(change->alloc)) == 0;
+    freed = watch_verify(frame_alloc_watch(writer->alloc)) == 0;
     if (freed)
-        frame_alloc_reclaim(change->alloc, all);
-    store_unlease(change->store);
+        frame_alloc_reclaim(writer->alloc, all);
+    store_unlease(writer->store);
     return freed;
 }
 
-int commit_copy(struct store_object *from, uint64_t from_off,
-                struct store_object *to, uint64_t to_off, uint64_t len)
+int frame_commit_copy(struct store_object *from, uint64_t from_off,
+                      struct store_object *to, uint64_t to_off, uint64_t len)
 {
     size_t most = len < COPY_LEN ? (size_t)len : COPY_LEN;
     uint8_t *buf = malloc(most > 0 ? most : 1);
@@ -273,26 +274,27 @@ int commit_copy(struct store_object *from, uint64_t from_off,
     return r;
 }
 
-/* Write a chunk again that was put, unless it is already dead. */
-static int write_again(struct frame_change *change, const struct extent *extent)
+/* Write a chunk again that was put, unless the next commit frees it. */
+static int write_again(struct frame_writer *writer, const struct extent *extent)
 {
-    struct store_object *object = frame_alloc_object(change->alloc);
+    struct store_object *object = frame_alloc_object(writer->alloc);
 
-    if (extent_list_has(&change->dying, extent->off))
+    if (extent_list_has(&writer->pending_free, extent->off))
         return 0;
-    return commit_copy(object, extent->off, object, extent->off, extent->len);
+    return frame_commit_copy(object, extent->off, object, extent->off,
+                             extent->len);
 }
 
-int commit_write_again(struct frame_change *change)
+int frame_commit_write_again(struct frame_writer *writer)
 {
     int r = 0;
 
-    if (!change->unsynced_lost)
+    if (!writer->unsynced_lost)
         return 0;
-    extent_list_sort(&change->dying);
-    for (size_t i = 0; i < change->fresh.n && r == 0; i++)
-        r = write_again(change, &change->fresh.extents[i]);
+    extent_list_sort(&writer->pending_free);
+    for (size_t i = 0; i < writer->unsynced.n && r == 0; i++)
+        r = write_again(writer, &writer->unsynced.extents[i]);
     if (r == 0)
-        change->unsynced_lost = false;
+        writer->unsynced_lost = false;
     return r;
 }

@@ -5,7 +5,7 @@
 
 #include "base/cpu.h"
 #include "chunk/chunk_format.h"
-#include "writer/frame_change_private.h"
+#include "writer/frame_writer_private.h"
 
 struct chunk_params frame_chunk_params(const struct frame_info *info)
 {
@@ -52,16 +52,16 @@ static void set_params(struct frame_info *info,
 }
 
 /* Copy the info of a frame, except the fields that describe its content. */
-static void take_params(struct frame_change *change, const struct frame *like)
+static void take_params(struct frame_writer *writer, const struct frame *like)
 {
-    change->info = like->info;
-    change->info.frame_len = 0;
-    change->info.nbytes = 0;
-    change->info.cbytes = 0;
-    change->info.nchunks = 0;
-    change->variable = like->walk;
-    if (change->variable)
-        change->info.chunksize = 0;
+    writer->info = like->info;
+    writer->info.frame_len = 0;
+    writer->info.nbytes = 0;
+    writer->info.cbytes = 0;
+    writer->info.nchunks = 0;
+    writer->variable = like->walk;
+    if (writer->variable)
+        writer->info.chunksize = 0;
 }
 
 static int check_params(const struct frame_params *params, struct fault *fault)
@@ -73,66 +73,66 @@ static int check_params(const struct frame_params *params, struct fault *fault)
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
-static int change_alloc(struct store *store, struct frame_change **out,
+static int change_alloc(struct store *store, struct frame_writer **out,
                         struct fault *fault)
 {
-    struct frame_change *change = calloc(1, sizeof(*change));
+    struct frame_writer *writer = calloc(1, sizeof(*writer));
 
-    if (!change || chunk_encoder_new(cpu_features(), &change->encoder) < 0) {
-        free(change);
+    if (!writer || chunk_encoder_new(cpu_features(), &writer->encoder) < 0) {
+        free(writer);
         return fault_set(fault, -ENOMEM, 0, NULL);
     }
-    pthread_mutex_init(&change->lock, NULL);
-    change->store = store_get(store);
-    *out = change;
+    pthread_mutex_init(&writer->lock, NULL);
+    writer->store = store_get(store);
+    *out = writer;
     return 0;
 }
 
-int frame_change_open(struct frame *frame, struct frame_change **out,
+int frame_writer_open(struct frame *frame, struct frame_writer **out,
                       struct fault *fault)
 {
-    struct frame_change *change = NULL;
+    struct frame_writer *writer = NULL;
     int r;
 
     if (frame->base != 0)
         return frame_fault(frame, -EROFS, frame->base,
                            "a frame inside a file is not changed", fault);
-    r = change_alloc(frame->store, &change, fault);
+    r = change_alloc(frame->store, &writer, fault);
     if (r < 0)
         return r;
-    change->info = frame->info;
+    writer->info = frame->info;
     if (frame->info.format != FRAME_FORMAT_E)
         r = store_check_place(frame->store);
     if (r < 0) {
-        frame_change_close(change);
+        frame_writer_close(writer);
         return frame_fault(frame, r, 0,
                            "a frame of an old layout has to be written anew",
                            fault);
     }
-    r = frame_adopt(change, frame, fault);
+    r = frame_load(writer, frame, fault);
     if (r < 0) {
-        frame_change_close(change);
+        frame_writer_close(writer);
         return r;
     }
-    frame_change_reclaim(change, false);
-    *out = change;
+    frame_writer_reclaim(writer, false);
+    *out = writer;
     return 0;
 }
 
-static int begin_new(struct frame_change *change, struct fault *fault)
+static int begin_new(struct frame_writer *writer, struct fault *fault)
 {
-    struct frame_info *info = &change->info;
+    struct frame_info *info = &writer->info;
     int r = 0;
 
-    info->header_len = (uint32_t)frame_write_header_len(&change->fixed);
-    change->name_unsynced = true;
-    change->stamp = 1;
+    info->header_len = (uint32_t)frame_encode_header_len(&writer->fixed);
+    writer->name_unsynced = true;
+    writer->stamp = 1;
     if (!info->sparse)
-        r = store_draft(change->store, "", &change->draft);
+        r = store_draft(writer->store, "", &writer->draft);
     if (r == 0)
-        r = frame_alloc_new(change->store, change->draft, &change->alloc);
+        r = frame_alloc_new(writer->store, writer->draft, &writer->alloc);
     if (r == 0 && !info->sparse)
-        r = frame_alloc_reserve(change->alloc, info->header_len);
+        r = frame_alloc_reserve(writer->alloc, info->header_len);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     return 0;
@@ -140,52 +140,52 @@ static int begin_new(struct frame_change *change, struct fault *fault)
 
 /* Begin a frame with `params`, or with those of `like` if that is NULL.  This
    copies the metalayers of `like`. */
-static int begin(struct frame_change *change, const struct frame_params *params,
+static int begin(struct frame_writer *writer, const struct frame_params *params,
                  struct frame *like, struct fault *fault)
 {
     int r;
 
     if (params)
-        set_params(&change->info, params);
+        set_params(&writer->info, params);
     else
-        take_params(change, like);
-    change->info.format = FRAME_FORMAT_E;
-    change->info.sparse = store_is_directory(change->store);
-    r = frame_change_new_table(change, &change->chunks);
+        take_params(writer, like);
+    writer->info.format = FRAME_FORMAT_E;
+    writer->info.sparse = store_is_directory(writer->store);
+    r = frame_writer_new_table(writer, &writer->chunks);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     if (like)
-        r = layers_read(like, &change->fixed, &change->vl, fault);
-    return r < 0 ? r : begin_new(change, fault);
+        r = layers_read(like, &writer->fixed, &writer->vl, fault);
+    return r < 0 ? r : begin_new(writer, fault);
 }
 
-int frame_change_new_like(struct store *store, struct frame *like,
+int frame_writer_new_like(struct store *store, struct frame *like,
                           const struct frame_params *params,
-                          struct frame_change **out, struct fault *fault)
+                          struct frame_writer **out, struct fault *fault)
 {
-    struct frame_change *change = NULL;
+    struct frame_writer *writer = NULL;
     int r = params ? check_params(params, fault) : 0;
 
     if (r == 0)
-        r = change_alloc(store, &change, fault);
+        r = change_alloc(store, &writer, fault);
     if (r < 0)
         return r;
-    r = begin(change, params, like, fault);
+    r = begin(writer, params, like, fault);
     if (r < 0) {
-        frame_change_close(change);
+        frame_writer_close(writer);
         return r;
     }
-    *out = change;
+    *out = writer;
     return 0;
 }
 
-int frame_change_new(struct store *store, const struct frame_params *params,
-                     struct frame_change **out, struct fault *fault)
+int frame_writer_new(struct store *store, const struct frame_params *params,
+                     struct frame_writer **out, struct fault *fault)
 {
-    return frame_change_new_like(store, NULL, params, out, fault);
+    return frame_writer_new_like(store, NULL, params, out, fault);
 }
 
-int frame_change_set_params(struct frame_change *change,
+int frame_writer_set_params(struct frame_writer *writer,
                             const struct frame_params *params,
                             struct fault *fault)
 {
@@ -193,68 +193,68 @@ int frame_change_set_params(struct frame_change *change,
 
     if (r < 0)
         return r;
-    if (change->info.nchunks > 0)
+    if (writer->info.nchunks > 0)
         return fault_set(fault, -EINVAL, 0, NULL);
-    pthread_mutex_lock(&change->lock);
-    set_params(&change->info, params);
-    pthread_mutex_unlock(&change->lock);
+    pthread_mutex_lock(&writer->lock);
+    set_params(&writer->info, params);
+    pthread_mutex_unlock(&writer->lock);
     return 0;
 }
 
 /* Drop chunks that were put but not committed; unless a failed commit may have
    made them part of the frame. */
-static void drop_fresh(struct frame_change *change)
+static void drop_unsynced(struct frame_writer *writer)
 {
-    if (change->draft || !change->header_known)
+    if (writer->draft || !writer->header_known)
         return;
-    for (size_t i = 0; i < change->fresh.n; i++)
-        frame_alloc_free(change->alloc, change->fresh.extents[i].off,
-                         change->fresh.extents[i].len);
+    for (size_t i = 0; i < writer->unsynced.n; i++)
+        frame_alloc_free(writer->alloc, writer->unsynced.extents[i].off,
+                         writer->unsynced.extents[i].len);
 }
 
-void frame_change_close(struct frame_change *change)
+void frame_writer_close(struct frame_writer *writer)
 {
-    if (!change)
+    if (!writer)
         return;
-    drop_fresh(change);
-    frame_change_reclaim(change, true);
+    drop_unsynced(writer);
+    frame_writer_reclaim(writer, true);
     /* Drop this only now, so that the space is not given back: the disk may
        hold an older state that needs it. */
-    generation_put(change->durable_generation);
-    store_discard(change->store, change->draft);
-    extent_list_free(&change->fresh);
-    extent_list_free(&change->dying);
-    frame_alloc_put(change->alloc);
-    generation_put(change->generation);
-    layers_free(&change->fixed);
-    layers_free(&change->vl);
-    free(change->replaced.bytes);
-    chunk_table_free(change->chunks);
-    chunk_encoder_free(change->encoder);
-    pthread_mutex_destroy(&change->lock);
-    store_close(change->store);
-    free(change);
+    generation_put(writer->durable_generation);
+    store_discard(writer->store, writer->draft);
+    extent_list_free(&writer->unsynced);
+    extent_list_free(&writer->pending_free);
+    frame_alloc_put(writer->alloc);
+    generation_put(writer->generation);
+    layers_free(&writer->fixed);
+    layers_free(&writer->vl);
+    free(writer->replaced.bytes);
+    chunk_table_free(writer->chunks);
+    chunk_encoder_free(writer->encoder);
+    pthread_mutex_destroy(&writer->lock);
+    store_close(writer->store);
+    free(writer);
 }
 
-int frame_change_reopen(struct frame_change **change, struct frame *frame,
+int frame_writer_reopen(struct frame_writer **writer, struct frame *frame,
                         struct fault *fault)
 {
-    const struct frame_change *last = *change;
-    struct frame_change *next;
+    const struct frame_writer *last = *writer;
+    struct frame_writer *next;
     int r;
 
     if (!last->header_known || last->unsynced_lost || last->draft ||
         frame_alloc_of_generation(frame->generation) != last->alloc)
         return fault_set(fault, -ESTALE, 0, NULL);
-    r = frame_change_open(frame, &next, fault);
+    r = frame_writer_open(frame, &next, fault);
     if (r < 0)
         return r;
     next->name_unsynced = last->name_unsynced;
     next->not_durable = last->not_durable;
     next->stamp = last->stamp;
     next->durable_generation = last->durable_generation;
-    (*change)->durable_generation = NULL;
-    frame_change_close(*change);
-    *change = next;
+    (*writer)->durable_generation = NULL;
+    frame_writer_close(*writer);
+    *writer = next;
     return 0;
 }

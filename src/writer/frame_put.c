@@ -6,12 +6,12 @@
 #include "chunk/chunk_format.h"
 #include "frame/frame_object.h"
 #include "frame/frame_source.h"
-#include "writer/frame_change_private.h"
 #include "writer/frame_value.h"
+#include "writer/frame_writer_private.h"
 
-/* The fields of a change that writing a chunk needs, copied under the lock. */
+/* The fields of a writer that writing a chunk needs, copied under the lock. */
 struct site {
-    struct frame_change *change;
+    struct frame_writer *writer;
     struct frame_alloc *alloc; /* a reference */
     uint64_t epoch;
     uint32_t header_len;
@@ -21,19 +21,19 @@ struct site {
     bool variable;
 };
 
-static struct site get_site(struct frame_change *change)
+static struct site get_site(struct frame_writer *writer)
 {
-    struct site site = { .change = change };
+    struct site site = { .writer = writer };
 
-    pthread_mutex_lock(&change->lock);
-    site.alloc = frame_alloc_get(change->alloc);
-    site.epoch = change->epoch;
-    site.header_len = change->info.header_len;
-    site.typesize = change->info.typesize;
-    site.sparse = change->info.sparse;
-    site.vlblocks = change->info.vlblocks;
-    site.variable = change->variable;
-    pthread_mutex_unlock(&change->lock);
+    pthread_mutex_lock(&writer->lock);
+    site.alloc = frame_alloc_get(writer->alloc);
+    site.epoch = writer->epoch;
+    site.header_len = writer->info.header_len;
+    site.typesize = writer->info.typesize;
+    site.sparse = writer->info.sparse;
+    site.vlblocks = writer->info.vlblocks;
+    site.variable = writer->variable;
+    pthread_mutex_unlock(&writer->lock);
     return site;
 }
 
@@ -75,7 +75,7 @@ static int write_file(const struct site *site, uint64_t id,
     int r;
 
     frame_source_name(id, name);
-    r = store_create(site->change->store, name, FRAME_OBJECT_INDEX, &file);
+    r = store_create(site->writer->store, name, FRAME_OBJECT_INDEX, &file);
     if (r == 0) {
         r = store_object_write(file, 0, bytes, len);
         if (r == 0)
@@ -172,11 +172,11 @@ static int write_value(const struct site *site, const struct frame_value *value,
     return r;
 }
 
-int frame_change_write_value(struct frame_change *change, bool nans,
+int frame_writer_write_value(struct frame_writer *writer, bool nans,
                              uint32_t nbytes, struct frame_written *out,
                              struct fault *fault)
 {
-    struct site site = get_site(change);
+    struct site site = get_site(writer);
     int r = write_value(&site,
                         &(struct frame_value){ .nans = nans,
                                                .typesize = site.typesize,
@@ -215,7 +215,7 @@ static int write_chunk(const struct site *site,
     return 0;
 }
 
-int frame_change_write(struct frame_change *change, const uint8_t *bytes,
+int frame_writer_write(struct frame_writer *writer, const uint8_t *bytes,
                        size_t len, struct frame_written *out,
                        struct fault *fault)
 {
@@ -225,7 +225,7 @@ int frame_change_write(struct frame_change *change, const uint8_t *bytes,
 
     if (r < 0)
         return r;
-    site = get_site(change);
+    site = get_site(writer);
     r = check_chunk(&site, &header, len, fault);
     if (r == 0)
         r = write_chunk(&site, &header, bytes, out, fault);
@@ -233,10 +233,10 @@ int frame_change_write(struct frame_change *change, const uint8_t *bytes,
     return r;
 }
 
-void frame_change_drop(struct frame_change *change,
+void frame_writer_drop(struct frame_writer *writer,
                        const struct frame_written *written)
 {
-    struct site site = get_site(change);
+    struct site site = get_site(writer);
 
     /* Space of an older epoch is gone with the old file.  A sparse frame stays
        in the same epoch. */
@@ -251,10 +251,10 @@ void frame_change_drop(struct frame_change *change,
     frame_alloc_put(site.alloc);
 }
 
-int frame_change_try_room(struct frame_change *change, size_t len,
-                          struct fault *fault)
+int frame_writer_try_space(struct frame_writer *writer, size_t len,
+                           struct fault *fault)
 {
-    struct site site = get_site(change);
+    struct site site = get_site(writer);
     uint8_t *bytes = calloc(1, len);
     struct frame_written written;
     int r = -ENOMEM;
@@ -267,6 +267,6 @@ int frame_change_try_room(struct frame_change *change, size_t len,
     free(bytes);
     frame_alloc_put(site.alloc);
     if (r == 0)
-        frame_change_drop(change, &written);
+        frame_writer_drop(writer, &written);
     return r;
 }

@@ -2,14 +2,14 @@
 #include <errno.h>
 
 #include "base/size.h"
-#include "writer/frame_change_private.h"
+#include "writer/frame_writer_private.h"
 
 /* Is the chunk zeros or uninitialised, so that it can be replaced by zeros of
    another size? */
-static int check_zeros(const struct frame_change *change, uint64_t chunk_no)
+static int check_zeros(const struct frame_writer *writer, uint64_t chunk_no)
 {
     struct table_chunk chunk;
-    int r = chunk_table_get(change->chunks, chunk_no, &chunk);
+    int r = chunk_table_get(writer->chunks, chunk_no, &chunk);
 
     if (r < 0)
         return r;
@@ -18,47 +18,47 @@ static int check_zeros(const struct frame_change *change, uint64_t chunk_no)
                : -EINVAL;
 }
 
-int frame_change_write_zeros(struct frame_change *change, uint32_t nbytes,
+int frame_writer_write_zeros(struct frame_writer *writer, uint32_t nbytes,
                              struct frame_written *out, struct fault *fault)
 {
-    if (change->variable || nbytes % change->info.typesize != 0)
-        return frame_change_write_value(change, false, nbytes, out, fault);
+    if (writer->variable || nbytes % writer->info.typesize != 0)
+        return frame_writer_write_value(writer, false, nbytes, out, fault);
     *out = (struct frame_written){
         .entry = frame_special_entry(CHUNK_ZEROS),
         .nbytes = nbytes,
-        .epoch = change->epoch,
+        .epoch = writer->epoch,
     };
     return 0;
 }
 
 /* Can an index entry stand for a chunk of zeros of the full size? */
-static bool index_holds_zeros(const struct frame_change *change)
+static bool index_holds_zeros(const struct frame_writer *writer)
 {
-    const struct frame_info *info = &change->info;
+    const struct frame_info *info = &writer->info;
 
-    return !change->variable && info->chunksize % info->typesize == 0;
+    return !writer->variable && info->chunksize % info->typesize == 0;
 }
 
 /* Make a chunk of zeros and put it at a place, or insert it at the end. */
-static int put_zeros(struct frame_change *change, uint64_t chunk_no,
+static int put_zeros(struct frame_writer *writer, uint64_t chunk_no,
                      uint64_t nbytes, struct fault *fault)
 {
     struct frame_written written;
-    int r = frame_change_write_zeros(change, (uint32_t)nbytes, &written, fault);
+    int r = frame_writer_write_zeros(writer, (uint32_t)nbytes, &written, fault);
 
     if (r < 0)
         return r;
-    r = chunk_no < change->info.nchunks
-            ? frame_change_put(change, chunk_no, &written)
-            : frame_change_insert(change, chunk_no, &written);
+    r = chunk_no < writer->info.nchunks
+            ? frame_writer_put(writer, chunk_no, &written)
+            : frame_writer_insert(writer, chunk_no, &written);
     if (r < 0) {
-        frame_change_drop(change, &written);
+        frame_writer_drop(writer, &written);
         fault_set(fault, r, 0, NULL);
     }
     return r;
 }
 
-int frame_change_put_zeros(struct frame_change *change, uint64_t first,
+int frame_writer_put_zeros(struct frame_writer *writer, uint64_t first,
                            uint64_t n, struct fault *fault)
 {
     const struct table_chunk zeros = {
@@ -68,29 +68,29 @@ int frame_change_put_zeros(struct frame_change *change, uint64_t first,
 
     if (n == 0)
         return 0;
-    if (!size_within(first, n, change->info.nchunks))
+    if (!size_within(first, n, writer->info.nchunks))
         return fault_set(fault, -ERANGE, 0, NULL);
-    if (n > 1 && index_holds_zeros(change)) {
-        r = frame_change_replace(change, first, n - 1, &zeros, n - 1);
+    if (n > 1 && index_holds_zeros(writer)) {
+        r = frame_writer_replace(writer, first, n - 1, &zeros, n - 1);
         if (r < 0)
             return fault_set(fault, r, 0, NULL);
         first += n - 1;
         n = 1;
     }
     for (uint64_t i = first; i < first + n && r == 0; i++)
-        r = put_zeros(change, i, frame_change_size_of(change, i), fault);
+        r = put_zeros(writer, i, frame_writer_size_of(writer, i), fault);
     return r;
 }
 
-int frame_change_append_special(struct frame_change *change,
+int frame_writer_append_special(struct frame_writer *writer,
                                 enum chunk_kind kind, uint64_t n)
 {
-    struct frame_info *info = &change->info;
+    struct frame_info *info = &writer->info;
     const struct table_chunk chunk = { .entry = frame_special_entry(kind) };
-    int r = frame_change_check_count(change, info->nchunks + n);
+    int r = frame_writer_check_count(writer, info->nchunks + n);
 
     if (r == 0)
-        r = chunk_table_append(change->chunks, &chunk, n);
+        r = chunk_table_append(writer->chunks, &chunk, n);
     if (r < 0)
         return r;
     info->nchunks += n;
@@ -99,92 +99,92 @@ int frame_change_append_special(struct frame_change *change,
 }
 
 /* The size that a chunk has in a frame of `nbytes` bytes. */
-static uint64_t size_in(const struct frame_change *change, uint64_t nbytes,
+static uint64_t size_in(const struct frame_writer *writer, uint64_t nbytes,
                         uint64_t chunk_no)
 {
-    uint64_t chunksize = change->info.chunksize;
+    uint64_t chunksize = writer->info.chunksize;
     uint64_t rest = nbytes - chunk_no * chunksize;
 
     return rest < chunksize ? rest : chunksize;
 }
 
 /* Check a new size; `n` receives the number of chunks. */
-static int check_resize(const struct frame_change *change, uint64_t nbytes,
+static int check_resize(const struct frame_writer *writer, uint64_t nbytes,
                         uint64_t *n)
 {
-    const struct frame_info *info = &change->info;
+    const struct frame_info *info = &writer->info;
     uint64_t common;
 
-    if (change->variable || info->chunksize == 0)
+    if (writer->variable || info->chunksize == 0)
         return -EINVAL;
     *n = size_pieces(nbytes, info->chunksize);
-    if (nbytes > INT64_MAX || frame_change_check_count(change, *n) < 0)
+    if (nbytes > INT64_MAX || frame_writer_check_count(writer, *n) < 0)
         return -EFBIG;
     common = *n < info->nchunks ? *n : info->nchunks;
-    if (common > 0 && size_in(change, nbytes, common - 1) !=
-                          frame_change_size_of(change, common - 1))
-        return check_zeros(change, common - 1);
+    if (common > 0 && size_in(writer, nbytes, common - 1) !=
+                          frame_writer_size_of(writer, common - 1))
+        return check_zeros(writer, common - 1);
     return 0;
 }
 
-int frame_change_resize(struct frame_change *change, uint64_t nbytes,
+int frame_writer_resize(struct frame_writer *writer, uint64_t nbytes,
                         struct fault *fault)
 {
-    const struct frame_info *info = &change->info;
+    const struct frame_info *info = &writer->info;
     uint64_t last;
     uint64_t n;
     int r;
 
     if (nbytes == info->nbytes)
         return 0;
-    r = check_resize(change, nbytes, &n);
+    r = check_resize(writer, nbytes, &n);
     if (r == 0 && n < info->nchunks)
-        r = frame_change_delete(change, n, info->nchunks - n);
+        r = frame_writer_delete(writer, n, info->nchunks - n);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     last = info->nchunks - 1;
     if (info->nchunks > 0 &&
-        size_in(change, nbytes, last) != frame_change_size_of(change, last))
-        r = put_zeros(change, last, size_in(change, nbytes, last), fault);
-    if (r == 0 && info->nchunks < n && index_holds_zeros(change)) {
-        r = frame_change_append_special(
-            change, CHUNK_ZEROS, nbytes / info->chunksize - info->nchunks);
+        size_in(writer, nbytes, last) != frame_writer_size_of(writer, last))
+        r = put_zeros(writer, last, size_in(writer, nbytes, last), fault);
+    if (r == 0 && info->nchunks < n && index_holds_zeros(writer)) {
+        r = frame_writer_append_special(
+            writer, CHUNK_ZEROS, nbytes / info->chunksize - info->nchunks);
         if (r < 0)
             return fault_set(fault, r, 0, NULL);
     }
     while (info->nchunks < n && r == 0)
-        r = put_zeros(change, info->nchunks,
-                      size_in(change, nbytes, info->nchunks), fault);
+        r = put_zeros(writer, info->nchunks,
+                      size_in(writer, nbytes, info->nchunks), fault);
     return r;
 }
 
 /* Replace a special chunk by a stored one. */
-static int settle(struct frame_change *change, uint64_t chunk_no, bool nans,
+static int settle(struct frame_writer *writer, uint64_t chunk_no, bool nans,
                   struct fault *fault)
 {
     struct frame_written written;
-    int r = frame_change_write_value(
-        change, nans, frame_change_size_of(change, chunk_no), &written, fault);
+    int r = frame_writer_write_value(
+        writer, nans, frame_writer_size_of(writer, chunk_no), &written, fault);
 
     if (r < 0)
         return r;
-    r = frame_change_put(change, chunk_no, &written);
+    r = frame_writer_put(writer, chunk_no, &written);
     if (r < 0)
-        frame_change_drop(change, &written);
+        frame_writer_drop(writer, &written);
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
 /* Replace all special chunks by stored ones. */
-static int settle_all(struct frame_change *change, struct fault *fault)
+static int settle_all(struct frame_writer *writer, struct fault *fault)
 {
     int r = 0;
 
-    for (uint64_t i = 0; i < change->info.nchunks && r == 0; i++) {
+    for (uint64_t i = 0; i < writer->info.nchunks && r == 0; i++) {
         struct table_chunk chunk;
 
-        chunk_table_get(change->chunks, i, &chunk);
+        chunk_table_get(writer->chunks, i, &chunk);
         if (chunk.entry < 0)
-            r = settle(change, i,
+            r = settle(writer, i,
                        chunk.entry == frame_special_entry(CHUNK_NANS), fault);
     }
     return r;
@@ -192,33 +192,33 @@ static int settle_all(struct frame_change *change, struct fault *fault)
 
 /* Set the sizes of all chunks in the table, while they follow from the
    chunksize. */
-static void note_sizes(struct frame_change *change)
+static void note_sizes(struct frame_writer *writer)
 {
-    for (uint64_t i = 0; i < change->info.nchunks; i++) {
+    for (uint64_t i = 0; i < writer->info.nchunks; i++) {
         struct table_chunk chunk;
 
-        chunk_table_get(change->chunks, i, &chunk);
-        chunk.nbytes = frame_change_size_of(change, i);
-        chunk_table_set(change->chunks, i, &chunk);
+        chunk_table_get(writer->chunks, i, &chunk);
+        chunk.nbytes = frame_writer_size_of(writer, i);
+        chunk_table_set(writer->chunks, i, &chunk);
     }
 }
 
-int frame_change_make_variable(struct frame_change *change, struct fault *fault)
+int frame_writer_make_variable(struct frame_writer *writer, struct fault *fault)
 {
-    struct frame_info *info = &change->info;
-    int r = info->nchunks > FRAME_CHANGE_VARIABLE_MAX ? -EFBIG : 0;
+    struct frame_info *info = &writer->info;
+    int r = info->nchunks > FRAME_WRITER_VARIABLE_MAX ? -EFBIG : 0;
 
     if (r == 0)
-        r = chunk_table_keep_all(change->chunks);
+        r = chunk_table_keep_all(writer->chunks);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    r = settle_all(change, fault);
-    if (r < 0 || change->variable)
+    r = settle_all(writer, fault);
+    if (r < 0 || writer->variable)
         return r;
-    note_sizes(change);
-    pthread_mutex_lock(&change->lock);
-    change->variable = true;
-    pthread_mutex_unlock(&change->lock);
+    note_sizes(writer);
+    pthread_mutex_lock(&writer->lock);
+    writer->variable = true;
+    pthread_mutex_unlock(&writer->lock);
     info->chunksize = 0;
     return 0;
 }

@@ -49,33 +49,34 @@ static void make_frame(const char *path, bool sparse, bool variable,
                        uint64_t random, struct model *model)
 {
     struct store *store = open_store(path, sparse);
-    struct frame_change *change;
+    struct frame_writer *writer;
     struct frame *frame;
     struct fault fault;
 
-    ck_assert_int_eq(frame_change_new(store, &model_params, &change, &fault),
+    ck_assert_int_eq(frame_writer_new(store, &model_params, &writer, &fault),
                      0);
     store_close(store);
     if (variable)
-        ck_assert_int_eq(frame_change_make_variable(change, &fault), 0);
+        ck_assert_int_eq(frame_writer_make_variable(writer, &fault), 0);
     memset(model, 0, sizeof(*model));
     model->variable = variable;
     if (model_random(&random, 2) == 0) {
-        ck_assert_int_eq(frame_change_begin(change, &frame, &fault), 0);
+        ck_assert_int_eq(frame_writer_begin(writer, &frame, &fault), 0);
         frame_close(frame);
     }
     for (int round = 0; round < ROUNDS; round++) {
         if (model_random(&random, 8) == 0)
-            model_empty(model, change);
+            model_empty(model, writer);
         else
             for (uint32_t n = model_random(&random, 6); n > 0; n--)
-                ck_assert_int_eq(model_step(model, change, &random), 0);
+                ck_assert_int_eq(model_step(model, writer, &random), 0);
         if (model_random(&random, 4) == 0)
-            ck_assert_int_ge(frame_change_sink(change, 2000, &fault), 0);
-        ck_assert_int_eq(frame_change_commit(change, &frame, &fault), 0);
+            ck_assert_int_ge(frame_writer_compact_tail(writer, 2000, &fault),
+                             0);
+        ck_assert_int_eq(frame_writer_commit(writer, &frame, &fault), 0);
         frame_close(frame);
     }
-    frame_change_close(change);
+    frame_writer_close(writer);
 }
 
 static const char *directory;

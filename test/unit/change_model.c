@@ -51,7 +51,7 @@ static void fill(struct model_chunk *chunk, size_t len, uint64_t *random)
     }
 }
 
-static int write_chunk(struct frame_change *change,
+static int write_chunk(struct frame_writer *writer,
                        const struct model_chunk *chunk,
                        struct frame_written *out)
 {
@@ -65,7 +65,7 @@ static int write_chunk(struct frame_change *change,
                        bytes, sizeof(bytes));
     chunk_encoder_free(encoder);
     ck_assert_int_gt(len, 0);
-    return frame_change_write(change, bytes, (size_t)len, out, &fault);
+    return frame_writer_write(writer, bytes, (size_t)len, out, &fault);
 }
 
 static bool ends_short(const struct model *model)
@@ -74,7 +74,7 @@ static bool ends_short(const struct model *model)
            model->chunks[model->nchunks - 1].len < MODEL_CHUNKSIZE;
 }
 
-static int insert(struct model *model, struct frame_change *change, size_t at,
+static int insert(struct model *model, struct frame_writer *writer, size_t at,
                   size_t len, uint64_t *random)
 {
     struct frame_written written;
@@ -84,10 +84,10 @@ static int insert(struct model *model, struct frame_change *change, size_t at,
     if (model->nchunks == MODEL_CHUNKS_MAX)
         return 0;
     fill(&chunk, len, random);
-    r = write_chunk(change, &chunk, &written);
+    r = write_chunk(writer, &chunk, &written);
     if (r < 0)
         return r;
-    r = frame_change_insert(change, at, &written);
+    r = frame_writer_insert(writer, at, &written);
     ck_assert_int_eq(r, 0);
     memmove(model->chunks + at + 1, model->chunks + at,
             (model->nchunks - at) * sizeof(model->chunks[0]));
@@ -104,7 +104,7 @@ static size_t some_len(const struct model *model, bool last, uint64_t *random)
     return MODEL_CHUNKSIZE;
 }
 
-static int put(struct model *model, struct frame_change *change,
+static int put(struct model *model, struct frame_writer *writer,
                uint64_t *random)
 {
     struct frame_written written;
@@ -116,15 +116,15 @@ static int put(struct model *model, struct frame_change *change,
         return 0;
     at = model_random(random, (uint32_t)model->nchunks);
     fill(&chunk, some_len(model, at == model->nchunks - 1, random), random);
-    r = write_chunk(change, &chunk, &written);
+    r = write_chunk(writer, &chunk, &written);
     if (r < 0)
         return r;
-    ck_assert_int_eq(frame_change_put(change, at, &written), 0);
+    ck_assert_int_eq(frame_writer_put(writer, at, &written), 0);
     model->chunks[at] = chunk;
     return 0;
 }
 
-static int insert_some(struct model *model, struct frame_change *change,
+static int insert_some(struct model *model, struct frame_writer *writer,
                        uint64_t *random)
 {
     bool last = !ends_short(model) && model_random(random, 2) == 0;
@@ -133,17 +133,17 @@ static int insert_some(struct model *model, struct frame_change *change,
 
     if (at == model->nchunks && ends_short(model))
         return 0;
-    return insert(model, change, at,
+    return insert(model, writer, at,
                   some_len(model, at == model->nchunks, random), random);
 }
 
-int model_append(struct model *model, struct frame_change *change, size_t len,
+int model_append(struct model *model, struct frame_writer *writer, size_t len,
                  uint64_t *random)
 {
-    return insert(model, change, model->nchunks, len, random);
+    return insert(model, writer, model->nchunks, len, random);
 }
 
-static int delete (struct model *model, struct frame_change *change,
+static int delete (struct model *model, struct frame_writer *writer,
                    uint64_t *random)
 {
     size_t first = model_random(random, (uint32_t)model->nchunks + 1);
@@ -151,28 +151,28 @@ static int delete (struct model *model, struct frame_change *change,
 
     if (n > model->nchunks - first)
         n = model->nchunks - first;
-    ck_assert_int_eq(frame_change_delete(change, first, n), 0);
+    ck_assert_int_eq(frame_writer_delete(writer, first, n), 0);
     memmove(model->chunks + first, model->chunks + first + n,
             (model->nchunks - first - n) * sizeof(model->chunks[0]));
     model->nchunks -= n;
     return 0;
 }
 
-void model_delete(struct model *model, struct frame_change *change, size_t at)
+void model_delete(struct model *model, struct frame_writer *writer, size_t at)
 {
-    ck_assert_int_eq(frame_change_delete(change, at, 1), 0);
+    ck_assert_int_eq(frame_writer_delete(writer, at, 1), 0);
     model->nchunks--;
     memmove(model->chunks + at, model->chunks + at + 1,
             (model->nchunks - at) * sizeof(model->chunks[0]));
 }
 
-void model_empty(struct model *model, struct frame_change *change)
+void model_empty(struct model *model, struct frame_writer *writer)
 {
-    ck_assert_int_eq(frame_change_delete(change, 0, model->nchunks), 0);
+    ck_assert_int_eq(frame_writer_delete(writer, 0, model->nchunks), 0);
     model->nchunks = 0;
 }
 
-static int reorder(struct model *model, struct frame_change *change,
+static int reorder(struct model *model, struct frame_writer *writer,
                    uint64_t *random)
 {
     uint64_t order[MODEL_CHUNKS_MAX];
@@ -188,7 +188,7 @@ static int reorder(struct model *model, struct frame_change *change,
         order[i - 1] = order[j];
         order[j] = swap;
     }
-    ck_assert_int_eq(frame_change_reorder(change, order), 0);
+    ck_assert_int_eq(frame_writer_reorder(writer, order), 0);
     memcpy(chunks, model->chunks, sizeof(chunks));
     for (size_t i = 0; i < model->nchunks; i++)
         model->chunks[i] = chunks[order[i]];
@@ -196,7 +196,7 @@ static int reorder(struct model *model, struct frame_change *change,
 }
 
 /* Resize to whole chunks, for which no data has to be written. */
-static int resize(struct model *model, struct frame_change *change,
+static int resize(struct model *model, struct frame_writer *writer,
                   uint64_t *random)
 {
     size_t n = model_random(random, 8);
@@ -206,10 +206,10 @@ static int resize(struct model *model, struct frame_change *change,
     if (model->variable)
         return 0;
     if (keep == model->nchunks && ends_short(model)) {
-        ck_assert_int_eq(frame_change_delete(change, model->nchunks - 1, 1), 0);
+        ck_assert_int_eq(frame_writer_delete(writer, model->nchunks - 1, 1), 0);
         keep = --model->nchunks;
     }
-    ck_assert_int_eq(frame_change_resize(change, n * MODEL_CHUNKSIZE, &fault),
+    ck_assert_int_eq(frame_writer_resize(writer, n * MODEL_CHUNKSIZE, &fault),
                      0);
     for (size_t i = keep; i < n; i++) {
         memset(&model->chunks[i], 0, sizeof(model->chunks[i]));
@@ -219,7 +219,7 @@ static int resize(struct model *model, struct frame_change *change,
     return 0;
 }
 
-static int set_layer(struct model *model, struct frame_change *change,
+static int set_layer(struct model *model, struct frame_writer *writer,
                      uint64_t *random)
 {
     uint32_t i = model_random(random, MODEL_LAYERS);
@@ -231,9 +231,9 @@ static int set_layer(struct model *model, struct frame_change *change,
     if (model_random(random, 3) > 0) {
         snprintf(text, sizeof(text), "%.*s%u", (int)model_random(random, 16),
                  "oooooooooooooooo", model_random(random, 1000));
-        r = frame_change_set_vlmetalayer(change, name, text, strlen(text));
+        r = frame_writer_set_vlmetalayer(writer, name, text, strlen(text));
     } else {
-        r = frame_change_remove_vlmetalayer(change, name);
+        r = frame_writer_remove_vlmetalayer(writer, name);
         ck_assert_int_eq(r, model->layers[i][0] ? 0 : -ENODATA);
         r = 0;
     }
@@ -242,26 +242,26 @@ static int set_layer(struct model *model, struct frame_change *change,
     return r;
 }
 
-int model_step(struct model *model, struct frame_change *change,
+int model_step(struct model *model, struct frame_writer *writer,
                uint64_t *random)
 {
     switch (model_random(random, 16)) {
     case 0:
-        return delete (model, change, random);
+        return delete (model, writer, random);
     case 1:
-        return reorder(model, change, random);
+        return reorder(model, writer, random);
     case 2:
-        return resize(model, change, random);
+        return resize(model, writer, random);
     case 3:
     case 4:
-        return set_layer(model, change, random);
+        return set_layer(model, writer, random);
     case 5:
     case 6:
     case 7:
     case 8:
-        return insert_some(model, change, random);
+        return insert_some(model, writer, random);
     default:
-        return put(model, change, random);
+        return put(model, writer, random);
     }
 }
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "writer/frame_change.h"
+#include "writer/frame_writer.h"
 
 enum {
     MODEL_CHUNKSIZE = 640,
@@ -42,17 +42,17 @@ uint32_t model_random(uint64_t *state, uint32_t below);
  *
  * Returns the result of the change.  The model only changes on success.
  */
-int model_step(struct model *model, struct frame_change *change,
+int model_step(struct model *model, struct frame_writer *writer,
                uint64_t *random);
 
 /* Remove one chunk. */
-void model_delete(struct model *model, struct frame_change *change, size_t at);
+void model_delete(struct model *model, struct frame_writer *writer, size_t at);
 
 /* Remove all chunks. */
-void model_empty(struct model *model, struct frame_change *change);
+void model_empty(struct model *model, struct frame_writer *writer);
 
 /* Append one chunk of random bytes.  Returns the result of the change. */
-int model_append(struct model *model, struct frame_change *change, size_t len,
+int model_append(struct model *model, struct frame_writer *writer, size_t len,
                  uint64_t *random);
 
 /* Does the frame pass a check, and does it hold the same as the model? */

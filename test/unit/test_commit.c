@@ -50,17 +50,17 @@ static struct store *open_store(const struct place *place, unsigned flags)
     return store;
 }
 
-static struct frame_change *create(const struct place *place)
+static struct frame_writer *create(const struct place *place)
 {
     struct store *store =
         open_store(place, STORE_FOLLOW | STORE_WRITE | STORE_NEW);
-    struct frame_change *change;
+    struct frame_writer *writer;
     struct fault fault;
 
-    ck_assert_int_eq(frame_change_new(store, &model_params, &change, &fault),
+    ck_assert_int_eq(frame_writer_new(store, &model_params, &writer, &fault),
                      0);
     store_close(store);
-    return change;
+    return writer;
 }
 
 static struct frame *open_frame(const struct place *place, unsigned flags)
@@ -74,12 +74,12 @@ static struct frame *open_frame(const struct place *place, unsigned flags)
     return frame;
 }
 
-static struct frame *commit(struct frame_change *change)
+static struct frame *commit(struct frame_writer *writer)
 {
     struct frame *frame;
     struct fault fault;
 
-    ck_assert_int_eq(frame_change_commit(change, &frame, &fault), 0);
+    ck_assert_int_eq(frame_writer_commit(writer, &frame, &fault), 0);
     return frame;
 }
 
@@ -96,7 +96,7 @@ static void check_stored(const struct place *place, const struct model *model)
 struct work {
     struct place place;
     struct model model;
-    struct frame_change *change;
+    struct frame_writer *writer;
     struct frame *frame; /* state of the last commit */
 };
 
@@ -104,7 +104,7 @@ static void make_variable(struct work *work)
 {
     struct fault fault;
 
-    ck_assert_int_eq(frame_change_make_variable(work->change, &fault), 0);
+    ck_assert_int_eq(frame_writer_make_variable(work->writer, &fault), 0);
     work->model.variable = true;
 }
 
@@ -112,13 +112,13 @@ static void begin(struct work *work, bool sparse)
 {
     memset(work, 0, sizeof(*work));
     make_place(&work->place, sparse);
-    work->change = create(&work->place);
-    work->frame = commit(work->change);
+    work->writer = create(&work->place);
+    work->frame = commit(work->writer);
 }
 
 static void end(struct work *work)
 {
-    frame_change_close(work->change);
+    frame_writer_close(work->writer);
     frame_close(work->frame);
     remove_place(&work->place);
 }
@@ -129,14 +129,14 @@ static void end(struct work *work)
  */
 static void commit_and_check(struct work *work, const struct model *old)
 {
-    struct frame *next = commit(work->change);
+    struct frame *next = commit(work->writer);
 
     model_check(&work->model, next);
     if (work->place.sparse || work->model.nchunks > 0)
         model_check(old, work->frame);
     frame_close(work->frame);
     work->frame = next;
-    frame_change_reclaim(work->change, true);
+    frame_writer_reclaim(work->writer, true);
     check_stored(&work->place, &work->model);
 }
 
@@ -144,11 +144,11 @@ static void reopen(struct work *work)
 {
     struct fault fault;
 
-    frame_change_close(work->change);
+    frame_writer_close(work->writer);
     frame_close(work->frame);
     check_stored(&work->place, &work->model);
     work->frame = open_frame(&work->place, STORE_WRITE);
-    ck_assert_int_eq(frame_change_open(work->frame, &work->change, &fault), 0);
+    ck_assert_int_eq(frame_writer_open(work->frame, &work->writer, &fault), 0);
     if (work->model.variable)
         make_variable(work);
 }
@@ -164,7 +164,7 @@ static void change_by_chance(bool sparse, bool variable, uint64_t random)
         struct model old = work.model;
 
         for (uint32_t n = model_random(&random, 6); n > 0; n--)
-            ck_assert_int_eq(model_step(&work.model, work.change, &random), 0);
+            ck_assert_int_eq(model_step(&work.model, work.writer, &random), 0);
         if (model_random(&random, 8) == 0) {
             /* Uncommitted changes are gone. */
             work.model = old;
@@ -210,14 +210,14 @@ START_TEST(state_that_is_overwritten_says_so)
     begin(&work, false);
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(
-            model_append(&work.model, work.change, MODEL_CHUNKSIZE, &random),
+            model_append(&work.model, work.writer, MODEL_CHUNKSIZE, &random),
             0);
     commit_and_check(&work, &(struct model){ 0 });
     /* Compact, so that no gap is left behind the header. */
     frame_close(work.frame);
-    ck_assert_int_eq(frame_change_compact(work.change, &work.frame, &fault), 0);
-    model_empty(&work.model, work.change);
-    empty = commit(work.change);
+    ck_assert_int_eq(frame_writer_compact(work.writer, &work.frame, &fault), 0);
+    model_empty(&work.model, work.writer);
+    empty = commit(work.writer);
     model_check(&work.model, empty);
     for (size_t i = 0; i < 3; i++)
         ck_assert_int_eq(
@@ -258,21 +258,21 @@ START_TEST(frame_stays_one_file_from_empty_to_empty)
 
     memset(&work, 0, sizeof(work));
     make_place(&work.place, false);
-    work.change = create(&work.place);
-    ck_assert_int_eq(frame_change_begin(work.change, &work.frame, &fault), 0);
+    work.writer = create(&work.place);
+    ck_assert_int_eq(frame_writer_begin(work.writer, &work.frame, &fault), 0);
     ck_assert_int_eq(stat(work.place.path, &st), 0);
-    ck_assert_int_eq(frame_change_set_params(work.change, &params, &fault), 0);
+    ck_assert_int_eq(frame_writer_set_params(work.writer, &params, &fault), 0);
     for (int round = 0; round < 4; round++) {
         struct model old = work.model;
 
         if (round % 2 == 0) {
-            ck_assert_int_eq(model_append(&work.model, work.change,
+            ck_assert_int_eq(model_append(&work.model, work.writer,
                                           MODEL_CHUNKSIZE, &random),
                              0);
             ck_assert_int_eq(
-                frame_change_set_params(work.change, &params, &fault), -EINVAL);
+                frame_writer_set_params(work.writer, &params, &fault), -EINVAL);
         } else {
-            model_empty(&work.model, work.change);
+            model_empty(&work.model, work.writer);
         }
         commit_and_check(&work, &old);
         check_file(&work, st.st_ino, round % 2 == 1 ? 132 : 0);
@@ -293,8 +293,8 @@ START_TEST(nothing_follows_an_empty_frame_that_gets_shorter)
 
     memset(&work, 0, sizeof(work));
     make_place(&work.place, false);
-    work.change = create(&work.place);
-    ck_assert_int_eq(frame_change_begin(work.change, &work.frame, &fault), 0);
+    work.writer = create(&work.place);
+    ck_assert_int_eq(frame_writer_begin(work.writer, &work.frame, &fault), 0);
     ck_assert_int_eq(stat(work.place.path, &st), 0);
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         uint64_t random = i;
@@ -303,16 +303,16 @@ START_TEST(nothing_follows_an_empty_frame_that_gets_shorter)
         for (off_t k = 0; k < sizes[i]; k++)
             text[k] = (char)model_random(&random, 256);
         if (sizes[i] > 0)
-            ck_assert_int_eq(frame_change_set_vlmetalayer(work.change, "layer",
+            ck_assert_int_eq(frame_writer_set_vlmetalayer(work.writer, "layer",
                                                           text,
                                                           (uint32_t)sizes[i]),
                              0);
         else
             ck_assert_int_eq(
-                frame_change_remove_vlmetalayer(work.change, "layer"), 0);
+                frame_writer_remove_vlmetalayer(work.writer, "layer"), 0);
         frame_close(work.frame);
-        work.frame = commit(work.change);
-        frame_change_reclaim(work.change, false);
+        work.frame = commit(work.writer);
+        frame_writer_reclaim(work.writer, false);
         check_file(&work, st.st_ino,
                    (off_t)frame_get_info(work.frame)->frame_len);
     }
@@ -334,25 +334,25 @@ START_TEST(frame_that_others_changed_is_left_alone)
 
     begin(&work, false);
     ck_assert_int_eq(
-        model_append(&work.model, work.change, MODEL_CHUNKSIZE, &random), 0);
+        model_append(&work.model, work.writer, MODEL_CHUNKSIZE, &random), 0);
     commit_and_check(&work, &(struct model){ 0 });
-    model_delete(&work.model, work.change, 0);
+    model_delete(&work.model, work.writer, 0);
     ck_assert_int_eq(
-        model_append(&work.model, work.change, MODEL_CHUNKSIZE, &random), 0);
+        model_append(&work.model, work.writer, MODEL_CHUNKSIZE, &random), 0);
     store_le32(mine + 4, MODEL_CHUNKSIZE);
     store_le32(mine + 8, MODEL_CHUNKSIZE);
     store_le32(mine + 12, sizeof(mine));
     ck_assert_int_eq(
-        frame_change_write(work.change, mine, sizeof(mine), &written, &fault),
+        frame_writer_write(work.writer, mine, sizeof(mine), &written, &fault),
         0);
 
     memset(theirs, 0x77, sizeof(theirs));
     file = fopen(work.place.path, "wb");
     ck_assert_uint_eq(fwrite(theirs, 1, sizeof(theirs), file), sizeof(theirs));
     ck_assert_int_eq(fclose(file), 0);
-    ck_assert_int_eq(frame_change_commit(work.change, &frame, &fault), -ESTALE);
-    frame_change_drop(work.change, &written);
-    frame_change_close(work.change);
+    ck_assert_int_eq(frame_writer_commit(work.writer, &frame, &fault), -ESTALE);
+    frame_writer_drop(work.writer, &written);
+    frame_writer_close(work.writer);
     frame_close(work.frame);
     file = fopen(work.place.path, "rb");
     ck_assert_uint_eq(fread(found, 1, sizeof(found), file), sizeof(found));
@@ -363,7 +363,7 @@ START_TEST(frame_that_others_changed_is_left_alone)
 }
 END_TEST
 
-START_TEST(chunks_sink_into_gaps_and_the_file_becomes_shorter)
+START_TEST(chunks_move_into_gaps_and_the_file_becomes_shorter)
 {
     const off_t len = (off_t)(32 + MODEL_CHUNKSIZE) * MODEL_CHUNKS_MAX;
     uint64_t random = 4;
@@ -375,23 +375,24 @@ START_TEST(chunks_sink_into_gaps_and_the_file_becomes_shorter)
     begin(&work, false);
     for (size_t i = 0; i < MODEL_CHUNKS_MAX; i++)
         ck_assert_int_eq(
-            model_append(&work.model, work.change, MODEL_CHUNKSIZE, &random),
+            model_append(&work.model, work.writer, MODEL_CHUNKSIZE, &random),
             0);
     commit_and_check(&work, &(struct model){ 0 });
-    ck_assert_int_eq(frame_change_sink(work.change, 0, &fault), 0);
+    ck_assert_int_eq(frame_writer_compact_tail(work.writer, 0, &fault), 0);
     /*
      * Replace all chunks in one commit, so that the new ones lie behind the old
      * ones.
      */
     old = work.model;
-    model_empty(&work.model, work.change);
+    model_empty(&work.model, work.writer);
     for (size_t i = 0; i < MODEL_CHUNKS_MAX; i++)
         ck_assert_int_eq(
-            model_append(&work.model, work.change, MODEL_CHUNKSIZE, &random),
+            model_append(&work.model, work.writer, MODEL_CHUNKSIZE, &random),
             0);
     commit_and_check(&work, &old);
     ck_assert_int_eq(stat(work.place.path, &st), 0);
-    ck_assert_int_eq(frame_change_sink(work.change, (uint64_t)len, &fault), 1);
+    ck_assert_int_eq(
+        frame_writer_compact_tail(work.writer, (uint64_t)len, &fault), 1);
     for (int i = 0; i < 2; i++)
         commit_and_check(&work, &work.model);
     check_file(&work, st.st_ino, 0);
@@ -401,7 +402,7 @@ START_TEST(chunks_sink_into_gaps_and_the_file_becomes_shorter)
 }
 END_TEST
 
-START_TEST(frame_with_two_names_is_not_written_anew)
+START_TEST(frame_with_two_names_is_not_rewritten)
 {
     uint64_t random = 1;
     struct frame *frame;
@@ -412,17 +413,17 @@ START_TEST(frame_with_two_names_is_not_written_anew)
 
     begin(&work, false);
     ck_assert_int_eq(
-        model_append(&work.model, work.change, MODEL_CHUNKSIZE, &random), 0);
+        model_append(&work.model, work.writer, MODEL_CHUNKSIZE, &random), 0);
     snprintf(name, sizeof(name), "%s/link", work.place.dir);
     ck_assert_int_eq(link(work.place.path, name), 0);
     ck_assert_int_eq(stat(name, &st), 0);
-    ck_assert_int_eq(frame_change_compact(work.change, &frame, &fault),
+    ck_assert_int_eq(frame_writer_compact(work.writer, &frame, &fault),
                      -EMLINK);
     commit_and_check(&work, &(struct model){ 0 });
     check_file(&work, st.st_ino, 0);
     ck_assert_int_eq(rename(name, work.place.path), 0);
     ck_assert_int_eq(unlink(name), 0);
-    ck_assert_int_eq(frame_change_compact(work.change, &frame, &fault), 0);
+    ck_assert_int_eq(frame_writer_compact(work.writer, &frame, &fault), 0);
     frame_close(frame);
     check_stored(&work.place, &work.model);
     end(&work);
@@ -437,7 +438,7 @@ enum {
 /* A thread that writes chunks while other threads write and commit. */
 struct writer {
     pthread_t thread;
-    struct frame_change *change;
+    struct frame_writer *writer;
     struct frame_written written[NWRITTEN];
     uint8_t byte;
 };
@@ -454,7 +455,7 @@ static void *write_chunks(void *context)
     chunk[13] = sizeof(chunk) >> 8;
     memset(chunk + 32, writer->byte, MODEL_CHUNKSIZE);
     for (size_t i = 0; i < NWRITTEN; i++)
-        if (frame_change_write(writer->change, chunk, sizeof(chunk),
+        if (frame_writer_write(writer->writer, chunk, sizeof(chunk),
                                &writer->written[i], &fault) < 0)
             return writer;
     return NULL;
@@ -472,14 +473,14 @@ static void write_by_threads(bool sparse)
      * Begin with one chunk, because each commit of an empty frame rewrites it.
      */
     ck_assert_int_eq(
-        model_append(&work.model, work.change, MODEL_CHUNKSIZE, &random), 0);
+        model_append(&work.model, work.writer, MODEL_CHUNKSIZE, &random), 0);
     for (size_t i = 0; i < NWRITERS; i++) {
-        writers[i].change = work.change;
+        writers[i].writer = work.writer;
         writers[i].byte = (uint8_t)(i + 1);
         pthread_create(&writers[i].thread, NULL, write_chunks, &writers[i]);
     }
     for (int i = 0; i < 20; i++) {
-        struct frame *next = commit(work.change);
+        struct frame *next = commit(work.writer);
 
         frame_close(work.frame);
         work.frame = next;
@@ -491,10 +492,10 @@ static void write_by_threads(bool sparse)
         ck_assert_ptr_null(failed);
         for (size_t j = 0; j < NWRITTEN; j++)
             ck_assert_int_eq(
-                frame_change_insert(work.change, 0, &writers[i].written[j]), 0);
+                frame_writer_insert(work.writer, 0, &writers[i].written[j]), 0);
     }
     frame_close(work.frame);
-    work.frame = commit(work.change);
+    work.frame = commit(work.writer);
     for (size_t i = 0; i < NWRITERS * NWRITTEN; i++) {
         memset(bytes, (int)(NWRITERS - i / NWRITTEN), sizeof(bytes));
         check_chunk(work.frame, i, bytes, sizeof(bytes));
@@ -519,8 +520,8 @@ int main(void)
         frame_stays_one_file_from_empty_to_empty,
         nothing_follows_an_empty_frame_that_gets_shorter,
         frame_that_others_changed_is_left_alone,
-        chunks_sink_into_gaps_and_the_file_becomes_shorter,
-        frame_with_two_names_is_not_written_anew,
+        chunks_move_into_gaps_and_the_file_becomes_shorter,
+        frame_with_two_names_is_not_rewritten,
         threads_write_chunks_beside_commits,
         NULL,
     };

@@ -31,18 +31,18 @@ struct history {
 enum how {
     DURABLY,
     NOSYNC,
-    ANEW,
+    REWRITE,
 };
 
 static struct frame *commit(struct history *history,
-                            struct frame_change *change,
+                            struct frame_writer *writer,
                             const struct model *model, enum how how)
 {
-    static int (*const commits[])(struct frame_change *, struct frame **,
+    static int (*const commits[])(struct frame_writer *, struct frame **,
                                   struct fault *) = {
-        [DURABLY] = frame_change_commit,
-        [NOSYNC] = frame_change_commit_nosync,
-        [ANEW] = frame_change_compact,
+        [DURABLY] = frame_writer_commit,
+        [NOSYNC] = frame_writer_commit_nosync,
+        [REWRITE] = frame_writer_compact,
     };
     size_t i = history->nstates++;
     struct frame *frame;
@@ -51,17 +51,17 @@ static struct frame *commit(struct history *history,
     ck_assert_uint_lt(i, STATES_MAX);
     history->states[i] = *model;
     history->begun[i] = disk_nops(history->disk);
-    ck_assert_int_eq(commits[how](change, &frame, &fault), 0);
+    ck_assert_int_eq(commits[how](writer, &frame, &fault), 0);
     history->done[i] = how == NOSYNC ? SIZE_MAX : disk_nops(history->disk);
     return frame;
 }
 
 /* Make the last state durable. */
-static void sync_last(struct history *history, struct frame_change *change)
+static void sync_last(struct history *history, struct frame_writer *writer)
 {
     struct fault fault;
 
-    ck_assert_int_eq(frame_change_sync(change, &fault), 0);
+    ck_assert_int_eq(frame_writer_sync(writer, &fault), 0);
     if (history->done[history->nstates - 1] == SIZE_MAX)
         history->done[history->nstates - 1] = disk_nops(history->disk);
 }
@@ -70,15 +70,15 @@ static void sync_last(struct history *history, struct frame_change *change)
  * Create the frame, either with the first commit, or before that.  In the
  * second case it need not be durable.
  */
-static struct frame *begin(struct history *history, struct frame_change *change,
+static struct frame *begin(struct history *history, struct frame_writer *writer,
                            const struct model *model, bool early)
 {
     struct frame *frame;
     struct fault fault;
 
     if (!early)
-        return commit(history, change, model, DURABLY);
-    ck_assert_int_eq(frame_change_begin(change, &frame, &fault), 0);
+        return commit(history, writer, model, DURABLY);
+    ck_assert_int_eq(frame_writer_begin(writer, &frame, &fault), 0);
     history->states[0] = *model;
     history->done[0] = SIZE_MAX;
     history->nstates = 1;
@@ -89,7 +89,7 @@ static enum how choose_how(uint64_t *random)
 {
     uint32_t chance = model_random(random, 8);
 
-    return chance == 0 ? ANEW : chance < 4 ? DURABLY : NOSYNC;
+    return chance == 0 ? REWRITE : chance < 4 ? DURABLY : NOSYNC;
 }
 
 /*
@@ -100,7 +100,7 @@ static struct history *make_history(bool sparse, uint64_t random)
 {
     struct history *history = calloc(1, sizeof(*history));
     struct model *model = calloc(1, sizeof(*model));
-    struct frame_change *change;
+    struct frame_writer *writer;
     struct frame *frame;
     struct store *store;
     struct fault fault;
@@ -108,26 +108,27 @@ static struct history *make_history(bool sparse, uint64_t random)
     ck_assert(history && model);
     history->disk = disk_new(sparse);
     store = disk_store(history->disk);
-    ck_assert_int_eq(frame_change_new(store, &model_params, &change, &fault),
+    ck_assert_int_eq(frame_writer_new(store, &model_params, &writer, &fault),
                      0);
     store_close(store);
-    frame = begin(history, change, model, random % 2);
+    frame = begin(history, writer, model, random % 2);
     for (int round = 0; round < 14; round++) {
         struct frame *next;
 
         for (uint32_t n = 1 + model_random(&random, 4); n > 0; n--)
-            ck_assert_int_eq(model_step(model, change, &random), 0);
+            ck_assert_int_eq(model_step(model, writer, &random), 0);
         if (model_random(&random, 4) == 0)
-            model_empty(model, change);
+            model_empty(model, writer);
         if (model_random(&random, 3) == 0)
-            ck_assert_int_ge(frame_change_sink(change, 1000, &fault), 0);
-        next = commit(history, change, model, choose_how(&random));
+            ck_assert_int_ge(frame_writer_compact_tail(writer, 1000, &fault),
+                             0);
+        next = commit(history, writer, model, choose_how(&random));
         frame_close(frame);
         frame = next;
         if (model_random(&random, 3) == 0)
-            sync_last(history, change);
+            sync_last(history, writer);
     }
-    frame_change_close(change);
+    frame_writer_close(writer);
     frame_close(frame);
     free(model);
     return history;

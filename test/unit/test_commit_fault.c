@@ -19,7 +19,7 @@ static bool is_dropped(void *context, size_t i)
 enum how {
     AT_ONCE,
     TWICE,
-    ANEW,
+    REWRITE,
 };
 
 /* The state before a commit. */
@@ -49,42 +49,42 @@ static void check_disk(struct disk *disk, const struct before *before,
     image_free(image);
 }
 
-static struct frame_change *create(struct disk *disk)
+static struct frame_writer *create(struct disk *disk)
 {
     struct store *store = disk_store(disk);
-    struct frame_change *change = NULL;
+    struct frame_writer *writer = NULL;
     struct fault fault;
 
-    while (frame_change_new(store, &model_params, &change, &fault) < 0)
+    while (frame_writer_new(store, &model_params, &writer, &fault) < 0)
         ck_assert(fault.what == NULL);
     store_close(store);
-    return change;
+    return writer;
 }
 
 /* Create a frame before the first commit. */
-static struct frame_change *begin(struct disk *disk, struct frame **frame)
+static struct frame_writer *begin(struct disk *disk, struct frame **frame)
 {
-    struct frame_change *change = create(disk);
+    struct frame_writer *writer = create(disk);
     struct fault fault;
 
-    while (frame_change_begin(change, frame, &fault) < 0) {
-        frame_change_close(change);
-        change = create(disk);
+    while (frame_writer_begin(writer, frame, &fault) < 0) {
+        frame_writer_close(writer);
+        writer = create(disk);
     }
-    return change;
+    return writer;
 }
 
 /*
  * Make random changes.  A step that fails is repeated with the same random
  * numbers.
  */
-static void steps(struct model *model, struct frame_change *change,
+static void steps(struct model *model, struct frame_writer *writer,
                   uint64_t *random, bool *failed)
 {
     for (int i = 0; i < 4; i++) {
         uint64_t before = *random;
 
-        while (model_step(model, change, random) < 0) {
+        while (model_step(model, writer, random) < 0) {
             *random = before;
             *failed = true;
         }
@@ -94,39 +94,39 @@ static void steps(struct model *model, struct frame_change *change,
 /*
  * Commit without the last sync, then sync; or commit again if that sync fails.
  */
-static int commit_twice(struct frame_change *change, struct frame **out,
+static int commit_twice(struct frame_writer *writer, struct frame **out,
                         struct fault *fault)
 {
     struct frame *frame;
-    int r = frame_change_commit_nosync(change, &frame, fault);
+    int r = frame_writer_commit_nosync(writer, &frame, fault);
 
     if (r < 0)
         return r;
-    r = frame_change_sync(change, fault);
+    r = frame_writer_sync(writer, fault);
     if (r == 0) {
         *out = frame;
         return 0;
     }
     frame_close(frame);
-    return r == -EAGAIN ? frame_change_commit(change, out, fault) : r;
+    return r == -EAGAIN ? frame_writer_commit(writer, out, fault) : r;
 }
 
-static struct frame *commit(struct disk *disk, struct frame_change *change,
+static struct frame *commit(struct disk *disk, struct frame_writer *writer,
                             const struct before *before,
                             const struct model *new, enum how how, bool *failed)
 {
-    static int (*const commits[])(struct frame_change *, struct frame **,
+    static int (*const commits[])(struct frame_writer *, struct frame **,
                                   struct fault *) = {
-        [AT_ONCE] = frame_change_commit,
+        [AT_ONCE] = frame_writer_commit,
         [TWICE] = commit_twice,
-        [ANEW] = frame_change_compact,
+        [REWRITE] = frame_writer_compact,
     };
     const struct before after = { new, true };
     struct frame *frame;
     struct fault fault;
     int r;
 
-    while ((r = commits[how](change, &frame, &fault)) < 0) {
+    while ((r = commits[how](writer, &frame, &fault)) < 0) {
         ck_assert(r == -ENOSPC || r == -EIO);
         check_disk(disk, before, new, false);
         check_disk(disk, before, new, true);
@@ -146,7 +146,7 @@ static bool run(bool sparse, size_t first, size_t n, int error, uint64_t random)
     struct model model = { 0 };
     struct model old;
     struct before before = { NULL, false };
-    struct frame_change *change;
+    struct frame_writer *writer;
     struct frame *frame;
     struct fault fault;
     bool failed = false;
@@ -154,24 +154,25 @@ static bool run(bool sparse, size_t first, size_t n, int error, uint64_t random)
 
     disk_fail(disk, first, n, error);
     if (random % 2 == 0) {
-        change = create(disk);
-        frame = commit(disk, change, &before, &model, AT_ONCE, &failed);
+        writer = create(disk);
+        frame = commit(disk, writer, &before, &model, AT_ONCE, &failed);
         before.lasts = true;
     } else {
-        change = begin(disk, &frame);
+        writer = begin(disk, &frame);
     }
     before.model = &old;
     for (int round = 0; round < 5; round++) {
         struct frame *next;
 
         old = model;
-        steps(&model, change, &random, &failed);
+        steps(&model, writer, &random, &failed);
         if (model_random(&random, 4) == 0)
-            model_empty(&model, change);
-        while (round == 2 && frame_change_sink(change, 1000, &fault) < 0)
+            model_empty(&model, writer);
+        while (round == 2 &&
+               frame_writer_compact_tail(writer, 1000, &fault) < 0)
             failed = true;
-        next = commit(disk, change, &before, &model,
-                      round == 3   ? ANEW
+        next = commit(disk, writer, &before, &model,
+                      round == 3   ? REWRITE
                       : round == 2 ? AT_ONCE
                                    : TWICE,
                       &failed);
@@ -183,7 +184,7 @@ static bool run(bool sparse, size_t first, size_t n, int error, uint64_t random)
             ck_assert_int_lt(i, 9);
     }
     reached = disk_ncalls(disk) > first;
-    frame_change_close(change);
+    frame_writer_close(writer);
     frame_close(frame);
     before.model = &model;
     check_disk(disk, &before, &model, true);
@@ -218,7 +219,7 @@ END_TEST
 static bool delete_and_undo(bool sparse, size_t no)
 {
     struct disk *disk = disk_new(sparse);
-    struct frame_change *change = create(disk);
+    struct frame_writer *writer = create(disk);
     struct model model = { 0 };
     struct model next;
     uint64_t random = no;
@@ -228,31 +229,31 @@ static bool delete_and_undo(bool sparse, size_t no)
     bool reached;
 
     for (int i = 0; i < 3; i++)
-        ck_assert_int_eq(model_append(&model, change, MODEL_CHUNKSIZE, &random),
+        ck_assert_int_eq(model_append(&model, writer, MODEL_CHUNKSIZE, &random),
                          0);
-    ck_assert_int_eq(frame_change_commit(change, &frame, &fault), 0);
+    ck_assert_int_eq(frame_writer_commit(writer, &frame, &fault), 0);
     next = model;
-    model_delete(&next, change, 1);
+    model_delete(&next, writer, 1);
     disk_fail(disk, disk_ncalls(disk) + no, 1, -ENOSPC);
-    reached = frame_change_commit(change, &failed, &fault) < 0;
+    reached = frame_writer_commit(writer, &failed, &fault) < 0;
     disk_fail(disk, 0, 0, 0);
     if (!reached) {
         frame_close(failed);
-    } else if (frame_change_reopen(&change, frame, &fault) == 0) {
-        ck_assert_int_eq(model_append(&model, change, MODEL_CHUNKSIZE, &random),
+    } else if (frame_writer_reopen(&writer, frame, &fault) == 0) {
+        ck_assert_int_eq(model_append(&model, writer, MODEL_CHUNKSIZE, &random),
                          0);
         frame_close(frame);
-        frame = commit(disk, change, &(struct before){ &model, true }, &model,
+        frame = commit(disk, writer, &(struct before){ &model, true }, &model,
                        AT_ONCE, &(bool){ false });
         model_check(&model, frame);
     }
-    frame_change_close(change);
+    frame_writer_close(writer);
     frame_close(frame);
     disk_free(disk);
     return reached;
 }
 
-START_TEST(change_whose_commit_failed_can_be_undone)
+START_TEST(commit_that_failed_can_be_undone)
 {
     for (int sparse = 0; sparse < 2; sparse++)
         for (size_t no = 0; delete_and_undo(sparse, no); no++)
@@ -265,7 +266,7 @@ int main(void)
     const TTest *const tests[] = {
         contiguous_frame_outlives_each_call_that_fails,
         sparse_frame_outlives_each_call_that_fails,
-        change_whose_commit_failed_can_be_undone,
+        commit_that_failed_can_be_undone,
         NULL,
     };
 

@@ -10,19 +10,19 @@
 #include "give_store.h"
 #include "record_store.h"
 #include "suite.h"
-#include "writer/frame_change.h"
+#include "writer/frame_writer.h"
 
 enum {
     CHUNKSIZE = 64,
     NSTORED = 60,
 };
 
-static const uint64_t nchunks_max = FRAME_CHANGE_CHUNKS_MAX;
+static const uint64_t nchunks_max = FRAME_WRITER_CHUNKS_MAX;
 
 /* A frame of many chunks, few of which are stored. */
 struct work {
     struct disk *disk;
-    struct frame_change *change;
+    struct frame_writer *writer;
     struct frame *frame;
     uint64_t places[NSTORED];
     uint64_t random;
@@ -33,22 +33,22 @@ static void commit(struct work *work)
     struct frame *frame;
     struct fault fault;
 
-    ck_assert_int_eq(frame_change_commit(work->change, &frame, &fault), 0);
+    ck_assert_int_eq(frame_writer_commit(work->writer, &frame, &fault), 0);
     frame_close(work->frame);
     work->frame = frame;
 }
 
-/* Open the frame and its change as another process would. */
+/* Open the frame and its writer as another process would. */
 static void reopen(struct work *work)
 {
     struct store *store = disk_store(work->disk);
     struct fault fault = FAULT_NONE;
 
-    frame_change_close(work->change);
+    frame_writer_close(work->writer);
     frame_close(work->frame);
     ck_assert_msg(give_frame_open(store, 0, &work->frame, &fault) == 0, "%s",
                   fault.what);
-    ck_assert_msg(frame_change_open(work->frame, &work->change, &fault) == 0,
+    ck_assert_msg(frame_writer_open(work->frame, &work->writer, &fault) == 0,
                   "%s", fault.what);
 }
 
@@ -62,17 +62,17 @@ static void begin(struct work *work, bool sparse, uint64_t nchunks)
     params.chunksize = CHUNKSIZE;
     work->disk = disk_new(sparse);
     store = disk_store(work->disk);
-    ck_assert_int_eq(frame_change_new(store, &params, &work->change, &fault),
+    ck_assert_int_eq(frame_writer_new(store, &params, &work->writer, &fault),
                      0);
     store_close(store);
     ck_assert_int_eq(
-        frame_change_resize(work->change, nchunks * CHUNKSIZE, &fault), 0);
+        frame_writer_resize(work->writer, nchunks * CHUNKSIZE, &fault), 0);
     commit(work);
 }
 
 static void end(struct work *work)
 {
-    frame_change_close(work->change);
+    frame_writer_close(work->writer);
     frame_close(work->frame);
     disk_free(work->disk);
 }
@@ -100,9 +100,9 @@ static void put(struct work *work, uint64_t place)
     chunk_encoder_free(encoder);
     ck_assert_int_gt(len, 0);
     ck_assert_int_eq(
-        frame_change_write(work->change, chunk, (size_t)len, &written, &fault),
+        frame_writer_write(work->writer, chunk, (size_t)len, &written, &fault),
         0);
-    ck_assert_int_eq(frame_change_put(work->change, place, &written), 0);
+    ck_assert_int_eq(frame_writer_put(work->writer, place, &written), 0);
 }
 
 static int compare(const void *a, const void *b)
@@ -178,14 +178,14 @@ static void change_many(bool sparse)
     check(&work, nchunks_max);
     ck_assert_int_eq(frame_check(work.frame, report, NULL), 0);
 
-    ck_assert_int_eq(frame_change_compact(work.change, &frame, &fault), 0);
+    ck_assert_int_eq(frame_writer_compact(work.writer, &frame, &fault), 0);
     frame_close(work.frame);
     work.frame = frame;
     check(&work, nchunks_max);
     reopen(&work);
     check(&work, nchunks_max);
     ck_assert_int_eq(
-        frame_change_resize(work.change, (nchunks_max + 1) * CHUNKSIZE, &fault),
+        frame_writer_resize(work.writer, (nchunks_max + 1) * CHUNKSIZE, &fault),
         -EFBIG);
     end(&work);
 }
@@ -208,14 +208,14 @@ START_TEST(chunks_behind_a_deleted_one_move)
     begin(&work, false, n);
     put_some(&work, n);
     reopen(&work);
-    ck_assert_int_eq(frame_change_delete(work.change, 1, 3), 0);
+    ck_assert_int_eq(frame_writer_delete(work.writer, 1, 3), 0);
     commit(&work);
     reopen(&work);
     for (int i = 0; i < 3; i++) {
         ck_assert_int_eq(
-            frame_change_write_zeros(work.change, CHUNKSIZE, &zeros, &fault),
+            frame_writer_write_zeros(work.writer, CHUNKSIZE, &zeros, &fault),
             0);
-        ck_assert_int_eq(frame_change_insert(work.change, 1, &zeros), 0);
+        ck_assert_int_eq(frame_writer_insert(work.writer, 1, &zeros), 0);
     }
     commit(&work);
     check(&work, n);
@@ -231,9 +231,9 @@ START_TEST(zeros_replace_chunks_in_one_step)
 
     begin(&work, false, n);
     put_some(&work, n);
-    ck_assert_int_eq(frame_change_put_zeros(work.change, 0, n, &fault), 0);
+    ck_assert_int_eq(frame_writer_put_zeros(work.writer, 0, n, &fault), 0);
     commit(&work);
-    ck_assert_uint_lt(frame_change_get_usage(work.change).live -
+    ck_assert_uint_lt(frame_writer_get_usage(work.writer).live -
                           (frame_get_info(work.frame)->frame_len -
                            frame_get_info(work.frame)->cbytes),
                       4096);
@@ -249,12 +249,12 @@ END_TEST
 
 START_TEST(frames_of_chunks_that_differ_have_a_lower_limit)
 {
-    const uint64_t n = (uint64_t)FRAME_CHANGE_VARIABLE_MAX + 1;
+    const uint64_t n = (uint64_t)FRAME_WRITER_VARIABLE_MAX + 1;
     struct fault fault;
     struct work work;
 
     begin(&work, false, n);
-    ck_assert_int_eq(frame_change_make_variable(work.change, &fault), -EFBIG);
+    ck_assert_int_eq(frame_writer_make_variable(work.writer, &fault), -EFBIG);
     end(&work);
 }
 END_TEST

@@ -15,12 +15,12 @@ enum {
 
 /* A file that is reopened because a move of chunks has failed. */
 
-static int delete_first(struct frame_change *change,
+static int delete_first(struct frame_writer *writer,
                         const struct writeback_edit *edit, struct fault *fault)
 {
     (void)edit;
     (void)fault;
-    return frame_change_delete(change, 0, 1);
+    return frame_writer_delete(writer, 0, 1);
 }
 
 static const struct writeback_edit edit_delete = { .run = delete_first,

@@ -26,12 +26,12 @@ struct beside {
     size_t len;
 };
 
-static int write_beside(struct frame_change *change,
+static int write_beside(struct frame_writer *writer,
                         const struct writeback_edit *edit, struct fault *fault)
 {
     const struct beside *beside = (const struct beside *)(const void *)edit;
 
-    (void)change;
+    (void)writer;
     (void)fault;
     bed_write(beside->bed, beside->off, beside->len);
     encode_ahead_end(beside->bed->file);

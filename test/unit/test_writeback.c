@@ -300,17 +300,17 @@ static void change_by_others(struct bed *bed)
 /* The same, by a program that knows nothing of leases. */
 static void change_without_lease(struct bed *bed)
 {
-    struct frame_change *change;
+    struct frame_writer *writer;
     struct frame *frame;
     struct frame *next;
     struct fault fault;
 
     ck_assert_int_eq(
         give_frame_open(bed_store(bed, STORE_WRITE), 0, &frame, &fault), 0);
-    ck_assert_int_eq(frame_change_open(frame, &change, &fault), 0);
-    ck_assert_int_eq(frame_change_set_vlmetalayer(change, "other", "x", 1), 0);
-    ck_assert_int_eq(frame_change_commit(change, &next, &fault), 0);
-    frame_change_close(change);
+    ck_assert_int_eq(frame_writer_open(frame, &writer, &fault), 0);
+    ck_assert_int_eq(frame_writer_set_vlmetalayer(writer, "other", "x", 1), 0);
+    ck_assert_int_eq(frame_writer_commit(writer, &next, &fault), 0);
+    frame_writer_close(writer);
     frame_close(frame);
     frame_close(next);
 }

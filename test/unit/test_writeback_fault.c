@@ -183,7 +183,7 @@ static void bed_with_meta(struct bed *bed, bool sparse)
         .chunksize = CHUNKSIZE,
     };
     struct store *store;
-    struct frame_change *change;
+    struct frame_writer *writer;
     struct frame *frame;
     struct fault fault;
 
@@ -192,12 +192,12 @@ static void bed_with_meta(struct bed *bed, bool sparse)
     disk_free(bed->disk);
     bed->disk = disk_new(sparse);
     store = disk_store(bed->disk);
-    ck_assert_int_eq(frame_change_new(store, &params, &change, &fault), 0);
-    ck_assert_int_eq(frame_change_set_metalayer(change, "fixed", "0", 1), 0);
-    ck_assert_int_eq(frame_change_set_vlmetalayer(change, "var", "0", 1), 0);
-    ck_assert_int_eq(frame_change_commit(change, &frame, &fault), 0);
+    ck_assert_int_eq(frame_writer_new(store, &params, &writer, &fault), 0);
+    ck_assert_int_eq(frame_writer_set_metalayer(writer, "fixed", "0", 1), 0);
+    ck_assert_int_eq(frame_writer_set_vlmetalayer(writer, "var", "0", 1), 0);
+    ck_assert_int_eq(frame_writer_commit(writer, &frame, &fault), 0);
     frame_close(frame);
-    frame_change_close(change);
+    frame_writer_close(writer);
     ck_assert_int_eq(
         give_file_open_writable(bed->context, store, &bed->file, &fault), 0);
     ck_assert_int_eq(write_all(bed), 0);

@@ -43,7 +43,7 @@ static int add_high(struct high_list *list, const struct high_chunk *high)
 }
 
 /* Find the chunks that reach beyond `end`, and sort them, the highest first. */
-static int find_high(const struct frame_change *change, uint64_t end,
+static int find_high(const struct frame_writer *writer, uint64_t end,
                      struct high_list *out)
 {
     struct table_chunk chunk;
@@ -52,11 +52,11 @@ static int find_high(const struct frame_change *change, uint64_t end,
     for (uint64_t i = 0; r > 0; i++) {
         struct high_chunk high;
 
-        r = chunk_table_next_stored(change->chunks, &i, &chunk);
+        r = chunk_table_next_stored(writer->chunks, &i, &chunk);
         high = (struct high_chunk){ .chunk_no = i };
         if (r <= 0)
             break;
-        high.off = frame_change_off(change, &chunk);
+        high.off = frame_writer_off(writer, &chunk);
         high.copy.cbytes = chunk.cbytes;
         if (high.off + chunk.cbytes > end && add_high(out, &high) < 0)
             return -ENOMEM;
@@ -67,24 +67,24 @@ static int find_high(const struct frame_change *change, uint64_t end,
 }
 
 /* Copy a chunk to a lower place.  Returns 1, or 0 if there is no gap for it. */
-static int copy_down(struct frame_change *change, struct high_chunk *high)
+static int copy_down(struct frame_writer *writer, struct high_chunk *high)
 {
-    struct store_object *file = frame_alloc_object(change->alloc);
+    struct store_object *file = frame_alloc_object(writer->alloc);
     struct frame_written copy = {
-        .nbytes = frame_change_size_of(change, high->chunk_no),
+        .nbytes = frame_writer_size_of(writer, high->chunk_no),
         .cbytes = high->copy.cbytes,
-        .epoch = change->epoch,
+        .epoch = writer->epoch,
     };
     uint64_t off;
     int r =
-        frame_alloc_alloc_before(change->alloc, high->off, copy.cbytes, &off);
+        frame_alloc_alloc_before(writer->alloc, high->off, copy.cbytes, &off);
 
     if (r < 0)
         return r == -ENOSPC ? 0 : r;
-    copy.entry = (int64_t)(off - change->info.header_len);
-    r = commit_copy(file, high->off, file, off, copy.cbytes);
+    copy.entry = (int64_t)(off - writer->info.header_len);
+    r = frame_commit_copy(file, high->off, file, off, copy.cbytes);
     if (r < 0) {
-        frame_change_drop(change, &copy);
+        frame_writer_drop(writer, &copy);
         return r;
     }
     high->copy = copy;
@@ -92,49 +92,49 @@ static int copy_down(struct frame_change *change, struct high_chunk *high)
 }
 
 /* Do so for all chunks, until there is no gap. */
-static int copy_all(struct frame_change *change, struct high_chunk *high,
+static int copy_all(struct frame_writer *writer, struct high_chunk *high,
                     size_t n, size_t *copied)
 {
     int r = 1;
 
     *copied = 0;
     while (*copied < n && r > 0) {
-        r = copy_down(change, &high[*copied]);
+        r = copy_down(writer, &high[*copied]);
         *copied += r > 0;
     }
     return r < 0 ? r : 0;
 }
 
 /* Put the copies; after an error, drop the remaining ones. */
-static int put_all(struct frame_change *change, const struct high_chunk *high,
+static int put_all(struct frame_writer *writer, const struct high_chunk *high,
                    size_t n, int error)
 {
     for (size_t i = 0; i < n; i++) {
         if (error == 0)
-            error = frame_change_put(change, high[i].chunk_no, &high[i].copy);
+            error = frame_writer_put(writer, high[i].chunk_no, &high[i].copy);
         if (error < 0)
-            frame_change_drop(change, &high[i].copy);
+            frame_writer_drop(writer, &high[i].copy);
     }
     return error;
 }
 
-int frame_change_sink(struct frame_change *change, uint64_t end,
-                      struct fault *fault)
+int frame_writer_compact_tail(struct frame_writer *writer, uint64_t end,
+                              struct fault *fault)
 {
     struct high_list high = { 0 };
     size_t copied = 0;
     int r;
 
-    if (change->info.sparse)
+    if (writer->info.sparse)
         return 0;
-    r = find_high(change, end, &high);
+    r = find_high(writer, end, &high);
     if (r == 0)
-        r = copy_all(change, high.chunks, high.n, &copied);
+        r = copy_all(writer, high.chunks, high.n, &copied);
     /* Make the copies durable before they are put, because no caller has the
        chunks in memory to write them again. */
     if (r == 0 && copied > 0)
-        r = commit_sync(change, frame_alloc_object(change->alloc));
-    r = put_all(change, high.chunks, copied, r);
+        r = frame_commit_sync(writer, frame_alloc_object(writer->alloc));
+    r = put_all(writer, high.chunks, copied, r);
     free(high.chunks);
     return r < 0 ? fault_set(fault, r, 0, NULL) : copied > 0;
 }

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef WRITER_FRAME_CHANGE_H
-#define WRITER_FRAME_CHANGE_H
+#ifndef WRITER_FRAME_WRITER_H
+#define WRITER_FRAME_WRITER_H
 
 #include "chunk/chunk_params.h"
 #include "frame/frame.h"
 
 /*
- * Changes of a frame.
+ * Changing a frame.
  *
- * An open frame is constant.  A change is made beside it: the writer writes
- * chunks to places that no frame uses, and puts them into an index in memory.
- * A commit makes that the state of the frame in one step, and returns an open
- * frame of the new state; the change then continues from there.
+ * An open frame is constant. A frame writer works beside it: it writes chunks
+ * to places that no frame uses, and puts them into an index in memory. A commit
+ * makes that the state of the frame in one step, and returns an open frame of
+ * the new state; the writer then continues from there.
  *
  * Readers that still have a frame of an older state may keep reading it,
- * because the change neither gives back nor reuses its space before all older
- * states that came from the change are closed.  But once a contiguous frame has
+ * because the writer neither gives back nor reuses its space before all older
+ * states that came from the writer are closed.  But once a contiguous frame has
  * been emptied, older states may be lost, and reading them gives -ESTALE.
  * After the last reader has closed its state, the space that a commit freed
  * stays in quarantine for a second, unless all space in quarantine exceeds both
@@ -24,39 +24,39 @@
  * state, before it is overwritten.
  *
  * The caller has the lease on the frame (see store_lease()) from before
- * frame_change_open() until the commit.
+ * frame_writer_open() until the commit.
  *
  * At every moment the store holds the state of the last commit, or of the one
  * before, even after a crash in the middle of a write.
  *
- * One thread at a time may use a change.  Any number of threads may call
- * frame_change_write() and frame_change_drop() beside it, but not beside a
+ * One thread at a time may use a writer.  Any number of threads may call
+ * frame_writer_write() and frame_writer_drop() beside it, but not beside a
  * commit that leaves a frame without chunks.  A frame must not have more than
- * one change at a time.
+ * one writer at a time.
  *
- * A change takes 4 bytes of memory for each chunk stored in the file of a
+ * A writer takes 4 bytes of memory for each chunk stored in the file of a
  * contiguous frame, and 32 for each 1,024 chunks that include a stored one;
  * until the next commit, 16 KB for each 1,024 chunks that include a changed
- * one.  See frame_change_footprint().
+ * one.  See frame_writer_footprint().
  */
-struct frame_change;
+struct frame_writer;
 
 enum {
     /* Frames with more chunks cannot be changed.  There are none, because their
        index would be longer than a chunk may be. */
-    FRAME_CHANGE_CHUNKS_MAX = 268435451,
+    FRAME_WRITER_CHUNKS_MAX = 268435451,
     /* A lower limit for frames whose chunks may differ in size, and for old
        layouts, because their whole index is kept in memory. */
-    FRAME_CHANGE_VARIABLE_MAX = 1 << 22,
+    FRAME_WRITER_VARIABLE_MAX = 1 << 22,
 };
 
 /* Does a frame have few enough chunks to be changed?  Returns 0 or -EFBIG. */
-int frame_change_check_size(const struct frame *frame, struct fault *fault);
+int frame_writer_check_size(const struct frame *frame, struct fault *fault);
 
 /*
- * Begin a change.
+ * Open a frame for changes.
  *
- *  frame  opened from a store with STORE_WRITE.  If there was a change before,
+ *  frame  opened from a store with STORE_WRITE.  If there was a writer before,
  *         this is the frame that its last commit returned
  *
  * This reads the index, the metalayers, and the headers of all chunks of a
@@ -70,7 +70,7 @@ int frame_change_check_size(const struct frame *frame, struct fault *fault);
  * long, -EMLINK for a frame of an old layout, which has to be rewritten, that
  * has several names; -ENOMEM or an error of the store.
  */
-int frame_change_open(struct frame *frame, struct frame_change **out,
+int frame_writer_open(struct frame *frame, struct frame_writer **out,
                       struct fault *fault);
 
 /* The parameters for encoding chunks of a frame. */
@@ -86,7 +86,7 @@ struct frame_params {
 
 /*
  * Begin a frame that does not exist yet.  The first commit creates it, or
- * frame_change_begin() does.
+ * frame_writer_begin() does.
  *
  *  store  an empty directory for a sparse frame, or a store of a new file;
  *         remains the caller's
@@ -94,21 +94,21 @@ struct frame_params {
  * Returns 0, -EINVAL if `params` are invalid, -ENOTSUP if this build lacks the
  * codec, -ENOMEM or an error of the store.
  */
-int frame_change_new(struct store *store, const struct frame_params *params,
-                     struct frame_change **out, struct fault *fault);
+int frame_writer_new(struct store *store, const struct frame_params *params,
+                     struct frame_writer **out, struct fault *fault);
 
 /*
  * Create a new frame, empty, before the first commit.  Its content is durable
  * before it gets its name; in a sparse frame, the content of the index file is.
- * The name is durable after frame_change_sync() or a durable commit.  If the
+ * The name is durable after frame_writer_sync() or a durable commit.  If the
  * system crashes before, the frame may be missing, but it is not damaged.
- * After an error, the caller can only close the change.
+ * After an error, the caller can only close the writer.
  *
  *  out  receives the frame; the caller closes it
  *
  * Returns 0, -EINVAL if there are chunks, -ENOMEM or an error of the store.
  */
-int frame_change_begin(struct frame_change *change, struct frame **out,
+int frame_writer_begin(struct frame_writer *writer, struct frame **out,
                        struct fault *fault);
 
 /*
@@ -117,7 +117,7 @@ int frame_change_begin(struct frame_change *change, struct frame **out,
  *
  * Returns 0, -EINVAL or -ENOTSUP.
  */
-int frame_change_set_params(struct frame_change *change,
+int frame_writer_set_params(struct frame_writer *writer,
                             const struct frame_params *params,
                             struct fault *fault);
 
@@ -127,39 +127,39 @@ int frame_change_set_params(struct frame_change *change,
  *  params  NULL: use those of the other frame, even if this build cannot encode
  *          chunks with them, because the caller may copy its chunks
  *
- * Errors as frame_change_new() and frame_change_open().
+ * Errors as frame_writer_new() and frame_writer_open().
  */
-int frame_change_new_like(struct store *store, struct frame *like,
+int frame_writer_new_like(struct store *store, struct frame *like,
                           const struct frame_params *params,
-                          struct frame_change **out, struct fault *fault);
+                          struct frame_writer **out, struct fault *fault);
 
 /*
  * Return to the state of the last commit, after a commit that failed.  This
  * drops uncommitted changes.
  *
- *  change  receives a new change in place of this one, unless it fails
+ *  writer  receives a new writer in place of this one, unless it fails
  *  frame   the frame that the last commit returned
  *
  * Returns 0, -ESTALE if it is unknown which of the two states is on the disk,
- * or an error of frame_change_open().
+ * or an error of frame_writer_open().
  */
-int frame_change_reopen(struct frame_change **change, struct frame *frame,
+int frame_writer_reopen(struct frame_writer **writer, struct frame *frame,
                         struct fault *fault);
 
 /* Drops uncommitted changes.  Accepts NULL. */
-void frame_change_close(struct frame_change *change);
+void frame_writer_close(struct frame_writer *writer);
 
 /* The frame as it will be after a commit.  Lengths of header and frame, and
    cbytes, are those of the last commit. */
-const struct frame_info *frame_change_get_info(
-    const struct frame_change *change);
+const struct frame_info *frame_writer_get_info(
+    const struct frame_writer *writer);
 
 /* May chunks differ in size? */
-bool frame_change_is_variable(const struct frame_change *change);
+bool frame_writer_is_variable(const struct frame_writer *writer);
 
-/* Bytes of memory that the change takes up for its records of chunks and of
+/* Bytes of memory that the writer takes up for its records of chunks and of
    free space. */
-size_t frame_change_footprint(const struct frame_change *change);
+size_t frame_writer_footprint(const struct frame_writer *writer);
 
 /* A chunk that is written, but is not in an index yet. */
 struct frame_written {
@@ -182,29 +182,29 @@ struct frame_written {
  * differ in size; an error of chunk_header_parse(), -ESTALE if another program
  * has changed the frame; -ENOMEM or an error of the store.
  */
-int frame_change_write(struct frame_change *change, const uint8_t *bytes,
+int frame_writer_write(struct frame_writer *writer, const uint8_t *bytes,
                        size_t len, struct frame_written *out,
                        struct fault *fault);
 
 /* Make a chunk of zeros.  It is stored only if the index cannot stand for it.
-   Errors as frame_change_write(), except -EINVAL. */
-int frame_change_write_zeros(struct frame_change *change, uint32_t nbytes,
+   Errors as frame_writer_write(), except -EINVAL. */
+int frame_writer_write_zeros(struct frame_writer *writer, uint32_t nbytes,
                              struct frame_written *out, struct fault *fault);
 
 /*
  * Write a chunk of another frame with the same kind of chunks, as it is stored
  * there.  A chunk whose header has 16 bytes is encoded again.
  *
- * Errors as frame_change_write() and frame_chunk_read().
+ * Errors as frame_writer_write() and frame_chunk_read().
  */
-int frame_change_copy(struct frame_change *change, struct frame *from,
+int frame_writer_copy(struct frame_writer *writer, struct frame *from,
                       uint64_t chunk_no, struct frame_written *out,
                       struct fault *fault);
 
-/* Is there room for a chunk of `len` bytes?  This writes that many bytes and
+/* Is there space for a chunk of `len` bytes?  This writes that many bytes and
    drops them.  Returns 0 or an error of the store. */
-int frame_change_try_room(struct frame_change *change, size_t len,
-                          struct fault *fault);
+int frame_writer_try_space(struct frame_writer *writer, size_t len,
+                           struct fault *fault);
 
 /*
  * Append a run of special chunks of the full size from another frame with the
@@ -214,11 +214,11 @@ int frame_change_try_room(struct frame_change *change, size_t len,
  *
  * Returns 0, -EFBIG or -ENOMEM.
  */
-int frame_change_append_run(struct frame_change *change, struct frame *from,
+int frame_writer_append_run(struct frame_writer *writer, struct frame *from,
                             uint64_t chunk_no, uint64_t *n);
 
 /* Drop a chunk that was written but not put. */
-void frame_change_drop(struct frame_change *change,
+void frame_writer_drop(struct frame_writer *writer,
                        const struct frame_written *written);
 
 /*
@@ -233,15 +233,15 @@ void frame_change_drop(struct frame_change *change,
  */
 
 /* Replace a chunk. */
-int frame_change_put(struct frame_change *change, uint64_t chunk_no,
+int frame_writer_put(struct frame_writer *writer, uint64_t chunk_no,
                      const struct frame_written *written);
 
 /* Insert a chunk before another one, or at the end. */
-int frame_change_insert(struct frame_change *change, uint64_t chunk_no,
+int frame_writer_insert(struct frame_writer *writer, uint64_t chunk_no,
                         const struct frame_written *written);
 
 /* Remove `n` chunks. */
-int frame_change_delete(struct frame_change *change, uint64_t first,
+int frame_writer_delete(struct frame_writer *writer, uint64_t first,
                         uint64_t n);
 
 /*
@@ -250,15 +250,15 @@ int frame_change_delete(struct frame_change *change, uint64_t first,
  *  order  for each place the number of the chunk that moves there; -EINVAL if a
  *         number occurs twice
  */
-int frame_change_reorder(struct frame_change *change, const uint64_t *order);
+int frame_writer_reorder(struct frame_writer *writer, const uint64_t *order);
 
 /*
  * Replace chunks by zeros; they keep their sizes.  After an error, some may
  * have been replaced.
  *
- * Errors as above, or of the store.  See frame_change_resize().
+ * Errors as above, or of the store.  See frame_writer_resize().
  */
-int frame_change_put_zeros(struct frame_change *change, uint64_t first,
+int frame_writer_put_zeros(struct frame_writer *writer, uint64_t first,
                            uint64_t n, struct fault *fault);
 
 /*
@@ -270,12 +270,12 @@ int frame_change_put_zeros(struct frame_change *change, uint64_t first,
  * error of the store, because chunks that are not a whole number of items are
  * stored; the size is then as close as possible.
  */
-int frame_change_resize(struct frame_change *change, uint64_t nbytes,
+int frame_writer_resize(struct frame_writer *writer, uint64_t nbytes,
                         struct fault *fault);
 
 /* Allow chunks to differ in size from now on.  This stores special chunks,
    because the index would no longer tell their sizes. */
-int frame_change_make_variable(struct frame_change *change,
+int frame_writer_make_variable(struct frame_writer *writer,
                                struct fault *fault);
 
 /*
@@ -285,7 +285,7 @@ int frame_change_make_variable(struct frame_change *change,
  * than before, or if the metalayer is new and the frame has chunks; -E2BIG if
  * there are too many or they are too long; -ENOMEM.
  */
-int frame_change_set_metalayer(struct frame_change *change, const char *name,
+int frame_writer_set_metalayer(struct frame_writer *writer, const char *name,
                                const void *content, size_t len);
 
 /*
@@ -293,24 +293,24 @@ int frame_change_set_metalayer(struct frame_change *change, const char *name,
  *
  * Returns 0, -EINVAL if the name is too long, -E2BIG, -ENOMEM.
  */
-int frame_change_set_vlmetalayer(struct frame_change *change, const char *name,
+int frame_writer_set_vlmetalayer(struct frame_writer *writer, const char *name,
                                  const void *content, size_t len);
 
 /* Returns 0, or -ENODATA if the vlmetalayer does not exist. */
-int frame_change_remove_vlmetalayer(struct frame_change *change,
+int frame_writer_remove_vlmetalayer(struct frame_writer *writer,
                                     const char *name);
 
 /* Undo the last edit of a metalayer, if it is not committed.  A metalayer in
    the header stays if that edit added it. */
-void frame_change_undo_metalayer(struct frame_change *change);
+void frame_writer_undo_metalayer(struct frame_writer *writer);
 
 /*
- * Make the change the state of the frame, durably.
+ * Commit: make the changes the state of the frame, durably.
  *
  *  out  receives the new state; the caller closes it
  *
  * Most changes are made in place.  A commit rewrites the frame, as
- * frame_change_compact() does, if the frame has an old layout, or if the length
+ * frame_writer_compact() does, if the frame has an old layout, or if the length
  * of its header changes; and, if its metalayers in the header have changed or
  * it is empty, unless the header (with the trailer of an empty frame) ends in
  * the first 512 bytes.
@@ -320,39 +320,39 @@ void frame_change_undo_metalayer(struct frame_change *change);
  * -ENOMEM or an error of the store.  After an error the frame has the old state
  * or the new one; nothing is lost, and the caller can try the commit again.
  */
-int frame_change_commit(struct frame_change *change, struct frame **out,
+int frame_writer_commit(struct frame_writer *writer, struct frame **out,
                         struct fault *fault);
 
 /*
  * Do the same, but without waiting until the disk has the new state.  Every
  * program that opens the frame sees the new state, and a crash leaves this
- * state or an older one, whole.  The change keeps the space that the last
+ * state or an older one, whole.  The writer keeps the space that the last
  * durable state uses until a newer one is durable.  After a sync that failed,
  * this commit is durable all the same.
  */
-int frame_change_commit_nosync(struct frame_change *change, struct frame **out,
+int frame_writer_commit_nosync(struct frame_writer *writer, struct frame **out,
                                struct fault *fault);
 
 /*
  * Make the last commit durable, and the name of the frame.
  *
  * Returns 0; -EAGAIN if an earlier sync has failed, so that only
- * frame_change_commit() can do it; or an error of the store, which has the same
+ * frame_writer_commit() can do it; or an error of the store, which has the same
  * effect.
  */
-int frame_change_sync(struct frame_change *change, struct fault *fault);
+int frame_writer_sync(struct frame_writer *writer, struct fault *fault);
 
 /*
- * frame_change_note_name() records that the frame got another name, which the
- * next sync makes durable.  frame_change_note_unsynced() records that neither
+ * frame_writer_note_name() records that the frame got another name, which the
+ * next sync makes durable.  frame_writer_note_unsynced() records that neither
  * the state that was opened nor its name may be durable yet.
  */
-void frame_change_note_name(struct frame_change *change);
-void frame_change_note_unsynced(struct frame_change *change);
+void frame_writer_note_name(struct frame_writer *writer);
+void frame_writer_note_unsynced(struct frame_writer *writer);
 
 /* Commit by rewriting the frame without dead space.  Chunks that are written,
    but not put, are lost.  A sparse frame is only committed. */
-int frame_change_compact(struct frame_change *change, struct frame **out,
+int frame_writer_compact(struct frame_writer *writer, struct frame **out,
                          struct fault *fault);
 
 /*
@@ -362,26 +362,26 @@ int frame_change_compact(struct frame_change *change, struct frame **out,
  *            not return 0, the commit ends with that error, and the frame is
  *            unchanged.  NULL: no callback
  */
-void frame_change_watch(struct frame_change *change,
-                        int (*progress)(void *context, uint64_t done,
-                                        uint64_t total),
-                        void *context);
+void frame_writer_set_progress(struct frame_writer *writer,
+                               int (*progress)(void *context, uint64_t done,
+                                               uint64_t total),
+                               void *context);
 
 /*
  * Move chunks of a contiguous frame that reach beyond `end` into gaps before
  * them, as far as there are gaps.  To make the frame shorter, the caller
- * commits the change twice, because the index can take the place of moved
- * chunks only when no state uses that place any more.
+ * commits twice, because the index can take the place of moved chunks only when
+ * no state uses that place any more.
  *
  * Returns 1 if chunks were moved, 0 if not, -ENOMEM or an error of the store;
  * after an error, some may have been moved.
  */
-int frame_change_sink(struct frame_change *change, uint64_t end,
-                      struct fault *fault);
+int frame_writer_compact_tail(struct frame_writer *writer, uint64_t end,
+                              struct fault *fault);
 
 /* Is the frame still in the state of the last commit?  Returns 0, -ESTALE if
    another program has changed it, or an error of the store. */
-int frame_change_check(struct frame_change *change);
+int frame_writer_check(struct frame_writer *writer);
 
 /*
  * Has a sync failed, so that chunks written since the last commit may be lost?
@@ -389,7 +389,7 @@ int frame_change_check(struct frame_change *change);
  * reads back; but on some systems those are not the bytes that were written.  A
  * caller that still has the bytes should put the chunks again.
  */
-bool frame_change_is_unsynced(const struct frame_change *change);
+bool frame_writer_has_lost_sync(const struct frame_writer *writer);
 
 /*
  * Give space back to the store that commits have freed or that was dropped.  If
@@ -401,14 +401,14 @@ bool frame_change_is_unsynced(const struct frame_change *change);
  *
  * Returns whether it gave space back.
  */
-bool frame_change_reclaim(struct frame_change *change, bool all);
+bool frame_writer_reclaim(struct frame_writer *writer, bool all);
 
 /* Is there space to give back, now or after its quarantine? */
-bool frame_change_has_freed(struct frame_change *change);
+bool frame_writer_has_freed(struct frame_writer *writer);
 
 /* Set how many nanoseconds the space that a commit frees stays in
    quarantine. */
-void frame_change_set_quarantine(struct frame_change *change, int64_t ns);
+void frame_writer_set_quarantine(struct frame_writer *writer, int64_t ns);
 
 /* Bytes of a contiguous frame. */
 struct frame_usage {
@@ -417,6 +417,6 @@ struct frame_usage {
 };
 
 /* Both are 0 for a sparse frame, which has no dead space. */
-struct frame_usage frame_change_get_usage(struct frame_change *change);
+struct frame_usage frame_writer_get_usage(struct frame_writer *writer);
 
 #endif

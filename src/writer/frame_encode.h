@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef WRITER_FRAME_WRITE_H
-#define WRITER_FRAME_WRITE_H
+#ifndef WRITER_FRAME_ENCODE_H
+#define WRITER_FRAME_ENCODE_H
 
 #include <stdint.h>
 
@@ -11,7 +11,7 @@
 /* Encoding of header and trailer, always in layout E. */
 
 /* Length of a header with these metalayers. */
-uint64_t frame_write_header_len(const struct layers *fixed);
+uint64_t frame_encode_header_len(const struct layers *fixed);
 
 /*
  * Write the fixed part of a header.
@@ -24,17 +24,17 @@ uint64_t frame_write_header_len(const struct layers *fixed);
  *
  * Format: frame.md, 2 and 6.
  */
-void frame_write_fixed(const struct frame_info *info, bool variable,
-                       bool has_vl, uint8_t *dst);
+void frame_encode_fixed(const struct frame_info *info, bool variable,
+                        bool has_vl, uint8_t *dst);
 
-/* Write a whole header, frame_write_header_len() bytes. */
-void frame_write_header(const struct frame_info *info, bool variable,
-                        bool has_vl, const struct layers *fixed, uint8_t *dst);
+/* Write a whole header, frame_encode_header_len() bytes. */
+void frame_encode_header(const struct frame_info *info, bool variable,
+                         bool has_vl, const struct layers *fixed, uint8_t *dst);
 
 /* Length of a trailer with these vlmetalayers. */
-uint64_t frame_write_trailer_len(const struct layers *variable);
+uint64_t frame_encode_trailer_len(const struct layers *variable);
 
 /* Format: frame.md, 7 "Trailer". */
-void frame_write_trailer(const struct layers *variable, uint8_t *dst);
+void frame_encode_trailer(const struct layers *variable, uint8_t *dst);
 
 #endif

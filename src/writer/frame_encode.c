@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "writer/frame_write.h"
+#include "writer/frame_encode.h"
 
 #include "base/msgpack_write.h"
 
-uint64_t frame_write_header_len(const struct layers *fixed)
+uint64_t frame_encode_header_len(const struct layers *fixed)
 {
     return FRAME_E_METALAYERS_OFF + layers_encoded_len(fixed);
 }
@@ -65,8 +65,8 @@ static void write_defaults(struct msgpack_writer *writer,
     msgpack_write_byte(writer, 0);
 }
 
-void frame_write_fixed(const struct frame_info *info, bool variable,
-                       bool has_vl, uint8_t *dst)
+void frame_encode_fixed(const struct frame_info *info, bool variable,
+                        bool has_vl, uint8_t *dst)
 {
     struct msgpack_writer writer = { .bytes = dst };
 
@@ -85,21 +85,21 @@ void frame_write_fixed(const struct frame_info *info, bool variable,
     write_defaults(&writer, info, has_vl);
 }
 
-void frame_write_header(const struct frame_info *info, bool variable,
-                        bool has_vl, const struct layers *fixed, uint8_t *dst)
+void frame_encode_header(const struct frame_info *info, bool variable,
+                         bool has_vl, const struct layers *fixed, uint8_t *dst)
 {
-    frame_write_fixed(info, variable, has_vl, dst);
+    frame_encode_fixed(info, variable, has_vl, dst);
     layers_encode(fixed, dst + FRAME_E_METALAYERS_OFF, FRAME_E_METALAYERS_OFF,
                   0);
 }
 
-uint64_t frame_write_trailer_len(const struct layers *variable)
+uint64_t frame_encode_trailer_len(const struct layers *variable)
 {
     return FRAME_TRAILER_LAYERS_OFF + layers_encoded_len(variable) +
            FRAME_TRAILER_END_LEN;
 }
 
-void frame_write_trailer(const struct layers *variable, uint8_t *dst)
+void frame_encode_trailer(const struct layers *variable, uint8_t *dst)
 {
     static const uint8_t fingerprint[16] = { 0 };
     struct msgpack_writer writer = { .bytes = dst };
@@ -110,7 +110,7 @@ void frame_write_trailer(const struct layers *variable, uint8_t *dst)
                   FRAME_TRAILER_LAYERS_OFF, 1);
     writer.pos += layers_encoded_len(variable);
     msgpack_write_u32(&writer, MSGPACK_UINT32,
-                      (uint32_t)frame_write_trailer_len(variable));
+                      (uint32_t)frame_encode_trailer_len(variable));
     msgpack_write_byte(&writer, MSGPACK_FIXEXT16);
     msgpack_write_byte(&writer, 0); /* no fingerprint */
     msgpack_write_bytes(&writer, fingerprint, sizeof(fingerprint));

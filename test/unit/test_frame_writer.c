@@ -20,30 +20,30 @@
 struct work {
     struct disk *disk;
     struct model model;
-    struct frame_change *change;
+    struct frame_writer *writer;
     struct frame *frame;
     uint64_t random;
 };
 
-static struct frame *commit(struct frame_change *change)
+static struct frame *commit(struct frame_writer *writer)
 {
     struct frame *frame;
     struct fault fault;
 
-    ck_assert_int_eq(frame_change_commit(change, &frame, &fault), 0);
+    ck_assert_int_eq(frame_writer_commit(writer, &frame, &fault), 0);
     return frame;
 }
 
-static struct frame_change *new_change(struct disk *disk,
+static struct frame_writer *new_writer(struct disk *disk,
                                        const struct frame_params *params)
 {
     struct store *store = disk_store(disk);
-    struct frame_change *change;
+    struct frame_writer *writer;
     struct fault fault;
 
-    ck_assert_int_eq(frame_change_new(store, params, &change, &fault), 0);
+    ck_assert_int_eq(frame_writer_new(store, params, &writer, &fault), 0);
     store_close(store);
-    return change;
+    return writer;
 }
 
 /* Begin with `nchunks` chunks. */
@@ -51,26 +51,26 @@ static void begin(struct work *work, bool sparse, size_t nchunks)
 {
     memset(work, 0, sizeof(*work));
     work->disk = disk_new(sparse);
-    work->change = new_change(work->disk, &model_params);
+    work->writer = new_writer(work->disk, &model_params);
     for (size_t i = 0; i < nchunks; i++)
-        ck_assert_int_eq(model_append(&work->model, work->change,
+        ck_assert_int_eq(model_append(&work->model, work->writer,
                                       MODEL_CHUNKSIZE, &work->random),
                          0);
-    work->frame = commit(work->change);
+    work->frame = commit(work->writer);
 }
 
 static void commit_work(struct work *work)
 {
-    struct frame *frame = commit(work->change);
+    struct frame *frame = commit(work->writer);
 
     frame_close(work->frame);
     work->frame = frame;
-    frame_change_reclaim(work->change, true);
+    frame_writer_reclaim(work->writer, true);
 }
 
 static void end(struct work *work)
 {
-    frame_change_close(work->change);
+    frame_writer_close(work->writer);
     frame_close(work->frame);
     disk_free(work->disk);
 }
@@ -102,11 +102,11 @@ START_TEST(empty_frame_is_that_of_the_documents)
                     .split_mode = CHUNK_SPLIT_FORWARD },
     };
     struct disk *disk = disk_new(false);
-    struct frame_change *change = new_change(disk, &params);
+    struct frame_writer *writer = new_writer(disk, &params);
 
-    frame_close(commit(change));
+    frame_close(commit(writer));
     check_bytes(disk, frame_empty, sizeof(frame_empty));
-    frame_change_close(change);
+    frame_writer_close(writer);
     disk_free(disk);
 }
 END_TEST
@@ -122,12 +122,12 @@ START_TEST(blocks_of_a_new_frame_are_whole_items)
         .chunksize = 4096,
     };
     struct disk *disk = disk_new(false);
-    struct frame_change *change = new_change(disk, &params);
-    struct frame *frame = commit(change);
+    struct frame_writer *writer = new_writer(disk, &params);
+    struct frame *frame = commit(writer);
 
     ck_assert_uint_eq(frame_get_info(frame)->blocksize, 992);
     frame_close(frame);
-    frame_change_close(change);
+    frame_writer_close(writer);
     disk_free(disk);
 }
 END_TEST
@@ -138,7 +138,7 @@ START_TEST(new_frame_has_no_dead_bytes)
     struct frame_usage usage;
 
     begin(&work, false, 5);
-    usage = frame_change_get_usage(work.change);
+    usage = frame_writer_get_usage(work.writer);
     ck_assert_uint_eq(usage.live, usage.used);
     ck_assert_uint_eq(usage.used, frame_get_info(work.frame)->frame_len);
     end(&work);
@@ -153,19 +153,19 @@ START_TEST(metalayers_are_set_before_there_are_chunks)
     uint8_t *content;
 
     begin(&work, false, 0);
-    ck_assert_int_eq(frame_change_set_metalayer(work.change, "one", "abc", 3),
+    ck_assert_int_eq(frame_writer_set_metalayer(work.writer, "one", "abc", 3),
                      0);
-    ck_assert_int_eq(frame_change_set_metalayer(work.change, "two", "", 0), 0);
+    ck_assert_int_eq(frame_writer_set_metalayer(work.writer, "two", "", 0), 0);
     commit_work(&work);
     ck_assert_int_eq(
-        model_append(&work.model, work.change, MODEL_CHUNKSIZE, &work.random),
+        model_append(&work.model, work.writer, MODEL_CHUNKSIZE, &work.random),
         0);
     commit_work(&work);
-    ck_assert_int_eq(frame_change_set_metalayer(work.change, "one", "xyz", 3),
+    ck_assert_int_eq(frame_writer_set_metalayer(work.writer, "one", "xyz", 3),
                      0);
-    ck_assert_int_eq(frame_change_set_metalayer(work.change, "one", "xy", 2),
+    ck_assert_int_eq(frame_writer_set_metalayer(work.writer, "one", "xy", 2),
                      -EINVAL);
-    ck_assert_int_eq(frame_change_set_metalayer(work.change, "new", "xy", 2),
+    ck_assert_int_eq(frame_writer_set_metalayer(work.writer, "new", "xy", 2),
                      -EINVAL);
     commit_work(&work);
     ck_assert_int_eq(metalayer_list_read(work.frame, &list, &fault), 0);
@@ -188,21 +188,21 @@ START_TEST(sizes_that_do_not_fit_are_refused)
     uint64_t order[3] = { 2, 0, 1 };
 
     begin(&work, false, 2);
-    ck_assert_int_eq(frame_change_put(work.change, 0, &written), -EINVAL);
-    ck_assert_int_eq(frame_change_insert(work.change, 1, &written), -EINVAL);
-    ck_assert_int_eq(frame_change_put(work.change, 2, &written), -ERANGE);
-    ck_assert_int_eq(frame_change_insert(work.change, 3, &written), -ERANGE);
-    ck_assert_int_eq(frame_change_delete(work.change, 1, 2), -ERANGE);
-    ck_assert_int_eq(model_append(&work.model, work.change, 8, &work.random),
+    ck_assert_int_eq(frame_writer_put(work.writer, 0, &written), -EINVAL);
+    ck_assert_int_eq(frame_writer_insert(work.writer, 1, &written), -EINVAL);
+    ck_assert_int_eq(frame_writer_put(work.writer, 2, &written), -ERANGE);
+    ck_assert_int_eq(frame_writer_insert(work.writer, 3, &written), -ERANGE);
+    ck_assert_int_eq(frame_writer_delete(work.writer, 1, 2), -ERANGE);
+    ck_assert_int_eq(model_append(&work.model, work.writer, 8, &work.random),
                      0);
-    ck_assert_int_eq(frame_change_insert(work.change, 3, &written), -EINVAL);
-    ck_assert_int_eq(frame_change_reorder(work.change, order), -EINVAL);
+    ck_assert_int_eq(frame_writer_insert(work.writer, 3, &written), -EINVAL);
+    ck_assert_int_eq(frame_writer_reorder(work.writer, order), -EINVAL);
     order[0] = 1;
     order[2] = 2;
     order[1] = 1;
-    ck_assert_int_eq(frame_change_reorder(work.change, order), -EINVAL);
-    ck_assert_int_eq(frame_change_resize(work.change, 5000, &fault), -EINVAL);
-    ck_assert_int_eq(frame_change_resize(work.change, UINT64_MAX / 2, &fault),
+    ck_assert_int_eq(frame_writer_reorder(work.writer, order), -EINVAL);
+    ck_assert_int_eq(frame_writer_resize(work.writer, 5000, &fault), -EINVAL);
+    ck_assert_int_eq(frame_writer_resize(work.writer, UINT64_MAX / 2, &fault),
                      -EFBIG);
     commit_work(&work);
     model_check(&work.model, work.frame);
@@ -219,7 +219,7 @@ START_TEST(zeros_that_are_no_whole_items_are_stored)
 
     begin(&work, false, 0);
     ck_assert_int_eq(
-        frame_change_resize(work.change, 2 * MODEL_CHUNKSIZE + 5, &fault), 0);
+        frame_writer_resize(work.writer, 2 * MODEL_CHUNKSIZE + 5, &fault), 0);
     commit_work(&work);
     ck_assert_int_eq(frame_get_entry(work.frame, 1, &entry, &fault), 0);
     ck_assert(entry.special);
@@ -227,7 +227,7 @@ START_TEST(zeros_that_are_no_whole_items_are_stored)
     ck_assert(!entry.special);
     check_chunk(work.frame, 2, "\0\0\0\0\0", 5);
     ck_assert_int_eq(
-        frame_change_resize(work.change, 2 * MODEL_CHUNKSIZE, &fault), 0);
+        frame_writer_resize(work.writer, 2 * MODEL_CHUNKSIZE, &fault), 0);
     commit_work(&work);
     ck_assert_uint_eq(frame_get_info(work.frame)->nchunks, 2);
     end(&work);
@@ -249,9 +249,9 @@ static void check_zeros(uint32_t typesize, uint32_t nbytes)
     params.chunks.typesize = typesize;
     params.chunksize = 12 * typesize;
     work.disk = disk_new(false);
-    work.change = new_change(work.disk, &params);
-    ck_assert_int_eq(frame_change_resize(work.change, nbytes, &fault), 0);
-    work.frame = commit(work.change);
+    work.writer = new_writer(work.disk, &params);
+    ck_assert_int_eq(frame_writer_resize(work.writer, nbytes, &fault), 0);
+    work.frame = commit(work.writer);
     check_chunk(work.frame, 0, zeros, nbytes);
     ck_assert_int_eq(frame_get_entry(work.frame, 0, &entry, &fault), 0);
     if (!entry.special) {
@@ -295,11 +295,11 @@ START_TEST(chunk_written_before_the_frame_moved_is_stale)
     chunk[31] = 0x10;
     begin(&work, false, 1);
     ck_assert_int_eq(
-        frame_change_write(work.change, chunk, sizeof(chunk), &written, &fault),
+        frame_writer_write(work.writer, chunk, sizeof(chunk), &written, &fault),
         0);
-    ck_assert_int_eq(frame_change_compact(work.change, &frame, &fault), 0);
-    ck_assert_int_eq(frame_change_insert(work.change, 1, &written), -ESTALE);
-    frame_change_drop(work.change, &written);
+    ck_assert_int_eq(frame_writer_compact(work.writer, &frame, &fault), 0);
+    ck_assert_int_eq(frame_writer_insert(work.writer, 1, &written), -ESTALE);
+    frame_writer_drop(work.writer, &written);
     frame_close(work.frame);
     work.frame = frame;
     end(&work);
@@ -315,11 +315,11 @@ START_TEST(frame_that_others_changed_is_not_committed)
     struct fault fault;
 
     begin(&work, false, 2);
-    ck_assert_int_eq(frame_change_delete(work.change, 0, 1), 0);
+    ck_assert_int_eq(frame_writer_delete(work.writer, 0, 1), 0);
     store = disk_store(work.disk);
     ck_assert_int_eq(store_open(store, "", &object), 0);
     ck_assert_int_eq(store_object_write(object, 0x17, "\xFF", 1), 0);
-    ck_assert_int_eq(frame_change_commit(work.change, &frame, &fault), -ESTALE);
+    ck_assert_int_eq(frame_writer_commit(work.writer, &frame, &fault), -ESTALE);
     store_object_close(object);
     store_close(store);
     end(&work);
@@ -332,13 +332,13 @@ static int64_t append_stored(struct work *work)
     struct build *build = build_new();
     struct frame_written written;
     struct fault fault;
-    uint64_t n = frame_change_get_info(work->change)->nchunks;
+    uint64_t n = frame_writer_get_info(work->writer)->nchunks;
 
     build_copy(build, 4, work->model.chunks[0].bytes, MODEL_CHUNKSIZE);
-    ck_assert_int_eq(frame_change_write(work->change, build->bytes, build->len,
+    ck_assert_int_eq(frame_writer_write(work->writer, build->bytes, build->len,
                                         &written, &fault),
                      0);
-    ck_assert_int_eq(frame_change_insert(work->change, n, &written), 0);
+    ck_assert_int_eq(frame_writer_insert(work->writer, n, &written), 0);
     free(build);
     return written.entry;
 }
@@ -351,7 +351,7 @@ START_TEST(sparse_frame_takes_the_lowest_ids_that_no_state_uses)
     for (int64_t i = 0; i < 4; i++)
         ck_assert_int_eq(append_stored(&work), i);
     commit_work(&work);
-    ck_assert_int_eq(frame_change_delete(work.change, 1, 1), 0);
+    ck_assert_int_eq(frame_writer_delete(work.writer, 1, 1), 0);
     ck_assert_int_eq(append_stored(&work), 4);
     commit_work(&work);
     ck_assert_int_eq(append_stored(&work), 1);
@@ -369,7 +369,7 @@ START_TEST(cbytes_of_a_sparse_frame_covers_its_ids)
     commit_work(&work);
     ck_assert_uint_eq(frame_get_info(work.frame)->cbytes,
                       4 * (MODEL_CHUNKSIZE + 32));
-    ck_assert_int_eq(frame_change_delete(work.change, 0, 3), 0);
+    ck_assert_int_eq(frame_writer_delete(work.writer, 0, 3), 0);
     commit_work(&work);
     ck_assert_uint_eq(frame_get_info(work.frame)->cbytes, MODEL_CHUNKSIZE + 32);
     end(&work);
@@ -386,7 +386,7 @@ START_TEST(what_a_crash_left_of_a_sparse_frame_is_removed)
     begin(&work, true, 0);
     append_stored(&work);
     commit_work(&work);
-    frame_change_close(work.change);
+    frame_writer_close(work.writer);
     frame_close(work.frame);
     store = disk_store(work.disk);
     ck_assert_int_eq(store_create(store, "0000002A.chunk", NULL, &object), 0);
@@ -394,8 +394,8 @@ START_TEST(what_a_crash_left_of_a_sparse_frame_is_removed)
     ck_assert_int_eq(store_create(store, "notes.chunk", NULL, &object), 0);
     store_object_close(object);
     ck_assert_int_eq(give_frame_open(store, 0, &work.frame, &fault), 0);
-    ck_assert_int_eq(frame_change_open(work.frame, &work.change, &fault), 0);
-    frame_change_reclaim(work.change, true);
+    ck_assert_int_eq(frame_writer_open(work.frame, &work.writer, &fault), 0);
+    frame_writer_reclaim(work.writer, true);
     ck_assert_int_eq(store_open(store, "0000002A.chunk", &object), -ENOENT);
     ck_assert_int_eq(store_open(store, "notes.chunk", &object), 0);
     store_object_close(object);
@@ -406,25 +406,25 @@ START_TEST(what_a_crash_left_of_a_sparse_frame_is_removed)
 END_TEST
 
 /* Insert a chunk with the id of a chunk file, which need not exist. */
-static void append_file(struct frame_change *change, int64_t id)
+static void append_file(struct frame_writer *writer, int64_t id)
 {
     const struct frame_written written = { .entry = id,
                                            .nbytes = MODEL_CHUNKSIZE };
-    uint64_t n = frame_change_get_info(change)->nchunks;
+    uint64_t n = frame_writer_get_info(writer)->nchunks;
 
-    ck_assert_int_eq(frame_change_insert(change, n, &written), 0);
+    ck_assert_int_eq(frame_writer_insert(writer, n, &written), 0);
 }
 
-/* Open the frame and begin a new change, which has no knowledge from before. */
+/* Open the frame and begin a new writer, which has no knowledge from before. */
 static void restart(struct work *work)
 {
     struct store *store = disk_store(work->disk);
     struct fault fault;
 
-    frame_change_close(work->change);
+    frame_writer_close(work->writer);
     frame_close(work->frame);
     ck_assert_int_eq(give_frame_open(store, 0, &work->frame, &fault), 0);
-    ck_assert_int_eq(frame_change_open(work->frame, &work->change, &fault), 0);
+    ck_assert_int_eq(frame_writer_open(work->frame, &work->writer, &fault), 0);
 }
 
 static bool has_file(struct work *work, const char *name)
@@ -449,21 +449,21 @@ START_TEST(chunk_file_that_two_chunks_have_stays_when_one_dies)
         begin(&work, true, 0);
         append_stored(&work);
         append_stored(&work);
-        append_file(work.change, 0);
+        append_file(work.writer, 0);
         commit_work(&work);
         restart(&work);
         if (reopened)
             ck_assert_int_eq(
-                frame_change_reopen(&work.change, work.frame, &fault), 0);
-        ck_assert_int_eq(frame_change_delete(work.change, 0, 2), 0);
+                frame_writer_reopen(&work.writer, work.frame, &fault), 0);
+        ck_assert_int_eq(frame_writer_delete(work.writer, 0, 2), 0);
         commit_work(&work);
         ck_assert(has_file(&work, "00000000.chunk"));
         ck_assert(!has_file(&work, "00000001.chunk"));
         check_chunk(work.frame, 0, work.model.chunks[0].bytes, MODEL_CHUNKSIZE);
-        ck_assert_int_eq(frame_change_delete(work.change, 0, 1), 0);
+        ck_assert_int_eq(frame_writer_delete(work.writer, 0, 1), 0);
         commit_work(&work);
         restart(&work);
-        frame_change_reclaim(work.change, true);
+        frame_writer_reclaim(work.writer, true);
         ck_assert(!has_file(&work, "00000000.chunk"));
         end(&work);
     }
@@ -480,12 +480,12 @@ START_TEST(many_chunks_die_in_little_time)
     struct work work;
 
     begin(&work, true, 0);
-    append_file(work.change, 0);
+    append_file(work.writer, 0);
     for (int64_t i = 0; i < n; i++)
-        append_file(work.change, i * 65537 % n * 2);
+        append_file(work.writer, i * 65537 % n * 2);
     commit_work(&work);
     restart(&work);
-    ck_assert_int_eq(frame_change_delete(work.change, 0, (uint64_t)n), 0);
+    ck_assert_int_eq(frame_writer_delete(work.writer, 0, (uint64_t)n), 0);
     commit_work(&work);
     ck_assert_uint_eq(frame_get_info(work.frame)->nchunks, 1);
     end(&work);
@@ -531,19 +531,19 @@ static void check_same(struct frame *a, struct frame *b)
 static void change_data(const char *name)
 {
     struct disk *disk = disk_of_data(name);
-    struct frame_change *change;
+    struct frame_writer *writer;
     struct frame *before;
     struct frame *after;
     struct fault fault;
 
     ck_assert_int_eq(give_frame_open(disk_store(disk), 0, &before, &fault), 0);
-    ck_assert_int_eq(frame_change_open(before, &change, &fault), 0);
-    ck_assert_int_eq(frame_change_set_vlmetalayer(change, "new", "abc", 3), 0);
-    after = commit(change);
+    ck_assert_int_eq(frame_writer_open(before, &writer, &fault), 0);
+    ck_assert_int_eq(frame_writer_set_vlmetalayer(writer, "new", "abc", 3), 0);
+    after = commit(writer);
     check_same(before, after);
     ck_assert_int_eq(frame_get_info(after)->format, FRAME_FORMAT_E);
     frame_close(after);
-    frame_change_close(change);
+    frame_writer_close(writer);
     ck_assert_int_eq(give_frame_open(disk_store(disk), 0, &after, &fault), 0);
     check_same(before, after);
     for (uint64_t i = 0; i < frame_get_info(after)->nchunks; i++) {
@@ -559,7 +559,7 @@ static void change_data(const char *name)
     disk_free(disk);
 }
 
-START_TEST(frame_of_an_old_layout_is_written_anew)
+START_TEST(frame_of_an_old_layout_is_rewritten)
 {
     change_data("beta1-meta.b2frame");
     change_data("beta3-usermeta.b2frame");
@@ -567,7 +567,7 @@ START_TEST(frame_of_an_old_layout_is_written_anew)
 }
 END_TEST
 
-START_TEST(chunks_with_short_headers_are_written_anew)
+START_TEST(chunks_with_short_headers_are_rewritten)
 {
     change_data("short-header-lz4.b2frame");
     change_data("short-header-zstd.b2frame");
@@ -579,7 +579,7 @@ END_TEST
 START_TEST(frame_inside_a_file_is_not_changed)
 {
     struct disk *disk;
-    struct frame_change *change;
+    struct frame_writer *writer;
     struct frame *frame;
     struct fault fault;
     uint8_t bytes[8 + 0x84 + 8] = { 0 };
@@ -596,7 +596,7 @@ START_TEST(frame_inside_a_file_is_not_changed)
     end(&work);
     disk = disk_of(bytes, sizeof(bytes));
     ck_assert_int_eq(give_frame_open(disk_store(disk), 8, &frame, &fault), 0);
-    ck_assert_int_eq(frame_change_open(frame, &change, &fault), -EROFS);
+    ck_assert_int_eq(frame_writer_open(frame, &writer, &fault), -EROFS);
     frame_close(frame);
     disk_free(disk);
 }
@@ -605,7 +605,7 @@ END_TEST
 START_TEST(frame_whose_chunks_overlap_is_not_changed)
 {
     struct build *chunks = build_new();
-    struct frame_change *change;
+    struct frame_writer *writer;
     struct frame *frame;
     struct fault fault;
     struct build *built;
@@ -623,7 +623,7 @@ START_TEST(frame_whose_chunks_overlap_is_not_changed)
     });
     disk = disk_of(built->bytes, built->len);
     ck_assert_int_eq(give_frame_open(disk_store(disk), 0, &frame, &fault), 0);
-    ck_assert_int_eq(frame_change_open(frame, &change, &fault), -EBADMSG);
+    ck_assert_int_eq(frame_writer_open(frame, &writer, &fault), -EBADMSG);
     frame_close(frame);
     disk_free(disk);
     free(built);
@@ -648,8 +648,8 @@ int main(void)
         what_a_crash_left_of_a_sparse_frame_is_removed,
         chunk_file_that_two_chunks_have_stays_when_one_dies,
         many_chunks_die_in_little_time,
-        frame_of_an_old_layout_is_written_anew,
-        chunks_with_short_headers_are_written_anew,
+        frame_of_an_old_layout_is_rewritten,
+        chunks_with_short_headers_are_rewritten,
         frame_inside_a_file_is_not_changed,
         frame_whose_chunks_overlap_is_not_changed,
         NULL,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "writer/frame_places.h"
+#include "writer/frame_extents.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,10 +24,10 @@ struct batch {
     struct table_chunk chunks[CHUNK_TABLE_PIECE];
 };
 
-void places_fini(struct places *places)
+void frame_extents_fini(struct frame_extents *extents)
 {
-    extent_list_free(&places->known);
-    free(places->odd);
+    extent_list_free(&extents->known);
+    free(extents->unsized);
 }
 
 static int read_entries(struct frame *frame, struct batch *batch,
@@ -53,7 +53,7 @@ static int read_entries(struct frame *frame, struct batch *batch,
 }
 
 /* Sizes of damaged chunks stay 0. */
-static int read_sizes(struct frame_change *change, struct frame *frame,
+static int read_sizes(struct frame_writer *writer, struct frame *frame,
                       struct batch *batch, struct fault *fault)
 {
     bool sparse = frame->info.sparse;
@@ -69,30 +69,33 @@ static int read_sizes(struct frame_change *change, struct frame *frame,
         if (sizes->error == 0 && !sparse)
             batch->chunks[i].cbytes = sizes->cbytes;
         if (sizes->header_len == CHUNK_SHORT_HEADER_LEN)
-            change->rewrap = true;
+            writer->short_headers = true;
     }
     return r;
 }
 
-static int add_odd(struct places *places, uint64_t chunk_no, uint64_t off)
+static int add_unsized(struct frame_extents *extents, uint64_t chunk_no,
+                       uint64_t off)
 {
-    if (places->nodd == places->room) {
-        size_t room = 2 * places->room + 16;
-        struct odd_chunk *odd = realloc(places->odd, room * sizeof(odd[0]));
+    if (extents->nunsized == extents->room) {
+        size_t room = 2 * extents->room + 16;
+        struct unsized_chunk *unsized =
+            realloc(extents->unsized, room * sizeof(unsized[0]));
 
-        if (!odd)
+        if (!unsized)
             return -ENOMEM;
-        places->odd = odd;
-        places->room = room;
+        extents->unsized = unsized;
+        extents->room = room;
     }
-    places->odd[places->nodd++] = (struct odd_chunk){ chunk_no, off };
+    extents->unsized[extents->nunsized++] =
+        (struct unsized_chunk){ chunk_no, off };
     return 0;
 }
 
 /* Add the extent of a chunk; most chunks lie right behind the last one. */
-static int add_place(struct places *places, uint64_t off, uint64_t len)
+static int add_extent(struct frame_extents *extents, uint64_t off, uint64_t len)
 {
-    struct extent_list *list = &places->known;
+    struct extent_list *list = &extents->known;
     struct extent *last = list->n > 0 ? &list->extents[list->n - 1] : NULL;
 
     if (last && last->off + last->len == off) {
@@ -105,8 +108,9 @@ static int add_place(struct places *places, uint64_t off, uint64_t len)
     return 0;
 }
 
-static int add_places(struct places *places, const struct frame_change *change,
-                      const struct batch *batch)
+static int add_extents(struct frame_extents *extents,
+                       const struct frame_writer *writer,
+                       const struct batch *batch)
 {
     int r = 0;
 
@@ -116,33 +120,33 @@ static int add_places(struct places *places, const struct frame_change *change,
         if (chunk->entry < 0)
             continue;
         r = chunk->cbytes > 0
-                ? add_place(places, frame_change_off(change, chunk),
-                            chunk->cbytes)
-                : add_odd(places, batch->first + i,
-                          frame_change_off(change, chunk));
+                ? add_extent(extents, frame_writer_off(writer, chunk),
+                             chunk->cbytes)
+                : add_unsized(extents, batch->first + i,
+                              frame_writer_off(writer, chunk));
     }
     return r;
 }
 
-static int read_batch(struct frame_change *change, struct frame *frame,
-                      struct batch *batch, struct places *places,
+static int read_batch(struct frame_writer *writer, struct frame *frame,
+                      struct batch *batch, struct frame_extents *extents,
                       struct fault *fault)
 {
     int r = read_entries(frame, batch, fault);
 
     if (r == 0)
-        r = read_sizes(change, frame, batch, fault);
+        r = read_sizes(writer, frame, batch, fault);
     if (r < 0)
         return r;
-    r = add_places(places, change, batch);
+    r = add_extents(extents, writer, batch);
     if (r == 0)
-        r = chunk_table_append_clean(change->chunks, batch->chunks, batch->n);
+        r = chunk_table_append_clean(writer->chunks, batch->chunks, batch->n);
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
 /* Add a run of special chunks that fills whole pieces, if there is one.  `n`
    receives its length. */
-static int read_run(struct frame_change *change, struct frame *frame,
+static int read_run(struct frame_writer *writer, struct frame *frame,
                     uint64_t first, uint64_t *n)
 {
     struct frame_entry entry;
@@ -154,13 +158,13 @@ static int read_run(struct frame_change *change, struct frame *frame,
     *n -= *n % CHUNK_TABLE_PIECE;
     if (*n == 0)
         return 0;
-    return chunk_table_append_clean_run(change->chunks,
+    return chunk_table_append_clean_run(writer->chunks,
                                         frame_special_entry(entry.kind), *n);
 }
 
 /* Read the whole index, and the headers of the chunks. */
-static int read_chunks(struct frame_change *change, struct frame *frame,
-                       struct places *places, struct fault *fault)
+static int read_chunks(struct frame_writer *writer, struct frame *frame,
+                       struct frame_extents *extents, struct fault *fault)
 {
     uint64_t nchunks = frame->info.nchunks;
     struct batch *batch = malloc(sizeof(*batch));
@@ -169,7 +173,7 @@ static int read_chunks(struct frame_change *change, struct frame *frame,
     if (!batch)
         return fault_set(fault, -ENOMEM, 0, NULL);
     for (uint64_t first = 0, n; first < nchunks && r == 0; first += n) {
-        r = read_run(change, frame, first, &n);
+        r = read_run(writer, frame, first, &n);
         if (r < 0)
             fault_set(fault, r, 0, NULL);
         if (n > 0)
@@ -178,13 +182,13 @@ static int read_chunks(struct frame_change *change, struct frame *frame,
                                                 : CHUNK_TABLE_PIECE;
         batch->first = first;
         batch->n = (size_t)n;
-        r = read_batch(change, frame, batch, places, fault);
+        r = read_batch(writer, frame, batch, extents, fault);
     }
     free(batch);
     return r;
 }
 
-static int read_spans(struct frame_change *change, struct frame *frame,
+static int read_spans(struct frame_writer *writer, struct frame *frame,
                       struct fault *fault)
 {
     int r = 0;
@@ -196,17 +200,17 @@ static int read_spans(struct frame_change *change, struct frame *frame,
         r = frame_span_of(frame, i, &span, fault);
         if (r < 0)
             return r;
-        chunk_table_get(change->chunks, i, &chunk);
+        chunk_table_get(writer->chunks, i, &chunk);
         chunk.nbytes = span.nbytes;
-        r = chunk_table_set(change->chunks, i, &chunk);
+        r = chunk_table_set(writer->chunks, i, &chunk);
     }
     return r;
 }
 
-static int compare_odd(const void *a, const void *b)
+static int compare_unsized(const void *a, const void *b)
 {
-    const struct odd_chunk *x = a;
-    const struct odd_chunk *y = b;
+    const struct unsized_chunk *x = a;
+    const struct unsized_chunk *y = b;
 
     return (x->off > y->off) - (x->off < y->off);
 }
@@ -230,49 +234,55 @@ static uint64_t next_known(const struct extent_list *known, uint64_t off,
 }
 
 /* Let a chunk of unknown size extend to the next chunk. */
-static int place_odd(struct frame_change *change, struct places *places,
-                     size_t i, uint64_t section_end)
+static int size_unsized(struct frame_writer *writer,
+                        struct frame_extents *extents, size_t i,
+                        uint64_t section_end)
 {
-    const struct odd_chunk *odd = &places->odd[i];
-    uint64_t end = next_known(&places->known, odd->off, section_end);
+    const struct unsized_chunk *unsized = &extents->unsized[i];
+    uint64_t end = next_known(&extents->known, unsized->off, section_end);
     struct table_chunk chunk;
-    int r = chunk_table_get(change->chunks, odd->chunk_no, &chunk);
+    int r = chunk_table_get(writer->chunks, unsized->chunk_no, &chunk);
 
-    if (i + 1 < places->nodd && odd[1].off < end)
-        end = odd[1].off;
+    if (i + 1 < extents->nunsized && unsized[1].off < end)
+        end = unsized[1].off;
     if (r < 0)
         return r;
-    chunk.cbytes =
-        end - odd->off < UINT32_MAX ? (uint32_t)(end - odd->off) : UINT32_MAX;
-    return chunk_table_set(change->chunks, odd->chunk_no, &chunk);
+    chunk.cbytes = end - unsized->off < UINT32_MAX
+                       ? (uint32_t)(end - unsized->off)
+                       : UINT32_MAX;
+    return chunk_table_set(writer->chunks, unsized->chunk_no, &chunk);
 }
 
 /* Do so for all chunks of unknown size. */
-static int place_all_odd(struct frame_change *change, struct places *places)
+static int size_all_unsized(struct frame_writer *writer,
+                            struct frame_extents *extents)
 {
-    uint64_t section_end = change->info.header_len + change->info.cbytes;
+    uint64_t section_end = writer->info.header_len + writer->info.cbytes;
     int r = 0;
 
-    extent_list_sort(&places->known);
-    if (places->nodd == 0)
+    extent_list_sort(&extents->known);
+    if (extents->nunsized == 0)
         return 0;
-    qsort(places->odd, places->nodd, sizeof(places->odd[0]), compare_odd);
-    for (size_t i = 0; i < places->nodd && r == 0; i++)
-        r = place_odd(change, places, i, section_end);
+    qsort(extents->unsized, extents->nunsized, sizeof(extents->unsized[0]),
+          compare_unsized);
+    for (size_t i = 0; i < extents->nunsized && r == 0; i++)
+        r = size_unsized(writer, extents, i, section_end);
     return r;
 }
 
 /* Mark the space of these chunks as used. */
-static int take_odd(struct frame_change *change, const struct places *places)
+static int take_unsized(struct frame_writer *writer,
+                        const struct frame_extents *extents)
 {
     int r = 0;
 
-    for (size_t i = 0; i < places->nodd && r == 0; i++) {
+    for (size_t i = 0; i < extents->nunsized && r == 0; i++) {
         struct table_chunk chunk;
 
-        r = chunk_table_get(change->chunks, places->odd[i].chunk_no, &chunk);
+        r = chunk_table_get(writer->chunks, extents->unsized[i].chunk_no,
+                            &chunk);
         if (r == 0)
-            r = frame_alloc_take(change->alloc, places->odd[i].off,
+            r = frame_alloc_take(writer->alloc, extents->unsized[i].off,
                                  chunk.cbytes);
     }
     return r;
@@ -280,42 +290,42 @@ static int take_odd(struct frame_change *change, const struct places *places)
 
 /* Mark chunk files as used.  Several chunks may share one; such a file is
    pinned. */
-static int take_ids(struct frame_change *change, const struct extent *extent)
+static int take_ids(struct frame_writer *writer, const struct extent *extent)
 {
-    int r = frame_alloc_take(change->alloc, extent->off, extent->len);
+    int r = frame_alloc_take(writer->alloc, extent->off, extent->len);
 
     if (r != -EEXIST)
         return r;
     r = 0;
     for (uint64_t i = 0; i < extent->len && r == 0; i++) {
-        r = frame_alloc_take(change->alloc, extent->off + i, 1);
+        r = frame_alloc_take(writer->alloc, extent->off + i, 1);
         if (r == -EEXIST)
-            r = frame_alloc_pin(change->alloc, extent->off + i);
+            r = frame_alloc_pin(writer->alloc, extent->off + i);
     }
     return r;
 }
 
-int places_take(struct frame_change *change, const struct places *places,
-                struct fault *fault)
+int frame_extents_take(struct frame_writer *writer,
+                       const struct frame_extents *extents, struct fault *fault)
 {
     int r = 0;
 
-    for (size_t i = 0; i < places->known.n && r == 0; i++) {
-        const struct extent *extent = &places->known.extents[i];
+    for (size_t i = 0; i < extents->known.n && r == 0; i++) {
+        const struct extent *extent = &extents->known.extents[i];
 
-        r = change->info.sparse
-                ? take_ids(change, extent)
-                : frame_alloc_take(change->alloc, extent->off, extent->len);
+        r = writer->info.sparse
+                ? take_ids(writer, extent)
+                : frame_alloc_take(writer->alloc, extent->off, extent->len);
     }
     if (r == 0)
-        r = take_odd(change, places);
+        r = take_unsized(writer, extents);
     if (r == -EEXIST)
         return fault_set(fault, -EBADMSG, 0, "chunks overlap");
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
 /* Let the table read the index of the frame. */
-static int open_index(struct frame_change *change, struct frame *frame,
+static int open_index(struct frame_writer *writer, struct frame *frame,
                       struct fault *fault)
 {
     uint64_t off = frame_index_off(&frame->info);
@@ -335,15 +345,15 @@ static int open_index(struct frame_change *change, struct frame *frame,
     if (r == 0)
         r = index_open(&source, &index, fault);
     if (r == 0)
-        chunk_table_commit(change->chunks, store_object_get(frame->object),
+        chunk_table_commit(writer->chunks, store_object_get(frame->object),
                            index);
     return r;
 }
 
-int frame_change_check_size(const struct frame *frame, struct fault *fault)
+int frame_writer_check_size(const struct frame *frame, struct fault *fault)
 {
-    uint64_t max = index_suffices(frame) ? FRAME_CHANGE_CHUNKS_MAX
-                                         : FRAME_CHANGE_VARIABLE_MAX;
+    uint64_t max = index_suffices(frame) ? FRAME_WRITER_CHUNKS_MAX
+                                         : FRAME_WRITER_VARIABLE_MAX;
 
     if (frame->info.nchunks <= max)
         return 0;
@@ -351,23 +361,23 @@ int frame_change_check_size(const struct frame *frame, struct fault *fault)
                        "the frame has too many chunks to be changed", fault);
 }
 
-int places_read(struct frame_change *change, struct frame *frame,
-                struct places *places, struct fault *fault)
+int frame_extents_read(struct frame_writer *writer, struct frame *frame,
+                       struct frame_extents *extents, struct fault *fault)
 {
-    int r = chunk_table_new(frame->info.sparse, &change->chunks);
+    int r = chunk_table_new(frame->info.sparse, &writer->chunks);
 
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     if (!index_suffices(frame))
-        chunk_table_keep_all(change->chunks);
+        chunk_table_keep_all(writer->chunks);
     else if (frame->info.nchunks > 0)
-        r = open_index(change, frame, fault);
+        r = open_index(writer, frame, fault);
     if (r == 0)
-        r = read_chunks(change, frame, places, fault);
+        r = read_chunks(writer, frame, extents, fault);
     if (r < 0)
         return r;
-    r = place_all_odd(change, places);
+    r = size_all_unsized(writer, extents);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    return change->variable ? read_spans(change, frame, fault) : 0;
+    return writer->variable ? read_spans(writer, frame, fault) : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef WRITER_FRAME_CHANGE_PRIVATE_H
-#define WRITER_FRAME_CHANGE_PRIVATE_H
+#ifndef WRITER_FRAME_WRITER_PRIVATE_H
+#define WRITER_FRAME_WRITER_PRIVATE_H
 
 #include <pthread.h>
 
@@ -8,25 +8,25 @@
 #include "frame/chunk_table.h"
 #include "frame/frame_private.h"
 #include "writer/frame_alloc.h"
-#include "writer/frame_change.h"
-#include "writer/frame_write.h"
+#include "writer/frame_encode.h"
+#include "writer/frame_writer.h"
 #include "writer/layers.h"
 
 /*
  * Locking.  `lock` is a leaf.  It guards `alloc`, `epoch`, `variable` and the
  * fields of `info` that are constant between commits, because
- * frame_change_write() reads them in other threads.  All else belongs to the
- * one thread that uses the change.
+ * frame_writer_write() reads them in other threads.  All else belongs to the
+ * one thread that uses the writer.
  */
-struct frame_change {
+struct frame_writer {
     struct store *store;
     struct chunk_encoder *encoder;
     pthread_mutex_t lock;
     uint64_t epoch; /* how often the frame was rewritten */
 
-    /* See frame_change_watch(). */
+    /* See frame_writer_set_progress(). */
     int (*progress)(void *context, uint64_t done, uint64_t total);
-    void *watcher;
+    void *progress_context;
 
     /* The next state. */
     struct frame_info info;
@@ -34,7 +34,7 @@ struct frame_change {
     bool variable;       /* chunks may differ in size */
     bool rewrite;        /* the next commit must rewrite the frame */
     bool header_changed; /* a metalayer in the header was changed */
-    bool rewrap;         /* there are chunks with short headers */
+    bool short_headers;  /* there are chunks with short headers */
     struct layers fixed;
     struct layers vl;
     struct layers *edited;   /* the list of the last edit that is not committed
@@ -61,36 +61,37 @@ struct frame_change {
     bool header_known; /* `header` is the stored one; else that is in doubt */
     struct store_stat stat; /* of the file, or index file, with that header */
 
-    struct extent_list dying; /* dead after the next commit */
-    struct extent_list fresh; /* put since the last commit */
-    uint64_t fresh_cbytes;
-    bool unsynced_lost; /* chunks in `fresh` may not have reached the disk */
+    struct extent_list pending_free;
+    /* freed by the next commit */
+    struct extent_list unsynced; /* put since the last commit */
+    uint64_t unsynced_cbytes;
+    bool unsynced_lost; /* chunks in `unsynced` may not have reached the disk */
     bool not_durable;   /* the last commit may not have either: see
-                           frame_change_sync() */
+                           frame_writer_sync() */
     bool name_unsynced; /* nor the name of the file, or of the directory */
 };
 
 /* Read the contents of the frame, and find out which space is free.  The caller
-   has set the store and the info of `change`. */
-int frame_adopt(struct frame_change *change, struct frame *frame,
-                struct fault *fault);
+   has set the store and the info of `writer`. */
+int frame_load(struct frame_writer *writer, struct frame *frame,
+               struct fault *fault);
 
 /* The offset of a stored chunk in the file; for a sparse frame, the number of
    its chunk file. */
-static inline uint64_t frame_change_off(const struct frame_change *change,
+static inline uint64_t frame_writer_off(const struct frame_writer *writer,
                                         const struct table_chunk *chunk)
 {
-    uint64_t origin = change->info.sparse ? 0 : change->info.header_len;
+    uint64_t origin = writer->info.sparse ? 0 : writer->info.header_len;
 
     return origin + (uint64_t)chunk->entry;
 }
 
 /* Decoded size of a chunk. */
-uint32_t frame_change_size_of(const struct frame_change *change,
+uint32_t frame_writer_size_of(const struct frame_writer *writer,
                               uint64_t chunk_no);
 
 /* Write a chunk that repeats zero bytes, or NaNs of the frame's typesize. */
-int frame_change_write_value(struct frame_change *change, bool nans,
+int frame_writer_write_value(struct frame_writer *writer, bool nans,
                              uint32_t nbytes, struct frame_written *out,
                              struct fault *fault);
 
@@ -102,7 +103,7 @@ int frame_change_write_value(struct frame_change *change, bool nans,
  *
  * Returns 0 or an error of the table, with nothing replaced.
  */
-int frame_change_replace(struct frame_change *change, uint64_t first,
+int frame_writer_replace(struct frame_writer *writer, uint64_t first,
                          uint64_t nremoved, const struct table_chunk *chunk,
                          uint64_t nadded);
 
@@ -112,14 +113,14 @@ int frame_change_replace(struct frame_change *change, uint64_t first,
  *
  * Returns 0, -EFBIG or -ENOMEM.
  */
-int frame_change_append_special(struct frame_change *change,
+int frame_writer_append_special(struct frame_writer *writer,
                                 enum chunk_kind kind, uint64_t n);
 
 /* Make a table of the frame's kind, without chunks.  Returns 0 or -ENOMEM. */
-int frame_change_new_table(const struct frame_change *change,
+int frame_writer_new_table(const struct frame_writer *writer,
                            struct chunk_table **out);
 
 /* May the frame have `n` chunks?  Returns 0 or -EFBIG. */
-int frame_change_check_count(const struct frame_change *change, uint64_t n);
+int frame_writer_check_count(const struct frame_writer *writer, uint64_t n);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "chunk/chunk_format.h"
-#include "writer/frame_change_private.h"
+#include "writer/frame_writer_private.h"
 
 static bool name_fits(const char *name)
 {
@@ -13,22 +13,22 @@ static bool name_fits(const char *name)
 
 /* Make room in the header, because a new metalayer makes it longer.  Only a
    draft without chunks has such room; any other frame is rewritten. */
-static int make_header_room(struct frame_change *change)
+static int make_header_room(struct frame_writer *writer)
 {
-    uint64_t len = frame_write_header_len(&change->fixed);
-    uint32_t old = change->info.header_len;
+    uint64_t len = frame_encode_header_len(&writer->fixed);
+    uint32_t old = writer->info.header_len;
     int r;
 
-    if (!change->draft || frame_alloc_end(change->alloc) != old) {
-        change->rewrite = true;
+    if (!writer->draft || frame_alloc_end(writer->alloc) != old) {
+        writer->rewrite = true;
         return 0;
     }
-    r = frame_alloc_reserve(change->alloc, len);
+    r = frame_alloc_reserve(writer->alloc, len);
     if (r < 0)
         return r;
-    pthread_mutex_lock(&change->lock);
-    change->info.header_len = (uint32_t)len;
-    pthread_mutex_unlock(&change->lock);
+    pthread_mutex_lock(&writer->lock);
+    writer->info.header_len = (uint32_t)len;
+    pthread_mutex_unlock(&writer->lock);
     return 0;
 }
 
@@ -58,67 +58,67 @@ static int check_room(const struct layers *layers, const struct layer *old,
  * in the header cannot be undone, because the length of the header has been
  * adapted to it.
  */
-static void keep_layer(struct frame_change *change, struct layers *layers,
+static void keep_layer(struct frame_writer *writer, struct layers *layers,
                        const char *name)
 {
     struct layer *old = layers_find(layers, name);
 
-    free(change->replaced.bytes);
-    change->replaced = (struct layer){ 0 };
+    free(writer->replaced.bytes);
+    writer->replaced = (struct layer){ 0 };
     if (old) {
-        change->replaced = *old;
+        writer->replaced = *old;
         old->bytes = NULL;
     } else {
-        strncpy(change->replaced.name, name, METALAYER_NAME_MAX);
+        strncpy(writer->replaced.name, name, METALAYER_NAME_MAX);
     }
-    change->edited = old || layers == &change->vl ? layers : NULL;
-    change->header_was_changed = change->header_changed;
+    writer->edited = old || layers == &writer->vl ? layers : NULL;
+    writer->header_was_changed = writer->header_changed;
 }
 
-void frame_change_undo_metalayer(struct frame_change *change)
+void frame_writer_undo_metalayer(struct frame_writer *writer)
 {
-    struct layers *layers = change->edited;
-    struct layer *was = &change->replaced;
+    struct layers *layers = writer->edited;
+    struct layer *was = &writer->replaced;
 
     if (!layers)
         return;
-    change->edited = NULL;
+    writer->edited = NULL;
     if (!was->bytes)
         layers_remove(layers, layers_find(layers, was->name));
     else if (layers_set(layers, was->name, was->bytes, was->len) == 0)
         was->bytes = NULL;
-    if (layers == &change->fixed && change->header_known)
-        change->header_changed = change->header_was_changed;
+    if (layers == &writer->fixed && writer->header_known)
+        writer->header_changed = writer->header_was_changed;
 }
 
-int frame_change_set_metalayer(struct frame_change *change, const char *name,
+int frame_writer_set_metalayer(struct frame_writer *writer, const char *name,
                                const void *content, size_t len)
 {
-    const struct layer *old = layers_find(&change->fixed, name);
+    const struct layer *old = layers_find(&writer->fixed, name);
     uint8_t *bytes;
     int r;
 
     if (!name_fits(name) || (old && old->len != len) ||
-        (!old && change->info.nchunks > 0))
+        (!old && writer->info.nchunks > 0))
         return -EINVAL;
-    r = check_room(&change->fixed, old, len);
+    r = check_room(&writer->fixed, old, len);
     if (r < 0)
         return r;
     bytes = copy_of(content, len);
     if (!bytes)
         return -ENOMEM;
-    keep_layer(change, &change->fixed, name);
-    r = layers_set(&change->fixed, name, bytes, (uint32_t)len);
+    keep_layer(writer, &writer->fixed, name);
+    r = layers_set(&writer->fixed, name, bytes, (uint32_t)len);
     if (r < 0) {
         free(bytes);
         return r;
     }
-    change->header_changed = true;
-    return old ? 0 : make_header_room(change);
+    writer->header_changed = true;
+    return old ? 0 : make_header_room(writer);
 }
 
 /* Encode the content as a chunk.  Format: frame.md, 7 "Trailer". */
-static ssize_t encode_layer(struct frame_change *change, const void *content,
+static ssize_t encode_layer(struct frame_writer *writer, const void *content,
                             size_t len, uint8_t **out)
 {
     static const struct chunk_params params = {
@@ -133,7 +133,7 @@ static ssize_t encode_layer(struct frame_change *change, const void *content,
 
     if (!bytes)
         return -ENOMEM;
-    n = chunk_encode(change->encoder, &params, content, len, bytes, cap);
+    n = chunk_encode(writer->encoder, &params, content, len, bytes, cap);
     if (n < 0)
         free(bytes);
     else
@@ -141,37 +141,37 @@ static ssize_t encode_layer(struct frame_change *change, const void *content,
     return n;
 }
 
-int frame_change_set_vlmetalayer(struct frame_change *change, const char *name,
+int frame_writer_set_vlmetalayer(struct frame_writer *writer, const char *name,
                                  const void *content, size_t len)
 {
-    const struct layer *old = layers_find(&change->vl, name);
+    const struct layer *old = layers_find(&writer->vl, name);
     uint8_t *bytes;
     ssize_t n;
     int r;
 
     if (!name_fits(name))
         return -EINVAL;
-    r = check_room(&change->vl, old, len);
+    r = check_room(&writer->vl, old, len);
     if (r < 0)
         return r;
-    n = encode_layer(change, content, len, &bytes);
+    n = encode_layer(writer, content, len, &bytes);
     if (n < 0)
         return (int)n;
-    keep_layer(change, &change->vl, name);
-    r = layers_set(&change->vl, name, bytes, (uint32_t)n);
+    keep_layer(writer, &writer->vl, name);
+    r = layers_set(&writer->vl, name, bytes, (uint32_t)n);
     if (r < 0)
         free(bytes);
     return r;
 }
 
-int frame_change_remove_vlmetalayer(struct frame_change *change,
+int frame_writer_remove_vlmetalayer(struct frame_writer *writer,
                                     const char *name)
 {
-    struct layer *layer = layers_find(&change->vl, name);
+    struct layer *layer = layers_find(&writer->vl, name);
 
     if (!layer)
         return -ENODATA;
-    keep_layer(change, &change->vl, name);
-    layers_remove(&change->vl, layer);
+    keep_layer(writer, &writer->vl, name);
+    layers_remove(&writer->vl, layer);
     return 0;
 }
