@@ -149,17 +149,17 @@ int edit_chunk_params(const struct edit *edit, struct chunk_params *out)
     return -ENOTSUP;
 }
 
-/* Encode a chunk into `room`, which has CHUNK_OVERHEAD_MAX bytes more than
+/* Encode a chunk into `buf`, which has CHUNK_OVERHEAD_MAX bytes more than
    `bytes`.  Returns its encoded size or an error. */
 static ssize_t encode(const struct chunk_params *params, const uint8_t *bytes,
-                      size_t len, uint8_t *room)
+                      size_t len, uint8_t *buf)
 {
     struct chunk_encoder *encoder;
     ssize_t n = chunk_encoder_new(cpu_features(), &encoder);
 
     if (n < 0)
         return n;
-    n = chunk_encode(encoder, params, bytes, len, room,
+    n = chunk_encode(encoder, params, bytes, len, buf,
                      len + CHUNK_OVERHEAD_MAX);
     chunk_encoder_free(encoder);
     return n;
@@ -170,17 +170,17 @@ static int encode_chunk(struct edit *edit, const uint8_t *bytes, size_t len,
 {
     struct fault fault = FAULT_NONE;
     struct chunk_params params;
-    uint8_t *room;
+    uint8_t *buf;
     ssize_t n;
     int r = edit_chunk_params(edit, &params);
 
     if (r < 0)
         return r;
-    room = malloc(len + CHUNK_OVERHEAD_MAX);
-    n = room ? encode(&params, bytes, len, room) : -ENOMEM;
+    buf = malloc(len + CHUNK_OVERHEAD_MAX);
+    n = buf ? encode(&params, bytes, len, buf) : -ENOMEM;
     r = n < 0 ? (int)n
-              : frame_writer_write(edit->writer, room, (size_t)n, out, &fault);
-    free(room);
+              : frame_writer_write(edit->writer, buf, (size_t)n, out, &fault);
+    free(buf);
     return r < 0 ? edit_report(edit, r, &fault) : 0;
 }
 

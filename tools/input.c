@@ -161,35 +161,35 @@ static ssize_t sample(struct feed *feed, void *buf, size_t len)
 
 /* Double the memory, but to no more than `max` + 1 bytes, which suffice to see
    that there are too many. */
-static int grow(uint8_t **bytes, size_t *room, size_t max)
+static int grow(uint8_t **bytes, size_t *capacity, size_t max)
 {
-    size_t more = *room > max / 2 ? max + 1 : 2 * *room;
+    size_t more = *capacity > max / 2 ? max + 1 : 2 * *capacity;
     uint8_t *moved = realloc(*bytes, more);
 
     if (!moved)
         return -ENOMEM;
     *bytes = moved;
-    *room = more;
+    *capacity = more;
     return 0;
 }
 
 ssize_t input_read_all(struct input *input, size_t max, uint8_t **bytes)
 {
-    size_t room = max < ALL_FIRST ? max + 1 : ALL_FIRST;
-    uint8_t *all = malloc(room);
+    size_t capacity = max < ALL_FIRST ? max + 1 : ALL_FIRST;
+    uint8_t *all = malloc(capacity);
     size_t len = 0;
     ssize_t n = all ? 0 : report(input, -ENOMEM);
 
     while (n == 0) {
-        n = input_read(input, all + len, room - len);
+        n = input_read(input, all + len, capacity - len);
         if (n < 0)
             break;
         len += (size_t)n;
-        if (len < room) {
+        if (len < capacity) {
             *bytes = all;
             return (ssize_t)len;
         }
-        n = len > max ? -EFBIG : grow(&all, &room, max);
+        n = len > max ? -EFBIG : grow(&all, &capacity, max);
         if (n < 0)
             report(input, (int)n);
     }

@@ -42,11 +42,11 @@ int array_encode(const struct layout_shape *shape, const char *dtype,
 {
     struct msgpack_writer writer = { 0 };
     size_t dtype_len = dtype ? strlen(dtype) : 0;
-    size_t room = FIXED_LEN + shape->ndim * (size_t)DIM_LEN + dtype_len;
+    size_t capacity = FIXED_LEN + shape->ndim * (size_t)DIM_LEN + dtype_len;
 
-    if (room > ARRAY_LAYER_MAX)
+    if (capacity > ARRAY_LAYER_MAX)
         return -EINVAL;
-    writer.bytes = malloc(room);
+    writer.bytes = malloc(capacity);
     if (!writer.bytes)
         return -ENOMEM;
     write_shape(&writer, shape);

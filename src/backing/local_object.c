@@ -179,20 +179,20 @@ struct giving {
     gid_t gid;
     struct given *files;
     size_t nfiles;
-    size_t room; /* number of allocated elements of `files` */
+    size_t capacity; /* number of allocated elements of `files` */
 };
 
 static int note_given(struct giving *giving, const struct stat *st)
 {
-    if (giving->nfiles == giving->room) {
-        size_t room = giving->room ? 2 * giving->room : 64;
+    if (giving->nfiles == giving->capacity) {
+        size_t capacity = giving->capacity ? 2 * giving->capacity : 64;
         struct given *files =
-            realloc(giving->files, room * sizeof(giving->files[0]));
+            realloc(giving->files, capacity * sizeof(giving->files[0]));
 
         if (!files)
             return -ENOMEM;
         giving->files = files;
-        giving->room = room;
+        giving->capacity = capacity;
     }
     giving->files[giving->nfiles++] =
         (struct given){ .ino = st->st_ino, .gid = st->st_gid };

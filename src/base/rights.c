@@ -58,7 +58,7 @@ static const char *find_line(const char *text, const char *keyword)
 
 static int parse_groups(const char *line, struct rights *out)
 {
-    size_t room = 0;
+    size_t capacity = 0;
     char *end;
 
     for (;;) {
@@ -70,11 +70,11 @@ static int parse_groups(const char *line, struct rights *out)
             return 0;
         group = strtoul(line, &end, 10);
         line = end;
-        if (out->ngroups == room) {
+        if (out->ngroups == capacity) {
             gid_t *larger;
 
-            room = room ? 2 * room : 16;
-            larger = realloc(out->groups, room * sizeof(*larger));
+            capacity = capacity ? 2 * capacity : 16;
+            larger = realloc(out->groups, capacity * sizeof(*larger));
             if (!larger)
                 return -ENOMEM;
             out->groups = larger;

@@ -31,7 +31,7 @@ static bool is_path(const char *path, size_t len)
     return true;
 }
 
-static int make_room(struct bundle *bundle)
+static int reserve(struct bundle *bundle)
 {
     size_t n = bundle->nallocated ? 2 * bundle->nallocated : 16;
     struct bundle_entry *entries;
@@ -60,7 +60,7 @@ static int add(struct bundle *bundle, const struct bundle_entry *entry,
     size_t len = key->len;
     size_t path_len = len + strlen(key->suffix);
     char *path;
-    int r = make_room(bundle);
+    int r = reserve(bundle);
 
     if (r < 0)
         return fault_set(fault, r, 0, NULL);

@@ -170,20 +170,20 @@ int zip_read_entry(const struct zip_directory *directory, const uint8_t *bytes,
 {
     const uint8_t *entry = bytes + *pos;
     uint64_t off = directory->off + *pos;
-    uint64_t room = directory->len - *pos;
+    uint64_t left = directory->len - *pos;
     struct numbers numbers;
     size_t name_len;
     size_t extra_len;
     uint64_t len;
 
-    if (room < ZIP_ENTRY_LEN || load_le32(entry) != ZIP_ENTRY_MAGIC)
+    if (left < ZIP_ENTRY_LEN || load_le32(entry) != ZIP_ENTRY_MAGIC)
         return fault_set(fault, -EBADMSG, off,
                          "no entry where one of a zip directory should be");
     name_len = load_le16(entry + ZIP_ENTRY_NAME_LEN);
     extra_len = load_le16(entry + ZIP_ENTRY_EXTRA_LEN);
     len = ZIP_ENTRY_LEN + name_len + extra_len +
           load_le16(entry + ZIP_ENTRY_COMMENT_LEN);
-    if (len > room)
+    if (len > left)
         return fault_set(fault, -EBADMSG, off,
                          "an entry passes the end of the zip directory");
     numbers = (struct numbers){

@@ -170,11 +170,11 @@ static int read_run(struct job *job, int32_t csize, uint8_t *value)
 
 /*
  * Read a stream that decodes to `len` bytes.  A compressed stream is decoded
- * into `room`, which holds as many bytes; a raw one stays in the input.
+ * into `buf`, which holds as many bytes; a raw one stays in the input.
  *
  * Format: Chunk Format, 6 "Streams".
  */
-static int read_stream(struct job *job, uint8_t *room, size_t len,
+static int read_stream(struct job *job, uint8_t *buf, size_t len,
                        struct stream *out)
 {
     struct input *in = &job->in;
@@ -193,8 +193,8 @@ static int read_stream(struct job *job, uint8_t *room, size_t len,
     if (csize == 0)
         return 0;
     if ((uint32_t)csize != len) {
-        out->bytes = room;
-        return run_codec(job, (uint32_t)csize, room, len);
+        out->bytes = buf;
+        return run_codec(job, (uint32_t)csize, buf, len);
     }
     out->bytes = in->bytes + in->pos;
     in->pos += (uint32_t)csize;
@@ -271,12 +271,12 @@ static bool streams_are_planes(const struct job *job)
 }
 
 /*
- * Undo the shuffle of `nitems` items.  `room` has `nitems` bytes per plane, one
+ * Undo the shuffle of `nitems` items.  `buf` has `nitems` bytes per plane, one
  * plane after the other.  The plane of a stream that is one repeated value is
  * filled for a single run, and each run uses it again.
  */
 static void undo_shuffle(const struct job *job, const struct stream streams[],
-                         size_t nitems, uint8_t *room, uint8_t *dst)
+                         size_t nitems, uint8_t *buf, uint8_t *dst)
 {
     const uint8_t *planes[SHUFFLE_PLANES_MAX];
     size_t typesize = job->chunk->nstreams;
@@ -284,12 +284,12 @@ static void undo_shuffle(const struct job *job, const struct stream streams[],
 
     for (size_t j = 0; j < typesize; j++) {
         if (!streams[j].bytes)
-            memset(room + j * nitems, streams[j].value, run);
+            memset(buf + j * nitems, streams[j].value, run);
     }
     for (size_t i = 0; i < nitems; i += run) {
         for (size_t j = 0; j < typesize; j++)
             planes[j] =
-                streams[j].bytes ? streams[j].bytes + i : room + j * nitems;
+                streams[j].bytes ? streams[j].bytes + i : buf + j * nitems;
         run = nitems - i < run ? nitems - i : run;
         job->decoder->shuffle->unshuffle_planes(typesize, run, planes,
                                                 dst + i * typesize);
@@ -301,15 +301,15 @@ static int decode_planes(struct job *job, uint32_t len, uint8_t *dst)
     struct stream streams[SHUFFLE_PLANES_MAX];
     uint32_t typesize = job->chunk->nstreams;
     uint32_t nitems = len / typesize;
-    uint8_t *room;
+    uint8_t *buf;
     int r;
 
-    r = coded_place(job, len, dst, &room);
+    r = coded_place(job, len, dst, &buf);
     for (uint32_t j = 0; r == 0 && j < typesize; j++)
-        r = read_stream(job, room + (size_t)j * nitems, nitems, &streams[j]);
+        r = read_stream(job, buf + (size_t)j * nitems, nitems, &streams[j]);
     if (r < 0)
         return r;
-    undo_shuffle(job, streams, nitems, room, dst);
+    undo_shuffle(job, streams, nitems, buf, dst);
     return 0;
 }
 
@@ -337,10 +337,10 @@ static int decode_streams(struct job *job, uint32_t len, const uint8_t *first,
 }
 
 /*
- * Decode the VL-block that fills the rest of the input, to at most `room`
+ * Decode the VL-block that fills the rest of the input, to at most `capacity`
  * bytes.  Returns their number.  Format: Chunk Format, 9.
  */
-static ssize_t decode_vlblock(struct job *job, uint8_t *dst, uint32_t room)
+static ssize_t decode_vlblock(struct job *job, uint8_t *dst, uint32_t capacity)
 {
     struct input *in = &job->in;
     uint8_t *coded;
@@ -350,7 +350,7 @@ static ssize_t decode_vlblock(struct job *job, uint8_t *dst, uint32_t room)
     if (in->len - in->pos <= CHUNK_STREAM_PREFIX_LEN)
         return bad_input(job, "VL-block is too short");
     len = load_le32(in->bytes + in->pos);
-    if (len == 0 || len > room)
+    if (len == 0 || len > capacity)
         return bad_input(job, "VL-blocks do not add up to the chunk");
     in->pos += CHUNK_STREAM_PREFIX_LEN;
 

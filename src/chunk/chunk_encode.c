@@ -235,7 +235,7 @@ static ssize_t write_special(struct draft *draft, enum chunk_kind kind)
     return (ssize_t)len;
 }
 
-static size_t room(const struct draft *draft)
+static size_t space_left(const struct draft *draft)
 {
     return draft->cap - draft->pos;
 }
@@ -246,7 +246,7 @@ static int write_run(struct draft *draft, uint8_t value)
     size_t len = CHUNK_STREAM_PREFIX_LEN + (value != 0);
     uint8_t *dst = draft->dst + draft->pos;
 
-    if (len > room(draft))
+    if (len > space_left(draft))
         return -ERANGE;
 
     store_le32(dst, -(uint32_t)value);
@@ -281,16 +281,16 @@ static int write_stream(struct draft *draft, const uint8_t *src, size_t len)
 
     if (repeats(src, len, 1))
         return write_run(draft, src[0]);
-    if (room(draft) < CHUNK_STREAM_PREFIX_LEN)
+    if (space_left(draft) < CHUNK_STREAM_PREFIX_LEN)
         return -ERANGE;
-    if (cap > room(draft) - CHUNK_STREAM_PREFIX_LEN)
-        cap = room(draft) - CHUNK_STREAM_PREFIX_LEN;
+    if (cap > space_left(draft) - CHUNK_STREAM_PREFIX_LEN)
+        cap = space_left(draft) - CHUNK_STREAM_PREFIX_LEN;
 
     r = run_codec(draft, src, len, dst + CHUNK_STREAM_PREFIX_LEN, cap);
     if (r < 0)
         return (int)r;
     if (r == 0) {
-        if (len > room(draft) - CHUNK_STREAM_PREFIX_LEN)
+        if (len > space_left(draft) - CHUNK_STREAM_PREFIX_LEN)
             return -ERANGE;
         memcpy(dst + CHUNK_STREAM_PREFIX_LEN, src, len);
         r = (ssize_t)len;
@@ -368,7 +368,7 @@ static int write_dict(struct draft *draft)
 
     if (draft->split)
         nstreams *= draft->typesize;
-    if (!dict_plan(draft->nbytes, nstreams, room(draft), &plan))
+    if (!dict_plan(draft->nbytes, nstreams, space_left(draft), &plan))
         return 0;
 
     filter_all_blocks(draft);

@@ -118,7 +118,7 @@ static inline void repeat_word(uint8_t *dst, size_t distance, size_t len)
         memcpy(dst + i, &word, sizeof(word));
 }
 
-/* Copy a match.  At least DST_MARGIN - SHORT_MATCH bytes of room follow it. */
+/* Copy a match.  At least DST_MARGIN - SHORT_MATCH more bytes follow it. */
 static inline void copy_match_wide(uint8_t *dst, const struct match *match)
 {
     const uint8_t *from = dst - match->distance;

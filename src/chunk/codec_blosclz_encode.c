@@ -118,9 +118,9 @@ static inline size_t common_len(const uint8_t *a, const uint8_t *b,
 
 static bool put_literals(struct output *out, const uint8_t *src, size_t len)
 {
-    size_t room = (size_t)(out->end - out->pos);
+    size_t left = (size_t)(out->end - out->pos);
 
-    if (len + (len + LITERALS_MAX - 1) / LITERALS_MAX > room)
+    if (len + (len + LITERALS_MAX - 1) / LITERALS_MAX > left)
         return false;
 
     while (len > 0) {

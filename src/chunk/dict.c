@@ -12,7 +12,7 @@ enum {
     SAMPLE_SHARE = 16, /* the samples are this part of the chunk */
 };
 
-bool dict_plan(uint32_t nbytes, size_t nstreams, size_t room,
+bool dict_plan(uint32_t nbytes, size_t nstreams, size_t capacity,
                struct dict_plan *out)
 {
     size_t nsamples = nstreams < NSAMPLES_MIN ? NSAMPLES_MIN : nstreams;
@@ -20,7 +20,7 @@ bool dict_plan(uint32_t nbytes, size_t nstreams, size_t room,
 
     if (max > CHUNK_DICT_MAX)
         max = CHUNK_DICT_MAX;
-    if (max < DICT_MIN || room < CHUNK_DICT_PREFIX_LEN + max ||
+    if (max < DICT_MIN || capacity < CHUNK_DICT_PREFIX_LEN + max ||
         nbytes / nsamples < SAMPLE_SHARE)
         return false;
 

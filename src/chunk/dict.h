@@ -9,9 +9,8 @@
 
 #include "chunk/codec.h"
 
-/* Dictionaries of chunks to be encoded.
- *
- * Format: Writing Blosc2 chunks, 6 "Dictionaries". */
+/* Dictionaries of chunks to be encoded.  * * Format: Writing Blosc2 chunks, 6
+   "Dictionaries". */
 
 /* The samples that a dictionary is made from, and its largest size. */
 struct dict_plan {
@@ -25,11 +24,11 @@ struct dict_plan {
  *
  *  nbytes    bytes of content
  *  nstreams  number of streams in all its blocks, more than 0
- *  room      bytes for the dictionary with its prefix
+ *  capacity  bytes for the dictionary with its prefix
  *
- * Returns false if the content or the room is too small for a dictionary.
+ * Returns false if the content or the capacity is too small for a dictionary.
  */
-bool dict_plan(uint32_t nbytes, size_t nstreams, size_t room,
+bool dict_plan(uint32_t nbytes, size_t nstreams, size_t capacity,
                struct dict_plan *out);
 
 /*
@@ -39,7 +38,7 @@ bool dict_plan(uint32_t nbytes, size_t nstreams, size_t room,
  *  level     the level to encode with, 1 to 9
  *  filtered  the whole chunk's content with all filters applied; samples are
  *            taken from its beginning
- *  dst       as much room as dict_plan() was told of
+ *  dst       as many bytes as dict_plan() was told of
  *
  * Returns the bytes written, and the digested dictionary, which the caller
  * frees with codec->free_dict(); 0, and no dictionary, if the samples do not

@@ -267,7 +267,7 @@ int file_seek(struct file *file, uint64_t off, bool hole, uint64_t *out,
  *  -EBADMSG  bytes that are overwritten in part, or needed around the write,
  *            are damaged
  *  others    from the store, also of an earlier commit: the bytes are written
- *            all the same, unless there is no room for them in memory
+ *            all the same, unless there is no memory for them
  */
 int file_write(struct file *file, uint64_t off, const void *bytes, size_t len,
                struct fault *fault);

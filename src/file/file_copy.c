@@ -101,8 +101,8 @@ static ssize_t read_bytes(struct file *src, uint64_t off, uint8_t *bytes,
     return (ssize_t)at;
 }
 
-/* Copy bytes through memory of their own, because a thread that waits for room
-   to write must not pin bytes of the cache. */
+/* Copy bytes through memory of their own, because a thread that waits for
+   memory to write must not pin bytes of the cache. */
 static int copy_bytes(const struct file_copy *copy, uint64_t *done,
                       struct fault *fault)
 {

@@ -44,7 +44,7 @@ static bool holds(const struct file_hold *hold, size_t i,
  * need the same pins over and over, in the same order.
  *
  * Returns the number of the pin; -EAGAIN if there are too many, or if there is
- * no room at this moment for another pin; or an error of file_pin().
+ * no memory at this moment for another pin; or an error of file_pin().
  */
 static int hold_piece(struct file *file, struct file_hold *hold,
                       const struct view_piece *piece, struct fault *fault)

@@ -305,8 +305,8 @@ static int cut(struct file *file, uint64_t size, struct fault *fault)
 /*
  * Change the size.  file_truncate(), file_extend() and file_zero() leave the
  * error of an earlier commit to the next write or sync, because these calls
- * need no room and take effect all the same, and a program may use them to make
- * room.
+ * need no space and take effect all the same, and a program may use them to
+ * make space.
  */
 static int resize(struct file *file, uint64_t size, struct fault *fault)
 {

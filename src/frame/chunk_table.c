@@ -10,7 +10,7 @@
 #include "frame/frame_private.h"
 
 enum {
-    PIECE_ROOM_MIN = 16,
+    PIECE_CAPACITY_MIN = 16,
     LOADED_MAX = 16, /* if more are loaded at a commit, all are unloaded */
 };
 
@@ -46,7 +46,7 @@ void chunk_table_free(struct chunk_table *table)
 {
     if (!table)
         return;
-    for (size_t i = 0; i < table->room; i++)
+    for (size_t i = 0; i < table->capacity; i++)
         group_free(&table->groups[i]);
     close_index(table);
     free(table->groups);
@@ -134,17 +134,17 @@ uint64_t piece_cbytes(const struct chunk_table *table,
 
 size_t chunk_table_footprint(const struct chunk_table *table)
 {
-    size_t size = sizeof(*table) + table->room * sizeof(table->groups[0]) +
+    size_t size = sizeof(*table) + table->capacity * sizeof(table->groups[0]) +
                   table->nsums * sizeof(table->sums[0]);
 
-    for (size_t i = 0; i < table->room; i++)
+    for (size_t i = 0; i < table->capacity; i++)
         if (table->groups[i].pieces)
             size += GROUP_NPIECES * sizeof(struct piece);
     for (uint64_t i = 0; i < table_npieces(table); i++) {
         const struct piece *piece = table_piece(table, i);
 
         if (piece->kind == PIECE_LOADED)
-            size += piece->room * sizeof(piece->chunks[0]);
+            size += piece->capacity * sizeof(piece->chunks[0]);
         else if (piece->kind == PIECE_CLEAN && !table->sparse)
             size += piece->nstored * sizeof(piece->cbytes[0]);
     }
@@ -233,19 +233,19 @@ int table_peek(struct chunk_table *table, uint64_t piece_no,
 
 int piece_reserve(struct piece *piece, size_t n)
 {
-    size_t room = piece->room ? piece->room : PIECE_ROOM_MIN;
+    size_t capacity = piece->capacity ? piece->capacity : PIECE_CAPACITY_MIN;
     struct table_chunk *chunks;
 
-    if (n <= piece->room)
+    if (n <= piece->capacity)
         return 0;
-    while (room < n)
-        room *= 2;
-    chunks =
-        realloc(piece->room ? piece->chunks : NULL, room * sizeof(chunks[0]));
+    while (capacity < n)
+        capacity *= 2;
+    chunks = realloc(piece->capacity ? piece->chunks : NULL,
+                     capacity * sizeof(chunks[0]));
     if (!chunks)
         return -ENOMEM;
     piece->chunks = chunks;
-    piece->room = (uint16_t)room;
+    piece->capacity = (uint16_t)capacity;
     return 0;
 }
 
@@ -471,7 +471,7 @@ void chunk_table_commit(struct chunk_table *table, struct store_object *object,
     close_index(table);
     table->object = object;
     table->index = index;
-    for (size_t i = 0; i < table->room; i++)
+    for (size_t i = 0; i < table->capacity; i++)
         table->groups[i].alike.changed = false;
     for (uint64_t i = 0; i < npieces; i++) {
         struct piece *piece;

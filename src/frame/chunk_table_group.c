@@ -21,19 +21,20 @@ size_t table_piece_len(const struct chunk_table *table, uint64_t piece_no)
 int table_reserve(struct chunk_table *table, uint64_t nchunks)
 {
     size_t n = (size_t)size_pieces(nchunks, GROUP_NCHUNKS);
-    size_t room = table->room + table->room / 2;
+    size_t capacity = table->capacity + table->capacity / 2;
     struct piece_group *groups;
 
-    if (n <= table->room)
+    if (n <= table->capacity)
         return 0;
-    if (room < n)
-        room = n;
-    groups = realloc(table->groups, room * sizeof(groups[0]));
+    if (capacity < n)
+        capacity = n;
+    groups = realloc(table->groups, capacity * sizeof(groups[0]));
     if (!groups)
         return -ENOMEM;
-    memset(groups + table->room, 0, (room - table->room) * sizeof(groups[0]));
+    memset(groups + table->capacity, 0,
+           (capacity - table->capacity) * sizeof(groups[0]));
     table->groups = groups;
-    table->room = room;
+    table->capacity = capacity;
     return 0;
 }
 

@@ -22,9 +22,9 @@ struct piece {
         int64_t entry; /* PIECE_UNIFORM */
         uint64_t sum;  /* PIECE_CLEAN: checksum of the entries */
     };
-    uint64_t end;     /* PIECE_CLEAN: see chunk_table_end() */
-    uint16_t nstored; /* not valid for PIECE_LOADED */
-    uint16_t room;    /* PIECE_LOADED: capacity of `chunks` */
+    uint64_t end;      /* PIECE_CLEAN: see chunk_table_end() */
+    uint16_t nstored;  /* not valid for PIECE_LOADED */
+    uint16_t capacity; /* PIECE_LOADED: capacity of `chunks` */
     uint8_t kind;
     bool changed; /* since the last commit */
 };
@@ -47,7 +47,7 @@ struct chunk_table {
     uint64_t nchunks;
     uint64_t cbytes;
     struct piece_group *groups;
-    size_t room; /* capacity of `groups` */
+    size_t capacity; /* capacity of `groups` */
 
     /* The last committed index; NULL if there is none. */
     struct store_object *object;

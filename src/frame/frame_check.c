@@ -26,7 +26,7 @@ struct check {
     void *context;
     struct place *places;
     size_t nplaces;
-    size_t room;
+    size_t capacity;
     size_t nread;   /* stored chunks whose headers were read */
     uint64_t total; /* sum of the cbytes of `places` */
 };
@@ -70,14 +70,16 @@ static int check_metalayers(const struct check *check)
 
 static int add_place(struct check *check, const struct place *place)
 {
-    if (check->nplaces == check->room) {
-        size_t room = check->room ? 2 * check->room : FRAME_SOURCE_BATCH;
-        struct place *places = realloc(check->places, room * sizeof(places[0]));
+    if (check->nplaces == check->capacity) {
+        size_t capacity =
+            check->capacity ? 2 * check->capacity : FRAME_SOURCE_BATCH;
+        struct place *places =
+            realloc(check->places, capacity * sizeof(places[0]));
 
         if (!places)
             return -ENOMEM;
         check->places = places;
-        check->room = room;
+        check->capacity = capacity;
     }
     check->places[check->nplaces++] = *place;
     check->total += place->cbytes;

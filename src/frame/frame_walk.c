@@ -44,7 +44,7 @@ struct frame_walk {
     uint64_t *starts; /* of groups 0 to nstarts - 1; the last one is also the
                          end of those before */
     uint64_t nstarts;
-    uint64_t room;           /* capacity of `starts` */
+    uint64_t capacity;       /* capacity of `starts` */
     uint64_t nstored;        /* number of stored chunks in groups whose end is
                                 known */
     uint32_t special_nbytes; /* of a special chunk; 0: not known yet */
@@ -78,7 +78,7 @@ int frame_walk_new(struct frame *frame, struct frame_walk **out)
     pthread_mutex_init(&walk->lock, NULL);
     walk->frame = frame;
     walk->ngroups = size_pieces(frame->info.nchunks, WALK_GROUP);
-    walk->room = 1;
+    walk->capacity = 1;
     walk->nstarts = 1;
     *out = walk;
     return 0;
@@ -94,9 +94,9 @@ void frame_walk_free(struct frame_walk *walk)
 }
 
 /*
- * A frame is damaged if its index names more chunks than it has room for,
- * because chunks do not overlap.  Without this check, a few bytes could cause a
- * walk of hours.
+ * A frame is damaged if its index names more chunks than fit in it, because
+ * chunks do not overlap.  Without this check, a few bytes could cause a walk of
+ * hours.
  */
 static int check_tally(const struct frame *frame, uint64_t nstored,
                        struct fault *fault)
@@ -287,15 +287,15 @@ static void keep_group_locked(struct frame_walk *walk,
 
 static int add_start_locked(struct frame_walk *walk, uint64_t start)
 {
-    if (walk->nstarts == walk->room) {
-        uint64_t room = 2 * walk->room;
+    if (walk->nstarts == walk->capacity) {
+        uint64_t capacity = 2 * walk->capacity;
         uint64_t *starts =
-            realloc(walk->starts, room * sizeof(walk->starts[0]));
+            realloc(walk->starts, capacity * sizeof(walk->starts[0]));
 
         if (!starts)
             return -ENOMEM;
         walk->starts = starts;
-        walk->room = room;
+        walk->capacity = capacity;
     }
     walk->starts[walk->nstarts++] = start;
     return 0;

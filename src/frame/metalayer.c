@@ -187,7 +187,7 @@ static int read_layers(struct frame *frame, const struct section *section,
 
 /* Make room for more layers at the end of a list and zero it.  The caller
    raises `nlayers` once they are valid. */
-static struct metalayer *make_room(struct metalayer_list *list, unsigned more)
+static struct metalayer *reserve(struct metalayer_list *list, unsigned more)
 {
     struct metalayer *layers =
         realloc(list->layers, (list->nlayers + more) * sizeof(*layers));
@@ -208,7 +208,7 @@ static int read_section(struct frame *frame, const struct section *section,
 
     if (r < 0 || count == 0)
         return r;
-    layers = make_room(list, count);
+    layers = reserve(list, count);
     if (!layers)
         return fault_set(fault, -ENOMEM, 0, NULL);
     r = read_layers(frame, section, count, layers, fault);
@@ -259,7 +259,7 @@ static int read_usermeta(struct frame *frame, uint64_t off, uint64_t end,
     if (!size_within(off, len, end))
         return frame_fault(frame, -EBADMSG, off, "user meta leaves the trailer",
                            fault);
-    layer = make_room(list, 1);
+    layer = reserve(list, 1);
     if (!layer)
         return fault_set(fault, -ENOMEM, 0, NULL);
     layer->kind = METALAYER_USERMETA;

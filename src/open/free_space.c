@@ -172,8 +172,8 @@ static uint64_t dirty_on(struct fs *fs, uint64_t dev)
  * system, and for `nfiles` new files?  Returns true if that cannot be found
  * out.
  */
-static bool has_room(struct fs *fs, const struct snapshot *snapshot,
-                     uint64_t bytes, uint64_t nfiles)
+static bool has_space(struct fs *fs, const struct snapshot *snapshot,
+                      uint64_t bytes, uint64_t nfiles)
 {
     struct statvfs st;
     uint64_t free;
@@ -193,8 +193,8 @@ static bool has_room(struct fs *fs, const struct snapshot *snapshot,
 static bool is_short(struct fs *fs, const struct snapshot *snapshot)
 {
     return is_refused(fs->space, snapshot->st.st_dev) ||
-           !has_room(fs, snapshot, fs->space->kernel_max + MARGIN,
-                     FILES_MARGIN);
+           !has_space(fs, snapshot, fs->space->kernel_max + MARGIN,
+                      FILES_MARGIN);
 }
 
 bool free_space_wants_direct(struct fs *fs, struct open_file *open)
@@ -287,16 +287,16 @@ int free_space_check(struct fs *fs, struct open_file *open,
     doubtful = file_take_error(file, &fault) < 0 ||
                (is_refused(fs->space, snapshot->st.st_dev) &&
                 file_dirty(file) >= DIRTY_MAX);
-    if (!doubtful && has_room(fs, snapshot, cost, 0))
+    if (!doubtful && has_space(fs, snapshot, cost, 0))
         return 0;
     r = commit(fs, open, snapshot);
-    return r < 0 || has_room(fs, snapshot, cost, 0) ? r : -ENOSPC;
+    return r < 0 || has_space(fs, snapshot, cost, 0) ? r : -ENOSPC;
 }
 
 bool free_space_is_enough(struct fs *fs, const struct snapshot *snapshot,
                           uint64_t bytes)
 {
-    return has_room(fs, snapshot, bytes, 0);
+    return has_space(fs, snapshot, bytes, 0);
 }
 
 void free_space_write_out(struct fs *fs, struct open_file *open,

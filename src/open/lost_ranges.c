@@ -18,7 +18,7 @@ void lost_ranges_fini(struct lost_ranges *lost)
 }
 
 /* Make sure that there is room for one more range. */
-static void make_room(struct ranges *ranges)
+static void make_range_free(struct ranges *ranges)
 {
     if (ranges->n >= NRANGES_MAX || ranges_reserve(ranges, 1) < 0)
         ranges_merge_closest(ranges);
@@ -33,7 +33,7 @@ void lost_ranges_add(struct lost_ranges *lost, uint64_t off, uint64_t end,
         lost->error = error;
     if (!known || known->first > off || known->end < end)
         lost->logged = false;
-    make_room(&lost->ranges);
+    make_range_free(&lost->ranges);
     ranges_add(&lost->ranges, off, end);
 }
 
@@ -41,7 +41,7 @@ void lost_ranges_remove(struct lost_ranges *lost, uint64_t off, uint64_t end)
 {
     if (!lost_ranges_overlap(lost, off, end))
         return;
-    make_room(&lost->ranges);
+    make_range_free(&lost->ranges);
     ranges_remove(&lost->ranges, off, end);
 }
 

@@ -15,10 +15,10 @@
 #include "tree/report.h"
 
 enum {
-    ROOM_MARGIN = 4 << 20, /* bytes on disk that a commit needs besides the
-                              data */
-    ROOM_TRIES = 3,        /* to write out when there is no space */
-    ROOM_PAUSE_NS = 20 * 1000 * 1000,
+    SPACE_MARGIN = 4 << 20, /* bytes on disk that a commit needs besides the
+                               data */
+    SPACE_TRIES = 3,        /* to write out when there is no space */
+    SPACE_PAUSE_NS = 20 * 1000 * 1000,
 };
 
 static struct open_file *open_file_new(struct node *node)
@@ -281,11 +281,11 @@ static int save_frame(struct fs *fs, struct open_file *open,
                       const struct snapshot *snapshot,
                       int (*save)(struct file *file, struct fault *fault))
 {
-    const struct timespec pause = { .tv_nsec = ROOM_PAUSE_NS };
+    const struct timespec pause = { .tv_nsec = SPACE_PAUSE_NS };
     struct fault fault = FAULT_NONE;
     int r = save(snapshot->file, &fault);
 
-    for (int tries = 1; r == -ENOSPC && tries < ROOM_TRIES; tries++) {
+    for (int tries = 1; r == -ENOSPC && tries < SPACE_TRIES; tries++) {
         nanosleep(&pause, NULL);
         r = save(snapshot->file, &fault);
     }
@@ -325,13 +325,13 @@ static int commit_state(struct fs *fs, struct open_file *open,
 }
 
 /* May the dirty data of all files need more space than there is? */
-static bool is_room_short(struct fs *fs, const struct snapshot *snapshot)
+static bool is_space_short(struct fs *fs, const struct snapshot *snapshot)
 {
     uint64_t dirty = file_context_dirty(fs->files);
     struct statvfs st;
 
     return fstatvfs(snapshot->fd, &st) == 0 &&
-           st.f_bavail * st.f_frsize < dirty + ROOM_MARGIN;
+           st.f_bavail * st.f_frsize < dirty + SPACE_MARGIN;
 }
 
 int open_file_flush(struct fs *fs, struct open_file *open)
@@ -344,7 +344,7 @@ int open_file_flush(struct fs *fs, struct open_file *open)
         !node_is_removed(&fs->nodes, open->node)) {
         r = file_take_error(snapshot->file, &fault);
         if (r == 0 && !file_is_settled(snapshot->file) &&
-            (!fs->close_later || is_room_short(fs, snapshot)))
+            (!fs->close_later || is_space_short(fs, snapshot)))
             r = commit_state(fs, open, snapshot);
     }
     snapshot_put(snapshot);

@@ -20,14 +20,14 @@ struct fuse_entry_param entry_param(const struct fs *fs,
     };
 }
 
-/* Add an entry to a listing.  Returns false if there is no room for it. */
+/* Add an entry to a listing.  Returns false if there is no memory for it. */
 static bool list_plain(struct listing *list, const struct dir_entry *entry)
 {
-    size_t room = list->size - list->len;
-    size_t need = fuse_add_direntry(list->req, list->buf + list->len, room,
+    size_t left = list->size - list->len;
+    size_t need = fuse_add_direntry(list->req, list->buf + list->len, left,
                                     entry->shown, &entry->st, entry->next);
 
-    if (need > room)
+    if (need > left)
         return false;
     list->len += need;
     return true;
@@ -38,19 +38,19 @@ static bool list_plain(struct listing *list, const struct dir_entry *entry)
 static bool list_plus(struct listing *list, const struct dir_entry *entry)
 {
     struct fuse_entry_param param = { .attr = entry->st };
-    size_t room = list->size - list->len;
+    size_t left = list->size - list->len;
     struct node *node;
     struct stat st;
 
     if (fuse_add_direntry_plus(list->req, NULL, 0, entry->shown, NULL, 0) >
-        room)
+        left)
         return false;
     /* An entry that was removed meanwhile is listed without attributes. */
     if (entry->kind != ENTRY_NONE &&
         enter_entry(list->fs, list->parent, dir_backing(list->dir), entry->name,
                     entry->kind, &node, &st) == 0)
         param = entry_param(list->fs, node, &st);
-    list->len += fuse_add_direntry_plus(list->req, list->buf + list->len, room,
+    list->len += fuse_add_direntry_plus(list->req, list->buf + list->len, left,
                                         entry->shown, &param, entry->next);
     return true;
 }

@@ -31,9 +31,8 @@ struct listing {
 };
 
 /*
- * Add entries to a listing, from an offset of the directory on, while there is
- * room.  Returns 0, or a negative errno if an error comes before the first
- * entry.
+ * Add entries to a listing, from an offset of the directory on, while they fit.
+ * Returns 0, or a negative errno if an error comes before the first entry.
  */
 int listing_fill(struct listing *list, off_t off);
 

@@ -42,7 +42,7 @@ static inline uint64_t repair_count(const struct repair_chunk *chunk)
 struct repair_list {
     struct repair_chunk *chunks;
     size_t n;
-    size_t room;
+    size_t capacity;
 };
 
 /* One run of a repair, for the files of this layer. */
@@ -59,7 +59,7 @@ struct repair {
     uint64_t surveyed; /* bytes read that might have been an index */
     struct chunk_decoder *decoder;
     uint8_t *blocks; /* buffer for decoded blocks */
-    size_t room;
+    size_t capacity;
 
     struct repair_list chunks; /* in the order of the frame */
     struct repair_list found;  /* in the order of the file */

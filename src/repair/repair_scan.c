@@ -14,7 +14,7 @@
 enum {
     PREFIX_LEN = 4096,
     WINDOW_LEN = 256 << 10,
-    ROOM_MIN = 64,
+    CAPACITY_MIN = 64,
     LIST_MAX = 1 << 28,    /* stored chunks, and runs of special ones */
     RUN_BYTES = 1 << 20,   /* bytes that are decoded in one call */
     BLOCK_MAX = 256 << 20, /* larger blocks are not tried */
@@ -53,15 +53,15 @@ int repair_list_add(struct repair_list *list, const struct repair_chunk *chunk)
         merge_last(list);
     if (list->n >= LIST_MAX)
         return -EFBIG;
-    if (list->n == list->room) {
-        size_t room = list->room ? 2 * list->room : ROOM_MIN;
+    if (list->n == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : CAPACITY_MIN;
         struct repair_chunk *chunks =
-            realloc(list->chunks, room * sizeof(*chunks));
+            realloc(list->chunks, capacity * sizeof(*chunks));
 
         if (!chunks)
             return -ENOMEM;
         list->chunks = chunks;
-        list->room = room;
+        list->capacity = capacity;
     }
     list->chunks[list->n++] = *chunk;
     return 0;
@@ -86,17 +86,17 @@ const struct repair_chunk *repair_list_find(const struct repair_list *list,
 }
 
 /* Grow the buffer for decoded blocks. */
-static int make_room(struct repair *repair, size_t size)
+static int reserve(struct repair *repair, size_t size)
 {
     uint8_t *blocks;
 
-    if (size <= repair->room)
+    if (size <= repair->capacity)
         return 0;
     blocks = realloc(repair->blocks, size);
     if (!blocks)
         return -ENOMEM;
     repair->blocks = blocks;
-    repair->room = size;
+    repair->capacity = size;
     return 0;
 }
 
@@ -118,7 +118,7 @@ static int decode(struct repair *repair, const struct blocks_source *source,
         return fault_set(fault, -ENOTSUP, 0, "block is too large to be tried");
     if (nrun > header->nblocks)
         nrun = header->nblocks;
-    r = make_room(repair, (nrun + needs_first) * blocksize);
+    r = reserve(repair, (nrun + needs_first) * blocksize);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     run.dst = repair->blocks;

@@ -13,16 +13,16 @@ void ranges_fini(struct ranges *ranges)
 
 int ranges_reserve(struct ranges *ranges, size_t more)
 {
-    size_t room = 2 * (ranges->n + more);
+    size_t capacity = 2 * (ranges->n + more);
     struct range *list;
 
-    if (ranges->room - ranges->n >= more)
+    if (ranges->capacity - ranges->n >= more)
         return 0;
-    list = realloc(ranges->list, room * sizeof(*list));
+    list = realloc(ranges->list, capacity * sizeof(*list));
     if (!list)
         return -ENOMEM;
     ranges->list = list;
-    ranges->room = room;
+    ranges->capacity = capacity;
     return 0;
 }
 

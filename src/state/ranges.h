@@ -14,7 +14,7 @@ struct ranges {
         uint64_t end;
     } * list;
     size_t n;
-    size_t room;
+    size_t capacity;
 };
 
 /* Accepts an empty set. */

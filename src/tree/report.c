@@ -53,7 +53,7 @@ static uint64_t hash_of(int error, const struct fault *fault)
     return hash;
 }
 
-/* Note a fault.  Returns false if it was noted before or there is no room for
+/* Note a fault.  Returns false if it was noted before or there is no memory for
    it. */
 static bool note_locked(struct node *node, uint64_t state, uint64_t fault)
 {

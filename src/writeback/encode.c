@@ -120,11 +120,11 @@ static int write_chunk(struct file *file, struct desk *desk, uint32_t nbytes,
     counter_add(&file->constant.context->counters.encoded_to, (uint64_t)len);
     r = frame_writer_write(file->writeback->writer, desk->chunk, (size_t)len,
                            written, fault);
-    file->writeback->no_room = encode_is_no_room(r) ? (size_t)len : 0;
+    file->writeback->no_space = encode_is_no_space(r) ? (size_t)len : 0;
     return r;
 }
 
-bool encode_is_no_room(int error)
+bool encode_is_no_space(int error)
 {
     return error == -ENOSPC || error == -EDQUOT || error == -EIO ||
            error == -EROFS;
@@ -203,17 +203,17 @@ void encode_drop(struct file *file, uint64_t first, uint64_t end)
 }
 
 /* Record the result of encoding a chunk.  Returns whether to go on: if there is
-   no room for one chunk, there is none for the next. */
+   no space for one chunk, there is none for the next. */
 static bool note(struct job *job, int r, const struct fault *fault)
 {
     bool worth;
 
     pthread_mutex_lock(&job->lock);
-    if (r < 0 && (job->error == 0 || encode_is_no_room(r))) {
+    if (r < 0 && (job->error == 0 || encode_is_no_space(r))) {
         job->error = r;
         *job->fault = *fault;
     }
-    worth = !encode_is_no_room(job->error);
+    worth = !encode_is_no_space(job->error);
     pthread_mutex_unlock(&job->lock);
     return worth;
 }
@@ -292,9 +292,9 @@ int encode_dirty(struct file *file, uint64_t nbytes, struct fault *fault)
     tasks = calloc(ntasks, sizeof(*tasks));
     if (!tasks)
         return fault_set(fault, -ENOMEM, 0, NULL);
-    /* If a chunk found no room before, this thread works alone, because one
-       chunk is enough to find out whether there is room now. */
-    run_job(&job, tasks, file->writeback->no_room > 0 ? 0 : ntasks - 1);
+    /* If a chunk found no space before, this thread works alone, because one
+       chunk is enough to find out whether there is space now. */
+    run_job(&job, tasks, file->writeback->no_space > 0 ? 0 : ntasks - 1);
     free(tasks);
     return job.error;
 }

@@ -34,7 +34,7 @@ int encode_dirty(struct file *file, uint64_t nbytes, struct fault *fault);
 
 /* Does an error mean that the disk accepts no more data, whichever chunk is
    written? */
-bool encode_is_no_room(int error);
+bool encode_is_no_space(int error);
 
 /* Drop the encoded chunks `first` to `end` - 1, which become dirty again.  The
    caller is an exclusive writer or a committer that keeps encoders out, or

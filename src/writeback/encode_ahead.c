@@ -44,7 +44,7 @@ static bool begin(struct file *file)
 {
     unsigned max = file->constant.context->nthreads;
 
-    if (file->writeback->no_room > 0)
+    if (file->writeback->no_space > 0)
         return false;
     if (max > file->chunks.nfull)
         max = (unsigned)file->chunks.nfull;

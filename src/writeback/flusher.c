@@ -187,7 +187,7 @@ static int64_t pause_after(unsigned nfailures)
    some of its users. */
 static bool is_of_domain(int error)
 {
-    return error != -EDQUOT && encode_is_no_room(error);
+    return error != -EDQUOT && encode_is_no_space(error);
 }
 
 static void note_failure_locked(struct file *file, int error)

@@ -99,11 +99,11 @@ static void run_job(struct pool_task *task)
 
 static unsigned count_jobs(size_t chunksize, unsigned nthreads)
 {
-    size_t room = memory_max / (2 * chunksize + CHUNK_OVERHEAD_MAX);
+    size_t capacity = memory_max / (2 * chunksize + CHUNK_OVERHEAD_MAX);
 
-    if (room < 1)
+    if (capacity < 1)
         return 1;
-    return room < 2 * (size_t)nthreads ? (unsigned)room : 2 * nthreads;
+    return capacity < 2 * (size_t)nthreads ? (unsigned)capacity : 2 * nthreads;
 }
 
 static int make_jobs(struct pack *pack)

@@ -135,7 +135,7 @@ int writeback_begin(struct file *file, struct fault *fault)
         claim_leave(file);
     else
         flusher_begin(file->constant.context->flusher, file);
-    file->writeback->no_room = 0;
+    file->writeback->no_space = 0;
     return r;
 }
 
@@ -220,9 +220,9 @@ static int do_nothing(struct frame_writer *writer,
     return 0;
 }
 
-/* Did a commit fail for lack of space, and has this function made room by
-   giving back freed space? */
-static bool makes_room(struct file *file, int error)
+/* Did a commit fail for lack of space, and has this function made space by
+   giving back what was freed? */
+static bool makes_space(struct file *file, int error)
 {
     if (error != -ENOSPC && error != -EDQUOT)
         return false;
@@ -239,7 +239,7 @@ static int run_round(struct round *round, const struct writeback_edit *edit,
 
     round->nbytes = file->states.nbytes;
     r = round_run(round, edit, fault);
-    if (!edit && makes_room(file, r)) {
+    if (!edit && makes_space(file, r)) {
         *round = (struct round){ .file = file,
                                  .nbytes = file->states.nbytes,
                                  .nosync = round->nosync };
@@ -344,18 +344,18 @@ int writeback_commit_nosync(struct file *file, struct fault *fault)
     return r;
 }
 
-/* If there was no room for an encoded chunk, check that there is now.  Encoding
-   the chunk over and over would keep a CPU busy. */
-static int try_room(struct file *file, struct fault *fault)
+/* If there was no space for an encoded chunk, check that there is now.
+   Encoding the chunk over and over would keep a CPU busy. */
+static int try_space(struct file *file, struct fault *fault)
 {
     int r = 0;
 
-    if (file->writeback->no_room == 0)
+    if (file->writeback->no_space == 0)
         return 0;
     gate_enter_committer(file, false);
-    if (file->writeback->no_room > 0 && file->gate.failed == 0)
+    if (file->writeback->no_space > 0 && file->gate.failed == 0)
         r = frame_writer_try_space(file->writeback->writer,
-                                   file->writeback->no_room, fault);
+                                   file->writeback->no_space, fault);
     round_leave(file);
     if (r < 0)
         counter_add(&file->constant.context->counters.failed, 1);
@@ -365,7 +365,7 @@ static int try_room(struct file *file, struct fault *fault)
 int writeback_flush(struct file *file)
 {
     struct fault fault;
-    int r = file->states.begun ? try_room(file, &fault) : 0;
+    int r = file->states.begun ? try_space(file, &fault) : 0;
 
     if (file->states.begun && r == 0)
         r = writeback_commit(file, NULL, &fault);

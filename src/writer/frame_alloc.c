@@ -135,12 +135,12 @@ void frame_alloc_put(struct frame_alloc *alloc)
 
 size_t frame_alloc_footprint(struct frame_alloc *alloc)
 {
-    size_t room;
+    size_t capacity;
 
     pthread_mutex_lock(&alloc->lock);
-    room = alloc->map.capacity + alloc->pinned.capacity;
+    capacity = alloc->map.capacity + alloc->pinned.capacity;
     pthread_mutex_unlock(&alloc->lock);
-    return sizeof(*alloc) + room * sizeof(alloc->map.free[0]);
+    return sizeof(*alloc) + capacity * sizeof(alloc->map.free[0]);
 }
 
 struct store_object *frame_alloc_object(const struct frame_alloc *alloc)
@@ -497,17 +497,17 @@ uint64_t frame_alloc_quarantined(struct frame_alloc *alloc)
 
 int extent_list_reserve(struct extent_list *list, size_t more)
 {
-    size_t room =
-        2 * list->room > list->n + more ? 2 * list->room : list->n + more;
+    size_t capacity = 2 * list->capacity > list->n + more ? 2 * list->capacity
+                                                          : list->n + more;
     struct extent *extents;
 
-    if (list->room - list->n >= more)
+    if (list->capacity - list->n >= more)
         return 0;
-    extents = realloc(list->extents, room * sizeof(extents[0]));
+    extents = realloc(list->extents, capacity * sizeof(extents[0]));
     if (!extents)
         return -ENOMEM;
     list->extents = extents;
-    list->room = room;
+    list->capacity = capacity;
     return 0;
 }
 

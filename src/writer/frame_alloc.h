@@ -20,7 +20,7 @@ struct frame_alloc;
 struct extent_list {
     struct extent *extents;
     size_t n;
-    size_t room;
+    size_t capacity;
 };
 
 /*

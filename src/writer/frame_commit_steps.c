@@ -35,7 +35,7 @@ static void make_stamp(struct frame_writer *writer, uint8_t *dst)
     memcpy(dst + FRAME_STAMP_MAGIC_LEN, &number, sizeof(number));
 }
 
-/* Encode the index, and add the stamp and room for the trailer. */
+/* Encode the index, add the stamp, and leave bytes for the trailer. */
 static int encode_index(struct frame_commit *commit)
 {
     size_t len;

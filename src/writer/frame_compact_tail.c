@@ -23,20 +23,20 @@ static int compare_offs(const void *a, const void *b)
 struct high_list {
     struct high_chunk *chunks;
     size_t n;
-    size_t room;
+    size_t capacity;
 };
 
 static int add_high(struct high_list *list, const struct high_chunk *high)
 {
-    if (list->n == list->room) {
-        size_t room = 2 * list->room + 16;
+    if (list->n == list->capacity) {
+        size_t capacity = 2 * list->capacity + 16;
         struct high_chunk *chunks =
-            realloc(list->chunks, room * sizeof(chunks[0]));
+            realloc(list->chunks, capacity * sizeof(chunks[0]));
 
         if (!chunks)
             return -ENOMEM;
         list->chunks = chunks;
-        list->room = room;
+        list->capacity = capacity;
     }
     list->chunks[list->n++] = *high;
     return 0;

@@ -77,15 +77,15 @@ static int read_sizes(struct frame_writer *writer, struct frame *frame,
 static int add_unsized(struct frame_extents *extents, uint64_t chunk_no,
                        uint64_t off)
 {
-    if (extents->nunsized == extents->room) {
-        size_t room = 2 * extents->room + 16;
+    if (extents->nunsized == extents->capacity) {
+        size_t capacity = 2 * extents->capacity + 16;
         struct unsized_chunk *unsized =
-            realloc(extents->unsized, room * sizeof(unsized[0]));
+            realloc(extents->unsized, capacity * sizeof(unsized[0]));
 
         if (!unsized)
             return -ENOMEM;
         extents->unsized = unsized;
-        extents->room = room;
+        extents->capacity = capacity;
     }
     extents->unsized[extents->nunsized++] =
         (struct unsized_chunk){ chunk_no, off };

@@ -16,7 +16,7 @@ struct frame_extents {
     struct extent_list known;
     struct unsized_chunk *unsized;
     size_t nunsized;
-    size_t room;
+    size_t capacity;
 };
 
 /*

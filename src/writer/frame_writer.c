@@ -37,7 +37,7 @@ size_t frame_writer_footprint(const struct frame_writer *writer)
 {
     return chunk_table_footprint(writer->chunks) +
            frame_alloc_footprint(writer->alloc) +
-           (writer->pending_free.room + writer->unsynced.room) *
+           (writer->pending_free.capacity + writer->unsynced.capacity) *
                sizeof(writer->pending_free.extents[0]);
 }
 

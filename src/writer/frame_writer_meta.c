@@ -11,9 +11,9 @@ static bool name_fits(const char *name)
     return strlen(name) <= METALAYER_NAME_MAX;
 }
 
-/* Make room in the header, because a new metalayer makes it longer.  Only a
-   draft without chunks has such room; any other frame is rewritten. */
-static int make_header_room(struct frame_writer *writer)
+/* Make the header longer for a new metalayer.  Only a draft without chunks has
+   space for that; any other frame is rewritten. */
+static int lengthen_header(struct frame_writer *writer)
 {
     uint64_t len = frame_encode_header_len(&writer->fixed);
     uint32_t old = writer->info.header_len;
@@ -41,9 +41,9 @@ static uint8_t *copy_of(const void *content, size_t len)
     return bytes;
 }
 
-/* Does the list have room for one more layer of this size? */
-static int check_room(const struct layers *layers, const struct layer *old,
-                      size_t len)
+/* Can the list take one more layer of this size? */
+static int check_layers_fit(const struct layers *layers,
+                            const struct layer *old, size_t len)
 {
     if (!old && layers->nlayers >= FRAME_METALAYERS_MAX)
         return -E2BIG;
@@ -101,7 +101,7 @@ int frame_writer_set_metalayer(struct frame_writer *writer, const char *name,
     if (!name_fits(name) || (old && old->len != len) ||
         (!old && writer->info.nchunks > 0))
         return -EINVAL;
-    r = check_room(&writer->fixed, old, len);
+    r = check_layers_fit(&writer->fixed, old, len);
     if (r < 0)
         return r;
     bytes = copy_of(content, len);
@@ -114,7 +114,7 @@ int frame_writer_set_metalayer(struct frame_writer *writer, const char *name,
         return r;
     }
     writer->header_changed = true;
-    return old ? 0 : make_header_room(writer);
+    return old ? 0 : lengthen_header(writer);
 }
 
 /* Encode the content as a chunk.  Format: frame.md, 7 "Trailer". */
@@ -151,7 +151,7 @@ int frame_writer_set_vlmetalayer(struct frame_writer *writer, const char *name,
 
     if (!name_fits(name))
         return -EINVAL;
-    r = check_room(&writer->vl, old, len);
+    r = check_layers_fit(&writer->vl, old, len);
     if (r < 0)
         return r;
     n = encode_layer(writer, content, len, &bytes);

@@ -16,8 +16,8 @@
 enum {
     /* The blocksize that the reference library gives its own indexes. */
     BLOCKSIZE_MIN = 16 << 10,
-    NBLOCKS_MAX = 4096,  /* for more blocks, the blocksize grows */
-    ROOM_MIN = 64 << 10, /* bytes reserved for blocks at first */
+    NBLOCKS_MAX = 4096,      /* for more blocks, the blocksize grows */
+    CAPACITY_MIN = 64 << 10, /* bytes reserved for blocks at first */
     STREAMS_OVERHEAD = 4 * FRAME_INDEX_TYPESIZE, /* of one block */
 };
 
@@ -34,7 +34,7 @@ struct draft {
 
     uint8_t *bytes;
     size_t len;
-    size_t room;
+    size_t capacity;
 
     /* The last encoded block of one special value, in `bytes`; 0: none. */
     int64_t uniform;
@@ -53,20 +53,20 @@ static const struct chunk_params index_params = {
     .bodied = true,
 };
 
-static int make_room(struct draft *draft, size_t len)
+static int reserve(struct draft *draft, size_t len)
 {
-    size_t room = draft->room + draft->room / 2;
+    size_t capacity = draft->capacity + draft->capacity / 2;
     uint8_t *bytes;
 
-    if (draft->room - draft->len >= len)
+    if (draft->capacity - draft->len >= len)
         return 0;
-    if (room - draft->len < len)
-        room = draft->len + len;
-    bytes = realloc(draft->bytes, room);
+    if (capacity - draft->len < len)
+        capacity = draft->len + len;
+    bytes = realloc(draft->bytes, capacity);
     if (!bytes)
         return -ENOMEM;
     draft->bytes = bytes;
-    draft->room = room;
+    draft->capacity = capacity;
     return 0;
 }
 
@@ -86,11 +86,11 @@ static int encode_block(struct draft *draft, uint64_t first, size_t n)
     ssize_t r = read_entries(draft, first, n);
 
     if (r == 0)
-        r = make_room(draft, len + STREAMS_OVERHEAD);
+        r = reserve(draft, len + STREAMS_OVERHEAD);
     if (r == 0)
         r = chunk_encode_block(
             draft->encoder, &draft->params, (const uint8_t *)draft->entries,
-            len, draft->bytes + draft->len, draft->room - draft->len);
+            len, draft->bytes + draft->len, draft->capacity - draft->len);
     if (r < 0)
         return (int)r;
     draft->len += (size_t)r;
@@ -113,7 +113,7 @@ static int put_uniform(struct draft *draft, uint64_t first, size_t n,
         draft->uniform_len = draft->len - off;
         return 0;
     }
-    r = make_room(draft, draft->uniform_len);
+    r = reserve(draft, draft->uniform_len);
     if (r < 0)
         return r;
     memcpy(draft->bytes + off, draft->bytes + draft->uniform_off,
@@ -153,11 +153,12 @@ static int copy_block(struct draft *draft, uint32_t block_no, uint64_t first,
 
     if (!index || sum == 0 || !chunk_table_is_clean(draft->table, first, n))
         return 0;
-    r = make_room(draft, draft->params.blocksize + STREAMS_OVERHEAD);
+    r = reserve(draft, draft->params.blocksize + STREAMS_OVERHEAD);
     if (r < 0)
         return r;
     len = index_read_block(index, block_no, draft->params.blocksize,
-                           draft->bytes + draft->len, draft->room - draft->len);
+                           draft->bytes + draft->len,
+                           draft->capacity - draft->len);
     if (len == 0 || sum_up(draft->bytes + draft->len, len) != sum)
         return 0;
     draft->len += len;
@@ -257,7 +258,7 @@ static int put_chunk(struct draft *draft)
     if (r == 0)
         r = chunk_encode(draft->encoder, &draft->params,
                          (const uint8_t *)draft->entries, len, draft->bytes,
-                         draft->room);
+                         draft->capacity);
     if (r < 0)
         return (int)r;
     draft->len = (size_t)r;
@@ -290,13 +291,13 @@ int index_encode(struct chunk_encoder *encoder, struct chunk_table *table,
     while (size_pieces(nbytes, draft.params.blocksize) > NBLOCKS_MAX)
         draft.params.blocksize *= 2;
     draft.nblocks = (uint32_t)size_pieces(nbytes, draft.params.blocksize);
-    r = make_room(&draft, CHUNK_LONG_HEADER_LEN +
-                              (size_t)draft.nblocks * CHUNK_BSTART_LEN +
-                              ROOM_MIN);
+    r = reserve(&draft, CHUNK_LONG_HEADER_LEN +
+                            (size_t)draft.nblocks * CHUNK_BSTART_LEN +
+                            CAPACITY_MIN);
     if (r == 0)
         r = put_index(&draft);
     if (r == 0)
-        r = make_room(&draft, behind);
+        r = reserve(&draft, behind);
     free(draft.entries);
     if (r < 0) {
         free(draft.sums);

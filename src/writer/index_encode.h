@@ -12,8 +12,8 @@
  * Encode the index of a frame as a chunk.
  *
  *  table   has at least one chunk
- *  behind  bytes of room that the caller wants behind the index
- *  out     receives the index, and the room; the caller frees it
+ *  behind  bytes that the caller wants to be free behind the index
+ *  out     receives the index, and the free bytes; the caller frees it
  *  len     receives the size of the index
  *
  * This takes time and memory for stored chunks, and next to none for runs of

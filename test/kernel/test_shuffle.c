@@ -10,12 +10,12 @@ enum {
     GUARD = 64,      /* bytes around a result that must not change */
     MARK = 0xa5,     /* value of these bytes */
     MAX_LEN = 65536, /* most bytes in a block */
-    ROOM = MAX_LEN + 3 * GUARD
+    CAPACITY = MAX_LEN + 3 * GUARD
 };
 
-static uint8_t source[ROOM];
-static uint8_t wanted[ROOM];
-static uint8_t result[ROOM];
+static uint8_t source[CAPACITY];
+static uint8_t wanted[CAPACITY];
+static uint8_t result[CAPACITY];
 
 typedef void transpose(size_t typesize, size_t len, const uint8_t *src,
                        uint8_t *dst);
@@ -45,7 +45,7 @@ static void fill_source(void)
 {
     uint32_t state = 1;
 
-    for (size_t i = 0; i < ROOM; i++) {
+    for (size_t i = 0; i < CAPACITY; i++) {
         state = state * 1664525 + 1013904223;
         source[i] = (uint8_t)(state >> 24);
     }
@@ -93,7 +93,7 @@ static void compare(pick *function, const struct shuffle_ops *ops,
     /*
      * The block ends where the array ends, so that reads past it are noticed.
      */
-    const uint8_t *src = source + ROOM - len;
+    const uint8_t *src = source + CAPACITY - len;
 
     function (&shuffle_portable)(typesize, len, src, wanted);
     expect_wanted(function(ops), typesize, len, src, misalign);
@@ -158,7 +158,8 @@ static void compare_planes(const struct shuffle_ops *ops, size_t typesize,
     size_t len = nitems * typesize;
 
     for (size_t j = 0; j < typesize; j++) {
-        planes[j] = source + ROOM - nitems - (typesize - 1 - j) * (nitems + 3);
+        planes[j] =
+            source + CAPACITY - nitems - (typesize - 1 - j) * (nitems + 3);
         for (size_t i = 0; i < nitems; i++)
             wanted[i * typesize + j] = planes[j][i];
     }
@@ -231,10 +232,10 @@ END_TEST
 
 START_TEST(every_kernel_undoes_itself)
 {
-    static uint8_t middle[ROOM];
+    static uint8_t middle[CAPACITY];
 
     fill_source();
-    memcpy(wanted, source, ROOM);
+    memcpy(wanted, source, CAPACITY);
     for (size_t i = 0; shuffle_kernels[i]; i++) {
         const struct shuffle_ops *ops = shuffle_kernels[i];
 

@@ -140,8 +140,9 @@ void bed_init(struct bed *bed, const struct bed_kind *kind)
         bed->kind.nchunks = NCHUNKS;
     if (kind->cache_size == 0)
         bed->kind.cache_size = CACHE_SIZE;
-    bed->room = (uint64_t)bed->kind.nchunks * bed->kind.chunksize + ODD_BYTES;
-    bed->model = calloc(1, bed->room);
+    bed->capacity =
+        (uint64_t)bed->kind.nchunks * bed->kind.chunksize + ODD_BYTES;
+    bed->model = calloc(1, bed->capacity);
     make_context(bed);
     if (kind->on_disk)
         bed->disk = disk_new(kind->sparse);
@@ -209,8 +210,8 @@ void bed_copy_of(struct bed *bed, const char *path)
                                              bed_store(bed, STORE_WRITE),
                                              &bed->file, &fault),
                      0);
-    bed->room = file_size(bed->file) + ODD_BYTES;
-    bed->model = calloc(1, bed->room);
+    bed->capacity = file_size(bed->file) + ODD_BYTES;
+    bed->model = calloc(1, bed->capacity);
     read_model(bed);
 }
 

@@ -27,7 +27,7 @@ struct bed_kind {
     bool noise;          /* bytes that are written do not compress */
     uint32_t typesize;   /* of the frame; 0: chosen from the content */
     uint32_t chunksize;  /* bytes */
-    uint32_t nchunks;    /* approximate room of the model */
+    uint32_t nchunks;    /* approximate capacity of the model */
     size_t cache_size;   /* bytes */
     unsigned commit;     /* seconds, see struct file_options */
     bool lock;           /* likewise */
@@ -38,14 +38,14 @@ struct bed_kind {
 /* A frame, and the content that it should have. */
 struct bed {
     struct bed_kind kind;
-    char dir
-        [SUITE_PATH_MAX]; /* the directory that holds nothing but the frame; or */
+    char dir[SUITE_PATH_MAX]; /* the directory that holds nothing but the frame;
+                                 or */
     int fd;
     struct disk *disk;
     struct file_context *context;
     struct file *file; /* NULL after bed_close() */
-    uint8_t *model;    /* `room` bytes, zero from `size` on */
-    uint64_t room;
+    uint8_t *model;    /* `capacity` bytes, zero from `size` on */
+    uint64_t capacity;
     uint64_t size;
     uint64_t random;
     pthread_t flusher;
@@ -104,8 +104,8 @@ void bed_check_stored(struct bed *bed);
 void bed_check_durable(struct bed *bed);
 
 /*
- * Let `n` calls of the disk fail, from the one with this number on, counted from
- * here; or end that, and return whether the first of them was reached.
+ * Let `n` calls of the disk fail, from the one with this number on, counted
+ * from here; or end that, and return whether the first of them was reached.
  */
 void bed_fail_calls(struct bed *bed, size_t call, size_t n, int error);
 bool bed_end_failing(struct bed *bed);

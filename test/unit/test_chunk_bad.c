@@ -10,7 +10,7 @@
 #include "suite.h"
 
 enum {
-    ROOM = 100001
+    CAPACITY = 100001
 };
 
 /*
@@ -19,7 +19,7 @@ enum {
  */
 static ssize_t decode(const uint8_t *data, size_t len, struct fault *fault)
 {
-    static uint8_t out[ROOM];
+    static uint8_t out[CAPACITY];
     struct chunk_decoder *decoder;
     uint8_t *copy = malloc(len ? len : 1);
 
@@ -27,7 +27,7 @@ static ssize_t decode(const uint8_t *data, size_t len, struct fault *fault)
     memcpy(copy, data, len);
     *fault = FAULT_NONE;
     ck_assert_int_eq(chunk_decoder_new(cpu_features(), &decoder), 0);
-    ssize_t n = chunk_decode(copy, len, 0, out, ROOM, decoder, fault);
+    ssize_t n = chunk_decode(copy, len, 0, out, CAPACITY, decoder, fault);
     chunk_decoder_free(decoder);
     free(copy);
     return n;
@@ -116,7 +116,7 @@ START_TEST(a_chunk_larger_than_its_room_is_not_decoded)
     struct fault fault;
 
     memcpy(data, chunk_zeros, sizeof(data));
-    store_le32(data + 4, ROOM + 1);
+    store_le32(data + 4, CAPACITY + 1);
     ck_assert_int_eq(decode(data, sizeof(data), &fault), -ERANGE);
 }
 END_TEST

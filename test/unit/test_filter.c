@@ -7,7 +7,7 @@
 #include "suite.h"
 
 enum {
-    ROOM = 64
+    CAPACITY = 64
 };
 
 /* A filter in the last slot, and the block that it is applied to. */
@@ -49,8 +49,8 @@ static void expect_applied(const struct example *example, const uint8_t *in,
 {
     struct filter_pipeline pipeline = pipeline_of(example);
     struct filter_block block = block_of(example);
-    uint8_t a[ROOM];
-    uint8_t b[ROOM];
+    uint8_t a[CAPACITY];
+    uint8_t b[CAPACITY];
 
     ck_assert_mem_eq(filter_pipeline_apply(&pipeline, &block, in, a, b), out,
                      example->len);
@@ -61,8 +61,8 @@ static void expect_undone(const struct example *example, const uint8_t *in,
 {
     struct filter_pipeline pipeline = pipeline_of(example);
     struct filter_block block = block_of(example);
-    uint8_t dst[ROOM];
-    uint8_t scratch[ROOM];
+    uint8_t dst[CAPACITY];
+    uint8_t scratch[CAPACITY];
 
     memcpy(filter_pipeline_undo_src(&pipeline, dst, scratch), out,
            example->len);

@@ -298,7 +298,7 @@ START_TEST(a_chunk_larger_than_the_chunksize_is_refused)
 }
 END_TEST
 
-START_TEST(more_chunks_than_there_is_room_for_are_refused)
+START_TEST(more_chunks_than_fit_are_refused)
 {
     struct row *row = row_new();
     struct frame *frame;
@@ -381,7 +381,7 @@ int main(void)
         a_short_chunk_before_the_last_is_found,
         a_short_chunk_of_zeros_before_the_last_is_found,
         a_chunk_larger_than_the_chunksize_is_refused,
-        more_chunks_than_there_is_room_for_are_refused,
+        more_chunks_than_fit_are_refused,
         an_entry_outside_the_frame_is_refused,
         threads_walk_at_the_same_time,
         NULL,

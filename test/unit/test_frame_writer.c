@@ -440,7 +440,7 @@ static bool has_file(struct work *work, const char *name)
 }
 
 /* Old releases of the reference library leave such frames. */
-START_TEST(chunk_file_that_two_chunks_have_stays_when_one_dies)
+START_TEST(chunk_file_that_two_chunks_have_stays_when_one_is_freed)
 {
     struct fault fault;
     struct work work;
@@ -474,7 +474,7 @@ END_TEST
  * This frame is made to keep a writer busy: most ids have a free id on either
  * side, the ids are in no order, and two chunks share one.
  */
-START_TEST(many_chunks_die_in_little_time)
+START_TEST(many_chunks_are_freed_in_little_time)
 {
     const int64_t n = 1 << 20;
     struct work work;
@@ -646,8 +646,8 @@ int main(void)
         sparse_frame_takes_the_lowest_ids_that_no_state_uses,
         cbytes_of_a_sparse_frame_covers_its_ids,
         what_a_crash_left_of_a_sparse_frame_is_removed,
-        chunk_file_that_two_chunks_have_stays_when_one_dies,
-        many_chunks_die_in_little_time,
+        chunk_file_that_two_chunks_have_stays_when_one_is_freed,
+        many_chunks_are_freed_in_little_time,
         frame_of_an_old_layout_is_rewritten,
         chunks_with_short_headers_are_rewritten,
         frame_inside_a_file_is_not_changed,

@@ -17,7 +17,7 @@ enum {
 };
 
 /* A temporary directory, and its descriptor. */
-struct room {
+struct fixture {
     char top[SUITE_PATH_MAX];
     int dir;
 };
@@ -26,30 +26,30 @@ struct room {
  * Let the process act for other users.  Only root can; returns false for other
  * users.  Each test runs in a process of its own.
  */
-static bool room_init(struct room *room)
+static bool fixture_init(struct fixture *fixture)
 {
     if (geteuid() != 0)
         return false;
-    suite_make_dir(room->top);
-    room->dir = open(room->top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    ck_assert_int_ge(room->dir, 0);
-    ck_assert_int_eq(fchmod(room->dir, 0777), 0);
+    suite_make_dir(fixture->top);
+    fixture->dir = open(fixture->top, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ck_assert_int_ge(fixture->dir, 0);
+    ck_assert_int_eq(fchmod(fixture->dir, 0777), 0);
     umask(0);
     ck_assert_int_eq(identity_setup(true), 0);
     return true;
 }
 
-static void room_fini(struct room *room)
+static void fixture_fini(struct fixture *fixture)
 {
-    close(room->dir);
-    suite_remove_dir(room->top);
+    close(fixture->dir);
+    suite_remove_dir(fixture->top);
 }
 
 /* Make a file.  Returns its descriptor. */
-static int make(const struct room *room, const char *name, mode_t mode)
+static int make(const struct fixture *fixture, const char *name, mode_t mode)
 {
     int fd =
-        openat(room->dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        openat(fixture->dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 
     ck_assert_int_ge(fd, 0);
     return fd;
@@ -57,68 +57,68 @@ static int make(const struct room *room, const char *name, mode_t mode)
 
 START_TEST(a_program_makes_what_it_would_make_itself)
 {
-    struct room room;
+    struct fixture fixture;
     struct stat st;
     int fd;
 
-    if (!room_init(&room))
+    if (!fixture_init(&fixture))
         return;
     identity_serve(0, USER, GROUP, 027);
     identity_begin_create();
-    fd = make(&room, "a", 0666);
+    fd = make(&fixture, "a", 0666);
     identity_end();
     ck_assert_int_eq(fstat(fd, &st), 0);
     ck_assert_uint_eq(st.st_uid, USER);
     ck_assert_uint_eq(st.st_gid, GROUP);
     ck_assert_uint_eq(st.st_mode & 0777, 0640);
     close(fd);
-    fd = make(&room, "b", 0666);
+    fd = make(&fixture, "b", 0666);
     ck_assert_int_eq(fstat(fd, &st), 0);
     ck_assert_uint_eq(st.st_uid, identity_owner());
     ck_assert_uint_ne(st.st_uid, 0);
     ck_assert_uint_eq(st.st_mode & 0777, 0666);
     close(fd);
-    room_fini(&room);
+    fixture_fini(&fixture);
 }
 END_TEST
 
 START_TEST(a_program_has_its_own_rights_and_the_daemon_all)
 {
-    struct room room;
+    struct fixture fixture;
     int fd;
 
-    if (!room_init(&room))
+    if (!fixture_init(&fixture))
         return;
-    fd = make(&room, "a", 0600);
+    fd = make(&fixture, "a", 0600);
     ck_assert_int_eq(fchown(fd, 0, 0), 0);
     identity_serve(0, USER, GROUP, 0);
     ck_assert_int_eq(identity_check(fd, R_OK), -EACCES);
     identity_begin();
     identity_begin();
-    ck_assert_int_eq(openat(room.dir, "a", O_RDONLY), -1);
+    ck_assert_int_eq(openat(fixture.dir, "a", O_RDONLY), -1);
     identity_end();
-    ck_assert_int_eq(openat(room.dir, "a", O_RDONLY), -1);
+    ck_assert_int_eq(openat(fixture.dir, "a", O_RDONLY), -1);
     ck_assert_int_eq(fchmod(fd, 0666), -1);
     identity_end();
     close(fd);
-    fd = openat(room.dir, "a", O_RDWR | O_CLOEXEC);
+    fd = openat(fixture.dir, "a", O_RDWR | O_CLOEXEC);
     ck_assert_int_ge(fd, 0);
     ck_assert_int_eq(fchmod(fd, 0644), 0);
     ck_assert_int_eq(identity_check(fd, R_OK), 0);
     ck_assert_int_eq(identity_check(fd, W_OK), -EACCES);
     close(fd);
-    room_fini(&room);
+    fixture_fini(&fixture);
 }
 END_TEST
 
 START_TEST(a_program_whose_rights_cannot_be_read_has_none)
 {
-    struct room room;
+    struct fixture fixture;
     int fd;
 
-    if (!room_init(&room))
+    if (!fixture_init(&fixture))
         return;
-    fd = make(&room, "a", 0604);
+    fd = make(&fixture, "a", 0604);
     ck_assert_int_eq(fchown(fd, USER, GROUP), 0);
     /* This process does not exist. */
     identity_serve(0x7fffffff, USER, GROUP, 0);
@@ -126,31 +126,31 @@ START_TEST(a_program_whose_rights_cannot_be_read_has_none)
     identity_serve(0x7fffffff, 0, 0, 0);
     ck_assert_int_eq(identity_check(fd, W_OK), -EACCES);
     close(fd);
-    room_fini(&room);
+    fixture_fini(&fixture);
 }
 END_TEST
 
 START_TEST(sticky_directories_protect_the_files_of_others)
 {
-    struct room room;
+    struct fixture fixture;
 
-    if (!room_init(&room))
+    if (!fixture_init(&fixture))
         return;
     identity_serve(0, USER, GROUP, 0);
-    ck_assert_int_eq(identity_check_delete(room.dir, 0), 0);
-    ck_assert_int_eq(fchmod(room.dir, 01777), 0);
-    ck_assert_int_eq(identity_check_delete(room.dir, 0), -EPERM);
-    ck_assert_int_eq(identity_check_delete(room.dir, USER), 0);
-    ck_assert_int_eq(fchmod(room.dir, 0755), 0);
-    ck_assert_int_eq(identity_check_delete(room.dir, USER), -EACCES);
-    room_fini(&room);
+    ck_assert_int_eq(identity_check_delete(fixture.dir, 0), 0);
+    ck_assert_int_eq(fchmod(fixture.dir, 01777), 0);
+    ck_assert_int_eq(identity_check_delete(fixture.dir, 0), -EPERM);
+    ck_assert_int_eq(identity_check_delete(fixture.dir, USER), 0);
+    ck_assert_int_eq(fchmod(fixture.dir, 0755), 0);
+    ck_assert_int_eq(identity_check_delete(fixture.dir, USER), -EACCES);
+    fixture_fini(&fixture);
 }
 END_TEST
 
 static void *serve_nobody(void *arg)
 {
-    const struct room *room = arg;
-    int fd = openat(room->dir, "a", O_RDONLY | O_CLOEXEC);
+    const struct fixture *fixture = arg;
+    int fd = openat(fixture->dir, "a", O_RDONLY | O_CLOEXEC);
 
     ck_assert_int_ge(fd, 0);
     identity_begin();
@@ -162,16 +162,16 @@ static void *serve_nobody(void *arg)
 
 START_TEST(a_thread_that_serves_no_program_is_the_daemons)
 {
-    struct room room;
+    struct fixture fixture;
     pthread_t thread;
 
-    if (!room_init(&room))
+    if (!fixture_init(&fixture))
         return;
-    close(make(&room, "a", 0600));
+    close(make(&fixture, "a", 0600));
     identity_serve(0, USER, GROUP, 0);
-    ck_assert_int_eq(pthread_create(&thread, NULL, serve_nobody, &room), 0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, serve_nobody, &fixture), 0);
     pthread_join(thread, NULL);
-    room_fini(&room);
+    fixture_fini(&fixture);
 }
 END_TEST
 

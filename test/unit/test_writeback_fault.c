@@ -86,7 +86,7 @@ START_TEST(zeros_that_a_full_disk_refused_are_zeros_later)
 }
 END_TEST
 
-START_TEST(changes_that_make_room_do_not_report_the_lack_of_it)
+START_TEST(changes_that_free_space_do_not_report_the_lack_of_it)
 {
     struct fault fault;
     struct bed bed;
@@ -454,7 +454,7 @@ int main(void)
     const TTest *const tests[] = {
         what_a_full_disk_refused_is_written_later,
         zeros_that_a_full_disk_refused_are_zeros_later,
-        changes_that_make_room_do_not_report_the_lack_of_it,
+        changes_that_free_space_do_not_report_the_lack_of_it,
         closing_reports_what_is_lost,
         bytes_that_are_accepted_do_not_bring_an_older_error,
         any_call_that_fails_once_does_no_harm,

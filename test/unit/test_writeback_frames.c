@@ -79,7 +79,7 @@ START_TEST(frames_of_old_formats_are_changed_in_every_way)
         overwrite(&bed);
         bed_truncate(&bed, bed.size / 2 + 1);
         bed_sync(&bed);
-        bed_truncate(&bed, bed.room);
+        bed_truncate(&bed, bed.capacity);
         bed_write(&bed, bed.size - 10, 10);
         bed_reopen(&bed);
         bed_check(&bed);

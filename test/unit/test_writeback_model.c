@@ -22,19 +22,19 @@ static size_t pick_len(struct bed *bed, uint64_t off)
     uint32_t most = pick(&bed->random, 4) == 0 ? 4 * bed->kind.chunksize : 5000;
     size_t len = 1 + pick(&bed->random, most);
 
-    return len < bed->room - off ? len : bed->room - off;
+    return len < bed->capacity - off ? len : bed->capacity - off;
 }
 
 static void copy_step(struct bed *bed, uint64_t off, size_t len, bool aligned)
 {
-    uint64_t to = pick(&bed->random, (uint32_t)bed->room);
+    uint64_t to = pick(&bed->random, (uint32_t)bed->capacity);
 
     if (aligned) {
         off -= off % bed->kind.chunksize;
         to -= to % bed->kind.chunksize;
     }
-    if (len > bed->room - to)
-        len = bed->room - to;
+    if (len > bed->capacity - to)
+        len = bed->capacity - to;
     if (off + len <= to || to + len <= off)
         bed_copy(bed, off, to, len);
 }
@@ -42,7 +42,7 @@ static void copy_step(struct bed *bed, uint64_t off, size_t len, bool aligned)
 static void random_step(struct bed *bed)
 {
     uint32_t chunksize = bed->kind.chunksize;
-    uint64_t off = pick(&bed->random, (uint32_t)bed->room);
+    uint64_t off = pick(&bed->random, (uint32_t)bed->capacity);
     size_t len = pick_len(bed, off);
 
     switch (pick(&bed->random, 18)) {

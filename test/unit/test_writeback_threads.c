@@ -228,7 +228,7 @@ static void *set_layers(void *arg)
     return NULL;
 }
 
-START_TEST(a_frame_may_be_touched_while_it_is_written_anew)
+START_TEST(a_frame_may_be_touched_while_it_is_rewritten)
 {
     pthread_t thread;
     struct bed bed;
@@ -248,7 +248,7 @@ END_TEST
  * The last chunk is dirty, the cache has no capacity for another dirty chunk,
  * and a commit beside an extending writer must not keep it dirty.
  */
-START_TEST(a_writer_who_waits_for_room_beyond_the_end_gets_it)
+START_TEST(a_writer_that_waits_for_memory_beyond_the_end_gets_it)
 {
     const struct bed_kind kind = {
         .chunksize = TIGHT, .typesize = 1, .nchunks = 4, .cache_size = 3 * TIGHT
@@ -272,8 +272,8 @@ int main(void)
         threads_that_share_chunks_do_not_disturb_each_other,
         a_file_grown_by_threads_has_no_gaps,
         what_is_appended_while_all_else_becomes_zero_stays,
-        a_frame_may_be_touched_while_it_is_written_anew,
-        a_writer_who_waits_for_room_beyond_the_end_gets_it,
+        a_frame_may_be_touched_while_it_is_rewritten,
+        a_writer_that_waits_for_memory_beyond_the_end_gets_it,
         NULL,
     };
 
