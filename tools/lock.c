@@ -8,7 +8,7 @@
 #include "base/retry.h"
 #include "interrupt.h"
 #include "store/store_local.h"
-#include "writeback/sidecar.h"
+#include "writeback/lock_file.h"
 
 static const char variable[] = "BLOSC_LOCKING";
 
@@ -24,7 +24,7 @@ void lock_want(void)
     setenv(variable, "1", 1);
 }
 
-static int lock_sidecar(struct store_object *sidecar, bool exclusive)
+static int take_lock_file(struct store_object *lock_file, bool exclusive)
 {
     struct retry retry = {
         .tries_left = RETRY_ANY_NUMBER,
@@ -34,26 +34,27 @@ static int lock_sidecar(struct store_object *sidecar, bool exclusive)
     };
     int r;
 
-    while ((r = store_object_lock(sidecar, exclusive ? STORE_EXCLUSIVE
-                                                     : STORE_SHARED)) ==
+    while ((r = store_object_lock(lock_file, exclusive ? STORE_EXCLUSIVE
+                                                       : STORE_SHARED)) ==
            -EAGAIN) {
         if (interrupt_seen())
             return -EINTR;
         retry_wait(&retry);
     }
     if (r == 0 && exclusive)
-        r = sidecar_write_count(sidecar, sidecar_read_count(sidecar) + 1);
+        r = lock_file_write_count(lock_file,
+                                  lock_file_read_count(lock_file) + 1);
     return r;
 }
 
 int lock_store(struct store *store, bool exclusive)
 {
-    struct store_object *sidecar = store_sidecar(store);
+    struct store_object *lock_file = store_lock_file(store);
     int r;
 
-    if (!sidecar)
+    if (!lock_file)
         return 0;
-    r = lock_sidecar(sidecar, exclusive);
-    store_object_close(sidecar);
+    r = take_lock_file(lock_file, exclusive);
+    store_object_close(lock_file);
     return r;
 }

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "backing/beside.h"
+#include "backing/backing_lock_file.h"
 #include "backing/local.h"
 #include "backing/local_change.h"
 #include "backing/local_object.h"
@@ -114,7 +114,7 @@ static int publish(struct backing_draft *draft, struct file_context *files)
         r = fit_directory(&place);
     if (r < 0)
         return r;
-    beside_give(files, &place, kind);
+    backing_lock_file_adapt(files, &place, kind);
     return kind == ENTRY_SPARSE ? come_up(draft) : 0;
 }
 
@@ -130,7 +130,7 @@ static void discard(struct backing_draft *draft, bool filled)
         unlinkat(entry->dir.fd, entry->name,
                  entry->kind == ENTRY_DIRECTORY ? AT_REMOVEDIR : 0);
     if (entry->kind == ENTRY_FRAME)
-        beside_remove(entry->dir.fd, entry->name);
+        backing_lock_file_remove(entry->dir.fd, entry->name);
     if (draft->hidden_fd >= 0)
         close(draft->hidden_fd);
 }

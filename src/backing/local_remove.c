@@ -5,9 +5,9 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "backing/backing_lock_file.h"
 #include "backing/backing_ops.h"
 #include "backing/backing_source.h"
-#include "backing/beside.h"
 #include "backing/local_change.h"
 #include "backing/retired.h"
 #include "base/identity.h"
@@ -156,6 +156,6 @@ int local_remove(const struct backing_dir *dir, const char *name,
         return remove_empty(dir->fd, name, how->checked);
     r = remove_name(dir->fd, name, 0, how->checked);
     if (r == 0 && kind == ENTRY_FRAME)
-        beside_remove(dir->fd, name);
+        backing_lock_file_remove(dir->fd, name);
     return r;
 }

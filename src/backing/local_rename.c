@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backing/backing_lock_file.h"
 #include "backing/backing_ops.h"
-#include "backing/beside.h"
 #include "backing/local_change.h"
 #include "base/identity.h"
 #include "writer/frame_dir.h"
@@ -86,15 +86,16 @@ static int replace(const struct backing_move *move,
 }
 
 /* Move the lock files, too.  A sparse frame has its lock file inside. */
-static void move_sidecar(const struct backing_move *move)
+static void move_lock_file(const struct backing_move *move)
 {
     const struct backing_entry *from = move->from;
     const struct backing_entry *to = move->to;
 
     if (from->kind == ENTRY_FRAME)
-        beside_move(from->dir.fd, from->name, to->dir.fd, move->target);
+        backing_lock_file_move(from->dir.fd, from->name, to->dir.fd,
+                               move->target);
     else if (to->kind == ENTRY_FRAME)
-        beside_remove(to->dir.fd, move->target);
+        backing_lock_file_remove(to->dir.fd, move->target);
 }
 
 int local_rename(const struct backing_move *move,
@@ -115,7 +116,7 @@ int local_rename(const struct backing_move *move,
         r = move_to(move, RENAME_NOREPLACE);
     }
     if (r == 0)
-        move_sidecar(move);
+        move_lock_file(move);
     return r;
 }
 
@@ -136,8 +137,8 @@ static int exchange_with_frame(struct side frame, const char *target,
         renameat2(other.entry->dir.fd, target, frame.entry->dir.fd,
                   frame.entry->name, RENAME_NOREPLACE);
     else if (frame.entry->kind == ENTRY_FRAME)
-        beside_move(frame.entry->dir.fd, frame.entry->name, other.entry->dir.fd,
-                    target);
+        backing_lock_file_move(frame.entry->dir.fd, frame.entry->name,
+                               other.entry->dir.fd, target);
     return r;
 }
 
@@ -155,7 +156,7 @@ int local_exchange(const struct backing_move *move)
     r = move_to(move, RENAME_EXCHANGE);
     if (r == 0 && (entry_traits[move->from->kind].frame ||
                    entry_traits[move->to->kind].frame))
-        beside_exchange(move->from->dir.fd, move->from->name, move->to->dir.fd,
-                        move->to->name);
+        backing_lock_file_exchange(move->from->dir.fd, move->from->name,
+                                   move->to->dir.fd, move->to->name);
     return r;
 }

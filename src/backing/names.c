@@ -43,9 +43,9 @@ bool names_hidden(const char *name)
 
 bool names_lock_stem(const char *name, char *frame)
 {
-    size_t len = strlen(name) - strlen(STORE_SIDECAR);
+    size_t len = strlen(name) - strlen(STORE_LOCK_SUFFIX);
 
-    if (!ends_in(name, STORE_SIDECAR) || len == 0)
+    if (!ends_in(name, STORE_LOCK_SUFFIX) || len == 0)
         return false;
     memcpy(frame, name, len);
     frame[len] = '\0';

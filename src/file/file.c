@@ -16,7 +16,7 @@
 #include "writeback/encode.h"
 #include "writeback/file_writeback.h"
 #include "writeback/lease.h"
-#include "writeback/sidecar.h"
+#include "writeback/lock_file.h"
 #include "writeback/writeback.h"
 
 /* Can a frame that was rejected be half-way through a change?  `last` is the
@@ -110,21 +110,21 @@ static int open_settled(struct opening *opening, struct fault *fault)
 /*
  * Open the frame while no other program has locked it.
  *
- *  sidecar  the lock file of the frame; NULL if it has none
+ *  lock_file  the lock file of the frame; NULL if it has none
  */
-static int open_frame(struct opening *opening, struct sidecar *sidecar,
+static int open_frame(struct opening *opening, struct lock_file *lock_file,
                       struct fault *fault)
 {
     int r;
 
-    if (!sidecar)
+    if (!lock_file)
         return open_settled(opening, fault);
-    r = sidecar_share(sidecar, fault);
+    r = lock_file_lock_shared(lock_file, fault);
     if (r < 0)
         return r;
-    opening->count = sidecar_count(sidecar);
+    opening->count = lock_file_count(lock_file);
     r = open_settled(opening, fault);
-    sidecar_unshare(sidecar);
+    lock_file_unlock_shared(lock_file);
     return r;
 }
 
@@ -176,12 +176,12 @@ int file_open_face(struct file_context *context, const struct file_face *face,
     struct opening opening = { .store = store,
                                .base = face->base,
                                .face = face };
-    struct sidecar *sidecar;
-    int r = sidecar_get(context, store, &sidecar);
+    struct lock_file *lock_file;
+    int r = lock_file_get(context, store, &lock_file);
 
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    r = open_frame(&opening, sidecar, fault);
+    r = open_frame(&opening, lock_file, fault);
     if (r == 0) {
         r = file_new(context, opening.frame, &opening.view, out);
         if (r < 0) {
@@ -191,10 +191,10 @@ int file_open_face(struct file_context *context, const struct file_face *face,
         }
     }
     if (r < 0) {
-        sidecar_put(context, sidecar);
+        lock_file_put(context, lock_file);
         return r;
     }
-    claim_set_sidecar(*out, sidecar, opening.count);
+    claim_set_lock_file(*out, lock_file, opening.count);
     return 0;
 }
 
@@ -234,7 +234,7 @@ int file_open_writable(struct file_context *context, struct store *store,
     if (r == 0)
         r = lease_prepare(store, fault);
     if (r == 0)
-        r = lease_hold(store, context->patience, fault);
+        r = lease_hold(store, context->lock_timeout, fault);
     if (r == 0)
         r = frame_writer_check_size(file->states.newest->frame, fault);
     if (r == 0) {
@@ -278,13 +278,13 @@ static int file_new_created(struct file_context *context,
     return 0;
 }
 
-static int find_sidecar(struct file *file, struct store *store)
+static int find_lock_file(struct file *file, struct store *store)
 {
-    struct sidecar *sidecar;
-    int r = sidecar_get(file->constant.context, store, &sidecar);
+    struct lock_file *lock_file;
+    int r = lock_file_get(file->constant.context, store, &lock_file);
 
-    if (sidecar)
-        claim_set_sidecar(file, sidecar, sidecar_count(sidecar));
+    if (lock_file)
+        claim_set_lock_file(file, lock_file, lock_file_count(lock_file));
     return r;
 }
 
@@ -308,9 +308,9 @@ int file_create(struct file_context *context, struct store *store,
     int r = check_params(context, params, fault);
 
     if (r == 0)
-        r = lease_take(store, context->patience, NULL, fault);
+        r = lease_take(store, context->lock_timeout, NULL, fault);
     if (r == 0)
-        r = lease_hold(store, context->patience, fault);
+        r = lease_hold(store, context->lock_timeout, fault);
     if (r < 0)
         return r;
     r = new_frame_begin(store, params, &new, fault);
@@ -323,7 +323,7 @@ int file_create(struct file_context *context, struct store *store,
         frame_writer_close(new.writer);
         return r;
     }
-    r = find_sidecar(file, store);
+    r = find_lock_file(file, store);
     if (r == 0)
         r = flusher_add(
             context->flusher, file,

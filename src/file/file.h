@@ -32,9 +32,9 @@ void file_context_free(struct file_context *context);
  * Return the flags with which to open the stores of files, in addition to those
  * that say what they are opened for: STORE_LOCK if the context locks frames, or
  * 0.  While something of a file is not yet committed, a file whose store has a
- * lock file (sidecar) keeps other programs that respect it from changing and
- * reading the frame.  It also waits for these programs, `patience` seconds at
- * most, and then fails with -EBUSY.
+ * lock file keeps other programs that respect it from changing and reading the
+ * frame.  It also waits for these programs, `lock_timeout` seconds at most, and
+ * then fails with -EBUSY.
  */
 unsigned file_store_flags(const struct file_context *context);
 

@@ -24,10 +24,10 @@ int file_context_new(const struct file_options *options,
         return -ENOMEM;
 
     pthread_mutex_init(&context->readers_lock, NULL);
-    pthread_mutex_init(&context->sidecars_lock, NULL);
-    list_init(&context->sidecars);
+    pthread_mutex_init(&context->lock_files_lock, NULL);
+    list_init(&context->lock_files);
     context->lock = options->lock;
-    context->patience = options->patience;
+    context->lock_timeout = options->lock_timeout;
     context->quarantine_ns = options->quarantine_ns;
     if (nthreads == 0)
         nthreads = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
@@ -61,7 +61,7 @@ void file_context_free(struct file_context *context)
     pool_free(context->pool);
     coders_fini(&context->coders);
     cache_free(context->cache);
-    pthread_mutex_destroy(&context->sidecars_lock);
+    pthread_mutex_destroy(&context->lock_files_lock);
     pthread_mutex_destroy(&context->readers_lock);
     free(context);
 }

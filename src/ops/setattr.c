@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "backing/beside.h"
+#include "backing/backing_lock_file.h"
 #include "base/identity.h"
 #include "open/open_file_lost.h"
 #include "tree/report.h"
@@ -150,7 +150,7 @@ static int apply(struct fs *fs, struct node *node, const struct stat *st,
     known = !open && open_file_is_known(fs, node, &place);
     r = set_pinned(fs, node, open, &place, st, set, as_program);
     if (r == 0 && (set & (SET_OWNER | FUSE_SET_ATTR_MODE)))
-        beside_give(fs->files, &place, node->id.kind);
+        backing_lock_file_adapt(fs->files, &place, node->id.kind);
     if (newest)
         open_file_note_touch(open, &place);
     backing_close(&place);

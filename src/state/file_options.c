@@ -9,7 +9,7 @@
 enum {
     THREADS_MAX = 1024,
     COMMIT_MAX = 86400,
-    PATIENCE_MAX = 86400,
+    LOCK_TIMEOUT_MAX = 86400,
 };
 
 const struct file_options file_default_options = {
@@ -18,7 +18,7 @@ const struct file_options file_default_options = {
     .readahead = (size_t)8 << 20,
     .commit = 5,
     .lock = false,
-    .patience = 10,
+    .lock_timeout = 10,
     .quarantine_ns = 1000000000,
 };
 
@@ -45,7 +45,7 @@ static int set_number(const char *value, uint64_t min, uint64_t max,
 
 static int set_lock(const char *value, struct file_options *options)
 {
-    int r = set_number(value, 0, PATIENCE_MAX, &options->patience);
+    int r = set_number(value, 0, LOCK_TIMEOUT_MAX, &options->lock_timeout);
 
     if (r == 0)
         options->lock = true;

@@ -31,8 +31,9 @@ struct file_options {
                           request, or when the cache fills up */
     bool lock;         /* lock frames against other programs, see
                           file_store_flags() */
-    unsigned patience; /* seconds to wait for a process that changes or locks
-                          the frame */
+    unsigned
+        lock_timeout; /* seconds to wait for a process that changes or locks the
+                         frame */
     int64_t
         quarantine_ns; /* nanoseconds for which space that a commit has freed is
                           not reused, because other readers may still read it */
@@ -45,8 +46,8 @@ extern const struct file_options file_default_options;
 /*
  * Set an option from text.
  *
- *  name   cache, threads, readahead or commit; or lock, which sets `patience`,
- *         too
+ *  name   cache, threads, readahead or commit; or lock, which sets
+ *         `lock_timeout`, too
  *  value  a size, or a number
  *
  * Returns 0, -EINVAL if the value is not valid for the option, or -ENOENT if

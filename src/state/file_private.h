@@ -36,12 +36,12 @@ struct file_context {
     pthread_mutex_t readers_lock;
 
     bool lock;             /* file_options.lock */
-    unsigned patience;     /* likewise */
+    unsigned lock_timeout; /* likewise */
     int64_t quarantine_ns; /* likewise */
 
-    /* A leaf.  Guards the list of open sidecars. */
-    pthread_mutex_t sidecars_lock;
-    struct list sidecars;
+    /* A leaf.  Guards the list of open lock files. */
+    pthread_mutex_t lock_files_lock;
+    struct list lock_files;
 };
 
 struct file_writeback;

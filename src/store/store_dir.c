@@ -17,9 +17,9 @@ struct dir_store {
     struct store_local_head head;
     int fd;
     bool writable;
-    bool peeks;                   /* see STORE_PEEK */
-    mode_t mode;                  /* of the first file that is created */
-    struct store_object *sidecar; /* NULL: none */
+    bool peeks;                     /* see STORE_PEEK */
+    mode_t mode;                    /* of the first file that is created */
+    struct store_object *lock_file; /* NULL: none */
 
     /* See store_lease(); used by the thread that changes the frame. */
     bool leased;
@@ -44,8 +44,8 @@ static bool is_name(const char *name)
     return name[0] != '\0' && !strchr(name, '/');
 }
 
-/* Get a reference to the file that was opened last to be leased; NULL if there was
-   none. */
+/* Get a reference to the file that was opened last to be leased; NULL if there
+   was none. */
 static struct store_object *get_lease(struct dir_store *dir)
 {
     struct store_object *lease;
@@ -113,7 +113,7 @@ static void dir_close(struct store *store)
 {
     struct dir_store *dir = (struct dir_store *)store;
 
-    store_object_close(dir->sidecar);
+    store_object_close(dir->lock_file);
     store_object_close(dir->lease);
     pthread_mutex_destroy(&dir->lock);
     store_local_fini(&dir->head);
@@ -235,11 +235,11 @@ static long dir_lease_holder(struct store *store, const char *name)
     return pid;
 }
 
-static struct store_object *dir_sidecar(struct store *store)
+static struct store_object *dir_lock_file(struct store *store)
 {
-    struct store_object *sidecar = ((struct dir_store *)store)->sidecar;
+    struct store_object *lock_file = ((struct dir_store *)store)->lock_file;
 
-    return sidecar ? store_object_get(sidecar) : NULL;
+    return lock_file ? store_object_get(lock_file) : NULL;
 }
 
 /* Get the directory's descriptor, if the store may be changed and the name is
@@ -271,8 +271,9 @@ static mode_t mode_of(const struct store *store)
     return ((const struct dir_store *)store)->mode;
 }
 
-/* Who may read the frame is up to its index file.  The owner must be able to read
-   the rest even if he has taken that right from himself, for he may commit yet. */
+/* Who may read the frame is up to its index file.  The owner must be able to
+   read the rest even if he has taken that right from himself, for he may commit
+   yet. */
 static int let_owner_read(const struct store_object *object)
 {
     struct stat st;
@@ -422,7 +423,7 @@ static int dir_list(struct store *store,
 static const struct store_local_ops dir_local_ops = {
     .self = dir_self,
     .check = dir_check,
-    .sidecar = dir_sidecar,
+    .lock_file = dir_lock_file,
     .lease = dir_lease,
     .prepare_lease = dir_prepare_lease,
     .unlease = dir_unlease,
@@ -466,7 +467,8 @@ int store_dir_open(int dirfd, const char *path, unsigned flags,
     dir->writable = flags & STORE_WRITE;
     dir->peeks = flags & (STORE_WRITE | STORE_PEEK);
     if (flags & STORE_LOCK)
-        r = store_local_sidecar(fd, STORE_SIDECAR, fd, flags, &dir->sidecar);
+        r = store_local_lock_file(fd, STORE_LOCK_SUFFIX, fd, flags,
+                                  &dir->lock_file);
     if (r < 0) {
         dir_close(&dir->head.store);
         return r;

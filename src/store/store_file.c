@@ -20,8 +20,8 @@
 struct file_store {
     struct store_local_head head;
     pthread_mutex_t lock;
-    struct store_object *current; /* the file; NULL: it does not exist yet */
-    struct store_object *sidecar; /* constant; NULL: none */
+    struct store_object *current;   /* the file; NULL: it does not exist yet */
+    struct store_object *lock_file; /* constant; NULL: none */
     bool leased; /* see store_lease(); used by the thread that makes changes */
     bool held;   /* see store_hold(); used by the same thread */
 
@@ -59,7 +59,7 @@ static void file_close(struct store *store)
     struct file_store *file = (struct file_store *)store;
 
     store_object_close(file->current);
-    store_object_close(file->sidecar);
+    store_object_close(file->lock_file);
     if (file->dir >= 0)
         close(file->dir);
     pthread_mutex_destroy(&file->lock);
@@ -67,11 +67,11 @@ static void file_close(struct store *store)
     free(file);
 }
 
-static struct store_object *file_sidecar(struct store *store)
+static struct store_object *file_lock_file(struct store *store)
 {
-    struct store_object *sidecar = ((struct file_store *)store)->sidecar;
+    struct store_object *lock_file = ((struct file_store *)store)->lock_file;
 
-    return sidecar ? store_object_get(sidecar) : NULL;
+    return lock_file ? store_object_get(lock_file) : NULL;
 }
 
 static int file_draft(struct store *store, const char *name,
@@ -431,7 +431,7 @@ static int file_sync_name(struct store *store)
 }
 
 static const struct store_local_ops file_local_ops = {
-    .sidecar = file_sidecar,
+    .lock_file = file_lock_file,
     .lease = file_lease,
     .unlease = file_unlease,
     .lease_holder = file_lease_holder,
@@ -488,12 +488,12 @@ static int find_place(struct file_store *file, int fd, int dirfd,
     return open_parent(file, dirfd, path, flags);
 }
 
-static int open_sidecar(struct file_store *file, int fd, unsigned flags)
+static int open_lock_file(struct file_store *file, int fd, unsigned flags)
 {
-    char name[NAME_MAX + sizeof(STORE_SIDECAR)];
+    char name[NAME_MAX + sizeof(STORE_LOCK_SUFFIX)];
 
-    snprintf(name, sizeof(name), "%s" STORE_SIDECAR, file->name);
-    return store_local_sidecar(file->dir, name, fd, flags, &file->sidecar);
+    snprintf(name, sizeof(name), "%s" STORE_LOCK_SUFFIX, file->name);
+    return store_local_lock_file(file->dir, name, fd, flags, &file->lock_file);
 }
 
 /* Find the file's directory and name, if the flags require them. */
@@ -506,7 +506,7 @@ static int prepare_place(struct file_store *file, int fd, int dirfd,
         return 0;
     r = find_place(file, fd, dirfd, path, flags);
     if (r == 0 && flags & STORE_LOCK)
-        r = open_sidecar(file, fd, flags);
+        r = open_lock_file(file, fd, flags);
     if (r == 0 && !(flags & STORE_WRITE)) {
         close(file->dir);
         file->dir = -1;

@@ -23,7 +23,7 @@ enum store_flags {
     STORE_NEW = 1 << 2,    /* the file does not exist yet, store_publish()
                               creates it; only for a file, and with
                               STORE_WRITE */
-    STORE_LOCK = 1 << 4,   /* open the lock file too, see store_sidecar() */
+    STORE_LOCK = 1 << 4,   /* open the lock file too, see store_lock_file() */
     STORE_PEEK = 1 << 5,   /* do not update the access time, because no
                               program asked for this read; implied by
                               STORE_WRITE */
@@ -118,7 +118,7 @@ uint64_t store_object_access_list(struct store_object *object);
  * the store was opened without STORE_LOCK, or if it was opened without
  * STORE_WRITE and no lock file can be created there.
  */
-struct store_object *store_sidecar(struct store *store);
+struct store_object *store_lock_file(struct store *store);
 
 /*
  * Take the lease on the frame in a store, that is, the right to change the
@@ -198,8 +198,8 @@ int store_object_lock(struct store_object *object, enum store_lock how);
 /* The first characters of a draft's name; see store_remove_stale(). */
 #define STORE_TEMPORARY ".framefs-tmp."
 
-/* Suffix of a lock file's name; see store_sidecar(). */
-#define STORE_SIDECAR ".b2lock"
+/* Suffix of a lock file's name; see store_lock_file(). */
+#define STORE_LOCK_SUFFIX ".b2lock"
 
 /*
  * Remove a draft that a process has left behind when it ended.  A draft is

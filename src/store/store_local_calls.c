@@ -65,9 +65,9 @@ int store_object_lock(struct store_object *object, enum store_lock how)
     return ops && ops->lock ? ops->lock(object, how) : -EROFS;
 }
 
-struct store_object *store_sidecar(struct store *store)
+struct store_object *store_lock_file(struct store *store)
 {
-    return store->ops->local ? store->ops->local->sidecar(store) : NULL;
+    return store->ops->local ? store->ops->local->lock_file(store) : NULL;
 }
 
 int store_lease(struct store *store, const char *name)

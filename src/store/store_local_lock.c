@@ -55,8 +55,8 @@ static void give_away(int fd, const struct stat *st, int frame)
         return;
 }
 
-int store_local_sidecar(int dir, const char *name, int frame, unsigned flags,
-                        struct store_object **out)
+int store_local_lock_file(int dir, const char *name, int frame, unsigned flags,
+                          struct store_object **out)
 {
     int how = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
     int fd = openat(dir, name, how, 0666);

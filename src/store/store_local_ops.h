@@ -10,7 +10,7 @@ struct store_local_ops {
                 struct store_stat *out);        /* NULL: stat object "" */
     int (*check)(struct store *store, int how); /* NULL: granted */
 
-    struct store_object *(*sidecar)(struct store *store);
+    struct store_object *(*lock_file)(struct store *store);
 
     /* store_local_calls.c calls this once for all threads that need the lease
        at a time, with `lease_lock` held. */

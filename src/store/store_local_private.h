@@ -24,8 +24,8 @@ void store_local_init(struct store_local_head *head,
 void store_local_fini(struct store_local_head *head);
 
 /*
- * Do the work of store_local_open() without STORE_FOLLOW, for kernels that lack openat2().  It opens the
- * path name by name; the path may not contain "..".
+ * Do the work of store_local_open() without STORE_FOLLOW, for kernels that lack
+ * openat2().  It opens the path name by name; the path may not contain "..".
  */
 int store_local_walk(int dirfd, const char *path, unsigned flags, mode_t type);
 
@@ -103,8 +103,8 @@ long store_local_lease_holder(int fd);
  *
  * Returns 0, -EINVAL if something else has its name, or another negative errno.
  */
-int store_local_sidecar(int dir, const char *name, int frame, unsigned flags,
-                        struct store_object **out);
+int store_local_lock_file(int dir, const char *name, int frame, unsigned flags,
+                          struct store_object **out);
 
 /*
  * Create a file in a directory.  Its name must not exist.

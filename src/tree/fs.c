@@ -113,8 +113,8 @@ int fs_pin(struct fs *fs, struct node *node, const struct backing_place *place,
  * Find the entry that the directory of a node is opened by: the node itself, or
  * for a folder of a store, the store.
  *
- *  inner  receives the path of the folder in the store, or ""; room for PATH_MAX
- *         bytes
+ *  inner  receives the path of the folder in the store, or ""; room for
+ *         PATH_MAX bytes
  */
 static int place_of_dir(struct fs *fs, struct node *node, char *inner,
                         struct backing_place *out)
@@ -249,7 +249,7 @@ size_t fs_name_max(const struct fs *fs, size_t max)
     size_t suffix = fs->source.keep_names ? 0 : NAMES_SUFFIX_MAX;
 
     if (fs->shared)
-        suffix += strlen(STORE_SIDECAR);
+        suffix += strlen(STORE_LOCK_SUFFIX);
     return max < suffix ? max : max - suffix;
 }
 

@@ -6,9 +6,9 @@
 #include "store/store_local.h"
 #include "writeback/frame_lock.h"
 #include "writeback/lease.h"
+#include "writeback/lock_file.h"
 #include "writeback/reload.h"
 #include "writeback/round.h"
-#include "writeback/sidecar.h"
 
 /* Reopen the frame as other programs have left it, unless they have put another
    file in its place.  The file has no uncommitted changes. */
@@ -40,8 +40,8 @@ static int is_changed(struct file *file, struct fault *fault)
 {
     int r;
 
-    if (file->frame_lock->sidecar &&
-        sidecar_count(file->frame_lock->sidecar) != file->frame_lock->seen)
+    if (file->frame_lock->lock_file &&
+        lock_file_count(file->frame_lock->lock_file) != file->frame_lock->seen)
         return 1;
     r = frame_verify(file->states.newest->frame, fault);
     return r == -ESTALE ? 1 : r;
@@ -54,11 +54,11 @@ static int count_up(struct file *file, struct fault *fault)
     uint64_t count;
     int r;
 
-    if (!file->frame_lock->sidecar)
+    if (!file->frame_lock->lock_file)
         return 0;
-    count = sidecar_count(file->frame_lock->sidecar) + 1;
+    count = lock_file_count(file->frame_lock->lock_file) + 1;
     file->frame_lock->next = count;
-    r = sidecar_set_count(file->frame_lock->sidecar, count, fault);
+    r = lock_file_set_count(file->frame_lock->lock_file, count, fault);
     note_count(file, r == 0 ? count : file->frame_lock->seen);
     return r;
 }
@@ -74,7 +74,7 @@ static int take_over(struct file *file, struct fault *fault)
     int r = is_changed(file, fault);
 
     if (r > 0)
-        r = file->frame_lock->sidecar
+        r = file->frame_lock->lock_file
                 ? renew(file, true, fault)
                 : fault_set(fault, -ESTALE, 0,
                             "another program has changed the frame");
@@ -85,16 +85,16 @@ static int take_over(struct file *file, struct fault *fault)
    other process can get one. */
 static int take_lease(struct file *file, struct fault *fault)
 {
-    int r = lease_take(file->constant.store, file->constant.context->patience,
-                       NULL, fault);
+    int r = lease_take(file->constant.store,
+                       file->constant.context->lock_timeout, NULL, fault);
 
     return r == -ESTALE && file->frame_lock->unlinked ? 0 : r;
 }
 
 static void give_back(struct file *file)
 {
-    if (file->frame_lock->sidecar)
-        sidecar_unclaim(file->frame_lock->sidecar);
+    if (file->frame_lock->lock_file)
+        lock_file_unlock(file->frame_lock->lock_file);
     store_unlease(file->constant.store);
 }
 
@@ -104,8 +104,8 @@ static int acquire(struct file *file, struct fault *fault)
 
     if (r < 0)
         return r;
-    if (file->frame_lock->sidecar) {
-        r = sidecar_claim(file->frame_lock->sidecar, fault);
+    if (file->frame_lock->lock_file) {
+        r = lock_file_lock(file->frame_lock->lock_file, fault);
         if (r < 0) {
             store_unlease(file->constant.store);
             return r;
@@ -124,7 +124,7 @@ int claim_enter(struct file *file, struct fault *fault)
     if (gate_join_frame_lock(file))
         return 0;
     if (!gate_begin_locking(file))
-        return sidecar_refuse(fault);
+        return lock_file_refuse(fault);
     if (!gate_has_frame_lock(file))
         r = acquire(file, fault);
     if (r == -EBUSY)
@@ -138,7 +138,7 @@ int claim_enter(struct file *file, struct fault *fault)
    programs from changing the frame. */
 static int renew_shared(struct file *file, struct fault *fault)
 {
-    uint64_t count = sidecar_count(file->frame_lock->sidecar);
+    uint64_t count = lock_file_count(file->frame_lock->lock_file);
     int r;
 
     if (gate_has_frame_lock(file) || count == file->frame_lock->seen)
@@ -156,15 +156,15 @@ int claim_share(struct file *file, struct fault *fault)
 {
     int r;
 
-    if (!file->frame_lock->sidecar)
+    if (!file->frame_lock->lock_file)
         return 0;
     if (!gate_begin_locking(file))
-        return sidecar_refuse(fault);
-    r = sidecar_share(file->frame_lock->sidecar, fault);
+        return lock_file_refuse(fault);
+    r = lock_file_lock_shared(file->frame_lock->lock_file, fault);
     if (r == 0) {
         r = renew_shared(file, fault);
         if (r < 0)
-            sidecar_unshare(file->frame_lock->sidecar);
+            lock_file_unlock_shared(file->frame_lock->lock_file);
     }
     gate_end_locking(file, gate_has_frame_lock(file), false);
     return r;
@@ -172,8 +172,8 @@ int claim_share(struct file *file, struct fault *fault)
 
 void claim_unshare(struct file *file)
 {
-    if (file->frame_lock->sidecar)
-        sidecar_unshare(file->frame_lock->sidecar);
+    if (file->frame_lock->lock_file)
+        lock_file_unlock_shared(file->frame_lock->lock_file);
 }
 
 int claim_catch_up(struct file *file, struct fault *fault)
@@ -241,25 +241,25 @@ void claim_drop(struct file *file)
 {
     if (gate_has_frame_lock(file))
         give_back(file);
-    sidecar_put(file->constant.context, file->frame_lock->sidecar);
+    lock_file_put(file->constant.context, file->frame_lock->lock_file);
 }
 
 bool claim_is_current(struct file *file)
 {
     uint64_t count;
 
-    if (!file->frame_lock->sidecar)
+    if (!file->frame_lock->lock_file)
         return true;
     if (gate_is_frame_locked(file))
         return true;
-    count = sidecar_count(file->frame_lock->sidecar);
+    count = lock_file_count(file->frame_lock->lock_file);
     return count == file->frame_lock->seen || count == file->frame_lock->next;
 }
 
-void claim_set_sidecar(struct file *file, struct sidecar *sidecar,
-                       uint64_t count)
+void claim_set_lock_file(struct file *file, struct lock_file *lock_file,
+                         uint64_t count)
 {
-    file->frame_lock->sidecar = sidecar;
+    file->frame_lock->lock_file = lock_file;
     note_count(file, count);
 }
 

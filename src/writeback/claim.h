@@ -9,7 +9,7 @@
  * The frame lock: the right to change a frame.  A file has it from before its
  * first byte is changed until everything is committed, and no other process of
  * framefs may change the frame meanwhile, because the file has the lease on it,
- * see store_lease().  If the frame has a lock file (see sidecar.h), that is
+ * see store_lease().  If the frame has a lock file (see lock_file.h), that is
  * locked, too, so that no program that respects lock files reads or changes the
  * frame.
  */
@@ -20,7 +20,7 @@
  * may wait for other processes, and for all threads that the gate has let in,
  * so such a thread must not call it.
  *
- * Returns 0; -EBUSY as lease_take() and sidecar_claim(); -ESTALE if other
+ * Returns 0; -EBUSY as lease_take() and lock_file_lock(); -ESTALE if other
  * programs have changed the frame or replaced its file; or an error of the
  * store.
  */
@@ -67,11 +67,11 @@ void claim_unshare(struct file *file);
 /*
  * Set up the frame lock of a file that was just opened.
  *
- *  sidecar  becomes the file's; NULL: other programs are not locked out
- *  count    count of the lock file when the newest state was opened
+ *  lock_file  becomes the file's; NULL: other programs are not locked out
+ *  count      count of the lock file when the newest state was opened
  */
-void claim_set_sidecar(struct file *file, struct sidecar *sidecar,
-                       uint64_t count);
+void claim_set_lock_file(struct file *file, struct lock_file *lock_file,
+                         uint64_t count);
 
 /* See file_set_unlinked() and file_take_renewed(). */
 void claim_set_unlinked(struct file *file, bool unlinked);

@@ -6,13 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct sidecar;
+struct lock_file;
 
 /* The lock between a file and other processes that use its frame.  Only
    src/writeback accesses it.  The gate knows whether the frame is locked. */
 struct frame_lock {
-    struct sidecar *sidecar; /* the lock file; constant; NULL: other programs
-                                are not locked out */
+    struct lock_file
+        *lock_file; /* the lock file; constant; NULL: other programs are not
+                       locked out */
 
     /* Read without a lock.  Changed by the thread for which gate.locking is
        set, and while the file is opened. */

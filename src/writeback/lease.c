@@ -8,11 +8,11 @@
 #include "frame/frame_object.h"
 #include "store/store_local.h"
 
-static struct retry retry_for(unsigned patience)
+static struct retry retry_for(unsigned timeout)
 {
     return (struct retry){
         .tries_left = RETRY_ANY_NUMBER,
-        .patience_ns = (int64_t)patience * 1000 * 1000 * 1000,
+        .patience_ns = (int64_t)timeout * 1000 * 1000 * 1000,
         .pause_ns = 200 * 1000,
         .pause_max_ns = 10 * 1000 * 1000,
     };
@@ -37,11 +37,11 @@ static int end_try(int r, struct fault *fault)
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
-int lease_take(struct store *store, unsigned patience, bool (*give_up)(void),
+int lease_take(struct store *store, unsigned timeout, bool (*give_up)(void),
                struct fault *fault)
 {
     const char *name = frame_object_name(store);
-    struct retry retry = retry_for(patience);
+    struct retry retry = retry_for(timeout);
     int r;
 
     while ((r = store_lease(store, name)) == -EAGAIN) {
@@ -59,9 +59,9 @@ int lease_prepare(struct store *store, struct fault *fault)
     return end_try(store_prepare_lease(store, frame_object_name(store)), fault);
 }
 
-int lease_hold(struct store *store, unsigned patience, struct fault *fault)
+int lease_hold(struct store *store, unsigned timeout, struct fault *fault)
 {
-    struct retry retry = retry_for(patience);
+    struct retry retry = retry_for(timeout);
     int r;
 
     while ((r = store_hold(store)) == -EAGAIN)

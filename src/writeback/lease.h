@@ -11,15 +11,15 @@
  * Take the lease on a frame, see store_lease().  Waits for the process that has
  * it.
  *
- *  patience  longest time to wait, in seconds
- *  give_up   called now and then; -EINTR is returned if it returns true; may be
- *            NULL
+ *  timeout  longest time to wait, in seconds
+ *  give_up  called now and then; -EINTR is returned if it returns true; may be
+ *           NULL
  *
  * Returns 0; -EBUSY, with a fault that names the process that has the lease if
  * that is known; -EINTR; -ESTALE if another file has taken the place of the
  * frame's; or an error of the store.
  */
-int lease_take(struct store *store, unsigned patience, bool (*give_up)(void),
+int lease_take(struct store *store, unsigned timeout, bool (*give_up)(void),
                struct fault *fault);
 
 /* Make sure that the lease can be taken later, see store_prepare_lease().
@@ -27,7 +27,7 @@ int lease_take(struct store *store, unsigned patience, bool (*give_up)(void),
 int lease_prepare(struct store *store, struct fault *fault);
 
 /* Hold the store of a frame, see store_hold(), after waiting for a process that
-   is replacing the frame.  `patience` and errors as lease_take(). */
-int lease_hold(struct store *store, unsigned patience, struct fault *fault);
+   is replacing the frame.  `timeout` and errors as lease_take(). */
+int lease_hold(struct store *store, unsigned timeout, struct fault *fault);
 
 #endif

@@ -331,7 +331,8 @@ int writeback_commit_nosync(struct file *file, struct fault *fault)
 {
     /* With a lock file the commit is durable, because the space of the previous
        state must be given back while other programs are locked out. */
-    struct round round = { .file = file, .nosync = !file->frame_lock->sidecar };
+    struct round round = { .file = file,
+                           .nosync = !file->frame_lock->lock_file };
     int r = 0;
 
     *fault = FAULT_NONE;

@@ -20,7 +20,7 @@ bool frame_dir_is_chunk(const char *name)
 bool frame_dir_is_part(const char *name)
 {
     return frame_object_is_index(name) || frame_dir_is_chunk(name) ||
-           strcmp(name, STORE_SIDECAR) == 0 ||
+           strcmp(name, STORE_LOCK_SUFFIX) == 0 ||
            strncmp(name, STORE_TEMPORARY, strlen(STORE_TEMPORARY)) == 0;
 }
 

@@ -22,7 +22,7 @@ WAITERS = 30
 DATA = b''.join(bytes([i]) * SIZE for i in range(65, 69))
 
 
-def sidecar_of(path):
+def lock_file_of(path):
     return path + ('/.b2lock' if os.path.isdir(path) else '.b2lock')
 
 
@@ -30,7 +30,7 @@ class Other:
     """Another program that follows the protocol.  Format: locking.md, 2.1."""
 
     def __init__(self, path):
-        self.fd = os.open(sidecar_of(path), os.O_RDWR | os.O_CREAT, 0o666)
+        self.fd = os.open(lock_file_of(path), os.O_RDWR | os.O_CREAT, 0o666)
 
     def count(self):
         return int.from_bytes(os.pread(self.fd, 8, 8), 'little')
@@ -303,7 +303,7 @@ def all_learn_that_a_mapping_could_not_be_written():
     check_content('src/a.b2frame', b'new' + DATA[3:])
 
 
-def sidecars_belong_to_whom_the_frames_belong():
+def lock_files_belong_to_whom_the_frames_belong():
     os.mkdir('src')
     write('src/old.b2frame', frame(DATA, SIZE))
     owner = (1000, 1001)
@@ -325,7 +325,7 @@ def sidecars_belong_to_whom_the_frames_belong():
               '%s: mode %o' % (name, st.st_mode))
 
 
-def what_bears_the_name_of_a_sidecar_is_not_given_away():
+def what_bears_the_name_of_a_lock_file_is_not_given_away():
     os.mkdir('src')
     write('src/a.b2frame', frame(DATA, SIZE))
     os.chmod('src/a.b2frame', 0o644)
@@ -340,10 +340,10 @@ def what_bears_the_name_of_a_sidecar_is_not_given_away():
     check((st.st_uid, st.st_mode & 0o7777) == (os.getuid(), 0o600), 'it was')
 
 
-def sidecars_go_where_the_frames_go():
+def lock_files_go_where_the_frames_go():
     with mounted() as mount:
         write(mount / 'a', DATA)
-        check(os.listdir('mnt') == ['a'], 'the sidecar shows')
+        check(os.listdir('mnt') == ['a'], 'the lock file shows')
         os.rename(mount / 'a', mount / 'b')
         check(sorted(os.listdir('src')) == ['b.b2frame', 'b.b2frame.b2lock'],
               'after the rename: %s' % os.listdir('src'))
@@ -367,7 +367,7 @@ def frames_that_are_only_read_are_not_locked_on_a_read_only_medium():
             check(read(mount / 'a') == DATA, 'content')
     finally:
         sh('umount ro')
-    check(not os.path.exists('src/a.b2frame.b2lock'), 'a sidecar was made')
+    check(not os.path.exists('src/a.b2frame.b2lock'), 'a lock file was made')
 
 
 main(others_wait_while_something_is_not_written_out,
@@ -380,7 +380,7 @@ main(others_wait_while_something_is_not_written_out,
      a_frame_gets_another_name_while_it_is_being_opened,
      a_mapping_tells_that_it_could_not_be_written,
      all_learn_that_a_mapping_could_not_be_written,
-     sidecars_belong_to_whom_the_frames_belong,
-     what_bears_the_name_of_a_sidecar_is_not_given_away,
-     sidecars_go_where_the_frames_go,
+     lock_files_belong_to_whom_the_frames_belong,
+     what_bears_the_name_of_a_lock_file_is_not_given_away,
+     lock_files_go_where_the_frames_go,
      frames_that_are_only_read_are_not_locked_on_a_read_only_medium)

@@ -96,7 +96,7 @@ def suffix_alone_is_a_name():
             '...b2': '...b2', '.x': '.x.b2'})
 
 
-def sidecars_and_temporaries_do_not_show():
+def lock_files_and_temporaries_do_not_show():
     make('a.b2frame', '.b2lock!', '.framefs-tmp.1.2!', '.framefs-tmp.x!',
          '.framefs-tmp.y.b2frame', 'x.b2lock.b2frame')
     write('src/a.b2frame.b2lock', bytes(16))
@@ -132,6 +132,6 @@ main(suffixes_are_dropped,
      frames_that_want_one_name_follow_an_order,
      name_that_is_given_up_can_be_taken,
      suffix_alone_is_a_name,
-     sidecars_and_temporaries_do_not_show,
+     lock_files_and_temporaries_do_not_show,
      names_are_kept_if_asked,
      longest_names_show)

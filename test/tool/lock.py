@@ -27,22 +27,22 @@ def make(layout, content=DATA, path='f'):
                  '--layout', layout, '--force')
 
 
-def sidecar_of(path):
+def lock_file_of(path):
     return path + ('/.b2lock' if os.path.isdir(path) else '.b2lock')
 
 
 def count_of(path):
-    with open(sidecar_of(path), 'rb') as sidecar:
-        return int.from_bytes(sidecar.read(16)[8:], 'little')
+    with open(lock_file_of(path), 'rb') as file:
+        return int.from_bytes(file.read(16)[8:], 'little')
 
 
 @contextlib.contextmanager
 def locked(path, how):
     """Another program holds the lock of the frame."""
-    with open(sidecar_of(path), 'a+b') as sidecar:
-        fcntl.flock(sidecar, how)
+    with open(lock_file_of(path), 'a+b') as file:
+        fcntl.flock(file, how)
         yield
-        fcntl.flock(sidecar, fcntl.LOCK_UN)
+        fcntl.flock(file, fcntl.LOCK_UN)
 
 
 def looks_at(tool, path):
@@ -60,11 +60,11 @@ def start(*words, **env):
     tool = subprocess.Popen([TOOL, *words], stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                             env=dict(harness.environment(), **env))
-    path = sidecar_of(words[-1] if words[-1] != '-' else words[-2])
+    path = lock_file_of(words[-1] if words[-1] != '-' else words[-2])
     until = time.monotonic() + TIMEOUT
     while not looks_at(tool, path):
         check(tool.poll() is None, 'has ended, does not wait')
-        check(time.monotonic() < until, 'does not look at the sidecar')
+        check(time.monotonic() < until, 'does not look at the lock file')
         time.sleep(0.001)
     return tool
 
@@ -109,7 +109,7 @@ def readers_do_not_wait_for_readers():
 def frames_are_not_locked_unasked():
     make('contiguous')
     b2frame('append', 'f', '-', stdin=DATA)
-    check(not os.path.exists('f.b2lock'), 'there is a sidecar')
+    check(not os.path.exists('f.b2lock'), 'there is a lock file')
     with locked('f', fcntl.LOCK_EX):
         b2frame('append', 'f', '-', stdin=DATA)
     check(count_of('f') == 0, 'is counted')

@@ -103,7 +103,7 @@ static void make_context(struct bed *bed)
         .readahead = bed->kind.on_disk ? 0 : bed->kind.cache_size / 8,
         .commit = bed->kind.commit,
         .lock = bed->kind.lock,
-        .patience = bed->kind.patience,
+        .lock_timeout = bed->kind.lock_timeout,
     };
 
     ck_assert_int_eq(file_context_new(&options, &bed->context), 0);

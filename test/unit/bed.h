@@ -23,16 +23,16 @@ enum {
 /* The kind of file that a test needs. */
 struct bed_kind {
     bool sparse;
-    bool on_disk;        /* on a struct disk, and used by one thread */
-    bool noise;          /* bytes that are written do not compress */
-    uint32_t typesize;   /* of the frame; 0: chosen from the content */
-    uint32_t chunksize;  /* bytes */
-    uint32_t nchunks;    /* approximate capacity of the model */
-    size_t cache_size;   /* bytes */
-    unsigned commit;     /* seconds, see struct file_options */
-    bool lock;           /* likewise */
-    unsigned patience;   /* likewise */
-    bool flushed_always; /* a thread commits all the time */
+    bool on_disk;          /* on a struct disk, and used by one thread */
+    bool noise;            /* bytes that are written do not compress */
+    uint32_t typesize;     /* of the frame; 0: chosen from the content */
+    uint32_t chunksize;    /* bytes */
+    uint32_t nchunks;      /* approximate capacity of the model */
+    size_t cache_size;     /* bytes */
+    unsigned commit;       /* seconds, see struct file_options */
+    bool lock;             /* likewise */
+    unsigned lock_timeout; /* likewise */
+    bool flushed_always;   /* a thread commits all the time */
 };
 
 /* A frame, and the content that it should have. */

@@ -34,25 +34,25 @@ int flock(int fd, int operation)
 /* A frame of a few chunks, and the lock file as another program has it open. */
 struct scene {
     struct bed bed;
-    int sidecar;
+    int lock_file;
 };
 
 static void scene_init_patient(struct scene *scene, bool sparse,
-                               unsigned patience)
+                               unsigned lock_timeout)
 {
     const struct bed_kind kind = { .sparse = sparse,
                                    .typesize = 1,
                                    .chunksize = CHUNKSIZE,
                                    .nchunks = 40,
                                    .lock = true,
-                                   .patience = patience };
+                                   .lock_timeout = lock_timeout };
     const char *name = sparse ? "f.b2frame/.b2lock" : "f.b2frame.b2lock";
 
     bed_init(&scene->bed, &kind);
     bed_write(&scene->bed, 0, 4 * CHUNKSIZE);
     bed_sync(&scene->bed);
-    scene->sidecar = openat(scene->bed.fd, name, O_RDWR);
-    ck_assert_int_ge(scene->sidecar, 0);
+    scene->lock_file = openat(scene->bed.fd, name, O_RDWR);
+    ck_assert_int_ge(scene->lock_file, 0);
 }
 
 static void scene_init(struct scene *scene, bool sparse)
@@ -62,18 +62,18 @@ static void scene_init(struct scene *scene, bool sparse)
 
 static void scene_fini(struct scene *scene)
 {
-    close(scene->sidecar);
+    close(scene->lock_file);
     bed_fini(&scene->bed);
 }
 
 /* Can another program read the frame now? */
 static bool is_free(struct scene *scene)
 {
-    if (flock(scene->sidecar, LOCK_SH | LOCK_NB) < 0) {
+    if (flock(scene->lock_file, LOCK_SH | LOCK_NB) < 0) {
         ck_assert_int_eq(errno, EWOULDBLOCK);
         return false;
     }
-    flock(scene->sidecar, LOCK_UN);
+    flock(scene->lock_file, LOCK_UN);
     return true;
 }
 
@@ -81,7 +81,7 @@ static uint64_t count_of(struct scene *scene)
 {
     uint64_t count = 0;
 
-    ck_assert_int_ge(pread(scene->sidecar, &count, sizeof(count), 8), 0);
+    ck_assert_int_ge(pread(scene->lock_file, &count, sizeof(count), 8), 0);
     return count;
 }
 
@@ -90,17 +90,17 @@ static void count_up(struct scene *scene)
 {
     uint64_t count = count_of(scene) + 1;
 
-    ck_assert_int_eq(flock(scene->sidecar, LOCK_EX), 0);
-    ck_assert_int_eq(pwrite(scene->sidecar, &count, sizeof(count), 8),
+    ck_assert_int_eq(flock(scene->lock_file, LOCK_EX), 0);
+    ck_assert_int_eq(pwrite(scene->lock_file, &count, sizeof(count), 8),
                      sizeof(count));
-    flock(scene->sidecar, LOCK_UN);
+    flock(scene->lock_file, LOCK_UN);
 }
 
 /* Open the same frame in a second context, as another program would. */
 static struct file *open_other(struct bed *bed, struct file_context **context)
 {
     const struct file_options options = {
-        .cache_size = 1 << 20, .nthreads = 1, .lock = true, .patience = 60
+        .cache_size = 1 << 20, .nthreads = 1, .lock = true, .lock_timeout = 60
     };
     struct fault fault;
     struct file *file;
@@ -302,10 +302,10 @@ START_TEST(a_lock_that_is_not_given_back_is_not_awaited_for_ever)
     struct fault fault;
 
     scene_init_patient(&scene, false, 1);
-    ck_assert_int_eq(flock(scene.sidecar, LOCK_SH), 0);
+    ck_assert_int_eq(flock(scene.lock_file, LOCK_SH), 0);
     ck_assert_int_eq(file_write(scene.bed.file, 0, "x", 1, &fault), -EBUSY);
     bed_check(&scene.bed);
-    flock(scene.sidecar, LOCK_UN);
+    flock(scene.lock_file, LOCK_UN);
     bed_write(&scene.bed, 0, 1);
     bed_reopen(&scene.bed);
     bed_check(&scene.bed);
@@ -329,7 +329,7 @@ START_TEST(those_who_wait_for_a_lock_are_refused_together)
     struct timespec end;
 
     scene_init_patient(&scene, false, 1);
-    ck_assert_int_eq(flock(scene.sidecar, LOCK_SH), 0);
+    ck_assert_int_eq(flock(scene.lock_file, LOCK_SH), 0);
     clock_gettime(CLOCK_MONOTONIC, &start);
     for (size_t i = 0; i < 8; i++)
         ck_assert_int_eq(
@@ -340,7 +340,7 @@ START_TEST(those_who_wait_for_a_lock_are_refused_together)
     clock_gettime(CLOCK_MONOTONIC, &end);
     /* One after the other, they would wait for eight seconds. */
     ck_assert_int_lt(end.tv_sec - start.tv_sec, 5);
-    flock(scene.sidecar, LOCK_UN);
+    flock(scene.lock_file, LOCK_UN);
     bed_check(&scene.bed);
     scene_fini(&scene);
 }
@@ -356,7 +356,7 @@ START_TEST(a_file_system_without_locks_is_told)
     scene_init(&scene, false);
     flock_error = ENOLCK;
     ck_assert_int_eq(file_write(scene.bed.file, 0, "x", 1, &fault), -ENOLCK);
-    ck_assert_str_eq(fault.what, "the sidecar of the frame can't be locked");
+    ck_assert_str_eq(fault.what, "the lock file of the frame can't be locked");
     store = bed_store(&scene.bed, 0);
     ck_assert_int_eq(file_open(scene.bed.context, store, 0, &file, &fault),
                      -ENOLCK);
@@ -367,20 +367,20 @@ START_TEST(a_file_system_without_locks_is_told)
 }
 END_TEST
 
-START_TEST(a_name_that_is_too_long_for_a_sidecar_is_no_obstacle)
+START_TEST(a_name_that_is_too_long_for_a_lock_file_is_no_obstacle)
 {
     char name[256];
     struct bed bed;
     struct store *store;
-    struct store_object *sidecar;
+    struct store_object *lock_file;
 
     bed_new(&bed, false);
     memset(name, 'n', 250);
     name[250] = '\0';
     ck_assert_int_eq(renameat(bed.fd, "f.b2frame", bed.fd, name), 0);
     ck_assert_int_eq(store_file_open(bed.fd, name, STORE_LOCK, &store), 0);
-    sidecar = store_sidecar(store);
-    ck_assert_ptr_null(sidecar);
+    lock_file = store_lock_file(store);
+    ck_assert_ptr_null(lock_file);
     store_close(store);
     ck_assert_int_eq(renameat(bed.fd, name, bed.fd, "f.b2frame"), 0);
     bed_fini(&bed);
@@ -399,7 +399,7 @@ int main(void)
         a_lock_that_is_not_given_back_is_not_awaited_for_ever,
         those_who_wait_for_a_lock_are_refused_together,
         a_file_system_without_locks_is_told,
-        a_name_that_is_too_long_for_a_sidecar_is_no_obstacle,
+        a_name_that_is_too_long_for_a_lock_file_is_no_obstacle,
         NULL,
     };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef BACKING_BESIDE_H
-#define BACKING_BESIDE_H
+#ifndef BACKING_BACKING_LOCK_FILE_H
+#define BACKING_BACKING_LOCK_FILE_H
 
 #include "backing/backing.h"
 #include "file/file.h"
@@ -17,20 +17,21 @@
  * has changed.  Opening the store does that, so nothing happens unless frames
  * are locked.
  */
-void beside_give(struct file_context *files, const struct backing_place *place,
-                 enum entry_kind kind);
+void backing_lock_file_adapt(struct file_context *files,
+                             const struct backing_place *place,
+                             enum entry_kind kind);
 
 /* Remove the lock file of a frame that was removed. */
-void beside_remove(int dirfd, const char *name);
+void backing_lock_file_remove(int dirfd, const char *name);
 
 /* Move the lock file of a frame that was moved.  If the frame replaced another
    one, the other's lock file goes. */
-void beside_move(int dirfd, const char *name, int new_dirfd,
-                 const char *new_name);
+void backing_lock_file_move(int dirfd, const char *name, int new_dirfd,
+                            const char *new_name);
 
 /* Exchange the lock files of two entries that have changed places.  One or both
    are frames in one file. */
-void beside_exchange(int dirfd, const char *name, int other_dirfd,
-                     const char *other_name);
+void backing_lock_file_exchange(int dirfd, const char *name, int other_dirfd,
+                                const char *other_name);
 
 #endif
