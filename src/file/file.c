@@ -12,9 +12,9 @@
 #include "frame/frame_object.h"
 #include "state/file_private.h"
 #include "store/store_local.h"
-#include "writeback/claim.h"
 #include "writeback/encode.h"
 #include "writeback/file_writeback.h"
+#include "writeback/frame_lock.h"
 #include "writeback/lease.h"
 #include "writeback/lock_file.h"
 #include "writeback/writeback.h"
@@ -194,7 +194,7 @@ int file_open_face(struct file_context *context, const struct file_face *face,
         lock_file_put(context, lock_file);
         return r;
     }
-    claim_set_lock_file(*out, lock_file, opening.count);
+    frame_lock_set_lock_file(*out, lock_file, opening.count);
     return 0;
 }
 
@@ -210,7 +210,7 @@ static void file_free(struct file *file)
 {
     file_writeback_fini(file);
     file_state_put(file, file->states.newest);
-    claim_drop(file);
+    frame_lock_close(file);
     store_close(file->constant.store);
     view_fini(file->constant.view);
     ranges_fini(&file->states.zeros);
@@ -284,7 +284,7 @@ static int find_lock_file(struct file *file, struct store *store)
     int r = lock_file_get(file->constant.context, store, &lock_file);
 
     if (lock_file)
-        claim_set_lock_file(file, lock_file, lock_file_count(lock_file));
+        frame_lock_set_lock_file(file, lock_file, lock_file_count(lock_file));
     return r;
 }
 

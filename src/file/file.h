@@ -390,7 +390,7 @@ int file_catch_up(struct file *file, struct fault *fault);
 
 /* Was the frame reopened since the last call, because another program had
    changed it before something was written? */
-bool file_take_renewed(struct file *file);
+bool file_take_reopened(struct file *file);
 
 /* Has no other program told, through the lock file, that it changes the frame?
    Bytes that were read before this call are good then. */

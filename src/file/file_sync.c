@@ -3,7 +3,7 @@
 
 #include "file/file.h"
 #include "state/file_private.h"
-#include "writeback/claim.h"
+#include "writeback/frame_lock.h"
 #include "writeback/reload.h"
 #include "writeback/writeback.h"
 
@@ -36,8 +36,9 @@ static bool has_stamp(const struct file_state *state)
  * Is the newest state the stored one?  If the frame has no stamp and no changes
  * have begun, the times of its file are compared, too, because a change by
  * another program soon after the file was read may leave the header as it was.
- * The times of a frame with a stamp prove nothing: another mount gives back free
- * space and restores the time of modification after it has closed the frame.
+ * The times of a frame with a stamp prove nothing: another mount gives back
+ * free space and restores the time of modification after it has closed the
+ * frame.
  */
 static bool is_stored(struct file *file, const struct file_state *state,
                       bool begun)
@@ -66,7 +67,7 @@ bool file_is_own(struct file *file)
         if (file->gate.failed == -ESTALE)
             return false;
         if (writeback_is_changed(file))
-            return claim_is_current(file);
+            return frame_lock_is_current(file);
         begun = file->states.begun;
         state = file_state_get(file);
         own = is_stored(file, state, begun);
@@ -75,7 +76,7 @@ bool file_is_own(struct file *file)
         pthread_mutex_unlock(&file->gate.lock);
         file_state_put(file, state);
     } while (!own && !newest);
-    return own && claim_is_current(file);
+    return own && frame_lock_is_current(file);
 }
 
 bool file_is_stored(struct file *file)
@@ -90,27 +91,27 @@ bool file_is_stored(struct file *file)
 
 int file_catch_up(struct file *file, struct fault *fault)
 {
-    return file->constant.writable ? claim_catch_up(file, fault) : 0;
+    return file->constant.writable ? frame_lock_catch_up(file, fault) : 0;
 }
 
 bool file_is_latest(struct file *file)
 {
-    return claim_is_current(file);
+    return frame_lock_is_current(file);
 }
 
 bool file_supersede(struct file *file, bool replaced)
 {
-    return !file->constant.writable || claim_supersede(file, replaced);
+    return !file->constant.writable || frame_lock_supersede(file, replaced);
 }
 
 int file_share(struct file *file, struct fault *fault)
 {
-    return claim_share(file, fault);
+    return frame_lock_share(file, fault);
 }
 
 void file_unshare(struct file *file)
 {
-    claim_unshare(file);
+    frame_lock_unshare(file);
 }
 
 uint64_t file_dirty(struct file *file)
@@ -138,14 +139,14 @@ bool file_is_in(struct file *file, struct store_version version)
     return writeback_is_in(file, version);
 }
 
-bool file_take_renewed(struct file *file)
+bool file_take_reopened(struct file *file)
 {
-    return claim_take_renewed(file);
+    return frame_lock_take_reopened(file);
 }
 
 void file_set_unlinked(struct file *file, bool unlinked)
 {
-    claim_set_unlinked(file, unlinked);
+    frame_lock_set_unlinked(file, unlinked);
 }
 
 bool file_unsaved(struct file *file, uint64_t *off, uint64_t *end)

@@ -11,8 +11,8 @@ enum {
     CATCH_UP_TRIES = 20, /* to catch up with a frame that other programs keep
                             changing */
     RENEW_TRIES =
-        200, /* to open the file that has a name, while another process
-                          replaces it, */
+        200, /* to open the file that has a name, while another process replaces
+                it, */
     RENEW_PAUSE_NS = 1000000, /* with a pause after each but the first few */
 };
 
@@ -145,16 +145,16 @@ static int check_own(struct file *file, struct fault *fault)
    programs have changed the frame, so that the kernel's cache may be stale. */
 static bool confirm(struct fs *fs, struct open_file *open, uint64_t stamp)
 {
-    bool renewed = file_take_renewed(open->current->file);
+    bool reopened = file_take_reopened(open->current->file);
 
     pthread_mutex_lock(&fs->nodes.lock);
-    if (renewed)
+    if (reopened)
         open->current->cached = false;
     pthread_mutex_unlock(&fs->nodes.lock);
     pthread_mutex_lock(&open->lock);
     open->current->stamp = stamp;
     pthread_mutex_unlock(&open->lock);
-    return renewed;
+    return reopened;
 }
 
 /* May another state replace the current one?  No, if the current one turns out

@@ -30,7 +30,7 @@ void file_state_put(struct file *file, struct file_state *state)
     frame_close(state->frame);
     free(state);
     /* The frame lock may have been kept only for this state. */
-    file->gate.ops->settle(file);
+    file->gate.ops->release_unused(file);
 }
 
 struct frame *file_frame_get(struct file *file)

@@ -133,7 +133,7 @@ void gate_leave_committer(struct file *file)
     gate->committing = gate->collecting = false;
     pthread_cond_broadcast(&gate->changed);
     pthread_mutex_unlock(&gate->lock);
-    gate->ops->settle(file);
+    gate->ops->release_unused(file);
 }
 
 bool gate_is_committing(struct file *file)

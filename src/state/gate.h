@@ -84,7 +84,7 @@ struct gate_ops {
 
     /* A commit has ended, or a state of the frame is closed, so the frame lock
        may no longer be needed. */
-    void (*settle)(struct file *file);
+    void (*release_unused)(struct file *file);
 };
 
 /* Set up and destroy a gate.  No thread is inside when it is destroyed. */

@@ -2,13 +2,13 @@
 #include "writeback/file_writeback.h"
 
 #include "state/file_private.h"
-#include "writeback/claim.h"
 #include "writeback/encode.h"
+#include "writeback/frame_lock.h"
 #include "writeback/round.h"
 
 const struct gate_ops file_writeback_gate_ops = {
     .withdraw_encoders = encode_ahead_withdraw,
-    .settle = claim_settle,
+    .release_unused = frame_lock_release_unused,
 };
 
 void file_writeback_init(struct file *file, struct file_writeback *writeback,

@@ -6,7 +6,6 @@
 #include "array/array.h"
 #include "state/chunk_shape.h"
 #include "store/store_local.h"
-#include "writeback/claim.h"
 #include "writeback/file_writeback.h"
 #include "writeback/frame_lock.h"
 #include "writeback/reload.h"
@@ -127,12 +126,12 @@ int writeback_begin(struct file *file, struct fault *fault)
 
     if (!file->constant.writable)
         return fault_set(fault, -EROFS, 0, NULL);
-    r = claim_enter(file, fault);
+    r = frame_lock_enter(file, fault);
     if (r < 0)
         return r;
     r = begin(file, fault);
     if (r < 0)
-        claim_leave(file);
+        frame_lock_leave(file);
     else
         flusher_begin(file->constant.context->flusher, file);
     file->writeback->no_space = 0;
@@ -142,7 +141,7 @@ int writeback_begin(struct file *file, struct fault *fault)
 void writeback_end(struct file *file)
 {
     flusher_end(file->constant.context->flusher, file);
-    claim_leave(file);
+    frame_lock_leave(file);
 }
 
 /*
@@ -294,7 +293,7 @@ static int commit(struct file *file, const struct writeback_edit *edit,
     if (r == 0 && !reshaping && (round.frame || unsynced) &&
         gate_join_frame_lock(file)) {
         tighten(file);
-        claim_leave(file);
+        frame_lock_leave(file);
     }
     if (file->writeback->writer)
         file->writeback->rests =
@@ -313,11 +312,11 @@ int writeback_commit(struct file *file, const struct writeback_edit *edit,
         return r;
     /* A sync has failed before, so only another commit can make everything
        durable. */
-    r = claim_enter(file, fault);
+    r = frame_lock_enter(file, fault);
     if (r < 0)
         return r;
     r = commit(file, &nothing, false, fault);
-    claim_leave(file);
+    frame_lock_leave(file);
     return r;
 }
 
@@ -399,7 +398,7 @@ static void compact(struct file *file)
     struct fault fault;
     struct frame *frame;
 
-    if (usage.used <= 2 * usage.live || claim_enter(file, &fault) < 0)
+    if (usage.used <= 2 * usage.live || frame_lock_enter(file, &fault) < 0)
         return;
     gate_lock_exclusive(file);
     /* Compact only if no other process has the frame open for changes, because
@@ -410,7 +409,7 @@ static void compact(struct file *file)
         store_hold(file->constant.store);
     }
     gate_unlock_exclusive(file);
-    claim_leave(file);
+    frame_lock_leave(file);
 }
 
 int writeback_finish(struct file *file, struct fault *fault)

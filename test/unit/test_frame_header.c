@@ -301,7 +301,7 @@ END_TEST
  * Return the size that the worked example claims after a byte is changed, or
  * the error.
  */
-static int64_t claim_with(size_t len, size_t off, uint8_t byte)
+static int64_t frame_lock_with(size_t len, size_t off, uint8_t byte)
 {
     uint8_t copy[FRAME_HEADER_MAX];
     struct frame_info info = { 0 };
@@ -318,22 +318,23 @@ static int64_t claim_with(size_t len, size_t off, uint8_t byte)
 
 START_TEST(a_frame_that_was_cut_off_claims_its_size)
 {
-    ck_assert_int_eq(claim_with(FRAME_HEADER_MAX, FRAME_HEADER_MAX, 0), 36);
+    ck_assert_int_eq(frame_lock_with(FRAME_HEADER_MAX, FRAME_HEADER_MAX, 0),
+                     36);
     for (size_t len = 0; len < FRAME_HEADER_MAX; len++)
-        ck_assert_int_eq(claim_with(len, len, 0), -EBADMSG);
+        ck_assert_int_eq(frame_lock_with(len, len, 0), -EBADMSG);
 }
 END_TEST
 
 START_TEST(a_claim_needs_sizes_that_go_together)
 {
     /* More chunks than the frame has bytes for, or than any index can hold. */
-    ck_assert_int_eq(claim_with(FRAME_HEADER_MAX, FRAME_CBYTES_OFF, 1),
+    ck_assert_int_eq(frame_lock_with(FRAME_HEADER_MAX, FRAME_CBYTES_OFF, 1),
                      -EBADMSG);
-    ck_assert_int_eq(claim_with(FRAME_HEADER_MAX, FRAME_NBYTES_OFF, 1),
+    ck_assert_int_eq(frame_lock_with(FRAME_HEADER_MAX, FRAME_NBYTES_OFF, 1),
                      -EBADMSG);
-    ck_assert_int_eq(claim_with(FRAME_HEADER_MAX, FRAME_NBYTES_OFF, 0x80),
+    ck_assert_int_eq(frame_lock_with(FRAME_HEADER_MAX, FRAME_NBYTES_OFF, 0x80),
                      -EBADMSG);
-    ck_assert_int_eq(claim_with(FRAME_HEADER_MAX, FRAME_LEN_OFF, 1), 36);
+    ck_assert_int_eq(frame_lock_with(FRAME_HEADER_MAX, FRAME_LEN_OFF, 1), 36);
 }
 END_TEST
 

@@ -19,7 +19,7 @@ static void withdraw(struct file *file)
     nwithdrawn++;
 }
 
-static void settle(struct file *file)
+static void release_unused(struct file *file)
 {
     (void)file;
     nsettled++;
@@ -27,7 +27,7 @@ static void settle(struct file *file)
 
 static const struct gate_ops ops = {
     .withdraw_encoders = withdraw,
-    .settle = settle,
+    .release_unused = release_unused,
 };
 
 static struct file file;

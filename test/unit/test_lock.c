@@ -189,7 +189,7 @@ static void take_turns(bool sparse)
         write_other(&scene.bed, other, i * CHUNKSIZE, (uint8_t)(i + 1));
         ck_assert(!file_is_latest(scene.bed.file));
         bed_write(&scene.bed, (i + 1) * CHUNKSIZE, CHUNKSIZE + 10);
-        ck_assert(file_take_renewed(scene.bed.file));
+        ck_assert(file_take_reopened(scene.bed.file));
         ck_assert(file_is_latest(scene.bed.file));
         bed_sync(&scene.bed);
         bed_check(&scene.bed);

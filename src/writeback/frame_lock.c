@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "writeback/claim.h"
+#include "writeback/frame_lock.h"
 
 #include <errno.h>
 
 #include "store/store_local.h"
-#include "writeback/frame_lock.h"
 #include "writeback/lease.h"
 #include "writeback/lock_file.h"
 #include "writeback/reload.h"
@@ -12,7 +11,7 @@
 
 /* Reopen the frame as other programs have left it, unless they have put another
    file in its place.  The file has no uncommitted changes. */
-static int renew(struct file *file, bool to_change, struct fault *fault)
+static int reopen(struct file *file, bool to_change, struct fault *fault)
 {
     int r;
 
@@ -22,7 +21,7 @@ static int renew(struct file *file, bool to_change, struct fault *fault)
         r = fault_set(fault, -ESTALE, 0,
                       "another program has replaced the frame");
     if (r == 0)
-        file->frame_lock->renewed = true;
+        file->frame_lock->reopened = true;
     gate_unlock_exclusive(file);
     return r;
 }
@@ -75,7 +74,7 @@ static int take_over(struct file *file, struct fault *fault)
 
     if (r > 0)
         r = file->frame_lock->lock_file
-                ? renew(file, true, fault)
+                ? reopen(file, true, fault)
                 : fault_set(fault, -ESTALE, 0,
                             "another program has changed the frame");
     return r < 0 ? r : count_up(file, fault);
@@ -91,7 +90,7 @@ static int take_lease(struct file *file, struct fault *fault)
     return r == -ESTALE && file->frame_lock->unlinked ? 0 : r;
 }
 
-static void give_back(struct file *file)
+static void release(struct file *file)
 {
     if (file->frame_lock->lock_file)
         lock_file_unlock(file->frame_lock->lock_file);
@@ -113,11 +112,11 @@ static int acquire(struct file *file, struct fault *fault)
     }
     r = take_over(file, fault);
     if (r < 0)
-        give_back(file);
+        release(file);
     return r;
 }
 
-int claim_enter(struct file *file, struct fault *fault)
+int frame_lock_enter(struct file *file, struct fault *fault)
 {
     int r = 0;
 
@@ -136,7 +135,7 @@ int claim_enter(struct file *file, struct fault *fault)
 
 /* Reopen the frame if the open state is not the newest.  The caller keeps other
    programs from changing the frame. */
-static int renew_shared(struct file *file, struct fault *fault)
+static int reopen_shared(struct file *file, struct fault *fault)
 {
     uint64_t count = lock_file_count(file->frame_lock->lock_file);
     int r;
@@ -146,13 +145,13 @@ static int renew_shared(struct file *file, struct fault *fault)
     if (!file->constant.writable)
         return fault_set(fault, -ESTALE, 0,
                          "another program has changed the frame");
-    r = renew(file, false, fault);
+    r = reopen(file, false, fault);
     if (r == 0)
         note_count(file, count);
     return r;
 }
 
-int claim_share(struct file *file, struct fault *fault)
+int frame_lock_share(struct file *file, struct fault *fault)
 {
     int r;
 
@@ -162,7 +161,7 @@ int claim_share(struct file *file, struct fault *fault)
         return lock_file_refuse(fault);
     r = lock_file_lock_shared(file->frame_lock->lock_file, fault);
     if (r == 0) {
-        r = renew_shared(file, fault);
+        r = reopen_shared(file, fault);
         if (r < 0)
             lock_file_unlock_shared(file->frame_lock->lock_file);
     }
@@ -170,28 +169,28 @@ int claim_share(struct file *file, struct fault *fault)
     return r;
 }
 
-void claim_unshare(struct file *file)
+void frame_lock_unshare(struct file *file)
 {
     if (file->frame_lock->lock_file)
         lock_file_unlock_shared(file->frame_lock->lock_file);
 }
 
-int claim_catch_up(struct file *file, struct fault *fault)
+int frame_lock_catch_up(struct file *file, struct fault *fault)
 {
     int r;
 
-    if (claim_is_current(file))
+    if (frame_lock_is_current(file))
         return 0;
-    r = claim_share(file, fault);
+    r = frame_lock_share(file, fault);
     if (r == 0)
-        claim_unshare(file);
+        frame_lock_unshare(file);
     return r;
 }
 
-void claim_leave(struct file *file)
+void frame_lock_leave(struct file *file)
 {
     gate_leave_frame_lock(file);
-    claim_settle(file);
+    frame_lock_release_unused(file);
 }
 
 /* Is everything committed, and no thread about to write? */
@@ -204,22 +203,22 @@ static bool is_idle(struct file *file)
            gate_is_idle(file);
 }
 
-void claim_settle(struct file *file)
+void frame_lock_release_unused(struct file *file)
 {
-    bool claimed;
+    bool locked;
 
     if (!gate_is_frame_lock_unused(file) || !is_idle(file) ||
         !gate_begin_locking(file))
         return;
-    claimed = gate_has_frame_lock(file);
-    if (claimed && is_idle(file)) {
-        give_back(file);
-        claimed = false;
+    locked = gate_has_frame_lock(file);
+    if (locked && is_idle(file)) {
+        release(file);
+        locked = false;
     }
-    gate_end_locking(file, claimed, false);
+    gate_end_locking(file, locked, false);
 }
 
-bool claim_supersede(struct file *file, bool replaced)
+bool frame_lock_supersede(struct file *file, bool replaced)
 {
     struct fault fault;
     bool newest = false;
@@ -233,18 +232,18 @@ bool claim_supersede(struct file *file, bool replaced)
     if (!newest)
         round_give_up(file);
     gate_end_locking(file, gate_has_frame_lock(file), false);
-    claim_settle(file);
+    frame_lock_release_unused(file);
     return !newest;
 }
 
-void claim_drop(struct file *file)
+void frame_lock_close(struct file *file)
 {
     if (gate_has_frame_lock(file))
-        give_back(file);
+        release(file);
     lock_file_put(file->constant.context, file->frame_lock->lock_file);
 }
 
-bool claim_is_current(struct file *file)
+bool frame_lock_is_current(struct file *file)
 {
     uint64_t count;
 
@@ -256,19 +255,19 @@ bool claim_is_current(struct file *file)
     return count == file->frame_lock->seen || count == file->frame_lock->next;
 }
 
-void claim_set_lock_file(struct file *file, struct lock_file *lock_file,
-                         uint64_t count)
+void frame_lock_set_lock_file(struct file *file, struct lock_file *lock_file,
+                              uint64_t count)
 {
     file->frame_lock->lock_file = lock_file;
     note_count(file, count);
 }
 
-void claim_set_unlinked(struct file *file, bool unlinked)
+void frame_lock_set_unlinked(struct file *file, bool unlinked)
 {
     file->frame_lock->unlinked = unlinked;
 }
 
-bool claim_take_renewed(struct file *file)
+bool frame_lock_take_reopened(struct file *file)
 {
-    return atomic_exchange(&file->frame_lock->renewed, false);
+    return atomic_exchange(&file->frame_lock->reopened, false);
 }
