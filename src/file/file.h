@@ -352,7 +352,7 @@ int file_commit(struct file *file, struct fault *fault);
 void file_note_name(struct file *file);
 
 /* Is everything committed, and no commit in progress? */
-bool file_is_settled(struct file *file);
+bool file_is_clean(struct file *file);
 
 /*
  * Is the stored state of a frame that is open for changes the one that this

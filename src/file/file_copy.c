@@ -5,7 +5,7 @@
 
 #include "base/size.h"
 #include "file/file.h"
-#include "file/file_reshape.h"
+#include "file/file_chunk_edit.h"
 #include "file/view.h"
 #include "writeback/writeback.h"
 

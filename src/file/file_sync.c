@@ -4,7 +4,7 @@
 #include "file/file.h"
 #include "state/file_private.h"
 #include "writeback/frame_lock.h"
-#include "writeback/reload.h"
+#include "writeback/recover.h"
 #include "writeback/writeback.h"
 
 int file_commit(struct file *file, struct fault *fault)
@@ -124,9 +124,9 @@ void file_note_name(struct file *file)
     writeback_note_name(file);
 }
 
-bool file_is_settled(struct file *file)
+bool file_is_clean(struct file *file)
 {
-    return writeback_is_settled(file);
+    return writeback_is_clean(file);
 }
 
 int file_take_error(struct file *file, struct fault *fault)
@@ -151,7 +151,7 @@ void file_set_unlinked(struct file *file, bool unlinked)
 
 bool file_unsaved(struct file *file, uint64_t *off, uint64_t *end)
 {
-    if (!reload_find_unsaved(file, off, end))
+    if (!recover_find_unsaved(file, off, end))
         return false;
     if (file->constant.array) {
         *off = 0;

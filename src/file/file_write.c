@@ -21,7 +21,7 @@ static void extend_to(struct file *file, uint64_t end)
     pthread_mutex_lock(&file->gate.lock);
     if (end > file->states.nbytes) {
         file->states.nbytes = end;
-        file->states.reshaped = true;
+        file->states.resized = true;
     }
     pthread_mutex_unlock(&file->gate.lock);
 }
@@ -252,7 +252,7 @@ static int drop_chunks(struct file *file, uint64_t first, uint64_t end,
     r = ranges_reserve(&file->states.zeros, 1);
     if (r == 0)
         ranges_add(&file->states.zeros, first, end);
-    file->states.reshaped = true;
+    file->states.resized = true;
     pthread_mutex_unlock(&file->gate.lock);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);

@@ -261,7 +261,7 @@ static int commit(struct fs *fs, struct open_file *open,
     struct fault fault = FAULT_NONE;
     int r = recent_refusal(open);
 
-    if (r < 0 || file_is_settled(snapshot->file))
+    if (r < 0 || file_is_clean(snapshot->file))
         return r;
     r = file_sync(snapshot->file, &fault);
     note_commit(open, r);

@@ -343,7 +343,7 @@ int open_file_flush(struct fs *fs, struct open_file *open)
     if (snapshot->file && snapshot->writable &&
         !node_is_removed(&fs->nodes, open->node)) {
         r = file_take_error(snapshot->file, &fault);
-        if (r == 0 && !file_is_settled(snapshot->file) &&
+        if (r == 0 && !file_is_clean(snapshot->file) &&
             (!fs->close_later || is_space_short(fs, snapshot)))
             r = commit_state(fs, open, snapshot);
     }

@@ -37,7 +37,7 @@ int sync_open_file(struct fs *fs, struct open_file *open)
     struct snapshot *snapshot = open_file_snapshot(open);
     bool clean = snapshot->fd >= 0 &&
                  (!snapshot->writable ||
-                  (snapshot->file && file_is_settled(snapshot->file)));
+                  (snapshot->file && file_is_clean(snapshot->file)));
     int r = open_file_sync(fs, open);
 
     if (r == 0 && clean && fs->source.writable)

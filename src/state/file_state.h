@@ -49,8 +49,8 @@ struct file_states {
     struct list in_use;  /* all states that have references */
     struct ranges zeros; /* chunks that were made zeros */
     struct ranges
-        applied;   /* the part of them that the frame writer already contains */
-    bool reshaped; /* the size or `zeros` have changed since the last commit */
+        applied;  /* the part of them that the frame writer already contains */
+    bool resized; /* the size or `zeros` have changed since the last commit */
 };
 
 /* Take a reference to the newest committed state, and drop one. */

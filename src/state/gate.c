@@ -303,7 +303,7 @@ bool gate_is_idle(struct file *file)
     bool idle;
 
     pthread_mutex_lock(&file->gate.lock);
-    idle = gate->nlocks == 0 && !gate->committing && !file->states.reshaped;
+    idle = gate->nlocks == 0 && !gate->committing && !file->states.resized;
     pthread_mutex_unlock(&file->gate.lock);
     return idle;
 }

@@ -58,7 +58,7 @@ struct gate {
     pthread_cond_t changed; /* signalled when a field below has changed */
 
     atomic_int failed; /* the error after which nothing can be committed, or 0;
-                          see reload.h */
+                          see recover.h */
     unsigned nwriters;
     bool extending;
     unsigned nexclusive; /* exclusive writers that wait */

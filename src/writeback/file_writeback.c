@@ -2,9 +2,9 @@
 #include "writeback/file_writeback.h"
 
 #include "state/file_private.h"
+#include "writeback/commit.h"
 #include "writeback/encode.h"
 #include "writeback/frame_lock.h"
-#include "writeback/round.h"
 
 const struct gate_ops file_writeback_gate_ops = {
     .withdraw_encoders = encode_ahead_withdraw,
@@ -39,5 +39,5 @@ void file_writeback_begin_new(struct file *file, struct frame_writer *writer,
 void file_writeback_fini(struct file *file)
 {
     flusher_leave(file->constant.context->flusher, file);
-    round_close_writer(file);
+    commit_close_writer(file);
 }

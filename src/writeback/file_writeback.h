@@ -16,7 +16,7 @@
 /* The writeback state of an open file.  Only src/writeback accesses it. */
 struct file_writeback {
     /* Read and changed without a lock. */
-    atomic_bool rests;       /* a commit has freed space that is not given back
+    atomic_bool has_freed;   /* a commit has freed space that is not given back
                                 yet */
     atomic_bool not_durable; /* the last commit, or the name of a new frame, may
                                 not be on the disk yet */

@@ -253,7 +253,7 @@ static void flush_locked(struct flusher *flusher, struct file *file)
         start_locked(flusher);
     pthread_mutex_unlock(&flusher->lock);
     r = writeback_flush(file);
-    changed = !writeback_is_settled(file) || file->writeback->rests;
+    changed = !writeback_is_clean(file) || file->writeback->has_freed;
     pthread_mutex_lock(&flusher->lock);
     done_locked(flusher, file, r, changed, began);
     pthread_mutex_unlock(&flusher->lock);

@@ -4,10 +4,10 @@
 #include <errno.h>
 
 #include "store/store_local.h"
+#include "writeback/commit.h"
 #include "writeback/lease.h"
 #include "writeback/lock_file.h"
-#include "writeback/reload.h"
-#include "writeback/round.h"
+#include "writeback/recover.h"
 
 /* Reopen the frame as other programs have left it, unless they have put another
    file in its place.  The file has no uncommitted changes. */
@@ -16,7 +16,7 @@ static int reopen(struct file *file, bool to_change, struct fault *fault)
     int r;
 
     gate_lock_exclusive(file);
-    r = reload_frame(file, to_change, fault);
+    r = recover_reopen(file, to_change, fault);
     if (r == 0 && frame_get_stat(file->states.newest->frame)->removed)
         r = fault_set(fault, -ESTALE, 0,
                       "another program has replaced the frame");
@@ -230,7 +230,7 @@ bool frame_lock_supersede(struct file *file, bool replaced)
     if (gate_has_frame_lock(file) && !replaced)
         newest = frame_verify(file->states.newest->frame, &fault) == 0;
     if (!newest)
-        round_give_up(file);
+        commit_invalidate(file);
     gate_end_locking(file, gate_has_frame_lock(file), false);
     frame_lock_release_unused(file);
     return !newest;

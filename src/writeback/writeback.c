@@ -6,14 +6,14 @@
 #include "array/array.h"
 #include "state/chunk_shape.h"
 #include "store/store_local.h"
+#include "writeback/commit.h"
 #include "writeback/file_writeback.h"
 #include "writeback/frame_lock.h"
-#include "writeback/reload.h"
-#include "writeback/round.h"
+#include "writeback/recover.h"
 
 enum {
     DEFAULT_CHUNKSIZE = 1 << 20, /* for frames that do not give one */
-    LOOSE_MIN = 1 << 20,         /* free bytes for which no frame is made
+    SLACK_MIN = 1 << 20,         /* free bytes for which no frame is made
                                     shorter */
 };
 
@@ -74,12 +74,12 @@ static int begin_frame(struct file *file, struct fault *fault)
     return 0;
 }
 
-static int unstick(struct file *file, struct fault *fault)
+static int recover_failed(struct file *file, struct fault *fault)
 {
     int r;
 
     gate_lock_exclusive(file);
-    r = file->gate.failed < 0 ? reload_frame(file, true, fault) : 0;
+    r = file->gate.failed < 0 ? recover_reopen(file, true, fault) : 0;
     gate_unlock_exclusive(file);
     return r;
 }
@@ -115,9 +115,9 @@ static int begin(struct file *file, struct fault *fault)
     if (!file->states.begun) {
         gate_enter_committer(file, false);
         r = open_change(file, fault);
-        round_leave(file);
+        commit_leave(file);
     }
-    return r == 0 && file->gate.failed < 0 ? unstick(file, fault) : r;
+    return r == 0 && file->gate.failed < 0 ? recover_failed(file, fault) : r;
 }
 
 int writeback_begin(struct file *file, struct fault *fault)
@@ -148,7 +148,7 @@ void writeback_end(struct file *file)
  * Is so much of the frame's file free that it should end at `goal`?  Not while
  * encoded chunks wait for the next commit, because their space counts as free.
  */
-static bool is_loose(struct file *file, uint64_t *goal)
+static bool has_slack(struct file *file, uint64_t *goal)
 {
     struct frame_usage usage = frame_writer_get_usage(file->writeback->writer);
     bool waits;
@@ -158,7 +158,7 @@ static bool is_loose(struct file *file, uint64_t *goal)
     pthread_mutex_unlock(&file->gate.lock);
     *goal = usage.live / 2 * 3;
     return !waits && usage.used > usage.live / 4 * 7 &&
-           usage.used - usage.live > LOOSE_MIN;
+           usage.used - usage.live > SLACK_MIN;
 }
 
 /*
@@ -167,18 +167,18 @@ static bool is_loose(struct file *file, uint64_t *goal)
  * moves some chunks there, and the second pass moves the index into the place
  * that these chunks have left.  If this fails it can wait.
  */
-static void tighten(struct file *file)
+static void compact_tail(struct file *file)
 {
     struct fault fault;
     uint64_t goal;
 
-    for (int i = 0; i < 2 && is_loose(file, &goal); i++) {
-        struct round round = { .file = file, .nbytes = file->states.nbytes };
+    for (int i = 0; i < 2 && has_slack(file, &goal); i++) {
+        struct commit commit = { .file = file, .nbytes = file->states.nbytes };
         int r =
             frame_writer_compact_tail(file->writeback->writer, goal, &fault);
 
         file->writeback->relocated = file->writeback->relocated || r != 0;
-        if (r < 0 || round_run_writes(&round, &fault) < 0)
+        if (r < 0 || commit_run_writes(&commit, &fault) < 0)
             break;
         frame_writer_reclaim(file->writeback->writer, false);
     }
@@ -192,21 +192,21 @@ int writeback_prepare(struct file *file, struct fault *fault)
         return gate_failure(file, fault);
     if (!gate_try_committer(file))
         return file->writeback->undecided ? -EAGAIN : 0;
-    r = round_check_own(file, fault);
+    r = commit_check_unchanged(file, fault);
     if (r == 0 && file->writeback->undecided)
-        r = round_decide_params(file, fault);
-    round_leave(file);
+        r = commit_choose_params(file, fault);
+    commit_leave(file);
     return r;
 }
 
 bool writeback_is_changed(struct file *file)
 {
-    bool reshaped;
+    bool resized;
 
     pthread_mutex_lock(&file->gate.lock);
-    reshaped = file->states.reshaped;
+    resized = file->states.resized;
     pthread_mutex_unlock(&file->gate.lock);
-    return reshaped ||
+    return resized ||
            cache_has_uncommitted(file->constant.context->cache, &file->chunks);
 }
 
@@ -229,20 +229,20 @@ static bool makes_space(struct file *file, int error)
            frame_writer_reclaim(file->writeback->writer, true);
 }
 
-static int run_round(struct round *round, const struct writeback_edit *edit,
-                     struct fault *fault)
+static int run_commit(struct commit *commit, const struct writeback_edit *edit,
+                      struct fault *fault)
 {
-    struct file *file = round->file;
+    struct file *file = commit->file;
     struct counters *counters = &file->constant.context->counters;
     int r;
 
-    round->nbytes = file->states.nbytes;
-    r = round_run(round, edit, fault);
+    commit->nbytes = file->states.nbytes;
+    r = commit_run(commit, edit, fault);
     if (!edit && makes_space(file, r)) {
-        *round = (struct round){ .file = file,
-                                 .nbytes = file->states.nbytes,
-                                 .nosync = round->nosync };
-        r = round_run(round, edit, fault);
+        *commit = (struct commit){ .file = file,
+                                   .nbytes = file->states.nbytes,
+                                   .nosync = commit->nosync };
+        r = commit_run(commit, edit, fault);
     }
     counter_add(r < 0 ? &counters->failed : &counters->commits, 1);
     return r;
@@ -270,35 +270,35 @@ static int sync_commit(struct file *file, struct fault *fault)
     return r;
 }
 
-static int commit(struct file *file, const struct writeback_edit *edit,
-                  bool reshaping, struct fault *fault)
+static int commit_file(struct file *file, const struct writeback_edit *edit,
+                       bool exclusive, struct fault *fault)
 {
-    struct round round = { .file = file };
+    struct commit commit = { .file = file };
     bool unsynced;
     int r = 0;
 
     *fault = FAULT_NONE;
-    gate_enter_committer(file, reshaping);
+    gate_enter_committer(file, exclusive);
     unsynced = is_unsynced(file);
     if (edit || writeback_is_changed(file))
-        r = run_round(&round, edit, fault);
+        r = run_commit(&commit, edit, fault);
     else if (unsynced)
         r = sync_commit(file, fault);
-    if (round.frame)
+    if (commit.frame)
         flusher_succeeded(file->constant.context->flusher, file);
     if (r == 0 && file->writeback->writer)
         frame_writer_reclaim(file->writeback->writer, false);
     /* Make the file shorter only if the frame is still locked, because else
        another process may have changed the frame. */
-    if (r == 0 && !reshaping && (round.frame || unsynced) &&
+    if (r == 0 && !exclusive && (commit.frame || unsynced) &&
         gate_join_frame_lock(file)) {
-        tighten(file);
+        compact_tail(file);
         frame_lock_leave(file);
     }
     if (file->writeback->writer)
-        file->writeback->rests =
+        file->writeback->has_freed =
             frame_writer_has_freed(file->writeback->writer);
-    round_leave(file);
+    commit_leave(file);
     return r;
 }
 
@@ -306,7 +306,7 @@ int writeback_commit(struct file *file, const struct writeback_edit *edit,
                      struct fault *fault)
 {
     static const struct writeback_edit nothing = { .run = do_nothing };
-    int r = commit(file, edit, false, fault);
+    int r = commit_file(file, edit, false, fault);
 
     if (r != -EAGAIN)
         return r;
@@ -315,32 +315,33 @@ int writeback_commit(struct file *file, const struct writeback_edit *edit,
     r = frame_lock_enter(file, fault);
     if (r < 0)
         return r;
-    r = commit(file, &nothing, false, fault);
+    r = commit_file(file, &nothing, false, fault);
     frame_lock_leave(file);
     return r;
 }
 
-int writeback_reshape(struct file *file, const struct writeback_edit *edit,
-                      struct fault *fault)
+int writeback_commit_exclusive(struct file *file,
+                               const struct writeback_edit *edit,
+                               struct fault *fault)
 {
-    return commit(file, edit, true, fault);
+    return commit_file(file, edit, true, fault);
 }
 
 int writeback_commit_nosync(struct file *file, struct fault *fault)
 {
     /* With a lock file the commit is durable, because the space of the previous
        state must be given back while other programs are locked out. */
-    struct round round = { .file = file,
-                           .nosync = !file->frame_lock->lock_file };
+    struct commit commit = { .file = file,
+                             .nosync = !file->frame_lock->lock_file };
     int r = 0;
 
     *fault = FAULT_NONE;
-    if (!file->states.begun || writeback_is_settled(file))
+    if (!file->states.begun || writeback_is_clean(file))
         return 0;
     gate_enter_committer(file, false);
     if (writeback_is_changed(file))
-        r = run_round(&round, NULL, fault);
-    round_leave(file);
+        r = run_commit(&commit, NULL, fault);
+    commit_leave(file);
     return r;
 }
 
@@ -356,7 +357,7 @@ static int try_space(struct file *file, struct fault *fault)
     if (file->writeback->no_space > 0 && file->gate.failed == 0)
         r = frame_writer_try_space(file->writeback->writer,
                                    file->writeback->no_space, fault);
-    round_leave(file);
+    commit_leave(file);
     if (r < 0)
         counter_add(&file->constant.context->counters.failed, 1);
     return r;
@@ -405,7 +406,7 @@ static void compact(struct file *file)
        its file would be replaced under a process that has just opened it. */
     if (store_hold_alone(file->constant.store) == 0) {
         if (frame_writer_compact(file->writeback->writer, &frame, &fault) == 0)
-            reload_adopt(file, frame);
+            recover_use_frame(file, frame);
         store_hold(file->constant.store);
     }
     gate_unlock_exclusive(file);
@@ -423,9 +424,9 @@ int writeback_finish(struct file *file, struct fault *fault)
         return r;
     compact(file);
     gate_enter_committer(file, false);
-    round_close_writer(file);
+    commit_close_writer(file);
     file->states.begun = false;
-    round_leave(file);
+    commit_leave(file);
     return 0;
 }
 
@@ -434,7 +435,7 @@ void writeback_note_name(struct file *file)
     file->writeback->renamed = true;
 }
 
-bool writeback_is_settled(struct file *file)
+bool writeback_is_clean(struct file *file)
 {
     return !gate_is_committing(file) && !writeback_is_changed(file);
 }
@@ -458,6 +459,6 @@ bool writeback_is_in(struct file *file, struct store_version version)
         return true;
     gate_enter_committer(file, false);
     same = has_identity(file, version);
-    round_leave(file);
+    commit_leave(file);
     return same;
 }

@@ -3,7 +3,7 @@
 #define WRITEBACK_WRITEBACK_H
 
 #include "state/file_private.h"
-#include "writeback/round.h"
+#include "writeback/commit.h"
 
 /* Move written chunks from the cache to a committed state of the frame. */
 
@@ -44,8 +44,9 @@ int writeback_commit(struct file *file, const struct writeback_edit *edit,
                      struct fault *fault);
 
 /* The same for an exclusive writer. */
-int writeback_reshape(struct file *file, const struct writeback_edit *edit,
-                      struct fault *fault);
+int writeback_commit_exclusive(struct file *file,
+                               const struct writeback_edit *edit,
+                               struct fault *fault);
 
 /* Commit everything written until now, as file_commit(). */
 int writeback_commit_nosync(struct file *file, struct fault *fault);
@@ -62,7 +63,7 @@ int writeback_take_error(struct file *file, struct fault *fault);
 bool writeback_is_changed(struct file *file);
 
 /* Is there nothing to commit, and no commit under way? */
-bool writeback_is_settled(struct file *file);
+bool writeback_is_clean(struct file *file);
 
 /* Note that the frame got another name, which the next commit or sync makes
    durable. */

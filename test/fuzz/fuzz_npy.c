@@ -15,7 +15,7 @@ static void insist(bool what)
 }
 
 /* A header made from the result must parse to the same result again. */
-static void make_again(const struct npy *npy)
+static void encode_again(const struct npy *npy)
 {
     struct array array = { .shape = npy->shape,
                            .layout = { .itemsize = npy->itemsize },
@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     len = npy_header_len(data);
     if (len == 0 || len > size || npy_parse(data, (size_t)len, &npy) < 0)
         return 0;
-    make_again(&npy);
+    encode_again(&npy);
     npy_fini(&npy);
     return 0;
 }

@@ -144,5 +144,5 @@ int main(void)
         NULL,
     };
 
-    return suite_run("round_empty", tests);
+    return suite_run("file_commit_empty", tests);
 }

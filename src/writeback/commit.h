@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef WRITEBACK_ROUND_H
-#define WRITEBACK_ROUND_H
+#ifndef WRITEBACK_COMMIT_H
+#define WRITEBACK_COMMIT_H
 
 #include "state/file_private.h"
 
@@ -12,29 +12,29 @@
 struct writeback_edit {
     int (*run)(struct frame_writer *writer, const struct writeback_edit *edit,
                struct fault *fault);
-    bool reshapes; /* chunks move, so the file forgets all it knows of them; the
-                      commit includes no writes */
+    bool moves_chunks; /* chunks move, so the file forgets all it knows of them;
+                          the commit includes no writes */
     void (*undo)(struct frame_writer *writer); /* undo the edit if the commit
-                                                  failed; unused if `reshapes`;
-                                                  may be NULL */
+                                                  failed; unused if
+                                                  `moves_chunks`; may be NULL */
 };
 
 /* A commit in progress.  Only the committer of its file uses it. */
-struct round {
+struct commit {
     struct file *file;
     uint64_t nbytes;     /* size of the file that it commits */
     struct frame *frame; /* the new state; NULL until it is committed */
-    bool reshapes;       /* see struct writeback_edit */
+    bool moves_chunks;   /* see struct writeback_edit */
     bool nosync;         /* it need not wait for the disk */
 };
 
 /* Leave as the committer, after gate_enter_committer() or
    gate_try_committer(). */
-void round_leave(struct file *file);
+void commit_leave(struct file *file);
 
 /* Close the frame writer of a file.  The committer calls this, or the thread
    that closes the file. */
-void round_close_writer(struct file *file);
+void commit_close_writer(struct file *file);
 
 /*
  * Choose the chunk parameters in the header of an empty frame, before it gets
@@ -42,7 +42,7 @@ void round_close_writer(struct file *file);
  *
  * Returns 0 or an error, after which it is to be tried again.
  */
-int round_decide_params(struct file *file, struct fault *fault);
+int commit_choose_params(struct file *file, struct fault *fault);
 
 /*
  * Check, before writing to space that the frame does not use, that no other
@@ -51,7 +51,7 @@ int round_decide_params(struct file *file, struct fault *fault);
  *
  * Returns 0 or -ESTALE.
  */
-int round_check_own(struct file *file, struct fault *fault);
+int commit_check_unchanged(struct file *file, struct fault *fault);
 
 /*
  * Commit the written chunks, after waiting for encoders to leave.
@@ -59,22 +59,22 @@ int round_check_own(struct file *file, struct fault *fault);
  * Returns 0 or an error.  -EBADMSG and -ENOTSUP may concern some chunks only;
  * the other chunks are committed then.
  */
-int round_run_writes(struct round *round, struct fault *fault);
+int commit_run_writes(struct commit *commit, struct fault *fault);
 
 /*
- * Commit an edit, and the written chunks unless the edit reshapes the file.
+ * Commit an edit, and the written chunks unless the edit moves chunks.
  *
  *  edit  may be NULL
  *
- * Returns as round_run_writes(), or the error of the edit.  After -ESTALE, all
+ * Returns as commit_run_writes(), or the error of the edit.  After -ESTALE, all
  * uncommitted bytes are dropped, and no thread encodes until the committer
  * leaves.
  */
-int round_run(struct round *round, const struct writeback_edit *edit,
-              struct fault *fault);
+int commit_run(struct commit *commit, const struct writeback_edit *edit,
+               struct fault *fault);
 
 /* Become the committer and drop all uncommitted bytes for good, as after
    -ESTALE. */
-void round_give_up(struct file *file);
+void commit_invalidate(struct file *file);
 
 #endif

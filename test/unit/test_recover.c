@@ -24,7 +24,7 @@ static int delete_first(struct frame_writer *writer,
 }
 
 static const struct writeback_edit edit_delete = { .run = delete_first,
-                                                   .reshapes = true };
+                                                   .moves_chunks = true };
 
 /* A change that waits until a chunk has been deleted. */
 struct waiting {
@@ -41,7 +41,7 @@ static void *cut_file(void *arg)
     return NULL;
 }
 
-static void await_reshaper(struct file *file)
+static void await_exclusive(struct file *file)
 {
     unsigned n = 0;
 
@@ -66,9 +66,10 @@ START_TEST(who_waits_for_a_move_of_chunks_that_fails_is_told)
     bed_sync(&bed);
     gate_lock_exclusive(bed.file);
     ck_assert_int_eq(pthread_create(&thread, NULL, cut_file, &waiting), 0);
-    await_reshaper(bed.file);
+    await_exclusive(bed.file);
     disk_fail(bed.disk, 0, SIZE_MAX, -EIO);
-    ck_assert_int_eq(writeback_reshape(bed.file, &edit_delete, &fault), -EIO);
+    ck_assert_int_eq(writeback_commit_exclusive(bed.file, &edit_delete, &fault),
+                     -EIO);
     disk_fail(bed.disk, 0, 0, 0);
     gate_unlock_exclusive(bed.file);
     pthread_join(thread, NULL);
@@ -127,5 +128,5 @@ int main(void)
         NULL,
     };
 
-    return suite_run("reload", tests);
+    return suite_run("recover", tests);
 }

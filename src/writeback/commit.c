@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "writeback/round.h"
+#include "writeback/commit.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "base/size.h"
 #include "writeback/encode.h"
 #include "writeback/file_writeback.h"
-#include "writeback/reload.h"
+#include "writeback/recover.h"
 
 enum {
     ENCODE_TRIES = 2 /* because chunks that were encoded ahead may be out of
@@ -25,20 +25,20 @@ static void count_index(struct file *file)
                       &file->writeback->index_size, size);
 }
 
-void round_leave(struct file *file)
+void commit_leave(struct file *file)
 {
     count_index(file);
     gate_leave_committer(file);
 }
 
-void round_close_writer(struct file *file)
+void commit_close_writer(struct file *file)
 {
     frame_writer_close(file->writeback->writer);
     file->writeback->writer = NULL;
     count_index(file);
 }
 
-int round_decide_params(struct file *file, struct fault *fault)
+int commit_choose_params(struct file *file, struct fault *fault)
 {
     struct frame_params params = { .chunksize = file->states.grid };
     int r = 0;
@@ -60,22 +60,22 @@ int round_decide_params(struct file *file, struct fault *fault)
     return r;
 }
 
-static uint32_t size_of(const struct round *round, uint64_t chunk_no)
+static uint32_t size_of(const struct commit *commit, uint64_t chunk_no)
 {
-    uint64_t grid = round->file->states.grid;
-    uint64_t rest = round->nbytes - chunk_no * grid;
+    uint64_t grid = commit->file->states.grid;
+    uint64_t rest = commit->nbytes - chunk_no * grid;
 
     return (uint32_t)(rest < grid ? rest : grid);
 }
 
 /* Put zeros for the last chunk, whose size may change. */
-static int put_last_zeros(struct round *round, uint64_t chunk_no,
+static int put_last_zeros(struct commit *commit, uint64_t chunk_no,
                           struct fault *fault)
 {
-    struct frame_writer *writer = round->file->writeback->writer;
+    struct frame_writer *writer = commit->file->writeback->writer;
     struct frame_written written;
-    int r = frame_writer_write_zeros(writer, size_of(round, chunk_no), &written,
-                                     fault);
+    int r = frame_writer_write_zeros(writer, size_of(commit, chunk_no),
+                                     &written, fault);
 
     if (r < 0)
         return r;
@@ -86,10 +86,10 @@ static int put_last_zeros(struct round *round, uint64_t chunk_no,
 }
 
 /* Put zeros for a run of chunks, as far as the frame has these chunks. */
-static int put_zeros(struct round *round, uint64_t first, uint64_t end,
+static int put_zeros(struct commit *commit, uint64_t first, uint64_t end,
                      struct fault *fault)
 {
-    struct frame_writer *writer = round->file->writeback->writer;
+    struct frame_writer *writer = commit->file->writeback->writer;
     uint64_t nchunks = frame_writer_get_info(writer)->nchunks;
     uint64_t last = end < nchunks ? end : nchunks - 1;
     int r = 0;
@@ -98,16 +98,16 @@ static int put_zeros(struct round *round, uint64_t first, uint64_t end,
         return 0;
     if (first < last)
         r = frame_writer_put_zeros(writer, first, last - first, fault);
-    return r == 0 && end >= nchunks ? put_last_zeros(round, last, fault) : r;
+    return r == 0 && end >= nchunks ? put_last_zeros(commit, last, fault) : r;
 }
 
-static int put_all_zeros(struct round *round, struct fault *fault)
+static int put_all_zeros(struct commit *commit, struct fault *fault)
 {
-    const struct ranges *zeros = &round->file->states.zeros;
+    const struct ranges *zeros = &commit->file->states.zeros;
     int r = 0;
 
     for (size_t i = 0; i < zeros->n && r == 0; i++)
-        r = put_zeros(round, zeros->list[i].first, zeros->list[i].end, fault);
+        r = put_zeros(commit, zeros->list[i].first, zeros->list[i].end, fault);
     return r;
 }
 
@@ -117,9 +117,9 @@ static int put_all_zeros(struct round *round, struct fault *fault)
  * fails, all are put again by the next commit.  Only an exclusive writer adds
  * to `zeros`, so none can come in between.
  */
-static int apply_zeros(struct round *round, struct fault *fault)
+static int apply_zeros(struct commit *commit, struct fault *fault)
 {
-    struct file *file = round->file;
+    struct file *file = commit->file;
     struct ranges *zeros = &file->states.zeros;
     int r;
 
@@ -132,7 +132,7 @@ static int apply_zeros(struct round *round, struct fault *fault)
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
 
-    r = put_all_zeros(round, fault);
+    r = put_all_zeros(commit, fault);
     if (r < 0)
         return r;
     pthread_mutex_lock(&file->gate.lock);
@@ -143,24 +143,24 @@ static int apply_zeros(struct round *round, struct fault *fault)
 
 /* Does an encoded chunk have the size that it has in this commit?  The last
    chunk may have been encoded after the file had grown further. */
-static bool has_size(const struct round *round, const struct encoded *one)
+static bool has_size(const struct commit *commit, const struct encoded *one)
 {
     uint64_t chunk_no = one->writeback.chunk_no;
-    uint64_t grid = round->file->states.grid;
+    uint64_t grid = commit->file->states.grid;
 
-    return grid == 0 || chunk_no >= size_pieces(round->nbytes, grid) ||
-           one->written.nbytes == size_of(round, chunk_no);
+    return grid == 0 || chunk_no >= size_pieces(commit->nbytes, grid) ||
+           one->written.nbytes == size_of(commit, chunk_no);
 }
 
 /* Pass an encoded chunk to the frame writer.  Sets `*again` if it must be
    encoded again. */
-static int put_encoded(const struct round *round, struct encoded *one,
+static int put_encoded(const struct commit *commit, struct encoded *one,
                        bool *again)
 {
-    struct file *file = round->file;
+    struct file *file = commit->file;
     struct cache *cache = file->constant.context->cache;
     struct cache_writeback writeback = one->writeback;
-    int r = has_size(round, one)
+    int r = has_size(commit, one)
                 ? frame_writer_put(file->writeback->writer, writeback.chunk_no,
                                    &one->written)
                 : -EINVAL;
@@ -185,12 +185,12 @@ static int put_encoded(const struct round *round, struct encoded *one,
 /* Pass the encoded chunks to the frame writer, as far as the frame has them.
    No other thread uses the list meanwhile, because the committer keeps encoders
    out. */
-static int put_all_encoded(const struct round *round, bool *again)
+static int put_all_encoded(const struct commit *commit, bool *again)
 {
     int r = 0;
 
-    list_for_each_safe(node, &round->file->writeback->encoded) {
-        r = put_encoded(round, list_entry(node, struct encoded, node), again);
+    list_for_each_safe(node, &commit->file->writeback->encoded) {
+        r = put_encoded(commit, list_entry(node, struct encoded, node), again);
         if (r < 0)
             break;
     }
@@ -199,40 +199,40 @@ static int put_all_encoded(const struct round *round, bool *again)
 
 /* Give the frame the size of the commit.  If that fails because the last chunk,
    which could not be encoded, still has another size, commit a smaller size. */
-static int resize(struct round *round, int partial, struct fault *fault)
+static int resize(struct commit *commit, int partial, struct fault *fault)
 {
-    struct frame_writer *writer = round->file->writeback->writer;
-    int r = frame_writer_resize(writer, round->nbytes, fault);
+    struct frame_writer *writer = commit->file->writeback->writer;
+    int r = frame_writer_resize(writer, commit->nbytes, fault);
 
     if (r != -EINVAL || partial == 0)
         return r;
-    round->nbytes = frame_writer_get_info(writer)->nbytes;
+    commit->nbytes = frame_writer_get_info(writer)->nbytes;
     return 0;
 }
 
 /* Make the frame writer match the file.  Sets `*again` if some chunks must be
    encoded again first. */
-static int apply(struct round *round, int partial, bool *again,
+static int apply(struct commit *commit, int partial, bool *again,
                  struct fault *fault)
 {
-    struct file *file = round->file;
+    struct file *file = commit->file;
     struct frame_writer *writer = file->writeback->writer;
     const struct frame_info *info = frame_writer_get_info(writer);
     uint64_t nchunks = info->nchunks;
     int r = 0;
 
     if (file->states.grid > 0)
-        nchunks = size_pieces(round->nbytes, file->states.grid);
+        nchunks = size_pieces(commit->nbytes, file->states.grid);
     if (info->nchunks > nchunks)
         r = frame_writer_delete(writer, nchunks, info->nchunks - nchunks);
     if (r == 0 && file->states.grid > 0)
-        r = apply_zeros(round, fault);
+        r = apply_zeros(commit, fault);
     if (r == 0)
-        r = put_all_encoded(round, again);
+        r = put_all_encoded(commit, again);
     if (r == 0 && !*again && file->states.grid > 0)
-        r = resize(round, partial, fault);
+        r = resize(commit, partial, fault);
     if (r == 0 && !*again)
-        r = put_all_encoded(round, again);
+        r = put_all_encoded(commit, again);
     return r < 0 && !fault->what ? fault_set(fault, r, 0, NULL) : r;
 }
 
@@ -250,55 +250,56 @@ static bool has_moved(const struct file *file, struct frame *frame)
 }
 
 /* Switch to the new state.  From here on new readers see it. */
-static void switch_state(struct round *round, struct file_state *state)
+static void switch_state(struct commit *commit, struct file_state *state)
 {
-    struct file *file = round->file;
+    struct file *file = commit->file;
     struct cache *cache = file->constant.context->cache;
     struct file_state *old = file->states.newest;
 
     *state = (struct file_state){
         .nrefs = 1,
-        .frame = round->frame,
-        .epoch = old->epoch + has_moved(file, round->frame),
+        .frame = commit->frame,
+        .epoch = old->epoch + has_moved(file, commit->frame),
     };
-    if (round->reshapes)
-        round->nbytes = frame_get_info(round->frame)->nbytes;
+    if (commit->moves_chunks)
+        commit->nbytes = frame_get_info(commit->frame)->nbytes;
     cache_mark_stale(cache, &file->chunks);
     pthread_mutex_lock(&file->gate.lock);
     list_append(&file->states.in_use, &state->node);
     file->states.newest = state;
     file->states.applied.n = 0;
     file->writeback->relocated = false;
-    if (round->reshapes)
-        file->states.nbytes = round->nbytes;
-    file->states.reshaped =
-        file->states.nbytes != round->nbytes || file->states.zeros.n > 0;
+    if (commit->moves_chunks)
+        file->states.nbytes = commit->nbytes;
+    file->states.resized =
+        file->states.nbytes != commit->nbytes || file->states.zeros.n > 0;
     pthread_mutex_unlock(&file->gate.lock);
     cache_mark_clean(cache, &file->chunks);
-    if (round->reshapes)
+    if (commit->moves_chunks)
         cache_invalidate(cache, &file->chunks, 0, UINT64_MAX);
     file_state_put(file, old);
 }
 
-static int commit_change(struct round *round, struct fault *fault)
+static int commit_change(struct commit *commit, struct fault *fault)
 {
-    struct frame_writer *writer = round->file->writeback->writer;
+    struct frame_writer *writer = commit->file->writeback->writer;
     struct file_state *state = calloc(1, sizeof(*state));
     int r;
 
     if (!state)
         return fault_set(fault, -ENOMEM, 0, NULL);
-    count_index(round->file);
-    if (atomic_exchange(&round->file->writeback->renamed, false))
+    count_index(commit->file);
+    if (atomic_exchange(&commit->file->writeback->renamed, false))
         frame_writer_note_name(writer);
-    r = round->nosync ? frame_writer_commit_nosync(writer, &round->frame, fault)
-                      : frame_writer_commit(writer, &round->frame, fault);
+    r = commit->nosync
+            ? frame_writer_commit_nosync(writer, &commit->frame, fault)
+            : frame_writer_commit(writer, &commit->frame, fault);
     if (r < 0) {
         free(state);
         return r;
     }
-    round->file->writeback->not_durable = round->nosync;
-    switch_state(round, state);
+    commit->file->writeback->not_durable = commit->nosync;
+    switch_state(commit, state);
     return 0;
 }
 
@@ -308,24 +309,24 @@ static bool is_partial(int error)
     return error == -EBADMSG || error == -ENOTSUP;
 }
 
-static int run_reshape(struct round *round, const struct writeback_edit *edit,
-                       struct fault *fault)
+static int run_move(struct commit *commit, const struct writeback_edit *edit,
+                    struct fault *fault)
 {
-    struct file *file = round->file;
+    struct file *file = commit->file;
     struct fault ignored;
     int r = edit->run(file->writeback->writer, edit, fault);
 
     if (r < 0)
         return r;
-    round->reshapes = true;
-    r = commit_change(round, fault);
+    commit->moves_chunks = true;
+    r = commit_change(commit, fault);
     if (r < 0 && frame_writer_reopen(&file->writeback->writer,
                                      file->states.newest->frame, &ignored) < 0)
         file->gate.failed = r;
     return r;
 }
 
-int round_check_own(struct file *file, struct fault *fault)
+int commit_check_unchanged(struct file *file, struct fault *fault)
 {
     int r = frame_writer_check(file->writeback->writer);
 
@@ -334,7 +335,7 @@ int round_check_own(struct file *file, struct fault *fault)
 
 /* If a sync failed, its data may be lost, so encode the uncommitted chunks
    again from memory. */
-static void make_again(struct file *file)
+static void encode_again(struct file *file)
 {
     if (!frame_writer_has_lost_sync(file->writeback->writer))
         return;
@@ -344,44 +345,44 @@ static void make_again(struct file *file)
 
 /* Encode the dirty chunks and pass them to the frame writer.  Errors that
    concern single chunks go to `*partial`. */
-static int collect(struct round *round, int *partial,
+static int collect(struct commit *commit, int *partial,
                    struct fault *partial_fault, struct fault *fault)
 {
-    struct file *file = round->file;
+    struct file *file = commit->file;
     bool again = true;
-    int r = round_check_own(file, fault);
+    int r = commit_check_unchanged(file, fault);
 
-    make_again(file);
+    encode_again(file);
     for (int i = 0; i < ENCODE_TRIES && r == 0 && again; i++) {
         again = false;
-        *partial = encode_dirty(file, round->nbytes, partial_fault);
+        *partial = encode_dirty(file, commit->nbytes, partial_fault);
         if (*partial < 0 && !is_partial(*partial)) {
             *fault = *partial_fault;
             return *partial;
         }
-        r = apply(round, *partial, &again, fault);
+        r = apply(commit, *partial, &again, fault);
     }
     return r;
 }
 
-int round_run_writes(struct round *round, struct fault *fault)
+int commit_run_writes(struct commit *commit, struct fault *fault)
 {
     struct fault partial_fault = FAULT_NONE;
     int partial = 0;
     bool empties;
     int r;
 
-    gate_begin_collecting(round->file);
-    r = collect(round, &partial, &partial_fault, fault);
+    gate_begin_collecting(commit->file);
+    r = collect(commit, &partial, &partial_fault, fault);
     /* The commit of an empty frame writes where encoders may put chunks, so
        they stay out until it is done. */
-    empties = round->nbytes == 0;
+    empties = commit->nbytes == 0;
     if (!empties)
-        gate_end_collecting(round->file);
+        gate_end_collecting(commit->file);
     if (r == 0)
-        r = commit_change(round, fault);
+        r = commit_change(commit, fault);
     if (empties)
-        gate_end_collecting(round->file);
+        gate_end_collecting(commit->file);
     if (r == 0 && partial < 0) {
         *fault = partial_fault;
         r = partial;
@@ -389,51 +390,51 @@ int round_run_writes(struct round *round, struct fault *fault)
     return r;
 }
 
-static int run(struct round *round, const struct writeback_edit *edit,
+static int run(struct commit *commit, const struct writeback_edit *edit,
                struct fault *fault)
 {
-    struct file *file = round->file;
+    struct file *file = commit->file;
     int r = 0;
 
     if (file->gate.failed < 0)
         return gate_failure(file, fault);
     if (file->writeback->undecided &&
-        (round->nbytes > 0 || (edit && edit->reshapes)))
-        r = round_decide_params(file, fault);
-    if (r == 0 && edit && edit->reshapes)
-        return run_reshape(round, edit, fault);
+        (commit->nbytes > 0 || (edit && edit->moves_chunks)))
+        r = commit_choose_params(file, fault);
+    if (r == 0 && edit && edit->moves_chunks)
+        return run_move(commit, edit, fault);
     if (r == 0 && edit)
         r = edit->run(file->writeback->writer, edit, fault);
     if (r < 0)
         return r;
-    r = round_run_writes(round, fault);
+    r = commit_run_writes(commit, fault);
     if (r < 0 && edit && edit->undo)
         edit->undo(file->writeback->writer);
     return r;
 }
 
 /* Drop all uncommitted bytes, for good. */
-static void give_up(struct file *file)
+static void invalidate(struct file *file)
 {
     gate_begin_collecting(file);
-    reload_give_up(file);
+    recover_invalidate(file);
 }
 
-int round_run(struct round *round, const struct writeback_edit *edit,
-              struct fault *fault)
+int commit_run(struct commit *commit, const struct writeback_edit *edit,
+               struct fault *fault)
 {
-    int r = run(round, edit, fault);
+    int r = run(commit, edit, fault);
 
     if (r == -ESTALE) {
-        give_up(round->file);
-        gate_failure(round->file, fault);
+        invalidate(commit->file);
+        gate_failure(commit->file, fault);
     }
     return r;
 }
 
-void round_give_up(struct file *file)
+void commit_invalidate(struct file *file)
 {
     gate_enter_committer(file, false);
-    give_up(file);
-    round_leave(file);
+    invalidate(file);
+    commit_leave(file);
 }

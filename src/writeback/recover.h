@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef WRITEBACK_RELOAD_H
-#define WRITEBACK_RELOAD_H
+#ifndef WRITEBACK_RECOVER_H
+#define WRITEBACK_RECOVER_H
 
 #include "state/file_private.h"
 
@@ -24,22 +24,22 @@
  * Returns 0 or an error, after which it can be tried again.  The error is
  * -ESTALE if chunks of the stored frame have another size or kind.
  */
-int reload_frame(struct file *file, bool to_change, struct fault *fault);
+int recover_reopen(struct file *file, bool to_change, struct fault *fault);
 
 /* Make `frame`, which a commit has written as a new file, the newest state.
    Changes begin again later.  An exclusive writer calls this.  Takes over the
    reference to `frame`. */
-void reload_adopt(struct file *file, struct frame *frame);
+void recover_use_frame(struct file *file, struct frame *frame);
 
 /*
  * Find the bytes of the frame's chunks that are written and not committed, or
  * that were when other programs changed the frame: the range from the first to
  * behind the last.  Returns false if there are none.
  */
-bool reload_find_unsaved(struct file *file, uint64_t *off, uint64_t *end);
+bool recover_find_unsaved(struct file *file, uint64_t *off, uint64_t *end);
 
 /* Drop all uncommitted bytes, because other programs have changed the frame.
    The committer calls this, while it keeps encoders out. */
-void reload_give_up(struct file *file);
+void recover_invalidate(struct file *file);
 
 #endif

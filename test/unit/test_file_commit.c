@@ -153,7 +153,7 @@ static void fail_sync(void *context, enum disk_call call)
  * Overwrite a whole frame, so that the commit is followed by moves of chunks to
  * its start.  Returns false if there are fewer syncs.
  */
-static bool fail_to_tighten(size_t n)
+static bool fail_to_compact_tail(size_t n)
 {
     struct bed bed;
     struct bad_sync bad = { .bed = &bed, .n = n };
@@ -179,7 +179,7 @@ START_TEST(chunks_that_are_moved_are_not_lost_with_a_sync)
 {
     size_t n = 0;
 
-    while (fail_to_tighten(n))
+    while (fail_to_compact_tail(n))
         n++;
     ck_assert_uint_gt(n, 4);
 }
@@ -298,5 +298,5 @@ int main(void)
         NULL,
     };
 
-    return suite_run("round", tests);
+    return suite_run("file_commit", tests);
 }

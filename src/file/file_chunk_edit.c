@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "file/file_reshape.h"
+#include "file/file_chunk_edit.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "writeback/writeback.h"
 
 /* An edit of whole chunks. */
-struct reshape {
+struct chunk_edit {
     struct writeback_edit edit;
     struct file *file;
     uint64_t chunk_no;
@@ -26,9 +26,9 @@ struct reshape {
     uint64_t *done; /* number of chunks copied */
 };
 
-static const struct reshape *reshape_of(const struct writeback_edit *edit)
+static const struct chunk_edit *edit_of(const struct writeback_edit *edit)
 {
-    return (const struct reshape *)(const void *)edit;
+    return (const struct chunk_edit *)(const void *)edit;
 }
 
 /* Commit all writes and lock the file for exclusive changes.  This repeats the
@@ -46,7 +46,7 @@ static int enter(struct file *file, struct fault *fault)
         gate_lock_exclusive(file);
         if (!cache_has_uncommitted(file->constant.context->cache,
                                    &file->chunks) &&
-            !file->states.reshaped)
+            !file->states.resized)
             return 0;
         gate_unlock_exclusive(file);
     }
@@ -54,8 +54,8 @@ static int enter(struct file *file, struct fault *fault)
 }
 
 /* Commit an edit of chunks. */
-static int reshape(struct file *file, const struct reshape *what,
-                   struct fault *fault)
+static int run_edit(struct file *file, const struct chunk_edit *what,
+                    struct fault *fault)
 {
     int r = writeback_begin(file, fault);
 
@@ -63,7 +63,7 @@ static int reshape(struct file *file, const struct reshape *what,
         return r;
     r = enter(file, fault);
     if (r == 0) {
-        r = writeback_reshape(file, &what->edit, fault);
+        r = writeback_commit_exclusive(file, &what->edit, fault);
         gate_unlock_exclusive(file);
     }
     writeback_end(file);
@@ -73,7 +73,7 @@ static int reshape(struct file *file, const struct reshape *what,
 static int run_delete(struct frame_writer *writer,
                       const struct writeback_edit *edit, struct fault *fault)
 {
-    const struct reshape *what = reshape_of(edit);
+    const struct chunk_edit *what = edit_of(edit);
     int r = frame_writer_delete(writer, what->chunk_no, 1);
 
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
@@ -82,7 +82,7 @@ static int run_delete(struct frame_writer *writer,
 static int run_reorder(struct frame_writer *writer,
                        const struct writeback_edit *edit, struct fault *fault)
 {
-    const struct reshape *what = reshape_of(edit);
+    const struct chunk_edit *what = edit_of(edit);
     int r = -EINVAL;
 
     if (what->nchunks == frame_writer_get_info(writer)->nchunks)
@@ -91,7 +91,8 @@ static int run_reorder(struct frame_writer *writer,
 }
 
 /* Encode the chunk to insert, and write it. */
-static int write_chunk(const struct reshape *what, struct frame_writer *writer,
+static int write_chunk(const struct chunk_edit *what,
+                       struct frame_writer *writer,
                        struct frame_written *written, struct fault *fault)
 {
     size_t cap = what->len + CHUNK_OVERHEAD_MAX;
@@ -115,7 +116,7 @@ static int write_chunk(const struct reshape *what, struct frame_writer *writer,
 static int run_insert(struct frame_writer *writer,
                       const struct writeback_edit *edit, struct fault *fault)
 {
-    const struct reshape *what = reshape_of(edit);
+    const struct chunk_edit *what = edit_of(edit);
     struct frame_written written;
     int r = write_chunk(what, writer, &written, fault);
 
@@ -132,42 +133,42 @@ static int run_insert(struct frame_writer *writer,
 int file_chunk_insert(struct file *file, uint64_t chunk_no, const void *bytes,
                       size_t len, struct fault *fault)
 {
-    const struct reshape what = { .edit = { .run = run_insert,
-                                            .reshapes = true },
-                                  .file = file,
-                                  .chunk_no = chunk_no,
-                                  .bytes = bytes,
-                                  .len = len };
+    const struct chunk_edit what = { .edit = { .run = run_insert,
+                                               .moves_chunks = true },
+                                     .file = file,
+                                     .chunk_no = chunk_no,
+                                     .bytes = bytes,
+                                     .len = len };
 
     if (len == 0 || len > CHUNK_NBYTES_MAX)
         return fault_set(fault, -EINVAL, 0, NULL);
-    return reshape(file, &what, fault);
+    return run_edit(file, &what, fault);
 }
 
 int file_chunk_delete(struct file *file, uint64_t chunk_no, struct fault *fault)
 {
-    const struct reshape what = { .edit = { .run = run_delete,
-                                            .reshapes = true },
-                                  .file = file,
-                                  .chunk_no = chunk_no };
+    const struct chunk_edit what = { .edit = { .run = run_delete,
+                                               .moves_chunks = true },
+                                     .file = file,
+                                     .chunk_no = chunk_no };
 
-    return reshape(file, &what, fault);
+    return run_edit(file, &what, fault);
 }
 
 int file_chunk_reorder(struct file *file, const uint64_t *order,
                        uint64_t nchunks, struct fault *fault)
 {
-    const struct reshape what = { .edit = { .run = run_reorder,
-                                            .reshapes = true },
-                                  .file = file,
-                                  .order = order,
-                                  .nchunks = nchunks };
+    const struct chunk_edit what = { .edit = { .run = run_reorder,
+                                               .moves_chunks = true },
+                                     .file = file,
+                                     .order = order,
+                                     .nchunks = nchunks };
 
-    return reshape(file, &what, fault);
+    return run_edit(file, &what, fault);
 }
 
 /* Copy one stored chunk to the frame writer.  Its headers must be valid. */
-static int copy_chunk(const struct reshape *what, uint64_t i,
+static int copy_chunk(const struct chunk_edit *what, uint64_t i,
                       struct frame_writer *writer, struct fault *fault)
 {
     uint64_t chunk_no = what->src_chunk_no + i;
@@ -193,7 +194,7 @@ static int copy_chunk(const struct reshape *what, uint64_t i,
 static int run_copy(struct frame_writer *writer,
                     const struct writeback_edit *edit, struct fault *fault)
 {
-    const struct reshape *what = reshape_of(edit);
+    const struct chunk_edit *what = edit_of(edit);
     int r = 0;
 
     for (uint64_t i = 0; i < what->nchunks && r == 0; i++) {
@@ -207,14 +208,15 @@ static int run_copy(struct frame_writer *writer,
 int file_copy_chunks(struct file *file, const struct file_chunk_copy *copy,
                      uint64_t *done, struct fault *fault)
 {
-    const struct reshape what = { .edit = { .run = run_copy, .reshapes = true },
-                                  .file = file,
-                                  .chunk_no = copy->chunk_no,
-                                  .nchunks = copy->nchunks,
-                                  .src = copy->src,
-                                  .src_chunk_no = copy->src_chunk_no,
-                                  .done = done };
+    const struct chunk_edit what = { .edit = { .run = run_copy,
+                                               .moves_chunks = true },
+                                     .file = file,
+                                     .chunk_no = copy->chunk_no,
+                                     .nchunks = copy->nchunks,
+                                     .src = copy->src,
+                                     .src_chunk_no = copy->src_chunk_no,
+                                     .done = done };
 
     *done = 0;
-    return reshape(file, &what, fault);
+    return run_edit(file, &what, fault);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "writeback/reload.h"
+#include "writeback/recover.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static void switch_frame(struct file *file, struct file_state *state,
     file_state_put(file, old);
 }
 
-void reload_adopt(struct file *file, struct frame *frame)
+void recover_use_frame(struct file *file, struct frame *frame)
 {
     struct file_state *state = calloc(1, sizeof(*state));
 
@@ -63,7 +63,7 @@ static bool are_alike(struct frame *a, struct frame *b)
            was->vlblocks == is->vlblocks;
 }
 
-int reload_frame(struct file *file, bool to_change, struct fault *fault)
+int recover_reopen(struct file *file, bool to_change, struct fault *fault)
 {
     struct file_state *state;
     struct frame_writer *writer = NULL;
@@ -98,7 +98,7 @@ int reload_frame(struct file *file, bool to_change, struct fault *fault)
     return 0;
 }
 
-bool reload_find_unsaved(struct file *file, uint64_t *off, uint64_t *end)
+bool recover_find_unsaved(struct file *file, uint64_t *off, uint64_t *end)
 {
     uint64_t first;
     uint64_t behind;
@@ -119,19 +119,19 @@ bool reload_find_unsaved(struct file *file, uint64_t *off, uint64_t *end)
     return true;
 }
 
-void reload_give_up(struct file *file)
+void recover_invalidate(struct file *file)
 {
     uint64_t off = 0;
     uint64_t end = 0;
 
-    reload_find_unsaved(file, &off, &end);
+    recover_find_unsaved(file, &off, &end);
     file->gate.failed = -ESTALE;
     forget_chunks(file);
     pthread_mutex_lock(&file->gate.lock);
     file->writeback->lost_off = off;
     file->writeback->lost_end = end;
     file->states.zeros.n = file->states.applied.n = 0;
-    file->states.reshaped = false;
+    file->states.resized = false;
     file->states.nbytes = frame_get_info(file->states.newest->frame)->nbytes;
     pthread_mutex_unlock(&file->gate.lock);
 }

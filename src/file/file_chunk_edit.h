@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FILE_FILE_RESHAPE_H
-#define FILE_FILE_RESHAPE_H
+#ifndef FILE_FILE_CHUNK_EDIT_H
+#define FILE_FILE_CHUNK_EDIT_H
 
 #include <stdint.h>
 
