@@ -8,7 +8,7 @@
 #include "chunk/chunk_typesize.h"
 #include "progress.h"
 #include "source.h"
-#include "writeback/pack.h"
+#include "writeback/parallel_append.h"
 
 static int report(const char *path, int error)
 {
@@ -55,13 +55,13 @@ int feed_choose_typesize(struct feed *feed, const char *path,
 
 /* Put one chunk.  Returns its size, 0 at the end, or a negative errno, which
    was reported. */
-static ssize_t put_chunk(struct feed *feed, const char *path, struct pack *pack,
-                         uint32_t chunksize)
+static ssize_t put_chunk(struct feed *feed, const char *path,
+                         struct parallel_append *append, uint32_t chunksize)
 {
     struct fault fault = FAULT_NONE;
     uint8_t *bytes;
     bool zeros;
-    ssize_t n = pack_room(pack, &bytes, &fault);
+    ssize_t n = parallel_append_get_buffer(append, &bytes, &fault);
 
     if (n < 0) {
         source_report(path, (int)n, &fault);
@@ -69,14 +69,14 @@ static ssize_t put_chunk(struct feed *feed, const char *path, struct pack *pack,
     }
     n = feed->read(feed, bytes, chunksize, &zeros);
     if (n > 0 && zeros)
-        pack_put_zeros(pack, (size_t)n);
+        parallel_append_put_zeros(append, (size_t)n);
     else if (n > 0)
-        pack_put(pack, (size_t)n);
+        parallel_append_put(append, (size_t)n);
     return n;
 }
 
-static int put_all(struct feed *feed, const char *path, struct pack *pack,
-                   uint32_t chunksize)
+static int put_all(struct feed *feed, const char *path,
+                   struct parallel_append *append, uint32_t chunksize)
 {
     struct fault fault = FAULT_NONE;
     struct progress progress;
@@ -86,14 +86,14 @@ static int put_all(struct feed *feed, const char *path, struct pack *pack,
 
     progress_start(&progress);
     do {
-        n = put_chunk(feed, path, pack, chunksize);
+        n = put_chunk(feed, path, append, chunksize);
         done += n > 0 ? (uint64_t)n : 0;
         progress_update(&progress, done, feed->total);
     } while (n == (ssize_t)chunksize);
     progress_clear(&progress);
     if (n < 0)
         return (int)n;
-    r = pack_finish(pack, &fault);
+    r = parallel_append_finish(append, &fault);
     if (r < 0)
         source_report(path, r, &fault);
     return r;
@@ -103,12 +103,12 @@ int feed_chunks(struct feed *feed, const char *path,
                 struct frame_writer *writer, const struct chunk_params *params,
                 uint32_t chunksize)
 {
-    struct pack *pack;
-    int r = pack_new(writer, params, chunksize, &pack);
+    struct parallel_append *append;
+    int r = parallel_append_new(writer, params, chunksize, &append);
 
     if (r < 0)
         return report(path, r);
-    r = put_all(feed, path, pack, chunksize);
-    pack_free(pack);
+    r = put_all(feed, path, append, chunksize);
+    parallel_append_free(append);
     return r;
 }

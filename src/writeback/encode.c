@@ -31,7 +31,7 @@ struct job_task {
 };
 
 /* The encoder and the buffers for encoding one chunk. */
-struct desk {
+struct encode_buffers {
     struct chunk_encoder *encoder;
     uint8_t *chunk;
     size_t cap; /* size of `chunk` */
@@ -55,12 +55,13 @@ static int length(const struct file *file, uint64_t nbytes,
     return 0;
 }
 
-static void desk_fini(struct desk *desk, struct file *file,
-                      const struct cache_writeback *writeback)
+static void buffers_fini(struct encode_buffers *buffers, struct file *file,
+                         const struct cache_writeback *writeback)
 {
-    free(desk->chunk);
-    coders_put_encoder(&file->constant.context->coders, desk->encoder);
-    cache_unpin_chunk(file->constant.context->cache, writeback, &desk->pinned);
+    free(buffers->chunk);
+    coders_put_encoder(&file->constant.context->coders, buffers->encoder);
+    cache_unpin_chunk(file->constant.context->cache, writeback,
+                      &buffers->pinned);
 }
 
 /* Describe why a chunk could not be brought into memory.  A read error (-EIO)
@@ -80,45 +81,46 @@ static int pin_error(const struct cache_writeback *writeback, int error,
 }
 
 /* Allocate memory only after cache_pin_chunk() has reserved it in the cache. */
-static int desk_init(struct desk *desk, struct file *file,
-                     const struct cache_writeback *writeback, uint32_t nbytes,
-                     struct fault *fault)
+static int buffers_init(struct encode_buffers *buffers, struct file *file,
+                        const struct cache_writeback *writeback,
+                        uint32_t nbytes, struct fault *fault)
 {
     struct file_fill fill = { .file = file, .fault = fault };
     int r = cache_pin_chunk(file->constant.context->cache, writeback, nbytes,
-                            &fill, &desk->pinned);
+                            &fill, &buffers->pinned);
 
     if (r < 0)
         return pin_error(writeback, r, fault);
-    desk->cap = (size_t)nbytes + CHUNK_OVERHEAD_MAX;
-    desk->chunk = malloc(desk->cap);
-    r = desk->chunk ? coders_get_encoder(&file->constant.context->coders,
-                                         &desk->encoder)
-                    : -ENOMEM;
+    buffers->cap = (size_t)nbytes + CHUNK_OVERHEAD_MAX;
+    buffers->chunk = malloc(buffers->cap);
+    r = buffers->chunk ? coders_get_encoder(&file->constant.context->coders,
+                                            &buffers->encoder)
+                       : -ENOMEM;
     if (r < 0) {
-        desk_fini(desk, file, writeback);
+        buffers_fini(buffers, file, writeback);
         return fault_set(fault, r, 0, NULL);
     }
     return 0;
 }
 
-static int write_chunk(struct file *file, struct desk *desk, uint32_t nbytes,
-                       struct frame_written *written, struct fault *fault)
+static int write_chunk(struct file *file, struct encode_buffers *buffers,
+                       uint32_t nbytes, struct frame_written *written,
+                       struct fault *fault)
 {
     const struct chunk_pieces pieces = {
-        .pieces = desk->pinned.pieces,
-        .piece_len = desk->pinned.piece_len,
+        .pieces = buffers->pinned.pieces,
+        .piece_len = buffers->pinned.piece_len,
         .nbytes = nbytes,
     };
-    ssize_t len = chunk_encode_pieces(desk->encoder, &file->states.params,
-                                      &pieces, desk->chunk, desk->cap);
+    ssize_t len = chunk_encode_pieces(buffers->encoder, &file->states.params,
+                                      &pieces, buffers->chunk, buffers->cap);
     int r;
 
     if (len < 0)
         return fault_set(fault, (int)len, 0, "the chunk can't be encoded");
     counter_add(&file->constant.context->counters.encoded, nbytes);
     counter_add(&file->constant.context->counters.encoded_to, (uint64_t)len);
-    r = frame_writer_write(file->writeback->writer, desk->chunk, (size_t)len,
+    r = frame_writer_write(file->writeback->writer, buffers->chunk, (size_t)len,
                            written, fault);
     file->writeback->no_space = encode_is_no_space(r) ? (size_t)len : 0;
     return r;
@@ -157,19 +159,19 @@ static void add_encoded(struct file *file,
 int encode_chunk(struct file *file, const struct cache_writeback *writeback,
                  uint64_t nbytes, struct fault *fault)
 {
-    struct desk desk = { 0 };
+    struct encode_buffers buffers = { 0 };
     struct frame_written written;
     uint32_t len;
     int r = length(file, nbytes, writeback, &len);
 
     *fault = FAULT_NONE;
     if (r == 0)
-        r = desk_init(&desk, file, writeback, len, fault);
+        r = buffers_init(&buffers, file, writeback, len, fault);
     if (r == 0) {
-        r = write_chunk(file, &desk, len, &written, fault);
+        r = write_chunk(file, &buffers, len, &written, fault);
         if (r == 0)
             add_encoded(file, writeback, &written);
-        desk_fini(&desk, file, writeback);
+        buffers_fini(&buffers, file, writeback);
     }
     if (r < 0)
         cache_redirty(file->constant.context->cache, writeback);
@@ -300,22 +302,22 @@ int encode_dirty(struct file *file, uint64_t nbytes, struct fault *fault)
 }
 
 /* The first piece of the chunk is enough to choose from. */
-static int choose(struct file *file, struct desk *desk, uint32_t nbytes,
-                  uint32_t *out)
+static int choose(struct file *file, struct encode_buffers *buffers,
+                  uint32_t nbytes, uint32_t *out)
 {
-    const struct cache_pinned_chunk *pinned = &desk->pinned;
+    const struct cache_pinned_chunk *pinned = &buffers->pinned;
     size_t len = nbytes < pinned->piece_len ? nbytes : pinned->piece_len;
 
-    return chunk_choose_typesize(desk->encoder, &file->states.params,
+    return chunk_choose_typesize(buffers->encoder, &file->states.params,
                                  file->states.grid, pinned->pieces[0], len,
-                                 desk->chunk, out);
+                                 buffers->chunk, out);
 }
 
 int encode_choose_typesize(struct file *file, uint32_t *out,
                            struct fault *fault)
 {
     struct cache_writeback writeback;
-    struct desk desk = { 0 };
+    struct encode_buffers buffers = { 0 };
     uint32_t len;
     int r;
 
@@ -325,12 +327,12 @@ int encode_choose_typesize(struct file *file, uint32_t *out,
         return 0;
     r = length(file, file->states.nbytes, &writeback, &len);
     if (r == 0)
-        r = desk_init(&desk, file, &writeback, len, fault);
+        r = buffers_init(&buffers, file, &writeback, len, fault);
     if (r == 0) {
-        r = choose(file, &desk, len, out);
+        r = choose(file, &buffers, len, out);
         if (r < 0)
             fault_set(fault, r, 0, NULL);
-        desk_fini(&desk, file, &writeback);
+        buffers_fini(&buffers, file, &writeback);
     }
     cache_redirty(file->constant.context->cache, &writeback);
     return r == -ERESTART ? 0 : r;

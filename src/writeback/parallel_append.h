@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef WRITEBACK_PACK_H
-#define WRITEBACK_PACK_H
+#ifndef WRITEBACK_PARALLEL_APPEND_H
+#define WRITEBACK_PARALLEL_APPEND_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,9 +13,9 @@
  * the order in which they were put, so the same bytes make the same frame
  * however many threads there are.
  *
- * One thread uses a pack, and the frame writer to which it adds.
+ * One thread uses a parallel append, and the frame writer to which it adds.
  */
-struct pack;
+struct parallel_append;
 
 /*
  * Begin to append chunks to a frame, whose writer remains the caller's.
@@ -27,11 +27,13 @@ struct pack;
  *
  * Returns 0, -ENOMEM or another negative errno.
  */
-int pack_new(struct frame_writer *writer, const struct chunk_params *params,
-             size_t chunksize, struct pack **out);
+int parallel_append_new(struct frame_writer *writer,
+                        const struct chunk_params *params, size_t chunksize,
+                        struct parallel_append **out);
 
-/* Free the pack, and drop chunks that are not added yet.  Accepts NULL. */
-void pack_free(struct pack *pack);
+/* End without finishing: free the struct, and drop chunks that are not added
+   yet.  Accepts NULL. */
+void parallel_append_free(struct parallel_append *append);
 
 /*
  * Get a buffer of `chunksize` bytes for the content of the next chunk.  It is
@@ -40,16 +42,18 @@ void pack_free(struct pack *pack);
  * Returns 0, or the error because of which a chunk could not be added: as
  * chunk_encode(), frame_writer_write() and frame_writer_insert().
  */
-int pack_room(struct pack *pack, uint8_t **out, struct fault *fault);
+int parallel_append_get_buffer(struct parallel_append *append, uint8_t **out,
+                               struct fault *fault);
 
 /* Put a chunk that consists of the first `len` bytes of the buffer; 1 <= `len`
    <= `chunksize`. */
-void pack_put(struct pack *pack, size_t len);
+void parallel_append_put(struct parallel_append *append, size_t len);
 
 /* Put a chunk of `len` zeros, whatever the buffer holds. */
-void pack_put_zeros(struct pack *pack, size_t len);
+void parallel_append_put_zeros(struct parallel_append *append, size_t len);
 
-/* Add all chunks that were put.  Returns 0 or an error as pack_room(). */
-int pack_finish(struct pack *pack, struct fault *fault);
+/* Add all chunks that were put.  Returns 0 or an error as
+   parallel_append_get_buffer(). */
+int parallel_append_finish(struct parallel_append *append, struct fault *fault);
 
 #endif
