@@ -268,17 +268,17 @@ static int decode(void *context, const struct cache_shape *shape,
                   const struct cache_run *run)
 {
     const struct file_fill *fill = context;
-    struct coders *coders = &fill->file->constant.context->coders;
+    struct codec_pool *codec_pool = &fill->file->constant.context->codec_pool;
     struct chunk_decoder *decoder;
     int r;
 
-    r = coders_get_decoder(coders, &decoder);
+    r = codec_pool_get_decoder(codec_pool, &decoder);
     if (r < 0)
         return r;
     r = fill->file->constant.writable
             ? decode_newest(fill, shape, run, decoder)
             : decode_stored(fill, shape, run, decoder);
-    coders_put_decoder(coders, decoder);
+    codec_pool_put_decoder(codec_pool, decoder);
     if (r == 0)
         count_decoded(&fill->file->constant.context->counters, shape, run);
     return r;

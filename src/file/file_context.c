@@ -38,7 +38,7 @@ int file_context_new(const struct file_options *options,
     context->cache_size = options->cache_size;
     r = cache_new(options->cache_size, &context->cache);
     if (r == 0)
-        r = coders_init(&context->coders, nthreads + 1);
+        r = codec_pool_init(&context->codec_pool, nthreads + 1);
     if (r == 0)
         r = pool_new(nthreads, &context->pool);
     if (r == 0)
@@ -59,7 +59,7 @@ void file_context_free(struct file_context *context)
 
     flusher_free(context->flusher);
     pool_free(context->pool);
-    coders_fini(&context->coders);
+    codec_pool_fini(&context->codec_pool);
     cache_free(context->cache);
     pthread_mutex_destroy(&context->lock_files_lock);
     pthread_mutex_destroy(&context->readers_lock);

@@ -7,7 +7,7 @@
 
 #include "base/pool.h"
 #include "cache/cache.h"
-#include "state/coders.h"
+#include "state/codec_pool.h"
 #include "state/counters.h"
 #include "state/file_options.h"
 #include "state/file_state.h"
@@ -18,14 +18,14 @@
 struct flusher;
 
 /* Shared by all open files.  Constant after file_context_new(), except that
-   `cache`, `pool`, `coders`, `flusher` and `counters` have their own
+   `cache`, `pool`, `codec_pool`, `flusher` and `counters` have their own
    locking. */
 struct file_context {
     struct cache *cache;
     size_t cache_size; /* file_options.cache_size */
     struct pool *pool;
     unsigned nthreads; /* in `pool` */
-    struct coders coders;
+    struct codec_pool codec_pool;
     struct flusher *flusher;
     size_t readahead; /* file_options.readahead, cut to a part of the cache */
     enum file_view view;

@@ -59,7 +59,8 @@ static void buffers_fini(struct encode_buffers *buffers, struct file *file,
                          const struct cache_writeback *writeback)
 {
     free(buffers->chunk);
-    coders_put_encoder(&file->constant.context->coders, buffers->encoder);
+    codec_pool_put_encoder(&file->constant.context->codec_pool,
+                           buffers->encoder);
     cache_unpin_chunk(file->constant.context->cache, writeback,
                       &buffers->pinned);
 }
@@ -93,9 +94,10 @@ static int buffers_init(struct encode_buffers *buffers, struct file *file,
         return pin_error(writeback, r, fault);
     buffers->cap = (size_t)nbytes + CHUNK_OVERHEAD_MAX;
     buffers->chunk = malloc(buffers->cap);
-    r = buffers->chunk ? coders_get_encoder(&file->constant.context->coders,
-                                            &buffers->encoder)
-                       : -ENOMEM;
+    r = buffers->chunk
+            ? codec_pool_get_encoder(&file->constant.context->codec_pool,
+                                     &buffers->encoder)
+            : -ENOMEM;
     if (r < 0) {
         buffers_fini(buffers, file, writeback);
         return fault_set(fault, r, 0, NULL);

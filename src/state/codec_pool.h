@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef STATE_CODERS_H
-#define STATE_CODERS_H
+#ifndef STATE_CODEC_POOL_H
+#define STATE_CODEC_POOL_H
 
 #include <pthread.h>
 
@@ -13,7 +13,7 @@
  * Locking.  `lock` is a leaf and guards the lists of idle coders and their
  * lengths.
  */
-struct coders {
+struct codec_pool {
     unsigned cpu;  /* see cpu_features() */
     unsigned keep; /* number of idle decoders, and of idle encoders, to keep */
     pthread_mutex_t lock;
@@ -24,18 +24,20 @@ struct coders {
 };
 
 /* Returns 0 or -ENOMEM. */
-int coders_init(struct coders *coders, unsigned keep);
+int codec_pool_init(struct codec_pool *pool, unsigned keep);
 
 /* The caller has put back all coders.  Accepts a zeroed struct. */
-void coders_fini(struct coders *coders);
+void codec_pool_fini(struct codec_pool *pool);
 
 /* Take an idle coder, or make one if there is none.  Return 0 or -ENOMEM. */
-int coders_get_decoder(struct coders *coders, struct chunk_decoder **out);
-int coders_get_encoder(struct coders *coders, struct chunk_encoder **out);
+int codec_pool_get_decoder(struct codec_pool *pool, struct chunk_decoder **out);
+int codec_pool_get_encoder(struct codec_pool *pool, struct chunk_encoder **out);
 
 /* Put back a coder, which is kept if fewer than `keep` are idle, and else
    freed. */
-void coders_put_decoder(struct coders *coders, struct chunk_decoder *decoder);
-void coders_put_encoder(struct coders *coders, struct chunk_encoder *encoder);
+void codec_pool_put_decoder(struct codec_pool *pool,
+                            struct chunk_decoder *decoder);
+void codec_pool_put_encoder(struct codec_pool *pool,
+                            struct chunk_encoder *encoder);
 
 #endif
