@@ -22,7 +22,7 @@ static struct file_state *find_source(struct file *file, uint64_t chunk_no,
     state->nrefs++;
     *zeros = ranges_have(&file->states.zeros, chunk_no) ||
              ranges_have(&file->states.applied, chunk_no) ||
-             (file->states.grid > 0 &&
+             (file->states.chunksize > 0 &&
               chunk_no >= frame_get_info(state->frame)->nchunks);
     pthread_mutex_unlock(&file->gate.lock);
     return state;
@@ -39,7 +39,7 @@ static int open_chunk(struct file *file, uint64_t chunk_no,
     chunk->chunk_no = chunk_no;
     chunk->epoch = state->epoch;
     if (zeros) {
-        chunk->off = chunk_no * file->states.grid;
+        chunk->off = chunk_no * file->states.chunksize;
         chunk->pattern = frame_pattern_zeros;
         chunk->pattern_len = FRAME_PATTERN_LEN;
     } else {
@@ -70,8 +70,8 @@ static struct chunk_params get_params(struct file *file)
 static uint32_t size_to_write(const struct file *file,
                               const struct file_chunk *chunk)
 {
-    return file->states.grid > 0 ? file->states.grid
-                                 : chunk->stored->span.nbytes;
+    return file->states.chunksize > 0 ? file->states.chunksize
+                                      : chunk->stored->span.nbytes;
 }
 
 static void forget(void *arg)

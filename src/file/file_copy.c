@@ -21,7 +21,8 @@ static bool are_alike(struct file *src, struct file *dst)
     struct frame *to = file_frame_get(dst);
     const struct frame_info *a = frame_get_info(from);
     const struct frame_info *b = frame_get_info(to);
-    bool alike = dst->states.grid > 0 && a->chunksize == dst->states.grid &&
+    bool alike = dst->states.chunksize > 0 &&
+                 a->chunksize == dst->states.chunksize &&
                  a->typesize == b->typesize && !a->vlblocks && src != dst &&
                  !src->constant.view->array && !dst->constant.view->array;
 
@@ -61,25 +62,25 @@ static uint64_t count_stored(struct file *src, struct frame *frame,
 static int copy_stored(const struct file_copy *copy, uint64_t *done,
                        struct fault *fault)
 {
-    uint32_t grid = copy->dst->states.grid;
+    uint32_t chunksize = copy->dst->states.chunksize;
     struct file_chunk_copy chunks = {
-        .src_chunk_no = copy->src_off / grid,
-        .chunk_no = copy->dst_off / grid,
+        .src_chunk_no = copy->src_off / chunksize,
+        .chunk_no = copy->dst_off / chunksize,
     };
     int r = 0;
 
     *done = 0;
-    if (copy->src_off % grid != 0 || copy->dst_off % grid != 0)
+    if (copy->src_off % chunksize != 0 || copy->dst_off % chunksize != 0)
         return 0;
     chunks.src = file_frame_get(copy->src);
     chunks.nchunks =
         count_stored(copy->src, chunks.src, copy->src_off, copy->len);
     if (chunks.nchunks > 0)
-        r = file_extend(copy->dst, copy->dst_off + chunks.nchunks * grid,
+        r = file_extend(copy->dst, copy->dst_off + chunks.nchunks * chunksize,
                         fault);
     if (chunks.nchunks > 0 && r == 0)
         r = file_copy_chunks(copy->dst, &chunks, done, fault);
-    *done *= grid;
+    *done *= chunksize;
     file_frame_put(copy->src, chunks.src);
     return r;
 }
@@ -106,7 +107,7 @@ static ssize_t read_bytes(struct file *src, uint64_t off, uint8_t *bytes,
 static int copy_bytes(const struct file_copy *copy, uint64_t *done,
                       struct fault *fault)
 {
-    uint32_t grid = copy->dst->states.grid;
+    uint32_t chunksize = copy->dst->states.chunksize;
     uint64_t len = copy->len;
     uint8_t *bytes;
     ssize_t n;
@@ -114,8 +115,8 @@ static int copy_bytes(const struct file_copy *copy, uint64_t *done,
 
     if (len > PIECE)
         len = PIECE;
-    if (grid > 0 && len > grid - copy->dst_off % grid)
-        len = grid - copy->dst_off % grid;
+    if (chunksize > 0 && len > chunksize - copy->dst_off % chunksize)
+        len = chunksize - copy->dst_off % chunksize;
     bytes = malloc(len);
     if (!bytes)
         return fault_set(fault, -ENOMEM, 0, NULL);
@@ -142,7 +143,8 @@ static int copy_all(const struct file_copy *copy, uint64_t *done,
     if (rest.len > size - rest.src_off)
         rest.len = size - rest.src_off;
     alike = are_alike(copy->src, copy->dst);
-    if (alike && rest.len >= copy->dst->states.grid && copy->src->states.begun)
+    if (alike && rest.len >= copy->dst->states.chunksize &&
+        copy->src->states.begun)
         r = writeback_commit(copy->src, NULL, fault);
     while (r == 0 && rest.len > 0 && rest.src_off < file_size(copy->src)) {
         uint64_t n = 0;

@@ -22,7 +22,7 @@ static int is_hole(struct file *file, struct file_state *state,
     pthread_mutex_lock(&file->gate.lock);
     *hole = ranges_have(&file->states.zeros, chunk_no) ||
             ranges_have(&file->states.applied, chunk_no) ||
-            (file->states.grid > 0 &&
+            (file->states.chunksize > 0 &&
              chunk_no >= frame_get_info(state->frame)->nchunks);
     pthread_mutex_unlock(&file->gate.lock);
     if (*hole)

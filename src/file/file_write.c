@@ -95,9 +95,10 @@ static int put_bytes(struct file *file, uint64_t off, const uint8_t *src,
 static int fill_gap(struct file *file, uint64_t off, struct fault *fault)
 {
     uint64_t size = file->states.nbytes;
-    uint64_t end = size % file->states.grid == 0
-                       ? size
-                       : size - size % file->states.grid + file->states.grid;
+    uint64_t end =
+        size % file->states.chunksize == 0
+            ? size
+            : size - size % file->states.chunksize + file->states.chunksize;
 
     if (end > off)
         end = off;
@@ -108,7 +109,7 @@ static int fill_gap(struct file *file, uint64_t off, struct fault *fault)
 static int check_end(const struct file *file, uint64_t off, uint64_t len,
                      struct fault *fault)
 {
-    uint64_t max = (uint64_t)file->states.grid * FRAME_WRITER_CHUNKS_MAX;
+    uint64_t max = (uint64_t)file->states.chunksize * FRAME_WRITER_CHUNKS_MAX;
 
     if (off > INT64_MAX || len > INT64_MAX - off)
         return fault_set(fault, -EFBIG, 0, NULL);
@@ -116,7 +117,7 @@ static int check_end(const struct file *file, uint64_t off, uint64_t len,
         return 0;
     if (file->constant.view->array)
         return fault_set(fault, -EFBIG, 0, NULL);
-    if (file->states.grid == 0)
+    if (file->states.chunksize == 0)
         return fault_set(fault, -ENOTSUP, 0,
                          "a frame whose chunks differ in size keeps its size");
     return off + len > max ? fault_set(fault, -EFBIG, 0, NULL) : 0;
@@ -267,19 +268,20 @@ static bool try_cut(struct file *file, uint64_t size, int *error,
                     struct fault *fault)
 {
     struct cache *cache = file->constant.context->cache;
-    uint64_t first = size_pieces(size, file->states.grid);
+    uint64_t first = size_pieces(size, file->states.chunksize);
     bool ready;
 
     *error = gate_lock_exclusive_or_fail(file, fault);
     if (*error < 0)
         return true;
-    ready = size >= file->states.nbytes || size % file->states.grid == 0 ||
-            cache_mark_dirty(cache, &file->chunks, size / file->states.grid,
-                             (uint32_t)(size % file->states.grid));
+    ready =
+        size >= file->states.nbytes || size % file->states.chunksize == 0 ||
+        cache_mark_dirty(cache, &file->chunks, size / file->states.chunksize,
+                         (uint32_t)(size % file->states.chunksize));
     if (ready && size < file->states.nbytes) {
         *error = drop_chunks(file, first, UINT64_MAX, fault);
         if (*error == 0) {
-            encode_drop(file, size / file->states.grid, UINT64_MAX);
+            encode_drop(file, size / file->states.chunksize, UINT64_MAX);
             file->states.nbytes = size;
         }
     }
@@ -290,12 +292,13 @@ static bool try_cut(struct file *file, uint64_t size, int *error,
 static int cut(struct file *file, uint64_t size, struct fault *fault)
 {
     const struct cache_range range = { .file = &file->chunks,
-                                       .chunk_no = size / file->states.grid };
+                                       .chunk_no =
+                                           size / file->states.chunksize };
     int r;
 
     *fault = FAULT_NONE;
     while (!try_cut(file, size, &r, fault)) {
-        r = (int)write_range(file, &range, file->states.grid, NULL, fault);
+        r = (int)write_range(file, &range, file->states.chunksize, NULL, fault);
         if (r < 0)
             return r;
     }
@@ -318,7 +321,7 @@ static int resize(struct file *file, uint64_t size, struct fault *fault)
         return size < file_size(file) ? fault_set(fault, -EPERM, 0, NULL) : 0;
     if (size > file->states.nbytes)
         r = grow(file, size, fault);
-    else if (size < file->states.nbytes && file->states.grid == 0)
+    else if (size < file->states.nbytes && file->states.chunksize == 0)
         return fault_set(fault, -ENOTSUP, 0,
                          "a frame whose chunks differ in size keeps its size");
     else if (size < file->states.nbytes)
@@ -376,8 +379,8 @@ static uint64_t chunks_before(const struct file *file, uint64_t off)
 {
     uint64_t nbytes = file->states.nbytes;
 
-    return off < nbytes ? off / file->states.grid
-                        : size_pieces(nbytes, file->states.grid);
+    return off < nbytes ? off / file->states.chunksize
+                        : size_pieces(nbytes, file->states.chunksize);
 }
 
 /*
@@ -411,18 +414,19 @@ static int zero_chunks(struct file *file, uint64_t first, uint64_t off,
 static int zero_range(struct file *file, uint64_t off, uint64_t end,
                       struct fault *fault)
 {
-    uint64_t grid = file->states.grid;
+    uint64_t chunksize = file->states.chunksize;
     uint64_t first;
     uint64_t behind;
     int r;
 
-    if (file->constant.view->array || grid == 0)
+    if (file->constant.view->array || chunksize == 0)
         return write_zeros(file, off, end, fault);
-    first = size_pieces(off, grid);
-    r = write_zeros(file, off, first * grid < end ? first * grid : end, fault);
+    first = size_pieces(off, chunksize);
+    r = write_zeros(file, off,
+                    first * chunksize < end ? first * chunksize : end, fault);
     if (r == 0)
         r = zero_chunks(file, first, end, &behind, fault);
-    return r == 0 ? write_zeros(file, behind * grid, end, fault) : r;
+    return r == 0 ? write_zeros(file, behind * chunksize, end, fault) : r;
 }
 
 static int zero(struct file *file, uint64_t off, uint64_t len,

@@ -41,11 +41,11 @@ struct cache_shape chunk_shape_to_read(const struct file *file,
     bool writable;
 
     if (!stored)
-        return (struct cache_shape){ .nbytes = file->states.grid };
+        return (struct cache_shape){ .nbytes = file->states.chunksize };
 
-    writable =
-        file->states.begun && stored->nblocks > 0 &&
-        (file->states.grid == 0 || stored->span.nbytes == file->states.grid);
+    writable = file->states.begun && stored->nblocks > 0 &&
+               (file->states.chunksize == 0 ||
+                stored->span.nbytes == file->states.chunksize);
     return (struct cache_shape){
         .nbytes = stored->span.nbytes,
         .blocksize = stored->blocksize,

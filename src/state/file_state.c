@@ -55,14 +55,14 @@ void file_frame_put(struct file *file, struct frame *frame)
 int file_locate(struct file *file, uint64_t off, struct frame_span *out,
                 struct fault *fault)
 {
-    uint32_t grid = file->states.grid;
+    uint32_t chunksize = file->states.chunksize;
     struct file_state *state;
     int r;
 
-    if (grid > 0) {
-        *out = (struct frame_span){ .chunk_no = off / grid,
-                                    .off = off - off % grid,
-                                    .nbytes = grid };
+    if (chunksize > 0) {
+        *out = (struct frame_span){ .chunk_no = off / chunksize,
+                                    .off = off - off % chunksize,
+                                    .nbytes = chunksize };
         return 0;
     }
     if (!file->constant.writable)

@@ -35,7 +35,8 @@ struct file_state {
 struct file_states {
     /* Read without gate.lock. */
     atomic_uint_fast64_t nbytes; /* size of the file; changed under gate.lock */
-    atomic_uint grid;  /* size of all chunks but the last; 0: they differ, ask
+    atomic_uint
+        chunksize;     /* size of all chunks but the last; 0: they differ, ask
                           the frame */
     atomic_bool begun; /* changes have begun, and `params` is constant */
 

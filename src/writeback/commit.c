@@ -40,7 +40,7 @@ void commit_close_writer(struct file *file)
 
 int commit_choose_params(struct file *file, struct fault *fault)
 {
-    struct frame_params params = { .chunksize = file->states.grid };
+    struct frame_params params = { .chunksize = file->states.chunksize };
     int r = 0;
 
     if (file->states.params.typesize == 0) {
@@ -62,10 +62,10 @@ int commit_choose_params(struct file *file, struct fault *fault)
 
 static uint32_t size_of(const struct commit *commit, uint64_t chunk_no)
 {
-    uint64_t grid = commit->file->states.grid;
-    uint64_t rest = commit->nbytes - chunk_no * grid;
+    uint64_t chunksize = commit->file->states.chunksize;
+    uint64_t rest = commit->nbytes - chunk_no * chunksize;
 
-    return (uint32_t)(rest < grid ? rest : grid);
+    return (uint32_t)(rest < chunksize ? rest : chunksize);
 }
 
 /* Put zeros for the last chunk, whose size may change. */
@@ -146,9 +146,10 @@ static int apply_zeros(struct commit *commit, struct fault *fault)
 static bool has_size(const struct commit *commit, const struct encoded *one)
 {
     uint64_t chunk_no = one->writeback.chunk_no;
-    uint64_t grid = commit->file->states.grid;
+    uint64_t chunksize = commit->file->states.chunksize;
 
-    return grid == 0 || chunk_no >= size_pieces(commit->nbytes, grid) ||
+    return chunksize == 0 ||
+           chunk_no >= size_pieces(commit->nbytes, chunksize) ||
            one->written.nbytes == size_of(commit, chunk_no);
 }
 
@@ -221,15 +222,15 @@ static int apply(struct commit *commit, int partial, bool *again,
     uint64_t nchunks = info->nchunks;
     int r = 0;
 
-    if (file->states.grid > 0)
-        nchunks = size_pieces(commit->nbytes, file->states.grid);
+    if (file->states.chunksize > 0)
+        nchunks = size_pieces(commit->nbytes, file->states.chunksize);
     if (info->nchunks > nchunks)
         r = frame_writer_delete(writer, nchunks, info->nchunks - nchunks);
-    if (r == 0 && file->states.grid > 0)
+    if (r == 0 && file->states.chunksize > 0)
         r = apply_zeros(commit, fault);
     if (r == 0)
         r = put_all_encoded(commit, again);
-    if (r == 0 && !*again && file->states.grid > 0)
+    if (r == 0 && !*again && file->states.chunksize > 0)
         r = resize(commit, partial, fault);
     if (r == 0 && !*again)
         r = put_all_encoded(commit, again);

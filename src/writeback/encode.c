@@ -43,10 +43,10 @@ struct encode_buffers {
 static int length(const struct file *file, uint64_t nbytes,
                   const struct cache_writeback *writeback, uint32_t *out)
 {
-    uint64_t start = writeback->chunk_no * file->states.grid;
+    uint64_t start = writeback->chunk_no * file->states.chunksize;
 
     *out = writeback->nbytes;
-    if (file->states.grid == 0)
+    if (file->states.chunksize == 0)
         return 0;
     if (start >= nbytes)
         return -ERESTART;
@@ -311,7 +311,7 @@ static int choose(struct file *file, struct encode_buffers *buffers,
     size_t len = nbytes < pinned->piece_len ? nbytes : pinned->piece_len;
 
     return chunk_choose_typesize(buffers->encoder, &file->states.params,
-                                 file->states.grid, pinned->pieces[0], len,
+                                 file->states.chunksize, pinned->pieces[0], len,
                                  buffers->chunk, out);
 }
 

@@ -15,9 +15,9 @@ struct ahead_task {
    next chunk may be growing at this moment. */
 static uint64_t count_complete(const struct file *file)
 {
-    uint32_t grid = file->states.grid;
+    uint32_t chunksize = file->states.chunksize;
 
-    return grid > 0 ? file->states.nbytes / grid : UINT64_MAX;
+    return chunksize > 0 ? file->states.nbytes / chunksize : UINT64_MAX;
 }
 
 /* A chunk that cannot be encoded becomes dirty again, and the commit reports

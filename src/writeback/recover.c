@@ -112,9 +112,9 @@ bool recover_find_unsaved(struct file *file, uint64_t *off, uint64_t *end)
     if (!cache_find_uncommitted(file->constant.context->cache, &file->chunks,
                                 &first, &behind))
         return lost;
-    *off = first * file->states.grid;
-    *end = behind * file->states.grid;
-    if (*end > file->states.nbytes || file->states.grid == 0)
+    *off = first * file->states.chunksize;
+    *end = behind * file->states.chunksize;
+    if (*end > file->states.nbytes || file->states.chunksize == 0)
         *end = file->states.nbytes;
     return true;
 }

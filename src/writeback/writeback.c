@@ -63,11 +63,11 @@ static int begin_frame(struct file *file, struct fault *fault)
     if (frame_writer_is_variable(file->writeback->writer))
         return 0;
     if (info->chunksize > 0) {
-        file->states.grid = info->chunksize;
+        file->states.chunksize = info->chunksize;
         return 0;
     }
     file->writeback->undecided = true;
-    file->states.grid =
+    file->states.chunksize =
         info->typesize < DEFAULT_CHUNKSIZE
             ? DEFAULT_CHUNKSIZE - DEFAULT_CHUNKSIZE % info->typesize
             : info->typesize;
