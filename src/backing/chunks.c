@@ -257,10 +257,10 @@ static int list_next(struct backing_dir *dir, off_t off,
                                  out);
 }
 
-struct file_face chunks_face(const struct backing_place *place,
-                             enum entry_kind kind)
+struct view_spec chunks_view_spec(const struct backing_place *place,
+                                  enum entry_kind kind)
 {
-    return (struct file_face){
+    return (struct view_spec){
         .view = kind == ENTRY_CHUNK ? FILE_VIEW_CHUNK : FILE_VIEW_STORED,
         .chunk_no = place->chunk_no,
     };
@@ -269,9 +269,9 @@ struct file_face chunks_face(const struct backing_place *place,
 int chunks_size(const struct backing_place *place, enum entry_kind kind,
                 uint64_t *size, struct fault *fault)
 {
-    const struct file_face face = chunks_face(place, kind);
+    const struct view_spec spec = chunks_view_spec(place, kind);
     struct frame *frame = place->chunks->frame;
-    int r = file_face_size(frame, &face, size, fault);
+    int r = file_view_size(frame, &spec, size, fault);
 
     return r < 0 && !frame_is_unwritten(frame) ? -ESTALE : r;
 }

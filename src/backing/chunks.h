@@ -19,11 +19,11 @@
 extern const struct backing_ops chunks_ops;
 
 /* The view of the frame that an entry at a place shows. */
-struct file_face chunks_face(const struct backing_place *place,
-                             enum entry_kind kind);
+struct view_spec chunks_view_spec(const struct backing_place *place,
+                                  enum entry_kind kind);
 
 /*
- * Get the size of an entry in bytes.  Returns errors like file_face_size(),
+ * Get the size of an entry in bytes.  Returns errors like file_view_size(),
  * except -ESTALE if another program has changed the frame meanwhile; `fault`
  * then means nothing.
  */

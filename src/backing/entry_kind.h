@@ -25,7 +25,7 @@ enum entry_kind {
 struct entry_traits {
     bool frame;    /* shows the bytes of a whole frame */
     bool chunk;    /* shows one chunk of a frame */
-    bool face;     /* is a view of a frame */
+    bool view;     /* is a view of a frame */
     bool coded;    /* its bytes are read out of a frame */
     bool folder;   /* shows as a directory */
     bool inner;    /* is part of a store, or a view of a frame, and is found in

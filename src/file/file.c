@@ -34,11 +34,11 @@ static bool may_settle(struct store *store, struct store_stat *last)
     return changed || retry_is_recent(now.version.mtime);
 }
 
-int file_face_size(struct frame *frame, const struct file_face *face,
+int file_view_size(struct frame *frame, const struct view_spec *spec,
                    uint64_t *size, struct fault *fault)
 {
     struct view view;
-    int r = view_init(&view, face, frame, fault);
+    int r = view_init(&view, spec, frame, fault);
 
     if (r < 0)
         return r;
@@ -50,13 +50,13 @@ int file_face_size(struct frame *frame, const struct file_face *face,
 int file_peek(const struct file_context *context, struct store *store,
               uint64_t base, struct file_peek *out, struct fault *fault)
 {
-    const struct file_face face = { .view = context->view };
+    const struct view_spec spec = { .view = context->view };
     struct frame *frame;
     int r = frame_open_header(store, base, &frame, fault);
 
     if (r < 0)
         return r;
-    r = file_face_size(frame, &face, &out->size, fault);
+    r = file_view_size(frame, &spec, &out->size, fault);
     if (r == 0)
         out->info = *frame_get_info(frame);
     frame_close(frame);
@@ -67,7 +67,7 @@ int file_peek(const struct file_context *context, struct store *store,
 struct opening {
     struct store *store;
     uint64_t base;
-    const struct file_face *face;
+    const struct view_spec *spec;
     struct frame *frame;
     struct view view;
     uint64_t count; /* of the lock file; 0 if there is none */
@@ -81,7 +81,7 @@ static int try_open(struct opening *opening, struct fault *fault)
 
     if (r < 0)
         return r;
-    r = view_init(&opening->view, opening->face, frame, fault);
+    r = view_init(&opening->view, opening->spec, frame, fault);
     if (r < 0) {
         frame_close(frame);
         return r;
@@ -170,12 +170,12 @@ static int file_new(struct file_context *context, struct frame *frame,
     return 0;
 }
 
-int file_open_face(struct file_context *context, const struct file_face *face,
+int file_open_view(struct file_context *context, const struct view_spec *spec,
                    struct store *store, struct file **out, struct fault *fault)
 {
     struct opening opening = { .store = store,
-                               .base = face->base,
-                               .face = face };
+                               .base = spec->base,
+                               .spec = spec };
     struct lock_file *lock_file;
     int r = lock_file_get(context, store, &lock_file);
 
@@ -201,9 +201,9 @@ int file_open_face(struct file_context *context, const struct file_face *face,
 int file_open(struct file_context *context, struct store *store, uint64_t base,
               struct file **out, struct fault *fault)
 {
-    const struct file_face face = { .base = base, .view = context->view };
+    const struct view_spec spec = { .base = base, .view = context->view };
 
-    return file_open_face(context, &face, store, out, fault);
+    return file_open_view(context, &spec, store, out, fault);
 }
 
 static void file_free(struct file *file)
@@ -261,9 +261,9 @@ static int file_new_created(struct file_context *context,
                             struct fault *fault)
 {
     const struct frame_info *info = frame_writer_get_info(new->writer);
-    const struct file_face face = { .view = context->view };
+    const struct view_spec spec = { .view = context->view };
     struct view view;
-    int r = view_init(&view, &face, new->frame, fault);
+    int r = view_init(&view, &spec, new->frame, fault);
 
     if (r < 0)
         return r;

@@ -39,7 +39,7 @@ void file_context_free(struct file_context *context);
 unsigned file_store_flags(const struct file_context *context);
 
 /* The frame that a file shows, and the part of it. */
-struct file_face {
+struct view_spec {
     uint64_t base; /* where the frame starts in its file; 0 for a sparse one */
     enum file_view view;
     uint64_t chunk_no; /* for FILE_VIEW_CHUNK and FILE_VIEW_STORED */
@@ -113,12 +113,12 @@ int file_open(struct file_context *context, struct store *store, uint64_t base,
 
 /* The same, to show another part of the frame than the context says.  Errors as
    file_open(), and -ESTALE if the chunk does not exist. */
-int file_open_face(struct file_context *context, const struct file_face *face,
+int file_open_view(struct file_context *context, const struct view_spec *spec,
                    struct store *store, struct file **out, struct fault *fault);
 
 /* Find the size in bytes of the file that shows this part of an open frame.
-   Errors as file_open_face(). */
-int file_face_size(struct frame *frame, const struct file_face *face,
+   Errors as file_open_view(). */
+int file_view_size(struct frame *frame, const struct view_spec *spec,
                    uint64_t *size, struct fault *fault);
 
 /*
@@ -209,7 +209,7 @@ struct file_data {
     size_t len;             /* sum of their lengths */
     int error;              /* reason why there are fewer bytes than wanted up
                                to the end of the file, or 0 */
-    struct file_hold *hold; /* keeps the bytes in place */
+    struct file_pins *pins; /* keeps the bytes in place */
 };
 
 /*

@@ -20,7 +20,7 @@ struct held {
 };
 
 /* The pins that keep the bytes of a read in place, or a copy of the bytes. */
-struct file_hold {
+struct file_pins {
     uint8_t *copy; /* NULL: the bytes are in place */
     size_t npins;
     size_t next; /* pin that the next piece is likely to need */
@@ -30,13 +30,13 @@ struct file_hold {
 };
 
 /* Does pin `i` hold the start of a piece? */
-static bool holds(const struct file_hold *hold, size_t i,
-                  const struct view_piece *piece)
+static bool is_pinned(const struct file_pins *pins, size_t i,
+                      const struct view_piece *piece)
 {
-    const struct held *held = &hold->held[i];
+    const struct held *held = &pins->held[i];
 
     return held->chunk_no == piece->chunk_no && held->off <= piece->off &&
-           piece->off - held->off < hold->pins[i].len;
+           piece->off - held->off < pins->pins[i].len;
 }
 
 /*
@@ -46,29 +46,29 @@ static bool holds(const struct file_hold *hold, size_t i,
  * Returns the number of the pin; -EAGAIN if there are too many, or if there is
  * no memory at this moment for another pin; or an error of file_pin().
  */
-static int hold_piece(struct file *file, struct file_hold *hold,
-                      const struct view_piece *piece, struct fault *fault)
+static int pin_piece(struct file *file, struct file_pins *pins,
+                     const struct view_piece *piece, struct fault *fault)
 {
-    size_t n = hold->npins;
+    size_t n = pins->npins;
     int r;
 
     for (size_t i = 0; i < n; i++) {
-        size_t at = (hold->next + i) % n;
+        size_t at = (pins->next + i) % n;
 
-        if (holds(hold, at, piece)) {
-            hold->next = at + 1;
+        if (is_pinned(pins, at, piece)) {
+            pins->next = at + 1;
             return (int)at;
         }
     }
     if (n == PIECES_MAX)
         return -EAGAIN;
     r = file_pin(file, piece, n == 0 ? CACHE_WAIT_MEMORY : CACHE_WAIT_DECODE,
-                 &hold->pins[n], fault);
+                 &pins->pins[n], fault);
     if (r < 0)
         return r;
-    hold->held[n] = (struct held){ piece->chunk_no, piece->off };
-    hold->npins++;
-    hold->next = n + 1;
+    pins->held[n] = (struct held){ piece->chunk_no, piece->off };
+    pins->npins++;
+    pins->next = n + 1;
     return (int)n;
 }
 
@@ -80,7 +80,7 @@ struct bytes {
 
 /* Find bytes in memory: as many from `off` on as lie together there, `out->len`
    at most. */
-static int find_bytes(struct file *file, struct file_hold *hold, uint64_t off,
+static int find_bytes(struct file *file, struct file_pins *pins, uint64_t off,
                       struct bytes *out, struct fault *fault)
 {
     struct view_piece piece;
@@ -94,12 +94,12 @@ static int find_bytes(struct file *file, struct file_hold *hold, uint64_t off,
     out->len = piece.len;
     if (piece.header)
         return 0;
-    r = hold_piece(file, hold, &piece, fault);
+    r = pin_piece(file, pins, &piece, fault);
     if (r < 0)
         return r;
 
-    pin = &hold->pins[r];
-    skip = piece.off - hold->held[r].off;
+    pin = &pins->pins[r];
+    skip = piece.off - pins->held[r].off;
     if (out->len > pin->len - skip)
         out->len = pin->len - skip;
     if (pin->data) {
@@ -133,12 +133,12 @@ static bool add_piece(struct file_data *data, const uint8_t *bytes, size_t len)
 static int gather(struct file *file, uint64_t off, size_t len,
                   struct file_data *data, struct fault *fault)
 {
-    data->iov = data->hold->iov;
+    data->iov = data->pins->iov;
     if (len / PIECES_MAX > view_run(file->constant.view))
         return -EAGAIN;
     while (data->len < len) {
         struct bytes bytes = { .len = len - data->len };
-        int r = find_bytes(file, data->hold, off + data->len, &bytes, fault);
+        int r = find_bytes(file, data->pins, off + data->len, &bytes, fault);
 
         if (r < 0)
             return r;
@@ -151,12 +151,12 @@ static int gather(struct file *file, uint64_t off, size_t len,
 /* Release the pins of a read, but not the read itself. */
 static void unpin_all(struct file *file, struct file_data *data)
 {
-    struct file_hold *hold = data->hold;
+    struct file_pins *pins = data->pins;
 
-    if (hold->npins > 0)
-        cache_unpin(file->constant.context->cache, hold->pins, hold->npins);
-    hold->npins = 0;
-    hold->next = 0;
+    if (pins->npins > 0)
+        cache_unpin(file->constant.context->cache, pins->pins, pins->npins);
+    pins->npins = 0;
+    pins->next = 0;
     data->niov = 0;
     data->len = 0;
 }
@@ -176,7 +176,7 @@ static int copy_out(struct file *file, uint64_t off, size_t len,
     while (done < len && r == 0) {
         struct bytes bytes = { .len = len - done };
 
-        r = find_bytes(file, data->hold, off + done, &bytes, fault);
+        r = find_bytes(file, data->pins, off + done, &bytes, fault);
         if (r == 0) {
             memcpy(copy + done, bytes.start, bytes.len);
             done += bytes.len;
@@ -187,7 +187,7 @@ static int copy_out(struct file *file, uint64_t off, size_t len,
     }
     unpin_all(file, data);
 
-    data->hold->copy = copy;
+    data->pins->copy = copy;
     if (done > 0)
         add_piece(data, copy, done);
     return r;
@@ -202,8 +202,8 @@ static int read_stored(struct file *file, uint64_t off, size_t len,
 
     if (!copy)
         return fault_set(fault, -ENOMEM, 0, NULL);
-    data->iov = data->hold->iov;
-    data->hold->copy = copy;
+    data->iov = data->pins->iov;
+    data->pins->copy = copy;
     r = store_object_read_at(file->constant.view->stored, off, copy, len);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
@@ -248,12 +248,12 @@ int file_read(struct file *file, struct file_reader *reader,
     else if (len > size - off)
         len = (size_t)(size - off);
 
-    data.hold = malloc(sizeof(*data.hold));
-    if (!data.hold)
+    data.pins = malloc(sizeof(*data.pins));
+    if (!data.pins)
         return fault_set(fault, -ENOMEM, 0, NULL);
-    data.hold->copy = NULL;
-    data.hold->npins = 0;
-    data.hold->next = 0;
+    data.pins->copy = NULL;
+    data.pins->npins = 0;
+    data.pins->next = 0;
 
     r = 0;
     if (len > 0 && file->constant.view->stored) {
@@ -275,11 +275,11 @@ int file_read(struct file *file, struct file_reader *reader,
 
 void file_data_put(struct file *file, struct file_data *data)
 {
-    if (!data->hold)
+    if (!data->pins)
         return;
 
     unpin_all(file, data);
-    free(data->hold->copy);
-    free(data->hold);
+    free(data->pins->copy);
+    free(data->pins);
     *data = (struct file_data){ .error = data->error };
 }

@@ -26,15 +26,15 @@ static int init_stored(struct view *view, uint64_t chunk_no,
 }
 
 /* Set up the view of one chunk. */
-static int init_chunk(struct view *view, const struct file_face *face,
+static int init_chunk(struct view *view, const struct view_spec *spec,
                       struct frame *frame, struct fault *fault)
 {
-    int r = frame_span_of(frame, face->chunk_no, &view->chunk, fault);
+    int r = frame_span_of(frame, spec->chunk_no, &view->chunk, fault);
 
     view->one = true;
     view->len = view->chunk.nbytes;
-    if (r == 0 && face->view == FILE_VIEW_STORED)
-        r = init_stored(view, face->chunk_no, frame, fault);
+    if (r == 0 && spec->view == FILE_VIEW_STORED)
+        r = init_stored(view, spec->chunk_no, frame, fault);
     if (r < 0)
         view_fini(view);
     return r == -ERANGE ? fault_set(fault, -ESTALE, 0, NULL) : r;
@@ -56,21 +56,21 @@ static int init_array(struct view *view, bool npy, struct frame *frame,
     return 0;
 }
 
-int view_init(struct view *view, const struct file_face *face,
+int view_init(struct view *view, const struct view_spec *spec,
               struct frame *frame, struct fault *fault)
 {
     *view = (struct view){ 0 };
-    switch (face->view) {
+    switch (spec->view) {
     case FILE_VIEW_CHUNKS:
         return 0;
     case FILE_VIEW_ARRAY:
     case FILE_VIEW_NPY:
-        return init_array(view, face->view == FILE_VIEW_NPY, frame, fault);
+        return init_array(view, spec->view == FILE_VIEW_NPY, frame, fault);
     case FILE_VIEW_CHUNK:
     case FILE_VIEW_STORED:
         break;
     }
-    return init_chunk(view, face, frame, fault);
+    return init_chunk(view, spec, frame, fault);
 }
 
 void view_fini(struct view *view)

@@ -23,7 +23,7 @@ struct view {
 
 /* Set up the view of a frame.  Errors as array_read(), or as
    frame_chunk_bytes() but -ESTALE if the chunk does not exist. */
-int view_init(struct view *view, const struct file_face *face,
+int view_init(struct view *view, const struct view_spec *spec,
               struct frame *frame, struct fault *fault);
 
 /* Accepts a zeroed struct. */

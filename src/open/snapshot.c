@@ -139,14 +139,14 @@ static int open_chunk(struct fs *fs, struct snapshot *snapshot,
                       const struct backing_place *place, enum entry_kind kind,
                       struct fault *fault)
 {
-    struct file_face face = chunks_face(place, kind);
+    struct view_spec spec = chunks_view_spec(place, kind);
     struct store *store;
     int r = backing_store(place, kind, read_flags(fs), &store, fault);
 
     if (r < 0)
         return r;
-    face.base = fs->source.base;
-    r = file_open_face(fs->files, &face, store, &snapshot->file, fault);
+    spec.base = fs->source.base;
+    r = file_open_view(fs->files, &spec, store, &snapshot->file, fault);
     store_close(store);
     return r;
 }

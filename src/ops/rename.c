@@ -243,8 +243,8 @@ static int move(struct move *move)
 {
     if (!is_there(&move->from))
         return -ENOENT;
-    if (entry_traits[move->from.entry.kind].face ||
-        entry_traits[move->to.entry.kind].face)
+    if (entry_traits[move->from.entry.kind].view ||
+        entry_traits[move->to.entry.kind].view)
         return -EROFS;
     if (move->args->flags & RENAME_EXCHANGE)
         return exchange(move);

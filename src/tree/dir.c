@@ -104,7 +104,7 @@ int dir_open(struct fs *fs, struct node *node, struct dir **out)
         return -ENOMEM;
     dir->fs = fs;
     dir->node = node;
-    dir->doubled = fs->chunks && !node_traits(node)->face;
+    dir->doubled = fs->chunks && !node_traits(node)->view;
     dir->held.close = close_held;
     fs_hold(fs, &dir->held);
     r = reopen(dir);

@@ -315,8 +315,8 @@ START_TEST(the_properties_of_each_kind_agree)
     for (int kind = 0; kind < ENTRY_NKINDS; kind++) {
         const struct entry_traits *traits = &entry_traits[kind];
 
-        ck_assert(!traits->chunk || (traits->face && !traits->folder));
-        ck_assert(!traits->face || traits->inner);
+        ck_assert(!traits->chunk || (traits->view && !traits->folder));
+        ck_assert(!traits->view || traits->inner);
         ck_assert(!traits->frame || (traits->layers && !traits->folder));
         ck_assert_int_eq(traits->coded, traits->frame || traits->chunk);
         ck_assert(!traits->sealed || traits->folder);
