@@ -234,7 +234,7 @@ int file_open_writable(struct file_context *context, struct store *store,
     if (r == 0)
         r = lease_prepare(store, fault);
     if (r == 0)
-        r = lease_hold(store, context->lock_timeout, fault);
+        r = lease_lock_in_use(store, context->lock_timeout, fault);
     if (r == 0)
         r = frame_writer_check_size(file->states.newest->frame, fault);
     if (r == 0) {
@@ -310,7 +310,7 @@ int file_create(struct file_context *context, struct store *store,
     if (r == 0)
         r = lease_take(store, context->lock_timeout, NULL, fault);
     if (r == 0)
-        r = lease_hold(store, context->lock_timeout, fault);
+        r = lease_lock_in_use(store, context->lock_timeout, fault);
     if (r < 0)
         return r;
     r = new_frame_begin(store, params, &new, fault);

@@ -23,7 +23,7 @@ struct file_store {
     struct store_object *current;   /* the file; NULL: it does not exist yet */
     struct store_object *lock_file; /* constant; NULL: none */
     bool leased; /* see store_lease(); used by the thread that makes changes */
-    bool held;   /* see store_hold(); used by the same thread */
+    bool in_use; /* see store_lock_in_use(); used by the same thread */
 
     /* Where the file is created or replaced; `dir` is -1 if it is only read. */
     mode_t mode;
@@ -270,22 +270,23 @@ static void file_unlease(struct store *store)
     file->leased = false;
 }
 
-static int file_hold(struct store *store)
+static int file_lock_in_use(struct store *store)
 {
     struct file_store *file = (struct file_store *)store;
-    int r = file->current ? store_local_hold(fd_of(file->current)) : 0;
+    int r = file->current ? store_local_lock_in_use(fd_of(file->current)) : 0;
 
     if (file->current && is_replaced(file))
         r = -ESTALE;
-    file->held = r == 0;
+    file->in_use = r == 0;
     return r;
 }
 
-static int file_hold_alone(struct store *store)
+static int file_lock_in_use_alone(struct store *store)
 {
     const struct file_store *file = (struct file_store *)store;
 
-    return file->current ? store_local_hold_alone(fd_of(file->current)) : 0;
+    return file->current ? store_local_lock_in_use_alone(fd_of(file->current))
+                         : 0;
 }
 
 static long file_lease_holder(struct store *store, const char *name)
@@ -380,7 +381,7 @@ static int lock_as(const struct file_store *file, int fd)
 {
     int r = file->leased ? store_local_lease(fd) : 0;
 
-    return r == 0 && file->held ? store_local_hold(fd) : r;
+    return r == 0 && file->in_use ? store_local_lock_in_use(fd) : r;
 }
 
 static int file_publish(struct store *store, const char *name,
@@ -435,8 +436,8 @@ static const struct store_local_ops file_local_ops = {
     .lease = file_lease,
     .unlease = file_unlease,
     .lease_holder = file_lease_holder,
-    .hold = file_hold,
-    .hold_alone = file_hold_alone,
+    .lock_in_use = file_lock_in_use,
+    .lock_in_use_alone = file_lock_in_use_alone,
 };
 
 static const struct store_ops file_ops = {

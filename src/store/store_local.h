@@ -165,20 +165,20 @@ long store_lease_holder(struct store *store, const char *name);
 /*
  * Show other processes that the frame in a store is open for changes, until the
  * store is closed.  A process that wants to replace the frame's file, without
- * being told to by its user, calls store_hold_alone() first.  If the file
- * system has no locks, nothing happens.
+ * being told to by its user, calls store_lock_in_use_alone() first.  If the
+ * file system has no locks, nothing happens.
  *
- * Returns 0; -EAGAIN if another store has called store_hold_alone(); -ESTALE if
- * another file has taken the place of the frame's; or an error from the system.
+ * Returns 0; -EAGAIN if another store has called store_lock_in_use_alone();
+ * -ESTALE if another file has taken the place of the frame's; or an error from
+ * the system.
  */
-int store_hold(struct store *store);
+int store_lock_in_use(struct store *store);
 
 /*
- * Turn the hold into an exclusive one before replacing the frame's file.
- * Returns 0; -EAGAIN if another store holds the frame; or an error from the
- * system.
+ * Make this lock exclusive before replacing the frame's file.  Returns 0;
+ * -EAGAIN if another store has this lock; or an error from the system.
  */
-int store_hold_alone(struct store *store);
+int store_lock_in_use_alone(struct store *store);
 
 /* Modes of an flock() lock.  All references to an object share one lock. */
 enum store_lock {

@@ -116,16 +116,16 @@ long store_lease_holder(struct store *store, const char *name)
     return store->ops->local ? store->ops->local->lease_holder(store, name) : 0;
 }
 
-int store_hold(struct store *store)
+int store_lock_in_use(struct store *store)
 {
     const struct store_local_ops *ops = store->ops->local;
 
-    return ops && ops->hold ? ops->hold(store) : 0;
+    return ops && ops->lock_in_use ? ops->lock_in_use(store) : 0;
 }
 
-int store_hold_alone(struct store *store)
+int store_lock_in_use_alone(struct store *store)
 {
     const struct store_local_ops *ops = store->ops->local;
 
-    return ops && ops->hold_alone ? ops->hold_alone(store) : 0;
+    return ops && ops->lock_in_use_alone ? ops->lock_in_use_alone(store) : 0;
 }

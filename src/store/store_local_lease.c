@@ -20,9 +20,9 @@
  */
 static const off_t LEASE_OFF = (off_t)1 << 62;
 
-/* A second such byte, for store_hold(): all stores that have the file open for
-   changes share a lock on it. */
-static const off_t HOLD_OFF = ((off_t)1 << 62) + 2;
+/* A second such byte, for store_lock_in_use(): all stores that have the file
+   open for changes share a lock on it. */
+static const off_t IN_USE_OFF = ((off_t)1 << 62) + 2;
 
 /* A file system may have no locks, or have them disabled. */
 static bool is_without_locks(int error)
@@ -56,14 +56,14 @@ void store_local_unlease(int fd)
     set_lock(fd, LEASE_OFF, F_UNLCK);
 }
 
-int store_local_hold(int fd)
+int store_local_lock_in_use(int fd)
 {
-    return set_lock(fd, HOLD_OFF, F_RDLCK);
+    return set_lock(fd, IN_USE_OFF, F_RDLCK);
 }
 
-int store_local_hold_alone(int fd)
+int store_local_lock_in_use_alone(int fd)
 {
-    return set_lock(fd, HOLD_OFF, F_WRLCK);
+    return set_lock(fd, IN_USE_OFF, F_WRLCK);
 }
 
 /* Does a line of fdinfo show the lease?  "lock:\t1: OFDLCK  ADVISORY  WRITE -1

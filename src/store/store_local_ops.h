@@ -21,8 +21,8 @@ struct store_local_ops {
     long (*lease_holder)(struct store *store, const char *name);
 
     /* NULL if the frame is never replaced as a whole. */
-    int (*hold)(struct store *store);
-    int (*hold_alone)(struct store *store);
+    int (*lock_in_use)(struct store *store);
+    int (*lock_in_use_alone)(struct store *store);
 };
 
 /* What an object does for it.  The object of another kind of store has these

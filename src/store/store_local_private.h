@@ -83,9 +83,10 @@ int store_local_lease(int fd);
 /* Give the lease back. */
 void store_local_unlease(int fd);
 
-/* Do the work of store_hold() and store_hold_alone() for an open file. */
-int store_local_hold(int fd);
-int store_local_hold_alone(int fd);
+/* Do the work of store_lock_in_use() and store_lock_in_use_alone() for an open
+   file. */
+int store_local_lock_in_use(int fd);
+int store_local_lock_in_use_alone(int fd);
 
 /* Do the work of store_lease_holder() for an open file. */
 long store_local_lease_holder(int fd);

@@ -59,12 +59,13 @@ int lease_prepare(struct store *store, struct fault *fault)
     return end_try(store_prepare_lease(store, frame_object_name(store)), fault);
 }
 
-int lease_hold(struct store *store, unsigned timeout, struct fault *fault)
+int lease_lock_in_use(struct store *store, unsigned timeout,
+                      struct fault *fault)
 {
     struct retry retry = retry_for(timeout);
     int r;
 
-    while ((r = store_hold(store)) == -EAGAIN)
+    while ((r = store_lock_in_use(store)) == -EAGAIN)
         if (!retry_wait(&retry))
             return refuse(store, frame_object_name(store), fault);
     return end_try(r, fault);

@@ -26,8 +26,10 @@ int lease_take(struct store *store, unsigned timeout, bool (*give_up)(void),
    Returns 0 or an error, as lease_take(). */
 int lease_prepare(struct store *store, struct fault *fault);
 
-/* Hold the store of a frame, see store_hold(), after waiting for a process that
-   is replacing the frame.  `timeout` and errors as lease_take(). */
-int lease_hold(struct store *store, unsigned timeout, struct fault *fault);
+/* Show that the store of a frame is in use, see store_lock_in_use(), after
+   waiting for a process that is replacing the frame.  `timeout` and errors as
+   lease_take(). */
+int lease_lock_in_use(struct store *store, unsigned timeout,
+                      struct fault *fault);
 
 #endif

@@ -404,10 +404,10 @@ static void compact(struct file *file)
     gate_lock_exclusive(file);
     /* Compact only if no other process has the frame open for changes, because
        its file would be replaced under a process that has just opened it. */
-    if (store_hold_alone(file->constant.store) == 0) {
+    if (store_lock_in_use_alone(file->constant.store) == 0) {
         if (frame_writer_compact(file->writeback->writer, &frame, &fault) == 0)
             recover_use_frame(file, frame);
-        store_hold(file->constant.store);
+        store_lock_in_use(file->constant.store);
     }
     gate_unlock_exclusive(file);
     frame_lock_leave(file);
