@@ -91,26 +91,26 @@ static int check_lost(struct fs *fs, struct open_file *open, bool last, int r)
  */
 static int save(struct fs *fs, struct open_file *open, bool last)
 {
-    struct snapshot *snapshot = open_file_snapshot(open);
+    struct open_version *version = open_file_version(open);
     struct fault fault = FAULT_NONE;
     int r = 0;
 
-    if (snapshot && snapshot->writable && snapshot->file &&
+    if (version && version->writable && version->file &&
         !node_is_removed(&fs->nodes, open->node))
-        r = file_sync(snapshot->file, &fault);
+        r = file_sync(version->file, &fault);
     if (r < 0 && (r != open->closing.told || last))
-        report_unsaved(fs, open, snapshot->file, r,
+        report_unsaved(fs, open, version->file, r,
                        last || !is_worth_keeping(r) ? "lost"
                                                     : "kept in memory");
     open->closing.told = r;
-    snapshot_put(snapshot);
+    open_version_put(version);
     return check_lost(fs, open, last, r);
 }
 
 /* A file that was written and not removed has changed for the last time: record
    that the kernel's cache matches it, unless other programs have changed it. */
 static void finish_state(struct fs *fs, struct open_file *open,
-                         const struct snapshot *current)
+                         const struct open_version *current)
 {
     if (current->file)
         file_finish(current->file);
@@ -122,7 +122,7 @@ static void finish_state(struct fs *fs, struct open_file *open,
 /* Close the last state of a file. */
 static void close_state(struct fs *fs, struct open_file *open)
 {
-    struct snapshot *current = open->current;
+    struct open_version *current = open->current;
     bool removed = node_is_removed(&fs->nodes, open->node);
     bool written = current && current->writable;
     /* Keep a descriptor by which the file is found while it has no name. */
@@ -135,12 +135,12 @@ static void close_state(struct fs *fs, struct open_file *open)
     open->current = NULL;
     pthread_mutex_unlock(&open->lock);
     if (written)
-        snapshot_await_last(current);
+        open_version_await_last(current);
     if (removed && current)
         current->removed = true;
     else if (written)
         finish_state(fs, open, current);
-    snapshot_put(current);
+    open_version_put(current);
     if (anchor >= 0)
         close(anchor);
 }
@@ -312,7 +312,7 @@ enum fate {
 /* May a file wait for the closer's threads to write it out? */
 static bool may_wait(const struct closer *closer, const struct open_file *open)
 {
-    const struct snapshot *current = open->current;
+    const struct open_version *current = open->current;
 
     return open->closing.waiting ||
            (closer->pool && !closer->stopping &&

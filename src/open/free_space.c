@@ -115,21 +115,21 @@ static void note_refusal(struct free_space *space, uint64_t dev)
 
 void free_space_note(struct fs *fs, struct open_file *open, int r)
 {
-    struct snapshot *snapshot;
+    struct open_version *version;
 
     if (r != -ENOSPC && r != -EDQUOT)
         return;
-    snapshot = open_file_snapshot(open);
-    if (snapshot)
-        note_refusal(fs->space, snapshot->st.st_dev);
-    snapshot_put(snapshot);
+    version = open_file_version(open);
+    if (version)
+        note_refusal(fs->space, version->st.st_dev);
+    open_version_put(version);
 }
 
 /* Take references to the states of all open files.  The caller frees the array;
    NULL if there is no memory. */
-static struct snapshot **get_open_states(struct fs *fs, size_t *n)
+static struct open_version **get_open_states(struct fs *fs, size_t *n)
 {
-    struct snapshot **states;
+    struct open_version **states;
     size_t nopen = 0;
 
     *n = 0;
@@ -141,7 +141,7 @@ static struct snapshot **get_open_states(struct fs *fs, size_t *n)
         struct open_file *open = list_entry(link, struct node, all)->open;
 
         if (states && open)
-            states[*n] = open_file_snapshot(open);
+            states[*n] = open_file_version(open);
         if (states && open && states[*n])
             ++*n;
     }
@@ -154,14 +154,14 @@ static struct snapshot **get_open_states(struct fs *fs, size_t *n)
 static uint64_t dirty_on(struct fs *fs, uint64_t dev)
 {
     size_t n;
-    struct snapshot **states = get_open_states(fs, &n);
+    struct open_version **states = get_open_states(fs, &n);
     uint64_t dirty = states ? 0 : file_context_dirty(fs->files);
 
     for (size_t i = 0; i < n; i++) {
         if (states[i]->writable && states[i]->file &&
             states[i]->st.st_dev == dev)
             dirty += file_dirty(states[i]->file);
-        snapshot_put(states[i]);
+        open_version_put(states[i]);
     }
     free(states);
     return dirty;
@@ -172,13 +172,13 @@ static uint64_t dirty_on(struct fs *fs, uint64_t dev)
  * system, and for `nfiles` new files?  Returns true if that cannot be found
  * out.
  */
-static bool has_space(struct fs *fs, const struct snapshot *snapshot,
+static bool has_space(struct fs *fs, const struct open_version *version,
                       uint64_t bytes, uint64_t nfiles)
 {
     struct statvfs st;
     uint64_t free;
 
-    if (fstatvfs(snapshot->fd, &st) < 0 || st.f_blocks == 0)
+    if (fstatvfs(version->fd, &st) < 0 || st.f_blocks == 0)
         return true;
     free = (uint64_t)st.f_bavail * st.f_frsize;
     if (free < bytes || (st.f_files > 0 && st.f_favail < nfiles))
@@ -187,26 +187,26 @@ static bool has_space(struct fs *fs, const struct snapshot *snapshot,
     /* Compare with the sum for all file systems first, because finding the
        share of this one walks over all open files. */
     return free >= file_context_dirty(fs->files) ||
-           free >= dirty_on(fs, snapshot->st.st_dev);
+           free >= dirty_on(fs, version->st.st_dev);
 }
 
-static bool is_short(struct fs *fs, const struct snapshot *snapshot)
+static bool is_short(struct fs *fs, const struct open_version *version)
 {
-    return is_refused(fs->space, snapshot->st.st_dev) ||
-           !has_space(fs, snapshot, fs->space->kernel_max + MARGIN,
+    return is_refused(fs->space, version->st.st_dev) ||
+           !has_space(fs, version, fs->space->kernel_max + MARGIN,
                       FILES_MARGIN);
 }
 
 bool free_space_wants_direct(struct fs *fs, struct open_file *open)
 {
-    struct snapshot *snapshot;
+    struct open_version *version;
     bool direct;
 
     if (!fs->writeback)
         return false;
-    snapshot = open_file_snapshot(open);
-    direct = open_file_has_lost(open, 0, UINT64_MAX) || is_short(fs, snapshot);
-    snapshot_put(snapshot);
+    version = open_file_version(open);
+    direct = open_file_has_lost(open, 0, UINT64_MAX) || is_short(fs, version);
+    open_version_put(version);
     return direct;
 }
 
@@ -256,56 +256,56 @@ static void note_commit(struct open_file *open, int r)
 
 /* Commit a file, to find out how much space is left. */
 static int commit(struct fs *fs, struct open_file *open,
-                  struct snapshot *snapshot)
+                  struct open_version *version)
 {
     struct fault fault = FAULT_NONE;
     int r = recent_refusal(open);
 
-    if (r < 0 || file_is_clean(snapshot->file))
+    if (r < 0 || file_is_clean(version->file))
         return r;
-    r = file_sync(snapshot->file, &fault);
+    r = file_sync(version->file, &fault);
     note_commit(open, r);
     free_space_note(fs, open, r);
     if (r < 0)
-        report_fault(&fs->nodes, open->node, &snapshot->st, r, &fault);
+        report_fault(&fs->nodes, open->node, &version->st, r, &fault);
     return r;
 }
 
 int free_space_check(struct fs *fs, struct open_file *open,
-                     struct snapshot *snapshot, uint64_t off, size_t len)
+                     struct open_version *version, uint64_t off, size_t len)
 {
-    struct file *file = snapshot->file;
+    struct file *file = version->file;
     struct fault fault;
     bool doubtful;
     uint64_t cost;
     int r;
 
-    if (!file || !snapshot->writable)
+    if (!file || !version->writable)
         return 0;
     cost = commit_cost(fs, file, off, len);
     /* Only a failing commit shows that a quota is exceeded. */
     doubtful = file_take_error(file, &fault) < 0 ||
-               (is_refused(fs->space, snapshot->st.st_dev) &&
+               (is_refused(fs->space, version->st.st_dev) &&
                 file_dirty(file) >= DIRTY_MAX);
-    if (!doubtful && has_space(fs, snapshot, cost, 0))
+    if (!doubtful && has_space(fs, version, cost, 0))
         return 0;
-    r = commit(fs, open, snapshot);
-    return r < 0 || has_space(fs, snapshot, cost, 0) ? r : -ENOSPC;
+    r = commit(fs, open, version);
+    return r < 0 || has_space(fs, version, cost, 0) ? r : -ENOSPC;
 }
 
-bool free_space_is_enough(struct fs *fs, const struct snapshot *snapshot,
+bool free_space_is_enough(struct fs *fs, const struct open_version *version,
                           uint64_t bytes)
 {
-    return has_space(fs, snapshot, bytes, 0);
+    return has_space(fs, version, bytes, 0);
 }
 
 void free_space_write_out(struct fs *fs, struct open_file *open,
-                          struct snapshot *snapshot)
+                          struct open_version *version)
 {
-    struct file *file = snapshot->file;
+    struct file *file = version->file;
 
     /* If this fails, the next sync or close returns the error. */
-    if (file && snapshot->writable && file_dirty(file) >= DIRTY_MAX &&
-        is_short(fs, snapshot))
-        commit(fs, open, snapshot);
+    if (file && version->writable && file_dirty(file) >= DIRTY_MAX &&
+        is_short(fs, version))
+        commit(fs, open, version);
 }

@@ -10,7 +10,7 @@
 
 struct fs;
 struct open_file;
-struct snapshot;
+struct open_version;
 
 /*
  * The mount accepts only bytes that it can probably store.
@@ -63,11 +63,11 @@ void free_space_note(struct fs *fs, struct open_file *open, int r);
  * Returns 0; -ENOSPC; or the error for which the file cannot be committed.
  */
 int free_space_check(struct fs *fs, struct open_file *open,
-                     struct snapshot *snapshot, uint64_t off, size_t len);
+                     struct open_version *version, uint64_t off, size_t len);
 
 /* Is there space for `bytes` more that do not compress?  Returns true if that
    cannot be found out. */
-bool free_space_is_enough(struct fs *fs, const struct snapshot *snapshot,
+bool free_space_is_enough(struct fs *fs, const struct open_version *version,
                           uint64_t bytes);
 
 /* Commit a file if its file system is short of space and much of the file is
@@ -75,6 +75,6 @@ bool free_space_is_enough(struct fs *fs, const struct snapshot *snapshot,
    cache: because their write() has already succeeded, an error must reach the
    next fsync() early. */
 void free_space_write_out(struct fs *fs, struct open_file *open,
-                          struct snapshot *snapshot);
+                          struct open_version *version);
 
 #endif

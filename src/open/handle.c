@@ -8,13 +8,13 @@
 #include "open/kernel.h"
 #include "tree/report.h"
 
-uint32_t handle_typesize_of(const struct snapshot *snapshot)
+uint32_t handle_typesize_of(const struct open_version *version)
 {
-    struct frame *frame = file_frame_get(snapshot->file);
+    struct frame *frame = file_frame_get(version->file);
     const struct frame_info *info = frame_get_info(frame);
     uint32_t typesize = info->nbytes > 0 ? info->typesize : 0;
 
-    file_frame_put(snapshot->file, frame);
+    file_frame_put(version->file, frame);
     return typesize;
 }
 
@@ -113,8 +113,8 @@ void handle_choose_io(struct fs *fs, struct handle *handle,
 }
 
 void handle_report(struct fs *fs, const struct handle *handle,
-                   const struct snapshot *snapshot, int error,
+                   const struct open_version *version, int error,
                    const struct fault *fault)
 {
-    report_fault(&fs->nodes, handle->open->node, &snapshot->st, error, fault);
+    report_fault(&fs->nodes, handle->open->node, &version->st, error, fault);
 }

@@ -52,7 +52,7 @@ int handle_check_newest(struct fs *fs, const struct handle *handle);
 
 /* The typesize of a frame; 0 if the frame is empty and may still change its
    typesize. */
-uint32_t handle_typesize_of(const struct snapshot *snapshot);
+uint32_t handle_typesize_of(const struct open_version *version);
 
 /* Make the kernel pass on each write() through this handle if the file system
    is short of space, if bytes of the file are lost, or if a shared frame is
@@ -62,7 +62,7 @@ void handle_choose_io(struct fs *fs, struct handle *handle,
 
 /* Report an error of a file, unless the error says nothing about the file. */
 void handle_report(struct fs *fs, const struct handle *handle,
-                   const struct snapshot *snapshot, int error,
+                   const struct open_version *version, int error,
                    const struct fault *fault);
 
 #endif

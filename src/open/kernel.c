@@ -17,53 +17,54 @@ enum {
 struct news {
     struct pool_task task;
     struct fs *fs;
-    struct node *node;         /* with a reference, as has the next */
-    struct snapshot *snapshot; /* the new state; NULL: only drop the pages from
-                                  here: */
+    struct node *node; /* with a reference, as has the next */
+    struct open_version
+        *version; /* the new state; NULL: only drop the pages from here: */
     off_t off;
     off_t len; /* 0: up to the end */
 };
 
 /* Read the byte of a file at an offset.  Returns false if that fails. */
-static bool read_byte(const struct snapshot *snapshot, uint64_t off,
+static bool read_byte(const struct open_version *version, uint64_t off,
                       uint8_t *out)
 {
     struct fault fault = FAULT_NONE;
     struct file_data data = { 0 };
     bool any;
 
-    if (!snapshot->file)
-        return pread(snapshot->fd, out, 1, (off_t)off) == 1;
-    any = file_read(snapshot->file, NULL, &(struct file_range){ off, 1 }, &data,
+    if (!version->file)
+        return pread(version->fd, out, 1, (off_t)off) == 1;
+    any = file_read(version->file, NULL, &(struct file_range){ off, 1 }, &data,
                     &fault) == 0 &&
           data.len == 1;
     if (any)
         memcpy(out, data.iov[0].iov_base, 1);
-    file_data_put(snapshot->file, &data);
+    file_data_put(version->file, &data);
     return any;
 }
 
 /* The size that a file shows now, in bytes. */
-static uint64_t size_of(const struct snapshot *snapshot)
+static uint64_t size_of(const struct open_version *version)
 {
     struct stat st;
 
-    if (snapshot->file)
-        return file_size(snapshot->file);
-    return fstat(snapshot->fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+    if (version->file)
+        return file_size(version->file);
+    return fstat(version->fd, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
 /* Tell the kernel the size of a file, by storing the file's last byte. */
-static void tell_size(struct fs *fs, fuse_ino_t ino, struct snapshot *snapshot)
+static void tell_size(struct fs *fs, fuse_ino_t ino,
+                      struct open_version *version)
 {
     struct fuse_bufvec last = FUSE_BUFVEC_INIT(1);
     /* Use the present size, because the file may have been cut since the
        notification was queued. */
-    uint64_t size = size_of(snapshot);
+    uint64_t size = size_of(version);
     uint8_t byte;
 
     last.buf[0].mem = &byte;
-    if (size > 0 && read_byte(snapshot, size - 1, &byte))
+    if (size > 0 && read_byte(version, size - 1, &byte))
         fuse_lowlevel_notify_store(fs->session, ino, (off_t)(size - 1), &last,
                                    0);
 }
@@ -96,9 +97,9 @@ static void tell(struct pool_task *task)
     fuse_ino_t ino = number_of(fs, news->node);
 
     fuse_lowlevel_notify_inval_inode(fs->session, ino, news->off, news->len);
-    if (news->snapshot)
-        tell_size(fs, ino, news->snapshot);
-    snapshot_put(news->snapshot);
+    if (news->version)
+        tell_size(fs, ino, news->version);
+    open_version_put(news->version);
     news->node->nnews--;
     node_unref(&fs->nodes, news->node);
     free(news);
@@ -119,8 +120,8 @@ static void submit(struct fs *fs, const struct news *what)
     news->fs = fs;
     node_ref(&fs->nodes, news->node);
     news->node->nnews++;
-    if (news->snapshot)
-        snapshot_get(news->snapshot);
+    if (news->version)
+        open_version_get(news->version);
     pool_submit(fs->teller, &news->task);
 }
 
@@ -132,9 +133,9 @@ bool kernel_defer(struct fs *fs, struct node *node, struct pool_task *task)
     return true;
 }
 
-void kernel_tell(struct fs *fs, struct node *node, struct snapshot *snapshot)
+void kernel_tell(struct fs *fs, struct node *node, struct open_version *version)
 {
-    const struct news news = { .node = node, .snapshot = snapshot };
+    const struct news news = { .node = node, .version = version };
 
     submit(fs, &news);
 }

@@ -21,7 +21,8 @@
  * the kernel would learn only from their closing that nobody answers.  Every
  * call that drops pages or makes a file longer waits like that.
  */
-void kernel_tell(struct fs *fs, struct node *node, struct snapshot *snapshot);
+void kernel_tell(struct fs *fs, struct node *node,
+                 struct open_version *version);
 
 /*
  * If a notification about a file is pending, run a task as soon as the kernel

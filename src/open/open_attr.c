@@ -12,27 +12,27 @@
 /* Turn attributes of a file into those that programs see.  The open state
    counts, because it may be newer than the stored file. */
 static void show_open(const struct fs *fs, const struct node *node,
-                      const struct snapshot *snapshot, struct stat *st)
+                      const struct open_version *version, struct stat *st)
 {
     struct frame *frame;
     struct frame_info info;
 
     if (node_traits(node)->chunk) {
-        attr_show_chunk(file_size(snapshot->file), st);
+        attr_show_chunk(file_size(version->file), st);
         return;
     }
-    frame = file_frame_get(snapshot->file);
+    frame = file_frame_get(version->file);
     info = *frame_get_info(frame);
-    file_frame_put(snapshot->file, frame);
-    attr_show_frame(fs, &info, file_size(snapshot->file),
-                    file_dirty(snapshot->file), st);
+    file_frame_put(version->file, frame);
+    attr_show_frame(fs, &info, file_size(version->file),
+                    file_dirty(version->file), st);
 }
 
 static int complete_frame(struct fs *fs, struct node *node,
                           const struct backing_place *place, struct stat *st)
 {
     struct open_file *open = open_file_find(fs, node);
-    struct snapshot *snapshot;
+    struct open_version *version;
     int r;
 
     if (!open)
@@ -41,14 +41,14 @@ static int complete_frame(struct fs *fs, struct node *node,
     /* While another program changes the file, it looks as it did before. */
     if (r == -EBUSY)
         r = 0;
-    snapshot = r < 0 ? NULL : open_file_snapshot(open);
-    if (snapshot) {
-        show_open(fs, node, snapshot, st);
+    version = r < 0 ? NULL : open_file_version(open);
+    if (version) {
+        show_open(fs, node, version, st);
         open_file_show_mtime(open, st);
     }
-    if (snapshot && r > 0)
+    if (version && r > 0)
         open_file_changed(fs, open);
-    snapshot_put(snapshot);
+    open_version_put(version);
     open_file_put(fs, open);
     return r < 0 ? r : 0;
 }
@@ -62,17 +62,17 @@ static void watch_other(struct fs *fs, struct node *node, const struct stat *st)
     uint64_t content =
         store_version_hash(store_version_of(st), VERSION_SAME_CONTENT);
     struct open_file *open = open_file_find(fs, node);
-    struct snapshot *snapshot = open ? open_file_snapshot(open) : NULL;
+    struct open_version *version = open ? open_file_version(open) : NULL;
     bool changed;
 
     pthread_mutex_lock(&fs->nodes.lock);
-    changed = snapshot && !snapshot->writable && node->content != content;
+    changed = version && !version->writable && node->content != content;
     if (changed)
         node->content = content;
     pthread_mutex_unlock(&fs->nodes.lock);
     if (changed)
-        kernel_tell(fs, node, snapshot);
-    snapshot_put(snapshot);
+        kernel_tell(fs, node, version);
+    open_version_put(version);
     open_file_put(fs, open);
 }
 
@@ -95,21 +95,21 @@ int open_attr_complete(struct fs *fs, struct node *node,
 static int stat_gone(struct fs *fs, struct node *node, struct stat *out)
 {
     struct open_file *open = open_file_find(fs, node);
-    struct snapshot *snapshot = open ? open_file_snapshot(open) : NULL;
+    struct open_version *version = open ? open_file_version(open) : NULL;
     int r = -ESTALE;
 
-    if (snapshot && snapshot->file) {
-        *out = snapshot->st;
-        show_open(fs, node, snapshot, out);
+    if (version && version->file) {
+        *out = version->st;
+        show_open(fs, node, version, out);
         open_file_show_mtime(open, out);
         out->st_nlink = 0;
         r = 0;
-    } else if (snapshot) {
-        r = fstat(snapshot->fd, out) < 0 ? -errno : 0;
+    } else if (version) {
+        r = fstat(version->fd, out) < 0 ? -errno : 0;
     }
     if (r == 0)
         out->st_ino = fs_ino(fs, out->st_dev, out->st_ino);
-    snapshot_put(snapshot);
+    open_version_put(version);
     open_file_put(fs, open);
     return r;
 }

@@ -40,7 +40,7 @@ static struct open_file *open_file_new(struct node *node)
 
 void open_file_free(struct open_file *open)
 {
-    snapshot_put(open->current);
+    open_version_put(open->current);
     lost_ranges_fini(&open->lost);
     pthread_cond_destroy(&open->idle);
     pthread_mutex_destroy(&open->lock);
@@ -100,14 +100,14 @@ void open_file_put(struct fs *fs, struct open_file *open)
 
 void open_file_changed(struct fs *fs, struct open_file *open)
 {
-    struct snapshot *snapshot;
+    struct open_version *version;
 
     if (!fs->writeback)
         return;
     open_file_mistaken(fs, open);
-    snapshot = open_file_snapshot(open);
-    kernel_tell(fs, open->node, snapshot);
-    snapshot_put(snapshot);
+    version = open_file_version(open);
+    kernel_tell(fs, open->node, version);
+    open_version_put(version);
 }
 
 int open_file_get(struct fs *fs, struct node *node, bool writable,
@@ -137,24 +137,24 @@ int open_file_adopt(struct fs *fs, struct node *node,
                     struct open_file **out)
 {
     struct open_file *open;
-    struct snapshot *snapshot;
+    struct open_version *version;
     struct stat st;
     int r = backing_stat(place, node->id.kind, &st);
 
     if (r < 0)
         return r;
     open = find_or_make(fs, node);
-    snapshot = snapshot_new(&st, true);
-    if (!open || !snapshot) {
+    version = open_version_new(&st, true);
+    if (!open || !version) {
         open_file_put(fs, open);
-        snapshot_put(snapshot);
+        open_version_put(version);
         return -ENOMEM;
     }
-    snapshot->file = file;
-    snapshot->cached = true; /* a new frame is empty, so the kernel's empty
-                                cache matches it */
-    snapshot->fd = backing_anchor(place, node->id.kind);
-    open_file_start(open, snapshot);
+    version->file = file;
+    version->cached = true; /* a new frame is empty, so the kernel's empty cache
+                               matches it */
+    version->fd = backing_anchor(place, node->id.kind);
+    open_file_start(open, version);
     *out = open;
     return 0;
 }
@@ -167,42 +167,42 @@ static uint64_t content_hash(const struct stat *st)
 bool open_file_is_agreed(struct fs *fs, struct open_file *open)
 {
     const struct node *node = open->node;
-    struct snapshot *snapshot;
+    struct open_version *version;
     uint64_t mark;
     bool agreed;
 
     if (!fs->writeback)
         return true;
-    snapshot = open_file_snapshot(open);
-    mark = snapshot->file ? file_mark(snapshot->file) : 0;
+    version = open_file_version(open);
+    mark = version->file ? file_mark(version->file) : 0;
     pthread_mutex_lock(&fs->nodes.lock);
     /* Programs hold it open already, besides the closer. */
     agreed = open->nrefs > 1 + (unsigned)open->closing.busy ||
              (!node->mistaken && !node->unread &&
-              (snapshot->cached || node->content == 0 ||
-               open_file_is_content(node, content_hash(&snapshot->st), mark)));
+              (version->cached || node->content == 0 ||
+               open_file_is_content(node, content_hash(&version->st), mark)));
     pthread_mutex_unlock(&fs->nodes.lock);
-    snapshot_put(snapshot);
+    open_version_put(version);
     return agreed;
 }
 
 bool open_file_cached(struct fs *fs, struct node *node,
-                      struct snapshot *snapshot)
+                      struct open_version *version)
 {
-    uint64_t stamp = snapshot->stamp;
+    uint64_t stamp = version->stamp;
     struct stat st;
     bool same;
 
     /* A file that is passed through changes while it is open. */
-    if (!snapshot->file)
-        stamp = fstat(snapshot->fd, &st) == 0
+    if (!version->file)
+        stamp = fstat(version->fd, &st) == 0
                     ? store_version_stamp(store_version_of(&st))
                     : 0;
     pthread_mutex_lock(&fs->nodes.lock);
     same = (stamp != 0 && node->cached == stamp) ||
-           (snapshot->cached && snapshot->writable);
+           (version->cached && version->writable);
     node->cached = stamp;
-    snapshot->cached = true;
+    version->cached = true;
     pthread_mutex_unlock(&fs->nodes.lock);
     return same;
 }
@@ -236,34 +236,34 @@ static int stat_node(struct fs *fs, struct node *node, struct stat *st)
 /* Is the newest state of a frame what was stored when the file had these
    attributes? */
 static bool is_stored(struct fs *fs, struct node *node,
-                      const struct snapshot *snapshot, const struct stat *st)
+                      const struct open_version *version, const struct stat *st)
 {
     struct stat now;
 
-    return snapshot_is_of(snapshot, node->id.kind, st) &&
-           file_is_stored(snapshot->file) && stat_node(fs, node, &now) == 0 &&
+    return open_version_is_of(version, node->id.kind, st) &&
+           file_is_stored(version->file) && stat_node(fs, node, &now) == 0 &&
            store_version_compare(store_version_of(st),
                                  store_version_of(&now)) >=
                VERSION_SAME_CONTENT;
 }
 
 bool open_file_note_content(struct fs *fs, struct node *node,
-                            const struct snapshot *snapshot)
+                            const struct open_version *version)
 {
     struct stat st;
     uint64_t mark = 0;
 
     if (stat_node(fs, node, &st) < 0)
         return false;
-    if (snapshot && snapshot->file && !is_stored(fs, node, snapshot, &st))
+    if (version && version->file && !is_stored(fs, node, version, &st))
         return false;
     if (node_traits(node)->frame && node_is(&fs->nodes, node, &st)) {
         struct node_id id = node_id_of(&st, node->id.kind);
 
         node_renew(&fs->nodes, node, &id);
     }
-    if (snapshot && snapshot->file)
-        mark = file_mark(snapshot->file);
+    if (version && version->file)
+        mark = file_mark(version->file);
     pthread_mutex_lock(&fs->nodes.lock);
     node->content = content_hash(&st);
     if (mark > 0)
@@ -278,115 +278,115 @@ bool open_file_note_content(struct fs *fs, struct node *node,
    nobody waits for it, so the space that a program has just freed may become
    free a moment later. */
 static int save_frame(struct fs *fs, struct open_file *open,
-                      const struct snapshot *snapshot,
+                      const struct open_version *version,
                       int (*save)(struct file *file, struct fault *fault))
 {
     const struct timespec pause = { .tv_nsec = SPACE_PAUSE_NS };
     struct fault fault = FAULT_NONE;
-    int r = save(snapshot->file, &fault);
+    int r = save(version->file, &fault);
 
     for (int tries = 1; r == -ENOSPC && tries < SPACE_TRIES; tries++) {
         nanosleep(&pause, NULL);
-        r = save(snapshot->file, &fault);
+        r = save(version->file, &fault);
     }
     if (r < 0)
-        report_fault(&fs->nodes, open->node, &snapshot->st, r, &fault);
+        report_fault(&fs->nodes, open->node, &version->st, r, &fault);
     return r;
 }
 
 /* Make a state durable. */
 static int sync_state(struct fs *fs, struct open_file *open,
-                      struct snapshot *snapshot)
+                      struct open_version *version)
 {
-    if (!snapshot->writable)
+    if (!version->writable)
         return 0;
-    if (snapshot->file)
-        return save_frame(fs, open, snapshot, file_sync);
-    return fsync(snapshot->fd) < 0 ? -errno : 0;
+    if (version->file)
+        return save_frame(fs, open, version, file_sync);
+    return fsync(version->fd) < 0 ? -errno : 0;
 }
 
 int open_file_sync(struct fs *fs, struct open_file *open)
 {
-    struct snapshot *snapshot = open_file_snapshot(open);
-    int r = open_file_check_lost(fs, open, sync_state(fs, open, snapshot));
+    struct open_version *version = open_file_version(open);
+    int r = open_file_check_lost(fs, open, sync_state(fs, open, version));
 
-    snapshot_put(snapshot);
+    open_version_put(version);
     return r;
 }
 
 static int commit_state(struct fs *fs, struct open_file *open,
-                        const struct snapshot *snapshot)
+                        const struct open_version *version)
 {
-    int r = save_frame(fs, open, snapshot, file_commit);
+    int r = save_frame(fs, open, version, file_commit);
 
     if (r == 0)
-        open_file_apply_mtime(fs, open, snapshot);
+        open_file_apply_mtime(fs, open, version);
     return r;
 }
 
 /* May the dirty data of all files need more space than there is? */
-static bool is_space_short(struct fs *fs, const struct snapshot *snapshot)
+static bool is_space_short(struct fs *fs, const struct open_version *version)
 {
     uint64_t dirty = file_context_dirty(fs->files);
     struct statvfs st;
 
-    return fstatvfs(snapshot->fd, &st) == 0 &&
+    return fstatvfs(version->fd, &st) == 0 &&
            st.f_bavail * st.f_frsize < dirty + SPACE_MARGIN;
 }
 
 int open_file_flush(struct fs *fs, struct open_file *open)
 {
-    struct snapshot *snapshot = open_file_snapshot(open);
+    struct open_version *version = open_file_version(open);
     struct fault fault = FAULT_NONE;
     int r = 0;
 
-    if (snapshot->file && snapshot->writable &&
+    if (version->file && version->writable &&
         !node_is_removed(&fs->nodes, open->node)) {
-        r = file_take_error(snapshot->file, &fault);
-        if (r == 0 && !file_is_clean(snapshot->file) &&
-            (!fs->close_later || is_space_short(fs, snapshot)))
-            r = commit_state(fs, open, snapshot);
+        r = file_take_error(version->file, &fault);
+        if (r == 0 && !file_is_clean(version->file) &&
+            (!fs->close_later || is_space_short(fs, version)))
+            r = commit_state(fs, open, version);
     }
-    snapshot_put(snapshot);
+    open_version_put(version);
     return r;
 }
 
 void open_file_commit_node(struct fs *fs, struct node *node)
 {
     struct open_file *open = open_file_find(fs, node);
-    struct snapshot *snapshot = open ? open_file_snapshot(open) : NULL;
+    struct open_version *version = open ? open_file_version(open) : NULL;
 
-    if (snapshot && snapshot->file && snapshot->writable && !fs->close_later)
-        commit_state(fs, open, snapshot);
-    snapshot_put(snapshot);
+    if (version && version->file && version->writable && !fs->close_later)
+        commit_state(fs, open, version);
+    open_version_put(version);
     open_file_put(fs, open);
 }
 
 void open_file_note_name(struct fs *fs, struct node *node)
 {
     struct open_file *open = node ? open_file_find(fs, node) : NULL;
-    struct snapshot *snapshot = open ? open_file_snapshot(open) : NULL;
+    struct open_version *version = open ? open_file_version(open) : NULL;
 
-    if (snapshot && snapshot->file && snapshot->writable)
-        file_note_name(snapshot->file);
-    snapshot_put(snapshot);
+    if (version && version->file && version->writable)
+        file_note_name(version->file);
+    open_version_put(version);
     open_file_put(fs, open);
 }
 
 int open_file_sync_node(struct fs *fs, struct node *node)
 {
     struct open_file *open = node ? open_file_find(fs, node) : NULL;
-    struct snapshot *snapshot = open ? open_file_snapshot(open) : NULL;
+    struct open_version *version = open ? open_file_version(open) : NULL;
     int r = 0;
 
     /* A file that is just being opened has no state yet, and nothing to
        sync. */
-    if (snapshot)
-        r = open_file_check_lost(fs, open, sync_state(fs, open, snapshot));
+    if (version)
+        r = open_file_check_lost(fs, open, sync_state(fs, open, version));
     /* A commit that rewrites a frame makes it another file. */
-    if (snapshot && snapshot->writable && r == 0)
-        open_file_note_content(fs, node, snapshot);
-    snapshot_put(snapshot);
+    if (version && version->writable && r == 0)
+        open_file_note_content(fs, node, version);
+    open_version_put(version);
     open_file_put(fs, open);
     return r;
 }
@@ -411,21 +411,21 @@ void open_file_set_unlinked(struct fs *fs, struct node *node, bool unlinked)
 /* Set the time of modification of the file at a place, unless other programs
    have changed the frame there. */
 static void set_mtime(const struct backing_place *place, enum entry_kind kind,
-                      const struct snapshot *snapshot,
+                      const struct open_version *version,
                       const struct timespec times[2])
 {
     struct backing_object object;
 
     if (backing_pin(place, kind, &object) < 0)
         return;
-    if (!snapshot->file || (snapshot_is_of(snapshot, kind, &object.st) &&
-                            file_is_stored(snapshot->file)))
+    if (!version->file || (open_version_is_of(version, kind, &object.st) &&
+                           file_is_stored(version->file)))
         backing_utimens(&object, times);
     backing_unpin(&object);
 }
 
 void open_file_apply_mtime(struct fs *fs, struct open_file *open,
-                           const struct snapshot *snapshot)
+                           const struct open_version *version)
 {
     enum entry_kind kind = open->node->id.kind;
     struct timespec times[2] = { { .tv_nsec = UTIME_OMIT } };
@@ -440,7 +440,7 @@ void open_file_apply_mtime(struct fs *fs, struct open_file *open,
     if (!set || fs_place(fs, open->node, &place) < 0)
         return;
     newest = open_file_is_newest(open, &place);
-    set_mtime(&place, kind, snapshot, times);
+    set_mtime(&place, kind, version, times);
     if (newest)
         open_file_note_touch(open, &place);
     backing_close(&place);

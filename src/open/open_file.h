@@ -10,7 +10,7 @@
 
 #include "open/closer.h"
 #include "open/lost_ranges.h"
-#include "open/snapshot.h"
+#include "open/open_version.h"
 
 /*
  * An open file: the state that all handles of a node share.
@@ -29,7 +29,8 @@ struct open_file {
     pthread_mutex_t lock;
     pthread_cond_t idle;
     bool busy;
-    struct snapshot *current;   /* the newest state; NULL if none was opened */
+    struct open_version
+        *current;               /* the newest state; NULL if none was opened */
     bool mtime_set;             /* a program has set the time of modification */
     struct timespec mtime;      /* to this; it is set again whenever data were
                                    written out */
@@ -92,7 +93,7 @@ bool open_file_is_agreed(struct fs *fs, struct open_file *open);
  * that is the state it cached before, so that its pages stay valid.
  */
 bool open_file_cached(struct fs *fs, struct node *node,
-                      struct snapshot *snapshot);
+                      struct open_version *version);
 
 /* Is the stored file in the last state that is known to match the kernel's
    cache? */
@@ -101,11 +102,11 @@ bool open_file_is_known(struct fs *fs, struct node *node,
 
 /*
  * Record that the kernel's cache of a file matches the file as it is stored
- * now.  If `snapshot` is not NULL, this is done only if the stored file is the
- * one that `snapshot` has written.  Returns whether it was done.
+ * now.  If `version` is not NULL, this is done only if the stored file is the
+ * one that `version` has written.  Returns whether it was done.
  */
 bool open_file_note_content(struct fs *fs, struct node *node,
-                            const struct snapshot *snapshot);
+                            const struct open_version *version);
 
 /*
  * Handle a change by other programs to a file of which the kernel may cache
@@ -148,7 +149,7 @@ void open_file_set_unlinked(struct fs *fs, struct node *node, bool unlinked);
 /* Give the stored file the time of open_file_set_mtime(), after the frame was
    written, unless other programs have written to it since. */
 void open_file_apply_mtime(struct fs *fs, struct open_file *open,
-                           const struct snapshot *snapshot);
+                           const struct open_version *version);
 
 /* The state that is open, and what is recorded about it: open_file_state.c. */
 
@@ -172,8 +173,8 @@ void open_file_mistaken(struct fs *fs, struct open_file *open);
 
 /*
  * Has open_file_mistaken() been called in the last seconds, for whatever file?
- * Then the kernel may be about to look that file up and to open it, and it tries
- * this only once.
+ * Then the kernel may be about to look that file up and to open it, and it
+ * tries this only once.
  */
 bool open_file_was_mistaken(struct fs *fs);
 
@@ -185,11 +186,11 @@ bool open_file_was_mistaken(struct fs *fs);
 int open_file_anchor(struct open_file *open);
 
 /* Get the newest open state with a reference; NULL if there is none. */
-struct snapshot *open_file_snapshot(struct open_file *open);
+struct open_version *open_file_version(struct open_file *open);
 
-/* Is `snapshot` no longer the newest state? */
+/* Is `version` no longer the newest state? */
 bool open_file_has_newer(struct open_file *open,
-                         const struct snapshot *snapshot);
+                         const struct open_version *version);
 
 /* Get `nmodified` of struct open_file. */
 unsigned open_file_count_modified(struct open_file *open);
@@ -231,7 +232,7 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
 int open_file_renew(struct fs *fs, struct open_file *open, bool writable);
 
 /* Make a state that is already open the newest one. */
-void open_file_start(struct open_file *open, struct snapshot *snapshot);
+void open_file_start(struct open_file *open, struct open_version *version);
 
 /*
  * When the daemon changes metadata of a frame's file but not its content, that

@@ -23,7 +23,7 @@ enum {
 static bool is_stale(const struct open_file *open, const struct stat *st,
                      bool writable)
 {
-    const struct snapshot *current = open->current;
+    const struct open_version *current = open->current;
 
     if (!current || (writable && !current->writable))
         return true;
@@ -34,13 +34,13 @@ static bool is_stale(const struct open_file *open, const struct stat *st,
 
 /* Have other programs changed the frame, perhaps without a trace in its
    stat()? */
-static bool is_overtaken(struct open_file *open)
+static bool is_superseded(struct open_file *open)
 {
-    struct snapshot *snapshot = open_file_snapshot(open);
-    bool overtaken = snapshot && snapshot_is_overtaken(snapshot);
+    struct open_version *version = open_file_version(open);
+    bool superseded = version && open_version_is_superseded(version);
 
-    snapshot_put(snapshot);
-    return overtaken;
+    open_version_put(version);
+    return superseded;
 }
 
 /* Wait until no other thread opens a state. */
@@ -67,22 +67,22 @@ static bool begin_refresh(struct open_file *open, const struct stat *st,
     return stale;
 }
 
-static bool changes_frame(const struct snapshot *snapshot)
+static bool changes_frame(const struct open_version *version)
 {
-    return snapshot && snapshot->writable && snapshot->file;
+    return version && version->writable && version->file;
 }
 
-/* Make `snapshot`, unless it is NULL, the current state, and return the old
+/* Make `version`, unless it is NULL, the current state, and return the old
    one. */
-static struct snapshot *end_refresh(struct open_file *open,
-                                    struct snapshot *snapshot)
+static struct open_version *end_refresh(struct open_file *open,
+                                        struct open_version *version)
 {
-    struct snapshot *old = NULL;
+    struct open_version *old = NULL;
 
     pthread_mutex_lock(&open->lock);
-    if (snapshot) {
+    if (version) {
         old = open->current;
-        open->current = snapshot;
+        open->current = version;
         open->nmodified += changes_frame(old);
     }
     open->busy = false;
@@ -113,10 +113,10 @@ static bool is_replaced(const struct open_file *open,
     struct stat now;
 
     if (!changes_frame(open->current) ||
-        snapshot_is_of(open->current, kind, st))
+        open_version_is_of(open->current, kind, st))
         return false;
     return backing_stat(place, kind, &now) == 0 &&
-           !snapshot_is_of(open->current, kind, &now);
+           !open_version_is_of(open->current, kind, &now);
 }
 
 /*
@@ -180,10 +180,10 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
                       bool writable)
 {
     struct fault fault = FAULT_NONE;
-    struct snapshot *snapshot = NULL;
-    struct snapshot *old;
+    struct open_version *version = NULL;
+    struct open_version *old;
     uint64_t stamp = store_version_stamp(store_version_of(st));
-    bool other = is_overtaken(open);
+    bool other = is_superseded(open);
     bool replaced;
     int r = -ESTALE;
 
@@ -202,32 +202,32 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
         end_refresh(open, NULL);
         return r < 0 ? r : other;
     }
-    r = snapshot_open(fs, open->node->id.kind, place, st, writable, &snapshot,
-                      &fault);
+    r = open_version_open(fs, open->node->id.kind, place, st, writable,
+                          &version, &fault);
     if (r < 0 && r != -ESTALE && node_traits(open->node)->coded)
         report_fault(&fs->nodes, open->node, st, r, &fault);
-    if (r == 0 && !snapshot_has_readers_of(snapshot, open->current)) {
+    if (r == 0 && !open_version_has_readers_of(version, open->current)) {
         node_estrange(&fs->nodes, open->node);
-        snapshot_put(snapshot);
+        open_version_put(version);
         end_refresh(open, NULL);
         return -ESTALE;
     }
-    if (r == 0 && snapshot->file && node_is_removed(&fs->nodes, open->node))
-        file_set_unlinked(snapshot->file, true);
+    if (r == 0 && version->file && node_is_removed(&fs->nodes, open->node))
+        file_set_unlinked(version->file, true);
     if (r == 0 && !supersede(open, replaced)) {
-        snapshot_put(snapshot);
-        snapshot = NULL;
+        open_version_put(version);
+        version = NULL;
     }
     if (open->current)
         drop_cached(fs, open);
-    old = end_refresh(open, snapshot);
+    old = end_refresh(open, version);
     /* It may be the same state, reopened for writing or under a new name. */
     other = old && (other || store_version_compare(store_version_of(&old->st),
                                                    store_version_of(st)) <
                                  VERSION_SAME_CONTENT);
     if (other)
         open_file_written(open, true);
-    snapshot_put(old);
+    open_version_put(old);
     if (r == 0)
         return other;
     return r != -EBUSY && has_state(open, writable) ? 0 : r;
@@ -272,44 +272,44 @@ int open_file_renew(struct fs *fs, struct open_file *open, bool writable)
     return r;
 }
 
-void open_file_start(struct open_file *open, struct snapshot *snapshot)
+void open_file_start(struct open_file *open, struct open_version *version)
 {
     pthread_mutex_lock(&open->lock);
     await_turn_locked(open);
     open->busy = true;
     pthread_mutex_unlock(&open->lock);
     supersede(open, false);
-    snapshot_put(end_refresh(open, snapshot));
+    open_version_put(end_refresh(open, version));
 }
 
 bool open_file_is_newest(struct open_file *open,
                          const struct backing_place *place)
 {
-    struct snapshot *snapshot = open ? open_file_snapshot(open) : NULL;
+    struct open_version *version = open ? open_file_version(open) : NULL;
     struct stat st;
     bool newest;
 
-    newest = snapshot && backing_stat(place, open->node->id.kind, &st) == 0 &&
-             (snapshot->stamp ==
+    newest = version && backing_stat(place, open->node->id.kind, &st) == 0 &&
+             (version->stamp ==
                   store_version_hash(store_version_of(&st), VERSION_SAME) ||
-              (changes_frame(snapshot) && file_is_own(snapshot->file)));
-    snapshot_put(snapshot);
+              (changes_frame(version) && file_is_own(version->file)));
+    open_version_put(version);
     return newest;
 }
 
 void open_file_note_touch(struct open_file *open,
                           const struct backing_place *place)
 {
-    struct snapshot *snapshot = open_file_snapshot(open);
+    struct open_version *version = open_file_version(open);
     struct stat st;
 
-    if (changes_frame(snapshot))
-        file_note_touch(snapshot->file);
+    if (changes_frame(version))
+        file_note_touch(version->file);
     if (backing_stat(place, open->node->id.kind, &st) == 0) {
         pthread_mutex_lock(&open->lock);
-        if (open->current == snapshot)
-            snapshot->stamp = store_version_stamp(store_version_of(&st));
+        if (open->current == version)
+            version->stamp = store_version_stamp(store_version_of(&st));
         pthread_mutex_unlock(&open->lock);
     }
-    snapshot_put(snapshot);
+    open_version_put(version);
 }

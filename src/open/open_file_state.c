@@ -52,23 +52,23 @@ int open_file_anchor(struct open_file *open)
     return fd < 0 ? -ESTALE : fd;
 }
 
-struct snapshot *open_file_snapshot(struct open_file *open)
+struct open_version *open_file_version(struct open_file *open)
 {
-    struct snapshot *snapshot;
+    struct open_version *version;
 
     pthread_mutex_lock(&open->lock);
-    snapshot = open->current ? snapshot_get(open->current) : NULL;
+    version = open->current ? open_version_get(open->current) : NULL;
     pthread_mutex_unlock(&open->lock);
-    return snapshot;
+    return version;
 }
 
 bool open_file_has_newer(struct open_file *open,
-                         const struct snapshot *snapshot)
+                         const struct open_version *version)
 {
     bool newer;
 
     pthread_mutex_lock(&open->lock);
-    newer = open->current != snapshot;
+    newer = open->current != version;
     pthread_mutex_unlock(&open->lock);
     return newer;
 }

@@ -91,10 +91,10 @@ static int run(struct file *file, unsigned cmd, const void *arg,
     return file_chunk_delete(file, one.chunk_no, fault);
 }
 
-static int check(const struct handle *handle, const struct snapshot *snapshot,
-                 unsigned cmd, size_t len)
+static int check(const struct handle *handle,
+                 const struct open_version *version, unsigned cmd, size_t len)
 {
-    if (!snapshot->file ||
+    if (!version->file ||
         (cmd != CHUNK_IOCTL_INSERT && cmd != CHUNK_IOCTL_DELETE &&
          cmd != CHUNK_IOCTL_REORDER))
         return -ENOTTY;
@@ -111,28 +111,28 @@ void ops_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd,
     struct handle *handle = handle_of(fi);
     struct chunk_ioctl_one reply = { 0 };
     struct fault fault = FAULT_NONE;
-    struct snapshot *snapshot;
+    struct open_version *version;
     int r;
 
     if (flags & FUSE_IOCTL_DIR) {
         fuse_reply_err(req, ENOTTY);
         return;
     }
-    snapshot = open_file_snapshot(handle->open);
-    r = check(handle, snapshot, cmd, in_len);
+    version = open_file_version(handle->open);
+    r = check(handle, version, cmd, in_len);
     /* Moving chunks would move lost bytes to other offsets. */
     if (r == 0)
         r = open_file_check_lost(request_fs(req), handle->open, 0);
     if (r == 0) {
         invalidate(req, ino);
-        r = run(snapshot->file, cmd, in, &fault);
+        r = run(version->file, cmd, in, &fault);
         invalidate(req, ino);
     }
     if (r == 0) {
-        reply.nbytes = file_size(snapshot->file);
+        reply.nbytes = file_size(version->file);
         open_file_written(handle->open, true);
     }
-    snapshot_put(snapshot);
+    open_version_put(version);
     if (r < 0)
         request_fail_change(req, r);
     else

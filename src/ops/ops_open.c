@@ -36,16 +36,16 @@ static int access_wanted(const struct fuse_file_info *fi)
    be a second old. */
 static int fill(struct fs *fs, struct handle *handle, struct fuse_file_info *fi)
 {
-    struct snapshot *snapshot = open_file_snapshot(handle->open);
-    int r = snapshot_check_access(snapshot, access_wanted(fi));
+    struct open_version *version = open_file_version(handle->open);
+    int r = open_version_check_access(version, access_wanted(fi));
 
     handle->nmodified = open_file_count_modified(handle->open);
-    if (snapshot->file && !snapshot->writable)
-        handle->typesize = handle_typesize_of(snapshot);
+    if (version->file && !version->writable)
+        handle->typesize = handle_typesize_of(version);
     if (r == 0)
-        fi->keep_cache = open_file_cached(fs, handle->open->node, snapshot);
+        fi->keep_cache = open_file_cached(fs, handle->open->node, version);
     fi->fh = (uintptr_t)handle;
-    snapshot_put(snapshot);
+    open_version_put(version);
     return r;
 }
 

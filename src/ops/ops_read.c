@@ -33,32 +33,32 @@ static struct attempt attempt_of(int tries)
  * the last try accepts the bytes unless the frame's lock file tells of a
  * change.
  */
-static bool is_worthless(struct snapshot *snapshot, int r,
+static bool is_worthless(struct open_version *version, int r,
                          const struct attempt *attempt)
 {
     if (r == -ESTALE)
         return true;
     if (attempt->last && r >= 0)
-        return snapshot_is_overtaken(snapshot);
-    return snapshot_is_overwritten(snapshot);
+        return open_version_is_superseded(version);
+    return open_version_is_modified_externally(version);
 }
 
 /* Begin a try.  Returns 0, -EAGAIN if the newest state must be opened, or an
    error. */
-static int begin_attempt(struct snapshot *snapshot,
+static int begin_attempt(struct open_version *version,
                          const struct attempt *attempt)
 {
     struct fault fault;
-    int r = attempt->shared ? file_share(snapshot->file, &fault) : 0;
+    int r = attempt->shared ? file_share(version->file, &fault) : 0;
 
     return r == -ESTALE ? -EAGAIN : r;
 }
 
-static void end_attempt(struct snapshot *snapshot,
+static void end_attempt(struct open_version *version,
                         const struct attempt *attempt)
 {
     if (attempt->shared)
-        file_unshare(snapshot->file);
+        file_unshare(version->file);
 }
 
 /*
@@ -68,25 +68,26 @@ static void end_attempt(struct snapshot *snapshot,
  * Returns 0, -EAGAIN in this case, or an error, which is reported.
  */
 static int read_state(struct fs *fs, struct handle *handle,
-                      struct snapshot *snapshot, const struct attempt *attempt,
-                      size_t size, uint64_t off, struct file_data *data)
+                      struct open_version *version,
+                      const struct attempt *attempt, size_t size, uint64_t off,
+                      struct file_data *data)
 {
     struct fault fault = FAULT_NONE;
-    int r = begin_attempt(snapshot, attempt);
+    int r = begin_attempt(version, attempt);
     bool worthless;
 
     if (r < 0)
         return r;
-    r = file_read(snapshot->file, &handle->reader,
+    r = file_read(version->file, &handle->reader,
                   &(struct file_range){ off, size }, data, &fault);
     if (r == 0)
         r = data->error;
-    worthless = is_worthless(snapshot, r, attempt);
-    end_attempt(snapshot, attempt);
+    worthless = is_worthless(version, r, attempt);
+    end_attempt(version, attempt);
     if (worthless)
         return -EAGAIN;
     if (r < 0)
-        handle_report(fs, handle, snapshot, r, &fault);
+        handle_report(fs, handle, version, r, &fault);
     return r;
 }
 
@@ -99,18 +100,18 @@ static int read_state(struct fs *fs, struct handle *handle,
  * Returns 0, or -EAGAIN if there was no reply, as read_state().
  */
 static int read_frame(fuse_req_t req, struct handle *handle,
-                      struct snapshot *snapshot, const struct attempt *attempt,
-                      size_t size, uint64_t off)
+                      struct open_version *version,
+                      const struct attempt *attempt, size_t size, uint64_t off)
 {
     struct file_data data = { 0 };
-    int r = read_state(request_fs(req), handle, snapshot, attempt, size, off,
-                       &data);
+    int r =
+        read_state(request_fs(req), handle, version, attempt, size, off, &data);
 
     if (r == 0)
         fuse_reply_iov(req, data.iov, (int)data.niov);
     else if (r != -EAGAIN)
         request_fail(req, r);
-    file_data_put(snapshot->file, &data);
+    file_data_put(version->file, &data);
     return r == -EAGAIN ? r : 0;
 }
 
@@ -125,10 +126,10 @@ static void read_other(fuse_req_t req, int fd, size_t size, off_t off)
 }
 
 static bool has_changed_shape(const struct handle *handle,
-                              const struct snapshot *snapshot)
+                              const struct open_version *version)
 {
-    return snapshot->file && handle->typesize != 0 &&
-           handle_typesize_of(snapshot) != handle->typesize;
+    return version->file && handle->typesize != 0 &&
+           handle_typesize_of(version) != handle->typesize;
 }
 
 /*
@@ -152,18 +153,18 @@ static size_t readable(struct handle *handle, size_t size, off_t off)
 static int try_read(fuse_req_t req, struct handle *handle,
                     const struct attempt *attempt, size_t size, off_t off)
 {
-    struct snapshot *snapshot = open_file_snapshot(handle->open);
+    struct open_version *version = open_file_version(handle->open);
     int r = 0;
 
-    if (has_changed_shape(handle, snapshot))
+    if (has_changed_shape(handle, version))
         fuse_reply_err(req, ESTALE);
     else if ((size = readable(handle, size, off)) == 0)
         fuse_reply_err(req, EIO);
-    else if (snapshot->file)
-        r = read_frame(req, handle, snapshot, attempt, size, (uint64_t)off);
+    else if (version->file)
+        r = read_frame(req, handle, version, attempt, size, (uint64_t)off);
     else
-        read_other(req, snapshot->fd, size, off);
-    snapshot_put(snapshot);
+        read_other(req, version->fd, size, off);
+    open_version_put(version);
     return r;
 }
 
@@ -189,7 +190,7 @@ void ops_read(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
 
 /* Returns the offset that was found, -EAGAIN as read_state(), or an error. */
 static off_t seek(struct fs *fs, struct handle *handle,
-                  struct snapshot *snapshot, const struct attempt *attempt,
+                  struct open_version *version, const struct attempt *attempt,
                   off_t off, int whence)
 {
     struct fault fault = FAULT_NONE;
@@ -197,31 +198,31 @@ static off_t seek(struct fs *fs, struct handle *handle,
     bool worthless;
     int r;
 
-    if (!snapshot->file) {
-        off = lseek(snapshot->fd, off, whence);
+    if (!version->file) {
+        off = lseek(version->fd, off, whence);
         return off < 0 ? -errno : off;
     }
-    r = begin_attempt(snapshot, attempt);
+    r = begin_attempt(version, attempt);
     if (r < 0)
         return r;
-    r = file_seek(snapshot->file, (uint64_t)off, whence == SEEK_HOLE, &found,
+    r = file_seek(version->file, (uint64_t)off, whence == SEEK_HOLE, &found,
                   &fault);
-    worthless = is_worthless(snapshot, r, attempt);
-    end_attempt(snapshot, attempt);
+    worthless = is_worthless(version, r, attempt);
+    end_attempt(version, attempt);
     if (worthless)
         return -EAGAIN;
     if (r < 0 && r != -ENXIO)
-        handle_report(fs, handle, snapshot, r, &fault);
+        handle_report(fs, handle, version, r, &fault);
     return r < 0 ? r : (off_t)found;
 }
 
 /* Lost bytes are data, not holes: a program that copies the file must read them
    and get the error. */
 static off_t seek_data(struct fs *fs, struct handle *handle,
-                       struct snapshot *snapshot, const struct attempt *attempt,
-                       off_t off)
+                       struct open_version *version,
+                       const struct attempt *attempt, off_t off)
 {
-    off_t found = seek(fs, handle, snapshot, attempt, off, SEEK_DATA);
+    off_t found = seek(fs, handle, version, attempt, off, SEEK_DATA);
     struct range lost;
     off_t first;
 
@@ -232,13 +233,13 @@ static off_t seek_data(struct fs *fs, struct handle *handle,
 }
 
 static off_t seek_hole(struct fs *fs, struct handle *handle,
-                       struct snapshot *snapshot, const struct attempt *attempt,
-                       off_t start)
+                       struct open_version *version,
+                       const struct attempt *attempt, off_t start)
 {
     off_t off = start;
 
     for (;;) {
-        off_t found = seek(fs, handle, snapshot, attempt, off, SEEK_HOLE);
+        off_t found = seek(fs, handle, version, attempt, off, SEEK_HOLE);
         off_t at = found == -ENXIO ? off : found;
         struct range lost;
 
@@ -254,11 +255,11 @@ static off_t seek_hole(struct fs *fs, struct handle *handle,
 static off_t try_seek(struct fs *fs, struct handle *handle,
                       const struct attempt *attempt, off_t off, int whence)
 {
-    struct snapshot *snapshot = open_file_snapshot(handle->open);
+    struct open_version *version = open_file_version(handle->open);
 
-    off = whence == SEEK_DATA ? seek_data(fs, handle, snapshot, attempt, off)
-                              : seek_hole(fs, handle, snapshot, attempt, off);
-    snapshot_put(snapshot);
+    off = whence == SEEK_DATA ? seek_data(fs, handle, version, attempt, off)
+                              : seek_hole(fs, handle, version, attempt, off);
+    open_version_put(version);
     return off;
 }
 

@@ -47,11 +47,11 @@ static int write_frame(struct file *file, const char *buf, size_t size,
 
 /* Report the error of a change, unless the program itself caused it. */
 static int finish_change(struct fs *fs, struct handle *handle,
-                         const struct snapshot *snapshot, int r,
+                         const struct open_version *version, int r,
                          const struct fault *fault)
 {
-    if (r < 0 && snapshot->file && r != -EFBIG && r != -EINVAL)
-        handle_report(fs, handle, snapshot, r, fault);
+    if (r < 0 && version->file && r != -EFBIG && r != -EINVAL)
+        handle_report(fs, handle, version, r, fault);
     return r;
 }
 
@@ -78,24 +78,24 @@ static int append_frame(struct file *file, struct bytes *bytes,
 
 /* Write to one state of a file. */
 static int write_to(struct fs *fs, struct handle *handle,
-                    struct snapshot *snapshot, struct bytes *bytes)
+                    struct open_version *version, struct bytes *bytes)
 {
     struct fault fault = FAULT_NONE;
     int r = 0;
 
-    if (!snapshot->file)
-        return write_other(snapshot->fd, bytes->buf, bytes->size, bytes->off);
+    if (!version->file)
+        return write_other(version->fd, bytes->buf, bytes->size, bytes->off);
     if (!bytes->late)
-        r = free_space_check(fs, handle->open, snapshot, (uint64_t)bytes->off,
+        r = free_space_check(fs, handle->open, version, (uint64_t)bytes->off,
                              bytes->size);
     if (r < 0)
         return r;
-    r = bytes->append ? append_frame(snapshot->file, bytes, &fault)
-                      : write_frame(snapshot->file, bytes->buf, bytes->size,
+    r = bytes->append ? append_frame(version->file, bytes, &fault)
+                      : write_frame(version->file, bytes->buf, bytes->size,
                                     (uint64_t)bytes->off, &fault);
     if (r == 0 && bytes->late)
-        free_space_write_out(fs, handle->open, snapshot);
-    return finish_change(fs, handle, snapshot, r, &fault);
+        free_space_write_out(fs, handle->open, version);
+    return finish_change(fs, handle, version, r, &fault);
 }
 
 /*
@@ -103,20 +103,20 @@ static int write_to(struct fs *fs, struct handle *handle,
  * file that it changes the frame, this opens the new state first; `*error`
  * receives the error if that fails.
  */
-static struct snapshot *open_newest(struct fs *fs, struct handle *handle,
-                                    bool writable, int *error)
+static struct open_version *open_newest(struct fs *fs, struct handle *handle,
+                                        bool writable, int *error)
 {
-    struct snapshot *snapshot = open_file_snapshot(handle->open);
+    struct open_version *version = open_file_version(handle->open);
     int r = 0;
 
-    if (snapshot_is_overtaken(snapshot)) {
-        snapshot_put(snapshot);
+    if (open_version_is_superseded(version)) {
+        open_version_put(version);
         r = open_file_renew(fs, handle->open, writable);
-        snapshot = open_file_snapshot(handle->open);
+        version = open_file_version(handle->open);
     }
     if (r < 0)
         *error = r;
-    return snapshot;
+    return version;
 }
 
 /*
@@ -124,10 +124,10 @@ static struct snapshot *open_newest(struct fs *fs, struct handle *handle,
  * May it be tried with a newer state?
  */
 static bool is_outdated(struct fs *fs, struct handle *handle,
-                        struct snapshot *snapshot)
+                        struct open_version *version)
 {
-    return snapshot_is_overtaken(snapshot) ||
-           (fs->shared && open_file_has_newer(handle->open, snapshot));
+    return open_version_is_superseded(version) ||
+           (fs->shared && open_file_has_newer(handle->open, version));
 }
 
 /*
@@ -145,14 +145,14 @@ static int write_newest(struct fs *fs, struct handle *handle,
         return r;
 
     for (int tries = 0; again && tries < WRITE_TRIES; tries++) {
-        struct snapshot *snapshot = open_newest(fs, handle, true, &r);
+        struct open_version *version = open_newest(fs, handle, true, &r);
 
         if (r == 0)
-            r = write_to(fs, handle, snapshot, bytes);
-        again = r == -ESTALE && is_outdated(fs, handle, snapshot);
+            r = write_to(fs, handle, version, bytes);
+        again = r == -ESTALE && is_outdated(fs, handle, version);
         if (again)
             r = 0;
-        snapshot_put(snapshot);
+        open_version_put(version);
     }
     return again ? -ESTALE : r;
 }
@@ -161,10 +161,10 @@ static int write_newest(struct fs *fs, struct handle *handle,
    tell it where the bytes went. */
 static void tell_of_append(struct fs *fs, struct handle *handle)
 {
-    struct snapshot *snapshot = open_file_snapshot(handle->open);
+    struct open_version *version = open_file_version(handle->open);
 
-    kernel_tell(fs, handle->open->node, snapshot);
-    snapshot_put(snapshot);
+    kernel_tell(fs, handle->open->node, version);
+    open_version_put(version);
 }
 
 /* The first byte that was refused: for a file whose size is fixed, the one
@@ -172,10 +172,10 @@ static void tell_of_append(struct fs *fs, struct handle *handle)
 static uint64_t first_refused(struct handle *handle, uint64_t off, size_t size,
                               int r)
 {
-    struct snapshot *snapshot = open_file_snapshot(handle->open);
-    uint64_t end = snapshot->file ? file_size(snapshot->file) : 0;
+    struct open_version *version = open_file_version(handle->open);
+    uint64_t end = version->file ? file_size(version->file) : 0;
 
-    snapshot_put(snapshot);
+    open_version_put(version);
     return r == -EFBIG && end > off && end < off + size ? end : off;
 }
 
@@ -297,13 +297,13 @@ static int zero(struct open_file *open, struct file *file, uint64_t off,
 int ops_set_size(struct fs *fs, struct handle *handle, off_t size)
 {
     int r = 0;
-    struct snapshot *snapshot = open_newest(fs, handle, true, &r);
+    struct open_version *version = open_newest(fs, handle, true, &r);
 
     if (r == 0)
         r = handle_check_newest(fs, handle);
     if (r == 0)
-        r = setattr_size(fs, handle->open, snapshot, size);
-    snapshot_put(snapshot);
+        r = setattr_size(fs, handle->open, version, size);
+    open_version_put(version);
     return r;
 }
 
@@ -321,17 +321,17 @@ static uint64_t behind_end(struct file *file, uint64_t off, uint64_t len)
  * only when it is written, but it refuses a range that could not be stored.
  */
 static int allocate(struct fs *fs, struct open_file *open,
-                    const struct snapshot *snapshot, int mode, uint64_t off,
+                    const struct open_version *version, int mode, uint64_t off,
                     uint64_t len, struct fault *fault)
 {
-    struct file *file = snapshot->file;
+    struct file *file = version->file;
     int r = 0;
 
     if (mode &
         ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE))
         return -EOPNOTSUPP;
     if (!(mode & FALLOC_FL_PUNCH_HOLE) &&
-        !free_space_is_enough(fs, snapshot, behind_end(file, off, len)))
+        !free_space_is_enough(fs, version, behind_end(file, off, len)))
         return -ENOSPC;
     if (!(mode & FALLOC_FL_KEEP_SIZE))
         r = file_extend(file, off + len, fault);
@@ -347,29 +347,29 @@ void ops_fallocate(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
     struct fs *fs = request_fs(req);
     struct fault fault = FAULT_NONE;
     int r = 0;
-    struct snapshot *snapshot = open_newest(fs, handle, true, &r);
+    struct open_version *version = open_newest(fs, handle, true, &r);
 
     if (r == 0)
         r = handle_check_newest(fs, handle);
     if (r == 0)
         r = killpriv_drop(req, handle->open->node);
-    if (r == 0 && snapshot->file)
-        r = finish_change(fs, handle, snapshot,
-                          allocate(fs, handle->open, snapshot, mode,
+    if (r == 0 && version->file)
+        r = finish_change(fs, handle, version,
+                          allocate(fs, handle->open, version, mode,
                                    (uint64_t)off, (uint64_t)len, &fault),
                           &fault);
     else if (r == 0)
-        r = fallocate(snapshot->fd, mode, off, len) < 0 ? -errno : 0;
+        r = fallocate(version->fd, mode, off, len) < 0 ? -errno : 0;
     open_file_written(handle->open, true);
-    snapshot_put(snapshot);
+    open_version_put(version);
     request_done(req, r);
 }
 
 /* Returns 0 and the number of bytes copied, -EXDEV to make the kernel copy
    them, or another error. */
-static int copy(struct fs *fs, struct handle *handle, struct snapshot *from,
-                off_t from_off, struct snapshot *to, off_t to_off, size_t len,
-                uint64_t *done)
+static int copy(struct fs *fs, struct handle *handle, struct open_version *from,
+                off_t from_off, struct open_version *to, off_t to_off,
+                size_t len, uint64_t *done)
 {
     struct fault fault = FAULT_NONE;
     ssize_t n;
@@ -406,8 +406,8 @@ void ops_copy_file_range(fuse_req_t req,
     struct handle *out = handle_of(fi_out);
     uint64_t done = 0;
     int r = 0;
-    struct snapshot *from = open_newest(fs, handle_of(fi_in), false, &r);
-    struct snapshot *to = open_newest(fs, out, true, &r);
+    struct open_version *from = open_newest(fs, handle_of(fi_in), false, &r);
+    struct open_version *to = open_newest(fs, out, true, &r);
 
     if (r == 0)
         r = handle_check_newest(fs, out);
@@ -420,8 +420,8 @@ void ops_copy_file_range(fuse_req_t req,
         r = copy(fs, out, from, off_in, to, off_out, len, &done);
     open_file_regain(out->open, (uint64_t)off_out, (uint64_t)off_out + done);
     open_file_written(out->open, true);
-    snapshot_put(from);
-    snapshot_put(to);
+    open_version_put(from);
+    open_version_put(to);
     if (r < 0)
         request_fail_change(req, r);
     else

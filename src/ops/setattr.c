@@ -18,17 +18,17 @@ enum {
 };
 
 int setattr_size(struct fs *fs, struct open_file *open,
-                 struct snapshot *snapshot, off_t size)
+                 struct open_version *version, off_t size)
 {
     struct fault fault = FAULT_NONE;
     int r;
 
-    if (snapshot->file)
-        r = file_truncate(snapshot->file, (uint64_t)size, &fault);
+    if (version->file)
+        r = file_truncate(version->file, (uint64_t)size, &fault);
     else
-        r = ftruncate(snapshot->fd, size) < 0 ? -errno : 0;
-    if (r < 0 && snapshot->file)
-        report_fault(&fs->nodes, open->node, &snapshot->st, r, &fault);
+        r = ftruncate(version->fd, size) < 0 ? -errno : 0;
+    if (r < 0 && version->file)
+        report_fault(&fs->nodes, open->node, &version->st, r, &fault);
     if (r == 0)
         open_file_regain(open, (uint64_t)size, UINT64_MAX);
     open_file_written(open, true);
@@ -38,16 +38,16 @@ int setattr_size(struct fs *fs, struct open_file *open,
 static int set_size(struct fs *fs, struct node *node, off_t size)
 {
     struct open_file *open;
-    struct snapshot *snapshot;
+    struct open_version *version;
     int r = open_file_get(fs, node, true, &open);
 
     if (r < 0)
         return r;
-    snapshot = open_file_snapshot(open);
-    r = snapshot_check_access(snapshot, W_OK);
+    version = open_file_version(open);
+    r = open_version_check_access(version, W_OK);
     if (r == 0)
-        r = setattr_size(fs, open, snapshot, size);
-    snapshot_put(snapshot);
+        r = setattr_size(fs, open, version, size);
+    open_version_put(version);
     open_file_put(fs, open);
     return r;
 }

@@ -19,6 +19,6 @@ int setattr_apply(struct fs *fs, struct node *node, const struct stat *st,
 
 /* Set the size of one state of an open file.  Returns as above. */
 int setattr_size(struct fs *fs, struct open_file *open,
-                 struct snapshot *snapshot, off_t size);
+                 struct open_version *version, off_t size);
 
 #endif

@@ -21,27 +21,27 @@ void sync_note(struct fs *fs, struct node *node)
 
 /* Sync the stored file.  It is no error if a removed frame has no index file
    left, or if this user may not read the file and so cannot open it to sync. */
-static int sync_stored(struct fs *fs, const struct snapshot *snapshot,
+static int sync_stored(struct fs *fs, const struct open_version *version,
                        enum entry_kind kind)
 {
     int r;
 
-    if (!snapshot->file)
-        return fsync(snapshot->fd) < 0 ? -errno : 0;
-    r = backing_sync_anchored(&fs->source, snapshot->fd, kind);
+    if (!version->file)
+        return fsync(version->fd) < 0 ? -errno : 0;
+    r = backing_sync_anchored(&fs->source, version->fd, kind);
     return r == -EACCES || r == -ENOENT ? 0 : r;
 }
 
 int sync_open_file(struct fs *fs, struct open_file *open)
 {
-    struct snapshot *snapshot = open_file_snapshot(open);
-    bool clean = snapshot->fd >= 0 &&
-                 (!snapshot->writable ||
-                  (snapshot->file && file_is_clean(snapshot->file)));
+    struct open_version *version = open_file_version(open);
+    bool clean =
+        version->fd >= 0 &&
+        (!version->writable || (version->file && file_is_clean(version->file)));
     int r = open_file_sync(fs, open);
 
     if (r == 0 && clean && fs->source.writable)
-        r = sync_stored(fs, snapshot, open->node->id.kind);
-    snapshot_put(snapshot);
+        r = sync_stored(fs, version, open->node->id.kind);
+    open_version_put(version);
     return r;
 }

@@ -113,8 +113,8 @@ static int get_info(struct frame *frame, char **out, size_t *len)
 struct frame_attrs {
     struct fs *fs;
     struct node *node;
-    struct open_file *open;    /* of a file; NULL for a folder of a store, */
-    struct snapshot *snapshot; /* likewise */
+    struct open_file *open;       /* of a file; NULL for a folder of a store, */
+    struct open_version *version; /* likewise */
     struct frame *frame;
     struct fault fault;
 };
@@ -162,17 +162,17 @@ static int open_layers(struct frame_attrs *attrs, int how)
 /* Release the frame, and report `r` if it says that the frame is damaged. */
 static void frame_attrs_close(struct frame_attrs *attrs, int r)
 {
-    struct snapshot *snapshot = attrs->snapshot;
+    struct open_version *version = attrs->version;
 
     if (r == -EBADMSG || r == -ENOTSUP || r == -EIO)
         report_fault(&attrs->fs->nodes, attrs->node,
-                     snapshot ? &snapshot->st : NULL, r, &attrs->fault);
-    if (!snapshot) {
+                     version ? &version->st : NULL, r, &attrs->fault);
+    if (!version) {
         frame_close(attrs->frame);
         return;
     }
-    file_frame_put(snapshot->file, attrs->frame);
-    snapshot_put(snapshot);
+    file_frame_put(version->file, attrs->frame);
+    open_version_put(version);
     open_file_put(attrs->fs, attrs->open);
 }
 
@@ -193,21 +193,21 @@ static int frame_attrs_open(struct fs *fs, struct node *node, int how,
     r = open_file_get(fs, node, how == W_OK, &out->open);
     if (r < 0)
         return r;
-    out->snapshot = open_file_snapshot(out->open);
-    out->frame = file_frame_get(out->snapshot->file);
+    out->version = open_file_version(out->open);
+    out->frame = file_frame_get(out->version->file);
     if (how != F_OK)
-        r = snapshot_check_access(out->snapshot, how);
+        r = open_version_check_access(out->version, how);
     if (r < 0)
         frame_attrs_close(out, r);
     return r;
 }
 
 /* Has another program written to the frame since it was opened? */
-static bool is_overwritten(const struct frame_attrs *attrs)
+static bool is_modified_externally(const struct frame_attrs *attrs)
 {
-    if (!attrs->snapshot)
+    if (!attrs->version)
         return !frame_is_unwritten(attrs->frame);
-    return snapshot_is_overwritten(attrs->snapshot);
+    return open_version_is_modified_externally(attrs->version);
 }
 
 /* Try once; -EAGAIN if another program wrote to the frame meanwhile. */
@@ -220,11 +220,11 @@ static int try_get_ours(struct fs *fs, struct node *node, const char *name,
 
     if (r < 0)
         return r;
-    if (attrs.snapshot && strcmp(name, OURS "info") == 0)
+    if (attrs.version && strcmp(name, OURS "info") == 0)
         r = get_info(attrs.frame, &value, len);
     else
         r = get_layer(attrs.frame, name, &value, len, &attrs.fault);
-    if (is_overwritten(&attrs))
+    if (is_modified_externally(&attrs))
         r = -EAGAIN;
     frame_attrs_close(&attrs, r);
     if (r < 0)
@@ -252,7 +252,7 @@ static int list_ours(struct fs *fs, struct node *node, FILE *out)
     if (r < 0)
         return r == -ENODATA ? 0 : r;
     r = list_layers(attrs.frame, out, &attrs.fault);
-    if (is_overwritten(&attrs))
+    if (is_modified_externally(&attrs))
         r = -EAGAIN;
     frame_attrs_close(&attrs, r);
     return r;
@@ -440,8 +440,8 @@ static int set_ours(struct fs *fs, struct node *node, const char *name,
     r = check_flags(&attrs, name, flags);
     if (r == 0)
         r = change_error(file_meta_set(
-            attrs.snapshot->file,
-            &(struct file_meta){ kind, bare, value, size }, &attrs.fault));
+            attrs.version->file, &(struct file_meta){ kind, bare, value, size },
+            &attrs.fault));
     frame_attrs_close(&attrs, r);
     return r;
 }
@@ -458,7 +458,7 @@ static int remove_ours(struct fs *fs, struct node *node, const char *name)
     r = frame_attrs_open(fs, node, W_OK, &attrs);
     if (r < 0)
         return r;
-    r = file_meta_remove(attrs.snapshot->file, bare, &attrs.fault);
+    r = file_meta_remove(attrs.version->file, bare, &attrs.fault);
     r = r == -ENOENT ? -ENODATA : r;
     frame_attrs_close(&attrs, r);
     return r;

@@ -63,36 +63,36 @@ static bool is_open(struct fs *fs, const struct node *node, bool *final)
 }
 
 /* Make a file, and close it while a part of it is still in use. */
-static struct snapshot *begin_close(struct fs *fs, struct node **node)
+static struct open_version *begin_close(struct fs *fs, struct node **node)
 {
     const struct create create = { .parent = &fs->nodes.root,
                                    .shown = "a",
                                    .mode = S_IFREG | 0600 };
     struct open_file *open;
-    struct snapshot *snapshot;
+    struct open_version *version;
     struct stat st;
     bool final = false;
 
     ck_assert_int_eq(create_entry(fs, &create, &open, node, &st), 0);
-    snapshot = open_file_snapshot(open);
+    version = open_file_version(open);
     open_file_put(fs, open);
     while (is_open(fs, *node, &final) && !final)
         pause_ms(1);
-    return snapshot;
+    return version;
 }
 
 START_TEST(a_file_is_not_closed_before_the_last_who_uses_its_state_is_through)
 {
     struct scene scene;
-    struct snapshot *snapshot;
+    struct open_version *version;
     struct node *node;
     bool final;
 
     scene_init(&scene, false);
-    snapshot = begin_close(scene.fs, &node);
+    version = begin_close(scene.fs, &node);
     pause_ms(100);
     ck_assert(is_open(scene.fs, node, &final) && final);
-    snapshot_put(snapshot);
+    open_version_put(version);
     while (is_open(scene.fs, node, &final))
         pause_ms(1);
     node_forget(&scene.fs->nodes, node, 1);
@@ -111,17 +111,17 @@ static void *remove_a(void *arg)
 START_TEST(a_frame_that_is_removed_while_it_is_being_closed_leaves_nothing)
 {
     struct scene scene;
-    struct snapshot *snapshot;
+    struct open_version *version;
     struct node *node;
     pthread_t thread;
     char command[400];
 
     scene_init(&scene, true);
-    snapshot = begin_close(scene.fs, &node);
+    version = begin_close(scene.fs, &node);
     ck_assert_int_eq(pthread_create(&thread, NULL, remove_a, scene.fs), 0);
     while (!node_is_removed(&scene.fs->nodes, node))
         pause_ms(1);
-    snapshot_put(snapshot);
+    open_version_put(version);
     pthread_join(thread, NULL);
     snprintf(command, sizeof(command),
              "test -z \"$(find %s/.framefs-tmp.* -mindepth 1 -type d)\"",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef OPEN_SNAPSHOT_H
-#define OPEN_SNAPSHOT_H
+#ifndef OPEN_OPEN_VERSION_H
+#define OPEN_OPEN_VERSION_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -15,7 +15,7 @@
  * answered, even if a newer version was opened meanwhile.  Constant, but for
  * the fields marked below.
  */
-struct snapshot {
+struct open_version {
     atomic_uint nrefs;
     atomic_uint_fast64_t stamp; /* store_version_stamp() of the file; not
                                    constant */
@@ -33,12 +33,12 @@ struct snapshot {
 };
 
 /*
- * Allocate a state with one reference and nothing open; NULL if there is no
+ * Allocate a version with one reference and nothing open; NULL if there is no
  * memory.
  *
  *  st  from backing_stat()
  */
-struct snapshot *snapshot_new(const struct stat *st, bool writable);
+struct open_version *open_version_new(const struct stat *st, bool writable);
 
 /*
  * Open the file that the caller has just seen.
@@ -48,9 +48,10 @@ struct snapshot *snapshot_new(const struct stat *st, bool writable);
  * Returns 0; -ESTALE if another file is there now; or an error of the store or
  * the frame.
  */
-int snapshot_open(struct fs *fs, enum entry_kind kind,
-                  const struct backing_place *place, const struct stat *st,
-                  bool writable, struct snapshot **out, struct fault *fault);
+int open_version_open(struct fs *fs, enum entry_kind kind,
+                      const struct backing_place *place, const struct stat *st,
+                      bool writable, struct open_version **out,
+                      struct fault *fault);
 
 /*
  * May the program that this thread serves use the open file?
@@ -59,18 +60,18 @@ int snapshot_open(struct fs *fs, enum entry_kind kind,
  *
  * Returns 0, -EACCES or another negative errno.
  */
-int snapshot_check_access(const struct snapshot *snapshot, int how);
+int open_version_check_access(const struct open_version *version, int how);
 
 /* May the same users read a frame as the one that it has replaced, which had
    the same owner, group and mode?  `old` may be NULL. */
-bool snapshot_has_readers_of(const struct snapshot *snapshot,
-                             const struct snapshot *old);
+bool open_version_has_readers_of(const struct open_version *version,
+                                 const struct open_version *old);
 
-/* Take a reference.  Returns `snapshot`. */
-struct snapshot *snapshot_get(struct snapshot *snapshot);
+/* Take a reference.  Returns `version`. */
+struct open_version *open_version_get(struct open_version *version);
 
 /* Drop a reference; the last one closes the file.  Accepts NULL. */
-void snapshot_put(struct snapshot *snapshot);
+void open_version_put(struct open_version *version);
 
 /*
  * Wait until the caller has the only reference to a state that is no longer the
@@ -78,29 +79,29 @@ void snapshot_put(struct snapshot *snapshot);
  * for a moment after the last program has closed the file.  Until they drop it,
  * the frame must not be opened again, because closing it changes it once more.
  */
-void snapshot_await_last(struct snapshot *snapshot);
+void open_version_await_last(struct open_version *version);
 
 /*
  * Is the frame that is open for writing the one that the caller has seen?
  *
  *  kind, st  its kind and its backing_stat()
  */
-bool snapshot_is_of(const struct snapshot *snapshot, enum entry_kind kind,
-                    const struct stat *st);
+bool open_version_is_of(const struct open_version *version,
+                        enum entry_kind kind, const struct stat *st);
 
 /*
  * Has another program told, through the lock file of the frame, that it changes
  * the frame?  Then this clears the stamp, so that the state does not pass for
  * the stored one any more.
  */
-bool snapshot_is_overtaken(struct snapshot *snapshot);
+bool open_version_is_superseded(struct open_version *version);
 
 /*
  * Has another program written to the frame's file since this state of it was
  * opened?  For a writable state we cannot tell, because we write to the file
- * ourselves, unless that program locks the frame as we do.  `snapshot->file`
+ * ourselves, unless that program locks the frame as we do.  `version->file`
  * must not be NULL.
  */
-bool snapshot_is_overwritten(struct snapshot *snapshot);
+bool open_version_is_modified_externally(struct open_version *version);
 
 #endif

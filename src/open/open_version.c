@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "open/open_version.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "backing/chunks.h"
+#include "base/identity.h"
+#include "store/store_local.h"
+#include "store/store_version.h"
+
+enum {
+    AWAIT_PAUSE_NS = 1000000
+};
+
+struct open_version *open_version_new(const struct stat *st, bool writable)
+{
+    struct open_version *version = calloc(1, sizeof(*version));
+
+    if (!version)
+        return NULL;
+    atomic_init(&version->nrefs, 1);
+    version->stamp = store_version_stamp(store_version_of(st));
+    version->st = *st;
+    version->writable = writable;
+    version->fd = -1;
+    return version;
+}
+
+/*
+ * Is the opened frame the one that was seen?  The name may belong to another
+ * frame by now, which other users may read.  For a sparse frame, only the
+ * directory is identified by its number.
+ */
+static int check_seen(const struct open_version *version)
+{
+    struct frame *frame = file_frame_get(version->file);
+    const struct store_stat *index = frame_get_stat(frame);
+    const struct stat *seen = &version->st;
+    struct store_stat found;
+    int r = frame_identify(frame, &found);
+
+    if (r == 0 &&
+        (store_version_compare(found.version, store_version_of(seen)) ==
+             VERSION_OTHER_OBJECT ||
+         index->uid != seen->st_uid || index->gid != seen->st_gid ||
+         (seen->st_mode & 0444 & ~index->mode) != 0))
+        r = -ESTALE;
+    file_frame_put(version->file, frame);
+    return r;
+}
+
+int open_version_check_access(const struct open_version *version, int how)
+{
+    struct frame *frame;
+    int r;
+
+    if (!version->file)
+        return identity_check(version->fd, how);
+    frame = file_frame_get(version->file);
+    r = frame_check_access(frame, how);
+    file_frame_put(version->file, frame);
+    return r;
+}
+
+bool open_version_has_readers_of(const struct open_version *version,
+                                 const struct open_version *old)
+{
+    struct frame *frame;
+    struct frame *old_frame;
+    bool same;
+
+    if (!identity_serves_others() || !old || !old->file || !version->file ||
+        store_version_same_object(&old->st, &version->st))
+        return true;
+    frame = file_frame_get(version->file);
+    old_frame = file_frame_get(old->file);
+    same = frame_shares_access_list(frame, old_frame);
+    file_frame_put(old->file, old_frame);
+    file_frame_put(version->file, frame);
+    return same;
+}
+
+/* Store flags for opening a file that programs read. */
+static unsigned read_flags(const struct fs *fs)
+{
+    return fs->source.noatime ? STORE_PEEK : 0;
+}
+
+/* Is an open file the one that was seen? */
+static bool is_seen(const struct open_version *version, const struct stat *st)
+{
+    return store_version_same_object(st, &version->st);
+}
+
+static int open_anchor(struct open_version *version,
+                       const struct backing_place *place, enum entry_kind kind)
+{
+    struct stat st;
+    int r = version->fd = backing_anchor(place, kind);
+
+    if (r < 0 || place->made_up_ino)
+        return r < 0 && r != -ENOTSUP ? r : 0;
+    if (fstat(version->fd, &st) < 0)
+        return -errno;
+    return is_seen(version, &st) ? 0 : -ESTALE;
+}
+
+static int open_frame(struct fs *fs, struct open_version *version,
+                      const struct backing_place *place, enum entry_kind kind,
+                      struct fault *fault)
+{
+    struct store *store;
+    unsigned flags = file_store_flags(fs->files);
+    int r = backing_store(
+        place, kind, flags | (version->writable ? STORE_WRITE : read_flags(fs)),
+        &store, fault);
+
+    if (r < 0)
+        return r;
+    if (version->writable)
+        r = file_open_writable(fs->files, store, &version->file, fault);
+    else
+        r = file_open(fs->files, store, fs->source.base, &version->file, fault);
+    store_close(store);
+    if (r == 0 && !place->made_up_ino)
+        r = check_seen(version);
+    if (r == 0 && fs->source.writable)
+        r = open_anchor(version, place, kind);
+    return r;
+}
+
+static int open_chunk(struct fs *fs, struct open_version *version,
+                      const struct backing_place *place, enum entry_kind kind,
+                      struct fault *fault)
+{
+    struct view_spec spec = chunks_view_spec(place, kind);
+    struct store *store;
+    int r = backing_store(place, kind, read_flags(fs), &store, fault);
+
+    if (r < 0)
+        return r;
+    spec.base = fs->source.base;
+    r = file_open_view(fs->files, &spec, store, &version->file, fault);
+    store_close(store);
+    return r;
+}
+
+/* Open a file that is passed through, if it is the one that was seen. */
+static int open_other(const struct fs *fs, struct open_version *version,
+                      const struct backing_place *place)
+{
+    struct stat st;
+    int mode = version->writable ? O_RDWR : O_RDONLY;
+    int fd = backing_open(place, mode | O_NONBLOCK | O_NOCTTY);
+
+    if (fd < 0)
+        return fd;
+    version->fd = fd;
+    if (fs->source.noatime)
+        store_leave_atime(fd);
+    if (fstat(fd, &st) < 0)
+        return -errno;
+    return place->made_up_ino || is_seen(version, &st) ? 0 : -ESTALE;
+}
+
+int open_version_open(struct fs *fs, enum entry_kind kind,
+                      const struct backing_place *place, const struct stat *st,
+                      bool writable, struct open_version **out,
+                      struct fault *fault)
+{
+    struct open_version *version = open_version_new(st, writable);
+    int r;
+
+    if (!version)
+        return -ENOMEM;
+    if (entry_traits[kind].chunk)
+        r = open_chunk(fs, version, place, kind, fault);
+    else if (entry_traits[kind].frame)
+        r = open_frame(fs, version, place, kind, fault);
+    else
+        r = open_other(fs, version, place);
+    if (r < 0) {
+        open_version_put(version);
+        return r;
+    }
+    *out = version;
+    return 0;
+}
+
+void open_version_put(struct open_version *version)
+{
+    if (!version || atomic_fetch_sub(&version->nrefs, 1) > 1)
+        return;
+    if (version->removed)
+        file_discard(version->file);
+    else
+        file_close(version->file);
+    if (version->fd >= 0)
+        close(version->fd);
+    free(version);
+}
+
+void open_version_await_last(struct open_version *version)
+{
+    const struct timespec pause = { .tv_nsec = AWAIT_PAUSE_NS };
+
+    while (atomic_load(&version->nrefs) > 1)
+        nanosleep(&pause, NULL);
+}
+
+bool open_version_is_of(const struct open_version *version,
+                        enum entry_kind kind, const struct stat *st)
+{
+    if (kind == ENTRY_SPARSE)
+        return store_version_same_object(&version->st, st);
+    return file_is_in(version->file, store_version_of(st));
+}
+
+struct open_version *open_version_get(struct open_version *version)
+{
+    atomic_fetch_add(&version->nrefs, 1);
+    return version;
+}
+
+bool open_version_is_superseded(struct open_version *version)
+{
+    bool superseded = version->file && !file_is_latest(version->file);
+
+    if (superseded)
+        version->stamp = 0;
+    return superseded;
+}
+
+bool open_version_is_modified_externally(struct open_version *version)
+{
+    struct frame *frame;
+    bool unwritten;
+
+    if (open_version_is_superseded(version))
+        return true;
+    if (version->writable)
+        return false;
+    frame = file_frame_get(version->file);
+    unwritten = frame_is_unwritten(frame);
+    file_frame_put(version->file, frame);
+    return !unwritten;
+}
