@@ -12,7 +12,7 @@
 #include "backing/local.h"
 #include "base/log.h"
 #include "fuse/sync_all.h"
-#include "open/closer.h"
+#include "open/deferred_close.h"
 #include "open/free_space.h"
 #include "open/open_file.h"
 #include "ops/remove.h"
@@ -310,16 +310,16 @@ static bool is_writable(const char *source)
 static struct fs *fs_new(const struct fs_options *options)
 {
     struct fs *fs = calloc(1, sizeof(*fs));
-    struct closer *closer = closer_new();
+    struct deferred_close *deferred = deferred_close_new();
     struct free_space *space = free_space_new();
 
-    if (!fs || !closer || !space) {
-        closer_free(closer);
+    if (!fs || !deferred || !space) {
+        deferred_close_free(deferred);
         free_space_free(space);
         free(fs);
         return NULL;
     }
-    fs->closer = closer;
+    fs->deferred_close = deferred;
     fs->space = space;
     list_init(&fs->held);
     backing_source_init(&fs->source);
@@ -383,13 +383,13 @@ int fs_close(struct fs *fs)
 
         held->close(fs, held);
     }
-    r = closer_stop(fs);
+    r = deferred_close_stop(fs);
     synced = sync_all(fs);
     trash_remove(&fs->source.trash, fs->source.fd);
     file_context_free(fs->files);
     node_table_fini(&fs->nodes);
     sync_set_fini(&fs->written);
-    closer_free(fs->closer);
+    deferred_close_free(fs->deferred_close);
     free_space_free(fs->space);
     backing_source_fini(&fs->source);
     free(fs);

@@ -24,7 +24,7 @@
 #include "fuse/mount_wait.h"
 #include "fuse/stats_signal.h"
 #include "fuse/stop_signal.h"
-#include "open/closer.h"
+#include "open/deferred_close.h"
 #include "open/kernel.h"
 #include "ops/killpriv.h"
 #include "ops/ops.h"
@@ -317,7 +317,7 @@ static int serve(struct mount *mount, const struct options *options)
     if (r == 0 && mount->fs->source.writable)
         r = pool_new(SEEKERS, &mount->fs->seekers);
     if (r == 0 && mount->fs->source.writable)
-        r = closer_start(mount->fs->closer);
+        r = deferred_close_start(mount->fs->deferred_close);
     if (r == 0)
         r = handover_start(&mount->handover, mount->fs, mount->mountpoint,
                            mount->dev, options->file.commit);

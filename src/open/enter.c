@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "frame/frame.h"
-#include "open/closer.h"
+#include "open/deferred_close.h"
 #include "open/open_attr.h"
 #include "open/open_file.h"
 #include "store/store_local.h"
@@ -142,9 +142,9 @@ int enter_entry(struct fs *fs, struct node *parent,
     r = enter_seen(fs, parent, name, &place, kind, out, st);
     if (r < 0 || !is_mistaken(fs, *out))
         return r;
-    /* If only the closer has the file open, close it now, so that the file gets
-       a new node. */
-    closer_drop(fs, *out);
+    /* If only a closing thread has the file open, close it now, so that the
+       file gets a new node. */
+    deferred_close_now(fs, *out);
     node_forget(&fs->nodes, *out, 1);
     return enter_seen(fs, parent, name, &place, kind, out, st);
 }

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "open/closer.h"
+#include "open/deferred_close.h"
 #include "open/kernel.h"
 #include "open/open_file_lost.h"
 #include "store/store_version.h"
@@ -52,7 +52,7 @@ void open_file_free(struct open_file *open)
 static struct open_file *find_locked(struct fs *fs, struct node *node)
 {
     while (node->open && node->open->closing.final)
-        pthread_cond_wait(&fs->closer->closed, &fs->nodes.lock);
+        pthread_cond_wait(&fs->deferred_close->closed, &fs->nodes.lock);
     if (node->open) {
         node->open->nrefs++;
         list_remove(&node->open->closing.unsaved);
@@ -95,7 +95,7 @@ static struct open_file *find_or_make(struct fs *fs, struct node *node)
 void open_file_put(struct fs *fs, struct open_file *open)
 {
     if (open)
-        closer_put(fs, open);
+        deferred_close_put(fs, open);
 }
 
 void open_file_changed(struct fs *fs, struct open_file *open)
@@ -176,7 +176,7 @@ bool open_file_is_agreed(struct fs *fs, struct open_file *open)
     version = open_file_version(open);
     mark = version->file ? file_mark(version->file) : 0;
     pthread_mutex_lock(&fs->nodes.lock);
-    /* Programs hold it open already, besides the closer. */
+    /* Programs hold it open already, besides a thread that closes it. */
     agreed = open->nrefs > 1 + (unsigned)open->closing.busy ||
              (!node->mistaken && !node->unread &&
               (version->cached || node->content == 0 ||

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "open/closer.h"
+#include "open/deferred_close.h"
 #include "open/lost_ranges.h"
 #include "open/open_version.h"
 
@@ -24,7 +24,7 @@ struct open_file {
 
     /* Guarded by the lock of the node table. */
     unsigned nrefs;
-    struct closing closing; /* see closer.h */
+    struct closing closing; /* see deferred_close.h */
 
     pthread_mutex_t lock;
     pthread_cond_t idle;
@@ -75,7 +75,8 @@ int open_file_adopt(struct fs *fs, struct node *node,
 /* Take a reference if the node is open; else return NULL. */
 struct open_file *open_file_find(struct fs *fs, struct node *node);
 
-/* Drop a reference; the closer writes the file out.  Accepts NULL. */
+/* Drop a reference; a thread of deferred closing writes the file out.  Accepts
+   NULL. */
 void open_file_put(struct fs *fs, struct open_file *open);
 
 /* Free an open file that nothing refers to any more, not even its node. */

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-#include "open/closer.h"
+#include "open/deferred_close.h"
 #include "open/handle.h"
 #include "ops/killpriv.h"
 #include "ops/ops_private.h"
@@ -94,7 +94,7 @@ static int open_handle(fuse_req_t req, struct node *node,
     else
         handle_close(fs, handle);
     if (!agreed)
-        closer_drop(fs, node);
+        deferred_close_now(fs, node);
     return r;
 }
 

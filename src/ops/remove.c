@@ -63,7 +63,7 @@ static void remove_node(struct fs *fs, struct node *node, struct node *parent,
 
     node_removed(&fs->nodes, node, parent, entry->name, last);
     if (last)
-        closer_drop(fs, node);
+        deferred_close_now(fs, node);
     remove_finish(fs, node, &entry->dir, entry->kind, st);
 }
 

@@ -42,9 +42,9 @@ int remove_entry(struct fs *fs, const struct node *node,
 bool remove_is_last(const struct backing_entry *entry, const struct stat *st);
 
 /*
- * Remove a file that has left its place, after closer_drop(), unless a program
- * still has it open.  A thread that was just closing the file for good when it
- * was removed may have missed that.
+ * Remove a file that has left its place, after deferred_close_now(), unless a
+ * program still has it open.  A thread that was just closing the file for good
+ * when it was removed may have missed that.
  *
  *  dir, kind, st  the directory that it was in, its kind, and backing_stat()
  */

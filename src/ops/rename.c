@@ -152,7 +152,7 @@ static int remove_replaced(const struct move *move,
     if (left)
         r = remove_entry(move->fs, to->node, left, to->entry.kind, true);
     if (to->node && remove_is_last(&to->entry, &to->st))
-        closer_drop(move->fs, to->node);
+        deferred_close_now(move->fs, to->node);
     if (left && to->node)
         remove_finish(move->fs, to->node, &left->dir, to->entry.kind, &to->st);
     return r;

@@ -17,7 +17,7 @@
 #include "tree/node.h"
 #include "tree/sync_set.h"
 
-struct closer;
+struct deferred_close;
 struct free_space;
 struct open_file;
 
@@ -63,8 +63,8 @@ struct fs {
     struct list held;        /* everything that programs have open */
     struct sync_set written; /* to be synced when the mount ends */
 
-    struct closer *closer;    /* files that programs have closed */
-    struct free_space *space; /* has a lock of its own */
+    struct deferred_close *deferred_close; /* files that programs have closed */
+    struct free_space *space;              /* has a lock of its own */
     struct node_table nodes;
 };
 

@@ -34,7 +34,7 @@ static void scene_init(struct scene *scene, bool sparse)
     ck_assert_int_eq(fs_open(&options, &scene->fs), 0);
     ck_assert_int_eq(file_context_new(&file_default_options, &scene->fs->files),
                      0);
-    ck_assert_int_eq(closer_start(scene->fs->closer), 0);
+    ck_assert_int_eq(deferred_close_start(scene->fs->deferred_close), 0);
 }
 
 static void scene_fini(struct scene *scene)
@@ -140,5 +140,5 @@ int main(void)
         NULL,
     };
 
-    return suite_run("closer", tests);
+    return suite_run("deferred_close", tests);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "open/closer.h"
+#include "open/deferred_close.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,43 +12,44 @@ enum {
     NTHREADS = 8,
     DELAY_NS = 100 * 1000 * 1000,
     NANOSECONDS = 1000 * 1000 * 1000,
-    NWAITING_CALM = 64,  /* if more wait, all are closed without delay */
-    NWAITING_MAX = 1024, /* if more wait, closer_put() closes the file itself */
+    NWAITING_CALM = 64, /* if more wait, all are closed without delay */
+    NWAITING_MAX =
+        1024, /* if more wait, deferred_close_put() closes the file itself */
 };
 
-struct closer *closer_new(void)
+struct deferred_close *deferred_close_new(void)
 {
-    struct closer *closer = calloc(1, sizeof(*closer));
+    struct deferred_close *deferred = calloc(1, sizeof(*deferred));
     pthread_condattr_t attr;
 
-    if (!closer)
+    if (!deferred)
         return NULL;
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&closer->hurry, &attr);
+    pthread_cond_init(&deferred->hurry, &attr);
     pthread_condattr_destroy(&attr);
-    pthread_cond_init(&closer->closed, NULL);
-    list_init(&closer->unsaved);
-    list_init(&closer->lost);
-    return closer;
+    pthread_cond_init(&deferred->closed, NULL);
+    list_init(&deferred->unsaved);
+    list_init(&deferred->lost);
+    return deferred;
 }
 
-int closer_start(struct closer *closer)
+int deferred_close_start(struct deferred_close *deferred)
 {
-    return pool_new(NTHREADS, &closer->pool);
+    return pool_new(NTHREADS, &deferred->pool);
 }
 
-void closer_free(struct closer *closer)
+void deferred_close_free(struct deferred_close *deferred)
 {
-    if (!closer)
+    if (!deferred)
         return;
-    pthread_cond_destroy(&closer->hurry);
-    pthread_cond_destroy(&closer->closed);
-    free(closer);
+    pthread_cond_destroy(&deferred->hurry);
+    pthread_cond_destroy(&deferred->closed);
+    free(deferred);
 }
 
 /* Have other programs replaced or removed the stored file? */
-static bool is_gone(int error)
+static bool is_file_gone(int error)
 {
     return error == -ESTALE || error == -ENOENT;
 }
@@ -60,7 +61,7 @@ static void report_unsaved(struct fs *fs, struct open_file *open,
     uint64_t off = 0;
     uint64_t end = 0;
 
-    if (file_unsaved(file, &off, &end) || !is_gone(error))
+    if (file_unsaved(file, &off, &end) || !is_file_gone(error))
         report_lost(&fs->nodes, open->node, error, off, end, fate);
 }
 
@@ -69,7 +70,7 @@ static void report_unsaved(struct fs *fs, struct open_file *open,
    data; nor if the data lie behind the end of a file whose size is fixed. */
 static bool is_worth_keeping(int error)
 {
-    return error < 0 && !is_gone(error) && error != -EFBIG;
+    return error < 0 && !is_file_gone(error) && error != -EFBIG;
 }
 
 /* Return the error of lost bytes; if this is the `last` try, log them once
@@ -98,11 +99,11 @@ static int save(struct fs *fs, struct open_file *open, bool last)
     if (version && version->writable && version->file &&
         !node_is_removed(&fs->nodes, open->node))
         r = file_sync(version->file, &fault);
-    if (r < 0 && (r != open->closing.told || last))
+    if (r < 0 && (r != open->closing.logged || last))
         report_unsaved(fs, open, version->file, r,
                        last || !is_worth_keeping(r) ? "lost"
                                                     : "kept in memory");
-    open->closing.told = r;
+    open->closing.logged = r;
     open_version_put(version);
     return check_lost(fs, open, last, r);
 }
@@ -156,7 +157,7 @@ static void close_finally(struct fs *fs, struct open_file *open)
     node->open = NULL;
     open->closing.over = true;
     waiting = open->closing.waiting;
-    pthread_cond_broadcast(&fs->closer->closed);
+    pthread_cond_broadcast(&fs->deferred_close->closed);
     pthread_mutex_unlock(&fs->nodes.lock);
     node_unref(&fs->nodes, node);
     /* If the pool still has the task, the task frees the file. */
@@ -167,14 +168,14 @@ static void close_finally(struct fs *fs, struct open_file *open)
 /* Keep a file that could not be written out. */
 static void keep(struct fs *fs, struct open_file *open)
 {
-    struct closer *closer = fs->closer;
+    struct deferred_close *deferred = fs->deferred_close;
 
     pthread_mutex_lock(&fs->nodes.lock);
     open->closing.final = open->closing.busy = false;
     open->nrefs = 0;
-    list_append(open->closing.told < 0 ? &closer->unsaved : &closer->lost,
+    list_append(open->closing.logged < 0 ? &deferred->unsaved : &deferred->lost,
                 &open->closing.unsaved);
-    pthread_cond_broadcast(&closer->closed);
+    pthread_cond_broadcast(&deferred->closed);
     pthread_mutex_unlock(&fs->nodes.lock);
 }
 
@@ -216,7 +217,7 @@ static bool begin_final(struct fs *fs, struct open_file *open)
     } else {
         open->nrefs--;
         open->closing.busy = false;
-        pthread_cond_broadcast(&fs->closer->closed);
+        pthread_cond_broadcast(&fs->deferred_close->closed);
     }
     pthread_mutex_unlock(&fs->nodes.lock);
     return last;
@@ -250,7 +251,7 @@ static int close_or_keep(struct fs *fs, struct open_file *open)
 static void close_one(struct fs *fs, struct open_file *open)
 {
     while (open && close_or_keep(fs, open) == 0)
-        open = take_kept(fs, &fs->closer->unsaved);
+        open = take_kept(fs, &fs->deferred_close->unsaved);
 }
 
 static bool is_past(const struct timespec *time)
@@ -267,19 +268,20 @@ static void run(struct pool_task *task)
 {
     struct open_file *open = list_entry(task, struct open_file, closing.task);
     struct fs *fs = open->closing.fs;
-    struct closer *closer = fs->closer;
+    struct deferred_close *deferred = fs->deferred_close;
     bool taken;
     bool over;
 
     pthread_mutex_lock(&fs->nodes.lock);
-    while (!closer->stopping && closer->nwaiting <= NWAITING_CALM &&
+    while (!deferred->stopping && deferred->nwaiting <= NWAITING_CALM &&
            !is_past(&open->closing.due))
-        pthread_cond_timedwait(&closer->hurry, &fs->nodes.lock,
+        pthread_cond_timedwait(&deferred->hurry, &fs->nodes.lock,
                                &open->closing.due);
-    closer->nwaiting--;
+    deferred->nwaiting--;
     open->closing.waiting = false;
     over = open->closing.over;
-    /* If a program holds the file open, a later closer_put() handles it. */
+    /* If a program holds the file open, a later deferred_close_put() handles
+       it. */
     taken = !over && take_locked(open);
     pthread_mutex_unlock(&fs->nodes.lock);
     if (over)
@@ -301,35 +303,36 @@ static struct timespec due_time(void)
     return due;
 }
 
-/* How closer_put() handles a file. */
-enum fate {
-    HELD,   /* there are other references */
-    WAITS,  /* its task is with the pool */
-    QUEUED, /* its task is to be given to the pool */
-    CLOSED, /* it is to be closed now */
+/* How deferred_close_put() handles a file. */
+enum put_result {
+    STILL_OPEN, /* there are other references */
+    WAITS,      /* its task is with the pool */
+    QUEUED,     /* its task is to be given to the pool */
+    CLOSED,     /* it is to be closed now */
 };
 
-/* May a file wait for the closer's threads to write it out? */
-static bool may_wait(const struct closer *closer, const struct open_file *open)
+/* May a file wait for the threads to write it out? */
+static bool may_wait(const struct deferred_close *deferred,
+                     const struct open_file *open)
 {
     const struct open_version *current = open->current;
 
     return open->closing.waiting ||
-           (closer->pool && !closer->stopping &&
-            closer->nwaiting < NWAITING_MAX && current && current->writable &&
+           (deferred->pool && !deferred->stopping &&
+            deferred->nwaiting < NWAITING_MAX && current && current->writable &&
             current->file);
 }
 
-static enum fate put_locked(struct fs *fs, struct open_file *open)
+static enum put_result put_locked(struct fs *fs, struct open_file *open)
 {
-    struct closer *closer = fs->closer;
+    struct deferred_close *deferred = fs->deferred_close;
     struct closing *closing = &open->closing;
 
     if (open->nrefs > 1) {
         open->nrefs--;
-        return HELD;
+        return STILL_OPEN;
     }
-    if (node_is_removed_locked(open->node) || !may_wait(closer, open)) {
+    if (node_is_removed_locked(open->node) || !may_wait(deferred, open)) {
         closing->busy = true;
         return CLOSED;
     }
@@ -340,32 +343,32 @@ static enum fate put_locked(struct fs *fs, struct open_file *open)
     closing->task.run = run;
     closing->fs = fs;
     closing->waiting = true;
-    closer->nwaiting++;
-    if (closer->nwaiting > NWAITING_CALM)
-        pthread_cond_broadcast(&closer->hurry);
+    deferred->nwaiting++;
+    if (deferred->nwaiting > NWAITING_CALM)
+        pthread_cond_broadcast(&deferred->hurry);
     return QUEUED;
 }
 
-void closer_put(struct fs *fs, struct open_file *open)
+void deferred_close_put(struct fs *fs, struct open_file *open)
 {
-    enum fate fate;
+    enum put_result result;
 
     pthread_mutex_lock(&fs->nodes.lock);
-    fate = put_locked(fs, open);
+    result = put_locked(fs, open);
     pthread_mutex_unlock(&fs->nodes.lock);
-    if (fate == QUEUED)
-        pool_submit(fs->closer->pool, &open->closing.task);
-    else if (fate == CLOSED)
+    if (result == QUEUED)
+        pool_submit(fs->deferred_close->pool, &open->closing.task);
+    else if (result == CLOSED)
         close_one(fs, open);
 }
 
-void closer_drop(struct fs *fs, struct node *node)
+void deferred_close_now(struct fs *fs, struct node *node)
 {
     struct open_file *open;
 
     pthread_mutex_lock(&fs->nodes.lock);
     while ((open = node->open) && open->closing.busy)
-        pthread_cond_wait(&fs->closer->closed, &fs->nodes.lock);
+        pthread_cond_wait(&fs->deferred_close->closed, &fs->nodes.lock);
     if (open && !take_locked(open))
         open = NULL;
     pthread_mutex_unlock(&fs->nodes.lock);
@@ -388,19 +391,19 @@ static int close_kept(struct fs *fs, struct list *kept)
     return error;
 }
 
-int closer_stop(struct fs *fs)
+int deferred_close_stop(struct fs *fs)
 {
-    struct closer *closer = fs->closer;
+    struct deferred_close *deferred = fs->deferred_close;
     int unsaved;
     int lost;
 
     pthread_mutex_lock(&fs->nodes.lock);
-    closer->stopping = true;
-    pthread_cond_broadcast(&closer->hurry);
+    deferred->stopping = true;
+    pthread_cond_broadcast(&deferred->hurry);
     pthread_mutex_unlock(&fs->nodes.lock);
-    pool_free(closer->pool);
-    closer->pool = NULL;
-    unsaved = close_kept(fs, &closer->unsaved);
-    lost = close_kept(fs, &closer->lost);
+    pool_free(deferred->pool);
+    deferred->pool = NULL;
+    unsaved = close_kept(fs, &deferred->unsaved);
+    lost = close_kept(fs, &deferred->lost);
     return unsaved < 0 ? unsaved : lost;
 }
