@@ -155,11 +155,11 @@ static void fall_silent(struct mount *mount)
 {
     struct fs *fs = mount->fs;
 
-    kernel_tell_no_more(fs);
+    kernel_stop_notifications(fs);
     handover_stop(&mount->handover);
-    pool_free(fs->teller);
+    pool_free(fs->notifier);
     pool_free(fs->seekers);
-    fs->teller = fs->seekers = NULL;
+    fs->notifier = fs->seekers = NULL;
 }
 
 /*
@@ -311,7 +311,7 @@ static int serve(struct mount *mount, const struct options *options)
     if (r == 0)
         r = stats_signal_start(&mount->stats, mount->fs);
     if (r == 0)
-        r = pool_new(1, &mount->fs->teller);
+        r = pool_new(1, &mount->fs->notifier);
     if (r == 0)
         r = stop_signal_start(&mount->stop, mount->fs);
     if (r == 0 && mount->fs->source.writable)

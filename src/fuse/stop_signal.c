@@ -44,7 +44,7 @@ static void *run(void *arg)
     while (number == WAKE && !stop->stopping)
         sigwait(&stop->wanted, &number);
     if (!stop->stopping) {
-        kernel_tell_no_more(stop->fs);
+        kernel_stop_notifications(stop->fs);
         end_loop(stop);
     }
     return NULL;

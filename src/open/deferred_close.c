@@ -117,7 +117,7 @@ static void finish_state(struct fs *fs, struct open_file *open,
         file_finish(current->file);
     open_file_apply_mtime(fs, open, current);
     if (!open_file_note_content(fs, open->node, current))
-        open_file_mistaken(fs, open);
+        open_file_mark_kernel_stale(fs, open);
 }
 
 /* Close the last state of a file. */

@@ -40,7 +40,7 @@ static bool needs_mark(struct fs *fs, const struct node *node, bool doubtful)
     if (!node_traits(node)->frame)
         return false;
     pthread_mutex_lock(&fs->nodes.lock);
-    if (!node->open && !node->mistaken)
+    if (!node->open && !node->kernel_stale)
         needs = node->content == 0 ? doubtful : node->mark > 0;
     pthread_mutex_unlock(&fs->nodes.lock);
     return needs;
@@ -52,8 +52,9 @@ static bool needs_mark(struct fs *fs, const struct node *node, bool doubtful)
  * node is superseded under the same lock, because no thread may open it any
  * more.
  */
-static bool is_agreed(struct fs *fs, struct node *node,
-                      const struct backing_place *place, const struct stat *st)
+static bool is_kernel_in_sync(struct fs *fs, struct node *node,
+                              const struct backing_place *place,
+                              const struct stat *st)
 {
     struct store_version version = store_version_of(st);
     uint64_t content = store_version_hash(version, VERSION_SAME_CONTENT);
@@ -62,7 +63,7 @@ static bool is_agreed(struct fs *fs, struct node *node,
        time is not the one that is seen here, unless there is a mark. */
     bool doubtful = !version.settled || open_file_was_mistaken(fs);
     uint64_t mark;
-    bool agreed;
+    bool in_sync;
 
     if (!fs->writeback || !S_ISREG(st->st_mode) || node == &fs->nodes.root)
         return true;
@@ -72,16 +73,16 @@ static bool is_agreed(struct fs *fs, struct node *node,
         node->content = content;
         node->mark = mark;
     }
-    agreed = node->open ||
-             (!node->mistaken && open_file_is_content(node, content, mark));
-    if (!agreed) {
+    in_sync = node->open || (!node->kernel_stale &&
+                             open_file_is_content(node, content, mark));
+    if (!in_sync) {
         node_unlist_locked(&fs->nodes, node);
     } else if (!node->open) {
         node->content = content;
         node->mark = doubtful ? node->mark : 0;
     }
     pthread_mutex_unlock(&fs->nodes.lock);
-    return agreed;
+    return in_sync;
 }
 
 /* Get the node of a file.  If other programs have changed the file, this makes
@@ -93,7 +94,7 @@ static int get_node(struct fs *fs, struct node *parent, const char *name,
 {
     int r = node_get(&fs->nodes, parent, name, id, out);
 
-    while (r == 0 && !is_agreed(fs, *out, place, st)) {
+    while (r == 0 && !is_kernel_in_sync(fs, *out, place, st)) {
         node_forget(&fs->nodes, *out, 1);
         r = node_get(&fs->nodes, parent, name, id, out);
     }
@@ -101,14 +102,14 @@ static int get_node(struct fs *fs, struct node *parent, const char *name,
 }
 
 /* Is the kernel's cache of a file known to be wrong? */
-static bool is_mistaken(struct fs *fs, const struct node *node)
+static bool is_kernel_stale(struct fs *fs, const struct node *node)
 {
-    bool mistaken;
+    bool kernel_stale;
 
     pthread_mutex_lock(&fs->nodes.lock);
-    mistaken = node->mistaken;
+    kernel_stale = node->kernel_stale;
     pthread_mutex_unlock(&fs->nodes.lock);
-    return mistaken;
+    return kernel_stale;
 }
 
 /* Find the node of an entry that was seen, and complete its attributes. */
@@ -140,7 +141,7 @@ int enter_entry(struct fs *fs, struct node *parent,
 
     backing_place_in(dir, name, kind, &place);
     r = enter_seen(fs, parent, name, &place, kind, out, st);
-    if (r < 0 || !is_mistaken(fs, *out))
+    if (r < 0 || !is_kernel_stale(fs, *out))
         return r;
     /* If only a closing thread has the file open, close it now, so that the
        file gets a new node. */

@@ -14,7 +14,7 @@ enum {
 };
 
 /* A notification for the kernel. */
-struct news {
+struct notification {
     struct pool_task task;
     struct fs *fs;
     struct node *node; /* with a reference, as has the next */
@@ -54,8 +54,8 @@ static uint64_t size_of(const struct open_version *version)
 }
 
 /* Tell the kernel the size of a file, by storing the file's last byte. */
-static void tell_size(struct fs *fs, fuse_ino_t ino,
-                      struct open_version *version)
+static void notify_size(struct fs *fs, fuse_ino_t ino,
+                        struct open_version *version)
 {
     struct fuse_bufvec last = FUSE_BUFVEC_INIT(1);
     /* Use the present size, because the file may have been cut since the
@@ -77,76 +77,81 @@ static fuse_ino_t number_of(const struct fs *fs, const struct node *node)
 
 bool kernel_begin(struct fs *fs)
 {
-    /* kernel_tell_no_more() must not see 0 before this thread sees `silent`. */
-    fs->nnews++;
-    if (!fs->silent)
+    /* kernel_stop_notifications() must not see 0 before this thread sees
+       `notifications_stopped`. */
+    fs->nnotifications++;
+    if (!fs->notifications_stopped)
         return true;
-    fs->nnews--;
+    fs->nnotifications--;
     return false;
 }
 
 void kernel_end(struct fs *fs)
 {
-    fs->nnews--;
+    fs->nnotifications--;
 }
 
-static void tell(struct pool_task *task)
+static void send(struct pool_task *task)
 {
-    struct news *news = list_entry(task, struct news, task);
-    struct fs *fs = news->fs;
-    fuse_ino_t ino = number_of(fs, news->node);
+    struct notification *notification =
+        list_entry(task, struct notification, task);
+    struct fs *fs = notification->fs;
+    fuse_ino_t ino = number_of(fs, notification->node);
 
-    fuse_lowlevel_notify_inval_inode(fs->session, ino, news->off, news->len);
-    if (news->version)
-        tell_size(fs, ino, news->version);
-    open_version_put(news->version);
-    news->node->nnews--;
-    node_unref(&fs->nodes, news->node);
-    free(news);
+    fuse_lowlevel_notify_inval_inode(fs->session, ino, notification->off,
+                                     notification->len);
+    if (notification->version)
+        notify_size(fs, ino, notification->version);
+    open_version_put(notification->version);
+    notification->node->nnotifications--;
+    node_unref(&fs->nodes, notification->node);
+    free(notification);
     kernel_end(fs);
 }
 
 /* Queue a notification for the thread that sends them. */
-static void submit(struct fs *fs, const struct news *what)
+static void submit(struct fs *fs, const struct notification *what)
 {
-    struct news *news = malloc(sizeof(*news));
+    struct notification *notification = malloc(sizeof(*notification));
 
-    if (!news || !kernel_begin(fs)) {
-        free(news);
+    if (!notification || !kernel_begin(fs)) {
+        free(notification);
         return;
     }
-    *news = *what;
-    news->task.run = tell;
-    news->fs = fs;
-    node_ref(&fs->nodes, news->node);
-    news->node->nnews++;
-    if (news->version)
-        open_version_get(news->version);
-    pool_submit(fs->teller, &news->task);
+    *notification = *what;
+    notification->task.run = send;
+    notification->fs = fs;
+    node_ref(&fs->nodes, notification->node);
+    notification->node->nnotifications++;
+    if (notification->version)
+        open_version_get(notification->version);
+    pool_submit(fs->notifier, &notification->task);
 }
 
 bool kernel_defer(struct fs *fs, struct node *node, struct pool_task *task)
 {
-    if (node->nnews == 0 || !kernel_begin(fs))
+    if (node->nnotifications == 0 || !kernel_begin(fs))
         return false;
-    pool_submit(fs->teller, task);
+    pool_submit(fs->notifier, task);
     return true;
 }
 
-void kernel_tell(struct fs *fs, struct node *node, struct open_version *version)
+void kernel_notify(struct fs *fs, struct node *node,
+                   struct open_version *version)
 {
-    const struct news news = { .node = node, .version = version };
+    const struct notification notification = { .node = node,
+                                               .version = version };
 
-    submit(fs, &news);
+    submit(fs, &notification);
 }
 
 void kernel_drop(struct fs *fs, struct node *node, uint64_t off, uint64_t len)
 {
-    const struct news news = { .node = node,
-                               .off = (off_t)off,
-                               .len = (off_t)len };
+    const struct notification notification = { .node = node,
+                                               .off = (off_t)off,
+                                               .len = (off_t)len };
 
-    submit(fs, &news);
+    submit(fs, &notification);
 }
 
 void kernel_forget_attributes(struct fs *fs, struct node *node)
@@ -163,11 +168,11 @@ int kernel_flush(struct fs *fs, struct node *node, off_t off)
     return 0;
 }
 
-void kernel_tell_no_more(struct fs *fs)
+void kernel_stop_notifications(struct fs *fs)
 {
     const struct timespec pause = { .tv_nsec = AWAIT_PAUSE_NS };
 
-    fs->silent = true;
-    while (fs->nnews > 0)
+    fs->notifications_stopped = true;
+    while (fs->nnotifications > 0)
         nanosleep(&pause, NULL);
 }

@@ -5,7 +5,7 @@
 #include "open/open_file.h"
 
 /*
- * Tell the kernel that other programs have changed an open file.
+ * Notify the kernel that other programs have changed an open file.
  *
  * In a mount with the kernel's writeback cache, the kernel trusts its own size
  * and content of a file.  The daemon has to tell it to drop its pages, and
@@ -13,7 +13,7 @@
  * file.  There is no way to tell the kernel that a file has shrunk.
  *
  * The kernel may have to write dirty pages first, and that may have to wait for
- * the reply to the request that a thread is handling now.  So fs->teller does
+ * the reply to the request that a thread is handling now.  So fs->notifier does
  * this, a thread that answers no requests.
  *
  * The kernel then waits, uninterruptibly, for pages that are being read.  If
@@ -21,8 +21,8 @@
  * the kernel would learn only from their closing that nobody answers.  Every
  * call that drops pages or makes a file longer waits like that.
  */
-void kernel_tell(struct fs *fs, struct node *node,
-                 struct open_version *version);
+void kernel_notify(struct fs *fs, struct node *node,
+                   struct open_version *version);
 
 /*
  * If a notification about a file is pending, run a task as soon as the kernel
@@ -64,7 +64,7 @@ void kernel_end(struct fs *fs);
  * on.  Requests must be answered until this returns, because a notification
  * waits for pages that the kernel has asked for.
  */
-void kernel_tell_no_more(struct fs *fs);
+void kernel_stop_notifications(struct fs *fs);
 
 /*
  * Make the kernel drop pages of a file; `len` is 0 for all from `off` on.  If

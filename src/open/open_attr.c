@@ -71,7 +71,7 @@ static void watch_other(struct fs *fs, struct node *node, const struct stat *st)
         node->content = content;
     pthread_mutex_unlock(&fs->nodes.lock);
     if (changed)
-        kernel_tell(fs, node, version);
+        kernel_notify(fs, node, version);
     open_version_put(version);
     open_file_put(fs, open);
 }

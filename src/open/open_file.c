@@ -104,9 +104,9 @@ void open_file_changed(struct fs *fs, struct open_file *open)
 
     if (!fs->writeback)
         return;
-    open_file_mistaken(fs, open);
+    open_file_mark_kernel_stale(fs, open);
     version = open_file_version(open);
-    kernel_tell(fs, open->node, version);
+    kernel_notify(fs, open->node, version);
     open_version_put(version);
 }
 
@@ -164,12 +164,12 @@ static uint64_t content_hash(const struct stat *st)
     return store_version_hash(store_version_of(st), VERSION_SAME_CONTENT);
 }
 
-bool open_file_is_agreed(struct fs *fs, struct open_file *open)
+bool open_file_is_kernel_in_sync(struct fs *fs, struct open_file *open)
 {
     const struct node *node = open->node;
     struct open_version *version;
     uint64_t mark;
-    bool agreed;
+    bool in_sync;
 
     if (!fs->writeback)
         return true;
@@ -177,13 +177,13 @@ bool open_file_is_agreed(struct fs *fs, struct open_file *open)
     mark = version->file ? file_mark(version->file) : 0;
     pthread_mutex_lock(&fs->nodes.lock);
     /* Programs hold it open already, besides a thread that closes it. */
-    agreed = open->nrefs > 1 + (unsigned)open->closing.busy ||
-             (!node->mistaken && !node->unread &&
-              (version->cached || node->content == 0 ||
-               open_file_is_content(node, content_hash(&version->st), mark)));
+    in_sync = open->nrefs > 1 + (unsigned)open->closing.busy ||
+              (!node->kernel_stale && !node->unread &&
+               (version->cached || node->content == 0 ||
+                open_file_is_content(node, content_hash(&version->st), mark)));
     pthread_mutex_unlock(&fs->nodes.lock);
     open_version_put(version);
-    return agreed;
+    return in_sync;
 }
 
 bool open_file_cached(struct fs *fs, struct node *node,

@@ -87,7 +87,7 @@ void open_file_free(struct open_file *open);
  * the caller returns -ESTALE, and the kernel looks the file up again and gets a
  * new node.
  */
-bool open_file_is_agreed(struct fs *fs, struct open_file *open);
+bool open_file_is_kernel_in_sync(struct fs *fs, struct open_file *open);
 
 /*
  * Record which state of a file the kernel caches from now on.  Returns true if
@@ -170,12 +170,12 @@ bool open_file_is_content(const struct node *node, uint64_t content,
  * whose size is fixed.  There is no way to tell the kernel that it has the
  * wrong size.  So it looks the file up again once the file is closed.
  */
-void open_file_mistaken(struct fs *fs, struct open_file *open);
+void open_file_mark_kernel_stale(struct fs *fs, struct open_file *open);
 
 /*
- * Has open_file_mistaken() been called in the last seconds, for whatever file?
- * Then the kernel may be about to look that file up and to open it, and it
- * tries this only once.
+ * Has open_file_mark_kernel_stale() been called in the last seconds, for
+ * whatever file?  Then the kernel may be about to look that file up and to open
+ * it, and it tries this only once.
  */
 bool open_file_was_mistaken(struct fs *fs);
 

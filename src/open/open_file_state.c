@@ -28,16 +28,16 @@ static long long monotonic_seconds(void)
 
 bool open_file_was_mistaken(struct fs *fs)
 {
-    long long last = atomic_load(&fs->mistaken);
+    long long last = atomic_load(&fs->kernel_stale);
 
     return last > 0 && monotonic_seconds() - last <= MISTAKEN_SECONDS;
 }
 
-void open_file_mistaken(struct fs *fs, struct open_file *open)
+void open_file_mark_kernel_stale(struct fs *fs, struct open_file *open)
 {
-    atomic_store(&fs->mistaken, monotonic_seconds());
+    atomic_store(&fs->kernel_stale, monotonic_seconds());
     pthread_mutex_lock(&fs->nodes.lock);
-    open->node->mistaken = true;
+    open->node->kernel_stale = true;
     pthread_mutex_unlock(&fs->nodes.lock);
 }
 

@@ -60,7 +60,7 @@ static int refuse(struct fs *fs, struct open_file *open)
 
     if (r < 0 && r != -ESTALE)
         return r;
-    open_file_mistaken(fs, open);
+    open_file_mark_kernel_stale(fs, open);
     return -ESTALE;
 }
 
@@ -71,7 +71,7 @@ static int open_handle(fuse_req_t req, struct node *node,
     const struct stat empty = { .st_size = 0 };
     struct fs *fs = request_fs(req);
     struct handle *handle = handle_new(fs);
-    bool agreed = true;
+    bool in_sync = true;
     int r;
 
     if (!handle)
@@ -80,8 +80,8 @@ static int open_handle(fuse_req_t req, struct node *node,
     if (r == 0 && wants_to_write(fi))
         handle_count_writer(fs, handle);
     if (r == 0)
-        agreed = open_file_is_agreed(fs, handle->open);
-    if (!agreed)
+        in_sync = open_file_is_kernel_in_sync(fs, handle->open);
+    if (!in_sync)
         r = refuse(fs, handle->open);
     if (r == 0)
         r = fill(fs, handle, fi);
@@ -93,7 +93,7 @@ static int open_handle(fuse_req_t req, struct node *node,
         handle_choose_io(fs, handle, fi);
     else
         handle_close(fs, handle);
-    if (!agreed)
+    if (!in_sync)
         deferred_close_now(fs, node);
     return r;
 }

@@ -163,7 +163,7 @@ static void tell_of_append(struct fs *fs, struct handle *handle)
 {
     struct open_version *version = open_file_version(handle->open);
 
-    kernel_tell(fs, handle->open->node, version);
+    kernel_notify(fs, handle->open->node, version);
     open_version_put(version);
 }
 
@@ -205,7 +205,7 @@ static void reply_pages(fuse_req_t req, struct handle *handle, size_t size,
         return;
     }
     if (r == -EFBIG || r == -ESTALE)
-        open_file_mistaken(fs, handle->open);
+        open_file_mark_kernel_stale(fs, handle->open);
     if (r == -ESTALE)
         refuse_stale(fs, handle, off, size);
     else

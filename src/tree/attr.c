@@ -109,7 +109,7 @@ static void note_unread(struct fs *fs, struct node *node, bool unread)
 {
     pthread_mutex_lock(&fs->nodes.lock);
     if (node->unread && !unread && fs->writeback)
-        node->mistaken = true;
+        node->kernel_stale = true;
     node->unread = unread;
     pthread_mutex_unlock(&fs->nodes.lock);
 }

@@ -36,7 +36,7 @@ struct fs {
     struct file_params params;    /* parameters of new frames */
     struct file_context *files;   /* owned by this struct */
     struct fuse_session *session; /* for notifications to the kernel */
-    struct pool *teller;          /* its one thread sends notifications to the
+    struct pool *notifier;        /* its one thread sends notifications to the
                                      kernel */
     struct pool *seekers; /* its threads seek in files that are being written;
                              NULL: read-only */
@@ -51,13 +51,14 @@ struct fs {
     atomic_bool passes; /* give the kernel the files that are not frames, until
                            it rejects one; see passthrough.h */
 
-    atomic_llong mistaken; /* seconds of CLOCK_MONOTONIC at which the kernel's
-                              cache of some file was last found to be wrong */
+    atomic_llong
+        kernel_stale; /* seconds of CLOCK_MONOTONIC at which the kernel's cache
+                         of some file was last found to be wrong */
 
     atomic_uint nwriters; /* handles of all files that are open for writing */
 
-    atomic_uint nnews;  /* notifications that are not yet sent */
-    atomic_bool silent; /* send no more notifications */
+    atomic_uint nnotifications;        /* notifications that are not yet sent */
+    atomic_bool notifications_stopped; /* send no more notifications */
 
     /* Guarded by `nodes.lock`. */
     struct list held;        /* everything that programs have open */

@@ -71,12 +71,13 @@ struct node {
     uint64_t mark;          /* frame_mark() of that state, if another state may
                                have the same version, or this state another one
                                before long; or 0 */
-    atomic_uint nnews;      /* notifications to the kernel about the file that
-                               are not yet sent; read without the lock */
-    bool mistaken;          /* the kernel's data or size of the file is stale,
-                               and a notification cannot mend that */
-    bool unread;            /* the frame may not be read, so the size that shows
-                               is not that of its content */
+    atomic_uint
+        nnotifications; /* notifications to the kernel about the file that are
+                           not yet sent; read without the lock */
+    bool kernel_stale;  /* the kernel's data or size of the file is stale, and a
+                           notification cannot mend that */
+    bool unread;        /* the frame may not be read, so the size that shows is
+                           not that of its content */
     struct fault_log *faults; /* faults that were reported; see report.h */
 };
 
