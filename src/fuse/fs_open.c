@@ -321,7 +321,7 @@ static struct fs *fs_new(const struct fs_options *options)
     }
     fs->deferred_close = deferred;
     fs->space = space;
-    list_init(&fs->held);
+    list_init(&fs->opened);
     backing_source_init(&fs->source);
     fs->source.ops = &local_source_ops;
     fs->open_anchor = open_file_anchor;
@@ -378,10 +378,10 @@ int fs_close(struct fs *fs)
 
     if (!fs)
         return 0;
-    list_for_each_safe(link, &fs->held) {
-        struct fs_held *held = list_entry(link, struct fs_held, link);
+    list_for_each_safe(link, &fs->opened) {
+        struct fs_opened *opened = list_entry(link, struct fs_opened, link);
 
-        held->close(fs, held);
+        opened->close(fs, opened);
     }
     r = deferred_close_stop(fs);
     synced = sync_all(fs);

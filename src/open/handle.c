@@ -35,15 +35,15 @@ static void uncount_writer(struct fs *fs, struct handle *handle)
 
 void handle_close(struct fs *fs, struct handle *handle)
 {
-    fs_let_go(fs, &handle->held);
+    fs_remove_opened(fs, &handle->opened);
     uncount_writer(fs, handle);
     open_file_put(fs, handle->open);
     free(handle);
 }
 
-static void close_held(struct fs *fs, struct fs_held *held)
+static void close_opened(struct fs *fs, struct fs_opened *opened)
 {
-    handle_close(fs, list_entry(held, struct handle, held));
+    handle_close(fs, list_entry(opened, struct handle, opened));
 }
 
 /* Take references to the nodes that are open for writing, one for each handle,
@@ -53,11 +53,11 @@ static size_t collect_written(struct fs *fs, struct node **nodes, size_t max)
     size_t n = 0;
 
     pthread_mutex_lock(&fs->nodes.lock);
-    list_for_each(link, &fs->held) {
-        struct fs_held *held = list_entry(link, struct fs_held, link);
-        struct handle *handle = list_entry(held, struct handle, held);
+    list_for_each(link, &fs->opened) {
+        struct fs_opened *opened = list_entry(link, struct fs_opened, link);
+        struct handle *handle = list_entry(opened, struct handle, opened);
 
-        if (held->close == close_held && handle->writes && n < max) {
+        if (opened->close == close_opened && handle->writes && n < max) {
             nodes[n] = handle->open->node;
             nodes[n++]->nrefs++;
         }
@@ -93,8 +93,8 @@ struct handle *handle_new(struct fs *fs)
 
     if (!handle)
         return NULL;
-    handle->held.close = close_held;
-    fs_hold(fs, &handle->held);
+    handle->opened.close = close_opened;
+    fs_add_opened(fs, &handle->opened);
     return handle;
 }
 

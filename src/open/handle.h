@@ -6,10 +6,10 @@
 
 /* One open file description of a program, as the kernel counts them. */
 struct handle {
-    struct fs_held held;
+    struct fs_opened opened;
     struct open_file *open;
     atomic_bool writes; /* it was opened for writing, and counts as a writer */
-    bool passed;       /* the kernel reads the file itself; see passthrough.h */
+    bool passthrough;  /* the kernel reads the file itself; see passthrough.h */
     uint32_t typesize; /* of the frame when it was opened; 0: it may change */
     unsigned nmodified; /* that of `open` when this handle was opened */
     atomic_bool stale;  /* other programs have changed the frame since, and a

@@ -40,9 +40,9 @@ struct open_file {
     struct lost_ranges lost;    /* see open_file_lost.h */
     int refused;                /* result of the last commit by free_space.c */
     struct timespec refused_at; /* when that was, by CLOCK_MONOTONIC */
-    unsigned npassed; /* handles through which the kernel reads the file
-                         itself, */
-    int passed;       /* and the kernel's id for the file; see passthrough.h */
+    unsigned npassthrough; /* handles through which the kernel reads the file
+                              itself, */
+    int backing_id; /* and the kernel's id for the file; see passthrough.h */
 
     atomic_uint nwriters; /* handles that were opened for writing; no lock */
 };

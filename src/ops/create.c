@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "frame/frame_object.h"
-#include "open/enter.h"
+#include "open/lookup.h"
 #include "store/store_local.h"
 
 /* A file that is being created. */
@@ -112,8 +112,8 @@ static int enter(struct making *making, struct open_file **open,
         return r;
     id = node_id_of(st, entry->kind);
     node_made(&fs->nodes, making->create->parent, entry->name, &id);
-    r = enter_entry(fs, making->create->parent, &entry->dir, entry->name,
-                    entry->kind, out, st);
+    r = lookup_entry(fs, making->create->parent, &entry->dir, entry->name,
+                     entry->kind, out, st);
     if (r < 0)
         return r;
     if (making->file)
@@ -197,8 +197,8 @@ int create_link(struct fs *fs, struct node *node, struct node *parent,
         if (r == 0)
             open_file_note_name(fs, node);
         if (r == 0)
-            r = enter_entry(fs, parent, &entry.dir, entry.name, entry.kind, out,
-                            st);
+            r = lookup_entry(fs, parent, &entry.dir, entry.name, entry.kind,
+                             out, st);
         backing_dir_close(&entry.dir);
     }
     backing_close(&place);

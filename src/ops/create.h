@@ -13,7 +13,7 @@
  * group.  A new regular file is a frame.  In a mount that keeps names, it is a
  * frame only if its name is one of a frame.
  *
- * Functions return 0, and like enter_lookup() the node and its attributes; or a
+ * Functions return 0, and like lookup_name() the node and its attributes; or a
  * negative errno: -EEXIST if an entry shows under the name, -EPERM if none
  * could.
  */

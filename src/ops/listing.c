@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ops/listing.h"
 
-#include "open/enter.h"
+#include "open/lookup.h"
 
 double attr_timeout(const struct fs *fs)
 {
@@ -47,8 +47,8 @@ static bool list_plus(struct listing *list, const struct dir_entry *entry)
         return false;
     /* An entry that was removed meanwhile is listed without attributes. */
     if (entry->kind != ENTRY_NONE &&
-        enter_entry(list->fs, list->parent, dir_backing(list->dir), entry->name,
-                    entry->kind, &node, &st) == 0)
+        lookup_entry(list->fs, list->parent, dir_backing(list->dir),
+                     entry->name, entry->kind, &node, &st) == 0)
         param = entry_param(list->fs, node, &st);
     list->len += fuse_add_direntry_plus(list->req, list->buf + list->len, left,
                                         entry->shown, &param, entry->next);

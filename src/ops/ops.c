@@ -9,8 +9,8 @@
 
 #include "base/identity.h"
 #include "base/pool.h"
-#include "open/enter.h"
 #include "open/kernel.h"
+#include "open/lookup.h"
 #include "open/open_attr.h"
 #include "ops/killpriv.h"
 #include "ops/listing.h"
@@ -68,7 +68,7 @@ static void ops_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
     struct fuse_entry_param entry;
     struct node *node;
     struct stat st;
-    int r = enter_lookup(fs, request_node(fs, parent), name, &node, &st);
+    int r = lookup_name(fs, request_node(fs, parent), name, &node, &st);
 
     if (r < 0) {
         request_fail(req, r);

@@ -41,7 +41,7 @@ void passthrough_init(struct fs *fs, struct fuse_conn_info *conn)
         !may_administer() || is_overlay(fs))
         return;
     conn->want |= FUSE_CAP_PASSTHROUGH;
-    atomic_store(&fs->passes, true);
+    atomic_store(&fs->passthrough, true);
 }
 
 /*
@@ -55,12 +55,12 @@ static int number_locked(fuse_req_t req, struct open_file *open)
 {
     struct fs *fs = request_fs(req);
 
-    if (open->npassed > 0 || !atomic_load(&fs->passes))
-        return open->passed;
-    open->passed = fuse_passthrough_open(req, open->current->fd);
-    if (open->passed == 0)
-        atomic_store(&fs->passes, false);
-    return open->passed;
+    if (open->npassthrough > 0 || !atomic_load(&fs->passthrough))
+        return open->backing_id;
+    open->backing_id = fuse_passthrough_open(req, open->current->fd);
+    if (open->backing_id == 0)
+        atomic_store(&fs->passthrough, false);
+    return open->backing_id;
 }
 
 void passthrough_open(fuse_req_t req, struct handle *handle,
@@ -72,11 +72,11 @@ void passthrough_open(fuse_req_t req, struct handle *handle,
         return;
     pthread_mutex_lock(&open->lock);
     fi->backing_id = number_locked(req, open);
-    handle->passed = fi->backing_id > 0;
-    open->npassed += handle->passed;
+    handle->passthrough = fi->backing_id > 0;
+    open->npassthrough += handle->passthrough;
     pthread_mutex_unlock(&open->lock);
     /* The kernel's cache has no pages of this file, and gets none. */
-    if (handle->passed)
+    if (handle->passthrough)
         fi->keep_cache = false;
 }
 
@@ -85,12 +85,12 @@ void passthrough_close(fuse_req_t req, const struct handle *handle)
     struct open_file *open = handle->open;
     int last = 0;
 
-    if (!handle->passed)
+    if (!handle->passthrough)
         return;
     pthread_mutex_lock(&open->lock);
-    if (--open->npassed == 0) {
-        last = open->passed;
-        open->passed = 0;
+    if (--open->npassthrough == 0) {
+        last = open->backing_id;
+        open->backing_id = 0;
     }
     pthread_mutex_unlock(&open->lock);
     if (last > 0)

@@ -14,7 +14,7 @@ enum {
 };
 
 struct dir {
-    struct fs_held held;
+    struct fs_opened opened;
     struct fs *fs;
     struct node *node; /* stays until the directory is closed */
     struct backing_dir backing;
@@ -30,10 +30,10 @@ struct dir {
     char shown[NAME_MAX + 1];
 };
 
-static void close_held(struct fs *fs __attribute__((unused)),
-                       struct fs_held *held)
+static void close_opened(struct fs *fs __attribute__((unused)),
+                         struct fs_opened *opened)
 {
-    dir_close(list_entry(held, struct dir, held));
+    dir_close(list_entry(opened, struct dir, opened));
 }
 
 int dir_anchor(struct fs *fs, const struct node *node)
@@ -41,11 +41,12 @@ int dir_anchor(struct fs *fs, const struct node *node)
     int fd = -ESTALE;
 
     pthread_mutex_lock(&fs->nodes.lock);
-    list_for_each_safe(link, &fs->held) {
-        const struct fs_held *held = list_entry(link, struct fs_held, link);
-        const struct dir *dir = list_entry(held, struct dir, held);
+    list_for_each_safe(link, &fs->opened) {
+        const struct fs_opened *opened =
+            list_entry(link, struct fs_opened, link);
+        const struct dir *dir = list_entry(opened, struct dir, opened);
 
-        if (held->close == close_held && dir->node == node && dir->open) {
+        if (opened->close == close_opened && dir->node == node && dir->open) {
             fd = backing_dir_anchor(&dir->backing);
             break;
         }
@@ -105,8 +106,8 @@ int dir_open(struct fs *fs, struct node *node, struct dir **out)
     dir->fs = fs;
     dir->node = node;
     dir->doubled = fs->chunks && !node_traits(node)->view;
-    dir->held.close = close_held;
-    fs_hold(fs, &dir->held);
+    dir->opened.close = close_opened;
+    fs_add_opened(fs, &dir->opened);
     r = reopen(dir);
     if (r == 0)
         r = identify(dir);
@@ -122,7 +123,7 @@ void dir_close(struct dir *dir)
 {
     if (!dir)
         return;
-    fs_let_go(dir->fs, &dir->held);
+    fs_remove_opened(dir->fs, &dir->opened);
     if (dir->open)
         backing_dir_close(&dir->backing);
     name_list_free(&dir->names);

@@ -253,17 +253,17 @@ size_t fs_name_max(const struct fs *fs, size_t max)
     return max < suffix ? max : max - suffix;
 }
 
-void fs_hold(struct fs *fs, struct fs_held *held)
+void fs_add_opened(struct fs *fs, struct fs_opened *opened)
 {
     pthread_mutex_lock(&fs->nodes.lock);
-    list_append(&fs->held, &held->link);
+    list_append(&fs->opened, &opened->link);
     pthread_mutex_unlock(&fs->nodes.lock);
 }
 
-void fs_let_go(struct fs *fs, struct fs_held *held)
+void fs_remove_opened(struct fs *fs, struct fs_opened *opened)
 {
     pthread_mutex_lock(&fs->nodes.lock);
-    list_remove(&held->link);
+    list_remove(&opened->link);
     pthread_mutex_unlock(&fs->nodes.lock);
 }
 

@@ -48,8 +48,9 @@ struct fs {
      */
     int (*open_anchor)(struct open_file *open);
 
-    atomic_bool passes; /* give the kernel the files that are not frames, until
-                           it rejects one; see passthrough.h */
+    atomic_bool
+        passthrough; /* give the kernel the files that are not frames, until it
+                        rejects one; see passthrough.h */
 
     atomic_llong
         kernel_stale; /* seconds of CLOCK_MONOTONIC at which the kernel's cache
@@ -61,7 +62,7 @@ struct fs {
     atomic_bool notifications_stopped; /* send no more notifications */
 
     /* Guarded by `nodes.lock`. */
-    struct list held;        /* everything that programs have open */
+    struct list opened;      /* everything that programs have open */
     struct sync_set written; /* to be synced when the mount ends */
 
     struct deferred_close *deferred_close; /* files that programs have closed */
@@ -70,14 +71,14 @@ struct fs {
 };
 
 /* Something that a program has open. */
-struct fs_held {
+struct fs_opened {
     struct list link;
-    void (*close)(struct fs *fs, struct fs_held *held);
+    void (*close)(struct fs *fs, struct fs_opened *opened);
 };
 
 /* Add something that a program has opened to the list, and remove it again. */
-void fs_hold(struct fs *fs, struct fs_held *held);
-void fs_let_go(struct fs *fs, struct fs_held *held);
+void fs_add_opened(struct fs *fs, struct fs_opened *opened);
+void fs_remove_opened(struct fs *fs, struct fs_opened *opened);
 
 /* Is a node the virtual directory that holds the frame SOURCE? */
 static inline bool fs_is_made_up(const struct fs *fs, const struct node *node)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "open/enter.h"
+#include "open/lookup.h"
 
 #include <errno.h>
 
@@ -113,9 +113,9 @@ static bool is_kernel_stale(struct fs *fs, const struct node *node)
 }
 
 /* Find the node of an entry that was seen, and complete its attributes. */
-static int enter_seen(struct fs *fs, struct node *parent, const char *name,
-                      const struct backing_place *place, enum entry_kind kind,
-                      struct node **out, struct stat *st)
+static int lookup_seen(struct fs *fs, struct node *parent, const char *name,
+                       const struct backing_place *place, enum entry_kind kind,
+                       struct node **out, struct stat *st)
 {
     struct node_id id;
     int r = backing_stat(place, kind, st);
@@ -132,26 +132,26 @@ static int enter_seen(struct fs *fs, struct node *parent, const char *name,
     return r;
 }
 
-int enter_entry(struct fs *fs, struct node *parent,
-                const struct backing_dir *dir, const char *name,
-                enum entry_kind kind, struct node **out, struct stat *st)
+int lookup_entry(struct fs *fs, struct node *parent,
+                 const struct backing_dir *dir, const char *name,
+                 enum entry_kind kind, struct node **out, struct stat *st)
 {
     struct backing_place place;
     int r;
 
     backing_place_in(dir, name, kind, &place);
-    r = enter_seen(fs, parent, name, &place, kind, out, st);
+    r = lookup_seen(fs, parent, name, &place, kind, out, st);
     if (r < 0 || !is_kernel_stale(fs, *out))
         return r;
     /* If only a closing thread has the file open, close it now, so that the
        file gets a new node. */
     deferred_close_now(fs, *out);
     node_forget(&fs->nodes, *out, 1);
-    return enter_seen(fs, parent, name, &place, kind, out, st);
+    return lookup_seen(fs, parent, name, &place, kind, out, st);
 }
 
-int enter_lookup(struct fs *fs, struct node *parent, const char *shown,
-                 struct node **out, struct stat *st)
+int lookup_name(struct fs *fs, struct node *parent, const char *shown,
+                struct node **out, struct stat *st)
 {
     struct backing_entry entry;
     int r = fs_find(fs, parent, shown, &entry);
@@ -160,8 +160,8 @@ int enter_lookup(struct fs *fs, struct node *parent, const char *shown,
         return r;
     r = -ENOENT;
     if (entry.kind != ENTRY_NONE)
-        r = enter_entry(fs, parent, &entry.dir, entry.name, entry.kind, out,
-                        st);
+        r = lookup_entry(fs, parent, &entry.dir, entry.name, entry.kind, out,
+                         st);
     backing_dir_close(&entry.dir);
     return r;
 }

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef OPEN_LOOKUP_H
+#define OPEN_LOOKUP_H
+
+#include <sys/stat.h>
+
+#include "tree/fs.h"
+
+/*
+ * Lookups of the kernel: making the entries of directories known to it.
+ *
+ * Functions return 0, the node with one more reference for the kernel, and its
+ * attributes; or a negative errno.
+ */
+
+/*
+ * Look up an entry that was found in an open directory.
+ *
+ *  name, kind  as found in `dir`
+ */
+int lookup_entry(struct fs *fs, struct node *parent,
+                 const struct backing_dir *dir, const char *name,
+                 enum entry_kind kind, struct node **out, struct stat *st);
+
+/* Look up the entry that shows under a name; -ENOENT if there is none. */
+int lookup_name(struct fs *fs, struct node *parent, const char *shown,
+                struct node **out, struct stat *st);
+
+#endif
