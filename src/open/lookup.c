@@ -76,7 +76,7 @@ static bool is_kernel_in_sync(struct fs *fs, struct node *node,
     in_sync = node->open || (!node->kernel_stale &&
                              open_file_is_content(node, content, mark));
     if (!in_sync) {
-        node_unlist_locked(&fs->nodes, node);
+        node_unhash_locked(&fs->nodes, node);
     } else if (!node->open) {
         node->content = content;
         node->mark = doubtful ? node->mark : 0;

@@ -92,7 +92,7 @@ int open_attr_complete(struct fs *fs, struct node *node,
 }
 
 /* Get attributes of an open file that is no longer at its place. */
-static int stat_gone(struct fs *fs, struct node *node, struct stat *out)
+static int stat_unlinked(struct fs *fs, struct node *node, struct stat *out)
 {
     struct open_file *open = open_file_find(fs, node);
     struct open_version *version = open ? open_file_version(open) : NULL;
@@ -124,7 +124,7 @@ int open_attr_get(struct fs *fs, struct node *node, struct stat *out)
         return attr_get_folder(fs, node, out);
     r = fs_place(fs, node, &place);
     if (r < 0)
-        return r == -ESTALE ? stat_gone(fs, node, out) : r;
+        return r == -ESTALE ? stat_unlinked(fs, node, out) : r;
 
     r = backing_stat(&place, node->id.kind, &st);
     if (r == 0 && node_is(&fs->nodes, node, &st)) {
@@ -133,7 +133,7 @@ int open_attr_get(struct fs *fs, struct node *node, struct stat *out)
             st.st_nlink = 0;
         *out = st;
     } else if (r == 0 || r == -ENOENT || r == -ESTALE) {
-        r = stat_gone(fs, node, out);
+        r = stat_unlinked(fs, node, out);
     }
     backing_close(&place);
     return r;

@@ -121,7 +121,7 @@ int open_file_get(struct fs *fs, struct node *node, bool writable,
     open = find_or_make(fs, node);
     if (!open)
         return -ENOMEM;
-    r = open_file_renew(fs, open, writable);
+    r = open_file_reopen(fs, open, writable);
     if (r < 0) {
         open_file_put(fs, open);
         return r;
@@ -260,7 +260,7 @@ bool open_file_note_content(struct fs *fs, struct node *node,
     if (node_traits(node)->frame && node_is(&fs->nodes, node, &st)) {
         struct node_id id = node_id_of(&st, node->id.kind);
 
-        node_renew(&fs->nodes, node, &id);
+        node_set_identity(&fs->nodes, node, &id);
     }
     if (version && version->file)
         mark = file_mark(version->file);

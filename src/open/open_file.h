@@ -230,7 +230,7 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
 
 /* Find out where the node is now, and call open_file_refresh() for the file
    there.  Returns as that. */
-int open_file_renew(struct fs *fs, struct open_file *open, bool writable);
+int open_file_reopen(struct fs *fs, struct open_file *open, bool writable);
 
 /* Make a state that is already open the newest one. */
 void open_file_start(struct open_file *open, struct open_version *version);

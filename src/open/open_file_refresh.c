@@ -10,10 +10,10 @@
 enum {
     CATCH_UP_TRIES = 20, /* to catch up with a frame that other programs keep
                             changing */
-    RENEW_TRIES =
+    REOPEN_TRIES =
         200, /* to open the file that has a name, while another process replaces
                 it, */
-    RENEW_PAUSE_NS = 1000000, /* with a pause after each but the first few */
+    REOPEN_PAUSE_NS = 1000000, /* with a pause after each but the first few */
 };
 
 /*
@@ -207,7 +207,7 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
     if (r < 0 && r != -ESTALE && node_traits(open->node)->coded)
         report_fault(&fs->nodes, open->node, st, r, &fault);
     if (r == 0 && !open_version_has_readers_of(version, open->current)) {
-        node_estrange(&fs->nodes, open->node);
+        node_detach(&fs->nodes, open->node);
         open_version_put(version);
         end_refresh(open, NULL);
         return -ESTALE;
@@ -236,8 +236,8 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
 /* Try once to refresh.  `*other` becomes true if the file that was opened is
    not the one that was seen, because its name was given to another file
    meanwhile. */
-static int try_renew(struct fs *fs, struct open_file *open, bool writable,
-                     bool *other)
+static int try_reopen(struct fs *fs, struct open_file *open, bool writable,
+                      bool *other)
 {
     struct backing_place place;
     struct stat st;
@@ -257,17 +257,17 @@ static int try_renew(struct fs *fs, struct open_file *open, bool writable,
     return r == -ENOENT ? -ESTALE : r;
 }
 
-int open_file_renew(struct fs *fs, struct open_file *open, bool writable)
+int open_file_reopen(struct fs *fs, struct open_file *open, bool writable)
 {
-    const struct timespec pause = { .tv_nsec = RENEW_PAUSE_NS };
+    const struct timespec pause = { .tv_nsec = REOPEN_PAUSE_NS };
     bool other = true;
     int r = -ESTALE;
 
-    for (int tries = 0; other && tries < RENEW_TRIES; tries++) {
+    for (int tries = 0; other && tries < REOPEN_TRIES; tries++) {
         /* The other process may wait for the disk before it is done. */
         if (tries >= CATCH_UP_TRIES)
             nanosleep(&pause, NULL);
-        r = try_renew(fs, open, writable, &other);
+        r = try_reopen(fs, open, writable, &other);
     }
     return r;
 }

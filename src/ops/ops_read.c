@@ -178,7 +178,7 @@ void ops_read(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
         const struct attempt attempt = attempt_of(tries);
 
         if (tries > 0) {
-            r = open_file_renew(request_fs(req), handle->open, false);
+            r = open_file_reopen(request_fs(req), handle->open, false);
             if (r < 0)
                 break;
         }
@@ -272,7 +272,7 @@ void ops_seek(fuse_req_t req, struct handle *handle, off_t off, int whence)
         const struct attempt attempt = attempt_of(tries);
 
         if (tries > 0) {
-            found = open_file_renew(fs, handle->open, false);
+            found = open_file_reopen(fs, handle->open, false);
             if (found < 0)
                 break;
         }

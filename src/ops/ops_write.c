@@ -111,7 +111,7 @@ static struct open_version *open_newest(struct fs *fs, struct handle *handle,
 
     if (open_version_is_superseded(version)) {
         open_version_put(version);
-        r = open_file_renew(fs, handle->open, writable);
+        r = open_file_reopen(fs, handle->open, writable);
         version = open_file_version(handle->open);
     }
     if (r < 0)

@@ -210,7 +210,8 @@ void attr_report_raw(struct fs *fs, struct node *node,
 
 /* Get the attributes of a directory that is open, but no longer at its place.
    A directory in a store is not found once another program has removed it. */
-static int stat_gone(struct fs *fs, const struct node *node, struct stat *out)
+static int stat_unlinked(struct fs *fs, const struct node *node,
+                         struct stat *out)
 {
     int fd = -ESTALE;
     int r;
@@ -252,7 +253,7 @@ int attr_get_folder(struct fs *fs, struct node *node, struct stat *out)
         return stat_made_up(fs, node, out);
     r = fs_place(fs, node, &place);
     if (r < 0)
-        return r == -ESTALE ? stat_gone(fs, node, out) : r;
+        return r == -ESTALE ? stat_unlinked(fs, node, out) : r;
 
     r = backing_stat(&place, node->id.kind, &st);
     if (r == 0 && node_is(&fs->nodes, node, &st)) {
@@ -261,7 +262,7 @@ int attr_get_folder(struct fs *fs, struct node *node, struct stat *out)
             st.st_nlink = 0;
         *out = st;
     } else if (r == 0 || r == -ENOENT || r == -ESTALE) {
-        r = stat_gone(fs, node, out);
+        r = stat_unlinked(fs, node, out);
     }
     backing_close(&place);
     return r;

@@ -72,8 +72,8 @@ static bool has_successors(enum entry_kind kind)
 /* Is the node found by its place? */
 static bool has_place(const struct node *node)
 {
-    return has_successors(node->id.kind) && !node->gone && !node->unseen &&
-           !node->unlisted;
+    return has_successors(node->id.kind) && !node->unlinked && !node->unseen &&
+           !node->unhashed;
 }
 
 static void link_place(struct node_table *table, struct node *node)
@@ -99,13 +99,13 @@ static void unlink_place(struct node_table *table, struct node *node)
     *link = node->next_place;
 }
 
-void node_unlist_locked(struct node_table *table, struct node *node)
+void node_unhash_locked(struct node_table *table, struct node *node)
 {
-    if (node->unlisted)
+    if (node->unhashed)
         return;
     unlink_place(table, node);
     unlink_id(table, node);
-    node->unlisted = true;
+    node->unhashed = true;
 }
 
 /* Give a node another identity of the same kind. */
@@ -288,7 +288,7 @@ static void release_locked(struct node_table *table, struct node *node)
     while (node->nlookup == 0 && node->nrefs == 0) {
         struct node *parent = node->parent;
 
-        node_unlist_locked(table, node);
+        node_unhash_locked(table, node);
         drop_names_locked(table, node);
         list_remove(&node->all);
         node_free(node);
@@ -309,7 +309,7 @@ static bool is_below(const struct node *node, const struct node *ancestor)
 static bool is_place_of(const struct node *node, const struct node *parent,
                         const char *name)
 {
-    return !node->gone && node->parent == parent &&
+    return !node->unlinked && node->parent == parent &&
            strcmp(node->name, name) == 0;
 }
 
@@ -323,7 +323,7 @@ static void swap_place_locked(struct node_table *table, struct node *node,
     node_move_path_users_locked(node, name->parent);
     node->parent = name->parent;
     node->name = name->name;
-    node->gone = false;
+    node->unlinked = false;
     node->unseen = unseen;
     link_place(table, node);
     name->parent = old.parent;
@@ -349,7 +349,7 @@ static int move_locked(struct node_table *table, struct node *node,
     if (!other)
         return -ENOMEM;
 
-    had_other = !node->gone && !is_place_of(node, parent, name);
+    had_other = !node->unlinked && !is_place_of(node, parent, name);
     swap_place_locked(table, node, other, false);
     if (had_other) {
         other->next = node->names;
@@ -372,7 +372,7 @@ static void lose_place_locked(struct node_table *table, struct node *node)
         drop_name_locked(table, other);
     } else {
         unlink_place(table, node);
-        node->gone = true;
+        node->unlinked = true;
     }
 }
 
@@ -440,10 +440,10 @@ static void take_number(struct node_table *table, struct node *node)
     link_id(table, node);
 }
 
-void node_estrange(struct node_table *table, struct node *node)
+void node_detach(struct node_table *table, struct node *node)
 {
     pthread_mutex_lock(&table->lock);
-    if (!node->unlisted) {
+    if (!node->unhashed) {
         unlink_place(table, node);
         take_number(table, node);
         node->unseen = true;
@@ -479,7 +479,7 @@ bool node_is(struct node_table *table, struct node *node, const struct stat *st)
     if (node == &table->root)
         return true;
     pthread_mutex_lock(&table->lock);
-    if (!node->unlisted)
+    if (!node->unhashed)
         same = take_on_locked(table, node, &id);
     else
         same = node_is_removed_locked(node) && is_same_file(&node->id, &id);
@@ -525,11 +525,11 @@ struct node *node_find(struct node_table *table, const struct node *parent,
     return node;
 }
 
-void node_renew(struct node_table *table, struct node *node,
-                const struct node_id *id)
+void node_set_identity(struct node_table *table, struct node *node,
+                       const struct node_id *id)
 {
     pthread_mutex_lock(&table->lock);
-    if (!node->unlisted && node != &table->root)
+    if (!node->unhashed && node != &table->root)
         reidentify(table, node, id);
     pthread_mutex_unlock(&table->lock);
 }
@@ -553,7 +553,7 @@ void node_removed(struct node_table *table, struct node *node,
 {
     pthread_mutex_lock(&table->lock);
     if (last) {
-        node_unlist_locked(table, node);
+        node_unhash_locked(table, node);
         drop_names_locked(table, node);
     }
     lose_name_locked(table, node, parent, name);
@@ -575,7 +575,7 @@ int node_moved(struct node_table *table, struct node *node,
 
 bool node_is_removed_locked(const struct node *node)
 {
-    return node->gone && node->unlisted;
+    return node->unlinked && node->unhashed;
 }
 
 bool node_is_removed(struct node_table *table, const struct node *node)

@@ -53,14 +53,14 @@ struct node {
     struct list all;         /* in the table's list; unused for the root */
     struct node *next_id;
     struct node *next_place;
-    bool gone;            /* its name was removed, and no other is known */
+    bool unlinked;        /* its name was removed, and no other is known */
     bool unseen;          /* it has not been seen at its place since it lost its
                              last one, or since another file took its place */
     bool renamed;         /* its file is being renamed; see
                              node_begin_rename() */
     unsigned npath_users; /* number of threads that have locked its path, or
                              that of a node below it; see node_lock_path() */
-    bool unlisted;        /* `id` does not find it either, because the file was
+    bool unhashed;        /* `id` does not find it either, because the file was
                              removed, or because another node superseded it */
     struct open_file *open; /* while it is open; see open_file.h */
     uint64_t cached;        /* hash of the version, with VERSION_SAME, of the
@@ -179,15 +179,15 @@ struct node *node_find(struct node_table *table, const struct node *parent,
  * frame.  The caller does so before the old file goes, because any file may get
  * the old inode number then.
  */
-void node_renew(struct node_table *table, struct node *node,
-                const struct node_id *id);
+void node_set_identity(struct node_table *table, struct node *node,
+                       const struct node_id *id);
 
 /*
  * Separate a node from a file that took the place of its frame, and that the
  * programs which have the node open must not get.  The next lookup makes
  * another node for that file.
  */
-void node_estrange(struct node_table *table, struct node *node);
+void node_detach(struct node_table *table, struct node *node);
 
 /*
  * Note that a file was just created where there was none.  A node with that
@@ -284,7 +284,7 @@ bool node_is_removed_locked(const struct node *node);
  * makes a new node.  The caller ensures that the file of this node is not open
  * and will not be opened again, unless it was removed.
  */
-void node_unlist_locked(struct node_table *table, struct node *node);
+void node_unhash_locked(struct node_table *table, struct node *node);
 
 /*
  * Does a file that was seen at the place of a node belong to that node?  If

@@ -46,8 +46,9 @@ int node_locate(struct node_table *table, const struct node *node,
         place = place->parent;
     parent = place->parent ? place->parent : place;
     memcpy(out->name, place->name, strlen(place->name) + 1);
-    r = node->gone || place->gone ? -ESTALE
-                                  : path_locked(&table->root, parent, out->dir);
+    r = node->unlinked || place->unlinked
+            ? -ESTALE
+            : path_locked(&table->root, parent, out->dir);
     if (r == 0)
         r = path_locked(place, node, out->inner);
     pthread_mutex_unlock(&table->lock);
@@ -60,7 +61,7 @@ struct node *node_parent(struct node_table *table, const struct node *node,
     struct node *parent = NULL;
 
     pthread_mutex_lock(&table->lock);
-    if (!node->gone) {
+    if (!node->unlinked) {
         parent = node->parent;
         parent->nrefs++;
         memcpy(name, node->name, strlen(node->name) + 1);

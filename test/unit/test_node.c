@@ -225,7 +225,7 @@ START_TEST(a_node_that_is_superseded_is_no_file_any_more)
     make_table();
     struct node *old = get(&table.root, "a", 3, ENTRY_FRAME);
 
-    node_unlist_locked(&table, old);
+    node_unhash_locked(&table, old);
     ck_assert(!is(old, 3));
     struct node *new = get(&table.root, "a", 3, ENTRY_FRAME);
 
