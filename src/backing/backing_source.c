@@ -10,14 +10,14 @@ void backing_source_init(struct backing_source *source)
 {
     source->fd = -1;
     arrivals_init(&source->arrivals);
-    shelf_init(&source->shelf);
+    bundle_cache_init(&source->bundle_cache);
     trash_init(&source->trash);
 }
 
 void backing_source_fini(struct backing_source *source)
 {
     trash_fini(&source->trash);
-    shelf_fini(&source->shelf);
+    bundle_cache_fini(&source->bundle_cache);
     arrivals_fini(&source->arrivals);
     if (source->fd >= 0)
         close(source->fd);

@@ -9,8 +9,8 @@
 
 #include "backing/arrivals.h"
 #include "backing/backing.h"
+#include "backing/bundle_cache.h"
 #include "backing/names.h"
-#include "backing/shelf.h"
 #include "backing/trash.h"
 
 struct backing_source_ops;
@@ -23,7 +23,7 @@ struct backing_source {
                                              alone_source_ops if `only` */
     int fd;      /* the directory that SOURCE is, or is in */
     bool pinned; /* SOURCE, a frame, is mounted upon itself; `fd` is SOURCE,
-                        because its name leads to the mount */
+                    because its name leads to the mount */
     bool writable;
     bool keep_names; /* show names unchanged */
     bool npy;        /* show arrays as .npy files */
@@ -39,7 +39,7 @@ struct backing_source {
 
     /* These have locks of their own. */
     struct arrivals arrivals;
-    struct shelf shelf;
+    struct bundle_cache bundle_cache;
     struct trash trash;
 };
 

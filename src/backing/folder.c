@@ -57,8 +57,9 @@ static int open_seen(int at, const char *file, const struct stat *st,
 }
 
 /* Find the bundle of a file in the cache, or read it. */
-static int get_bundle(struct shelf *shelf, int at, const char *file,
-                      struct bundle **out, struct fault *fault)
+static int get_bundle(struct bundle_cache *bundle_cache, int at,
+                      const char *file, struct bundle **out,
+                      struct fault *fault)
 {
     struct store_version version;
     struct store *store;
@@ -68,7 +69,7 @@ static int get_bundle(struct shelf *shelf, int at, const char *file,
     if (fstatat(at, file, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return fault_set(fault, -errno, 0, NULL);
     version = store_version_of(&st);
-    *out = shelf_find(shelf, version);
+    *out = bundle_cache_find(bundle_cache, version);
     if (*out)
         return 0;
     r = open_seen(at, file, &st, &store);
@@ -81,7 +82,7 @@ static int get_bundle(struct shelf *shelf, int at, const char *file,
         r = bundle_read(store, (enum bundle_kind)r, out, fault);
     store_close(store);
     if (r == 0)
-        shelf_keep(shelf, version, *out);
+        bundle_cache_add(bundle_cache, version, *out);
     return r;
 }
 
@@ -95,14 +96,15 @@ static bool may_settle(int at, const char *file)
            retry_is_recent(st.st_mtim);
 }
 
-static int get_settled_bundle(struct shelf *shelf, struct folder *folder,
-                              struct fault *fault)
+static int get_settled_bundle(struct bundle_cache *bundle_cache,
+                              struct folder *folder, struct fault *fault)
 {
     struct retry retry = RETRY_SETTLE;
     int r;
 
     do
-        r = get_bundle(shelf, folder->at, folder->file, &folder->bundle, fault);
+        r = get_bundle(bundle_cache, folder->at, folder->file, &folder->bundle,
+                       fault);
     while ((r == -EBADMSG || r == -ESTALE) &&
            may_settle(folder->at, folder->file) && retry_wait(&retry));
     return r;
@@ -161,7 +163,7 @@ int folder_open(const struct backing_place *place, const char *path,
     if (r < 0)
         fault_set(fault, r, 0, NULL);
     else
-        r = get_settled_bundle(&out->source->shelf, folder, fault);
+        r = get_settled_bundle(&out->source->bundle_cache, folder, fault);
     if (r == 0 && dir < 0 && !bundle_has_folder(folder->bundle, path))
         r = fault_set(fault, -ESTALE, 0, NULL);
     if (r < 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "backing/shelf.h"
+#include "backing/bundle_cache.h"
 #include "suite.h"
 
 /* Read a zip archive without members. */
@@ -16,9 +16,9 @@ static struct bundle *read_empty(void)
     return bundle;
 }
 
-static bool finds(struct shelf *shelf, struct store_version version)
+static bool finds(struct bundle_cache *cache, struct store_version version)
 {
-    struct bundle *bundle = shelf_find(shelf, version);
+    struct bundle *bundle = bundle_cache_find(cache, version);
 
     bundle_put(bundle);
     return bundle != NULL;
@@ -28,20 +28,20 @@ START_TEST(bundle_is_found_until_its_file_changes)
 {
     struct store_version version = { .ino = 5, .size = 22, .settled = true };
     struct bundle *bundle = read_empty();
-    struct shelf shelf = { 0 };
+    struct bundle_cache cache = { 0 };
 
-    shelf_init(&shelf);
-    ck_assert(!finds(&shelf, version));
-    shelf_keep(&shelf, version, bundle);
-    ck_assert(finds(&shelf, version));
+    bundle_cache_init(&cache);
+    ck_assert(!finds(&cache, version));
+    bundle_cache_add(&cache, version, bundle);
+    ck_assert(finds(&cache, version));
     version.ctime.tv_nsec++;
-    ck_assert(!finds(&shelf, version));
-    shelf_keep(&shelf, version, bundle);
-    ck_assert(finds(&shelf, version));
-    ck_assert_uint_eq(shelf.nbooks, 1);
+    ck_assert(!finds(&cache, version));
+    bundle_cache_add(&cache, version, bundle);
+    ck_assert(finds(&cache, version));
+    ck_assert_uint_eq(cache.nentries, 1);
     version.dev++;
-    ck_assert(!finds(&shelf, version));
-    shelf_fini(&shelf);
+    ck_assert(!finds(&cache, version));
+    bundle_cache_fini(&cache);
     bundle_put(bundle);
 }
 END_TEST
@@ -51,12 +51,12 @@ START_TEST(bundle_is_not_kept_if_its_file_was_young_before_it_was_read)
 {
     const struct store_version version = { .ino = 5, .size = 22 };
     struct bundle *bundle = read_empty();
-    struct shelf shelf = { 0 };
+    struct bundle_cache cache = { 0 };
 
-    shelf_init(&shelf);
-    shelf_keep(&shelf, version, bundle);
-    ck_assert(!finds(&shelf, version));
-    shelf_fini(&shelf);
+    bundle_cache_init(&cache);
+    bundle_cache_add(&cache, version, bundle);
+    ck_assert(!finds(&cache, version));
+    bundle_cache_fini(&cache);
     bundle_put(bundle);
 }
 END_TEST
@@ -69,5 +69,5 @@ int main(void)
         NULL,
     };
 
-    return suite_run("shelf", tests);
+    return suite_run("bundle_cache", tests);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef BACKING_SHELF_H
-#define BACKING_SHELF_H
+#ifndef BACKING_BUNDLE_CACHE_H
+#define BACKING_BUNDLE_CACHE_H
 
 #include <pthread.h>
 #include <stddef.h>
@@ -10,8 +10,9 @@
 #include "store/store_version.h"
 
 enum {
-    SHELF_MAX = 64 << 20, /* bytes of memory; the newest entry is always kept */
-    SHELF_NBOOKS = 256,
+    BUNDLE_CACHE_MAX =
+        64 << 20, /* bytes of memory; the newest entry is always kept */
+    BUNDLE_CACHE_NENTRIES = 256,
 };
 
 /*
@@ -20,17 +21,17 @@ enum {
  *
  * Locking.  `lock` is a leaf, and guards all fields.
  */
-struct shelf {
+struct bundle_cache {
     pthread_mutex_t lock;
-    struct list books; /* most recently used first */
-    size_t nbooks;
+    struct list entries; /* most recently used first */
+    size_t nentries;
     size_t footprint; /* bytes of all entries */
 };
 
-/* Set up a zeroed struct. shelf_fini() drops the references of the cache; a
-   bundle stays until its other users drop theirs. */
-void shelf_init(struct shelf *shelf);
-void shelf_fini(struct shelf *shelf);
+/* Set up a zeroed struct. bundle_cache_fini() drops the references of the
+   cache; a bundle stays until its other users drop theirs. */
+void bundle_cache_init(struct bundle_cache *cache);
+void bundle_cache_fini(struct bundle_cache *cache);
 
 /*
  * Find the bundle of a file, unless the file has changed since it was read.
@@ -39,14 +40,15 @@ void shelf_fini(struct shelf *shelf);
  *
  * Returns a reference, or NULL.
  */
-struct bundle *shelf_find(struct shelf *shelf, struct store_version version);
+struct bundle *bundle_cache_find(struct bundle_cache *cache,
+                                 struct store_version version);
 
 /*
  * Add a bundle to the cache.  This does nothing if the version is not settled.
  *
  *  version  of the file, from before it was read
  */
-void shelf_keep(struct shelf *shelf, struct store_version version,
-                struct bundle *bundle);
+void bundle_cache_add(struct bundle_cache *cache, struct store_version version,
+                      struct bundle *bundle);
 
 #endif
