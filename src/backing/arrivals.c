@@ -87,7 +87,7 @@ static bool count_chunks(int dirfd, uint64_t *nwhole)
     uint64_t nchunks;
     int r;
 
-    if (store_dir_open(dirfd, ".", STORE_PEEK, &store) < 0)
+    if (store_dir_open(dirfd, ".", STORE_NOATIME, &store) < 0)
         return false;
     r = frame_open(store, 0, &frame, &fault);
     store_close(store);

@@ -42,7 +42,7 @@ static int is_array(void *context, const char *name, enum entry_kind kind)
     if (dir->source->only)
         return dir->source->only_is_array;
     backing_place_in(dir, name, kind, &place);
-    r = backing_store(&place, kind, STORE_PEEK, &store, &fault);
+    r = backing_store(&place, kind, STORE_NOATIME, &store, &fault);
     if (r < 0)
         return backing_is_shortage(r) ? r : 0;
     r = backing_is_array(store, 0);

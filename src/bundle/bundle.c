@@ -7,7 +7,7 @@
 
 #include "bundle/bundle_private.h"
 #include "bundle/estore.h"
-#include "bundle/heap.h"
+#include "bundle/store_embedded.h"
 #include "frame/frame.h"
 #include "frame/metalayer.h"
 
@@ -296,7 +296,7 @@ static int open_value(const struct bundle *bundle, struct store *store,
 
     if (r < 0)
         return r;
-    r = heap_open(embed, entry->off, entry->len, out, fault);
+    r = store_embedded_open(embed, entry->off, entry->len, out, fault);
     store_close(embed);
     return r;
 }

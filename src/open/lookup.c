@@ -20,7 +20,7 @@ static uint64_t read_mark(const struct fs *fs, const struct node *node,
     uint64_t mark;
     int r;
 
-    if (backing_store(place, node->id.kind, STORE_PEEK, &store, &fault) < 0)
+    if (backing_store(place, node->id.kind, STORE_NOATIME, &store, &fault) < 0)
         return 0;
     r = frame_open(store, fs->source.base, &frame, &fault);
     store_close(store);

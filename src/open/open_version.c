@@ -87,7 +87,7 @@ bool open_version_has_readers_of(const struct open_version *version,
 /* Store flags for opening a file that programs read. */
 static unsigned read_flags(const struct fs *fs)
 {
-    return fs->source.noatime ? STORE_PEEK : 0;
+    return fs->source.noatime ? STORE_NOATIME : 0;
 }
 
 /* Is an open file the one that was seen? */

@@ -17,7 +17,7 @@ struct dir_store {
     struct store_local_head head;
     int fd;
     bool writable;
-    bool peeks;                     /* see STORE_PEEK */
+    bool noatime;                   /* see STORE_NOATIME */
     mode_t mode;                    /* of the first file that is created */
     struct store_object *lock_file; /* NULL: none */
 
@@ -103,7 +103,8 @@ static int dir_open_object(struct store *store, const char *name,
     *out = find_open(dir, name);
     if (*out)
         return 0;
-    fd = store_local_open(dir->fd, name, dir->peeks ? STORE_PEEK : 0, S_IFREG);
+    fd = store_local_open(dir->fd, name, dir->noatime ? STORE_NOATIME : 0,
+                          S_IFREG);
     if (fd < 0)
         return fd;
     return store_local_object(fd, false, out);
@@ -465,7 +466,7 @@ int store_dir_open(int dirfd, const char *path, unsigned flags,
     dir->fd = fd;
     dir->mode = store_local_mode(flags);
     dir->writable = flags & STORE_WRITE;
-    dir->peeks = flags & (STORE_WRITE | STORE_PEEK);
+    dir->noatime = flags & (STORE_WRITE | STORE_NOATIME);
     if (flags & STORE_LOCK)
         r = store_local_lock_file(fd, STORE_LOCK_SUFFIX, fd, flags,
                                   &dir->lock_file);

@@ -95,7 +95,7 @@ int store_local_open(int dirfd, const char *path, unsigned flags, mode_t type)
 {
     int fd = open_path(dirfd, path, flags, type);
 
-    if (fd >= 0 && type == S_IFREG && flags & (STORE_WRITE | STORE_PEEK))
+    if (fd >= 0 && type == S_IFREG && flags & (STORE_WRITE | STORE_NOATIME))
         store_leave_atime(fd);
     return fd;
 }
@@ -110,8 +110,8 @@ static bool is_same_device(int a, int b)
            st_a.st_dev == st_b.st_dev;
 }
 
-/* Do the work of openat2() for a single name, where the system lacks that call: the
-   name can leave the mount only if something is mounted on it. */
+/* Do the work of openat2() for a single name, where the system lacks that call:
+   the name can leave the mount only if something is mounted on it. */
 static int reach_name(int dir, const char *name, int flags)
 {
     int fd = openat(dir, name, flags | O_NOFOLLOW | O_CLOEXEC);

@@ -17,16 +17,15 @@
 
 /* Flags for opening local stores. */
 enum store_flags {
-    STORE_FOLLOW = 1 << 0, /* follow symbolic links: for a path that a user
-                              typed; never for names found in a tree */
-    STORE_WRITE = 1 << 1,  /* objects may be changed */
-    STORE_NEW = 1 << 2,    /* the file does not exist yet, store_publish()
-                              creates it; only for a file, and with
-                              STORE_WRITE */
-    STORE_LOCK = 1 << 4,   /* open the lock file too, see store_lock_file() */
-    STORE_PEEK = 1 << 5,   /* do not update the access time, because no
-                              program asked for this read; implied by
-                              STORE_WRITE */
+    STORE_FOLLOW = 1 << 0,  /* follow symbolic links: for a path that a user
+                               typed; never for names found in a tree */
+    STORE_WRITE = 1 << 1,   /* objects may be changed */
+    STORE_NEW = 1 << 2,     /* the file does not exist yet, store_publish()
+                               creates it; only for a file, and with
+                               STORE_WRITE */
+    STORE_LOCK = 1 << 4,    /* open the lock file too, see store_lock_file() */
+    STORE_NOATIME = 1 << 5, /* do not update the access time, because no program
+                               asked for this read; implied by STORE_WRITE */
 };
 
 /*
@@ -77,8 +76,8 @@ int store_local_open(int dirfd, const char *path, unsigned flags, mode_t type);
 
 /*
  * Stop reads through a descriptor from updating the access time, as with
- * STORE_PEEK.  The kernel allows this to the owner of the file and to root; for
- * other users nothing changes.
+ * STORE_NOATIME.  The kernel allows this to the owner of the file and to root;
+ * for other users nothing changes.
  */
 void store_leave_atime(int fd);
 

@@ -518,7 +518,7 @@ int store_remove_stale(int dirfd, const char *name)
 
     if (strncmp(name, STORE_TEMPORARY, strlen(STORE_TEMPORARY)) != 0)
         return -EINVAL;
-    fd = store_local_open(dirfd, name, STORE_PEEK, S_IFREG);
+    fd = store_local_open(dirfd, name, STORE_NOATIME, S_IFREG);
     if (fd < 0)
         return fd;
     if (fstat(fd, &st) < 0)

@@ -122,7 +122,7 @@ static int read_info(struct fs *fs, struct node *node,
     struct fault fault = FAULT_NONE;
     struct store *store = NULL;
     struct file_peek peek;
-    int r = backing_store(place, node->id.kind, STORE_PEEK, &store, &fault);
+    int r = backing_store(place, node->id.kind, STORE_NOATIME, &store, &fault);
 
     if (r == 0)
         r = backing_check_store(place, store, st);

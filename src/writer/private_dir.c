@@ -173,7 +173,7 @@ static bool holds_no_content(int at, const char *name)
     int r;
 
     if (frame_dir_check(at, name) < 0 || has_chunk_files(at, name) ||
-        store_dir_open(at, name, STORE_PEEK, &store) < 0)
+        store_dir_open(at, name, STORE_NOATIME, &store) < 0)
         return false;
     if (store_stat(store, FRAME_OBJECT_INDEX, &st) == 0 &&
         st.version.size == 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef BUNDLE_HEAP_H
-#define BUNDLE_HEAP_H
+#ifndef BUNDLE_STORE_EMBEDDED_H
+#define BUNDLE_STORE_EMBEDDED_H
 
 #include <stdint.h>
 
@@ -8,7 +8,7 @@
 #include "store/store.h"
 
 enum {
-    HEAP_CHUNK_MAX = 16 << 20 /* decoded bytes; 8 KiB is usual */
+    STORE_EMBEDDED_CHUNK_MAX = 16 << 20 /* decoded bytes; 8 KiB is usual */
 };
 
 /*
@@ -21,10 +21,10 @@ enum {
  *  off, len  the part, in decoded bytes
  *
  * Returns 0; -EBADMSG if the part passes the end of the frame; -ENOTSUP if the
- * frame's chunks are larger than HEAP_CHUNK_MAX or differ in size; or an error
- * of frame_open().
+ * frame's chunks are larger than STORE_EMBEDDED_CHUNK_MAX or differ in size; or
+ * an error of frame_open().
  */
-int heap_open(struct store *store, uint64_t off, uint64_t len,
-              struct store **out, struct fault *fault);
+int store_embedded_open(struct store *store, uint64_t off, uint64_t len,
+                        struct store **out, struct fault *fault);
 
 #endif
