@@ -148,9 +148,10 @@ int backing_check_header(const struct backing_place *place,
 struct backing_opening {
     struct backing_source *source;
     enum entry_kind kind; /* of the entry at the place */
-    const char *inner;    /* path of the folder in it, if it is a store; "" for
-                             the top, and for other kinds */
-    bool list;            /* backing_list_begin() will be called */
+    const char
+        *bundle_path; /* path of the folder in it, if it is a store; "" for the
+                         top, and for other kinds */
+    bool list;        /* backing_list_begin() will be called */
 };
 
 /*

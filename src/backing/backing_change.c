@@ -13,7 +13,7 @@ int backing_create(const struct backing_entry *entry,
     *out = (struct backing_draft){
         .entry = entry,
         .mode = what->mode,
-        .hidden_fd = -1,
+        .private_fd = -1,
     };
     return change ? change->create(what, out) : -EROFS;
 }

@@ -42,9 +42,10 @@ struct backing_draft {
     mode_t mode;
 
     /* For the implementation. */
-    char hidden[PRIVATE_DIR_NAME_MAX]; /* its private name, while `hidden_fd` is
-                                         not -1 */
-    int hidden_fd;
+    char private_name
+        [PRIVATE_DIR_NAME_MAX]; /* its private name, while `private_fd` is not
+                                   -1 */
+    int private_fd;
 };
 
 /*

@@ -34,10 +34,11 @@ struct backing_source_ops {
 /*
  * An implementation of what lies under the names of the mounted tree:
  *
- *  local_ops   local directories, and the files in them: local.h
- *  alone_ops   the virtual directory that holds the frame SOURCE: alone.h
- *  folder_ops  folders of stores, and the frames in them: folder.h
- *  chunks_ops  the chunks of a frame: chunks.h
+ *  local_ops         local directories, and the files in them: local.h
+ *  single_frame_ops  the virtual directory that holds the frame SOURCE:
+ *                    single_frame.h
+ *  folder_ops        folders of stores, and the frames in them: folder.h
+ *  chunks_ops        the chunks of a frame: chunks.h
  *
  * Each function does the work of the one in backing.h that has its name, where
  * its manual is.

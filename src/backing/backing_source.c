@@ -9,7 +9,7 @@
 void backing_source_init(struct backing_source *source)
 {
     source->fd = -1;
-    arrivals_init(&source->arrivals);
+    incoming_frames_init(&source->incoming);
     bundle_cache_init(&source->bundle_cache);
     trash_init(&source->trash);
 }
@@ -18,7 +18,7 @@ void backing_source_fini(struct backing_source *source)
 {
     trash_fini(&source->trash);
     bundle_cache_fini(&source->bundle_cache);
-    arrivals_fini(&source->arrivals);
+    incoming_frames_fini(&source->incoming);
     if (source->fd >= 0)
         close(source->fd);
     free(source->only);

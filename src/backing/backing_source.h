@@ -7,9 +7,9 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-#include "backing/arrivals.h"
 #include "backing/backing.h"
 #include "backing/bundle_cache.h"
+#include "backing/incoming_frames.h"
 #include "backing/names.h"
 #include "backing/trash.h"
 
@@ -20,7 +20,8 @@ struct backing_source_ops;
 struct backing_source {
     /* Constant while mounted. */
     const struct backing_source_ops *ops; /* local_source_ops, or
-                                             alone_source_ops if `only` */
+                                             single_frame_source_ops if
+                                             `only` */
     int fd;      /* the directory that SOURCE is, or is in */
     bool pinned; /* SOURCE, a frame, is mounted upon itself; `fd` is SOURCE,
                     because its name leads to the mount */
@@ -38,7 +39,7 @@ struct backing_source {
                                in */
 
     /* These have locks of their own. */
-    struct arrivals arrivals;
+    struct incoming_frames incoming;
     struct bundle_cache bundle_cache;
     struct trash trash;
 };

@@ -6,14 +6,14 @@
 
 /* The kind of an entry of a directory. */
 enum entry_kind {
-    ENTRY_NONE,      /* not there, or not shown */
-    ENTRY_OTHER,     /* passed through as it is */
-    ENTRY_DIRECTORY, /* a directory that is neither a frame nor a store */
-    ENTRY_FRAME,     /* a frame in one file */
-    ENTRY_SPARSE,    /* a frame that is a directory */
-    ENTRY_STORE,     /* a file or directory of frames, shown as a directory */
-    ENTRY_GROUP,     /* a folder in a store */
-    ENTRY_LEAF,      /* a frame in a store */
+    ENTRY_NONE,       /* not there, or not shown */
+    ENTRY_PLAIN,      /* passed through as it is */
+    ENTRY_DIRECTORY,  /* a directory that is neither a frame nor a store */
+    ENTRY_FRAME,      /* a frame in one file */
+    ENTRY_SPARSE,     /* a frame that is a directory */
+    ENTRY_STORE,      /* a file or directory of frames, shown as a directory */
+    ENTRY_BUNDLE_DIR, /* a folder in a store */
+    ENTRY_BUNDLE_FRAME, /* a frame in a store */
     /* Views of a frame.  They have its name in the backing directory. */
     ENTRY_CHUNKS,       /* a directory of its chunks */
     ENTRY_CHUNK,        /* one chunk in that directory, decoded */
@@ -23,16 +23,16 @@ enum entry_kind {
 
 /* Properties of a kind of entries. */
 struct entry_traits {
-    bool frame;    /* shows the bytes of a whole frame */
-    bool chunk;    /* shows one chunk of a frame */
-    bool view;     /* is a view of a frame */
-    bool coded;    /* its bytes are read out of a frame */
-    bool folder;   /* shows as a directory */
-    bool inner;    /* is part of a store, or a view of a frame, and is found in
-                      the directory that it is in; it never changes */
-    bool sealed;   /* is a directory in which nothing is ever changed */
-    bool layers;   /* metalayers show as its attributes */
-    bool one_name; /* never has a second name, which would be a hard link */
+    bool frame;   /* shows the bytes of a whole frame */
+    bool chunk;   /* shows one chunk of a frame */
+    bool view;    /* is a view of a frame */
+    bool decoded; /* its bytes are read out of a frame */
+    bool folder;  /* shows as a directory */
+    bool virtual; /* is part of a store, or a view of a frame, and is found in
+                     the directory that it is in; it never changes */
+    bool readonly_dir; /* is a directory in which nothing is ever changed */
+    bool layers;       /* metalayers show as its attributes */
+    bool one_name;     /* never has a second name, which would be a hard link */
 };
 
 /* The properties of each kind. */

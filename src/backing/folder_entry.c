@@ -73,7 +73,7 @@ static int open_entry(int at, const char *file, const struct bundle *bundle,
    any more? */
 static bool is_missing(const struct backing_place *place, enum entry_kind kind)
 {
-    return place->holder && !place->item && kind == ENTRY_LEAF;
+    return place->holder && !place->item && kind == ENTRY_BUNDLE_FRAME;
 }
 
 int folder_store(const struct backing_place *place, enum entry_kind kind,
@@ -141,12 +141,12 @@ static int kind_in_bundle(const struct backing_dir *dir, const char *name)
         return ENTRY_NONE;
     entry = bundle_find(bundle, path);
     if (!entry)
-        return bundle_has_folder(bundle, path) ? ENTRY_GROUP : ENTRY_NONE;
+        return bundle_has_folder(bundle, path) ? ENTRY_BUNDLE_DIR : ENTRY_NONE;
     if (entry->embedded)
         leaf = !is_covered(dir->fd, name);
     else
         leaf = has_leaf_suffix(name) || is_frame(folder_of(dir), entry) > 0;
-    return leaf ? ENTRY_LEAF : ENTRY_NONE;
+    return leaf ? ENTRY_BUNDLE_FRAME : ENTRY_NONE;
 }
 
 /* The kind of an entry that is in the directory. */
@@ -162,7 +162,7 @@ static int kind_in_directory(int dir, const char *name, unsigned char type)
         type = (unsigned char)IFTODT(st.st_mode);
     }
     if (type == DT_DIR)
-        return ENTRY_GROUP;
+        return ENTRY_BUNDLE_DIR;
     if (type != DT_REG)
         return ENTRY_NONE;
     r = has_leaf_suffix(name) ? 1 : backing_has_magic(dir, name);
@@ -170,7 +170,7 @@ static int kind_in_directory(int dir, const char *name, unsigned char type)
         r = 0;
     if (r < 0)
         return r;
-    return r ? ENTRY_LEAF : ENTRY_NONE;
+    return r ? ENTRY_BUNDLE_FRAME : ENTRY_NONE;
 }
 
 /* Is an entry never shown, because it is metadata of the store or a file left
@@ -201,7 +201,7 @@ void folder_place_in(const struct backing_dir *dir, const char *name,
                      enum entry_kind kind, struct backing_place *out)
 {
     const struct folder *folder = folder_of(dir);
-    mode_t type = kind == ENTRY_GROUP ? S_IFDIR : S_IFREG;
+    mode_t type = kind == ENTRY_BUNDLE_DIR ? S_IFDIR : S_IFREG;
     char path[PATH_MAX] = "";
     struct stat st;
 
@@ -249,7 +249,7 @@ static void show_in_bundle(const struct backing_place *place, struct stat *st)
 int folder_stat(const struct backing_place *place, enum entry_kind kind,
                 struct stat *out)
 {
-    bool folder = kind == ENTRY_GROUP;
+    bool folder = kind == ENTRY_BUNDLE_DIR;
     mode_t read;
     struct stat st;
     int r = is_missing(place, kind) ? -ESTALE : local_stat_file(place, &st);
@@ -268,7 +268,7 @@ int folder_stat(const struct backing_place *place, enum entry_kind kind,
 
 int folder_frame_kind(const struct backing_place *place __attribute__((unused)))
 {
-    return ENTRY_LEAF;
+    return ENTRY_BUNDLE_FRAME;
 }
 
 int folder_layers(const struct backing_dir *dir, struct store **out,

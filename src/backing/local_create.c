@@ -34,9 +34,9 @@ static int make_plain(const struct backing_entry *entry,
    show. */
 static int make_private(struct backing_draft *draft)
 {
-    draft->hidden_fd =
-        private_dir_make(draft->entry->dir.fd, true, draft->hidden);
-    return draft->hidden_fd < 0 ? draft->hidden_fd : 0;
+    draft->private_fd =
+        private_dir_make(draft->entry->dir.fd, true, draft->private_name);
+    return draft->private_fd < 0 ? draft->private_fd : 0;
 }
 
 /* For a frame in one file nothing is done here, because the store creates that
@@ -52,7 +52,7 @@ static int create(const struct backing_new *what, struct backing_draft *draft)
 /* The name that the draft has at this moment. */
 static const char *name_of(const struct backing_draft *draft)
 {
-    return draft->hidden_fd < 0 ? draft->entry->name : draft->hidden;
+    return draft->private_fd < 0 ? draft->entry->name : draft->private_name;
 }
 
 static int draft_store(const struct backing_draft *draft, unsigned flags,
@@ -91,15 +91,15 @@ static int come_up(struct backing_draft *draft)
     int r;
 
     identity_begin();
-    r = renameat2(entry->dir.fd, draft->hidden, entry->dir.fd, entry->name,
-                  RENAME_NOREPLACE) < 0
+    r = renameat2(entry->dir.fd, draft->private_name, entry->dir.fd,
+                  entry->name, RENAME_NOREPLACE) < 0
             ? -errno
             : 0;
     identity_end();
     if (r < 0)
         return r;
-    close(draft->hidden_fd);
-    draft->hidden_fd = -1;
+    close(draft->private_fd);
+    draft->private_fd = -1;
     return 0;
 }
 
@@ -131,8 +131,8 @@ static void discard(struct backing_draft *draft, bool filled)
                  entry->kind == ENTRY_DIRECTORY ? AT_REMOVEDIR : 0);
     if (entry->kind == ENTRY_FRAME)
         backing_lock_file_remove(entry->dir.fd, entry->name);
-    if (draft->hidden_fd >= 0)
-        close(draft->hidden_fd);
+    if (draft->private_fd >= 0)
+        close(draft->private_fd);
 }
 
 static int link_object(const struct backing_object *object,

@@ -35,7 +35,7 @@ int local_dir_open(const struct backing_place *place,
     int fd;
 
     if (how->kind == ENTRY_STORE)
-        return folder_open(place, how->inner, out, fault);
+        return folder_open(place, how->bundle_path, out, fault);
     fd = local_open(place, (how->list ? O_RDONLY : O_PATH) | O_DIRECTORY);
     if (fd < 0)
         return fault_set(fault, fd, 0, NULL);
@@ -108,7 +108,7 @@ int local_list_next(struct backing_dir *dir, off_t off,
     if (!entry)
         return -errno;
     /* Remove files that a killed daemon has left behind. */
-    if (dir->source->writable && names_hidden(entry->d_name))
+    if (dir->source->writable && names_is_private(entry->d_name))
         private_dir_tidy_up(dir->fd, entry->d_name);
     list->off = entry->d_off;
     out->type = entry->d_type;

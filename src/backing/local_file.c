@@ -65,7 +65,7 @@ bool local_is_of_kind(const struct stat *st, enum entry_kind kind)
         return S_ISREG(st->st_mode);
     case ENTRY_STORE:
         return S_ISREG(st->st_mode) || S_ISDIR(st->st_mode);
-    case ENTRY_OTHER:
+    case ENTRY_PLAIN:
         return !S_ISDIR(st->st_mode);
     default:
         return false;

@@ -56,7 +56,7 @@ static int is_sparse(const struct backing_dir *dir, const char *name)
             r = st.st_uid == identity_owner();
     }
     if (r > 0 && dir->source->keep_names)
-        r = !arrivals_is_incomplete(&dir->source->arrivals, fd);
+        r = !incoming_frames_is_incomplete(&dir->source->incoming, fd);
     close(fd);
     return r;
 }
@@ -103,12 +103,12 @@ static int kind_of_file(int dirfd, const char *name)
         return r;
     r = false;
     if (names_has_store_suffix(name))
-        return kind_or_store(dirfd, name, ENTRY_OTHER);
+        return kind_or_store(dirfd, name, ENTRY_PLAIN);
     if (names_has_suffix(name))
         r = backing_has_header(dirfd, name, &fault);
     if (backing_is_shortage(r))
         return r;
-    return r > 0 || r == -EACCES ? ENTRY_FRAME : ENTRY_OTHER;
+    return r > 0 || r == -EACCES ? ENTRY_FRAME : ENTRY_PLAIN;
 }
 
 int local_kind(const struct backing_dir *dir, const char *name,
@@ -125,7 +125,7 @@ int local_kind(const struct backing_dir *dir, const char *name,
 
     if (type == DT_DIR)
         return kind_of_directory(dir, name);
-    return type == DT_REG ? kind_of_file(dir->fd, name) : ENTRY_OTHER;
+    return type == DT_REG ? kind_of_file(dir->fd, name) : ENTRY_PLAIN;
 }
 
 int local_kind_of_directory(int dirfd)

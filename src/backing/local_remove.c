@@ -9,7 +9,7 @@
 #include "backing/backing_ops.h"
 #include "backing/backing_source.h"
 #include "backing/local_change.h"
-#include "backing/retired.h"
+#include "backing/trashed_frame.h"
 #include "base/identity.h"
 #include "store/store_version.h"
 #include "writer/frame_dir.h"
@@ -17,18 +17,18 @@
 
 /* Move a frame, if it is the one that was seen. */
 static int move_frame(int at, const char *name, const struct stat *st, int to,
-                      const struct retired_name *retired)
+                      const struct trashed_frame_name *in_trash)
 {
     struct stat moved;
 
-    if (renameat(at, name, to, retired->text) < 0)
+    if (renameat(at, name, to, in_trash->text) < 0)
         return -errno;
-    if (fstatat(to, retired->text, &moved, AT_SYMLINK_NOFOLLOW) == 0 &&
+    if (fstatat(to, in_trash->text, &moved, AT_SYMLINK_NOFOLLOW) == 0 &&
         store_version_same_object(&moved, st))
         return 0;
-    if (renameat2(to, retired->text, at, name, RENAME_NOREPLACE) < 0 &&
+    if (renameat2(to, in_trash->text, at, name, RENAME_NOREPLACE) < 0 &&
         errno == EINVAL)
-        renameat(to, retired->text, at, name);
+        renameat(to, in_trash->text, at, name);
     return -ESTALE;
 }
 
@@ -48,8 +48,8 @@ static int open_seen(int at, const char *name, const struct stat *st)
 
 /* Make a frame private where it is.  It is marked first; otherwise it would
    stay if the daemon were killed between the two steps. */
-static int retire_here(int at, const char *name, const struct stat *st,
-                       const struct retired_name *retired)
+static int rename_to_trash_here(int at, const char *name, const struct stat *st,
+                                const struct trashed_frame_name *in_trash)
 {
     int fd = open_seen(at, name, st);
     int r;
@@ -57,7 +57,7 @@ static int retire_here(int at, const char *name, const struct stat *st,
     if (fd < 0)
         return fd;
     private_dir_mark(fd);
-    r = move_frame(at, name, st, at, retired);
+    r = move_frame(at, name, st, at, in_trash);
     if (r < 0)
         private_dir_unmark(fd);
     close(fd);
@@ -69,23 +69,24 @@ static int retire_here(int at, const char *name, const struct stat *st,
  * on another file system, the frame becomes private where it is.  Returns the
  * directory that the frame is in now, or a negative errno.
  */
-static int retire(struct backing_source *source, int at, const char *name,
-                  const struct stat *st, const struct retired_name *retired)
+static int move_to_trash(struct backing_source *source, int at,
+                         const char *name, const struct stat *st,
+                         const struct trashed_frame_name *in_trash)
 {
     int trash = trash_get(&source->trash, source->fd);
     int r = -EXDEV;
 
     if (trash >= 0)
-        r = move_frame(at, name, st, trash, retired);
+        r = move_frame(at, name, st, trash, in_trash);
     if (r == 0 || r == -ESTALE)
         return r < 0 ? r : trash;
-    return retire_here(at, name, st, retired);
+    return rename_to_trash_here(at, name, st, in_trash);
 }
 
 static int remove_sparse(const struct backing_dir *dir, const char *name,
                          const struct backing_removal *how)
 {
-    struct retired_name retired;
+    struct trashed_frame_name in_trash;
     struct stat st;
     int at;
     int r;
@@ -100,25 +101,25 @@ static int remove_sparse(const struct backing_dir *dir, const char *name,
         r = frame_dir_check(dir->fd, name);
     if (r < 0)
         return r;
-    retired = retired_name(st.st_ino);
-    at = retire(dir->source, dir->fd, name, &st, &retired);
+    in_trash = trashed_frame_name(st.st_ino);
+    at = move_to_trash(dir->source, dir->fd, name, &st, &in_trash);
     if (at >= 0 && !how->open)
-        frame_dir_remove(at, retired.text);
+        frame_dir_remove(at, in_trash.text);
     return at < 0 ? at : 0;
 }
 
 void local_finish_removal(const struct backing_dir *dir, enum entry_kind kind,
                           const struct stat *st)
 {
-    struct retired_name retired = retired_name(st->st_ino);
+    struct trashed_frame_name in_trash = trashed_frame_name(st->st_ino);
     int trash;
 
     if (kind != ENTRY_SPARSE)
         return;
     trash = trash_get(&dir->source->trash, dir->source->fd);
     if (trash >= 0)
-        frame_dir_remove(trash, retired.text);
-    frame_dir_remove(dir->fd, retired.text);
+        frame_dir_remove(trash, in_trash.text);
+    frame_dir_remove(dir->fd, in_trash.text);
 }
 
 /* Remove a name, with the identity of the program that asks for it unless

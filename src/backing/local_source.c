@@ -5,7 +5,7 @@
 
 #include "backing/backing_source.h"
 #include "backing/local.h"
-#include "backing/retired.h"
+#include "backing/trashed_frame.h"
 #include "frame/frame_object.h"
 #include "store/store_local.h"
 #include "writer/private_dir.h"
@@ -79,7 +79,7 @@ void local_remove_anchored(int anchor, enum entry_kind kind,
                            const struct stat *st)
 {
     if (kind == ENTRY_SPARSE)
-        retired_remove(anchor, st);
+        trashed_frame_remove(anchor, st);
 }
 
 const struct backing_source_ops local_source_ops = {

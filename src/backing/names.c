@@ -36,7 +36,7 @@ static bool ends_in(const char *name, const char *suffix)
     return len >= suffix_len && strcmp(name + len - suffix_len, suffix) == 0;
 }
 
-bool names_hidden(const char *name)
+bool names_is_private(const char *name)
 {
     return private_dir_is_name(name);
 }
@@ -83,12 +83,12 @@ bool names_stem(const char *name, char *stem)
     memcpy(stem, name, len);
     stem[len] = '\0';
     return len > 0 && strcmp(stem, ".") != 0 && strcmp(stem, "..") != 0 &&
-           !names_hidden(stem);
+           !names_is_private(stem);
 }
 
 static int kind_of(const struct names_dir *dir, const char *name)
 {
-    if (names_hidden(name))
+    if (names_is_private(name))
         return ENTRY_NONE;
     return dir->kind(dir->context, name);
 }
@@ -225,7 +225,7 @@ int names_find(const struct names_dir *dir, const char *shown, char *name)
         copy(name, shown);
         return kind;
     }
-    if (dir->keep || names_hidden(shown))
+    if (dir->keep || names_is_private(shown))
         return ENTRY_NONE;
     r = find_frame(dir, shown, NSUFFIXES, 0, name);
     return r == ENTRY_NONE ? find_array(dir, shown, name) : r;
@@ -286,7 +286,7 @@ int names_new(const struct names_dir *dir, const char *shown, const char *like,
     size_t own = like ? suffix_of(like) : NSUFFIXES;
     int r = 0;
 
-    if (names_hidden(shown))
+    if (names_is_private(shown))
         return -EPERM;
     if (dir->keep) {
         if (strlen(shown) > NAME_MAX)

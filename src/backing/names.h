@@ -46,7 +46,7 @@ enum {
 };
 
 /* Is this the name of a temporary entry of framefs, which never shows? */
-bool names_hidden(const char *name);
+bool names_is_private(const char *name);
 
 /*
  * Cut the suffix of a lock file off its name.

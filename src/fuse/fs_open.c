@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backing/alone.h"
 #include "backing/folder.h"
 #include "backing/local.h"
+#include "backing/single_frame.h"
 #include "base/log.h"
 #include "fuse/sync_all.h"
 #include "open/deferred_close.h"
@@ -185,7 +185,7 @@ static int check_store(struct fs *fs, const struct paths *paths,
     const struct backing_opening how = {
         .source = &fs->source,
         .kind = ENTRY_STORE,
-        .inner = "",
+        .bundle_path = "",
     };
     struct fault fault = FAULT_NONE;
     struct backing_place place;
@@ -279,7 +279,7 @@ static int open_frame(struct fs *fs, const struct paths *paths)
         log_error("%s: lies inside the frame", paths->mountpoint);
         return -EINVAL;
     }
-    fs->source.ops = &alone_source_ops;
+    fs->source.ops = &single_frame_source_ops;
     r = split(paths->source, &fs->source.fd, &fs->source.only);
     if (r < 0)
         return r;

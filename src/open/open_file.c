@@ -116,7 +116,7 @@ int open_file_get(struct fs *fs, struct node *node, bool writable,
     struct open_file *open;
     int r;
 
-    if (writable && node_traits(node)->inner)
+    if (writable && node_traits(node)->virtual)
         return -EROFS;
     open = find_or_make(fs, node);
     if (!open)

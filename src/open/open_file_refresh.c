@@ -27,7 +27,7 @@ static bool is_stale(const struct open_file *open, const struct stat *st,
 
     if (!current || (writable && !current->writable))
         return true;
-    return node_traits(open->node)->coded &&
+    return node_traits(open->node)->decoded &&
            current->stamp !=
                store_version_hash(store_version_of(st), VERSION_SAME);
 }
@@ -204,7 +204,7 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
     }
     r = open_version_open(fs, open->node->id.kind, place, st, writable,
                           &version, &fault);
-    if (r < 0 && r != -ESTALE && node_traits(open->node)->coded)
+    if (r < 0 && r != -ESTALE && node_traits(open->node)->decoded)
         report_fault(&fs->nodes, open->node, st, r, &fault);
     if (r == 0 && !open_version_has_readers_of(version, open->current)) {
         node_detach(&fs->nodes, open->node);

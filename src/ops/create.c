@@ -41,7 +41,7 @@ static enum entry_kind kind_of(const struct fs *fs, const struct create *create)
     if (!S_ISREG(create->mode) ||
         (fs->source.keep_names && (!names_has_suffix(create->shown) ||
                                    frame_object_is_index(create->shown))))
-        return ENTRY_OTHER;
+        return ENTRY_PLAIN;
     return fs->sparse ? ENTRY_SPARSE : ENTRY_FRAME;
 }
 

@@ -114,7 +114,7 @@ static int remove_shown(struct fs *fs, struct node *parent, const char *shown,
         r = -ENOENT;
     else if (entry_traits[entry.kind].folder != directory)
         r = directory ? -ENOTDIR : -EISDIR;
-    else if (entry_traits[entry.kind].sealed)
+    else if (entry_traits[entry.kind].readonly_dir)
         r = -EROFS;
     else
         r = remove_found(fs, parent, &entry);

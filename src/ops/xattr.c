@@ -188,7 +188,7 @@ static int frame_attrs_open(struct fs *fs, struct node *node, int how,
         .node = node,
         .fault = FAULT_NONE,
     };
-    if (node_traits(node)->sealed)
+    if (node_traits(node)->readonly_dir)
         return how == W_OK ? -EROFS : open_layers(out, how);
     r = open_file_get(fs, node, how == W_OK, &out->open);
     if (r < 0)
@@ -280,7 +280,7 @@ static int get_backing(struct fs *fs, struct node *node, const char *name,
     char *value;
     ssize_t r;
 
-    if (node_traits(node)->inner)
+    if (node_traits(node)->virtual)
         return -ENODATA;
     value = malloc(XATTR_SIZE_MAX);
     if (!value)
@@ -340,7 +340,7 @@ static int list_backing(struct fs *fs, struct node *node, FILE *out)
     char *list;
     ssize_t r;
 
-    if (node_traits(node)->inner)
+    if (node_traits(node)->virtual)
         return 0;
     list = malloc(XATTR_LIST_MAX);
     if (!list)

@@ -153,8 +153,8 @@ static int show(struct dir *dir, const char *name, unsigned char type,
     int r = ENTRY_NONE;
 
     if (!is_dots(name)) {
-        r = names_hidden(name) ? ENTRY_NONE
-                               : backing_kind(&dir->backing, name, type);
+        r = names_is_private(name) ? ENTRY_NONE
+                                   : backing_kind(&dir->backing, name, type);
         if (r <= ENTRY_NONE)
             return r;
     }
@@ -187,7 +187,7 @@ static void describe(struct dir *dir, enum entry_kind kind,
 
     if (kind == ENTRY_NONE)
         type = DT_DIR;
-    else if (kind != ENTRY_OTHER)
+    else if (kind != ENTRY_PLAIN)
         type = entry_traits[kind].folder ? DT_DIR : DT_REG;
     *out = (struct dir_entry){
         .shown = dir->shown,

@@ -34,7 +34,7 @@ static int place_of_open(struct fs *fs, const struct node *node,
     int fd;
 
     /* An entry that another program has removed from a store is not found. */
-    if (node_traits(node)->inner)
+    if (node_traits(node)->virtual)
         return -ESTALE;
     fd = anchor_of(fs, node);
     if (fd < 0)
@@ -72,7 +72,7 @@ static int place_of_name(struct fs *fs, const struct node *node,
     struct node_path path;
     int r;
 
-    if (node_traits(node)->inner)
+    if (node_traits(node)->virtual)
         return place_of_inner(fs, node, out);
     r = node_locate(&fs->nodes, node, &path);
     if (r < 0)
@@ -113,17 +113,17 @@ int fs_pin(struct fs *fs, struct node *node, const struct backing_place *place,
  * Find the entry that the directory of a node is opened by: the node itself, or
  * for a folder of a store, the store.
  *
- *  inner  receives the path of the folder in the store, or ""; room for
+ *  bundle_path  receives the path of the folder in the store, or ""; room for
  *         PATH_MAX bytes
  */
-static int place_of_dir(struct fs *fs, struct node *node, char *inner,
+static int place_of_dir(struct fs *fs, struct node *node, char *bundle_path,
                         struct backing_place *out)
 {
     struct node_path path;
     int r;
 
-    inner[0] = '\0';
-    if (node->id.kind != ENTRY_GROUP)
+    bundle_path[0] = '\0';
+    if (node->id.kind != ENTRY_BUNDLE_DIR)
         return fs_place(fs, node, out);
     node_lock_path(&fs->nodes, node);
     r = node_locate(&fs->nodes, node, &path);
@@ -133,7 +133,7 @@ static int place_of_dir(struct fs *fs, struct node *node, char *inner,
         node_unlock_path(&fs->nodes, node);
         return r;
     }
-    strcpy(inner, path.inner);
+    strcpy(bundle_path, path.bundle_path);
     out->lock = (struct backing_lock){ unlock_path, &fs->nodes, node };
     return 0;
 }
@@ -143,13 +143,13 @@ static int open_dir(struct fs *fs, struct node *node, bool list,
 {
     struct backing_opening how = { .source = &fs->source, .list = list };
     struct backing_place place;
-    char inner[PATH_MAX];
-    int r = place_of_dir(fs, node, inner, &place);
+    char bundle_path[PATH_MAX];
+    int r = place_of_dir(fs, node, bundle_path, &place);
 
     if (r < 0)
         return r;
-    how.inner = inner;
-    how.kind = node->id.kind == ENTRY_GROUP ? ENTRY_STORE : node->id.kind;
+    how.bundle_path = bundle_path;
+    how.kind = node->id.kind == ENTRY_BUNDLE_DIR ? ENTRY_STORE : node->id.kind;
     r = backing_dir_open(&place, &how, out, fault);
     backing_close(&place);
     return r;
@@ -172,7 +172,7 @@ int fs_dir(struct fs *fs, struct node *node, bool list, struct backing_dir *out)
     int r = open_dir(fs, node, list, out, &fault);
 
     if (r < 0) {
-        if (node_traits(node)->sealed)
+        if (node_traits(node)->readonly_dir)
             report_fault(&fs->nodes, node, NULL, r, &fault);
         return r;
     }
@@ -210,18 +210,18 @@ int fs_find(struct fs *fs, struct node *parent, const char *shown,
 int fs_admit_name(struct fs *fs, const struct backing_dir *dir,
                   const char *name, enum entry_kind kind, mode_t mode)
 {
-    bool is_plain = kind == ENTRY_OTHER && S_ISREG(mode);
+    bool is_plain = kind == ENTRY_PLAIN && S_ISREG(mode);
     char frame[NAME_MAX + 1];
     struct stat st;
     int r = ENTRY_NONE;
 
-    if (names_hidden(name))
+    if (names_is_private(name))
         return -EPERM;
     if (frame_object_is_index(name)) {
         if (!is_plain || !fs->source.keep_names)
             return -EPERM;
         if (backing_dir_stat(dir, &st) == 0)
-            arrivals_add(&fs->source.arrivals, &st);
+            incoming_frames_add(&fs->source.incoming, &st);
     }
     if (is_plain && names_lock_stem(name, frame))
         r = backing_kind(dir, frame, DT_UNKNOWN);
@@ -232,14 +232,14 @@ int fs_admit_name(struct fs *fs, const struct backing_dir *dir,
 
 int fs_check_entries(const struct fs *fs, const struct node *dir)
 {
-    if (node_traits(dir)->sealed)
+    if (node_traits(dir)->readonly_dir)
         return -EROFS;
     return fs_is_made_up(fs, dir) ? -EPERM : 0;
 }
 
 int fs_check_node(const struct fs *fs, const struct node *node)
 {
-    if (node_traits(node)->inner)
+    if (node_traits(node)->virtual)
         return -EROFS;
     return fs_is_made_up(fs, node) ? -EPERM : 0;
 }

@@ -132,8 +132,8 @@ int fs_find(struct fs *fs, struct node *parent, const char *shown,
 /*
  * May a program store something under a name, as it is about to?  Rejects names
  * that would turn the directory into a sparse frame, unless a program is
- * copying one, see arrivals.h.  Also rejects names that would be taken for the
- * lock file of a frame, or for a temporary file of framefs.
+ * copying one, see incoming_frames.h.  Also rejects names that would be taken
+ * for the lock file of a frame, or for a temporary file of framefs.
  *
  *  kind, mode  of the new entry
  *

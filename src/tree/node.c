@@ -66,7 +66,7 @@ static void unlink_id(struct node_table *table, struct node *node)
    place? */
 static bool has_successors(enum entry_kind kind)
 {
-    return entry_traits[kind].coded || entry_traits[kind].sealed;
+    return entry_traits[kind].decoded || entry_traits[kind].readonly_dir;
 }
 
 /* Is the node found by its place? */

@@ -42,7 +42,7 @@ int node_locate(struct node_table *table, const struct node *node,
     int r;
 
     pthread_mutex_lock(&table->lock);
-    while (node_traits(place)->inner)
+    while (node_traits(place)->virtual)
         place = place->parent;
     parent = place->parent ? place->parent : place;
     memcpy(out->name, place->name, strlen(place->name) + 1);
@@ -50,7 +50,7 @@ int node_locate(struct node_table *table, const struct node *node,
             ? -ESTALE
             : path_locked(&table->root, parent, out->dir);
     if (r == 0)
-        r = path_locked(place, node, out->inner);
+        r = path_locked(place, node, out->bundle_path);
     pthread_mutex_unlock(&table->lock);
     return r;
 }

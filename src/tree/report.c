@@ -94,9 +94,10 @@ static void log_named(struct node_table *table, struct node *node,
         path.dir[0] = '\0';
     make_printable(path.dir);
     make_printable(path.name);
-    make_printable(path.inner);
+    make_printable(path.bundle_path);
     log_error("%s%s%s%s%s: %s", path.dir, path.dir[0] != '\0' ? "/" : "",
-              path.name, path.inner[0] != '\0' ? "/" : "", path.inner, text);
+              path.name, path.bundle_path[0] != '\0' ? "/" : "",
+              path.bundle_path, text);
 }
 
 void report_fault(struct node_table *table, struct node *node,

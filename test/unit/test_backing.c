@@ -181,7 +181,8 @@ END_TEST
 
 START_TEST(a_backing_may_lack_what_its_entries_never_need)
 {
-    const struct backing_opening how = { .kind = ENTRY_DIRECTORY, .inner = "" };
+    const struct backing_opening how = { .kind = ENTRY_DIRECTORY,
+                                         .bundle_path = "" };
     const struct stat st = { .st_ino = 1 };
     struct backing_entry entry = entry_of(&digits_ops);
     struct fault fault = FAULT_NONE;
@@ -270,7 +271,7 @@ static void open_empty_store(char *path, struct backing_source *source,
     const struct backing_opening how = {
         .source = source,
         .kind = ENTRY_STORE,
-        .inner = "",
+        .bundle_path = "",
     };
     struct fault fault = FAULT_NONE;
     struct backing_place place;
@@ -299,10 +300,10 @@ START_TEST(a_frame_that_has_left_its_store_is_stale)
     backing_source_init(&source);
     open_empty_store(path, &source, &dir);
     ck_assert_int_eq(backing_kind(&dir, "gone.b2nd", DT_UNKNOWN), ENTRY_NONE);
-    backing_place_in(&dir, "gone.b2nd", ENTRY_LEAF, &place);
-    ck_assert_int_eq(backing_stat(&place, ENTRY_LEAF, &st), -ESTALE);
-    ck_assert_int_eq(backing_store(&place, ENTRY_LEAF, 0, &store, &fault),
-                     -ESTALE);
+    backing_place_in(&dir, "gone.b2nd", ENTRY_BUNDLE_FRAME, &place);
+    ck_assert_int_eq(backing_stat(&place, ENTRY_BUNDLE_FRAME, &st), -ESTALE);
+    ck_assert_int_eq(
+        backing_store(&place, ENTRY_BUNDLE_FRAME, 0, &store, &fault), -ESTALE);
     backing_dir_close(&dir);
     ck_assert_int_eq(unlinkat(source.fd, "s.b2z", 0), 0);
     ck_assert_int_eq(rmdir(path), 0);
@@ -316,10 +317,10 @@ START_TEST(the_properties_of_each_kind_agree)
         const struct entry_traits *traits = &entry_traits[kind];
 
         ck_assert(!traits->chunk || (traits->view && !traits->folder));
-        ck_assert(!traits->view || traits->inner);
+        ck_assert(!traits->view || traits->virtual);
         ck_assert(!traits->frame || (traits->layers && !traits->folder));
-        ck_assert_int_eq(traits->coded, traits->frame || traits->chunk);
-        ck_assert(!traits->sealed || traits->folder);
+        ck_assert_int_eq(traits->decoded, traits->frame || traits->chunk);
+        ck_assert(!traits->readonly_dir || traits->folder);
         ck_assert(!traits->folder || traits->one_name);
     }
 }

@@ -60,7 +60,7 @@ START_TEST(each_entry_is_found_by_the_name_that_it_shows_under)
         { "b", ENTRY_DIRECTORY, false },
         { "b.b2nd", ENTRY_FRAME, false },
         { "b.b2nd.b2", ENTRY_FRAME, false },
-        { "c.b2frame", ENTRY_OTHER, false },
+        { "c.b2frame", ENTRY_PLAIN, false },
         { "c.b2", ENTRY_FRAME, false },
         { NULL, 0, false },
     };
@@ -94,7 +94,7 @@ START_TEST(no_two_entries_show_under_one_name)
             if (digits % 3 != 0)
                 entries[n++] = (struct entry){
                     names[i],
-                    digits % 3 == 1 ? ENTRY_FRAME : ENTRY_OTHER,
+                    digits % 3 == 1 ? ENTRY_FRAME : ENTRY_PLAIN,
                     false,
                 };
         }
@@ -115,7 +115,7 @@ START_TEST(arrays_show_as_npy_if_wanted)
 {
     struct entry entries[] = {
         { "a.b2nd", ENTRY_FRAME, true },     { "b.b2nd", ENTRY_FRAME, false },
-        { "c.b2frame", ENTRY_SPARSE, true }, { "c.npy", ENTRY_OTHER, false },
+        { "c.b2frame", ENTRY_SPARSE, true }, { "c.npy", ENTRY_PLAIN, false },
         { "d.npy.b2nd", ENTRY_FRAME, true }, { "e.b2nd", ENTRY_FRAME, true },
         { "e.npy.b2", ENTRY_FRAME, false },  { NULL, 0, false },
     };
@@ -153,7 +153,7 @@ START_TEST(no_two_entries_show_under_one_name_with_npy)
             if (digits % 4 != 0)
                 entries[n++] = (struct entry){
                     names[i],
-                    digits % 4 == 1 ? ENTRY_OTHER : ENTRY_FRAME,
+                    digits % 4 == 1 ? ENTRY_PLAIN : ENTRY_FRAME,
                     digits % 4 == 3,
                 };
         }
@@ -187,10 +187,10 @@ END_TEST
 START_TEST(hidden_entries_are_never_found)
 {
     struct entry entries[] = {
-        { ".framefs-tmp.12.0", ENTRY_OTHER, false },
-        { ".framefs-tmp.0123456789abcdef", ENTRY_OTHER, false },
+        { ".framefs-tmp.12.0", ENTRY_PLAIN, false },
+        { ".framefs-tmp.0123456789abcdef", ENTRY_PLAIN, false },
         { ".framefs-tmp.1.b2frame", ENTRY_FRAME, false },
-        { ".framefs-tmp.mine", ENTRY_OTHER, false },
+        { ".framefs-tmp.mine", ENTRY_PLAIN, false },
         { NULL, 0, false },
     };
     struct names_dir dir = dir_of(entries);
@@ -201,7 +201,7 @@ START_TEST(hidden_entries_are_never_found)
                      ENTRY_NONE);
     check_shown(&dir, ".framefs-tmp.1.b2frame", ENTRY_FRAME,
                 ".framefs-tmp.1.b2frame");
-    check_shown(&dir, ".framefs-tmp.mine", ENTRY_OTHER, ".framefs-tmp.mine");
+    check_shown(&dir, ".framefs-tmp.mine", ENTRY_PLAIN, ".framefs-tmp.mine");
 }
 END_TEST
 

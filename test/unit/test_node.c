@@ -52,7 +52,7 @@ static void check_path(const struct node *node, const char *wanted)
     struct node_path where;
 
     ck_assert_int_eq(node_locate(&table, node, &where), 0);
-    ck_assert_str_eq(where.inner, "");
+    ck_assert_str_eq(where.bundle_path, "");
     snprintf(path, sizeof(path), "%s/%s", where.dir, where.name);
     ck_assert_str_eq(path, wanted);
 }
@@ -71,8 +71,8 @@ START_TEST(two_names_of_a_file_are_one_node)
 
     ck_assert_ptr_eq(a, b);
     check_path(a, "dir/b");
-    ck_assert_ptr_ne(get(&table.root, "c", 3, ENTRY_OTHER), a);
-    node_forget(&table, get(&table.root, "c", 3, ENTRY_OTHER), 2);
+    ck_assert_ptr_ne(get(&table.root, "c", 3, ENTRY_PLAIN), a);
+    node_forget(&table, get(&table.root, "c", 3, ENTRY_PLAIN), 2);
     node_forget(&table, a, 2);
     forget(dir);
     free_table();
@@ -172,8 +172,8 @@ START_TEST(a_frame_replaced_for_the_same_readers_stays_its_node)
 {
     make_table();
     struct node *frame = get(&table.root, "a", 3, ENTRY_FRAME);
-    struct node *other = get(&table.root, "b", 4, ENTRY_OTHER);
-    struct node *replaced = get(&table.root, "b", 6, ENTRY_OTHER);
+    struct node *other = get(&table.root, "b", 4, ENTRY_PLAIN);
+    struct node *replaced = get(&table.root, "b", 6, ENTRY_PLAIN);
 
     ck_assert_ptr_eq(get(&table.root, "a", 5, ENTRY_FRAME), frame);
     ck_assert_uint_eq(frame->id.ino, 5);
@@ -255,7 +255,7 @@ START_TEST(a_directory_lives_as_long_as_what_is_in_it)
     make_table();
     struct node *dir = get(&table.root, "dir", 2, ENTRY_DIRECTORY);
     struct node *sub = get(dir, "sub", 3, ENTRY_DIRECTORY);
-    struct node *file = get(sub, "file", 4, ENTRY_OTHER);
+    struct node *file = get(sub, "file", 4, ENTRY_PLAIN);
 
     forget(dir);
     forget(sub);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef BACKING_ARRIVALS_H
-#define BACKING_ARRIVALS_H
+#ifndef BACKING_INCOMING_FRAMES_H
+#define BACKING_INCOMING_FRAMES_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -18,33 +18,34 @@
  *
  * The list has only directories whose index file was created through this
  * mount.  If the frame in one is never completed, it stays a directory until
- * the mount ends, or until ARRIVALS_MAX directories were added after it.
+ * the mount ends, or until INCOMING_FRAMES_MAX directories were added after it.
  */
 
 enum {
-    ARRIVALS_MAX = 256
+    INCOMING_FRAMES_MAX = 256
 };
 
-struct arrival {
+struct incoming_frame {
     struct store_version version; /* of the directory when it was added */
     uint64_t nwhole; /* number of leading chunks that are complete */
 };
 
-struct arrivals {
+struct incoming_frames {
     pthread_mutex_t lock; /* a leaf */
     size_t n;
-    struct arrival list[ARRIVALS_MAX]; /* oldest first */
+    struct incoming_frame list[INCOMING_FRAMES_MAX]; /* oldest first */
 };
 
-void arrivals_init(struct arrivals *arrivals);
-void arrivals_fini(struct arrivals *arrivals);
+void incoming_frames_init(struct incoming_frames *incoming);
+void incoming_frames_fini(struct incoming_frames *incoming);
 
 /* Add a directory, given by its attributes, in which an index file is about to
    get its name. */
-void arrivals_add(struct arrivals *arrivals, const struct stat *dir);
+void incoming_frames_add(struct incoming_frames *incoming,
+                         const struct stat *dir);
 
 /* Is the frame in an open directory still incomplete?  Once the frame is
    complete, this function removes its directory from the list. */
-bool arrivals_is_incomplete(struct arrivals *arrivals, int dirfd);
+bool incoming_frames_is_incomplete(struct incoming_frames *incoming, int dirfd);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "backing/arrivals.h"
+#include "backing/incoming_frames.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -8,51 +8,53 @@
 #include "frame/frame_source.h"
 #include "store/store_local.h"
 
-void arrivals_init(struct arrivals *arrivals)
+void incoming_frames_init(struct incoming_frames *incoming)
 {
-    pthread_mutex_init(&arrivals->lock, NULL);
-    arrivals->n = 0;
+    pthread_mutex_init(&incoming->lock, NULL);
+    incoming->n = 0;
 }
 
-void arrivals_fini(struct arrivals *arrivals)
+void incoming_frames_fini(struct incoming_frames *incoming)
 {
-    pthread_mutex_destroy(&arrivals->lock);
+    pthread_mutex_destroy(&incoming->lock);
 }
 
-static struct arrival *find_locked(struct arrivals *arrivals,
-                                   struct store_version version)
+static struct incoming_frame *find_locked(struct incoming_frames *incoming,
+                                          struct store_version version)
 {
-    for (size_t i = 0; i < arrivals->n; i++) {
-        if (store_version_compare(arrivals->list[i].version, version) >=
+    for (size_t i = 0; i < incoming->n; i++) {
+        if (store_version_compare(incoming->list[i].version, version) >=
             VERSION_SAME_OBJECT)
-            return &arrivals->list[i];
+            return &incoming->list[i];
     }
     return NULL;
 }
 
-static void remove_locked(struct arrivals *arrivals, struct arrival *arrival)
+static void remove_locked(struct incoming_frames *incoming,
+                          struct incoming_frame *arrival)
 {
-    size_t behind = arrivals->n - (size_t)(arrival + 1 - arrivals->list);
+    size_t behind = incoming->n - (size_t)(arrival + 1 - incoming->list);
 
     memmove(arrival, arrival + 1, behind * sizeof(*arrival));
-    arrivals->n--;
+    incoming->n--;
 }
 
-void arrivals_add(struct arrivals *arrivals, const struct stat *dir)
+void incoming_frames_add(struct incoming_frames *incoming,
+                         const struct stat *dir)
 {
     struct store_version version = store_version_of(dir);
-    struct arrival *known;
+    struct incoming_frame *known;
 
-    pthread_mutex_lock(&arrivals->lock);
-    known = find_locked(arrivals, version);
+    pthread_mutex_lock(&incoming->lock);
+    known = find_locked(incoming, version);
     if (known)
-        remove_locked(arrivals, known);
-    else if (arrivals->n == ARRIVALS_MAX)
-        remove_locked(arrivals, arrivals->list);
-    arrivals->list[arrivals->n++] = (struct arrival){
+        remove_locked(incoming, known);
+    else if (incoming->n == INCOMING_FRAMES_MAX)
+        remove_locked(incoming, incoming->list);
+    incoming->list[incoming->n++] = (struct incoming_frame){
         .version = version,
     };
-    pthread_mutex_unlock(&arrivals->lock);
+    pthread_mutex_unlock(&incoming->lock);
 }
 
 /* Is a chunk stored completely? */
@@ -100,10 +102,10 @@ static bool count_chunks(int dirfd, uint64_t *nwhole)
     return *nwhole >= nchunks;
 }
 
-bool arrivals_is_incomplete(struct arrivals *arrivals, int dirfd)
+bool incoming_frames_is_incomplete(struct incoming_frames *incoming, int dirfd)
 {
     struct store_version version;
-    struct arrival *known;
+    struct incoming_frame *known;
     uint64_t nwhole = 0;
     struct stat st;
     bool whole;
@@ -111,20 +113,20 @@ bool arrivals_is_incomplete(struct arrivals *arrivals, int dirfd)
     if (fstat(dirfd, &st) < 0)
         return false;
     version = store_version_of(&st);
-    pthread_mutex_lock(&arrivals->lock);
-    known = find_locked(arrivals, version);
+    pthread_mutex_lock(&incoming->lock);
+    known = find_locked(incoming, version);
     if (known)
         nwhole = known->nwhole;
-    pthread_mutex_unlock(&arrivals->lock);
+    pthread_mutex_unlock(&incoming->lock);
     if (!known)
         return false;
     whole = count_chunks(dirfd, &nwhole);
-    pthread_mutex_lock(&arrivals->lock);
-    known = find_locked(arrivals, version);
+    pthread_mutex_lock(&incoming->lock);
+    known = find_locked(incoming, version);
     if (known && whole)
-        remove_locked(arrivals, known);
+        remove_locked(incoming, known);
     else if (known)
         known->nwhole = nwhole;
-    pthread_mutex_unlock(&arrivals->lock);
+    pthread_mutex_unlock(&incoming->lock);
     return !whole;
 }

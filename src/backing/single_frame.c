@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "backing/alone.h"
+#include "backing/single_frame.h"
 
 #include <string.h>
 
@@ -23,7 +23,8 @@ static int find(struct backing_source *source,
                 struct backing_place *out)
 {
     if (kind == ENTRY_DIRECTORY)
-        *out = (struct backing_place){ .ops = &alone_ops, .holder = source };
+        *out = (struct backing_place){ .ops = &single_frame_ops,
+                                       .holder = source };
     else
         place_frame(source, out);
     return 0;
@@ -63,7 +64,7 @@ static int dir_open(const struct backing_place *place __attribute__((unused)),
                     struct backing_dir *out,
                     struct fault *fault __attribute__((unused)))
 {
-    out->ops = &alone_ops;
+    out->ops = &single_frame_ops;
     return 0;
 }
 
@@ -99,7 +100,7 @@ static int list_next(struct backing_dir *dir, off_t off,
     return backing_list_numbered(dir, off, 1, name_of, out);
 }
 
-const struct backing_ops alone_ops = {
+const struct backing_ops single_frame_ops = {
     .own = own,
     .release = release,
     .stat = stat_directory,
@@ -110,7 +111,7 @@ const struct backing_ops alone_ops = {
     .list_next = list_next,
 };
 
-const struct backing_source_ops alone_source_ops = {
+const struct backing_source_ops single_frame_source_ops = {
     .find = find,
     .statfs = local_statfs,
     .find_anchored = local_find_anchored,

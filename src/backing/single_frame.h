@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef BACKING_ALONE_H
-#define BACKING_ALONE_H
+#ifndef BACKING_SINGLE_FRAME_H
+#define BACKING_SINGLE_FRAME_H
 
 #include "backing/backing_ops.h"
 
@@ -10,7 +10,7 @@
  * The frame itself is a local one, and is found here even if the directory does
  * not show, because the frame is mounted on a file.
  */
-extern const struct backing_ops alone_ops;
-extern const struct backing_source_ops alone_source_ops;
+extern const struct backing_ops single_frame_ops;
+extern const struct backing_source_ops single_frame_source_ops;
 
 #endif

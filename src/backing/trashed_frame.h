@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef BACKING_RETIRED_H
-#define BACKING_RETIRED_H
+#ifndef BACKING_TRASHED_FRAME_H
+#define BACKING_TRASHED_FRAME_H
 
 #include <stdint.h>
 #include <sys/stat.h>
@@ -13,12 +13,12 @@
  */
 
 /* The name of such a frame. */
-struct retired_name {
+struct trashed_frame_name {
     char text[sizeof(STORE_TEMPORARY "18446744073709551615")];
 };
 
 /* Make the name of a frame from the inode number of its directory. */
-struct retired_name retired_name(uint64_t ino);
+struct trashed_frame_name trashed_frame_name(uint64_t ino);
 
 /*
  * Remove a sparse frame that was moved to a private directory.
@@ -26,6 +26,6 @@ struct retired_name retired_name(uint64_t ino);
  *  anchor  the frame's directory
  *  st      its attributes from backing_stat()
  */
-void retired_remove(int anchor, const struct stat *st);
+void trashed_frame_remove(int anchor, const struct stat *st);
 
 #endif
