@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "base/pool.h"
 #include "fuse/fs_open.h"
-#include "fuse/handover.h"
+#include "fuse/kernel_writeback.h"
 #include "fuse/mount_lock.h"
 #include "fuse/mount_table.h"
 #include "fuse/mount_wait.h"
@@ -58,7 +58,7 @@ struct mount {
     struct mount_lock lock;
     struct stats_signal stats;
     struct stop_signal stop;
-    struct handover handover;
+    struct kernel_writeback writeback;
     uint64_t dev; /* device number of the mount; 0: not known */
     struct ops_data data;
 };
@@ -156,7 +156,7 @@ static void fall_silent(struct mount *mount)
     struct fs *fs = mount->fs;
 
     kernel_stop_notifications(fs);
-    handover_stop(&mount->handover);
+    kernel_writeback_stop(&mount->writeback);
     pool_free(fs->notifier);
     pool_free(fs->seekers);
     fs->notifier = fs->seekers = NULL;
@@ -319,8 +319,9 @@ static int serve(struct mount *mount, const struct options *options)
     if (r == 0 && mount->fs->source.writable)
         r = deferred_close_start(mount->fs->deferred_close);
     if (r == 0)
-        r = handover_start(&mount->handover, mount->fs, mount->mountpoint,
-                           mount->dev, options->file.commit);
+        r = kernel_writeback_start(&mount->writeback, mount->fs,
+                                   mount->mountpoint, mount->dev,
+                                   options->file.commit);
     if (r < 0) {
         log_error("cannot start: %s", strerror(-r));
         return EXIT_FAILURE;

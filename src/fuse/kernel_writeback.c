@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "fuse/handover.h"
+#include "fuse/kernel_writeback.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,21 +32,21 @@ static int copy_mount(const char *mountpoint)
 
 /* Is the copy one of our mount?  Another file system, which we must not sync,
    may have been mounted on top of it. */
-static bool is_ours(const struct handover *handover, int copy)
+static bool is_ours(const struct kernel_writeback *writeback, int copy)
 {
     struct stat st;
 
-    return fstat(copy, &st) == 0 && st.st_dev == handover->dev;
+    return fstat(copy, &st) == 0 && st.st_dev == writeback->dev;
 }
 
 /* Sync the mount.  Errors are ignored here; the programs that write a file
    receive them.  Returns whether the mount could be opened. */
-static bool sync_mount(const struct handover *handover)
+static bool sync_mount(const struct kernel_writeback *writeback)
 {
-    int copy = copy_mount(handover->mountpoint);
+    int copy = copy_mount(writeback->mountpoint);
     int fd = -1;
 
-    if (copy >= 0 && is_ours(handover, copy))
+    if (copy >= 0 && is_ours(writeback, copy))
         fd = openat(copy, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (copy >= 0)
         close(copy);
@@ -57,44 +57,45 @@ static bool sync_mount(const struct handover *handover)
     return true;
 }
 
-static void run_once(struct handover *handover)
+static void run_once(struct kernel_writeback *writeback)
 {
-    struct fs *fs = handover->fs;
+    struct fs *fs = writeback->fs;
 
     if (fs->nwriters == 0 || !kernel_begin(fs))
         return;
-    if (!sync_mount(handover))
+    if (!sync_mount(writeback))
         handle_flush_all(fs);
     kernel_end(fs);
 }
 
-static bool is_stopped(struct handover *handover)
+static bool is_stopped(struct kernel_writeback *writeback)
 {
     struct timespec due;
     bool stopped;
     int r = 0;
 
     clock_gettime(CLOCK_MONOTONIC, &due);
-    due.tv_sec += handover->seconds;
-    pthread_mutex_lock(&handover->lock);
-    while (!handover->stopping && r != ETIMEDOUT)
-        r = pthread_cond_timedwait(&handover->stop, &handover->lock, &due);
-    stopped = handover->stopping;
-    pthread_mutex_unlock(&handover->lock);
+    due.tv_sec += writeback->seconds;
+    pthread_mutex_lock(&writeback->lock);
+    while (!writeback->stopping && r != ETIMEDOUT)
+        r = pthread_cond_timedwait(&writeback->stop, &writeback->lock, &due);
+    stopped = writeback->stopping;
+    pthread_mutex_unlock(&writeback->lock);
     return stopped;
 }
 
 static void *run(void *arg)
 {
-    struct handover *handover = arg;
+    struct kernel_writeback *writeback = arg;
 
-    while (!is_stopped(handover))
-        run_once(handover);
+    while (!is_stopped(writeback))
+        run_once(writeback);
     return NULL;
 }
 
-int handover_start(struct handover *handover, struct fs *fs,
-                   const char *mountpoint, uint64_t dev, unsigned seconds)
+int kernel_writeback_start(struct kernel_writeback *writeback, struct fs *fs,
+                           const char *mountpoint, uint64_t dev,
+                           unsigned seconds)
 {
     pthread_condattr_t attr;
     sigset_t all;
@@ -103,30 +104,30 @@ int handover_start(struct handover *handover, struct fs *fs,
 
     if (!fs->writeback || seconds == 0)
         return 0;
-    handover->fs = fs;
-    handover->mountpoint = mountpoint;
-    handover->dev = dev;
-    handover->seconds = seconds;
-    pthread_mutex_init(&handover->lock, NULL);
+    writeback->fs = fs;
+    writeback->mountpoint = mountpoint;
+    writeback->dev = dev;
+    writeback->seconds = seconds;
+    pthread_mutex_init(&writeback->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&handover->stop, &attr);
+    pthread_cond_init(&writeback->stop, &attr);
     pthread_condattr_destroy(&attr);
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
-    error = pthread_create(&handover->thread, NULL, run, handover);
+    error = pthread_create(&writeback->thread, NULL, run, writeback);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    handover->started = error == 0;
+    writeback->started = error == 0;
     return -error;
 }
 
-void handover_stop(struct handover *handover)
+void kernel_writeback_stop(struct kernel_writeback *writeback)
 {
-    if (!handover->started)
+    if (!writeback->started)
         return;
-    pthread_mutex_lock(&handover->lock);
-    handover->stopping = true;
-    pthread_cond_signal(&handover->stop);
-    pthread_mutex_unlock(&handover->lock);
-    pthread_join(handover->thread, NULL);
+    pthread_mutex_lock(&writeback->lock);
+    writeback->stopping = true;
+    pthread_cond_signal(&writeback->stop);
+    pthread_mutex_unlock(&writeback->lock);
+    pthread_join(writeback->thread, NULL);
 }

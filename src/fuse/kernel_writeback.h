@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef FUSE_HANDOVER_H
-#define FUSE_HANDOVER_H
+#ifndef FUSE_KERNEL_WRITEBACK_H
+#define FUSE_KERNEL_WRITEBACK_H
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -18,7 +18,7 @@
  * daemon tells the kernel to drop the pages of each file that is open for
  * writing, and the kernel first writes back the dirty ones.
  */
-struct handover {
+struct kernel_writeback {
     struct fs *fs;
     const char *mountpoint;
     uint64_t dev;     /* of the mount */
@@ -35,17 +35,18 @@ struct handover {
  * Start the thread, if the mount uses the kernel's writeback cache.
  *
  *  mountpoint  as the kernel knows it; stays the caller's, who keeps it until
- *              handover_stop()
+ *              kernel_writeback_stop()
  *  dev         device number of the mount
  *  seconds     between two runs; 0: start no thread; programs sync by
  *              themselves
  *
  * Returns 0 or a negative errno.
  */
-int handover_start(struct handover *handover, struct fs *fs,
-                   const char *mountpoint, uint64_t dev, unsigned seconds);
+int kernel_writeback_start(struct kernel_writeback *writeback, struct fs *fs,
+                           const char *mountpoint, uint64_t dev,
+                           unsigned seconds);
 
 /* Does nothing if the thread was never started. */
-void handover_stop(struct handover *handover);
+void kernel_writeback_stop(struct kernel_writeback *writeback);
 
 #endif
