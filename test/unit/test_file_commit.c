@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "bed.h"
 #include "file/file.h"
+#include "fixture.h"
 #include "give_store.h"
 #include "suite.h"
 #include "writeback/encode.h"
@@ -21,7 +21,7 @@ enum {
 /* A write that arrives after a commit has begun. */
 struct beside {
     struct writeback_edit edit;
-    struct bed *bed;
+    struct fixture *fixture;
     uint64_t off;
     size_t len;
 };
@@ -33,19 +33,19 @@ static int write_beside(struct frame_writer *writer,
 
     (void)writer;
     (void)fault;
-    bed_write(beside->bed, beside->off, beside->len);
-    encode_ahead_end(beside->bed->file);
+    fixture_write(beside->fixture, beside->off, beside->len);
+    encode_ahead_end(beside->fixture->file);
     return 0;
 }
 
-static int commit_beside(struct bed *bed, uint64_t off, size_t len)
+static int commit_beside(struct fixture *fixture, uint64_t off, size_t len)
 {
     const struct beside beside = {
-        .edit.run = write_beside, .bed = bed, .off = off, .len = len
+        .edit.run = write_beside, .fixture = fixture, .off = off, .len = len
     };
     struct fault fault;
 
-    return writeback_commit(bed->file, &beside.edit, &fault);
+    return writeback_commit(fixture->file, &beside.edit, &fault);
 }
 
 /*
@@ -54,23 +54,23 @@ static int commit_beside(struct bed *bed, uint64_t off, size_t len)
  */
 static bool fail_beside_append(bool sparse, size_t call)
 {
-    struct bed bed;
+    struct fixture fixture;
     bool reached;
 
-    bed_new_on_disk(&bed, sparse);
-    bed_write(&bed, 0, CHUNKSIZE + HALF);
-    bed_fail_calls(&bed, call, 1, -ENOSPC);
-    commit_beside(&bed, CHUNKSIZE + HALF, 100);
-    reached = bed_end_failing(&bed);
-    bed_sync(&bed);
-    bed_check_stored(&bed);
-    bed_fini(&bed);
+    fixture_new_on_disk(&fixture, sparse);
+    fixture_write(&fixture, 0, CHUNKSIZE + HALF);
+    fixture_fail_calls(&fixture, call, 1, -ENOSPC);
+    commit_beside(&fixture, CHUNKSIZE + HALF, 100);
+    reached = fixture_end_failing(&fixture);
+    fixture_sync(&fixture);
+    fixture_check_stored(&fixture);
+    fixture_fini(&fixture);
     return reached;
 }
 
 START_TEST(what_comes_beside_a_commit_that_fails_is_in_the_next)
 {
-    bed_fail_each(fail_beside_append, NCALLS_MIN);
+    fixture_fail_each(fail_beside_append, NCALLS_MIN);
 }
 END_TEST
 
@@ -81,20 +81,20 @@ END_TEST
 START_TEST(a_chunk_that_gets_full_beside_a_commit_is_in_it_as_it_was)
 {
     for (int known = 0; known < 2; known++) {
-        struct bed bed;
+        struct fixture fixture;
         struct frame *frame;
 
-        bed_new_on_disk(&bed, false);
-        bed_write(&bed, 0, CHUNKSIZE + HALF);
+        fixture_new_on_disk(&fixture, false);
+        fixture_write(&fixture, 0, CHUNKSIZE + HALF);
         if (known)
-            bed_sync(&bed);
-        ck_assert_int_eq(commit_beside(&bed, CHUNKSIZE, CHUNKSIZE), 0);
-        frame = file_frame_get(bed.file);
+            fixture_sync(&fixture);
+        ck_assert_int_eq(commit_beside(&fixture, CHUNKSIZE, CHUNKSIZE), 0);
+        frame = file_frame_get(fixture.file);
         ck_assert_uint_eq(frame_get_info(frame)->nbytes, CHUNKSIZE + HALF);
-        file_frame_put(bed.file, frame);
-        bed_sync(&bed);
-        bed_check_stored(&bed);
-        bed_fini(&bed);
+        file_frame_put(fixture.file, frame);
+        fixture_sync(&fixture);
+        fixture_check_stored(&fixture);
+        fixture_fini(&fixture);
     }
 }
 END_TEST
@@ -106,44 +106,44 @@ END_TEST
 static bool fail_to_sync(bool known, size_t call)
 {
     struct fault fault;
-    struct bed bed;
+    struct fixture fixture;
     bool reached;
     int r;
 
-    bed_new_on_disk(&bed, false);
-    disk_forget(bed.disk);
+    fixture_new_on_disk(&fixture, false);
+    disk_forget(fixture.disk);
     if (known) {
-        bed_write(&bed, 0, 3 * CHUNKSIZE + HALF);
-        bed_sync(&bed);
+        fixture_write(&fixture, 0, 3 * CHUNKSIZE + HALF);
+        fixture_sync(&fixture);
     }
-    bed_write(&bed, known ? CHUNKSIZE - 1 : 0, 2 * CHUNKSIZE);
-    encode_ahead_end(bed.file);
-    bed_fail_calls(&bed, call, 1, -EIO);
-    r = file_sync(bed.file, &fault);
+    fixture_write(&fixture, known ? CHUNKSIZE - 1 : 0, 2 * CHUNKSIZE);
+    encode_ahead_end(fixture.file);
+    fixture_fail_calls(&fixture, call, 1, -EIO);
+    r = file_sync(fixture.file, &fault);
     ck_assert(r == 0 || r == -EIO);
-    reached = bed_end_failing(&bed);
-    bed_sync(&bed);
-    bed_check_stored(&bed);
-    bed_fini(&bed);
+    reached = fixture_end_failing(&fixture);
+    fixture_sync(&fixture);
+    fixture_check_stored(&fixture);
+    fixture_fini(&fixture);
     return reached;
 }
 
 START_TEST(what_a_sync_that_fails_has_lost_is_made_again)
 {
-    bed_fail_each(fail_to_sync, NCALLS_MIN);
+    fixture_fail_each(fail_to_sync, NCALLS_MIN);
 }
 END_TEST
 
 /* Let the sync with this number fail. */
 struct bad_sync {
-    struct bed *bed;
+    struct fixture *fixture;
     size_t n; /* syncs left before it */
 };
 
 static void fail_sync(void *context, enum disk_call call)
 {
     struct bad_sync *bad = context;
-    struct disk *disk = bad->bed->disk;
+    struct disk *disk = bad->fixture->disk;
 
     if (call == DISK_SYNC && bad->n-- == 0)
         disk_fail(disk, disk_ncalls(disk), 1, -EIO);
@@ -155,23 +155,23 @@ static void fail_sync(void *context, enum disk_call call)
  */
 static bool fail_to_compact_tail(size_t n)
 {
-    struct bed bed;
-    struct bad_sync bad = { .bed = &bed, .n = n };
+    struct fixture fixture;
+    struct bad_sync bad = { .fixture = &fixture, .n = n };
     struct fault fault;
 
-    bed_new_on_disk(&bed, false);
-    disk_forget(bed.disk);
-    bed_write(&bed, 0, LARGE);
-    bed_sync(&bed);
-    bed_write(&bed, 0, LARGE);
-    disk_watch(bed.disk, fail_sync, &bad);
-    if (file_sync(bed.file, &fault) < 0)
-        bed_sync(&bed);
-    disk_watch(bed.disk, NULL, NULL);
-    bed_write(&bed, 0, CHUNKSIZE);
-    bed_sync(&bed);
-    bed_check_stored(&bed);
-    bed_fini(&bed);
+    fixture_new_on_disk(&fixture, false);
+    disk_forget(fixture.disk);
+    fixture_write(&fixture, 0, LARGE);
+    fixture_sync(&fixture);
+    fixture_write(&fixture, 0, LARGE);
+    disk_watch(fixture.disk, fail_sync, &bad);
+    if (file_sync(fixture.file, &fault) < 0)
+        fixture_sync(&fixture);
+    disk_watch(fixture.disk, NULL, NULL);
+    fixture_write(&fixture, 0, CHUNKSIZE);
+    fixture_sync(&fixture);
+    fixture_check_stored(&fixture);
+    fixture_fini(&fixture);
     return bad.n > n;
 }
 
@@ -186,27 +186,28 @@ START_TEST(chunks_that_are_moved_are_not_lost_with_a_sync)
 END_TEST
 
 /* Return the offset of a chunk on the disk. */
-static uint64_t place_of(struct bed *bed, uint64_t chunk_no)
+static uint64_t place_of(struct fixture *fixture, uint64_t chunk_no)
 {
-    struct frame *frame = file_frame_get(bed->file);
+    struct frame *frame = file_frame_get(fixture->file);
     struct frame_entry entry;
     struct fault fault;
 
     ck_assert_int_eq(frame_get_entry(frame, chunk_no, &entry, &fault), 0);
-    file_frame_put(bed->file, frame);
+    file_frame_put(fixture->file, frame);
     return entry.place;
 }
 
 /* Overwrite the first stream of a chunk. */
-static void spoil(struct bed *bed, uint64_t chunk_no)
+static void spoil(struct fixture *fixture, uint64_t chunk_no)
 {
     uint8_t rubbish[64];
-    struct store *store = disk_store(bed->disk);
+    struct store *store = disk_store(fixture->disk);
     struct store_object *object;
 
     memset(rubbish, 0xff, sizeof(rubbish));
     ck_assert_int_eq(store_open(store, "", &object), 0);
-    ck_assert_int_eq(store_object_write(object, place_of(bed, chunk_no) + 50,
+    ck_assert_int_eq(store_object_write(object,
+                                        place_of(fixture, chunk_no) + 50,
                                         rubbish, sizeof(rubbish)),
                      0);
     store_object_close(object);
@@ -214,19 +215,19 @@ static void spoil(struct bed *bed, uint64_t chunk_no)
 }
 
 /* Does the disk hold the right first chunk? */
-static void check_first(const struct bed *bed)
+static void check_first(const struct fixture *fixture)
 {
     struct file_data data;
     struct fault fault;
     struct file *file;
 
-    ck_assert_int_eq(
-        give_file_open(bed->context, disk_store(bed->disk), 0, &file, &fault),
-        0);
+    ck_assert_int_eq(give_file_open(fixture->context, disk_store(fixture->disk),
+                                    0, &file, &fault),
+                     0);
     ck_assert_int_eq(file_read(file, NULL, &(struct file_range){ 0, CHUNKSIZE },
                                &data, &fault),
                      0);
-    ck_assert_mem_eq(data.iov[0].iov_base, bed->model, data.iov[0].iov_len);
+    ck_assert_mem_eq(data.iov[0].iov_base, fixture->model, data.iov[0].iov_len);
     ck_assert_uint_eq(data.iov[0].iov_len, CHUNKSIZE);
     file_data_put(file, &data);
     ck_assert_int_eq(file_close(file), 0);
@@ -236,53 +237,55 @@ static void check_first(const struct bed *bed)
  * Truncate the file inside chunk 2, which cannot be read, and write to another
  * chunk.
  */
-static void cut_in_bad_chunk(struct bed *bed)
+static void cut_in_bad_chunk(struct fixture *fixture)
 {
     struct fault fault;
 
-    ck_assert_int_eq(bed_close(bed), 0);
-    bed_open(bed);
-    ck_assert_int_eq(file_truncate(bed->file, 2 * CHUNKSIZE + HALF, &fault), 0);
-    bed_write(bed, 0, CHUNKSIZE);
-    ck_assert_int_eq(file_sync(bed->file, &fault), -EBADMSG);
+    ck_assert_int_eq(fixture_close(fixture), 0);
+    fixture_open(fixture);
+    ck_assert_int_eq(file_truncate(fixture->file, 2 * CHUNKSIZE + HALF, &fault),
+                     0);
+    fixture_write(fixture, 0, CHUNKSIZE);
+    ck_assert_int_eq(file_sync(fixture->file, &fault), -EBADMSG);
     ck_assert_int_eq(fault.chunk_no, 2);
-    check_first(bed);
-    ck_assert_uint_eq(file_size(bed->file), 2 * CHUNKSIZE + HALF);
-    ck_assert_int_eq(file_truncate(bed->file, 2 * CHUNKSIZE, &fault), 0);
-    bed->size = 2 * CHUNKSIZE;
-    bed_sync(bed);
-    bed_check_stored(bed);
+    check_first(fixture);
+    ck_assert_uint_eq(file_size(fixture->file), 2 * CHUNKSIZE + HALF);
+    ck_assert_int_eq(file_truncate(fixture->file, 2 * CHUNKSIZE, &fault), 0);
+    fixture->size = 2 * CHUNKSIZE;
+    fixture_sync(fixture);
+    fixture_check_stored(fixture);
 }
 
 START_TEST(a_last_chunk_that_is_spoiled_holds_no_other_up)
 {
-    struct bed bed;
+    struct fixture fixture;
     struct fault fault;
 
-    bed_new_on_disk(&bed, false);
+    fixture_new_on_disk(&fixture, false);
     /* These bytes are not stored uncompressed. */
-    bed.size = 4 * CHUNKSIZE;
-    for (size_t i = 0; i < bed.size; i++)
-        bed.model[i] = (uint8_t)(i * i / 1024);
-    ck_assert_int_eq(file_write(bed.file, 0, bed.model, bed.size, &fault), 0);
-    bed_sync(&bed);
-    spoil(&bed, 2);
-    cut_in_bad_chunk(&bed);
-    bed_fini(&bed);
+    fixture.size = 4 * CHUNKSIZE;
+    for (size_t i = 0; i < fixture.size; i++)
+        fixture.model[i] = (uint8_t)(i * i / 1024);
+    ck_assert_int_eq(
+        file_write(fixture.file, 0, fixture.model, fixture.size, &fault), 0);
+    fixture_sync(&fixture);
+    spoil(&fixture, 2);
+    cut_in_bad_chunk(&fixture);
+    fixture_fini(&fixture);
 }
 END_TEST
 
 START_TEST(a_chunk_that_the_disk_does_not_read_holds_no_other_up)
 {
-    struct bed bed;
+    struct fixture fixture;
 
-    bed_new_on_disk(&bed, false);
-    bed_write(&bed, 0, 4 * CHUNKSIZE);
-    bed_sync(&bed);
+    fixture_new_on_disk(&fixture, false);
+    fixture_write(&fixture, 0, 4 * CHUNKSIZE);
+    fixture_sync(&fixture);
     /* Rot the last byte of chunk 2, so that the chunk can still be opened. */
-    disk_rot(bed.disk, place_of(&bed, 3) - 1);
-    cut_in_bad_chunk(&bed);
-    bed_fini(&bed);
+    disk_rot(fixture.disk, place_of(&fixture, 3) - 1);
+    cut_in_bad_chunk(&fixture);
+    fixture_fini(&fixture);
 }
 END_TEST
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <sched.h>
 
-#include "bed.h"
 #include "file/file.h"
+#include "fixture.h"
 #include "give_store.h"
 #include "suite.h"
 #include "writeback/encode.h"
@@ -18,7 +18,7 @@ enum {
  * encoded ahead, and it reaches the disk after the commit's own writes.
  */
 struct emptying {
-    struct bed *bed;
+    struct fixture *fixture;
     pthread_t committer;
     size_t call;  /* the commit's call that writes; then SIZE_MAX */
     bool blocked; /* the encoder waits; both guarded by file.lock */
@@ -29,17 +29,17 @@ static bool get(struct emptying *emptying, const bool *what)
 {
     bool is;
 
-    pthread_mutex_lock(&emptying->bed->file->gate.lock);
+    pthread_mutex_lock(&emptying->fixture->file->gate.lock);
     is = *what;
-    pthread_mutex_unlock(&emptying->bed->file->gate.lock);
+    pthread_mutex_unlock(&emptying->fixture->file->gate.lock);
     return is;
 }
 
 static void set(struct emptying *emptying, bool *what)
 {
-    pthread_mutex_lock(&emptying->bed->file->gate.lock);
+    pthread_mutex_lock(&emptying->fixture->file->gate.lock);
     *what = true;
-    pthread_mutex_unlock(&emptying->bed->file->gate.lock);
+    pthread_mutex_unlock(&emptying->fixture->file->gate.lock);
 }
 
 static bool is_encoding(struct file *file)
@@ -54,10 +54,10 @@ static bool is_encoding(struct file *file)
 
 static void write_in_between(struct emptying *emptying)
 {
-    struct file *file = emptying->bed->file;
+    struct file *file = emptying->fixture->file;
 
     emptying->call = SIZE_MAX;
-    bed_write(emptying->bed, 0, CHUNKSIZE);
+    fixture_write(emptying->fixture, 0, CHUNKSIZE);
     while (is_encoding(file) && !get(emptying, &emptying->blocked))
         sched_yield();
 }
@@ -78,18 +78,18 @@ static void watch_emptying(void *context, enum disk_call call)
         emptying->call--;
     if (call == DISK_SYNC) {
         set(emptying, &emptying->synced);
-        encode_ahead_end(emptying->bed->file);
+        encode_ahead_end(emptying->fixture->file);
     }
 }
 
-static void check_layer(const struct bed *bed)
+static void check_layer(const struct fixture *fixture)
 {
     struct metalayer_list list;
     struct frame *frame;
     struct fault fault;
 
-    ck_assert_int_eq(give_frame_open(disk_store(bed->disk), 0, &frame, &fault),
-                     0);
+    ck_assert_int_eq(
+        give_frame_open(disk_store(fixture->disk), 0, &frame, &fault), 0);
     ck_assert_int_eq(metalayer_list_read(frame, &list, &fault), 0);
     ck_assert_ptr_nonnull(metalayer_find(&list, METALAYER_VL, "layer"));
     metalayer_list_free(&list);
@@ -99,31 +99,31 @@ static void check_layer(const struct bed *bed)
 /* Returns false if the commit makes fewer calls. */
 static bool write_while_emptied(size_t call)
 {
-    struct bed bed;
-    struct emptying emptying = { .bed = &bed,
+    struct fixture fixture;
+    struct emptying emptying = { .fixture = &fixture,
                                  .committer = pthread_self(),
                                  .call = call };
     struct fault fault;
 
-    bed_new_on_disk(&bed, false);
+    fixture_new_on_disk(&fixture, false);
     for (int i = 0; i < 2; i++) {
-        bed_write(&bed, 0, CHUNKSIZE);
+        fixture_write(&fixture, 0, CHUNKSIZE);
         ck_assert_int_eq(
-            file_meta_set(bed.file,
+            file_meta_set(fixture.file,
                           &(struct file_meta){ METALAYER_VL, "layer", "x", 1 },
                           &fault),
             0);
     }
-    ck_assert_int_eq(file_truncate(bed.file, 0, &fault), 0);
-    bed.size = 0;
-    disk_watch(bed.disk, watch_emptying, &emptying);
-    bed_sync(&bed);
-    disk_watch(bed.disk, NULL, NULL);
-    check_layer(&bed);
-    bed_sync(&bed);
-    bed_check_stored(&bed);
-    check_layer(&bed);
-    bed_fini(&bed);
+    ck_assert_int_eq(file_truncate(fixture.file, 0, &fault), 0);
+    fixture.size = 0;
+    disk_watch(fixture.disk, watch_emptying, &emptying);
+    fixture_sync(&fixture);
+    disk_watch(fixture.disk, NULL, NULL);
+    check_layer(&fixture);
+    fixture_sync(&fixture);
+    fixture_check_stored(&fixture);
+    check_layer(&fixture);
+    fixture_fini(&fixture);
     return emptying.call == SIZE_MAX;
 }
 

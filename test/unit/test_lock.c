@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bed.h"
+#include "fixture.h"
 #include "give_store.h"
 #include "store/store_local.h"
 #include "suite.h"
@@ -33,25 +33,25 @@ int flock(int fd, int operation)
 
 /* A frame of a few chunks, and the lock file as another program has it open. */
 struct scene {
-    struct bed bed;
+    struct fixture fixture;
     int lock_file;
 };
 
 static void scene_init_patient(struct scene *scene, bool sparse,
                                unsigned lock_timeout)
 {
-    const struct bed_kind kind = { .sparse = sparse,
-                                   .typesize = 1,
-                                   .chunksize = CHUNKSIZE,
-                                   .nchunks = 40,
-                                   .lock = true,
-                                   .lock_timeout = lock_timeout };
+    const struct fixture_kind kind = { .sparse = sparse,
+                                       .typesize = 1,
+                                       .chunksize = CHUNKSIZE,
+                                       .nchunks = 40,
+                                       .lock = true,
+                                       .lock_timeout = lock_timeout };
     const char *name = sparse ? "f.b2frame/.b2lock" : "f.b2frame.b2lock";
 
-    bed_init(&scene->bed, &kind);
-    bed_write(&scene->bed, 0, 4 * CHUNKSIZE);
-    bed_sync(&scene->bed);
-    scene->lock_file = openat(scene->bed.fd, name, O_RDWR);
+    fixture_init(&scene->fixture, &kind);
+    fixture_write(&scene->fixture, 0, 4 * CHUNKSIZE);
+    fixture_sync(&scene->fixture);
+    scene->lock_file = openat(scene->fixture.fd, name, O_RDWR);
     ck_assert_int_ge(scene->lock_file, 0);
 }
 
@@ -63,7 +63,7 @@ static void scene_init(struct scene *scene, bool sparse)
 static void scene_fini(struct scene *scene)
 {
     close(scene->lock_file);
-    bed_fini(&scene->bed);
+    fixture_fini(&scene->fixture);
 }
 
 /* Can another program read the frame now? */
@@ -97,7 +97,8 @@ static void count_up(struct scene *scene)
 }
 
 /* Open the same frame in a second context, as another program would. */
-static struct file *open_other(struct bed *bed, struct file_context **context)
+static struct file *open_other(struct fixture *fixture,
+                               struct file_context **context)
 {
     const struct file_options options = {
         .cache_size = 1 << 20, .nthreads = 1, .lock = true, .lock_timeout = 60
@@ -106,22 +107,23 @@ static struct file *open_other(struct bed *bed, struct file_context **context)
     struct file *file;
 
     ck_assert_int_eq(file_context_new(&options, context), 0);
-    ck_assert_int_eq(give_file_open_writable(
-                         *context, bed_store(bed, STORE_WRITE), &file, &fault),
-                     0);
+    ck_assert_int_eq(
+        give_file_open_writable(*context, fixture_store(fixture, STORE_WRITE),
+                                &file, &fault),
+        0);
     return file;
 }
 
-static void write_other(struct bed *bed, struct file *file, uint64_t off,
-                        uint8_t value)
+static void write_other(struct fixture *fixture, struct file *file,
+                        uint64_t off, uint8_t value)
 {
     struct fault fault;
 
-    memset(bed->model + off, value, CHUNKSIZE);
-    if (bed->size < off + CHUNKSIZE)
-        bed->size = off + CHUNKSIZE;
-    ck_assert_int_eq(file_write(file, off, bed->model + off, CHUNKSIZE, &fault),
-                     0);
+    memset(fixture->model + off, value, CHUNKSIZE);
+    if (fixture->size < off + CHUNKSIZE)
+        fixture->size = off + CHUNKSIZE;
+    ck_assert_int_eq(
+        file_write(file, off, fixture->model + off, CHUNKSIZE, &fault), 0);
     ck_assert_int_eq(file_sync(file, &fault), 0);
 }
 
@@ -135,20 +137,20 @@ static void check_locked_out(bool sparse)
     count = count_of(&scene);
     ck_assert_uint_gt(count, 0);
 
-    bed_write(&scene.bed, CHUNKSIZE, 100);
+    fixture_write(&scene.fixture, CHUNKSIZE, 100);
     ck_assert(!is_free(&scene));
-    bed_write(&scene.bed, 2 * CHUNKSIZE, 100);
+    fixture_write(&scene.fixture, 2 * CHUNKSIZE, 100);
     ck_assert(!is_free(&scene));
     ck_assert_uint_eq(count_of(&scene), count + 1);
-    bed_sync(&scene.bed);
+    fixture_sync(&scene.fixture);
     ck_assert(is_free(&scene));
 
-    bed_truncate(&scene.bed, CHUNKSIZE + 5);
+    fixture_truncate(&scene.fixture, CHUNKSIZE + 5);
     ck_assert(!is_free(&scene));
-    bed_sync(&scene.bed);
+    fixture_sync(&scene.fixture);
     ck_assert(is_free(&scene));
     ck_assert_uint_eq(count_of(&scene), count + 2);
-    bed_check(&scene.bed);
+    fixture_check(&scene.fixture);
     scene_fini(&scene);
 }
 
@@ -165,12 +167,12 @@ START_TEST(what_changes_nothing_locks_nobody_out)
     struct fault fault;
 
     scene_init(&scene, false);
-    ck_assert_int_eq(file_write(scene.bed.file, 0, "", 0, &fault), 0);
+    ck_assert_int_eq(file_write(scene.fixture.file, 0, "", 0, &fault), 0);
     ck_assert(is_free(&scene));
-    ck_assert_int_eq(file_write(scene.bed.file, INT64_MAX - 1, "xy", 2, &fault),
-                     -EFBIG);
+    ck_assert_int_eq(
+        file_write(scene.fixture.file, INT64_MAX - 1, "xy", 2, &fault), -EFBIG);
     ck_assert(is_free(&scene));
-    ck_assert_int_eq(file_meta_remove(scene.bed.file, "not there", &fault),
+    ck_assert_int_eq(file_meta_remove(scene.fixture.file, "not there", &fault),
                      -ENOENT);
     ck_assert(is_free(&scene));
     scene_fini(&scene);
@@ -184,20 +186,20 @@ static void take_turns(bool sparse)
     struct file *other;
 
     scene_init(&scene, sparse);
-    other = open_other(&scene.bed, &context);
+    other = open_other(&scene.fixture, &context);
     for (uint32_t i = 0; i < 6; i++) {
-        write_other(&scene.bed, other, i * CHUNKSIZE, (uint8_t)(i + 1));
-        ck_assert(!file_is_latest(scene.bed.file));
-        bed_write(&scene.bed, (i + 1) * CHUNKSIZE, CHUNKSIZE + 10);
-        ck_assert(file_take_reopened(scene.bed.file));
-        ck_assert(file_is_latest(scene.bed.file));
-        bed_sync(&scene.bed);
-        bed_check(&scene.bed);
+        write_other(&scene.fixture, other, i * CHUNKSIZE, (uint8_t)(i + 1));
+        ck_assert(!file_is_latest(scene.fixture.file));
+        fixture_write(&scene.fixture, (i + 1) * CHUNKSIZE, CHUNKSIZE + 10);
+        ck_assert(file_take_reopened(scene.fixture.file));
+        ck_assert(file_is_latest(scene.fixture.file));
+        fixture_sync(&scene.fixture);
+        fixture_check(&scene.fixture);
     }
     ck_assert_int_eq(file_close(other), 0);
     file_context_free(context);
-    bed_reopen(&scene.bed);
-    bed_check(&scene.bed);
+    fixture_reopen(&scene.fixture);
+    fixture_check(&scene.fixture);
     scene_fini(&scene);
 }
 
@@ -237,7 +239,7 @@ static void *run_program(void *arg)
 START_TEST(what_two_programs_write_at_a_time_is_all_there)
 {
     struct scene scene;
-    struct bed *bed = &scene.bed;
+    struct fixture *fixture = &scene.fixture;
     struct file_context *context;
     struct file *other;
     struct program a;
@@ -245,10 +247,10 @@ START_TEST(what_two_programs_write_at_a_time_is_all_there)
     pthread_t thread;
 
     scene_init(&scene, false);
-    bed_truncate(bed, 40 * CHUNKSIZE);
-    bed_sync(bed);
-    other = open_other(bed, &context);
-    a = (struct program){ bed->file, 0, 'a' };
+    fixture_truncate(fixture, 40 * CHUNKSIZE);
+    fixture_sync(fixture);
+    other = open_other(fixture, &context);
+    a = (struct program){ fixture->file, 0, 'a' };
     b = (struct program){ other, 1, 'b' };
     ck_assert_int_eq(pthread_create(&thread, NULL, run_program, &b), 0);
     run_program(&a);
@@ -256,9 +258,10 @@ START_TEST(what_two_programs_write_at_a_time_is_all_there)
     ck_assert_int_eq(file_close(other), 0);
     file_context_free(context);
     for (size_t i = 0; i < 40; i++)
-        memset(bed->model + i * CHUNKSIZE, i % 2 == 0 ? 'a' : 'b', CHUNKSIZE);
-    bed_reopen(bed);
-    bed_check(bed);
+        memset(fixture->model + i * CHUNKSIZE, i % 2 == 0 ? 'a' : 'b',
+               CHUNKSIZE);
+    fixture_reopen(fixture);
+    fixture_check(fixture);
     scene_fini(&scene);
 }
 END_TEST
@@ -268,11 +271,11 @@ START_TEST(changes_in_place_are_seen_by_the_count_alone)
     struct scene scene;
 
     scene_init(&scene, false);
-    ck_assert(file_is_latest(scene.bed.file));
-    ck_assert(file_is_own(scene.bed.file));
+    ck_assert(file_is_latest(scene.fixture.file));
+    ck_assert(file_is_own(scene.fixture.file));
     count_up(&scene);
-    ck_assert(!file_is_latest(scene.bed.file));
-    ck_assert(!file_is_own(scene.bed.file));
+    ck_assert(!file_is_latest(scene.fixture.file));
+    ck_assert(!file_is_own(scene.fixture.file));
     scene_fini(&scene);
 }
 END_TEST
@@ -284,12 +287,13 @@ START_TEST(files_of_one_context_do_not_lock_each_other_out)
     struct fault fault;
 
     scene_init(&scene, false);
-    bed_write(&scene.bed, 0, 10);
-    ck_assert_int_eq(give_file_open(scene.bed.context, bed_store(&scene.bed, 0),
-                                    0, &reader, &fault),
+    fixture_write(&scene.fixture, 0, 10);
+    ck_assert_int_eq(give_file_open(scene.fixture.context,
+                                    fixture_store(&scene.fixture, 0), 0,
+                                    &reader, &fault),
                      0);
     ck_assert(!is_free(&scene));
-    bed_sync(&scene.bed);
+    fixture_sync(&scene.fixture);
     ck_assert(is_free(&scene));
     ck_assert_int_eq(file_close(reader), 0);
     scene_fini(&scene);
@@ -303,12 +307,12 @@ START_TEST(a_lock_that_is_not_given_back_is_not_awaited_for_ever)
 
     scene_init_patient(&scene, false, 1);
     ck_assert_int_eq(flock(scene.lock_file, LOCK_SH), 0);
-    ck_assert_int_eq(file_write(scene.bed.file, 0, "x", 1, &fault), -EBUSY);
-    bed_check(&scene.bed);
+    ck_assert_int_eq(file_write(scene.fixture.file, 0, "x", 1, &fault), -EBUSY);
+    fixture_check(&scene.fixture);
     flock(scene.lock_file, LOCK_UN);
-    bed_write(&scene.bed, 0, 1);
-    bed_reopen(&scene.bed);
-    bed_check(&scene.bed);
+    fixture_write(&scene.fixture, 0, 1);
+    fixture_reopen(&scene.fixture);
+    fixture_check(&scene.fixture);
     scene_fini(&scene);
 }
 END_TEST
@@ -332,16 +336,16 @@ START_TEST(those_who_wait_for_a_lock_are_refused_together)
     ck_assert_int_eq(flock(scene.lock_file, LOCK_SH), 0);
     clock_gettime(CLOCK_MONOTONIC, &start);
     for (size_t i = 0; i < 8; i++)
-        ck_assert_int_eq(
-            pthread_create(&threads[i], NULL, write_in_vain, scene.bed.file),
-            0);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, write_in_vain,
+                                        scene.fixture.file),
+                         0);
     for (size_t i = 0; i < 8; i++)
         pthread_join(threads[i], NULL);
     clock_gettime(CLOCK_MONOTONIC, &end);
     /* One after the other, they would wait for eight seconds. */
     ck_assert_int_lt(end.tv_sec - start.tv_sec, 5);
     flock(scene.lock_file, LOCK_UN);
-    bed_check(&scene.bed);
+    fixture_check(&scene.fixture);
     scene_fini(&scene);
 }
 END_TEST
@@ -355,14 +359,15 @@ START_TEST(a_file_system_without_locks_is_told)
 
     scene_init(&scene, false);
     flock_error = ENOLCK;
-    ck_assert_int_eq(file_write(scene.bed.file, 0, "x", 1, &fault), -ENOLCK);
+    ck_assert_int_eq(file_write(scene.fixture.file, 0, "x", 1, &fault),
+                     -ENOLCK);
     ck_assert_str_eq(fault.what, "the lock file of the frame can't be locked");
-    store = bed_store(&scene.bed, 0);
-    ck_assert_int_eq(file_open(scene.bed.context, store, 0, &file, &fault),
+    store = fixture_store(&scene.fixture, 0);
+    ck_assert_int_eq(file_open(scene.fixture.context, store, 0, &file, &fault),
                      -ENOLCK);
     store_close(store);
     flock_error = 0;
-    bed_check(&scene.bed);
+    fixture_check(&scene.fixture);
     scene_fini(&scene);
 }
 END_TEST
@@ -370,20 +375,20 @@ END_TEST
 START_TEST(a_name_that_is_too_long_for_a_lock_file_is_no_obstacle)
 {
     char name[256];
-    struct bed bed;
+    struct fixture fixture;
     struct store *store;
     struct store_object *lock_file;
 
-    bed_new(&bed, false);
+    fixture_new(&fixture, false);
     memset(name, 'n', 250);
     name[250] = '\0';
-    ck_assert_int_eq(renameat(bed.fd, "f.b2frame", bed.fd, name), 0);
-    ck_assert_int_eq(store_file_open(bed.fd, name, STORE_LOCK, &store), 0);
+    ck_assert_int_eq(renameat(fixture.fd, "f.b2frame", fixture.fd, name), 0);
+    ck_assert_int_eq(store_file_open(fixture.fd, name, STORE_LOCK, &store), 0);
     lock_file = store_lock_file(store);
     ck_assert_ptr_null(lock_file);
     store_close(store);
-    ck_assert_int_eq(renameat(bed.fd, name, bed.fd, "f.b2frame"), 0);
-    bed_fini(&bed);
+    ck_assert_int_eq(renameat(fixture.fd, name, fixture.fd, "f.b2frame"), 0);
+    fixture_fini(&fixture);
 }
 END_TEST
 

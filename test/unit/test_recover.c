@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <sched.h>
 
-#include "bed.h"
 #include "file/file.h"
+#include "fixture.h"
 #include "suite.h"
 #include "writeback/writeback.h"
 
@@ -28,7 +28,7 @@ static const struct writeback_edit edit_delete = { .run = delete_first,
 
 /* A change that waits until a chunk has been deleted. */
 struct waiting {
-    struct bed *bed;
+    struct fixture *fixture;
     int result;
 };
 
@@ -37,7 +37,7 @@ static void *cut_file(void *arg)
     struct waiting *waiting = arg;
     struct fault fault;
 
-    waiting->result = file_truncate(waiting->bed->file, HALF, &fault);
+    waiting->result = file_truncate(waiting->fixture->file, HALF, &fault);
     return NULL;
 }
 
@@ -56,31 +56,31 @@ static void await_exclusive(struct file *file)
 /* The waiting change gets its result when the file is reopened. */
 START_TEST(who_waits_for_a_move_of_chunks_that_fails_is_told)
 {
-    struct bed bed;
-    struct waiting waiting = { .bed = &bed };
+    struct fixture fixture;
+    struct waiting waiting = { .fixture = &fixture };
     struct fault fault;
     pthread_t thread;
 
-    bed_new_on_disk(&bed, false);
-    bed_write(&bed, 0, 3 * CHUNKSIZE);
-    bed_sync(&bed);
-    gate_lock_exclusive(bed.file);
+    fixture_new_on_disk(&fixture, false);
+    fixture_write(&fixture, 0, 3 * CHUNKSIZE);
+    fixture_sync(&fixture);
+    gate_lock_exclusive(fixture.file);
     ck_assert_int_eq(pthread_create(&thread, NULL, cut_file, &waiting), 0);
-    await_exclusive(bed.file);
-    disk_fail(bed.disk, 0, SIZE_MAX, -EIO);
-    ck_assert_int_eq(writeback_commit_exclusive(bed.file, &edit_delete, &fault),
-                     -EIO);
-    disk_fail(bed.disk, 0, 0, 0);
-    gate_unlock_exclusive(bed.file);
+    await_exclusive(fixture.file);
+    disk_fail(fixture.disk, 0, SIZE_MAX, -EIO);
+    ck_assert_int_eq(
+        writeback_commit_exclusive(fixture.file, &edit_delete, &fault), -EIO);
+    disk_fail(fixture.disk, 0, 0, 0);
+    gate_unlock_exclusive(fixture.file);
     pthread_join(thread, NULL);
     if (waiting.result == 0)
-        bed.size = HALF;
+        fixture.size = HALF;
     else
         ck_assert_int_eq(waiting.result, -EIO);
-    bed_write(&bed, 0, 10);
-    bed_sync(&bed);
-    bed_check_stored(&bed);
-    bed_fini(&bed);
+    fixture_write(&fixture, 0, 10);
+    fixture_sync(&fixture);
+    fixture_check_stored(&fixture);
+    fixture_fini(&fixture);
 }
 END_TEST
 
@@ -92,31 +92,31 @@ static bool fail_delete(bool sparse, size_t call)
 {
     struct frame *older;
     struct fault fault;
-    struct bed bed;
+    struct fixture fixture;
     bool reached;
     int r;
 
-    bed_new_on_disk(&bed, sparse);
-    bed_write(&bed, 0, 4 * CHUNKSIZE);
-    bed_sync(&bed);
-    older = file_frame_get(bed.file);
-    bed_write(&bed, 0, 4 * CHUNKSIZE);
-    bed_sync(&bed);
-    bed_fail_calls(&bed, call, 1, -EIO);
-    r = file_chunk_delete(bed.file, 3, &fault);
+    fixture_new_on_disk(&fixture, sparse);
+    fixture_write(&fixture, 0, 4 * CHUNKSIZE);
+    fixture_sync(&fixture);
+    older = file_frame_get(fixture.file);
+    fixture_write(&fixture, 0, 4 * CHUNKSIZE);
+    fixture_sync(&fixture);
+    fixture_fail_calls(&fixture, call, 1, -EIO);
+    r = file_chunk_delete(fixture.file, 3, &fault);
     ck_assert(r == 0 || r == -EIO);
-    reached = bed_end_failing(&bed);
-    bed_write(&bed, 0, 4 * CHUNKSIZE);
-    bed_sync(&bed);
-    file_frame_put(bed.file, older);
-    bed_check_stored(&bed);
-    bed_fini(&bed);
+    reached = fixture_end_failing(&fixture);
+    fixture_write(&fixture, 0, 4 * CHUNKSIZE);
+    fixture_sync(&fixture);
+    file_frame_put(fixture.file, older);
+    fixture_check_stored(&fixture);
+    fixture_fini(&fixture);
     return reached;
 }
 
 START_TEST(older_states_give_nothing_back_that_was_written_since)
 {
-    bed_fail_each(fail_delete, NCALLS_MIN);
+    fixture_fail_each(fail_delete, NCALLS_MIN);
 }
 END_TEST
 

@@ -11,7 +11,7 @@
 #include "suite.h"
 
 /* A file, and its version when the test began. */
-struct bed {
+struct fixture {
     char dir[32];
     int dirfd;
     int fd;
@@ -27,39 +27,40 @@ static struct store_version version_of(int fd)
 }
 
 /* The file has old times, so that every change gets other ones. */
-static void begin(struct bed *bed)
+static void begin(struct fixture *fixture)
 {
     const struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
 
-    strcpy(bed->dir, "/tmp/test_version.XXXXXX");
-    ck_assert(mkdtemp(bed->dir));
-    bed->dirfd = open(bed->dir, O_PATH | O_DIRECTORY);
-    bed->fd = openat(bed->dirfd, "file", O_RDWR | O_CREAT, 0666);
-    ck_assert_int_eq(write(bed->fd, "0123456789", 10), 10);
-    ck_assert_int_eq(futimens(bed->fd, old), 0);
-    bed->then = version_of(bed->fd);
-    bed->then.ctime.tv_sec--;
+    strcpy(fixture->dir, "/tmp/test_version.XXXXXX");
+    ck_assert(mkdtemp(fixture->dir));
+    fixture->dirfd = open(fixture->dir, O_PATH | O_DIRECTORY);
+    fixture->fd = openat(fixture->dirfd, "file", O_RDWR | O_CREAT, 0666);
+    ck_assert_int_eq(write(fixture->fd, "0123456789", 10), 10);
+    ck_assert_int_eq(futimens(fixture->fd, old), 0);
+    fixture->then = version_of(fixture->fd);
+    fixture->then.ctime.tv_sec--;
 }
 
-static void end(struct bed *bed)
+static void end(struct fixture *fixture)
 {
-    close(bed->fd);
-    ck_assert_int_eq(unlinkat(bed->dirfd, "file", 0), 0);
-    close(bed->dirfd);
-    ck_assert_int_eq(rmdir(bed->dir), 0);
+    close(fixture->fd);
+    ck_assert_int_eq(unlinkat(fixture->dirfd, "file", 0), 0);
+    close(fixture->dirfd);
+    ck_assert_int_eq(rmdir(fixture->dir), 0);
 }
 
 /* Check the relation of the file to what it was, and whether the hashes agree
    with that. */
-static void check_relation(const struct bed *bed, enum store_relation relation)
+static void check_relation(const struct fixture *fixture,
+                           enum store_relation relation)
 {
-    struct store_version now = version_of(bed->fd);
+    struct store_version now = version_of(fixture->fd);
 
-    ck_assert_int_eq(store_version_compare(bed->then, now), relation);
-    ck_assert_int_eq(store_version_compare(now, bed->then), relation);
+    ck_assert_int_eq(store_version_compare(fixture->then, now), relation);
+    ck_assert_int_eq(store_version_compare(now, fixture->then), relation);
     for (enum store_relation r = VERSION_SAME_OBJECT; r <= VERSION_SAME; r++) {
         bool same =
-            store_version_hash(bed->then, r) == store_version_hash(now, r);
+            store_version_hash(fixture->then, r) == store_version_hash(now, r);
 
         ck_assert_int_eq(same, r <= relation);
     }
@@ -68,20 +69,21 @@ static void check_relation(const struct bed *bed, enum store_relation relation)
 START_TEST(writing_truncating_and_punching_change_the_content)
 {
     for (int i = 0; i < 4; i++) {
-        struct bed bed;
+        struct fixture fixture;
 
-        begin(&bed);
+        begin(&fixture);
         if (i == 0)
-            ck_assert_int_eq(pwrite(bed.fd, "0", 1, 0), 1);
+            ck_assert_int_eq(pwrite(fixture.fd, "0", 1, 0), 1);
         else if (i == 1)
-            ck_assert_int_eq(ftruncate(bed.fd, 9), 0);
+            ck_assert_int_eq(ftruncate(fixture.fd, 9), 0);
         else if (i == 2)
-            ck_assert_int_eq(ftruncate(bed.fd, 11), 0);
-        else if (fallocate(bed.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                           0, 5) < 0)
-            ck_assert_int_eq(pwrite(bed.fd, "\0", 1, 0), 1);
-        check_relation(&bed, VERSION_SAME_OBJECT);
-        end(&bed);
+            ck_assert_int_eq(ftruncate(fixture.fd, 11), 0);
+        else if (fallocate(fixture.fd,
+                           FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                           5) < 0)
+            ck_assert_int_eq(pwrite(fixture.fd, "\0", 1, 0), 1);
+        check_relation(&fixture, VERSION_SAME_OBJECT);
+        end(&fixture);
     }
 }
 END_TEST
@@ -90,90 +92,90 @@ START_TEST(setting_the_mtime_passes_for_a_change)
 {
     const struct timespec old[2] = { { .tv_nsec = UTIME_OMIT },
                                      { .tv_sec = 1000, .tv_nsec = 1 } };
-    struct bed bed;
+    struct fixture fixture;
 
-    begin(&bed);
-    ck_assert_int_eq(futimens(bed.fd, old), 0);
-    check_relation(&bed, VERSION_SAME_OBJECT);
-    end(&bed);
+    begin(&fixture);
+    ck_assert_int_eq(futimens(fixture.fd, old), 0);
+    check_relation(&fixture, VERSION_SAME_OBJECT);
+    end(&fixture);
 }
 END_TEST
 
 START_TEST(setting_the_old_mtime_shows_in_the_ctime)
 {
     const struct timespec old[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
-    struct bed bed;
+    struct fixture fixture;
 
-    begin(&bed);
-    ck_assert_int_eq(pwrite(bed.fd, "9876543210", 10, 0), 10);
-    ck_assert_int_eq(futimens(bed.fd, old), 0);
-    check_relation(&bed, VERSION_SAME_CONTENT);
-    end(&bed);
+    begin(&fixture);
+    ck_assert_int_eq(pwrite(fixture.fd, "9876543210", 10, 0), 10);
+    ck_assert_int_eq(futimens(fixture.fd, old), 0);
+    check_relation(&fixture, VERSION_SAME_CONTENT);
+    end(&fixture);
 }
 END_TEST
 
 START_TEST(modes_and_names_leave_the_content)
 {
     for (int i = 0; i < 3; i++) {
-        struct bed bed;
+        struct fixture fixture;
 
-        begin(&bed);
+        begin(&fixture);
         if (i == 0) {
-            ck_assert_int_eq(fchmod(bed.fd, 0600), 0);
+            ck_assert_int_eq(fchmod(fixture.fd, 0600), 0);
         } else if (i == 1) {
-            ck_assert_int_eq(renameat(bed.dirfd, "file", bed.dirfd, "other"),
-                             0);
-            ck_assert_int_eq(renameat(bed.dirfd, "other", bed.dirfd, "file"),
-                             0);
+            ck_assert_int_eq(
+                renameat(fixture.dirfd, "file", fixture.dirfd, "other"), 0);
+            ck_assert_int_eq(
+                renameat(fixture.dirfd, "other", fixture.dirfd, "file"), 0);
         } else {
-            ck_assert_int_eq(linkat(bed.dirfd, "file", bed.dirfd, "link", 0),
-                             0);
-            ck_assert_int_eq(unlinkat(bed.dirfd, "link", 0), 0);
+            ck_assert_int_eq(
+                linkat(fixture.dirfd, "file", fixture.dirfd, "link", 0), 0);
+            ck_assert_int_eq(unlinkat(fixture.dirfd, "link", 0), 0);
         }
-        check_relation(&bed, VERSION_SAME_CONTENT);
-        end(&bed);
+        check_relation(&fixture, VERSION_SAME_CONTENT);
+        end(&fixture);
     }
 }
 END_TEST
 
 START_TEST(successor_with_equal_size_and_times_is_another_object)
 {
-    struct bed bed;
+    struct fixture fixture;
     struct stat ours;
     struct stat theirs;
 
-    begin(&bed);
-    int other = openat(bed.dirfd, "other", O_RDWR | O_CREAT, 0666);
-    ck_assert_int_eq(fstat(bed.fd, &ours), 0);
+    begin(&fixture);
+    int other = openat(fixture.dirfd, "other", O_RDWR | O_CREAT, 0666);
+    ck_assert_int_eq(fstat(fixture.fd, &ours), 0);
     ck_assert(store_version_same_object(&ours, &ours));
     ck_assert_int_eq(fstat(other, &theirs), 0);
     ck_assert(!store_version_same_object(&ours, &theirs));
     theirs = ours;
     theirs.st_dev++;
     ck_assert(!store_version_same_object(&ours, &theirs));
-    bed.then.ino++;
-    check_relation(&bed, VERSION_OTHER_OBJECT);
-    bed.then.ino--;
-    bed.then.dev++;
-    check_relation(&bed, VERSION_OTHER_OBJECT);
+    fixture.then.ino++;
+    check_relation(&fixture, VERSION_OTHER_OBJECT);
+    fixture.then.ino--;
+    fixture.then.dev++;
+    check_relation(&fixture, VERSION_OTHER_OBJECT);
     close(other);
-    ck_assert_int_eq(unlinkat(bed.dirfd, "other", 0), 0);
-    end(&bed);
+    ck_assert_int_eq(unlinkat(fixture.dirfd, "other", 0), 0);
+    end(&fixture);
 }
 END_TEST
 
 START_TEST(unchanged_object_has_the_same_version)
 {
-    struct bed bed;
+    struct fixture fixture;
 
-    begin(&bed);
-    bed.then.ctime.tv_sec++;
-    check_relation(&bed, VERSION_SAME);
-    bed.then.settled = !bed.then.settled;
-    check_relation(&bed, VERSION_SAME);
-    bed.then.ctime.tv_nsec ^= 1;
-    check_relation(&bed, VERSION_SAME_CONTENT);
-    end(&bed);
+    begin(&fixture);
+    fixture.then.ctime.tv_sec++;
+    check_relation(&fixture, VERSION_SAME);
+    fixture.then.settled = !fixture.then.settled;
+    check_relation(&fixture, VERSION_SAME);
+    fixture.then.ctime.tv_nsec ^= 1;
+    check_relation(&fixture, VERSION_SAME_CONTENT);
+    end(&fixture);
 }
 END_TEST
 

@@ -17,7 +17,7 @@ enum {
 };
 
 /* A watched file. */
-struct bed {
+struct fixture {
     char path[32];
     int fd;
     struct store *store;
@@ -25,17 +25,18 @@ struct bed {
     struct watch *watch;
 };
 
-static void put(const struct bed *bed, char header, char stamp)
+static void put(const struct fixture *fixture, char header, char stamp)
 {
     char bytes[STAMP_OFF + FRAME_STAMP_LEN];
 
     memset(bytes, header, sizeof(bytes));
     memset(bytes + STAMP_OFF, stamp, FRAME_STAMP_LEN);
-    ck_assert_int_eq(pwrite(bed->fd, bytes, sizeof(bytes), 0), sizeof(bytes));
+    ck_assert_int_eq(pwrite(fixture->fd, bytes, sizeof(bytes), 0),
+                     sizeof(bytes));
 }
 
 /* The watch knows that the file begins with 'h', and has a stamp of 's'. */
-static void begin(struct bed *bed)
+static void begin(struct fixture *fixture)
 {
     char header[FRAME_E_METALAYERS_OFF];
     char stamp[FRAME_STAMP_LEN];
@@ -47,66 +48,69 @@ static void begin(struct bed *bed)
 
     memset(header, 'h', sizeof(header));
     memset(stamp, 's', sizeof(stamp));
-    strcpy(bed->path, "/tmp/test_watch.XXXXXX");
-    bed->fd = mkstemp(bed->path);
-    put(bed, 'h', 's');
+    strcpy(fixture->path, "/tmp/test_watch.XXXXXX");
+    fixture->fd = mkstemp(fixture->path);
+    put(fixture, 'h', 's');
     ck_assert_int_eq(
-        store_file_open(AT_FDCWD, bed->path, STORE_FOLLOW, &bed->store), 0);
-    ck_assert_int_eq(store_open(bed->store, "", &bed->object), 0);
-    ck_assert_int_eq(store_object_stat(bed->object, &stat), 0);
-    ck_assert_int_eq(watch_new(bed->store, bed->object, "", 0, &bed->watch), 0);
-    ck_assert_int_eq(watch_check(bed->watch), 0);
-    watch_set(bed->watch, &state, &stat);
+        store_file_open(AT_FDCWD, fixture->path, STORE_FOLLOW, &fixture->store),
+        0);
+    ck_assert_int_eq(store_open(fixture->store, "", &fixture->object), 0);
+    ck_assert_int_eq(store_object_stat(fixture->object, &stat), 0);
+    ck_assert_int_eq(
+        watch_new(fixture->store, fixture->object, "", 0, &fixture->watch), 0);
+    ck_assert_int_eq(watch_check(fixture->watch), 0);
+    watch_set(fixture->watch, &state, &stat);
 }
 
-static void end(struct bed *bed)
+static void end(struct fixture *fixture)
 {
-    watch_free(bed->watch);
-    store_object_close(bed->object);
-    store_close(bed->store);
-    close(bed->fd);
-    unlink(bed->path);
+    watch_free(fixture->watch);
+    store_object_close(fixture->object);
+    store_close(fixture->store);
+    close(fixture->fd);
+    unlink(fixture->path);
 }
 
 START_TEST(state_that_is_stored_is_current)
 {
-    struct bed bed;
+    struct fixture fixture;
 
-    begin(&bed);
-    ck_assert_int_eq(watch_check(bed.watch), 0);
-    put(&bed, 'h', 's');
-    ck_assert_int_eq(watch_check(bed.watch), 0);
-    ck_assert_int_eq(watch_verify(bed.watch), 0);
-    end(&bed);
+    begin(&fixture);
+    ck_assert_int_eq(watch_check(fixture.watch), 0);
+    put(&fixture, 'h', 's');
+    ck_assert_int_eq(watch_check(fixture.watch), 0);
+    ck_assert_int_eq(watch_verify(fixture.watch), 0);
+    end(&fixture);
 }
 END_TEST
 
 START_TEST(another_header_or_stamp_is_another_state)
 {
     for (int i = 0; i < 2; i++) {
-        struct bed bed;
+        struct fixture fixture;
 
-        begin(&bed);
-        put(&bed, i ? 'h' : 'x', i ? 'x' : 's');
-        ck_assert_int_eq(watch_check(bed.watch), -ESTALE);
+        begin(&fixture);
+        put(&fixture, i ? 'h' : 'x', i ? 'x' : 's');
+        ck_assert_int_eq(watch_check(fixture.watch), -ESTALE);
         /* The known state was gone in between. */
-        put(&bed, 'h', 's');
-        ck_assert_int_eq(watch_verify(bed.watch), -ESTALE);
-        end(&bed);
+        put(&fixture, 'h', 's');
+        ck_assert_int_eq(watch_verify(fixture.watch), -ESTALE);
+        end(&fixture);
     }
 }
 END_TEST
 
 /* Write to the file, which keeps its old time of modification, as if the file
    had been written twice in one tick of the clock. */
-static void put_unseen(const struct bed *bed, char header, char stamp)
+static void put_unseen(const struct fixture *fixture, char header, char stamp)
 {
     struct stat st;
 
-    ck_assert_int_eq(fstat(bed->fd, &st), 0);
-    put(bed, header, stamp);
+    ck_assert_int_eq(fstat(fixture->fd, &st), 0);
+    put(fixture, header, stamp);
     ck_assert_int_eq(
-        futimens(bed->fd, (struct timespec[]){ st.st_atim, st.st_mtim }), 0);
+        futimens(fixture->fd, (struct timespec[]){ st.st_atim, st.st_mtim }),
+        0);
 }
 
 /* Between stat() and the end of reading a state, the times may become old
@@ -120,29 +124,29 @@ START_TEST(times_are_trusted_if_they_were_old_before_the_state_was_read)
         const struct watch_state state = { .header = (uint8_t *)bytes,
                                            .len = FRAME_E_METALAYERS_OFF };
         struct store_stat stat;
-        struct bed bed;
+        struct fixture fixture;
 
         memset(bytes, 'h', sizeof(bytes));
-        begin(&bed);
-        ck_assert_int_eq(futimens(bed.fd, old), 0);
-        ck_assert_int_eq(store_object_stat(bed.object, &stat), 0);
+        begin(&fixture);
+        ck_assert_int_eq(futimens(fixture.fd, old), 0);
+        ck_assert_int_eq(store_object_stat(fixture.object, &stat), 0);
         stat.version.settled = i == 1;
-        watch_set(bed.watch, &state, &stat);
-        put_unseen(&bed, 'x', 's');
-        ck_assert_int_eq(watch_check(bed.watch), i == 0 ? -ESTALE : 0);
-        end(&bed);
+        watch_set(fixture.watch, &state, &stat);
+        put_unseen(&fixture, 'x', 's');
+        ck_assert_int_eq(watch_check(fixture.watch), i == 0 ? -ESTALE : 0);
+        end(&fixture);
     }
 }
 END_TEST
 
 START_TEST(file_that_ends_early_is_another_state)
 {
-    struct bed bed;
+    struct fixture fixture;
 
-    begin(&bed);
-    ck_assert_int_eq(ftruncate(bed.fd, STAMP_OFF + 1), 0);
-    ck_assert_int_eq(watch_check(bed.watch), -ESTALE);
-    end(&bed);
+    begin(&fixture);
+    ck_assert_int_eq(ftruncate(fixture.fd, STAMP_OFF + 1), 0);
+    ck_assert_int_eq(watch_check(fixture.watch), -ESTALE);
+    end(&fixture);
 }
 END_TEST
 
@@ -152,18 +156,18 @@ START_TEST(state_that_is_expected_is_current_too)
     const struct watch_state next = { .header = (uint8_t *)header,
                                       .len = sizeof(header) };
     struct store_stat stat;
-    struct bed bed;
+    struct fixture fixture;
 
     memset(header, 'n', sizeof(header));
-    begin(&bed);
-    ck_assert_int_eq(store_object_stat(bed.object, &stat), 0);
-    watch_expect(bed.watch, &next, &stat);
-    ck_assert_int_eq(watch_verify(bed.watch), 0);
-    put(&bed, 'n', 's');
-    ck_assert_int_eq(watch_verify(bed.watch), 0);
-    put(&bed, 'x', 's');
-    ck_assert_int_eq(watch_verify(bed.watch), -ESTALE);
-    end(&bed);
+    begin(&fixture);
+    ck_assert_int_eq(store_object_stat(fixture.object, &stat), 0);
+    watch_expect(fixture.watch, &next, &stat);
+    ck_assert_int_eq(watch_verify(fixture.watch), 0);
+    put(&fixture, 'n', 's');
+    ck_assert_int_eq(watch_verify(fixture.watch), 0);
+    put(&fixture, 'x', 's');
+    ck_assert_int_eq(watch_verify(fixture.watch), -ESTALE);
+    end(&fixture);
 }
 END_TEST
 
@@ -176,16 +180,16 @@ START_TEST(only_a_stamp_of_framefs_tells_all_states_apart)
                                  .stamp_off = STAMP_OFF,
                                  .stamp = stamp };
     const struct store_stat stat = { .uid = 0 };
-    struct bed bed;
+    struct fixture fixture;
 
-    begin(&bed);
-    ck_assert_uint_eq(watch_mark(bed.watch) % 2, 0);
-    watch_set(bed.watch, &state, &stat);
-    ck_assert_uint_eq(watch_mark(bed.watch) % 2, 1);
+    begin(&fixture);
+    ck_assert_uint_eq(watch_mark(fixture.watch) % 2, 0);
+    watch_set(fixture.watch, &state, &stat);
+    ck_assert_uint_eq(watch_mark(fixture.watch) % 2, 1);
     state.stamp_off = 0;
-    watch_set(bed.watch, &state, &stat);
-    ck_assert_uint_eq(watch_mark(bed.watch) % 2, 0);
-    end(&bed);
+    watch_set(fixture.watch, &state, &stat);
+    ck_assert_uint_eq(watch_mark(fixture.watch) % 2, 0);
+    end(&fixture);
 }
 END_TEST
 

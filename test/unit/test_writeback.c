@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "bed.h"
 #include "file/file.h"
+#include "fixture.h"
 #include "give_store.h"
 #include "state/file_private.h"
 #include "store/store_local.h"
@@ -22,60 +22,61 @@ START_TEST(pinned_bytes_do_not_change)
 {
     struct file_data data;
     struct fault fault;
-    struct bed bed;
+    struct fixture fixture;
     uint8_t *old;
 
-    bed_new(&bed, false);
-    bed_write(&bed, 0, 3 * CHUNKSIZE);
+    fixture_new(&fixture, false);
+    fixture_write(&fixture, 0, 3 * CHUNKSIZE);
     old = malloc(3 * CHUNKSIZE);
-    memcpy(old, bed.model, 3 * CHUNKSIZE);
-    ck_assert_int_eq(file_read(bed.file, NULL,
+    memcpy(old, fixture.model, 3 * CHUNKSIZE);
+    ck_assert_int_eq(file_read(fixture.file, NULL,
                                &(struct file_range){ 0, 3 * CHUNKSIZE }, &data,
                                &fault),
                      0);
-    bed_write(&bed, 100, 2 * CHUNKSIZE);
-    bed_sync(&bed);
-    bed_truncate(&bed, CHUNKSIZE + 5);
+    fixture_write(&fixture, 100, 2 * CHUNKSIZE);
+    fixture_sync(&fixture);
+    fixture_truncate(&fixture, CHUNKSIZE + 5);
     for (size_t i = 0, at = 0; i < data.niov; at += data.iov[i++].iov_len)
         ck_assert_mem_eq(data.iov[i].iov_base, old + at, data.iov[i].iov_len);
     ck_assert_uint_eq(data.len, 3 * CHUNKSIZE);
-    bed_check(&bed);
-    file_data_put(bed.file, &data);
-    bed_check(&bed);
+    fixture_check(&fixture);
+    file_data_put(fixture.file, &data);
+    fixture_check(&fixture);
     free(old);
-    bed_fini(&bed);
+    fixture_fini(&fixture);
 }
 END_TEST
 
 START_TEST(zeros_take_no_space)
 {
     struct fault fault;
-    struct bed bed;
+    struct fixture fixture;
     uint64_t off;
 
-    bed_new(&bed, false);
-    bed_write(&bed, 0, 4 * CHUNKSIZE);
-    bed_zero(&bed, CHUNKSIZE, 2 * CHUNKSIZE);
+    fixture_new(&fixture, false);
+    fixture_write(&fixture, 0, 4 * CHUNKSIZE);
+    fixture_zero(&fixture, CHUNKSIZE, 2 * CHUNKSIZE);
     for (int i = 0; i < 2; i++) {
-        ck_assert_int_eq(file_seek(bed.file, 0, true, &off, &fault), 0);
+        ck_assert_int_eq(file_seek(fixture.file, 0, true, &off, &fault), 0);
         ck_assert_uint_eq(off, CHUNKSIZE);
-        ck_assert_int_eq(file_seek(bed.file, off, false, &off, &fault), 0);
+        ck_assert_int_eq(file_seek(fixture.file, off, false, &off, &fault), 0);
         ck_assert_uint_eq(off, 3 * CHUNKSIZE);
-        bed_sync(&bed);
+        fixture_sync(&fixture);
     }
-    bed_truncate(&bed, 0);
-    bed_truncate(&bed, SIZE);
-    bed_check(&bed);
-    ck_assert_int_eq(file_seek(bed.file, 0, false, &off, &fault), -ENXIO);
-    bed_reopen(&bed);
-    bed_check(&bed);
-    bed_fini(&bed);
+    fixture_truncate(&fixture, 0);
+    fixture_truncate(&fixture, SIZE);
+    fixture_check(&fixture);
+    ck_assert_int_eq(file_seek(fixture.file, 0, false, &off, &fault), -ENXIO);
+    fixture_reopen(&fixture);
+    fixture_check(&fixture);
+    fixture_fini(&fixture);
 }
 END_TEST
 
-static void check_meta(struct bed *bed, const char *name, const char *want)
+static void check_meta(struct fixture *fixture, const char *name,
+                       const char *want)
 {
-    struct frame *frame = file_frame_get(bed->file);
+    struct frame *frame = file_frame_get(fixture->file);
     const struct metalayer *layer;
     struct metalayer_list list;
     struct fault fault;
@@ -93,43 +94,43 @@ static void check_meta(struct bed *bed, const char *name, const char *want)
         free(content);
     }
     metalayer_list_free(&list);
-    file_frame_put(bed->file, frame);
+    file_frame_put(fixture->file, frame);
 }
 
 START_TEST(vlmetalayers_stay_when_the_first_bytes_come)
 {
     struct fault fault;
-    struct bed bed;
+    struct fixture fixture;
 
     for (int sparse = 0; sparse < 2; sparse++) {
-        bed_init(&bed, &(struct bed_kind){ .sparse = sparse });
+        fixture_init(&fixture, &(struct fixture_kind){ .sparse = sparse });
         ck_assert_int_eq(
-            file_meta_set(bed.file,
+            file_meta_set(fixture.file,
                           &(struct file_meta){ METALAYER_VL, "a", "alpha", 5 },
                           &fault),
             0);
-        check_meta(&bed, "a", "alpha");
-        bed_write(&bed, 0, 100000);
-        bed_sync(&bed);
-        check_meta(&bed, "a", "alpha");
+        check_meta(&fixture, "a", "alpha");
+        fixture_write(&fixture, 0, 100000);
+        fixture_sync(&fixture);
+        check_meta(&fixture, "a", "alpha");
         ck_assert_int_eq(
-            file_meta_set(bed.file,
+            file_meta_set(fixture.file,
                           &(struct file_meta){ METALAYER_VL, "b", "beta", 4 },
                           &fault),
             0);
-        ck_assert_int_eq(file_meta_remove(bed.file, "a", &fault), 0);
-        ck_assert_int_eq(file_meta_remove(bed.file, "a", &fault), -ENOENT);
+        ck_assert_int_eq(file_meta_remove(fixture.file, "a", &fault), 0);
+        ck_assert_int_eq(file_meta_remove(fixture.file, "a", &fault), -ENOENT);
         ck_assert_int_eq(
-            file_meta_set(bed.file,
+            file_meta_set(fixture.file,
                           &(struct file_meta){ METALAYER_FIXED, "c", "x", 1 },
                           &fault),
             -ENOENT);
-        bed_check(&bed);
-        bed_reopen(&bed);
-        check_meta(&bed, "a", NULL);
-        check_meta(&bed, "b", "beta");
-        bed_check(&bed);
-        bed_fini(&bed);
+        fixture_check(&fixture);
+        fixture_reopen(&fixture);
+        check_meta(&fixture, "a", NULL);
+        check_meta(&fixture, "b", "beta");
+        fixture_check(&fixture);
+        fixture_fini(&fixture);
     }
 }
 END_TEST
@@ -139,68 +140,70 @@ START_TEST(chunks_are_inserted_deleted_and_reordered)
     static const uint64_t order[] = { 2, 0, 1 };
     uint8_t *chunk = malloc(CHUNKSIZE);
     struct fault fault;
-    struct bed bed;
+    struct fixture fixture;
 
-    bed_new(&bed, false);
-    bed_write(&bed, 0, 2 * CHUNKSIZE);
+    fixture_new(&fixture, false);
+    fixture_write(&fixture, 0, 2 * CHUNKSIZE);
     memset(chunk, 'x', CHUNKSIZE);
-    ck_assert_int_eq(file_chunk_insert(bed.file, 1, chunk, CHUNKSIZE, &fault),
-                     0);
-    memmove(bed.model + 2 * CHUNKSIZE, bed.model + CHUNKSIZE, CHUNKSIZE);
-    memcpy(bed.model + CHUNKSIZE, chunk, CHUNKSIZE);
-    bed.size += CHUNKSIZE;
-    bed_check(&bed);
+    ck_assert_int_eq(
+        file_chunk_insert(fixture.file, 1, chunk, CHUNKSIZE, &fault), 0);
+    memmove(fixture.model + 2 * CHUNKSIZE, fixture.model + CHUNKSIZE,
+            CHUNKSIZE);
+    memcpy(fixture.model + CHUNKSIZE, chunk, CHUNKSIZE);
+    fixture.size += CHUNKSIZE;
+    fixture_check(&fixture);
 
-    ck_assert_int_eq(file_chunk_reorder(bed.file, order, 3, &fault), 0);
-    memcpy(chunk, bed.model + 2 * CHUNKSIZE, CHUNKSIZE);
-    memmove(bed.model + CHUNKSIZE, bed.model, 2 * CHUNKSIZE);
-    memcpy(bed.model, chunk, CHUNKSIZE);
-    bed_check(&bed);
+    ck_assert_int_eq(file_chunk_reorder(fixture.file, order, 3, &fault), 0);
+    memcpy(chunk, fixture.model + 2 * CHUNKSIZE, CHUNKSIZE);
+    memmove(fixture.model + CHUNKSIZE, fixture.model, 2 * CHUNKSIZE);
+    memcpy(fixture.model, chunk, CHUNKSIZE);
+    fixture_check(&fixture);
 
-    bed_write(&bed, 10, 5);
-    ck_assert_int_eq(file_chunk_delete(bed.file, 1, &fault), 0);
-    memmove(bed.model + CHUNKSIZE, bed.model + 2 * CHUNKSIZE, CHUNKSIZE);
-    memset(bed.model + 2 * CHUNKSIZE, 0, CHUNKSIZE);
-    bed.size -= CHUNKSIZE;
-    bed_check(&bed);
-    ck_assert_int_eq(file_chunk_delete(bed.file, 2, &fault), -ERANGE);
-    bed_write(&bed, CHUNKSIZE - 10, 500);
-    bed_reopen(&bed);
-    bed_check(&bed);
+    fixture_write(&fixture, 10, 5);
+    ck_assert_int_eq(file_chunk_delete(fixture.file, 1, &fault), 0);
+    memmove(fixture.model + CHUNKSIZE, fixture.model + 2 * CHUNKSIZE,
+            CHUNKSIZE);
+    memset(fixture.model + 2 * CHUNKSIZE, 0, CHUNKSIZE);
+    fixture.size -= CHUNKSIZE;
+    fixture_check(&fixture);
+    ck_assert_int_eq(file_chunk_delete(fixture.file, 2, &fault), -ERANGE);
+    fixture_write(&fixture, CHUNKSIZE - 10, 500);
+    fixture_reopen(&fixture);
+    fixture_check(&fixture);
     free(chunk);
-    bed_fini(&bed);
+    fixture_fini(&fixture);
 }
 END_TEST
 
 START_TEST(a_file_is_extended_but_not_cut)
 {
     struct fault fault;
-    struct bed bed;
+    struct fixture fixture;
 
-    bed_new(&bed, false);
-    bed_write(&bed, 0, 3 * CHUNKSIZE + 55);
-    ck_assert_int_eq(file_extend(bed.file, CHUNKSIZE, &fault), 0);
-    bed_check(&bed);
-    bed.size = 5 * CHUNKSIZE + 7;
-    ck_assert_int_eq(file_extend(bed.file, bed.size, &fault), 0);
-    bed_check(&bed);
-    bed_reopen(&bed);
-    bed_check(&bed);
-    bed_fini(&bed);
+    fixture_new(&fixture, false);
+    fixture_write(&fixture, 0, 3 * CHUNKSIZE + 55);
+    ck_assert_int_eq(file_extend(fixture.file, CHUNKSIZE, &fault), 0);
+    fixture_check(&fixture);
+    fixture.size = 5 * CHUNKSIZE + 7;
+    ck_assert_int_eq(file_extend(fixture.file, fixture.size, &fault), 0);
+    fixture_check(&fixture);
+    fixture_reopen(&fixture);
+    fixture_check(&fixture);
+    fixture_fini(&fixture);
 }
 END_TEST
 
 START_TEST(bytes_are_copied_between_files)
 {
     struct fault fault;
-    struct bed from;
-    struct bed to;
+    struct fixture from;
+    struct fixture to;
     uint64_t done;
 
-    bed_new(&from, false);
-    bed_new(&to, true);
-    bed_write(&from, 0, 6 * CHUNKSIZE + 55);
-    bed_zero(&from, CHUNKSIZE, CHUNKSIZE);
+    fixture_new(&from, false);
+    fixture_new(&to, true);
+    fixture_write(&from, 0, 6 * CHUNKSIZE + 55);
+    fixture_zero(&from, CHUNKSIZE, CHUNKSIZE);
     ck_assert_int_eq(file_copy(&(struct file_copy){ from.file, 0, to.file, 0,
                                                     UINT64_MAX / 2 },
                                &done, &fault),
@@ -208,18 +211,18 @@ START_TEST(bytes_are_copied_between_files)
     ck_assert_uint_eq(done, from.size);
     memcpy(to.model, from.model, from.size);
     to.size = from.size;
-    bed_check(&to);
+    fixture_check(&to);
     ck_assert_int_eq(
         file_copy(&(struct file_copy){ from.file, 7, to.file, 2 * CHUNKSIZE,
                                        3 * CHUNKSIZE },
                   &done, &fault),
         0);
     memcpy(to.model + 2 * CHUNKSIZE, from.model + 7, 3 * CHUNKSIZE);
-    bed_check(&to);
-    bed_reopen(&to);
-    bed_check(&to);
-    bed_fini(&to);
-    bed_fini(&from);
+    fixture_check(&to);
+    fixture_reopen(&to);
+    fixture_check(&to);
+    fixture_fini(&to);
+    fixture_fini(&from);
 }
 END_TEST
 
@@ -246,59 +249,60 @@ static void await_encoded(struct file *file, size_t n)
 
 START_TEST(chunks_that_are_full_are_encoded_before_a_commit)
 {
-    struct bed bed;
+    struct fixture fixture;
 
     for (int sparse = 0; sparse < 2; sparse++)
         for (uint32_t typesize = 0; typesize < 2; typesize++) {
-            const struct bed_kind kind = { .sparse = sparse,
-                                           .typesize = typesize };
+            const struct fixture_kind kind = { .sparse = sparse,
+                                               .typesize = typesize };
 
-            bed_init(&bed, &kind);
+            fixture_init(&fixture, &kind);
             for (int i = 0; i < 4; i++)
-                bed_write(&bed, (uint64_t)i * CHUNKSIZE, CHUNKSIZE);
-            bed_write(&bed, 4 * CHUNKSIZE, CHUNKSIZE - 1);
+                fixture_write(&fixture, (uint64_t)i * CHUNKSIZE, CHUNKSIZE);
+            fixture_write(&fixture, 4 * CHUNKSIZE, CHUNKSIZE - 1);
             /*
              * The chunk from which the typesize was chosen is left to the
              * commit.
              */
-            await_encoded(bed.file, typesize == 0 ? 3 : 4);
-            bed_write(&bed, CHUNKSIZE, CHUNKSIZE);
-            bed_truncate(&bed, 2 * CHUNKSIZE + 5);
-            bed_sync(&bed);
-            ck_assert_uint_eq(count_encoded(bed.file), 0);
-            bed_check(&bed);
-            bed_reopen(&bed);
-            bed_check(&bed);
-            bed_fini(&bed);
+            await_encoded(fixture.file, typesize == 0 ? 3 : 4);
+            fixture_write(&fixture, CHUNKSIZE, CHUNKSIZE);
+            fixture_truncate(&fixture, 2 * CHUNKSIZE + 5);
+            fixture_sync(&fixture);
+            ck_assert_uint_eq(count_encoded(fixture.file), 0);
+            fixture_check(&fixture);
+            fixture_reopen(&fixture);
+            fixture_check(&fixture);
+            fixture_fini(&fixture);
         }
 }
 END_TEST
 
 /* Change the frame as another program would. */
-static void write_by_others(struct bed *bed, uint64_t off, const void *bytes,
-                            size_t len)
+static void write_by_others(struct fixture *fixture, uint64_t off,
+                            const void *bytes, size_t len)
 {
     struct file_context *context;
     struct fault fault;
     struct file *file;
 
     ck_assert_int_eq(file_context_new(&file_default_options, &context), 0);
-    ck_assert_int_eq(give_file_open_writable(
-                         context, bed_store(bed, STORE_WRITE), &file, &fault),
-                     0);
+    ck_assert_int_eq(
+        give_file_open_writable(context, fixture_store(fixture, STORE_WRITE),
+                                &file, &fault),
+        0);
     ck_assert_int_eq(file_write(file, off, bytes, len, &fault), 0);
     ck_assert_int_eq(file_close(file), 0);
     file_context_free(context);
-    memcpy(bed->model + off, bytes, len);
+    memcpy(fixture->model + off, bytes, len);
 }
 
-static void change_by_others(struct bed *bed)
+static void change_by_others(struct fixture *fixture)
 {
-    write_by_others(bed, bed->size, "other", 5);
+    write_by_others(fixture, fixture->size, "other", 5);
 }
 
 /* The same, by a program that knows nothing of leases. */
-static void change_without_lease(struct bed *bed)
+static void change_without_lease(struct fixture *fixture)
 {
     struct frame_writer *writer;
     struct frame *frame;
@@ -306,7 +310,8 @@ static void change_without_lease(struct bed *bed)
     struct fault fault;
 
     ck_assert_int_eq(
-        give_frame_open(bed_store(bed, STORE_WRITE), 0, &frame, &fault), 0);
+        give_frame_open(fixture_store(fixture, STORE_WRITE), 0, &frame, &fault),
+        0);
     ck_assert_int_eq(frame_writer_open(frame, &writer, &fault), 0);
     ck_assert_int_eq(frame_writer_set_vlmetalayer(writer, "other", "x", 1), 0);
     ck_assert_int_eq(frame_writer_commit(writer, &next, &fault), 0);
@@ -318,32 +323,34 @@ static void change_without_lease(struct bed *bed)
 START_TEST(what_was_written_to_a_frame_that_others_changed_is_dropped)
 {
     struct fault fault;
-    struct bed bed;
+    struct fixture fixture;
     uint64_t off;
     uint64_t end;
 
     for (int sparse = 0; sparse < 2; sparse++) {
-        bed_new(&bed, sparse);
-        bed_write(&bed, 0, 3 * CHUNKSIZE + 10);
-        bed_sync(&bed);
-        ck_assert_int_eq(file_write(bed.file, CHUNKSIZE, "lost", 4, &fault), 0);
-        change_without_lease(&bed);
-        ck_assert_int_eq(file_sync(bed.file, &fault), -ESTALE);
+        fixture_new(&fixture, sparse);
+        fixture_write(&fixture, 0, 3 * CHUNKSIZE + 10);
+        fixture_sync(&fixture);
+        ck_assert_int_eq(file_write(fixture.file, CHUNKSIZE, "lost", 4, &fault),
+                         0);
+        change_without_lease(&fixture);
+        ck_assert_int_eq(file_sync(fixture.file, &fault), -ESTALE);
         ck_assert_ptr_nonnull(fault.what);
-        ck_assert_uint_eq(file_dirty(bed.file), 0);
-        ck_assert(file_unsaved(bed.file, &off, &end));
+        ck_assert_uint_eq(file_dirty(fixture.file), 0);
+        ck_assert(file_unsaved(fixture.file, &off, &end));
         ck_assert_uint_eq(off, CHUNKSIZE);
         ck_assert_uint_eq(end, 2 * CHUNKSIZE);
-        ck_assert_int_eq(file_write(bed.file, 0, "x", 1, &fault), -ESTALE);
-        ck_assert_int_eq(file_truncate(bed.file, 0, &fault), -ESTALE);
-        ck_assert_int_eq(file_sync(bed.file, &fault), -ESTALE);
-        file_discard(bed.file);
-        ck_assert_int_eq(give_file_open_writable(bed.context,
-                                                 bed_store(&bed, STORE_WRITE),
-                                                 &bed.file, &fault),
-                         0);
-        bed_check(&bed);
-        bed_fini(&bed);
+        ck_assert_int_eq(file_write(fixture.file, 0, "x", 1, &fault), -ESTALE);
+        ck_assert_int_eq(file_truncate(fixture.file, 0, &fault), -ESTALE);
+        ck_assert_int_eq(file_sync(fixture.file, &fault), -ESTALE);
+        file_discard(fixture.file);
+        ck_assert_int_eq(
+            give_file_open_writable(fixture.context,
+                                    fixture_store(&fixture, STORE_WRITE),
+                                    &fixture.file, &fault),
+            0);
+        fixture_check(&fixture);
+        fixture_fini(&fixture);
     }
 }
 END_TEST
@@ -351,22 +358,22 @@ END_TEST
 START_TEST(a_frame_that_others_changed_since_it_was_opened_is_not_changed)
 {
     struct fault fault;
-    struct bed bed;
+    struct fixture fixture;
 
     for (int sparse = 0; sparse < 2; sparse++) {
-        bed_new(&bed, sparse);
-        bed_write(&bed, 0, 3 * CHUNKSIZE + 10);
-        bed_reopen(&bed);
-        change_by_others(&bed);
-        ck_assert_int_eq(file_write(bed.file, CHUNKSIZE, "x", 1, &fault),
+        fixture_new(&fixture, sparse);
+        fixture_write(&fixture, 0, 3 * CHUNKSIZE + 10);
+        fixture_reopen(&fixture);
+        change_by_others(&fixture);
+        ck_assert_int_eq(file_write(fixture.file, CHUNKSIZE, "x", 1, &fault),
                          -ESTALE);
         ck_assert_ptr_nonnull(fault.what);
-        ck_assert_int_eq(file_truncate(bed.file, 0, &fault), -ESTALE);
-        ck_assert(!file_is_own(bed.file));
-        bed.size += 5;
-        bed_reopen(&bed);
-        bed_check(&bed);
-        bed_fini(&bed);
+        ck_assert_int_eq(file_truncate(fixture.file, 0, &fault), -ESTALE);
+        ck_assert(!file_is_own(fixture.file));
+        fixture.size += 5;
+        fixture_reopen(&fixture);
+        fixture_check(&fixture);
+        fixture_fini(&fixture);
     }
 }
 END_TEST
@@ -374,33 +381,35 @@ END_TEST
 START_TEST(a_superseded_file_writes_nothing_any_more)
 {
     struct fault fault;
-    struct bed bed;
+    struct fixture fixture;
 
     for (int sparse = 0; sparse < 2; sparse++)
         for (int begun = 0; begun < 2; begun++) {
-            bed_new(&bed, sparse);
-            bed_write(&bed, 0, 3 * CHUNKSIZE + 10);
-            bed_reopen(&bed);
+            fixture_new(&fixture, sparse);
+            fixture_write(&fixture, 0, 3 * CHUNKSIZE + 10);
+            fixture_reopen(&fixture);
             /*
              * Write half a chunk, because a thread might be storing a whole one
              * already.
              */
             if (begun)
-                ck_assert_int_eq(file_write(bed.file, 0, bed.model + 1,
+                ck_assert_int_eq(file_write(fixture.file, 0, fixture.model + 1,
                                             CHUNKSIZE / 2, &fault),
                                  0);
-            ck_assert_int_eq(file_supersede(bed.file, false), !begun);
+            ck_assert_int_eq(file_supersede(fixture.file, false), !begun);
             if (begun) {
-                change_without_lease(&bed);
-                ck_assert(file_supersede(bed.file, false));
+                change_without_lease(&fixture);
+                ck_assert(file_supersede(fixture.file, false));
             }
-            ck_assert_uint_eq(file_dirty(bed.file), 0);
-            ck_assert_int_eq(file_sync(bed.file, &fault), begun ? -ESTALE : 0);
-            ck_assert_int_eq(file_write(bed.file, 9, "x", 1, &fault), -ESTALE);
-            ck_assert(!file_is_own(bed.file));
-            bed_reopen(&bed);
-            bed_check(&bed);
-            bed_fini(&bed);
+            ck_assert_uint_eq(file_dirty(fixture.file), 0);
+            ck_assert_int_eq(file_sync(fixture.file, &fault),
+                             begun ? -ESTALE : 0);
+            ck_assert_int_eq(file_write(fixture.file, 9, "x", 1, &fault),
+                             -ESTALE);
+            ck_assert(!file_is_own(fixture.file));
+            fixture_reopen(&fixture);
+            fixture_check(&fixture);
+            fixture_fini(&fixture);
         }
 }
 END_TEST
@@ -417,29 +426,29 @@ START_TEST(a_sparse_frame_whose_index_others_replaced_is_not_changed)
 {
     uint64_t *noise = malloc(CHUNKSIZE);
     struct fault fault;
-    struct bed bed;
+    struct fixture fixture;
 
-    bed_new(&bed, true);
-    make_noise(noise, &bed.random);
-    ck_assert_int_eq(file_write(bed.file, 0, noise, CHUNKSIZE, &fault), 0);
-    bed_sync(&bed);
-    bed.size = CHUNKSIZE;
-    make_noise(noise, &bed.random);
-    write_by_others(&bed, 0, noise, CHUNKSIZE);
-    ck_assert(!file_is_own(bed.file));
-    ck_assert_int_eq(file_write(bed.file, 1, "lost", 4, &fault), -ESTALE);
-    bed_reopen(&bed);
-    bed_check(&bed);
-    bed_fini(&bed);
+    fixture_new(&fixture, true);
+    make_noise(noise, &fixture.random);
+    ck_assert_int_eq(file_write(fixture.file, 0, noise, CHUNKSIZE, &fault), 0);
+    fixture_sync(&fixture);
+    fixture.size = CHUNKSIZE;
+    make_noise(noise, &fixture.random);
+    write_by_others(&fixture, 0, noise, CHUNKSIZE);
+    ck_assert(!file_is_own(fixture.file));
+    ck_assert_int_eq(file_write(fixture.file, 1, "lost", 4, &fault), -ESTALE);
+    fixture_reopen(&fixture);
+    fixture_check(&fixture);
+    fixture_fini(&fixture);
     free(noise);
 }
 END_TEST
 
-static off_t stored_size(const struct bed *bed)
+static off_t stored_size(const struct fixture *fixture)
 {
     struct stat st;
 
-    ck_assert_int_eq(fstatat(bed->fd, "f.b2frame", &st, 0), 0);
+    ck_assert_int_eq(fstatat(fixture->fd, "f.b2frame", &st, 0), 0);
     return st.st_size;
 }
 
@@ -449,38 +458,38 @@ START_TEST(a_frame_that_others_have_opened_keeps_its_place)
     uint64_t *noise = malloc(CHUNKSIZE);
     struct fault fault;
     struct file *other;
-    struct bed bed;
+    struct fixture fixture;
     off_t size;
 
-    bed_new(&bed, false);
-    make_noise(noise, &bed.random);
+    fixture_new(&fixture, false);
+    make_noise(noise, &fixture.random);
     for (int i = 0; i < 4; i++)
-        ck_assert_int_eq(file_write(bed.file, (uint64_t)i * CHUNKSIZE, noise,
-                                    CHUNKSIZE, &fault),
+        ck_assert_int_eq(file_write(fixture.file, (uint64_t)i * CHUNKSIZE,
+                                    noise, CHUNKSIZE, &fault),
                          0);
-    bed_sync(&bed);
-    ck_assert_int_eq(file_zero(bed.file, 0, 3 * CHUNKSIZE, &fault), 0);
-    bed_sync(&bed);
-    size = stored_size(&bed);
+    fixture_sync(&fixture);
+    ck_assert_int_eq(file_zero(fixture.file, 0, 3 * CHUNKSIZE, &fault), 0);
+    fixture_sync(&fixture);
+    size = stored_size(&fixture);
     ck_assert_int_gt(size, 4 * CHUNKSIZE);
-    ck_assert_int_eq(give_file_open_writable(bed.context,
-                                             bed_store(&bed, STORE_WRITE),
-                                             &other, &fault),
+    ck_assert_int_eq(give_file_open_writable(
+                         fixture.context, fixture_store(&fixture, STORE_WRITE),
+                         &other, &fault),
                      0);
-    ck_assert_int_eq(file_close(bed.file), 0);
-    ck_assert_int_eq(stored_size(&bed), size);
+    ck_assert_int_eq(file_close(fixture.file), 0);
+    ck_assert_int_eq(stored_size(&fixture), size);
     ck_assert_int_eq(file_write(other, 0, "x", 1, &fault), 0);
     ck_assert_int_eq(file_close(other), 0);
-    ck_assert_int_lt(stored_size(&bed), 2 * CHUNKSIZE);
-    bed.model[0] = 'x';
-    memcpy(bed.model + 3 * CHUNKSIZE, noise, CHUNKSIZE);
-    bed.size = 4 * CHUNKSIZE;
-    ck_assert_int_eq(give_file_open_writable(bed.context,
-                                             bed_store(&bed, STORE_WRITE),
-                                             &bed.file, &fault),
+    ck_assert_int_lt(stored_size(&fixture), 2 * CHUNKSIZE);
+    fixture.model[0] = 'x';
+    memcpy(fixture.model + 3 * CHUNKSIZE, noise, CHUNKSIZE);
+    fixture.size = 4 * CHUNKSIZE;
+    ck_assert_int_eq(give_file_open_writable(
+                         fixture.context, fixture_store(&fixture, STORE_WRITE),
+                         &fixture.file, &fault),
                      0);
-    bed_check(&bed);
-    bed_fini(&bed);
+    fixture_check(&fixture);
+    fixture_fini(&fixture);
     free(noise);
 }
 END_TEST
@@ -495,14 +504,15 @@ START_TEST(chunks_too_large_for_the_cache_are_refused_at_open)
     struct fault fault;
     struct store *store;
     struct file *file;
-    struct bed bed;
+    struct fixture fixture;
     char text[256];
 
-    bed_init(&bed, &(struct bed_kind){ .typesize = 1, .chunksize = 1 << 20 });
-    bed_write(&bed, 0, 100);
-    bed_sync(&bed);
+    fixture_init(&fixture,
+                 &(struct fixture_kind){ .typesize = 1, .chunksize = 1 << 20 });
+    fixture_write(&fixture, 0, 100);
+    fixture_sync(&fixture);
     ck_assert_int_eq(file_context_new(&options, &small), 0);
-    store = bed_store(&bed, STORE_WRITE);
+    store = fixture_store(&fixture, STORE_WRITE);
     ck_assert_int_eq(file_open_writable(small, store, &file, &fault), -ENOTSUP);
     fault_format(&fault, -ENOTSUP, text, sizeof(text));
     ck_assert_str_eq(text, "offset 0: chunks are too large to be written "
@@ -511,27 +521,28 @@ START_TEST(chunks_too_large_for_the_cache_are_refused_at_open)
                      -ENOTSUP);
     store_close(store);
     file_context_free(small);
-    bed_fini(&bed);
+    fixture_fini(&fixture);
 }
 END_TEST
 
 START_TEST(files_not_opened_for_writing_are_not_changed)
 {
     struct fault fault;
-    struct bed bed;
+    struct fixture fixture;
     struct store *store;
     struct file *file;
 
-    bed_new(&bed, false);
-    bed_write(&bed, 0, 1000);
-    bed_sync(&bed);
-    store = bed_store(&bed, 0);
-    ck_assert_int_eq(give_file_open(bed.context, store, 0, &file, &fault), 0);
+    fixture_new(&fixture, false);
+    fixture_write(&fixture, 0, 1000);
+    fixture_sync(&fixture);
+    store = fixture_store(&fixture, 0);
+    ck_assert_int_eq(give_file_open(fixture.context, store, 0, &file, &fault),
+                     0);
     ck_assert_int_eq(file_write(file, 0, "x", 1, &fault), -EROFS);
     ck_assert_int_eq(file_truncate(file, 0, &fault), -EROFS);
     ck_assert_uint_eq(file_size(file), 1000);
     ck_assert_int_eq(file_close(file), 0);
-    bed_fini(&bed);
+    fixture_fini(&fixture);
 }
 END_TEST
 
@@ -540,22 +551,23 @@ START_TEST(a_file_that_nobody_has_changed_is_ones_own)
 {
     struct file *other;
     struct fault fault;
-    struct bed bed;
+    struct fixture fixture;
 
     for (int sparse = 0; sparse < 2; sparse++) {
-        bed_new(&bed, sparse);
-        bed_write(&bed, 0, 1000);
-        ck_assert(file_is_own(bed.file));
-        bed_reopen(&bed);
-        ck_assert(file_is_own(bed.file));
-        ck_assert_int_eq(give_file_open_writable(bed.context,
-                                                 bed_store(&bed, STORE_WRITE),
-                                                 &other, &fault),
-                         0);
+        fixture_new(&fixture, sparse);
+        fixture_write(&fixture, 0, 1000);
+        ck_assert(file_is_own(fixture.file));
+        fixture_reopen(&fixture);
+        ck_assert(file_is_own(fixture.file));
+        ck_assert_int_eq(
+            give_file_open_writable(fixture.context,
+                                    fixture_store(&fixture, STORE_WRITE),
+                                    &other, &fault),
+            0);
         ck_assert_int_eq(file_write(other, 1000, "x", 1, &fault), 0);
         ck_assert_int_eq(file_close(other), 0);
-        ck_assert(!file_is_own(bed.file));
-        bed_fini(&bed);
+        ck_assert(!file_is_own(fixture.file));
+        fixture_fini(&fixture);
     }
 }
 END_TEST
@@ -564,19 +576,20 @@ START_TEST(typesize_is_that_of_the_content)
 {
     struct fault fault;
     struct frame *frame;
-    struct bed bed;
+    struct fixture fixture;
     uint32_t *numbers = malloc(CHUNKSIZE);
 
-    bed_init(&bed, &(struct bed_kind){ .sparse = false });
+    fixture_init(&fixture, &(struct fixture_kind){ .sparse = false });
     for (uint32_t i = 0; i < CHUNKSIZE / 4; i++)
         numbers[i] = i * 77;
-    ck_assert_int_eq(file_write(bed.file, 0, numbers, CHUNKSIZE, &fault), 0);
-    bed_sync(&bed);
-    frame = file_frame_get(bed.file);
+    ck_assert_int_eq(file_write(fixture.file, 0, numbers, CHUNKSIZE, &fault),
+                     0);
+    fixture_sync(&fixture);
+    frame = file_frame_get(fixture.file);
     ck_assert_uint_eq(frame_get_info(frame)->typesize, 4);
-    file_frame_put(bed.file, frame);
+    file_frame_put(fixture.file, frame);
     free(numbers);
-    bed_fini(&bed);
+    fixture_fini(&fixture);
 }
 END_TEST
 

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bed.h"
 #include "file/file.h"
 #include "file/verify.h"
+#include "fixture.h"
 #include "give_store.h"
 #include "state/file_private.h"
 #include "suite.h"

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bed.h"
 #include "file/file.h"
+#include "fixture.h"
 #include "give_store.h"
 #include "state/file_private.h"
 #include "suite.h"
@@ -16,49 +16,50 @@ enum {
     CACHE = 1 << 20,
 };
 
-static void bed_init_typed(struct bed *bed, bool sparse, uint32_t typesize)
+static void fixture_init_typed(struct fixture *fixture, bool sparse,
+                               uint32_t typesize)
 {
-    const struct bed_kind kind = { .sparse = sparse,
-                                   .on_disk = true,
-                                   .noise = true,
-                                   .typesize = typesize,
-                                   .chunksize = CHUNKSIZE,
-                                   .cache_size = CACHE };
+    const struct fixture_kind kind = { .sparse = sparse,
+                                       .on_disk = true,
+                                       .noise = true,
+                                       .typesize = typesize,
+                                       .chunksize = CHUNKSIZE,
+                                       .cache_size = CACHE };
 
-    bed_init(bed, &kind);
+    fixture_init(fixture, &kind);
 }
 
-static void bed_init_file(struct bed *bed, bool sparse)
+static void fixture_init_file(struct fixture *fixture, bool sparse)
 {
-    bed_init_typed(bed, sparse, 4);
+    fixture_init_typed(fixture, sparse, 4);
 }
 
-static int write_all(struct bed *bed)
+static int write_all(struct fixture *fixture)
 {
-    return bed_try_write(bed, 0, SIZE);
+    return fixture_try_write(fixture, 0, SIZE);
 }
 
 START_TEST(what_a_full_disk_refused_is_written_later)
 {
     struct fault fault;
-    struct bed bed;
+    struct fixture fixture;
     uint64_t off;
     uint64_t end;
 
     for (int sparse = 0; sparse < 2; sparse++) {
-        bed_init_file(&bed, sparse);
-        ck_assert_int_eq(write_all(&bed), 0);
-        bed_fail_calls(&bed, 0, SIZE_MAX / 2, -ENOSPC);
-        ck_assert_int_eq(file_sync(bed.file, &fault), -ENOSPC);
-        ck_assert(file_unsaved(bed.file, &off, &end));
+        fixture_init_file(&fixture, sparse);
+        ck_assert_int_eq(write_all(&fixture), 0);
+        fixture_fail_calls(&fixture, 0, SIZE_MAX / 2, -ENOSPC);
+        ck_assert_int_eq(file_sync(fixture.file, &fault), -ENOSPC);
+        ck_assert(file_unsaved(fixture.file, &off, &end));
         ck_assert_uint_eq(off, 0);
         ck_assert_uint_eq(end, SIZE);
-        bed_check(&bed);
-        bed_end_failing(&bed);
-        ck_assert_int_eq(file_sync(bed.file, &fault), 0);
-        ck_assert(!file_unsaved(bed.file, &off, &end));
-        bed_check_stored(&bed);
-        bed_fini(&bed);
+        fixture_check(&fixture);
+        fixture_end_failing(&fixture);
+        ck_assert_int_eq(file_sync(fixture.file, &fault), 0);
+        ck_assert(!file_unsaved(fixture.file, &off, &end));
+        fixture_check_stored(&fixture);
+        fixture_fini(&fixture);
     }
 }
 END_TEST
@@ -67,21 +68,22 @@ END_TEST
 START_TEST(zeros_that_a_full_disk_refused_are_zeros_later)
 {
     struct fault fault;
-    struct bed bed;
+    struct fixture fixture;
 
     for (int sparse = 0; sparse < 2; sparse++) {
-        bed_init_typed(&bed, sparse, 16);
-        ck_assert_int_eq(write_all(&bed), 0);
-        ck_assert_int_eq(file_sync(bed.file, &fault), 0);
-        memset(bed.model + 8 * CHUNKSIZE, 0, SIZE - 8 * CHUNKSIZE);
-        ck_assert_int_eq(file_zero(bed.file, 8 * CHUNKSIZE, SIZE, &fault), 0);
-        bed_fail_calls(&bed, 0, SIZE_MAX / 2, -ENOSPC);
-        ck_assert_int_eq(file_sync(bed.file, &fault), -ENOSPC);
-        bed_end_failing(&bed);
-        ck_assert_int_eq(file_sync(bed.file, &fault), 0);
-        bed_check(&bed);
-        bed_check_stored(&bed);
-        bed_fini(&bed);
+        fixture_init_typed(&fixture, sparse, 16);
+        ck_assert_int_eq(write_all(&fixture), 0);
+        ck_assert_int_eq(file_sync(fixture.file, &fault), 0);
+        memset(fixture.model + 8 * CHUNKSIZE, 0, SIZE - 8 * CHUNKSIZE);
+        ck_assert_int_eq(file_zero(fixture.file, 8 * CHUNKSIZE, SIZE, &fault),
+                         0);
+        fixture_fail_calls(&fixture, 0, SIZE_MAX / 2, -ENOSPC);
+        ck_assert_int_eq(file_sync(fixture.file, &fault), -ENOSPC);
+        fixture_end_failing(&fixture);
+        ck_assert_int_eq(file_sync(fixture.file, &fault), 0);
+        fixture_check(&fixture);
+        fixture_check_stored(&fixture);
+        fixture_fini(&fixture);
     }
 }
 END_TEST
@@ -89,51 +91,54 @@ END_TEST
 START_TEST(changes_that_free_space_do_not_report_the_lack_of_it)
 {
     struct fault fault;
-    struct bed bed;
+    struct fixture fixture;
 
-    bed_init_file(&bed, false);
-    ck_assert_int_eq(write_all(&bed), 0);
-    bed_fail_calls(&bed, 0, SIZE_MAX / 2, -ENOSPC);
-    ck_assert_int_eq(writeback_flush(bed.file), -ENOSPC);
-    ck_assert_int_eq(file_zero(bed.file, 0, CHUNKSIZE, &fault), 0);
-    ck_assert_int_eq(file_truncate(bed.file, 8 * CHUNKSIZE, &fault), 0);
-    ck_assert_int_eq(file_extend(bed.file, SIZE, &fault), 0);
-    ck_assert_int_eq(file_write(bed.file, 0, bed.model, 1, &fault), -ENOSPC);
-    bed_end_failing(&bed);
-    memset(bed.model + 1, 0, CHUNKSIZE - 1);
-    memset(bed.model + 8 * CHUNKSIZE, 0, SIZE - 8 * CHUNKSIZE);
-    ck_assert_int_eq(file_sync(bed.file, &fault), 0);
-    bed_check_stored(&bed);
-    bed_fini(&bed);
+    fixture_init_file(&fixture, false);
+    ck_assert_int_eq(write_all(&fixture), 0);
+    fixture_fail_calls(&fixture, 0, SIZE_MAX / 2, -ENOSPC);
+    ck_assert_int_eq(writeback_flush(fixture.file), -ENOSPC);
+    ck_assert_int_eq(file_zero(fixture.file, 0, CHUNKSIZE, &fault), 0);
+    ck_assert_int_eq(file_truncate(fixture.file, 8 * CHUNKSIZE, &fault), 0);
+    ck_assert_int_eq(file_extend(fixture.file, SIZE, &fault), 0);
+    ck_assert_int_eq(file_write(fixture.file, 0, fixture.model, 1, &fault),
+                     -ENOSPC);
+    fixture_end_failing(&fixture);
+    memset(fixture.model + 1, 0, CHUNKSIZE - 1);
+    memset(fixture.model + 8 * CHUNKSIZE, 0, SIZE - 8 * CHUNKSIZE);
+    ck_assert_int_eq(file_sync(fixture.file, &fault), 0);
+    fixture_check_stored(&fixture);
+    fixture_fini(&fixture);
 }
 END_TEST
 
 START_TEST(closing_reports_what_is_lost)
 {
-    struct bed bed;
+    struct fixture fixture;
 
-    bed_init_file(&bed, false);
-    ck_assert_int_eq(write_all(&bed), 0);
-    bed_fail_calls(&bed, 0, SIZE_MAX / 2, -EIO);
-    ck_assert_int_eq(bed_close(&bed), -EIO);
-    bed_fini(&bed);
+    fixture_init_file(&fixture, false);
+    ck_assert_int_eq(write_all(&fixture), 0);
+    fixture_fail_calls(&fixture, 0, SIZE_MAX / 2, -EIO);
+    ck_assert_int_eq(fixture_close(&fixture), -EIO);
+    fixture_fini(&fixture);
 }
 END_TEST
 
 START_TEST(bytes_that_are_accepted_do_not_bring_an_older_error)
 {
     struct fault fault;
-    struct bed bed;
+    struct fixture fixture;
 
-    bed_init_file(&bed, false);
-    ck_assert_int_eq(write_all(&bed), 0);
-    bed_fail_calls(&bed, 0, SIZE_MAX / 2, -ENOSPC);
-    ck_assert_int_eq(writeback_flush(bed.file), -ENOSPC);
-    ck_assert_int_eq(file_accept(bed.file, 0, bed.model, SIZE, &fault), 0);
-    ck_assert_int_eq(file_write(bed.file, 0, bed.model, SIZE, &fault), -ENOSPC);
-    ck_assert_int_eq(file_take_error(bed.file, &fault), 0);
-    bed_end_failing(&bed);
-    bed_fini(&bed);
+    fixture_init_file(&fixture, false);
+    ck_assert_int_eq(write_all(&fixture), 0);
+    fixture_fail_calls(&fixture, 0, SIZE_MAX / 2, -ENOSPC);
+    ck_assert_int_eq(writeback_flush(fixture.file), -ENOSPC);
+    ck_assert_int_eq(file_accept(fixture.file, 0, fixture.model, SIZE, &fault),
+                     0);
+    ck_assert_int_eq(file_write(fixture.file, 0, fixture.model, SIZE, &fault),
+                     -ENOSPC);
+    ck_assert_int_eq(file_take_error(fixture.file, &fault), 0);
+    fixture_end_failing(&fixture);
+    fixture_fini(&fixture);
 }
 END_TEST
 
@@ -141,39 +146,39 @@ END_TEST
 static bool fail_one(bool sparse, size_t call)
 {
     struct fault fault;
-    struct bed bed;
+    struct fixture fixture;
     bool reached;
     int r;
 
-    bed_init_file(&bed, sparse);
-    bed_fail_calls(&bed, call, 1, -EIO);
+    fixture_init_file(&fixture, sparse);
+    fixture_fail_calls(&fixture, call, 1, -EIO);
     /* A write first checks the frame on the disk, and that call may fail. */
-    if (write_all(&bed) < 0)
-        ck_assert_int_eq(write_all(&bed), 0);
-    r = file_sync(bed.file, &fault);
+    if (write_all(&fixture) < 0)
+        ck_assert_int_eq(write_all(&fixture), 0);
+    r = file_sync(fixture.file, &fault);
     ck_assert(r == 0 || r == -EIO);
-    bed_check(&bed);
-    if (write_all(&bed) < 0)
-        ck_assert_int_eq(write_all(&bed), 0);
-    if (file_sync(bed.file, &fault) < 0)
-        ck_assert_int_eq(file_sync(bed.file, &fault), 0);
-    reached = bed_end_failing(&bed);
-    bed_check(&bed);
-    bed_check_stored(&bed);
-    ck_assert_int_eq(bed_close(&bed), 0);
-    bed_check_stored(&bed);
-    bed_fini(&bed);
+    fixture_check(&fixture);
+    if (write_all(&fixture) < 0)
+        ck_assert_int_eq(write_all(&fixture), 0);
+    if (file_sync(fixture.file, &fault) < 0)
+        ck_assert_int_eq(file_sync(fixture.file, &fault), 0);
+    reached = fixture_end_failing(&fixture);
+    fixture_check(&fixture);
+    fixture_check_stored(&fixture);
+    ck_assert_int_eq(fixture_close(&fixture), 0);
+    fixture_check_stored(&fixture);
+    fixture_fini(&fixture);
     return reached;
 }
 
 START_TEST(any_call_that_fails_once_does_no_harm)
 {
-    bed_fail_each(fail_one, 10);
+    fixture_fail_each(fail_one, 10);
 }
 END_TEST
 
 /* Make a file with the metalayers "fixed" and "var", of one byte each. */
-static void bed_with_meta(struct bed *bed, bool sparse)
+static void fixture_with_meta(struct fixture *fixture, bool sparse)
 {
     const struct frame_params params = {
         .chunks = { .typesize = 4,
@@ -187,21 +192,22 @@ static void bed_with_meta(struct bed *bed, bool sparse)
     struct frame *frame;
     struct fault fault;
 
-    bed_init_file(bed, sparse);
-    ck_assert_int_eq(bed_close(bed), 0);
-    disk_free(bed->disk);
-    bed->disk = disk_new(sparse);
-    store = disk_store(bed->disk);
+    fixture_init_file(fixture, sparse);
+    ck_assert_int_eq(fixture_close(fixture), 0);
+    disk_free(fixture->disk);
+    fixture->disk = disk_new(sparse);
+    store = disk_store(fixture->disk);
     ck_assert_int_eq(frame_writer_new(store, &params, &writer, &fault), 0);
     ck_assert_int_eq(frame_writer_set_metalayer(writer, "fixed", "0", 1), 0);
     ck_assert_int_eq(frame_writer_set_vlmetalayer(writer, "var", "0", 1), 0);
     ck_assert_int_eq(frame_writer_commit(writer, &frame, &fault), 0);
     frame_close(frame);
     frame_writer_close(writer);
-    ck_assert_int_eq(
-        give_file_open_writable(bed->context, store, &bed->file, &fault), 0);
-    ck_assert_int_eq(write_all(bed), 0);
-    ck_assert_int_eq(file_sync(bed->file, &fault), 0);
+    ck_assert_int_eq(give_file_open_writable(fixture->context, store,
+                                             &fixture->file, &fault),
+                     0);
+    ck_assert_int_eq(write_all(fixture), 0);
+    ck_assert_int_eq(file_sync(fixture->file, &fault), 0);
 }
 
 static void check_layer(struct frame *frame, const struct metalayer_list *list,
@@ -220,14 +226,14 @@ static void check_layer(struct frame *frame, const struct metalayer_list *list,
 }
 
 /* Check the metalayers on the disk.  0 means that a layer does not exist. */
-static void check_meta(struct bed *bed, char fixed, char var, char new)
+static void check_meta(struct fixture *fixture, char fixed, char var, char new)
 {
     struct metalayer_list list;
     struct frame *frame;
     struct fault fault;
 
-    ck_assert_int_eq(give_frame_open(disk_store(bed->disk), 0, &frame, &fault),
-                     0);
+    ck_assert_int_eq(
+        give_frame_open(disk_store(fixture->disk), 0, &frame, &fault), 0);
     ck_assert_int_eq(metalayer_list_read(frame, &list, &fault), 0);
     check_layer(frame, &list, METALAYER_FIXED, "fixed", fixed);
     check_layer(frame, &list, METALAYER_VL, "var", var);
@@ -257,25 +263,25 @@ static int edit_meta(struct file *file, int which)
 static bool fail_to_edit(bool sparse, int which, size_t call)
 {
     struct fault fault;
-    struct bed bed;
+    struct fixture fixture;
     bool reached;
     int r;
 
-    bed_with_meta(&bed, sparse);
-    bed_fail_calls(&bed, call, 1, -ENOSPC);
-    r = edit_meta(bed.file, which);
-    reached = bed_end_failing(&bed);
+    fixture_with_meta(&fixture, sparse);
+    fixture_fail_calls(&fixture, call, 1, -ENOSPC);
+    r = edit_meta(fixture.file, which);
+    reached = fixture_end_failing(&fixture);
     if (r < 0) {
         ck_assert_int_eq(r, -ENOSPC);
-        ck_assert_int_eq(write_all(&bed), 0);
-        ck_assert_int_eq(file_sync(bed.file, &fault), 0);
-        check_meta(&bed, '0', '0', 0);
-        ck_assert_int_eq(edit_meta(bed.file, which), 0);
+        ck_assert_int_eq(write_all(&fixture), 0);
+        ck_assert_int_eq(file_sync(fixture.file, &fault), 0);
+        check_meta(&fixture, '0', '0', 0);
+        ck_assert_int_eq(edit_meta(fixture.file, which), 0);
     }
-    check_meta(&bed, which == 0 ? '1' : '0', "010"[which],
+    check_meta(&fixture, which == 0 ? '1' : '0', "010"[which],
                which == 2 ? '1' : 0);
-    bed_check_stored(&bed);
-    bed_fini(&bed);
+    fixture_check_stored(&fixture);
+    fixture_fini(&fixture);
     return reached;
 }
 
@@ -303,69 +309,70 @@ END_TEST
             ck_assert_int_lt(tries++, 5); \
     } while (0)
 
-static void sync_and_check(struct bed *bed)
+static void sync_and_check(struct fixture *fixture)
 {
     struct fault fault;
 
-    RETRY(file_sync(bed->file, &fault));
-    bed_check_durable(bed);
+    RETRY(file_sync(fixture->file, &fault));
+    fixture_check_durable(fixture);
 }
 
 /* Change a file in every possible way. */
-static void change_all(struct bed *bed)
+static void change_all(struct fixture *fixture)
 {
     struct fault fault;
 
-    RETRY(write_all(bed));
-    sync_and_check(bed);
-    memset(bed->model + 100, 0, 5 * CHUNKSIZE);
-    RETRY(file_zero(bed->file, 100, 5 * CHUNKSIZE, &fault));
-    memset(bed->model + SIZE - 50, 0, 50);
-    RETRY(file_truncate(bed->file, SIZE - 50, &fault));
-    RETRY(file_truncate(bed->file, SIZE, &fault));
-    memset(bed->model + CHUNKSIZE - 5, 'x', 10);
-    RETRY(file_write(bed->file, CHUNKSIZE - 5, bed->model + CHUNKSIZE - 5, 10,
-                     &fault));
-    RETRY(file_meta_set(
-        bed->file, &(struct file_meta){ METALAYER_VL, "a", "b", 1 }, &fault));
-    bed_check(bed);
-    bed_check_durable(bed);
-    RETRY(file_truncate(bed->file, 0, &fault));
-    bed->size = 0;
-    sync_and_check(bed);
+    RETRY(write_all(fixture));
+    sync_and_check(fixture);
+    memset(fixture->model + 100, 0, 5 * CHUNKSIZE);
+    RETRY(file_zero(fixture->file, 100, 5 * CHUNKSIZE, &fault));
+    memset(fixture->model + SIZE - 50, 0, 50);
+    RETRY(file_truncate(fixture->file, SIZE - 50, &fault));
+    RETRY(file_truncate(fixture->file, SIZE, &fault));
+    memset(fixture->model + CHUNKSIZE - 5, 'x', 10);
+    RETRY(file_write(fixture->file, CHUNKSIZE - 5,
+                     fixture->model + CHUNKSIZE - 5, 10, &fault));
+    RETRY(file_meta_set(fixture->file,
+                        &(struct file_meta){ METALAYER_VL, "a", "b", 1 },
+                        &fault));
+    fixture_check(fixture);
+    fixture_check_durable(fixture);
+    RETRY(file_truncate(fixture->file, 0, &fault));
+    fixture->size = 0;
+    sync_and_check(fixture);
     for (int i = 0; i < 2; i++) {
-        RETRY(write_all(bed));
-        sync_and_check(bed);
+        RETRY(write_all(fixture));
+        sync_and_check(fixture);
     }
 }
 
-static void reopen(struct bed *bed)
+static void reopen(struct fixture *fixture)
 {
-    ck_assert_int_eq(bed_close(bed), 0);
-    bed_check_durable(bed);
-    bed_open(bed);
+    ck_assert_int_eq(fixture_close(fixture), 0);
+    fixture_check_durable(fixture);
+    fixture_open(fixture);
 }
 
 /* Let some calls fail, from one on.  Returns false if there are fewer calls. */
 static bool fail_some(bool sparse, size_t call, size_t n, int error)
 {
-    struct bed bed;
+    struct fixture fixture;
     bool reached;
 
-    bed_init_file(&bed, sparse);
+    fixture_init_file(&fixture, sparse);
     if (error == -EIO)
-        disk_forget(bed.disk);
-    bed_fail_calls(&bed, call, n, error);
-    change_all(&bed);
-    reopen(&bed);
-    RETRY(write_all(&bed));
-    sync_and_check(&bed);
-    reopen(&bed);
-    reached = bed_end_failing(&bed);
-    bed_check(&bed);
-    ck_assert_int_eq(bed_close(&bed), 0);
-    bed_check_durable(&bed);
-    bed_fini(&bed);
+        disk_forget(fixture.disk);
+    fixture_fail_calls(&fixture, call, n, error);
+    change_all(&fixture);
+    reopen(&fixture);
+    RETRY(write_all(&fixture));
+    sync_and_check(&fixture);
+    reopen(&fixture);
+    reached = fixture_end_failing(&fixture);
+    fixture_check(&fixture);
+    ck_assert_int_eq(fixture_close(&fixture), 0);
+    fixture_check_durable(&fixture);
+    fixture_fini(&fixture);
     return reached;
 }
 
@@ -414,38 +421,38 @@ static bool holds(struct file *file, const uint8_t *bytes, uint64_t size)
 static bool fail_delete(bool sparse, size_t call)
 {
     struct fault fault;
-    struct bed bed;
+    struct fixture fixture;
     bool reached;
     int r;
 
-    bed_init_file(&bed, sparse);
-    ck_assert_int_eq(write_all(&bed), 0);
-    ck_assert_int_eq(file_sync(bed.file, &fault), 0);
-    bed_fail_calls(&bed, call, 1, -EIO);
-    r = file_chunk_delete(bed.file, 0, &fault);
-    reached = bed_end_failing(&bed);
+    fixture_init_file(&fixture, sparse);
+    ck_assert_int_eq(write_all(&fixture), 0);
+    ck_assert_int_eq(file_sync(fixture.file, &fault), 0);
+    fixture_fail_calls(&fixture, call, 1, -EIO);
+    r = file_chunk_delete(fixture.file, 0, &fault);
+    reached = fixture_end_failing(&fixture);
     if (r < 0) {
         /*
          * Until the file has recovered, nobody knows whether the chunk is gone.
          */
         ck_assert_int_eq(r, -EIO);
-        ck_assert_int_eq(file_write(bed.file, CHUNKSIZE, bed.model, 0, &fault),
-                         0);
+        ck_assert_int_eq(
+            file_write(fixture.file, CHUNKSIZE, fixture.model, 0, &fault), 0);
     }
-    ck_assert((r < 0 && holds(bed.file, bed.model, SIZE)) ||
-              holds(bed.file, bed.model + CHUNKSIZE, SIZE - CHUNKSIZE));
-    ck_assert_int_eq(write_all(&bed), 0);
-    ck_assert_int_eq(file_sync(bed.file, &fault), 0);
-    bed_check_stored(&bed);
-    ck_assert_int_eq(bed_close(&bed), 0);
-    bed_check_stored(&bed);
-    bed_fini(&bed);
+    ck_assert((r < 0 && holds(fixture.file, fixture.model, SIZE)) ||
+              holds(fixture.file, fixture.model + CHUNKSIZE, SIZE - CHUNKSIZE));
+    ck_assert_int_eq(write_all(&fixture), 0);
+    ck_assert_int_eq(file_sync(fixture.file, &fault), 0);
+    fixture_check_stored(&fixture);
+    ck_assert_int_eq(fixture_close(&fixture), 0);
+    fixture_check_stored(&fixture);
+    fixture_fini(&fixture);
     return reached;
 }
 
 START_TEST(a_file_goes_on_when_chunks_could_not_be_moved)
 {
-    bed_fail_each(fail_delete, 5);
+    fixture_fail_each(fail_delete, 5);
 }
 END_TEST
 

@@ -3,37 +3,37 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bed.h"
+#include "fixture.h"
 #include "give_store.h"
 #include "store/store_local.h"
 #include "suite.h"
 
 /* Changes of frames that other programs have made. */
 
-static void open_frame(struct bed *bed, const char *name)
+static void open_frame(struct fixture *fixture, const char *name)
 {
     char path[SUITE_DATA_MAX];
 
     suite_data_path(path, "frames/%s", name);
-    bed_copy_of(bed, path);
+    fixture_copy_of(fixture, path);
 }
 
 /* Overwrite pieces all over the file, some of them more than once. */
-static void overwrite(struct bed *bed)
+static void overwrite(struct fixture *fixture)
 {
     for (int i = 0; i < 40; i++) {
-        uint64_t off = pick(&bed->random, (uint32_t)bed->size);
-        size_t len = 1 + pick(&bed->random, i % 4 == 0 ? 50000 : 100);
+        uint64_t off = pick(&fixture->random, (uint32_t)fixture->size);
+        size_t len = 1 + pick(&fixture->random, i % 4 == 0 ? 50000 : 100);
 
-        if (len > bed->size - off)
-            len = bed->size - off;
-        bed_write(bed, off, len);
+        if (len > fixture->size - off)
+            len = fixture->size - off;
+        fixture_write(fixture, off, len);
         if (i % 10 == 9)
-            bed_sync(bed);
+            fixture_sync(fixture);
     }
-    bed_check(bed);
-    bed_reopen(bed);
-    bed_check(bed);
+    fixture_check(fixture);
+    fixture_reopen(fixture);
+    fixture_check(fixture);
 }
 
 START_TEST(frames_of_variable_chunks_are_overwritten_but_keep_their_size)
@@ -46,20 +46,21 @@ START_TEST(frames_of_variable_chunks_are_overwritten_but_keep_their_size)
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct fault fault;
-        struct bed bed;
+        struct fixture fixture;
 
-        open_frame(&bed, names[i]);
-        overwrite(&bed);
-        bed_zero(&bed, 3, bed.size / 2);
-        ck_assert_int_eq(file_truncate(bed.file, bed.size + 1, &fault),
+        open_frame(&fixture, names[i]);
+        overwrite(&fixture);
+        fixture_zero(&fixture, 3, fixture.size / 2);
+        ck_assert_int_eq(file_truncate(fixture.file, fixture.size + 1, &fault),
                          -ENOTSUP);
-        ck_assert_int_eq(file_truncate(bed.file, 0, &fault), -ENOTSUP);
-        ck_assert_int_eq(file_write(bed.file, bed.size - 1, "xy", 2, &fault),
-                         -ENOTSUP);
-        bed_check(&bed);
-        bed_reopen(&bed);
-        bed_check(&bed);
-        bed_fini(&bed);
+        ck_assert_int_eq(file_truncate(fixture.file, 0, &fault), -ENOTSUP);
+        ck_assert_int_eq(
+            file_write(fixture.file, fixture.size - 1, "xy", 2, &fault),
+            -ENOTSUP);
+        fixture_check(&fixture);
+        fixture_reopen(&fixture);
+        fixture_check(&fixture);
+        fixture_fini(&fixture);
     }
 }
 END_TEST
@@ -73,17 +74,17 @@ START_TEST(frames_of_old_formats_are_changed_in_every_way)
     };
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        struct bed bed;
+        struct fixture fixture;
 
-        open_frame(&bed, names[i]);
-        overwrite(&bed);
-        bed_truncate(&bed, bed.size / 2 + 1);
-        bed_sync(&bed);
-        bed_truncate(&bed, bed.capacity);
-        bed_write(&bed, bed.size - 10, 10);
-        bed_reopen(&bed);
-        bed_check(&bed);
-        bed_fini(&bed);
+        open_frame(&fixture, names[i]);
+        overwrite(&fixture);
+        fixture_truncate(&fixture, fixture.size / 2 + 1);
+        fixture_sync(&fixture);
+        fixture_truncate(&fixture, fixture.capacity);
+        fixture_write(&fixture, fixture.size - 10, 10);
+        fixture_reopen(&fixture);
+        fixture_check(&fixture);
+        fixture_fini(&fixture);
     }
 }
 END_TEST

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <stdlib.h>
 
-#include "bed.h"
+#include "fixture.h"
 #include "suite.h"
 
 /*
@@ -17,90 +17,93 @@ static uint64_t setting(const char *name, uint64_t usual)
 }
 
 /* Choose a length at `off`, short in most cases. */
-static size_t pick_len(struct bed *bed, uint64_t off)
+static size_t pick_len(struct fixture *fixture, uint64_t off)
 {
-    uint32_t most = pick(&bed->random, 4) == 0 ? 4 * bed->kind.chunksize : 5000;
-    size_t len = 1 + pick(&bed->random, most);
+    uint32_t most =
+        pick(&fixture->random, 4) == 0 ? 4 * fixture->kind.chunksize : 5000;
+    size_t len = 1 + pick(&fixture->random, most);
 
-    return len < bed->capacity - off ? len : bed->capacity - off;
+    return len < fixture->capacity - off ? len : fixture->capacity - off;
 }
 
-static void copy_step(struct bed *bed, uint64_t off, size_t len, bool aligned)
+static void copy_step(struct fixture *fixture, uint64_t off, size_t len,
+                      bool aligned)
 {
-    uint64_t to = pick(&bed->random, (uint32_t)bed->capacity);
+    uint64_t to = pick(&fixture->random, (uint32_t)fixture->capacity);
 
     if (aligned) {
-        off -= off % bed->kind.chunksize;
-        to -= to % bed->kind.chunksize;
+        off -= off % fixture->kind.chunksize;
+        to -= to % fixture->kind.chunksize;
     }
-    if (len > bed->capacity - to)
-        len = bed->capacity - to;
+    if (len > fixture->capacity - to)
+        len = fixture->capacity - to;
     if (off + len <= to || to + len <= off)
-        bed_copy(bed, off, to, len);
+        fixture_copy(fixture, off, to, len);
 }
 
-static void random_step(struct bed *bed)
+static void random_step(struct fixture *fixture)
 {
-    uint32_t chunksize = bed->kind.chunksize;
-    uint64_t off = pick(&bed->random, (uint32_t)bed->capacity);
-    size_t len = pick_len(bed, off);
+    uint32_t chunksize = fixture->kind.chunksize;
+    uint64_t off = pick(&fixture->random, (uint32_t)fixture->capacity);
+    size_t len = pick_len(fixture, off);
 
-    switch (pick(&bed->random, 18)) {
+    switch (pick(&fixture->random, 18)) {
     case 0:
-        bed_truncate(bed, off);
+        fixture_truncate(fixture, off);
         break;
     case 1:
-        bed_truncate(bed, off - off % chunksize);
+        fixture_truncate(fixture, off - off % chunksize);
         break;
     case 2:
-        bed_zero(bed, off, len);
+        fixture_zero(fixture, off, len);
         break;
     case 3:
-        bed_zero(bed, off - off % chunksize, 2 * (uint64_t)chunksize);
+        fixture_zero(fixture, off - off % chunksize, 2 * (uint64_t)chunksize);
         break;
     case 4:
-        bed_sync(bed);
+        fixture_sync(fixture);
         break;
     case 5:
-        if (pick(&bed->random, 4) == 0)
-            bed_reopen(bed);
+        if (pick(&fixture->random, 4) == 0)
+            fixture_reopen(fixture);
         break;
     case 6:
     case 7:
-        if (off < bed->size)
-            bed_check_range(bed, off,
-                            len < bed->size - off ? len : bed->size - off);
+        if (off < fixture->size)
+            fixture_check_range(
+                fixture, off,
+                len < fixture->size - off ? len : fixture->size - off);
         break;
     case 8:
-        copy_step(bed, off, len, pick(&bed->random, 2));
+        copy_step(fixture, off, len, pick(&fixture->random, 2));
         break;
     default:
-        bed_write(bed, off, len);
+        fixture_write(fixture, off, len);
         break;
     }
 }
 
-static void random_changes(const struct bed_kind *kind, uint64_t nsteps)
+static void random_changes(const struct fixture_kind *kind, uint64_t nsteps)
 {
-    struct bed bed;
+    struct fixture fixture;
 
-    bed_init(&bed, kind);
-    bed.random = setting("FRAMEFS_MODEL_SEED", 42);
+    fixture_init(&fixture, kind);
+    fixture.random = setting("FRAMEFS_MODEL_SEED", 42);
     nsteps = setting("FRAMEFS_MODEL_STEPS", nsteps);
     for (uint64_t i = 0; i < nsteps; i++) {
-        random_step(&bed);
+        random_step(&fixture);
         if (i % 32 == 0)
-            bed_check(&bed);
+            fixture_check(&fixture);
     }
-    bed_check(&bed);
-    bed_reopen(&bed);
-    bed_check(&bed);
-    bed_fini(&bed);
+    fixture_check(&fixture);
+    fixture_reopen(&fixture);
+    fixture_check(&fixture);
+    fixture_fini(&fixture);
 }
 
 START_TEST(file_holds_what_was_written)
 {
-    struct bed_kind kind = { .typesize = 4, .commit = 1 };
+    struct fixture_kind kind = { .typesize = 4, .commit = 1 };
 
     random_changes(&kind, 400);
     kind.sparse = true;
@@ -110,7 +113,7 @@ END_TEST
 
 START_TEST(file_larger_than_cache_holds_what_was_written)
 {
-    struct bed_kind kind = { .cache_size = 1 << 20, .commit = 1 };
+    struct fixture_kind kind = { .cache_size = 1 << 20, .commit = 1 };
 
     random_changes(&kind, 400);
     kind.sparse = true;
@@ -120,7 +123,7 @@ END_TEST
 
 START_TEST(file_of_small_chunks_in_a_tiny_cache_holds_what_was_written)
 {
-    struct bed_kind kind = {
+    struct fixture_kind kind = {
         .typesize = 4,
         .chunksize = 4096,
         .nchunks = 100,
@@ -135,7 +138,7 @@ END_TEST
 
 START_TEST(file_of_odd_chunks_holds_what_was_written)
 {
-    struct bed_kind kind = {
+    struct fixture_kind kind = {
         .typesize = 7,
         .chunksize = 5005,
         .nchunks = 40,
@@ -150,7 +153,7 @@ END_TEST
 
 START_TEST(file_holds_what_was_written_beside_commits)
 {
-    struct bed_kind kind = {
+    struct fixture_kind kind = {
         .chunksize = 4096,
         .nchunks = 100,
         .cache_size = 256 << 10,
@@ -167,7 +170,7 @@ START_TEST(file_in_a_cache_of_few_chunks_holds_what_was_written)
 {
     for (uint32_t nchunks = 2; nchunks <= 5; nchunks++) {
         for (uint32_t chunksize = 16384; chunksize <= 1 << 20; chunksize *= 4) {
-            struct bed_kind kind = {
+            struct fixture_kind kind = {
                 .chunksize = chunksize,
                 .nchunks = 8,
                 .cache_size = (size_t)nchunks * chunksize,

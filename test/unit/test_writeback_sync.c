@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
-#include "bed.h"
+#include "fixture.h"
 #include "suite.h"
 
 enum {
@@ -24,33 +24,33 @@ static void count(void *context, enum disk_call call)
     counts->nchanges += call == DISK_WRITE;
 }
 
-static void commit(struct bed *bed)
+static void commit(struct fixture *fixture)
 {
     struct fault fault;
 
-    ck_assert_int_eq(file_commit(bed->file, &fault), 0);
+    ck_assert_int_eq(file_commit(fixture->file, &fault), 0);
 }
 
 START_TEST(commit_is_visible_and_made_durable_by_syncs_alone)
 {
     for (int sparse = 0; sparse < 2; sparse++) {
         struct counts counts = { 0 };
-        struct bed bed;
+        struct fixture fixture;
 
-        bed_new_on_disk(&bed, sparse);
-        bed_write(&bed, 0, 3 * CHUNKSIZE + 100);
-        commit(&bed);
-        bed_check_stored(&bed);
-        disk_watch(bed.disk, count, &counts);
-        bed_sync(&bed);
+        fixture_new_on_disk(&fixture, sparse);
+        fixture_write(&fixture, 0, 3 * CHUNKSIZE + 100);
+        commit(&fixture);
+        fixture_check_stored(&fixture);
+        disk_watch(fixture.disk, count, &counts);
+        fixture_sync(&fixture);
         ck_assert_uint_eq(counts.nchanges, 0);
         ck_assert_uint_gt(counts.nsyncs, 0);
-        bed_check_durable(&bed);
-        bed_write(&bed, CHUNKSIZE, HALF);
-        bed_sync(&bed);
-        bed_check_durable(&bed);
-        disk_watch(bed.disk, NULL, NULL);
-        bed_fini(&bed);
+        fixture_check_durable(&fixture);
+        fixture_write(&fixture, CHUNKSIZE, HALF);
+        fixture_sync(&fixture);
+        fixture_check_durable(&fixture);
+        disk_watch(fixture.disk, NULL, NULL);
+        fixture_fini(&fixture);
     }
 }
 END_TEST
@@ -58,21 +58,21 @@ END_TEST
 START_TEST(commit_of_nothing_asks_nothing_of_the_disk)
 {
     for (int sparse = 0; sparse < 2; sparse++) {
-        struct bed bed;
+        struct fixture fixture;
         size_t ncalls;
 
-        bed_new_on_disk(&bed, sparse);
-        bed_write(&bed, 0, CHUNKSIZE);
-        commit(&bed);
-        ncalls = disk_ncalls(bed.disk);
-        commit(&bed);
-        ck_assert_uint_eq(disk_ncalls(bed.disk), ncalls);
-        bed_sync(&bed);
-        ncalls = disk_ncalls(bed.disk);
-        commit(&bed);
-        bed_sync(&bed);
-        ck_assert_uint_eq(disk_ncalls(bed.disk), ncalls);
-        bed_fini(&bed);
+        fixture_new_on_disk(&fixture, sparse);
+        fixture_write(&fixture, 0, CHUNKSIZE);
+        commit(&fixture);
+        ncalls = disk_ncalls(fixture.disk);
+        commit(&fixture);
+        ck_assert_uint_eq(disk_ncalls(fixture.disk), ncalls);
+        fixture_sync(&fixture);
+        ncalls = disk_ncalls(fixture.disk);
+        commit(&fixture);
+        fixture_sync(&fixture);
+        ck_assert_uint_eq(disk_ncalls(fixture.disk), ncalls);
+        fixture_fini(&fixture);
     }
 }
 END_TEST
@@ -80,63 +80,63 @@ END_TEST
 START_TEST(name_that_was_given_later_is_synced)
 {
     for (int sparse = 0; sparse < 2; sparse++) {
-        struct bed bed;
+        struct fixture fixture;
         size_t nops;
 
-        bed_new_on_disk(&bed, sparse);
-        bed_write(&bed, 0, CHUNKSIZE);
-        bed_sync(&bed);
-        nops = disk_nops(bed.disk);
-        file_note_name(bed.file);
-        bed_sync(&bed);
-        ck_assert_uint_gt(disk_nops(bed.disk), nops);
-        nops = disk_nops(bed.disk);
-        bed_sync(&bed);
-        ck_assert_uint_eq(disk_nops(bed.disk), nops);
-        bed_fini(&bed);
+        fixture_new_on_disk(&fixture, sparse);
+        fixture_write(&fixture, 0, CHUNKSIZE);
+        fixture_sync(&fixture);
+        nops = disk_nops(fixture.disk);
+        file_note_name(fixture.file);
+        fixture_sync(&fixture);
+        ck_assert_uint_gt(disk_nops(fixture.disk), nops);
+        nops = disk_nops(fixture.disk);
+        fixture_sync(&fixture);
+        ck_assert_uint_eq(disk_nops(fixture.disk), nops);
+        fixture_fini(&fixture);
     }
 }
 END_TEST
 
 /* Try again after a failure, because only one call fails. */
-static void try_twice(struct bed *bed,
+static void try_twice(struct fixture *fixture,
                       int (*save)(struct file *file, struct fault *fault))
 {
     struct fault fault;
 
-    if (save(bed->file, &fault) < 0)
-        ck_assert_int_eq(save(bed->file, &fault), 0);
+    if (save(fixture->file, &fault) < 0)
+        ck_assert_int_eq(save(fixture->file, &fault), 0);
 }
 
 /* Commit, overwrite, commit and sync, while one call fails. */
 static bool commit_and_sync(bool sparse, size_t call)
 {
-    struct bed bed;
+    struct fixture fixture;
     bool reached;
 
-    bed_new_on_disk(&bed, sparse);
-    bed_write(&bed, 0, 3 * CHUNKSIZE + 100);
-    bed_sync(&bed);
-    bed_fail_calls(&bed, call, 1, -EIO);
-    bed_write(&bed, CHUNKSIZE, HALF);
-    try_twice(&bed, file_commit);
-    bed_write(&bed, 0, HALF);
-    try_twice(&bed, file_commit);
-    try_twice(&bed, file_sync);
-    reached = bed_end_failing(&bed);
-    bed_check_durable(&bed);
-    bed_check_stored(&bed);
-    bed_write(&bed, HALF, CHUNKSIZE);
-    commit(&bed);
-    bed_sync(&bed);
-    bed_check_durable(&bed);
-    bed_fini(&bed);
+    fixture_new_on_disk(&fixture, sparse);
+    fixture_write(&fixture, 0, 3 * CHUNKSIZE + 100);
+    fixture_sync(&fixture);
+    fixture_fail_calls(&fixture, call, 1, -EIO);
+    fixture_write(&fixture, CHUNKSIZE, HALF);
+    try_twice(&fixture, file_commit);
+    fixture_write(&fixture, 0, HALF);
+    try_twice(&fixture, file_commit);
+    try_twice(&fixture, file_sync);
+    reached = fixture_end_failing(&fixture);
+    fixture_check_durable(&fixture);
+    fixture_check_stored(&fixture);
+    fixture_write(&fixture, HALF, CHUNKSIZE);
+    commit(&fixture);
+    fixture_sync(&fixture);
+    fixture_check_durable(&fixture);
+    fixture_fini(&fixture);
     return reached;
 }
 
 START_TEST(any_call_that_fails_between_commit_and_sync_does_no_harm)
 {
-    bed_fail_each(commit_and_sync, NCALLS_MIN);
+    fixture_fail_each(commit_and_sync, NCALLS_MIN);
 }
 END_TEST
 

@@ -2,7 +2,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "bed.h"
+#include "fixture.h"
 #include "suite.h"
 
 enum {
@@ -14,7 +14,7 @@ enum {
 /* One of several threads.  It writes every NTHREADS-th piece of a file. */
 struct worker {
     pthread_t thread;
-    struct bed *bed;
+    struct fixture *fixture;
     unsigned number;
     uint64_t random;
 };
@@ -27,7 +27,7 @@ enum {
 
 static void worker_step(struct worker *worker)
 {
-    struct bed *bed = worker->bed;
+    struct fixture *fixture = worker->fixture;
     uint32_t piece =
         pick(&worker->random, NPIECES / NTHREADS) * NTHREADS + worker->number;
     uint64_t off = (uint64_t)piece * PIECE;
@@ -36,20 +36,20 @@ static void worker_step(struct worker *worker)
 
     switch (pick(&worker->random, 8)) {
     case 0:
-        memset(bed->model + off, 0, PIECE);
-        r = file_zero(bed->file, off, PIECE, &fault);
+        memset(fixture->model + off, 0, PIECE);
+        r = file_zero(fixture->file, off, PIECE, &fault);
         break;
     case 1:
         if (worker->number == 0)
-            r = file_sync(bed->file, &fault);
+            r = file_sync(fixture->file, &fault);
         break;
     case 2:
     case 3:
-        bed_check_range(bed, off, PIECE);
+        fixture_check_range(fixture, off, PIECE);
         break;
     default:
-        make_bytes(bed->model + off, PIECE, &worker->random);
-        r = file_write(bed->file, off, bed->model + off, PIECE, &fault);
+        make_bytes(fixture->model + off, PIECE, &worker->random);
+        r = file_write(fixture->file, off, fixture->model + off, PIECE, &fault);
         break;
     }
     ck_assert_int_eq(r, 0);
@@ -73,42 +73,43 @@ static void *read_all(void *arg)
         struct file_data data;
         struct fault fault;
 
-        ck_assert_int_eq(file_read(worker->bed->file, &reader,
+        ck_assert_int_eq(file_read(worker->fixture->file, &reader,
                                    &(struct file_range){ off, 50000 }, &data,
                                    &fault),
                          0);
-        file_data_put(worker->bed->file, &data);
+        file_data_put(worker->fixture->file, &data);
     }
     return NULL;
 }
 
-static void check_threads(const struct bed_kind *kind)
+static void check_threads(const struct fixture_kind *kind)
 {
     struct worker workers[NTHREADS];
     struct worker reader = { 0 };
-    struct bed bed;
+    struct fixture fixture;
 
-    bed_init(&bed, kind);
-    bed_truncate(&bed, SIZE);
+    fixture_init(&fixture, kind);
+    fixture_truncate(&fixture, SIZE);
     for (unsigned i = 0; i < NTHREADS; i++) {
-        workers[i] =
-            (struct worker){ .bed = &bed, .number = i, .random = i + 1 };
+        workers[i] = (struct worker){ .fixture = &fixture,
+                                      .number = i,
+                                      .random = i + 1 };
         pthread_create(&workers[i].thread, NULL, work, &workers[i]);
     }
-    reader.bed = &bed;
+    reader.fixture = &fixture;
     pthread_create(&reader.thread, NULL, read_all, &reader);
     for (unsigned i = 0; i < NTHREADS; i++)
         pthread_join(workers[i].thread, NULL);
     pthread_join(reader.thread, NULL);
-    bed_check(&bed);
-    bed_reopen(&bed);
-    bed_check(&bed);
-    bed_fini(&bed);
+    fixture_check(&fixture);
+    fixture_reopen(&fixture);
+    fixture_check(&fixture);
+    fixture_fini(&fixture);
 }
 
 START_TEST(threads_that_share_chunks_do_not_disturb_each_other)
 {
-    struct bed_kind kind = { .typesize = 1, .commit = 1 };
+    struct fixture_kind kind = { .typesize = 1, .commit = 1 };
 
     check_threads(&kind);
     kind.cache_size = SMALL_CACHE;
@@ -132,11 +133,11 @@ static void *append(void *arg)
         uint64_t off =
             ((uint64_t)i * NTHREADS + worker->number) * sizeof(bytes);
 
-        ck_assert_int_eq(
-            file_write(worker->bed->file, off, bytes, sizeof(bytes), &fault),
-            0);
+        ck_assert_int_eq(file_write(worker->fixture->file, off, bytes,
+                                    sizeof(bytes), &fault),
+                         0);
         if (i % 50 == 0)
-            ck_assert_int_eq(file_sync(worker->bed->file, &fault), 0);
+            ck_assert_int_eq(file_sync(worker->fixture->file, &fault), 0);
     }
     return NULL;
 }
@@ -144,22 +145,22 @@ static void *append(void *arg)
 START_TEST(a_file_grown_by_threads_has_no_gaps)
 {
     struct worker workers[NTHREADS];
-    struct bed bed;
+    struct fixture fixture;
 
-    bed_new(&bed, false);
+    fixture_new(&fixture, false);
     for (unsigned i = 0; i < NTHREADS; i++) {
-        workers[i] = (struct worker){ .bed = &bed, .number = i };
+        workers[i] = (struct worker){ .fixture = &fixture, .number = i };
         pthread_create(&workers[i].thread, NULL, append, &workers[i]);
     }
     for (unsigned i = 0; i < NTHREADS; i++)
         pthread_join(workers[i].thread, NULL);
-    bed.size = 200 * NTHREADS * 1000;
-    for (size_t i = 0; i < bed.size; i++)
-        bed.model[i] = (uint8_t)('a' + i / 1000 % NTHREADS);
-    bed_check(&bed);
-    bed_reopen(&bed);
-    bed_check(&bed);
-    bed_fini(&bed);
+    fixture.size = 200 * NTHREADS * 1000;
+    for (size_t i = 0; i < fixture.size; i++)
+        fixture.model[i] = (uint8_t)('a' + i / 1000 % NTHREADS);
+    fixture_check(&fixture);
+    fixture_reopen(&fixture);
+    fixture_check(&fixture);
+    fixture_fini(&fixture);
 }
 END_TEST
 
@@ -171,35 +172,35 @@ enum {
 
 static void *zero_all(void *arg)
 {
-    struct bed *bed = arg;
+    struct fixture *fixture = arg;
     struct fault fault;
 
-    ck_assert_int_eq(file_zero(bed->file, 0, LEN, &fault), 0);
+    ck_assert_int_eq(file_zero(fixture->file, 0, LEN, &fault), 0);
     return NULL;
 }
 
 /* The last chunk then must not be zeroed as a whole. */
 START_TEST(what_is_appended_while_all_else_becomes_zero_stays)
 {
-    struct bed_kind kind = { .typesize = 1, .chunksize = CHUNKSIZE };
+    struct fixture_kind kind = { .typesize = 1, .chunksize = CHUNKSIZE };
     const size_t n = CHUNKSIZE - 100;
     struct fault fault;
     pthread_t thread;
-    struct bed bed;
+    struct fixture fixture;
 
-    bed_init(&bed, &kind);
+    fixture_init(&fixture, &kind);
     for (int i = 0; i < NROUNDS; i++) {
-        bed_truncate(&bed, 0);
-        bed_truncate(&bed, LEN);
-        make_bytes(bed.model + LEN, n, &bed.random);
-        pthread_create(&thread, NULL, zero_all, &bed);
-        ck_assert_int_eq(file_write(bed.file, LEN, bed.model + LEN, n, &fault),
-                         0);
+        fixture_truncate(&fixture, 0);
+        fixture_truncate(&fixture, LEN);
+        make_bytes(fixture.model + LEN, n, &fixture.random);
+        pthread_create(&thread, NULL, zero_all, &fixture);
+        ck_assert_int_eq(
+            file_write(fixture.file, LEN, fixture.model + LEN, n, &fault), 0);
         pthread_join(thread, NULL);
-        bed.size = LEN + n;
-        bed_check(&bed);
+        fixture.size = LEN + n;
+        fixture_check(&fixture);
     }
-    bed_fini(&bed);
+    fixture_fini(&fixture);
 }
 END_TEST
 
@@ -211,36 +212,36 @@ enum {
 
 static void *set_layers(void *arg)
 {
-    struct bed *bed = arg;
+    struct fixture *fixture = arg;
     uint8_t content[LAYER_LEN];
     struct fault fault;
 
     for (unsigned i = 0; i < NLAYERS; i++) {
-        make_bytes(content, LAYER_LEN, &bed->random);
+        make_bytes(content, LAYER_LEN, &fixture->random);
         ck_assert_int_eq(
-            file_meta_set(bed->file,
+            file_meta_set(fixture->file,
                           &(struct file_meta){ METALAYER_VL, "layer", content,
                                                LAYER_LEN },
                           &fault),
             0);
     }
-    bed->flushing = false;
+    fixture->flushing = false;
     return NULL;
 }
 
 START_TEST(a_frame_may_be_touched_while_it_is_rewritten)
 {
     pthread_t thread;
-    struct bed bed;
+    struct fixture fixture;
 
-    bed_new(&bed, false);
-    bed.flushing = true;
-    pthread_create(&thread, NULL, set_layers, &bed);
-    while (bed.flushing)
-        file_note_touch(bed.file);
+    fixture_new(&fixture, false);
+    fixture.flushing = true;
+    pthread_create(&thread, NULL, set_layers, &fixture);
+    while (fixture.flushing)
+        file_note_touch(fixture.file);
     pthread_join(thread, NULL);
-    bed_check(&bed);
-    bed_fini(&bed);
+    fixture_check(&fixture);
+    fixture_fini(&fixture);
 }
 END_TEST
 
@@ -250,19 +251,19 @@ END_TEST
  */
 START_TEST(a_writer_that_waits_for_memory_beyond_the_end_gets_it)
 {
-    const struct bed_kind kind = {
+    const struct fixture_kind kind = {
         .chunksize = TIGHT, .typesize = 1, .nchunks = 4, .cache_size = 3 * TIGHT
     };
-    struct bed bed;
+    struct fixture fixture;
 
-    bed_init(&bed, &kind);
-    bed_truncate(&bed, 2 * TIGHT + 1000);
-    bed_write(&bed, 0, 2 * TIGHT + 900);
-    bed_sync(&bed);
-    bed_write(&bed, 2 * TIGHT + 100, 100);
-    bed_write(&bed, 2 * TIGHT - 100, 10000);
-    bed_check(&bed);
-    bed_fini(&bed);
+    fixture_init(&fixture, &kind);
+    fixture_truncate(&fixture, 2 * TIGHT + 1000);
+    fixture_write(&fixture, 0, 2 * TIGHT + 900);
+    fixture_sync(&fixture);
+    fixture_write(&fixture, 2 * TIGHT + 100, 100);
+    fixture_write(&fixture, 2 * TIGHT - 100, 10000);
+    fixture_check(&fixture);
+    fixture_fini(&fixture);
 }
 END_TEST
 
