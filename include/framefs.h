@@ -169,7 +169,7 @@ FRAMEFS_API ssize_t framefs_pread(struct framefs_frame *frame, void *buf,
  *
  * Returns `len`, or a negative errno.  This may be the error of a commit in the
  * background (-ENOSPC, -EIO).  The bytes are kept in memory even then, if there
- * is room, and framefs_sync() tries again.
+ * is space, and framefs_sync() tries again.
  */
 FRAMEFS_API ssize_t framefs_pwrite(struct framefs_frame *frame, const void *buf,
                                    size_t len, uint64_t off);

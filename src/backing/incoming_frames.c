@@ -31,11 +31,11 @@ static struct incoming_frame *find_locked(struct incoming_frames *incoming,
 }
 
 static void remove_locked(struct incoming_frames *incoming,
-                          struct incoming_frame *arrival)
+                          struct incoming_frame *frame)
 {
-    size_t behind = incoming->n - (size_t)(arrival + 1 - incoming->list);
+    size_t behind = incoming->n - (size_t)(frame + 1 - incoming->list);
 
-    memmove(arrival, arrival + 1, behind * sizeof(*arrival));
+    memmove(frame, frame + 1, behind * sizeof(*frame));
     incoming->n--;
 }
 

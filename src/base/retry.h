@@ -15,7 +15,7 @@ struct retry {
                              RETRY_FOREVER */
     int64_t pause_ns;     /* before the next try; it doubles each time, */
     int64_t pause_max_ns; /* up to this */
-    int64_t until_ns;     /* when patience ends, by the monotonic clock */
+    int64_t until_ns;     /* when to give up, by the monotonic clock */
 };
 
 #define RETRY_ANY_NUMBER UINT_MAX

@@ -54,7 +54,7 @@ struct cache {
     size_t other;        /* see cache_count_other() */
     size_t uncommitted;  /* uncommitted bytes of these, */
     size_t nuncommitted; /* and the number of their entries; */
-    size_t stuck; /* of `uncommitted`, those of domains whose flushes fail */
+    size_t failing; /* of `uncommitted`, those of domains whose flushes fail */
     size_t encode_max; /* the most that encoding one of these takes */
     size_t reserved;   /* bytes set aside for requests that had to wait */
     size_t borrowed;   /* bytes that one request uses beyond the capacity */

@@ -37,7 +37,7 @@ static bool evict_for_all_locked(struct cache *cache,
 static bool is_throttled(const struct cache *cache,
                          const struct cache_request *request)
 {
-    return cache->stuck + request->need - borrowable(request) >
+    return cache->failing + request->need - borrowable(request) >
            cache->capacity - cache->table_size;
 }
 

@@ -130,7 +130,7 @@ static void count_locked(struct cache *cache, const struct cache_file *file,
     cache->uncommitted += uncommitted ? size : 0 - size;
     domain->uncommitted += uncommitted ? size : 0 - size;
     if (is_stuck(domain))
-        cache->stuck += uncommitted ? size : 0 - size;
+        cache->failing += uncommitted ? size : 0 - size;
     if (cache->uncommitted == 0)
         cache->encode_max = 0;
     if (!uncommitted)
@@ -388,7 +388,7 @@ static void count_flush_locked(struct cache *cache, struct cache_domain *domain,
 {
     cache->nflushes++;
     if (is_stuck(domain))
-        cache->stuck -= domain->uncommitted;
+        cache->failing -= domain->uncommitted;
     if (how == CACHE_FLUSHED) {
         domain->nfailing = domain->nbad = 0;
         return;
@@ -398,7 +398,7 @@ static void count_flush_locked(struct cache *cache, struct cache_domain *domain,
     domain->nbad++;
     domain->nfailing += how == CACHE_FLUSH_NO_SPACE;
     if (is_stuck(domain))
-        cache->stuck += domain->uncommitted;
+        cache->failing += domain->uncommitted;
 }
 
 void cache_end_flush(struct cache *cache, struct cache_domain *domain,

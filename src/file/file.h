@@ -17,8 +17,8 @@
 #include "state/params.h"
 #include "store/store.h"
 
-/* The parts that all open files share: the cache, the worker threads, the
-   coders. */
+/* The parts that all open files share: the cache, the worker threads, the idle
+   decoders and encoders. */
 struct file_context;
 
 /* Returns 0 or a negative errno. */

@@ -14,7 +14,7 @@ enum {
 };
 
 /* Bytes of a chunk that are pinned for a read. */
-struct held {
+struct pinned_at {
     uint64_t chunk_no;
     uint32_t off; /* offset of the first byte in the chunk */
 };
@@ -25,7 +25,7 @@ struct file_pins {
     size_t npins;
     size_t next; /* pin that the next piece is likely to need */
     struct cache_pin pins[PIECES_MAX];
-    struct held held[PIECES_MAX]; /* the bytes that each pin holds */
+    struct pinned_at pinned_at[PIECES_MAX]; /* the bytes that each pin covers */
     struct iovec iov[PIECES_MAX];
 };
 
@@ -33,10 +33,11 @@ struct file_pins {
 static bool is_pinned(const struct file_pins *pins, size_t i,
                       const struct view_piece *piece)
 {
-    const struct held *held = &pins->held[i];
+    const struct pinned_at *pinned_at = &pins->pinned_at[i];
 
-    return held->chunk_no == piece->chunk_no && held->off <= piece->off &&
-           piece->off - held->off < pins->pins[i].len;
+    return pinned_at->chunk_no == piece->chunk_no &&
+           pinned_at->off <= piece->off &&
+           piece->off - pinned_at->off < pins->pins[i].len;
 }
 
 /*
@@ -66,7 +67,7 @@ static int pin_piece(struct file *file, struct file_pins *pins,
                  &pins->pins[n], fault);
     if (r < 0)
         return r;
-    pins->held[n] = (struct held){ piece->chunk_no, piece->off };
+    pins->pinned_at[n] = (struct pinned_at){ piece->chunk_no, piece->off };
     pins->npins++;
     pins->next = n + 1;
     return (int)n;
@@ -99,7 +100,7 @@ static int find_bytes(struct file *file, struct file_pins *pins, uint64_t off,
         return r;
 
     pin = &pins->pins[r];
-    skip = piece.off - pins->held[r].off;
+    skip = piece.off - pins->pinned_at[r].off;
     if (out->len > pin->len - skip)
         out->len = pin->len - skip;
     if (pin->data) {

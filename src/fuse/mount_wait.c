@@ -20,7 +20,7 @@ enum {
 };
 
 /* How long to wait for a daemon. */
-enum patience {
+enum wait_limit {
     NOT_AT_ALL,
     A_MOMENT,
     LIMITED,
@@ -29,7 +29,7 @@ enum patience {
 
 /* The result of one look at all locks. */
 struct look {
-    enum patience patience;
+    enum wait_limit limit;
     pid_t pid; /* the daemon to wait for; 0: unknown */
 };
 
@@ -96,8 +96,7 @@ static bool is_mounted(const struct mount_lock_id *id, bool *seen)
 
 /* How long to wait for a daemon that does not show that it is finishing.  It
    may not have noticed yet that it was unmounted. */
-static enum patience patience_for_live(const struct mount_lock_id *id,
-                                       off_t off)
+static enum wait_limit limit_for_live(const struct mount_lock_id *id, off_t off)
 {
     bool connected = has_connections() && is_connected(id->dev);
     bool seen;
@@ -117,7 +116,7 @@ static enum patience patience_for_live(const struct mount_lock_id *id,
 static void look_at(void *arg, off_t off)
 {
     struct look *look = arg;
-    enum patience patience = LIMITED;
+    enum wait_limit limit = LIMITED;
     struct mount_lock_id id;
 
     if (off == MOUNT_LOCK_HIDDEN)
@@ -125,11 +124,11 @@ static void look_at(void *arg, off_t off)
     else if (!mount_lock_unpack(off, &id))
         return;
     else if (!id.finishing)
-        patience = patience_for_live(&id, off);
+        limit = limit_for_live(&id, off);
     else if (lock_holder_is_trusted(id.pid, off))
-        patience = UNLIMITED;
-    if (patience > look->patience)
-        *look = (struct look){ .patience = patience, .pid = id.pid };
+        limit = UNLIMITED;
+    if (limit > look->limit)
+        *look = (struct look){ .limit = limit, .pid = id.pid };
 }
 
 static int64_t now_ms(void)
@@ -140,9 +139,9 @@ static int64_t now_ms(void)
     return now.tv_sec * MILLISECONDS + now.tv_nsec / 1000000;
 }
 
-static int64_t limit_ms(enum patience patience)
+static int64_t limit_ms(enum wait_limit limit)
 {
-    switch (patience) {
+    switch (limit) {
     case NOT_AT_ALL:
         return 0;
     case A_MOMENT:
@@ -177,11 +176,11 @@ void mount_wait_for_others(const struct mount_lock *lock, const char *source)
         int64_t waited = now_ms() - start;
 
         mount_lock_find(lock, look_at, &look);
-        if (look.patience == NOT_AT_ALL)
+        if (look.limit == NOT_AT_ALL)
             return;
-        if (waited >= limit_ms(look.patience))
+        if (waited >= limit_ms(look.limit))
             break;
-        if (!told && waited >= QUIET_MS && look.patience > A_MOMENT) {
+        if (!told && waited >= QUIET_MS && look.limit > A_MOMENT) {
             tell(source, look.pid);
             told = true;
         }

@@ -73,22 +73,22 @@ struct open_file *open_file_find(struct fs *fs, struct node *node)
 /* Find the open file of a node, or make one with one reference and no state. */
 static struct open_file *find_or_make(struct fs *fs, struct node *node)
 {
-    struct open_file *fresh = open_file_new(node);
+    struct open_file *created = open_file_new(node);
     struct open_file *open;
 
-    if (!fresh)
+    if (!created)
         return NULL;
     pthread_mutex_lock(&fs->nodes.lock);
     open = find_locked(fs, node);
     if (!open) {
-        open = node->open = fresh;
+        open = node->open = created;
         open->nrefs = 1;
         node->nrefs++;
-        fresh = NULL;
+        created = NULL;
     }
     pthread_mutex_unlock(&fs->nodes.lock);
-    if (fresh)
-        open_file_free(fresh);
+    if (created)
+        open_file_free(created);
     return open;
 }
 

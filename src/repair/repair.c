@@ -181,7 +181,7 @@ static void sum_up(struct repair *repair)
 }
 
 /* Start from a frame that can be opened. */
-static int adopt(struct repair *repair, struct fault *fault)
+static int use_opened(struct repair *repair, struct fault *fault)
 {
     struct frame *frame = repair->frame;
 
@@ -205,7 +205,7 @@ static int collect(struct repair *repair, struct fault *fault)
     result->error =
         frame_open(view->store, view->base, &repair->frame, &result->fault);
     if (result->error == 0)
-        return adopt(repair, fault);
+        return use_opened(repair, fault);
     repair->frame = NULL;
     if (result->error == -ENOMEM || result->error == -ENOTSUP) {
         *fault = result->fault;

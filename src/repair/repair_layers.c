@@ -92,8 +92,9 @@ static int try_candidate(struct repair *repair,
 }
 
 /* Change the new frame as a metalayer needs it. */
-static void adopt(struct repair *repair, const struct candidate *candidate,
-                  struct repair_layer *layer)
+static void apply_candidate(struct repair *repair,
+                            const struct candidate *candidate,
+                            struct repair_layer *layer)
 {
     uint64_t nbytes = saved_nbytes(&repair->chunks);
 
@@ -120,7 +121,7 @@ static int check_layer(struct repair *repair, struct repair_layer *layer,
         r = try_candidate(repair, &candidates[i], layer,
                           i == 0 ? fault : &ignored);
         if (r == 0)
-            adopt(repair, &candidates[i], layer);
+            apply_candidate(repair, &candidates[i], layer);
     }
     return r;
 }

@@ -10,8 +10,8 @@
 /*
  * Chunk decoders and encoders, which threads borrow while they need one.
  *
- * Locking.  `lock` is a leaf and guards the lists of idle coders and their
- * lengths.
+ * Locking.  `lock` is a leaf and guards the lists of idle decoders and encoders
+ * and their lengths.
  */
 struct codec_pool {
     unsigned cpu;  /* see cpu_features() */
@@ -26,15 +26,15 @@ struct codec_pool {
 /* Returns 0 or -ENOMEM. */
 int codec_pool_init(struct codec_pool *pool, unsigned keep);
 
-/* The caller has put back all coders.  Accepts a zeroed struct. */
+/* The caller has put back all decoders and encoders.  Accepts a zeroed
+   struct. */
 void codec_pool_fini(struct codec_pool *pool);
 
-/* Take an idle coder, or make one if there is none.  Return 0 or -ENOMEM. */
+/* Take an idle one, or make one if there is none.  Return 0 or -ENOMEM. */
 int codec_pool_get_decoder(struct codec_pool *pool, struct chunk_decoder **out);
 int codec_pool_get_encoder(struct codec_pool *pool, struct chunk_encoder **out);
 
-/* Put back a coder, which is kept if fewer than `keep` are idle, and else
-   freed. */
+/* Put one back, which is kept if fewer than `keep` are idle, and else freed. */
 void codec_pool_put_decoder(struct codec_pool *pool,
                             struct chunk_decoder *decoder);
 void codec_pool_put_encoder(struct codec_pool *pool,

@@ -232,8 +232,8 @@ static int show_chunks(struct dir *dir, const char *name, enum entry_kind *kind)
     return names_chunks(&rule, frame, dir->shown);
 }
 
-/* Make the list of names anew. */
-static int renew_names(struct dir *dir)
+/* Make the list of names again. */
+static int reread_names(struct dir *dir)
 {
     struct backing_listed *listed = &dir->listed;
     off_t off = 0;
@@ -284,18 +284,18 @@ static int read_doubled(struct dir *dir, off_t off, struct dir_entry *out)
 
 /* Update the directory when a program reads it from the start, because it may
    have changed. */
-static int renew(struct dir *dir)
+static int reread(struct dir *dir)
 {
     int r = 0;
 
     if (!backing_dir_is_current(&dir->backing))
         r = reopen(dir);
-    return r == 0 && dir->doubled ? renew_names(dir) : r;
+    return r == 0 && dir->doubled ? reread_names(dir) : r;
 }
 
 int dir_read(struct dir *dir, off_t off, struct dir_entry *out)
 {
-    int r = off == 0 ? renew(dir) : 0;
+    int r = off == 0 ? reread(dir) : 0;
 
     if (r < 0)
         return r;

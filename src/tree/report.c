@@ -106,15 +106,15 @@ void report_fault(struct node_table *table, struct node *node,
     char text[256];
     uint64_t state =
         st ? store_version_hash(store_version_of(st), VERSION_SAME) : 0;
-    bool fresh;
+    bool is_new;
 
     if (!report_is_fault(error))
         return;
     atomic_fetch_add_explicit(&table->nfaults, 1, memory_order_relaxed);
     pthread_mutex_lock(&table->lock);
-    fresh = note_locked(node, state, hash_of(error, fault));
+    is_new = note_locked(node, state, hash_of(error, fault));
     pthread_mutex_unlock(&table->lock);
-    if (!fresh)
+    if (!is_new)
         return;
     fault_format(fault, error, text, sizeof(text));
     log_named(table, node, text);

@@ -277,13 +277,13 @@ static int leave_file(struct frame_writer *writer, struct frame **out,
     return r < 0 ? r : frame_commit_rewrite(writer, out, fault);
 }
 
-static int commit_contiguous(struct frame_writer *writer, bool anew,
+static int commit_contiguous(struct frame_writer *writer, bool rewrite,
                              bool durable, struct frame **out,
                              struct fault *fault)
 {
     int r;
 
-    if (anew)
+    if (rewrite)
         r = leave_file(writer, out, fault);
     else if (writer->draft)
         r = commit_new(writer, out, fault);
@@ -306,8 +306,8 @@ static bool is_in_doubt(const struct frame_writer *writer)
     return writer->unsynced_lost || (!writer->header_known && !writer->draft);
 }
 
-static int commit_change(struct frame_writer *writer, bool anew, bool durable,
-                         struct frame **out, struct fault *fault)
+static int commit_change(struct frame_writer *writer, bool rewrite,
+                         bool durable, struct frame **out, struct fault *fault)
 {
     int r = 0;
 
@@ -323,7 +323,7 @@ static int commit_change(struct frame_writer *writer, bool anew, bool durable,
         return fault_set(fault, r, 0, NULL);
     if (writer->info.sparse)
         return frame_commit_sparse(writer, durable, out, fault);
-    return commit_contiguous(writer, anew, durable, out, fault);
+    return commit_contiguous(writer, rewrite, durable, out, fault);
 }
 
 /* Make the files of a new sparse frame durable, because the directory gets its

@@ -159,8 +159,8 @@ int frame_writer_resize(struct frame_writer *writer, uint64_t nbytes,
 }
 
 /* Replace a special chunk by a stored one. */
-static int settle(struct frame_writer *writer, uint64_t chunk_no, bool nans,
-                  struct fault *fault)
+static int store_special(struct frame_writer *writer, uint64_t chunk_no,
+                         bool nans, struct fault *fault)
 {
     struct frame_written written;
     int r = frame_writer_write_value(
@@ -175,7 +175,7 @@ static int settle(struct frame_writer *writer, uint64_t chunk_no, bool nans,
 }
 
 /* Replace all special chunks by stored ones. */
-static int settle_all(struct frame_writer *writer, struct fault *fault)
+static int store_all_special(struct frame_writer *writer, struct fault *fault)
 {
     int r = 0;
 
@@ -184,8 +184,9 @@ static int settle_all(struct frame_writer *writer, struct fault *fault)
 
         chunk_table_get(writer->chunks, i, &chunk);
         if (chunk.entry < 0)
-            r = settle(writer, i,
-                       chunk.entry == frame_special_entry(CHUNK_NANS), fault);
+            r = store_special(writer, i,
+                              chunk.entry == frame_special_entry(CHUNK_NANS),
+                              fault);
     }
     return r;
 }
@@ -212,7 +213,7 @@ int frame_writer_make_variable(struct frame_writer *writer, struct fault *fault)
         r = chunk_table_keep_all(writer->chunks);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    r = settle_all(writer, fault);
+    r = store_all_special(writer, fault);
     if (r < 0 || writer->variable)
         return r;
     note_sizes(writer);
