@@ -24,7 +24,7 @@ BAD = os.path.join(corpus.DATA, 'bad')
 DATA = random.Random(6).randbytes(20500)
 SIZE = 2000  # bytes in a chunk
 NCHUNKS = 11
-ROOM = 16 << 20  # limit of a frame's content, and of memory, in bytes
+LIMIT = 16 << 20  # limit of a frame's content, and of memory, in bytes
 ZEROS = 0x81 << 56  # index entry of a chunk of zeros. Format: frame.md
 
 
@@ -79,7 +79,7 @@ def chunks_of_all_kinds_of_frames_are_files():
     tried = set()
     with Mount(FRAMES, 'mnt', '-o', 'ro,raw,chunks') as mount:
         for known in corpus.data_frames():
-            if not known.name or known.error or known.nbytes > ROOM:
+            if not known.name or known.error or known.nbytes > LIMIT:
                 continue
             info = described(known.path)
             if not info:
@@ -222,7 +222,7 @@ def a_million_chunks_are_listed_without_memory():
                   names(2)[:3], 'the first ones')
         said = sh('ls -f mnt/x.chunks | tail -n 1; ls -f mnt/x.chunks | wc -l')
         check(said.split() == ['00999999.chunk', str(2 * nchunks + 2)], said)
-        check(harness.SANITIZED or mount.memory() < before + ROOM,
+        check(harness.SANITIZED or mount.memory() < before + LIMIT,
               'memory: %d' % mount.memory())
 
 

@@ -143,18 +143,18 @@ def a_full_disk_concerns_nobody_else():
             check(error_of(os.close, good) == 0, 'close')
             check(stored('good') == DATA, 'what is stored')
         os.ftruncate(fd, 0)
-        check(error_of(os.fsync, fd) == 0, 'there is room')
+        check(error_of(os.fsync, fd) == 0, 'there is space')
         os.close(fd)
 
 
 def nothing_is_encoded_while_a_disk_is_full():
     with tmpfs('src/sub', '60m'), Mount('src', 'mnt', '-o', 'commit=1') as mount:
-        # Open the file while there is room, because the kernel then accepts the
+        # Open the file while there is space, because the kernel then accepts the
         # data.
         fd = os.open(mount / 'sub/full', os.O_RDWR | os.O_CREAT)
         change_tmpfs('src/sub', 'size=1m')
         os.write(fd, DATA)
-        check(error_of(os.fsync, fd) == errno.ENOSPC, 'there is room')
+        check(error_of(os.fsync, fd) == errno.ENOSPC, 'there is space')
         before = written(mount)
         wait_for(lambda: written(mount)['commits_failed'] >=
                  before['commits_failed'] + 4, 'another try')

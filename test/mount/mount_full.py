@@ -27,7 +27,7 @@ from mounted import (B2FRAME, PATIENCE, Mount, Skipped, change_tmpfs, check,
 MIB = 1 << 20
 KEPT = random.Random(5).randbytes(300000)
 DATA = random.Random(6).randbytes(3 * MIB)
-ROOM = MIB  # bytes that fill_up() leaves, fewer than DATA has
+LEFT = MIB  # bytes that fill_up() leaves, fewer than DATA has
 
 
 @contextlib.contextmanager
@@ -76,7 +76,7 @@ def promptly(mount):
         timer.cancel()
 
 
-def room():
+def space():
     st = os.statvfs('src')
     return st.f_bavail * st.f_frsize
 
@@ -97,25 +97,25 @@ def sync(path):
 
 
 def fill_up(mount):
-    """Store a file that must survive, then fill the disk until little room is
+    """Store a file that must survive, then fill the disk until little space is
     left."""
     write(mount / 'kept', KEPT)
     sync(mount / 'kept')
     choice = random.Random(7)
     with open(mount / 'ballast', 'wb', buffering=0) as ballast:
-        while room() > ROOM + (256 << 10):
+        while space() > LEFT + (256 << 10):
             # Stored chunks are slightly larger than their data.
-            ballast.write(choice.randbytes((room() - ROOM) * 7 // 8))
+            ballast.write(choice.randbytes((space() - LEFT) * 7 // 8))
             os.fsync(ballast.fileno())
 
 
-def make_room(mount):
-    """Remove the ballast, and wait for its room.  It is not free at once,
+def make_space(mount):
+    """Remove the ballast, and wait for its space.  It is not free at once,
     because the kernel reports the last close of the file to the daemon some
     time later."""
-    before = room()
+    before = space()
     os.unlink(mount / 'ballast')
-    wait_for(lambda: room() > before + len(DATA), 'room')
+    wait_for(lambda: space() > before + len(DATA), 'space')
 
 
 def write_all(fd, data):
@@ -144,7 +144,7 @@ def resize(size):
 
 
 def open_before(path, flags=os.O_RDWR | os.O_CREAT):
-    """Open a file while there is plenty of room, because the kernel then keeps
+    """Open a file while there is plenty of space, because the kernel then keeps
     written data for a while."""
     resize('16g')
     fd = os.open(path, flags)
@@ -166,8 +166,8 @@ def write_reports_that_the_disk_is_full(layout):
         os.fsync(fd)
         check(os.fstat(fd).st_size == done, 'size')
         check(read(mount / 'a') == DATA[:done], 'what was accepted')
-        make_room(mount)
-        check(write_all(fd, DATA) == 0, 'there is room')
+        make_space(mount)
+        check(write_all(fd, DATA) == 0, 'there is space')
         os.close(fd)
     check_stored(layout, a=DATA, kept=KEPT)
 
@@ -217,7 +217,7 @@ def what_is_lost_of_files_that_are_no_frames_is_reported_too(layout):
     data = random.Random(8).randbytes(8 * MIB)
     with mounted(layout, '-o', 'names=keep') as mount:
         fd = open_before(mount / 'plain')
-        write('src/ballast', bytes(room() - ROOM))
+        write('src/ballast', bytes(space() - LEFT))
         os.pwrite(fd, data, 0)
         check(error_of(os.fsync, fd) == errno.ENOSPC, 'fits')
         os.unlink('src/ballast')
@@ -272,7 +272,7 @@ def files_on_a_full_disk_can_be_mapped(layout):
 
 
 @run_on(tmpfs)
-def what_does_not_fit_is_written_when_there_is_room(layout):
+def what_does_not_fit_is_written_when_there_is_space(layout):
     with mounted(layout) as mount:
         fill_up(mount)
         fd = open_before(mount / 'a')
@@ -280,7 +280,7 @@ def what_does_not_fit_is_written_when_there_is_room(layout):
         check(read(mount / 'a') == DATA, 'content that is not stored')
         check(read(mount / 'kept') == KEPT, 'what was there')
         check(error_of(os.fsync, fd) == errno.ENOSPC, 'fits now')
-        make_room(mount)
+        make_space(mount)
         os.fsync(fd)
         os.close(fd)
         check(read(mount / 'a') == DATA, 'content')
@@ -289,7 +289,7 @@ def what_does_not_fit_is_written_when_there_is_room(layout):
 
 @run_on(tmpfs)
 def overwriting_what_is_stored(layout):
-    """A commit never overwrites stored chunks, so the old ones need room,
+    """A commit never overwrites stored chunks, so the old ones need space,
     too."""
     with mounted(layout) as mount:
         fill_up(mount)
@@ -310,7 +310,7 @@ def close_reports_that_the_disk_is_full(layout):
         fd = open_before(mount / 'a')
         error = error_of(os.pwrite, fd, DATA, 0) or error_of(os.close, fd)
         check(error == errno.ENOSPC, 'error %d' % error)
-        make_room(mount)
+        make_space(mount)
         sync(mount / 'a')
     check_stored(layout, a=DATA, kept=KEPT)
 
@@ -323,9 +323,9 @@ def more_than_memory_holds_is_refused(layout):
         for i in range(5):
             check(write_all(fd, DATA * 5) == errno.ENOSPC, 'fits')
             check(read(mount / 'kept') == KEPT, 'what was there')
-        make_room(mount)
+        make_space(mount)
         check(write_all(fd, DATA) in (0, errno.ENOSPC), 'an error of now')
-        check(write_all(fd, DATA) == 0, 'there is no room')
+        check(write_all(fd, DATA) == 0, 'there is no space')
         os.ftruncate(fd, len(DATA))
         os.close(fd)
     check_stored(layout, a=DATA, kept=KEPT)
@@ -356,12 +356,12 @@ def files_are_removed_and_cut_on_a_full_disk(layout):
         sync(mount / 'b')
         fill_up(mount)
         check(error_of(write, 'src/full', bytes(4 * MIB)) == errno.ENOSPC,
-              'there is room')
+              'there is space')
         check(error_of(write, mount / 'c', DATA) in (0, errno.ENOSPC), 'c')
         os.truncate(mount / 'b', 100000)
         if os.path.exists(mount / 'c'):
             os.unlink(mount / 'c')
-        make_room(mount)
+        make_space(mount)
         sync(mount / 'b')
     check_stored(layout, b=DATA[:100000], kept=KEPT)
 
@@ -486,7 +486,7 @@ main(write_reports_that_the_disk_is_full,
      lost_bytes_that_become_zeros_leave_the_size,
      more_than_the_disk_holds_is_not_allocated,
      files_on_a_full_disk_can_be_mapped,
-     what_does_not_fit_is_written_when_there_is_room,
+     what_does_not_fit_is_written_when_there_is_space,
      overwriting_what_is_stored,
      close_reports_that_the_disk_is_full,
      more_than_memory_holds_is_refused,

@@ -197,12 +197,12 @@ class File:
         self.forget()
 
     def mend(self):
-        """With room on the disk, write the lost data again, or truncate the
+        """With space on the disk, write the lost data again, or truncate the
         file."""
         if self.choice.random() < 0.5:
             os.ftruncate(self.fd, 0)
             self.forget()
-        check(self.write_at(0, NUNITS), 'there is room, and write fails')
+        check(self.write_at(0, NUNITS), 'there is space, and write fails')
         # The kernel reports an old error once.
         error_of(self.fsync)
         check(not self.fsync(), 'written again, and fsync fails')
@@ -224,7 +224,7 @@ def enlarge():
 
 
 def fill(choice):
-    """Leave little room on the disk that can be filled."""
+    """Leave little space on the disk that can be filled."""
     st = os.statvfs('src/full')
     used = (st.f_blocks - st.f_bfree) * st.f_frsize
     change_tmpfs('src/full', 'size=%d' % (

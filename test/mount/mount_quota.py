@@ -170,7 +170,7 @@ def write_pieces(fd, data=DATA, off=0):
 
 def write_map(fd):
     """Write the same data through shared memory, in a child process, because
-    SIGBUS kills a process when there is no room for a page."""
+    SIGBUS kills a process when there is no space for a page."""
     os.ftruncate(fd, len(DATA))
     ours, theirs = os.pipe()
     child = os.fork()
@@ -400,14 +400,14 @@ def files_are_cut_and_removed_at_the_limit(layout):
             os.truncate(mount / 'a', done // 2)
         # Freed space is pending for a while after a commit before the file
         # system gets it.
-        wait_for(lambda: used(OWNER)[0] < LIMIT - len(KEPT), 'room')
+        wait_for(lambda: used(OWNER)[0] < LIMIT - len(KEPT), 'space')
         with acting_as(OWNER):
             write(mount / 'b', KEPT)
             write(mount / 'a', b'')
             os.unlink(mount / 'kept')
-        wait_for(lambda: used(OWNER)[0] < LIMIT // 2, 'room again')
+        wait_for(lambda: used(OWNER)[0] < LIMIT // 2, 'space again')
         with acting_as(OWNER):
-            check(write_in_order(mount / 'a')[0] > LIMIT // 2, 'no room again')
+            check(write_in_order(mount / 'a')[0] > LIMIT // 2, 'no space again')
     check_charged()
     check_stored(layout, 'b', len(KEPT), KEPT)
 

@@ -47,9 +47,9 @@ def read_direct(fd, off, size):
     """Read without the kernel's cache.  A test that counts the bytes reads like
     this, because the kernel asks again for pages that it has dropped, and it
     drops pages whenever anybody on the machine tells it to."""
-    with mmap.mmap(-1, size) as room:
-        check(os.preadv(fd, [room], off) == size, 'a short read')
-        return bytes(room)
+    with mmap.mmap(-1, size) as buffer:
+        check(os.preadv(fd, [buffer], off) == size, 'a short read')
+        return bytes(buffer)
 
 
 def direct(path):
@@ -168,8 +168,8 @@ def bytes_written_are_dirty_then_committed():
         check(got['cache']['dirty'] == 0, got)
 
         with opened(mount / 'a', os.O_WRONLY | os.O_DIRECT) as fd:
-            with mmap.mmap(-1, BLOCK) as room:
-                os.pwrite(fd, room, 0)
+            with mmap.mmap(-1, BLOCK) as buffer:
+                os.pwrite(fd, buffer, 0)
             got = stats(mount)
             check(got['written']['bytes'] == SIZE + BLOCK, got)
             check(got['cache']['dirty'] >= BLOCK, got)

@@ -255,7 +255,7 @@ def unmount_that_fails_changes_nothing():
 def unmount_says_if_not_everything_was_saved():
     with tmpfs('src', '60m'):
         with Mount('src', 'mnt') as mount:
-            # Open the file while there is room, because the kernel then accepts
+            # Open the file while there is space, because the kernel then accepts
             # the data.
             fd = os.open(mount / 'a', os.O_RDWR | os.O_CREAT)
             change_tmpfs('src', 'size=1m')

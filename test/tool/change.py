@@ -61,7 +61,7 @@ def append_lets_holes_be_holes():
     check(info('f')['nbytes'] == (1 << 30) + 1500, 'size')
     check(b2frame('cat', '--length', '2000', 'f') == noise(1500) + bytes(500),
           'content')
-    check(os.path.getsize('f') < 1 << 20, 'takes up room')
+    check(os.path.getsize('f') < 1 << 20, 'takes up space')
 
 
 @layouts

@@ -119,7 +119,7 @@ def holes_stay_holes():
     for options in ((), ('--codec', 'zstd', '--chunksize', '4M')):
         b2frame('convert', *options, 'a', 'b')
         check(info('b')['nbytes'] == 1 << 40, info('b'))
-        check(os.path.getsize('b') < 1 << 20, 'takes up room')
+        check(os.path.getsize('b') < 1 << 20, 'takes up space')
         check(b2frame('cat', '--length', '3', 'b') == b'x\0\0', 'content')
         remove('b')
 

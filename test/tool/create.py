@@ -94,7 +94,7 @@ def chunksize_is_a_multiple_of_the_typesize():
     check_frame('a', noise(1000))
 
 
-def holes_take_neither_time_nor_room():
+def holes_take_neither_time_nor_space():
     size = 1 << 40
     with open('in', 'wb') as file:
         file.seek(3 * MIB + 5)
@@ -280,7 +280,7 @@ main(content_of_any_size_comes_back,
      options_are_heeded,
      typesize_goes_with_the_content,
      chunksize_is_a_multiple_of_the_typesize,
-     holes_take_neither_time_nor_room,
+     holes_take_neither_time_nor_space,
      owner_mode_and_times_are_kept,
      pipe_makes_a_file_like_any_other,
      nothing_is_replaced_without_force,

@@ -148,7 +148,7 @@ def a_full_standard_output_is_told():
 
 
 def fill(path):
-    """Fill a disk until no room is left."""
+    """Fill a disk until no space is left."""
     with open(path, 'wb', buffering=0) as file:
         try:
             while True:
