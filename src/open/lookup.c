@@ -88,15 +88,16 @@ static bool is_kernel_in_sync(struct fs *fs, struct node *node,
 /* Get the node of a file.  If other programs have changed the file, this makes
    a new node, and every older one with its number or its place is
    superseded. */
-static int get_node(struct fs *fs, struct node *parent, const char *name,
-                    const struct node_id *id, const struct backing_place *place,
-                    const struct stat *st, struct node **out)
+static int get_node(struct fs *fs, const struct found_entry *entry,
+                    const struct backing_place *place, const struct stat *st,
+                    struct node **out)
 {
-    int r = node_get(&fs->nodes, parent, name, id, out);
+    const struct node_id id = node_id_of(st, entry->kind);
+    int r = node_get(&fs->nodes, entry->parent, entry->name, &id, out);
 
     while (r == 0 && !is_kernel_in_sync(fs, *out, place, st)) {
         node_forget(&fs->nodes, *out, 1);
-        r = node_get(&fs->nodes, parent, name, id, out);
+        r = node_get(&fs->nodes, entry->parent, entry->name, &id, out);
     }
     return r;
 }
@@ -113,17 +114,15 @@ static bool is_kernel_stale(struct fs *fs, const struct node *node)
 }
 
 /* Find the node of an entry that was seen, and complete its attributes. */
-static int lookup_seen(struct fs *fs, struct node *parent, const char *name,
-                       const struct backing_place *place, enum entry_kind kind,
-                       struct node **out, struct stat *st)
+static int lookup_seen(struct fs *fs, const struct found_entry *entry,
+                       const struct backing_place *place, struct node **out,
+                       struct stat *st)
 {
-    struct node_id id;
-    int r = backing_stat(place, kind, st);
+    int r = backing_stat(place, entry->kind, st);
 
     if (r < 0)
         return r;
-    id = node_id_of(st, kind);
-    r = get_node(fs, parent, name, &id, place, st, out);
+    r = get_node(fs, entry, place, st, out);
     if (r < 0)
         return r;
     r = open_attr_complete(fs, *out, place, st);
@@ -132,22 +131,21 @@ static int lookup_seen(struct fs *fs, struct node *parent, const char *name,
     return r;
 }
 
-int lookup_entry(struct fs *fs, struct node *parent,
-                 const struct backing_dir *dir, const char *name,
-                 enum entry_kind kind, struct node **out, struct stat *st)
+int lookup_entry(struct fs *fs, const struct found_entry *entry,
+                 struct node **out, struct stat *st)
 {
     struct backing_place place;
     int r;
 
-    backing_place_in(dir, name, kind, &place);
-    r = lookup_seen(fs, parent, name, &place, kind, out, st);
+    backing_place_in(entry->dir, entry->name, entry->kind, &place);
+    r = lookup_seen(fs, entry, &place, out, st);
     if (r < 0 || !is_kernel_stale(fs, *out))
         return r;
     /* If only a closing thread has the file open, close it now, so that the
        file gets a new node. */
     deferred_close_now(fs, *out);
     node_forget(&fs->nodes, *out, 1);
-    return lookup_seen(fs, parent, name, &place, kind, out, st);
+    return lookup_seen(fs, entry, &place, out, st);
 }
 
 int lookup_name(struct fs *fs, struct node *parent, const char *shown,
@@ -160,8 +158,10 @@ int lookup_name(struct fs *fs, struct node *parent, const char *shown,
         return r;
     r = -ENOENT;
     if (entry.kind != ENTRY_NONE)
-        r = lookup_entry(fs, parent, &entry.dir, entry.name, entry.kind, out,
-                         st);
+        r = lookup_entry(
+            fs,
+            &(struct found_entry){ parent, &entry.dir, entry.name, entry.kind },
+            out, st);
     backing_dir_close(&entry.dir);
     return r;
 }

@@ -13,14 +13,17 @@
  * attributes; or a negative errno.
  */
 
-/*
- * Look up an entry that was found in an open directory.
- *
- *  name, kind  as found in `dir`
- */
-int lookup_entry(struct fs *fs, struct node *parent,
-                 const struct backing_dir *dir, const char *name,
-                 enum entry_kind kind, struct node **out, struct stat *st);
+/* An entry that was found in an open directory. */
+struct found_entry {
+    struct node *parent; /* node of that directory */
+    const struct backing_dir *dir;
+    const char *name;
+    enum entry_kind kind;
+};
+
+/* Look up an entry that was found. */
+int lookup_entry(struct fs *fs, const struct found_entry *entry,
+                 struct node **out, struct stat *st);
 
 /* Look up the entry that shows under a name; -ENOENT if there is none. */
 int lookup_name(struct fs *fs, struct node *parent, const char *shown,

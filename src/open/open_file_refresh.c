@@ -202,8 +202,9 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
         end_refresh(open, NULL);
         return r < 0 ? r : other;
     }
-    r = open_version_open(fs, open->node->id.kind, place, st, writable,
-                          &version, &fault);
+    r = open_version_open(fs,
+                          &(struct seen_file){ open->node->id.kind, place, st },
+                          writable, &version, &fault);
     if (r < 0 && r != -ESTALE && node_traits(open->node)->decoded)
         report_fault(&fs->nodes, open->node, st, r, &fault);
     if (r == 0 && !open_version_has_readers_of(version, open->current)) {

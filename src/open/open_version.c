@@ -97,12 +97,12 @@ static bool is_seen(const struct open_version *version, const struct stat *st)
 }
 
 static int open_anchor(struct open_version *version,
-                       const struct backing_place *place, enum entry_kind kind)
+                       const struct seen_file *seen)
 {
     struct stat st;
-    int r = version->fd = backing_anchor(place, kind);
+    int r = version->fd = backing_anchor(seen->place, seen->kind);
 
-    if (r < 0 || place->made_up_ino)
+    if (r < 0 || seen->place->made_up_ino)
         return r < 0 && r != -ENOTSUP ? r : 0;
     if (fstat(version->fd, &st) < 0)
         return -errno;
@@ -110,15 +110,14 @@ static int open_anchor(struct open_version *version,
 }
 
 static int open_frame(struct fs *fs, struct open_version *version,
-                      const struct backing_place *place, enum entry_kind kind,
-                      struct fault *fault)
+                      const struct seen_file *seen, struct fault *fault)
 {
     struct store *store;
     unsigned flags = file_store_flags(fs->files);
-    int r = backing_store(
-        place, kind, flags | (version->writable ? STORE_WRITE : read_flags(fs)),
-        &store, fault);
+    int r;
 
+    flags |= version->writable ? STORE_WRITE : read_flags(fs);
+    r = backing_store(seen->place, seen->kind, flags, &store, fault);
     if (r < 0)
         return r;
     if (version->writable)
@@ -126,20 +125,20 @@ static int open_frame(struct fs *fs, struct open_version *version,
     else
         r = file_open(fs->files, store, fs->source.base, &version->file, fault);
     store_close(store);
-    if (r == 0 && !place->made_up_ino)
+    if (r == 0 && !seen->place->made_up_ino)
         r = check_seen(version);
     if (r == 0 && fs->source.writable)
-        r = open_anchor(version, place, kind);
+        r = open_anchor(version, seen);
     return r;
 }
 
 static int open_chunk(struct fs *fs, struct open_version *version,
-                      const struct backing_place *place, enum entry_kind kind,
-                      struct fault *fault)
+                      const struct seen_file *seen, struct fault *fault)
 {
-    struct view_spec spec = chunks_view_spec(place, kind);
+    struct view_spec spec = chunks_view_spec(seen->place, seen->kind);
     struct store *store;
-    int r = backing_store(place, kind, read_flags(fs), &store, fault);
+    int r =
+        backing_store(seen->place, seen->kind, read_flags(fs), &store, fault);
 
     if (r < 0)
         return r;
@@ -167,22 +166,21 @@ static int open_other(const struct fs *fs, struct open_version *version,
     return place->made_up_ino || is_seen(version, &st) ? 0 : -ESTALE;
 }
 
-int open_version_open(struct fs *fs, enum entry_kind kind,
-                      const struct backing_place *place, const struct stat *st,
+int open_version_open(struct fs *fs, const struct seen_file *seen,
                       bool writable, struct open_version **out,
                       struct fault *fault)
 {
-    struct open_version *version = open_version_new(st, writable);
+    struct open_version *version = open_version_new(seen->st, writable);
     int r;
 
     if (!version)
         return -ENOMEM;
-    if (entry_traits[kind].chunk)
-        r = open_chunk(fs, version, place, kind, fault);
-    else if (entry_traits[kind].frame)
-        r = open_frame(fs, version, place, kind, fault);
+    if (entry_traits[seen->kind].chunk)
+        r = open_chunk(fs, version, seen, fault);
+    else if (entry_traits[seen->kind].frame)
+        r = open_frame(fs, version, seen, fault);
     else
-        r = open_other(fs, version, place);
+        r = open_other(fs, version, seen->place);
     if (r < 0) {
         open_version_put(version);
         return r;

@@ -40,16 +40,20 @@ struct open_version {
  */
 struct open_version *open_version_new(const struct stat *st, bool writable);
 
+/* A file that the caller has just seen. */
+struct seen_file {
+    enum entry_kind kind;
+    const struct backing_place *place;
+    const struct stat *st; /* from backing_stat() */
+};
+
 /*
- * Open the file that the caller has just seen.
- *
- *  kind, place, st  its kind, where it is, and its backing_stat()
+ * Open a file that the caller has just seen.
  *
  * Returns 0; -ESTALE if another file is there now; or an error of the store or
  * the frame.
  */
-int open_version_open(struct fs *fs, enum entry_kind kind,
-                      const struct backing_place *place, const struct stat *st,
+int open_version_open(struct fs *fs, const struct seen_file *seen,
                       bool writable, struct open_version **out,
                       struct fault *fault);
 

@@ -112,8 +112,10 @@ static int enter(struct making *making, struct open_file **open,
         return r;
     id = node_id_of(st, entry->kind);
     node_made(&fs->nodes, making->create->parent, entry->name, &id);
-    r = lookup_entry(fs, making->create->parent, &entry->dir, entry->name,
-                     entry->kind, out, st);
+    r = lookup_entry(fs,
+                     &(struct found_entry){ making->create->parent, &entry->dir,
+                                            entry->name, entry->kind },
+                     out, st);
     if (r < 0)
         return r;
     if (making->file)
@@ -197,7 +199,9 @@ int create_link(struct fs *fs, struct node *node, struct node *parent,
         if (r == 0)
             open_file_note_name(fs, node);
         if (r == 0)
-            r = lookup_entry(fs, parent, &entry.dir, entry.name, entry.kind,
+            r = lookup_entry(fs,
+                             &(struct found_entry){ parent, &entry.dir,
+                                                    entry.name, entry.kind },
                              out, st);
         backing_dir_close(&entry.dir);
     }

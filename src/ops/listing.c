@@ -38,6 +38,8 @@ static bool list_plain(struct listing *list, const struct dir_entry *entry)
 static bool list_plus(struct listing *list, const struct dir_entry *entry)
 {
     struct fuse_entry_param param = { .attr = entry->st };
+    const struct found_entry found = { list->parent, dir_backing(list->dir),
+                                       entry->name, entry->kind };
     size_t left = list->size - list->len;
     struct node *node;
     struct stat st;
@@ -47,8 +49,7 @@ static bool list_plus(struct listing *list, const struct dir_entry *entry)
         return false;
     /* An entry that was removed meanwhile is listed without attributes. */
     if (entry->kind != ENTRY_NONE &&
-        lookup_entry(list->fs, list->parent, dir_backing(list->dir),
-                     entry->name, entry->kind, &node, &st) == 0)
+        lookup_entry(list->fs, &found, &node, &st) == 0)
         param = entry_param(list->fs, node, &st);
     list->len += fuse_add_direntry_plus(list->req, list->buf + list->len, left,
                                         entry->shown, &param, entry->next);

@@ -50,7 +50,6 @@ MANY_PARAMETERS = [
     ('src/chunk', 'kernels and coders run for each block, for which a struct '
      'would have to be filled in'),
     ('src/chunk/x86', 'kernels run for each block, as in src/chunk'),
-    ('src/open', 'it changes together with the operations of a backing'),
     ('src/ops', 'libfuse prescribes the parameters of its requests, and the '
      'rest changes together with the operations of a backing'),
     ('src/tree', 'it changes together with the operations of a backing'),
