@@ -177,9 +177,10 @@ static int link_at(struct fs *fs, struct node *node,
     return r;
 }
 
-int create_link(struct fs *fs, struct node *node, struct node *parent,
-                const char *shown, struct node **out, struct stat *st)
+int create_link(struct fs *fs, const struct hard_link *link, struct node **out,
+                struct stat *st)
 {
+    struct node *node = link->node;
     struct backing_place place;
     struct backing_entry entry;
     int r;
@@ -193,14 +194,14 @@ int create_link(struct fs *fs, struct node *node, struct node *parent,
         r = fs_place(fs, node, &place);
     if (r < 0)
         return r;
-    r = open_parent(fs, parent, shown, &entry);
+    r = open_parent(fs, link->parent, link->shown, &entry);
     if (r == 0) {
-        r = link_at(fs, node, &place, &entry, shown);
+        r = link_at(fs, node, &place, &entry, link->shown);
         if (r == 0)
             open_file_note_name(fs, node);
         if (r == 0)
             r = lookup_entry(fs,
-                             &(struct found_entry){ parent, &entry.dir,
+                             &(struct found_entry){ link->parent, &entry.dir,
                                                     entry.name, entry.kind },
                              out, st);
         backing_dir_close(&entry.dir);

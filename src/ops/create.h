@@ -36,8 +36,15 @@ struct create {
 int create_entry(struct fs *fs, const struct create *create,
                  struct open_file **open, struct node **out, struct stat *st);
 
+/* The hard link to create: the arguments of link(). */
+struct hard_link {
+    struct node *node; /* of the file, which exists */
+    struct node *parent;
+    const char *shown;
+};
+
 /* Create a hard link; -EPERM for a sparse frame or a directory. */
-int create_link(struct fs *fs, struct node *node, struct node *parent,
-                const char *shown, struct node **out, struct stat *st);
+int create_link(struct fs *fs, const struct hard_link *link, struct node **out,
+                struct stat *st);
 
 #endif

@@ -301,11 +301,11 @@ static void ops_listxattr(fuse_req_t req, fuse_ino_t ino, size_t size)
 static void ops_setxattr(fuse_req_t req, fuse_ino_t ino, const char *name,
                          const char *value, size_t size, int flags)
 {
+    const struct xattr_new attr = { name, value, size, flags };
     struct fs *fs = request_fs(req);
 
     sync_note(fs, request_node(fs, ino));
-    request_done(
-        req, xattr_set(fs, request_node(fs, ino), name, value, size, flags));
+    request_done(req, xattr_set(fs, request_node(fs, ino), &attr));
 }
 
 static void ops_removexattr(fuse_req_t req, fuse_ino_t ino, const char *name)

@@ -14,16 +14,30 @@ enum {
     SHARE_FROM = 2
 };
 
-/* One try. */
+/* One try to read or seek in the newest version of an open file. */
 struct attempt {
+    struct fs *fs;
+    struct handle *handle;
+    struct open_version *version; /* a reference */
     bool shared; /* programs that look at the lock file are kept from writing */
     bool last;
 };
 
-static struct attempt attempt_of(int tries)
+/* Prepare a try, after `tries` others.  The caller ends it with
+   attempt_fini(). */
+static struct attempt attempt_of(struct fs *fs, struct handle *handle,
+                                 int tries)
 {
-    return (struct attempt){ .shared = tries >= SHARE_FROM,
+    return (struct attempt){ .fs = fs,
+                             .handle = handle,
+                             .version = open_file_version(handle->open),
+                             .shared = tries >= SHARE_FROM,
                              .last = tries + 1 == READ_TRIES };
+}
+
+static void attempt_fini(struct attempt *attempt)
+{
+    open_version_put(attempt->version);
 }
 
 /*
@@ -33,32 +47,35 @@ static struct attempt attempt_of(int tries)
  * the last try accepts the bytes unless the frame's lock file tells of a
  * change.
  */
-static bool is_worthless(struct open_version *version, int r,
-                         const struct attempt *attempt)
+static bool is_worthless(const struct attempt *attempt, int r)
 {
     if (r == -ESTALE)
         return true;
     if (attempt->last && r >= 0)
-        return open_version_is_superseded(version);
-    return open_version_is_modified_externally(version);
+        return open_version_is_superseded(attempt->version);
+    return open_version_is_modified_externally(attempt->version);
 }
 
 /* Begin a try.  Returns 0, -EAGAIN if the newest state must be opened, or an
    error. */
-static int begin_attempt(struct open_version *version,
-                         const struct attempt *attempt)
+static int begin_attempt(const struct attempt *attempt)
 {
     struct fault fault;
-    int r = attempt->shared ? file_share(version->file, &fault) : 0;
+    int r = attempt->shared ? file_share(attempt->version->file, &fault) : 0;
 
     return r == -ESTALE ? -EAGAIN : r;
 }
 
-static void end_attempt(struct open_version *version,
-                        const struct attempt *attempt)
+static void end_attempt(const struct attempt *attempt)
 {
     if (attempt->shared)
-        file_unshare(version->file);
+        file_unshare(attempt->version->file);
+}
+
+static void report_attempt(const struct attempt *attempt, int r,
+                           const struct fault *fault)
+{
+    handle_report(attempt->fs, attempt->handle, attempt->version, r, fault);
 }
 
 /*
@@ -67,27 +84,25 @@ static void end_attempt(struct open_version *version,
  *
  * Returns 0, -EAGAIN in this case, or an error, which is reported.
  */
-static int read_state(struct fs *fs, struct handle *handle,
-                      struct open_version *version,
-                      const struct attempt *attempt, size_t size, uint64_t off,
+static int read_state(const struct attempt *attempt, size_t size, uint64_t off,
                       struct file_data *data)
 {
     struct fault fault = FAULT_NONE;
-    int r = begin_attempt(version, attempt);
+    int r = begin_attempt(attempt);
     bool worthless;
 
     if (r < 0)
         return r;
-    r = file_read(version->file, &handle->reader,
+    r = file_read(attempt->version->file, &attempt->handle->reader,
                   &(struct file_range){ off, size }, data, &fault);
     if (r == 0)
         r = data->error;
-    worthless = is_worthless(version, r, attempt);
-    end_attempt(version, attempt);
+    worthless = is_worthless(attempt, r);
+    end_attempt(attempt);
     if (worthless)
         return -EAGAIN;
     if (r < 0)
-        handle_report(fs, handle, version, r, &fault);
+        report_attempt(attempt, r, &fault);
     return r;
 }
 
@@ -99,19 +114,17 @@ static int read_state(struct fs *fs, struct handle *handle,
  *
  * Returns 0, or -EAGAIN if there was no reply, as read_state().
  */
-static int read_frame(fuse_req_t req, struct handle *handle,
-                      struct open_version *version,
-                      const struct attempt *attempt, size_t size, uint64_t off)
+static int read_frame(fuse_req_t req, const struct attempt *attempt,
+                      size_t size, uint64_t off)
 {
     struct file_data data = { 0 };
-    int r =
-        read_state(request_fs(req), handle, version, attempt, size, off, &data);
+    int r = read_state(attempt, size, off, &data);
 
     if (r == 0)
         fuse_reply_iov(req, data.iov, (int)data.niov);
     else if (r != -EAGAIN)
         request_fail(req, r);
-    file_data_put(version->file, &data);
+    file_data_put(attempt->version->file, &data);
     return r == -EAGAIN ? r : 0;
 }
 
@@ -150,49 +163,49 @@ static size_t readable(struct handle *handle, size_t size, off_t off)
 }
 
 /* Reply from the newest open state; -EAGAIN as read_frame(). */
-static int try_read(fuse_req_t req, struct handle *handle,
-                    const struct attempt *attempt, size_t size, off_t off)
+static int try_read(fuse_req_t req, const struct attempt *attempt, size_t size,
+                    off_t off)
 {
-    struct open_version *version = open_file_version(handle->open);
-    int r = 0;
+    const struct open_version *version = attempt->version;
 
-    if (has_changed_shape(handle, version))
+    if (has_changed_shape(attempt->handle, version))
         fuse_reply_err(req, ESTALE);
-    else if ((size = readable(handle, size, off)) == 0)
+    else if ((size = readable(attempt->handle, size, off)) == 0)
         fuse_reply_err(req, EIO);
     else if (version->file)
-        r = read_frame(req, handle, version, attempt, size, (uint64_t)off);
+        return read_frame(req, attempt, size, (uint64_t)off);
     else
         read_other(req, version->fd, size, off);
-    open_version_put(version);
-    return r;
+    return 0;
 }
 
 void ops_read(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
               size_t size, off_t off, struct fuse_file_info *fi)
 {
+    struct fs *fs = request_fs(req);
     struct handle *handle = handle_of(fi);
     int r = -EAGAIN;
 
     for (int tries = 0; r == -EAGAIN && tries < READ_TRIES; tries++) {
-        const struct attempt attempt = attempt_of(tries);
+        struct attempt attempt;
 
         if (tries > 0) {
-            r = open_file_reopen(request_fs(req), handle->open, false);
+            r = open_file_reopen(fs, handle->open, false);
             if (r < 0)
                 break;
         }
-        r = try_read(req, handle, &attempt, size, off);
+        attempt = attempt_of(fs, handle, tries);
+        r = try_read(req, &attempt, size, off);
+        attempt_fini(&attempt);
     }
     if (r < 0)
         request_fail(req, r);
 }
 
 /* Returns the offset that was found, -EAGAIN as read_state(), or an error. */
-static off_t seek(struct fs *fs, struct handle *handle,
-                  struct open_version *version, const struct attempt *attempt,
-                  off_t off, int whence)
+static off_t seek(const struct attempt *attempt, off_t off, int whence)
 {
+    const struct open_version *version = attempt->version;
     struct fault fault = FAULT_NONE;
     uint64_t found;
     bool worthless;
@@ -202,65 +215,50 @@ static off_t seek(struct fs *fs, struct handle *handle,
         off = lseek(version->fd, off, whence);
         return off < 0 ? -errno : off;
     }
-    r = begin_attempt(version, attempt);
+    r = begin_attempt(attempt);
     if (r < 0)
         return r;
     r = file_seek(version->file, (uint64_t)off, whence == SEEK_HOLE, &found,
                   &fault);
-    worthless = is_worthless(version, r, attempt);
-    end_attempt(version, attempt);
+    worthless = is_worthless(attempt, r);
+    end_attempt(attempt);
     if (worthless)
         return -EAGAIN;
     if (r < 0 && r != -ENXIO)
-        handle_report(fs, handle, version, r, &fault);
+        report_attempt(attempt, r, &fault);
     return r < 0 ? r : (off_t)found;
 }
 
 /* Lost bytes are data, not holes: a program that copies the file must read them
    and get the error. */
-static off_t seek_data(struct fs *fs, struct handle *handle,
-                       struct open_version *version,
-                       const struct attempt *attempt, off_t off)
+static off_t seek_data(const struct attempt *attempt, off_t off)
 {
-    off_t found = seek(fs, handle, version, attempt, off, SEEK_DATA);
+    off_t found = seek(attempt, off, SEEK_DATA);
     struct range lost;
     off_t first;
 
-    if (!open_file_next_lost(handle->open, (uint64_t)off, &lost))
+    if (!open_file_next_lost(attempt->handle->open, (uint64_t)off, &lost))
         return found;
     first = (off_t)lost.first > off ? (off_t)lost.first : off;
     return found == -ENXIO || found > first ? first : found;
 }
 
-static off_t seek_hole(struct fs *fs, struct handle *handle,
-                       struct open_version *version,
-                       const struct attempt *attempt, off_t start)
+static off_t seek_hole(const struct attempt *attempt, off_t start)
 {
     off_t off = start;
 
     for (;;) {
-        off_t found = seek(fs, handle, version, attempt, off, SEEK_HOLE);
+        off_t found = seek(attempt, off, SEEK_HOLE);
         off_t at = found == -ENXIO ? off : found;
         struct range lost;
 
         if (at < 0)
             return at;
-        if (!open_file_next_lost(handle->open, (uint64_t)at, &lost) ||
+        if (!open_file_next_lost(attempt->handle->open, (uint64_t)at, &lost) ||
             (off_t)lost.first > at)
             return at > start ? at : found;
         off = (off_t)lost.end;
     }
-}
-
-static off_t try_seek(struct fs *fs, struct handle *handle,
-                      const struct attempt *attempt, off_t off, int whence)
-{
-    struct open_version *version = open_file_version(handle->open);
-
-    off = whence == SEEK_DATA ? seek_data(fs, handle, version, attempt, off)
-                              : seek_hole(fs, handle, version, attempt, off);
-    open_version_put(version);
-    return off;
 }
 
 void ops_seek(fuse_req_t req, struct handle *handle, off_t off, int whence)
@@ -269,14 +267,17 @@ void ops_seek(fuse_req_t req, struct handle *handle, off_t off, int whence)
     off_t found = -EAGAIN;
 
     for (int tries = 0; found == -EAGAIN && tries < READ_TRIES; tries++) {
-        const struct attempt attempt = attempt_of(tries);
+        struct attempt attempt;
 
         if (tries > 0) {
             found = open_file_reopen(fs, handle->open, false);
             if (found < 0)
                 break;
         }
-        found = try_seek(fs, handle, &attempt, off, whence);
+        attempt = attempt_of(fs, handle, tries);
+        found = whence == SEEK_DATA ? seek_data(&attempt, off)
+                                    : seek_hole(&attempt, off);
+        attempt_fini(&attempt);
     }
     if (found < 0)
         request_fail(req, (int)found);

@@ -64,13 +64,17 @@ void ops_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t parent,
               const char *name)
 {
     struct fs *fs = request_fs(req);
+    const struct hard_link link = {
+        .node = request_node(fs, ino),
+        .parent = request_node(fs, parent),
+        .shown = name,
+    };
     struct node *node = NULL;
     struct stat st;
     int r;
 
-    sync_note(fs, request_node(fs, parent));
-    r = create_link(fs, request_node(fs, ino), request_node(fs, parent), name,
-                    &node, &st);
+    sync_note(fs, link.parent);
+    r = create_link(fs, &link, &node, &st);
     reply_made(req, r, node, &st);
 }
 

@@ -316,15 +316,25 @@ static uint64_t behind_end(struct file *file, uint64_t off, uint64_t len)
     return off + len > start ? off + len - start : 0;
 }
 
+/* The arguments of fallocate(). */
+struct allocation {
+    int mode;
+    uint64_t off;
+    uint64_t len;
+};
+
 /*
  * fallocate() of a frame.  This reserves no space, because a frame takes space
  * only when it is written, but it refuses a range that could not be stored.
  */
 static int allocate(struct fs *fs, struct open_file *open,
-                    const struct open_version *version, int mode, uint64_t off,
-                    uint64_t len, struct fault *fault)
+                    const struct open_version *version,
+                    const struct allocation *what, struct fault *fault)
 {
     struct file *file = version->file;
+    uint64_t off = what->off;
+    uint64_t len = what->len;
+    int mode = what->mode;
     int r = 0;
 
     if (mode &
@@ -343,6 +353,7 @@ static int allocate(struct fs *fs, struct open_file *open,
 void ops_fallocate(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
                    int mode, off_t off, off_t len, struct fuse_file_info *fi)
 {
+    const struct allocation what = { mode, (uint64_t)off, (uint64_t)len };
     struct handle *handle = handle_of(fi);
     struct fs *fs = request_fs(req);
     struct fault fault = FAULT_NONE;
@@ -355,8 +366,7 @@ void ops_fallocate(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
         r = killpriv_drop(req, handle->open->node);
     if (r == 0 && version->file)
         r = finish_change(fs, handle, version,
-                          allocate(fs, handle->open, version, mode,
-                                   (uint64_t)off, (uint64_t)len, &fault),
+                          allocate(fs, handle->open, version, &what, &fault),
                           &fault);
     else if (r == 0)
         r = fallocate(version->fd, mode, off, len) < 0 ? -errno : 0;
@@ -365,34 +375,60 @@ void ops_fallocate(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
     request_done(req, r);
 }
 
-/* Returns 0 and the number of bytes copied, -EXDEV to make the kernel copy
-   them, or another error. */
-static int copy(struct fs *fs, struct handle *handle, struct open_version *from,
-                off_t from_off, struct open_version *to, off_t to_off,
-                size_t len, uint64_t *done)
+/* Bytes that are copied from one open file to another, or inside one. */
+struct copying {
+    struct open_version *from;
+    off_t from_off;
+    struct open_version *to;
+    off_t to_off;
+    size_t len;
+};
+
+/* Do the ranges of bytes overlap in one frame? */
+static bool copies_onto_itself(const struct copying *bytes)
 {
+    return bytes->from->file == bytes->to->file &&
+           bytes->from_off < bytes->to_off + (off_t)bytes->len &&
+           bytes->to_off < bytes->from_off + (off_t)bytes->len;
+}
+
+/*
+ * Copy bytes.
+ *
+ *  handle  of the file that is written to
+ *
+ * Returns 0 and the number of bytes copied, -EXDEV to make the kernel copy
+ * them, or another error.
+ */
+static int copy(struct fs *fs, struct handle *handle,
+                const struct copying *bytes, uint64_t *done)
+{
+    struct file *from = bytes->from->file;
+    struct file *to = bytes->to->file;
+    off_t from_off = bytes->from_off;
+    off_t to_off = bytes->to_off;
     struct fault fault = FAULT_NONE;
     ssize_t n;
     int r;
 
     *done = 0;
-    if (!from->file != !to->file)
+    if (!from != !to)
         return -EXDEV;
-    if (!from->file) {
-        n = copy_file_range(from->fd, &from_off, to->fd, &to_off, len, 0);
+    if (!from) {
+        n = copy_file_range(bytes->from->fd, &from_off, bytes->to->fd, &to_off,
+                            bytes->len, 0);
         *done = n < 0 ? 0 : (uint64_t)n;
         return n < 0 ? -errno : 0;
     }
-    if (from->file == to->file && from_off < to_off + (off_t)len &&
-        to_off < from_off + (off_t)len)
+    if (copies_onto_itself(bytes))
         return -EXDEV;
-    r = file_copy(&(struct file_copy){ .src = from->file,
+    r = file_copy(&(struct file_copy){ .src = from,
                                        .src_off = (uint64_t)from_off,
-                                       .dst = to->file,
+                                       .dst = to,
                                        .dst_off = (uint64_t)to_off,
-                                       .len = len },
+                                       .len = bytes->len },
                   done, &fault);
-    return finish_change(fs, handle, to, *done > 0 ? 0 : r, &fault);
+    return finish_change(fs, handle, bytes->to, *done > 0 ? 0 : r, &fault);
 }
 
 void ops_copy_file_range(fuse_req_t req,
@@ -417,7 +453,8 @@ void ops_copy_file_range(fuse_req_t req,
                                      (uint64_t)off_in + len))
         r = -EIO;
     if (r == 0)
-        r = copy(fs, out, from, off_in, to, off_out, len, &done);
+        r = copy(fs, out, &(struct copying){ from, off_in, to, off_out, len },
+                 &done);
     open_file_regain(out->open, (uint64_t)off_out, (uint64_t)off_out + done);
     open_file_written(out->open, true);
     open_version_put(from);

@@ -52,6 +52,13 @@ static int set_size(struct fs *fs, struct node *node, off_t size)
     return r;
 }
 
+/* The attributes to set, and in whose name. */
+struct change {
+    const struct stat *st; /* the new values */
+    int set;               /* which of them: FUSE_SET_ATTR_* */
+    bool as_program; /* with the identity of the program that asks for it */
+};
+
 /* A time in the form that utimensat() takes. */
 static struct timespec time_to_set(int set, int which, int now,
                                    const struct timespec *value)
@@ -114,28 +121,25 @@ static int set_metadata(struct open_file *open,
     return r;
 }
 
-/* Set metadata with the identity of the program that asks for it, or as the
-   daemon. */
 static int set_pinned(struct fs *fs, struct node *node, struct open_file *open,
-                      const struct backing_place *place, const struct stat *st,
-                      int set, bool as_program)
+                      const struct backing_place *place,
+                      const struct change *change)
 {
     struct backing_object object;
     int r = fs_pin(fs, node, place, &object);
 
     if (r < 0)
         return r;
-    if (as_program)
+    if (change->as_program)
         identity_begin();
-    r = set_metadata(open, &object, st, set);
-    if (as_program)
+    r = set_metadata(open, &object, change->st, change->set);
+    if (change->as_program)
         identity_end();
     backing_unpin(&object);
     return r;
 }
 
-static int apply(struct fs *fs, struct node *node, const struct stat *st,
-                 int set, bool as_program)
+static int apply(struct fs *fs, struct node *node, const struct change *change)
 {
     struct backing_place place;
     struct open_file *open;
@@ -148,8 +152,8 @@ static int apply(struct fs *fs, struct node *node, const struct stat *st,
     open = open_file_find(fs, node);
     newest = open_file_is_newest(open, &place);
     known = !open && open_file_is_known(fs, node, &place);
-    r = set_pinned(fs, node, open, &place, st, set, as_program);
-    if (r == 0 && (set & (SET_OWNER | FUSE_SET_ATTR_MODE)))
+    r = set_pinned(fs, node, open, &place, change);
+    if (r == 0 && (change->set & (SET_OWNER | FUSE_SET_ATTR_MODE)))
         backing_lock_file_adapt(fs->files, &place, node->id.kind);
     if (newest)
         open_file_note_touch(open, &place);
@@ -180,12 +184,13 @@ int setattr_apply(struct fs *fs, struct node *node, const struct stat *st,
                   int set)
 {
     bool sized = set & FUSE_SET_ATTR_SIZE;
+    struct change change = { .st = st, .set = set & ~FUSE_SET_ATTR_SIZE };
     int r = fs_check_node(fs, node);
 
     if (r == 0 && sized)
         r = set_size(fs, node, st->st_size);
-    set &= ~FUSE_SET_ATTR_SIZE;
-    if (r < 0 || !set)
+    if (r < 0 || !change.set)
         return r;
-    return apply(fs, node, st, set, !is_kept_time(fs, node, set, sized));
+    change.as_program = !is_kept_time(fs, node, change.set, sized);
+    return apply(fs, node, &change);
 }

@@ -424,11 +424,11 @@ static int change_error(int r)
     }
 }
 
-static int set_ours(struct fs *fs, struct node *node, const char *name,
-                    const void *value, size_t size, int flags)
+static int set_ours(struct fs *fs, struct node *node,
+                    const struct xattr_new *attr)
 {
     enum metalayer_kind kind;
-    const char *bare = metalayer_parse_label(label_in(name), &kind);
+    const char *bare = metalayer_parse_label(label_in(attr->name), &kind);
     struct frame_attrs attrs;
     int r;
 
@@ -437,10 +437,11 @@ static int set_ours(struct fs *fs, struct node *node, const char *name,
     r = frame_attrs_open(fs, node, W_OK, &attrs);
     if (r < 0)
         return r;
-    r = check_flags(&attrs, name, flags);
+    r = check_flags(&attrs, attr->name, attr->flags);
     if (r == 0)
         r = change_error(file_meta_set(
-            attrs.version->file, &(struct file_meta){ kind, bare, value, size },
+            attrs.version->file,
+            &(struct file_meta){ kind, bare, attr->value, attr->size },
             &attrs.fault));
     frame_attrs_close(&attrs, r);
     return r;
@@ -467,8 +468,7 @@ static int remove_ours(struct fs *fs, struct node *node, const char *name)
 /* Change an attribute with the identity of the program that asks for it. */
 static int change_as_program(struct fs *fs, struct node *node,
                              const struct backing_place *place,
-                             const char *name, const void *value, size_t size,
-                             int flags)
+                             const struct xattr_new *attr)
 {
     struct backing_object object;
     int r = fs_pin(fs, node, place, &object);
@@ -476,16 +476,18 @@ static int change_as_program(struct fs *fs, struct node *node,
     if (r < 0)
         return r;
     identity_begin();
-    r = value ? backing_setxattr(&object, name, value, size, flags)
-              : backing_removexattr(&object, name);
+    r = attr->value ? backing_setxattr(&object, attr->name, attr->value,
+                                       attr->size, attr->flags)
+                    : backing_removexattr(&object, attr->name);
     identity_end();
     backing_unpin(&object);
     return r;
 }
 
-/* Set an attribute of the backing file, or remove it if `value` is NULL. */
-static int change_backing(struct fs *fs, struct node *node, const char *name,
-                          const void *value, size_t size, int flags)
+/* Set an attribute of the backing file, or remove it if `attr->value` is
+   NULL. */
+static int change_backing(struct fs *fs, struct node *node,
+                          const struct xattr_new *attr)
 {
     struct backing_place place;
     struct open_file *open;
@@ -499,7 +501,7 @@ static int change_backing(struct fs *fs, struct node *node, const char *name,
         return r;
     open = open_file_find(fs, node);
     newest = open_file_is_newest(open, &place);
-    r = change_as_program(fs, node, &place, name, value, size, flags);
+    r = change_as_program(fs, node, &place, attr);
     if (newest)
         open_file_note_touch(open, &place);
     open_file_put(fs, open);
@@ -507,16 +509,19 @@ static int change_backing(struct fs *fs, struct node *node, const char *name,
     return r;
 }
 
-int xattr_set(struct fs *fs, struct node *node, const char *name,
-              const void *value, size_t size, int flags)
+int xattr_set(struct fs *fs, struct node *node, const struct xattr_new *attr)
 {
-    if (is_stats(fs, node, name))
+    struct xattr_new set = *attr;
+
+    if (is_stats(fs, node, attr->name))
         return -EPERM;
-    switch (holder_of(node, name)) {
+    switch (holder_of(node, attr->name)) {
     case HOLDER_FRAME:
-        return set_ours(fs, node, name, value, size, flags);
+        return set_ours(fs, node, attr);
     case HOLDER_BACKING:
-        return change_backing(fs, node, name, value ? value : "", size, flags);
+        if (!set.value)
+            set.value = "";
+        return change_backing(fs, node, &set);
     case HOLDER_NONE:
         break;
     }
@@ -531,7 +536,7 @@ int xattr_remove(struct fs *fs, struct node *node, const char *name)
     case HOLDER_FRAME:
         return remove_ours(fs, node, name);
     case HOLDER_BACKING:
-        return change_backing(fs, node, name, NULL, 0, 0);
+        return change_backing(fs, node, &(struct xattr_new){ .name = name });
     case HOLDER_NONE:
         break;
     }

@@ -26,16 +26,23 @@
 int xattr_get(struct fs *fs, struct node *node, const char *name, char **out,
               size_t *len);
 
+/* An attribute to be set: the arguments of setxattr(). */
+struct xattr_new {
+    const char *name;
+    const void *value;
+    size_t size;
+    int flags; /* XATTR_CREATE or XATTR_REPLACE, or 0 */
+};
+
 /*
  * Set or remove an attribute.  These also return
  *  -EPERM    the attribute describes the frame or the mount, and cannot be set
  *  -EINVAL   the length of a metalayer cannot change, and none can be added
- *  -EEXIST   the attribute exists, and `flags` has XATTR_CREATE
+ *  -EEXIST   the attribute exists, and `attr->flags` has XATTR_CREATE
  *  -ENOTSUP  the file is a frame, and frames show no attribute of this name
  *  -EROFS    a folder of a store is read-only
  */
-int xattr_set(struct fs *fs, struct node *node, const char *name,
-              const void *value, size_t size, int flags);
+int xattr_set(struct fs *fs, struct node *node, const struct xattr_new *attr);
 int xattr_remove(struct fs *fs, struct node *node, const char *name);
 
 /* Get the names of all attributes, each ended by a NUL. */

@@ -50,8 +50,13 @@ MANY_PARAMETERS = [
     ('src/chunk', 'kernels and coders run for each block, for which a struct '
      'would have to be filled in'),
     ('src/chunk/x86', 'kernels run for each block, as in src/chunk'),
-    ('src/ops', 'libfuse prescribes the parameters of its requests, and the '
-     'rest changes together with the operations of a backing'),
+    *[('src/ops/' + name, 'libfuse prescribes the parameters of its requests')
+      for name in (
+          'ops.c:ops_setxattr', 'ops_ioctl.c:ops_ioctl',
+          'ops_tree.c:ops_rename', 'ops_write.c:ops_write',
+          'ops_write.c:ops_fallocate', 'ops_write.c:ops_copy_file_range')],
+    ('src/ops/ops.c:read_directory', 'it has those of readdir(), and says '
+     'whether it is readdirplus()'),
     ('src/tree', 'it changes together with the operations of a backing'),
 ]
 
