@@ -58,11 +58,10 @@ static bool is_file_gone(int error)
 static void report_unsaved(struct fs *fs, struct open_file *open,
                            struct file *file, int error, const char *fate)
 {
-    uint64_t off = 0;
-    uint64_t end = 0;
+    struct unwritten bytes = { .error = error, .fate = fate };
 
-    if (file_unsaved(file, &off, &end) || !is_file_gone(error))
-        report_lost(&fs->nodes, open->node, error, off, end, fate);
+    if (file_unsaved(file, &bytes.off, &bytes.end) || !is_file_gone(error))
+        report_lost(&fs->nodes, open->node, &bytes);
 }
 
 /* May data that could not be written out be written later?  No, if other

@@ -11,19 +11,17 @@
  */
 static void log_lost(struct fs *fs, struct open_file *open, bool again)
 {
-    uint64_t off = 0;
-    uint64_t end = 0;
+    struct unwritten bytes = { .fate = "lost" };
     bool any;
-    int error;
 
     pthread_mutex_lock(&open->lock);
-    any = lost_ranges_hull(&open->lost, &off, &end) &&
+    any = lost_ranges_hull(&open->lost, &bytes.off, &bytes.end) &&
           (again || !open->lost.logged);
-    error = lost_ranges_error(&open->lost);
+    bytes.error = lost_ranges_error(&open->lost);
     open->lost.logged = true;
     pthread_mutex_unlock(&open->lock);
     if (any)
-        report_lost(&fs->nodes, open->node, error, off, end, "lost");
+        report_lost(&fs->nodes, open->node, &bytes);
 }
 
 void open_file_lose(struct fs *fs, struct open_file *open, uint64_t off,

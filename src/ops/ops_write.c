@@ -184,9 +184,15 @@ static uint64_t first_refused(struct handle *handle, uint64_t off, size_t size,
 static void refuse_stale(struct fs *fs, struct handle *handle, off_t off,
                          size_t size)
 {
+    const struct unwritten bytes = {
+        .off = (uint64_t)off,
+        .end = (uint64_t)off + size,
+        .error = -ESTALE,
+        .fate = "lost",
+    };
+
     if (!handle->stale)
-        report_lost(&fs->nodes, handle->open->node, -ESTALE, (uint64_t)off,
-                    (uint64_t)off + size, "lost");
+        report_lost(&fs->nodes, handle->open->node, &bytes);
     handle->stale = true;
 }
 

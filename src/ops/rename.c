@@ -126,6 +126,18 @@ static struct backing_move describe(const struct move *move)
     };
 }
 
+/* Update the node of the entry of a side, which was moved to a directory. */
+static int move_node(const struct move *move, const struct side *side,
+                     struct node *parent, const char *name)
+{
+    const struct node_entry from = { side->parent, side->entry.name };
+    const struct node_entry to = { parent, name };
+
+    if (!side->node)
+        return 0;
+    return node_moved(&move->fs->nodes, side->node, &from, &to);
+}
+
 /* Update the nodes. */
 static int move_nodes(const struct move *move)
 {
@@ -136,10 +148,7 @@ static int move_nodes(const struct move *move)
     if (to->node)
         node_removed(nodes, to->node, to->parent, to->entry.name,
                      remove_is_last(&to->entry, &to->st));
-    if (from->node)
-        return node_moved(nodes, from->node, from->parent, from->entry.name,
-                          to->parent, move->target);
-    return 0;
+    return move_node(move, from, to->parent, move->target);
 }
 
 /* Remove the replaced entry from the place where it was left. */
@@ -188,18 +197,11 @@ static int replace_or_move(struct move *move)
 /* Update the nodes after two files have changed places. */
 static int exchange_nodes(const struct move *move)
 {
-    struct node_table *nodes = &move->fs->nodes;
     const struct side *from = &move->from;
     const struct side *to = &move->to;
-    int r = 0;
+    int r = move_node(move, from, to->parent, move->target);
 
-    if (from->node)
-        r = node_moved(nodes, from->node, from->parent, from->entry.name,
-                       to->parent, move->target);
-    if (to->node && r == 0)
-        r = node_moved(nodes, to->node, to->parent, to->entry.name,
-                       from->parent, move->back);
-    return r;
+    return r < 0 ? r : move_node(move, to, from->parent, move->back);
 }
 
 /* Choose the names under which two entries change places. */

@@ -87,17 +87,16 @@ void attr_show_chunk(uint64_t size, struct stat *st)
  *  store  NULL if it cannot be opened
  */
 static void show_claim(struct fs *fs, struct store *store, bool sparse,
-                       const struct stat *st, struct frame_info *info,
-                       uint64_t *size)
+                       const struct stat *st, struct file_peek *out)
 {
     struct fault fault = FAULT_NONE;
+    struct frame_info *info = &out->info;
 
-    *info = (struct frame_info){ .sparse = sparse };
-    *size = 0;
+    *out = (struct file_peek){ .info = { .sparse = sparse } };
     if (store && frame_read_claim(store, fs->source.base, info, &fault) == 0)
-        *size = info->nbytes;
-    if (*size == 0)
-        *size = st->st_size > 0 ? (uint64_t)st->st_size : 1;
+        out->size = info->nbytes;
+    if (out->size == 0)
+        out->size = st->st_size > 0 ? (uint64_t)st->st_size : 1;
 }
 
 /*
@@ -117,27 +116,22 @@ static void note_unread(struct fs *fs, struct node *node, bool unread)
 /* Read the header of a frame that is not open, and the size that shows. */
 static int read_info(struct fs *fs, struct node *node,
                      const struct backing_place *place, const struct stat *st,
-                     struct frame_info *info, uint64_t *size)
+                     struct file_peek *out)
 {
     struct fault fault = FAULT_NONE;
     struct store *store = NULL;
-    struct file_peek peek;
     int r = backing_store(place, node->id.kind, STORE_NOATIME, &store, &fault);
 
     if (r == 0)
         r = backing_check_store(place, store, st);
     if (r == 0)
-        r = file_peek(fs->files, store, fs->source.base, &peek, &fault);
-    if (r == 0) {
-        *info = peek.info;
-        *size = peek.size;
-    }
+        r = file_peek(fs->files, store, fs->source.base, out, &fault);
     if (r == 0 || r == -EACCES)
         note_unread(fs, node, r < 0);
     if (r < 0 && report_is_fault(r)) {
         if (r != -EACCES)
             report_fault(&fs->nodes, node, st, r, &fault);
-        show_claim(fs, store, node->id.kind == ENTRY_SPARSE, st, info, size);
+        show_claim(fs, store, node->id.kind == ENTRY_SPARSE, st, out);
         r = 0;
     }
     store_close(store);
@@ -153,8 +147,7 @@ static int complete_closed_frame(struct fs *fs, struct node *node,
                                  const struct backing_place *place,
                                  struct stat *st)
 {
-    struct frame_info info;
-    uint64_t size;
+    struct file_peek peek;
     int r = -ESTALE;
 
     for (unsigned i = 0; i < LOOKS && r == -ESTALE; i++) {
@@ -162,12 +155,12 @@ static int complete_closed_frame(struct fs *fs, struct node *node,
                 ? backing_stat(place, node->id.kind, st)
                 : 0;
         if (r == 0)
-            r = read_info(fs, node, place, st, &info, &size);
+            r = read_info(fs, node, place, st, &peek);
     }
     if (r == 0 && !place->made_up_ino && !node_is(&fs->nodes, node, st))
         r = -ESTALE;
     if (r == 0)
-        attr_show_frame(fs, &info, size, 0, st);
+        attr_show_frame(fs, &peek.info, peek.size, 0, st);
     return r;
 }
 

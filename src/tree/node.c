@@ -561,14 +561,13 @@ void node_removed(struct node_table *table, struct node *node,
 }
 
 int node_moved(struct node_table *table, struct node *node,
-               const struct node *old_parent, const char *old_name,
-               struct node *parent, const char *name)
+               const struct node_entry *from, const struct node_entry *to)
 {
     int r;
 
     pthread_mutex_lock(&table->lock);
-    lose_name_locked(table, node, old_parent, old_name);
-    r = move_locked(table, node, parent, name);
+    lose_name_locked(table, node, from->parent, from->name);
+    r = move_locked(table, node, to->parent, to->name);
     unlock_and_fit(table);
     return r;
 }

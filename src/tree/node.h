@@ -207,16 +207,15 @@ void node_made(struct node_table *table, const struct node *parent,
 void node_removed(struct node_table *table, struct node *node,
                   const struct node *parent, const char *name, bool last);
 
-/*
- * Note that a node has moved to another name.
- *
- *  old_parent, old_name  its name before
- *
- * Returns 0 or -ENOMEM.
- */
+/* An entry of a directory, as a node is moved from one to another. */
+struct node_entry {
+    struct node *parent;
+    const char *name;
+};
+
+/* Note that a node has moved to another name.  Returns 0 or -ENOMEM. */
 int node_moved(struct node_table *table, struct node *node,
-               const struct node *old_parent, const char *old_name,
-               struct node *parent, const char *name);
+               const struct node_entry *from, const struct node_entry *to);
 
 /* A name of a file that has several. */
 struct node_name {

@@ -120,14 +120,14 @@ void report_fault(struct node_table *table, struct node *node,
     log_named(table, node, text);
 }
 
-void report_lost(struct node_table *table, struct node *node, int error,
-                 uint64_t off, uint64_t end, const char *fate)
+void report_lost(struct node_table *table, struct node *node,
+                 const struct unwritten *bytes)
 {
     char text[256];
 
     snprintf(text, sizeof(text),
              "bytes %" PRIu64 " to %" PRIu64 " cannot be written and are %s: "
              "%s",
-             off, end, fate, strerror(-error));
+             bytes->off, bytes->end, bytes->fate, strerror(-bytes->error));
     log_named(table, node, text);
 }

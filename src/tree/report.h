@@ -22,14 +22,18 @@ bool report_is_fault(int error);
 void report_fault(struct node_table *table, struct node *node,
                   const struct stat *st, int error, const struct fault *fault);
 
-/*
- * Log that bytes of a file could not be written out.
- *
- *  off, end  range of the bytes; both 0 if it is not known
- *  fate      a word that follows "are" in the message, such as "lost"
- */
-void report_lost(struct node_table *table, struct node *node, int error,
-                 uint64_t off, uint64_t end, const char *fate);
+/* Bytes of a file that could not be written out. */
+struct unwritten {
+    uint64_t off; /* both 0 if the range is not known */
+    uint64_t end;
+    int error;        /* why: a negative errno */
+    const char *fate; /* a word that follows "are" in the message, such as
+                         "lost" */
+};
+
+/* Log that bytes of a file could not be written out. */
+void report_lost(struct node_table *table, struct node *node,
+                 const struct unwritten *bytes);
 
 /* Accepts NULL. */
 void fault_log_free(struct fault_log *log);

@@ -57,7 +57,6 @@ MANY_PARAMETERS = [
           'ops_write.c:ops_fallocate', 'ops_write.c:ops_copy_file_range')],
     ('src/ops/ops.c:read_directory', 'it has those of readdir(), and says '
      'whether it is readdirplus()'),
-    ('src/tree', 'it changes together with the operations of a backing'),
 ]
 
 

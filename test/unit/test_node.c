@@ -94,7 +94,9 @@ START_TEST(a_file_is_found_by_each_name_that_is_left)
     check_path(file, "dir/b");
     node_removed(&table, file, &table.root, "a", false);
     check_path(file, "dir/b");
-    ck_assert_int_eq(node_moved(&table, file, dir, "b", &table.root, "d"), 0);
+    ck_assert_int_eq(node_moved(&table, file, &(struct node_entry){ dir, "b" },
+                                &(struct node_entry){ &table.root, "d" }),
+                     0);
     check_path(file, "/d");
     node_removed(&table, file, &table.root, "d", true);
     ck_assert_int_eq(node_locate(&table, file, &where), -ESTALE);
@@ -109,8 +111,10 @@ START_TEST(a_rename_is_of_the_name_that_is_renamed)
     struct node *file = get_linked(&table.root, "a", 3, 2);
 
     get_linked(&table.root, "b", 3, 2);
-    ck_assert_int_eq(
-        node_moved(&table, file, &table.root, "a", &table.root, "c"), 0);
+    ck_assert_int_eq(node_moved(&table, file,
+                                &(struct node_entry){ &table.root, "a" },
+                                &(struct node_entry){ &table.root, "c" }),
+                     0);
     check_path(file, "/c");
     node_removed(&table, file, &table.root, "c", false);
     check_path(file, "/b");
