@@ -185,11 +185,13 @@ static int keep_dtype(struct parser *parser, struct fault *fault)
     return parser->array->dtype ? 0 : fault_set(fault, -ENOMEM, 0, NULL);
 }
 
-int array_parse(const uint8_t *bytes, size_t len, bool caterva,
+int array_parse(const struct array_content *content,
                 const struct frame_info *info, struct array **out,
                 struct fault *fault)
 {
-    struct parser parser = { .reader = { .bytes = bytes, .len = len } };
+    struct parser parser = {
+        .reader = { .bytes = content->bytes, .len = content->len },
+    };
     struct array *array = calloc(1, sizeof(*array));
     uint8_t parts;
     int r;
@@ -203,7 +205,7 @@ int array_parse(const uint8_t *bytes, size_t len, bool caterva,
                       parser.wrong ? parser.wrong
                                    : "metalayer of an array is damaged");
     else
-        r = find_levels(array, parts, caterva, info, fault);
+        r = find_levels(array, parts, content->caterva, info, fault);
     if (r == 0)
         r = keep_dtype(&parser, fault);
     if (r < 0) {
@@ -223,8 +225,8 @@ static int read_layer(struct frame *frame, const struct metalayer *layer,
 
     if (len < 0)
         return (int)len;
-    r = array_parse(bytes, (size_t)len, caterva, frame_get_info(frame), out,
-                    fault);
+    r = array_parse(&(struct array_content){ bytes, (size_t)len, caterva },
+                    frame_get_info(frame), out, fault);
     if (r < 0) {
         fault->off += layer->off;
         frame_fault_name(frame, fault);

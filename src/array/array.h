@@ -21,11 +21,17 @@ struct array {
     char *dtype; /* as NumPy prints it, UTF-8; NULL if unknown */
 };
 
+/* The content of the metalayer, which may be any bytes. */
+struct array_content {
+    const uint8_t *bytes;
+    size_t len;
+    bool caterva; /* it is the older kind, ARRAY_LAYER_CATERVA */
+};
+
 /*
  * Parse the content of the metalayer.
  *
- *  caterva  it is the older kind, ARRAY_LAYER_CATERVA
- *  info     of its frame
+ *  info  of its frame
  *
  * Returns 0, -ENOMEM, or -EBADMSG: the content is cut short, an extent is
  * negative, layout_init() rejects the shape, or the chunks of the frame do not
@@ -33,7 +39,7 @@ struct array {
  *
  * Format: b2nd.md, 1, 2 and 5.
  */
-int array_parse(const uint8_t *bytes, size_t len, bool caterva,
+int array_parse(const struct array_content *content,
                 const struct frame_info *info, struct array **out,
                 struct fault *fault);
 

@@ -112,11 +112,13 @@ static int read_dtype(const uint8_t *bytes, size_t len, uint32_t itemsize,
 }
 
 /* Check that this is the metalayer of an array and fits the frame. */
-static int check(const uint8_t *bytes, size_t len, bool caterva,
+static int check(const struct repair_layer *layer, bool caterva,
                  const struct frame_info *info, struct fault *fault)
 {
     struct array *array = NULL;
-    int r = array_parse(bytes, len, caterva, info, &array, fault);
+    int r = array_parse(
+        &(struct array_content){ layer->content, layer->len, caterva }, info,
+        &array, fault);
 
     array_free(array);
     return r;
@@ -153,7 +155,7 @@ static int mend_with(struct repair_layer *layer,
 
     if (r < 0)
         return r;
-    r = check(mended.content, mended.len, false, info, &ignored);
+    r = check(&mended, false, info, &ignored);
     if (r < 0) {
         free(mended.content);
         return r;
@@ -192,7 +194,7 @@ int array_repair_layer(void *context, const struct frame_info *info,
         return 0;
     if (layer->len > ARRAY_LAYER_MAX)
         return fault_set(fault, -EBADMSG, 0, "metalayer is too long");
-    r = check(layer->content, layer->len, caterva, info, fault);
+    r = check(layer, caterva, info, fault);
     if (r == -EBADMSG && !caterva)
         r = mend(layer, info);
     return r;

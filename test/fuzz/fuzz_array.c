@@ -61,6 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fault fault = FAULT_NONE;
     struct frame_info info = { 0 };
+    struct array_content content;
     struct array *array;
 
     if (size < PREFIX_LEN)
@@ -69,8 +70,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     info.chunksize = load_le32(data + 5) & INT32_MAX;
     info.nbytes = load_le64(data + 9) & INT64_MAX;
     info.typesize += info.typesize == 0;
-    if (array_parse(data + PREFIX_LEN, size - PREFIX_LEN, data[0] & 1, &info,
-                    &array, &fault) < 0) {
+    content = (struct array_content){ data + PREFIX_LEN, size - PREFIX_LEN,
+                                      data[0] & 1 };
+    if (array_parse(&content, &info, &array, &fault) < 0) {
         insist(fault.what && fault.off <= size - PREFIX_LEN);
         return 0;
     }

@@ -40,7 +40,8 @@ static struct array *parse(const uint8_t *bytes, size_t len, bool caterva,
 {
     struct fault fault = FAULT_NONE;
     struct array *array;
-    int r = array_parse(bytes, len, caterva, info, &array, &fault);
+    int r = array_parse(&(struct array_content){ bytes, len, caterva }, info,
+                        &array, &fault);
 
     ck_assert_msg(r == 0, "%d: %s", r, fault.what);
     return array;
@@ -53,7 +54,8 @@ static void check_refused(const uint8_t *bytes, size_t len,
     struct fault fault = FAULT_NONE;
     struct array *array;
 
-    ck_assert_int_eq(array_parse(bytes, len, false, info, &array, &fault),
+    ck_assert_int_eq(array_parse(&(struct array_content){ bytes, len, false },
+                                 info, &array, &fault),
                      -EBADMSG);
     ck_assert_msg(strstr(fault.what, what), "%s", fault.what);
     ck_assert_uint_eq(fault.off, off);
@@ -98,7 +100,8 @@ START_TEST(a_metalayer_cut_short_is_refused)
 
         memcpy(bytes, example, len);
         ck_assert_int_eq(
-            array_parse(bytes, len, false, &example_info, &array, &fault),
+            array_parse(&(struct array_content){ bytes, len, false },
+                        &example_info, &array, &fault),
             -EBADMSG);
         ck_assert_ptr_nonnull(fault.what);
         ck_assert_uint_le(fault.off, len);
