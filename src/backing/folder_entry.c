@@ -54,17 +54,28 @@ static bool join(const struct folder *folder, const char *name,
     return true;
 }
 
+/* The place of an entry in the bundle of a folder.  `entry` may be NULL. */
+static void place_in_bundle(const struct folder *folder,
+                            const struct bundle_entry *entry,
+                            struct backing_place *out)
+{
+    local_place(folder->at, folder->file, out);
+    out->ops = &folder_ops;
+    out->made_up_ino = true;
+    out->holder = folder->bundle;
+    out->item = entry;
+}
+
 /* Open the store of a frame in a bundle. */
-static int open_entry(int at, const char *file, const struct bundle *bundle,
-                      const struct bundle_entry *entry, struct store **out,
+static int open_entry(const struct backing_place *place, struct store **out,
                       struct fault *fault)
 {
     struct store *store;
-    int r = store_file_open(at, file, 0, &store);
+    int r = store_file_open(place->dirfd, place->name, 0, &store);
 
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    r = bundle_open(bundle, store, entry, out, fault);
+    r = bundle_open(place->holder, store, place->item, out, fault);
     store_close(store);
     return r;
 }
@@ -84,8 +95,7 @@ int folder_store(const struct backing_place *place, enum entry_kind kind,
     if (is_missing(place, kind))
         return fault_set(fault, -ESTALE, 0, NULL);
     if (place->holder)
-        return open_entry(place->dirfd, place->name, place->holder, place->item,
-                          out, fault);
+        return open_entry(place, out, fault);
     r = store_file_open(place->dirfd, place->name, flags, out);
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
@@ -96,11 +106,13 @@ static int is_frame(const struct folder *folder,
 {
     struct fault fault = FAULT_NONE;
     uint8_t bytes[FRAME_MAGIC_LEN];
+    struct backing_place place;
     struct store_object *object;
     struct store *store;
-    int r = open_entry(folder->at, folder->file, folder->bundle, entry, &store,
-                       &fault);
+    int r;
 
+    place_in_bundle(folder, entry, &place);
+    r = open_entry(&place, &store, &fault);
     if (r < 0)
         return r;
     r = store_open(store, "", &object);
@@ -211,11 +223,7 @@ void folder_place_in(const struct backing_dir *dir, const char *name,
         (st.st_mode & S_IFMT) == type)
         return;
     join(folder, name, path);
-    out->dirfd = folder->at;
-    strcpy(out->name, folder->file);
-    out->made_up_ino = true;
-    out->holder = folder->bundle;
-    out->item = bundle_find(folder->bundle, path);
+    place_in_bundle(folder, bundle_find(folder->bundle, path), out);
     out->number = hash_text(path);
 }
 
@@ -276,6 +284,7 @@ int folder_layers(const struct backing_dir *dir, struct store **out,
 {
     const struct folder *folder = folder_of(dir);
     const struct bundle_entry *entry;
+    struct backing_place place;
     char path[PATH_MAX];
     int r = -ENOENT;
 
@@ -288,6 +297,6 @@ int folder_layers(const struct backing_dir *dir, struct store **out,
                 : NULL;
     if (!entry && folder->path[0] != '\0')
         return -ENOENT;
-    return open_entry(folder->at, folder->file, folder->bundle, entry, out,
-                      fault);
+    place_in_bundle(folder, entry, &place);
+    return open_entry(&place, out, fault);
 }

@@ -44,7 +44,6 @@ LARGE_CIRCLES = []
 # than the rule allows, and why.  The check fails if it finds that one need not
 # be listed.
 MANY_PARAMETERS = [
-    ('src/backing', 'it changes together with the operations of a backing'),
     ('src/chunk', 'kernels and coders run for each block, for which a struct '
      'would have to be filled in'),
     ('src/chunk/x86', 'kernels run for each block, as in src/chunk'),
