@@ -183,9 +183,9 @@ static double time_decoding(struct estimate *estimate, size_t cbytes,
     int rounds = 0;
 
     do {
-        ssize_t n =
-            chunk_decode(estimate->chunk, cbytes, 0, estimate->decoded, nbytes,
-                         estimate->decoder, &(struct fault){ 0 });
+        ssize_t n = chunk_decode(
+            &(struct stored_chunk){ estimate->chunk, cbytes, 0 },
+            estimate->decoded, nbytes, estimate->decoder, &(struct fault){ 0 });
 
         if (n < 0)
             return (double)n;

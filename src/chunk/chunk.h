@@ -178,16 +178,21 @@ void chunk_decoder_free(struct chunk_decoder *decoder);
 uint8_t *chunk_decoder_input(struct chunk_decoder *decoder, size_t len);
 void chunk_decoder_input_done(struct chunk_decoder *decoder);
 
+/* A block that is to be decoded. */
+struct chunk_block {
+    uint32_t no;          /* 0 to nblocks - 1.  All blocks of a CHUNK_VLBLOCKS
+                             are one block here, because the position of each
+                             depends on the sizes of those before it */
+    const uint8_t *src;   /* the bytes that chunk_block_extent() finds */
+    const uint8_t *first; /* the first block, decoded, if
+                             chunk_needs_first_block() and `no` is not 0; else
+                             ignored */
+};
+
 /*
  * Decode one block.
  *
- *  block  block number, 0 to nblocks - 1.  All blocks of a CHUNK_VLBLOCKS are
- *         one block here, because the position of each depends on the sizes of
- *         those before it.
- *  src    the bytes that chunk_block_extent() finds
- *  first  the first block, decoded, if chunk_needs_first_block() and `block`
- *         is not 0; else ignored
- *  dst    room for chunk_block_size() bytes
+ *  dst  room for chunk_block_size() bytes
  *
  * Returns the number of bytes written to `dst`, or
  *  -EBADMSG  a stream leaves the block, or its codec rejects it; `dst` then
@@ -198,15 +203,14 @@ void chunk_decoder_input_done(struct chunk_decoder *decoder);
  *            codec
  * Fault offsets count from the start of the chunk.
  *
- * Special chunks (zeros, NaN, value, uninit) can be decoded too; `src` is then
- * unused.
+ * Special chunks (zeros, NaN, value, uninit) can be decoded too; `block->src`
+ * is then unused.
  *
  * Format: Blosc2 Chunk Format, 4 to 9.
  */
-ssize_t chunk_decode_block(const struct chunk *chunk, uint32_t block,
-                           const uint8_t *src, const uint8_t *first,
-                           uint8_t *dst, struct chunk_decoder *decoder,
-                           struct fault *fault);
+ssize_t chunk_decode_block(const struct chunk *chunk,
+                           const struct chunk_block *block, uint8_t *dst,
+                           struct chunk_decoder *decoder, struct fault *fault);
 
 /*
  * Fill `dst` with the content of a special chunk (zeros, NaN, value, uninit).
@@ -216,16 +220,22 @@ ssize_t chunk_decode_block(const struct chunk *chunk, uint32_t block,
 void chunk_fill(const struct chunk *chunk, uint32_t off, uint8_t *dst,
                 size_t len);
 
+/* A whole chunk that lies in memory. */
+struct stored_chunk {
+    const uint8_t *bytes;
+    size_t len;         /* bytes after the chunk's `cbytes` are ignored */
+    uint32_t item_size; /* as for chunk_open() */
+};
+
 /*
- * Decode a whole chunk that lies in memory.
+ * Decode a whole chunk.
  *
- *  data, len  the chunk; bytes after its `cbytes` are ignored
- *  dst, cap   room for the decoded bytes
+ *  dst, cap  room for the decoded bytes
  *
  * Returns their number, or an error as above; -ERANGE if `cap` is too small.
  */
-ssize_t chunk_decode(const uint8_t *data, size_t len, uint32_t item_size,
-                     uint8_t *dst, size_t cap, struct chunk_decoder *decoder,
+ssize_t chunk_decode(const struct stored_chunk *stored, uint8_t *dst,
+                     size_t cap, struct chunk_decoder *decoder,
                      struct fault *fault);
 
 #endif

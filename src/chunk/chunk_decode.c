@@ -392,30 +392,30 @@ static int decode_vlblocks(struct job *job, uint32_t extent, uint8_t *dst)
     return 0;
 }
 
-ssize_t chunk_decode_block(const struct chunk *chunk, uint32_t block,
-                           const uint8_t *src, const uint8_t *first,
-                           uint8_t *dst, struct chunk_decoder *decoder,
-                           struct fault *fault)
+ssize_t chunk_decode_block(const struct chunk *chunk,
+                           const struct chunk_block *block, uint8_t *dst,
+                           struct chunk_decoder *decoder, struct fault *fault)
 {
     const struct chunk_header *header = &chunk->header;
-    uint32_t len = chunk_block_size(chunk, block);
-    struct job job = { chunk, decoder, fault, { .bytes = src } };
+    uint32_t len = chunk_block_size(chunk, block->no);
+    struct job job = { chunk, decoder, fault, { .bytes = block->src } };
+    struct input *in = &job.in;
     int r;
 
     switch (header->kind) {
     case CHUNK_BLOCKS:
-        chunk_block_extent(chunk, block, &job.in.off, &job.in.len);
-        r = decode_streams(&job, len, block > 0 ? first : NULL, dst);
+        chunk_block_extent(chunk, block->no, &in->off, &in->len);
+        r = decode_streams(&job, len, block->no > 0 ? block->first : NULL, dst);
         break;
     case CHUNK_VLBLOCKS:
-        chunk_block_extent(chunk, block, &job.in.off, &job.in.len);
-        r = decode_vlblocks(&job, job.in.len, dst);
+        chunk_block_extent(chunk, block->no, &in->off, &in->len);
+        r = decode_vlblocks(&job, in->len, dst);
         break;
     case CHUNK_COPY:
-        memcpy(dst, src, len);
+        memcpy(dst, block->src, len);
         return len;
     default:
-        chunk_fill(chunk, block * header->blocksize, dst, len);
+        chunk_fill(chunk, block->no * header->blocksize, dst, len);
         return len;
     }
     trim_scratch(&decoder->filtered, SCRATCH_KEEP);
@@ -430,13 +430,14 @@ static ssize_t decode_all(const struct chunk *chunk, const uint8_t *data,
     uint8_t *out = dst;
 
     for (uint32_t i = 0; i < header->nblocks; i++) {
+        struct chunk_block block = { .no = i, .first = dst };
         uint32_t off = 0;
         uint32_t len;
 
         if (header->kind <= CHUNK_COPY)
             chunk_block_extent(chunk, i, &off, &len);
-        ssize_t n =
-            chunk_decode_block(chunk, i, data + off, dst, out, decoder, fault);
+        block.src = data + off;
+        ssize_t n = chunk_decode_block(chunk, &block, out, decoder, fault);
         if (n < 0)
             return n;
         out += n;
@@ -444,27 +445,27 @@ static ssize_t decode_all(const struct chunk *chunk, const uint8_t *data,
     return header->nbytes;
 }
 
-ssize_t chunk_decode(const uint8_t *data, size_t len, uint32_t item_size,
-                     uint8_t *dst, size_t cap, struct chunk_decoder *decoder,
+ssize_t chunk_decode(const struct stored_chunk *stored, uint8_t *dst,
+                     size_t cap, struct chunk_decoder *decoder,
                      struct fault *fault)
 {
     struct chunk_header header;
     struct chunk *chunk;
     ssize_t n;
 
-    n = chunk_header_parse(data, len, &header, fault);
+    n = chunk_header_parse(stored->bytes, stored->len, &header, fault);
     if (n < 0)
         return n;
-    if (header.cbytes > len)
-        return fault_set(fault, -EBADMSG, len, "chunk is cut short");
+    if (header.cbytes > stored->len)
+        return fault_set(fault, -EBADMSG, stored->len, "chunk is cut short");
     if (header.nbytes > cap)
         return fault_set(fault, -ERANGE, CHUNK_OFF_NBYTES,
                          "chunk is larger than the room for it");
 
-    n = chunk_open(&header, data, item_size, &chunk, fault);
+    n = chunk_open(&header, stored->bytes, stored->item_size, &chunk, fault);
     if (n < 0)
         return n;
-    n = decode_all(chunk, data, dst, decoder, fault);
+    n = decode_all(chunk, stored->bytes, dst, decoder, fault);
     chunk_close(chunk);
     return n;
 }

@@ -173,8 +173,9 @@ static int decode_piece(const struct decoding *decoding,
     for (uint32_t i = 0; i < piece->n; i++) {
         const struct extent *extent = &piece->extents[i];
         size_t off = whole ? extent->off : extent->input_off;
-        ssize_t n = chunk_decode_block(decoding->chunk, piece->first + i,
-                                       input + off, first_block, dst,
+        const struct chunk_block block = { piece->first + i, input + off,
+                                           first_block };
+        ssize_t n = chunk_decode_block(decoding->chunk, &block, dst,
                                        decoding->decoder, decoding->fault);
 
         if (n < 0)

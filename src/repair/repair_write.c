@@ -94,9 +94,9 @@ static int convert_header(struct repair *repair, struct frame_writer *writer,
     ssize_t n = -ENOMEM;
 
     if (decoded && encoded && chunk_encoder_new(cpu_features(), &encoder) == 0)
-        n = chunk_decode(stored->bytes, chunk->cbytes,
-                         repair->view.info.typesize, decoded, chunk->nbytes,
-                         repair->decoder, fault);
+        n = chunk_decode(&(struct stored_chunk){ stored->bytes, chunk->cbytes,
+                                                 repair->view.info.typesize },
+                         decoded, chunk->nbytes, repair->decoder, fault);
     if (n >= 0)
         n = chunk_encode(encoder, &params, decoded, (size_t)n, encoded, cap);
     if (n >= 0)

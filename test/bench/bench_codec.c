@@ -82,7 +82,9 @@ static ssize_t decode(struct bench *bench, unsigned i,
 {
     struct fault fault = FAULT_NONE;
 
-    return chunk_decode(bench->chunks[i], bench->cbytes[i], params->typesize,
+    return chunk_decode(&(struct stored_chunk){ bench->chunks[i],
+                                                bench->cbytes[i],
+                                                params->typesize },
                         bench->dst, CHUNKSIZE, bench->decoder, &fault);
 }
 

@@ -41,7 +41,8 @@ static ssize_t decode_block(const struct chunk *chunk, uint32_t block,
         chunk_block_extent(chunk, block, &off, &len);
     uint8_t *src = copy_bytes(data + off, len);
     ssize_t n =
-        chunk_decode_block(chunk, block, src, first, dst, decoder, &fault);
+        chunk_decode_block(chunk, &(struct chunk_block){ block, src, first },
+                           dst, decoder, &fault);
     free(src);
     return n;
 }
@@ -84,8 +85,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *dst = malloc(header.nbytes + 1);
     if (!dst)
         abort();
-    ssize_t n = chunk_decode(data, size, ITEM_SIZE, dst, header.nbytes, decoder,
-                             &fault);
+    ssize_t n = chunk_decode(&(struct stored_chunk){ data, size, ITEM_SIZE },
+                             dst, header.nbytes, decoder, &fault);
     if (n == header.nbytes && header.nblocks <= 4096)
         compare_blocks(&header, data, dst, decoder);
     free(dst);

@@ -42,8 +42,9 @@ static ssize_t decode_block(const struct chunk *chunk, uint32_t block,
 
     if (chunk_get_header(chunk)->kind <= CHUNK_COPY)
         chunk_block_extent(chunk, block, &off, &len);
-    ssize_t n = chunk_decode_block(chunk, block, data + off, first, dst,
-                                   decoder, &fault);
+    ssize_t n = chunk_decode_block(
+        chunk, &(struct chunk_block){ block, data + off, first }, dst, decoder,
+        &fault);
     chunk_decoder_free(decoder);
     return n;
 }
@@ -61,9 +62,9 @@ static void check_content(const uint8_t *data, size_t len,
     uint8_t *out = calloc(1, expected_len + 1);
 
     ck_assert_ptr_nonnull(out);
-    ck_assert_int_eq(
-        chunk_decode(data, len, 0, out, expected_len, decoder, &fault),
-        (ssize_t)expected_len);
+    ck_assert_int_eq(chunk_decode(&(struct stored_chunk){ data, len, 0 }, out,
+                                  expected_len, decoder, &fault),
+                     (ssize_t)expected_len);
     ck_assert_mem_eq(out, expected, expected_len);
 
     for (uint32_t i = header->nblocks; i-- > 0;) {
@@ -118,7 +119,8 @@ START_TEST(a_large_block_is_decoded_more_than_once)
     for (int i = 0; i < 2; i++) {
         memset(out, 0, SIZE);
         ck_assert_int_eq(
-            chunk_decode(data, sizeof(data), 0, out, SIZE, decoder, &fault),
+            chunk_decode(&(struct stored_chunk){ data, sizeof(data), 0 }, out,
+                         SIZE, decoder, &fault),
             SIZE);
         ck_assert(out[0] == 7 && memcmp(out, out + 1, SIZE - 1) == 0);
     }

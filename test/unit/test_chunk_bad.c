@@ -27,7 +27,8 @@ static ssize_t decode(const uint8_t *data, size_t len, struct fault *fault)
     memcpy(copy, data, len);
     *fault = FAULT_NONE;
     ck_assert_int_eq(chunk_decoder_new(cpu_features(), &decoder), 0);
-    ssize_t n = chunk_decode(copy, len, 0, out, CAPACITY, decoder, fault);
+    ssize_t n = chunk_decode(&(struct stored_chunk){ copy, len, 0 }, out,
+                             CAPACITY, decoder, fault);
     chunk_decoder_free(decoder);
     free(copy);
     return n;

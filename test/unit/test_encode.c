@@ -98,8 +98,9 @@ static size_t encode(const struct chunk_params *params, size_t nbytes)
 static void decode(const struct chunk_params *params, size_t len, size_t nbytes)
 {
     struct fault fault = FAULT_NONE;
-    ssize_t r = chunk_decode(chunk, len, params->typesize, decoded, NBYTES_MAX,
-                             decoder, &fault);
+    ssize_t r =
+        chunk_decode(&(struct stored_chunk){ chunk, len, params->typesize },
+                     decoded, NBYTES_MAX, decoder, &fault);
 
     ck_assert_msg(r == (ssize_t)nbytes, "%zd: %s", r,
                   fault.what ? fault.what : "");
