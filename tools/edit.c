@@ -159,8 +159,8 @@ static ssize_t encode(const struct chunk_params *params, const uint8_t *bytes,
 
     if (n < 0)
         return n;
-    n = chunk_encode(encoder, params, bytes, len, buf,
-                     len + CHUNK_OVERHEAD_MAX);
+    n = chunk_encode(encoder, params, &(struct chunk_content){ bytes, len },
+                     buf, len + CHUNK_OVERHEAD_MAX);
     chunk_encoder_free(encoder);
     return n;
 }

@@ -207,8 +207,9 @@ static int run_trial(struct estimate *estimate, struct estimate_trial *trial)
         size_t nbytes = rest < sample->piece_len ? rest : sample->piece_len;
         double start = now();
         ssize_t cbytes =
-            chunk_encode(estimate->encoder, &trial->params, sample->bytes + off,
-                         nbytes, estimate->chunk, estimate->cap);
+            chunk_encode(estimate->encoder, &trial->params,
+                         &(struct chunk_content){ sample->bytes + off, nbytes },
+                         estimate->chunk, estimate->cap);
         double seconds;
 
         if (cbytes < 0)

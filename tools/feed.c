@@ -24,11 +24,15 @@ static int choose(const uint8_t *bytes, size_t len, struct file_params *params)
 
     if (r == 0) {
         r = chunk_choose_typesize(encoder, &params->chunk, params->chunksize,
-                                  bytes, len, scratch, &params->chunk.typesize);
+                                  &(struct chunk_content){ bytes, len },
+                                  scratch);
         chunk_encoder_free(encoder);
     }
     free(scratch);
-    return r;
+    if (r < 0)
+        return r;
+    params->chunk.typesize = (uint32_t)r;
+    return 0;
 }
 
 int feed_choose_typesize(struct feed *feed, const char *path,

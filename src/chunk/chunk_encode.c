@@ -372,7 +372,8 @@ static int write_dict(struct draft *draft)
         return 0;
 
     filter_all_blocks(draft);
-    r = dict_write(draft->codec, draft->params->clevel, &plan, draft->filtered,
+    plan.samples = draft->filtered;
+    r = dict_write(draft->codec, draft->params->clevel, &plan,
                    draft->dst + draft->pos, &draft->dict);
     if (r < 0)
         return (int)r;
@@ -430,22 +431,25 @@ static ssize_t write_smallest(struct draft *draft)
 }
 
 ssize_t chunk_encode(struct chunk_encoder *encoder,
-                     const struct chunk_params *params, const uint8_t *src,
-                     size_t nbytes, uint8_t *dst, size_t cap)
+                     const struct chunk_params *params,
+                     const struct chunk_content *content, uint8_t *dst,
+                     size_t cap)
 {
     const struct chunk_pieces pieces = {
-        .pieces = &src,
-        .piece_len = nbytes > 0 ? nbytes : 1,
-        .nbytes = nbytes,
+        .pieces = &content->bytes,
+        .piece_len = content->nbytes > 0 ? content->nbytes : 1,
+        .nbytes = content->nbytes,
     };
 
     return chunk_encode_pieces(encoder, params, &pieces, dst, cap);
 }
 
-static int draft_init(struct draft *draft, struct chunk_encoder *encoder,
-                      const struct chunk_params *params, size_t nbytes,
-                      uint8_t *dst, size_t cap)
+/* Complete a draft of `nbytes` bytes.  The caller has set `params`, `dst` and
+   `cap`, and `encoder` and `src` if blocks are to be encoded; all else is
+   zero. */
+static int draft_init(struct draft *draft, size_t nbytes)
 {
+    const struct chunk_params *params = draft->params;
     int r = chunk_params_check(params);
 
     if (r < 0)
@@ -453,16 +457,10 @@ static int draft_init(struct draft *draft, struct chunk_encoder *encoder,
     if (nbytes > CHUNK_NBYTES_MAX)
         return -EINVAL;
 
-    *draft = (struct draft){
-        .encoder = encoder,
-        .params = params,
-        .codec = codec_by_id(params->codec),
-        .nbytes = (uint32_t)nbytes,
-        .typesize = chunk_params_typesize(params),
-        .blocksize = chunk_params_blocksize(params, (uint32_t)nbytes),
-        .dst = dst,
-        .cap = cap,
-    };
+    draft->codec = codec_by_id(params->codec);
+    draft->nbytes = (uint32_t)nbytes;
+    draft->typesize = chunk_params_typesize(params);
+    draft->blocksize = chunk_params_blocksize(params, (uint32_t)nbytes);
     draft->use_dict = params->use_dict && draft->codec->make_dict;
     draft->nblocks = (uint32_t)size_pieces(nbytes, draft->blocksize);
     draft->split = chunk_params_split(params, draft->blocksize);
@@ -473,18 +471,24 @@ static int draft_init(struct draft *draft, struct chunk_encoder *encoder,
 
 ssize_t chunk_encode_block(struct chunk_encoder *encoder,
                            const struct chunk_params *params,
-                           const uint8_t *src, size_t len, uint8_t *dst,
+                           const struct chunk_content *block, uint8_t *dst,
                            size_t cap)
 {
+    const size_t len = block->nbytes;
     const struct chunk_pieces pieces = {
-        .pieces = &src,
+        .pieces = &block->bytes,
         .piece_len = len,
         .nbytes = len,
     };
-    struct draft draft;
-    int r = draft_init(&draft, encoder, params, len, dst, cap);
+    struct draft draft = {
+        .encoder = encoder,
+        .params = params,
+        .src = &pieces,
+        .dst = dst,
+        .cap = cap,
+    };
+    int r = draft_init(&draft, len);
 
-    draft.src = &pieces;
     if (r == 0)
         r = ready_scratch(&draft);
     if (r == 0)
@@ -496,9 +500,12 @@ ssize_t chunk_encode_block(struct chunk_encoder *encoder,
 int chunk_encode_head(const struct chunk_params *params, uint32_t nbytes,
                       uint32_t cbytes, uint8_t *dst)
 {
-    struct draft draft;
-    int r =
-        draft_init(&draft, NULL, params, nbytes, dst, CHUNK_LONG_HEADER_LEN);
+    struct draft draft = {
+        .params = params,
+        .dst = dst,
+        .cap = CHUNK_LONG_HEADER_LEN,
+    };
+    int r = draft_init(&draft, nbytes);
 
     if (r < 0)
         return r;
@@ -511,13 +518,18 @@ ssize_t chunk_encode_pieces(struct chunk_encoder *encoder,
                             const struct chunk_pieces *src, uint8_t *dst,
                             size_t cap)
 {
-    struct draft draft;
+    struct draft draft = {
+        .encoder = encoder,
+        .params = params,
+        .src = src,
+        .dst = dst,
+        .cap = cap,
+    };
     enum chunk_kind kind;
-    int r = draft_init(&draft, encoder, params, src->nbytes, dst, cap);
+    int r = draft_init(&draft, src->nbytes);
 
     if (r < 0)
         return r;
-    draft.src = src;
     kind = chunk_special_kind(params, src);
     if (kind != CHUNK_BLOCKS)
         return write_special(&draft, kind);

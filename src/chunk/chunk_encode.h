@@ -30,12 +30,18 @@ int chunk_encoder_new(unsigned cpu, struct chunk_encoder **out);
 /* Accepts NULL. */
 void chunk_encoder_free(struct chunk_encoder *encoder);
 
+/* Decoded bytes of a chunk or block, in one piece. */
+struct chunk_content {
+    const uint8_t *bytes;
+    size_t nbytes;
+};
+
 /*
  * Encode a chunk.
  *
- *  src, nbytes  the content, 0 to CHUNK_NBYTES_MAX bytes
- *  dst, cap     room for the chunk; nbytes + CHUNK_OVERHEAD_MAX is always
- *               enough
+ *  content   0 to CHUNK_NBYTES_MAX bytes
+ *  dst, cap  room for the chunk; content->nbytes + CHUNK_OVERHEAD_MAX is always
+ *            enough
  *
  * Zeros, NaNs and a repeated item become special chunks at every level, as far
  * as params->bodied permits.  Content that does not shrink is stored as it is;
@@ -50,8 +56,9 @@ void chunk_encoder_free(struct chunk_encoder *encoder);
  * Format: Writing Blosc2 chunks.
  */
 ssize_t chunk_encode(struct chunk_encoder *encoder,
-                     const struct chunk_params *params, const uint8_t *src,
-                     size_t nbytes, uint8_t *dst, size_t cap);
+                     const struct chunk_params *params,
+                     const struct chunk_content *content, uint8_t *dst,
+                     size_t cap);
 
 /* Encode content that lies in pieces.  If there are several pieces, each but
    the last has more than UINT8_MAX bytes.  A block that lies in one piece is
@@ -67,14 +74,15 @@ ssize_t chunk_encode_pieces(struct chunk_encoder *encoder,
  * and dictionaries do not work this way.
  *
  *  params    the blocksize is that of the chunk, in bytes
- *  src, len  the block; only the last may be shorter than the blocksize
- *  dst, cap  room for its streams; len + 4 * typesize is always enough
+ *  block     only the last may be shorter than the blocksize
+ *  dst, cap  room for its streams; block->nbytes + 4 * typesize is always
+ *            enough
  *
  * Returns the size of the streams, or an error of chunk_encode().
  */
 ssize_t chunk_encode_block(struct chunk_encoder *encoder,
                            const struct chunk_params *params,
-                           const uint8_t *src, size_t len, uint8_t *dst,
+                           const struct chunk_content *block, uint8_t *dst,
                            size_t cap);
 
 /*

@@ -10,11 +10,10 @@ enum {
 
 int chunk_choose_typesize(struct chunk_encoder *encoder,
                           const struct chunk_params *params, uint32_t chunksize,
-                          const uint8_t *bytes, size_t nbytes, uint8_t *scratch,
-                          uint32_t *out)
+                          const struct chunk_content *content, uint8_t *scratch)
 {
     struct chunk_params tried = *params;
-    size_t cap = nbytes + CHUNK_OVERHEAD_MAX;
+    size_t cap = content->nbytes + CHUNK_OVERHEAD_MAX;
     uint32_t chosen = 1;
     ssize_t best = 0;
     ssize_t size = 0;
@@ -24,14 +23,11 @@ int chunk_choose_typesize(struct chunk_encoder *encoder,
         tried.typesize = typesize;
         if (chunksize % typesize != 0 || chunk_params_check(&tried) < 0)
             continue;
-        size = chunk_encode(encoder, &tried, bytes, nbytes, scratch, cap);
+        size = chunk_encode(encoder, &tried, content, scratch, cap);
         if (typesize == 1 || (size >= 0 && size < best - best / GAIN_PARTS)) {
             best = size;
             chosen = typesize;
         }
     }
-    if (size < 0)
-        return (int)size;
-    *out = chosen;
-    return 0;
+    return size < 0 ? (int)size : (int)chosen;
 }

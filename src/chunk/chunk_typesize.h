@@ -11,16 +11,16 @@
  * Choose a typesize for some content: the one of 1, 2, 4, 8 and 16 that makes
  * the chunk smallest, but 1 unless another is clearly better.
  *
- *  params         how chunks are to be encoded; its typesize is ignored
- *  chunksize      the typesize must divide it; 0: any will do
- *  bytes, nbytes  the content of a chunk
- *  scratch        room for nbytes + CHUNK_OVERHEAD_MAX bytes
+ *  params     how chunks are to be encoded; its typesize is ignored
+ *  chunksize  the typesize must divide it; 0: any will do
+ *  content    of a chunk
+ *  scratch    room for content->nbytes + CHUNK_OVERHEAD_MAX bytes
  *
- * Returns 0, or an error of chunk_encode().
+ * Returns the typesize, or an error of chunk_encode().
  */
 int chunk_choose_typesize(struct chunk_encoder *encoder,
                           const struct chunk_params *params, uint32_t chunksize,
-                          const uint8_t *bytes, size_t nbytes, uint8_t *scratch,
-                          uint32_t *out);
+                          const struct chunk_content *content,
+                          uint8_t *scratch);
 
 #endif

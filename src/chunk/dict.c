@@ -33,12 +33,12 @@ bool dict_plan(uint32_t nbytes, size_t nstreams, size_t capacity,
 }
 
 ssize_t dict_write(const struct codec *codec, int level,
-                   const struct dict_plan *plan, const uint8_t *filtered,
-                   uint8_t *dst, struct codec_dict **out)
+                   const struct dict_plan *plan, uint8_t *dst,
+                   struct codec_dict **out)
 {
     uint8_t *dict = dst + CHUNK_DICT_PREFIX_LEN;
-    size_t len = codec->make_dict(filtered, plan->sample_len, plan->nsamples,
-                                  dict, plan->dict_max);
+    size_t len = codec->make_dict(plan->samples, plan->sample_len,
+                                  plan->nsamples, dict, plan->dict_max);
     int r;
 
     if (len == 0)

@@ -102,8 +102,9 @@ static int write_chunk(const struct chunk_edit *what,
     int r;
 
     if (len == 0)
-        len = chunk_encode(encoder, &what->file->states.params, what->bytes,
-                           what->len, chunk, cap);
+        len = chunk_encode(encoder, &what->file->states.params,
+                           &(struct chunk_content){ what->bytes, what->len },
+                           chunk, cap);
     if (len < 0)
         r = fault_set(fault, (int)len, 0, NULL);
     else

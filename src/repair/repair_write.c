@@ -98,7 +98,9 @@ static int convert_header(struct repair *repair, struct frame_writer *writer,
                                                  repair->view.info.typesize },
                          decoded, chunk->nbytes, repair->decoder, fault);
     if (n >= 0)
-        n = chunk_encode(encoder, &params, decoded, (size_t)n, encoded, cap);
+        n = chunk_encode(encoder, &params,
+                         &(struct chunk_content){ decoded, (size_t)n }, encoded,
+                         cap);
     if (n >= 0)
         n = frame_writer_write(writer, encoded, (size_t)n, out, fault);
     else

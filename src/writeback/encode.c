@@ -308,11 +308,18 @@ static int choose(struct file *file, struct encode_buffers *buffers,
                   uint32_t nbytes, uint32_t *out)
 {
     const struct cache_pinned_chunk *pinned = &buffers->pinned;
-    size_t len = nbytes < pinned->piece_len ? nbytes : pinned->piece_len;
+    const struct chunk_content content = {
+        .bytes = pinned->pieces[0],
+        .nbytes = nbytes < pinned->piece_len ? nbytes : pinned->piece_len,
+    };
+    int r =
+        chunk_choose_typesize(buffers->encoder, &file->states.params,
+                              file->states.chunksize, &content, buffers->chunk);
 
-    return chunk_choose_typesize(buffers->encoder, &file->states.params,
-                                 file->states.chunksize, pinned->pieces[0], len,
-                                 buffers->chunk, out);
+    if (r < 0)
+        return r;
+    *out = (uint32_t)r;
+    return 0;
 }
 
 int encode_choose_typesize(struct file *file, uint32_t *out,

@@ -92,7 +92,8 @@ static void run_job(struct pool_task *task)
     ssize_t clen = get_encoder(append, &encoder);
 
     if (clen == 0) {
-        clen = chunk_encode(encoder, &append->params, job->bytes, job->len,
+        clen = chunk_encode(encoder, &append->params,
+                            &(struct chunk_content){ job->bytes, job->len },
                             job->chunk, job->len + CHUNK_OVERHEAD_MAX);
         put_encoder(append, encoder);
     }

@@ -19,7 +19,8 @@ static ssize_t encode(struct frame_writer *writer, const uint8_t *src,
             .clevel = 5,
             .split_mode = CHUNK_SPLIT_FORWARD,
         };
-    return chunk_encode(writer->encoder, &params, src, len, dst, cap);
+    return chunk_encode(writer->encoder, &params,
+                        &(struct chunk_content){ src, len }, dst, cap);
 }
 
 static int write_bytes(struct frame_writer *writer, const uint8_t *src,

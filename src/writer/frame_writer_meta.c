@@ -133,7 +133,8 @@ static ssize_t encode_layer(struct frame_writer *writer, const void *content,
 
     if (!bytes)
         return -ENOMEM;
-    n = chunk_encode(writer->encoder, &params, content, len, bytes, cap);
+    n = chunk_encode(writer->encoder, &params,
+                     &(struct chunk_content){ content, len }, bytes, cap);
     if (n < 0)
         free(bytes);
     else

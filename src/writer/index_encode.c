@@ -89,8 +89,9 @@ static int encode_block(struct draft *draft, uint64_t first, size_t n)
         r = reserve(draft, len + STREAMS_OVERHEAD);
     if (r == 0)
         r = chunk_encode_block(
-            draft->encoder, &draft->params, (const uint8_t *)draft->entries,
-            len, draft->bytes + draft->len, draft->capacity - draft->len);
+            draft->encoder, &draft->params,
+            &(struct chunk_content){ (const uint8_t *)draft->entries, len },
+            draft->bytes + draft->len, draft->capacity - draft->len);
     if (r < 0)
         return (int)r;
     draft->len += (size_t)r;
@@ -256,9 +257,10 @@ static int put_chunk(struct draft *draft)
         return -ENOMEM;
     r = read_entries(draft, 0, n);
     if (r == 0)
-        r = chunk_encode(draft->encoder, &draft->params,
-                         (const uint8_t *)draft->entries, len, draft->bytes,
-                         draft->capacity);
+        r = chunk_encode(
+            draft->encoder, &draft->params,
+            &(struct chunk_content){ (const uint8_t *)draft->entries, len },
+            draft->bytes, draft->capacity);
     if (r < 0)
         return (int)r;
     draft->len = (size_t)r;

@@ -69,8 +69,10 @@ static ssize_t copy(struct bench *bench, unsigned i,
 static ssize_t encode(struct bench *bench, unsigned i,
                       const struct chunk_params *params)
 {
-    ssize_t len = chunk_encode(bench->encoder, params, bench->src[i], CHUNKSIZE,
-                               bench->chunks[i], CAP);
+    ssize_t len =
+        chunk_encode(bench->encoder, params,
+                     &(struct chunk_content){ bench->src[i], CHUNKSIZE },
+                     bench->chunks[i], CAP);
 
     if (len >= 0)
         bench->cbytes[i] = (size_t)len;

@@ -44,9 +44,18 @@ LARGE_CIRCLES = []
 # than the rule allows, and why.  The check fails if it finds that one need not
 # be listed.
 MANY_PARAMETERS = [
-    ('src/chunk', 'kernels and coders run for each block, for which a struct '
-     'would have to be filled in'),
-    ('src/chunk/x86', 'kernels run for each block, as in src/chunk'),
+    *[('src/chunk/' + name, 'it is the inner step of a kernel, whose '
+       'parameters stay in registers')
+      for name in (
+          'shuffle_portable.c:shuffle_tile',
+          'shuffle_portable.c:unshuffle_tile',
+          'shuffle_portable.c:bitshuffle_tile',
+          'shuffle_portable.c:bitunshuffle_tile',
+          'x86/bitshuffle_avx512.c:planes_to_rows',
+          'x86/bitshuffle_avx512.c:rows_to_planes',
+          'x86/columns.c:bitshuffle_run', 'x86/columns.c:bitunshuffle_run',
+          'x86/shuffle_avx2.c:shuffle_tile',
+          'x86/shuffle_avx2.c:unshuffle_tile')],
     *[('src/ops/' + name, 'libfuse prescribes the parameters of its requests')
       for name in (
           'ops.c:ops_setxattr', 'ops_ioctl.c:ops_ioctl',

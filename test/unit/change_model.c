@@ -61,7 +61,8 @@ static int write_chunk(struct frame_writer *writer,
     ssize_t len;
 
     ck_assert_int_eq(chunk_encoder_new(cpu_features(), &encoder), 0);
-    len = chunk_encode(encoder, &model_params.chunks, chunk->bytes, chunk->len,
+    len = chunk_encode(encoder, &model_params.chunks,
+                       &(struct chunk_content){ chunk->bytes, chunk->len },
                        bytes, sizeof(bytes));
     chunk_encoder_free(encoder);
     ck_assert_int_gt(len, 0);

@@ -87,8 +87,9 @@ static void fill_repeated(const void *item, size_t item_len, size_t nbytes)
 
 static size_t encode(const struct chunk_params *params, size_t nbytes)
 {
-    ssize_t len = chunk_encode(encoder, params, src, nbytes, chunk,
-                               nbytes + CHUNK_OVERHEAD_MAX);
+    ssize_t len =
+        chunk_encode(encoder, params, &(struct chunk_content){ src, nbytes },
+                     chunk, nbytes + CHUNK_OVERHEAD_MAX);
 
     ck_assert_int_ge(len, CHUNK_LONG_HEADER_LEN);
     ck_assert_uint_le((size_t)len, nbytes + CHUNK_OVERHEAD_MAX);
@@ -298,10 +299,14 @@ END_TEST
 START_TEST(a_chunk_that_does_not_fit_is_refused)
 {
     fill_noise(1000);
-    ck_assert_int_eq(chunk_encode(encoder, &plain_lz4, src, 1000, chunk, 1031),
+    ck_assert_int_eq(chunk_encode(encoder, &plain_lz4,
+                                  &(struct chunk_content){ src, 1000 }, chunk,
+                                  1031),
                      -ERANGE);
     memset(src, 0, 1000);
-    ck_assert_int_eq(chunk_encode(encoder, &plain_lz4, src, 1000, chunk, 31),
+    ck_assert_int_eq(chunk_encode(encoder, &plain_lz4,
+                                  &(struct chunk_content){ src, 1000 }, chunk,
+                                  31),
                      -ERANGE);
 }
 END_TEST
@@ -318,7 +323,9 @@ START_TEST(no_codec_writes_beyond_the_room_it_has)
             ssize_t len;
 
             memset(chunk + cap, 0x5a, 64);
-            len = chunk_encode(encoder, &params, src, 6000, chunk, cap);
+            len =
+                chunk_encode(encoder, &params,
+                             &(struct chunk_content){ src, 6000 }, chunk, cap);
             ck_assert(len == -ERANGE || (len > 0 && len <= (ssize_t)cap));
             for (size_t i = 0; i < 64; i++)
                 ck_assert_uint_eq(chunk[cap + i], 0x5a);
@@ -553,10 +560,14 @@ START_TEST(parameters_out_of_range_are_refused)
     ck_assert_int_eq(chunk_params_check(&params), -EINVAL);
     params = plain_lz4;
     params.codec = CODEC_SNAPPY;
-    ck_assert_int_eq(chunk_encode(encoder, &params, src, 100, chunk, CAP),
+    ck_assert_int_eq(chunk_encode(encoder, &params,
+                                  &(struct chunk_content){ src, 100 }, chunk,
+                                  CAP),
                      -ENOTSUP);
-    ck_assert_int_eq(chunk_encode(encoder, &plain_lz4, src,
-                                  CHUNK_NBYTES_MAX + (size_t)1, chunk, CAP),
+    ck_assert_int_eq(chunk_encode(encoder, &plain_lz4,
+                                  &(struct chunk_content){
+                                      src, CHUNK_NBYTES_MAX + (size_t)1 },
+                                  chunk, CAP),
                      -EINVAL);
 }
 END_TEST
@@ -636,7 +647,8 @@ static void check_pieces(const struct chunk_params *params, size_t nbytes,
                          size_t piece_len)
 {
     static uint8_t whole[CAP];
-    ssize_t want = chunk_encode(encoder, params, src, nbytes, whole, CAP);
+    ssize_t want = chunk_encode(
+        encoder, params, &(struct chunk_content){ src, nbytes }, whole, CAP);
     size_t npieces = (nbytes + piece_len - 1) / piece_len;
     const uint8_t **list = calloc(npieces, sizeof(*list));
     const struct chunk_pieces pieces = { list, piece_len, nbytes };

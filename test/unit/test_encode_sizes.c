@@ -377,8 +377,9 @@ static void expect_row(const struct row *row, struct chunk_encoder *encoder,
 {
     for (unsigned level = 0; level < NLEVELS; level++) {
         struct chunk_params params = params_of(row, 2 * level + 1);
-        ssize_t len = chunk_encode(encoder, &params, src, NBYTES, chunk,
-                                   NBYTES + CHUNK_OVERHEAD_MAX);
+        ssize_t len = chunk_encode(encoder, &params,
+                                   &(struct chunk_content){ src, NBYTES },
+                                   chunk, NBYTES + CHUNK_OVERHEAD_MAX);
 
         ck_assert_int_gt(len, 0);
         ck_assert_msg(len <= allowed(row, level),

@@ -95,8 +95,9 @@ static void put(struct work *work, uint64_t place)
 
     fill(place, bytes);
     ck_assert_int_eq(chunk_encoder_new(cpu_features(), &encoder), 0);
-    len = chunk_encode(encoder, &model_params.chunks, bytes, sizeof(bytes),
-                       chunk, sizeof(chunk));
+    len = chunk_encode(encoder, &model_params.chunks,
+                       &(struct chunk_content){ bytes, sizeof(bytes) }, chunk,
+                       sizeof(chunk));
     chunk_encoder_free(encoder);
     ck_assert_int_gt(len, 0);
     ck_assert_int_eq(
