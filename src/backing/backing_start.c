@@ -59,7 +59,7 @@ int backing_has_header(int dirfd, const char *name, struct fault *fault)
     uint8_t bytes[FRAME_CLAIM_LEN];
     struct frame_start start = { .bytes = bytes };
     struct frame_info info;
-    uint64_t size;
+    uint64_t size = 0;
     ssize_t n = read_start(dirfd, name, bytes, sizeof(bytes), &size);
     int r;
 
