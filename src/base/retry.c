@@ -3,18 +3,12 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
+
 enum {
     SECOND_NS = 1000 * 1000 * 1000,
     RECENT_SECONDS = 2
 };
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * SECOND_NS + now.tv_nsec;
-}
 
 static void pause_for(int64_t ns)
 {
@@ -26,7 +20,7 @@ static void pause_for(int64_t ns)
 
 bool retry_wait(struct retry *retry)
 {
-    int64_t now = now_ns();
+    int64_t now = clock_monotonic_ns();
 
     if (retry->until_ns == 0)
         retry->until_ns = retry->patience_ns < INT64_MAX - now

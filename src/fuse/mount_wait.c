@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "fuse/lock_holder.h"
 #include "fuse/mount_table.h"
@@ -133,10 +134,7 @@ static void look_at(void *arg, off_t off)
 
 static int64_t now_ms(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * MILLISECONDS + now.tv_nsec / 1000000;
+    return clock_monotonic_ns() / (1000 * 1000);
 }
 
 static int64_t limit_ms(enum wait_limit limit)

@@ -61,7 +61,7 @@ static bool is_kernel_in_sync(struct fs *fs, struct node *node,
     /* Another mount that has just closed the frame may be about to restore its
        time of modification.  The kernel opens the frame next, and fails if that
        time is not the one that is seen here, unless there is a mark. */
-    bool doubtful = !version.settled || open_file_was_mistaken(fs);
+    bool doubtful = !version.settled || open_file_was_kernel_stale(fs);
     uint64_t mark;
     bool in_sync;
 

@@ -177,7 +177,7 @@ void open_file_mark_kernel_stale(struct fs *fs, struct open_file *open);
  * whatever file?  Then the kernel may be about to look that file up and to open
  * it, and it tries this only once.
  */
-bool open_file_was_mistaken(struct fs *fs);
+bool open_file_was_kernel_stale(struct fs *fs);
 
 /*
  * Duplicate the descriptor by which a file without a name is found: that of the

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <fcntl.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "open/open_file.h"
 #include "tree/fs.h"
 
-enum {
-    MISTAKEN_SECONDS = 10
-};
+/* The kernel looks up a file whose open was refused, and opens it again, within
+   this time. */
+static const int64_t KERNEL_STALE_NS = INT64_C(10) * 1000 * 1000 * 1000;
 
 bool open_file_is_content(const struct node *node, uint64_t content,
                           uint64_t mark)
@@ -18,24 +18,16 @@ bool open_file_is_content(const struct node *node, uint64_t content,
     return node->mark == mark && (mark % 2 == 1 || node->content == content);
 }
 
-static long long monotonic_seconds(void)
+bool open_file_was_kernel_stale(struct fs *fs)
 {
-    struct timespec now;
+    long long last = atomic_load(&fs->kernel_stale_at);
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
-}
-
-bool open_file_was_mistaken(struct fs *fs)
-{
-    long long last = atomic_load(&fs->kernel_stale);
-
-    return last > 0 && monotonic_seconds() - last <= MISTAKEN_SECONDS;
+    return last > 0 && clock_monotonic_ns() - last <= KERNEL_STALE_NS;
 }
 
 void open_file_mark_kernel_stale(struct fs *fs, struct open_file *open)
 {
-    atomic_store(&fs->kernel_stale, monotonic_seconds());
+    atomic_store(&fs->kernel_stale_at, clock_monotonic_ns());
     pthread_mutex_lock(&fs->nodes.lock);
     open->node->kernel_stale = true;
     pthread_mutex_unlock(&fs->nodes.lock);

@@ -53,8 +53,9 @@ struct fs {
                         rejects one; see passthrough.h */
 
     atomic_llong
-        kernel_stale; /* seconds of CLOCK_MONOTONIC at which the kernel's cache
-                         of some file was last found to be wrong */
+        kernel_stale_at; /* clock_monotonic_ns() when the kernel's cache
+                                     of some file was last found to be wrong; 0:
+                                     never */
 
     atomic_uint nwriters; /* handles of all files that are open for writing */
 

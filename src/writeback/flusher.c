@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "state/file_private.h"
 #include "writeback/encode.h"
 #include "writeback/file_writeback.h"
@@ -59,10 +60,7 @@ struct flusher {
 
 static int64_t now_ms(void)
 {
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * MS + now.tv_nsec / (1000 * 1000);
+    return clock_monotonic_ns() / (1000 * 1000);
 }
 
 int flusher_new(struct cache *cache, unsigned seconds, struct flusher **out)

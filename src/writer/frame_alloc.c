@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "frame/frame.h"
 #include "frame/frame_object.h"
 #include "frame/frame_source.h"
@@ -40,14 +41,6 @@ enum {
 
 /* Default time for which freed space is in quarantine. */
 static const int64_t QUARANTINE_NS = 1000000000;
-
-static int64_t monotonic_now(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 struct frame_alloc {
     /* Constant. */
@@ -352,7 +345,7 @@ static uint64_t quarantine_max_locked(const struct frame_alloc *alloc)
 
 static void end_quarantines(struct frame_alloc *alloc, bool all)
 {
-    int64_t now = all ? INT64_MAX : monotonic_now();
+    int64_t now = all ? INT64_MAX : clock_monotonic_ns();
     struct extent extent;
 
     pthread_mutex_lock(&alloc->lock);
@@ -477,10 +470,10 @@ bool frame_alloc_has_freed(struct frame_alloc *alloc, bool all)
     bool has;
 
     pthread_mutex_lock(&alloc->lock);
-    has =
-        alloc->freed.n > 0 || alloc->shortened ||
-        quarantine_is_due(&alloc->quarantine, all ? INT64_MAX : monotonic_now(),
-                          quarantine_max_locked(alloc));
+    has = alloc->freed.n > 0 || alloc->shortened ||
+          quarantine_is_due(&alloc->quarantine,
+                            all ? INT64_MAX : clock_monotonic_ns(),
+                            quarantine_max_locked(alloc));
     pthread_mutex_unlock(&alloc->lock);
     return has;
 }
@@ -554,7 +547,7 @@ void frame_alloc_quarantine(struct frame_alloc *alloc, uint64_t off,
 
     pthread_mutex_lock(&alloc->lock);
     quarantine_add(&alloc->quarantine, &extent,
-                   monotonic_now() + alloc->quarantine_ns);
+                   clock_monotonic_ns() + alloc->quarantine_ns);
     pthread_mutex_unlock(&alloc->lock);
 }
 
