@@ -52,10 +52,9 @@ struct fs {
         passthrough; /* give the kernel the files that are not frames, until it
                         rejects one; see passthrough.h */
 
-    atomic_llong
-        kernel_stale_at; /* clock_monotonic_ns() when the kernel's cache
-                                     of some file was last found to be wrong; 0:
-                                     never */
+    /* clock_monotonic_ns() when the kernel's cache of some file was last found
+       to be wrong; 0: never. */
+    atomic_llong kernel_stale_at;
 
     atomic_uint nwriters; /* handles of all files that are open for writing */
 
