@@ -222,7 +222,7 @@ static int kind_of(const struct backing_dir *dir, const char *name,
 
     if (!parse(name, &entry_no) || entry_no >= count_entries(dir->state))
         return ENTRY_NONE;
-    return kind_of_number(entry_no);
+    return (int)kind_of_number(entry_no);
 }
 
 static void place_in(const struct backing_dir *dir, const char *name,
