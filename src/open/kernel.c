@@ -53,9 +53,10 @@ static uint64_t size_of(const struct open_version *version)
     return fstat(version->fd, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-/* Tell the kernel the size of a file, by storing the file's last byte. */
-static void notify_size(struct fs *fs, fuse_ino_t ino,
-                        struct open_version *version)
+/* Tell the kernel the size of a file, by storing the file's last byte.  Returns
+   0 or a negative errno. */
+static int notify_size(struct fs *fs, fuse_ino_t ino,
+                       struct open_version *version)
 {
     struct fuse_bufvec last = FUSE_BUFVEC_INIT(1);
     /* Use the present size, because the file may have been cut since the
@@ -64,9 +65,12 @@ static void notify_size(struct fs *fs, fuse_ino_t ino,
     uint8_t byte;
 
     last.buf[0].mem = &byte;
-    if (size > 0 && read_byte(version, size - 1, &byte))
-        fuse_lowlevel_notify_store(fs->session, ino, (off_t)(size - 1), &last,
-                                   0);
+    if (size == 0)
+        return 0;
+    if (!read_byte(version, size - 1, &byte))
+        return -EIO;
+    return fuse_lowlevel_notify_store(fs->session, ino, (off_t)(size - 1),
+                                      &last, 0);
 }
 
 /* The number by which the kernel knows a node. */
@@ -143,6 +147,18 @@ void kernel_notify(struct fs *fs, struct node *node,
                                                .version = version };
 
     submit(fs, &notification);
+}
+
+int kernel_tell_size(struct fs *fs, const struct node *node,
+                     struct open_version *version)
+{
+    int r;
+
+    if (!kernel_begin(fs))
+        return -ENOTCONN;
+    r = notify_size(fs, number_of(fs, node), version);
+    kernel_end(fs);
+    return r;
 }
 
 void kernel_drop(struct fs *fs, struct node *node, uint64_t off, uint64_t len)

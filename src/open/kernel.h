@@ -25,6 +25,17 @@ void kernel_notify(struct fs *fs, struct node *node,
                    struct open_version *version);
 
 /*
+ * Tell the kernel that a file is longer than it believes, before this returns.
+ * The kernel must have no pages of the file, because it waits for those that it
+ * has asked for.
+ *
+ * Returns 0, -ENOTCONN if the daemon is about to exit, or another negative
+ * errno.
+ */
+int kernel_tell_size(struct fs *fs, const struct node *node,
+                     struct open_version *version);
+
+/*
  * If a notification about a file is pending, run a task as soon as the kernel
  * has received it.  The task sends the reply to a request by which the kernel
  * asks if its cache is current, and then calls kernel_end().  Returns false if

@@ -102,6 +102,21 @@ static int get_node(struct fs *fs, const struct found_entry *entry,
     return r;
 }
 
+/* Record the size that the kernel is about to be told, for
+   open_file_is_kernel_in_sync().  The kernel takes over the size from the first
+   reply alone, and replies may overtake each other. */
+static void note_size(struct fs *fs, struct node *node, const struct stat *st)
+{
+    uint64_t size = 1 + (uint64_t)st->st_size;
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    if (node->nlookup == 1 && !node->open)
+        node->new_size = size;
+    else if (node->new_size != size)
+        node->new_size = 0;
+    pthread_mutex_unlock(&fs->nodes.lock);
+}
+
 /* Is the kernel's cache of a file known to be wrong? */
 static bool is_kernel_stale(struct fs *fs, const struct node *node)
 {
@@ -128,6 +143,8 @@ static int lookup_seen(struct fs *fs, const struct found_entry *entry,
     r = open_attr_complete(fs, *out, place, st);
     if (r < 0)
         node_forget(&fs->nodes, *out, 1);
+    else
+        note_size(fs, *out, st);
     return r;
 }
 

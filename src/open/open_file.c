@@ -80,9 +80,13 @@ static struct open_file *find_or_make(struct fs *fs, struct node *node)
         return NULL;
     pthread_mutex_lock(&fs->nodes.lock);
     open = find_locked(fs, node);
-    if (!open) {
+    if (open) {
+        open->new_size = 0;
+    } else {
         open = node->open = created;
         open->nrefs = 1;
+        open->new_size = node->new_size;
+        node->new_size = 0;
         node->nrefs++;
         created = NULL;
     }
@@ -164,24 +168,55 @@ static uint64_t content_hash(const struct stat *st)
     return store_version_hash(store_version_of(st), VERSION_SAME_CONTENT);
 }
 
-bool open_file_is_kernel_in_sync(struct fs *fs, struct open_file *open)
+/* Has the file been open, so that the kernel may have pages of it, and does it
+   have those of this version? */
+static bool is_cached(struct fs *fs, const struct open_file *open,
+                      const struct open_version *version)
 {
     const struct node *node = open->node;
+    uint64_t mark = version->file ? file_mark(version->file) : 0;
+    bool cached;
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    /* Programs hold it open already, besides a thread that closes it. */
+    cached = open->nrefs > 1 + (unsigned)open->closing.busy ||
+             (!node->kernel_stale && !node->unread &&
+              (version->cached || node->content == 0 ||
+               open_file_is_content(node, content_hash(&version->st), mark)));
+    pthread_mutex_unlock(&fs->nodes.lock);
+    return cached;
+}
+
+/*
+ * Does the kernel know nothing of a file but a size that is right, or that can
+ * be put right?  Other programs may have changed the file since the kernel
+ * looked it up.
+ */
+static bool is_new_to_kernel(struct fs *fs, const struct open_file *open,
+                             struct open_version *version)
+{
+    const struct node *node = open->node;
+    uint64_t size = version->file ? 1 + file_size(version->file) : 0;
+    uint64_t known;
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    known = node->kernel_stale || node->unread ? 0 : open->new_size;
+    pthread_mutex_unlock(&fs->nodes.lock);
+    if (known == 0 || size < known)
+        return false;
+    return size == known || kernel_tell_size(fs, node, version) == 0;
+}
+
+bool open_file_is_kernel_in_sync(struct fs *fs, struct open_file *open)
+{
     struct open_version *version;
-    uint64_t mark;
     bool in_sync;
 
     if (!fs->writeback)
         return true;
     version = open_file_version(open);
-    mark = version->file ? file_mark(version->file) : 0;
-    pthread_mutex_lock(&fs->nodes.lock);
-    /* Programs hold it open already, besides a thread that closes it. */
-    in_sync = open->nrefs > 1 + (unsigned)open->closing.busy ||
-              (!node->kernel_stale && !node->unread &&
-               (version->cached || node->content == 0 ||
-                open_file_is_content(node, content_hash(&version->st), mark)));
-    pthread_mutex_unlock(&fs->nodes.lock);
+    in_sync =
+        is_cached(fs, open, version) || is_new_to_kernel(fs, open, version);
     open_version_put(version);
     return in_sync;
 }

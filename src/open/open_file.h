@@ -25,6 +25,8 @@ struct open_file {
     /* Guarded by the lock of the node table. */
     unsigned nrefs;
     struct closing closing; /* see deferred_close.h */
+    uint64_t new_size;      /* `new_size` of the node until a second thread
+                               opens the file */
 
     pthread_mutex_t lock;
     pthread_cond_t idle;
@@ -85,7 +87,8 @@ void open_file_free(struct open_file *open);
 /*
  * May the kernel go on using its cache of a file that was just opened?  If not,
  * the caller returns -ESTALE, and the kernel looks the file up again and gets a
- * new node.
+ * new node.  The kernel does that once; so if it has only looked up this node
+ * and never opened it, a newer version is good enough unless it is shorter.
  */
 bool open_file_is_kernel_in_sync(struct fs *fs, struct open_file *open);
 

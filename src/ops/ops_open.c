@@ -79,7 +79,8 @@ static int open_handle(fuse_req_t req, struct node *node,
     r = open_file_get(fs, node, wants_to_write(fi), &handle->open);
     if (r == 0 && wants_to_write(fi))
         handle_count_writer(fs, handle);
-    if (r == 0)
+    /* The kernel drops all its pages of a file that it truncates. */
+    if (r == 0 && !(fi->flags & O_TRUNC))
         in_sync = open_file_is_kernel_in_sync(fs, handle->open);
     if (!in_sync)
         r = refuse(fs, handle->open);

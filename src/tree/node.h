@@ -74,6 +74,9 @@ struct node {
     atomic_uint
         nnotifications; /* notifications to the kernel about the file that are
                            not yet sent; read without the lock */
+    uint64_t new_size;  /* while the kernel knows the file by lookups alone, and
+                           it has not been open: 1 + the size in bytes that the
+                           kernel was told each time; else 0 */
     bool kernel_stale;  /* the kernel's data or size of the file is stale, and a
                            notification cannot mend that */
     bool unread;        /* the frame may not be read, so the size that shows is

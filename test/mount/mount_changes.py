@@ -271,6 +271,7 @@ def check_refused(fd):
 def frame_that_was_looked_up_anew_is_not_changed_as_the_old_one():
     make()
     with Mount('src', 'mnt') as mount:
+        check(read(mount / 'a') == DATA, 'content')
         old = os.open(mount / 'a', os.O_PATH)
         make(DATA + MORE)
         with open(mount / 'a', 'r+b', buffering=0) as file:

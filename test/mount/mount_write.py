@@ -17,10 +17,10 @@ import subprocess
 import sys
 import time
 
-from mounted import (NOBODY, Mount, as_nobody, b2frame, can_act_as_others,
-                     check, drop_caches, error_of, frame, is_mounted, is_root,
-                     layouts, main, need_root, need_users, opened, read, sh,
-                     tmpfs, wait_for, write)
+from mounted import (B2FRAME, NOBODY, Mount, as_nobody, b2frame,
+                     can_act_as_others, check, drop_caches, error_of, frame,
+                     is_mounted, is_root, layouts, main, need_root, need_users,
+                     opened, read, sh, tmpfs, wait_for, write)
 
 DATA = random.Random(5).randbytes(300000)
 CLOSE_DELAY = 0.1  # seconds between the last close() and the commit
@@ -491,6 +491,41 @@ def it_may_do_so_between_lookup_and_open(layout):
 
 
 @layouts
+def a_frame_may_change_between_lookup_and_open(layout):
+    stored = 'src/a.b2frame'
+    with mounted(layout) as mount:
+        for name, data in ('a', DATA), ('b', DATA[::-1] + b'12345'):
+            write(mount / name, data)
+    with mounted(layout) as mount:
+        fd = os.open(mount / 'a', os.O_PATH)
+        os.rename('src/b.b2frame', 'src/c.b2frame')
+        sh('rm -r src/a.b2frame && mv src/c.b2frame src/a.b2frame')
+        with open('/proc/self/fd/%d' % fd, 'ab') as file:
+            file.write(b'x')
+        check(read(mount / 'a') == DATA[::-1] + b'12345x', 'another frame')
+        os.close(fd)
+    with mounted(layout) as mount:
+        fd = os.open(mount / 'a', os.O_PATH)
+        for more in b'1', DATA:
+            subprocess.run([B2FRAME, 'append', stored, '-'], input=more,
+                           check=True)
+        with open('/proc/self/fd/%d' % fd, 'ab') as file:
+            check(file.tell() == 2 * len(DATA) + 7, 'size')
+            file.write(b'y')
+        check(read(mount / 'a') == DATA[::-1] + b'12345x1' + DATA + b'y', 'longer')
+        os.close(fd)
+    with mounted(layout) as mount:
+        fd = os.open(mount / 'a', os.O_PATH)
+        b2frame('truncate', '--size', '10', stored)
+        check(error_of(open, '/proc/self/fd/%d' % fd, 'rb') == errno.ESTALE,
+              'a shorter frame was opened')
+        with open('/proc/self/fd/%d' % fd, 'wb') as file:
+            file.write(b'z')
+        check(read(mount / 'a') == b'z', 'overwritten')
+        os.close(fd)
+
+
+@layouts
 def what_a_user_makes_is_the_users(layout):
     need_users()
     os.mkdir('src/team')
@@ -848,6 +883,7 @@ main(new_file_is_a_frame,
      own_metadata_are_no_change_by_others,
      another_mount_may_restore_the_time_of_a_frame_that_is_open,
      it_may_do_so_between_lookup_and_open,
+     a_frame_may_change_between_lookup_and_open,
      what_a_user_makes_is_the_users,
      set_user_id_is_lost_as_in_any_directory,
      small_writes_ask_nothing,
