@@ -37,9 +37,9 @@ int kernel_tell_size(struct fs *fs, const struct node *node,
 
 /*
  * If a notification about a file is pending, run a task as soon as the kernel
- * has received it.  The task sends the reply to a request by which the kernel
- * asks if its cache is current, and then calls kernel_end().  Returns false if
- * there is nothing to wait for.
+ * has received it.  The task sends the reply to a request whose program must
+ * not see what the kernel cached before, and then calls kernel_end().  Returns
+ * false if there is nothing to wait for.
  */
 bool kernel_defer(struct fs *fs, struct node *node, struct pool_task *task);
 

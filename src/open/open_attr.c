@@ -46,8 +46,6 @@ static int complete_frame(struct fs *fs, struct node *node,
         show_open(fs, node, version, st);
         open_file_show_mtime(open, st);
     }
-    if (version && r > 0)
-        open_file_changed(fs, open);
     open_version_put(version);
     open_file_put(fs, open);
     return r < 0 ? r : 0;

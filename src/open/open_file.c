@@ -102,18 +102,6 @@ void open_file_put(struct fs *fs, struct open_file *open)
         deferred_close_put(fs, open);
 }
 
-void open_file_changed(struct fs *fs, struct open_file *open)
-{
-    struct open_version *version;
-
-    if (!fs->writeback)
-        return;
-    open_file_mark_kernel_stale(fs, open);
-    version = open_file_version(open);
-    kernel_notify(fs, open->node, version);
-    open_version_put(version);
-}
-
 int open_file_get(struct fs *fs, struct node *node, bool writable,
                   struct open_file **out)
 {
@@ -130,8 +118,6 @@ int open_file_get(struct fs *fs, struct node *node, bool writable,
         open_file_put(fs, open);
         return r;
     }
-    if (r > 0)
-        open_file_changed(fs, open);
     *out = open;
     return 0;
 }

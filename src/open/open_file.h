@@ -112,14 +112,6 @@ bool open_file_is_known(struct fs *fs, struct node *node,
 bool open_file_note_content(struct fs *fs, struct node *node,
                             const struct open_version *version);
 
-/*
- * Handle a change by other programs to a file of which the kernel may cache
- * pages.  A notification, sent a moment later, serves the programs that hold
- * the file open.  Once the file is closed, the next open makes the kernel look
- * it up again.
- */
-void open_file_changed(struct fs *fs, struct open_file *open);
-
 /* Write out dirty data durably.  Errors as file_sync(), or that of lost
    bytes. */
 int open_file_sync(struct fs *fs, struct open_file *open);
@@ -222,10 +214,14 @@ void open_file_show_mtime(struct open_file *open, struct stat *st);
  * another program may be writing and the next try may succeed.  A state with
  * dirty data stays, too.
  *
- * Returns 0 if a usable state is open and other programs have not changed the
- * file, 1 if they have changed it since the older state was opened, or an error
- * as open_file_get(): -EBUSY if another program has locked the frame to change
- * it, so that no older state may be read.
+ * If other programs have changed the file since the older state was opened, the
+ * kernel may cache pages of that.  A notification, sent a moment later, serves
+ * the programs that hold the file open.  Once the file is closed, the next open
+ * makes the kernel look it up again.
+ *
+ * Returns 0 if a usable state is open, or an error as open_file_get(): -EBUSY
+ * if another program has locked the frame to change it, so that no older state
+ * may be read.
  */
 int open_file_refresh(struct fs *fs, struct open_file *open,
                       const struct backing_place *place, const struct stat *st,

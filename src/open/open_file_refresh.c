@@ -166,47 +166,81 @@ static bool supersede(struct open_file *open, bool replaced)
            file_supersede(open->current->file, replaced);
 }
 
-/* Drop the kernel's cache of a file that other programs have changed.  Called
-   before end_refresh(), so that a thread that finds the newest state open also
-   finds the notification queued. */
+/*
+ * Make the kernel drop its cache of a file that other programs have changed,
+ * and tell it the size of `version`.  Called before end_refresh(), so that a
+ * thread that finds the newest state open also finds the notification queued.
+ */
+static void announce(struct fs *fs, struct open_file *open,
+                     struct open_version *version)
+{
+    if (!fs->writeback)
+        return;
+    open_file_mark_kernel_stale(fs, open);
+    kernel_notify(fs, open->node, version);
+}
+
+/* Drop the kernel's pages of a file. */
 static void drop_cached(struct fs *fs, struct open_file *open)
 {
     if (fs->shared)
         kernel_drop(fs, open->node, 0, 0);
 }
 
-int open_file_refresh(struct fs *fs, struct open_file *open,
-                      const struct backing_place *place, const struct stat *st,
-                      bool writable)
-{
-    struct fault fault = FAULT_NONE;
-    struct open_version *version = NULL;
-    struct open_version *old;
-    uint64_t stamp = store_version_stamp(store_version_of(st));
-    bool other = is_superseded(open);
-    bool replaced;
-    int r = -ESTALE;
+/* A look at a file, and how it is to be opened. */
+struct refresh {
+    const struct seen_file *seen;
+    uint64_t stamp; /* of the seen file, from before this look */
+    bool writable;
+    bool superseded; /* other programs have changed the file */
+    bool replaced;   /* another file has replaced the one being changed */
+};
 
-    if (!begin_refresh(open, st, &writable))
-        return 0;
-    /* Time stamps do not tell whether the daemon itself has changed the file,
-       because it gives back freed space after a commit. */
-    replaced = is_replaced(open, place, st);
-    if (changes_frame(open->current) && !replaced)
-        r = check_own(open->current->file, &fault);
-    if (r == 0)
-        other = confirm(fs, open, stamp);
-    if (r == 0 && other)
+/* Keep the state of a frame that is being changed if it is the newest.  Returns
+   0, or an error as check_own(). */
+static int refresh_own(struct fs *fs, struct open_file *open,
+                       const struct refresh *how, struct fault *fault)
+{
+    int r = check_own(open->current->file, fault);
+
+    if (r == 0 && confirm(fs, open, how->stamp)) {
         drop_cached(fs, open);
-    if (r == 0 || r == -EBUSY) {
-        end_refresh(open, NULL);
-        return r < 0 ? r : other;
+        announce(fs, open, open->current);
     }
-    r = open_version_open(fs,
-                          &(struct seen_file){ open->node->id.kind, place, st },
-                          writable, &version, &fault);
+    if (r == 0 || r == -EBUSY)
+        end_refresh(open, NULL);
+    return r;
+}
+
+/* Make a new state the current one; NULL leaves the old one. */
+static void replace(struct fs *fs, struct open_file *open,
+                    const struct refresh *how, struct open_version *version)
+{
+    const struct open_version *old = open->current;
+
+    if (old)
+        drop_cached(fs, open);
+    /* It may be the same state, reopened for writing or under a new name. */
+    if (old && version &&
+        (how->superseded ||
+         store_version_compare(store_version_of(&old->st),
+                               store_version_of(how->seen->st)) <
+             VERSION_SAME_CONTENT)) {
+        announce(fs, open, version);
+        open_file_written(open, true);
+    }
+    open_version_put(end_refresh(open, version));
+}
+
+/* Open the state that the file is in now. */
+static int refresh_anew(struct fs *fs, struct open_file *open,
+                        const struct refresh *how, struct fault *fault)
+{
+    struct open_version *version = NULL;
+    int r = open_version_open(fs, how->seen, how->writable, &version, fault);
+
     if (r < 0 && r != -ESTALE && node_traits(open->node)->decoded)
-        report_fault(&fs->nodes, open->node, st, r, &fault);
+        report_fault(&fs->nodes, open->node, how->seen->st, r, fault);
     if (r == 0 && !open_version_has_readers_of(version, open->current)) {
         node_detach(&fs->nodes, open->node);
         open_version_put(version);
@@ -215,23 +249,36 @@ int open_file_refresh(struct fs *fs, struct open_file *open,
     }
     if (r == 0 && version->file && node_is_removed(&fs->nodes, open->node))
         file_set_unlinked(version->file, true);
-    if (r == 0 && !supersede(open, replaced)) {
+    if (r == 0 && !supersede(open, how->replaced)) {
         open_version_put(version);
         version = NULL;
     }
-    if (open->current)
-        drop_cached(fs, open);
-    old = end_refresh(open, version);
-    /* It may be the same state, reopened for writing or under a new name. */
-    other = old && (other || store_version_compare(store_version_of(&old->st),
-                                                   store_version_of(st)) <
-                                 VERSION_SAME_CONTENT);
-    if (other)
-        open_file_written(open, true);
-    open_version_put(old);
-    if (r == 0)
-        return other;
-    return r != -EBUSY && has_state(open, writable) ? 0 : r;
+    replace(fs, open, how, version);
+    return r < 0 && r != -EBUSY && has_state(open, how->writable) ? 0 : r;
+}
+
+int open_file_refresh(struct fs *fs, struct open_file *open,
+                      const struct backing_place *place, const struct stat *st,
+                      bool writable)
+{
+    const struct seen_file seen = { open->node->id.kind, place, st };
+    struct refresh how = {
+        .seen = &seen,
+        .stamp = store_version_stamp(store_version_of(st)),
+        .writable = writable,
+        .superseded = is_superseded(open),
+    };
+    struct fault fault = FAULT_NONE;
+    int r = -ESTALE;
+
+    if (!begin_refresh(open, st, &how.writable))
+        return 0;
+    /* Time stamps do not tell whether the daemon itself has changed the file,
+       because it gives back freed space after a commit. */
+    how.replaced = is_replaced(open, place, st);
+    if (changes_frame(open->current) && !how.replaced)
+        r = refresh_own(fs, open, &how, &fault);
+    return r == -ESTALE ? refresh_anew(fs, open, &how, &fault) : r;
 }
 
 /* Try once to refresh.  `*other` becomes true if the file that was opened is

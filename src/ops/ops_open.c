@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 
 #include "open/deferred_close.h"
 #include "open/handle.h"
+#include "open/kernel.h"
 #include "ops/killpriv.h"
 #include "ops/ops_private.h"
 #include "ops/passthrough.h"
@@ -99,6 +101,66 @@ static int open_handle(fuse_req_t req, struct node *node,
     return r;
 }
 
+/* Reply with a handle. */
+static void reply(struct fs *fs, fuse_req_t req,
+                  const struct fuse_file_info *fi)
+{
+    struct handle *handle = handle_of(fi);
+
+    /* This fails if the mount ends; the kernel then forgets the handle with
+       it. */
+    if (fuse_reply_open(req, fi) < 0)
+        handle_close(fs, handle);
+}
+
+/* A reply that waits until the kernel knows what other programs have made of
+   the file. */
+struct late_reply {
+    struct pool_task task;
+    struct fs *fs;
+    fuse_req_t req;
+    struct fuse_file_info fi;
+};
+
+static void reply_late(struct pool_task *task)
+{
+    struct late_reply *late = list_entry(task, struct late_reply, task);
+    struct fs *fs = late->fs;
+
+    reply(fs, late->req, &late->fi);
+    free(late);
+    kernel_end(fs);
+}
+
+/*
+ * Defer the reply until pending notifications about the file were sent.  They
+ * are about a change that was found while other programs have the file open, or
+ * have closed it so recently that the daemon does not know.  The program that
+ * opens it now must not see the older size that the kernel has.
+ *
+ * The reply to an open that truncates cannot wait, because until then the
+ * kernel writes no pages of the file back, nor drops them.
+ */
+static bool is_deferred(fuse_req_t req, const struct fuse_file_info *fi)
+{
+    struct fs *fs = request_fs(req);
+    struct node *node = handle_of(fi)->open->node;
+    struct late_reply *late;
+
+    if ((fi->flags & O_TRUNC) || node->nnotifications == 0)
+        return false;
+    late = malloc(sizeof(*late));
+    if (!late)
+        return false;
+    *late = (struct late_reply){
+        .task.run = reply_late, .fs = fs, .req = req, .fi = *fi
+    };
+    if (kernel_defer(fs, node, &late->task))
+        return true;
+    free(late);
+    return false;
+}
+
 void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     struct fs *fs = request_fs(req);
@@ -111,8 +173,6 @@ void ops_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
     if (handle_of(fi)->writes)
         sync_note(fs, request_node(fs, ino));
     passthrough_open(req, handle_of(fi), fi);
-    /* This fails if the mount ends; the kernel then forgets the handle with
-       it. */
-    if (fuse_reply_open(req, fi) < 0)
-        handle_close(fs, handle_of(fi));
+    if (!is_deferred(req, fi))
+        reply(fs, req, fi);
 }

@@ -311,6 +311,20 @@ def frame_is_closed_before_it_is_looked_up_anew():
         os.close(old)
 
 
+def next_open_sees_what_another_mount_appends_to_an_open_file():
+    make()
+    os.mkdir('second')
+    content = DATA
+    with Mount('src', 'mnt') as mount, Mount('src', 'second') as second:
+        with open(mount / 'a', 'rb') as held:
+            check(held.read() == DATA, 'content')
+            for i in range(40):
+                with open(second / 'a', 'ab') as file:
+                    file.write(bytes([i]) * 20000)
+                content += bytes([i]) * 20000
+                check(read(mount / 'a') == content, 'append %d' % i)
+
+
 def overwrite(mount):
     """Write and close.  The daemon keeps the file open for a moment after
     that."""
@@ -380,6 +394,7 @@ main(frame_that_is_replaced,
      frame_that_was_looked_up_anew_is_not_changed_as_the_old_one,
      frame_that_is_open_is_not_changed_as_the_one_it_replaced,
      frame_is_closed_before_it_is_looked_up_anew,
+     next_open_sees_what_another_mount_appends_to_an_open_file,
      frame_that_takes_the_place_of_one_just_written_is_shown,
      time_of_what_others_have_written_stays,
      unchanged_frames_stay_in_the_cache_of_the_kernel)
