@@ -39,6 +39,9 @@ enum chunk_kind {
 /* Return the name of a kind: "blocks", "vlblocks" and so on. */
 const char *chunk_kind_name(enum chunk_kind kind);
 
+/* Do chunks of this kind have blocks, or are they special? */
+bool chunk_kind_has_blocks(enum chunk_kind kind);
+
 /*
  * The header of a chunk, after all checks.
  *

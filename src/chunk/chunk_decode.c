@@ -434,7 +434,7 @@ static ssize_t decode_all(const struct chunk *chunk, const uint8_t *data,
         uint32_t off = 0;
         uint32_t len;
 
-        if (header->kind <= CHUNK_COPY)
+        if (chunk_kind_has_blocks(header->kind))
             chunk_block_extent(chunk, i, &off, &len);
         block.src = data + off;
         ssize_t n = chunk_decode_block(chunk, &block, out, decoder, fault);

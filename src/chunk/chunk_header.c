@@ -28,6 +28,18 @@ const char *chunk_kind_name(enum chunk_kind kind)
     return names[kind];
 }
 
+bool chunk_kind_has_blocks(enum chunk_kind kind)
+{
+    switch (kind) {
+    case CHUNK_BLOCKS:
+    case CHUNK_VLBLOCKS:
+    case CHUNK_COPY:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static int read_short_header(const uint8_t *data, struct chunk_header *header,
                              struct raw_header *raw, struct fault *fault)
 {

@@ -162,41 +162,27 @@ static int decode_run(struct worker *worker, const struct frame_chunk *chunk,
 }
 
 static void decode_blocks(struct worker *worker,
-                          const struct frame_chunk *chunk, uint32_t nrun,
-                          uint8_t *buf)
+                          const struct frame_chunk *chunk,
+                          const struct blocks_plan *plan, uint8_t *buf)
 {
-    struct blocks_run run = { .n = 1, .dst = buf };
-    int r = 0;
+    struct blocks_run run = { 0 };
 
-    if (chunk_needs_first_block(chunk->chunk)) {
-        r = decode_run(worker, chunk, &run);
-        run.first_block = buf;
-        run.dst = buf + chunk->blocksize;
-        run.first = 1;
-        if (r < 0)
+    while (blocks_next_run(plan, buf, &run)) {
+        int r = decode_run(worker, chunk, &run);
+
+        if (r == -ENOTSUP || (r < 0 && run.first == 0 && plan->keeps_first))
             return;
-    }
-    for (; run.first < chunk->nblocks && r != -ENOTSUP; run.first += run.n) {
-        run.n = chunk->nblocks - run.first < nrun ? chunk->nblocks - run.first
-                                                  : nrun;
-        r = decode_run(worker, chunk, &run);
     }
 }
 
 /* Decode a chunk that has blocks, within the limit of memory. */
 static void decode_chunk(struct worker *worker, const struct frame_chunk *chunk)
 {
-    size_t blocksize = chunk->blocksize;
-    size_t nrun = blocksize < run_size ? run_size / blocksize : 1;
-    bool with_first = chunk_needs_first_block(chunk->chunk);
+    const struct blocks_plan plan = blocks_plan(chunk->chunk, run_size);
     struct fault fault;
-    size_t size;
     uint8_t *buf;
 
-    if (nrun > chunk->nblocks)
-        nrun = chunk->nblocks;
-    size = (nrun + with_first) * blocksize;
-    if (size > memory_max) {
+    if (plan.memory > memory_max) {
         fault_set(&fault, -ENOMEM, chunk->entry.place,
                   "the chunk has blocks that take too much memory");
         fault.chunk_no = (int64_t)chunk->span.chunk_no;
@@ -204,14 +190,14 @@ static void decode_chunk(struct worker *worker, const struct frame_chunk *chunk)
         return;
     }
 
-    reserve(worker->verify, size);
-    buf = malloc(size);
+    reserve(worker->verify, plan.memory);
+    buf = malloc(plan.memory);
     if (buf)
-        decode_blocks(worker, chunk, (uint32_t)nrun, buf);
+        decode_blocks(worker, chunk, &plan, buf);
     else
         note(worker, -ENOMEM, &FAULT_NONE);
     free(buf);
-    unreserve(worker->verify, size);
+    unreserve(worker->verify, plan.memory);
 }
 
 /* Let the workers continue at a chunk, unless they are already past it. */

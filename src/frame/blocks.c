@@ -31,18 +31,6 @@ struct piece {
     size_t input_len;
 };
 
-bool blocks_exist(enum chunk_kind kind)
-{
-    switch (kind) {
-    case CHUNK_BLOCKS:
-    case CHUNK_VLBLOCKS:
-    case CHUNK_COPY:
-        return true;
-    default:
-        return false;
-    }
-}
-
 int blocks_read_error(int error, uint64_t off, struct fault *fault)
 {
     if (error == -ENODATA)
@@ -280,4 +268,44 @@ int blocks_decode(const struct blocks_source *source, const struct chunk *chunk,
     if (run->first > 0 && !run->first_block && chunk_needs_first_block(chunk))
         return decode_after_first(&decoding, run);
     return decode_run(&decoding, run);
+}
+
+struct blocks_plan blocks_plan(const struct chunk *chunk, size_t run_size)
+{
+    const struct chunk_header *header = chunk_get_header(chunk);
+    struct blocks_plan plan = {
+        .blocksize = header->blocksize,
+        .nblocks = header->nblocks,
+        .nrun = 1,
+        .keeps_first = chunk_needs_first_block(chunk),
+    };
+
+    if (header->blocksize > 0 && header->blocksize < run_size)
+        plan.nrun = (uint32_t)(run_size / header->blocksize);
+    if (plan.nrun > header->nblocks)
+        plan.nrun = header->nblocks;
+    plan.memory = ((size_t)plan.nrun + plan.keeps_first) * plan.blocksize;
+    return plan;
+}
+
+bool blocks_next_run(const struct blocks_plan *plan, uint8_t *buf,
+                     struct blocks_run *run)
+{
+    uint32_t first = run->first + run->n;
+    uint32_t left = plan->nblocks - first;
+
+    if (left == 0)
+        return false;
+    *run = (struct blocks_run){
+        .first = first,
+        .n = left < plan->nrun ? left : plan->nrun,
+        .dst = buf,
+    };
+    if (plan->keeps_first && first == 0) {
+        run->n = 1;
+    } else if (plan->keeps_first) {
+        run->first_block = buf;
+        run->dst = buf + plan->blocksize;
+    }
+    return true;
 }

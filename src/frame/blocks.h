@@ -9,9 +9,6 @@
 #include "chunk/chunk.h"
 #include "store/store.h"
 
-/* Do chunks of this kind have blocks, or are they special? */
-bool blocks_exist(enum chunk_kind kind);
-
 /*
  * Record that bytes at an offset of a chunk could not be read.  Returns
  * `error`; but -EBADMSG for -ENODATA, because the bytes were there when the
@@ -71,5 +68,33 @@ struct blocks_run {
 int blocks_decode(const struct blocks_source *source, const struct chunk *chunk,
                   const struct blocks_run *run, struct chunk_decoder *decoder,
                   struct fault *fault);
+
+/* The runs in which all blocks of a chunk are decoded, in order. */
+struct blocks_plan {
+    size_t memory; /* bytes that decoding a run at a time needs */
+    size_t blocksize;
+    uint32_t nblocks;
+    uint32_t nrun;    /* blocks of a run; the last one may have fewer */
+    bool keeps_first; /* block 0 is a run of its own, and stays in memory for
+                         the others */
+};
+
+/*
+ * Plan how to decode a chunk.
+ *
+ *  run_size  decoded bytes of a run, unless a single block is larger
+ */
+struct blocks_plan blocks_plan(const struct chunk *chunk, size_t run_size);
+
+/*
+ * Move on to the next run of a plan.
+ *
+ *  buf  room for plan->memory bytes, the same in each call
+ *  run  the run before, which was decoded; all zero at first
+ *
+ * Returns false after the last one.
+ */
+bool blocks_next_run(const struct blocks_plan *plan, uint8_t *buf,
+                     struct blocks_run *run);
 
 #endif

@@ -107,7 +107,8 @@ static int keep_bytes(const struct opening *opening, struct open_chunk *chunk,
 {
     uint32_t cbytes = opening->header.cbytes;
 
-    if (cbytes > opening->prefix_len || !blocks_exist(opening->header.kind))
+    if (cbytes > opening->prefix_len ||
+        !chunk_kind_has_blocks(opening->header.kind))
         return 0;
     chunk->bytes = malloc(cbytes);
     if (!chunk->bytes)
@@ -191,7 +192,7 @@ static int open_stored(struct opening *opening, struct open_chunk *chunk,
     pub->cbytes = header->cbytes;
     pub->chunk = chunk->chunk;
     pub->footprint += chunk_footprint(chunk->chunk);
-    if (!blocks_exist(header->kind))
+    if (!chunk_kind_has_blocks(header->kind))
         return set_pattern(opening, chunk, fault);
     pub->blocksize = header->blocksize;
     pub->nblocks = header->nblocks;

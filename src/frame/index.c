@@ -63,7 +63,7 @@ uint64_t index_period(const struct index *index)
 {
     uint64_t len = index->header->value_len;
 
-    if (blocks_exist(index->header->kind))
+    if (chunk_kind_has_blocks(index->header->kind))
         return index_nentries(index);
     if (len == 0)
         return 1;
@@ -224,7 +224,7 @@ static int read_in_unit(struct index *index, uint64_t off, uint8_t *dst,
 static int read_bytes(struct index *index, uint64_t off, uint8_t *dst,
                       size_t len, struct fault *fault)
 {
-    if (!blocks_exist(index->header->kind)) {
+    if (!chunk_kind_has_blocks(index->header->kind)) {
         chunk_fill(index->chunk, (uint32_t)off, dst, len);
         return 0;
     }
@@ -331,7 +331,7 @@ uint64_t index_run(struct index *index, uint64_t first, int64_t *entry)
     struct fault ignored;
     uint64_t value;
 
-    if (!blocks_exist(index->header->kind))
+    if (!chunk_kind_has_blocks(index->header->kind))
         return index_period(index) == 1 &&
                        index_read(index, first, 1, entry, &ignored) == 0
                    ? index_nentries(index) - first
@@ -356,7 +356,7 @@ static int check_header(const struct chunk_header *header, uint64_t avail,
     if (header->nbytes == 0 || header->nbytes % FRAME_INDEX_TYPESIZE != 0)
         return fault_set(fault, -EBADMSG, 0,
                          "the index is not a whole number of entries");
-    if (blocks_exist(header->kind) && header->kind != CHUNK_COPY &&
+    if (chunk_kind_has_blocks(header->kind) && header->kind != CHUNK_COPY &&
         header->blocksize > INDEX_UNIT_MAX)
         return fault_set(fault, -ENOTSUP, 0,
                          "blocks of the index are too large");
@@ -381,7 +381,7 @@ static int open_chunk(struct index *index, const struct chunk_header *header,
 
 static int keep_first_block(struct index *index, struct fault *fault)
 {
-    if (!blocks_exist(index->header->kind) ||
+    if (!chunk_kind_has_blocks(index->header->kind) ||
         !chunk_needs_first_block(index->chunk))
         return 0;
     index->first_block = malloc(unit_len(index, 0));

@@ -104,35 +104,18 @@ static int reserve(struct repair *repair, size_t size)
 static int decode(struct repair *repair, const struct blocks_source *source,
                   const struct chunk *chunk, struct fault *fault)
 {
-    const struct chunk_header *header = chunk_get_header(chunk);
-    size_t blocksize = header->blocksize;
-    uint32_t nrun =
-        blocksize < RUN_BYTES ? (uint32_t)(RUN_BYTES / blocksize) : 1;
-    bool needs_first = chunk_needs_first_block(chunk);
-    struct blocks_run run = { .n = 1 };
+    const struct blocks_plan plan = blocks_plan(chunk, RUN_BYTES);
+    struct blocks_run run = { 0 };
     int r;
 
-    if (header->nblocks == 0)
-        return 0;
-    if (blocksize > BLOCK_MAX)
+    if (plan.nblocks > 0 && plan.blocksize > BLOCK_MAX)
         return fault_set(fault, -ENOTSUP, 0, "block is too large to be tried");
-    if (nrun > header->nblocks)
-        nrun = header->nblocks;
-    r = reserve(repair, (nrun + needs_first) * blocksize);
+    r = reserve(repair, plan.memory);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    run.dst = repair->blocks;
-    if (needs_first) {
+    while (r == 0 && blocks_next_run(&plan, repair->blocks, &run)) {
         r = blocks_decode(source, chunk, &run, repair->decoder, fault);
-        run.first_block = repair->blocks;
-        run.first = 1;
-        run.dst += blocksize;
-    }
-    for (; run.first < header->nblocks && r == 0; run.first += run.n) {
-        run.n = header->nblocks - run.first < nrun ? header->nblocks - run.first
-                                                   : nrun;
-        r = blocks_decode(source, chunk, &run, repair->decoder, fault);
-        repair->work += run.n * blocksize;
+        repair->work += run.n * plan.blocksize;
     }
     return r;
 }
@@ -163,7 +146,7 @@ static int check_at(struct repair *repair, const struct frame_source *source,
     r = blocks_open_chunk(&blocks, &head, &opened, fault);
     if (r < 0)
         return r;
-    if (blocks_exist(header.kind))
+    if (chunk_kind_has_blocks(header.kind))
         r = decode(repair, &blocks, opened, fault);
     chunk_close(opened);
     return r;

@@ -37,7 +37,7 @@ static ssize_t decode_block(const struct chunk *chunk, uint32_t block,
     uint32_t off = 0;
     uint32_t len = 0;
 
-    if (kind <= CHUNK_COPY)
+    if (chunk_kind_has_blocks(kind))
         chunk_block_extent(chunk, block, &off, &len);
     uint8_t *src = copy_bytes(data + off, len);
     ssize_t n =

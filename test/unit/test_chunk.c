@@ -40,7 +40,7 @@ static ssize_t decode_block(const struct chunk *chunk, uint32_t block,
     uint32_t off = 0;
     uint32_t len;
 
-    if (chunk_get_header(chunk)->kind <= CHUNK_COPY)
+    if (chunk_kind_has_blocks(chunk_get_header(chunk)->kind))
         chunk_block_extent(chunk, block, &off, &len);
     ssize_t n = chunk_decode_block(
         chunk, &(struct chunk_block){ block, data + off, first }, dst, decoder,

@@ -120,6 +120,64 @@ START_TEST(any_run_of_blocks_is_decoded)
 }
 END_TEST
 
+/* Decode a chunk by the runs of a plan, and compare with the whole of it. */
+static void check_plan(struct frame *frame, const struct frame_chunk *chunk,
+                       size_t run_size)
+{
+    const struct blocks_plan plan = blocks_plan(chunk->chunk, run_size);
+    struct fault fault = FAULT_NONE;
+    struct chunk_decoder *decoder;
+    uint8_t *buf = malloc(plan.memory);
+    uint8_t *whole = malloc(chunk->span.nbytes);
+    struct blocks_run run = { 0 };
+    size_t len;
+    size_t off = 0;
+
+    ck_assert(buf && whole);
+    ck_assert_int_eq(chunk_decoder_new(cpu_features(), &decoder), 0);
+    ck_assert_int_eq(read_chunk(frame, chunk->span.chunk_no, whole,
+                                chunk->span.nbytes, &len, &fault),
+                     0);
+    while (blocks_next_run(&plan, buf, &run)) {
+        size_t end = ((size_t)run.first + run.n) * plan.blocksize;
+
+        ck_assert_uint_eq(off, run.first * plan.blocksize);
+        ck_assert_int_eq(
+            frame_chunk_decode(frame, chunk, &run, decoder, &fault), 0);
+        if (end > len)
+            end = len;
+        ck_assert(run.dst + (end - off) <= buf + plan.memory);
+        ck_assert_mem_eq(run.dst, whole + off, end - off);
+        off = end;
+    }
+    ck_assert_uint_eq(off, len);
+    chunk_decoder_free(decoder);
+    free(whole);
+    free(buf);
+}
+
+START_TEST(plan_decodes_all_blocks_with_the_first_for_those_that_need_it)
+{
+    static const char *const names[] = { "frames/odd-delta-ragged.b2frame",
+                                         "frames/filter-order-7.b2frame" };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct frame *frame = open_data(names[i]);
+        struct fault fault = FAULT_NONE;
+        struct frame_chunk *chunk;
+
+        ck_assert_int_eq(frame_chunk_open(frame, 0, &chunk, &fault), 0);
+        ck_assert_uint_gt(chunk->nblocks, 2);
+        ck_assert_int_eq(chunk_needs_first_block(chunk->chunk), i == 0);
+        check_plan(frame, chunk, 1);
+        check_plan(frame, chunk, 2 * (size_t)chunk->blocksize);
+        check_plan(frame, chunk, chunk->span.nbytes);
+        frame_chunk_close(chunk);
+        frame_close(frame);
+    }
+}
+END_TEST
+
 START_TEST(only_the_bytes_of_the_blocks_are_read_in_one_range)
 {
     struct fixture *fixture = fixture_new();
@@ -282,6 +340,7 @@ int main(void)
 {
     const TTest *const tests[] = {
         any_run_of_blocks_is_decoded,
+        plan_decodes_all_blocks_with_the_first_for_those_that_need_it,
         only_the_bytes_of_the_blocks_are_read_in_one_range,
         large_gaps_are_not_read,
         a_short_chunk_is_read_once,
