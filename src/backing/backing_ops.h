@@ -19,9 +19,16 @@ struct backing_source_ops {
                 const char *name, enum entry_kind kind,
                 struct backing_place *out);
     int (*statfs)(const struct backing_source *source, struct statvfs *out);
+    int (*sync)(const struct backing_source *source);
 
     /* These may be missing: if no files are left behind, */
     void (*tidy_up)(const struct backing_source *source);
+
+    /* if nothing can be mounted below SOURCE, */
+    void (*path)(const struct backing_source *source, char out[PATH_MAX]);
+
+    /* if the kernel cannot use its files, */
+    bool (*may_pass_through)(const struct backing_source *source);
 
     /* and if no anchors lead to files that have lost their names. */
     void (*find_anchored)(int anchor, enum entry_kind kind,

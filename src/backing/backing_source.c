@@ -16,6 +16,7 @@ void backing_source_init(struct backing_source *source)
 
 void backing_source_fini(struct backing_source *source)
 {
+    trash_remove(&source->trash, source->fd);
     trash_fini(&source->trash);
     bundle_cache_fini(&source->bundle_cache);
     incoming_frames_fini(&source->incoming);
@@ -34,6 +35,24 @@ void backing_tidy_up(const struct backing_source *source)
 int backing_statfs(const struct backing_source *source, struct statvfs *out)
 {
     return source->ops->statfs(source, out);
+}
+
+int backing_sync(const struct backing_source *source)
+{
+    return source->ops->sync(source);
+}
+
+void backing_path(const struct backing_source *source, char out[PATH_MAX])
+{
+    out[0] = '\0';
+    if (source->ops->path)
+        source->ops->path(source, out);
+}
+
+bool backing_may_pass_through(const struct backing_source *source)
+{
+    return source->ops->may_pass_through &&
+           source->ops->may_pass_through(source);
 }
 
 int backing_find(struct backing_source *source, const char *dir,

@@ -47,7 +47,7 @@ struct backing_source {
 /* Set up a zeroed struct with nothing open. */
 void backing_source_init(struct backing_source *source);
 
-/* Close and free everything, after trash_remove(). */
+/* Close and free everything.  The directory for removed frames goes, too. */
 void backing_source_fini(struct backing_source *source);
 
 /* Remove the files that dead daemons have left behind, unless SOURCE is a
@@ -56,6 +56,20 @@ void backing_tidy_up(const struct backing_source *source);
 
 /* Like statvfs() of the file system that SOURCE is on. */
 int backing_statfs(const struct backing_source *source, struct statvfs *out);
+
+/* Like syncfs() of the file system that SOURCE is on. */
+int backing_sync(const struct backing_source *source);
+
+/* Get the path at which the directory of SOURCE is now, if other file systems
+   may be mounted below it; else "". */
+void backing_path(const struct backing_source *source, char out[PATH_MAX]);
+
+/*
+ * May the kernel use files that are passed through by itself?  The kernel
+ * allows two stacked file systems.  So SOURCE must not be one of them, because
+ * one is left for a file system that may be mounted on top of this one.
+ */
+bool backing_may_pass_through(const struct backing_source *source);
 
 /*
  * Find an entry by its path from SOURCE.

@@ -18,6 +18,9 @@ extern const struct backing_source_ops local_source_ops;
 
 /* The functions of `local_source_ops`, also for a frame that is SOURCE. */
 int local_statfs(const struct backing_source *source, struct statvfs *out);
+int local_sync(const struct backing_source *source);
+void local_path(const struct backing_source *source, char out[PATH_MAX]);
+bool local_may_pass_through(const struct backing_source *source);
 void local_find_anchored(int anchor, enum entry_kind kind,
                          struct backing_place *out);
 int local_sync_anchored(int anchor, enum entry_kind kind);

@@ -2,14 +2,11 @@
 #include "fuse/fs_open.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "backing/folder.h"
-#include "backing/local.h"
-#include "backing/single_frame.h"
+#include "backing/source_open.h"
 #include "base/log.h"
 #include "fuse/sync_all.h"
 #include "open/deferred_close.h"
@@ -36,65 +33,6 @@ static int resolve(const char *path, char **out, struct stat *st)
     return 0;
 }
 
-/*
- * Split off the last name of a path without links.
- *
- *  dir  receives the directory, opened with O_PATH
- */
-static int split(const char *path, int *dir, char **name)
-{
-    const char *slash = strrchr(path, '/');
-    char *parent = strndup(path, slash > path ? (size_t)(slash - path) : 1);
-    int r = 0;
-
-    *name = strdup(slash + 1);
-    *dir = -1;
-    if (!parent || !*name)
-        r = -ENOMEM;
-    else if ((*dir = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC)) < 0)
-        r = -errno;
-    free(parent);
-    return r;
-}
-
-static int kind_of_directory(const struct paths *paths)
-{
-    int dir = open(paths->source, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    int r;
-
-    if (dir < 0)
-        return -errno;
-    r = local_kind_of_directory(dir);
-    close(dir);
-    return r;
-}
-
-/* A file can only be a store or a frame, whatever its name. */
-static int kind_of_file(const struct paths *paths)
-{
-    char *name;
-    int dir;
-    int r = split(paths->source, &dir, &name);
-
-    if (r == 0)
-        r = folder_is_store(dir, name) > 0 ? ENTRY_STORE : ENTRY_FRAME;
-    if (dir >= 0)
-        close(dir);
-    free(name);
-    return r;
-}
-
-/* Get the kind of SOURCE, or a negative errno. */
-static int kind_of_source(const struct fs_options *options,
-                          const struct paths *paths)
-{
-    if (S_ISDIR(paths->source_st.st_mode))
-        return kind_of_directory(paths);
-    if (!S_ISREG(paths->source_st.st_mode))
-        return -EINVAL;
-    return options->offset > 0 ? ENTRY_FRAME : kind_of_file(paths);
-}
-
 static int paths_init(const struct fs_options *options, struct paths *paths)
 {
     int r;
@@ -102,7 +40,8 @@ static int paths_init(const struct fs_options *options, struct paths *paths)
     paths->said = options->source;
     r = resolve(options->source, &paths->source, &paths->source_st);
     if (r == 0)
-        r = kind_of_source(options, paths);
+        r = source_open_kind(paths->source, &paths->source_st,
+                             options->offset > 0);
     if (r < 0) {
         log_error("%s: %s", paths->said,
                   r == -EINVAL ? "neither a directory nor a regular file"
@@ -130,22 +69,6 @@ static bool is_below(const char *path, const char *dir)
            (path[len] == '/' || (len > 0 && dir[len - 1] == '/'));
 }
 
-/* Find the entry of SOURCE, if any, that the mount hides. */
-static int find_hidden(struct fs *fs, const struct paths *paths)
-{
-    int dir;
-    int r;
-
-    if (!is_below(paths->mountpoint, paths->source))
-        return 0;
-    r = split(paths->mountpoint, &dir, &fs->source.mounted);
-    if (r == 0 && fstat(dir, &fs->source.mounted_in) < 0)
-        r = -errno;
-    if (dir >= 0)
-        close(dir);
-    return r;
-}
-
 /* Check that SOURCE, which shows as a directory, can be mounted at
    MOUNTPOINT. */
 static int check_tree(const struct fs *fs, const struct paths *paths)
@@ -169,10 +92,9 @@ static int open_tree(struct fs *fs, const struct paths *paths)
 
     if (r < 0)
         return r;
-    fs->source.fd = open(paths->source, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (fs->source.fd < 0)
-        return -errno;
-    r = find_hidden(fs, paths);
+    r = source_open_directory(&fs->source, paths->source);
+    if (r == 0 && is_below(paths->mountpoint, paths->source))
+        r = source_open_hide(&fs->source, paths->mountpoint);
     if (r < 0)
         return r;
     return node_table_init(&fs->nodes, ENTRY_DIRECTORY, ".");
@@ -206,19 +128,6 @@ static int check_store(struct fs *fs, const struct paths *paths,
     return 0;
 }
 
-/* Open the directory that contains a store, and get the store's name there.
-   For a store that is a directory, these are the directory itself and ".". */
-static int open_around(struct fs *fs, const struct paths *paths, char **name)
-{
-    if (!S_ISDIR(paths->source_st.st_mode))
-        return split(paths->source, &fs->source.fd, name);
-    fs->source.fd = open(paths->source, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (fs->source.fd < 0)
-        return -errno;
-    *name = strdup(".");
-    return *name ? 0 : -ENOMEM;
-}
-
 static int open_store(struct fs *fs, const struct paths *paths)
 {
     char *name = NULL;
@@ -230,7 +139,7 @@ static int open_store(struct fs *fs, const struct paths *paths)
         log_error("%s: lies inside the store", paths->mountpoint);
         return -EINVAL;
     }
-    r = open_around(fs, paths, &name);
+    r = source_open_store(&fs->source, paths->source, &name);
     if (r == 0)
         r = check_store(fs, paths, name);
     if (r == 0)
@@ -279,20 +188,11 @@ static int open_frame(struct fs *fs, const struct paths *paths)
         log_error("%s: lies inside the frame", paths->mountpoint);
         return -EINVAL;
     }
-    fs->source.ops = &single_frame_source_ops;
-    r = split(paths->source, &fs->source.fd, &fs->source.only);
-    if (r < 0)
-        return r;
-    fs->source.only_kind = paths->kind;
-    fs->source.pinned =
-        store_version_same_object(&paths->source_st, &paths->mountpoint_st);
-    if (fs->source.pinned) {
-        close(fs->source.fd);
-        fs->source.fd = open(paths->source, O_PATH | O_CLOEXEC);
-        if (fs->source.fd < 0)
-            return -errno;
-    }
-    r = check_frame(fs, paths);
+    r = source_open_frame(
+        &fs->source, paths->source, paths->kind,
+        store_version_same_object(&paths->source_st, &paths->mountpoint_st));
+    if (r == 0)
+        r = check_frame(fs, paths);
     if (r < 0)
         return r;
     return node_table_init(&fs->nodes,
@@ -323,7 +223,6 @@ static struct fs *fs_new(const struct fs_options *options)
     fs->space = space;
     list_init(&fs->opened);
     backing_source_init(&fs->source);
-    fs->source.ops = &local_source_ops;
     fs->open_anchor = open_file_anchor;
     fs->source.keep_names = options->keep_names;
     fs->source.npy = options->npy;
@@ -385,7 +284,6 @@ int fs_close(struct fs *fs)
     }
     r = deferred_close_stop(fs);
     synced = sync_all(fs);
-    trash_remove(&fs->source.trash, fs->source.fd);
     file_context_free(fs->files);
     node_table_fini(&fs->nodes);
     sync_set_fini(&fs->written);

@@ -12,17 +12,23 @@
 #include "fuse/mount_table.h"
 #include "tree/fs.h"
 
-/* Sync the file system at a path.  `name` is for the log. */
-static int sync_fs(const char *path, const char *name)
+/* Report the result of syncing a file system.  Returns the result. */
+static int finish_sync(const char *name, int r)
+{
+    if (r < 0)
+        log_error("%s: names may not last: %s", name, strerror(-r));
+    return r;
+}
+
+/* Sync the file system at a path. */
+static int sync_fs(const char *path)
 {
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     int r = fd < 0 || syncfs(fd) < 0 ? -errno : 0;
 
-    if (r < 0)
-        log_error("%s: names may not last: %s", name, strerror(-r));
     if (fd >= 0)
         close(fd);
-    return r;
+    return finish_sync(path, r);
 }
 
 static bool is_below(const char *path, const char *dir)
@@ -50,7 +56,7 @@ static size_t sync_below(const char *dir, const struct sync_set *set, bool in,
     while (mount_table_next(&table, &entry)) {
         if (!is_below(entry.path, dir) || sync_set_has(set, entry.dev) != in)
             continue;
-        r = sync_fs(entry.path, entry.path);
+        r = sync_fs(entry.path);
         *error = r < 0 ? r : *error;
         n++;
     }
@@ -78,21 +84,15 @@ static int sync_others(const struct fs *fs, const char *dir)
 
 int sync_all(struct fs *fs)
 {
-    char link[64];
     char source[PATH_MAX];
-    ssize_t len;
     int others = 0;
     int r;
 
     if (!fs->source.writable)
         return 0;
-    /* SOURCE's path may now lead to the mount that has ended, or to another
-       one, so use the descriptor. */
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", fs->source.fd);
-    len = readlink(link, source, sizeof(source) - 1);
-    source[len > 0 ? len : 0] = '\0';
+    backing_path(&fs->source, source);
     if (fs->written.ndevs > 0)
         others = sync_others(fs, source);
-    r = sync_fs(link, source);
+    r = finish_sync(source, backing_sync(&fs->source));
     return r < 0 ? r : others;
 }

@@ -2,9 +2,7 @@
 #include "ops/passthrough.h"
 
 #include <linux/capability.h>
-#include <linux/magic.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "ops/request.h"
@@ -25,20 +23,10 @@ static bool may_administer(void)
             CAP_TO_MASK(CAP_SYS_ADMIN));
 }
 
-/* The kernel allows two stacked file systems.  An overlay is one of them, and
-   one is left for a file system that may be mounted on top of this one. */
-static bool is_overlay(const struct fs *fs)
-{
-    struct statfs st;
-
-    return fstatfs(fs->source.fd, &st) == 0 &&
-           st.f_type == OVERLAYFS_SUPER_MAGIC;
-}
-
 void passthrough_init(struct fs *fs, struct fuse_conn_info *conn)
 {
     if (fs->source.writable || !(conn->capable & FUSE_CAP_PASSTHROUGH) ||
-        !may_administer() || is_overlay(fs))
+        !may_administer() || !backing_may_pass_through(&fs->source))
         return;
     conn->want |= FUSE_CAP_PASSTHROUGH;
     atomic_store(&fs->passthrough, true);
