@@ -5,6 +5,21 @@
 
 #include "backing/backing_ops.h"
 
+int backing_check_name(const struct backing_dir *dir, const char *name,
+                       enum entry_kind kind, mode_t mode)
+{
+    const struct backing_change_ops *change = dir->ops->change;
+
+    return change ? change->check_name(dir, name, kind, mode) : -EROFS;
+}
+
+int backing_check_rename(const struct backing_entry *entry, const char *name)
+{
+    const struct backing_change_ops *change = entry->dir.ops->change;
+
+    return change ? change->check_rename(entry, name) : -EROFS;
+}
+
 int backing_create(const struct backing_entry *entry,
                    const struct backing_new *what, struct backing_draft *out)
 {

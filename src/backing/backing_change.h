@@ -24,6 +24,30 @@ struct backing_entry {
     char name[NAME_MAX + 1];
 };
 
+/* Names. */
+
+/*
+ * May a program store something under a name, as it is about to?  Rejects names
+ * that would turn the directory into a sparse frame, unless a program is
+ * copying one, see incoming_frames.h.  Also rejects names that would be taken
+ * for the lock file of a frame, or for a temporary file of framefs.
+ *
+ *  kind, mode  of the new entry
+ *
+ * Returns 0, -EPERM or another error.
+ */
+int backing_check_name(const struct backing_dir *dir, const char *name,
+                       enum entry_kind kind, mode_t mode);
+
+/*
+ * Would an entry still be of its kind under another name?  A frame or store in
+ * a file is recognised by its name.  A frame that would cease to be one can be
+ * copied instead; for a store, that would change everything that shows.
+ *
+ * Returns 0, -EXDEV or -EPERM.
+ */
+int backing_check_rename(const struct backing_entry *entry, const char *name);
+
 /* Creating. */
 
 /* The file or directory to create: the arguments of mknod() and so on. */
@@ -133,6 +157,9 @@ int backing_exchange(const struct backing_move *move);
 /* What an implementation does with the entries of its directories.  Each
    function does the work of the one above that has its name. */
 struct backing_change_ops {
+    int (*check_name)(const struct backing_dir *dir, const char *name,
+                      enum entry_kind kind, mode_t mode);
+    int (*check_rename)(const struct backing_entry *entry, const char *name);
     int (*create)(const struct backing_new *what, struct backing_draft *draft);
     int (*draft_store)(const struct backing_draft *draft, unsigned flags,
                        struct store **out, struct fault *fault);

@@ -17,6 +17,9 @@
 extern const struct backing_change_ops local_change_ops;
 
 /* The functions of `local_change_ops` in files of their own. */
+int local_check_name(const struct backing_dir *dir, const char *name,
+                     enum entry_kind kind, mode_t mode);
+int local_check_rename(const struct backing_entry *entry, const char *name);
 int local_remove(const struct backing_dir *dir, const char *name,
                  enum entry_kind kind, const struct backing_removal *how);
 void local_finish_removal(const struct backing_dir *dir, enum entry_kind kind,

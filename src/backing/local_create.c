@@ -152,6 +152,8 @@ static int link_object(const struct backing_object *object,
 }
 
 const struct backing_change_ops local_change_ops = {
+    .check_name = local_check_name,
+    .check_rename = local_check_rename,
     .create = create,
     .draft_store = draft_store,
     .publish = publish,

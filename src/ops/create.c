@@ -46,8 +46,8 @@ static enum entry_kind kind_of(const struct fs *fs, const struct create *create)
 }
 
 /* Choose the name that the entry is stored under. */
-static int choose_name(struct fs *fs, struct backing_entry *entry,
-                       const char *shown, const char *like, mode_t mode)
+static int choose_name(struct backing_entry *entry, const char *shown,
+                       const char *like, mode_t mode)
 {
     struct names_dir names = backing_names(&entry->dir);
     int r = 0;
@@ -57,7 +57,7 @@ static int choose_name(struct fs *fs, struct backing_entry *entry,
     else
         memcpy(entry->name, shown, strlen(shown) + 1);
     return r == 0
-               ? fs_admit_name(fs, &entry->dir, entry->name, entry->kind, mode)
+               ? backing_check_name(&entry->dir, entry->name, entry->kind, mode)
                : r;
 }
 
@@ -145,7 +145,7 @@ int create_entry(struct fs *fs, const struct create *create,
     if (r < 0)
         return r;
     making.entry.kind = kind_of(fs, create);
-    r = choose_name(fs, &making.entry, create->shown, NULL, create->mode);
+    r = choose_name(&making.entry, create->shown, NULL, create->mode);
     if (r == 0)
         r = backing_create(&making.entry, &what, &making.draft);
     if (r == 0) {
@@ -170,7 +170,7 @@ static int link_at(struct fs *fs, struct node *node,
     if (r < 0)
         return r;
     entry->kind = node->id.kind;
-    r = choose_name(fs, entry, shown, place->name, object.st.st_mode);
+    r = choose_name(entry, shown, place->name, object.st.st_mode);
     if (r == 0)
         r = backing_link(&object, entry);
     backing_unpin(&object);

@@ -76,28 +76,10 @@ static bool is_same_file(const struct move *move)
            store_version_same_object(&move->from.st, &move->to.st);
 }
 
-/*
- * A frame or store in a file is recognised by its name.  A frame that would
- * cease to be one can be copied instead; for a store, that would change
- * everything that shows.
- *
- * Returns 0, -EXDEV or -EPERM.
- */
-static int check_name(const struct side *side, const char *name)
-{
-    if (side->entry.kind == ENTRY_STORE)
-        return names_has_store_suffix(side->entry.name) &&
-                       !names_has_store_suffix(name)
-                   ? -EPERM
-                   : 0;
-    return side->entry.kind == ENTRY_FRAME && !names_has_suffix(name) ? -EXDEV
-                                                                      : 0;
-}
-
 /* Choose the name under which to store an entry that will show in another
    place. */
-static int choose_target(struct fs *fs, const struct side *side,
-                         struct side *place, const char *shown, char *target)
+static int choose_target(const struct side *side, struct side *place,
+                         const char *shown, char *target)
 {
     struct names_dir names = backing_names(&place->entry.dir);
     int r = 0;
@@ -109,9 +91,9 @@ static int choose_target(struct fs *fs, const struct side *side,
     else
         strcpy(target, shown);
     if (r == 0)
-        r = fs_admit_name(fs, &place->entry.dir, target, side->entry.kind,
-                          side->st.st_mode);
-    return r == 0 ? check_name(side, target) : r;
+        r = backing_check_name(&place->entry.dir, target, side->entry.kind,
+                               side->st.st_mode);
+    return r == 0 ? backing_check_rename(&side->entry, target) : r;
 }
 
 static struct backing_move describe(const struct move *move)
@@ -173,8 +155,8 @@ static int replace_or_move(struct move *move)
     const struct side *to = &move->to;
     const struct backing_move files = describe(move);
     const struct backing_entry *left;
-    int r = choose_target(move->fs, &move->from, &move->to,
-                          move->args->new_shown, move->target);
+    int r = choose_target(&move->from, &move->to, move->args->new_shown,
+                          move->target);
 
     if (r == 0)
         r = open_file_sync_node(move->fs, move->from.node);
@@ -209,12 +191,9 @@ static int choose_names(struct move *move)
 {
     struct side *from = &move->from;
     struct side *to = &move->to;
-    int r =
-        choose_target(move->fs, from, to, move->args->new_shown, move->target);
+    int r = choose_target(from, to, move->args->new_shown, move->target);
 
-    return r < 0 ? r
-                 : choose_target(move->fs, to, from, move->args->shown,
-                                 move->back);
+    return r < 0 ? r : choose_target(to, from, move->args->shown, move->back);
 }
 
 static int exchange(struct move *move)
@@ -252,7 +231,7 @@ static int move(struct move *move)
         return exchange(move);
     if (is_there(&move->to) && (move->args->flags & RENAME_NOREPLACE))
         return -EEXIST;
-    if (move->to.entry.kind == ENTRY_STORE)
+    if (entry_traits[move->to.entry.kind].readonly_dir)
         return -EROFS;
     return is_same_file(move) ? 0 : replace_or_move(move);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tree/fs.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -9,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "frame/frame_object.h"
 #include "tree/dir.h"
 #include "tree/report.h"
 
@@ -205,29 +203,6 @@ int fs_find(struct fs *fs, struct node *parent, const char *shown,
         return -ENAMETOOLONG;
     }
     return 0;
-}
-
-int fs_admit_name(struct fs *fs, const struct backing_dir *dir,
-                  const char *name, enum entry_kind kind, mode_t mode)
-{
-    bool is_plain = kind == ENTRY_PLAIN && S_ISREG(mode);
-    char frame[NAME_MAX + 1];
-    struct stat st;
-    int r = ENTRY_NONE;
-
-    if (names_is_private(name))
-        return -EPERM;
-    if (frame_object_is_index(name)) {
-        if (!is_plain || !fs->source.keep_names)
-            return -EPERM;
-        if (backing_dir_stat(dir, &st) == 0)
-            incoming_frames_add(&fs->source.incoming, &st);
-    }
-    if (is_plain && names_lock_stem(name, frame))
-        r = backing_kind(dir, frame, DT_UNKNOWN);
-    if (r < 0)
-        return r;
-    return r == ENTRY_FRAME ? -EPERM : 0;
 }
 
 int fs_check_entries(const struct fs *fs, const struct node *dir)

@@ -130,19 +130,6 @@ int fs_find(struct fs *fs, struct node *parent, const char *shown,
             struct backing_entry *out);
 
 /*
- * May a program store something under a name, as it is about to?  Rejects names
- * that would turn the directory into a sparse frame, unless a program is
- * copying one, see incoming_frames.h.  Also rejects names that would be taken
- * for the lock file of a frame, or for a temporary file of framefs.
- *
- *  kind, mode  of the new entry
- *
- * Returns 0, -EPERM or another error.
- */
-int fs_admit_name(struct fs *fs, const struct backing_dir *dir,
-                  const char *name, enum entry_kind kind, mode_t mode);
-
-/*
  * The length of the longest name that a program can create.  A stored name may
  * be longer than the one that shows, by its suffix and that of its lock file.
  * `max` is the limit of the backing file system.
