@@ -147,11 +147,10 @@ int backing_check_header(const struct backing_place *place,
 /* How a directory is to be opened. */
 struct backing_opening {
     struct backing_source *source;
-    enum entry_kind kind; /* of the entry at the place */
-    const char
-        *bundle_path; /* path of the folder in it, if it is a store; "" for the
-                         top, and for other kinds */
-    bool list;        /* backing_list_begin() will be called */
+    enum entry_kind kind;    /* of the directory */
+    const char *bundle_path; /* if the directory is in a store, which is at the
+                                place: its path there; else "" */
+    bool list;               /* backing_list_begin() will be called */
 };
 
 /*

@@ -76,7 +76,8 @@ bool backing_may_pass_through(const struct backing_source *source);
  *
  *  dir   path of the directory that it is in; "" for SOURCE itself
  *  name  its name there
- *  kind  neither part of a store nor a view of a frame
+ *  kind  of the entry, no view of a frame; of a part of a store, to find the
+ *        store
  *
  * Returns 0, -ESTALE if there is no such directory any more, or an error.
  */

@@ -2,9 +2,12 @@
 #include "backing/entry_kind.h"
 
 const struct entry_traits entry_traits[ENTRY_NKINDS] = {
-    [ENTRY_DIRECTORY] = { .folder = true, .one_name = true },
+    [ENTRY_PLAIN] = { .plain = true },
+    [ENTRY_DIRECTORY] = { .folder = true, .mirrored = true, .one_name = true },
+    [ENTRY_FRAME_DIR] = { .folder = true, .made_up = true, .one_name = true },
     [ENTRY_FRAME] = { .frame = true, .decoded = true, .layers = true },
     [ENTRY_SPARSE] = { .frame = true,
+                       .sparse = true,
                        .decoded = true,
                        .layers = true,
                        .one_name = true },
@@ -14,12 +17,14 @@ const struct entry_traits entry_traits[ENTRY_NKINDS] = {
                       .one_name = true },
     [ENTRY_BUNDLE_DIR] = { .folder = true,
                            .virtual = true,
+                           .in_store = true,
                            .readonly_dir = true,
                            .layers = true,
                            .one_name = true },
     [ENTRY_BUNDLE_FRAME] = { .frame = true,
                              .decoded = true,
                              .virtual = true,
+                             .in_store = true,
                              .layers = true },
     [ENTRY_CHUNKS] = { .view = true,
                        .folder = true,

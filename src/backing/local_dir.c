@@ -34,7 +34,7 @@ int local_dir_open(const struct backing_place *place,
 {
     int fd;
 
-    if (how->kind == ENTRY_STORE)
+    if (how->kind == ENTRY_STORE || how->kind == ENTRY_BUNDLE_DIR)
         return folder_open(place, how->bundle_path, out, fault);
     fd = local_open(place, (how->list ? O_RDONLY : O_PATH) | O_DIRECTORY);
     if (fd < 0)

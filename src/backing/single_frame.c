@@ -22,7 +22,7 @@ static int find(struct backing_source *source,
                 const char *name __attribute__((unused)), enum entry_kind kind,
                 struct backing_place *out)
 {
-    if (kind == ENTRY_DIRECTORY)
+    if (kind == ENTRY_FRAME_DIR)
         *out = (struct backing_place){ .ops = &single_frame_ops,
                                        .holder = source };
     else

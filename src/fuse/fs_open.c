@@ -179,7 +179,7 @@ static int open_frame(struct fs *fs, const struct paths *paths)
     bool onto_file = !S_ISDIR(paths->mountpoint_st.st_mode);
     int r;
 
-    if (fs->source.base > 0 && paths->kind == ENTRY_SPARSE) {
+    if (fs->source.base > 0 && entry_traits[paths->kind].sparse) {
         log_error("%s: is a directory, and offset= is for a frame in a file",
                   paths->said);
         return -EINVAL;
@@ -196,7 +196,7 @@ static int open_frame(struct fs *fs, const struct paths *paths)
     if (r < 0)
         return r;
     return node_table_init(&fs->nodes,
-                           onto_file ? paths->kind : ENTRY_DIRECTORY,
+                           onto_file ? paths->kind : ENTRY_FRAME_DIR,
                            onto_file ? fs->source.only : ".");
 }
 
@@ -244,16 +244,16 @@ int fs_open(const struct fs_options *options, struct fs **out)
     if (!fs)
         return -ENOMEM;
     r = paths_init(options, &paths);
-    if (r == 0 && paths.kind == ENTRY_DIRECTORY)
-        r = open_tree(fs, &paths);
-    else if (r == 0 && paths.kind == ENTRY_STORE)
+    if (r == 0 && entry_traits[paths.kind].frame)
+        r = open_frame(fs, &paths);
+    else if (r == 0 && entry_traits[paths.kind].readonly_dir)
         r = open_store(fs, &paths);
     else if (r == 0)
-        r = open_frame(fs, &paths);
+        r = open_tree(fs, &paths);
     fs->dev = paths.source_st.st_dev;
-    fs->source.writable = r == 0 && !options->read_only &&
-                          fs->source.base == 0 && paths.kind != ENTRY_STORE &&
-                          is_writable(paths.source);
+    fs->source.writable =
+        r == 0 && !options->read_only && fs->source.base == 0 &&
+        !entry_traits[paths.kind].readonly_dir && is_writable(paths.source);
     /* If the root is a file, the kernel never looks it up, and so would never
        learn that other programs have changed it.  If frames are shared by
        locks, a frame must be locked when a program writes, not when the kernel

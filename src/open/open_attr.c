@@ -83,7 +83,7 @@ int open_attr_complete(struct fs *fs, struct node *node,
         r = complete_frame(fs, node, place, st);
     else if (fs->writeback && S_ISREG(st->st_mode))
         watch_other(fs, node, st);
-    if (node->id.kind == ENTRY_PLAIN)
+    if (node_traits(node)->plain)
         attr_report_raw(fs, node, place, st);
     st->st_ino = fs_ino(fs, st->st_dev, st->st_ino);
     return r;

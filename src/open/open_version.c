@@ -213,7 +213,7 @@ void open_version_await_last(struct open_version *version)
 bool open_version_is_of(const struct open_version *version,
                         enum entry_kind kind, const struct stat *st)
 {
-    if (kind == ENTRY_SPARSE)
+    if (entry_traits[kind].sparse)
         return store_version_same_object(&version->st, st);
     return file_is_in(version->file, store_version_of(st));
 }

@@ -21,7 +21,7 @@ struct making {
 static int open_parent(struct fs *fs, struct node *parent, const char *shown,
                        struct backing_entry *out)
 {
-    int r = fs_check_entries(fs, parent);
+    int r = fs_check_entries(parent);
 
     if (r < 0)
         return r;
@@ -187,7 +187,7 @@ int create_link(struct fs *fs, const struct hard_link *link, struct node **out,
 
     if (node_traits(node)->one_name)
         return -EPERM;
-    r = fs_check_node(fs, node);
+    r = fs_check_node(node);
     if (r == 0)
         r = open_file_sync_node(fs, node);
     if (r == 0)

@@ -161,7 +161,7 @@ static void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
 
     sync_note(fs, node);
     if (r == 0)
-        r = fs_check_node(fs, node);
+        r = fs_check_node(node);
     if (r == 0 && fi && (to_set & FUSE_SET_ATTR_SIZE)) {
         r = ops_set_size(fs, handle_of(fi), attr->st_size);
         to_set &= ~FUSE_SET_ATTR_SIZE;

@@ -56,7 +56,7 @@ void passthrough_open(fuse_req_t req, struct handle *handle,
 {
     struct open_file *open = handle->open;
 
-    if (open->node->id.kind != ENTRY_PLAIN)
+    if (!node_traits(open->node)->plain)
         return;
     pthread_mutex_lock(&open->lock);
     fi->backing_id = number_locked(req, open);

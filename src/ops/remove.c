@@ -104,7 +104,7 @@ static int remove_shown(struct fs *fs, struct node *parent, const char *shown,
                         bool directory)
 {
     struct backing_entry entry;
-    int r = fs_check_entries(fs, parent);
+    int r = fs_check_entries(parent);
 
     if (r == 0)
         r = fs_find(fs, parent, shown, &entry);

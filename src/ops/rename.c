@@ -243,9 +243,9 @@ int rename_entry(struct fs *fs, const struct rename *args)
 
     if (args->flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE))
         return -EINVAL;
-    r = fs_check_entries(fs, args->parent);
+    r = fs_check_entries(args->parent);
     if (r == 0)
-        r = fs_check_entries(fs, args->new_parent);
+        r = fs_check_entries(args->new_parent);
     if (r < 0)
         return r;
     r = side_init(fs, args->parent, args->shown, &it.from);

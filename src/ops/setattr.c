@@ -185,7 +185,7 @@ int setattr_apply(struct fs *fs, struct node *node, const struct stat *st,
 {
     bool sized = set & FUSE_SET_ATTR_SIZE;
     struct change change = { .st = st, .set = set & ~FUSE_SET_ATTR_SIZE };
-    int r = fs_check_node(fs, node);
+    int r = fs_check_node(node);
 
     if (r == 0 && sized)
         r = set_size(fs, node, st->st_size);

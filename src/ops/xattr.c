@@ -494,7 +494,7 @@ static int change_backing(struct fs *fs, struct node *node,
     bool newest;
     int r;
 
-    r = fs_check_node(fs, node);
+    r = fs_check_node(node);
     if (r == 0)
         r = fs_place(fs, node, &place);
     if (r < 0)

@@ -131,7 +131,7 @@ static int read_info(struct fs *fs, struct node *node,
     if (r < 0 && report_is_fault(r)) {
         if (r != -EACCES)
             report_fault(&fs->nodes, node, st, r, &fault);
-        show_claim(fs, store, node->id.kind == ENTRY_SPARSE, st, out);
+        show_claim(fs, store, node_traits(node)->sparse, st, out);
         r = 0;
     }
     store_close(store);
@@ -209,7 +209,7 @@ static int stat_unlinked(struct fs *fs, const struct node *node,
     int fd = -ESTALE;
     int r;
 
-    if (node->id.kind == ENTRY_DIRECTORY)
+    if (node_traits(node)->mirrored)
         fd = dir_anchor(fs, node);
     if (fd < 0)
         return fd;
@@ -242,7 +242,7 @@ int attr_get_folder(struct fs *fs, struct node *node, struct stat *out)
     struct stat st;
     int r;
 
-    if (fs_is_made_up(fs, node))
+    if (node_traits(node)->made_up)
         return stat_made_up(fs, node, out);
     r = fs_place(fs, node, &place);
     if (r < 0)

@@ -187,7 +187,7 @@ static void describe(struct dir *dir, enum entry_kind kind,
 
     if (kind == ENTRY_NONE)
         type = DT_DIR;
-    else if (kind != ENTRY_PLAIN)
+    else if (!entry_traits[kind].plain)
         type = entry_traits[kind].folder ? DT_DIR : DT_REG;
     *out = (struct dir_entry){
         .shown = dir->shown,

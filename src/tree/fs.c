@@ -16,7 +16,7 @@ static int anchor_of(struct fs *fs, const struct node *node)
 {
     int fd = -ESTALE;
 
-    if (node->id.kind == ENTRY_DIRECTORY)
+    if (node_traits(node)->mirrored)
         return dir_anchor(fs, node);
     pthread_mutex_lock(&fs->nodes.lock);
     if (node->open)
@@ -121,12 +121,12 @@ static int place_of_dir(struct fs *fs, struct node *node, char *bundle_path,
     int r;
 
     bundle_path[0] = '\0';
-    if (node->id.kind != ENTRY_BUNDLE_DIR)
+    if (!node_traits(node)->in_store)
         return fs_place(fs, node, out);
     node_lock_path(&fs->nodes, node);
     r = node_locate(&fs->nodes, node, &path);
     if (r == 0)
-        r = backing_find(&fs->source, path.dir, path.name, ENTRY_STORE, out);
+        r = backing_find(&fs->source, path.dir, path.name, node->id.kind, out);
     if (r < 0) {
         node_unlock_path(&fs->nodes, node);
         return r;
@@ -139,15 +139,18 @@ static int place_of_dir(struct fs *fs, struct node *node, char *bundle_path,
 static int open_dir(struct fs *fs, struct node *node, bool list,
                     struct backing_dir *out, struct fault *fault)
 {
-    struct backing_opening how = { .source = &fs->source, .list = list };
-    struct backing_place place;
     char bundle_path[PATH_MAX];
+    const struct backing_opening how = {
+        .source = &fs->source,
+        .kind = node->id.kind,
+        .bundle_path = bundle_path,
+        .list = list,
+    };
+    struct backing_place place;
     int r = place_of_dir(fs, node, bundle_path, &place);
 
     if (r < 0)
         return r;
-    how.bundle_path = bundle_path;
-    how.kind = node->id.kind == ENTRY_BUNDLE_DIR ? ENTRY_STORE : node->id.kind;
     r = backing_dir_open(&place, &how, out, fault);
     backing_close(&place);
     return r;
@@ -174,7 +177,7 @@ int fs_dir(struct fs *fs, struct node *node, bool list, struct backing_dir *out)
             report_fault(&fs->nodes, node, NULL, r, &fault);
         return r;
     }
-    if (node->id.kind == ENTRY_DIRECTORY && !is_directory_of(fs, node, out)) {
+    if (node_traits(node)->mirrored && !is_directory_of(fs, node, out)) {
         backing_dir_close(out);
         return -ESTALE;
     }
@@ -205,18 +208,18 @@ int fs_find(struct fs *fs, struct node *parent, const char *shown,
     return 0;
 }
 
-int fs_check_entries(const struct fs *fs, const struct node *dir)
+int fs_check_entries(const struct node *dir)
 {
     if (node_traits(dir)->readonly_dir)
         return -EROFS;
-    return fs_is_made_up(fs, dir) ? -EPERM : 0;
+    return node_traits(dir)->made_up ? -EPERM : 0;
 }
 
-int fs_check_node(const struct fs *fs, const struct node *node)
+int fs_check_node(const struct node *node)
 {
     if (node_traits(node)->virtual)
         return -EROFS;
-    return fs_is_made_up(fs, node) ? -EPERM : 0;
+    return node_traits(node)->made_up ? -EPERM : 0;
 }
 
 size_t fs_name_max(const struct fs *fs, size_t max)

@@ -80,19 +80,13 @@ struct fs_opened {
 void fs_add_opened(struct fs *fs, struct fs_opened *opened);
 void fs_remove_opened(struct fs *fs, struct fs_opened *opened);
 
-/* Is a node the virtual directory that holds the frame SOURCE? */
-static inline bool fs_is_made_up(const struct fs *fs, const struct node *node)
-{
-    return fs->source.only && node->id.kind == ENTRY_DIRECTORY;
-}
-
 /*
  * May a program change a directory's entries, or an attribute of a file?
  * Returns 0; -EROFS in a store and for views of a frame; or -EPERM for the
  * virtual directory that holds the frame SOURCE.
  */
-int fs_check_entries(const struct fs *fs, const struct node *dir);
-int fs_check_node(const struct fs *fs, const struct node *node);
+int fs_check_entries(const struct node *dir);
+int fs_check_node(const struct node *node);
 
 /*
  * Find the place of a node.  The caller closes it.

@@ -322,6 +322,10 @@ START_TEST(the_properties_of_each_kind_agree)
         ck_assert_int_eq(traits->decoded, traits->frame || traits->chunk);
         ck_assert(!traits->readonly_dir || traits->folder);
         ck_assert(!traits->folder || traits->one_name);
+        ck_assert(!traits->sparse || traits->frame);
+        ck_assert(!traits->in_store || (traits->virtual && !traits->view));
+        ck_assert_int_eq(traits->folder, traits->mirrored + traits->made_up +
+                                             traits->readonly_dir);
     }
 }
 END_TEST
