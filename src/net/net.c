@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "net/net.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/list.h"
+#include "net/net_counts.h"
+#include "net/net_pace.h"
+#include "net/net_transfer.h"
+
+enum {
+    NEW_TRIES = 3, /* of a server that has never answered: its name is probably
+                      wrong */
+    LINE_MAX_LEN = URL_MAX + 512,
+    NS_PER_MS = 1000 * 1000,
+    IDLE_MS = 60 * 1000,
+};
+
+/* Locking.  `lock` is a leaf; the loop drops it before it calls `done`. */
+struct net {
+    /* Constant once net_new() returns. */
+    struct net_options options;
+    CURLM *multi; /* only the loop uses it, except for curl_multi_wakeup() */
+    pthread_t thread;
+
+    atomic_uint nshared; /* references besides the first one */
+    struct net_counts counts;
+
+    /* Guarded by `lock`, as is the member `transfer` of each request. */
+    pthread_mutex_t lock;
+    struct list incoming; /* transfers that the loop has not seen */
+    bool stopping;
+
+    /* Used by the loop only. */
+    struct list queue;   /* to be sent as soon as the pace allows */
+    struct list delayed; /* to be tried again at their time */
+    struct list running;
+    unsigned nrunning;
+    struct net_pace pace;
+    unsigned seed;
+    bool answered; /* a reply has come, so there is a server */
+};
+
+bool net_is_supported(void)
+{
+    return true;
+}
+
+static struct net_transfer *transfer_of(struct list *node)
+{
+    return list_entry(node, struct net_transfer, node);
+}
+
+/* Tell which request failed and why. */
+static void report(struct net *net, const struct net_transfer *transfer,
+                   const char *why)
+{
+    const struct net_request *request = transfer->request;
+    const struct net_headers *headers = &transfer->headers;
+    char *name = url_name(request->url);
+    char line[LINE_MAX_LEN];
+    int len;
+
+    if (!net->options.report || !name) {
+        free(name);
+        return;
+    }
+    len = snprintf(line, sizeof(line), "%s: ", name);
+    if (request->from_end)
+        len += snprintf(line + len, sizeof(line) - (size_t)len,
+                        "last %zu bytes", request->len);
+    else if (request->method == NET_GET)
+        len += snprintf(line + len, sizeof(line) - (size_t)len,
+                        "%zu bytes at %" PRIu64, request->len, request->off);
+    len += snprintf(line + len, sizeof(line) - (size_t)len,
+                    "%s%s, tries: %u, status: %u",
+                    request->method == NET_GET ? ": " : "", why,
+                    transfer->ntries, headers->status);
+    if (headers->id[0] != '\0')
+        snprintf(line + len, sizeof(line) - (size_t)len, ", request id: %s",
+                 headers->id);
+    net->options.report(line);
+    free(name);
+}
+
+/* End a transfer, which is in no list or can be removed from it. */
+static void finish(struct net *net, struct net_transfer *transfer, int error)
+{
+    struct net_request *request = transfer->request;
+
+    list_remove(&transfer->node);
+    pthread_mutex_lock(&net->lock);
+    request->transfer = NULL;
+    pthread_mutex_unlock(&net->lock);
+    request->error = error;
+    url_fini(&transfer->target);
+    free(transfer);
+    request->done(request);
+}
+
+static void fail(struct net *net, struct net_transfer *transfer,
+                 const char *why)
+{
+    net_counts_fail(&net->counts);
+    report(net, transfer, why);
+    finish(net, transfer, -EIO);
+}
+
+/* Take a transfer that is running off its connection. */
+static void stop(struct net *net, struct net_transfer *transfer)
+{
+    curl_multi_remove_handle(net->multi, transfer->easy);
+    net_transfer_end(transfer);
+    list_remove(&transfer->node);
+    net->nrunning--;
+    net_counts_running(&net->counts, net->nrunning);
+}
+
+static void start(struct net *net, struct net_transfer *transfer)
+{
+    list_remove(&transfer->node);
+    transfer->sent_ns = clock_monotonic_ns();
+    if (net_transfer_begin(transfer) < 0) {
+        finish(net, transfer, -ENOMEM);
+        return;
+    }
+    if (curl_multi_add_handle(net->multi, transfer->easy) != CURLM_OK) {
+        net_transfer_end(transfer);
+        finish(net, transfer, -ENOMEM);
+        return;
+    }
+    list_append(&net->running, &transfer->node);
+    net->nrunning++;
+    net_counts_send(&net->counts, transfer->request->method);
+    net_counts_running(&net->counts, net->nrunning);
+}
+
+static unsigned tries_left(const struct net *net,
+                           const struct net_transfer *transfer)
+{
+    unsigned most = net->options.retries + 1;
+
+    if (!net->answered && most > NEW_TRIES)
+        most = NEW_TRIES;
+    return transfer->ntries < most ? most - transfer->ntries : 0;
+}
+
+static void try_again(struct net *net, struct net_transfer *transfer,
+                      const struct net_result *result)
+{
+    int64_t now = clock_monotonic_ns();
+    int64_t pause = net_pace_pause(transfer->ntries, &net->seed);
+
+    if (result->cause == NET_BUSY)
+        net_pace_busy(&net->pace, transfer->sent_ns, now);
+    if (pause < result->pause_ns)
+        pause = result->pause_ns;
+    if (tries_left(net, transfer) == 0 || pause >= transfer->until_ns - now) {
+        fail(net, transfer, result->why);
+        return;
+    }
+    net_counts_retry(&net->counts, result->cause);
+    /* A server that is busy answers on the same connection. */
+    transfer->fresh = result->cause != NET_BUSY;
+    transfer->next_ns = now + pause;
+    url_fini(&transfer->target);
+    transfer->nredirects = 0;
+    list_append(&net->delayed, &transfer->node);
+}
+
+static void end_try(struct net *net, struct net_transfer *transfer,
+                    CURLcode code)
+{
+    struct net_result result;
+
+    net_transfer_judge(transfer, code, &result);
+    stop(net, transfer);
+    net_counts_receive(&net->counts, transfer->nstored, result.first_us);
+    if (transfer->headers.status > 0)
+        net->answered = true;
+    switch (result.verdict) {
+    case NET_RETRY:
+        try_again(net, transfer, &result);
+        return;
+    case NET_FOLLOW:
+        net_counts_redirect(&net->counts);
+        transfer->ntries--; /* it is a step of the same try */
+        start(net, transfer);
+        return;
+    case NET_FINISH:
+        break;
+    }
+    if (result.error == -EIO) {
+        fail(net, transfer, result.why);
+        return;
+    }
+    net_pace_good(&net->pace);
+    finish(net, transfer, result.error);
+}
+
+static void take_messages(struct net *net)
+{
+    struct CURLMsg *message;
+    int nleft;
+
+    while ((message = curl_multi_info_read(net->multi, &nleft))) {
+        CURLcode code = message->data.result;
+        struct net_transfer *transfer;
+        char *context;
+
+        if (message->msg != CURLMSG_DONE)
+            continue;
+        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &context);
+        transfer = (struct net_transfer *)(void *)context;
+        end_try(net, transfer, code);
+    }
+}
+
+/* Move the transfers that other threads have submitted into the queue. */
+static bool take_incoming(struct net *net)
+{
+    bool stopping;
+
+    pthread_mutex_lock(&net->lock);
+    list_for_each_safe(node, &net->incoming) {
+        list_remove(node);
+        list_append(&net->queue, node);
+    }
+    stopping = net->stopping;
+    pthread_mutex_unlock(&net->lock);
+    return !stopping;
+}
+
+/* End the transfers of a list that were cancelled or are past their deadline. */
+static void check_list(struct net *net, const struct list *list)
+{
+    int64_t now = clock_monotonic_ns();
+
+    list_for_each_safe(node, list) {
+        struct net_transfer *transfer = transfer_of(node);
+        bool cancelled = atomic_load(&transfer->cancelled);
+
+        if (!cancelled && transfer->until_ns > now)
+            continue;
+        if (list == &net->running)
+            stop(net, transfer);
+        if (cancelled)
+            finish(net, transfer, -ECANCELED);
+        else
+            fail(net, transfer, "no reply in time");
+    }
+}
+
+static void queue_delayed(struct net *net)
+{
+    int64_t now = clock_monotonic_ns();
+
+    list_for_each_safe(node, &net->delayed) {
+        if (transfer_of(node)->next_ns > now)
+            continue;
+        list_remove(node);
+        list_append(&net->queue, node);
+    }
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The next time at which there is something to do, whatever comes in. */
+static int64_t next_time(const struct net *net)
+{
+    int64_t next = clock_monotonic_ns() + (int64_t)IDLE_MS * NS_PER_MS;
+
+    list_for_each(node, &net->delayed) {
+        next = earlier(next, transfer_of(node)->next_ns);
+        next = earlier(next, transfer_of(node)->until_ns);
+    }
+    list_for_each(node, &net->queue)
+        next = earlier(next, transfer_of(node)->until_ns);
+    list_for_each(node, &net->running)
+        next = earlier(next, transfer_of(node)->until_ns);
+    return next;
+}
+
+/* Wait for a connection, another thread, or the next time. */
+static void wait_for_work(struct net *net)
+{
+    int64_t ns = next_time(net) - clock_monotonic_ns() + NS_PER_MS - 1;
+
+    curl_multi_poll(net->multi, NULL, 0, ns > 0 ? (int)(ns / NS_PER_MS) : 0,
+                    NULL);
+}
+
+static bool can_start(const struct net *net)
+{
+    return !list_empty(&net->queue) &&
+           net->nrunning < net_pace_window(&net->pace);
+}
+
+static void *run_loop(void *arg)
+{
+    struct net *net = arg;
+    int nrunning;
+
+    while (take_incoming(net)) {
+        queue_delayed(net);
+        check_list(net, &net->queue);
+        check_list(net, &net->delayed);
+        check_list(net, &net->running);
+        while (can_start(net))
+            start(net, transfer_of(net->queue.next));
+        curl_multi_perform(net->multi, &nrunning);
+        take_messages(net);
+        if (!can_start(net))
+            wait_for_work(net);
+    }
+    return NULL;
+}
+
+/* Start the loop with all signals blocked, as in base/pool.c. */
+static int start_loop(struct net *net)
+{
+    sigset_t all;
+    sigset_t old;
+    int error;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    error = pthread_create(&net->thread, NULL, run_loop, net);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return -error;
+}
+
+static void free_net(struct net *net)
+{
+    if (net->multi)
+        curl_multi_cleanup(net->multi);
+    pthread_mutex_destroy(&net->lock);
+    free(net);
+}
+
+static void set_up(struct net *net, const struct net_options *options)
+{
+    net->options = *options;
+    atomic_init(&net->nshared, 0);
+    pthread_mutex_init(&net->lock, NULL);
+    list_init(&net->incoming);
+    list_init(&net->queue);
+    list_init(&net->delayed);
+    list_init(&net->running);
+    net_pace_init(&net->pace, options->connections);
+    net->seed = (unsigned)(clock_monotonic_ns() ^ getpid());
+}
+
+/* libcurl counts these calls, and locks them itself. */
+static int start_curl(struct net *net)
+{
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+        return -ENOMEM;
+    net->multi = curl_multi_init();
+    if (!net->multi)
+        return -ENOMEM;
+    curl_multi_setopt(net->multi, CURLMOPT_MAXCONNECTS,
+                      (long)net->options.connections);
+    return 0;
+}
+
+int net_new(const struct net_options *options, struct net **out)
+{
+    struct net *net = calloc(1, sizeof(*net));
+    int r;
+
+    if (!net)
+        return -ENOMEM;
+    set_up(net, options);
+    r = start_curl(net);
+    if (r == 0)
+        r = start_loop(net);
+    if (r < 0) {
+        free_net(net);
+        return r;
+    }
+    *out = net;
+    return 0;
+}
+
+struct net *net_get(struct net *net)
+{
+    atomic_fetch_add(&net->nshared, 1);
+    return net;
+}
+
+void net_put(struct net *net)
+{
+    if (!net || atomic_fetch_sub(&net->nshared, 1) > 0)
+        return;
+    pthread_mutex_lock(&net->lock);
+    net->stopping = true;
+    pthread_mutex_unlock(&net->lock);
+    curl_multi_wakeup(net->multi);
+    pthread_join(net->thread, NULL);
+    free_net(net);
+}
+
+const struct net_options *net_get_options(const struct net *net)
+{
+    return &net->options;
+}
+
+int net_submit(struct net *net, struct net_request *request)
+{
+    struct net_transfer *transfer = calloc(1, sizeof(*transfer));
+
+    if (!transfer)
+        return -ENOMEM;
+    transfer->request = request;
+    transfer->options = &net->options;
+    transfer->until_ns =
+        clock_monotonic_ns() + (int64_t)net->options.timeout * 1000 * NS_PER_MS;
+    atomic_init(&transfer->cancelled, false);
+    list_init(&transfer->node);
+    pthread_mutex_lock(&net->lock);
+    request->transfer = transfer;
+    list_append(&net->incoming, &transfer->node);
+    pthread_mutex_unlock(&net->lock);
+    curl_multi_wakeup(net->multi);
+    return 0;
+}
+
+void net_cancel(struct net *net, struct net_request *request)
+{
+    pthread_mutex_lock(&net->lock);
+    if (request->transfer)
+        atomic_store(&request->transfer->cancelled, true);
+    pthread_mutex_unlock(&net->lock);
+    curl_multi_wakeup(net->multi);
+}
+
+void net_get_stats(struct net *net, struct net_stats *out)
+{
+    net_counts_get(&net->counts, out);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NET_NET_H
+#define NET_NET_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "net/url.h"
+
+/*
+ * Requests over HTTP.  One thread, the loop, carries all of them, so a request
+ * in flight costs no thread.
+ *
+ * A request is tried again after a random pause when the connection was lost,
+ * when the server is busy or fails, and when the reply is not the one that was
+ * asked for.  It ends at its deadline at the latest.  Fewer requests are in
+ * flight at a time after the server has said that it is busy.
+ */
+struct net;
+
+enum {
+    NET_CACERT_MAX = 1024
+};
+
+/* Options for requests. */
+struct net_options {
+    unsigned timeout;     /* seconds after which a request fails */
+    unsigned retries;     /* tries after the first one */
+    unsigned connections; /* requests in flight */
+    unsigned revalidate;  /* seconds for which the state of an object counts as
+                             known; NET_FOREVER */
+    char cacert[NET_CACERT_MAX]; /* file with the certificates that are trusted;
+                                    "": those of the system */
+
+    /* Called by the loop with one line for each request that has failed with
+       -EIO; NULL: nobody is told. */
+    void (*report)(const char *line);
+};
+
+#define NET_FOREVER UINT_MAX
+
+/* The options that hold if the user sets none. */
+extern const struct net_options net_default_options;
+
+/*
+ * Set an option from text.
+ *
+ *  name  timeout, retries, connections, revalidate or cacert
+ *
+ * Returns 0, -EINVAL if the value is not valid for the option, or -ENOENT if
+ * there is no such option.
+ */
+int net_options_set(struct net_options *options, const char *name,
+                    const char *value);
+
+/* Get one reference to a new loop.  Returns 0, -ENOMEM, or -EPROTONOSUPPORT if
+   this build has no support for remote frames. */
+int net_new(const struct net_options *options, struct net **out);
+
+/* Can this build make requests? */
+bool net_is_supported(void);
+
+/* Take one more reference; net_put() gives it back. */
+struct net *net_get(struct net *net);
+
+/* Drop a reference; accepts NULL.  No request may be in flight when the last
+   one is dropped.  Callbacks must not drop the last one. */
+void net_put(struct net *net);
+
+/* Get the options that the loop was made with. */
+const struct net_options *net_get_options(const struct net *net);
+
+/* What to ask for: bytes, or only size, tag and time. */
+enum net_method {
+    NET_GET,
+    NET_HEAD,
+};
+
+/* The longest tag and request id that are kept, with the NUL. */
+enum {
+    NET_ETAG_MAX = 128,
+    NET_ID_MAX = 64
+};
+
+/* What a server has told about an object. */
+struct net_reply {
+    uint64_t size;           /* bytes in the object */
+    uint64_t off;            /* of the first byte that was stored */
+    size_t len;              /* bytes that were stored: as many as were asked
+                                for, except at the end of the object */
+    time_t modified;         /* Last-Modified; 0: unknown */
+    char etag[NET_ETAG_MAX]; /* with its quotes; "": unknown */
+    bool redirected;         /* another URL has answered */
+};
+
+/*
+ * One request.  The caller owns it, and everything that it points to, and
+ * keeps both until the request is done.
+ */
+struct net_request {
+    enum net_method method;
+    const struct url *url;
+    bool from_end;        /* get the last `len` bytes, not those at `off` */
+    uint64_t off;         /* range to get; ignored for HEAD */
+    size_t len;           /* never 0 for GET */
+    uint8_t *buf;         /* room for `len` bytes */
+    const char *if_match; /* ETag that the object must have; NULL: any */
+
+    /* Called by the loop when the request is done.  It must not block, and may
+       free the request and submit others. */
+    void (*done)(struct net_request *request);
+    void *context; /* the caller's own */
+
+    /*
+     * The result, of a request that is done:
+     *
+     *  0           `reply` is set
+     *  -ENOENT     there is no such object
+     *  -EACCES     the server refuses it
+     *  -ESTALE     the object has another ETag
+     *  -ENOTSUP    the server sends whole objects, not ranges
+     *  -ECANCELED  see net_cancel()
+     *  -ENOMEM
+     *  -EIO        anything else, after all tries
+     */
+    int error;
+    struct net_reply reply;
+
+    struct net_transfer *transfer; /* used by the loop */
+};
+
+/*
+ * Begin a request.  `done` is called later, even if it fails at once.  Returns
+ * 0, or a negative errno, and then `done` is not called.
+ */
+int net_submit(struct net *net, struct net_request *request);
+
+/*
+ * Ask for the end of a request, which soon calls `done` with -ECANCELED, unless
+ * it is done before.  The caller sees to it that `request` still exists.
+ */
+void net_cancel(struct net *net, struct net_request *request);
+
+/*
+ * Make requests at the same time, and wait until all are done.  Uses their
+ * `done` and `context`.  The result of each is in its `error`.  Must not be
+ * called by a callback.
+ */
+void net_run(struct net *net, struct net_request *requests, size_t n);
+
+/* Reasons for which requests are tried again. */
+enum net_cause {
+    NET_BUSY,       /* 429 or 503 */
+    NET_FAILING,    /* another 5xx, or 408 */
+    NET_CONNECTION, /* none was possible, or it was lost */
+    NET_SLOW,       /* nothing came for a long time */
+    NET_WRONG,      /* a reply that is too short or not the one asked for */
+    NET_NCAUSES
+};
+
+/* Statistics, since the loop was made. */
+struct net_stats {
+    uint64_t gets;                 /* requests that were sent, with those that
+                                      were tried again */
+    uint64_t heads;                /* likewise */
+    uint64_t redirects;            /* replies that named another URL */
+    uint64_t retries[NET_NCAUSES]; /* by enum net_cause */
+    uint64_t failed;               /* requests that ended with -EIO */
+    uint64_t received;             /* bytes of objects */
+    uint64_t running;              /* requests in flight at this moment */
+    uint64_t p50_us; /* time from a request to the first byte of */
+    uint64_t p99_us; /* its reply, in microseconds: percentiles,
+                                      rounded up by at most a fifth */
+};
+
+/* Get the statistics. */
+void net_get_stats(struct net *net, struct net_stats *out);
+
+#endif

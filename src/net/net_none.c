@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
+#include "net/net.h"
+
+/* A build without libcurl has no loop, so the other functions are never
+   called. */
+
+bool net_is_supported(void)
+{
+    return false;
+}
+
+int net_new(const struct net_options *options, struct net **out)
+{
+    (void)options;
+    (void)out;
+    return -EPROTONOSUPPORT;
+}
+
+struct net *net_get(struct net *net)
+{
+    return net;
+}
+
+void net_put(struct net *net)
+{
+    (void)net;
+}
+
+const struct net_options *net_get_options(const struct net *net)
+{
+    (void)net;
+    return &net_default_options;
+}
+
+int net_submit(struct net *net, struct net_request *request)
+{
+    (void)net;
+    (void)request;
+    return -EPROTONOSUPPORT;
+}
+
+void net_cancel(struct net *net, struct net_request *request)
+{
+    (void)net;
+    (void)request;
+}
+
+void net_get_stats(struct net *net, struct net_stats *out)
+{
+    (void)net;
+    *out = (struct net_stats){ 0 };
+}

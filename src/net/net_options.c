@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "net/net.h"
+
+enum {
+    SECONDS_MAX = 86400,
+    RETRIES_MAX = 1000,
+    CONNECTIONS_MAX = 1024,
+};
+
+const struct net_options net_default_options = {
+    .timeout = 30,
+    .retries = 10,
+    .connections = 32,
+    .revalidate = 1,
+};
+
+static int set_number(const char *value, uint64_t min, uint64_t max,
+                      unsigned *out)
+{
+    uint64_t number;
+
+    if (!size_parse(value, &number) || number < min || number > max)
+        return -EINVAL;
+    *out = (unsigned)number;
+    return 0;
+}
+
+static int set_revalidate(const char *value, unsigned *out)
+{
+    if (strcmp(value, "inf") != 0)
+        return set_number(value, 0, SECONDS_MAX, out);
+    *out = NET_FOREVER;
+    return 0;
+}
+
+static int set_cacert(const char *value, char *out)
+{
+    if (value[0] == '\0' || strlen(value) >= NET_CACERT_MAX)
+        return -EINVAL;
+    strcpy(out, value);
+    return 0;
+}
+
+int net_options_set(struct net_options *options, const char *name,
+                    const char *value)
+{
+    if (strcmp(name, "timeout") == 0)
+        return set_number(value, 1, SECONDS_MAX, &options->timeout);
+    if (strcmp(name, "retries") == 0)
+        return set_number(value, 0, RETRIES_MAX, &options->retries);
+    if (strcmp(name, "connections") == 0)
+        return set_number(value, 1, CONNECTIONS_MAX, &options->connections);
+    if (strcmp(name, "revalidate") == 0)
+        return set_revalidate(value, &options->revalidate);
+    if (strcmp(name, "cacert") == 0)
+        return set_cacert(value, options->cacert);
+    return -ENOENT;
+}
