@@ -2,7 +2,6 @@
 #include "backing/backing.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 
 #include "backing/backing_ops.h"
@@ -51,17 +50,6 @@ int backing_check_store(const struct backing_place *place, struct store *store,
                               : store_check_self(store, store_version_of(st));
 }
 
-int backing_open(const struct backing_place *place, int flags)
-{
-    return place->ops->open ? place->ops->open(place, flags) : -ENOTSUP;
-}
-
-int backing_anchor(const struct backing_place *place, enum entry_kind kind)
-{
-    return backing_open(place,
-                        kind == ENTRY_SPARSE ? O_RDONLY | O_DIRECTORY : O_PATH);
-}
-
 ssize_t backing_readlink(const struct backing_place *place, char *target,
                          size_t size)
 {
@@ -97,11 +85,6 @@ int backing_dir_stat(const struct backing_dir *dir, struct stat *out)
 int backing_dir_sync(const struct backing_dir *dir)
 {
     return dir->ops->dir_sync ? dir->ops->dir_sync(dir) : 0;
-}
-
-int backing_dir_anchor(const struct backing_dir *dir)
-{
-    return dir->ops->dir_anchor ? dir->ops->dir_anchor(dir) : -ESTALE;
 }
 
 bool backing_dir_is_current(const struct backing_dir *dir)

@@ -120,17 +120,6 @@ int backing_store(const struct backing_place *place, enum entry_kind kind,
 int backing_check_store(const struct backing_place *place, struct store *store,
                         const struct stat *st);
 
-/* Open a file that is passed through, like openat(); adds O_NOFOLLOW and
-   O_CLOEXEC to `flags`. */
-int backing_open(const struct backing_place *place, int flags);
-
-/*
- * Open a descriptor by which a frame can be found when it has no name: of its
- * file, with O_PATH; or of a sparse frame's directory, which can be locked.
- * Returns a negative errno on failure.
- */
-int backing_anchor(const struct backing_place *place, enum entry_kind kind);
-
 /* Read a symbolic link.  Returns its length; or an error, -EINVAL if the entry
    is none. */
 ssize_t backing_readlink(const struct backing_place *place, char *target,
@@ -171,10 +160,6 @@ int backing_dir_stat(const struct backing_dir *dir, struct stat *out);
 
 /* Like fsync(); does nothing for a directory that is never changed. */
 int backing_dir_sync(const struct backing_dir *dir);
-
-/* Duplicate a descriptor by which the directory can be found when it has no
-   name.  Returns -ESTALE if there is none. */
-int backing_dir_anchor(const struct backing_dir *dir);
 
 /* Has nobody changed the entries since the directory was opened, or does it
    show changes by itself? */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
+#include "backing/backing_anchor.h"
 #include "backing/backing_object.h"
 #include "file/file.h"
 #include "writer/private_dir.h"
@@ -107,8 +108,7 @@ struct backing_removal {
                      serves may do this */
     bool open;    /* the file is open: a sparse frame is moved away, and removed
                      once it is closed */
-    int anchor;   /* in that case a descriptor by which it is found, or
-                     negative */
+    const struct backing_anchor *anchor; /* in that case, or NULL */
 };
 
 /* Remove an entry of a directory.  A frame is not removed if anything else lies

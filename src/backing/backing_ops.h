@@ -6,6 +6,7 @@
 
 #include "backing/backing.h"
 
+struct backing_anchor;
 struct backing_change_ops;
 struct backing_object;
 
@@ -27,15 +28,8 @@ struct backing_source_ops {
     /* if nothing can be mounted below SOURCE, */
     void (*path)(const struct backing_source *source, char out[PATH_MAX]);
 
-    /* if the kernel cannot use its files, */
+    /* and if the kernel cannot use its files. */
     bool (*may_pass_through)(const struct backing_source *source);
-
-    /* and if no anchors lead to files that have lost their names. */
-    void (*find_anchored)(int anchor, enum entry_kind kind,
-                          struct backing_place *out);
-    int (*sync_anchored)(int anchor, enum entry_kind kind);
-    void (*remove_anchored)(int anchor, enum entry_kind kind,
-                            const struct stat *st);
 };
 
 /*
@@ -65,8 +59,13 @@ struct backing_ops {
     int (*store)(const struct backing_place *place, enum entry_kind kind,
                  unsigned flags, struct store **out, struct fault *fault);
 
+    /* See backing_anchor.h; may be missing. */
+    int (*anchor)(const struct backing_place *place, enum entry_kind kind,
+                  struct backing_anchor *out);
+
     /* Files that are passed through.  Each may be missing. */
-    int (*open)(const struct backing_place *place, int flags);
+    int (*open)(const struct backing_place *place, int flags,
+                struct backing_anchor *out);
     ssize_t (*readlink)(const struct backing_place *place, char *target,
                         size_t size);
     int (*check_header)(const struct backing_place *place, struct fault *fault);
@@ -97,7 +96,8 @@ struct backing_ops {
     int (*list_begin)(struct backing_dir *dir);
     int (*dir_stat)(const struct backing_dir *dir, struct stat *out);
     int (*dir_sync)(const struct backing_dir *dir);
-    int (*dir_anchor)(const struct backing_dir *dir);
+    int (*dir_anchor)(const struct backing_dir *dir,
+                      struct backing_anchor *out);
     bool (*dir_is_current)(const struct backing_dir *dir);
     int (*layers)(const struct backing_dir *dir, struct store **out,
                   struct fault *fault);

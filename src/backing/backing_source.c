@@ -61,22 +61,3 @@ int backing_find(struct backing_source *source, const char *dir,
 {
     return source->ops->find(source, dir, name, kind, out);
 }
-
-void backing_find_anchored(const struct backing_source *source, int anchor,
-                           enum entry_kind kind, struct backing_place *out)
-{
-    source->ops->find_anchored(anchor, kind, out);
-}
-
-int backing_sync_anchored(const struct backing_source *source, int anchor,
-                          enum entry_kind kind)
-{
-    return source->ops->sync_anchored(anchor, kind);
-}
-
-void backing_remove_anchored(const struct backing_source *source, int anchor,
-                             enum entry_kind kind, const struct stat *st)
-{
-    if (source->ops->remove_anchored)
-        source->ops->remove_anchored(anchor, kind, st);
-}

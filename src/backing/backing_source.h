@@ -85,22 +85,4 @@ int backing_find(struct backing_source *source, const char *dir,
                  const char *name, enum entry_kind kind,
                  struct backing_place *out);
 
-/* An open file or directory that may have lost its name, by the descriptor
-   `anchor` that backing_anchor() or backing_dir_anchor() has returned. */
-
-/* Make a place of it.  The place owns the descriptor. */
-void backing_find_anchored(const struct backing_source *source, int anchor,
-                           enum entry_kind kind, struct backing_place *out);
-
-/* Sync the stored file of a frame; for a sparse frame, its index file and its
-   directory.  Returns 0 or an error, as -ENOENT if a removed frame has no index
-   file left. */
-int backing_sync_anchored(const struct backing_source *source, int anchor,
-                          enum entry_kind kind);
-
-/* Remove a sparse frame that was moved away when it was removed; `st` is from
-   backing_stat().  Does nothing for other kinds. */
-void backing_remove_anchored(const struct backing_source *source, int anchor,
-                             enum entry_kind kind, const struct stat *st);
-
 #endif

@@ -2,6 +2,7 @@
 #ifndef BACKING_LOCAL_H
 #define BACKING_LOCAL_H
 
+#include "backing/backing_anchor.h"
 #include "backing/backing_ops.h"
 
 /*
@@ -13,6 +14,9 @@
  */
 extern const struct backing_ops local_ops;
 
+/* Local files and directories that are kept open by descriptors. */
+extern const struct backing_anchor_ops local_anchor_ops;
+
 /* SOURCE is a local directory, or a store in one. */
 extern const struct backing_source_ops local_source_ops;
 
@@ -21,11 +25,6 @@ int local_statfs(const struct backing_source *source, struct statvfs *out);
 int local_sync(const struct backing_source *source);
 void local_path(const struct backing_source *source, char out[PATH_MAX]);
 bool local_may_pass_through(const struct backing_source *source);
-void local_find_anchored(int anchor, enum entry_kind kind,
-                         struct backing_place *out);
-int local_sync_anchored(int anchor, enum entry_kind kind);
-void local_remove_anchored(int anchor, enum entry_kind kind,
-                           const struct stat *st);
 
 /* Make the place of an entry of an open directory.  It is valid as long as
    `dirfd`. */
@@ -35,7 +34,10 @@ void local_place(int dirfd, const char *name, struct backing_place *out);
    use some of them for the local files of theirs. */
 int local_own(struct backing_place *place);
 void local_release(struct backing_place *place);
-int local_open(const struct backing_place *place, int flags);
+int local_open_file(const struct backing_place *place, int flags,
+                    struct backing_anchor *out);
+int local_anchor(const struct backing_place *place, enum entry_kind kind,
+                 struct backing_anchor *out);
 int local_pin(const struct backing_place *place, enum entry_kind kind,
               struct backing_object *out);
 int local_dir_open(const struct backing_place *place,
@@ -51,7 +53,11 @@ int local_list_next(struct backing_dir *dir, off_t off,
                     struct backing_listed *out);
 int local_dir_stat(const struct backing_dir *dir, struct stat *out);
 int local_dir_sync(const struct backing_dir *dir);
-int local_dir_anchor(const struct backing_dir *dir);
+int local_dir_anchor(const struct backing_dir *dir, struct backing_anchor *out);
+
+/* Open the file or directory at a place, like openat(); adds O_NOFOLLOW and
+   O_CLOEXEC to `flags`.  Returns a descriptor or an error. */
+int local_open(const struct backing_place *place, int flags);
 
 /* The kind of an open directory: ENTRY_SPARSE, ENTRY_STORE or ENTRY_DIRECTORY;
    or an error. */

@@ -127,10 +127,3 @@ int local_dir_sync(const struct backing_dir *dir)
 {
     return fsync(dir->fd) < 0 ? -errno : 0;
 }
-
-int local_dir_anchor(const struct backing_dir *dir)
-{
-    int fd = fcntl(dir->fd, F_DUPFD_CLOEXEC, 0);
-
-    return fd < 0 ? -ESTALE : fd;
-}

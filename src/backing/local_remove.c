@@ -92,8 +92,8 @@ static int remove_sparse(const struct backing_dir *dir, const char *name,
     int r;
 
     /* As private_dir.h requires of the frame once it is private. */
-    if (how->anchor >= 0)
-        flock(how->anchor, LOCK_SH | LOCK_NB);
+    if (how->anchor)
+        flock(how->anchor->fd, LOCK_SH | LOCK_NB);
     r = fstatat(dir->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ? -errno : 0;
     if (r == 0 && !how->checked)
         r = identity_check_delete(dir->fd, st.st_uid);

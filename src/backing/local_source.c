@@ -7,8 +7,6 @@
 
 #include "backing/backing_source.h"
 #include "backing/local.h"
-#include "backing/trashed_frame.h"
-#include "frame/frame_object.h"
 #include "store/store_local.h"
 #include "writer/private_dir.h"
 
@@ -65,52 +63,6 @@ static void tidy_up(const struct backing_source *source)
     private_dir_tidy_up_all(source->fd, ".");
 }
 
-void local_find_anchored(int anchor, enum entry_kind kind,
-                         struct backing_place *out)
-{
-    bool directory = kind == ENTRY_SPARSE || kind == ENTRY_DIRECTORY;
-
-    local_place(anchor, directory ? "." : "", out);
-    out->owned = true;
-}
-
-/* Sync the file or directory at a path. */
-static int sync_path(int dirfd, const char *path)
-{
-    int fd = openat(dirfd, path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    int r;
-
-    if (fd < 0)
-        return -errno;
-    r = fsync(fd) < 0 ? -errno : 0;
-    close(fd);
-    return r;
-}
-
-static int sync_index(void *context, const char *name)
-{
-    const int *dirfd = context;
-
-    return sync_path(*dirfd, name);
-}
-
-int local_sync_anchored(int anchor, enum entry_kind kind)
-{
-    int r;
-
-    if (kind != ENTRY_SPARSE)
-        return sync_path(AT_FDCWD, fd_path(anchor).text);
-    r = frame_object_find_index(sync_index, &anchor, NULL);
-    return r == 0 && fsync(anchor) < 0 ? -errno : r;
-}
-
-void local_remove_anchored(int anchor, enum entry_kind kind,
-                           const struct stat *st)
-{
-    if (kind == ENTRY_SPARSE)
-        trashed_frame_remove(anchor, st);
-}
-
 const struct backing_source_ops local_source_ops = {
     .find = find,
     .statfs = local_statfs,
@@ -118,7 +70,4 @@ const struct backing_source_ops local_source_ops = {
     .tidy_up = tidy_up,
     .path = local_path,
     .may_pass_through = local_may_pass_through,
-    .find_anchored = local_find_anchored,
-    .sync_anchored = local_sync_anchored,
-    .remove_anchored = local_remove_anchored,
 };

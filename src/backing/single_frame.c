@@ -117,7 +117,4 @@ const struct backing_source_ops single_frame_source_ops = {
     .sync = local_sync,
     .path = local_path,
     .may_pass_through = local_may_pass_through,
-    .find_anchored = local_find_anchored,
-    .sync_anchored = local_sync_anchored,
-    .remove_anchored = local_remove_anchored,
 };

@@ -2,6 +2,7 @@
 #include "fuse/fs_open.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

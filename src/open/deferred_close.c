@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "open/open_file_lost.h"
 #include "tree/report.h"
@@ -125,12 +124,12 @@ static void close_state(struct fs *fs, struct open_file *open)
     struct open_version *current = open->current;
     bool removed = node_is_removed(&fs->nodes, open->node);
     bool written = current && current->writable;
-    /* Keep a descriptor by which the file is found while it has no name. */
-    int anchor = open_file_anchor(open);
+    struct backing_anchor anchor;
 
+    /* Keep an anchor, by which the file is found while it has no name. */
+    open_file_anchor(open, &anchor);
     if (removed && current)
-        backing_remove_anchored(&fs->source, anchor, open->node->id.kind,
-                                &current->st);
+        backing_anchor_remove(&anchor, &current->st);
     pthread_mutex_lock(&open->lock);
     open->current = NULL;
     pthread_mutex_unlock(&open->lock);
@@ -141,8 +140,7 @@ static void close_state(struct fs *fs, struct open_file *open)
     else if (written)
         finish_state(fs, open, current);
     open_version_put(current);
-    if (anchor >= 0)
-        close(anchor);
+    backing_anchor_close(&anchor);
 }
 
 /* Close a file for good, whether it was saved or not. */

@@ -178,7 +178,7 @@ static bool has_space(struct fs *fs, const struct open_version *version,
     struct statvfs st;
     uint64_t free;
 
-    if (fstatvfs(version->fd, &st) < 0 || st.f_blocks == 0)
+    if (backing_anchor_statvfs(&version->anchor, &st) < 0 || st.f_blocks == 0)
         return true;
     free = (uint64_t)st.f_bavail * st.f_frsize;
     if (free < bytes || (st.f_files > 0 && st.f_favail < nfiles))

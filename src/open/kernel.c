@@ -33,7 +33,7 @@ static bool read_byte(const struct open_version *version, uint64_t off,
     bool any;
 
     if (!version->file)
-        return pread(version->fd, out, 1, (off_t)off) == 1;
+        return pread(open_version_fd(version), out, 1, (off_t)off) == 1;
     any = file_read(version->file, NULL, &(struct file_range){ off, 1 }, &data,
                     &fault) == 0 &&
           data.len == 1;
@@ -50,7 +50,9 @@ static uint64_t size_of(const struct open_version *version)
 
     if (version->file)
         return file_size(version->file);
-    return fstat(version->fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+    return backing_anchor_stat(&version->anchor, &st) == 0
+               ? (uint64_t)st.st_size
+               : 0;
 }
 
 /* Tell the kernel the size of a file, by storing the file's last byte.  Returns

@@ -2,7 +2,6 @@
 #include "open/open_attr.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #include "open/kernel.h"
 #include "open/open_file.h"
@@ -103,7 +102,7 @@ static int stat_unlinked(struct fs *fs, struct node *node, struct stat *out)
         out->st_nlink = 0;
         r = 0;
     } else if (version) {
-        r = fstat(version->fd, out) < 0 ? -errno : 0;
+        r = backing_anchor_stat(&version->anchor, out);
     }
     if (r == 0)
         out->st_ino = fs_ino(fs, out->st_dev, out->st_ino);

@@ -2,11 +2,9 @@
 #include "open/open_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/statvfs.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "open/deferred_close.h"
 #include "open/kernel.h"
@@ -143,7 +141,7 @@ int open_file_adopt(struct fs *fs, struct node *node,
     version->file = file;
     version->cached = true; /* a new frame is empty, so the kernel's empty cache
                                matches it */
-    version->fd = backing_anchor(place, node->id.kind);
+    backing_anchor(place, node->id.kind, &version->anchor);
     open_file_start(open, version);
     *out = open;
     return 0;
@@ -216,7 +214,7 @@ bool open_file_cached(struct fs *fs, struct node *node,
 
     /* A file that is passed through changes while it is open. */
     if (!version->file)
-        stamp = fstat(version->fd, &st) == 0
+        stamp = backing_anchor_stat(&version->anchor, &st) == 0
                     ? store_version_stamp(store_version_of(&st))
                     : 0;
     pthread_mutex_lock(&fs->nodes.lock);
@@ -323,7 +321,7 @@ static int sync_state(struct fs *fs, struct open_file *open,
         return 0;
     if (version->file)
         return save_frame(fs, open, version, file_sync);
-    return fsync(version->fd) < 0 ? -errno : 0;
+    return backing_anchor_sync(&version->anchor);
 }
 
 int open_file_sync(struct fs *fs, struct open_file *open)
@@ -351,7 +349,7 @@ static bool is_space_short(struct fs *fs, const struct open_version *version)
     uint64_t dirty = file_context_dirty(fs->files);
     struct statvfs st;
 
-    return fstatvfs(version->fd, &st) == 0 &&
+    return backing_anchor_statvfs(&version->anchor, &st) == 0 &&
            st.f_bavail * st.f_frsize < dirty + SPACE_MARGIN;
 }
 

@@ -174,12 +174,9 @@ void open_file_mark_kernel_stale(struct fs *fs, struct open_file *open);
  */
 bool open_file_was_kernel_stale(struct fs *fs);
 
-/*
- * Duplicate the descriptor by which a file without a name is found: that of the
- * file, or of a sparse frame's directory.  The caller closes it.  Returns
- * -ESTALE if there is none.
- */
-int open_file_anchor(struct open_file *open);
+/* Make an anchor of the file.  Returns -ESTALE, and sets `out` to
+   BACKING_ANCHOR_NONE, if there is none. */
+int open_file_anchor(struct open_file *open, struct backing_anchor *out);
 
 /* Get the newest open state with a reference; NULL if there is none. */
 struct open_version *open_file_version(struct open_file *open);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <fcntl.h>
 
 #include "base/clock.h"
 #include "open/open_file.h"
@@ -33,15 +32,16 @@ void open_file_mark_kernel_stale(struct fs *fs, struct open_file *open)
     pthread_mutex_unlock(&fs->nodes.lock);
 }
 
-int open_file_anchor(struct open_file *open)
+int open_file_anchor(struct open_file *open, struct backing_anchor *out)
 {
-    int fd = -1;
+    int r = -ESTALE;
 
+    *out = BACKING_ANCHOR_NONE;
     pthread_mutex_lock(&open->lock);
-    if (open->current && open->current->fd >= 0)
-        fd = fcntl(open->current->fd, F_DUPFD_CLOEXEC, 0);
+    if (open->current)
+        r = backing_anchor_dup(&open->current->anchor, out);
     pthread_mutex_unlock(&open->lock);
-    return fd < 0 ? -ESTALE : fd;
+    return r;
 }
 
 struct open_version *open_file_version(struct open_file *open)

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "backing/chunks.h"
 #include "base/identity.h"
@@ -26,7 +25,7 @@ struct open_version *open_version_new(const struct stat *st, bool writable)
     version->stamp = store_version_stamp(store_version_of(st));
     version->st = *st;
     version->writable = writable;
-    version->fd = -1;
+    version->anchor = BACKING_ANCHOR_NONE;
     return version;
 }
 
@@ -59,7 +58,7 @@ int open_version_check_access(const struct open_version *version, int how)
     int r;
 
     if (!version->file)
-        return identity_check(version->fd, how);
+        return backing_anchor_check(&version->anchor, how);
     frame = file_frame_get(version->file);
     r = frame_check_access(frame, how);
     file_frame_put(version->file, frame);
@@ -100,12 +99,13 @@ static int open_anchor(struct open_version *version,
                        const struct seen_file *seen)
 {
     struct stat st;
-    int r = version->fd = backing_anchor(seen->place, seen->kind);
+    int r = backing_anchor(seen->place, seen->kind, &version->anchor);
 
     if (r < 0 || seen->place->made_up_ino)
         return r < 0 && r != -ENOTSUP ? r : 0;
-    if (fstat(version->fd, &st) < 0)
-        return -errno;
+    r = backing_anchor_stat(&version->anchor, &st);
+    if (r < 0)
+        return r;
     return is_seen(version, &st) ? 0 : -ESTALE;
 }
 
@@ -154,15 +154,15 @@ static int open_other(const struct fs *fs, struct open_version *version,
 {
     struct stat st;
     int mode = version->writable ? O_RDWR : O_RDONLY;
-    int fd = backing_open(place, mode | O_NONBLOCK | O_NOCTTY);
+    int r = backing_open(place, mode | O_NONBLOCK | O_NOCTTY, &version->anchor);
 
-    if (fd < 0)
-        return fd;
-    version->fd = fd;
+    if (r < 0)
+        return r;
     if (fs->source.noatime)
-        store_leave_atime(fd);
-    if (fstat(fd, &st) < 0)
-        return -errno;
+        store_leave_atime(open_version_fd(version));
+    r = backing_anchor_stat(&version->anchor, &st);
+    if (r < 0)
+        return r;
     return place->made_up_ino || is_seen(version, &st) ? 0 : -ESTALE;
 }
 
@@ -197,8 +197,7 @@ void open_version_put(struct open_version *version)
         file_discard(version->file);
     else
         file_close(version->file);
-    if (version->fd >= 0)
-        close(version->fd);
+    backing_anchor_close(&version->anchor);
     free(version);
 }
 

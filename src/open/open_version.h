@@ -27,9 +27,8 @@ struct open_version {
                           the node table, not constant */
     struct file *file; /* a frame or a chunk; NULL: a file that is passed
                           through */
-    int fd;            /* of a file that is passed through; for a frame in a
-                          writable mount, its backing_anchor(); else
-                          negative */
+    struct backing_anchor anchor; /* of a file that is passed through, or of a
+                                     frame in a writable mount */
 };
 
 /*
@@ -56,6 +55,12 @@ struct seen_file {
 int open_version_open(struct fs *fs, const struct seen_file *seen,
                       bool writable, struct open_version **out,
                       struct fault *fault);
+
+/* The descriptor that reads and writes a file which is passed through. */
+static inline int open_version_fd(const struct open_version *version)
+{
+    return version->anchor.fd;
+}
 
 /*
  * May the program that this thread serves use the open file?

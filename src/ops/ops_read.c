@@ -175,7 +175,7 @@ static int try_read(fuse_req_t req, const struct attempt *attempt, size_t size,
     else if (version->file)
         return read_frame(req, attempt, size, (uint64_t)off);
     else
-        read_other(req, version->fd, size, off);
+        read_other(req, open_version_fd(version), size, off);
     return 0;
 }
 
@@ -212,7 +212,7 @@ static off_t seek(const struct attempt *attempt, off_t off, int whence)
     int r;
 
     if (!version->file) {
-        off = lseek(version->fd, off, whence);
+        off = lseek(open_version_fd(version), off, whence);
         return off < 0 ? -errno : off;
     }
     r = begin_attempt(attempt);

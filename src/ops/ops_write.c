@@ -84,7 +84,8 @@ static int write_to(struct fs *fs, struct handle *handle,
     int r = 0;
 
     if (!version->file)
-        return write_other(version->fd, bytes->buf, bytes->size, bytes->off);
+        return write_other(open_version_fd(version), bytes->buf, bytes->size,
+                           bytes->off);
     if (!bytes->late)
         r = free_space_check(fs, handle->open, version, (uint64_t)bytes->off,
                              bytes->size);
@@ -375,7 +376,8 @@ void ops_fallocate(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
                           allocate(fs, handle->open, version, &what, &fault),
                           &fault);
     else if (r == 0)
-        r = fallocate(version->fd, mode, off, len) < 0 ? -errno : 0;
+        r = fallocate(open_version_fd(version), mode, off, len) < 0 ? -errno
+                                                                    : 0;
     open_file_written(handle->open, true);
     open_version_put(version);
     request_done(req, r);
@@ -421,8 +423,8 @@ static int copy(struct fs *fs, struct handle *handle,
     if (!from != !to)
         return -EXDEV;
     if (!from) {
-        n = copy_file_range(bytes->from->fd, &from_off, bytes->to->fd, &to_off,
-                            bytes->len, 0);
+        n = copy_file_range(open_version_fd(bytes->from), &from_off,
+                            open_version_fd(bytes->to), &to_off, bytes->len, 0);
         *done = n < 0 ? 0 : (uint64_t)n;
         return n < 0 ? -errno : 0;
     }

@@ -45,7 +45,8 @@ static int number_locked(fuse_req_t req, struct open_file *open)
 
     if (open->npassthrough > 0 || !atomic_load(&fs->passthrough))
         return open->backing_id;
-    open->backing_id = fuse_passthrough_open(req, open->current->fd);
+    open->backing_id =
+        fuse_passthrough_open(req, open_version_fd(open->current));
     if (open->backing_id == 0)
         atomic_store(&fs->passthrough, false);
     return open->backing_id;

@@ -2,23 +2,22 @@
 #include "ops/remove.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #include "open/open_file.h"
 
-/* Is a file open?  Then this also gets a descriptor by which it is found, which
-   the caller closes. */
-static bool is_open(struct fs *fs, const struct node *node, int *anchor)
+/* Is a file open?  Then this also makes an anchor of it, if it can. */
+static bool is_open(struct fs *fs, const struct node *node,
+                    struct backing_anchor *anchor)
 {
     bool open;
 
-    *anchor = -1;
+    *anchor = BACKING_ANCHOR_NONE;
     if (!node)
         return false;
     pthread_mutex_lock(&fs->nodes.lock);
     open = node->open != NULL;
     if (open)
-        *anchor = open_file_anchor(node->open);
+        open_file_anchor(node->open, anchor);
     pthread_mutex_unlock(&fs->nodes.lock);
     return open;
 }
@@ -28,12 +27,13 @@ int remove_entry(struct fs *fs, const struct node *node,
                  bool checked)
 {
     struct backing_removal how = { .checked = checked };
+    struct backing_anchor anchor;
     int r;
 
-    how.open = is_open(fs, node, &how.anchor);
+    how.open = is_open(fs, node, &anchor);
+    how.anchor = anchor.ops ? &anchor : NULL;
     r = backing_remove(&entry->dir, entry->name, kind, &how);
-    if (how.anchor >= 0)
-        close(how.anchor);
+    backing_anchor_close(&anchor);
     return r;
 }
 

@@ -26,7 +26,7 @@ int setattr_size(struct fs *fs, struct open_file *open,
     if (version->file)
         r = file_truncate(version->file, (uint64_t)size, &fault);
     else
-        r = ftruncate(version->fd, size) < 0 ? -errno : 0;
+        r = ftruncate(open_version_fd(version), size) < 0 ? -errno : 0;
     if (r < 0 && version->file)
         report_fault(&fs->nodes, open->node, &version->st, r, &fault);
     if (r == 0)

@@ -2,7 +2,6 @@
 #include "ops/sync.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #include "open/open_file.h"
 #include "tree/fs.h"
@@ -21,27 +20,23 @@ void sync_note(struct fs *fs, struct node *node)
 
 /* Sync the stored file.  It is no error if a removed frame has no index file
    left, or if this user may not read the file and so cannot open it to sync. */
-static int sync_stored(struct fs *fs, const struct open_version *version,
-                       enum entry_kind kind)
+static int sync_stored(const struct open_version *version)
 {
-    int r;
+    int r = backing_anchor_sync(&version->anchor);
 
-    if (!version->file)
-        return fsync(version->fd) < 0 ? -errno : 0;
-    r = backing_sync_anchored(&fs->source, version->fd, kind);
-    return r == -EACCES || r == -ENOENT ? 0 : r;
+    return version->file && (r == -EACCES || r == -ENOENT) ? 0 : r;
 }
 
 int sync_open_file(struct fs *fs, struct open_file *open)
 {
     struct open_version *version = open_file_version(open);
     bool clean =
-        version->fd >= 0 &&
+        version->anchor.ops &&
         (!version->writable || (version->file && file_is_clean(version->file)));
     int r = open_file_sync(fs, open);
 
     if (r == 0 && clean && fs->source.writable)
-        r = sync_stored(fs, version, open->node->id.kind);
+        r = sync_stored(version);
     open_version_put(version);
     return r;
 }

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fuse_lowlevel.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "backing/chunks.h"
 #include "base/size.h"
@@ -206,15 +205,15 @@ void attr_report_raw(struct fs *fs, struct node *node,
 static int stat_unlinked(struct fs *fs, const struct node *node,
                          struct stat *out)
 {
-    int fd = -ESTALE;
-    int r;
+    struct backing_anchor anchor;
+    int r = -ESTALE;
 
     if (node_traits(node)->mirrored)
-        fd = dir_anchor(fs, node);
-    if (fd < 0)
-        return fd;
-    r = fstat(fd, out) < 0 ? -errno : 0;
-    close(fd);
+        r = dir_anchor(fs, node, &anchor);
+    if (r < 0)
+        return r;
+    r = backing_anchor_stat(&anchor, out);
+    backing_anchor_close(&anchor);
     if (r == 0)
         out->st_ino = fs_ino(fs, out->st_dev, out->st_ino);
     return r;

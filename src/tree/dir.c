@@ -36,9 +36,10 @@ static void close_opened(struct fs *fs __attribute__((unused)),
     dir_close(list_entry(opened, struct dir, opened));
 }
 
-int dir_anchor(struct fs *fs, const struct node *node)
+int dir_anchor(struct fs *fs, const struct node *node,
+               struct backing_anchor *out)
 {
-    int fd = -ESTALE;
+    int r = -ESTALE;
 
     pthread_mutex_lock(&fs->nodes.lock);
     list_for_each_safe(link, &fs->opened) {
@@ -47,12 +48,12 @@ int dir_anchor(struct fs *fs, const struct node *node)
         const struct dir *dir = list_entry(opened, struct dir, opened);
 
         if (opened->close == close_opened && dir->node == node && dir->open) {
-            fd = backing_dir_anchor(&dir->backing);
+            r = backing_dir_anchor(&dir->backing, out);
             break;
         }
     }
     pthread_mutex_unlock(&fs->nodes.lock);
-    return fd;
+    return r;
 }
 
 /* Get device and inode number of a directory. */

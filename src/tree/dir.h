@@ -46,9 +46,10 @@ int dir_read(struct dir *dir, off_t off, struct dir_entry *out);
 /* Like fsync() of the directory.  Does nothing for one that is not mirrored. */
 int dir_sync(struct dir *dir);
 
-/* Get a descriptor of a mirrored directory that a program has open.  The caller
-   closes it.  Returns -ESTALE if no program has it open. */
-int dir_anchor(struct fs *fs, const struct node *node);
+/* Make an anchor of a mirrored directory that a program has open.  Returns
+   -ESTALE if no program has it open. */
+int dir_anchor(struct fs *fs, const struct node *node,
+               struct backing_anchor *out);
 
 /* The directory, for looking up the entries that were read from it. */
 const struct backing_dir *dir_backing(const struct dir *dir);

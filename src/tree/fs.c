@@ -3,42 +3,41 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/hash.h"
 #include "tree/dir.h"
 #include "tree/report.h"
 
-/* Get a descriptor by which an open file or directory can be found. */
-static int anchor_of(struct fs *fs, const struct node *node)
+/* Make an anchor of an open file or directory. */
+static int anchor_of(struct fs *fs, const struct node *node,
+                     struct backing_anchor *out)
 {
-    int fd = -ESTALE;
+    int r = -ESTALE;
 
     if (node_traits(node)->mirrored)
-        return dir_anchor(fs, node);
+        return dir_anchor(fs, node, out);
     pthread_mutex_lock(&fs->nodes.lock);
     if (node->open)
-        fd = fs->open_anchor(node->open);
+        r = fs->open_anchor(node->open, out);
     pthread_mutex_unlock(&fs->nodes.lock);
-    return fd;
+    return r;
 }
 
 /* Find a file or directory whose name was removed while it is open. */
 static int place_of_open(struct fs *fs, const struct node *node,
                          struct backing_place *out)
 {
-    int fd;
+    struct backing_anchor anchor;
+    int r;
 
     /* An entry that another program has removed from a store is not found. */
     if (node_traits(node)->virtual)
         return -ESTALE;
-    fd = anchor_of(fs, node);
-    if (fd < 0)
-        return fd;
-    backing_find_anchored(&fs->source, fd, node->id.kind, out);
-    return 0;
+    r = anchor_of(fs, node, &anchor);
+    if (r == 0)
+        backing_anchor_place(&anchor, out);
+    return r;
 }
 
 /* Find a part of a store or a view of a frame in the directory that it is in,

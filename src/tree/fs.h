@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "backing/backing.h"
+#include "backing/backing_anchor.h"
 #include "backing/backing_change.h"
 #include "backing/backing_source.h"
 #include "base/list.h"
@@ -42,11 +43,10 @@ struct fs {
                              NULL: read-only */
 
     /*
-     * Get a descriptor by which the file of an open node can be found.  The
-     * tree calls this with the node table locked, and closes the descriptor.
-     * Returns a negative errno if there is none.
+     * Make an anchor of the file of an open node.  The tree calls this with the
+     * node table locked.  Returns a negative errno if there is none.
      */
-    int (*open_anchor)(struct open_file *open);
+    int (*open_anchor)(struct open_file *open, struct backing_anchor *out);
 
     atomic_bool
         passthrough; /* give the kernel the files that are not frames, until it
@@ -93,7 +93,7 @@ int fs_check_node(const struct node *node);
  *
  * Until then the node's path is locked, see node_lock_path(), so the caller
  * must not wait for a commit.  If the node's name was removed, the place comes
- * from a descriptor that is open, and no path is locked.  Returns 0 or an
+ * from an anchor, and no path is locked.  Returns 0 or an
  * error.
  */
 int fs_place(struct fs *fs, struct node *node, struct backing_place *out);

@@ -139,7 +139,7 @@ static struct backing_entry entry_of(const struct backing_ops *ops)
 
 START_TEST(a_backing_without_changes_is_read_only)
 {
-    const struct backing_removal removal = { .anchor = -1 };
+    const struct backing_removal removal = { .open = false };
     const struct backing_new what = { .mode = S_IFREG | 0600 };
     const struct backing_entry entry = entry_of(&digits_ops);
     const struct backing_object object = { .kind = ENTRY_FRAME };
@@ -186,6 +186,7 @@ START_TEST(a_backing_may_lack_what_its_entries_never_need)
     const struct stat st = { .st_ino = 1 };
     struct backing_entry entry = entry_of(&digits_ops);
     struct fault fault = FAULT_NONE;
+    struct backing_anchor anchor;
     struct backing_place place;
     struct backing_dir dir;
     struct store *store;
@@ -193,15 +194,17 @@ START_TEST(a_backing_may_lack_what_its_entries_never_need)
     char target[8];
 
     backing_place_in(&entry.dir, "0", ENTRY_FRAME, &place);
-    ck_assert_int_eq(backing_open(&place, O_RDONLY), -ENOTSUP);
-    ck_assert_int_eq(backing_anchor(&place, ENTRY_FRAME), -ENOTSUP);
+    ck_assert_int_eq(backing_open(&place, O_RDONLY, &anchor), -ENOTSUP);
+    ck_assert_int_eq(backing_anchor(&place, ENTRY_FRAME, &anchor), -ENOTSUP);
+    ck_assert_int_eq(backing_anchor_stat(&anchor, &found), -ESTALE);
+    backing_anchor_close(&anchor);
     ck_assert_int_eq(backing_readlink(&place, target, sizeof(target)), -EINVAL);
     ck_assert_int_eq(backing_check_header(&place, &fault), 0);
     ck_assert_int_eq(backing_check_store(&place, NULL, &st), 0);
     ck_assert_int_eq(backing_dir_open(&place, &how, &dir, &fault), -ENOTDIR);
     ck_assert_int_eq(backing_layers(&entry.dir, &store, &fault), -ENOENT);
     ck_assert_int_eq(backing_dir_stat(&entry.dir, &found), -ENOTSUP);
-    ck_assert_int_eq(backing_dir_anchor(&entry.dir), -ESTALE);
+    ck_assert_int_eq(backing_dir_anchor(&entry.dir, &anchor), -ESTALE);
     ck_assert_int_eq(backing_dir_sync(&entry.dir), 0);
     ck_assert(backing_dir_is_current(&entry.dir));
     ck_assert_int_eq(backing_list_begin(&entry.dir), 0);
