@@ -7,6 +7,7 @@
 
 #include "base/cpu.h"
 #include "base/log.h"
+#include "base/retry.h"
 #include "chunk/chunk_encode.h"
 #include "input.h"
 #include "interrupt.h"
@@ -37,18 +38,18 @@ static int watch(void *context, uint64_t done, uint64_t total)
 static int open_leased(const char *path, struct store **out,
                        struct fault *fault)
 {
-    int r = -ESTALE;
+    struct retry retry = RETRY_REPLACED_IN_LINE;
+    int r;
 
-    /* Start again after -ESTALE, because another file took the place of the
-       frame's while this process waited. */
-    while (r == -ESTALE) {
+    /* Another program may replace the frame while this process waits. */
+    do {
         r = source_open(path, 0, STORE_WRITE, out);
         if (r < 0)
             return fault_set(fault, r, 0, NULL);
         r = lease_take(*out, PATIENCE, interrupt_seen, fault);
         if (r < 0)
             store_close(*out);
-    }
+    } while (r == -ESTALE && retry_wait(&retry));
     return r;
 }
 

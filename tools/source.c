@@ -7,6 +7,7 @@
 
 #include "array/array.h"
 #include "base/log.h"
+#include "base/retry.h"
 #include "frame/frame_object.h"
 #include "frame/metalayer.h"
 #include "lock.h"
@@ -32,21 +33,32 @@ static bool is_there(const char *path, struct store *store)
     return same;
 }
 
-static int open_locked(const char *path, unsigned flags, struct store **out)
+static int try_locked(const char *path, unsigned flags, struct store **out)
 {
     struct store *store;
     int r = store_path_open(path, flags | STORE_LOCK, &store);
 
-    while (r == 0) {
-        r = lock_store(store, flags & STORE_WRITE);
-        if (r == 0 && is_there(path, store)) {
-            *out = store;
-            return 0;
-        }
+    if (r < 0)
+        return r;
+    r = lock_store(store, flags & STORE_WRITE);
+    if (r == 0 && !is_there(path, store))
+        r = -ESTALE;
+    if (r < 0) {
         store_close(store);
-        if (r == 0)
-            r = store_path_open(path, flags | STORE_LOCK, &store);
+        return r;
     }
+    *out = store;
+    return 0;
+}
+
+static int open_locked(const char *path, unsigned flags, struct store **out)
+{
+    struct retry retry = RETRY_REPLACED_IN_LINE;
+    int r;
+
+    do
+        r = try_locked(path, flags, out);
+    while (r == -ESTALE && retry_wait(&retry));
     return r;
 }
 

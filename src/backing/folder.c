@@ -10,8 +10,8 @@
 #include "backing/backing_source.h"
 #include "backing/folder_private.h"
 #include "backing/local.h"
-#include "base/retry.h"
 #include "store/store_local.h"
+#include "store/store_settling.h"
 
 static int kind_of_file(int dirfd, const char *name)
 {
@@ -86,27 +86,32 @@ static int get_bundle(struct bundle_cache *bundle_cache, int at,
     return r;
 }
 
-/* Was a file written so lately that a program may be half-way through a
-   change? */
-static bool may_settle(int at, const char *file)
+static int get_version(const struct folder *folder, struct store_version *out)
 {
     struct stat st;
 
-    return fstatat(at, file, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-           retry_is_recent(st.st_mtim);
+    if (fstatat(folder->at, folder->file, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return -errno;
+    *out = store_version_of(&st);
+    return 0;
 }
 
 static int get_settled_bundle(struct bundle_cache *bundle_cache,
                               struct folder *folder, struct fault *fault)
 {
-    struct retry retry = RETRY_SETTLE;
-    int r;
+    struct store_settling settling;
+    struct store_version version;
+    int r = get_version(folder, &version);
 
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    settling = store_settling_begin(version);
     do
         r = get_bundle(bundle_cache, folder->at, folder->file, &folder->bundle,
                        fault);
     while ((r == -EBADMSG || r == -ESTALE) &&
-           may_settle(folder->at, folder->file) && retry_wait(&retry));
+           get_version(folder, &version) == 0 &&
+           store_settling_wait(&settling, version));
     return r;
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/retry.h"
 
-#include <stdlib.h>
+#include <sched.h>
+#include <time.h>
 
 #include "base/clock.h"
 
 enum {
-    SECOND_NS = 1000 * 1000 * 1000,
-    RECENT_SECONDS = 2
+    SECOND_NS = 1000 * 1000 * 1000
 };
 
 static void pause_for(int64_t ns)
@@ -15,7 +15,10 @@ static void pause_for(int64_t ns)
     const struct timespec pause = { .tv_sec = ns / SECOND_NS,
                                     .tv_nsec = ns % SECOND_NS };
 
-    nanosleep(&pause, NULL);
+    if (ns == 0)
+        sched_yield();
+    else
+        nanosleep(&pause, NULL);
 }
 
 bool retry_wait(struct retry *retry)
@@ -35,12 +38,4 @@ bool retry_wait(struct retry *retry)
     if (retry->pause_ns > retry->pause_max_ns)
         retry->pause_ns = retry->pause_max_ns;
     return true;
-}
-
-bool retry_is_recent(struct timespec mtime)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return llabs(now.tv_sec - mtime.tv_sec) <= RECENT_SECONDS;
 }

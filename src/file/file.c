@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/retry.h"
 #include "file/file_chunk.h"
 #include "file/new_frame.h"
 #include "file/readahead.h"
@@ -12,27 +11,13 @@
 #include "frame/frame_object.h"
 #include "state/file_private.h"
 #include "store/store_local.h"
+#include "store/store_settling.h"
 #include "writeback/encode.h"
 #include "writeback/file_writeback.h"
 #include "writeback/frame_lock.h"
 #include "writeback/lease.h"
 #include "writeback/lock_file.h"
 #include "writeback/writeback.h"
-
-/* Can a frame that was rejected be half-way through a change?  `last` is the
-   state of its file before the attempt, and receives the state after it. */
-static bool may_settle(struct store *store, struct store_stat *last)
-{
-    struct store_stat now;
-    bool changed;
-
-    if (frame_object_stat(store, NULL, &now) < 0)
-        return false;
-    changed = store_version_compare(now.version, last->version) <
-              VERSION_SAME_CONTENT;
-    *last = now;
-    return changed || retry_is_recent(now.version.mtime);
-}
 
 int file_view_size(struct frame *frame, const struct view_spec *spec,
                    uint64_t *size, struct fault *fault)
@@ -93,17 +78,19 @@ static int try_open(struct opening *opening, struct fault *fault)
 /* The same, but try again while another program writes the frame. */
 static int open_settled(struct opening *opening, struct fault *fault)
 {
-    struct retry retry = RETRY_SETTLE;
-    struct store_stat stat = { 0 };
+    struct store_settling settling;
+    struct store_stat stat;
     int r = frame_object_stat(opening->store, NULL, &stat);
 
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
 
+    settling = store_settling_begin(stat.version);
     do
         r = try_open(opening, fault);
     while ((r == -EBADMSG || r == -ENODATA) &&
-           may_settle(opening->store, &stat) && retry_wait(&retry));
+           frame_object_stat(opening->store, NULL, &stat) == 0 &&
+           store_settling_wait(&settling, stat.version));
     return r;
 }
 

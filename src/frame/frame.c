@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/retry.h"
 #include "frame/frame_object.h"
 #include "frame/frame_private.h"
 #include "frame/frame_source.h"
@@ -12,8 +13,6 @@
 enum {
     FRAME_END_LEN = 128, /* end of the frame: holds most trailers, and the
                             stamp */
-
-    OPEN_TRIES = 100 /* while other programs commit */
 };
 
 /* Open the frame's file, which is the object "" or the index file of a
@@ -332,10 +331,12 @@ static int try_open(struct store *store, uint64_t base, struct frame **out,
 int frame_open(struct store *store, uint64_t base, struct frame **out,
                struct fault *fault)
 {
-    int r = -ESTALE;
+    struct retry retry = RETRY_REPLACED;
+    int r;
 
-    for (int i = 0; i < OPEN_TRIES && r == -ESTALE; i++)
+    do
         r = try_open(store, base, out, fault);
+    while (r == -ESTALE && retry_wait(&retry));
     return r;
 }
 

@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/retry.h"
 
 enum {
     MARK_LEN = FRAME_E_METALAYERS_OFF,
@@ -192,14 +192,14 @@ static int check_header(struct watch *watch)
 {
     struct store_object *object = NULL;
     struct store_stat stat;
-    int r = -ESTALE;
+    struct retry retry = { .tries_left = TEAR_TRIES - 1,
+                           .patience_ns = RETRY_FOREVER };
+    int r;
 
-    for (int i = 0; i < TEAR_TRIES && r == -ESTALE; i++) {
+    do {
         struct mark marks[2];
         unsigned n = get_marks(watch, marks);
 
-        if (i > 0)
-            sched_yield();
         r = open_file(watch, &object, &stat);
         if (r < 0)
             break;
@@ -207,7 +207,7 @@ static int check_header(struct watch *watch)
         for (unsigned j = 0; j < n && r == -ESTALE; j++)
             r = compare(watch, object, &stat, &marks[j]);
         close_file(watch, object);
-    }
+    } while (r == -ESTALE && retry_wait(&retry));
     if (r == 0)
         see(watch, &stat);
     return r == -ENOENT || r == -EINVAL ? -ESTALE : r;

@@ -9,14 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/retry.h"
 #include "file/file.h"
 #include "lib/libframefs_private.h"
 #include "state/params.h"
 #include "store/store_local.h"
 
 enum {
-    PIECE_LEN = 4 << 20, /* bytes that are read at a time */
-    OPEN_TRIES = 3
+    PIECE_LEN = 4 << 20 /* bytes that are read at a time */
 };
 
 struct framefs {
@@ -177,6 +177,7 @@ static int open_path(struct framefs_frame *frame, struct file **out,
 int framefs_open(struct framefs *fs, const char *path, int flags,
                  uint64_t offset, struct framefs_frame **out)
 {
+    struct retry retry = RETRY_REPLACED;
     struct fault fault = FAULT_NONE;
     struct framefs_frame *frame;
     int r;
@@ -187,10 +188,10 @@ int framefs_open(struct framefs *fs, const char *path, int flags,
     if (r < 0)
         return r;
     frame->offset = offset;
-    r = -ESTALE;
     /* Another program may replace the frame while it is being opened. */
-    for (int i = 0; i < OPEN_TRIES && r == -ESTALE; i++)
+    do
         r = open_path(frame, &frame->file, &fault);
+    while (r == -ESTALE && retry_wait(&retry));
     if (r < 0) {
         free_frame(frame);
         return libframefs_fail(path, r, &fault);
@@ -372,9 +373,11 @@ static ssize_t try_read(struct framefs_frame *frame, struct file *file,
    end. */
 static ssize_t read_piece(struct framefs_frame *frame, struct reading *reading)
 {
-    ssize_t n = -ESTALE;
+    bool writable = frame->flags & FRAMEFS_WRITE;
+    struct retry retry = RETRY_REPLACED;
+    ssize_t n;
 
-    for (int i = 0; i < LIBFRAMEFS_TRIES && n == -ESTALE; i++) {
+    do {
         struct file *file = libframefs_enter(frame);
 
         reading->error = 0;
@@ -383,9 +386,7 @@ static ssize_t read_piece(struct framefs_frame *frame, struct reading *reading)
         /* The bytes that were read before the frame changed are valid. */
         if (n > 0 && reading->error == -ESTALE)
             reading->error = 0;
-        if (frame->flags & FRAMEFS_WRITE)
-            break;
-    }
+    } while (n == -ESTALE && !writable && retry_wait(&retry));
     return n;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/retry.h"
 #include "chunk/codec.h"
 #include "file/info.h"
 #include "lib/libframefs_private.h"
@@ -62,17 +63,18 @@ static ssize_t hand_out(const struct framefs_frame *frame, const void *bytes,
 
 ssize_t framefs_info_json(struct framefs_frame *frame, char *text, size_t size)
 {
+    struct retry retry = RETRY_REPLACED;
     char *info;
-    ssize_t len = -ESTALE;
+    ssize_t len;
 
-    for (int i = 0; i < LIBFRAMEFS_TRIES && len == -ESTALE; i++) {
+    do {
         struct file *file = libframefs_enter(frame);
         struct frame *state = file_frame_get(file);
 
         len = info_text(state, INFO_CONTENT, &info);
         file_frame_put(file, state);
         libframefs_leave(frame);
-    }
+    } while (len == -ESTALE && retry_wait(&retry));
     if (len < 0)
         return libframefs_refuse(frame->path, (int)len, NULL);
     len = hand_out(frame, info, strlen(info) + 1, text, size);
@@ -133,13 +135,15 @@ static int get_names(struct framefs_frame *frame, char **names, size_t *len,
 
 ssize_t framefs_meta_list(struct framefs_frame *frame, char *list, size_t size)
 {
+    struct retry retry = RETRY_REPLACED;
     struct fault fault = FAULT_NONE;
     char *names = NULL;
     size_t len;
-    ssize_t r = -ESTALE;
+    ssize_t r;
 
-    for (int i = 0; i < LIBFRAMEFS_TRIES && r == -ESTALE; i++)
+    do
         r = get_names(frame, &names, &len, &fault);
+    while (r == -ESTALE && retry_wait(&retry));
     if (r < 0)
         return libframefs_fail(frame->path, (int)r, &fault);
     r = hand_out(frame, names, len, list, size);
@@ -168,12 +172,14 @@ static ssize_t get_content(struct framefs_frame *frame, const char *name,
 ssize_t framefs_meta_get(struct framefs_frame *frame, const char *name,
                          void *buf, size_t size)
 {
+    struct retry retry = RETRY_REPLACED;
     struct fault fault = FAULT_NONE;
     uint8_t *content = NULL;
-    ssize_t len = -ESTALE;
+    ssize_t len;
 
-    for (int i = 0; i < LIBFRAMEFS_TRIES && len == -ESTALE; i++)
+    do
         len = get_content(frame, name, &content, &fault);
+    while (len == -ESTALE && retry_wait(&retry));
     if (len == -ENODATA)
         return libframefs_refuse(frame->path, -ENODATA, "no such metalayer");
     if (len < 0)

@@ -33,11 +33,6 @@ struct framefs_frame {
 struct file *libframefs_enter(struct framefs_frame *frame);
 void libframefs_leave(struct framefs_frame *frame);
 
-enum {
-    LIBFRAMEFS_TRIES = 100 /* retries to read a frame that is changed again
-                              and again */
-};
-
 /*
  * Record why a call fails, for framefs_error(), and return the error.
  *

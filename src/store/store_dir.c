@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/identity.h"
+#include "base/retry.h"
 #include "store/store_local_ops.h"
 #include "store/store_local_private.h"
 
@@ -28,10 +29,6 @@ struct dir_store {
     pthread_mutex_t lock;
     struct store_object *lease; /* file that is, was or will be locked; NULL:
                                    none yet */
-};
-
-enum {
-    LEASE_TRIES = 100 /* while other processes replace the file */
 };
 
 static int fd_of(const struct store_object *object)
@@ -200,13 +197,14 @@ static int dir_prepare_lease(struct store *store, const char *name)
 static int dir_lease(struct store *store, const char *name)
 {
     struct dir_store *dir = (struct dir_store *)store;
-    int r = -ESTALE;
+    struct retry retry = RETRY_REPLACED;
+    int r;
 
     if (!dir->writable)
         return -EROFS;
-    if (dir->lease)
-        r = lease_named(dir, name, fd_of(dir->lease));
-    for (int i = 0; i < LEASE_TRIES && r == -ESTALE; i++)
+    r = dir->lease ? lease_named(dir, name, fd_of(dir->lease))
+                   : lease_newest(dir, name);
+    while (r == -ESTALE && retry_wait(&retry))
         r = lease_newest(dir, name);
     if (r == -ENOENT) /* the first commit creates the file */
         r = 0;

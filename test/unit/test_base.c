@@ -247,16 +247,15 @@ START_TEST(tries_end_with_their_number_or_with_patience)
 }
 END_TEST
 
-START_TEST(a_file_is_recent_for_two_seconds)
+START_TEST(tries_after_a_replacement_make_no_pause)
 {
-    struct timespec mtime;
+    struct retry retry = RETRY_REPLACED;
+    unsigned n = 1;
 
-    clock_gettime(CLOCK_REALTIME, &mtime);
-    ck_assert(retry_is_recent(mtime));
-    mtime.tv_sec -= 10;
-    ck_assert(!retry_is_recent(mtime));
-    mtime.tv_sec += 20;
-    ck_assert(!retry_is_recent(mtime));
+    while (retry_wait(&retry))
+        n++;
+    ck_assert_uint_eq(n, 100);
+    ck_assert_int_eq(retry.pause_ns, 0);
 }
 END_TEST
 
@@ -276,7 +275,7 @@ int main(void)
         an_escaped_text_is_one_line_and_is_cut_between_bytes,
         only_the_shortest_form_of_a_character_is_utf8,
         tries_end_with_their_number_or_with_patience,
-        a_file_is_recent_for_two_seconds,
+        tries_after_a_replacement_make_no_pause,
         NULL,
     };
 

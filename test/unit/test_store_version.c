@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "store/store_settling.h"
 #include "store/store_version.h"
 #include "suite.h"
 
@@ -244,6 +245,32 @@ START_TEST(version_is_settled_once_both_times_are_old)
 }
 END_TEST
 
+/* Count the tries of a reader whose object has this mtime; each try but the
+   first finds that it has grown by `growth` bytes. */
+static unsigned count_tries(time_t mtime, uint64_t growth)
+{
+    struct store_version version = { .size = 10, .mtime.tv_sec = mtime };
+    struct store_settling settling = store_settling_begin(version);
+    unsigned n = 0;
+
+    do {
+        version.size += growth;
+        n++;
+    } while (store_settling_wait(&settling, version));
+    return n;
+}
+
+START_TEST(reader_tries_again_while_an_object_changes_or_is_recent)
+{
+    time_t now = time(NULL);
+
+    ck_assert_uint_eq(count_tries(now, 0), 20);
+    ck_assert_uint_eq(count_tries(now - 10, 0), 1);
+    ck_assert_uint_eq(count_tries(now + 10, 0), 1);
+    ck_assert_uint_eq(count_tries(now - 10, 1), 20);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -255,6 +282,7 @@ int main(void)
         unchanged_object_has_the_same_version,
         version_is_settled_once_both_times_are_old,
         times_without_fractions_settle_after_seconds,
+        reader_tries_again_while_an_object_changes_or_is_recent,
         NULL,
     };
 
