@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/size.h"
+#include "chunk/chunk.h"
 #include "chunk/chunk_format.h"
 #include "chunk/codec.h"
 #include "chunk/filter.h"
@@ -202,22 +203,21 @@ static int put_block(struct draft *draft, uint32_t block_no)
 /* Make a special chunk of one repeated entry. */
 static int put_value(struct draft *draft, int64_t entry)
 {
-    const uint32_t cbytes = CHUNK_LONG_HEADER_LEN + FRAME_INDEX_TYPESIZE;
     const uint64_t item = htole64((uint64_t)entry);
-    uint8_t *dst = draft->bytes;
-    int r = chunk_encode_head(
-        &draft->params, (uint32_t)(draft->nentries * FRAME_INDEX_TYPESIZE),
-        cbytes, dst);
+    uint64_t nbytes = draft->nentries * FRAME_INDEX_TYPESIZE;
+    const struct chunk_header header = {
+        .kind = CHUNK_VALUE,
+        .typesize = FRAME_INDEX_TYPESIZE,
+        .nbytes = (uint32_t)nbytes,
+        .blocksize = draft->params.blocksize,
+        .cbytes = CHUNK_LONG_HEADER_LEN + FRAME_INDEX_TYPESIZE,
+    };
 
-    if (r < 0)
-        return r;
-    dst[CHUNK_OFF_FLAGS] = CHUNK_FLAG_LONG_HEADER;
-    dst[CHUNK_OFF_BLOSC2_FLAGS] = CHUNK_SPECIAL_VALUE
-                                  << CHUNK_BFLAG_SPECIAL_SHIFT;
-    memset(dst + CHUNK_OFF_FILTERS, 0, CHUNK_NFILTERS);
-    dst[CHUNK_OFF_CODEC] = 0;
-    memcpy(dst + CHUNK_LONG_HEADER_LEN, &item, sizeof(item));
-    draft->len = cbytes;
+    if (nbytes > CHUNK_NBYTES_MAX)
+        return -EINVAL;
+    chunk_header_write(&header, draft->bytes);
+    memcpy(draft->bytes + CHUNK_LONG_HEADER_LEN, &item, sizeof(item));
+    draft->len = header.cbytes;
     return 0;
 }
 
