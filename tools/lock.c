@@ -32,6 +32,7 @@ static int take_lock_file(struct store_object *lock_file, bool exclusive)
         .pause_ns = 5 * 1000 * 1000,
         .pause_max_ns = 5 * 1000 * 1000,
     };
+    uint64_t count;
     int r;
 
     while ((r = store_object_lock(lock_file, exclusive ? STORE_EXCLUSIVE
@@ -41,10 +42,10 @@ static int take_lock_file(struct store_object *lock_file, bool exclusive)
             return -EINTR;
         retry_wait(&retry);
     }
-    if (r == 0 && exclusive)
-        r = lock_file_write_count(lock_file,
-                                  lock_file_read_count(lock_file) + 1);
-    return r;
+    if (r < 0 || !exclusive)
+        return r;
+    r = lock_file_read_count(lock_file, &count);
+    return r < 0 ? r : lock_file_write_count(lock_file, count + 1);
 }
 
 int lock_store(struct store *store, bool exclusive)

@@ -109,8 +109,9 @@ static int open_frame(struct opening *opening, struct lock_file *lock_file,
     r = lock_file_lock_shared(lock_file, fault);
     if (r < 0)
         return r;
-    opening->count = lock_file_count(lock_file);
-    r = open_settled(opening, fault);
+    r = lock_file_count(lock_file, &opening->count, fault);
+    if (r == 0)
+        r = open_settled(opening, fault);
     lock_file_unlock_shared(lock_file);
     return r;
 }
@@ -206,6 +207,15 @@ static void file_free(struct file *file)
     free(file);
 }
 
+static int join_flusher(struct file *file, struct fault *fault)
+{
+    struct frame *frame = file->states.newest->frame;
+    int r = flusher_add(file->constant.context->flusher, file,
+                        frame_get_stat(frame)->version.dev);
+
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}
+
 int file_open_writable(struct file_context *context, struct store *store,
                        struct file **out, struct fault *fault)
 {
@@ -224,13 +234,8 @@ int file_open_writable(struct file_context *context, struct store *store,
         r = lease_lock_in_use(store, context->lock_timeout, fault);
     if (r == 0)
         r = frame_writer_check_size(file->states.newest->frame, fault);
-    if (r == 0) {
-        r = flusher_add(
-            context->flusher, file,
-            frame_get_stat(file->states.newest->frame)->version.dev);
-        if (r < 0)
-            fault_set(fault, r, 0, NULL);
-    }
+    if (r == 0)
+        r = join_flusher(file, fault);
     if (r < 0) {
         readahead_fini(file);
         file_free(file);
@@ -265,13 +270,19 @@ static int file_new_created(struct file_context *context,
     return 0;
 }
 
-static int find_lock_file(struct file *file, struct store *store)
+static int find_lock_file(struct file *file, struct store *store,
+                          struct fault *fault)
 {
     struct lock_file *lock_file;
+    uint64_t count = 0;
     int r = lock_file_get(file->constant.context, store, &lock_file);
 
-    if (lock_file)
-        frame_lock_set_lock_file(file, lock_file, lock_file_count(lock_file));
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    if (!lock_file)
+        return 0;
+    r = lock_file_count(lock_file, &count, fault);
+    frame_lock_set_lock_file(file, lock_file, count);
     return r;
 }
 
@@ -310,15 +321,13 @@ int file_create(struct file_context *context, struct store *store,
         frame_writer_close(new.writer);
         return r;
     }
-    r = find_lock_file(file, store);
+    r = find_lock_file(file, store, fault);
     if (r == 0)
-        r = flusher_add(
-            context->flusher, file,
-            frame_get_stat(file->states.newest->frame)->version.dev);
+        r = join_flusher(file, fault);
     if (r < 0) {
         readahead_fini(file);
         file_free(file);
-        return fault_set(fault, r, 0, NULL);
+        return r;
     }
     file->constant.store = store_get(store);
     *out = file;

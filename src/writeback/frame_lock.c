@@ -37,10 +37,13 @@ static void note_count(struct file *file, uint64_t count)
    Returns 0, 1 or an error. */
 static int is_changed(struct file *file, struct fault *fault)
 {
-    int r;
+    struct lock_file *lock_file = file->frame_lock->lock_file;
+    uint64_t count = file->frame_lock->seen;
+    int r = lock_file ? lock_file_count(lock_file, &count, fault) : 0;
 
-    if (file->frame_lock->lock_file &&
-        lock_file_count(file->frame_lock->lock_file) != file->frame_lock->seen)
+    if (r < 0)
+        return r;
+    if (count != file->frame_lock->seen)
         return 1;
     r = frame_verify(file->states.newest->frame, fault);
     return r == -ESTALE ? 1 : r;
@@ -50,14 +53,17 @@ static int is_changed(struct file *file, struct fault *fault)
    change. */
 static int count_up(struct file *file, struct fault *fault)
 {
+    struct lock_file *lock_file = file->frame_lock->lock_file;
     uint64_t count;
     int r;
 
-    if (!file->frame_lock->lock_file)
+    if (!lock_file)
         return 0;
-    count = lock_file_count(file->frame_lock->lock_file) + 1;
-    file->frame_lock->next = count;
-    r = lock_file_set_count(file->frame_lock->lock_file, count, fault);
+    r = lock_file_count(lock_file, &count, fault);
+    if (r < 0)
+        return r;
+    file->frame_lock->next = ++count;
+    r = lock_file_set_count(lock_file, count, fault);
     note_count(file, r == 0 ? count : file->frame_lock->seen);
     return r;
 }
@@ -137,9 +143,11 @@ int frame_lock_enter(struct file *file, struct fault *fault)
    programs from changing the frame. */
 static int reopen_shared(struct file *file, struct fault *fault)
 {
-    uint64_t count = lock_file_count(file->frame_lock->lock_file);
-    int r;
+    uint64_t count;
+    int r = lock_file_count(file->frame_lock->lock_file, &count, fault);
 
+    if (r < 0)
+        return r;
     if (gate_has_frame_lock(file) || count == file->frame_lock->seen)
         return 0;
     if (!file->constant.writable)
@@ -245,13 +253,15 @@ void frame_lock_close(struct file *file)
 
 bool frame_lock_is_current(struct file *file)
 {
+    struct fault fault;
     uint64_t count;
 
     if (!file->frame_lock->lock_file)
         return true;
     if (gate_is_frame_locked(file))
         return true;
-    count = lock_file_count(file->frame_lock->lock_file);
+    if (lock_file_count(file->frame_lock->lock_file, &count, &fault) < 0)
+        return false;
     return count == file->frame_lock->seen || count == file->frame_lock->next;
 }
 

@@ -99,7 +99,8 @@ void frame_lock_set_lock_file(struct file *file, struct lock_file *lock_file,
 void frame_lock_set_unlinked(struct file *file, bool unlinked);
 bool frame_lock_take_reopened(struct file *file);
 
-/* Is the open state the newest one, as far as the lock file tells? */
+/* Is the open state the newest one, as far as the lock file tells?  False also
+   if the lock file cannot be read; frame_lock_catch_up() returns the error. */
 bool frame_lock_is_current(struct file *file);
 
 #endif

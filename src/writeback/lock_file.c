@@ -184,14 +184,15 @@ void lock_file_unlock(struct lock_file *lock_file)
     pthread_mutex_unlock(&lock_file->lock);
 }
 
-uint64_t lock_file_read_count(struct store_object *object)
+int lock_file_read_count(struct store_object *object, uint64_t *out)
 {
-    uint64_t count;
+    uint64_t count = 0;
+    int r = store_object_read_at(object, COUNT_OFF, &count, sizeof(count));
 
-    /* A lock file that is empty or cannot be read has the count 0. */
-    if (store_object_read_at(object, COUNT_OFF, &count, sizeof(count)) < 0)
-        return 0;
-    return count;
+    if (r < 0 && r != -ENODATA)
+        return r;
+    *out = r < 0 ? 0 : count;
+    return 0;
 }
 
 int lock_file_write_count(struct store_object *object, uint64_t count)
@@ -199,9 +200,14 @@ int lock_file_write_count(struct store_object *object, uint64_t count)
     return store_object_write(object, COUNT_OFF, &count, sizeof(count));
 }
 
-uint64_t lock_file_count(struct lock_file *lock_file)
+int lock_file_count(struct lock_file *lock_file, uint64_t *out,
+                    struct fault *fault)
 {
-    return lock_file_read_count(lock_file->object);
+    int r = lock_file_read_count(lock_file->object, out);
+
+    return r < 0 ? fault_set(fault, r, 0,
+                             "the lock file of the frame can't be read")
+                 : 0;
 }
 
 int lock_file_set_count(struct lock_file *lock_file, uint64_t count,

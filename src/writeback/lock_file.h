@@ -58,17 +58,21 @@ int lock_file_refuse(struct fault *fault);
 void lock_file_unlock_shared(struct lock_file *lock_file);
 void lock_file_unlock(struct lock_file *lock_file);
 
-/* Return the count, which is the number of changes that have begun.  It needs
-   no lock, because a writer increments it before it changes the frame. */
-uint64_t lock_file_count(struct lock_file *lock_file);
+/* Get the count, which is the number of changes that have begun.  It needs no
+   lock, because a writer increments it before it changes the frame.  Returns 0
+   or an error. */
+int lock_file_count(struct lock_file *lock_file, uint64_t *out,
+                    struct fault *fault);
 
 /* Set the count.  The caller has the lock of lock_file_lock().  Returns 0 or an
    error. */
 int lock_file_set_count(struct lock_file *lock_file, uint64_t count,
                         struct fault *fault);
 
-/* Read and write the count of a lock file that the caller itself has locked. */
-uint64_t lock_file_read_count(struct store_object *object);
+/* Read and write the count of a lock file that the caller itself has locked.  A
+   lock file that is too short for a count has the count 0.  Returns 0 or an
+   error of the store. */
+int lock_file_read_count(struct store_object *object, uint64_t *out);
 int lock_file_write_count(struct store_object *object, uint64_t count);
 
 #endif

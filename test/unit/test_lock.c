@@ -31,6 +31,18 @@ int flock(int fd, int operation)
     return -1;
 }
 
+/* The errno of a read of the count in a lock file; 0 lets it work. */
+static atomic_int count_error;
+
+/* Replaces the system's pread() in this program. */
+ssize_t pread(int fd, void *buf, size_t len, off_t off)
+{
+    if (count_error == 0 || off != 8 || len != 8)
+        return syscall(SYS_pread64, fd, buf, len, off);
+    errno = count_error;
+    return -1;
+}
+
 /* A frame of a few chunks, and the lock file as another program has it open. */
 struct scene {
     struct fixture fixture;
@@ -372,6 +384,40 @@ START_TEST(a_file_system_without_locks_is_told)
 }
 END_TEST
 
+START_TEST(a_count_that_cannot_be_read_is_no_zero)
+{
+    struct scene scene;
+    struct store *store;
+    struct file *file;
+    struct fault fault;
+    uint64_t count;
+
+    scene_init(&scene, false);
+    count_up(&scene);
+    count_up(&scene);
+    fixture_write(&scene.fixture, 0, 10);
+    fixture_sync(&scene.fixture);
+    count = count_of(&scene);
+    count_error = EIO;
+    ck_assert_int_eq(file_write(scene.fixture.file, 0, "x", 1, &fault), -EIO);
+    ck_assert_str_eq(fault.what, "the lock file of the frame can't be read");
+    ck_assert(!file_is_latest(scene.fixture.file));
+    ck_assert_int_eq(file_catch_up(scene.fixture.file, &fault), -EIO);
+    store = fixture_store(&scene.fixture, 0);
+    ck_assert_int_eq(file_open(scene.fixture.context, store, 0, &file, &fault),
+                     -EIO);
+    store_close(store);
+    ck_assert(is_free(&scene));
+    count_error = 0;
+    ck_assert_uint_eq(count_of(&scene), count);
+    fixture_write(&scene.fixture, 0, 10);
+    fixture_sync(&scene.fixture);
+    ck_assert_uint_eq(count_of(&scene), count + 1);
+    fixture_check(&scene.fixture);
+    scene_fini(&scene);
+}
+END_TEST
+
 START_TEST(a_name_that_is_too_long_for_a_lock_file_is_no_obstacle)
 {
     char name[256];
@@ -404,6 +450,7 @@ int main(void)
         a_lock_that_is_not_given_back_is_not_awaited_for_ever,
         those_who_wait_for_a_lock_are_refused_together,
         a_file_system_without_locks_is_told,
+        a_count_that_cannot_be_read_is_no_zero,
         a_name_that_is_too_long_for_a_lock_file_is_no_obstacle,
         NULL,
     };
