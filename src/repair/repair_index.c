@@ -138,8 +138,7 @@ static bool is_data(const struct repair *repair,
                     const struct repair_chunk *chunk)
 {
     return chunk->state == REPAIR_GOOD &&
-           (chunk->typesize != FRAME_INDEX_TYPESIZE ||
-            chunk->nbytes % FRAME_INDEX_TYPESIZE != 0 ||
+           (!repair_has_entries(chunk) ||
             (repair->header_known &&
              chunk->nbytes == repair->view.info.chunksize));
 }
@@ -247,10 +246,6 @@ static int judge(struct repair *repair, struct suspect *suspect, bool *out)
     uint64_t least;
     int r;
 
-    *out = false;
-    if (index_nentries(suspect->index) > FRAME_WRITER_CHUNKS_MAX ||
-        is_enough(repair))
-        return 0;
     r = judge_from(repair, suspect, base + repair->view.info.header_len, out);
     least = survey->least;
     if (survey->nstored == 0 || survey->nstored > 2 * found->n ||
@@ -285,20 +280,23 @@ static int open_index(struct repair *repair, uint64_t off, struct index **out,
     return index_open(&source, out, fault);
 }
 
-/* Do the bytes at an offset hold an index? */
-static int try_index(struct repair *repair, uint64_t off,
-                     struct suspect *suspect, bool *out, struct fault *fault)
+/* Do the bytes at an offset hold an index, and does `is_wanted` accept it?  The
+   answer is no if the index is too large. */
+static int try_index(struct repair *repair, struct suspect *suspect,
+                     int (*is_wanted)(struct repair *repair,
+                                      struct suspect *suspect, bool *out),
+                     bool *out, struct fault *fault)
 {
-    int r;
+    int r = open_index(repair, suspect->off, &suspect->index, fault);
 
-    *suspect = (struct suspect){ .off = off };
     *out = false;
-    r = open_index(repair, off, &suspect->index, fault);
     if (r < 0)
         return r == -EBADMSG || r == -ENOTSUP ? 0 : r;
-    r = judge(repair, suspect, out);
+    if (index_nentries(suspect->index) <= FRAME_WRITER_CHUNKS_MAX &&
+        !is_enough(repair))
+        r = is_wanted(repair, suspect, out);
     index_close(suspect->index);
-    return r < 0 ? fault_set(fault, r, off, NULL) : 0;
+    return r < 0 ? fault_set(fault, r, suspect->off, NULL) : 0;
 }
 
 /* Use an index as that of the frame. */
@@ -335,10 +333,10 @@ static int find_best(struct repair *repair, struct suspect *best, bool *out,
         struct suspect suspect;
         bool is;
 
-        if (found->chunks[i].typesize != FRAME_INDEX_TYPESIZE ||
-            found->chunks[i].nbytes % FRAME_INDEX_TYPESIZE != 0)
+        if (!repair_has_entries(&found->chunks[i]))
             continue;
-        r = try_index(repair, found->chunks[i].place, &suspect, &is, fault);
+        suspect = (struct suspect){ .off = found->chunks[i].place };
+        r = try_index(repair, &suspect, judge, &is, fault);
         if (!is || (*out && suspect.survey.nhits <= best->survey.nhits))
             continue;
         *out = true;
@@ -352,15 +350,73 @@ static int find_best(struct repair *repair, struct suspect *best, bool *out,
 int repair_find_index(struct repair *repair, struct fault *fault)
 {
     uint64_t hint = repair->index_hint;
-    struct suspect suspect;
+    struct suspect suspect = { .off = hint };
     bool is = false;
     int r = 0;
 
     if (hint > 0 && hint < repair->size)
-        r = try_index(repair, hint, &suspect, &is, fault);
+        r = try_index(repair, &suspect, judge, &is, fault);
     if (r == 0 && !is)
         r = find_best(repair, &suspect, &is, fault);
     if (r < 0)
         return r;
     return is ? take_index(repair, &suspect, fault) : -ENOENT;
+}
+
+/* Do the data of the frame have other items than an index? */
+static bool has_other_items(const struct repair *repair)
+{
+    const struct repair_list *found = &repair->found;
+    size_t i = 0;
+
+    while (i < found->n && (found->chunks[i].state != REPAIR_GOOD ||
+                            found->chunks[i].typesize == FRAME_INDEX_TYPESIZE))
+        i++;
+    return i < found->n && (!repair->header_known ||
+                            repair->view.info.typesize != FRAME_INDEX_TYPESIZE);
+}
+
+/*
+ * Is it the index of an old state?  Every entry must be the place of a chunk,
+ * or special.  If the data have other items than an index, entries may also
+ * name places of chunks that are gone.  Without a header, places are taken to
+ * count from the first chunk.
+ */
+static int judge_old(struct repair *repair, struct suspect *suspect, bool *out)
+{
+    const struct frame *view = &repair->view;
+    const struct survey *survey = &suspect->survey;
+    uint64_t origin = repair->header_known ? view->base + view->info.header_len
+                                           : repair->found.chunks[0].place;
+    int r = take_survey(repair, suspect, origin);
+
+    *out = r == 0 && survey->nbad == 0 &&
+           survey->nstored + survey->nspecial > 0 &&
+           (survey->nhits == survey->nstored || has_other_items(repair));
+    return r;
+}
+
+/* The chunks stay where they are until all are judged, because an index is
+   recognized by the chunks that it names. */
+int repair_drop_indexes(struct repair *repair, struct fault *fault)
+{
+    struct repair_list *found = &repair->found;
+    bool *drop = calloc(found->n + 1, sizeof(*drop));
+    size_t kept = 0;
+    int r = drop ? 0 : fault_set(fault, -ENOMEM, 0, NULL);
+
+    for (size_t i = 0; i < found->n && r == 0 && !repair->view.info.sparse;
+         i++) {
+        struct suspect suspect = { .off = found->chunks[i].place };
+
+        if (repair_has_entries(&found->chunks[i]))
+            r = try_index(repair, &suspect, judge_old, &drop[i], fault);
+    }
+    for (size_t i = 0; i < found->n && r == 0; i++)
+        if (!drop[i])
+            found->chunks[kept++] = found->chunks[i];
+    if (r == 0)
+        found->n = kept;
+    free(drop);
+    return r;
 }

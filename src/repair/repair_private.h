@@ -38,6 +38,13 @@ static inline uint64_t repair_count(const struct repair_chunk *chunk)
     return (uint64_t)chunk->nmore + 1;
 }
 
+/* Does a chunk consist of items as large as the entries of an index? */
+static inline bool repair_has_entries(const struct repair_chunk *chunk)
+{
+    return chunk->typesize == FRAME_INDEX_TYPESIZE &&
+           chunk->nbytes % FRAME_INDEX_TYPESIZE == 0;
+}
+
 /* An ordered list of chunks. */
 struct repair_list {
     struct repair_chunk *chunks;
@@ -118,6 +125,10 @@ int repair_scan(struct repair *repair, struct fault *fault);
  * Returns 0, -ENOENT if there is none, or an error.
  */
 int repair_find_index(struct repair *repair, struct fault *fault);
+
+/* Drop indexes of old states from the chunks found, because they would pass for
+   data.  Returns 0 or an error. */
+int repair_drop_indexes(struct repair *repair, struct fault *fault);
 
 /* Add a chunk for each entry of an open index.  Entries that can't be read
    become chunks in state REPAIR_UNKNOWN. */

@@ -129,8 +129,7 @@ static int list_files(struct repair *repair, struct fault *fault)
 static bool may_be_index(const struct repair *repair,
                          const struct repair_chunk *chunk)
 {
-    return chunk->typesize == FRAME_INDEX_TYPESIZE &&
-           chunk->nbytes % FRAME_INDEX_TYPESIZE == 0 &&
+    return repair_has_entries(chunk) &&
            (chunk->place + chunk->cbytes == repair->trailer_off ||
             (chunk->place == repair->index_hint &&
              chunk->state == REPAIR_LOST));
@@ -155,8 +154,10 @@ static int take_found(struct repair *repair, struct fault *fault)
 {
     struct repair_list *found = &repair->found;
     uint32_t chunksize = repair->header_known ? repair->view.info.chunksize : 0;
-    int r = 0;
+    int r = repair_drop_indexes(repair, fault);
 
+    if (r < 0)
+        return r;
     while (repair->trailer_off > 0 && !is_old_trailer(repair) && found->n > 0 &&
            found->chunks[found->n - 1].place > repair->trailer_off)
         found->n--;
@@ -219,7 +220,7 @@ static int find_orphans(struct repair *repair, struct fault *fault)
         r = list_files(repair, fault);
     else
         r = repair->found.n > 0 ? 0 : scan(repair, fault);
-    return r;
+    return r < 0 ? r : repair_drop_indexes(repair, fault);
 }
 
 static int compare_pointers(const void *a, const void *b)

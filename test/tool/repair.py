@@ -241,6 +241,15 @@ def a_damaged_index_gives_what_is_left_of_it():
     patch('frame', 16, struct.pack('>Q', end + layout.trailer_len))
     said = saved_as(content)
     check('is a guess' in said, said)
+    # An old index is no chunk that an entry may have named.
+    old = index_of(entries[:1])
+    write('frame', layout.data[:layout.index] + old + index +
+          layout.data[layout.trailer:])
+    cbytes = end - layout.header_len - len(index) + len(old)
+    patch('frame', 16, struct.pack('>Q', end + len(old) + layout.trailer_len))
+    patch('frame', 39, struct.pack('>Q', cbytes))
+    said = saved_as(content, '--force')
+    check('is a guess' in said, said)
 
 
 # Create options, and the offsets of bytes in the array's metalayer.  They hold
@@ -426,6 +435,36 @@ def an_index_of_old_is_not_taken_for_the_last():
               'chunk %d' % i)
 
 
+def an_old_index_among_the_chunks_is_no_data():
+    """Both in a frame whose chunks differ in size, and without a header."""
+    for name, has_header in (('varchunks-lz4', True), ('filter-order-0', False),
+                             ('plus1item-lz4', True)):
+        content = take(name)
+        layout = Layout('frame')
+        ends = [c['offset'] + c['cbytes'] - layout.header_len
+                for c in info('frame', '--chunks')['chunks']]
+        # Either all its places have chunks, or most of them have none now.
+        for places in ([0], [0, ends[0] + 1, ends[0] + 2, 1 << 9, 1 << 10]):
+            end = layout.header_len + ends[0]
+            write('frame', layout.data[:end] + index_of(places) +
+                  layout.data[end:layout.index] + b'\xaa' * 60)
+            if not has_header:
+                patch('frame', 0, bytes(layout.header_len))
+            said = saved_as(content, '--force')
+            check('left over' not in said, said)
+
+
+def small_numbers_are_no_old_index():
+    content = struct.pack('<2000q', *range(2000))
+    b2frame('create', '--typesize', '8', '--chunksize', '1K', '-', 'frame',
+            stdin=content)
+    layout = Layout('frame')
+    write('frame', layout.data[:layout.index] + b'\xaa' * 60)
+    saved_as(content)
+    patch('frame', 0, bytes(layout.header_len))
+    saved_as(content, '--force')
+
+
 def in_place_keeps_owner_and_mode():
     for name in ('v2231-plain', 'v204-dir'):
         content = take(name)
@@ -576,7 +615,9 @@ main(a_good_frame_is_copied, a_trailer_that_is_cut_off_costs_its_metalayers,
      an_array_whose_extents_are_damaged_becomes_chunks,
      an_array_that_is_cut_short_has_zeros_at_its_end,
      what_a_frame_that_is_cut_short_lacks_is_told,
-     an_index_of_old_is_not_taken_for_the_last, in_place_keeps_owner_and_mode,
+     an_index_of_old_is_not_taken_for_the_last,
+     an_old_index_among_the_chunks_is_no_data, small_numbers_are_no_old_index,
+     in_place_keeps_owner_and_mode,
      a_frame_inside_a_file_ends_where_the_next_begins,
      the_input_is_left_alone, nothing_is_overwritten_without_force,
      wrong_usage_is_told, what_is_no_frame_has_no_chunks,
