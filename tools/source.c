@@ -136,8 +136,13 @@ int source_stat(const char *path, struct stat *out)
 
     if (r == 0 && fstat(dir, out) < 0)
         r = -errno;
-    if (r == 0 && S_ISDIR(out->st_mode))
+    if (r == 0 && S_ISDIR(out->st_mode)) {
         r = frame_object_find_index(stat_index, &look, NULL);
+        if (r == -ENOENT) {
+            out->st_mode &= ~(mode_t)0111;
+            r = 0;
+        }
+    }
     if (dir >= 0)
         close(dir);
     if (r < 0)

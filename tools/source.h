@@ -37,7 +37,9 @@ int source_open_frame(const char *path, uint64_t frame_offset,
 int source_check_no_array(const char *path, struct frame *frame);
 
 /* Get owner, permissions and times of a frame: of its file, or of the index
-   file in its directory.  Returns 0 or a negative errno, which was reported. */
+   file in its directory.  If the index is lost, they are those of the directory,
+   without the permission to search it.  Returns 0 or a negative errno, which was
+   reported. */
 int source_stat(const char *path, struct stat *out);
 
 /* Report on standard error why an operation on a frame failed.  Prints nothing

@@ -11,7 +11,6 @@
 #include "array/array_repair.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "frame/frame_object.h"
 #include "frame/metalayer.h"
 #include "interrupt.h"
 #include "output.h"
@@ -214,35 +213,17 @@ static int write_frame(struct repair_job *job, struct repair *repair,
     return output_publish(output, like);
 }
 
-/* Get owner, permissions and times of the frame, for the new one that takes its
-   place. */
-static int likeness(const char *path, bool sparse, struct stat *out)
-{
-    char index[PATH_MAX];
-
-    if (sparse &&
-        snprintf(index, sizeof(index), "%s/%s", path, FRAME_OBJECT_INDEX) <
-            (int)sizeof(index) &&
-        stat(index, out) == 0)
-        return 0;
-    if (stat(path, out) < 0)
-        return -errno;
-    if (S_ISDIR(out->st_mode))
-        out->st_mode &= ~(mode_t)0111;
-    return 0;
-}
-
+/* Write the new frame.  It gets owner, permissions and times of the damaged
+   one. */
 static int make_frame(struct repair_job *job, struct repair *repair)
 {
     bool sparse = repair_get_result(repair)->sparse;
     struct output *output;
     struct stat like;
-    int r = likeness(job->path, sparse, &like);
+    int r = source_stat(job->path, &like);
 
-    if (r < 0) {
-        source_report(job->path, r, &FAULT_NONE);
+    if (r < 0)
         return r;
-    }
     r = output_open(job->out, sparse, job->force, &output);
     if (r < 0)
         return r;

@@ -466,13 +466,17 @@ def small_numbers_are_no_old_index():
 
 
 def in_place_keeps_owner_and_mode():
-    for name in ('v2231-plain', 'v204-dir'):
+    """An index may also have the name of the first sparse frames."""
+    for name, old in (('v2231-plain', None), ('v204-dir', None),
+                      ('v204-dir', 'frame/chunks.b2eframe')):
         content = take(name)
         index = 'frame/chunks.b2frame' if os.path.isdir('frame') else 'frame'
         layout = Layout(index)
         os.truncate(index, layout.frame_len - 23)
         os.chmod(index, 0o640)
         os.utime(index, (1000, 1000))
+        if old:
+            os.rename(index, old)
         repair('--in-place', 'frame', whole=True)
         check_frame('frame', content)
         check_names('frame')
@@ -482,6 +486,16 @@ def in_place_keeps_owner_and_mode():
         repair('--in-place', 'frame', whole=True)
         check(os.stat('frame').st_ino == inode, 'a whole frame is replaced')
         (shutil.rmtree if os.path.isdir('frame') else os.unlink)('frame')
+
+
+def a_lost_index_gets_the_mode_of_its_directory():
+    content = take('threads-4-dir')
+    os.unlink('frame/chunks.b2frame')
+    os.chmod('frame', 0o750)
+    repair('--in-place', 'frame', whole=False)
+    check_frame('frame', content)
+    mode = os.stat('frame/chunks.b2frame').st_mode & 0o777
+    check(mode == 0o640, 'mode 0%o' % mode)
 
 
 def a_frame_inside_a_file_ends_where_the_next_begins():
@@ -618,6 +632,7 @@ main(a_good_frame_is_copied, a_trailer_that_is_cut_off_costs_its_metalayers,
      an_index_of_old_is_not_taken_for_the_last,
      an_old_index_among_the_chunks_is_no_data, small_numbers_are_no_old_index,
      in_place_keeps_owner_and_mode,
+     a_lost_index_gets_the_mode_of_its_directory,
      a_frame_inside_a_file_ends_where_the_next_begins,
      the_input_is_left_alone, nothing_is_overwritten_without_force,
      wrong_usage_is_told, what_is_no_frame_has_no_chunks,
