@@ -66,6 +66,28 @@ static int complain(int error, const char *what, const char *value)
     return error;
 }
 
+/* Check that shape and dtype are both given, or none of them. */
+static int check_options(const struct new_array *new_array)
+{
+    bool shape = value_of(new_array, NEW_ARRAY_SHAPE);
+    bool dtype = value_of(new_array, NEW_ARRAY_DTYPE);
+
+    if (shape == dtype)
+        return 0;
+    log_error(shape ? "--shape needs a --dtype" : "--dtype needs a --shape");
+    return -EINVAL;
+}
+
+/* Check that no option describes parts of an array, because there is none. */
+static int check_no_parts(const struct new_array *new_array)
+{
+    if (!value_of(new_array, NEW_ARRAY_CHUNKS) &&
+        !value_of(new_array, NEW_ARRAY_BLOCKS))
+        return 0;
+    log_error("--chunks and --blocks need a --shape, or a .npy file");
+    return -EINVAL;
+}
+
 /* Take shape and dtype from the options. */
 static int find_given(const struct new_array *new_array,
                       struct file_params *params, struct file_array *array)
@@ -75,10 +97,6 @@ static int find_given(const struct new_array *new_array,
     struct dtype dtype;
     int r;
 
-    if (!text) {
-        log_error("--shape needs a --dtype");
-        return -EINVAL;
-    }
     r = parse_extents(shape, INT64_MAX, array->shape.items, &array->shape.ndim);
     if (r < 0)
         return complain(r, "--shape", shape);
@@ -227,12 +245,15 @@ int new_array_find(const struct new_array *new_array, struct input *input,
     int r;
 
     *array = (struct file_array){ .dtype = NULL };
-    if (value_of(new_array, NEW_ARRAY_SHAPE))
-        r = find_given(new_array, params, array);
-    else
-        r = find_npy(input, params, array);
-    if (r < 0 || !array->dtype)
+    r = check_options(new_array);
+    if (r == 0)
+        r = value_of(new_array, NEW_ARRAY_SHAPE)
+                ? find_given(new_array, params, array)
+                : find_npy(input, params, array);
+    if (r < 0)
         return r;
+    if (!array->dtype)
+        return check_no_parts(new_array);
     r = find_chunks(new_array, params, &array->shape);
     if (r == 0 && layout_init(&layout, &array->shape, params->chunk.typesize,
                               &fault) < 0) {

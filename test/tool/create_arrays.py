@@ -110,6 +110,9 @@ def wrong_arrays_are_refused():
     for stdin, words in [
             (items[1:], shape), (items + b'x', shape),
             (items, ['--shape', '10,10']),
+            (items, ['--dtype', '|u1']),
+            (items, ['--chunks', '5,5']),
+            (items, ['--blocks', '5,5']),
             (items, ['--shape', '10,x', '--dtype', '|u1']),
             (items, ['--shape', '10,10', '--dtype', 'int']),
             (items, shape + ['--chunks', '5']),
@@ -124,6 +127,9 @@ def wrong_arrays_are_refused():
         out.write(npy("{'descr': '<i4', 'fortran_order': True, "
                       "'shape': (5, 5), }", items))
     b2frame('create', 'f.npy', 'bad.b2nd', status=1)
+    # The header tells the dtype, too, and would have to be compared.
+    done = b2frame('create', '--dtype', '<i4', 'f.npy', 'bad.b2nd', status=1)
+    check(b'--dtype needs a --shape' in done.stderr, done.stderr.decode())
     check(not os.path.exists('bad.b2nd'), 'something is left')
 
 
