@@ -10,17 +10,20 @@
 #include "backing/backing_source.h"
 #include "backing/folder_private.h"
 #include "backing/local.h"
+#include "bundle/bundle_format.h"
 #include "store/store_local.h"
 #include "store/store_settling.h"
 
-static int kind_of_file(int dirfd, const char *name)
+/* Find the format of a file; NULL if it is no bundle. */
+static int find_format(int dirfd, const char *name,
+                       const struct bundle_format **out)
 {
     struct store *store;
     int r = store_file_open(dirfd, name, 0, &store);
 
     if (r < 0)
         return r;
-    r = bundle_kind_of(store);
+    r = bundle_find_format(store, out);
     store_close(store);
     return r;
 }
@@ -28,17 +31,18 @@ static int kind_of_file(int dirfd, const char *name)
 int folder_is_store(int dirfd, const char *name)
 {
     int dir = store_local_open(dirfd, name, 0, S_IFDIR);
+    const struct bundle_format *format;
     int r;
 
     if (dir == -EINVAL) {
-        r = kind_of_file(dirfd, name);
-        return r < 0 ? r : r != BUNDLE_NONE;
+        r = find_format(dirfd, name, &format);
+        return r < 0 ? r : format != NULL;
     }
     if (dir < 0)
         return dir;
-    r = kind_of_file(dir, BUNDLE_EMBED_NAME);
+    r = find_format(dir, BUNDLE_EMBED_NAME, &format);
     close(dir);
-    return r < 0 ? r : r == BUNDLE_EMBED;
+    return r < 0 ? r : format && format->in_directory;
 }
 
 /* Open the file that `st` describes.  Returns -ESTALE if another one has its
@@ -61,6 +65,7 @@ static int get_bundle(struct bundle_cache *bundle_cache, int at,
                       const char *file, struct bundle **out,
                       struct fault *fault)
 {
+    const struct bundle_format *format;
     struct store_version version;
     struct store *store;
     struct stat st;
@@ -75,11 +80,11 @@ static int get_bundle(struct bundle_cache *bundle_cache, int at,
     r = open_seen(at, file, &st, &store);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    r = bundle_kind_of(store);
-    if (r == BUNDLE_NONE)
+    r = bundle_find_format(store, &format);
+    if (r == 0 && !format)
         r = fault_set(fault, -EBADMSG, 0, "not a store any more");
-    if (r > 0)
-        r = bundle_read(store, (enum bundle_kind)r, out, fault);
+    if (r == 0)
+        r = bundle_read(store, format, out, fault);
     store_close(store);
     if (r == 0)
         bundle_cache_add(bundle_cache, version, *out);

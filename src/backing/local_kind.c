@@ -10,6 +10,7 @@
 #include "backing/folder.h"
 #include "backing/local.h"
 #include "base/identity.h"
+#include "bundle/bundle.h"
 #include "frame/frame.h"
 #include "store/store_local.h"
 
@@ -102,7 +103,7 @@ static int kind_of_file(int dirfd, const char *name)
     if (backing_is_shortage(r))
         return r;
     r = false;
-    if (names_has_store_suffix(name))
+    if (bundle_has_suffix(name))
         return kind_or_store(dirfd, name, ENTRY_PLAIN);
     if (names_has_suffix(name))
         r = backing_has_header(dirfd, name, &fault);

@@ -5,6 +5,7 @@
 #include "backing/backing_source.h"
 #include "backing/local.h"
 #include "backing/local_change.h"
+#include "bundle/bundle.h"
 #include "frame/frame_object.h"
 
 int local_check_name(const struct backing_dir *dir, const char *name,
@@ -34,8 +35,8 @@ int local_check_name(const struct backing_dir *dir, const char *name,
 int local_check_rename(const struct backing_entry *entry, const char *name)
 {
     if (entry->kind == ENTRY_STORE)
-        return names_has_store_suffix(entry->name) &&
-                       !names_has_store_suffix(name)
+        return bundle_has_suffix(entry->name) &&
+                       !bundle_has_suffix(name)
                    ? -EPERM
                    : 0;
     return entry->kind == ENTRY_FRAME && !names_has_suffix(name) ? -EXDEV : 0;

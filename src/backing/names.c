@@ -67,11 +67,6 @@ bool names_has_suffix(const char *name)
     return suffix_of(name) < NSUFFIXES_FILE;
 }
 
-bool names_has_store_suffix(const char *name)
-{
-    return ends_in(name, ".b2z") || ends_in(name, ".b2e");
-}
-
 bool names_stem(const char *name, char *stem)
 {
     size_t rank = suffix_of(name);

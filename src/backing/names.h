@@ -60,9 +60,6 @@ bool names_lock_stem(const char *name, char *frame);
 /* Does a name have a suffix of frames in one file? */
 bool names_has_suffix(const char *name);
 
-/* Does a name have a suffix of stores in one file? */
-bool names_has_store_suffix(const char *name);
-
 /*
  * Cut the suffix off the name of a frame.
  *

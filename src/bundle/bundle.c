@@ -5,66 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bundle/bundle_format.h"
 #include "bundle/bundle_private.h"
-#include "bundle/estore.h"
 #include "bundle/store_embedded.h"
-#include "frame/frame.h"
-#include "frame/metalayer.h"
 
 const char *const bundle_suffixes[BUNDLE_NSUFFIXES] = { ".b2nd", ".b2b",
                                                         ".b2f" };
-
-/* Is a frame with a metalayer of this name an embed store? */
-static bool is_marker(const char *name)
-{
-    return strcmp(name, ESTORE_LAYER) == 0 ||
-           strcmp(name, ESTORE_DICT_LAYER) == 0 ||
-           strcmp(name, ESTORE_TREE_LAYER) == 0;
-}
-
-static int has_marker(struct store *store)
-{
-    struct fault fault = FAULT_NONE;
-    struct metalayer_list list;
-    struct frame *frame;
-    bool found = false;
-    int r = frame_open_header(store, 0, &frame, &fault);
-
-    if (r < 0)
-        return r;
-    r = metalayer_list_read_fixed(frame, &list, &fault);
-    if (r == 0) {
-        for (size_t i = 0; i < list.nlayers; i++)
-            found |= is_marker(list.layers[i].name);
-        metalayer_list_free(&list);
-    }
-    frame_close(frame);
-    return r < 0 ? r : found;
-}
-
-int bundle_kind_of(struct store *store)
-{
-    uint8_t bytes[FRAME_MAGIC_LEN];
-    struct store_object *object;
-    int r = store_open(store, "", &object);
-
-    if (r < 0)
-        return r;
-    r = store_object_read_at(object, 0, bytes, sizeof(bytes));
-    store_object_close(object);
-    if (r == -ENODATA)
-        return BUNDLE_NONE;
-    if (r < 0)
-        return r;
-    if (zip_has_magic(bytes))
-        return BUNDLE_ZIP;
-    if (!frame_has_magic(bytes, sizeof(bytes)))
-        return BUNDLE_NONE;
-    r = has_marker(store);
-    if (r < 0)
-        return r == -EBADMSG || r == -ENOTSUP ? BUNDLE_NONE : r;
-    return r ? BUNDLE_EMBED : BUNDLE_NONE;
-}
 
 struct bundle *bundle_get(struct bundle *bundle)
 {
@@ -79,6 +25,7 @@ void bundle_put(struct bundle *bundle)
     for (size_t i = 0; i < bundle->nentries; i++)
         free((char *)bundle->entries[i].path);
     free(bundle->entries);
+    free(bundle->state);
     free(bundle);
 }
 
@@ -230,30 +177,6 @@ static int open_unchanged(const struct bundle *bundle, struct store *store,
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
-/* Open a member of the archive in `object`. */
-static int open_member(const struct bundle *bundle, struct store_object *object,
-                       const struct bundle_entry *entry, struct store **out,
-                       struct fault *fault)
-{
-    const struct zip_member member = { .nbytes = entry->len,
-                                       .local_off = entry->off };
-    uint8_t header[ZIP_LOCAL_LEN];
-    uint64_t off;
-    int r;
-
-    if (entry->packed)
-        return fault_set(fault, -ENOTSUP, entry->off,
-                         "a member of a zip archive is compressed");
-    r = store_object_read_at(object, entry->off, header, sizeof(header));
-    if (r < 0)
-        return fault_set(fault, r == -ENODATA ? -EBADMSG : r, entry->off,
-                         r == -ENODATA ? "file ends in a member" : NULL);
-    r = zip_locate(&bundle->archive, &member, header, &off, fault);
-    if (r < 0)
-        return r;
-    return store_part_open(object, off, entry->len, out);
-}
-
 int bundle_open_member(const struct bundle *bundle, struct store *store,
                        const struct bundle_entry *entry, struct store **out,
                        struct fault *fault)
@@ -263,7 +186,7 @@ int bundle_open_member(const struct bundle *bundle, struct store *store,
 
     if (r < 0)
         return r;
-    r = open_member(bundle, object, entry, out, fault);
+    r = bundle->format->open_member(bundle, object, entry, out, fault);
     store_object_close(object);
     return r;
 }
@@ -277,7 +200,7 @@ static int open_embed(const struct bundle *bundle, struct store *store,
 
     if (!bundle->has_embed)
         return fault_set(fault, -ENOENT, 0, NULL);
-    if (bundle->kind == BUNDLE_ZIP)
+    if (bundle->format->open_member)
         return bundle_open_member(bundle, store, &bundle->embed, out, fault);
     r = open_unchanged(bundle, store, &object, fault);
     if (r < 0)

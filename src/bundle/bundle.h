@@ -25,13 +25,7 @@
  * Format: stores.md.
  */
 struct bundle;
-
-/* How a file holds the frames of a store. */
-enum bundle_kind {
-    BUNDLE_NONE,  /* the file is not a bundle */
-    BUNDLE_EMBED, /* a frame that is an embed store */
-    BUNDLE_ZIP,   /* a zip archive */
-};
+struct bundle_format;
 
 enum {
     BUNDLE_DIRECTORY_MAX = 32 << 20, /* maximum bytes of a zip directory or a
@@ -51,26 +45,31 @@ enum {
 extern const char *const bundle_suffixes[BUNDLE_NSUFFIXES];
 
 /*
- * Find out what kind of bundle a file is, by its first bytes, and for a frame
- * by its metalayers.
+ * Find the format of a file, by its first bytes, and for a frame by its
+ * metalayers.
  *
- * Returns a bundle_kind, or an error of the store.  A damaged file, or one that
- * this build cannot read, is BUNDLE_NONE.
+ *  out  receives the format; NULL if the file is no bundle, is damaged, or
+ *       cannot be read by this build
+ *
+ * Returns 0 or an error of the store.
  */
-int bundle_kind_of(struct store *store);
+int bundle_find_format(struct store *store, const struct bundle_format **out);
+
+/* Does a name have a suffix of bundles? */
+bool bundle_has_suffix(const char *name);
 
 /*
  * Read the list of the frames in a bundle.
  *
- *  store  stays the caller's
- *  kind   its kind; BUNDLE_EMBED also for a file that is meant to be one
+ *  store   stays the caller's
+ *  format  its format
  *
  * Returns 0; -EBADMSG, also if a name leads out of the bundle or two frames
  * have the same name; -ENOTSUP, also if BUNDLE_DIRECTORY_MAX is exceeded or the
  * embed store of an archive is compressed; -ENOMEM; or an error of the store.
  */
-int bundle_read(struct store *store, enum bundle_kind kind, struct bundle **out,
-                struct fault *fault);
+int bundle_read(struct store *store, const struct bundle_format *format,
+                struct bundle **out, struct fault *fault);
 
 /* Take one more reference; bundle_put() gives it back. */
 struct bundle *bundle_get(struct bundle *bundle);

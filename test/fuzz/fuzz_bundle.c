@@ -68,15 +68,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input input = { .nframes = 0 };
     struct fault fault = FAULT_NONE;
-    int kind;
+    const struct bundle_format *format;
     int r;
 
     if (store_mem_open(data, size, &input.store) < 0)
         return 0;
-    kind = bundle_kind_of(input.store);
-    if (kind > BUNDLE_NONE) {
-        r = bundle_read(input.store, (enum bundle_kind)kind, &input.bundle,
-                        &fault);
+    if (bundle_find_format(input.store, &format) == 0 && format) {
+        r = bundle_read(input.store, format, &input.bundle, &fault);
         insist(r == 0 || fault.what || r == -ENOMEM);
         if (r == 0)
             bundle_list(input.bundle, "", look_at, &input);

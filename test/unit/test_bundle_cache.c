@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "backing/bundle_cache.h"
+#include "bundle/bundle_format.h"
 #include "suite.h"
 
 /* Read a zip archive without members. */
@@ -11,7 +12,7 @@ static struct bundle *read_empty(void)
     struct store *store;
 
     ck_assert_int_eq(store_mem_open(archive, sizeof(archive), &store), 0);
-    ck_assert_int_eq(bundle_read(store, BUNDLE_ZIP, &bundle, &fault), 0);
+    ck_assert_int_eq(bundle_read(store, &bundle_zip, &bundle, &fault), 0);
     store_close(store);
     return bundle;
 }
