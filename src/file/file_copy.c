@@ -14,6 +14,13 @@ enum {
     BATCH = 256,     /* chunks to copy in one commit */
 };
 
+/* Does a file show all chunks of its frame in a row, so that an offset leads to
+   the same bytes of file and frame? */
+static bool is_in_row(const struct file *file)
+{
+    return !file->constant.view->array && !file->constant.view->one;
+}
+
 /* Can stored chunks of one frame be used in the other? */
 static bool are_alike(struct file *src, struct file *dst)
 {
@@ -24,7 +31,7 @@ static bool are_alike(struct file *src, struct file *dst)
     bool alike = dst->states.chunksize > 0 &&
                  a->chunksize == dst->states.chunksize &&
                  a->typesize == b->typesize && !a->vlblocks && src != dst &&
-                 !src->constant.view->array && !dst->constant.view->array;
+                 is_in_row(src) && is_in_row(dst);
 
     file_frame_put(dst, to);
     file_frame_put(src, from);

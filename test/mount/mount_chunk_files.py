@@ -329,6 +329,21 @@ def holes_are_those_of_the_frame():
             os.close(fd)
 
 
+def a_chunk_is_copied_with_its_own_content():
+    """A copy inside the mount, which the daemon makes by itself, has the bytes
+    of that chunk, also if source and target have chunks of one size."""
+    os.mkdir('src')
+    with Mount('src', 'mnt', '-o', 'chunks,chunksize=%d' % 4096) as mount:
+        write(mount / 'f', DATA)
+        top = mount / 'f.chunks'
+        for name in sorted(os.listdir(top)):
+            data = read(top + '/' + name)
+            with open(top + '/' + name, 'rb') as source, \
+                    open(mount / name, 'wb') as target:
+                os.copy_file_range(source.fileno(), target.fileno(), len(DATA))
+            check(read(mount / name) == data, name + ': copy')
+
+
 def a_damaged_chunk_is_told_and_no_other():
     whole = bytearray(frame(DATA, SIZE))
     at = chunk_offset(4, SIZE)
@@ -382,5 +397,6 @@ if __name__ == '__main__':
          frames_are_renamed_and_removed_as_ever,
          they_follow_the_frame,
          holes_are_those_of_the_frame,
+         a_chunk_is_copied_with_its_own_content,
          a_damaged_chunk_is_told_and_no_other,
          hostile_frames_do_no_harm)
