@@ -37,7 +37,7 @@ static int enter(struct file *file, struct fault *fault)
 {
     int r = 0;
 
-    if (file->constant.view->array)
+    if (!view_is_in_row(file->constant.view))
         r = fault_set(fault, -EPERM, 0, "the chunks of an array have a place");
     while (r == 0) {
         r = writeback_commit(file, NULL, fault);

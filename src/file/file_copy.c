@@ -14,13 +14,6 @@ enum {
     BATCH = 256,     /* chunks to copy in one commit */
 };
 
-/* Does a file show all chunks of its frame in a row, so that an offset leads to
-   the same bytes of file and frame? */
-static bool is_in_row(const struct file *file)
-{
-    return !file->constant.view->array && !file->constant.view->one;
-}
-
 /* Can stored chunks of one frame be used in the other? */
 static bool are_alike(struct file *src, struct file *dst)
 {
@@ -31,7 +24,8 @@ static bool are_alike(struct file *src, struct file *dst)
     bool alike = dst->states.chunksize > 0 &&
                  a->chunksize == dst->states.chunksize &&
                  a->typesize == b->typesize && !a->vlblocks && src != dst &&
-                 is_in_row(src) && is_in_row(dst);
+                 view_is_in_row(src->constant.view) &&
+                 view_is_in_row(dst->constant.view);
 
     file_frame_put(dst, to);
     file_frame_put(src, from);

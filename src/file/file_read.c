@@ -194,9 +194,9 @@ static int copy_out(struct file *file, uint64_t off, size_t len,
     return r;
 }
 
-/* Read bytes of a chunk in its stored form. */
-static int read_stored(struct file *file, uint64_t off, size_t len,
-                       struct file_data *data, struct fault *fault)
+/* Read bytes that are not those of decoded chunks. */
+static int read_view(struct file *file, uint64_t off, size_t len,
+                     struct file_data *data, struct fault *fault)
 {
     uint8_t *copy = malloc(len);
     int r;
@@ -205,7 +205,7 @@ static int read_stored(struct file *file, uint64_t off, size_t len,
         return fault_set(fault, -ENOMEM, 0, NULL);
     data->iov = data->pins->iov;
     data->pins->copy = copy;
-    r = store_object_read_at(file->constant.view->stored, off, copy, len);
+    r = file->constant.view->ops->read(file->constant.view, off, copy, len);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     add_piece(data, copy, len);
@@ -257,8 +257,8 @@ int file_read(struct file *file, struct file_reader *reader,
     data.pins->next = 0;
 
     r = 0;
-    if (len > 0 && file->constant.view->stored) {
-        r = read_stored(file, off, len, &data, fault);
+    if (len > 0 && file->constant.view->ops->read) {
+        r = read_view(file, off, len, &data, fault);
     } else if (len > 0) {
         readahead_follow(file, reader, off, len);
         r = read_chunks(file, off, len, &data, fault);

@@ -82,7 +82,7 @@ static int put_bytes(struct file *file, uint64_t off, const uint8_t *src,
         off += (uint64_t)n;
         src = src ? src + n : NULL;
         len -= (uint64_t)n;
-        if (!file->constant.view->array)
+        if (view_is_in_row(file->constant.view))
             extend_to(file, off);
         encode_ahead(file);
     }
@@ -115,7 +115,7 @@ static int check_end(const struct file *file, uint64_t off, uint64_t len,
         return fault_set(fault, -EFBIG, 0, NULL);
     if (off + len <= file_size(file))
         return 0;
-    if (file->constant.view->array)
+    if (!view_is_in_row(file->constant.view))
         return fault_set(fault, -EFBIG, 0, NULL);
     if (file->states.chunksize == 0)
         return fault_set(fault, -ENOTSUP, 0,
@@ -317,7 +317,7 @@ static int resize(struct file *file, uint64_t size, struct fault *fault)
 
     if (r < 0)
         return r;
-    if (file->constant.view->array)
+    if (!view_is_in_row(file->constant.view))
         return size < file_size(file) ? fault_set(fault, -EPERM, 0, NULL) : 0;
     if (size > file->states.nbytes)
         r = grow(file, size, fault);
@@ -419,7 +419,7 @@ static int zero_range(struct file *file, uint64_t off, uint64_t end,
     uint64_t behind;
     int r;
 
-    if (file->constant.view->array || chunksize == 0)
+    if (!view_is_in_row(file->constant.view) || chunksize == 0)
         return write_zeros(file, off, end, fault);
     first = size_pieces(off, chunksize);
     r = write_zeros(file, off,

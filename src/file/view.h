@@ -9,16 +9,15 @@
  * The view of a file: the part of its frame that it shows, which gives every
  * byte of the file a place in a chunk.  All functions that read and write bytes
  * find them through it.  Constant.
+ *
+ * To add a view, write a file view_NAME.c with a struct view_ops, and add that
+ * to the table in view.c and a name to enum file_view.
  */
 struct view {
-    struct array *array; /* the array whose items it shows in C order; NULL: the
-                            chunks in a row */
-    uint8_t *header;     /* bytes before the items, which cannot be changed */
-    size_t header_len;
-    bool one;                    /* it shows only this chunk, */
-    struct frame_span chunk;     /* decoded, */
-    struct store_object *stored; /* or as it is stored, if this is not NULL; */
-    uint64_t len;                /* size in bytes of that */
+    const struct view_ops *ops;
+    struct array *array; /* the array whose items it shows in C order; NULL: it
+                            shows none */
+    void *state;         /* of the implementation */
 };
 
 /* Set up the view of a frame.  Errors as array_read(), or as
@@ -39,6 +38,10 @@ uint32_t view_run(const struct view *view);
 /* Does a sequential reader of the file alternate between chunks that have more
    than `nbytes` bytes together? */
 bool view_is_wide(const struct view *view, uint64_t nbytes);
+
+/* Does it show all chunks of the frame in a row, so that an offset leads to the
+   same bytes of file and chunks, and the file can change its size? */
+bool view_is_in_row(const struct view *view);
 
 /* Find how many chunks at the start of the frame a sequential reader has
    finished when it reaches the byte at `off`.  Errors as frame_locate(). */
@@ -72,5 +75,58 @@ struct view_piece {
  */
 int view_locate(struct file *file, uint64_t off, uint64_t len,
                 struct view_piece *out, struct fault *fault);
+
+struct hole_search;
+
+/*
+ * Find a hole, or data.
+ *
+ *  search  its `off` is below the file's size
+ *
+ * Returns 0; -ENXIO if there is no such data; or an error.
+ */
+int view_seek(const struct hole_search *search, uint64_t *out);
+
+/*
+ * An implementation.  Each function does the work of the one above that has its
+ * name.
+ */
+struct view_ops {
+    bool in_row;
+
+    /* `view` is zeroed but for `ops`, which init() may change.  fini() also
+       takes what init() has left when it failed. */
+    int (*init)(struct view *view, const struct view_spec *spec,
+                struct frame *frame, struct fault *fault);
+    void (*fini)(struct view *view);
+    uint64_t (*size)(const struct view *view, uint64_t nbytes);
+    int (*passed)(struct file *file, uint64_t off, uint64_t *out,
+                  struct fault *fault);
+    int (*locate)(struct file *file, uint64_t off, uint64_t len,
+                  struct view_piece *out, struct fault *fault);
+    int (*seek)(const struct hole_search *search, uint64_t *out);
+
+    /* These may be missing: if whole chunks lie together, */
+    uint32_t (*run)(const struct view *view);
+    bool (*is_wide)(const struct view *view, uint64_t nbytes);
+
+    /* and if the bytes are those of chunks, which locate() finds.  Otherwise
+       this reads `len` bytes. */
+    int (*read)(const struct view *view, uint64_t off, uint8_t *bytes,
+                size_t len);
+};
+
+extern const struct view_ops view_row_ops;    /* view_row.c */
+extern const struct view_ops view_array_ops;  /* view_array.c */
+extern const struct view_ops view_npy_ops;    /* likewise, with a header */
+extern const struct view_ops view_chunk_ops;  /* view_chunk.c */
+extern const struct view_ops view_stored_ops; /* view_stored.c */
+
+/* For implementations. */
+
+/* Describe a piece of a chunk, from the byte at `off` in it on; as
+   view_locate(). */
+void view_piece_of_chunk(const struct frame_span *span, uint64_t off,
+                         uint64_t len, struct view_piece *out);
 
 #endif
