@@ -9,19 +9,12 @@
 #include "frame/generation.h"
 #include "frame/watch.h"
 #include "store/store.h"
-#include "writer/extent_map.h"
+#include "writer/extent_list.h"
 
 /* The allocator of the space of a frame that is being changed: its file, or the
    ids of its chunk files, and which parts are free.  Any number of threads may
    use it. */
 struct frame_alloc;
-
-/* A list of extents of that space. */
-struct extent_list {
-    struct extent *extents;
-    size_t n;
-    size_t capacity;
-};
 
 /*
  * Make an allocator whose space is all free, with one reference.
@@ -116,21 +109,6 @@ bool frame_alloc_has_freed(struct frame_alloc *alloc, bool all);
 
 /* Total length of the extents in quarantine. */
 uint64_t frame_alloc_quarantined(struct frame_alloc *alloc);
-
-/* Reserve memory for `more` extents behind those in the list.  Returns 0 or
-   -ENOMEM. */
-int extent_list_reserve(struct extent_list *list, size_t more);
-
-/* Add an extent; the caller has reserved memory. */
-void extent_list_add(struct extent_list *list, uint64_t off, uint64_t len);
-
-/* Sort the extents by offset.  extent_list_has() tells whether an extent of a
-   sorted list begins at `off`. */
-void extent_list_sort(struct extent_list *list);
-bool extent_list_has(const struct extent_list *list, uint64_t off);
-
-/* Accepts a zeroed list. */
-void extent_list_free(struct extent_list *list);
 
 /* Begin a generation of the frame, which may become the newest.  Returns 0 or
    -ENOMEM. */
