@@ -11,6 +11,7 @@
 
 #include "store/store_local_ops.h"
 #include "store/store_local_private.h"
+#include "store/store_place.h"
 
 /*
  * Locking.  `lock` is a leaf.  It guards `current` against threads that open
@@ -25,10 +26,8 @@ struct file_store {
     bool leased; /* see store_lease(); used by the thread that makes changes */
     bool in_use; /* see store_lock_in_use(); used by the same thread */
 
-    /* Where the file is created or replaced; `dir` is -1 if it is only read. */
-    mode_t mode;
-    int dir;
-    char name[NAME_MAX + 1];
+    mode_t mode; /* to create the file with */
+    struct store_place place;
 };
 
 static int fd_of(const struct store_object *object)
@@ -60,8 +59,8 @@ static void file_close(struct store *store)
 
     store_object_close(file->current);
     store_object_close(file->lock_file);
-    if (file->dir >= 0)
-        close(file->dir);
+    if (file->place.dir >= 0)
+        close(file->place.dir);
     pthread_mutex_destroy(&file->lock);
     store_local_fini(&file->head);
     free(file);
@@ -80,145 +79,11 @@ static int file_draft(struct store *store, const char *name,
     const struct file_store *file = (struct file_store *)store;
     int like = file->current ? fd_of(file->current) : -1;
 
-    if (file->dir < 0)
+    if (file->place.dir < 0)
         return -EROFS;
     if (name[0] != '\0')
         return -EINVAL;
-    return store_local_draft(file->dir, like, file->mode, like >= 0, out);
-}
-
-/* Get the stat of a name in a directory.  Returns -EBUSY if it is a mount
-   point. */
-static int stat_name(int dir, const char *name, struct stat *out)
-{
-    int fd = store_local_reach(dir, name, O_PATH | O_NOFOLLOW);
-    int r;
-
-    if (fd == -EXDEV)
-        return -EBUSY;
-    if (fd < 0)
-        return fd;
-    r = fstat(fd, out) < 0 ? -errno : 0;
-    close(fd);
-    return r;
-}
-
-/* Does the name refer to this file?  Returns 0, -ESTALE or another error. */
-static int check_name(int dir, const char *name, const struct stat *file)
-{
-    struct stat there;
-    int r = stat_name(dir, name, &there);
-
-    if (r < 0)
-        return r == -ENOENT || r == -ELOOP ? -ESTALE : r;
-    return store_version_same_object(file, &there) ? 0 : -ESTALE;
-}
-
-/* Get the current path of an open file or directory. */
-static int real_path(int fd, char path[PATH_MAX])
-{
-    char link[32];
-    ssize_t len;
-
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-    len = readlink(link, path, PATH_MAX - 1);
-    if (len < 0)
-        return -errno;
-    path[len] = '\0';
-    return path[0] == '/' ? 0 : -ENOENT;
-}
-
-/* Length of the common start of two absolute paths, in whole names. */
-static size_t common_len(const char *a, const char *b)
-{
-    size_t common = 0;
-
-    for (size_t i = 0;; i++) {
-        if ((a[i] == '/' || a[i] == '\0') && (b[i] == '/' || b[i] == '\0'))
-            common = i;
-        if (a[i] != b[i] || a[i] == '\0')
-            return common;
-    }
-}
-
-/* Build the relative path from a directory to a file; both paths are
-   absolute. */
-static int find_way(const char *dir, const char *file, char way[PATH_MAX])
-{
-    size_t common = common_len(dir, file);
-    size_t len = 0;
-
-    for (const char *rest = dir + common; *rest != '\0'; rest++) {
-        if (rest[0] != '/' || rest[1] == '\0')
-            continue;
-        if (len + 3 >= PATH_MAX)
-            return -ENAMETOOLONG;
-        memcpy(way + len, "../", 3);
-        len += 3;
-    }
-    file += common;
-    file += *file == '/';
-    if (len + strlen(file) >= PATH_MAX)
-        return -ENAMETOOLONG;
-    strcpy(way + len, file);
-    return 0;
-}
-
-/* The file was moved: make its new place the place of this store. */
-static int follow_way(struct file_store *file, char *way,
-                      const struct stat *mine)
-{
-    char *slash = strrchr(way, '/');
-    const char *name = slash ? slash + 1 : way;
-    int dir;
-    int r;
-
-    if (slash)
-        *slash = '\0';
-    dir = store_local_reach(file->dir, slash ? way : ".", O_PATH | O_DIRECTORY);
-    if (dir < 0 || strlen(name) > NAME_MAX)
-        r = -ESTALE;
-    else
-        r = check_name(dir, name, mine);
-    if (r == 0) {
-        close(file->dir);
-        file->dir = dir;
-        strcpy(file->name, name);
-    } else if (dir >= 0) {
-        close(dir);
-    }
-    return r;
-}
-
-static int follow(struct file_store *file, const struct stat *mine)
-{
-    char from[PATH_MAX];
-    char to[PATH_MAX];
-    char way[PATH_MAX];
-
-    if (real_path(file->dir, from) < 0 ||
-        real_path(fd_of(file->current), to) < 0 || find_way(from, to, way) < 0)
-        return -ESTALE;
-    return follow_way(file, way, mine);
-}
-
-/*
- * Is the file at its place?  If it was renamed, follow it.  Returns 0, -ENOENT
- * if it was removed, or errors as store_check_place().
- */
-static int find_file(struct file_store *file)
-{
-    struct stat mine;
-    int r;
-
-    if (fstat(fd_of(file->current), &mine) < 0)
-        return -errno;
-    if (mine.st_nlink == 0)
-        return -ENOENT;
-    if (mine.st_nlink > 1)
-        return -EMLINK;
-    r = check_name(file->dir, file->name, &mine);
-    return r == -ESTALE ? follow(file, &mine) : r;
+    return store_local_draft(file->place.dir, like, file->mode, like >= 0, out);
 }
 
 static int file_check_place(struct store *store)
@@ -226,9 +91,10 @@ static int file_check_place(struct store *store)
     struct file_store *file = (struct file_store *)store;
     int r;
 
-    if (file->dir < 0)
+    if (file->place.dir < 0)
         return -EROFS;
-    r = file->current ? find_file(file) : 0;
+    r = file->current ? store_place_find(&file->place, fd_of(file->current))
+                      : 0;
     return r == -ENOENT ? 0 : r;
 }
 
@@ -239,7 +105,7 @@ static bool is_replaced(const struct file_store *file)
     struct stat there;
 
     return fstat(fd_of(file->current), &mine) == 0 && mine.st_nlink == 0 &&
-           stat_name(file->dir, file->name, &there) == 0;
+           store_place_stat(file->place.dir, file->place.name, &there) == 0;
 }
 
 static int file_lease(struct store *store, const char *name)
@@ -247,7 +113,7 @@ static int file_lease(struct store *store, const char *name)
     struct file_store *file = (struct file_store *)store;
     int r = 0;
 
-    if (file->dir < 0)
+    if (file->place.dir < 0)
         return -EROFS;
     if (name[0] != '\0')
         return -EINVAL;
@@ -309,12 +175,14 @@ static int exchange(const struct file_store *file, struct store_local *draft)
     int r = fstat(fd_of(file->current), &mine) < 0 ? -errno : 0;
 
     if (r == 0)
-        r = store_local_rename(draft, file->dir, file->name, RENAME_EXCHANGE);
+        r = store_local_rename(draft, file->place.dir, file->place.name,
+                               RENAME_EXCHANGE);
     if (r < 0)
         return r == -ENOENT ? -ESTALE : r;
-    r = check_name(draft->dir, draft->draft, &mine);
+    r = store_place_check(draft->dir, draft->draft, &mine);
     if (r == -ESTALE)
-        store_local_rename(draft, file->dir, file->name, RENAME_EXCHANGE);
+        store_local_rename(draft, file->place.dir, file->place.name,
+                           RENAME_EXCHANGE);
     else if (r == 0)
         unlinkat(draft->dir, draft->draft, 0);
     return r;
@@ -342,7 +210,8 @@ static void open_by_name(const struct file_store *file,
 
     if (draft->draft[0] != '\0')
         return;
-    fd = store_local_open(file->dir, file->name, STORE_WRITE, S_IFREG);
+    fd = store_local_open(file->place.dir, file->place.name, STORE_WRITE,
+                          S_IFREG);
     if (fd < 0)
         return;
     if (fstat(draft->fd, &mine) == 0 && fstat(fd, &there) == 0 &&
@@ -353,7 +222,8 @@ static void open_by_name(const struct file_store *file,
 
 static int move_new(const struct file_store *file, struct store_local *draft)
 {
-    int r = store_local_rename(draft, file->dir, file->name, RENAME_NOREPLACE);
+    int r = store_local_rename(draft, file->place.dir, file->place.name,
+                               RENAME_NOREPLACE);
 
     if (r == 0)
         open_by_name(file, draft);
@@ -366,13 +236,13 @@ static int move_draft(struct file_store *file, struct store_local *draft)
 
     if (!file->current)
         return move_new(file, draft);
-    r = find_file(file);
+    r = store_place_find(&file->place, fd_of(file->current));
     if (r == -ENOENT)
         return leave_nameless(draft);
     if (r == 0)
         r = exchange(file, draft);
     if (r == -EINVAL) /* this file system cannot exchange files */
-        r = store_local_rename(draft, file->dir, file->name, 0);
+        r = store_local_rename(draft, file->place.dir, file->place.name, 0);
     return r;
 }
 
@@ -420,15 +290,16 @@ static int file_sync_name(struct store *store)
     struct file_store *file = (struct file_store *)store;
     int r;
 
-    if (file->dir < 0)
+    if (file->place.dir < 0)
         return -EROFS;
-    r = file->current ? find_file(file) : -ENOENT;
+    r = file->current ? store_place_find(&file->place, fd_of(file->current))
+                      : -ENOENT;
     if (r == -ENOENT)
         return 0;
     /* Not all names of the file can be found, so sync the whole file system. */
     if (r < 0)
         return store_local_sync_all(fd_of(file->current));
-    return store_local_sync_name(file->dir, ".", fd_of(file->current));
+    return store_local_sync_name(file->place.dir, ".", fd_of(file->current));
 }
 
 static const struct store_local_ops file_local_ops = {
@@ -452,49 +323,13 @@ static const struct store_ops file_ops = {
     .local = &file_local_ops,
 };
 
-/* Open the directory of a path, and keep the name in it. */
-static int open_parent(struct file_store *file, int dirfd, const char *path,
-                       unsigned flags)
-{
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
-    size_t len = slash ? (size_t)(slash - path) + (slash == path) : 0;
-    char parent[PATH_MAX] = ".";
-
-    if (strlen(name) > NAME_MAX || len >= sizeof(parent))
-        return -ENAMETOOLONG;
-    if (name[0] == '\0')
-        return -EINVAL;
-    if (len > 0) {
-        memcpy(parent, path, len);
-        parent[len] = '\0';
-    }
-    strcpy(file->name, name);
-    file->dir = store_local_open(dirfd, parent, flags, S_IFDIR);
-    return file->dir < 0 ? file->dir : 0;
-}
-
-static int find_place(struct file_store *file, int fd, int dirfd,
-                      const char *path, unsigned flags)
-{
-    char real[PATH_MAX];
-
-    if (fd >= 0 && flags & STORE_FOLLOW) {
-        int r = real_path(fd, real);
-
-        if (r < 0)
-            return r;
-        path = real;
-    }
-    return open_parent(file, dirfd, path, flags);
-}
-
 static int open_lock_file(struct file_store *file, int fd, unsigned flags)
 {
     char name[NAME_MAX + sizeof(STORE_LOCK_SUFFIX)];
 
-    snprintf(name, sizeof(name), "%s" STORE_LOCK_SUFFIX, file->name);
-    return store_local_lock_file(file->dir, name, fd, flags, &file->lock_file);
+    snprintf(name, sizeof(name), "%s" STORE_LOCK_SUFFIX, file->place.name);
+    return store_local_lock_file(file->place.dir, name, fd, flags,
+                                 &file->lock_file);
 }
 
 /* Find the file's directory and name, if the flags require them. */
@@ -505,12 +340,12 @@ static int prepare_place(struct file_store *file, int fd, int dirfd,
 
     if (!(flags & (STORE_WRITE | STORE_LOCK)))
         return 0;
-    r = find_place(file, fd, dirfd, path, flags);
+    r = store_place_open(&file->place, dirfd, path, fd, flags);
     if (r == 0 && flags & STORE_LOCK)
         r = open_lock_file(file, fd, flags);
     if (r == 0 && !(flags & STORE_WRITE)) {
-        close(file->dir);
-        file->dir = -1;
+        close(file->place.dir);
+        file->place.dir = -1;
     }
     return r;
 }
@@ -545,7 +380,7 @@ int store_file_open(int dirfd, const char *path, unsigned flags,
     store_local_init(&file->head, &file_ops);
     pthread_mutex_init(&file->lock, NULL);
     file->mode = store_local_mode(flags);
-    file->dir = -1;
+    file->place.dir = -1;
     r = open_file(file, dirfd, path, flags);
     if (r < 0) {
         store_close(&file->head.store);
