@@ -118,6 +118,26 @@ int store_local_create(int dir, const char *name, int like, mode_t mode,
                        struct store_object **out);
 
 /*
+ * Open a new file in a directory, with flags for open().
+ *
+ *  like, mode  as above; store_local_open_like() needs `like`, and makes a file
+ *              that only its owner may use
+ *
+ * Returns a descriptor, or -1 and sets errno.
+ */
+int store_local_open_new(int dir, const char *name, int flags, int like,
+                         mode_t mode);
+int store_local_open_like(int dir, const char *name, int flags, int like);
+
+/* Copy owner and permissions of a file.  Only root can give files away; for
+   other users the file keeps its owner.  Returns 0 or a negative errno. */
+int store_local_copy_owner(int fd, int like);
+
+/* Copy the extended attributes of a file, as far as they can be read and may be
+   set here.  Returns 0 or a negative errno. */
+int store_local_copy_attributes(int fd, int like);
+
+/*
  * Create a draft.  It gets the extended attributes of `like`.
  *
  *  named  give it a temporary name, because only then does the kernel tell
