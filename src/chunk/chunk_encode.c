@@ -6,50 +6,13 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/size.h"
+#include "chunk/chunk_encode_private.h"
 #include "chunk/chunk_format.h"
 #include "chunk/chunk_special.h"
-#include "chunk/codec.h"
 #include "chunk/dict.h"
-#include "chunk/filter.h"
 
 enum {
     NBYTES_MIN = 32
-};
-
-struct chunk_encoder {
-    const struct shuffle_ops *shuffle;
-    struct codec_state *codecs;
-    uint8_t *scratch;
-    size_t scratch_len;
-};
-
-/* A chunk that is being encoded. */
-struct draft {
-    struct chunk_encoder *encoder;
-    const struct chunk_params *params;
-    const struct codec *codec;
-    struct codec_dict *dict;
-    struct filter_pipeline pipeline;
-
-    const struct chunk_pieces *src;
-    uint32_t nbytes;
-    uint32_t blocksize;
-    uint32_t nblocks;
-    uint8_t typesize; /* as in the header */
-    bool split;
-    bool use_dict; /* if one can be made */
-
-    uint8_t *dst;
-    size_t cap;
-    size_t pos; /* bytes written */
-
-    /* These point into the encoder's scratch. */
-    uint8_t *moves[2]; /* for the filters, a block each */
-    uint8_t *joined;   /* for a block that lies in several pieces */
-    uint8_t *filtered; /* all blocks, if a dictionary is tried; else NULL */
-
-    const uint8_t *first; /* block 0 */
 };
 
 int chunk_encoder_new(unsigned cpu, struct chunk_encoder **out)
@@ -78,92 +41,8 @@ void chunk_encoder_free(struct chunk_encoder *encoder)
     free(encoder);
 }
 
-/* Count the buffers that filters need to move a block. */
-static size_t count_moves(const struct chunk_params *params)
-{
-    size_t nfilters = 0;
-
-    for (size_t i = 0; i < CHUNK_NFILTERS; i++)
-        nfilters += params->filters[i] != FILTER_NONE;
-    return nfilters < 2 ? nfilters : 2;
-}
-
-/* Can a block lie in several pieces? */
-static bool must_join(uint32_t nbytes, uint32_t blocksize, size_t piece_len)
-{
-    return piece_len < nbytes && piece_len % blocksize != 0;
-}
-
-size_t chunk_encode_scratch(const struct chunk_params *params, uint32_t nbytes,
-                            size_t piece_len)
-{
-    uint32_t blocksize = chunk_params_blocksize(params, nbytes);
-    size_t nblocks = count_moves(params);
-
-    if (must_join(nbytes, blocksize, piece_len))
-        nblocks += 2;
-    return nblocks * blocksize + (params->use_dict ? nbytes : 0);
-}
-
-static size_t block_len(const struct draft *draft, uint32_t block_no)
-{
-    size_t off = (size_t)block_no * draft->blocksize;
-    size_t left = draft->nbytes - off;
-
-    return left < draft->blocksize ? left : draft->blocksize;
-}
-
-/* Return an unfiltered block, copied to `joined` if it is in several pieces. */
-static const uint8_t *get_block(const struct draft *draft, uint32_t block_no,
-                                uint8_t *joined)
-{
-    size_t off = (size_t)block_no * draft->blocksize;
-    size_t len = block_len(draft, block_no);
-    const uint8_t *bytes = pieces_at(draft->src, off, len);
-
-    if (bytes)
-        return bytes;
-    pieces_copy(draft->src, off, joined, len);
-    return joined;
-}
-
-/* Enlarge the scratch, which loses its contents. */
-static int grow_scratch(struct chunk_encoder *encoder, size_t len)
-{
-    if (encoder->scratch_len >= len)
-        return 0;
-    free(encoder->scratch);
-    encoder->scratch = malloc(len);
-    encoder->scratch_len = encoder->scratch ? len : 0;
-    return encoder->scratch ? 0 : -ENOMEM;
-}
-
-/* Divide the scratch between the buffers of the draft. */
-static int ready_scratch(struct draft *draft)
-{
-    const struct chunk_params *params = draft->params;
-    size_t piece_len = draft->src->piece_len;
-    size_t blocksize = draft->blocksize;
-    uint8_t *next;
-    int r = grow_scratch(
-        draft->encoder, chunk_encode_scratch(params, draft->nbytes, piece_len));
-
-    if (r < 0)
-        return r;
-    next = draft->encoder->scratch;
-    if (draft->params->use_dict)
-        next += draft->nbytes;
-    for (size_t i = 0; i < count_moves(params); i++, next += blocksize)
-        draft->moves[i] = next;
-    draft->joined = next;
-    if (must_join(draft->nbytes, draft->blocksize, piece_len))
-        next += blocksize;
-    draft->first = get_block(draft, 0, next);
-    return 0;
-}
-
 /* Return the header flags that say how the blocks are cut. */
-static uint8_t block_flags(const struct draft *draft)
+static uint8_t block_flags(const struct chunk_draft *draft)
 {
     unsigned flags = 0;
 
@@ -176,7 +55,7 @@ static uint8_t block_flags(const struct draft *draft)
 
 /* Write the header of a chunk of this kind.  Special ones say nothing about
    codec and filters. */
-static void write_header(const struct draft *draft, enum chunk_kind kind,
+static void write_header(const struct chunk_draft *draft, enum chunk_kind kind,
                          uint32_t cbytes)
 {
     const struct chunk_params *params = draft->params;
@@ -200,7 +79,7 @@ static void write_header(const struct draft *draft, enum chunk_kind kind,
     chunk_header_write(&header, draft->dst);
 }
 
-static ssize_t write_copy(struct draft *draft)
+static ssize_t write_copy(struct chunk_draft *draft)
 {
     size_t len = CHUNK_LONG_HEADER_LEN + (size_t)draft->nbytes;
 
@@ -213,13 +92,8 @@ static ssize_t write_copy(struct draft *draft)
     return (ssize_t)len;
 }
 
-static bool repeats(const uint8_t *bytes, size_t len, size_t period)
-{
-    return memcmp(bytes, bytes + period, len - period) == 0;
-}
-
 /* Format: Blosc2 Chunk Format, 7 "Special-value chunks". */
-static ssize_t write_special(struct draft *draft, enum chunk_kind kind)
+static ssize_t write_special(struct chunk_draft *draft, enum chunk_kind kind)
 {
     uint32_t item_len = kind == CHUNK_VALUE ? draft->typesize : 0;
     uint32_t len = CHUNK_LONG_HEADER_LEN + item_len;
@@ -235,106 +109,9 @@ static ssize_t write_special(struct draft *draft, enum chunk_kind kind)
     return (ssize_t)len;
 }
 
-static size_t space_left(const struct draft *draft)
+static int write_block(struct chunk_draft *draft, uint32_t block_no)
 {
-    return draft->cap - draft->pos;
-}
-
-/* Write a stream that repeats one byte. */
-static int write_run(struct draft *draft, uint8_t value)
-{
-    size_t len = CHUNK_STREAM_PREFIX_LEN + (value != 0);
-    uint8_t *dst = draft->dst + draft->pos;
-
-    if (len > space_left(draft))
-        return -ERANGE;
-
-    store_le32(dst, -(uint32_t)value);
-    if (value != 0)
-        dst[CHUNK_STREAM_PREFIX_LEN] = CHUNK_RUN_TOKEN;
-    draft->pos += len;
-    return 0;
-}
-
-/* Encode a stream.  Returns as struct codec.encode(). */
-static ssize_t run_codec(const struct draft *draft, const uint8_t *src,
-                         size_t len, uint8_t *dst, size_t cap)
-{
-    const struct codec_stream stream = {
-        .context = codec_get_context(draft->encoder->codecs, draft->codec),
-        .dict = draft->dict,
-        .level = draft->params->clevel,
-        .src = src,
-        .src_len = len,
-        .dst = dst,
-        .dst_len = cap,
-    };
-
-    return draft->codec->encode(&stream);
-}
-
-static int write_stream(struct draft *draft, const uint8_t *src, size_t len)
-{
-    uint8_t *dst = draft->dst + draft->pos;
-    size_t cap = len - 1;
-    ssize_t r;
-
-    if (repeats(src, len, 1))
-        return write_run(draft, src[0]);
-    if (space_left(draft) < CHUNK_STREAM_PREFIX_LEN)
-        return -ERANGE;
-    if (cap > space_left(draft) - CHUNK_STREAM_PREFIX_LEN)
-        cap = space_left(draft) - CHUNK_STREAM_PREFIX_LEN;
-
-    r = run_codec(draft, src, len, dst + CHUNK_STREAM_PREFIX_LEN, cap);
-    if (r < 0)
-        return (int)r;
-    if (r == 0) {
-        if (len > space_left(draft) - CHUNK_STREAM_PREFIX_LEN)
-            return -ERANGE;
-        memcpy(dst + CHUNK_STREAM_PREFIX_LEN, src, len);
-        r = (ssize_t)len;
-    }
-    store_le32(dst, (uint32_t)r);
-    draft->pos += CHUNK_STREAM_PREFIX_LEN + (size_t)r;
-    return 0;
-}
-
-/* Return the block with all filters applied. */
-static const uint8_t *filter_block(const struct draft *draft, uint32_t block_no)
-{
-    struct filter_block block = {
-        .len = block_len(draft, block_no),
-        .typesize = draft->typesize,
-        .item_size = draft->params->typesize,
-        .chunk_version = CHUNK_VERSION_WRITTEN,
-        .first = block_no > 0 ? draft->first : NULL,
-        .shuffle = draft->encoder->shuffle,
-    };
-
-    return filter_pipeline_apply(&draft->pipeline, &block,
-                                 get_block(draft, block_no, draft->joined),
-                                 draft->moves[0], draft->moves[1]);
-}
-
-/* Write the streams of a block that the filters were applied to. */
-static int write_streams(struct draft *draft, const uint8_t *bytes, size_t len,
-                         bool split)
-{
-    size_t stream_len = split ? len / draft->typesize : len;
-
-    for (size_t off = 0; off < len; off += stream_len) {
-        int r = write_stream(draft, bytes + off, stream_len);
-
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
-
-static int write_block(struct draft *draft, uint32_t block_no)
-{
-    size_t len = block_len(draft, block_no);
+    size_t len = chunk_encode_block_len(draft, block_no);
     const uint8_t *bytes;
 
     store_le32(draft->dst + CHUNK_LONG_HEADER_LEN +
@@ -344,23 +121,23 @@ static int write_block(struct draft *draft, uint32_t block_no)
     if (draft->filtered)
         bytes = draft->filtered + (size_t)block_no * draft->blocksize;
     else
-        bytes = filter_block(draft, block_no);
-    return write_streams(draft, bytes, len,
-                         draft->split && len == draft->blocksize);
+        bytes = chunk_encode_filter(draft, block_no);
+    return chunk_encode_streams(draft, bytes, len,
+                                draft->split && len == draft->blocksize);
 }
 
-static void filter_all_blocks(struct draft *draft)
+static void filter_all_blocks(struct chunk_draft *draft)
 {
     uint8_t *filtered = draft->encoder->scratch;
 
     for (uint32_t i = 0; i < draft->nblocks; i++)
-        memcpy(filtered + (size_t)i * draft->blocksize, filter_block(draft, i),
-               block_len(draft, i));
+        memcpy(filtered + (size_t)i * draft->blocksize,
+               chunk_encode_filter(draft, i), chunk_encode_block_len(draft, i));
     draft->filtered = filtered;
 }
 
 /* Write a dictionary after the block starts, if one can be made. */
-static int write_dict(struct draft *draft)
+static int write_dict(struct chunk_draft *draft)
 {
     size_t nstreams = draft->nblocks;
     struct dict_plan plan;
@@ -368,7 +145,8 @@ static int write_dict(struct draft *draft)
 
     if (draft->split)
         nstreams *= draft->typesize;
-    if (!dict_plan(draft->nbytes, nstreams, space_left(draft), &plan))
+    if (!dict_plan(draft->nbytes, nstreams, chunk_encode_space_left(draft),
+                   &plan))
         return 0;
 
     filter_all_blocks(draft);
@@ -381,7 +159,7 @@ static int write_dict(struct draft *draft)
     return 0;
 }
 
-static int write_body(struct draft *draft)
+static int write_body(struct chunk_draft *draft)
 {
     size_t starts_len = CHUNK_BSTART_LEN * (size_t)draft->nblocks;
     int r = 0;
@@ -399,9 +177,9 @@ static int write_body(struct draft *draft)
 
 /* Write a chunk of blocks.  Returns its size, -ERANGE if that would be more
    than `cap`, or another error. */
-static ssize_t write_blocks(struct draft *draft)
+static ssize_t write_blocks(struct chunk_draft *draft)
 {
-    int r = ready_scratch(draft);
+    int r = chunk_encode_ready_scratch(draft);
 
     if (r < 0)
         return r;
@@ -415,7 +193,7 @@ static ssize_t write_blocks(struct draft *draft)
 }
 
 /* Write blocks, or a copy if the blocks would not be smaller. */
-static ssize_t write_smallest(struct draft *draft)
+static ssize_t write_smallest(struct chunk_draft *draft)
 {
     size_t cap = draft->cap;
     ssize_t r;
@@ -444,68 +222,15 @@ ssize_t chunk_encode(struct chunk_encoder *encoder,
     return chunk_encode_pieces(encoder, params, &pieces, dst, cap);
 }
 
-/* Complete a draft of `nbytes` bytes.  The caller has set `params`, `dst` and
-   `cap`, and `encoder` and `src` if blocks are to be encoded; all else is
-   zero. */
-static int draft_init(struct draft *draft, size_t nbytes)
-{
-    const struct chunk_params *params = draft->params;
-    int r = chunk_params_check(params);
-
-    if (r < 0)
-        return r;
-    if (nbytes > CHUNK_NBYTES_MAX)
-        return -EINVAL;
-
-    draft->codec = codec_by_id(params->codec);
-    draft->nbytes = (uint32_t)nbytes;
-    draft->typesize = chunk_params_typesize(params);
-    draft->blocksize = chunk_params_blocksize(params, (uint32_t)nbytes);
-    draft->use_dict = params->use_dict && draft->codec->make_dict;
-    draft->nblocks = (uint32_t)size_pieces(nbytes, draft->blocksize);
-    draft->split = chunk_params_split(params, draft->blocksize);
-    filter_pipeline_init(&draft->pipeline, params->filters,
-                         params->filters_meta, draft->typesize);
-    return 0;
-}
-
-ssize_t chunk_encode_block(struct chunk_encoder *encoder,
-                           const struct chunk_params *params,
-                           const struct chunk_content *block, uint8_t *dst,
-                           size_t cap)
-{
-    const size_t len = block->nbytes;
-    const struct chunk_pieces pieces = {
-        .pieces = &block->bytes,
-        .piece_len = len,
-        .nbytes = len,
-    };
-    struct draft draft = {
-        .encoder = encoder,
-        .params = params,
-        .src = &pieces,
-        .dst = dst,
-        .cap = cap,
-    };
-    int r = draft_init(&draft, len);
-
-    if (r == 0)
-        r = ready_scratch(&draft);
-    if (r == 0)
-        r = write_streams(&draft, filter_block(&draft, 0), len,
-                          draft.split && len == params->blocksize);
-    return r < 0 ? r : (ssize_t)draft.pos;
-}
-
 int chunk_encode_head(const struct chunk_params *params, uint32_t nbytes,
                       uint32_t cbytes, uint8_t *dst)
 {
-    struct draft draft = {
+    struct chunk_draft draft = {
         .params = params,
         .dst = dst,
         .cap = CHUNK_LONG_HEADER_LEN,
     };
-    int r = draft_init(&draft, nbytes);
+    int r = chunk_encode_init_draft(&draft, nbytes);
 
     if (r < 0)
         return r;
@@ -518,7 +243,7 @@ ssize_t chunk_encode_pieces(struct chunk_encoder *encoder,
                             const struct chunk_pieces *src, uint8_t *dst,
                             size_t cap)
 {
-    struct draft draft = {
+    struct chunk_draft draft = {
         .encoder = encoder,
         .params = params,
         .src = src,
@@ -526,7 +251,7 @@ ssize_t chunk_encode_pieces(struct chunk_encoder *encoder,
         .cap = cap,
     };
     enum chunk_kind kind;
-    int r = draft_init(&draft, src->nbytes);
+    int r = chunk_encode_init_draft(&draft, src->nbytes);
 
     if (r < 0)
         return r;
