@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "writer/frame_alloc.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
