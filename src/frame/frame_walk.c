@@ -5,15 +5,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "base/size.h"
-#include "chunk/chunk_format.h"
 #include "frame/frame_private.h"
-#include "frame/frame_source.h"
+#include "frame/walk_group.h"
 
 enum {
-    WALK_GROUP = FRAME_SOURCE_BATCH, /* chunks whose sizes are read together */
-    WALK_SLOTS = 8,                  /* groups whose sizes are kept */
-    WALK_FILES_MAX = 1 << 22,        /* chunk files that a walk opens at most */
+    WALK_SLOTS = 8 /* groups whose sizes are kept */
 };
 
 /* Sizes of the chunks of one group. */
@@ -22,14 +18,6 @@ struct group {
     uint64_t used; /* clock value at the last use; 0: free */
     uint32_t n;
     uint32_t nbytes[WALK_GROUP];
-};
-
-/* Sums over the chunks of a group or of the whole frame. */
-struct tally {
-    uint64_t nbytes; /* of stored chunks, until load_group() adds the special
-                        ones */
-    uint64_t nstored;
-    uint64_t nspecial;
 };
 
 /* Locking.  `lock` is a leaf, and no thread holds it while it reads.  Two
@@ -54,16 +42,6 @@ struct frame_walk {
     struct fault fault;
 };
 
-/* A group as read, before the sizes of special chunks are known. */
-struct reading {
-    uint64_t first;
-    size_t n;
-    int64_t raw[WALK_GROUP];
-    struct frame_entry entries[WALK_GROUP];
-    struct frame_sizes sizes[WALK_GROUP];
-    struct tally tally;
-};
-
 int frame_walk_new(struct frame *frame, struct frame_walk **out)
 {
     struct frame_walk *walk = calloc(1, sizeof(*walk));
@@ -77,7 +55,7 @@ int frame_walk_new(struct frame *frame, struct frame_walk **out)
     }
     pthread_mutex_init(&walk->lock, NULL);
     walk->frame = frame;
-    walk->ngroups = size_pieces(frame->info.nchunks, WALK_GROUP);
+    walk->ngroups = walk_group_count(frame);
     walk->capacity = 1;
     walk->nstarts = 1;
     *out = walk;
@@ -91,115 +69,6 @@ void frame_walk_free(struct frame_walk *walk)
     pthread_mutex_destroy(&walk->lock);
     free(walk->starts);
     free(walk);
-}
-
-/*
- * A frame is damaged if its index names more chunks than fit in it, because
- * chunks do not overlap.  Without this check, a few bytes could cause a walk of
- * hours.
- */
-static int check_tally(const struct frame *frame, uint64_t nstored,
-                       struct fault *fault)
-{
-    if (frame->info.sparse && nstored > WALK_FILES_MAX)
-        return frame_fault(frame, -ENOTSUP, 0,
-                           "too many chunk files of differing size", fault);
-    if (!frame->info.sparse && nstored > frame->info.cbytes / FRAME_CHUNK_MIN)
-        return frame_fault(frame, -EBADMSG, frame->base + FRAME_CBYTES_OFF,
-                           "the chunks section has no room for all chunks",
-                           fault);
-    return 0;
-}
-
-/* Add the size of a stored chunk, or return its error. */
-static int count_stored(struct frame *frame, struct reading *reading, size_t i,
-                        struct fault *fault)
-{
-    uint64_t chunk_no = reading->first + i;
-    struct frame_sizes *sizes = &reading->sizes[i];
-    uint32_t chunksize = frame->info.chunksize;
-
-    if (sizes->error < 0) {
-        /* Read it again to learn where and why it fails. */
-        int r = frame_source_sizes(frame, chunk_no, &reading->entries[i], sizes,
-                                   fault);
-
-        if (r < 0)
-            return r;
-    }
-    if (chunksize > 0 && sizes->nbytes > chunksize) {
-        frame_fault(frame, -EBADMSG, reading->entries[i].place,
-                    "chunk is larger than the chunksize", fault);
-        fault->chunk_no = (int64_t)chunk_no;
-        return -EBADMSG;
-    }
-    reading->tally.nbytes += sizes->nbytes;
-    reading->tally.nstored++;
-    return 0;
-}
-
-static int read_group(struct frame *frame, uint64_t group_no,
-                      struct reading *reading, struct fault *fault)
-{
-    uint64_t rest;
-    int r;
-
-    reading->first = group_no * WALK_GROUP;
-    rest = frame->info.nchunks - reading->first;
-    reading->n = rest < WALK_GROUP ? (size_t)rest : WALK_GROUP;
-    reading->tally = (struct tally){ 0 };
-
-    r = frame_read_raw(frame, reading->first, reading->n, reading->raw, fault);
-    for (size_t i = 0; i < reading->n && r == 0; i++)
-        r = frame_parse_entry(frame, reading->first + i, reading->raw[i],
-                              &reading->entries[i], fault);
-    if (r == 0)
-        r = frame_source_sizes_of(frame, reading->entries, reading->n,
-                                  reading->sizes, fault);
-    for (size_t i = 0; i < reading->n && r == 0; i++) {
-        if (reading->entries[i].special)
-            reading->tally.nspecial++;
-        else
-            r = count_stored(frame, reading, i, fault);
-    }
-    return r;
-}
-
-/* Add up the sizes of all stored chunks. */
-static int walk_all(struct frame_walk *walk, struct reading *reading,
-                    struct tally *total, struct fault *fault)
-{
-    *total = (struct tally){ 0 };
-    for (uint64_t i = 0; i < walk->ngroups; i++) {
-        int r = read_group(walk->frame, i, reading, fault);
-
-        if (r < 0)
-            return r;
-        total->nbytes += reading->tally.nbytes;
-        total->nstored += reading->tally.nstored;
-        total->nspecial += reading->tally.nspecial;
-        r = check_tally(walk->frame, total->nstored, fault);
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
-
-/* Returns the size that special chunks must have for the sum to be right; 0 if
-   there is none. */
-static uint64_t fitting_size(const struct frame_info *info,
-                             const struct tally *total)
-{
-    uint64_t most = info->chunksize > 0 ? info->chunksize : CHUNK_NBYTES_MAX;
-    uint64_t missing;
-
-    if (total->nbytes > info->nbytes)
-        return 0;
-    missing = info->nbytes - total->nbytes;
-    if (info->chunksize > 0 && missing % info->chunksize == 0 &&
-        missing / info->chunksize == total->nspecial)
-        return info->chunksize;
-    return total->nspecial == 1 && missing <= most ? missing : 0;
 }
 
 static uint32_t known_special_nbytes(struct frame_walk *walk)
@@ -216,28 +85,14 @@ static uint32_t known_special_nbytes(struct frame_walk *walk)
 static int find_special_nbytes(struct frame_walk *walk, uint32_t *out,
                                struct fault *fault)
 {
-    const struct frame_info *info = &walk->frame->info;
-    struct reading *reading;
-    struct tally total;
-    uint64_t nbytes;
     int r;
 
     *out = known_special_nbytes(walk);
     if (*out > 0)
         return 0;
-    reading = malloc(sizeof(*reading));
-    if (!reading)
-        return fault_set(fault, -ENOMEM, 0, NULL);
-    r = walk_all(walk, reading, &total, fault);
-    free(reading);
+    r = walk_group_special_nbytes(walk->frame, out, fault);
     if (r < 0)
         return r;
-    nbytes = fitting_size(info, &total);
-    if (nbytes == 0)
-        return frame_fault(walk->frame, -EBADMSG,
-                           walk->frame->base + FRAME_NBYTES_OFF,
-                           "the sizes of special chunks are lost", fault);
-    *out = (uint32_t)nbytes;
     pthread_mutex_lock(&walk->lock);
     walk->special_nbytes = *out;
     pthread_mutex_unlock(&walk->lock);
@@ -246,16 +101,16 @@ static int find_special_nbytes(struct frame_walk *walk, uint32_t *out,
 
 /* Read all sizes of a group. */
 static int load_group(struct frame_walk *walk, uint64_t group_no,
-                      struct group *out, struct tally *tally,
+                      struct group *out, struct walk_tally *tally,
                       struct fault *fault)
 {
-    struct reading *reading = malloc(sizeof(*reading));
+    struct walk_reading *reading = malloc(sizeof(*reading));
     uint32_t special_nbytes = 0;
     int r;
 
     if (!reading)
         return fault_set(fault, -ENOMEM, 0, NULL);
-    r = read_group(walk->frame, group_no, reading, fault);
+    r = walk_group_read(walk->frame, group_no, reading, fault);
     if (r == 0 && reading->tally.nspecial > 0)
         r = find_special_nbytes(walk, &special_nbytes, fault);
     if (r == 0) {
@@ -327,13 +182,13 @@ static int walk_group(struct frame_walk *walk, const struct progress *progress,
     const struct frame *frame = walk->frame;
     bool last = progress->group_no == walk->ngroups - 1;
     struct group group;
-    struct tally tally;
+    struct walk_tally tally;
     uint64_t end;
     int r = load_group(walk, progress->group_no, &group, &tally, fault);
 
     if (r < 0)
         return r;
-    r = check_tally(frame, progress->nstored + tally.nstored, fault);
+    r = walk_group_check(frame, progress->nstored + tally.nstored, fault);
     if (r < 0)
         return r;
     end = progress->start + tally.nbytes;
@@ -381,7 +236,7 @@ static int extend(struct frame_walk *walk, const struct progress *progress,
 static int get_group(struct frame_walk *walk, uint64_t group_no,
                      struct group *out, uint64_t *start, struct fault *fault)
 {
-    struct tally tally;
+    struct walk_tally tally;
     bool kept = false;
     int r;
 
