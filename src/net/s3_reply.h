@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NET_S3_REPLY_H
+#define NET_S3_REPLY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "base/fault.h"
+
+/*
+ * The bodies of the answers of S3, which are XML.
+ *
+ * All functions return 0, -ENOMEM, or -EBADMSG with a fault if the text is not
+ * the answer that is expected.  Elements that they do not know are skipped.
+ *
+ * Format: Amazon S3 API Reference.
+ */
+
+enum {
+    S3_ETAG_MAX = 128 /* bytes in a tag, with its quotes and a NUL */
+};
+
+/* An object in a list. */
+struct s3_object {
+    char *key;
+    uint64_t size;
+    time_t modified;        /* 0: unknown */
+    char etag[S3_ETAG_MAX]; /* "": unknown */
+};
+
+/* One page of a list of objects. */
+struct s3_list {
+    struct s3_object *objects;
+    size_t nobjects;
+    char **prefixes; /* common ones, of keys that the delimiter hides */
+    size_t nprefixes;
+    char *next; /* token that continues the list; NULL: this is the last page */
+};
+
+/*
+ * Parse the answer of ListObjectsV2, ListBucketResult.  The request should have
+ * asked for encoding-type=url, because some keys cannot be written in XML.
+ *
+ *  out  to be freed with s3_list_fini()
+ *
+ * Keys with an encoded NUL are refused.
+ */
+int s3_list_parse(const char *text, size_t len, struct s3_list *out,
+                  struct fault *fault);
+
+/* Free a list. */
+void s3_list_fini(struct s3_list *list);
+
+/* Why a request failed.  Texts that are too long are cut. */
+struct s3_error {
+    char code[64];     /* NoSuchKey */
+    char message[256]; /* as the server has it, any UTF-8 */
+    char region[64];   /* where the bucket is; "": not told */
+};
+
+/* Parse Error, or ErrorResponse with an Error inside. */
+int s3_error_parse(const char *text, size_t len, struct s3_error *out,
+                   struct fault *fault);
+
+/* Parse the answer of CreateMultipartUpload, InitiateMultipartUploadResult: the
+   id of the upload, which the caller frees. */
+int s3_upload_parse(const char *text, size_t len, char **out,
+                    struct fault *fault);
+
+/* What came of a multipart upload. */
+struct s3_complete {
+    char etag[S3_ETAG_MAX];
+    struct s3_error error; /* if its code is not "", the upload has failed,
+                              although the status of the reply was 200 */
+};
+
+/* Parse the answer of CompleteMultipartUpload, CompleteMultipartUploadResult or
+   Error. */
+int s3_complete_parse(const char *text, size_t len, struct s3_complete *out,
+                      struct fault *fault);
+
+#endif
