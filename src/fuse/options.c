@@ -209,69 +209,65 @@ static int set_max_read(struct options *options, const char *option)
     return r;
 }
 
-/*
- * Set an option that has no value.  Returns 0; 1 for an option that libfuse or
- * the kernel also knows, which take_argument() does not look at; or -EINVAL if
- * the key belongs to no such option.
- */
-static int set_flag(struct options *options, enum key key)
+/* Set an option that has no value. */
+static void set_flag(struct options *options, enum key key)
 {
     switch (key) {
     case KEY_FOREGROUND:
         options->foreground = true;
-        return 0;
+        break;
     case KEY_DEBUG:
         options->debug = options->foreground = true;
-        return 0;
+        break;
     case KEY_HELP:
         options->help = true;
-        return 0;
+        break;
     case KEY_VERSION:
         options->version = true;
-        return 0;
+        break;
     case KEY_STATS:
         options->stats = true;
-        return 0;
+        break;
     case KEY_JSON:
         options->json = true;
-        return 0;
+        break;
     case KEY_WATCH:
         options->watch = true;
-        return 0;
+        break;
     case KEY_UNMOUNT:
         options->unmount = true;
-        return 0;
+        break;
     case KEY_READ_ONLY:
         options->fs.read_only = true;
-        return 0;
+        break;
     case KEY_NOATIME:
         options->fs.noatime = true;
-        return 1; /* the kernel knows it, too */
+        break;
     case KEY_RAW:
         options->file.view = FILE_VIEW_CHUNKS;
-        return 0;
+        break;
     case KEY_NPY:
         options->file.view = FILE_VIEW_NPY;
         options->fs.npy = options->fs.read_only = true;
-        return 0;
+        break;
     case KEY_CHUNKS:
         options->fs.chunks = true;
-        return 0;
+        break;
     case KEY_ALLOW_OTHER:
         options->others = true;
-        return 1; /* libfuse knows it, too */
+        break;
     case KEY_LOCK:
         options->file.lock = true;
-        return 0;
+        break;
     case KEY_IO_URING:
         options->io_uring = true;
-        return 0;
+        break;
     default:
-        return -EINVAL;
+        break;
     }
 }
 
-/* Set an option of ours.  Returns as set_flag(). */
+/* Set an option of ours.  Returns 0 or -EINVAL. */
 static int set_known(struct options *options, enum key key, const char *option)
 {
     switch (key) {
@@ -288,7 +284,8 @@ static int set_known(struct options *options, enum key key, const char *option)
     case KEY_MAX_READ:
         return set_max_read(options, option);
     default:
-        return set_flag(options, key);
+        set_flag(options, key);
+        return 0;
     }
 }
 
@@ -305,7 +302,8 @@ static int set_path(struct options *options, const char *path)
     return 0;
 }
 
-/* libfuse calls this for each argument.  Returns -1, 0, or 1 to pass it on. */
+/* libfuse calls this for each argument.  Returns -1, 0, or 1 to pass it on,
+   because libfuse knows the option, too. */
 static int take_argument(void *data, const char *arg, int key,
                          struct fuse_args *args __attribute__((unused)))
 {
