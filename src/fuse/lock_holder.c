@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,20 +101,21 @@ int lock_holder_open(pid_t pid, off_t off)
    processes of other users. */
 static bool has_user(pid_t pid, uid_t uid)
 {
-    unsigned real = UINT32_MAX;
-    unsigned effective = UINT32_MAX;
+    bool found = false;
+    unsigned real;
+    unsigned effective;
     char line[256];
     char path[64];
     FILE *file;
 
     snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
     file = fopen(path, "re");
-    while (file && fgets(line, sizeof(line), file))
-        if (sscanf(line, "Uid: %u %u", &real, &effective) == 2)
-            break;
+    while (file && !found && fgets(line, sizeof(line), file))
+        found = sscanf(line, "Uid: %u %u", &real, &effective) == 2;
     if (file)
         fclose(file);
-    return (real == 0 || real == uid) && (effective == 0 || effective == uid);
+    return found && (real == 0 || real == uid) &&
+           (effective == 0 || effective == uid);
 }
 
 bool lock_holder_is_of(pid_t pid, off_t off, uid_t uid)
