@@ -41,15 +41,8 @@ static void switch_frame(struct file *file, struct file_state *state,
     file_state_put(file, old);
 }
 
-void recover_use_frame(struct file *file, struct frame *frame)
+void recover_use_state(struct file *file, struct file_state *state)
 {
-    struct file_state *state = calloc(1, sizeof(*state));
-
-    if (!state) {
-        frame_close(frame);
-        return;
-    }
-    state->frame = frame;
     switch_frame(file, state, NULL);
 }
 

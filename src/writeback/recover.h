@@ -26,10 +26,11 @@
  */
 int recover_reopen(struct file *file, bool to_change, struct fault *fault);
 
-/* Make `frame`, which a commit has written as a new file, the newest state.
-   Changes begin again later.  An exclusive writer calls this.  Takes over the
-   reference to `frame`. */
-void recover_use_frame(struct file *file, struct frame *frame);
+/* Make a state the newest one.  Its `frame` was written as a new file by a
+   commit, and the other fields are zero.  Changes begin again later.  An
+   exclusive writer calls this.  Takes over the state, and its reference to the
+   frame. */
+void recover_use_state(struct file *file, struct file_state *state);
 
 /*
  * Find the bytes of the frame's chunks that are written and not committed, or

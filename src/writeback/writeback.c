@@ -2,6 +2,7 @@
 #include "writeback/writeback.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "array/array.h"
 #include "state/chunk_shape.h"
@@ -393,11 +394,24 @@ int writeback_take_error(struct file *file, struct fault *fault)
     return r;
 }
 
+/* Rewrite the frame.  The memory for the new state is allocated before, because
+   the old state is of no use once the frame is another file. */
+static void compact_exclusive(struct file *file)
+{
+    struct file_state *state = calloc(1, sizeof(*state));
+    struct fault fault;
+
+    if (state && frame_writer_compact(file->writeback->writer, &state->frame,
+                                      &fault) == 0)
+        recover_use_state(file, state);
+    else
+        free(state);
+}
+
 static void compact(struct file *file)
 {
     struct frame_usage usage = frame_writer_get_usage(file->writeback->writer);
     struct fault fault;
-    struct frame *frame;
 
     if (usage.used <= 2 * usage.live || frame_lock_enter(file, &fault) < 0)
         return;
@@ -405,8 +419,7 @@ static void compact(struct file *file)
     /* Compact only if no other process has the frame open for changes, because
        its file would be replaced under a process that has just opened it. */
     if (store_lock_in_use_alone(file->constant.store) == 0) {
-        if (frame_writer_compact(file->writeback->writer, &frame, &fault) == 0)
-            recover_use_frame(file, frame);
+        compact_exclusive(file);
         store_lock_in_use(file->constant.store);
     }
     gate_unlock_exclusive(file);
