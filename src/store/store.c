@@ -166,6 +166,6 @@ int store_list(struct store *store,
                int (*visit)(void *context, const char *name), void *context)
 {
     if (!store->ops->list)
-        return -EROFS;
+        return -ENOTSUP;
     return store->ops->list(store, visit, context);
 }

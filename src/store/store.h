@@ -209,7 +209,7 @@ int store_sync_name(struct store *store);
 /*
  * List the names of all entries of a directory, in no order, even of entries
  * that are not objects.  `visit` returns 0 to go on; any other result ends the
- * list and is returned.  Returns -EROFS if the store has no list.
+ * list and is returned.  Returns -ENOTSUP if the store has no list.
  */
 int store_list(struct store *store,
                int (*visit)(void *context, const char *name), void *context);

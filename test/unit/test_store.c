@@ -327,6 +327,22 @@ START_TEST(part_of_an_object_is_one_of_its_own)
 }
 END_TEST
 
+static int no_name(void *context __attribute__((unused)),
+                   const char *name __attribute__((unused)))
+{
+    return 1;
+}
+
+START_TEST(a_store_of_one_object_has_no_list)
+{
+    struct store *store;
+
+    ck_assert_int_eq(store_mem_open((const uint8_t *)"bytes", 5, &store), 0);
+    ck_assert_int_eq(store_list(store, no_name, NULL), -ENOTSUP);
+    store_close(store);
+}
+END_TEST
+
 START_TEST(closing_nothing_is_harmless)
 {
     store_close(NULL);
@@ -347,6 +363,7 @@ int main(void)
         a_directory_needs_no_permission_to_list_it,
         objects_in_memory_are_as_those_in_files,
         part_of_an_object_is_one_of_its_own,
+        a_store_of_one_object_has_no_list,
         closing_nothing_is_harmless,
         NULL,
     };
