@@ -31,20 +31,6 @@ static int write_other(int fd, const char *buf, size_t size, off_t off)
     return 0;
 }
 
-/* Write to a frame.  Pages from the kernel's cache may go on behind the end of
-   a frame whose size is fixed; the bytes before the end are kept. */
-static int write_frame(struct file *file, const char *buf, size_t size,
-                       uint64_t off, struct fault *fault)
-{
-    int r = file_accept(file, off, buf, size, fault);
-    uint64_t end = file_size(file);
-
-    if (r != -EFBIG || off >= end || size <= end - off)
-        return r;
-    r = file_accept(file, off, buf, (size_t)(end - off), fault);
-    return r < 0 ? r : -EFBIG;
-}
-
 /* Report the error of a change, unless the program itself caused it. */
 static int finish_change(struct fs *fs, struct handle *handle,
                          const struct open_version *version, int r,
@@ -60,10 +46,27 @@ struct bytes {
     const char *buf;
     size_t size;
     off_t off;
-    bool late;   /* the kernel has already accepted them from a program */
-    bool append; /* they go to the end of the frame, and `off` receives the
+    bool late;    /* the kernel has already accepted them from a program */
+    bool append;  /* they go to the end of the frame, and `off` receives the
                     place */
+    bool written; /* some of them are */
 };
+
+/* Write to a frame.  Pages from the kernel's cache may go on behind the end of
+   a frame whose size is fixed; the bytes before the end are kept. */
+static int write_frame(struct file *file, struct bytes *bytes,
+                       struct fault *fault)
+{
+    uint64_t off = (uint64_t)bytes->off;
+    int r = file_accept(file, off, bytes->buf, bytes->size, fault);
+    uint64_t end = file_size(file);
+
+    if (r != -EFBIG || off >= end || bytes->size <= end - off)
+        return r;
+    r = file_accept(file, off, bytes->buf, (size_t)(end - off), fault);
+    bytes->written = r == 0;
+    return r < 0 ? r : -EFBIG;
+}
 
 static int append_frame(struct file *file, struct bytes *bytes,
                         struct fault *fault)
@@ -92,8 +95,7 @@ static int write_to(struct fs *fs, struct handle *handle,
     if (r < 0)
         return r;
     r = bytes->append ? append_frame(version->file, bytes, &fault)
-                      : write_frame(version->file, bytes->buf, bytes->size,
-                                    (uint64_t)bytes->off, &fault);
+                      : write_frame(version->file, bytes, &fault);
     if (r == 0 && bytes->late)
         free_space_write_out(fs, handle->open, version);
     return finish_change(fs, handle, version, r, &fault);
@@ -254,7 +256,8 @@ void ops_write(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
     if (r == 0)
         open_file_regain(handle->open, (uint64_t)bytes.off,
                          (uint64_t)bytes.off + size);
-    open_file_written(handle->open, !fi->writepage);
+    if (r == 0 || bytes.written)
+        open_file_written(handle->open, !fi->writepage);
     if (fi->writepage)
         reply_pages(req, handle, size, off, r);
     else if (r < 0)
@@ -378,7 +381,8 @@ void ops_fallocate(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
     else if (r == 0)
         r = fallocate(open_version_fd(version), mode, off, len) < 0 ? -errno
                                                                     : 0;
-    open_file_written(handle->open, true);
+    if (r == 0)
+        open_file_written(handle->open, true);
     open_version_put(version);
     request_done(req, r);
 }
@@ -464,7 +468,8 @@ void ops_copy_file_range(fuse_req_t req,
         r = copy(fs, out, &(struct copying){ from, off_in, to, off_out, len },
                  &done);
     open_file_regain(out->open, (uint64_t)off_out, (uint64_t)off_out + done);
-    open_file_written(out->open, true);
+    if (done > 0)
+        open_file_written(out->open, true);
     open_version_put(from);
     open_version_put(to);
     if (r < 0)

@@ -29,10 +29,11 @@ int setattr_size(struct fs *fs, struct open_file *open,
         r = ftruncate(open_version_fd(version), size) < 0 ? -errno : 0;
     if (r < 0 && version->file)
         report_fault(&fs->nodes, open->node, &version->st, r, &fault);
-    if (r == 0)
-        open_file_regain(open, (uint64_t)size, UINT64_MAX);
+    if (r < 0)
+        return r;
+    open_file_regain(open, (uint64_t)size, UINT64_MAX);
     open_file_written(open, true);
-    return r;
+    return 0;
 }
 
 static int set_size(struct fs *fs, struct node *node, off_t size)

@@ -429,6 +429,20 @@ def a_time_that_was_set_shows_while_the_file_is_written_out(layout):
 
 
 @layouts
+def a_change_that_fails_keeps_the_time_that_was_set(layout):
+    with mounted(layout, '-o', 'lock') as mount:
+        with open(mount / 'a', 'wb') as file:
+            file.write(DATA)
+            file.flush()
+            os.utime(file.fileno(), ns=(10**18, 10**18))
+            check(error_of(os.posix_fallocate, file.fileno(), 0, 1 << 62) in
+                  (errno.EFBIG, errno.ENOSPC), 'fallocate')
+        check(os.stat(mount / 'a').st_mtime_ns == 10**18, 'time in the mount')
+    stored = 'src/a.b2frame' + '/chunks.b2frame' * (layout == 'sparse')
+    check(os.stat(stored).st_mtime_ns == 10**18, 'time of the file')
+
+
+@layouts
 def own_metadata_are_no_change_by_others(layout):
     """Otherwise the daemon would tell the kernel to drop its pages."""
     with mounted(layout) as mount:
@@ -880,6 +894,7 @@ main(new_file_is_a_frame,
      looking_at_a_frame_is_no_access,
      with_noatime_reading_is_no_access,
      a_time_that_was_set_shows_while_the_file_is_written_out,
+     a_change_that_fails_keeps_the_time_that_was_set,
      own_metadata_are_no_change_by_others,
      another_mount_may_restore_the_time_of_a_frame_that_is_open,
      it_may_do_so_between_lookup_and_open,
