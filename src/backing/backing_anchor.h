@@ -41,8 +41,8 @@ int backing_dir_anchor(const struct backing_dir *dir,
 /* Close an anchor.  Accepts one that keeps nothing open. */
 void backing_anchor_close(struct backing_anchor *anchor);
 
-/* Make another anchor of the same entry.  Returns -ESTALE if `anchor` keeps
-   nothing open. */
+/* Make another anchor of the same entry.  Called with mutexes held, so this does
+   nothing that may block.  Returns -ESTALE if `anchor` keeps nothing open. */
 int backing_anchor_dup(const struct backing_anchor *anchor,
                        struct backing_anchor *out);
 

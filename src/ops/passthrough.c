@@ -32,38 +32,77 @@ void passthrough_init(struct fs *fs, struct fuse_conn_info *conn)
     atomic_store(&fs->passthrough, true);
 }
 
+/* Give the kernel a file.  Returns its id there, or 0. */
+static int give_file(fuse_req_t req, struct open_file *open)
+{
+    struct open_version *version = open_file_version(open);
+    int id = fuse_passthrough_open(req, open_version_fd(version));
+
+    open_version_put(version);
+    return id;
+}
+
+/* Take part in the use of the file that the kernel has.  Returns its id, or 0
+   if the kernel has none. */
+static int join_locked(struct open_file *open)
+{
+    if (open->npassthrough == 0)
+        return 0;
+    open->npassthrough++;
+    return open->backing_id;
+}
+
+static int join(struct open_file *open)
+{
+    int id;
+
+    pthread_mutex_lock(&open->lock);
+    id = join_locked(open);
+    pthread_mutex_unlock(&open->lock);
+    return id;
+}
+
 /*
- * The kernel's id for a file; 0 if the kernel does not get the file.
+ * Let the kernel use the file that it was given as `id`, which may be 0, unless
+ * another thread was faster.  Returns the id of the file that it uses; 0 if
+ * none.
  *
  * Once the kernel has refused a file, as it does on some file systems, it gets
  * no more of them.  So no file is ever read both by the kernel and through the
  * daemon.
  */
-static int number_locked(fuse_req_t req, struct open_file *open)
+static int use(struct fs *fs, struct open_file *open, int id)
 {
-    struct fs *fs = request_fs(req);
-
-    if (open->npassthrough > 0 || !atomic_load(&fs->passthrough))
-        return open->backing_id;
-    open->backing_id =
-        fuse_passthrough_open(req, open_version_fd(open->current));
-    if (open->backing_id == 0)
+    pthread_mutex_lock(&open->lock);
+    if (id == 0)
         atomic_store(&fs->passthrough, false);
-    return open->backing_id;
+    if (open->npassthrough == 0 && atomic_load(&fs->passthrough)) {
+        open->backing_id = id;
+        open->npassthrough = 1;
+    } else {
+        id = join_locked(open);
+    }
+    pthread_mutex_unlock(&open->lock);
+    return id;
 }
 
 void passthrough_open(fuse_req_t req, struct handle *handle,
                       struct fuse_file_info *fi)
 {
     struct open_file *open = handle->open;
+    struct fs *fs = request_fs(req);
+    int id;
 
     if (!node_traits(open->node)->plain)
         return;
-    pthread_mutex_lock(&open->lock);
-    fi->backing_id = number_locked(req, open);
+    fi->backing_id = join(open);
+    if (fi->backing_id == 0 && atomic_load(&fs->passthrough)) {
+        id = give_file(req, open);
+        fi->backing_id = use(fs, open, id);
+        if (id > 0 && fi->backing_id != id)
+            fuse_passthrough_close(req, id);
+    }
     handle->passthrough = fi->backing_id > 0;
-    open->npassthrough += handle->passthrough;
-    pthread_mutex_unlock(&open->lock);
     /* The kernel's cache has no pages of this file, and gets none. */
     if (handle->passthrough)
         fi->keep_cache = false;
