@@ -175,9 +175,9 @@ void backing_place_in(const struct backing_dir *dir, const char *name,
  *  type  its DT_ type if known, else DT_UNKNOWN
  *
  * Returns an entry_kind or an error.  A regular file that has the name of a
- * frame is ENTRY_FRAME if its header is intact.  It is also ENTRY_FRAME if
- * permissions keep the daemon from reading it, because its name must not change
- * with its mode.
+ * frame is ENTRY_FRAME if its header is intact.  It is also ENTRY_FRAME if its
+ * bytes cannot be read, or if permissions keep the daemon from reading it,
+ * because its name must not change with its mode.
  */
 int backing_kind(const struct backing_dir *dir, const char *name,
                  unsigned char type);

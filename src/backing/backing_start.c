@@ -20,10 +20,15 @@ bool backing_is_shortage(int error)
     return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
 }
 
+bool backing_is_unreadable(int error)
+{
+    return error == -EACCES || error == -EIO;
+}
+
 /*
  * Read the start of a file.  Returns the number of bytes; 0 if the file cannot
- * be read; -EACCES if permissions keep the daemon from reading it; or another
- * error if descriptors or memory ran out.
+ * be opened; -EACCES if permissions keep the daemon from reading it; -EIO if its
+ * bytes cannot be read; or another error if descriptors or memory ran out.
  */
 static ssize_t read_start(int dirfd, const char *name, uint8_t *bytes,
                           size_t len, uint64_t *size)
@@ -34,11 +39,13 @@ static ssize_t read_start(int dirfd, const char *name, uint8_t *bytes,
     ssize_t n;
 
     if (fd < 0)
-        return backing_is_shortage(-errno) || errno == EACCES ? -errno : 0;
+        return backing_is_shortage(-errno) || backing_is_unreadable(-errno)
+                   ? -errno
+                   : 0;
     store_leave_atime(fd);
     n = pread(fd, bytes, len, 0);
     if (n < 0 || fstat(fd, &st) < 0)
-        n = 0;
+        n = -EIO;
     else
         *size = (uint64_t)st.st_size;
     close(fd);

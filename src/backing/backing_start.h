@@ -10,14 +10,17 @@
  * The first bytes of a regular file, which show whether its format is one of
  * ours.
  *
- * A file that cannot be read has none of these formats.  Functions return 0, 1
- * or a negative errno, -EACCES if permissions keep the daemon from reading the
- * file.
+ * A file that cannot be opened has none of these formats.  Functions return 0, 1
+ * or a negative errno: -EACCES if permissions keep the daemon from reading the
+ * file, -EIO if its first bytes cannot be read.
  */
 
 /* Is an error a lack of descriptors or memory, which says nothing about the
    file? */
 bool backing_is_shortage(int error);
+
+/* Is an error one that leaves it open what the file is? */
+bool backing_is_unreadable(int error);
 
 /* Does a regular file start with the magic of a frame? */
 int backing_has_magic(int dirfd, const char *name);

@@ -178,7 +178,7 @@ static int kind_in_directory(int dir, const char *name, unsigned char type)
     if (type != DT_REG)
         return ENTRY_NONE;
     r = has_leaf_suffix(name) ? 1 : backing_has_magic(dir, name);
-    if (r == -EACCES)
+    if (backing_is_unreadable(r))
         r = 0;
     if (r < 0)
         return r;

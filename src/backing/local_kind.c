@@ -37,8 +37,9 @@ static int kind_or_store(int dirfd, const char *name, enum entry_kind kind)
 
 /*
  * Is a directory a sparse frame?  The name of an index file is not enough, the
- * file must have the magic.  If permissions keep the daemon from reading it, it
- * counts if the user for whom this thread acts owns it, see kind_of_file().
+ * file must have the magic.  If its bytes cannot be read, it counts.  If
+ * permissions keep the daemon from reading it, it counts if the user for whom
+ * this thread acts owns it, see kind_of_file().
  */
 static int is_sparse(const struct backing_dir *dir, const char *name)
 {
@@ -55,6 +56,8 @@ static int is_sparse(const struct backing_dir *dir, const char *name)
         r = backing_has_magic(fd, index);
         if (r == -EACCES)
             r = st.st_uid == identity_owner();
+        if (r == -EIO)
+            r = true;
     }
     if (r > 0 && dir->source->keep_names)
         r = !incoming_frames_is_incomplete(&dir->source->incoming, fd);
@@ -85,13 +88,15 @@ static int is_lock(int dirfd, const char *name)
     if (r <= 0)
         return r;
     r = backing_has_header(dirfd, frame, &fault);
-    return r == -EACCES ? true : r;
+    return backing_is_unreadable(r) ? true : r;
 }
 
 /*
  * If permissions keep the daemon from reading a file, its name decides.
  * Otherwise a frame would change its name along with its mode, and a user who
- * has removed his own permission to read it would not find it.
+ * has removed his own permission to read it would not find it.  The name also
+ * decides if the bytes cannot be read, because a frame that showed as it is
+ * would be taken for the file that it holds.
  */
 static int kind_of_file(int dirfd, const char *name)
 {
@@ -109,7 +114,7 @@ static int kind_of_file(int dirfd, const char *name)
         r = backing_has_header(dirfd, name, &fault);
     if (backing_is_shortage(r))
         return r;
-    return r > 0 || r == -EACCES ? ENTRY_FRAME : ENTRY_PLAIN;
+    return r > 0 || backing_is_unreadable(r) ? ENTRY_FRAME : ENTRY_PLAIN;
 }
 
 int local_kind(const struct backing_dir *dir, const char *name,

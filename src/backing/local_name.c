@@ -35,8 +35,7 @@ int local_check_name(const struct backing_dir *dir, const char *name,
 int local_check_rename(const struct backing_entry *entry, const char *name)
 {
     if (entry->kind == ENTRY_STORE)
-        return bundle_has_suffix(entry->name) &&
-                       !bundle_has_suffix(name)
+        return bundle_has_suffix(entry->name) && !bundle_has_suffix(name)
                    ? -EPERM
                    : 0;
     return entry->kind == ENTRY_FRAME && !names_has_suffix(name) ? -EXDEV : 0;

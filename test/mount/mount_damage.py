@@ -54,6 +54,23 @@ def pages_beside_a_damaged_chunk_are_read():
         os.close(fd)
 
 
+def a_frame_that_the_disk_does_not_give_is_no_plain_file():
+    """A mount over a mount has files whose first bytes cannot be read."""
+    make(0)
+    os.mkdir('disk')
+    with Mount('src', 'disk', '-o', 'names=keep') as disk:
+        name = disk / 'sub/run7.b2frame'
+        check(error_of(read, name, 0, 100) == errno.EIO, 'the start is read')
+        with Mount('disk/sub', 'mnt') as mount:
+            check(os.listdir(mount.path) == ['run7'], 'names')
+            check(os.stat(mount / 'run7').st_size > 0, 'size')
+            check(error_of(read, mount / 'run7') == errno.EIO, 'is read')
+            check(error_of(open, mount / 'run7', 'ab') == errno.EIO,
+                  'is opened for writing')
+            check(error_of(os.truncate, mount / 'run7', 0) == errno.EIO,
+                  'is cut')
+
+
 def direct_reads_lose_not_a_byte_more():
     make(7)
     with Mount('src', 'mnt') as mount:
@@ -180,6 +197,7 @@ def names_make_no_lines_in_the_log():
 
 
 main(pages_beside_a_damaged_chunk_are_read,
+     a_frame_that_the_disk_does_not_give_is_no_plain_file,
      direct_reads_lose_not_a_byte_more,
      each_fault_is_logged_once,
      fault_is_logged_again_when_the_file_changed,
