@@ -230,22 +230,38 @@ static int move_if_free(const struct output *output)
                : 0;
 }
 
-/* Mark the old frame, so that any program may remove it if this one is killed
-   while the old frame has the name of the draft. */
-static void mark_old(const struct output *output)
+/* Give the draft the name by which any program may remove the old file. */
+static void rename_draft(struct output *output, const struct stat *old)
 {
-    int fd = openat(output->dir, output->name,
-                    O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    char name[STORE_DRAFT_NAME_LEN];
+
+    store_stale_name(old, name);
+    if (renameat2(output->dir, output->draft, output->dir, name,
+                  RENAME_NOREPLACE) == 0)
+        memcpy(output->draft, name, sizeof(name));
+}
+
+/* Let any program remove the old file or frame if this one is killed while that
+   has the name of the draft. */
+static void mark_old(struct output *output)
+{
+    int fd = openat(output->dir, output->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    struct stat old;
 
     if (fd < 0)
         return;
-    private_dir_mark(fd);
+    if (fstat(fd, &old) < 0)
+        old.st_mode = 0;
+    if (S_ISDIR(old.st_mode))
+        private_dir_mark(fd);
+    else if (S_ISREG(old.st_mode))
+        rename_draft(output, &old);
     close(fd);
 }
 
 /* Exchange the new frame with the old file or frame, and remove the old one.
    At least one of the two is a directory. */
-static int exchange(const struct output *output)
+static int exchange(struct output *output)
 {
     mark_old(output);
     if (renameat2(output->dir, output->draft, output->dir, output->name,
@@ -257,7 +273,7 @@ static int exchange(const struct output *output)
                            : -errno;
 }
 
-static int move(const struct output *output)
+static int move(struct output *output)
 {
     unsigned flags = output->force ? 0 : RENAME_NOREPLACE;
 

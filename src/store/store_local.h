@@ -197,6 +197,14 @@ int store_object_lock(struct store_object *object, enum store_lock how);
 /* The first characters of a draft's name; see store_remove_stale(). */
 #define STORE_TEMPORARY ".framefs-tmp."
 
+enum {
+    STORE_DRAFT_NAME_LEN = sizeof(STORE_TEMPORARY) + 16 + 1 + 16
+};
+
+/* Make the name by which store_remove_stale() recognizes a file as one that it
+   may remove. */
+void store_stale_name(const struct stat *file, char name[STORE_DRAFT_NAME_LEN]);
+
 /* Suffix of a lock file's name; see store_lock_file(). */
 #define STORE_LOCK_SUFFIX ".b2lock"
 

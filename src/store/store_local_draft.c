@@ -25,6 +25,12 @@ static bool lock_draft(const struct store_local *draft)
     return fstat(draft->fd, &st) < 0 || st.st_nlink > 0;
 }
 
+void store_stale_name(const struct stat *file, char name[STORE_DRAFT_NAME_LEN])
+{
+    snprintf(name, STORE_DRAFT_NAME_LEN, STORE_TEMPORARY "%016" PRIx64,
+             (uint64_t)file->st_ino);
+}
+
 /*
  * Make the name by which a draft is recognised even after its process has
  * ended: the number of its inode.  The number of `like` follows if the draft is
@@ -34,17 +40,17 @@ static bool lock_draft(const struct store_local *draft)
 static int name_after(int fd, int like, char name[STORE_DRAFT_NAME_LEN])
 {
     struct stat st;
-    int len;
+    size_t len;
 
     if (fstat(fd, &st) < 0)
         return -errno;
-    len = snprintf(name, STORE_DRAFT_NAME_LEN, STORE_TEMPORARY "%016" PRIx64,
-                   (uint64_t)st.st_ino);
+    store_stale_name(&st, name);
+    len = strlen(name);
     if (like < 0)
         return 0;
     if (fstat(like, &st) < 0)
         return -errno;
-    snprintf(name + len, STORE_DRAFT_NAME_LEN - (size_t)len, ".%016" PRIx64,
+    snprintf(name + len, STORE_DRAFT_NAME_LEN - len, ".%016" PRIx64,
              (uint64_t)st.st_ino);
     return 0;
 }

@@ -43,10 +43,6 @@ static inline mode_t store_local_mode(unsigned flags)
     return (mode_t)(flags >> 16 ^ 0666);
 }
 
-enum {
-    STORE_DRAFT_NAME_LEN = sizeof(STORE_TEMPORARY) + 16 + 1 + 16
-};
-
 /* An open file. */
 struct store_local {
     struct store_object object;

@@ -18,7 +18,7 @@
  */
 
 enum {
-    PRIVATE_DIR_NAME_MAX = sizeof(STORE_TEMPORARY) + 32
+    PRIVATE_DIR_NAME_MAX = STORE_DRAFT_NAME_LEN
 };
 
 /* Is it a name that drafts and private directories have? */
