@@ -6,14 +6,10 @@
 
 #include "base/clock.h"
 
-enum {
-    SECOND_NS = 1000 * 1000 * 1000
-};
-
 static void pause_for(int64_t ns)
 {
-    const struct timespec pause = { .tv_sec = ns / SECOND_NS,
-                                    .tv_nsec = ns % SECOND_NS };
+    const struct timespec pause = { .tv_sec = ns / CLOCK_SECOND_NS,
+                                    .tv_nsec = ns % CLOCK_SECOND_NS };
 
     if (ns == 0)
         sched_yield();

@@ -9,6 +9,7 @@
 #include "base/size.h"
 #include "chunk/chunk_format.h"
 #include "chunk/chunk_private.h"
+#include "chunk/chunk_special.h"
 #include "chunk/repeat.h"
 
 static int out_of_memory(struct fault *fault)
@@ -340,8 +341,6 @@ void chunk_block_extent(const struct chunk *chunk, uint32_t block,
 void chunk_fill(const struct chunk *chunk, uint32_t off, uint8_t *dst,
                 size_t len)
 {
-    static const uint8_t nan_float[] = { CHUNK_NAN_4 };
-    static const uint8_t nan_double[] = { CHUNK_NAN_8 };
     const struct chunk_header *header = &chunk->header;
     const uint8_t *item = chunk->value;
     size_t item_len = header->value_len;
@@ -351,7 +350,7 @@ void chunk_fill(const struct chunk *chunk, uint32_t off, uint8_t *dst,
         return;
     }
     if (header->kind == CHUNK_NANS) {
-        item = header->typesize == 4 ? nan_float : nan_double;
+        item = chunk_special_nan(header->typesize);
         item_len = header->typesize;
     }
 

@@ -5,13 +5,26 @@
 
 #include "chunk/chunk_format.h"
 
-static bool is_nan(const uint8_t *item, size_t typesize)
+const uint8_t *chunk_special_nan(uint32_t typesize)
 {
-    static const uint8_t nan32[4] = { CHUNK_NAN_4 };
-    static const uint8_t nan64[8] = { CHUNK_NAN_8 };
+    static const uint8_t nan_float[] = { CHUNK_NAN_4 };
+    static const uint8_t nan_double[] = { CHUNK_NAN_8 };
 
-    return (typesize == 4 && memcmp(item, nan32, sizeof(nan32)) == 0) ||
-           (typesize == 8 && memcmp(item, nan64, sizeof(nan64)) == 0);
+    switch (typesize) {
+    case sizeof(nan_float):
+        return nan_float;
+    case sizeof(nan_double):
+        return nan_double;
+    default:
+        return NULL;
+    }
+}
+
+static bool is_nan(const uint8_t *item, uint32_t typesize)
+{
+    const uint8_t *nan = chunk_special_nan(typesize);
+
+    return nan && memcmp(item, nan, typesize) == 0;
 }
 
 enum chunk_kind chunk_special_kind(const struct chunk_params *params,

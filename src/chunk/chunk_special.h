@@ -17,4 +17,8 @@
 enum chunk_kind chunk_special_kind(const struct chunk_params *params,
                                    const struct chunk_pieces *src);
 
+/* The quiet NaN that chunks of NaNs consist of, `typesize` bytes; NULL unless
+   that is 4 or 8. */
+const uint8_t *chunk_special_nan(uint32_t typesize);
+
 #endif

@@ -4,8 +4,7 @@
 /* A larger typesize must save more than one part in this many, because later
    chunks may be of another kind. */
 enum {
-    GAIN_PARTS = 50,
-    TYPESIZE_MAX = 16
+    GAIN_PARTS = 50
 };
 
 int chunk_choose_typesize(struct chunk_encoder *encoder,
@@ -18,8 +17,8 @@ int chunk_choose_typesize(struct chunk_encoder *encoder,
     ssize_t best = 0;
     ssize_t size = 0;
 
-    for (uint32_t typesize = 1; typesize <= TYPESIZE_MAX && size >= 0;
-         typesize *= 2) {
+    for (uint32_t typesize = 1;
+         typesize <= CHUNK_TYPESIZE_AUTO_MAX && size >= 0; typesize *= 2) {
         tried.typesize = typesize;
         if (chunksize % typesize != 0 || chunk_params_check(&tried) < 0)
             continue;

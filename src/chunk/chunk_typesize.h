@@ -7,6 +7,10 @@
 
 #include "chunk/chunk_encode.h"
 
+enum {
+    CHUNK_TYPESIZE_AUTO_MAX = 16 /* the highest that is chosen */
+};
+
 /*
  * Choose a typesize for some content: the one of 1, 2, 4, 8 and 16 that makes
  * the chunk smallest, but 1 unless another is clearly better.

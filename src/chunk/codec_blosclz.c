@@ -22,7 +22,6 @@ enum {
     CONTROL_LOW = 0x1f,   /* these bits of a control byte; above: length code */
     CONTROL_SHIFT = 5,    /* of the length code */
     CONTROL_MATCH = 0x20, /* lowest control byte of a match; below: literals */
-    LITERALS_MAX = 32,    /* bytes in one run of literals */
     LENGTH_ADD = 2,       /* added to the length code */
     LENGTH_LONG = 7,      /* this length code: bytes to add follow */
     BYTE_MAX = 0xff,      /* such a byte to add: another one follows */
@@ -31,7 +30,7 @@ enum {
 
 /* The first loop touches fewer bytes than these from its position on. */
 enum {
-    SRC_MARGIN = LITERALS_MAX + 8,
+    SRC_MARGIN = CODEC_BLOSCLZ_LITERALS_MAX + 8,
     DST_MARGIN = 64
 };
 
@@ -154,7 +153,7 @@ static int decode_wide(struct cursor *cursor)
 
     while (src < src_stop && dst < dst_stop) {
         if (control < CONTROL_MATCH) {
-            memcpy(dst, src, LITERALS_MAX);
+            memcpy(dst, src, CODEC_BLOSCLZ_LITERALS_MAX);
             dst += control + 1;
             src += control + 1;
         } else {

@@ -7,12 +7,11 @@
 #include "chunk/codec_blosclz.h"
 
 enum {
-    LITERALS_MAX = 32, /* in one instruction */
-    LONG_MATCH = 9,    /* from this length on, further bytes hold the rest */
-    NEAR_MIN = 5,      /* least length of a near match, because shorter ones
+    LONG_MATCH = 9,  /* from this length on, further bytes hold the rest */
+    NEAR_MIN = 5,    /* least length of a near match, because shorter ones
                           slow down decoding for little gain */
-    FAR_MIN = 7,       /* the same for a far match */
-    NEAR_MAX = 8191,   /* largest distance that two bytes hold */
+    FAR_MIN = 7,     /* the same for a far match */
+    NEAR_MAX = 8191, /* largest distance that two bytes hold */
     FAR_MAX = 8192 + 65535,
     TAIL = 12, /* no match starts here, so that eight bytes can be read */
     TABLE_BITS = 14,
@@ -120,11 +119,14 @@ static bool put_literals(struct output *out, const uint8_t *src, size_t len)
 {
     size_t left = (size_t)(out->end - out->pos);
 
-    if (len + (len + LITERALS_MAX - 1) / LITERALS_MAX > left)
+    if (len + (len + CODEC_BLOSCLZ_LITERALS_MAX - 1) /
+                  CODEC_BLOSCLZ_LITERALS_MAX >
+        left)
         return false;
 
     while (len > 0) {
-        size_t run = len < LITERALS_MAX ? len : LITERALS_MAX;
+        size_t run =
+            len < CODEC_BLOSCLZ_LITERALS_MAX ? len : CODEC_BLOSCLZ_LITERALS_MAX;
 
         *out->pos++ = (uint8_t)(run - 1);
         memcpy(out->pos, src, run);

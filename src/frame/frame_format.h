@@ -8,10 +8,12 @@
  * marker is the byte before.
  */
 
+#define FRAME_MAGIC "b2frame" /* and its NUL */
+
 /* All layouts.  Format: frame.md, 2 "Fixed part of the header". */
 enum {
     FRAME_ARRAY_OFF = 0x00, /* marker with the number of elements */
-    FRAME_MAGIC_OFF = 0x01, /* A8, then "b2frame" and NUL */
+    FRAME_MAGIC_OFF = 0x01, /* marker of a string, and FRAME_MAGIC */
     FRAME_HEADER_LEN_OFF = 0x0B,
     FRAME_LEN_OFF = 0x10,
     FRAME_GENERAL_FLAGS_OFF = 0x19,

@@ -8,10 +8,6 @@
 #include "base/msgpack.h"
 #include "base/size.h"
 
-static const uint8_t magic[FRAME_MAGIC_LEN - 1] = {
-    0xA8, 'b', '2', 'f', 'r', 'a', 'm', 'e', '\0',
-};
-
 /* A byte that must be at an offset. */
 struct marker {
     uint8_t off;
@@ -99,7 +95,9 @@ struct header {
 bool frame_has_magic(const uint8_t *bytes, size_t len)
 {
     return len >= FRAME_MAGIC_LEN && (bytes[0] & 0xF0) == MSGPACK_FIXARRAY &&
-           memcmp(bytes + FRAME_MAGIC_OFF, magic, sizeof(magic)) == 0;
+           bytes[FRAME_MAGIC_OFF] == (MSGPACK_FIXSTR | sizeof(FRAME_MAGIC)) &&
+           memcmp(bytes + FRAME_MAGIC_OFF + 1, FRAME_MAGIC,
+                  sizeof(FRAME_MAGIC)) == 0;
 }
 
 static uint32_t get_u32(const struct header *header, size_t off)

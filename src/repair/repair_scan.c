@@ -21,8 +21,6 @@ enum {
     TRY_COST = 4096,       /* work that a failed attempt counts as, in bytes */
     WORK_MIN = 256 << 20,  /* limit on work without a result, */
     WORK_FACTOR = 16,      /* plus this for each byte of the file */
-    LAYER_HEAD_LEN = 5,    /* marker and length before the content of a
-                              metalayer */
 };
 
 uint64_t repair_list_count(const struct repair_list *list)
@@ -244,7 +242,7 @@ static bool is_followed(struct window *window, const struct repair_chunk *chunk)
 static bool is_content(const struct repair *repair,
                        const struct repair_chunk *chunk)
 {
-    uint8_t head[LAYER_HEAD_LEN];
+    uint8_t head[FRAME_VALUE_HEAD_LEN];
 
     return chunk->place >= sizeof(head) &&
            store_object_read_at(repair->view.object,

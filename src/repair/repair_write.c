@@ -10,11 +10,6 @@
 #include "repair/repair_private.h"
 #include "writer/frame_writer.h"
 
-enum {
-    CONVERT_MAX = 64 << 20 /* limit on the decoded size of chunks with short
-                              headers that are encoded again */
-};
-
 /* Choose the parameters of the new frame. */
 static struct frame_params params_of(const struct repair *repair)
 {
@@ -133,7 +128,7 @@ static int write_stored(struct repair *repair, struct frame_writer *writer,
     if (r < 0)
         fault_set(fault, r, source.off, NULL);
     else if (chunk->header_len == CHUNK_SHORT_HEADER_LEN &&
-             chunk->nbytes <= CONVERT_MAX)
+             chunk->nbytes <= FRAME_WRITER_CONVERT_MAX)
         r = convert_header(repair, writer, &stored, out, fault);
     else
         r = frame_writer_write(writer, stored.bytes, chunk->cbytes, out, fault);

@@ -5,6 +5,7 @@
 
 #include "base/size.h"
 #include "chunk/chunk_encode.h"
+#include "chunk/chunk_typesize.h"
 #include "state/file_private.h"
 
 enum {
@@ -15,7 +16,6 @@ enum {
     STORED_MIN = 8192,        /* estimate of the memory that describes a stored
                                  chunk: this many bytes, and */
     STORED_PART = 16,         /* one more for this many bytes of the chunk */
-    TYPESIZE_AUTO_MAX = 16,   /* see struct file_params */
 };
 
 /*
@@ -130,7 +130,7 @@ size_t file_least_cache(const struct chunk_params *params, uint32_t chunksize,
 
     if (params->typesize > 0)
         return least_for(params, chunksize, blocksize);
-    known.typesize = TYPESIZE_AUTO_MAX;
+    known.typesize = CHUNK_TYPESIZE_AUTO_MAX;
     most = least_for(&known, chunksize, blocksize);
     known.typesize = 1;
     least = least_for(&known, chunksize, blocksize);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/size.h"
 
 enum {
@@ -19,7 +20,7 @@ const struct file_options file_default_options = {
     .commit = 5,
     .lock = false,
     .lock_timeout = 10,
-    .quarantine_ns = 1000000000,
+    .quarantine_ns = CLOCK_SECOND_NS,
 };
 
 static int set_size(const char *value, uint64_t min, size_t *out)

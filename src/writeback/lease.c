@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 
+#include "base/clock.h"
 #include "base/retry.h"
 #include "frame/frame_object.h"
 #include "store/store_local.h"
@@ -12,7 +13,7 @@ static struct retry retry_for(unsigned timeout)
 {
     return (struct retry){
         .tries_left = RETRY_ANY_NUMBER,
-        .patience_ns = (int64_t)timeout * 1000 * 1000 * 1000,
+        .patience_ns = timeout * CLOCK_SECOND_NS,
         .pause_ns = 200 * 1000,
         .pause_max_ns = 10 * 1000 * 1000,
     };

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/retry.h"
 #include "state/file_private.h"
 #include "store/store_local.h"
@@ -143,7 +144,7 @@ static int poll_lock(struct lock_file *lock_file,
 {
     struct retry retry = {
         .tries_left = RETRY_ANY_NUMBER,
-        .patience_ns = (int64_t)lock_file->lock_timeout * 1000 * 1000 * 1000,
+        .patience_ns = lock_file->lock_timeout * CLOCK_SECOND_NS,
         .pause_ns = 500 * 1000,
         .pause_max_ns = 500 * 1000,
     };

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "frame/frame.h"
 #include "frame/frame_object.h"
 #include "writer/frame_alloc_private.h"
@@ -18,7 +19,7 @@ enum {
 };
 
 /* Default time for which freed space is in quarantine. */
-static const int64_t QUARANTINE_NS = 1000000000;
+static const int64_t QUARANTINE_NS = CLOCK_SECOND_NS;
 
 /* A generation of the frame, and the extents that it frees when it ends. */
 struct alloc_generation {

@@ -71,8 +71,8 @@ void frame_encode_fixed(const struct frame_info *info, bool variable,
     struct msgpack_writer writer = { .bytes = dst };
 
     msgpack_write_byte(&writer, MSGPACK_FIXARRAY | FRAME_E_NELEMENTS);
-    msgpack_write_byte(&writer, MSGPACK_FIXSTR | 8);
-    msgpack_write_bytes(&writer, "b2frame", 8);
+    msgpack_write_byte(&writer, MSGPACK_FIXSTR | sizeof(FRAME_MAGIC));
+    msgpack_write_bytes(&writer, FRAME_MAGIC, sizeof(FRAME_MAGIC));
     msgpack_write_u32(&writer, MSGPACK_INT32, info->header_len);
     msgpack_write_u64(&writer, MSGPACK_UINT64, info->frame_len);
     msgpack_write_byte(&writer, MSGPACK_FIXSTR | 4);

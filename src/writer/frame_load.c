@@ -13,11 +13,6 @@
 #include "writer/frame_extents.h"
 #include "writer/frame_writer_private.h"
 
-enum {
-    /* Larger chunks with short headers are not converted. */
-    CONVERT_MAX = 64 << 20,
-};
-
 static int take_file(struct frame_writer *writer,
                      const struct frame_extents *extents, struct fault *fault)
 {
@@ -113,7 +108,7 @@ static int convert_all_headers(struct frame_writer *writer, struct frame *frame,
         if (r == 0 && !entry.special &&
             frame_source_sizes(frame, i, &entry, &sizes, &ignored) == 0 &&
             sizes.header_len == CHUNK_SHORT_HEADER_LEN &&
-            sizes.nbytes <= CONVERT_MAX)
+            sizes.nbytes <= FRAME_WRITER_CONVERT_MAX)
             r = convert_header(writer, frame, i, fault);
     }
     return r;

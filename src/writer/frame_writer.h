@@ -48,6 +48,10 @@ enum {
     /* A lower limit for frames whose chunks may differ in size, and for old
        layouts, because their whole index is kept in memory. */
     FRAME_WRITER_VARIABLE_MAX = 1 << 22,
+    /* A limit on the decoded size of chunks with short headers that are encoded
+       again, because frames no longer contain such chunks.  Format: frame.md,
+       5.3. */
+    FRAME_WRITER_CONVERT_MAX = 64 << 20,
 };
 
 /* Does a frame have few enough chunks to be changed?  Returns 0 or -EFBIG. */
