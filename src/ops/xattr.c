@@ -7,23 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/xattr.h>
-#include <unistd.h>
 
-#include "base/identity.h"
-#include "file/info.h"
-#include "frame/metalayer.h"
-#include "open/open_file.h"
 #include "ops/stats.h"
-#include "tree/report.h"
-
-/* How often attributes are read while another program writes to the frame. */
-enum {
-    READ_TRIES = 3
-};
+#include "ops/xattr_private.h"
 
 #define USER "user."
-#define OURS "user.b2frame."
 
 static bool starts_with(const char *text, const char *prefix)
 {
@@ -37,268 +25,14 @@ static bool is_common(const char *name)
            strcmp(name, XATTR_NAME_POSIX_ACL_ACCESS) == 0;
 }
 
-/* The label of a metalayer in an attribute's name. */
-static const char *label_in(const char *name)
-{
-    return name + strlen(OURS);
-}
-
-/* A store returns -ENODATA for a file that was cut short, but our callers would
-   take it for a missing attribute. */
-static int layer_error(int r)
-{
-    return r == -ENODATA ? -EBADMSG : r;
-}
-
-static int get_layer(struct frame *frame, const char *name, char **out,
-                     size_t *len, struct fault *fault)
-{
-    struct metalayer_list list;
-    const struct metalayer *layer;
-    uint8_t *content;
-    ssize_t n = 0;
-    int r = metalayer_list_read(frame, &list, fault);
-
-    if (r < 0)
-        return layer_error(r);
-    layer = metalayer_find_label(&list, label_in(name));
-    if (layer) {
-        n = metalayer_read(frame, layer, XATTR_SIZE_MAX, &content, fault);
-        r = n < 0 ? layer_error((int)n) : 0;
-    } else {
-        r = -ENODATA;
-    }
-    if (r == 0) {
-        *out = (char *)content;
-        *len = (size_t)n;
-    }
-    metalayer_list_free(&list);
-    return r;
-}
-
-static int list_layers(struct frame *frame, FILE *out, struct fault *fault)
-{
-    struct metalayer_list list;
-    int r = metalayer_list_read(frame, &list, fault);
-
-    if (r < 0)
-        return layer_error(r);
-    for (size_t i = 0; i < list.nlayers; i++) {
-        const struct metalayer *layer = &list.layers[i];
-
-        fprintf(out, OURS "%s%s%c", metalayer_prefix(layer->kind), layer->name,
-                '\0');
-    }
-    metalayer_list_free(&list);
-    return 0;
-}
-
-static int get_info(struct frame *frame, char **out, size_t *len)
-{
-    char *text;
-    int r = info_text(frame, 0, &text);
-
-    if (r < 0)
-        return r;
-    *len = strlen(text);
-    if (*len > XATTR_SIZE_MAX) {
-        free(text);
-        return -E2BIG;
-    }
-    *out = text;
-    return 0;
-}
-
-/* Attributes that a frame holds, and that frame. */
-struct frame_attrs {
-    struct fs *fs;
-    struct node *node;
-    struct open_file *open;       /* of a file; NULL for a folder of a store, */
-    struct open_version *version; /* likewise */
-    struct frame *frame;
-    struct fault fault;
-};
-
-/* What holds an attribute. */
-enum holder {
-    HOLDER_NONE,    /* nothing can */
-    HOLDER_FRAME,   /* the frame, as a metalayer */
-    HOLDER_BACKING, /* the file or directory under SOURCE */
-};
-
-static enum holder holder_of(const struct node *node, const char *name)
+enum xattr_holder xattr_holder_of(const struct node *node, const char *name)
 {
     const struct entry_traits *traits = node_traits(node);
 
-    if (traits->layers && starts_with(name, OURS))
-        return HOLDER_FRAME;
-    return traits->frame && !is_common(name) ? HOLDER_NONE : HOLDER_BACKING;
-}
-
-/* Open the frame that holds the attributes of a folder.  Returns -ENODATA if
-   there is none. */
-static int open_layers(struct frame_attrs *attrs, int how)
-{
-    struct backing_dir dir;
-    struct store *store;
-    int r = fs_dir(attrs->fs, attrs->node, false, &dir);
-
-    if (r < 0)
-        return r;
-    r = backing_layers(&dir, &store, &attrs->fault);
-    backing_dir_close(&dir);
-    if (r < 0)
-        return r == -ENOENT ? -ENODATA : r;
-    r = frame_open(store, 0, &attrs->frame, &attrs->fault);
-    store_close(store);
-    if (r < 0)
-        return layer_error(r);
-    r = frame_check_access(attrs->frame, how);
-    if (r < 0)
-        frame_close(attrs->frame);
-    return r;
-}
-
-/* Release the frame, and report `r` if it says that the frame is damaged. */
-static void frame_attrs_close(struct frame_attrs *attrs, int r)
-{
-    struct open_version *version = attrs->version;
-
-    if (r == -EBADMSG || r == -ENOTSUP || r == -EIO)
-        report_fault(&attrs->fs->nodes, attrs->node,
-                     version ? &version->st : NULL, r, &attrs->fault);
-    if (!version) {
-        frame_close(attrs->frame);
-        return;
-    }
-    file_frame_put(version->file, attrs->frame);
-    open_version_put(version);
-    open_file_put(attrs->fs, attrs->open);
-}
-
-/* Open the frame.  `how` is the access that the program needs: W_OK to change
-   it, R_OK, or F_OK. */
-static int frame_attrs_open(struct fs *fs, struct node *node, int how,
-                            struct frame_attrs *out)
-{
-    int r;
-
-    *out = (struct frame_attrs){
-        .fs = fs,
-        .node = node,
-        .fault = FAULT_NONE,
-    };
-    if (node_traits(node)->readonly_dir)
-        return how == W_OK ? -EROFS : open_layers(out, how);
-    r = open_file_get(fs, node, how == W_OK, &out->open);
-    if (r < 0)
-        return r;
-    out->version = open_file_version(out->open);
-    out->frame = file_frame_get(out->version->file);
-    if (how != F_OK)
-        r = open_version_check_access(out->version, how);
-    if (r < 0)
-        frame_attrs_close(out, r);
-    return r;
-}
-
-/* Has another program written to the frame since it was opened? */
-static bool is_modified_externally(const struct frame_attrs *attrs)
-{
-    if (!attrs->version)
-        return !frame_is_unwritten(attrs->frame);
-    return open_version_is_modified_externally(attrs->version);
-}
-
-/* Try once; -EAGAIN if another program wrote to the frame meanwhile. */
-static int try_get_ours(struct fs *fs, struct node *node, const char *name,
-                        char **out, size_t *len)
-{
-    struct frame_attrs attrs;
-    char *value = NULL;
-    int r = frame_attrs_open(fs, node, R_OK, &attrs);
-
-    if (r < 0)
-        return r;
-    if (attrs.version && strcmp(name, OURS "info") == 0)
-        r = get_info(attrs.frame, &value, len);
-    else
-        r = get_layer(attrs.frame, name, &value, len, &attrs.fault);
-    if (is_modified_externally(&attrs))
-        r = -EAGAIN;
-    frame_attrs_close(&attrs, r);
-    if (r < 0)
-        free(value);
-    else
-        *out = value;
-    return r;
-}
-
-static int get_ours(struct fs *fs, struct node *node, const char *name,
-                    char **out, size_t *len)
-{
-    int r = -EAGAIN;
-
-    for (int tries = 0; r == -EAGAIN && tries < READ_TRIES; tries++)
-        r = try_get_ours(fs, node, name, out, len);
-    return r;
-}
-
-static int list_ours(struct fs *fs, struct node *node, FILE *out)
-{
-    struct frame_attrs attrs;
-    int r = frame_attrs_open(fs, node, F_OK, &attrs);
-
-    if (r < 0)
-        return r == -ENODATA ? 0 : r;
-    r = list_layers(attrs.frame, out, &attrs.fault);
-    if (is_modified_externally(&attrs))
-        r = -EAGAIN;
-    frame_attrs_close(&attrs, r);
-    return r;
-}
-
-/* Pin the file under SOURCE that holds the attributes.  Returns -ENODATA if
-   there is none. */
-static int pin_backing(struct fs *fs, struct node *node,
-                       struct backing_object *out)
-{
-    struct backing_place place;
-    int r = fs_place(fs, node, &place);
-
-    if (r < 0)
-        return r;
-    r = fs_pin(fs, node, &place, out);
-    backing_close(&place);
-    return r == -EROFS ? -ENODATA : r;
-}
-
-static int get_backing(struct fs *fs, struct node *node, const char *name,
-                       char **out, size_t *len)
-{
-    struct backing_object object;
-    char *value;
-    ssize_t r;
-
-    if (node_traits(node)->virtual)
-        return -ENODATA;
-    value = malloc(XATTR_SIZE_MAX);
-    if (!value)
-        return -ENOMEM;
-    r = pin_backing(fs, node, &object);
-    if (r == 0) {
-        identity_begin();
-        r = backing_getxattr(&object, name, value, XATTR_SIZE_MAX);
-        identity_end();
-        backing_unpin(&object);
-    }
-    if (r < 0) {
-        free(value);
-        return (int)r;
-    }
-    *out = value;
-    *len = (size_t)r;
-    return 0;
+    if (traits->layers && starts_with(name, XATTR_OURS))
+        return XATTR_HOLDER_FRAME;
+    return traits->frame && !is_common(name) ? XATTR_HOLDER_NONE
+                                             : XATTR_HOLDER_BACKING;
 }
 
 static bool is_stats(const struct fs *fs, const struct node *node,
@@ -323,42 +57,15 @@ int xattr_get(struct fs *fs, struct node *node, const char *name, char **out,
 {
     if (is_stats(fs, node, name))
         return get_stats(fs, out, len);
-    switch (holder_of(node, name)) {
-    case HOLDER_FRAME:
-        return get_ours(fs, node, name, out, len);
-    case HOLDER_BACKING:
-        return get_backing(fs, node, name, out, len);
-    case HOLDER_NONE:
+    switch (xattr_holder_of(node, name)) {
+    case XATTR_HOLDER_FRAME:
+        return xattr_frame_get(fs, node, name, out, len);
+    case XATTR_HOLDER_BACKING:
+        return xattr_backing_get(fs, node, name, out, len);
+    case XATTR_HOLDER_NONE:
         break;
     }
     return -ENODATA;
-}
-
-static int list_backing(struct fs *fs, struct node *node, FILE *out)
-{
-    struct backing_object object;
-    char *list;
-    ssize_t r;
-
-    if (node_traits(node)->virtual)
-        return 0;
-    list = malloc(XATTR_LIST_MAX);
-    if (!list)
-        return -ENOMEM;
-    r = pin_backing(fs, node, &object);
-    if (r == 0) {
-        identity_begin();
-        r = backing_listxattr(&object, list, XATTR_LIST_MAX);
-        identity_end();
-        backing_unpin(&object);
-    }
-    for (const char *name = list; name < list + (r > 0 ? r : 0);
-         name += strlen(name) + 1) {
-        if (holder_of(node, name) == HOLDER_BACKING)
-            fprintf(out, "%s%c", name, '\0');
-    }
-    free(list);
-    return r < 0 && r != -ENODATA ? (int)r : 0;
 }
 
 /* Try once; -EAGAIN if another program wrote to the frame meanwhile. */
@@ -369,10 +76,10 @@ static int try_list(struct fs *fs, struct node *node, char **out, size_t *len)
 
     if (!text)
         return -ENOMEM;
-    r = list_backing(fs, node, text);
+    r = xattr_backing_list(fs, node, text);
     /* The file system of SOURCE may not support attributes at all. */
     if (node_traits(node)->layers && (r == 0 || r == -EOPNOTSUPP))
-        r = list_ours(fs, node, text);
+        r = xattr_frame_list(fs, node, text);
     if (fclose(text) != 0 && r == 0)
         r = -ENOMEM;
     if (r == 0 && *len > XATTR_LIST_MAX)
@@ -386,126 +93,8 @@ int xattr_list(struct fs *fs, struct node *node, char **out, size_t *len)
 {
     int r = -EAGAIN;
 
-    for (int tries = 0; r == -EAGAIN && tries < READ_TRIES; tries++)
+    for (int tries = 0; r == -EAGAIN && tries < XATTR_TRIES; tries++)
         r = try_list(fs, node, out, len);
-    return r;
-}
-
-/* Check the flags of setxattr() against the metalayers that exist. */
-static int check_flags(struct frame_attrs *attrs, const char *name, int flags)
-{
-    struct metalayer_list list;
-    bool there;
-    int r;
-
-    if (flags == 0)
-        return 0;
-    r = metalayer_list_read(attrs->frame, &list, &attrs->fault);
-    if (r < 0)
-        return layer_error(r);
-    there = metalayer_find_label(&list, label_in(name)) != NULL;
-    metalayer_list_free(&list);
-    if (there)
-        return flags & XATTR_CREATE ? -EEXIST : 0;
-    return flags & XATTR_REPLACE ? -ENODATA : 0;
-}
-
-/* A fixed metalayer cannot be added, and -ENODATA means that the frame was cut
-   short. */
-static int change_error(int r)
-{
-    switch (r) {
-    case -ENOENT:
-        return -EINVAL;
-    case -ENODATA:
-        return -EBADMSG;
-    default:
-        return r;
-    }
-}
-
-static int set_ours(struct fs *fs, struct node *node,
-                    const struct xattr_new *attr)
-{
-    enum metalayer_kind kind;
-    const char *bare = metalayer_parse_label(label_in(attr->name), &kind);
-    struct frame_attrs attrs;
-    int r;
-
-    if (!bare || kind == METALAYER_USERMETA)
-        return -EPERM;
-    r = frame_attrs_open(fs, node, W_OK, &attrs);
-    if (r < 0)
-        return r;
-    r = check_flags(&attrs, attr->name, attr->flags);
-    if (r == 0)
-        r = change_error(file_meta_set(
-            attrs.version->file,
-            &(struct file_meta){ kind, bare, attr->value, attr->size },
-            &attrs.fault));
-    frame_attrs_close(&attrs, r);
-    return r;
-}
-
-static int remove_ours(struct fs *fs, struct node *node, const char *name)
-{
-    enum metalayer_kind kind;
-    const char *bare = metalayer_parse_label(label_in(name), &kind);
-    struct frame_attrs attrs;
-    int r;
-
-    if (!bare || kind != METALAYER_VL)
-        return -EPERM;
-    r = frame_attrs_open(fs, node, W_OK, &attrs);
-    if (r < 0)
-        return r;
-    r = file_meta_remove(attrs.version->file, bare, &attrs.fault);
-    r = r == -ENOENT ? -ENODATA : r;
-    frame_attrs_close(&attrs, r);
-    return r;
-}
-
-/* Change an attribute with the identity of the program that asks for it. */
-static int change_as_program(struct fs *fs, struct node *node,
-                             const struct backing_place *place,
-                             const struct xattr_new *attr)
-{
-    struct backing_object object;
-    int r = fs_pin(fs, node, place, &object);
-
-    if (r < 0)
-        return r;
-    identity_begin();
-    r = attr->value ? backing_setxattr(&object, attr->name, attr->value,
-                                       attr->size, attr->flags)
-                    : backing_removexattr(&object, attr->name);
-    identity_end();
-    backing_unpin(&object);
-    return r;
-}
-
-/* Set an attribute of the backing file, or remove it if `attr->value` is
-   NULL. */
-static int change_backing(struct fs *fs, struct node *node,
-                          const struct xattr_new *attr)
-{
-    struct backing_place place;
-    struct open_file *open;
-    bool newest;
-    int r;
-
-    r = fs_check_node(node);
-    if (r == 0)
-        r = fs_place(fs, node, &place);
-    if (r < 0)
-        return r;
-    open = open_file_find(fs, node);
-    newest = open_file_is_newest(open, &place);
-    r = change_as_program(fs, node, &place, attr);
-    if (newest)
-        open_file_note_touch(open, &place);
-    open_file_put(fs, open);
-    backing_close(&place);
     return r;
 }
 
@@ -515,14 +104,14 @@ int xattr_set(struct fs *fs, struct node *node, const struct xattr_new *attr)
 
     if (is_stats(fs, node, attr->name))
         return -EPERM;
-    switch (holder_of(node, attr->name)) {
-    case HOLDER_FRAME:
-        return set_ours(fs, node, attr);
-    case HOLDER_BACKING:
+    switch (xattr_holder_of(node, attr->name)) {
+    case XATTR_HOLDER_FRAME:
+        return xattr_frame_set(fs, node, attr);
+    case XATTR_HOLDER_BACKING:
         if (!set.value)
             set.value = "";
-        return change_backing(fs, node, &set);
-    case HOLDER_NONE:
+        return xattr_backing_change(fs, node, &set);
+    case XATTR_HOLDER_NONE:
         break;
     }
     return -ENOTSUP;
@@ -532,12 +121,13 @@ int xattr_remove(struct fs *fs, struct node *node, const char *name)
 {
     if (is_stats(fs, node, name))
         return -EPERM;
-    switch (holder_of(node, name)) {
-    case HOLDER_FRAME:
-        return remove_ours(fs, node, name);
-    case HOLDER_BACKING:
-        return change_backing(fs, node, &(struct xattr_new){ .name = name });
-    case HOLDER_NONE:
+    switch (xattr_holder_of(node, name)) {
+    case XATTR_HOLDER_FRAME:
+        return xattr_frame_remove(fs, node, name);
+    case XATTR_HOLDER_BACKING:
+        return xattr_backing_change(fs, node,
+                                    &(struct xattr_new){ .name = name });
+    case XATTR_HOLDER_NONE:
         break;
     }
     return -ENODATA;
