@@ -6,6 +6,7 @@
 #include <sys/statvfs.h>
 #include <time.h>
 
+#include "base/retry.h"
 #include "open/deferred_close.h"
 #include "open/kernel.h"
 #include "open/open_file_lost.h"
@@ -300,14 +301,18 @@ static int save_frame(struct fs *fs, struct open_file *open,
                       const struct open_version *version,
                       int (*save)(struct file *file, struct fault *fault))
 {
-    const struct timespec pause = { .tv_nsec = SPACE_PAUSE_NS };
+    struct retry retry = {
+        .tries_left = SPACE_TRIES - 1,
+        .patience_ns = RETRY_FOREVER,
+        .pause_ns = SPACE_PAUSE_NS,
+        .pause_max_ns = SPACE_PAUSE_NS,
+    };
     struct fault fault = FAULT_NONE;
-    int r = save(version->file, &fault);
+    int r;
 
-    for (int tries = 1; r == -ENOSPC && tries < SPACE_TRIES; tries++) {
-        nanosleep(&pause, NULL);
+    do
         r = save(version->file, &fault);
-    }
+    while (r == -ENOSPC && retry_wait(&retry));
     if (r < 0)
         report_fault(&fs->nodes, open->node, &version->st, r, &fault);
     return r;

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <time.h>
 
+#include "base/retry.h"
 #include "open/kernel.h"
 #include "open/open_file.h"
 #include "store/store_version.h"
 #include "tree/report.h"
 
 enum {
-    CATCH_UP_TRIES = 20, /* to catch up with a frame that other programs keep
-                            changing */
-    REOPEN_TRIES =
-        200, /* to open the file that has a name, while another process replaces
-                it, */
-    REOPEN_PAUSE_NS = 1000000, /* with a pause after each but the first few */
+    /* To open the file that has a name, while another process replaces it.
+       That process may wait for the disk before it is done. */
+    REOPEN_TRIES = 200,
+    REOPEN_PAUSE_NS = 1000,
+    REOPEN_PAUSE_MAX_NS = 1000000,
 };
 
 /*
@@ -127,16 +126,16 @@ static bool is_replaced(const struct open_file *open,
  */
 static int check_own(struct file *file, struct fault *fault)
 {
-    for (int i = 0; i < CATCH_UP_TRIES; i++) {
+    struct retry retry = RETRY_REPLACED;
+
+    do {
         int r = file_catch_up(file, fault);
 
         if (r < 0)
             return r == -EBUSY ? r : -ESTALE;
         if (file_is_own(file))
             return 0;
-        if (file_is_latest(file))
-            break;
-    }
+    } while (!file_is_latest(file) && retry_wait(&retry));
     return -ESTALE;
 }
 
@@ -307,16 +306,18 @@ static int try_reopen(struct fs *fs, struct open_file *open, bool writable,
 
 int open_file_reopen(struct fs *fs, struct open_file *open, bool writable)
 {
-    const struct timespec pause = { .tv_nsec = REOPEN_PAUSE_NS };
-    bool other = true;
-    int r = -ESTALE;
+    struct retry retry = {
+        .tries_left = REOPEN_TRIES - 1,
+        .patience_ns = RETRY_FOREVER,
+        .pause_ns = REOPEN_PAUSE_NS,
+        .pause_max_ns = REOPEN_PAUSE_MAX_NS,
+    };
+    bool other;
+    int r;
 
-    for (int tries = 0; other && tries < REOPEN_TRIES; tries++) {
-        /* The other process may wait for the disk before it is done. */
-        if (tries >= CATCH_UP_TRIES)
-            nanosleep(&pause, NULL);
+    do
         r = try_reopen(fs, open, writable, &other);
-    }
+    while (other && retry_wait(&retry));
     return r;
 }
 

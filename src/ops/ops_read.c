@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/retry.h"
 #include "open/handle.h"
 #include "open/open_file_lost.h"
 #include "ops/ops_private.h"
@@ -23,16 +24,25 @@ struct attempt {
     bool last;
 };
 
-/* Prepare a try, after `tries` others.  The caller ends it with
-   attempt_fini(). */
-static struct attempt attempt_of(struct fs *fs, struct handle *handle,
-                                 int tries)
+static struct retry retry_of_read(void)
 {
-    return (struct attempt){ .fs = fs,
-                             .handle = handle,
-                             .version = open_file_version(handle->open),
-                             .shared = tries >= SHARE_FROM,
-                             .last = tries + 1 == READ_TRIES };
+    return (struct retry){
+        .tries_left = READ_TRIES - 1,
+        .patience_ns = RETRY_FOREVER,
+    };
+}
+
+/* Prepare a try.  The caller ends it with attempt_fini(). */
+static struct attempt attempt_of(struct fs *fs, struct handle *handle,
+                                 const struct retry *retry)
+{
+    return (struct attempt){
+        .fs = fs,
+        .handle = handle,
+        .version = open_file_version(handle->open),
+        .shared = retry->tries_left + SHARE_FROM < READ_TRIES,
+        .last = retry->tries_left == 0,
+    };
 }
 
 static void attempt_fini(struct attempt *attempt)
@@ -184,20 +194,21 @@ void ops_read(fuse_req_t req, fuse_ino_t ino __attribute__((unused)),
 {
     struct fs *fs = request_fs(req);
     struct handle *handle = handle_of(fi);
-    int r = -EAGAIN;
+    struct retry retry = retry_of_read();
+    bool again = false;
+    int r;
 
-    for (int tries = 0; r == -EAGAIN && tries < READ_TRIES; tries++) {
+    do {
         struct attempt attempt;
 
-        if (tries > 0) {
-            r = open_file_reopen(fs, handle->open, false);
-            if (r < 0)
-                break;
-        }
-        attempt = attempt_of(fs, handle, tries);
+        r = again ? open_file_reopen(fs, handle->open, false) : 0;
+        if (r < 0)
+            break;
+        attempt = attempt_of(fs, handle, &retry);
         r = try_read(req, &attempt, size, off);
         attempt_fini(&attempt);
-    }
+        again = r == -EAGAIN;
+    } while (again && retry_wait(&retry));
     if (r < 0)
         request_fail(req, r);
 }
@@ -264,21 +275,22 @@ static off_t seek_hole(const struct attempt *attempt, off_t start)
 void ops_seek(fuse_req_t req, struct handle *handle, off_t off, int whence)
 {
     struct fs *fs = request_fs(req);
-    off_t found = -EAGAIN;
+    struct retry retry = retry_of_read();
+    bool again = false;
+    off_t found;
 
-    for (int tries = 0; found == -EAGAIN && tries < READ_TRIES; tries++) {
+    do {
         struct attempt attempt;
 
-        if (tries > 0) {
-            found = open_file_reopen(fs, handle->open, false);
-            if (found < 0)
-                break;
-        }
-        attempt = attempt_of(fs, handle, tries);
+        found = again ? open_file_reopen(fs, handle->open, false) : 0;
+        if (found < 0)
+            break;
+        attempt = attempt_of(fs, handle, &retry);
         found = whence == SEEK_DATA ? seek_data(&attempt, off)
                                     : seek_hole(&attempt, off);
         attempt_fini(&attempt);
-    }
+        again = found == -EAGAIN;
+    } while (again && retry_wait(&retry));
     if (found < 0)
         request_fail(req, (int)found);
     else

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/retry.h"
 #include "open/free_space.h"
 #include "open/handle.h"
 #include "open/kernel.h"
@@ -11,11 +12,6 @@
 #include "ops/ops_private.h"
 #include "ops/setattr.h"
 #include "tree/report.h"
-
-/* How often a write is tried while other programs replace the frame. */
-enum {
-    WRITE_TRIES = 20
-};
 
 static int write_other(int fd, const char *buf, size_t size, off_t off)
 {
@@ -134,30 +130,37 @@ static bool is_outdated(struct fs *fs, struct handle *handle,
 }
 
 /*
- * Write to the newest state of a file.  -ESTALE without any bytes written means
- * that other programs have put another frame in its place; the next try opens
- * that frame first.
+ * Try to write to the newest state of a file.  -ESTALE without any bytes
+ * written means that other programs have put another frame in its place.  If
+ * `*again` becomes true, the next try opens that frame first.
  */
+static int try_write(struct fs *fs, struct handle *handle, struct bytes *bytes,
+                     bool *again)
+{
+    int r = 0;
+    struct open_version *version = open_newest(fs, handle, true, &r);
+
+    if (r == 0)
+        r = write_to(fs, handle, version, bytes);
+    *again = r == -ESTALE && is_outdated(fs, handle, version);
+    open_version_put(version);
+    return r;
+}
+
 static int write_newest(struct fs *fs, struct handle *handle,
                         struct bytes *bytes)
 {
-    bool again = true;
+    struct retry retry = RETRY_REPLACED;
+    bool again;
     int r = handle_check_newest(fs, handle);
 
     if (r < 0)
         return r;
 
-    for (int tries = 0; again && tries < WRITE_TRIES; tries++) {
-        struct open_version *version = open_newest(fs, handle, true, &r);
-
-        if (r == 0)
-            r = write_to(fs, handle, version, bytes);
-        again = r == -ESTALE && is_outdated(fs, handle, version);
-        if (again)
-            r = 0;
-        open_version_put(version);
-    }
-    return again ? -ESTALE : r;
+    do
+        r = try_write(fs, handle, bytes, &again);
+    while (again && retry_wait(&retry));
+    return r;
 }
 
 /* Other programs have made the frame longer, so the kernel knows a wrong end:

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/retry.h"
 #include "ops/stats.h"
 #include "ops/xattr_private.h"
 
@@ -91,10 +92,12 @@ static int try_list(struct fs *fs, struct node *node, char **out, size_t *len)
 
 int xattr_list(struct fs *fs, struct node *node, char **out, size_t *len)
 {
-    int r = -EAGAIN;
+    struct retry retry = RETRY_REPLACED;
+    int r;
 
-    for (int tries = 0; r == -EAGAIN && tries < XATTR_TRIES; tries++)
+    do
         r = try_list(fs, node, out, len);
+    while (r == -EAGAIN && retry_wait(&retry));
     return r;
 }
 

@@ -7,6 +7,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "base/retry.h"
 #include "file/info.h"
 #include "frame/metalayer.h"
 #include "open/open_file.h"
@@ -197,10 +198,12 @@ static int try_get_ours(struct fs *fs, struct node *node, const char *name,
 int xattr_frame_get(struct fs *fs, struct node *node, const char *name,
                     char **out, size_t *len)
 {
-    int r = -EAGAIN;
+    struct retry retry = RETRY_REPLACED;
+    int r;
 
-    for (int tries = 0; r == -EAGAIN && tries < XATTR_TRIES; tries++)
+    do
         r = try_get_ours(fs, node, name, out, len);
+    while (r == -EAGAIN && retry_wait(&retry));
     return r;
 }
 

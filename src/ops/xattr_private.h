@@ -8,11 +8,6 @@
 
 /* Attributes by what holds them, for the files of xattr.h. */
 
-/* How often attributes are read while another program writes to the frame. */
-enum {
-    XATTR_TRIES = 3
-};
-
 /* How the names of attributes that a frame holds begin. */
 #define XATTR_OURS "user.b2frame."
 

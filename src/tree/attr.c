@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "backing/chunks.h"
+#include "base/retry.h"
 #include "base/size.h"
 #include "chunk/chunk_encode.h"
 #include "store/store_local.h"
@@ -13,7 +14,6 @@
 #include "tree/report.h"
 
 enum {
-    LOOKS = 10, /* attempts, in case other programs keep replacing the file */
     BLKSIZE_MIN = 4096,
     BLKSIZE_MAX = 1 << 20,
     STAT_BLOCK = 512,
@@ -146,16 +146,17 @@ static int complete_closed_frame(struct fs *fs, struct node *node,
                                  const struct backing_place *place,
                                  struct stat *st)
 {
+    struct retry retry = RETRY_REPLACED;
+    bool again = fs->source.writable;
     struct file_peek peek;
-    int r = -ESTALE;
+    int r;
 
-    for (unsigned i = 0; i < LOOKS && r == -ESTALE; i++) {
-        r = fs->source.writable || i > 0
-                ? backing_stat(place, node->id.kind, st)
-                : 0;
+    do {
+        r = again ? backing_stat(place, node->id.kind, st) : 0;
         if (r == 0)
             r = read_info(fs, node, place, st, &peek);
-    }
+        again = true;
+    } while (r == -ESTALE && retry_wait(&retry));
     if (r == 0 && !place->made_up_ino && !node_is(&fs->nodes, node, st))
         r = -ESTALE;
     if (r == 0)
