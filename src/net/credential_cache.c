@@ -31,8 +31,9 @@ struct credential_cache {
     bool stopping;
     bool started; /* there is a thread */
     pthread_t thread;
-    time_t next; /* no search before this */
-    int error;   /* of the last search */
+    time_t next;         /* no search before this, */
+    time_t next_refusal; /* and none because of a refusal before this */
+    int error;           /* of the last search */
     char why[AWS_WHY_MAX];
 };
 
@@ -214,6 +215,7 @@ static bool are_equal(const char *a, const char *b)
 bool credential_cache_refuse(struct credential_cache *cache,
                              const struct credentials *refused)
 {
+    time_t now = time(NULL);
     bool others;
     bool again;
 
@@ -221,10 +223,12 @@ bool credential_cache_refuse(struct credential_cache *cache,
     others = !are_equal(cache->kept.id, refused->id) ||
              !are_equal(cache->kept.secret, refused->secret) ||
              !are_equal(cache->kept.token, refused->token);
-    /* A search of a moment ago has given them. */
-    again = !others && (cache->refused || time(NULL) >= cache->next);
-    if (again)
+    again = !others && (cache->refused || now >= cache->next_refusal);
+    if (again && !cache->refused) {
         cache->refused = true;
+        cache->next = 0;
+        cache->next_refusal = now + cache->pause;
+    }
     pthread_mutex_unlock(&cache->lock);
     return others || again;
 }

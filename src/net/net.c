@@ -15,14 +15,16 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "net/net_counts.h"
+#include "net/net_judge.h"
 #include "net/net_pace.h"
-#include "net/net_transfer.h"
+#include "net/net_site.h"
 
 enum {
     NEW_TRIES = 3, /* of a server that has never answered: its name is probably
                       wrong */
-    LINE_MAX_LEN = URL_MAX + 512,
+    LINE_MAX_LEN = URL_MAX + AWS_WHY_MAX + 512,
     NS_PER_MS = 1000 * 1000,
+    SIGN_MS = 10, /* between looks whether a request can be signed */
     IDLE_MS = 60 * 1000,
 };
 
@@ -35,6 +37,7 @@ struct net {
 
     atomic_uint nshared; /* references besides the first one */
     struct net_counts counts;
+    struct net_site site;
 
     /* Guarded by `lock`, as is the member `transfer` of each request. */
     pthread_mutex_t lock;
@@ -86,6 +89,9 @@ static void report(struct net *net, const struct net_transfer *transfer,
                     "%s%s, tries: %u, status: %u",
                     request->method == NET_GET ? ": " : "", why,
                     transfer->ntries, headers->status);
+    if (transfer->code[0] != '\0')
+        len += snprintf(line + len, sizeof(line) - (size_t)len, ", error: %s",
+                        transfer->code);
     if (headers->id[0] != '\0')
         snprintf(line + len, sizeof(line) - (size_t)len, ", request id: %s",
                  headers->id);
@@ -103,8 +109,7 @@ static void finish(struct net *net, struct net_transfer *transfer, int error)
     request->transfer = NULL;
     pthread_mutex_unlock(&net->lock);
     request->error = error;
-    url_fini(&transfer->target);
-    free(transfer);
+    net_transfer_free(transfer);
     request->done(request);
 }
 
@@ -126,12 +131,30 @@ static void stop(struct net *net, struct net_transfer *transfer)
     net_counts_running(&net->counts, net->nrunning);
 }
 
+/* End a request that cannot be sent, or wait until it can be signed. */
+static void hold_back(struct net *net, struct net_transfer *transfer, int error,
+                      const char *why)
+{
+    if (error == -EAGAIN) {
+        transfer->next_ns = clock_monotonic_ns() + (int64_t)SIGN_MS * NS_PER_MS;
+        list_append(&net->delayed, &transfer->node);
+        return;
+    }
+    if (why[0] != '\0')
+        report(net, transfer, why);
+    finish(net, transfer, error);
+}
+
 static void start(struct net *net, struct net_transfer *transfer)
 {
+    char why[AWS_WHY_MAX];
+    int r;
+
     list_remove(&transfer->node);
     transfer->sent_ns = clock_monotonic_ns();
-    if (net_transfer_begin(transfer) < 0) {
-        finish(net, transfer, -ENOMEM);
+    r = net_transfer_begin(transfer, why);
+    if (r < 0) {
+        hold_back(net, transfer, r, why);
         return;
     }
     if (curl_multi_add_handle(net->multi, transfer->easy) != CURLM_OK) {
@@ -183,7 +206,7 @@ static void end_try(struct net *net, struct net_transfer *transfer,
 {
     struct net_result result;
 
-    net_transfer_judge(transfer, code, &result);
+    net_judge(transfer, code, &result);
     stop(net, transfer);
     net_counts_receive(&net->counts, transfer->nstored, result.first_us);
     if (transfer->headers.status > 0)
@@ -197,9 +220,18 @@ static void end_try(struct net *net, struct net_transfer *transfer,
         transfer->ntries--; /* it is a step of the same try */
         start(net, transfer);
         return;
+    case NET_RENEW:
+        transfer->renewed = true;
+        start(net, transfer);
+        return;
     case NET_FINISH:
         break;
     }
+    /* A server that may not tell whether an object exists denies access; all
+       else is a mistake that the user should know of. */
+    if (result.error == -EACCES && transfer->code[0] != '\0' &&
+        strcmp(transfer->code, "AccessDenied") != 0)
+        report(net, transfer, "the server refuses the request");
     if (result.error == -EIO) {
         fail(net, transfer, result.why);
         return;
@@ -347,6 +379,7 @@ static void free_net(struct net *net)
 {
     if (net->multi)
         curl_multi_cleanup(net->multi);
+    net_site_fini(&net->site);
     pthread_mutex_destroy(&net->lock);
     free(net);
 }
@@ -356,6 +389,7 @@ static void set_up(struct net *net, const struct net_options *options)
     net->options = *options;
     atomic_init(&net->nshared, 0);
     pthread_mutex_init(&net->lock, NULL);
+    net_site_init(&net->site);
     list_init(&net->incoming);
     list_init(&net->queue);
     list_init(&net->delayed);
@@ -422,10 +456,16 @@ const struct net_options *net_get_options(const struct net *net)
 int net_submit(struct net *net, struct net_request *request)
 {
     struct net_transfer *transfer = calloc(1, sizeof(*transfer));
+    int r;
 
     if (!transfer)
         return -ENOMEM;
     transfer->request = request;
+    r = net_site_map(&net->site, &net->options, transfer);
+    if (r < 0) {
+        net_transfer_free(transfer);
+        return r;
+    }
     transfer->options = &net->options;
     transfer->until_ns =
         clock_monotonic_ns() + (int64_t)net->options.timeout * 1000 * NS_PER_MS;

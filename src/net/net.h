@@ -21,8 +21,11 @@
  */
 struct net;
 
+/* Bytes in the values of options, with their NULs. */
 enum {
-    NET_CACERT_MAX = 1024
+    NET_CACERT_MAX = 1024,
+    NET_ENDPOINT_MAX = 1024,
+    NET_NAME_MAX = 128,
 };
 
 /* Options for requests. */
@@ -35,8 +38,16 @@ struct net_options {
     char cacert[NET_CACERT_MAX]; /* file with the certificates that are trusted;
                                     "": those of the system */
 
-    /* Called by the loop with one line for each request that has failed with
-       -EIO; NULL: nobody is told. */
+    /* For URLs with s3; "": as the environment and the files of AWS say, see
+       net/aws_settings.h. */
+    char endpoint[NET_ENDPOINT_MAX];
+    char region[NET_NAME_MAX];
+    char profile[NET_NAME_MAX];
+    bool anonymous; /* requests are not signed */
+
+    /* Called with one line for each request that has failed with -EIO, or with
+       -EACCES for an unusual reason; mostly by the loop.  NULL: nobody is
+       told. */
     void (*report)(const char *line);
 };
 
@@ -48,7 +59,9 @@ extern const struct net_options net_default_options;
 /*
  * Set an option from text.
  *
- *  name  timeout, retries, connections, revalidate or cacert
+ *  name   timeout, retries, connections, revalidate, cacert, endpoint, region,
+ *         profile or anonymous
+ *  value  "" for anonymous
  *
  * Returns 0, -EINVAL if the value is not valid for the option, or -ENOENT if
  * there is no such option.
@@ -102,7 +115,9 @@ struct net_reply {
  */
 struct net_request {
     enum net_method method;
-    const struct url *url;
+    const struct url
+        *url;             /* one with s3 is mapped to the URL of its server, and
+                              the request is signed */
     bool from_end;        /* get the last `len` bytes, not those at `off` */
     uint64_t off;         /* range to get; ignored for HEAD */
     size_t len;           /* never 0 for GET */

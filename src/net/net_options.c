@@ -38,12 +38,35 @@ static int set_revalidate(const char *value, unsigned *out)
     return 0;
 }
 
-static int set_cacert(const char *value, char *out)
+static int set_text(const char *value, char *out, size_t size)
 {
-    if (value[0] == '\0' || strlen(value) >= NET_CACERT_MAX)
+    if (value[0] == '\0' || strlen(value) >= size)
         return -EINVAL;
     strcpy(out, value);
     return 0;
+}
+
+static int set_anonymous(const char *value, bool *out)
+{
+    if (value[0] != '\0')
+        return -EINVAL;
+    *out = true;
+    return 0;
+}
+
+/* Set an option that is for URLs with s3. */
+static int set_s3(struct net_options *options, const char *name,
+                  const char *value)
+{
+    if (strcmp(name, "endpoint") == 0)
+        return set_text(value, options->endpoint, sizeof(options->endpoint));
+    if (strcmp(name, "region") == 0)
+        return set_text(value, options->region, sizeof(options->region));
+    if (strcmp(name, "profile") == 0)
+        return set_text(value, options->profile, sizeof(options->profile));
+    if (strcmp(name, "anonymous") == 0)
+        return set_anonymous(value, &options->anonymous);
+    return -ENOENT;
 }
 
 int net_options_set(struct net_options *options, const char *name,
@@ -58,6 +81,6 @@ int net_options_set(struct net_options *options, const char *name,
     if (strcmp(name, "revalidate") == 0)
         return set_revalidate(value, &options->revalidate);
     if (strcmp(name, "cacert") == 0)
-        return set_cacert(value, options->cacert);
-    return -ENOENT;
+        return set_text(value, options->cacert, sizeof(options->cacert));
+    return set_s3(options, name, value);
 }

@@ -7,6 +7,11 @@
 
 #include "base/list.h"
 #include "net/net_headers.h"
+#include "net/s3_site.h"
+
+enum {
+    NET_ERROR_MAX = 2048 /* bytes of an error's body that are kept */
+};
 
 /* A request, from net_submit() to its end.  Only the loop uses it, except for
    `cancelled`. */
@@ -16,13 +21,17 @@ struct net_transfer {
     const struct net_options *options;
     atomic_bool cancelled;
 
+    struct s3_site *site; /* that signs; NULL: the URL is not one of s3 */
+    struct url mapped;    /* the URL at the site; of zeros without one */
+    bool renewed;         /* it was signed again with other credentials */
+
     int64_t until_ns; /* deadline, by the monotonic clock */
     int64_t next_ns;  /* when the next try may begin */
     int64_t sent_ns;  /* when this try began */
     unsigned ntries;
     unsigned nredirects;
-    struct url target; /* where the last reply has redirected to; of zeros: the
-                          request's own URL */
+    struct url target; /* where the last reply has redirected to; of zeros:
+                          nowhere */
     bool fresh;        /* the next try takes a new connection */
 
     /* Of this try. */
@@ -33,40 +42,40 @@ struct net_transfer {
     bool found;
     uint64_t nseen; /* bytes of the body */
     size_t nstored;
-    int wrong;      /* error of net_headers_find(), or 0 */
+    int wrong; /* error of net_headers_find(), or 0 */
+    struct s3_signed signed_;
+    char error[NET_ERROR_MAX]; /* body of an error of a site */
+    size_t error_len;
+    char code[NET_ID_MAX]; /* of that error; "": none */
     bool satisfied; /* all wanted bytes are there, the rest is not read */
 };
 
-/* What to do after a try. */
-enum net_verdict {
-    NET_FINISH,
-    NET_RETRY,
-    NET_FOLLOW, /* try at once, at `target` */
-};
-
-/* The end of a try. */
-struct net_result {
-    enum net_verdict verdict;
-    int error;            /* for NET_FINISH, and NET_RETRY if no try is left */
-    enum net_cause cause; /* for NET_RETRY */
-    int64_t pause_ns;     /* at least so long, because the server asks for it */
-    const char *why;      /* static text, for -EIO */
-    int64_t first_us; /* time to the first byte of the reply; 0: none came */
-};
-
-/* Begin a try: make the handle, which the caller adds to the multi handle.
-   Returns 0 or -ENOMEM. */
-int net_transfer_begin(struct net_transfer *transfer);
-
-/* Judge a try that has ended, and fill in the reply of the request. */
-void net_transfer_judge(struct net_transfer *transfer, CURLcode code,
-                        struct net_result *out);
+/*
+ * Begin a try: make the handle, which the caller adds to the multi handle.
+ *
+ *  why  receives a text if the request cannot be signed, or ""
+ *
+ * Returns 0, -ENOMEM, or an error of s3_site_sign(); with -EAGAIN it was no
+ * try.
+ */
+int net_transfer_begin(struct net_transfer *transfer, char why[AWS_WHY_MAX]);
 
 /* Free what belongs to this try.  The caller has removed the handle from the
    multi handle. */
 void net_transfer_end(struct net_transfer *transfer);
 
-/* The URL of this try. */
+/* Free the transfer, between tries. */
+void net_transfer_free(struct net_transfer *transfer);
+
+/* The URL of this try; and the one that the user has named, as it is asked
+   for. */
 const struct url *net_transfer_url(const struct net_transfer *transfer);
+const struct url *net_transfer_own_url(const struct net_transfer *transfer);
+
+/* Does a reply of this status tell about the object? */
+bool net_transfer_has_object(unsigned status);
+
+/* Find out which bytes of the body are wanted, once all headers are there. */
+void net_transfer_find(struct net_transfer *transfer);
 
 #endif

@@ -485,7 +485,12 @@ START_TEST(refused_credentials_are_replaced)
     ck_assert_int_eq(credential_cache_new(NULL, CREDENTIAL_CACHE_PAUSE, &cache),
                      0);
     ck_assert_int_eq(credential_cache_get(cache, &old, why), 0);
+    ck_assert(credential_cache_refuse(cache, &old));
+    credentials_fini(&old);
+    ck_assert_int_eq(credential_cache_get(cache, &old, why), 0);
+    ck_assert_str_eq(old.id, "A4");
     ck_assert(!credential_cache_refuse(cache, &old));
+    check_cache(cache, "A4");
     credentials_fini(&old);
     credential_cache_free(cache);
     end();

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "net/net_judge.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/s3_reply.h"
+
+enum {
+    REDIRECTS_MAX = 5
+};
+
+static void finish(struct net_result *out, int error, const char *why)
+{
+    out->verdict = NET_FINISH;
+    out->error = error;
+    out->why = why;
+}
+
+static void retry(struct net_result *out, enum net_cause cause, const char *why)
+{
+    out->verdict = NET_RETRY;
+    out->error = -EIO;
+    out->cause = cause;
+    out->why = why;
+}
+
+/* Why a redirect is not followed; NULL: it is. */
+static const char *check_redirect(const struct net_transfer *transfer,
+                                  const struct url *to)
+{
+    const struct url *from = net_transfer_url(transfer);
+
+    if (to->scheme == URL_S3)
+        return "redirect to another protocol";
+    if (from->scheme == URL_HTTPS && to->scheme == URL_HTTP)
+        return "redirect from https to http";
+    if (url_is_internal(to) &&
+        !url_same_origin(to, net_transfer_own_url(transfer)))
+        return "redirect to a link-local address";
+    /* Another server must not get a signature, or a session's token. */
+    if (transfer->signed_.used.id &&
+        !url_same_origin(to, net_transfer_own_url(transfer)))
+        return "redirect of a signed request to another server";
+    return NULL;
+}
+
+/* Get the URL that a reply redirects to.  A fragment means nothing to us. */
+static const char *get_redirect(struct net_transfer *transfer, struct url *out)
+{
+    const char *why = "redirect to nowhere";
+    char *text = NULL;
+
+    curl_easy_getinfo(transfer->easy, CURLINFO_REDIRECT_URL, &text);
+    text = text ? strdup(text) : NULL;
+    if (!text)
+        return why;
+    text[strcspn(text, "#")] = '\0';
+    if (url_parse(text, out, &why) < 0)
+        why = "redirect to a URL that is not supported";
+    free(text);
+    return why;
+}
+
+static void judge_redirect(struct net_transfer *transfer,
+                           struct net_result *out)
+{
+    struct url to = { 0 };
+    const char *why = "too many redirects";
+
+    if (transfer->nredirects < REDIRECTS_MAX)
+        why = get_redirect(transfer, &to);
+    if (!why)
+        why = check_redirect(transfer, &to);
+    if (why) {
+        url_fini(&to);
+        finish(out, -EIO, why);
+        return;
+    }
+    url_fini(&transfer->target);
+    transfer->target = to;
+    transfer->nredirects++;
+    out->verdict = NET_FOLLOW;
+}
+
+/* Find out what a site says of an error. */
+static void parse_error(struct net_transfer *transfer)
+{
+    struct fault fault;
+    struct s3_error error;
+
+    if (transfer->error_len > 0 &&
+        s3_error_parse(transfer->error, transfer->error_len, &error, &fault) ==
+            0)
+        memcpy(transfer->code, error.code, sizeof(transfer->code));
+}
+
+static void judge_refusal(const struct net_transfer *transfer,
+                          struct net_result *out)
+{
+    if (transfer->site && !transfer->renewed &&
+        s3_site_refuse(transfer->site, &transfer->signed_))
+        out->verdict = NET_RENEW;
+    else
+        finish(out, -EACCES, NULL);
+}
+
+static void judge_status(const struct net_transfer *transfer,
+                         struct net_result *out)
+{
+    curl_off_t seconds = 0;
+
+    curl_easy_getinfo(transfer->easy, CURLINFO_RETRY_AFTER, &seconds);
+    if (seconds > 0 && seconds <= INT32_MAX)
+        out->pause_ns = (int64_t)seconds * 1000000000;
+    switch (transfer->headers.status) {
+    case 404:
+    case 410:
+        finish(out, -ENOENT, NULL);
+        return;
+    case 401:
+    case 403:
+    case 407:
+        judge_refusal(transfer, out);
+        return;
+    case 412:
+        finish(out, -ESTALE, NULL);
+        return;
+    case 429:
+    case 503:
+        retry(out, NET_BUSY, "the server is busy");
+        return;
+    case 408:
+        retry(out, NET_FAILING, "the server fails");
+        return;
+    default:
+        break;
+    }
+    if (transfer->headers.status >= 500)
+        retry(out, NET_FAILING, "the server fails");
+    else
+        finish(out, -EIO, "the server refuses the request");
+}
+
+static void judge_code(CURLcode code, struct net_result *out)
+{
+    switch (code) {
+    case CURLE_OUT_OF_MEMORY:
+        finish(out, -ENOMEM, NULL);
+        return;
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_ISSUER_ERROR:
+        finish(out, -EIO, curl_easy_strerror(code));
+        return;
+    case CURLE_OPERATION_TIMEDOUT:
+        retry(out, NET_SLOW, "the server does not answer");
+        return;
+    case CURLE_PARTIAL_FILE:
+        retry(out, NET_WRONG, "the reply is too short");
+        return;
+    default:
+        retry(out, NET_CONNECTION, curl_easy_strerror(code));
+        return;
+    }
+}
+
+static void judge_object(struct net_transfer *transfer, CURLcode code,
+                         struct net_result *out)
+{
+    net_transfer_find(transfer);
+    if (transfer->wrong == -ENOTSUP)
+        finish(out, -ENOTSUP, NULL);
+    else if (transfer->wrong < 0)
+        retry(out, NET_WRONG, "the reply is not the one asked for");
+    else if (transfer->satisfied)
+        finish(out, 0, NULL);
+    else if (code != CURLE_OK)
+        judge_code(code, out);
+    else if (transfer->nstored != transfer->span.take)
+        retry(out, NET_WRONG, "the reply is too short");
+    else
+        finish(out, 0, NULL);
+}
+
+static void fill_reply(const struct net_transfer *transfer)
+{
+    const struct net_headers *headers = &transfer->headers;
+    struct net_reply *reply = &transfer->request->reply;
+
+    *reply = (struct net_reply){
+        .size = transfer->span.size,
+        .off = transfer->span.off,
+        .len = transfer->span.take,
+        .modified = headers->modified,
+        .redirected = transfer->nredirects > 0,
+    };
+    memcpy(reply->etag, headers->etag, sizeof(reply->etag));
+}
+
+void net_judge(struct net_transfer *transfer, CURLcode code,
+               struct net_result *out)
+{
+    unsigned status = transfer->headers.status;
+    curl_off_t sent = 0;
+    curl_off_t first = 0;
+
+    *out = (struct net_result){ 0 };
+    curl_easy_getinfo(transfer->easy, CURLINFO_PRETRANSFER_TIME_T, &sent);
+    curl_easy_getinfo(transfer->easy, CURLINFO_STARTTRANSFER_TIME_T, &first);
+    out->first_us = first > sent ? first - sent : 0;
+    if (net_transfer_has_object(status)) {
+        judge_object(transfer, code, out);
+    } else if (status >= 300 && status < 400) {
+        judge_redirect(transfer, out);
+    } else if (status >= 400) {
+        parse_error(transfer);
+        judge_status(transfer, out);
+    } else {
+        judge_code(code != CURLE_OK ? code : CURLE_WEIRD_SERVER_REPLY, out);
+    }
+    if (out->verdict == NET_FINISH && out->error == 0)
+        fill_reply(transfer);
+}

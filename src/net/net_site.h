@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NET_NET_SITE_H
+#define NET_NET_SITE_H
+
+#include <pthread.h>
+
+#include "net/net_transfer.h"
+
+/* The site of a loop, for URLs with s3.  It is made when the first request needs
+   it, and stays as long as the loop.  `lock` is held over reading the files of
+   profiles. */
+struct net_site {
+    pthread_mutex_t lock;
+    struct s3_site *site; /* NULL: none so far */
+};
+
+/* Begin without a site; free it. */
+void net_site_init(struct net_site *site);
+void net_site_fini(struct net_site *site);
+
+/*
+ * Find where the request of a transfer goes, if its URL has s3.
+ *
+ * Returns 0, or an error of s3_site_new(), which is reported, or of
+ * s3_site_map().
+ */
+int net_site_map(struct net_site *site, const struct net_options *options,
+                 struct net_transfer *transfer);
+
+#endif
