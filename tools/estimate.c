@@ -184,7 +184,7 @@ static double time_decoding(struct estimate *estimate, size_t cbytes,
 
     do {
         ssize_t n = chunk_decode(
-            &(struct stored_chunk){ estimate->chunk, cbytes, 0 },
+            &(struct stored_chunk){ estimate->chunk, cbytes, NULL },
             estimate->decoded, nbytes, estimate->decoder, &(struct fault){ 0 });
 
         if (n < 0)

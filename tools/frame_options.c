@@ -60,5 +60,6 @@ bool frame_options_apply(const struct frame_options *options,
         if (value)
             set(i, value, params, sparse);
     }
-    return !has_params(options) || params_check(params) == 0;
+    return !has_params(options) || params_await_shape(params) ||
+           params_check(params) == 0;
 }

@@ -56,7 +56,6 @@ static int prepare(struct edit *edit, struct input *input,
     if (info->chunksize > 0)
         return 0;
     frame = params_frame(&decided);
-    frame.codec_meta = (uint8_t)info->codec_meta;
     r = frame_writer_set_params(edit->writer, &frame, &fault);
     return r < 0 ? edit_report(edit, r, &fault) : 0;
 }

@@ -6,6 +6,7 @@
 #include "args.h"
 #include "base/log.h"
 #include "file/file.h"
+#include "frame/array_meta.h"
 #include "frame_feed.h"
 #include "frame_options.h"
 #include "interrupt.h"
@@ -38,9 +39,22 @@ static bool are_alike(const struct chunk_params *a,
                       const struct chunk_params *b)
 {
     return a->typesize == b->typesize && a->blocksize == b->blocksize &&
-           a->codec == b->codec && a->clevel == b->clevel &&
+           a->codec == b->codec && a->codec_meta == b->codec_meta &&
+           a->clevel == b->clevel &&
            memcmp(a->filters, b->filters, CHUNK_NFILTERS) == 0 &&
            memcmp(a->filters_meta, b->filters_meta, CHUNK_NFILTERS) == 0;
+}
+
+/* Find the shape of blocks, which some codecs and filters use. */
+static int read_block(struct convert *convert)
+{
+    struct fault fault = FAULT_NONE;
+    int r = array_meta_read_block(convert->frame, &convert->params.chunk.block,
+                                  &fault);
+
+    if (r < 0)
+        source_report(convert->path, r, &fault);
+    return r;
 }
 
 /* Find the parameters of the new frame, and how to make it. */
@@ -55,6 +69,9 @@ static int plan(const struct frame_options *frame_options,
     convert->params = old;
     convert->sparse = info->sparse;
     convert->force = frame_options->force;
+    r = read_block(convert);
+    if (r < 0)
+        return r;
     if (!frame_options_apply(frame_options, &convert->params,
                              &convert->sparse)) {
         log_error("%s: its codec, filters, typesize and blocksize do not go "
@@ -64,6 +81,11 @@ static int plan(const struct frame_options *frame_options,
     }
     convert->encode = convert->params.chunksize != old.chunksize ||
                       !are_alike(&convert->params.chunk, &old.chunk);
+    if (convert->encode && params_await_shape(&convert->params)) {
+        log_error("%s: a codec or filter of these options is for arrays only",
+                  convert->path);
+        return -EINVAL;
+    }
     if (convert->params.chunksize != old.chunksize ||
         convert->params.chunk.blocksize != old.chunk.blocksize ||
         convert->params.chunk.typesize != old.chunk.typesize)

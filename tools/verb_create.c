@@ -77,6 +77,23 @@ static int create_output(struct create *create, struct input *input)
     return r;
 }
 
+/* Check the parameters again, now that the shape of an array is known. */
+static int check(const struct create *create)
+{
+    int r = params_check(&create->params);
+
+    if (r == 0)
+        return 0;
+    if (params_await_shape(&create->params))
+        log_error("%s: a codec or filter of these options is for arrays only",
+                  create->path);
+    else
+        log_error("%s: codec and filters do not go with the array's items and "
+                  "blocks",
+                  create->path);
+    return r;
+}
+
 static int create_frame(struct create *create)
 {
     struct file_array array;
@@ -87,7 +104,9 @@ static int create_frame(struct create *create)
         return r;
     r = new_array_find(&create->new_array, &input, &create->params, &array);
     if (r == 0) {
-        r = create_output(create, &input);
+        r = check(create);
+        if (r == 0)
+            r = create_output(create, &input);
         new_array_free(&array);
     }
     input_close(&input);

@@ -8,11 +8,8 @@
 
 #include "array/layout.h"
 #include "base/fault.h"
+#include "frame/array_meta.h"
 #include "frame/frame.h"
-
-enum {
-    ARRAY_LAYER_MAX = 1 << 20 /* bytes; almost all are for the dtype */
-};
 
 /* The array that the metalayer of a frame describes, after checks. */
 struct array {

@@ -7,9 +7,9 @@
 
 #include "array/array.h"
 #include "array/array_extent.h"
-#include "array/array_format.h"
 #include "array/dtype.h"
 #include "base/bytes.h"
+#include "frame/array_format.h"
 
 /* Byte layout of the metalayer of a b2nd array.  Format: b2nd.md, 1. */
 enum {

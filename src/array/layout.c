@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/size.h"
 
@@ -104,6 +105,14 @@ static void add_dim(struct layout *layout, const struct layout_dim *dim)
                        last->block * dim->block);
     else
         layout->dims[layout->ndim++] = *dim;
+}
+
+struct block_shape layout_block_shape(const struct layout_shape *shape)
+{
+    struct block_shape block = { .ndim = shape->ndim };
+
+    memcpy(block.extents, shape->block, shape->ndim * sizeof(shape->block[0]));
+    return block;
 }
 
 int layout_init(struct layout *layout, const struct layout_shape *shape,

@@ -4,8 +4,9 @@
 
 #include <stdint.h>
 
-#include "array/array_format.h"
 #include "base/fault.h"
+#include "chunk/chunk_items.h"
+#include "frame/array_format.h"
 
 /*
  * The places of an array's items in its chunks.
@@ -60,6 +61,9 @@ struct layout {
  */
 int layout_init(struct layout *layout, const struct layout_shape *shape,
                 uint32_t itemsize, struct fault *fault);
+
+/* Return the shape of blocks, as codecs and filters are told it. */
+struct block_shape layout_block_shape(const struct layout_shape *shape);
 
 /*
  * Choose extents for chunks or blocks of a given size.  The largest extent is

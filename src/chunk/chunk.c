@@ -202,7 +202,8 @@ static int open_value(struct chunk *chunk, const uint8_t *head,
 }
 
 int chunk_open(const struct chunk_header *header, const uint8_t *head,
-               uint32_t item_size, struct chunk **out, struct fault *fault)
+               const struct chunk_items *items, struct chunk **out,
+               struct fault *fault)
 {
     struct chunk *chunk = calloc(1, sizeof(*chunk));
     int r = 0;
@@ -210,7 +211,8 @@ int chunk_open(const struct chunk_header *header, const uint8_t *head,
     if (!chunk)
         return out_of_memory(fault);
     chunk->header = *header;
-    chunk->item_size = item_size;
+    if (items)
+        chunk->items = *items;
 
     if (header->kind == CHUNK_BLOCKS || header->kind == CHUNK_VLBLOCKS)
         r = open_blocks(chunk, head, fault);
@@ -263,6 +265,21 @@ size_t chunk_footprint(const struct chunk *chunk)
 const uint8_t *chunk_value(const struct chunk *chunk)
 {
     return chunk->value;
+}
+
+bool chunk_uses_shape(const struct chunk_header *header)
+{
+    const struct codec *codec = codec_by_id(header->codec);
+    bool uses_shape = codec && codec->uses_shape;
+
+    if (header->kind != CHUNK_BLOCKS && header->kind != CHUNK_VLBLOCKS)
+        return false;
+    for (unsigned i = 0; i < CHUNK_NFILTERS && !uses_shape; i++) {
+        const struct filter *filter = filter_by_id(header->filters[i]);
+
+        uses_shape = filter && filter->uses_shape;
+    }
+    return uses_shape;
 }
 
 bool chunk_needs_first_block(const struct chunk *chunk)

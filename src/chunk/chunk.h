@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "base/fault.h"
+#include "chunk/chunk_items.h"
 
 enum {
     CHUNK_NFILTERS = 6
@@ -103,6 +104,10 @@ void chunk_header_write(const struct chunk_header *header, uint8_t *dst);
  */
 size_t chunk_head_len(const struct chunk_header *header);
 
+/* Must the codec or a filter of the chunk know the shape of its blocks?  False
+   if this build lacks them. */
+bool chunk_uses_shape(const struct chunk_header *header);
+
 /*
  * A chunk that is ready to be decoded: its header, the positions of its blocks
  * and its dictionary.  It is constant once opened, so any number of threads may
@@ -113,9 +118,9 @@ struct chunk;
 /*
  * Prepare a chunk for decoding.
  *
- *  head       first chunk_head_len() bytes of the chunk; they are copied
- *  item_size  typesize of the frame around the chunk, which some filters use;
- *             0 if there is no frame
+ *  head   first chunk_head_len() bytes of the chunk; they are copied
+ *  items  as the frame around the chunk describes them.  The shape of blocks is
+ *         needed only if chunk_uses_shape().  NULL if there is no frame
  *
  * Returns 0 or
  *  -EBADMSG  the block starts, the block size or the dictionary break the
@@ -124,7 +129,8 @@ struct chunk;
  *  -ENOMEM
  */
 int chunk_open(const struct chunk_header *header, const uint8_t *head,
-               uint32_t item_size, struct chunk **out, struct fault *fault);
+               const struct chunk_items *items, struct chunk **out,
+               struct fault *fault);
 
 /* Accepts NULL. */
 void chunk_close(struct chunk *chunk);
@@ -198,8 +204,8 @@ struct chunk_block {
  *  dst  room for chunk_block_size() bytes
  *
  * Returns the number of bytes written to `dst`, or
- *  -EBADMSG  a stream leaves the block, or its codec rejects it; `dst` then
- *            holds rubbish
+ *  -EBADMSG  a stream leaves the block, or its codec rejects it, or a filter
+ *            does not suit the block; `dst` then holds rubbish
  *  -ENOTSUP  a stream needs a codec that this build lacks, or filters must be
  *            undone in a VL-block larger than CHUNK_BLOCK_MAX
  *  -ENOMEM   for scratch, which is at most as large as the block, or for the
@@ -226,8 +232,8 @@ void chunk_fill(const struct chunk *chunk, uint32_t off, uint8_t *dst,
 /* A whole chunk that lies in memory. */
 struct stored_chunk {
     const uint8_t *bytes;
-    size_t len;         /* bytes after the chunk's `cbytes` are ignored */
-    uint32_t item_size; /* as for chunk_open() */
+    size_t len; /* bytes after the chunk's `cbytes` are ignored */
+    const struct chunk_items *items; /* as for chunk_open() */
 };
 
 /*

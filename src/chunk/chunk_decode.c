@@ -132,11 +132,18 @@ static int run_codec(struct job *job, uint32_t len, uint8_t *dst,
     const struct codec_stream stream = {
         .context = codec_get_context(job->decoder->codec_state, chunk->codec),
         .dict = chunk->dict,
+        .items = &chunk->items,
+        .meta = chunk->header.codec_meta,
         .src = in->bytes + in->pos,
         .src_len = len,
         .dst = dst,
         .dst_len = dst_len,
     };
+    const char *why =
+        chunk->codec->refuse ? chunk->codec->refuse(&stream) : NULL;
+
+    if (why)
+        return fault_set(job->fault, -EBADMSG, CHUNK_OFF_CODEC, why);
     int r = chunk->codec->decode(&stream);
     if (r == -EBADMSG)
         return bad_input(job, "stream is refused by its codec");
@@ -237,21 +244,27 @@ static int coded_place(const struct job *job, size_t len, uint8_t *dst,
     return 0;
 }
 
-static void undo_filters(const struct job *job, size_t len,
-                         const uint8_t *first, uint8_t *dst)
+static int undo_filters(const struct job *job, size_t len, const uint8_t *first,
+                        uint8_t *dst)
 {
     const struct chunk *chunk = job->chunk;
     const struct filter_block block = {
         .len = len,
         .typesize = chunk->header.typesize,
-        .item_size = chunk->item_size,
+        .items = &chunk->items,
         .chunk_version = chunk->header.version,
         .first = first,
         .shuffle = job->decoder->shuffle,
     };
 
+    unsigned slot;
+    const char *why = filter_pipeline_refuse(&chunk->pipeline, &block, &slot);
+
+    if (why)
+        return fault_set(job->fault, -EBADMSG, CHUNK_OFF_FILTERS + slot, why);
     filter_pipeline_undo(&chunk->pipeline, &block, dst,
                          job->decoder->filtered.bytes);
+    return 0;
 }
 
 /*
@@ -332,8 +345,7 @@ static int decode_streams(struct job *job, uint32_t len, const uint8_t *first,
         r = decode_stream(job, coded + (size_t)i * stream_len, stream_len);
     if (r < 0)
         return r;
-    undo_filters(job, len, first, dst);
-    return 0;
+    return undo_filters(job, len, first, dst);
 }
 
 /*
@@ -363,8 +375,8 @@ static ssize_t decode_vlblock(struct job *job, uint8_t *dst, uint32_t capacity)
         r = run_codec(job, in->len - in->pos, coded, len);
     if (r < 0)
         return r;
-    undo_filters(job, len, NULL, dst);
-    return len;
+    r = undo_filters(job, len, NULL, dst);
+    return r < 0 ? r : (ssize_t)len;
 }
 
 static int decode_vlblocks(struct job *job, uint32_t extent, uint8_t *dst)
@@ -462,7 +474,7 @@ ssize_t chunk_decode(const struct stored_chunk *stored, uint8_t *dst,
         return fault_set(fault, -ERANGE, CHUNK_OFF_NBYTES,
                          "chunk is larger than the room for it");
 
-    n = chunk_open(&header, stored->bytes, stored->item_size, &chunk, fault);
+    n = chunk_open(&header, stored->bytes, stored->items, &chunk, fault);
     if (n < 0)
         return n;
     n = decode_all(chunk, stored->bytes, dst, decoder, fault);

@@ -69,6 +69,7 @@ static void write_header(const struct chunk_draft *draft, enum chunk_kind kind,
 
     if (kind == CHUNK_BLOCKS || kind == CHUNK_COPY) {
         header.codec = params->codec;
+        header.codec_meta = params->codec_meta;
         memcpy(header.filters, params->filters, CHUNK_NFILTERS);
         memcpy(header.filters_meta, params->filters_meta, CHUNK_NFILTERS);
     }
@@ -192,13 +193,23 @@ static ssize_t write_blocks(struct chunk_draft *draft)
     return r < 0 ? r : (ssize_t)draft->pos;
 }
 
+/* Can all filters be applied to all blocks?  If one uses the shape of blocks,
+   each must be whole. */
+static bool filters_suit(const struct chunk_draft *draft)
+{
+    return !filter_pipeline_uses_shape(&draft->pipeline) ||
+           (draft->blocksize == draft->params->blocksize &&
+            draft->nbytes % draft->blocksize == 0);
+}
+
 /* Write blocks, or a copy if the blocks would not be smaller. */
 static ssize_t write_smallest(struct chunk_draft *draft)
 {
     size_t cap = draft->cap;
     ssize_t r;
 
-    if (draft->params->clevel == 0 || draft->nbytes < NBYTES_MIN)
+    if (draft->params->clevel == 0 || draft->nbytes < NBYTES_MIN ||
+        !filters_suit(draft))
         return write_copy(draft);
 
     if (draft->cap >= CHUNK_LONG_HEADER_LEN + (size_t)draft->nbytes)

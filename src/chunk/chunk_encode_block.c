@@ -119,6 +119,8 @@ static ssize_t run_codec(const struct chunk_draft *draft, const uint8_t *src,
     const struct codec_stream stream = {
         .context = codec_get_context(draft->encoder->codecs, draft->codec),
         .dict = draft->dict,
+        .items = &draft->items,
+        .meta = draft->params->codec_meta,
         .level = draft->params->clevel,
         .src = src,
         .src_len = len,
@@ -163,7 +165,7 @@ const uint8_t *chunk_encode_filter(const struct chunk_draft *draft,
     struct filter_block block = {
         .len = chunk_encode_block_len(draft, block_no),
         .typesize = draft->typesize,
-        .item_size = draft->params->typesize,
+        .items = &draft->items,
         .chunk_version = CHUNK_VERSION_WRITTEN,
         .first = block_no > 0 ? draft->first : NULL,
         .shuffle = draft->encoder->shuffle,
@@ -198,6 +200,7 @@ int chunk_encode_init_draft(struct chunk_draft *draft, size_t nbytes)
     if (nbytes > CHUNK_NBYTES_MAX)
         return -EINVAL;
 
+    draft->items = chunk_params_items(params);
     draft->codec = codec_by_id(params->codec);
     draft->nbytes = (uint32_t)nbytes;
     draft->typesize = chunk_params_typesize(params);

@@ -22,6 +22,7 @@ struct chunk_encoder {
 struct chunk_draft {
     struct chunk_encoder *encoder;
     const struct chunk_params *params;
+    struct chunk_items items;
     const struct codec *codec;
     struct codec_dict *dict;
     struct filter_pipeline pipeline;

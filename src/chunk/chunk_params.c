@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "chunk/chunk_format.h"
 #include "chunk/codec.h"
@@ -41,15 +42,39 @@ const char *chunk_split_name(enum chunk_split mode)
     return names[mode];
 }
 
+struct chunk_items chunk_params_items(const struct chunk_params *params)
+{
+    return (struct chunk_items){
+        .size = params->typesize,
+        .block = params->block,
+    };
+}
+
+bool chunk_params_use_shape(const struct chunk_params *params)
+{
+    struct chunk_header header = {
+        .kind = CHUNK_BLOCKS,
+        .codec = params->codec,
+    };
+
+    memcpy(header.filters, params->filters, CHUNK_NFILTERS);
+    return chunk_uses_shape(&header);
+}
+
 static int check_filters(const struct chunk_params *params)
 {
+    const struct chunk_items items = chunk_params_items(params);
+    const struct filter_block block = {
+        .len = params->blocksize,
+        .typesize = chunk_params_typesize(params),
+        .items = &items,
+    };
     bool bars_delta = false;
 
     for (unsigned i = 0; i < CHUNK_NFILTERS; i++) {
         uint8_t id = params->filters[i];
         const struct filter *filter = filter_by_id(id);
-        int r = filter_check(id, params->filters_meta[i],
-                             chunk_params_typesize(params));
+        int r = filter_check(id, params->filters_meta[i], &block);
 
         if (r < 0)
             return r;
@@ -73,6 +98,8 @@ int chunk_params_check(const struct chunk_params *params)
         return -EINVAL;
     if (!codec || !codec->encode)
         return -ENOTSUP;
+    if (codec->check && codec->check(params) < 0)
+        return -EINVAL;
     return check_filters(params);
 }
 

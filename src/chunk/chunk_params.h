@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "chunk/chunk.h"
+#include "chunk/chunk_items.h"
 
 /*
  * Whether the blocks of a chunk are cut into one stream for each byte of an
@@ -27,8 +28,11 @@ const char *chunk_split_name(enum chunk_split mode);
 struct chunk_params {
     uint32_t typesize;  /* bytes per item, 1 to CHUNK_BLOCKSIZE_MAX */
     uint32_t blocksize; /* bytes; rounded down to whole items; 0: automatic */
-    uint8_t codec;      /* CODEC_BLOSCLZ and so on */
-    uint8_t clevel;     /* 0 stores raw bytes; 1 is fastest, 9 smallest */
+    struct block_shape block; /* of the array, for codecs and filters that use
+                                 it; its items take `blocksize` bytes */
+    uint8_t codec;            /* CODEC_BLOSCLZ and so on */
+    uint8_t codec_meta;       /* its parameter */
+    uint8_t clevel;           /* 0 stores raw bytes; 1 is fastest, 9 smallest */
     uint8_t filters[CHUNK_NFILTERS];
     uint8_t filters_meta[CHUNK_NFILTERS];
     enum chunk_split split_mode;
@@ -42,12 +46,19 @@ struct chunk_params {
  * Can chunks be encoded with these parameters?
  *
  * Returns 0 or
- *  -EINVAL   a value is out of range; a filter does not suit the typesize; or
- *            a delta filter follows another one or a filter that drops bits,
- *            because readers would then not restore the bytes written
+ *  -EINVAL   a value is out of range; the codec or a filter does not suit the
+ *            typesize or the shape of the blocks; or a delta filter follows
+ *            another one or a filter that drops bits, because readers would
+ *            then not restore the bytes written
  *  -ENOTSUP  this build lacks the codec, or can only decode it
  */
 int chunk_params_check(const struct chunk_params *params);
+
+/* Does the codec or a filter use the shape of blocks? */
+bool chunk_params_use_shape(const struct chunk_params *params);
+
+/* Return what the params say of the items of a chunk. */
+struct chunk_items chunk_params_items(const struct chunk_params *params);
 
 /*
  * Return the typesize for the header of a chunk, which filters and streams use.

@@ -9,7 +9,7 @@
 /* An opened chunk.  All fields are constant then. */
 struct chunk {
     struct chunk_header header;
-    uint32_t item_size; /* typesize of the frame, or 0 */
+    struct chunk_items items;
 
     /* The rest is for CHUNK_BLOCKS and CHUNK_VLBLOCKS, except `value`. */
     struct filter_pipeline pipeline; /* empty if filters must not be undone */

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "chunk/chunk_items.h"
+
 /*
  * Codec numbers, as in byte 22 of a chunk header.  6 and 7 stand for the two
  * format numbers 5 and 7 that have no codec number of their own.
@@ -56,11 +58,16 @@ struct codec_state {
 /* A dictionary, digested for one codec; constant, so threads may share it. */
 struct codec_dict;
 
+struct chunk_params;
+
 /* A stream to decode or to encode. */
 struct codec_stream {
-    struct codec_context *context; /* that codec's, of this thread */
-    const struct codec_dict *dict; /* NULL: none */
-    int level;                     /* to encode: 1 (fastest) to
+    struct codec_context *context;   /* that codec's, of this thread */
+    const struct codec_dict *dict;   /* NULL: none */
+    const struct chunk_items *items; /* NULL only for a codec that does not
+                                        use the shape of blocks */
+    uint8_t meta;                    /* parameter of the codec */
+    int level;                       /* to encode: 1 (fastest) to
                                       CODEC_LEVEL_MAX (smallest) */
     const uint8_t *src;
     size_t src_len; /* bytes, more than 0 */
@@ -78,10 +85,27 @@ struct codec {
     /* At levels below this one, it usually pays to split blocks; 0: never. */
     int split_below;
     bool wants_large_blocks; /* slow codecs find more matches in them */
+    bool must_split;         /* each stream is a plane of bytes, so blocks have
+                                to be split always */
+    bool uses_shape;         /* it suits only blocks of an array, because it
+                                uses their shape */
+    bool is_lossy;           /* decoding does not give back what was encoded */
+    bool has_meta;           /* it has a parameter, which users must give */
+    bool meta_is_signed;     /* that is a number from -128 to 127 */
 
     /* Levels to try when a program looks for the codec that suits some data.
        Unused elements are 0. */
     uint8_t trial_levels[CODEC_NTRIALS];
+
+    /*
+     * Can chunks be encoded with these parameters?  NULL if any will do.
+     * Returns 0 or -EINVAL.
+     */
+    int (*check)(const struct chunk_params *params);
+
+    /* Tell why no stream of this chunk can be decoded, as a phrase; NULL if it
+       can be.  The member is NULL if it always can be. */
+    const char *(*refuse)(const struct codec_stream *stream);
 
     /*
      * Decode a stream to exactly `dst_len` bytes.  The dictionary, if any, is

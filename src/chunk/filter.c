@@ -50,7 +50,7 @@ const char *filter_name(unsigned id)
     }
 }
 
-int filter_check(unsigned id, uint8_t meta, unsigned typesize)
+int filter_check(unsigned id, uint8_t meta, const struct filter_block *block)
 {
     const struct filter *filter = filter_by_id(id);
 
@@ -58,7 +58,7 @@ int filter_check(unsigned id, uint8_t meta, unsigned typesize)
         return 0;
     if (!filter || !filter->apply)
         return -EINVAL;
-    return filter->check ? filter->check(meta, typesize) : 0;
+    return filter->check ? filter->check(block, meta) : 0;
 }
 
 /* Does the filter leave every block as it is? */
@@ -81,7 +81,8 @@ int filter_pipeline_init(struct filter_pipeline *pipeline,
         pipeline->filters[n] = filter_by_id(ids[slot]);
         if (!pipeline->filters[n])
             return ids[slot];
-        pipeline->meta[n++] = meta[slot];
+        pipeline->meta[n] = meta[slot];
+        pipeline->slots[n++] = (uint8_t)slot;
     }
     pipeline->nfilters = n;
     return 0;
@@ -94,6 +95,32 @@ bool filter_pipeline_has_delta(const struct filter_pipeline *pipeline)
             return true;
     }
     return false;
+}
+
+bool filter_pipeline_uses_shape(const struct filter_pipeline *pipeline)
+{
+    for (unsigned i = 0; i < pipeline->nfilters; i++) {
+        if (pipeline->filters[i]->uses_shape)
+            return true;
+    }
+    return false;
+}
+
+const char *filter_pipeline_refuse(const struct filter_pipeline *pipeline,
+                                   const struct filter_block *block,
+                                   unsigned *slot)
+{
+    for (unsigned i = 0; i < pipeline->nfilters; i++) {
+        const struct filter *filter = pipeline->filters[i];
+        const char *why =
+            filter->refuse ? filter->refuse(block, pipeline->meta[i]) : NULL;
+
+        if (why) {
+            *slot = pipeline->slots[i];
+            return why;
+        }
+    }
+    return NULL;
 }
 
 bool filter_pipeline_is_shuffle(const struct filter_pipeline *pipeline,

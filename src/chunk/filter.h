@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "chunk/chunk.h"
+#include "chunk/chunk_items.h"
 #include "chunk/shuffle.h"
 
 /* Filter numbers.  Format: Filters of Blosc2 chunks, 1 "Pipeline". */
@@ -25,9 +26,9 @@ enum filter_id {
 
 /* One block on its way through the pipeline, and the data that filters use. */
 struct filter_block {
-    size_t len;             /* bytes in the block */
-    unsigned typesize;      /* of the chunk header, 1 to 255 */
-    uint32_t item_size;     /* typesize of the frame; 0 if there is none */
+    size_t len;                      /* bytes in the block */
+    unsigned typesize;               /* of the chunk header, 1 to 255 */
+    const struct chunk_items *items; /* never NULL */
     unsigned chunk_version; /* bitshuffle of versions 1 and 2 differs */
     const uint8_t *first;   /* delta: the first block, decoded when undoing,
                                unfiltered when applying; NULL if this block is
@@ -41,9 +42,15 @@ struct filter {
     const char *name;
     bool is_lossy;       /* undoing it does not give back all that it drops */
     bool meta_is_signed; /* the parameter is a number from -128 to 127 */
+    bool uses_shape;     /* it suits only blocks of an array, because it uses
+                            their shape */
 
-    /* See filter_check(); NULL if the filter suits all items. */
-    int (*check)(uint8_t meta, unsigned typesize);
+    /* See filter_check(); NULL if the filter can be applied to all blocks. */
+    int (*check)(const struct filter_block *block, uint8_t meta);
+
+    /* Tell why the filter cannot be undone in a block, as a phrase; NULL if it
+       can be.  The member is NULL if it always can be. */
+    const char *(*refuse)(const struct filter_block *block, uint8_t meta);
 
     /*
      * Filter block->len bytes from `src` to `dst`, which do not overlap.  NULL
@@ -76,13 +83,16 @@ const struct filter *filter_by_name(const char *name);
 const char *filter_name(unsigned id);
 
 /*
- * Can the filter be applied to items of `typesize` bytes with this parameter?
+ * Can the filter be applied with this parameter to blocks such as this one?
  *
- * Returns 0 or -EINVAL: this build lacks the filter or can only undo it; or,
- * for a filter that truncates, the items have the wrong size or fewer bits than
- * the parameter says.  FILTER_NONE is always accepted.
+ *  block  its length is that of a full block, or 0 if that is not known
+ *
+ * Returns 0 or -EINVAL: this build lacks the filter or can only undo it; for a
+ * filter that truncates, the items have the wrong size or fewer bits than the
+ * parameter says; for a filter of arrays, it does not suit the shape.
+ * FILTER_NONE is always accepted.
  */
-int filter_check(unsigned id, uint8_t meta, unsigned typesize);
+int filter_check(unsigned id, uint8_t meta, const struct filter_block *block);
 
 /* The filters of a chunk, in the order in which they are applied. */
 struct filter_pipeline {
@@ -90,6 +100,7 @@ struct filter_pipeline {
                           change nothing are left out */
     const struct filter *filters[CHUNK_NFILTERS];
     uint8_t meta[CHUNK_NFILTERS];
+    uint8_t slots[CHUNK_NFILTERS]; /* numbers of their slots in the header */
 };
 
 /*
@@ -105,6 +116,20 @@ int filter_pipeline_init(struct filter_pipeline *pipeline,
 
 /* Does it contain the delta filter, which needs the first block? */
 bool filter_pipeline_has_delta(const struct filter_pipeline *pipeline);
+
+/* Does it contain a filter that uses the shape of blocks? */
+bool filter_pipeline_uses_shape(const struct filter_pipeline *pipeline);
+
+/*
+ * Can all filters be undone in a block?
+ *
+ *  slot  receives the slot of a filter that cannot be
+ *
+ * Returns NULL, or a phrase that tells why not.
+ */
+const char *filter_pipeline_refuse(const struct filter_pipeline *pipeline,
+                                   const struct filter_block *block,
+                                   unsigned *slot);
 
 /* Is a shuffle of whole items the only filter that must be undone? */
 bool filter_pipeline_is_shuffle(const struct filter_pipeline *pipeline,
@@ -125,7 +150,8 @@ uint8_t *filter_pipeline_undo_src(const struct filter_pipeline *pipeline,
                                   uint8_t *dst, uint8_t *scratch);
 
 /*
- * Undo all filters of one block, which lies in filter_pipeline_undo_src().
+ * Undo all filters of one block, which lies in filter_pipeline_undo_src(), and
+ * for which filter_pipeline_refuse() returned NULL.
  *
  *  dst      receives the result, block->len bytes
  *  scratch  as large; its contents are lost; may be NULL if no filter moves

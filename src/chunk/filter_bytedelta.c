@@ -8,7 +8,7 @@ static size_t nchannels(const struct filter_block *block, uint8_t meta)
 {
     if (meta)
         return meta;
-    return block->item_size ? block->item_size : block->typesize;
+    return block->items->size ? block->items->size : block->typesize;
 }
 
 static void bytedelta_apply(const struct filter_block *block, uint8_t meta,

@@ -52,14 +52,14 @@ static int check(uint8_t meta, int nbits)
     return cleared >= 0 && cleared < nbits ? 0 : -EINVAL;
 }
 
-static int trunc_prec_check(uint8_t meta, unsigned typesize)
+static int trunc_prec_check(const struct filter_block *block, uint8_t meta)
 {
-    return check(meta, mantissa_bits(typesize));
+    return check(meta, mantissa_bits(block->typesize));
 }
 
-static int int_trunc_check(uint8_t meta, unsigned typesize)
+static int int_trunc_check(const struct filter_block *block, uint8_t meta)
 {
-    return check(meta, integer_bits(typesize));
+    return check(meta, integer_bits(block->typesize));
 }
 
 /* Clear the low bits of all whole items, whose size divides 8. */

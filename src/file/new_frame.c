@@ -7,12 +7,15 @@
 #include "array/array.h"
 
 /* Set the sizes of blocks and chunks that follow from the shape of an array. */
-static int set_sizes(struct frame_params *params, const struct layout *layout)
+static int set_sizes(struct frame_params *params,
+                     const struct block_shape *block,
+                     const struct layout *layout)
 {
     uint64_t blocksize = (uint64_t)layout->block_nitems * layout->itemsize;
 
     if (layout->nchunks > FRAME_WRITER_CHUNKS_MAX)
         return -EFBIG;
+    params->chunks.block = *block;
     params->chunks.blocksize = (uint32_t)blocksize;
     params->chunksize = layout->chunk_nitems * layout->itemsize;
     return 0;
@@ -41,6 +44,7 @@ static int fill_array(struct frame_writer *writer,
 static int create_array(struct store *store, const struct file_params *params,
                         struct frame_writer **out, struct fault *fault)
 {
+    const struct block_shape block = layout_block_shape(&params->array->shape);
     struct frame_params first = params_frame(params);
     struct frame_writer *writer;
     struct layout layout;
@@ -50,7 +54,7 @@ static int create_array(struct store *store, const struct file_params *params,
         r = layout_init(&layout, &params->array->shape, params->chunk.typesize,
                         fault);
     if (r == 0)
-        r = set_sizes(&first, &layout);
+        r = set_sizes(&first, &block, &layout);
     if (r < 0)
         return fault_set(fault, r == -EBADMSG ? -EINVAL : r, 0, fault->what);
     r = frame_writer_new(store, &first, &writer, fault);

@@ -47,7 +47,7 @@ int blocks_open_chunk(const struct blocks_source *source,
     int r;
 
     if (need <= head->len)
-        return chunk_open(head->header, head->bytes, head->item_size, out,
+        return chunk_open(head->header, head->bytes, head->items, out,
                           fault);
     more = malloc(need);
     if (!more)
@@ -56,7 +56,7 @@ int blocks_open_chunk(const struct blocks_source *source,
     if (r < 0)
         r = blocks_read_error(r, 0, fault);
     else
-        r = chunk_open(head->header, more, head->item_size, out, fault);
+        r = chunk_open(head->header, more, head->items, out, fault);
     free(more);
     return r;
 }

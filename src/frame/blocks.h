@@ -26,7 +26,7 @@ struct blocks_source {
 /* What is known of a chunk before it is open. */
 struct blocks_head {
     const struct chunk_header *header;
-    uint32_t item_size;   /* see chunk_open() */
+    const struct chunk_items *items; /* see chunk_open() */
     const uint8_t *bytes; /* the first bytes of the chunk, as far as they were
                              read */
     size_t len;           /* their number; may be 0 */

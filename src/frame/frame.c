@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/retry.h"
+#include "frame/array_meta.h"
 #include "frame/frame_object.h"
 #include "frame/frame_private.h"
 #include "frame/frame_source.h"
@@ -305,6 +306,18 @@ int frame_open_header(struct store *store, uint64_t base, struct frame **out,
     return 0;
 }
 
+/* Do the default codec and filters use the shape of blocks? */
+static bool info_uses_shape(const struct frame_info *info)
+{
+    struct chunk_header header = {
+        .kind = CHUNK_BLOCKS,
+        .codec = (uint8_t)info->codec,
+    };
+
+    memcpy(header.filters, info->filters, CHUNK_NFILTERS);
+    return chunk_uses_shape(&header);
+}
+
 static int try_open(struct store *store, uint64_t base, struct frame **out,
                     struct fault *fault)
 {
@@ -314,6 +327,8 @@ static int try_open(struct store *store, uint64_t base, struct frame **out,
     if (r < 0)
         return r;
     r = read_ends(frame, fault);
+    if (r == 0 && info_uses_shape(&frame->info))
+        r = array_meta_read_block(frame, &frame->info.block, fault);
     if (r == 0 && frame_chunks_differ(frame)) {
         r = frame_walk_new(frame, &frame->walk);
         if (r < 0)

@@ -35,7 +35,9 @@ struct frame_info {
                            differ or there are none */
     uint64_t nchunks;   /* 0 until the index is open, if chunksize is 0 */
     bool vlblocks;      /* the flags say that blocks may differ in size */
-    unsigned codec;     /* defaults for new chunks, from here on */
+    struct block_shape block; /* of the array, if codec or filters use it and
+                                 the frame is open */
+    unsigned codec;           /* defaults for new chunks, from here on */
     unsigned codec_meta;
     unsigned clevel;
     unsigned split_mode; /* 1 always, 2 never, 3 auto, 4 compatible */

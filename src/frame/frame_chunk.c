@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cpu.h"
+#include "frame/array_meta.h"
 #include "frame/blocks.h"
 #include "frame/frame_pattern.h"
 #include "frame/frame_private.h"
@@ -83,20 +84,37 @@ static int check_header(const struct opening *opening,
     return 0;
 }
 
+/* Find out what chunk_open() is to be told of the items. */
+static int read_items(const struct opening *opening, struct chunk_items *items,
+                      struct fault *fault)
+{
+    const struct frame_info *info = &opening->frame->info;
+
+    *items = (struct chunk_items){ info->typesize, info->block };
+    /* The chunk may have another codec or other filters than the header. */
+    if (items->block.ndim > 0 || !chunk_uses_shape(&opening->header))
+        return 0;
+    return array_meta_read_block(opening->frame, &items->block, fault);
+}
+
 static int open_head(const struct opening *opening, struct open_chunk *chunk,
                      struct fault *fault)
 {
+    struct chunk_items items;
     const struct blocks_source source = {
         .object = opening->source.object,
         .off = opening->source.off,
     };
     const struct blocks_head head = {
         .header = &opening->header,
-        .item_size = opening->frame->info.typesize,
+        .items = &items,
         .bytes = opening->prefix,
         .len = opening->prefix_len,
     };
+    int r = read_items(opening, &items, fault);
 
+    if (r < 0)
+        return r;
     return blocks_open_chunk(&source, &head, &chunk->chunk, fault);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cpu.h"
+#include "frame/array_meta.h"
 #include "frame/frame_object.h"
 #include "repair/repair_private.h"
 
@@ -180,6 +181,16 @@ static void sum_up(struct repair *repair)
                                : result->nchunks;
 }
 
+/* Find out the shape of blocks, if the frame is an array and still has it. */
+static void read_block(struct repair *repair)
+{
+    struct fault ignored;
+
+    if (repair->view.object && repair->header_known)
+        array_meta_read_block(&repair->view, &repair->view.info.block,
+                              &ignored);
+}
+
 /* Start from a frame that can be opened. */
 static int use_opened(struct repair *repair, struct fault *fault)
 {
@@ -189,6 +200,7 @@ static int use_opened(struct repair *repair, struct fault *fault)
     repair->view = *frame;
     store_object_get(frame->object);
     repair->header_known = true;
+    read_block(repair);
     if (!frame->index)
         return 0;
     repair->index_off = frame->base + frame_index_off(&frame->info);
@@ -212,6 +224,7 @@ static int collect(struct repair *repair, struct fault *fault)
         return result->error;
     }
     r = repair_read_header(repair, fault);
+    read_block(repair);
     if (r == 0)
         r = repair_search(repair, fault);
     return r;

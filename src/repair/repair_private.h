@@ -79,6 +79,15 @@ struct repair {
     uint64_t nbytes_padded;    /* number of zeros to append */
 };
 
+/* Return what chunks are told of their items. */
+static inline struct chunk_items repair_items(const struct repair *repair)
+{
+    return (struct chunk_items){
+        .size = repair->view.info.typesize,
+        .block = repair->view.info.block,
+    };
+}
+
 /* Report progress to the listener, and return its answer. */
 static inline int repair_progress(const struct repair *repair, uint64_t done,
                                   uint64_t total)

@@ -123,10 +123,11 @@ static int check_at(struct repair *repair, const struct frame_source *source,
 {
     const struct blocks_source blocks = { .object = source->object,
                                           .off = source->off };
+    const struct chunk_items items = repair_items(repair);
     struct chunk_header header;
     const struct blocks_head head = {
         .header = &header,
-        .item_size = repair->view.info.typesize,
+        .items = &items,
     };
     struct chunk *opened;
     int r = frame_source_header(source, &header, fault);
@@ -140,6 +141,8 @@ static int check_at(struct repair *repair, const struct frame_source *source,
     if (header.cbytes > source->avail)
         return fault_set(fault, -EBADMSG, 0, "chunk is cut short");
     chunk->cbytes = header.cbytes;
+    if (items.block.ndim == 0 && chunk_uses_shape(&header))
+        return fault_set(fault, -ENOTSUP, 0, "shape of blocks is lost");
     repair->work += chunk_head_len(&header);
     r = blocks_open_chunk(&blocks, &head, &opened, fault);
     if (r < 0)

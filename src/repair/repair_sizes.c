@@ -158,6 +158,7 @@ void repair_take_params(struct repair *repair)
     if (frame_source_header(&source, &header, &ignored) == 0) {
         info->typesize = header.typesize;
         info->codec = header.codec;
+        info->codec_meta = header.codec_meta;
         memcpy(info->filters, header.filters, sizeof(info->filters));
         memcpy(info->filters_meta, header.filters_meta,
                sizeof(info->filters_meta));

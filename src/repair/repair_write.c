@@ -16,7 +16,6 @@ static struct frame_params params_of(const struct repair *repair)
     const struct frame_info *info = &repair->view.info;
     struct frame_params params = {
         .chunks = frame_chunk_params(info),
-        .codec_meta = (uint8_t)info->codec_meta,
         .chunksize = info->chunksize,
     };
 
@@ -86,12 +85,13 @@ static int convert_header(struct repair *repair, struct frame_writer *writer,
     struct chunk_encoder *encoder = NULL;
     uint8_t *decoded = malloc(chunk->nbytes);
     uint8_t *encoded = malloc(cap);
+    const struct chunk_items items = repair_items(repair);
     ssize_t n = -ENOMEM;
 
     if (decoded && encoded && chunk_encoder_new(cpu_features(), &encoder) == 0)
-        n = chunk_decode(&(struct stored_chunk){ stored->bytes, chunk->cbytes,
-                                                 repair->view.info.typesize },
-                         decoded, chunk->nbytes, repair->decoder, fault);
+        n = chunk_decode(
+            &(struct stored_chunk){ stored->bytes, chunk->cbytes, &items },
+            decoded, chunk->nbytes, repair->decoder, fault);
     if (n >= 0)
         n = chunk_encode(encoder, &params,
                          &(struct chunk_content){ decoded, (size_t)n }, encoded,

@@ -14,6 +14,7 @@ enum {
     CHUNKSIZE_MAX = 1 << 30,
     TYPESIZE_AUTO = 0,
     BLOCKSIZE_AUTO = 0,
+    META_NONE = 256, /* no parameter of a codec is given */
 };
 
 const struct file_params params_default = {
@@ -41,13 +42,57 @@ static int set_number(const char *value, bool automatic, uint64_t min,
     return 0;
 }
 
+/*
+ * Split NAME or NAME:META, where META is a signed or unsigned byte.
+ *
+ *  word  its colon is overwritten
+ *  meta  unchanged if there is none
+ *
+ * Returns 0 or -EINVAL.
+ */
+static int split_meta(char *word, long *meta)
+{
+    char *colon = strchr(word, ':');
+    char *end;
+    long number;
+
+    if (!colon)
+        return 0;
+    *colon = '\0';
+    number = strtol(colon + 1, &end, 10);
+    if (end == colon + 1 || *end != '\0' || number < INT8_MIN ||
+        number > UINT8_MAX)
+        return -EINVAL;
+    *meta = number;
+    return 0;
+}
+
+/* Does a codec take this parameter?  `meta` is META_NONE if there is none. */
+static bool takes_meta(const struct codec *codec, long meta)
+{
+    if (!codec->has_meta || meta == META_NONE)
+        return codec->has_meta == (meta != META_NONE);
+    return codec->meta_is_signed ? meta <= INT8_MAX : meta >= 0;
+}
+
 static int set_codec(struct chunk_params *params, const char *value)
 {
-    const struct codec *codec = codec_by_name(value);
+    const struct codec *codec;
+    char *word = strdup(value);
+    long meta = META_NONE;
+    int r;
 
-    if (!codec)
+    if (!word)
+        return -ENOMEM;
+    r = split_meta(word, &meta);
+    codec = r == 0 ? codec_by_name(word) : NULL;
+    free(word);
+    if (!codec || !takes_meta(codec, meta))
         return -EINVAL;
     params->codec = (uint8_t)codec->id;
+    params->codec_meta = codec->has_meta ? (uint8_t)meta : 0;
+    if (codec->must_split)
+        params->split_mode = CHUNK_SPLIT_ALWAYS;
     return 0;
 }
 
@@ -61,22 +106,15 @@ static int set_clevel(struct chunk_params *params, const char *value)
     return r;
 }
 
-/* Parse NAME or NAME:META, where META is a signed or unsigned byte. */
 static int parse_filter(char *word, uint8_t *id, uint8_t *meta)
 {
     const struct filter *filter;
-    char *colon = strchr(word, ':');
-    char *end = colon;
     long number = 0;
 
-    if (colon) {
-        *colon = '\0';
-        number = strtol(colon + 1, &end, 10);
-        if (end == colon + 1 || *end != '\0')
-            return -EINVAL;
-    }
+    if (split_meta(word, &number) < 0)
+        return -EINVAL;
     filter = filter_by_name(word);
-    if (!filter || number < INT8_MIN || number > UINT8_MAX)
+    if (!filter)
         return -EINVAL;
     *id = (uint8_t)filter->id;
     *meta = (uint8_t)number;
@@ -148,13 +186,32 @@ int params_set_layout(const char *value, bool *sparse)
     return 0;
 }
 
+/* Set what follows from the shape of an array that is known to be valid. */
+static void take_shape(struct chunk_params *chunk,
+                       const struct layout_shape *shape)
+{
+    const struct chunk_items items = { chunk->typesize,
+                                       layout_block_shape(shape) };
+
+    chunk->block = items.block;
+    chunk->blocksize = chunk_items_per_block(&items) * items.size;
+}
+
 int params_check(const struct file_params *params)
 {
     struct chunk_params chunk = params->chunk;
 
     if (chunk.typesize == TYPESIZE_AUTO)
         chunk.typesize = 1;
+    if (params->array)
+        take_shape(&chunk, &params->array->shape);
     return chunk_params_check(&chunk);
+}
+
+bool params_await_shape(const struct file_params *params)
+{
+    return !params->array && params->chunk.block.ndim == 0 &&
+           chunk_params_use_shape(&params->chunk);
 }
 
 struct frame_params params_frame(const struct file_params *params)

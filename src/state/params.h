@@ -45,9 +45,13 @@ int params_set(struct file_params *params, const char *name, const char *value);
    -EINVAL for any other text. */
 int params_set_layout(const char *value, bool *sparse);
 
-/* Check that the parameters can be used together.  Returns 0, -EINVAL or
-   -ENOTSUP. */
+/* Check that the parameters can be used together.  If there is an array, its
+   shape and typesize are valid.  Returns 0, -EINVAL or -ENOTSUP. */
 int params_check(const struct file_params *params);
+
+/* Can the parameters be used for arrays only, and is the shape of the array not
+   known yet?  params_check() then fails. */
+bool params_await_shape(const struct file_params *params);
 
 /* Convert to the parameters of a frame.  A typesize that is not chosen yet
    becomes 1; the chunksize becomes a multiple of the typesize. */

@@ -32,6 +32,7 @@ void file_writeback_begin_new(struct file *file, struct frame_writer *writer,
     file->writeback->not_durable = !params->array;
     file->states.params = params->chunk;
     file->states.params.blocksize = info->blocksize;
+    file->states.params.block = info->block;
     file->states.chunksize = info->chunksize;
     file->states.begun = true;
 }

@@ -12,7 +12,9 @@ struct chunk_params frame_chunk_params(const struct frame_info *info)
     struct chunk_params params = {
         .typesize = info->typesize,
         .blocksize = info->blocksize,
+        .block = info->block,
         .codec = (uint8_t)info->codec,
+        .codec_meta = (uint8_t)info->codec_meta,
         .clevel = (uint8_t)info->clevel,
         .split_mode = (enum chunk_split)info->split_mode,
         .use_dict = info->use_dict,
@@ -41,8 +43,9 @@ static void set_params(struct frame_info *info,
     info->typesize = chunks->typesize;
     info->blocksize = whole_items(chunks->blocksize, chunks->typesize);
     info->chunksize = params->chunksize;
+    info->block = chunks->block;
     info->codec = chunks->codec;
-    info->codec_meta = params->codec_meta;
+    info->codec_meta = chunks->codec_meta;
     info->vlblocks = params->vlblocks;
     info->clevel = chunks->clevel;
     info->split_mode = chunks->split_mode;

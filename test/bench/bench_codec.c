@@ -82,12 +82,12 @@ static ssize_t encode(struct bench *bench, unsigned i,
 static ssize_t decode(struct bench *bench, unsigned i,
                       const struct chunk_params *params)
 {
+    const struct chunk_items items = chunk_params_items(params);
     struct fault fault = FAULT_NONE;
 
-    return chunk_decode(&(struct stored_chunk){ bench->chunks[i],
-                                                bench->cbytes[i],
-                                                params->typesize },
-                        bench->dst, CHUNKSIZE, bench->decoder, &fault);
+    return chunk_decode(
+        &(struct stored_chunk){ bench->chunks[i], bench->cbytes[i], &items },
+        bench->dst, CHUNKSIZE, bench->decoder, &fault);
 }
 
 /* Returns MB (10^6 bytes) of decoded data per second of processor time. */

@@ -27,7 +27,7 @@ static struct chunk *open_chunk(const uint8_t *data, size_t len)
 
     ck_assert_int_eq(chunk_header_parse(data, len, &header, &fault), 0);
     ck_assert_uint_le(chunk_head_len(&header), header.cbytes);
-    ck_assert_int_eq(chunk_open(&header, data, 0, &chunk, &fault), 0);
+    ck_assert_int_eq(chunk_open(&header, data, NULL, &chunk, &fault), 0);
     return chunk;
 }
 
@@ -62,8 +62,8 @@ static void check_content(const uint8_t *data, size_t len,
     uint8_t *out = calloc(1, expected_len + 1);
 
     ck_assert_ptr_nonnull(out);
-    ck_assert_int_eq(chunk_decode(&(struct stored_chunk){ data, len, 0 }, out,
-                                  expected_len, decoder, &fault),
+    ck_assert_int_eq(chunk_decode(&(struct stored_chunk){ data, len, NULL },
+                                  out, expected_len, decoder, &fault),
                      (ssize_t)expected_len);
     ck_assert_mem_eq(out, expected, expected_len);
 
@@ -119,8 +119,8 @@ START_TEST(a_large_block_is_decoded_more_than_once)
     for (int i = 0; i < 2; i++) {
         memset(out, 0, SIZE);
         ck_assert_int_eq(
-            chunk_decode(&(struct stored_chunk){ data, sizeof(data), 0 }, out,
-                         SIZE, decoder, &fault),
+            chunk_decode(&(struct stored_chunk){ data, sizeof(data), NULL },
+                         out, SIZE, decoder, &fault),
             SIZE);
         ck_assert(out[0] == 7 && memcmp(out, out + 1, SIZE - 1) == 0);
     }

@@ -27,7 +27,7 @@ static ssize_t decode(const uint8_t *data, size_t len, struct fault *fault)
     memcpy(copy, data, len);
     *fault = FAULT_NONE;
     ck_assert_int_eq(chunk_decoder_new(cpu_features(), &decoder), 0);
-    ssize_t n = chunk_decode(&(struct stored_chunk){ copy, len, 0 }, out,
+    ssize_t n = chunk_decode(&(struct stored_chunk){ copy, len, NULL }, out,
                              CAPACITY, decoder, fault);
     chunk_decoder_free(decoder);
     free(copy);

@@ -85,6 +85,14 @@ static void fill_repeated(const void *item, size_t item_len, size_t nbytes)
         memcpy(src + i, item, item_len);
 }
 
+/* Can the codec encode any bytes, not only those of an array? */
+static bool writes_files(unsigned id)
+{
+    const struct codec *codec = codec_by_id(id);
+
+    return codec && codec->encode && !codec->uses_shape;
+}
+
 static size_t encode(const struct chunk_params *params, size_t nbytes)
 {
     ssize_t len =
@@ -98,10 +106,10 @@ static size_t encode(const struct chunk_params *params, size_t nbytes)
 
 static void decode(const struct chunk_params *params, size_t len, size_t nbytes)
 {
+    const struct chunk_items items = chunk_params_items(params);
     struct fault fault = FAULT_NONE;
-    ssize_t r =
-        chunk_decode(&(struct stored_chunk){ chunk, len, params->typesize },
-                     decoded, NBYTES_MAX, decoder, &fault);
+    ssize_t r = chunk_decode(&(struct stored_chunk){ chunk, len, &items },
+                             decoded, NBYTES_MAX, decoder, &fault);
 
     ck_assert_msg(r == (ssize_t)nbytes, "%zd: %s", r,
                   fault.what ? fault.what : "");
@@ -275,7 +283,7 @@ START_TEST(noise_is_copied_behind_a_header)
 
         params.codec = codec;
         params.use_dict = true;
-        if (!codec_by_id(codec))
+        if (!writes_files(codec))
             continue;
         ck_assert_uint_eq(encode(&params, NBYTES_MAX), CAP);
         ck_assert_int_eq(header_of(CAP).kind, CHUNK_COPY);
@@ -318,7 +326,7 @@ START_TEST(no_codec_writes_beyond_the_room_it_has)
     fill_mixture(6000);
     params.use_dict = true;
     for (params.codec = 0; params.codec < UINT8_MAX; params.codec++) {
-        for (size_t cap = 0; codec_by_id(params.codec) && cap < 6032;
+        for (size_t cap = 0; writes_files(params.codec) && cap < 6032;
              cap += 5) {
             ssize_t len;
 
@@ -343,7 +351,7 @@ START_TEST(a_chunk_names_the_codec_of_its_streams)
     params.blocksize = 1000;
     for (unsigned id = 0; id < CODEC_NIDS; id++) {
         params.codec = (uint8_t)id;
-        if (codec_by_id(id)) {
+        if (writes_files(id)) {
             struct chunk_header header = header_of(encode(&params, 6000));
 
             ck_assert_int_eq(header.kind, CHUNK_BLOCKS);
@@ -359,7 +367,7 @@ START_TEST(all_codecs_and_levels_read_back)
 
     for (uint8_t codec = CODEC_BLOSCLZ; codec < UINT8_MAX; codec++) {
         params.codec = codec;
-        for (uint8_t level = 0; codec_by_id(codec) && level <= 9; level++) {
+        for (uint8_t level = 0; writes_files(codec) && level <= 9; level++) {
             params.clevel = level;
             expect_round_trips(&params);
         }

@@ -356,7 +356,7 @@ static void expect_same_bytes(const uint8_t *chunk, size_t len,
 
     ck_assert_ptr_nonnull(bytes);
     ck_assert_int_eq(chunk_decoder_new(cpu_features(), &decoder), 0);
-    ck_assert_int_eq(chunk_decode(&(struct stored_chunk){ chunk, len, 0 },
+    ck_assert_int_eq(chunk_decode(&(struct stored_chunk){ chunk, len, NULL },
                                   bytes, NBYTES, decoder, &fault),
                      NBYTES);
     ck_assert_mem_eq(bytes, src, NBYTES);

@@ -10,12 +10,14 @@ enum {
     CAPACITY = 64
 };
 
+static const struct chunk_items no_items;
+
 /* A filter in the last slot, and the block that it is applied to. */
 struct example {
     uint8_t id;
     uint8_t meta;
     unsigned typesize;
-    uint32_t item_size;
+    struct chunk_items items;
     unsigned version;
     const uint8_t *first;
     size_t len;
@@ -37,11 +39,20 @@ static struct filter_block block_of(const struct example *example)
     return (struct filter_block){
         .len = example->len,
         .typesize = example->typesize,
-        .item_size = example->item_size,
+        .items = &example->items,
         .chunk_version = example->version ? example->version : 5,
         .first = example->first,
         .shuffle = &shuffle_portable,
     };
+}
+
+/* Check a filter that looks only at the typesize. */
+static int check(unsigned id, uint8_t meta, unsigned typesize)
+{
+    const struct chunk_items items = { .size = typesize };
+    const struct filter_block block = { .typesize = typesize, .items = &items };
+
+    return filter_check(id, meta, &block);
 }
 
 static void expect_applied(const struct example *example, const uint8_t *in,
@@ -292,7 +303,7 @@ START_TEST(bytedelta_has_a_channel_for_each_byte_of_an_item)
 {
     uint8_t in[42];
     uint8_t out[42];
-    struct example by_frame = { FILTER_BYTEDELTA, .item_size = 4, .len = 42 };
+    struct example by_frame = { FILTER_BYTEDELTA, .items.size = 4, .len = 42 };
     struct example by_chunk = { FILTER_BYTEDELTA, .typesize = 4, .len = 42 };
 
     by_frame.typesize = 1;
@@ -306,7 +317,7 @@ START_TEST(bytedelta_leaves_less_than_a_byte_for_each_channel_unchanged)
 {
     struct example example = { FILTER_BYTEDELTA, .typesize = 1, .len = 32 };
 
-    example.item_size = UINT32_MAX;
+    example.items.size = UINT32_MAX;
     expect_both_ways(&example, counted, counted);
 }
 END_TEST
@@ -328,7 +339,7 @@ END_TEST
 
 START_TEST(old_bytedelta_is_never_written)
 {
-    ck_assert_int_eq(filter_check(FILTER_BYTEDELTA_OLD, 0, 4), -EINVAL);
+    ck_assert_int_eq(check(FILTER_BYTEDELTA_OLD, 0, 4), -EINVAL);
     ck_assert_ptr_null(filter_by_name(filter_name(FILTER_BYTEDELTA_OLD)));
 }
 END_TEST
@@ -350,14 +361,14 @@ END_TEST
 
 START_TEST(trunc_prec_takes_floats_and_bits_that_they_have)
 {
-    ck_assert_int_eq(filter_check(FILTER_TRUNC_PREC, 23, 4), 0);
-    ck_assert_int_eq(filter_check(FILTER_TRUNC_PREC, 24, 4), -EINVAL);
-    ck_assert_int_eq(filter_check(FILTER_TRUNC_PREC, 0, 4), -EINVAL);
-    ck_assert_int_eq(filter_check(FILTER_TRUNC_PREC, (uint8_t)-22, 4), 0);
-    ck_assert_int_eq(filter_check(FILTER_TRUNC_PREC, (uint8_t)-23, 4), -EINVAL);
-    ck_assert_int_eq(filter_check(FILTER_TRUNC_PREC, 52, 8), 0);
-    ck_assert_int_eq(filter_check(FILTER_TRUNC_PREC, 53, 8), -EINVAL);
-    ck_assert_int_eq(filter_check(FILTER_TRUNC_PREC, 1, 2), -EINVAL);
+    ck_assert_int_eq(check(FILTER_TRUNC_PREC, 23, 4), 0);
+    ck_assert_int_eq(check(FILTER_TRUNC_PREC, 24, 4), -EINVAL);
+    ck_assert_int_eq(check(FILTER_TRUNC_PREC, 0, 4), -EINVAL);
+    ck_assert_int_eq(check(FILTER_TRUNC_PREC, (uint8_t)-22, 4), 0);
+    ck_assert_int_eq(check(FILTER_TRUNC_PREC, (uint8_t)-23, 4), -EINVAL);
+    ck_assert_int_eq(check(FILTER_TRUNC_PREC, 52, 8), 0);
+    ck_assert_int_eq(check(FILTER_TRUNC_PREC, 53, 8), -EINVAL);
+    ck_assert_int_eq(check(FILTER_TRUNC_PREC, 1, 2), -EINVAL);
 }
 END_TEST
 
@@ -378,12 +389,12 @@ END_TEST
 
 START_TEST(int_trunc_takes_integers_and_bits_that_they_have)
 {
-    ck_assert_int_eq(filter_check(FILTER_INT_TRUNC, 8, 1), 0);
-    ck_assert_int_eq(filter_check(FILTER_INT_TRUNC, 9, 1), -EINVAL);
-    ck_assert_int_eq(filter_check(FILTER_INT_TRUNC, 0, 1), -EINVAL);
-    ck_assert_int_eq(filter_check(FILTER_INT_TRUNC, (uint8_t)-63, 8), 0);
-    ck_assert_int_eq(filter_check(FILTER_INT_TRUNC, (uint8_t)-64, 8), -EINVAL);
-    ck_assert_int_eq(filter_check(FILTER_INT_TRUNC, 1, 3), -EINVAL);
+    ck_assert_int_eq(check(FILTER_INT_TRUNC, 8, 1), 0);
+    ck_assert_int_eq(check(FILTER_INT_TRUNC, 9, 1), -EINVAL);
+    ck_assert_int_eq(check(FILTER_INT_TRUNC, 0, 1), -EINVAL);
+    ck_assert_int_eq(check(FILTER_INT_TRUNC, (uint8_t)-63, 8), 0);
+    ck_assert_int_eq(check(FILTER_INT_TRUNC, (uint8_t)-64, 8), -EINVAL);
+    ck_assert_int_eq(check(FILTER_INT_TRUNC, 1, 3), -EINVAL);
 }
 END_TEST
 
@@ -396,6 +407,7 @@ START_TEST(slots_are_applied_in_order_and_undone_backwards)
     const uint8_t out[8] = { 0, 2, 2, 2, 1, 2, 2, 2 };
     struct filter_block block = { .len = 8,
                                   .typesize = 2,
+                                  .items = &no_items,
                                   .chunk_version = 5,
                                   .shuffle = &shuffle_portable };
     struct filter_pipeline pipeline;
@@ -422,6 +434,7 @@ START_TEST(six_filters_need_two_buffers_and_leave_the_source_alone)
     const uint8_t meta[CHUNK_NFILTERS] = { 0, 0, 0, 8, 0, 0 };
     struct filter_block block = { .len = 32,
                                   .typesize = 4,
+                                  .items = &no_items,
                                   .chunk_version = 5,
                                   .shuffle = &shuffle_portable };
     struct filter_pipeline pipeline;
@@ -473,7 +486,7 @@ START_TEST(a_filter_that_is_lacking_gives_its_number)
 
         ck_assert_int_eq(filter_pipeline_init(&pipeline, ids, meta, 4),
                          lacking[i]);
-        ck_assert_int_eq(filter_check(lacking[i], 0, 4), -EINVAL);
+        ck_assert_int_eq(check(lacking[i], 0, 4), -EINVAL);
     }
 }
 END_TEST

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef ARRAY_ARRAY_FORMAT_H
-#define ARRAY_ARRAY_FORMAT_H
+#ifndef FRAME_ARRAY_FORMAT_H
+#define FRAME_ARRAY_FORMAT_H
 
 #include "base/msgpack.h"
 
