@@ -39,7 +39,8 @@ enum {
 /* Help for these options.  A verb describes the defaults itself. */
 #define FRAME_OPTIONS_HELP                                               \
     "  --layout LAYOUT   contiguous, one file, or sparse, a directory\n" \
-    "  --codec NAME      " CODEC_NAMES "\n"                              \
+    "  --codec NAME      " CODEC_NAMES "; for arrays\n"                  \
+    "                    also NAME:META, with " ARRAY_CODEC_NAMES "\n"   \
     "  --clevel N        0, as it is, to 9, smallest\n"                  \
     "  --filters LIST    F[:META]+F..., up to six, or none\n"            \
     "  --typesize N      bytes per element, or auto\n"                   \

@@ -38,16 +38,7 @@ const char *filter_name(unsigned id)
 
     if (filter)
         return filter->name;
-    switch (id) {
-    case FILTER_NONE:
-        return "none";
-    case FILTER_NDCELL:
-        return "ndcell";
-    case FILTER_NDMEAN:
-        return "ndmean";
-    default:
-        return "unknown";
-    }
+    return id == FILTER_NONE ? "none" : "unknown";
 }
 
 int filter_check(unsigned id, uint8_t meta, const struct filter_block *block)

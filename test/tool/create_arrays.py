@@ -103,6 +103,72 @@ def npy_files_become_arrays():
         check(b2frame('cat', '--npy', path).stdout.endswith(items), path)
 
 
+def check_oracle(path, items):
+    """Let another program read the items, if it is there."""
+    if not oracle.is_here():
+        return
+    complaints = oracle.array_complaints({path: items})
+    check(not complaints, complaints)
+
+
+def cells_are_written_with_shape():
+    """Codecs and filters that use the shape of blocks, of several types."""
+    pick = random.Random(6)
+    for dtype, size, words in [
+            ('|u1', 1, ['--codec', 'ndlz:4']),
+            ('<u2', 2, ['--codec', 'ndlz:8']),
+            ('<i4', 4, ['--codec', 'ndlz:4', '--filters', 'none']),
+            ('<i4', 4, ['--filters', 'ndcell:3+shuffle']),
+            ('<f8', 8, ['--codec', 'zstd', '--filters', 'ndcell:4+bitshuffle'])]:
+        items = bytes(pick.choices([1, 2, 250], [20, 5, 1],
+                                   k=50 * 60 * size))
+        path = 'cells%s%d.b2nd' % (dtype[1:], len(words))
+        b2frame('create', *words, '--shape', '50,60', '--dtype', dtype,
+                '--chunks', '24,25', '--blocks', '8,16', '-', path,
+                stdin=items)
+        check_array(path, items, [50, 60], dtype)
+        check_oracle(path, items)
+        back = 'back-' + path
+        b2frame('convert', '--codec', 'lz4', '--filters', 'none', path, back)
+        check(b2frame('cat', back).stdout == items, path + ' converted')
+        b2frame('convert', *words, back, 'again-' + path)
+        check(b2frame('cat', 'again-' + path).stdout == items, path + ' again')
+
+
+def means_lose_digits():
+    items = b''.join(struct.pack('<d', x) for x in range(8 * 8))
+    b2frame('create', '--filters', 'ndmean:2', '--shape', '8,8', '--dtype',
+            '<f8', '--blocks', '8,8', '-', 'mean.b2nd', stdin=items)
+    data = b2frame('cat', 'mean.b2nd').stdout
+    check(struct.unpack('<4d', data[:32]) == (4.5, 4.5, 6.5, 6.5), 'means')
+    check_oracle('mean.b2nd', data)
+
+
+def cells_without_a_shape_are_refused():
+    items = bytes(range(200))
+    array = ['--shape', '10,20', '--dtype', '|u1']
+    for words, status in [
+            (['--codec', 'ndlz:4'], 1),
+            (['--filters', 'ndcell:2'], 1),
+            (['--codec', 'ndlz', *array], 2),
+            (['--codec', 'ndlz:x', *array], 2),
+            (['--codec', 'lz4:3', *array], 2),
+            (['--codec', 'ndlz:5', *array], 1),
+            (['--codec', 'ndlz:4', '--shape', '200', '--dtype', '|u1'], 1),
+            (['--filters', 'ndcell:0', *array], 1),
+            (['--filters', 'ndcell:100', *array], 1),
+            (['--filters', 'ndmean:2', *array], 1)]:
+        done = b2frame('create', *words, '-', 'bad.b2nd', stdin=items,
+                       status=status)
+        check(b'b2frame' in done.stderr, str(words))
+        check(not os.path.exists('bad.b2nd'), str(words))
+    b2frame('create', '-', 'plain.b2frame', stdin=items)
+    done = b2frame('convert', '--codec', 'ndlz:4', 'plain.b2frame',
+                   'bad.b2nd', status=1)
+    check(b'for arrays only' in done.stderr, 'convert says ' +
+          done.stderr.decode())
+
+
 def wrong_arrays_are_refused():
     pick = random.Random(6)
     items = pick.randbytes(100)
@@ -134,4 +200,5 @@ def wrong_arrays_are_refused():
 
 
 main(bytes_become_an_array, shapes_are_chosen, npy_files_become_arrays,
-     wrong_arrays_are_refused)
+     cells_are_written_with_shape, means_lose_digits,
+     cells_without_a_shape_are_refused, wrong_arrays_are_refused)

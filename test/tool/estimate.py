@@ -26,7 +26,7 @@ def every_codec_filter_and_typesize_is_tried():
     trials = told['trials']
     listed = re.search(r'--codec NAME +(.*)',
                        b2frame('create', '--help').decode())[1]
-    codecs = re.split(', | or ', listed)
+    codecs = re.split(', | or ', listed.split(';')[0])
     check(len(codecs) >= 5, listed)
     check({t['codec'] for t in trials} == set(codecs), trials)
     check({t['typesize'] for t in trials} == {1, 2, 4, 8, 16}, trials)

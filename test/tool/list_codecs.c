@@ -2,8 +2,9 @@
 
 /*
  * Prints the codecs and filters that have a name; see names.py.  A line
- * has the kind, the name, and "written", "read" if it can only be read, "lossy"
- * if it is written and loses digits, or "lacking".
+ * has the kind, the name, "arrays" if it is only for these or else "files", and
+ * "written", "read" if it can only be read, "lossy" if it is written and loses
+ * digits, or "lacking".
  */
 #include <stdio.h>
 #include <string.h>
@@ -15,17 +16,20 @@ static void print_codec(unsigned id)
 {
     const struct codec *codec = codec_by_id(id);
 
-    printf("codec %s %s\n", codec_name(id),
-           !codec          ? "lacking"
-           : codec->encode ? "written"
-                           : "read");
+    printf("codec %s %s %s\n", codec_name(id),
+           codec && codec->uses_shape ? "arrays" : "files",
+           !codec            ? "lacking"
+           : !codec->encode  ? "read"
+           : codec->is_lossy ? "lossy"
+                             : "written");
 }
 
 static void print_filter(unsigned id)
 {
     const struct filter *filter = filter_by_id(id);
 
-    printf("filter %s %s\n", filter_name(id),
+    printf("filter %s %s %s\n", filter_name(id),
+           filter && filter->uses_shape ? "arrays" : "files",
            !filter            ? "lacking"
            : !filter->apply   ? "read"
            : filter->is_lossy ? "lossy"

@@ -476,8 +476,7 @@ END_TEST
 
 START_TEST(a_filter_that_is_lacking_gives_its_number)
 {
-    const uint8_t lacking[] = { 5,   31, FILTER_NDCELL, FILTER_NDMEAN, 37,
-                                160, 255 };
+    const uint8_t lacking[] = { 5, 31, 37, 160, 255 };
 
     for (size_t i = 0; i < sizeof(lacking); i++) {
         const uint8_t ids[CHUNK_NFILTERS] = { 0, lacking[i], 0, 0, 0, 1 };
@@ -497,7 +496,7 @@ START_TEST(filters_are_found_by_the_names_that_they_have)
 
     ck_assert_ptr_nonnull(filter);
     ck_assert_int_eq(filter->id, FILTER_BITSHUFFLE);
-    ck_assert_ptr_null(filter_by_name("ndcell"));
+    ck_assert_ptr_null(filter_by_name("bytedelta34"));
     ck_assert_str_eq(filter_name(FILTER_NDCELL), "ndcell");
     ck_assert_str_eq(filter_name(200), "unknown");
 }

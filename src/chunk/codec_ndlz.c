@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "chunk/codec_ndlz.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/size.h"
+#include "chunk/chunk_params.h"
+#include "chunk/codec_private.h"
+
+/* Index 4 has no token that writers use, but readers accept it. */
+static const struct ndlz_pattern patterns_4[] = {
+    [0x00] = { 2, { 2, 3 } },    [0x01] = { 2, { 0, 1 } },
+    [0x02] = { 2, { 0, 2 } },    [0x03] = { 2, { 0, 3 } },
+    [0x04] = { 2, { 1, 0 } },    [0x06] = { 2, { 1, 2 } },
+    [0x07] = { 2, { 1, 3 } },    [0x0c] = { 3, { 1, 2, 3 } },
+    [0x0d] = { 3, { 0, 1, 2 } }, [0x0e] = { 3, { 0, 1, 3 } },
+    [0x0f] = { 3, { 0, 2, 3 } },
+};
+
+static const struct ndlz_pattern patterns_8[] = {
+    [0x00] = { 2, { 0, 1 } },    [0x01] = { 2, { 1, 2 } },
+    [0x02] = { 2, { 2, 3 } },    [0x03] = { 2, { 3, 4 } },
+    [0x04] = { 2, { 4, 5 } },    [0x05] = { 2, { 5, 6 } },
+    [0x06] = { 2, { 6, 7 } },    [0x20] = { 3, { 0, 1, 2 } },
+    [0x21] = { 3, { 1, 2, 3 } }, [0x22] = { 3, { 2, 3, 4 } },
+    [0x23] = { 3, { 3, 4, 5 } }, [0x24] = { 3, { 4, 5, 6 } },
+    [0x25] = { 3, { 5, 6, 7 } },
+};
+
+static const struct ndlz_format formats[] = {
+    { 4, 0x80, 3, sizeof(patterns_4) / sizeof(*patterns_4), patterns_4 },
+    { 8, 0x88, 0, sizeof(patterns_8) / sizeof(*patterns_8), patterns_8 },
+};
+
+const struct ndlz_format *ndlz_format(uint8_t side)
+{
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+        if (formats[i].side == side)
+            return &formats[i];
+    return NULL;
+}
+
+/* A stream that is being decoded. */
+struct reader {
+    const struct ndlz_format *format;
+    const uint8_t *bytes;
+    size_t len;
+    size_t pos;
+    size_t token_pos; /* of the instruction that is being decoded */
+};
+
+/* The place of a cell in the matrix.  At an edge it may be cut. */
+struct cell {
+    uint8_t *dst;
+    size_t pitch; /* bytes from one row to the next */
+    size_t nrows;
+    size_t ncols;
+};
+
+/* Read `len` literal bytes; NULL if there are too few. */
+static const uint8_t *read_bytes(struct reader *in, size_t len)
+{
+    const uint8_t *bytes = in->bytes + in->pos;
+
+    if (len > in->len - in->pos)
+        return NULL;
+    in->pos += len;
+    return bytes;
+}
+
+/* Read a reference to `len` bytes; NULL if they are not in the stream. */
+static const uint8_t *read_reference(struct reader *in, size_t len)
+{
+    const uint8_t *bytes = read_bytes(in, NDLZ_REF_LEN);
+    size_t distance;
+
+    if (!bytes)
+        return NULL;
+    distance = load_le16(bytes);
+    if (distance > in->token_pos ||
+        !size_within(in->token_pos - distance, len, in->len))
+        return NULL;
+    return in->bytes + in->token_pos - distance;
+}
+
+/* Copy a row of a whole cell.  The compiler knows both lengths. */
+static void copy_row(uint8_t *dst, const uint8_t *src, size_t side)
+{
+    if (side == 4)
+        memcpy(dst, src, 4);
+    else
+        memcpy(dst, src, 8);
+}
+
+/* Fill a cell with bytes that lie row by row, as wide as the cell is. */
+static int put_bytes(const struct reader *in, const struct cell *cell,
+                     const uint8_t *src)
+{
+    if (!src)
+        return -EBADMSG;
+    if (cell->ncols == in->format->side) {
+        for (size_t i = 0; i < cell->nrows; i++)
+            copy_row(cell->dst + i * cell->pitch, src + i * cell->ncols,
+                     cell->ncols);
+        return 0;
+    }
+    for (size_t i = 0; i < cell->nrows; i++)
+        memcpy(cell->dst + i * cell->pitch, src + i * cell->ncols, cell->ncols);
+    return 0;
+}
+
+static int put_value(const struct cell *cell, const uint8_t *value)
+{
+    if (!value)
+        return -EBADMSG;
+    for (size_t i = 0; i < cell->nrows; i++)
+        memset(cell->dst + i * cell->pitch, *value, cell->ncols);
+    return 0;
+}
+
+/* Read a reference to some rows of `whole`, which is a cell that is not cut. */
+static int read_rows(struct reader *in, const struct ndlz_pattern *pattern,
+                     uint8_t *whole, unsigned *filled)
+{
+    size_t side = in->format->side;
+    const uint8_t *src = read_reference(in, pattern->nrows * side);
+
+    if (!src)
+        return -EBADMSG;
+    for (unsigned i = 0; i < pattern->nrows; i++) {
+        copy_row(whole + pattern->rows[i] * side, src + i * side, side);
+        *filled |= 1u << pattern->rows[i];
+    }
+    return 0;
+}
+
+/* Read the rows that no reference has filled. */
+static int read_literal_rows(struct reader *in, uint8_t *whole, unsigned filled)
+{
+    size_t side = in->format->side;
+
+    for (size_t i = 0; i < side; i++) {
+        const uint8_t *src;
+
+        if (filled >> i & 1)
+            continue;
+        src = read_bytes(in, side);
+        if (!src)
+            return -EBADMSG;
+        copy_row(whole + i * side, src, side);
+    }
+    return 0;
+}
+
+/* Find the pattern of a token; NULL if it is not one of a pattern. */
+static const struct ndlz_pattern *find_pattern(const struct ndlz_format *format,
+                                               uint8_t token)
+{
+    unsigned i = (token - (unsigned)format->first_token) >> format->shift;
+
+    if (token < format->first_token || i >= format->npatterns ||
+        format->patterns[i].nrows == 0)
+        return NULL;
+    /* The low bits of this token are not ignored. */
+    if (format->side == 4 && i == 0 && token != format->first_token)
+        return NULL;
+    return &format->patterns[i];
+}
+
+/* Read an instruction that builds a cell of rows. */
+static int decode_rows(struct reader *in, uint8_t token,
+                       const struct cell *cell)
+{
+    const struct ndlz_format *format = in->format;
+    const struct ndlz_pattern *pattern = find_pattern(format, token);
+    uint8_t whole[NDLZ_SIDE_MAX * NDLZ_SIDE_MAX];
+    unsigned filled = 0;
+    int r = -EBADMSG;
+
+    if (pattern) {
+        r = read_rows(in, pattern, whole, &filled);
+    } else if (format->side == 4 && token >= NDLZ_PAIRS && token < NDLZ_VALUE) {
+        uint8_t row = (uint8_t)(1 + (token - NDLZ_PAIRS) / NDLZ_PAIRS_STEP);
+        const struct ndlz_pattern first = { 2, { 0, row } };
+        const struct ndlz_pattern second = ndlz_other_pair(row);
+
+        r = read_rows(in, &first, whole, &filled);
+        if (r == 0)
+            r = read_rows(in, &second, whole, &filled);
+    }
+    if (r == 0)
+        r = read_literal_rows(in, whole, filled);
+    return r < 0 ? r : put_bytes(in, cell, whole);
+}
+
+static int decode_cell(struct reader *in, const struct cell *cell)
+{
+    size_t len = cell->nrows * cell->ncols;
+    const uint8_t *token;
+
+    in->token_pos = in->pos;
+    token = read_bytes(in, 1);
+    if (!token)
+        return -EBADMSG;
+    switch (*token) {
+    case NDLZ_LITERAL:
+        return put_bytes(in, cell, read_bytes(in, len));
+    case NDLZ_VALUE:
+        return put_value(cell, read_bytes(in, 1));
+    case NDLZ_CELL:
+        return put_bytes(in, cell, read_reference(in, len));
+    default:
+        return decode_rows(in, *token, cell);
+    }
+}
+
+/* Decode all cells of a matrix. */
+static int decode_cells(struct reader *in, size_t nrows, size_t ncols,
+                        uint8_t *dst)
+{
+    size_t side = in->format->side;
+    int r = 0;
+
+    for (size_t row = 0; row < nrows && r == 0; row += side) {
+        for (size_t col = 0; col < ncols && r == 0; col += side) {
+            const struct cell cell = {
+                .dst = dst + row * ncols + col,
+                .pitch = ncols,
+                .nrows = nrows - row < side ? nrows - row : side,
+                .ncols = ncols - col < side ? ncols - col : side,
+            };
+
+            r = decode_cell(in, &cell);
+        }
+    }
+    return r;
+}
+
+static const char *refuse(const struct codec_stream *stream)
+{
+    return ndlz_format(stream->meta) ? NULL
+                                     : "codec ndlz has cells of unknown size";
+}
+
+static int decode(const struct codec_stream *stream)
+{
+    struct reader in = {
+        .format = ndlz_format(stream->meta),
+        .bytes = stream->src,
+        .len = stream->src_len,
+        .pos = NDLZ_HEAD_LEN,
+    };
+    uint64_t nrows;
+    uint64_t ncols;
+
+    if (!in.format || in.len < NDLZ_HEAD_LEN || in.bytes[0] != 2)
+        return -EBADMSG;
+    nrows = load_le32(in.bytes + 1);
+    ncols = load_le32(in.bytes + 5);
+    if (nrows == 0 || nrows > INT32_MAX || ncols == 0 || ncols > INT32_MAX ||
+        nrows * ncols != stream->dst_len)
+        return -EBADMSG;
+    return decode_cells(&in, (size_t)nrows, (size_t)ncols, stream->dst);
+}
+
+/* Each stream has to be a matrix of bytes, as wide and as high as a block. */
+static int check(const struct chunk_params *params)
+{
+    const struct chunk_items items = chunk_params_items(params);
+
+    if (!ndlz_format(params->codec_meta) || params->block.ndim != 2 ||
+        params->typesize > UINT8_MAX ||
+        !chunk_items_fill(&items, params->typesize, params->blocksize))
+        return -EINVAL;
+    if (params->typesize > 1 && params->split_mode != CHUNK_SPLIT_ALWAYS)
+        return -EINVAL;
+    return 0;
+}
+
+static void fini(struct codec_context *context)
+{
+    free(context->encoder);
+}
+
+const struct codec codec_ndlz = {
+    .id = CODEC_NDLZ,
+    .name = "ndlz",
+    .must_split = true,
+    .uses_shape = true,
+    .has_meta = true,
+    .check = check,
+    .refuse = refuse,
+    .decode = decode,
+    .encode = ndlz_encode,
+    .fini = fini,
+};
