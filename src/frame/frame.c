@@ -339,6 +339,8 @@ static int try_open(struct store *store, uint64_t base, struct frame **out,
         frame_close(frame);
         return r;
     }
+    if (frame->info.nchunks > 0)
+        store_expect(store, frame->info.cbytes / frame->info.nchunks);
     *out = frame;
     return 0;
 }

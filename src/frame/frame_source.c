@@ -24,14 +24,31 @@ void frame_source_name(uint64_t id, char name[FRAME_SOURCE_NAME_LEN])
     snprintf(name, FRAME_SOURCE_NAME_LEN, name_formats[0], id);
 }
 
+/* A store may find out that an object does not exist only when it is asked for
+   its size. */
+static int open_named(struct frame *frame, struct frame_source *source,
+                      struct store_stat *stat)
+{
+    int r = store_open(frame->store, source->name, &source->object);
+
+    if (r < 0)
+        return r;
+    r = store_object_stat(source->object, stat);
+    if (r < 0) {
+        store_object_close(source->object);
+        source->object = NULL;
+    }
+    return r;
+}
+
 static int open_chunk_file(struct frame *frame, uint64_t id,
-                           struct frame_source *source)
+                           struct frame_source *source, struct store_stat *stat)
 {
     int r = -ENOENT;
 
     for (size_t i = 0; i < 2 && r == -ENOENT; i++) {
         snprintf(source->name, sizeof(source->name), name_formats[i], id);
-        r = store_open(frame->store, source->name, &source->object);
+        r = open_named(frame, source, stat);
     }
     if (r == -ENOENT)
         snprintf(source->name, sizeof(source->name), name_formats[0], id);
@@ -65,7 +82,7 @@ static int open_sparse(struct frame *frame, uint64_t id,
                        struct frame_source *source, struct fault *fault)
 {
     struct store_stat stat;
-    int r = open_chunk_file(frame, id, source);
+    int r = open_chunk_file(frame, id, source, &stat);
 
     if (r == -ENOENT)
         return fault_set(fault, -EBADMSG, 0, "chunk file is missing");
@@ -73,12 +90,9 @@ static int open_sparse(struct frame *frame, uint64_t id,
         return fault_set(fault, -EBADMSG, 0, "chunk file is no regular file");
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    r = store_object_stat(source->object, &stat);
-    if (r == 0 && identity_serves_others() && !is_readable(frame, &stat))
-        r = -EACCES;
-    if (r < 0) {
+    if (identity_serves_others() && !is_readable(frame, &stat)) {
         store_object_close(source->object);
-        return fault_set(fault, r, 0, NULL);
+        return fault_set(fault, -EACCES, 0, NULL);
     }
     source->avail = stat.version.size;
     return 0;

@@ -54,6 +54,10 @@ struct net_options {
 #define NET_FOREVER UINT_MAX
 
 /* The options that hold if the user sets none. */
+#define NET_DEFAULT_OPTIONS                                               \
+    {                                                                     \
+        .timeout = 30, .retries = 10, .connections = 32, .revalidate = 1, \
+    }
 extern const struct net_options net_default_options;
 
 /*

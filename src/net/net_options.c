@@ -12,12 +12,7 @@ enum {
     CONNECTIONS_MAX = 1024,
 };
 
-const struct net_options net_default_options = {
-    .timeout = 30,
-    .retries = 10,
-    .connections = 32,
-    .revalidate = 1,
-};
+const struct net_options net_default_options = NET_DEFAULT_OPTIONS;
 
 static int set_number(const char *value, uint64_t min, uint64_t max,
                       unsigned *out)

@@ -269,6 +269,24 @@ void url_fini(struct url *url)
     *url = (struct url){ 0 };
 }
 
+int url_copy(const struct url *url, struct url *out)
+{
+    struct url copy = {
+        .scheme = url->scheme,
+        .host = strdup(url->host),
+        .port = url->port,
+        .path = strdup(url->path),
+        .query = url->query ? strdup(url->query) : NULL,
+    };
+
+    if (!copy.host || !copy.path || (url->query && !copy.query)) {
+        url_fini(&copy);
+        return -ENOMEM;
+    }
+    *out = copy;
+    return 0;
+}
+
 int url_join(const struct url *url, const char *name, struct url *out)
 {
     size_t len = strlen(url->path);

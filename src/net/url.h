@@ -4,7 +4,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/socket.h>
+
+struct sockaddr;
 
 /* The kinds of URL that are known. */
 enum url_scheme {
@@ -48,8 +49,11 @@ bool url_is(const char *name);
  */
 int url_parse(const char *text, struct url *out, const char **why);
 
-/* Free what url_parse() and url_join() have made.  An url of zeros is fine. */
+/* Free what url_parse(), url_copy() and url_join() have made.  A URL of zeros is fine. */
 void url_fini(struct url *url);
+
+/* Copy a URL.  Returns 0 or -ENOMEM. */
+int url_copy(const struct url *url, struct url *out);
 
 /* Make the URL of a name below another URL, which has no query.  Returns 0,
    -EINVAL if it is too long, or -ENOMEM. */

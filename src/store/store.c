@@ -79,6 +79,12 @@ int store_object_read_at(struct store_object *object, uint64_t off, void *buf,
     return store_object_read(object, &range, 1);
 }
 
+void store_expect(struct store *store, uint64_t unit)
+{
+    if (store->ops->expect)
+        store->ops->expect(store, unit);
+}
+
 int store_object_write(struct store_object *object, uint64_t off,
                        const void *buf, size_t len)
 {

@@ -119,6 +119,13 @@ int store_object_read_at(struct store_object *object, uint64_t off, void *buf,
                          size_t len);
 
 /*
+ * Tell the store that callers will read units of about so many bytes, each from
+ * its start: the chunks of a frame.  A store for which a request takes longer
+ * than these bytes fetches them together.
+ */
+void store_expect(struct store *store, uint64_t unit);
+
+/*
  * Changes.  All functions below return 0, -EROFS if the store was not opened
  * for changes or its kind does not have them, or another negative errno.  After
  * an error the state of the object is unknown, unless the function says

@@ -37,6 +37,8 @@ struct store_ops {
     int (*list)(struct store *store,
                 int (*visit)(void *context, const char *name), void *context);
 
+    void (*expect)(struct store *store, uint64_t unit); /* NULL: no need */
+
     /* NULL if the kind is not local.  The struct of such a store begins with
        struct store_local_head. */
     const struct store_local_ops *local;

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "frame/frame_remote.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "frame/frame.h"
+#include "frame/frame_object.h"
+#include "store/store_http.h"
+
+static bool ends_with_slash(const struct url *url)
+{
+    return url->path[strlen(url->path) - 1] == '/';
+}
+
+static const char *refuse(const struct url *url)
+{
+    if (url->scheme == URL_S3)
+        return "frames on s3:// cannot be read yet, only on http:// and "
+               "https://";
+    if (url->query && ends_with_slash(url))
+        return "the URL of a sparse frame cannot have a query";
+    return NULL;
+}
+
+static int parse(const char *text, struct url *out, const char **why)
+{
+    int r = url_parse(text, out, why);
+
+    if (r < 0)
+        return r;
+    *why = refuse(out);
+    r = out->scheme == URL_S3 ? -EPROTONOSUPPORT : *why ? -EINVAL : 0;
+    if (r == 0 && !net_is_supported()) {
+        *why = "this build cannot read frames by URL, because it was made "
+               "without libcurl";
+        r = -EPROTONOSUPPORT;
+    }
+    if (r < 0)
+        url_fini(out);
+    return r;
+}
+
+int frame_remote_check(const char *text, const char **why)
+{
+    struct url url;
+    int r = parse(text, &url, why);
+
+    if (r == 0)
+        url_fini(&url);
+    return r;
+}
+
+/* Does the object "" begin as a frame does?  This costs no request. */
+static bool looks_like_frame(struct store *store)
+{
+    uint8_t bytes[FRAME_MAGIC_LEN];
+    struct store_object *object;
+    bool looks;
+
+    if (store_open(store, "", &object) < 0)
+        return false;
+    looks = store_object_read_at(object, 0, bytes, sizeof(bytes)) == 0 &&
+            frame_has_magic(bytes, sizeof(bytes));
+    store_object_close(object);
+    return looks;
+}
+
+/* Open the directory of a sparse frame.  Returns -ENOENT if it has no index. */
+static int open_dir(struct net *net, const struct url *url, struct store **out)
+{
+    struct store_stat stat;
+    struct store *store;
+    int r = store_http_open_dir(net, url, &store);
+
+    if (r < 0)
+        return r;
+    r = frame_object_stat(store, NULL, &stat);
+    if (r < 0) {
+        store_close(store);
+        return r;
+    }
+    *out = store;
+    return 0;
+}
+
+/*
+ * Servers answer a directory's URL with an error, with a list of its files, or
+ * with a redirect.  So if this is no frame, look for an index below it; if there
+ * is none, it is what it seemed to be.
+ */
+static int open_either(struct net *net, const struct url *url,
+                       struct store **out)
+{
+    struct store *file = NULL;
+    int r = store_http_open(net, url, &file);
+
+    if (r == -ENOMEM || url->query || (r == 0 && looks_like_frame(file)) ||
+        open_dir(net, url, out) < 0) {
+        if (r == 0)
+            *out = file;
+        return r;
+    }
+    store_close(file);
+    return 0;
+}
+
+int frame_remote_open(struct net *net, const char *text, struct store **out,
+                      const char **why)
+{
+    struct url url;
+    int r = parse(text, &url, why);
+
+    if (r < 0)
+        return r;
+    if (ends_with_slash(&url))
+        r = open_dir(net, &url, out);
+    else
+        r = open_either(net, &url, out);
+    url_fini(&url);
+    return r;
+}

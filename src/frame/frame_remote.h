@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef FRAME_FRAME_REMOTE_H
+#define FRAME_FRAME_REMOTE_H
+
+#include "net/net.h"
+#include "store/store.h"
+
+/*
+ * Can frames be read at this URL?
+ *
+ *  why  receives a static text if not
+ *
+ * Returns 0; -EINVAL if the URL is not valid; -EPROTONOSUPPORT if it is one of
+ * s3, or if this build cannot read frames by URL; or -ENOMEM.
+ */
+int frame_remote_check(const char *text, const char **why);
+
+/*
+ * Open the store of a frame that a user named by its URL: that of a contiguous
+ * frame, or of the directory of a sparse one.  If it ends with '/', it is a
+ * directory; if it has a query, it is not.  Otherwise the server is asked.
+ *
+ *  why  as for frame_remote_check(); NULL if the server is the reason
+ *
+ * Returns 0, or an error as above or of struct net_request.
+ */
+int frame_remote_open(struct net *net, const char *text, struct store **out,
+                      const char **why);
+
+#endif

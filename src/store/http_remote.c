@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "store/http_remote.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "store/http_remote_private.h"
+
+enum {
+    HEAD_LEN = 64 << 10 /* bytes at the start, and at the end, of an object that
+                           are fetched to open it */
+};
+
+void http_context_init(struct http_context *context, struct net *net)
+{
+    *context = (struct http_context){ .net = net };
+    pthread_mutex_init(&context->lock, NULL);
+    pthread_cond_init(&context->changed, NULL);
+    list_init(&context->pieces);
+}
+
+void http_context_fini(struct http_context *context)
+{
+    pthread_cond_destroy(&context->changed);
+    pthread_mutex_destroy(&context->lock);
+}
+
+int http_remote_new(struct http_context *context, struct url *url,
+                    struct http_remote **out)
+{
+    struct http_remote *remote = calloc(1, sizeof(*remote));
+
+    if (!remote) {
+        url_fini(url);
+        return -ENOMEM;
+    }
+    remote->context = context;
+    remote->url = *url;
+    remote->nrefs = 1;
+    list_init(&remote->pieces);
+    *url = (struct url){ 0 };
+    *out = remote;
+    return 0;
+}
+
+struct http_remote *http_remote_get(struct http_remote *remote)
+{
+    pthread_mutex_lock(&remote->context->lock);
+    remote->nrefs++;
+    pthread_mutex_unlock(&remote->context->lock);
+    return remote;
+}
+
+/* A thread that fetches or reads a piece has a reference, so no piece is in use
+   when the last one is dropped. */
+void http_remote_put(struct http_remote *remote)
+{
+    bool last;
+
+    if (!remote)
+        return;
+    pthread_mutex_lock(&remote->context->lock);
+    last = --remote->nrefs == 0;
+    if (last)
+        list_for_each_safe(node, &remote->pieces)
+            http_piece_free_locked(list_entry(node, struct http_piece, mine));
+    pthread_mutex_unlock(&remote->context->lock);
+    if (!last)
+        return;
+    url_fini(&remote->url);
+    free(remote);
+}
+
+static int64_t next_check_ns(const struct http_remote *remote)
+{
+    const struct net_options *options = net_get_options(remote->context->net);
+
+    if (options->revalidate == NET_FOREVER)
+        return INT64_MAX;
+    return clock_monotonic_ns() + (int64_t)options->revalidate * 1000000000;
+}
+
+/* Is this a reply about the state that is known?  A server that sends no tags
+   shows changes by time and size. */
+static bool is_same_state(const struct http_remote *remote,
+                          const struct net_reply *reply)
+{
+    return reply->size == remote->size &&
+           strcmp(reply->etag, remote->etag) == 0 &&
+           (remote->etag[0] != '\0' || reply->modified == remote->modified);
+}
+
+int http_remote_note_locked(struct http_remote *remote,
+                            const struct net_reply *reply)
+{
+    if (remote->known) {
+        remote->stale |= !is_same_state(remote, reply);
+        return remote->stale ? -ESTALE : 0;
+    }
+    remote->size = reply->size;
+    remote->modified = reply->modified;
+    memcpy(remote->etag, reply->etag, sizeof(remote->etag));
+    remote->due_ns = next_check_ns(remote);
+    remote->known = true;
+    return 0;
+}
+
+int http_remote_state(struct http_remote *remote, struct http_state *out)
+{
+    const char *etag = remote->etag;
+    uint64_t id = hash_text(remote->url.host);
+    int r = http_remote_know(remote);
+
+    if (r < 0)
+        return r;
+    id = hash_mix(hash_mix(id, remote->url.port), hash_text(remote->url.path));
+    id = hash_mix(hash_mix(id, hash_text(etag)), remote->size);
+    *out = (struct http_state){
+        .size = remote->size,
+        .modified = remote->modified,
+        .id = hash_mix(id, (uint64_t)remote->modified),
+    };
+    return 0;
+}
+
+static void pin_locked(struct http_piece *piece)
+{
+    list_remove(&piece->node);
+    piece->remote->context->used -= piece->len;
+    piece->len = 0; /* until something has come */
+    piece->pinned = true;
+}
+
+/* Take over the end of the object, unless it is that of another state. */
+static void keep_tail_locked(struct http_remote *remote,
+                             struct http_piece *tail)
+{
+    const struct net_reply *reply = &tail->request.reply;
+
+    tail->ready = true;
+    if (tail->request.error < 0 || !is_same_state(remote, reply))
+        return;
+    tail->off = reply->off;
+    tail->len = reply->len;
+    remote->context->used += tail->len;
+}
+
+static int keep_head_locked(struct http_remote *remote, struct http_piece *head)
+{
+    const struct net_reply *reply = &head->request.reply;
+
+    head->ready = true;
+    if (head->request.error < 0)
+        return head->request.error;
+    head->len = reply->len;
+    remote->context->used += head->len;
+    return http_remote_note_locked(remote, reply);
+}
+
+int http_remote_load(struct http_remote *remote, bool tail)
+{
+    struct http_context *context = remote->context;
+    size_t n = tail ? 2 : 1;
+    struct net_request requests[2];
+    struct http_piece *pieces[2] = { NULL, NULL };
+    int r = 0;
+
+    pthread_mutex_lock(&context->lock);
+    for (size_t i = 0; i < n; i++) {
+        pieces[i] = http_piece_new_locked(remote, 0, HEAD_LEN);
+        if (!pieces[i])
+            r = -ENOMEM;
+        else
+            pin_locked(pieces[i]);
+    }
+    pthread_mutex_unlock(&context->lock);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < n; i++)
+        requests[i] = (struct net_request){
+            .url = &remote->url,
+            .from_end = i > 0,
+            .len = HEAD_LEN,
+            .buf = pieces[i]->bytes,
+        };
+    net_run(context->net, requests, n);
+    pthread_mutex_lock(&context->lock);
+    for (size_t i = 0; i < n; i++) {
+        pieces[i]->request = requests[i];
+        pieces[i]->nusers = 0;
+    }
+    r = keep_head_locked(remote, pieces[0]);
+    if (tail)
+        keep_tail_locked(remote, pieces[1]);
+    pthread_mutex_unlock(&context->lock);
+    return r;
+}
+
+/* Is it time to ask for changes, and is no other thread doing so?  Returns 1 if
+   this thread is to ask, 0, or -ESTALE. */
+static int begin_check(struct http_remote *remote)
+{
+    int r = 0;
+
+    pthread_mutex_lock(&remote->context->lock);
+    if (remote->stale) {
+        r = -ESTALE;
+    } else if (remote->known && !remote->checking &&
+               clock_monotonic_ns() >= remote->due_ns) {
+        remote->checking = true;
+        r = 1;
+    }
+    pthread_mutex_unlock(&remote->context->lock);
+    return r;
+}
+
+/* This asks for one byte, because a presigned URL does not allow HEAD. */
+int http_remote_check(struct http_remote *remote)
+{
+    uint8_t byte;
+    struct net_request request = {
+        .url = &remote->url,
+        .len = sizeof(byte),
+        .buf = &byte,
+    };
+    int r = begin_check(remote);
+
+    if (r <= 0)
+        return r;
+    net_run(remote->context->net, &request, 1);
+    r = request.error;
+    pthread_mutex_lock(&remote->context->lock);
+    remote->checking = false;
+    if (r == 0)
+        r = http_remote_note_locked(remote, &request.reply);
+    else if (r != -ENOENT && r != -EACCES)
+        r = 0;
+    if (r == 0)
+        remote->due_ns = next_check_ns(remote);
+    pthread_mutex_unlock(&remote->context->lock);
+    return r;
+}
+
+bool http_remote_is_stale(struct http_remote *remote)
+{
+    bool stale;
+
+    pthread_mutex_lock(&remote->context->lock);
+    stale = remote->stale;
+    pthread_mutex_unlock(&remote->context->lock);
+    return stale;
+}
+
+void http_remote_expire(struct http_remote *remote)
+{
+    pthread_mutex_lock(&remote->context->lock);
+    if (net_get_options(remote->context->net)->revalidate != NET_FOREVER)
+        remote->due_ns = 0;
+    pthread_mutex_unlock(&remote->context->lock);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef STORE_HTTP_REMOTE_H
+#define STORE_HTTP_REMOTE_H
+
+#include <pthread.h>
+#include <time.h>
+
+#include "base/list.h"
+#include "net/net.h"
+#include "store/store.h"
+
+/*
+ * Objects on a web server, for store_http.c.  A remote is one object in one
+ * state, which its ETag names: all bytes that are read of it belong together.
+ *
+ * Bytes are fetched in pieces.  Pieces stay in memory for a while, because
+ * their neighbours are often read next, and threads that want the same piece
+ * wait for one request.
+ */
+struct http_remote;
+
+/*
+ * What the remotes of one store share.
+ *
+ * Locking.  `lock` is a leaf.  It guards the other members and all that remotes
+ * and pieces have, unless they say otherwise.  No thread holds it during a
+ * request, or while it copies bytes of a piece.
+ */
+struct http_context {
+    struct net *net; /* constant; a reference */
+    pthread_mutex_t lock;
+    pthread_cond_t changed; /* a piece came, or the state of a remote */
+    struct list pieces;     /* the one used longest ago first */
+    size_t used;            /* bytes in all pieces */
+    size_t unit;            /* bytes that readers probably want together; 0:
+                               not known, or too many for one request */
+};
+
+/* Readers will want units of about so many bytes, each from its start. */
+void http_context_expect(struct http_context *context, uint64_t unit);
+
+/* What is known about an object. */
+struct http_state {
+    uint64_t size;
+    time_t modified; /* 0: unknown */
+    uint64_t id;     /* hash of its URL and of all that the server has told */
+};
+
+/* Set up and release what remotes share.  `net` is constant. */
+void http_context_init(struct http_context *context, struct net *net);
+void http_context_fini(struct http_context *context);
+
+/* Get the first reference to a remote whose state is not known yet.  It takes
+   over `url`, even if it fails.  Returns 0 or -ENOMEM. */
+int http_remote_new(struct http_context *context, struct url *url,
+                    struct http_remote **out);
+
+/* Take one more reference; http_remote_put() gives it back, and accepts
+   NULL. */
+struct http_remote *http_remote_get(struct http_remote *remote);
+void http_remote_put(struct http_remote *remote);
+
+/*
+ * Fetch the start of an object, and its end if `tail`, in one round trip.  Both
+ * stay in memory as long as the remote.  The caller has the only reference.
+ */
+int http_remote_load(struct http_remote *remote, bool tail);
+
+/* Get the state.  If it is not known, the start of the object is fetched.
+   Returns 0 or an error of struct net_request. */
+int http_remote_state(struct http_remote *remote, struct http_state *out);
+
+/*
+ * Ask the server whether the object is still in this state, if the last answer
+ * is too old.
+ *
+ * Returns 0; -ESTALE if it is not; -ENOENT or -EACCES.  If the server cannot be
+ * reached, the state counts as current.
+ */
+int http_remote_check(struct http_remote *remote);
+
+/* Was the object found to be in another state? */
+bool http_remote_is_stale(struct http_remote *remote);
+
+/* Make the next http_remote_check() ask the server. */
+void http_remote_expire(struct http_remote *remote);
+
+/* Read ranges, as store_object_read().  Returns -ESTALE if the object is in
+   another state by now. */
+int http_remote_read(struct http_remote *remote,
+                     const struct store_range *ranges, size_t nranges);
+
+#endif

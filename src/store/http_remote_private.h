@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef STORE_HTTP_REMOTE_PRIVATE_H
+#define STORE_HTTP_REMOTE_PRIVATE_H
+
+#include "store/http_remote.h"
+
+/* What http_remote.c, which knows states, and http_piece.c, which knows bytes,
+   share.  http_context.lock guards all that is not constant. */
+
+/* A run of bytes of a remote. */
+struct http_piece {
+    struct list node;  /* in http_context.pieces, if it is not pinned */
+    struct list mine;  /* in http_remote.pieces */
+    struct list batch; /* pieces that one thread fetches */
+    struct http_remote *remote;
+    uint64_t off;
+    size_t len; /* that are wanted, and then that have come */
+    unsigned nusers;
+    bool ready;  /* the bytes, or an error, have come */
+    bool pinned; /* stays as long as the remote */
+    int error;
+    struct net_request request;
+    uint8_t bytes[];
+};
+
+/* One object in one state. */
+struct http_remote {
+    /* Constant. */
+    struct http_context *context;
+    struct url url;
+
+    unsigned nrefs;
+    bool known;
+    bool first; /* the first piece is being fetched, by which it gets known */
+    bool checking; /* a thread asks for changes */
+    bool stale;
+    int64_t due_ns; /* when to ask for changes */
+    struct list pieces;
+
+    /* Constant once `known`. */
+    uint64_t size;
+    time_t modified;
+    char etag[NET_ETAG_MAX];
+};
+
+/*
+ * Take note of what a reply tells.  The first one tells the state; all others
+ * must agree.  Returns 0 or -ESTALE.
+ */
+int http_remote_note_locked(struct http_remote *remote,
+                            const struct net_reply *reply);
+
+/* Wait until the state is known, or fetch the start of the object, by which it
+   gets known. */
+int http_remote_know(struct http_remote *remote);
+
+/* Make a piece that the caller uses, and fills or has filled.  NULL: there is no
+   memory. */
+struct http_piece *http_piece_new_locked(struct http_remote *remote,
+                                         uint64_t off, size_t len);
+
+/* Free a piece that nobody uses. */
+void http_piece_free_locked(struct http_piece *piece);
+
+#endif

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "store/store_http.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "store/http_remote.h"
+#include "store/store_backend.h"
+
+enum {
+    NAME_MAX_LEN = 32, /* of an object, with its NUL */
+    CHUNKS_MAX = 1024, /* chunk objects that are remembered */
+};
+
+static const char chunk_suffix[] = ".chunk";
+
+/* A chunk object that was opened lately.  Its size and ETag stay known, so that
+   reads of different moments get bytes of one state. */
+struct chunk {
+    struct list node;
+    char name[NAME_MAX_LEN];
+    struct http_remote *remote; /* a reference */
+};
+
+/* Locking.  `lock` is held over no request.  http_context.lock may be taken
+   while it is held. */
+struct http_store {
+    struct store store;
+    struct http_context context;
+    struct url url; /* constant */
+
+    pthread_mutex_t lock;
+    struct http_remote *current; /* newest state of "" or of the index; NULL:
+                                    none was opened */
+    char name[NAME_MAX_LEN];     /* of that object */
+    time_t newest;               /* newest chunk object that was seen */
+    struct list chunks;          /* the one used longest ago first */
+    size_t nchunks;
+};
+
+struct http_object {
+    struct store_object object;
+    struct http_store *store;   /* a reference */
+    struct http_remote *remote; /* a reference */
+    char name[NAME_MAX_LEN];
+    bool chunk;
+};
+
+static bool is_chunk(const char *name)
+{
+    size_t len = strlen(name);
+    size_t suffix = strlen(chunk_suffix);
+
+    return len > suffix && strcmp(name + len - suffix, chunk_suffix) == 0;
+}
+
+static void free_chunk_locked(struct http_store *store, struct chunk *chunk)
+{
+    list_remove(&chunk->node);
+    store->nchunks--;
+    http_remote_put(chunk->remote);
+    free(chunk);
+}
+
+static struct chunk *chunk_of(struct list *node)
+{
+    return list_entry(node, struct chunk, node);
+}
+
+static void free_chunks_locked(struct http_store *store)
+{
+    list_for_each_safe(node, &store->chunks)
+        free_chunk_locked(store, chunk_of(node));
+}
+
+static struct chunk *find_chunk_locked(struct http_store *store,
+                                       const char *name)
+{
+    list_for_each(node, &store->chunks)
+        if (strcmp(chunk_of(node)->name, name) == 0)
+            return chunk_of(node);
+    return NULL;
+}
+
+/* Forget a chunk object, unless another remote has taken its place. */
+static void forget_chunk(struct http_object *object)
+{
+    struct http_store *store = object->store;
+    struct chunk *chunk;
+
+    pthread_mutex_lock(&store->lock);
+    chunk = find_chunk_locked(store, object->name);
+    if (chunk && chunk->remote == object->remote)
+        free_chunk_locked(store, chunk);
+    pthread_mutex_unlock(&store->lock);
+}
+
+/* The index may have changed: ask when its state is needed next. */
+static void expire_index(struct http_store *store)
+{
+    pthread_mutex_lock(&store->lock);
+    if (store->current)
+        http_remote_expire(store->current);
+    pthread_mutex_unlock(&store->lock);
+}
+
+/* Is this chunk object newer than the index, and than all others so far? */
+static bool is_news(struct http_store *store, time_t modified)
+{
+    struct http_remote *index = NULL;
+    struct http_state state = { 0 };
+    bool news = false;
+
+    pthread_mutex_lock(&store->lock);
+    if (store->current && modified > store->newest) {
+        store->newest = modified;
+        index = http_remote_get(store->current);
+    }
+    pthread_mutex_unlock(&store->lock);
+    if (index)
+        news =
+            http_remote_state(index, &state) == 0 && modified > state.modified;
+    http_remote_put(index);
+    return news;
+}
+
+static int http_stat(struct store_object *store_object, struct store_stat *out)
+{
+    struct http_object *object = (struct http_object *)store_object;
+    struct http_state state;
+    int r = object->chunk ? 0 : http_remote_check(object->remote);
+
+    if (r == 0)
+        r = http_remote_state(object->remote, &state);
+    if (object->chunk &&
+        (r == -ENOENT || (r == 0 && is_news(object->store, state.modified))))
+        expire_index(object->store);
+    if (r < 0)
+        return r;
+    *out = (struct store_stat){
+        .version = { .ino = state.id,
+                     .size = state.size,
+                     .mtime = { .tv_sec = state.modified },
+                     .ctime = { .tv_sec = state.modified },
+                     .settled = true },
+        .allocated = state.size,
+    };
+    return 0;
+}
+
+static int http_read(struct store_object *store_object,
+                     const struct store_range *ranges, size_t nranges)
+{
+    struct http_object *object = (struct http_object *)store_object;
+    int r = http_remote_read(object->remote, ranges, nranges);
+
+    if (object->chunk && (r == -ESTALE || r == -ENOENT)) {
+        forget_chunk(object);
+        expire_index(object->store);
+    }
+    return r;
+}
+
+static void http_object_close(struct store_object *store_object)
+{
+    struct http_object *object = (struct http_object *)store_object;
+
+    http_remote_put(object->remote);
+    store_close(&object->store->store);
+    free(object);
+}
+
+static const struct store_object_ops http_object_ops = {
+    .stat = http_stat,
+    .read = http_read,
+    .close = http_object_close,
+};
+
+/* Make a remote of an object of the store. */
+static int new_remote(struct http_store *store, const char *name,
+                      struct http_remote **out)
+{
+    struct url url;
+    int r;
+
+    if (store->store.ops->directory)
+        r = url_join(&store->url, name, &url);
+    else
+        r = url_copy(&store->url, &url);
+    return r < 0 ? r : http_remote_new(&store->context, &url, out);
+}
+
+static struct http_remote *get_current(struct http_store *store,
+                                       const char *name)
+{
+    struct http_remote *current = NULL;
+
+    pthread_mutex_lock(&store->lock);
+    if (store->current && strcmp(store->name, name) == 0)
+        current = http_remote_get(store->current);
+    pthread_mutex_unlock(&store->lock);
+    return current;
+}
+
+/* Make this the newest state.  Chunk objects may be others now. */
+static void set_current(struct http_store *store, const char *name,
+                        struct http_remote *remote)
+{
+    struct http_remote *old;
+
+    pthread_mutex_lock(&store->lock);
+    old = store->current;
+    store->current = http_remote_get(remote);
+    store->newest = 0;
+    strcpy(store->name, name);
+    free_chunks_locked(store);
+    pthread_mutex_unlock(&store->lock);
+    http_remote_put(old);
+}
+
+static int load_newest(struct http_store *store, const char *name,
+                       struct http_remote **out)
+{
+    struct http_remote *remote;
+    int r = new_remote(store, name, &remote);
+
+    if (r < 0)
+        return r;
+    r = http_remote_load(remote, !store->store.ops->directory);
+    if (r < 0) {
+        http_remote_put(remote);
+        return r;
+    }
+    set_current(store, name, remote);
+    *out = remote;
+    return 0;
+}
+
+/* Get a reference to the newest state of "" or of an index. */
+static int open_newest(struct http_store *store, const char *name,
+                       struct http_remote **out)
+{
+    struct http_remote *current = get_current(store, name);
+    int r = current ? http_remote_check(current) : -ESTALE;
+
+    if (r == 0) {
+        *out = current;
+        return 0;
+    }
+    http_remote_put(current);
+    return r == -ESTALE ? load_newest(store, name, out) : r;
+}
+
+static int add_chunk_locked(struct http_store *store, const char *name,
+                            struct chunk **out)
+{
+    struct chunk *chunk = calloc(1, sizeof(*chunk));
+    int r;
+
+    if (!chunk)
+        return -ENOMEM;
+    r = new_remote(store, name, &chunk->remote);
+    if (r < 0) {
+        free(chunk);
+        return r;
+    }
+    strcpy(chunk->name, name);
+    list_append(&store->chunks, &chunk->node);
+    if (++store->nchunks > CHUNKS_MAX)
+        free_chunk_locked(store, chunk_of(store->chunks.next));
+    *out = chunk;
+    return 0;
+}
+
+static int open_chunk(struct http_store *store, const char *name,
+                      struct http_remote **out)
+{
+    struct chunk *chunk;
+    int r = 0;
+
+    pthread_mutex_lock(&store->lock);
+    chunk = find_chunk_locked(store, name);
+    if (chunk) {
+        list_remove(&chunk->node);
+        list_append(&store->chunks, &chunk->node);
+    } else {
+        r = add_chunk_locked(store, name, &chunk);
+    }
+    if (r == 0)
+        *out = http_remote_get(chunk->remote);
+    pthread_mutex_unlock(&store->lock);
+    return r;
+}
+
+static bool is_name(const struct http_store *store, const char *name)
+{
+    if (!store->store.ops->directory)
+        return name[0] == '\0';
+    return name[0] != '\0' && !strchr(name, '/') && strlen(name) < NAME_MAX_LEN;
+}
+
+static int http_open_object(struct store *base, const char *name,
+                            struct store_object **out)
+{
+    struct http_store *store = (struct http_store *)base;
+    struct http_object *object;
+    bool chunk = base->ops->directory && is_chunk(name);
+    int r;
+
+    if (!is_name(store, name))
+        return -ENOENT;
+    object = calloc(1, sizeof(*object));
+    if (!object)
+        return -ENOMEM;
+    r = chunk ? open_chunk(store, name, &object->remote)
+              : open_newest(store, name, &object->remote);
+    if (r < 0) {
+        free(object);
+        return r;
+    }
+    object->object = (struct store_object){ .ops = &http_object_ops };
+    object->store = (struct http_store *)store_get(base);
+    object->chunk = chunk;
+    strcpy(object->name, name);
+    *out = &object->object;
+    return 0;
+}
+
+static void http_expect(struct store *base, uint64_t unit)
+{
+    struct http_store *store = (struct http_store *)base;
+
+    http_context_expect(&store->context, unit);
+}
+
+static void http_close(struct store *base)
+{
+    struct http_store *store = (struct http_store *)base;
+    struct net *net = store->context.net;
+
+    http_remote_put(store->current);
+    free_chunks_locked(store);
+    http_context_fini(&store->context);
+    pthread_mutex_destroy(&store->lock);
+    url_fini(&store->url);
+    free(store);
+    net_put(net);
+}
+
+static const struct store_ops http_ops = {
+    .directory = false,
+    .open = http_open_object,
+    .close = http_close,
+    .expect = http_expect,
+};
+
+static const struct store_ops http_dir_ops = {
+    .directory = true,
+    .open = http_open_object,
+    .close = http_close,
+    .expect = http_expect,
+};
+
+static int new_store(const struct store_ops *ops, struct net *net,
+                     const struct url *url, struct http_store **out)
+{
+    struct http_store *store = calloc(1, sizeof(*store));
+    int r;
+
+    if (!store)
+        return -ENOMEM;
+    r = url_copy(url, &store->url);
+    if (r < 0) {
+        free(store);
+        return r;
+    }
+    store_init(&store->store, ops);
+    http_context_init(&store->context, net_get(net));
+    pthread_mutex_init(&store->lock, NULL);
+    list_init(&store->chunks);
+    *out = store;
+    return 0;
+}
+
+int store_http_open(struct net *net, const struct url *url, struct store **out)
+{
+    struct http_remote *remote;
+    struct http_store *store;
+    int r = new_store(&http_ops, net, url, &store);
+
+    if (r < 0)
+        return r;
+    r = load_newest(store, "", &remote);
+    if (r < 0) {
+        http_close(&store->store);
+        return r;
+    }
+    http_remote_put(remote);
+    *out = &store->store;
+    return 0;
+}
+
+int store_http_open_dir(struct net *net, const struct url *url,
+                        struct store **out)
+{
+    struct http_store *store;
+    int r = new_store(&http_dir_ops, net, url, &store);
+
+    if (r == 0)
+        *out = &store->store;
+    return r;
+}

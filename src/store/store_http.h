@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef STORE_STORE_HTTP_H
+#define STORE_STORE_HTTP_H
+
+#include "net/net.h"
+#include "store/store.h"
+
+/*
+ * Stores of objects on a web server.  They can only be read.
+ *
+ * A store shows one state of its object "", or of the object of a directory that
+ * was opened last, the index.  Once the server is found to have another state,
+ * store_object_stat() and reads return -ESTALE, and the next store_open() opens
+ * the new state.  The server is asked for changes when its last answer is older
+ * than net_options.revalidate seconds.
+ *
+ * Objects of a directory whose names end with ".chunk" do not change while the
+ * index has one state.  To open one costs no request; its size comes with its
+ * first bytes.  If one is missing, or is newer than the index, the server is
+ * asked whether the index has changed.
+ *
+ * Errors are those of struct net_request.
+ */
+
+/*
+ * Open the store of one object.  Its start and its end are fetched at once.
+ *
+ *  net  carries the requests; the store takes a reference
+ *  url  with http or https; copied
+ */
+int store_http_open(struct net *net, const struct url *url, struct store **out);
+
+/* Open the store of the objects below a URL, which has no query.  This makes no
+   request, so it succeeds even if there are none. */
+int store_http_open_dir(struct net *net, const struct url *url,
+                        struct store **out);
+
+#endif
