@@ -30,6 +30,7 @@
  *     -ESTALE   another program has changed the frame since it was opened for
  *               writing
  *     -EINVAL   an argument or option is wrong
+ *     -EIO      also: a server has not sent what was asked for, after all tries
  *
  * Threads.  Any number of threads may use a library handle, or a frame, at the
  * same time.  The call that frees or closes a handle must be the last that uses
@@ -92,6 +93,14 @@ struct framefs;
  *                             BLOSC_LOCKING; -EBUSY if another program keeps
  *                             a frame locked for longer
  *
+ *           and, for frames behind URLs,
+ *             timeout=SECONDS   time after which a request fails (30)
+ *             retries=N         tries after the first one (10)
+ *             connections=N     requests at a time (32)
+ *             cacert=FILE       certificates to trust in place of the system's
+ *             revalidate=SECONDS|inf  time for which the state of a frame
+ *                             counts as known (1)
+ *
  * Returns 0, -EINVAL or -ENOMEM, or -EAGAIN if no more threads can be started.
  */
 FRAMEFS_API int framefs_new(const char *options, struct framefs **out);
@@ -110,7 +119,12 @@ enum {
 /*
  * Open a frame.
  *
- *  path    a file, or the directory of a sparse frame; links are followed
+ *  path    a file, or the directory of a sparse frame; links are followed.
+ *          Or a URL of either on a web server, http://HOST[:PORT]/PATH or the
+ *          same with https, for reading only (-EROFS).  If it ends with '/', it
+ *          is a directory; if it has a query (?...), it is not.  The query is a
+ *          secret and never part of framefs_error().  A build without libcurl
+ *          refuses URLs: -EPROTONOSUPPORT
  *  flags   FRAMEFS_READ or FRAMEFS_WRITE.  Only one handle at a time, of all
  *          processes, can change a frame, from its first write until that is
  *          committed.  Any number of handles can read it meanwhile: each call

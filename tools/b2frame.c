@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "lock.h"
+#include "remote.h"
 #include "verb.h"
 
 /* clang-format off */
@@ -118,6 +119,8 @@ static int run(int argc, char **argv)
         print_usage(stderr);
         return EXIT_USAGE;
     }
+    if (remote_take_args(verb, argc - 1, argv + 1) < 0)
+        return EXIT_FAILURE;
     argv[1] = argv[0]; /* because getopt() starts its messages with it */
     return verb->run(verb, argc - 1, argv + 1);
 }

@@ -11,6 +11,7 @@
 #include "frame/frame_object.h"
 #include "frame/metalayer.h"
 #include "lock.h"
+#include "remote.h"
 #include "store/store_local.h"
 
 /* Does the path still lead to the frame in `store`?  While this program waited
@@ -66,9 +67,14 @@ int source_open(const char *path, uint64_t frame_offset, unsigned flags,
                 struct store **out)
 {
     struct store *store;
-    int r = lock_is_wanted() ? open_locked(path, flags, &store)
-                             : store_path_open(path, flags, &store);
+    int r;
 
+    if (remote_is(path))
+        r = remote_open(path, &store);
+    else if (lock_is_wanted())
+        r = open_locked(path, flags, &store);
+    else
+        r = store_path_open(path, flags, &store);
     if (r < 0)
         return r;
     if (store_is_directory(store) && frame_offset != 0) {

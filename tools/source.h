@@ -10,8 +10,8 @@
 #include "store/store.h"
 
 /*
- * Open the store of a frame that a user named: a file, or the directory of a
- * sparse frame.  If the user wants locks, the frame is locked until the store
+ * Open the store of a frame that a user named: a file, the directory of a
+ * sparse frame, or the URL of either, for reading.  If the user wants locks, the frame is locked until the store
  * is closed.
  *
  *  frame_offset  start of the frame in the file; 0 for a directory

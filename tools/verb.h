@@ -2,6 +2,8 @@
 #ifndef TOOLS_VERB_H
 #define TOOLS_VERB_H
 
+#include <stdbool.h>
+
 /* Exit status for wrong usage, besides EXIT_SUCCESS and EXIT_FAILURE. */
 enum {
     EXIT_USAGE = 2
@@ -18,6 +20,8 @@ struct verb {
        getopt_long(); the arguments of the verb follow.  Returns the exit
        status. */
     int (*run)(const struct verb *verb, int argc, char **argv);
+
+    bool urls; /* a frame that it reads may be named by a URL */
 };
 
 /* The verbs, each defined in its verb_*.c. */

@@ -206,4 +206,5 @@ const struct verb verb_cat = {
         "Example:\n"
         "  b2frame cat --offset 1M --length 64K run7.b2frame >part\n",
     .run = run,
+    .urls = true,
 };

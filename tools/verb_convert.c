@@ -12,6 +12,7 @@
 #include "interrupt.h"
 #include "output.h"
 #include "progress.h"
+#include "remote.h"
 #include "source.h"
 #include "state/params.h"
 #include "verb.h"
@@ -212,9 +213,10 @@ static int copy_frame(const struct convert *convert, struct store *store)
 
 static int write_out(struct convert *convert)
 {
+    bool remote = remote_is(convert->path);
     struct output *output;
     struct stat like;
-    int r = source_stat(convert->path, &like);
+    int r = remote ? 0 : source_stat(convert->path, &like);
 
     if (r < 0)
         return r;
@@ -224,7 +226,7 @@ static int write_out(struct convert *convert)
     r = convert->encode ? encode_frame(convert, output_store(output))
                         : copy_frame(convert, output_store(output));
     if (r == 0)
-        r = output_publish(output, &like);
+        r = output_publish(output, remote ? NULL : &like);
     output_close(output);
     return r;
 }
@@ -289,6 +291,8 @@ static int run(const struct verb *verb, int argc, char **argv)
     args = args_take(verb, argc, argv, 2, names);
     convert.path = args[0];
     convert.out = args[1];
+    if (remote_refuse_change(convert.out))
+        return EXIT_FAILURE;
 
     interrupt_catch();
     r = convert_frame(&frame_options, &convert);
@@ -308,4 +312,5 @@ const struct verb verb_convert = {
             "Example:\n"
             "  b2frame convert --layout sparse run7.b2frame run7.d\n",
     .run = run,
+    .urls = true,
 };

@@ -338,4 +338,5 @@ const struct verb verb_info = {
         "Example:\n"
         "  b2frame info --chunks run7.b2frame\n",
     .run = run,
+    .urls = true,
 };

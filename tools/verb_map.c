@@ -213,4 +213,5 @@ const struct verb verb_map = {
         "Example:\n"
         "  b2frame map --svg run7.svg run7.b2frame\n",
     .run = run,
+    .urls = true,
 };

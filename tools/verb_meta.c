@@ -13,6 +13,7 @@
 #include "file/info.h"
 #include "frame/metalayer.h"
 #include "input.h"
+#include "remote.h"
 #include "source.h"
 #include "verb.h"
 
@@ -239,18 +240,19 @@ static int rm(const struct meta *meta)
     return edit_end(&edit, r);
 }
 
-/* The actions, with the number of arguments and the options that each
-   accepts. */
+/* The actions, with the number of arguments and the options that each accepts,
+   and whether it changes the frame. */
 static const struct action {
     const char *name;
     int (*run)(const struct meta *meta);
     int nargs;
     unsigned options;
+    bool changes;
 } actions[] = {
-    { "list", list, 1, OPTION_JSON | OPTION_OFFSET },
-    { "get", get, 2, OPTION_FIXED | OPTION_OFFSET },
-    { "set", set, 3, OPTION_FIXED },
-    { "rm", rm, 2, 0 },
+    { "list", list, 1, OPTION_JSON | OPTION_OFFSET, false },
+    { "get", get, 2, OPTION_FIXED | OPTION_OFFSET, false },
+    { "set", set, 3, OPTION_FIXED, true },
+    { "rm", rm, 2, 0, true },
 };
 
 static const struct action *find_action(const struct verb *verb,
@@ -302,6 +304,8 @@ static int run(const struct verb *verb, int argc, char **argv)
     }
     args = args_take(verb, argc, argv, action->nargs, names);
     meta.path = args[0];
+    if (action->changes && remote_refuse_change(meta.path))
+        return EXIT_FAILURE;
     meta.name = action->nargs > 1 ? args[1] : NULL;
     meta.input = action->nargs > 2 ? args[2] : NULL;
     return action->run(&meta) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
@@ -325,4 +329,5 @@ const struct verb verb_meta = {
             "Example:\n"
             "  echo 'run 7, 21 K' | b2frame meta set run7.b2frame note -\n",
     .run = run,
+    .urls = true,
 };

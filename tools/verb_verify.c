@@ -242,4 +242,5 @@ const struct verb verb_verify = {
             "Example:\n"
             "  b2frame verify --quiet *.b2frame\n",
     .run = run,
+    .urls = true,
 };

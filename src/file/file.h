@@ -38,6 +38,17 @@ void file_context_free(struct file_context *context);
  */
 unsigned file_store_flags(const struct file_context *context);
 
+/*
+ * Open the store of a frame that a user named: a file, the directory of a sparse
+ * frame, or a URL, which frame_remote_check() accepts.
+ *
+ *  flags  STORE_WRITE or 0, for a local one; file_store_flags() are added
+ *
+ * Returns 0 or a negative errno.
+ */
+int file_store_open(struct file_context *context, const char *name,
+                    unsigned flags, struct store **out);
+
 /* The frame that a file shows, and the part of it. */
 struct view_spec {
     uint64_t base; /* where the frame starts in its file; 0 for a sparse one */

@@ -25,6 +25,8 @@ int file_context_new(const struct file_options *options,
 
     pthread_mutex_init(&context->readers_lock, NULL);
     pthread_mutex_init(&context->lock_files_lock, NULL);
+    pthread_mutex_init(&context->net_lock, NULL);
+    context->net_options = options->net;
     list_init(&context->lock_files);
     context->lock = options->lock;
     context->lock_timeout = options->lock_timeout;
@@ -61,6 +63,8 @@ void file_context_free(struct file_context *context)
     pool_free(context->pool);
     codec_pool_fini(&context->codec_pool);
     cache_free(context->cache);
+    net_put(context->net);
+    pthread_mutex_destroy(&context->net_lock);
     pthread_mutex_destroy(&context->lock_files_lock);
     pthread_mutex_destroy(&context->readers_lock);
     free(context);

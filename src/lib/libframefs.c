@@ -11,6 +11,7 @@
 
 #include "base/retry.h"
 #include "file/file.h"
+#include "frame/frame_remote.h"
 #include "lib/libframefs_private.h"
 #include "state/params.h"
 #include "store/store_local.h"
@@ -36,20 +37,22 @@ const char *framefs_error(void)
     return message;
 }
 
+/* The query of a URL is left out, because it is a secret. */
+int libframefs_refuse(const char *subject, int error, const char *why)
+{
+    size_t len = url_is(subject) ? url_public_len(subject) : strlen(subject);
+
+    snprintf(message, sizeof(message), "%.*s: %s", (int)len, subject,
+             why ? why : strerror(-error));
+    return error;
+}
+
 int libframefs_fail(const char *subject, int error, const struct fault *fault)
 {
     char text[256];
 
     fault_format(fault, error, text, sizeof(text));
-    snprintf(message, sizeof(message), "%s: %s", subject, text);
-    return error;
-}
-
-int libframefs_refuse(const char *subject, int error, const char *why)
-{
-    snprintf(message, sizeof(message), "%s: %s", subject,
-             why ? why : strerror(-error));
-    return error;
+    return libframefs_refuse(subject, error, text);
 }
 
 static int set_one(char *word, void *to,
@@ -157,15 +160,31 @@ static int open_file(const struct framefs_frame *frame, struct store *store,
     return file_open_writable(context, store, out, fault);
 }
 
+/* Can a frame of this name be opened in this way?  A URL must be valid, and lead
+   to a frame that is only read. */
+static int check_name(const char *path, bool write)
+{
+    const char *why;
+    int r;
+
+    if (!url_is(path))
+        return 0;
+    r = frame_remote_check(path, &why);
+    if (r < 0)
+        return libframefs_refuse(path, r, why);
+    if (write)
+        return libframefs_refuse(path, -EROFS,
+                                 "a frame behind a URL can only be read");
+    return 0;
+}
+
 /* Open the current file of a frame. */
 static int open_path(struct framefs_frame *frame, struct file **out,
                      struct fault *fault)
 {
     unsigned mode = frame->flags & FRAMEFS_WRITE ? STORE_WRITE : 0;
-    struct framefs *fs = frame->fs;
     struct store *store;
-    int r = store_path_open(frame->path, mode | file_store_flags(fs->context),
-                            &store);
+    int r = file_store_open(frame->fs->context, frame->path, mode, &store);
 
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
@@ -184,6 +203,9 @@ int framefs_open(struct framefs *fs, const char *path, int flags,
 
     if (flags & ~FRAMEFS_WRITE)
         return libframefs_refuse(path, -EINVAL, "unknown flags");
+    r = check_name(path, flags & FRAMEFS_WRITE);
+    if (r < 0)
+        return r;
     r = new_frame(fs, path, flags, &frame);
     if (r < 0)
         return r;
@@ -290,6 +312,9 @@ int framefs_create(struct framefs *fs, const char *path, const char *options,
     if (params_check(&creation.params) < 0)
         return libframefs_refuse(options, -EINVAL,
                                  "options do not go together");
+    r = check_name(path, true);
+    if (r < 0)
+        return r;
     r = new_frame(fs, path, FRAMEFS_WRITE, &frame);
     if (r < 0)
         return r;

@@ -21,6 +21,7 @@ const struct file_options file_default_options = {
     .lock = false,
     .lock_timeout = 10,
     .quarantine_ns = CLOCK_SECOND_NS,
+    .net = NET_DEFAULT_OPTIONS,
 };
 
 static int set_size(const char *value, uint64_t min, size_t *out)
@@ -66,5 +67,5 @@ int file_options_set(struct file_options *options, const char *name,
         return set_number(value, 0, COMMIT_MAX, &options->commit);
     if (strcmp(name, "lock") == 0)
         return set_lock(value, options);
-    return -ENOENT;
+    return net_options_set(&options->net, name, value);
 }

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "net/net.h"
+
 /* The part of a frame that a file shows, and its form. */
 enum file_view {
     FILE_VIEW_CHUNKS, /* all chunks, one after the other */
@@ -38,6 +40,7 @@ struct file_options {
         quarantine_ns; /* nanoseconds for which space that a commit has freed is
                           not reused, because other readers may still read it */
     enum file_view view;
+    struct net_options net; /* for frames behind URLs */
 };
 
 /* The options that hold if the user sets none. */
@@ -46,8 +49,8 @@ extern const struct file_options file_default_options;
 /*
  * Set an option from text.
  *
- *  name   cache, threads, readahead or commit; or lock, which sets
- *         `lock_timeout`, too
+ *  name   cache, threads, readahead or commit; lock, which sets
+ *         `lock_timeout`, too; or a name for net_options_set()
  *  value  a size, or a number
  *
  * Returns 0, -EINVAL if the value is not valid for the option, or -ENOENT if

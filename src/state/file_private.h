@@ -39,6 +39,12 @@ struct file_context {
     unsigned lock_timeout; /* likewise */
     int64_t quarantine_ns; /* likewise */
 
+    struct net_options net_options; /* file_options.net */
+
+    /* Guards the creation of `net`.  Held while its thread is started. */
+    pthread_mutex_t net_lock;
+    struct net *net; /* NULL: no frame behind a URL was opened yet */
+
     /* A leaf.  Guards the list of open lock files. */
     pthread_mutex_t lock_files_lock;
     struct list lock_files;

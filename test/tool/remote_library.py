@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Frames by URL as a program sees them that uses libframefs."""
+
+import ctypes
+import os
+
+import harness
+
+
+class Library:
+    """A handle of libframefs from a build directory, for a `with` statement."""
+
+    def __init__(self, build, options=''):
+        if harness.SANITIZED:
+            raise harness.Skipped('Python cannot load a sanitized library')
+        self.lib = ctypes.CDLL(os.path.join(build, 'src/lib/libframefs.so.0'))
+        self.lib.framefs_error.restype = ctypes.c_char_p
+        self.lib.framefs_size.restype = ctypes.c_uint64
+        self.lib.framefs_pread.restype = ctypes.c_ssize_t
+        self.lib.framefs_pread.argtypes = (ctypes.c_void_p, ctypes.c_void_p,
+                                           ctypes.c_size_t, ctypes.c_uint64)
+        for name in ('free', 'close', 'size'):
+            getattr(self.lib, 'framefs_' + name).argtypes = (ctypes.c_void_p,)
+        self.handle = ctypes.c_void_p()
+        self.check(self.lib.framefs_new(options.encode(),
+                                        ctypes.byref(self.handle)))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.lib.framefs_free(self.handle)
+
+    def check(self, result):
+        if result < 0:
+            raise OSError(-result, self.lib.framefs_error().decode())
+        return result
+
+    def open(self, name, offset=0, flags=0):
+        return LibraryFrame(self, name, offset, flags)
+
+
+class LibraryFrame:
+    """An open frame, for a `with` statement."""
+
+    def __init__(self, library, name, offset, flags):
+        self.library = library
+        self.lib = library.lib
+        self.handle = ctypes.c_void_p()
+        library.check(self.lib.framefs_open(
+            library.handle, name.encode(), flags, ctypes.c_uint64(offset),
+            ctypes.byref(self.handle)))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.lib.framefs_close(self.handle)
+
+    def size(self):
+        return self.lib.framefs_size(self.handle)
+
+    def read(self, offset=0, length=None):
+        if length is None:
+            length = self.size() - offset
+        buf = ctypes.create_string_buffer(length)
+        got = self.library.check(self.lib.framefs_pread(self.handle, buf,
+                                                        length, offset))
+        return buf.raw[:got]

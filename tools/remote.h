@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef TOOLS_REMOTE_H
+#define TOOLS_REMOTE_H
+
+#include <stdbool.h>
+
+#include "store/store.h"
+#include "verb.h"
+
+/*
+ * Check the arguments that are URLs, before a verb runs.  The query of a URL is
+ * a secret: it is kept here, and cut off the argument, so that no message and
+ * no list of processes shows it.
+ *
+ * Returns 0, or a negative errno, which was reported: a URL is not valid, or
+ * the verb takes none.
+ */
+int remote_take_args(const struct verb *verb, int argc, char **argv);
+
+/* Is the argument of a verb a URL? */
+bool remote_is(const char *arg);
+
+/* If an argument that names a frame to be changed, or a file to be made, is a
+   URL, report that this is not possible.  Returns whether it is one. */
+bool remote_refuse_change(const char *arg);
+
+/* Open the store of a frame that an argument names by its URL.  Returns 0 or a
+   negative errno. */
+int remote_open(const char *arg, struct store **out);
+
+#endif
