@@ -2,150 +2,9 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/bytes.h"
-#include "base/cpu.h"
-#include "chunk/chunk_encode.h"
-#include "chunk/chunk_format.h"
-#include "chunk/codec.h"
-#include "chunk/filter.h"
 #include "chunk_examples.h"
-#include "suite.h"
-
-enum {
-    NBYTES_MAX = 400000,
-    CAP = NBYTES_MAX + CHUNK_OVERHEAD_MAX
-};
-
-/*
- * These examples are from Blosc2 Chunk Format, and were made by c-blosc2 3.x.
- */
-static const struct chunk_params plain_lz4 = {
-    .typesize = 4,
-    .codec = CODEC_LZ4,
-    .clevel = 5,
-    .split_mode = CHUNK_SPLIT_FORWARD,
-};
-
-static const struct chunk_params shuffled_lz4 = {
-    .typesize = 4,
-    .codec = CODEC_LZ4,
-    .clevel = 5,
-    .filters = { 0, 0, 0, 0, 0, FILTER_SHUFFLE },
-    .split_mode = CHUNK_SPLIT_FORWARD,
-};
-
-static struct chunk_encoder *encoder;
-static struct chunk_decoder *decoder;
-static uint8_t src[NBYTES_MAX];
-static uint8_t chunk[CAP];
-static uint8_t decoded[NBYTES_MAX];
-
-static uint32_t draw(void)
-{
-    static uint32_t seed = 1;
-
-    seed = seed * 1664525 + 1013904223;
-    return seed >> 16;
-}
-
-static void fill_noise(size_t nbytes)
-{
-    for (size_t i = 0; i < nbytes; i++)
-        src[i] = (uint8_t)draw();
-}
-
-/* Fill with runs and repetitions of all lengths, and noise between them. */
-static void fill_mixture(size_t nbytes)
-{
-    size_t pos = 0;
-
-    while (pos < nbytes) {
-        size_t len = 1 + draw() % (draw() % 8 ? 20 : 5000);
-        size_t distance = 1 + draw() % (pos + 1);
-        unsigned kind = draw() % 3;
-
-        for (; len > 0 && pos < nbytes; len--, pos++)
-            src[pos] = kind == 0 || distance > pos ? (uint8_t)draw()
-                       : kind == 1                 ? src[pos - distance]
-                                                   : src[pos - 1];
-    }
-}
-
-static void fill_rising(size_t nbytes)
-{
-    for (size_t i = 0; i + 4 <= nbytes; i += 4)
-        store_le32(src + i, (uint32_t)i);
-}
-
-static void fill_repeated(const void *item, size_t item_len, size_t nbytes)
-{
-    for (size_t i = 0; i < nbytes; i += item_len)
-        memcpy(src + i, item, item_len);
-}
-
-/* Can the codec encode any bytes, not only those of an array? */
-static bool writes_files(unsigned id)
-{
-    const struct codec *codec = codec_by_id(id);
-
-    return codec && codec->encode && !codec->uses_shape;
-}
-
-static size_t encode(const struct chunk_params *params, size_t nbytes)
-{
-    ssize_t len =
-        chunk_encode(encoder, params, &(struct chunk_content){ src, nbytes },
-                     chunk, nbytes + CHUNK_OVERHEAD_MAX);
-
-    ck_assert_int_ge(len, CHUNK_LONG_HEADER_LEN);
-    ck_assert_uint_le((size_t)len, nbytes + CHUNK_OVERHEAD_MAX);
-    return (size_t)len;
-}
-
-static void decode(const struct chunk_params *params, size_t len, size_t nbytes)
-{
-    const struct chunk_items items = chunk_params_items(params);
-    struct fault fault = FAULT_NONE;
-    ssize_t r = chunk_decode(&(struct stored_chunk){ chunk, len, &items },
-                             decoded, NBYTES_MAX, decoder, &fault);
-
-    ck_assert_msg(r == (ssize_t)nbytes, "%zd: %s", r,
-                  fault.what ? fault.what : "");
-}
-
-static void expect_round_trip(const struct chunk_params *params, size_t nbytes)
-{
-    decode(params, encode(params, nbytes), nbytes);
-    ck_assert_msg(memcmp(decoded, src, nbytes) == 0,
-                  "codec %u, level %u, typesize %u, %zu bytes", params->codec,
-                  params->clevel, params->typesize, nbytes);
-}
-
-/* Chunks of several sizes, each of another mixture of bytes, must read back. */
-static void expect_round_trips(const struct chunk_params *params)
-{
-    static const size_t sizes[] = {
-        1,    2,    3,    7,     15,    16,    31,    32,     33,
-        65,   66,   255,  256,   1000,  4096,  4099,  32767,  32768,
-        8192, 8191, 8193, 65535, 65536, 65537, 99991, 262144, 300001,
-    };
-
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-        fill_mixture(sizes[i]);
-        expect_round_trip(params, sizes[i]);
-    }
-}
-
-static struct chunk_header header_of(size_t len)
-{
-    struct fault fault = FAULT_NONE;
-    struct chunk_header header;
-
-    ck_assert_int_eq(chunk_header_parse(chunk, len, &header, &fault), 0);
-    return header;
-}
+#include "encode_samples.h"
 
 START_TEST(every_kind_of_stream_is_as_the_reference_writes_it)
 {
@@ -172,106 +31,6 @@ START_TEST(runs_are_as_the_reference_writes_them)
     memset(src, 0xff, 100001);
     ck_assert_uint_eq(encode(&params, 100001), sizeof(chunk_runs));
     ck_assert_mem_eq(chunk, chunk_runs, sizeof(chunk_runs));
-}
-END_TEST
-
-START_TEST(nothing_is_a_header_as_the_reference_writes_it)
-{
-    static const uint8_t expected[32] = {
-        0x05, 0x01, 0x07, 0x08, 0, 0, 0, 0, 0x01, 0, 0, 0, 0x20, [21] = 0x01,
-    };
-    const struct chunk_params params = {
-        .typesize = 8,
-        .codec = CODEC_BLOSCLZ,
-        .clevel = 5,
-        .filters = { 0, 0, 0, 0, 0, FILTER_SHUFFLE },
-        .split_mode = CHUNK_SPLIT_FORWARD,
-    };
-
-    ck_assert_uint_eq(encode(&params, 0), sizeof(expected));
-    ck_assert_mem_eq(chunk, expected, sizeof(expected));
-}
-END_TEST
-
-START_TEST(nans_become_a_special_chunk_as_the_reference_writes_it)
-{
-    static const uint8_t expected[32] = {
-        0x05, 0x01, 0x05, 0x04, 0x28, 0, 0, 0, 0x28, 0, 0, 0, 0x20, [31] = 0x20,
-    };
-    static const uint8_t nan[] = { 0, 0, 0xc0, 0x7f };
-
-    fill_repeated(nan, sizeof(nan), 40);
-    ck_assert_uint_eq(encode(&shuffled_lz4, 40), sizeof(expected));
-    ck_assert_mem_eq(chunk, expected, sizeof(expected));
-}
-END_TEST
-
-START_TEST(a_repeated_item_becomes_a_special_chunk_as_the_reference_writes_it)
-{
-    static const uint8_t expected[36] = {
-        0x05, 0x01, 0x05,        0x04,        0x90, 0x01, 0,
-        0,    0x90, 0x01,        0,           0,    0x24, 0,
-        0,    0,    [31] = 0x30, [32] = 0x01, 0x02, 0x03, 0x04,
-    };
-    static const uint8_t item[] = { 1, 2, 3, 4 };
-
-    fill_repeated(item, sizeof(item), 400);
-    ck_assert_uint_eq(encode(&shuffled_lz4, 400), sizeof(expected));
-    ck_assert_mem_eq(chunk, expected, sizeof(expected));
-}
-END_TEST
-
-START_TEST(zeros_become_a_special_chunk_at_any_level_and_size)
-{
-    static const size_t sizes[] = { 1, 3, 4, 31, 32, 1000, 100001 };
-
-    memset(src, 0, NBYTES_MAX);
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
-        struct chunk_params params = shuffled_lz4;
-
-        params.clevel = (uint8_t)i;
-        ck_assert_uint_eq(encode(&params, sizes[i]), CHUNK_LONG_HEADER_LEN);
-        ck_assert_int_eq(header_of(CHUNK_LONG_HEADER_LEN).kind, CHUNK_ZEROS);
-        expect_round_trip(&params, sizes[i]);
-    }
-}
-END_TEST
-
-START_TEST(a_bodied_chunk_is_never_a_header_alone)
-{
-    static const uint8_t nan[] = { 0, 0, 0xc0, 0x7f };
-    struct chunk_params params = shuffled_lz4;
-
-    params.bodied = true;
-    memset(src, 0, 10000);
-    ck_assert_int_eq(header_of(encode(&params, 8)).kind, CHUNK_COPY);
-    ck_assert_int_eq(header_of(encode(&params, 10000)).kind, CHUNK_BLOCKS);
-    expect_round_trip(&params, 10000);
-    fill_repeated(nan, sizeof(nan), 400);
-    ck_assert_int_eq(header_of(encode(&params, 400)).kind, CHUNK_VALUE);
-    expect_round_trip(&params, 400);
-}
-END_TEST
-
-START_TEST(an_item_that_does_not_divide_the_chunk_is_not_repeated)
-{
-    static const uint8_t item[] = { 1, 2, 3, 4 };
-
-    fill_repeated(item, sizeof(item), 404);
-    ck_assert_int_eq(header_of(encode(&plain_lz4, 402)).kind, CHUNK_BLOCKS);
-    expect_round_trip(&plain_lz4, 402);
-}
-END_TEST
-
-START_TEST(blocks_of_a_repeated_item_hold_whole_items)
-{
-    static const uint8_t item[] = { 1, 2, 3, 4 };
-    struct chunk_params params = plain_lz4;
-
-    fill_repeated(item, sizeof(item), 400);
-    params.blocksize = 3;
-    ck_assert_uint_eq(header_of(encode(&params, 400)).blocksize, 4);
-    expect_round_trip(&params, 400);
 }
 END_TEST
 
@@ -718,13 +477,6 @@ int main(void)
     const TTest *const tests[] = {
         every_kind_of_stream_is_as_the_reference_writes_it,
         runs_are_as_the_reference_writes_them,
-        nothing_is_a_header_as_the_reference_writes_it,
-        nans_become_a_special_chunk_as_the_reference_writes_it,
-        a_repeated_item_becomes_a_special_chunk_as_the_reference_writes_it,
-        zeros_become_a_special_chunk_at_any_level_and_size,
-        a_bodied_chunk_is_never_a_header_alone,
-        an_item_that_does_not_divide_the_chunk_is_not_repeated,
-        blocks_of_a_repeated_item_hold_whole_items,
         noise_is_copied_behind_a_header,
         level_zero_copies,
         a_chunk_that_does_not_fit_is_refused,
@@ -746,12 +498,6 @@ int main(void)
         content_in_pieces_is_encoded_like_content_in_one,
         NULL,
     };
-    int status = 1;
 
-    if (chunk_encoder_new(cpu_features(), &encoder) == 0 &&
-        chunk_decoder_new(cpu_features(), &decoder) == 0)
-        status = suite_run("encode", tests);
-    chunk_encoder_free(encoder);
-    chunk_decoder_free(decoder);
-    return status;
+    return run_encode_suite("encode", tests);
 }
