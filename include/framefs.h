@@ -121,10 +121,11 @@ enum {
  *
  *  path    a file, or the directory of a sparse frame; links are followed.
  *          Or a URL of either on a web server, http://HOST[:PORT]/PATH or the
- *          same with https, for reading only (-EROFS).  If it ends with '/', it
- *          is a directory; if it has a query (?...), it is not.  The query is a
- *          secret and never part of framefs_error().  A build without libcurl
- *          refuses URLs: -EPROTONOSUPPORT
+ *          same with https, or on a server of S3, s3://BUCKET/KEY, for reading
+ *          only (-EROFS).  If it ends with '/', it is a directory; if it has a
+ *          query (?...), it is not.  The query is a secret and never part of
+ *          framefs_error().  A build without libcurl or libcrypto refuses URLs:
+ *          -EPROTONOSUPPORT
  *  flags   FRAMEFS_READ or FRAMEFS_WRITE.  Only one handle at a time, of all
  *          processes, can change a frame, from its first write until that is
  *          committed.  Any number of handles can read it meanwhile: each call

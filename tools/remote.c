@@ -102,7 +102,7 @@ static int set_option(struct net_options *options, char *word)
     char *value = strchr(word, '=');
 
     if (!value)
-        return -EINVAL;
+        return net_options_set(options, word, "");
     *value = '\0';
     return net_options_set(options, word, value + 1);
 }

@@ -15,9 +15,6 @@ static bool ends_with_slash(const struct url *url)
 
 static const char *refuse(const struct url *url)
 {
-    if (url->scheme == URL_S3)
-        return "frames on s3:// cannot be read yet, only on http:// and "
-               "https://";
     if (url->query && ends_with_slash(url))
         return "the URL of a sparse frame cannot have a query";
     return NULL;
@@ -30,10 +27,10 @@ static int parse(const char *text, struct url *out, const char **why)
     if (r < 0)
         return r;
     *why = refuse(out);
-    r = out->scheme == URL_S3 ? -EPROTONOSUPPORT : *why ? -EINVAL : 0;
+    r = *why ? -EINVAL : 0;
     if (r == 0 && !net_is_supported()) {
         *why = "this build cannot read frames by URL, because it was made "
-               "without libcurl";
+               "without libcurl and libcrypto";
         r = -EPROTONOSUPPORT;
     }
     if (r < 0)
@@ -86,7 +83,8 @@ static int open_dir(struct net *net, const struct url *url, struct store **out)
 
 /*
  * Servers answer a directory's URL with an error, with a list of its files, or
- * with a redirect.  So if this is no frame, look for an index below it; if there
+ * with a redirect; S3 has no directories, and says that there is no such object,
+ * or that access is denied.  So if this is no frame, look for an index below it; if there
  * is none, it is what it seemed to be.
  */
 static int open_either(struct net *net, const struct url *url,

@@ -10,8 +10,8 @@
  *
  *  why  receives a static text if not
  *
- * Returns 0; -EINVAL if the URL is not valid; -EPROTONOSUPPORT if it is one of
- * s3, or if this build cannot read frames by URL; or -ENOMEM.
+ * Returns 0; -EINVAL if the URL is not valid; -EPROTONOSUPPORT if this build
+ * cannot read frames by URL; or -ENOMEM.
  */
 int frame_remote_check(const char *text, const char **why);
 

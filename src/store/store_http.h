@@ -6,7 +6,8 @@
 #include "store/store.h"
 
 /*
- * Stores of objects on a web server.  They can only be read.
+ * Stores of objects on a web server, or on a server of S3, whose objects are
+ * read in the same way.  They can only be read.
  *
  * A store shows one state of its object "", or of the object of a directory that
  * was opened last, the index.  Once the server is found to have another state,
@@ -26,7 +27,7 @@
  * Open the store of one object.  Its start and its end are fetched at once.
  *
  *  net  carries the requests; the store takes a reference
- *  url  with http or https; copied
+ *  url  with http, https or s3; copied
  */
 int store_http_open(struct net *net, const struct url *url, struct store **out);
 

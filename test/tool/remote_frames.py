@@ -23,6 +23,7 @@ import harness
 from harness import check
 from nginx import Nginx
 from remote_library import Library
+from s3_server import S3
 from web import Web
 
 TOOL = os.path.abspath(sys.argv[1])
@@ -102,6 +103,12 @@ def the_library_reads_them_from_nginx():
         read_all(nginx, library)
 
 
+def the_library_reads_them_from_s3():
+    with S3(TOP) as s3, Library(BUILD, 'timeout=60') as library:
+        read_all(s3, library)
+        check(not s3.refused, 'is refused')
+
+
 def run(*words):
     """Run b2frame; return its status, output and messages."""
     done = subprocess.run([TOOL, *words], check=False, capture_output=True,
@@ -164,5 +171,6 @@ def damaged_frames_give_what_they_give_as_files():
 
 harness.main(the_library_reads_them,
              the_library_reads_them_from_nginx,
+             the_library_reads_them_from_s3,
              b2frame_reads_them,
              damaged_frames_give_what_they_give_as_files)

@@ -175,6 +175,8 @@ class Web:
     requests  those that came, in order
     """
 
+    handler = Handler
+
     def __init__(self, top, plan=None):
         self.top = os.path.abspath(top)
         self.plan = plan
@@ -182,7 +184,7 @@ class Web:
         self.sent = 0
         self.lock = threading.Lock()
         self.stopped = threading.Event()
-        self.server = Server(('127.0.0.1', 0), Handler)
+        self.server = Server(('127.0.0.1', 0), self.handler)
         self.server.web = self
         self.port = self.server.server_address[1]
         self.url = 'http://127.0.0.1:%d/' % self.port
