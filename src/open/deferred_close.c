@@ -115,7 +115,7 @@ static void finish_state(struct fs *fs, struct open_file *open,
         file_finish(current->file);
     open_file_apply_mtime(fs, open, current);
     if (!open_file_note_content(fs, open->node, current))
-        open_file_mark_kernel_stale(fs, open);
+        open_file_mark_kernel_stale(fs, open->node);
 }
 
 /* Close the last state of a file. */

@@ -41,9 +41,18 @@ static bool needs_mark(struct fs *fs, const struct node *node, bool doubtful)
         return false;
     pthread_mutex_lock(&fs->nodes.lock);
     if (!node->open && !node->kernel_stale)
-        needs = node->content == 0 ? doubtful : node->mark > 0;
+        needs = node->content == 0 ? doubtful : node->times_doubtful;
     pthread_mutex_unlock(&fs->nodes.lock);
     return needs;
+}
+
+/* Is the stored file, by its times or by its mark, the state that agrees with
+   the kernel's cache? */
+static bool is_agreed_locked(const struct node *node, uint64_t content,
+                             uint64_t mark)
+{
+    return node->times_doubtful ? open_file_is_content(node, content, mark)
+                                : node->content == content;
 }
 
 /*
@@ -72,14 +81,15 @@ static bool is_kernel_in_sync(struct fs *fs, struct node *node,
     if (node->content == 0) {
         node->content = content;
         node->mark = mark;
+        node->times_doubtful = mark > 0;
     }
-    in_sync = node->open || (!node->kernel_stale &&
-                             open_file_is_content(node, content, mark));
+    in_sync = node->open ||
+              (!node->kernel_stale && is_agreed_locked(node, content, mark));
     if (!in_sync) {
         node_unhash_locked(&fs->nodes, node);
     } else if (!node->open) {
         node->content = content;
-        node->mark = doubtful ? node->mark : 0;
+        node->times_doubtful = node->times_doubtful && doubtful;
     }
     pthread_mutex_unlock(&fs->nodes.lock);
     return in_sync;
@@ -104,7 +114,8 @@ static int get_node(struct fs *fs, const struct found_entry *entry,
 
 /* Record the size that the kernel is about to be told, for
    open_file_is_kernel_in_sync().  The kernel takes over the size from the first
-   reply alone, and replies may overtake each other. */
+   reply alone, and replies may overtake each other, so after replies with
+   different sizes the file needs a new node. */
 static void note_size(struct fs *fs, struct node *node, const struct stat *st)
 {
     uint64_t size = 1 + (uint64_t)st->st_size;
@@ -112,8 +123,8 @@ static void note_size(struct fs *fs, struct node *node, const struct stat *st)
     pthread_mutex_lock(&fs->nodes.lock);
     if (node->nlookup == 1 && !node->open)
         node->new_size = size;
-    else if (node->new_size != size)
-        node->new_size = 0;
+    else if (node->new_size != 0 && node->new_size != size)
+        node->kernel_stale = true;
     pthread_mutex_unlock(&fs->nodes.lock);
 }
 

@@ -153,21 +153,28 @@ static uint64_t content_hash(const struct stat *st)
     return store_version_hash(store_version_of(st), VERSION_SAME_CONTENT);
 }
 
-/* Has the file been open, so that the kernel may have pages of it, and does it
-   have those of this version? */
+/*
+ * Has the file been open, so that the kernel may have pages of it, and does it
+ * have those of this version?
+ *
+ *  mark  file_mark() of the version; 0 for a file that is passed through
+ */
 static bool is_cached(struct fs *fs, const struct open_file *open,
-                      const struct open_version *version)
+                      const struct open_version *version, uint64_t mark)
 {
     const struct node *node = open->node;
-    uint64_t mark = version->file ? file_mark(version->file) : 0;
+    bool looked_up_only = open->new_size > 0 && version->file;
     bool cached;
 
     pthread_mutex_lock(&fs->nodes.lock);
     /* Programs hold it open already, besides a thread that closes it. */
-    cached = open->nrefs > 1 + (unsigned)open->closing.busy ||
-             (!node->kernel_stale && !node->unread &&
-              (version->cached || node->content == 0 ||
-               open_file_is_content(node, content_hash(&version->st), mark)));
+    cached = open->nrefs > 1 + (unsigned)open->closing.busy;
+    if (!cached && !node->kernel_stale && !node->unread)
+        cached =
+            version->cached ||
+            (!looked_up_only &&
+             (node->content == 0 ||
+              open_file_is_content(node, content_hash(&version->st), mark)));
     pthread_mutex_unlock(&fs->nodes.lock);
     return cached;
 }
@@ -195,13 +202,22 @@ static bool is_new_to_kernel(struct fs *fs, const struct open_file *open,
 bool open_file_is_kernel_in_sync(struct fs *fs, struct open_file *open)
 {
     struct open_version *version;
+    uint64_t mark;
     bool in_sync;
 
     if (!fs->writeback)
         return true;
     version = open_file_version(open);
-    in_sync =
-        is_cached(fs, open, version) || is_new_to_kernel(fs, open, version);
+    mark = version->file ? file_mark(version->file) : 0;
+    in_sync = is_cached(fs, open, version, mark) ||
+              is_new_to_kernel(fs, open, version);
+    /* The times will not tell this state from others for ever: the kernel, and
+       programs that copy files, also set a time of modification that the file
+       had before other programs changed it. */
+    pthread_mutex_lock(&fs->nodes.lock);
+    if (in_sync)
+        open->node->mark = mark;
+    pthread_mutex_unlock(&fs->nodes.lock);
     open_version_put(version);
     return in_sync;
 }
@@ -227,8 +243,8 @@ bool open_file_cached(struct fs *fs, struct node *node,
     return same;
 }
 
-bool open_file_is_known(struct fs *fs, struct node *node,
-                        const struct backing_place *place)
+bool open_file_check_known(struct fs *fs, struct node *node,
+                           const struct backing_place *place)
 {
     struct stat st;
     bool known;
@@ -237,6 +253,8 @@ bool open_file_is_known(struct fs *fs, struct node *node,
         return false;
     pthread_mutex_lock(&fs->nodes.lock);
     known = node->content == content_hash(&st);
+    if (!known && node->content != 0)
+        node->kernel_stale = true;
     pthread_mutex_unlock(&fs->nodes.lock);
     return known;
 }
@@ -286,8 +304,10 @@ bool open_file_note_content(struct fs *fs, struct node *node,
         mark = file_mark(version->file);
     pthread_mutex_lock(&fs->nodes.lock);
     node->content = content_hash(&st);
-    if (mark > 0)
+    if (mark > 0) {
         node->mark = mark;
+        node->times_doubtful = true;
+    }
     node->cached = store_version_hash(store_version_of(&st), VERSION_SAME);
     pthread_mutex_unlock(&fs->nodes.lock);
     return true;

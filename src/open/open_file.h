@@ -99,10 +99,14 @@ bool open_file_is_kernel_in_sync(struct fs *fs, struct open_file *open);
 bool open_file_cached(struct fs *fs, struct node *node,
                       struct open_version *version);
 
-/* Is the stored file in the last state that is known to match the kernel's
-   cache? */
-bool open_file_is_known(struct fs *fs, struct node *node,
-                        const struct backing_place *place);
+/*
+ * Before the attributes of a file that is not open are set: is the stored file
+ * in the last state that is known to match the kernel's cache?  If not, the
+ * cache is marked as wrong at once, because the time of modification that is
+ * about to be set may be that of the older state.
+ */
+bool open_file_check_known(struct fs *fs, struct node *node,
+                           const struct backing_place *place);
 
 /*
  * Record that the kernel's cache of a file matches the file as it is stored
@@ -165,7 +169,7 @@ bool open_file_is_content(const struct node *node, uint64_t content,
  * whose size is fixed.  There is no way to tell the kernel that it has the
  * wrong size.  So it looks the file up again once the file is closed.
  */
-void open_file_mark_kernel_stale(struct fs *fs, struct open_file *open);
+void open_file_mark_kernel_stale(struct fs *fs, struct node *node);
 
 /*
  * Has open_file_mark_kernel_stale() been called in the last seconds, for

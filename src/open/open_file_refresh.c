@@ -175,7 +175,7 @@ static void announce(struct fs *fs, struct open_file *open,
 {
     if (!fs->writeback)
         return;
-    open_file_mark_kernel_stale(fs, open);
+    open_file_mark_kernel_stale(fs, open->node);
     kernel_notify(fs, open->node, version);
 }
 
@@ -354,7 +354,10 @@ void open_file_note_touch(struct open_file *open,
 
     if (changes_frame(version))
         file_note_touch(version->file);
-    if (backing_stat(place, open->node->id.kind, &st) == 0) {
+    /* Compare the frame after its times were taken: a change that comes later
+       shows in them. */
+    if (backing_stat(place, open->node->id.kind, &st) == 0 &&
+        (!version->file || file_is_stored(version->file))) {
         pthread_mutex_lock(&open->lock);
         if (open->current == version)
             version->stamp = store_version_stamp(store_version_of(&st));

@@ -24,11 +24,11 @@ bool open_file_was_kernel_stale(struct fs *fs)
     return last > 0 && clock_monotonic_ns() - last <= KERNEL_STALE_NS;
 }
 
-void open_file_mark_kernel_stale(struct fs *fs, struct open_file *open)
+void open_file_mark_kernel_stale(struct fs *fs, struct node *node)
 {
     atomic_store(&fs->kernel_stale_at, clock_monotonic_ns());
     pthread_mutex_lock(&fs->nodes.lock);
-    open->node->kernel_stale = true;
+    node->kernel_stale = true;
     pthread_mutex_unlock(&fs->nodes.lock);
 }
 

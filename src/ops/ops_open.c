@@ -62,7 +62,7 @@ static int refuse(struct fs *fs, struct open_file *open)
 
     if (r < 0 && r != -ESTALE)
         return r;
-    open_file_mark_kernel_stale(fs, open);
+    open_file_mark_kernel_stale(fs, open->node);
     return -ESTALE;
 }
 

@@ -217,7 +217,7 @@ static void reply_pages(fuse_req_t req, struct handle *handle, size_t size,
         return;
     }
     if (r == -EFBIG || r == -ESTALE)
-        open_file_mark_kernel_stale(fs, handle->open);
+        open_file_mark_kernel_stale(fs, handle->open->node);
     if (r == -ESTALE)
         refuse_stale(fs, handle, off, size);
     else

@@ -152,7 +152,7 @@ static int apply(struct fs *fs, struct node *node, const struct change *change)
         return r;
     open = open_file_find(fs, node);
     newest = open_file_is_newest(open, &place);
-    known = !open && open_file_is_known(fs, node, &place);
+    known = !open && open_file_check_known(fs, node, &place);
     r = set_pinned(fs, node, open, &place, change);
     if (r == 0 && (change->set & (SET_OWNER | FUSE_SET_ATTR_MODE)))
         backing_lock_file_adapt(fs->files, &place, node->id.kind);

@@ -68,15 +68,16 @@ struct node {
     uint64_t content;       /* hash of the version, with VERSION_SAME_CONTENT,
                                of the last state that is known to agree with
                                the kernel's cache; or 0 */
-    uint64_t mark;          /* frame_mark() of that state, if another state may
-                               have the same version, or this state another one
-                               before long; or 0 */
+    uint64_t mark;          /* frame_mark() of that state; 0: unknown */
+    bool times_doubtful;    /* another state may have the same version, or that
+                               state another one before long, so a lookup
+                               compares the mark, too */
     atomic_uint
         nnotifications; /* notifications to the kernel about the file that are
                            not yet sent; read without the lock */
     uint64_t new_size;  /* while the kernel knows the file by lookups alone, and
                            it has not been open: 1 + the size in bytes that the
-                           kernel was told each time; else 0 */
+                           kernel was told; else 0 */
     bool kernel_stale;  /* the kernel's data or size of the file is stale, and a
                            notification cannot mend that */
     bool unread;        /* the frame may not be read, so the size that shows is

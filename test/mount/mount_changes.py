@@ -18,7 +18,8 @@ import threading
 import time
 
 from mounted import (B2FRAME, PATIENCE, Mount, check, check_frames, error_of,
-                     frame, harness, main, read, replace, sh, wait_for, write)
+                     frame, harness, layouts, main, read, replace, sh, wait_for,
+                     write)
 
 DATA = random.Random(2).randbytes(300000)
 MORE = random.Random(3).randbytes(100000)
@@ -325,6 +326,46 @@ def next_open_sees_what_another_mount_appends_to_an_open_file():
                 check(read(mount / 'a') == content, 'append %d' % i)
 
 
+def rename_changed_file(layout, look_at):
+    """When a mount renames a file, its kernel restores the time of
+    modification that it knows, although another mount has changed the file
+    since.  No mount may take the file for the older one."""
+    tops = ['mnt', 'second', 'third']
+    with contextlib.ExitStack() as stack:
+        for top in tops:
+            os.makedirs(top, exist_ok=True)
+            stack.enter_context(Mount('src', top, '-o', 'layout=' + layout))
+        write('second/a', DATA)
+        stored = 'src/a.b2frame'
+        wait_for(lambda: time.time() - os.stat(stored).st_ctime > 0.5,
+                 'times that prove that the file has not changed')
+        look_at('mnt/a')
+        look_at('third/a')
+        with open('second/a', 'ab') as file:
+            file.write(MORE)
+        os.rename('mnt/a', 'mnt/b')
+        with open('mnt/b', 'ab') as file:
+            file.write(b'end')
+        content = DATA + MORE + b'end'
+        check(read('mnt/b') == content, 'content')
+        os.rename('mnt/b', 'mnt/a')
+        with open('third/a', 'ab') as file:
+            file.write(b'third')
+        for top in tops:
+            check(read(os.path.join(top, 'a')) == content + b'third',
+                  'content in ' + top)
+
+
+@layouts
+def changed_file_is_renamed_after_reading(layout):
+    rename_changed_file(layout, read)
+
+
+@layouts
+def changed_file_is_renamed_after_a_look(layout):
+    rename_changed_file(layout, os.stat)
+
+
 def overwrite(mount):
     """Write and close.  The daemon keeps the file open for a moment after
     that."""
@@ -395,6 +436,8 @@ main(frame_that_is_replaced,
      frame_that_is_open_is_not_changed_as_the_one_it_replaced,
      frame_is_closed_before_it_is_looked_up_anew,
      next_open_sees_what_another_mount_appends_to_an_open_file,
+     changed_file_is_renamed_after_reading,
+     changed_file_is_renamed_after_a_look,
      frame_that_takes_the_place_of_one_just_written_is_shown,
      time_of_what_others_have_written_stays,
      unchanged_frames_stay_in_the_cache_of_the_kernel)
