@@ -43,6 +43,18 @@ int backing_store(const struct backing_place *place, enum entry_kind kind,
     return place->ops->store(place, kind, flags, out, fault);
 }
 
+void backing_view(const struct backing_place *place, enum entry_kind kind,
+                  struct view_spec *out)
+{
+    place->ops->view(place, kind, out);
+}
+
+int backing_view_size(const struct backing_place *place, enum entry_kind kind,
+                      uint64_t *size, struct fault *fault)
+{
+    return place->ops->view_size(place, kind, size, fault);
+}
+
 int backing_check_store(const struct backing_place *place, struct store *store,
                         const struct stat *st)
 {

@@ -27,6 +27,7 @@
 struct backing_ops;
 struct backing_source;
 struct chunks;
+struct view_spec;
 
 /* An open directory.  Only its implementation uses the members except
    `source`. */
@@ -113,6 +114,17 @@ int backing_stat(const struct backing_place *place, enum entry_kind kind,
  */
 int backing_store(const struct backing_place *place, enum entry_kind kind,
                   unsigned flags, struct store **out, struct fault *fault);
+
+/* Get the view of a frame that an entry shows, if it is one chunk of the frame.
+   Its `base` is not set. */
+void backing_view(const struct backing_place *place, enum entry_kind kind,
+                  struct view_spec *out);
+
+/* Get the size of such an entry in bytes.  Returns 0; -ESTALE if another program
+   has changed the frame, and then `fault` means nothing; or an error as
+   file_view_size(). */
+int backing_view_size(const struct backing_place *place, enum entry_kind kind,
+                      uint64_t *size, struct fault *fault);
 
 /* Is the open store the file that `st` describes?  Another program may rename
    files meanwhile.  Returns 0, -ESTALE or an error of the store; 0 also if the

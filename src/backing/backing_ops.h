@@ -59,6 +59,12 @@ struct backing_ops {
     int (*store)(const struct backing_place *place, enum entry_kind kind,
                  unsigned flags, struct store **out, struct fault *fault);
 
+    /* Chunks of frames; missing if there are none. */
+    void (*view)(const struct backing_place *place, enum entry_kind kind,
+                 struct view_spec *out);
+    int (*view_size)(const struct backing_place *place, enum entry_kind kind,
+                     uint64_t *size, struct fault *fault);
+
     /* See backing_anchor.h; may be missing. */
     int (*anchor)(const struct backing_place *place, enum entry_kind kind,
                   struct backing_anchor *out);

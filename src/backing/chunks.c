@@ -10,6 +10,7 @@
 
 #include "backing/backing_source.h"
 #include "base/hash.h"
+#include "file/file.h"
 #include "frame/frame.h"
 
 enum {
@@ -257,22 +258,24 @@ static int list_next(struct backing_dir *dir, off_t off,
                                  out);
 }
 
-struct view_spec chunks_view_spec(const struct backing_place *place,
-                                  enum entry_kind kind)
+static void view(const struct backing_place *place, enum entry_kind kind,
+                 struct view_spec *out)
 {
-    return (struct view_spec){
+    *out = (struct view_spec){
         .view = kind == ENTRY_CHUNK ? FILE_VIEW_CHUNK : FILE_VIEW_STORED,
         .chunk_no = place->chunk_no,
     };
 }
 
-int chunks_size(const struct backing_place *place, enum entry_kind kind,
-                uint64_t *size, struct fault *fault)
+static int view_size(const struct backing_place *place, enum entry_kind kind,
+                     uint64_t *size, struct fault *fault)
 {
-    const struct view_spec spec = chunks_view_spec(place, kind);
     struct frame *frame = place->chunks->frame;
-    int r = file_view_size(frame, &spec, size, fault);
+    struct view_spec spec;
+    int r;
 
+    view(place, kind, &spec);
+    r = file_view_size(frame, &spec, size, fault);
     return r < 0 && !frame_is_unwritten(frame) ? -ESTALE : r;
 }
 
@@ -281,6 +284,8 @@ const struct backing_ops chunks_ops = {
     .release = release,
     .stat = stat_view,
     .store = open_store,
+    .view = view,
+    .view_size = view_size,
     .dir_open = dir_open,
     .dir_close = dir_close,
     .kind = kind_of,

@@ -3,7 +3,6 @@
 #define BACKING_CHUNKS_H
 
 #include "backing/backing_ops.h"
-#include "file/file.h"
 
 /*
  * The chunks of a frame, as entries of a directory.  Each chunk has two files,
@@ -17,17 +16,5 @@
  * permissions, and an inode number derived from that of the frame.
  */
 extern const struct backing_ops chunks_ops;
-
-/* The view of the frame that an entry at a place shows. */
-struct view_spec chunks_view_spec(const struct backing_place *place,
-                                  enum entry_kind kind);
-
-/*
- * Get the size of an entry in bytes.  Returns errors like file_view_size(),
- * except -ESTALE if another program has changed the frame meanwhile; `fault`
- * then means nothing.
- */
-int chunks_size(const struct backing_place *place, enum entry_kind kind,
-                uint64_t *size, struct fault *fault);
 
 #endif

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "backing/chunks.h"
 #include "base/identity.h"
 #include "store/store_local.h"
 #include "store/store_version.h"
@@ -135,13 +134,14 @@ static int open_frame(struct fs *fs, struct open_version *version,
 static int open_chunk(struct fs *fs, struct open_version *version,
                       const struct seen_file *seen, struct fault *fault)
 {
-    struct view_spec spec = chunks_view_spec(seen->place, seen->kind);
+    struct view_spec spec;
     struct store *store;
     int r =
         backing_store(seen->place, seen->kind, read_flags(fs), &store, fault);
 
     if (r < 0)
         return r;
+    backing_view(seen->place, seen->kind, &spec);
     spec.base = fs->source.base;
     r = file_open_view(fs->files, &spec, store, &version->file, fault);
     store_close(store);

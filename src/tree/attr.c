@@ -5,7 +5,6 @@
 #include <fuse_lowlevel.h>
 #include <string.h>
 
-#include "backing/chunks.h"
 #include "base/retry.h"
 #include "base/size.h"
 #include "chunk/chunk_encode.h"
@@ -170,7 +169,7 @@ static int complete_chunk(struct fs *fs, struct node *node,
 {
     struct fault fault = FAULT_NONE;
     uint64_t size = 0;
-    int r = chunks_size(place, node->id.kind, &size, &fault);
+    int r = backing_view_size(place, node->id.kind, &size, &fault);
 
     if (r < 0 && !report_is_fault(r))
         return r;
