@@ -143,7 +143,7 @@ static int read_embed(struct bundle *bundle, struct store *store,
     return bundle_add_embedded(bundle, store, fault);
 }
 
-const struct bundle_format bundle_embed = {
+const struct bundle_format bundle_format_embed = {
     .suffix = ".b2e",
     .in_directory = true,
     .is = is_embed,

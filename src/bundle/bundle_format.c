@@ -5,8 +5,8 @@
 #include <string.h>
 
 static const struct bundle_format *const formats[] = {
-    &bundle_zip,
-    &bundle_embed,
+    &bundle_format_zip,
+    &bundle_format_embed,
 };
 
 enum {

@@ -45,8 +45,8 @@ struct bundle_format {
                        struct fault *fault);
 };
 
-/* The formats. */
-extern const struct bundle_format bundle_zip;
-extern const struct bundle_format bundle_embed;
+/* The formats: bundle_zip.c, bundle_embed.c. */
+extern const struct bundle_format bundle_format_zip;
+extern const struct bundle_format bundle_format_embed;
 
 #endif

@@ -180,7 +180,7 @@ static int open_member(const struct bundle *bundle, struct store_object *object,
     return store_part_open(object, off, entry->len, out);
 }
 
-const struct bundle_format bundle_zip = {
+const struct bundle_format bundle_format_zip = {
     .suffix = ".b2z",
     .is = is_zip,
     .read = read_zip,

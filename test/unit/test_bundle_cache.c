@@ -12,7 +12,8 @@ static struct bundle *read_empty(void)
     struct store *store;
 
     ck_assert_int_eq(store_mem_open(archive, sizeof(archive), &store), 0);
-    ck_assert_int_eq(bundle_read(store, &bundle_zip, &bundle, &fault), 0);
+    ck_assert_int_eq(bundle_read(store, &bundle_format_zip, &bundle, &fault),
+                     0);
     store_close(store);
     return bundle;
 }
