@@ -236,15 +236,12 @@ static struct fs *fs_new(const struct fs_options *options)
     return fs;
 }
 
-int fs_open(const struct fs_options *options, struct fs **out)
+/* Open SOURCE, which is a path in the local file system. */
+static int open_local(struct fs *fs, const struct fs_options *options)
 {
     struct paths paths = { 0 };
-    struct fs *fs = fs_new(options);
-    int r;
+    int r = paths_init(options, &paths);
 
-    if (!fs)
-        return -ENOMEM;
-    r = paths_init(options, &paths);
     if (r == 0 && entry_traits[paths.kind].frame)
         r = open_frame(fs, &paths);
     else if (r == 0 && entry_traits[paths.kind].readonly_dir)
@@ -255,6 +252,22 @@ int fs_open(const struct fs_options *options, struct fs **out)
     fs->source.writable =
         r == 0 && !options->read_only && fs->source.base == 0 &&
         !entry_traits[paths.kind].readonly_dir && is_writable(paths.source);
+    paths_fini(&paths);
+    return r;
+}
+
+int fs_open(const struct fs_options *options, struct fs **out)
+{
+    struct fs *fs = fs_new(options);
+    int r;
+
+    if (!fs)
+        return -ENOMEM;
+    r = open_local(fs, options);
+    if (r < 0) {
+        fs_close(fs);
+        return r;
+    }
     /* If the root is a file, the kernel never looks it up, and so would never
        learn that other programs have changed it.  If frames are shared by
        locks, a frame must be locked when a program writes, not when the kernel
@@ -262,11 +275,6 @@ int fs_open(const struct fs_options *options, struct fs **out)
     fs->shared = options->shared;
     fs->writeback = fs->source.writable && !options->shared &&
                     !entry_traits[fs->nodes.root.id.kind].frame;
-    paths_fini(&paths);
-    if (r < 0) {
-        fs_close(fs);
-        return r;
-    }
     *out = fs;
     return 0;
 }
