@@ -19,7 +19,7 @@
    file? */
 bool backing_is_shortage(int error);
 
-/* Is an error one that leaves it open what the file is? */
+/* Does an error leave it unknown what the file is? */
 bool backing_is_unreadable(int error);
 
 /* Does a regular file start with the magic of a frame? */
