@@ -4,11 +4,13 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "fuse/mount.h"
 #include "fuse/unmount.h"
+#include "net/url.h"
 #include "show_stats.h"
 
 enum {
@@ -29,9 +31,27 @@ static void open_standard_streams(void)
         close(fd);
 }
 
+/* The query of a URL is a secret: move it out of the memory that lists of
+   processes show.  Returns 0 or -ENOMEM. */
+static int hide_queries(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        char *arg = argv[i];
+
+        if (!url_is(arg) || arg[url_public_len(arg)] == '\0')
+            continue;
+        argv[i] = strdup(arg);
+        if (!argv[i])
+            return -ENOMEM;
+        arg += url_public_len(arg);
+        memset(arg, '\0', strlen(arg));
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
-    struct options options;
+    struct options options = { 0 };
     int status = EXIT_SUCCESS;
     int r;
 
@@ -40,7 +60,9 @@ int main(int argc, char **argv)
     mallopt(M_ARENA_MAX, 2);
     open_standard_streams();
     log_setup("framefs", LOG_SINK_STDERR, LOG_LEVEL_WARNING);
-    r = options_parse(argc, argv, &options);
+    r = hide_queries(argc, argv);
+    if (r == 0)
+        r = options_parse(argc, argv, &options);
     if (r < 0)
         status = r == -EINVAL ? EXIT_USAGE : EXIT_FAILURE;
     else if (options.help)

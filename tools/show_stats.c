@@ -37,6 +37,12 @@ enum figure {
     ENCODED_TO,
     COMMITS,
     FAILED,
+    REQUESTS,
+    RECEIVED,
+    RETRIES,
+    REQUESTS_FAILED,
+    P50_US,
+    P99_US,
     ERRORS,
     NFIGURES
 };
@@ -60,6 +66,12 @@ static const char *const figure_paths[NFIGURES] = {
     [ENCODED_TO] = "/written/encoded_to",
     [COMMITS] = "/written/commits",
     [FAILED] = "/written/commits_failed",
+    [REQUESTS] = "/remote/requests",
+    [RECEIVED] = "/remote/received",
+    [RETRIES] = "/remote/retries",
+    [REQUESTS_FAILED] = "/remote/failed",
+    [P50_US] = "/remote/p50_us",
+    [P99_US] = "/remote/p99_us",
     [ERRORS] = "/errors",
 };
 
@@ -140,6 +152,16 @@ static void print_coded(uint64_t plain, const char *word, uint64_t packed)
     putchar('\n');
 }
 
+static void print_requests(const uint64_t *n)
+{
+    printf("requests   %" PRIu64 ", ", n[REQUESTS]);
+    print_bytes("", n[RECEIVED], "");
+    printf(", %" PRIu64 " tried again, %" PRIu64 " failed\n", n[RETRIES],
+           n[REQUESTS_FAILED]);
+    printf("replies    begin after %.1f ms, 1 %% of them after %.1f ms\n",
+           (double)n[P50_US] / 1000, (double)n[P99_US] / 1000);
+}
+
 static void print_all(const struct figures *now)
 {
     const uint64_t *n = now->n;
@@ -165,6 +187,8 @@ static void print_all(const struct figures *now)
     print_coded(n[ENCODED], " to ", n[ENCODED_TO]);
     printf("commits    %" PRIu64 ", %" PRIu64 " failed\n", n[COMMITS],
            n[FAILED]);
+    if (n[REQUESTS] > 0)
+        print_requests(n);
     printf("errors     %" PRIu64 "\n", n[ERRORS]);
 }
 

@@ -38,6 +38,7 @@ struct backing_source_ops {
  *  local_ops         local directories, and the files in them: local.h
  *  single_frame_ops  the virtual directory that holds the frame SOURCE:
  *                    single_frame.h
+ *  remote_frame_ops  a frame behind a URL: remote_frame.h
  *  folder_ops        folders of stores, and the frames in them: folder.h
  *  chunks_ops        the chunks of a frame: chunks.h
  *

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "backing/backing_ops.h"
+#include "backing/remote_frame.h"
 
 void backing_source_init(struct backing_source *source)
 {
@@ -22,6 +23,7 @@ void backing_source_fini(struct backing_source *source)
     incoming_frames_fini(&source->incoming);
     if (source->fd >= 0)
         close(source->fd);
+    remote_frame_free(source->remote);
     free(source->only);
     free(source->mounted);
 }

@@ -14,6 +14,7 @@
 #include "backing/trash.h"
 
 struct backing_source_ops;
+struct remote_frame;
 
 /* SOURCE: how its entries are to show, and the state that its directories
    share. */
@@ -21,8 +22,8 @@ struct backing_source {
     /* Constant while mounted. */
     const struct backing_source_ops *ops; /* local_source_ops, or
                                              single_frame_source_ops if
-                                             `only` */
-    int fd;      /* the directory that SOURCE is, or is in */
+                                             `only`; others if `remote` */
+    int fd;      /* the directory that SOURCE is, or is in; -1 if `remote` */
     bool pinned; /* SOURCE, a frame, is mounted upon itself; `fd` is SOURCE,
                     because its name leads to the mount */
     bool writable;
@@ -33,6 +34,8 @@ struct backing_source {
     char *only;      /* the entry to show if SOURCE is a frame, else NULL */
     enum entry_kind only_kind;
     bool only_is_array;
+    struct remote_frame *remote; /* that frame if it is behind a URL, else
+                                    NULL */
     char *mounted; /* the entry that the mount hides, if it is in SOURCE; else
                       NULL */
     struct stat mounted_in; /* attributes of the directory that `mounted` is

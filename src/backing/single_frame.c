@@ -5,6 +5,7 @@
 
 #include "backing/backing_source.h"
 #include "backing/local.h"
+#include "backing/remote_frame.h"
 
 /* Make the place of the frame. */
 static void place_frame(const struct backing_source *source,
@@ -12,15 +13,19 @@ static void place_frame(const struct backing_source *source,
 {
     const char *name = source->only;
 
+    if (source->remote) {
+        remote_frame_place(source, out);
+        return;
+    }
     if (source->pinned)
         name = source->only_kind == ENTRY_SPARSE ? "." : "";
     local_place(source->fd, name, out);
 }
 
-static int find(struct backing_source *source,
-                const char *dir __attribute__((unused)),
-                const char *name __attribute__((unused)), enum entry_kind kind,
-                struct backing_place *out)
+int single_frame_find(struct backing_source *source,
+                      const char *dir __attribute__((unused)),
+                      const char *name __attribute__((unused)),
+                      enum entry_kind kind, struct backing_place *out)
 {
     if (kind == ENTRY_FRAME_DIR)
         *out = (struct backing_place){ .ops = &single_frame_ops,
@@ -112,7 +117,7 @@ const struct backing_ops single_frame_ops = {
 };
 
 const struct backing_source_ops single_frame_source_ops = {
-    .find = find,
+    .find = single_frame_find,
     .statfs = local_statfs,
     .sync = local_sync,
     .path = local_path,

@@ -86,6 +86,7 @@ struct file_stats {
     uint64_t encoded_to;   /* compressed size of `encoded` */
     uint64_t commits;      /* number of commits that made a state of a frame */
     uint64_t commits_failed; /* number of commits that failed */
+    struct net_stats net;    /* requests for frames behind URLs */
 };
 
 /* Each figure is exact, but they may be of different moments. */

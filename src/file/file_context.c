@@ -87,6 +87,7 @@ void file_context_stats(struct file_context *context, struct file_stats *out)
 {
     const struct counters *counters = &context->counters;
     struct cache_stats cache;
+    struct net *net;
 
     cache_get_stats(context->cache, &cache);
     *out = (struct file_stats){
@@ -109,4 +110,9 @@ void file_context_stats(struct file_context *context, struct file_stats *out)
         .commits = counter_get(&counters->commits),
         .commits_failed = counter_get(&counters->failed),
     };
+    pthread_mutex_lock(&context->net_lock);
+    net = context->net;
+    pthread_mutex_unlock(&context->net_lock);
+    if (net)
+        net_get_stats(net, &out->net);
 }

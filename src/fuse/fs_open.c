@@ -7,8 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backing/remote_frame.h"
 #include "backing/source_open.h"
 #include "base/log.h"
+#include "frame/frame_remote.h"
 #include "fuse/sync_all.h"
 #include "open/deferred_close.h"
 #include "open/free_space.h"
@@ -175,16 +177,34 @@ static int check_frame(struct fs *fs, const struct paths *paths)
     return r;
 }
 
-static int open_frame(struct fs *fs, const struct paths *paths)
+static int check_offset(const struct fs *fs, const struct paths *paths)
+{
+    if (fs->source.base == 0 || !entry_traits[paths->kind].sparse)
+        return 0;
+    log_error("%s: is a directory, and offset= is for a frame in a file",
+              paths->said);
+    return -EINVAL;
+}
+
+/* Make the frame SOURCE, which is open, the root, or the only file there. */
+static int show_frame(struct fs *fs, const struct paths *paths)
 {
     bool onto_file = !S_ISDIR(paths->mountpoint_st.st_mode);
-    int r;
+    int r = check_frame(fs, paths);
 
-    if (fs->source.base > 0 && entry_traits[paths->kind].sparse) {
-        log_error("%s: is a directory, and offset= is for a frame in a file",
-                  paths->said);
-        return -EINVAL;
-    }
+    if (r < 0)
+        return r;
+    return node_table_init(&fs->nodes,
+                           onto_file ? paths->kind : ENTRY_FRAME_DIR,
+                           onto_file ? fs->source.only : ".");
+}
+
+static int open_frame(struct fs *fs, const struct paths *paths)
+{
+    int r = check_offset(fs, paths);
+
+    if (r < 0)
+        return r;
     if (is_below(paths->mountpoint, paths->source)) {
         log_error("%s: lies inside the frame", paths->mountpoint);
         return -EINVAL;
@@ -192,13 +212,56 @@ static int open_frame(struct fs *fs, const struct paths *paths)
     r = source_open_frame(
         &fs->source, paths->source, paths->kind,
         store_version_same_object(&paths->source_st, &paths->mountpoint_st));
+    return r < 0 ? r : show_frame(fs, paths);
+}
+
+/* Check a URL, and find out what is there.  Its query is a secret, so `said` is
+   the URL without it. */
+static int open_url(struct fs *fs, const struct fs_options *options,
+                    struct paths *paths)
+{
+    const char *why = NULL;
+    int r;
+
+    paths->source = strndup(options->source, url_public_len(options->source));
+    if (!paths->source)
+        return -ENOMEM;
+    paths->said = paths->source;
+    r = frame_remote_check(options->source, &why);
     if (r == 0)
-        r = check_frame(fs, paths);
+        r = remote_frame_open(&fs->source, options->source, options->net);
+    if (r < 0)
+        log_error("%s: %s", paths->said, why ? why : strerror(-r));
+    return r;
+}
+
+static int open_source(struct fs *fs, const struct fs_options *options,
+                       struct paths *paths)
+{
+    int r = open_url(fs, options, paths);
+
     if (r < 0)
         return r;
-    return node_table_init(&fs->nodes,
-                           onto_file ? paths->kind : ENTRY_FRAME_DIR,
-                           onto_file ? fs->source.only : ".");
+    paths->kind = fs->source.only_kind;
+    r = resolve(options->mountpoint, &paths->mountpoint, &paths->mountpoint_st);
+    if (r < 0) {
+        log_error("%s: %s", options->mountpoint, strerror(-r));
+        return r;
+    }
+    r = check_offset(fs, paths);
+    return r < 0 ? r : show_frame(fs, paths);
+}
+
+/* Open SOURCE, which is the URL of a frame, for reading only. */
+static int open_remote(struct fs *fs, const struct fs_options *options)
+{
+    struct paths paths = { 0 };
+    int r = open_source(fs, options, &paths);
+
+    if (fs->source.remote)
+        remote_frame_rest(fs->source.remote);
+    paths_fini(&paths);
+    return r;
 }
 
 /* Does the user have write permission for SOURCE? */
@@ -263,7 +326,8 @@ int fs_open(const struct fs_options *options, struct fs **out)
 
     if (!fs)
         return -ENOMEM;
-    r = open_local(fs, options);
+    r = url_is(options->source) ? open_remote(fs, options)
+                                : open_local(fs, options);
     if (r < 0) {
         fs_close(fs);
         return r;

@@ -14,6 +14,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "backing/remote_frame.h"
 #include "base/identity.h"
 #include "base/log.h"
 #include "base/pool.h"
@@ -308,6 +309,8 @@ static int serve(struct mount *mount, const struct options *options)
         backing_tidy_up(&mount->fs->source);
     if (r == 0)
         r = file_context_new(&options->file, &mount->fs->files);
+    if (r == 0 && mount->fs->source.remote)
+        remote_frame_start(mount->fs->source.remote, mount->fs->files);
     if (r == 0)
         r = stats_signal_start(&mount->stats, mount->fs);
     if (r == 0)
@@ -332,11 +335,18 @@ static int serve(struct mount *mount, const struct options *options)
     return mount->served ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+static void report_request(const char *line)
+{
+    log_error("%s", line);
+}
+
 int mount_run(struct options *options)
 {
     struct mount mount = { .data.ready_fd = -1 };
     int status;
 
+    options->file.net.report = report_request;
+    options->fs.net = &options->file.net;
     log_setup(program, LOG_SINK_STDERR,
               options->debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);
     status = open_mount(&mount, options);

@@ -18,7 +18,8 @@ const char options_usage[] =
     "       framefs --unmount MOUNTPOINT\n"
     "\n"
     "Show each Blosc2 frame under SOURCE as an ordinary file under MOUNTPOINT.\n"
-    "SOURCE is a directory, a store of python-blosc2, or one frame.\n"
+    "SOURCE is a directory, a store of python-blosc2, or one frame, which may be\n"
+    "a URL with http, https or s3.\n"
     "\n"
     "  -f         stay in the foreground, log to standard error\n"
     "  -d         the same, and print every request\n"
@@ -44,6 +45,16 @@ const char options_usage[] =
     "  close=commit|later  when a file that is closed becomes its frame (commit)\n"
     "  lock[=SECONDS]  take part in the locking of frames by *.b2lock files,\n"
     "                  and wait so long for others (10)\n"
+    "  timeout=SECONDS  after which a request to a server fails (30)\n"
+    "  retries=N       tries after the first one (10)\n"
+    "  connections=N   requests at a time (32)\n"
+    "  cacert=FILE     certificates to trust, in place of the system's\n"
+    "  revalidate=SECONDS|inf  for which the state of a frame on a server\n"
+    "                  counts as known (1)\n"
+    "  endpoint=URL    server of S3, in place of AWS's\n"
+    "  region=NAME     its region\n"
+    "  profile=NAME    profile with the credentials for it\n"
+    "  anonymous       requests to it are not signed\n"
     "  io_uring        have requests come by io_uring, where the kernel can\n"
     "New files are frames so made:\n"
     "  layout=contiguous|sparse  one file, or a directory of chunks\n"
@@ -84,6 +95,7 @@ enum key {
     KEY_CLOSE,
     KEY_LOCK,
     KEY_NAMED,
+    KEY_ANONYMOUS,
     KEY_MAX_READ,
     KEY_IO_URING,
     KEY_ALLOW_OTHER,
@@ -121,6 +133,15 @@ static const struct fuse_opt known[] = {
     OPTION("close=", KEY_CLOSE),
     OPTION("lock", KEY_LOCK),
     OPTION("lock=", KEY_NAMED),
+    OPTION("timeout=", KEY_NAMED),
+    OPTION("retries=", KEY_NAMED),
+    OPTION("connections=", KEY_NAMED),
+    OPTION("cacert=", KEY_NAMED),
+    OPTION("revalidate=", KEY_NAMED),
+    OPTION("endpoint=", KEY_NAMED),
+    OPTION("region=", KEY_NAMED),
+    OPTION("profile=", KEY_NAMED),
+    OPTION("anonymous", KEY_ANONYMOUS),
     OPTION("layout=", KEY_LAYOUT),
     OPTION("codec=", KEY_NAMED),
     OPTION("clevel=", KEY_NAMED),
@@ -259,6 +280,9 @@ static void set_flag(struct options *options, enum key key)
     case KEY_LOCK:
         options->file.lock = true;
         break;
+    case KEY_ANONYMOUS:
+        options->file.net.anonymous = true;
+        break;
     case KEY_IO_URING:
         options->io_uring = true;
         break;
@@ -331,9 +355,15 @@ static int take_argument(void *data, const char *arg, int key,
 static char *make_fsname(const struct options *options)
 {
     char *path = realpath(options->fs.source, NULL);
+    size_t len = strlen(options->fs.source);
     char *name = NULL;
 
-    if (asprintf(&name, "fsname=%s", path ? path : options->fs.source) < 0)
+    if (path)
+        len = strlen(path);
+    else if (url_is(options->fs.source)) /* whose query is a secret */
+        len = url_public_len(options->fs.source);
+    if (asprintf(&name, "fsname=%.*s", (int)len,
+                 path ? path : options->fs.source) < 0)
         name = NULL;
     free(path);
     return name;
@@ -395,6 +425,27 @@ static int take_stats(struct options *options)
     return take_mountpoint(options, "--stats");
 }
 
+/* The daemon works in another directory than the user. */
+static int resolve_cacert(struct options *options)
+{
+    char *cacert = options->file.net.cacert;
+    char *path = cacert[0] != '\0' ? realpath(cacert, NULL) : NULL;
+    int r = 0;
+
+    if (cacert[0] == '\0')
+        return 0;
+    if (!path)
+        r = -errno;
+    else if (strlen(path) >= NET_CACERT_MAX)
+        r = -ENAMETOOLONG;
+    else
+        strcpy(cacert, path);
+    if (r < 0)
+        log_error("cacert=%s: %s", cacert, strerror(-r));
+    free(path);
+    return r < 0 ? -EINVAL : 0;
+}
+
 /*
  * Check the options that go with io_uring.
  *
@@ -441,7 +492,7 @@ int options_parse(int argc, char **argv, struct options *out)
         log_error("SOURCE and MOUNTPOINT are needed, see framefs --help");
         return -EINVAL;
     }
-    if (check_io_uring(out) < 0)
+    if (check_io_uring(out) < 0 || resolve_cacert(out) < 0)
         return -EINVAL;
     if (params_check(&out->fs.params) < 0) {
         log_error("codec, filters, typesize and blocksize of new files do not "

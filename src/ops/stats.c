@@ -85,6 +85,36 @@ static int add_written(struct json_object *top, const struct file_stats *stats)
            add(object, "commits_failed", stats->commits_failed);
 }
 
+static uint64_t count_retries(const struct net_stats *net)
+{
+    uint64_t n = 0;
+
+    for (int i = 0; i < NET_NCAUSES; i++)
+        n += net->retries[i];
+    return n;
+}
+
+static int add_remote(struct json_object *top, const struct net_stats *net)
+{
+    struct json_object *object = add_object(top, "remote");
+
+    if (!object)
+        return -ENOMEM;
+    return add(object, "requests", net->gets + net->heads) |
+           add(object, "running", net->running) |
+           add(object, "received", net->received) |
+           add(object, "redirects", net->redirects) |
+           add(object, "retries", count_retries(net)) |
+           add(object, "retries_busy", net->retries[NET_BUSY]) |
+           add(object, "retries_failing", net->retries[NET_FAILING]) |
+           add(object, "retries_connection", net->retries[NET_CONNECTION]) |
+           add(object, "retries_slow", net->retries[NET_SLOW]) |
+           add(object, "retries_wrong", net->retries[NET_WRONG]) |
+           add(object, "failed", net->failed) |
+           add(object, "p50_us", net->p50_us) |
+           add(object, "p99_us", net->p99_us);
+}
+
 char *stats_text(struct fs *fs)
 {
     struct json_object *top = json_object_new_object();
@@ -97,7 +127,7 @@ char *stats_text(struct fs *fs)
     file_context_stats(fs->files, &stats);
     r = add_cache(top, &stats) | add_read(top, &stats) |
         add_ahead(top, &stats) | add_written(top, &stats) |
-        add(top, "errors", fs->nodes.nfaults);
+        add_remote(top, &stats.net) | add(top, "errors", fs->nodes.nfaults);
     if (r == 0)
         text =
             strdup(json_object_to_json_string_ext(top, JSON_C_TO_STRING_PLAIN));

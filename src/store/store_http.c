@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/list.h"
 #include "store/http_remote.h"
@@ -147,6 +148,9 @@ static int http_stat(struct store_object *store_object, struct store_stat *out)
                      .ctime = { .tv_sec = state.modified },
                      .settled = true },
         .allocated = state.size,
+        .uid = getuid(),
+        .gid = getgid(),
+        .mode = 0444,
     };
     return 0;
 }
@@ -329,6 +333,27 @@ static int http_open_object(struct store *base, const char *name,
     return 0;
 }
 
+/* Stat an object by its name; "" is the store itself, and stands for its
+   index. */
+static int http_dir_stat(struct store *base, const char *name,
+                         struct store_stat *out)
+{
+    struct http_store *store = (struct http_store *)base;
+    struct store_object *object;
+    char index[NAME_MAX_LEN];
+    int r;
+
+    pthread_mutex_lock(&store->lock);
+    strcpy(index, store->name);
+    pthread_mutex_unlock(&store->lock);
+    r = http_open_object(base, name[0] == '\0' ? index : name, &object);
+    if (r < 0)
+        return r;
+    r = store_object_stat(object, out);
+    store_object_close(object);
+    return r;
+}
+
 static void http_expect(struct store *base, uint64_t unit)
 {
     struct http_store *store = (struct http_store *)base;
@@ -361,6 +386,7 @@ static const struct store_ops http_dir_ops = {
     .directory = true,
     .open = http_open_object,
     .close = http_close,
+    .stat = http_dir_stat,
     .expect = http_expect,
 };
 

@@ -20,7 +20,8 @@
  * first bytes.  If one is missing, or is newer than the index, the server is
  * asked whether the index has changed.
  *
- * Errors are those of struct net_request.
+ * A server knows no owners, so all objects belong to the user of this process,
+ * and everyone may read them.  Errors are those of struct net_request.
  */
 
 /*

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef BACKING_REMOTE_FRAME_H
+#define BACKING_REMOTE_FRAME_H
+
+#include "backing/backing_source.h"
+#include "file/file.h"
+
+/*
+ * SOURCE as a frame behind a URL.  It shows like a local one, by the virtual
+ * directory of single_frame.h or on a file, and is never changed.  It belongs to
+ * the daemon's user, and everyone may read it who may use the mount.
+ */
+struct remote_frame;
+
+/*
+ * Open the frame behind a URL as SOURCE, to find out what it is.  The thread
+ * that carries requests runs until remote_frame_rest(), and again from the first
+ * request after remote_frame_start() on, because a daemon forks in between.
+ *
+ *  url      frame_remote_check() accepts it; copied
+ *  options  constant until remote_frame_start()
+ *
+ * Returns 0 or a negative errno.
+ */
+int remote_frame_open(struct backing_source *source, const char *url,
+                      const struct net_options *options);
+void remote_frame_rest(struct remote_frame *remote);
+void remote_frame_start(struct remote_frame *remote,
+                        struct file_context *files);
+
+/* Accepts NULL. */
+void remote_frame_free(struct remote_frame *remote);
+
+/* Make the place of the frame. */
+void remote_frame_place(const struct backing_source *source,
+                        struct backing_place *out);
+
+#endif

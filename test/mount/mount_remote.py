@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# test: mount remote; timeout 120
+"""A frame on a web server is mounted like a local one.
+
+usage: mount_remote.py FRAMEFS [TEST...]
+"""
+
+import errno
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+
+from mounted import (FRAMEFS, LAYOUTS, PATIENCE, Mount, b2frame, check, corpus,
+                     error_of, harness, main, opened, read, wait_for, write)
+from s3_server import S3
+import web
+from web import Plan, Web
+
+CHUNK = 50000
+CONTENT = random.Random(1).randbytes(20 * CHUNK)
+
+
+def make(path, layout, content=CONTENT):
+    write('raw', content)
+    b2frame('create', '--layout', layout, '--chunksize', str(CHUNK), 'raw',
+            path)
+
+
+def refused(*words):
+    """Run framefs, which must fail.  Return what it says."""
+    done = subprocess.run([FRAMEFS, *words], check=False, text=True,
+                          capture_output=True, timeout=PATIENCE,
+                          env=harness.environment())
+    check(done.returncode != 0, 'is not refused')
+    return done.stderr
+
+
+def both_layouts_show():
+    for layout in LAYOUTS:
+        make(layout + '.b2frame', layout)
+        with Web('.') as server:
+            url = server.url + layout + '.b2frame'
+            with Mount(url, 'mnt', '-o', 'chunks') as mount:
+                check(sorted(os.listdir(mount.path)) ==
+                      [layout, layout + '.chunks'], 'names')
+                check(read(mount / layout) == CONTENT, 'content')
+                check(read(mount / (layout + '.chunks/00000003')) ==
+                      CONTENT[3 * CHUNK:4 * CHUNK], 'chunk')
+                st = os.stat(mount / layout)
+                check(st.st_size == len(CONTENT), 'size')
+                check(st.st_mode & 0o7777 == 0o444, 'mode')
+                check(error_of(write, mount / 'new', b'x') == errno.EROFS,
+                      'can be written')
+                check(error_of(os.unlink, mount / layout) == errno.EROFS,
+                      'can be removed')
+
+
+def a_frame_on_a_server_of_s3_shows():
+    for layout in LAYOUTS:
+        make(layout + '.b2frame', layout)
+        with S3('.') as server:
+            with Mount(server.url + layout + '.b2frame', 'mnt', '-o',
+                       'endpoint=' + server.endpoint) as mount:
+                check(read(mount / layout) == CONTENT, 'content')
+            check(not server.refused, 'is refused')
+
+
+def it_shows_on_a_file():
+    make('f', 'contiguous')
+    write('file', b'below')
+    with Web('.') as server, Mount(server.url + 'f', 'file') as mount:
+        check(read(mount.path) == CONTENT, 'content')
+
+
+def an_array_shows_as_npy():
+    arrays = [frame for frame in corpus.data_frames()
+              if frame.array and not frame.error][:2]
+    os.mkdir('mnt2')
+    with Web(corpus.DATA) as server:
+        for frame in arrays:
+            url = server.url + os.path.relpath(frame.path, corpus.DATA)
+            with Mount(url, 'mnt', '-o', 'npy') as there, \
+                    Mount(frame.path, 'mnt2', '-o', 'npy') as here:
+                names = os.listdir(here.path)
+                check(os.listdir(there.path) == names, 'names')
+                check(read(there / names[0]) == read(here / names[0]),
+                      'content')
+
+
+def a_new_state_shows_when_it_is_opened_again():
+    for layout in LAYOUTS:
+        make('f', layout)
+        with Web('.') as server, Mount(server.url + 'f', 'mnt', '-o',
+                                       'revalidate=0') as mount:
+            check(read(mount / 'f') == CONTENT, 'content')
+            if layout == 'sparse':
+                shutil.rmtree('f')
+            else:
+                os.unlink('f')
+            make('f', layout, CONTENT[::-1] + b'more')
+            wait_for(lambda: read(mount / 'f') == CONTENT[::-1] + b'more',
+                     'the new state')
+        if layout == 'sparse':
+            shutil.rmtree('f')
+        else:
+            os.unlink('f')
+
+
+def a_stopped_server_gives_an_error_and_then_works_again():
+    make('f', 'contiguous')
+    with subprocess.Popen([sys.executable, '-B', web.__file__, '.'],
+                          stdout=subprocess.PIPE) as server:
+        url = 'http://127.0.0.1:%d/f' % int(server.stdout.readline())
+        with Mount(url, 'mnt', '-o',
+                   'timeout=1,revalidate=inf,readahead=0') as mount:
+            with opened(mount / 'f', os.O_RDONLY) as fd:
+                server.send_signal(signal.SIGSTOP)
+                check(error_of(os.pread, fd, 10, 15 * CHUNK) == errno.EIO,
+                      'is read')
+                server.send_signal(signal.SIGCONT)
+                check(os.pread(fd, 10, 15 * CHUNK) ==
+                      CONTENT[15 * CHUNK:15 * CHUNK + 10], 'content')
+        server.kill()
+
+
+def faults_reach_no_program():
+    make('f', 'sparse')
+    plans = [Plan(status=503), Plan(reset=True), Plan(cut=99), Plan(shift=1)]
+
+    def plan(_, number):
+        return plans[number // 3 % len(plans)] if number % 3 == 2 else None
+
+    with Web('.', plan) as server, Mount(server.url + 'f/', 'mnt') as mount:
+        check(read(mount / 'f') == CONTENT, 'content')
+        done = subprocess.run([FRAMEFS, '--stats', '--json', mount.path],
+                              check=True, capture_output=True,
+                              env=harness.environment())
+        figures = json.loads(done.stdout)['remote']
+        check(figures['retries'] == figures['retries_busy'] +
+              figures['retries_failing'] + figures['retries_connection'] +
+              figures['retries_slow'] + figures['retries_wrong'], figures)
+        check(figures['retries_busy'] > 0 and figures['retries_wrong'] > 0 and
+              figures['requests'] > 20 and figures['failed'] == 0 and
+              figures['received'] >= len(CONTENT) and
+              0 < figures['p50_us'] <= figures['p99_us'], figures)
+        said = subprocess.run([FRAMEFS, '--stats', mount.path], check=True,
+                              capture_output=True, text=True,
+                              env=harness.environment()).stdout
+        check('requests   %d, ' % figures['requests'] in said, said)
+
+
+def a_query_is_not_shown():
+    make('f', 'contiguous')
+    with Web('.') as server:
+        with Mount(server.url + 'f?hidden', 'mnt') as mount:
+            check(read(mount / 'f') == CONTENT, 'content')
+            check(all(r.query == 'hidden' for r in server.requests), 'query')
+            lists = read('/proc/mounts') + b''.join(
+                read('/proc/%s/cmdline' % pid) for pid in os.listdir('/proc')
+                if pid.isdigit() and is_ours(pid, server.url))
+            check(server.url.encode() in lists, 'is not listed')
+            check(b'?hidden' not in lists, 'is shown')
+        check('hidden' not in refused(server.url + 'none?hidden', 'mnt'),
+              'is shown')
+
+
+def is_ours(pid, url):
+    """Is this the process of a mount of ours?"""
+    try:
+        return url.encode() in read('/proc/%s/cmdline' % pid) and \
+            os.readlink('/proc/%s/exe' % pid) == os.path.realpath(FRAMEFS)
+    except OSError:
+        return False
+
+
+def what_cannot_be_mounted_is_told():
+    make('s', 'sparse')
+    write('rubbish', b'no frame')
+    with Web('.') as server:
+        for words, reason in (
+                ((server.url + 'none',), 'No such file'),
+                ((server.url + 'rubbish',), 'no Blosc2 frame'),
+                (('http://h:x/',), 'no valid port'),
+                (('-o', 'offset=10', server.url + 's'), 'offset='),
+                (('-o', 'timeout=0', server.url + 's'), 'makes sense'),
+                (('-o', 'cacert=none', server.url + 's'), 'No such file')):
+            said = refused(*words, 'mnt')
+            check(reason in said and said.count('\n') == 1, said)
+
+
+main(both_layouts_show,
+     a_frame_on_a_server_of_s3_shows,
+     it_shows_on_a_file,
+     an_array_shows_as_npy,
+     a_new_state_shows_when_it_is_opened_again,
+     a_stopped_server_gives_an_error_and_then_works_again,
+     faults_reach_no_program,
+     a_query_is_not_shown,
+     what_cannot_be_mounted_is_told)
