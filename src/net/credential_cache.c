@@ -8,8 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "net/credential_chain.h"
-
 enum {
     EARLY = 300, /* seconds before they expire, others are looked for */
     SPARE = 10,  /* seconds for which they should be good */
@@ -19,7 +17,9 @@ enum {
    over starting the thread. */
 struct credential_cache {
     /* Constant. */
-    char *profile;
+    char *profile; /* NULL: none is named */
+    char *region;
+    const struct fetcher *fetcher;
     unsigned pause;
 
     pthread_mutex_t lock;
@@ -37,23 +37,30 @@ struct credential_cache {
     char why[AWS_WHY_MAX];
 };
 
-int credential_cache_new(const char *profile, unsigned pause,
-                         struct credential_cache **out)
+static int copy_options(const struct credential_options *options,
+                        struct credential_cache *cache)
+{
+    cache->fetcher = options->fetcher;
+    cache->region = strdup(options->region);
+    if (options->profile)
+        cache->profile = strdup(options->profile);
+    return cache->region && (cache->profile || !options->profile) ? 0 : -ENOMEM;
+}
+
+int credential_cache_new(const struct credential_options *options,
+                         unsigned pause, struct credential_cache **out)
 {
     struct credential_cache *cache = calloc(1, sizeof(*cache));
 
     if (!cache)
         return -ENOMEM;
-    if (profile) {
-        cache->profile = strdup(profile);
-        if (!cache->profile) {
-            free(cache);
-            return -ENOMEM;
-        }
-    }
     cache->pause = pause;
     pthread_mutex_init(&cache->lock, NULL);
     pthread_cond_init(&cache->changed, NULL);
+    if (copy_options(options, cache) < 0) {
+        credential_cache_free(cache);
+        return -ENOMEM;
+    }
     *out = cache;
     return 0;
 }
@@ -72,18 +79,22 @@ void credential_cache_free(struct credential_cache *cache)
     pthread_cond_destroy(&cache->changed);
     pthread_mutex_destroy(&cache->lock);
     free(cache->profile);
+    free(cache->region);
     free(cache);
 }
 
 /* Look for credentials, with the lock dropped meanwhile. */
 static void search_locked(struct credential_cache *cache)
 {
+    const struct credential_options options = { .profile = cache->profile,
+                                                .region = cache->region,
+                                                .fetcher = cache->fetcher };
     struct credentials found;
     char why[AWS_WHY_MAX];
     int r;
 
     pthread_mutex_unlock(&cache->lock);
-    r = credential_chain_get(cache->profile, &found, why);
+    r = credential_chain_get(&options, &found, why);
     pthread_mutex_lock(&cache->lock);
     cache->error = r;
     if (r == 0) {

@@ -2,8 +2,7 @@
 #ifndef NET_CREDENTIAL_CACHE_H
 #define NET_CREDENTIAL_CACHE_H
 
-#include "net/aws_settings.h"
-#include "net/credentials.h"
+#include "net/credential_chain.h"
 
 /*
  * Credentials that are kept, and looked for again before they expire.  A thread
@@ -19,11 +18,11 @@ enum {
 /*
  * Make a cache.  It has no credentials yet.
  *
- *  profile  that an option names; NULL: none.  It is copied
+ *  options  their texts are copied; the fetcher must outlive the cache
  *  pause    seconds after a search before the next one: CREDENTIAL_CACHE_PAUSE
  */
-int credential_cache_new(const char *profile, unsigned pause,
-                         struct credential_cache **out);
+int credential_cache_new(const struct credential_options *options,
+                         unsigned pause, struct credential_cache **out);
 
 /* Wait for the end of a search, wipe and free; accepts NULL. */
 void credential_cache_free(struct credential_cache *cache);

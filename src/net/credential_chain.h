@@ -4,22 +4,30 @@
 
 #include "net/aws_settings.h"
 #include "net/credentials.h"
+#include "net/fetch.h"
+
+/* How to look for credentials. */
+struct credential_options {
+    const char *profile;           /* that an option names; NULL: none */
+    const char *region;            /* for requests to AWS */
+    const struct fetcher *fetcher; /* that makes these */
+};
 
 /*
- * Look for credentials where the tools of AWS look, in their order: in the
- * environment, unless an option names a profile; in the profile, static keys or
- * a credential_process.  This reads files and may run a process, so it may take
- * a while.
+ * Look for credentials where the tools of AWS look, in their order: a key in the
+ * environment, unless an option names a profile; a role that the profile or the
+ * environment names; a key or a credential_process of the profile; the server of
+ * a container; the metadata service of an instance.  This reads files, may run a
+ * process and make requests, so it may take a while.
  *
- *  profile  that an option names; NULL: none
- *  out      to be freed with credentials_fini()
- *  why      receives a text after an error; it contains no secrets
+ *  out  to be freed with credentials_fini()
+ *  why  receives a text after an error; it contains no secrets
  *
  * Returns 0, -EACCES if there are none, -ENOENT if there is no such profile,
  * -EBADMSG, -ENOTSUP if the profile wants something that is not supported, or
  * another negative errno.
  */
-int credential_chain_get(const char *profile, struct credentials *out,
-                         char why[AWS_WHY_MAX]);
+int credential_chain_get(const struct credential_options *options,
+                         struct credentials *out, char why[AWS_WHY_MAX]);
 
 #endif

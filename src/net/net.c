@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/list.h"
 #include "net/net_counts.h"
+#include "net/net_fetch.h"
 #include "net/net_judge.h"
 #include "net/net_pace.h"
 #include "net/net_site.h"
@@ -37,6 +38,7 @@ struct net {
 
     atomic_uint nshared; /* references besides the first one */
     struct net_counts counts;
+    struct net_fetcher fetcher;
     struct net_site site;
 
     /* Guarded by `lock`, as is the member `transfer` of each request. */
@@ -389,7 +391,8 @@ static void set_up(struct net *net, const struct net_options *options)
     net->options = *options;
     atomic_init(&net->nshared, 0);
     pthread_mutex_init(&net->lock, NULL);
-    net_site_init(&net->site);
+    net_fetch_init(&net->fetcher, &net->options);
+    net_site_init(&net->site, &net->fetcher.fetcher);
     list_init(&net->incoming);
     list_init(&net->queue);
     list_init(&net->delayed);

@@ -90,10 +90,12 @@ void net_put(struct net *net);
 /* Get the options that the loop was made with. */
 const struct net_options *net_get_options(const struct net *net);
 
-/* What to ask for: bytes, or only size, tag and time. */
+/* What to ask for. */
 enum net_method {
-    NET_GET,
-    NET_HEAD,
+    NET_GET,  /* bytes */
+    NET_HEAD, /* only size, tag and time */
+    NET_PUT,  /* send nothing; for `whole` */
+    NET_POST, /* send `body`; for `whole` */
 };
 
 /* The longest tag and request id that are kept, with the NUL. */
@@ -127,6 +129,15 @@ struct net_request {
     size_t len;           /* never 0 for GET */
     uint8_t *buf;         /* room for `len` bytes */
     const char *if_match; /* ETag that the object must have; NULL: any */
+
+    /* For requests that are not for a range of an object. */
+    bool whole;               /* get all of an answer, which has up to `len`
+                                 bytes, in any reply with a status of 2xx; `off`
+                                 and `if_match` are ignored */
+    bool direct;              /* ask no proxy */
+    const char *body;         /* of NET_POST */
+    const char *const *lines; /* headers, "Name: value"; ends in NULL.  They may
+                                 be secrets */
 
     /* Called by the loop when the request is done.  It must not block, and may
        free the request and submit others. */

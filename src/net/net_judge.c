@@ -39,8 +39,8 @@ static const char *check_redirect(const struct net_transfer *transfer,
     if (url_is_internal(to) &&
         !url_same_origin(to, net_transfer_own_url(transfer)))
         return "redirect to a link-local address";
-    /* Another server must not get a signature, or a session's token. */
-    if (transfer->signed_.used.id &&
+    /* Another server must not get a signature, or a token. */
+    if ((transfer->signed_.used.id || transfer->request->lines) &&
         !url_same_origin(to, net_transfer_own_url(transfer)))
         return "redirect of a signed request to another server";
     return NULL;
@@ -185,6 +185,19 @@ static void judge_object(struct net_transfer *transfer, CURLcode code,
         finish(out, 0, NULL);
 }
 
+static void judge_whole(struct net_transfer *transfer, CURLcode code,
+                        struct net_result *out)
+{
+    transfer->span = (struct net_span){ .take = transfer->nstored,
+                                        .size = transfer->nstored };
+    if (transfer->wrong < 0)
+        finish(out, -EIO, "the reply is too long");
+    else if (code != CURLE_OK)
+        judge_code(code, out);
+    else
+        finish(out, 0, NULL);
+}
+
 static void fill_reply(const struct net_transfer *transfer)
 {
     const struct net_headers *headers = &transfer->headers;
@@ -211,7 +224,9 @@ void net_judge(struct net_transfer *transfer, CURLcode code,
     curl_easy_getinfo(transfer->easy, CURLINFO_PRETRANSFER_TIME_T, &sent);
     curl_easy_getinfo(transfer->easy, CURLINFO_STARTTRANSFER_TIME_T, &first);
     out->first_us = first > sent ? first - sent : 0;
-    if (net_transfer_has_object(status)) {
+    if (net_transfer_is_whole(transfer)) {
+        judge_whole(transfer, code, out);
+    } else if (net_transfer_has_object(status)) {
         judge_object(transfer, code, out);
     } else if (status >= 300 && status < 400) {
         judge_redirect(transfer, out);

@@ -10,12 +10,13 @@
    it, and stays as long as the loop.  `lock` is held over reading the files of
    profiles. */
 struct net_site {
+    const struct fetcher *fetcher; /* constant */
     pthread_mutex_t lock;
     struct s3_site *site; /* NULL: none so far */
 };
 
-/* Begin without a site; free it. */
-void net_site_init(struct net_site *site);
+/* Begin without a site; free it.  The fetcher outlives it. */
+void net_site_init(struct net_site *site, const struct fetcher *fetcher);
 void net_site_fini(struct net_site *site);
 
 /*

@@ -27,6 +27,11 @@ const struct url *net_transfer_url(const struct net_transfer *transfer)
                                  : net_transfer_own_url(transfer);
 }
 
+bool net_transfer_is_whole(const struct net_transfer *transfer)
+{
+    return transfer->request->whole && transfer->headers.status / 100 == 2;
+}
+
 bool net_transfer_has_object(unsigned status)
 {
     return status == 200 || status == 206 || status == 416;
@@ -78,6 +83,22 @@ static bool is_satisfied(const struct net_transfer *transfer)
            transfer->span.skip + transfer->span.take < transfer->span.size;
 }
 
+/* Store all bytes of an answer. */
+static size_t store_whole(struct net_transfer *transfer, const char *bytes,
+                          size_t len)
+{
+    const struct net_request *request = transfer->request;
+
+    transfer->nseen += len;
+    if (len > request->len - transfer->nstored) {
+        transfer->wrong = -EFBIG;
+        return 0;
+    }
+    memcpy(request->buf + transfer->nstored, bytes, len);
+    transfer->nstored += len;
+    return len;
+}
+
 /* Keep the start of an error that a site describes. */
 static void keep_error(struct net_transfer *transfer, const char *bytes,
                        size_t len)
@@ -96,6 +117,8 @@ static size_t take_body(char *bytes, size_t size, size_t n, void *context)
     struct net_transfer *transfer = context;
     size_t len = size * n;
 
+    if (net_transfer_is_whole(transfer))
+        return store_whole(transfer, bytes, len);
     if (!net_transfer_has_object(transfer->headers.status) ||
         transfer->headers.status == 416) {
         keep_error(transfer, bytes, len);
@@ -148,10 +171,13 @@ static int add_line(struct net_transfer *transfer, const char *format,
 static int set_lines(struct net_transfer *transfer)
 {
     const char *tag = transfer->request->if_match;
+    const char *const *lines = transfer->request->lines;
     int r = 0;
 
-    if (tag && tag[0] == '"')
+    if (!transfer->request->whole && tag && tag[0] == '"')
         r = add_line(transfer, "If-Match: %s", tag);
+    for (size_t i = 0; r == 0 && lines && lines[i]; i++)
+        r = append_line(transfer, lines[i]);
     for (size_t i = 0; r == 0 && i < transfer->signed_.lines.n; i++)
         r = append_line(transfer, transfer->signed_.lines.line[i]);
     if (r == 0)
@@ -159,15 +185,44 @@ static int set_lines(struct net_transfer *transfer)
     return r;
 }
 
+static size_t send_nothing(char *bytes, size_t size, size_t n, void *context)
+{
+    (void)bytes;
+    (void)size;
+    (void)n;
+    (void)context;
+    return 0;
+}
+
+static void set_method(struct net_transfer *transfer)
+{
+    CURL *easy = transfer->easy;
+
+    switch (transfer->request->method) {
+    case NET_GET:
+        return;
+    case NET_HEAD:
+        curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+        return;
+    case NET_PUT:
+        curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+        curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)0);
+        curl_easy_setopt(easy, CURLOPT_READFUNCTION, send_nothing);
+        return;
+    case NET_POST:
+        curl_easy_setopt(easy, CURLOPT_POST, 1L);
+        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, transfer->request->body);
+        return;
+    }
+}
+
 static void set_range(struct net_transfer *transfer)
 {
     const struct net_request *request = transfer->request;
     char range[64];
 
-    if (request->method == NET_HEAD) {
-        curl_easy_setopt(transfer->easy, CURLOPT_NOBODY, 1L);
+    if (request->method != NET_GET || request->whole)
         return;
-    }
     if (request->from_end)
         snprintf(range, sizeof(range), "-%zu", request->len);
     else
@@ -198,15 +253,18 @@ static bool is_own_server(const struct net_transfer *transfer)
                            net_transfer_own_url(transfer));
 }
 
-/* A request that is signed needs no password. */
+/* A request that is signed, or for credentials, needs no password. */
 static void set_protocol(struct net_transfer *transfer)
 {
     CURL *easy = transfer->easy;
-    bool own = !transfer->site && is_own_server(transfer);
+    bool own =
+        !transfer->site && !transfer->request->whole && is_own_server(transfer);
 
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
     curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
+    if (transfer->request->direct)
+        curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
     curl_easy_setopt(easy, CURLOPT_USERAGENT, "framefs/" FRAMEFS_VERSION);
     curl_easy_setopt(easy, CURLOPT_NETRC,
                      (long)(own ? CURL_NETRC_OPTIONAL : CURL_NETRC_IGNORED));
@@ -269,6 +327,7 @@ int net_transfer_begin(struct net_transfer *transfer, char why[AWS_WHY_MAX])
         net_transfer_end(transfer);
         return r;
     }
+    set_method(transfer);
     set_range(transfer);
     set_limits(transfer);
     set_protocol(transfer);

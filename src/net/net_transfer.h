@@ -72,6 +72,9 @@ void net_transfer_free(struct net_transfer *transfer);
 const struct url *net_transfer_url(const struct net_transfer *transfer);
 const struct url *net_transfer_own_url(const struct net_transfer *transfer);
 
+/* Is a reply coming that is to be stored as a whole? */
+bool net_transfer_is_whole(const struct net_transfer *transfer);
+
 /* Does a reply of this status tell about the object? */
 bool net_transfer_has_object(unsigned status);
 

@@ -12,11 +12,6 @@
 
 static const char placeholder[] = "{bucket}";
 
-enum {
-    PORT_HTTP = 80,
-    PORT_HTTPS = 443
-};
-
 struct s3_site {
     /* Constant. */
     struct aws_settings settings;
@@ -97,6 +92,23 @@ static int check_endpoint(const struct s3_site *site, char why[AWS_WHY_MAX])
     return r;
 }
 
+static int make_cache(const struct s3_options *options, struct s3_site *site,
+                      char why[AWS_WHY_MAX])
+{
+    const struct credential_options from = {
+        .profile = options->aws.profile,
+        .region = site->settings.region,
+        .fetcher = options->fetcher,
+    };
+    int r = 0;
+
+    if (!options->anonymous)
+        r = credential_cache_new(&from, CREDENTIAL_CACHE_PAUSE, &site->cache);
+    if (r < 0)
+        snprintf(why, AWS_WHY_MAX, "%s", strerror(-r));
+    return r;
+}
+
 int s3_site_new(const struct s3_options *options, struct s3_site **out,
                 char why[AWS_WHY_MAX])
 {
@@ -110,11 +122,8 @@ int s3_site_new(const struct s3_options *options, struct s3_site **out,
     r = aws_settings_load(&options->aws, &site->settings, why);
     if (r == 0)
         r = check_endpoint(site, why);
-    if (r == 0 && !options->anonymous) {
-        r = credential_cache_new(options->aws.profile, CREDENTIAL_CACHE_PAUSE,
-                                 &site->cache);
-        snprintf(why, AWS_WHY_MAX, "%s", strerror(-r));
-    }
+    if (r == 0)
+        r = make_cache(options, site, why);
     if (r < 0) {
         s3_site_free(site);
         return r;
@@ -175,19 +184,6 @@ int s3_site_map(const struct s3_site *site, const struct url *url,
     return r;
 }
 
-/* Write the value of Host as libcurl does. */
-static int make_host(const struct url *url, char **out)
-{
-    unsigned standard = url->scheme == URL_HTTPS ? PORT_HTTPS : PORT_HTTP;
-    int n;
-
-    if (url->port == standard)
-        n = asprintf(out, "%s", url->host);
-    else
-        n = asprintf(out, "%s:%u", url->host, url->port);
-    return n < 0 ? -ENOMEM : 0;
-}
-
 static int sign(const struct s3_site *site, const char *method,
                 const struct url *url, struct s3_signed *out)
 {
@@ -201,11 +197,11 @@ static int sign(const struct s3_site *site, const char *method,
                                      .path = url->path,
                                      .query = url->query,
                                      .payload = SIGV4_EMPTY };
-    char *host;
-    int r = make_host(url, &host);
+    char *host = url_host(url); /* as libcurl sends it */
+    int r;
 
-    if (r < 0)
-        return r;
+    if (!host)
+        return -ENOMEM;
     request.host = host;
     r = sigv4_sign(&request, &key, &scope, &out->lines);
     free(host);

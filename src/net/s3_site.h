@@ -6,6 +6,7 @@
 
 #include "net/aws_settings.h"
 #include "net/credentials.h"
+#include "net/fetch.h"
 #include "net/sigv4.h"
 #include "net/url.h"
 
@@ -18,7 +19,8 @@ struct s3_site;
 /* What the user has said of a server. */
 struct s3_options {
     struct aws_options aws;
-    bool anonymous; /* requests are not signed */
+    bool anonymous;                /* requests are not signed */
+    const struct fetcher *fetcher; /* for credentials; outlives the site */
 };
 
 /*

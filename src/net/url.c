@@ -306,18 +306,28 @@ int url_join(const struct url *url, const char *name, struct url *out)
     return 0;
 }
 
-/* Write out a URL, with its query or without. */
-static char *write_out(const struct url *url, const char *query)
+char *url_host(const struct url *url)
 {
-    const struct scheme *scheme = &schemes[url->scheme];
     char port[16] = "";
     char *text;
 
-    if (url->port != scheme->port)
+    if (url->port != schemes[url->scheme].port)
         snprintf(port, sizeof(port), ":%u", url->port);
-    if (asprintf(&text, "%s%s%s%s%s%s", scheme->prefix, url->host, port,
-                 url->path, query ? "?" : "", query ? query : "") < 0)
+    if (asprintf(&text, "%s%s", url->host, port) < 0)
         return NULL;
+    return text;
+}
+
+/* Write out a URL, with its query or without. */
+static char *write_out(const struct url *url, const char *query)
+{
+    char *host = url_host(url);
+    char *text = NULL;
+
+    if (host && asprintf(&text, "%s%s%s%s%s", schemes[url->scheme].prefix, host,
+                         url->path, query ? "?" : "", query ? query : "") < 0)
+        text = NULL;
+    free(host);
     return text;
 }
 

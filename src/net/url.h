@@ -66,6 +66,10 @@ char *url_text(const struct url *url);
 /* Write out a URL without its query, for messages. */
 char *url_name(const struct url *url);
 
+/* Write out the value of the header Host for a URL: with the port unless it is
+   that of the scheme.  The caller frees the text; NULL if there is no memory. */
+char *url_host(const struct url *url);
+
 /* Return the length of the part of a URL's text that messages may show, which
    ends before the query.  The text need not be a valid URL. */
 size_t url_public_len(const char *text);

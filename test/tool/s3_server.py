@@ -140,6 +140,7 @@ class S3(Web):
                 del os.environ[name]
         os.environ.update(AWS_ENDPOINT_URL_S3=self.endpoint,
                           AWS_CONFIG_FILE='/dev/null',
+                          AWS_EC2_METADATA_DISABLED='true',
                           AWS_SHARED_CREDENTIALS_FILE='/dev/null')
         if not self.anonymous:
             os.environ.update(AWS_ACCESS_KEY_ID=KEY,

@@ -20,6 +20,39 @@
 
 static char home[SUITE_PATH_MAX];
 
+static int get_nothing(const struct fetcher *fetcher, const struct fetch *fetch,
+                       struct secret *out)
+{
+    (void)fetcher;
+    (void)fetch;
+    (void)out;
+    return -EIO;
+}
+
+/* No case here makes requests. */
+static const struct fetcher no_fetcher = { get_nothing };
+
+static struct credential_options options_of(const char *profile)
+{
+    return (struct credential_options){ profile, "us-east-1", &no_fetcher };
+}
+
+static int get_chain(const char *profile, struct credentials *out,
+                     char why[AWS_WHY_MAX])
+{
+    const struct credential_options options = options_of(profile);
+
+    return credential_chain_get(&options, out, why);
+}
+
+static int new_cache(const char *profile, unsigned pause,
+                     struct credential_cache **out)
+{
+    const struct credential_options options = options_of(profile);
+
+    return credential_cache_new(&options, pause, out);
+}
+
 /* Each case runs in a process of its own, so the environment is its own. */
 static void begin(void)
 {
@@ -36,6 +69,9 @@ static void begin(void)
         "AWS_ENDPOINT_URL_S3",
         "AWS_CREDENTIAL_EXPIRATION",
         "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
+        "AWS_ROLE_ARN",
+        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI",
     };
     char path[SUITE_PATH_MAX + 8];
 
@@ -43,6 +79,7 @@ static void begin(void)
         unsetenv(variables[i]);
     suite_make_dir(home);
     setenv("HOME", home, 1);
+    setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
     snprintf(path, sizeof(path), "%s/.aws", home);
     ck_assert_int_eq(mkdir(path, 0700), 0);
 }
@@ -70,7 +107,7 @@ static void check_chain(const char *profile, const char *id, const char *secret,
     struct credentials found;
     char why[AWS_WHY_MAX] = "";
 
-    ck_assert_msg(credential_chain_get(profile, &found, why) == 0, "%s", why);
+    ck_assert_msg(get_chain(profile, &found, why) == 0, "%s", why);
     ck_assert_str_eq(found.id, id);
     ck_assert_str_eq(found.secret, secret);
     ck_assert_pstr_eq(found.token, token);
@@ -82,7 +119,7 @@ static void check_no_chain(const char *profile, int error, const char *part)
     struct credentials found;
     char why[AWS_WHY_MAX] = "";
 
-    ck_assert_int_eq(credential_chain_get(profile, &found, why), error);
+    ck_assert_int_eq(get_chain(profile, &found, why), error);
     ck_assert_msg(strstr(why, part), "%s", why);
 }
 
@@ -162,7 +199,18 @@ START_TEST(file_that_is_not_valid_is_named)
     check_no_chain(NULL, -EBADMSG, "characters");
     write_file(".aws/config", "[default]\nrole_arn=arn:x\n"
                               "source_profile=p\n");
-    check_no_chain(NULL, -ENOTSUP, "role");
+    check_no_chain(NULL, -ENOENT, "no profile p");
+    write_file(".aws/config", "[default]\nrole_arn=arn:x\n"
+                              "credential_source=Moon\n");
+    check_no_chain(NULL, -ENOTSUP, "credential_source");
+    write_file(".aws/config", "[default]\nrole_arn=arn:x\n");
+    check_no_chain(NULL, -EACCES, "for the role");
+    write_file(".aws/config", "[default]\nrole_arn=arn:x\nmfa_serial=y\n");
+    check_no_chain(NULL, -ENOTSUP, "device");
+    write_file(".aws/config", "[default]\nrole_arn=x\nsource_profile=p\n"
+                              "[profile p]\nrole_arn=x\n"
+                              "source_profile=default\n");
+    check_no_chain(NULL, -ELOOP, "each other");
     write_file(".aws/config", "[default]\nsso_session=x\n");
     check_no_chain(NULL, -ENOTSUP, "single sign-on");
     end();
@@ -223,7 +271,7 @@ START_TEST(bad_output_of_a_process_is_refused)
         char why[AWS_WHY_MAX] = "";
 
         write_file("out", outputs[i]);
-        ck_assert_int_eq(credential_chain_get(NULL, &found, why), -EBADMSG);
+        ck_assert_int_eq(get_chain(NULL, &found, why), -EBADMSG);
         ck_assert_ptr_null(strstr(why, "SECRET"));
     }
     ck_assert_int_eq(chdir("/"), 0);
@@ -420,18 +468,17 @@ START_TEST(credentials_are_kept_until_they_are_old)
 
     begin();
     write_process(1000);
-    ck_assert_int_eq(credential_cache_new(NULL, 0, &cache), 0);
+    ck_assert_int_eq(new_cache(NULL, 0, &cache), 0);
     check_cache(cache, "A1");
     check_cache(cache, "A1");
     credential_cache_free(cache);
 
     write_process(5);
-    ck_assert_int_eq(credential_cache_new("default", 0, &cache), 0);
+    ck_assert_int_eq(new_cache("default", 0, &cache), 0);
     check_cache(cache, "A2");
     check_cache(cache, "A3");
     credential_cache_free(cache);
-    ck_assert_int_eq(credential_cache_new(NULL, CREDENTIAL_CACHE_PAUSE, &cache),
-                     0);
+    ck_assert_int_eq(new_cache(NULL, CREDENTIAL_CACHE_PAUSE, &cache), 0);
     check_cache(cache, "A4");
     check_cache(cache, "A4");
     credential_cache_free(cache);
@@ -449,7 +496,7 @@ START_TEST(old_credentials_are_replaced_while_they_are_used)
 
     begin();
     write_process(100);
-    ck_assert_int_eq(credential_cache_new(NULL, 0, &cache), 0);
+    ck_assert_int_eq(new_cache(NULL, 0, &cache), 0);
     while ((r = credential_cache_poll(cache, &found, why)) == -EAGAIN)
         usleep(1000);
     ck_assert_int_eq(r, 0);
@@ -472,7 +519,7 @@ START_TEST(refused_credentials_are_replaced)
 
     begin();
     write_process(1000);
-    ck_assert_int_eq(credential_cache_new(NULL, 0, &cache), 0);
+    ck_assert_int_eq(new_cache(NULL, 0, &cache), 0);
     ck_assert_int_eq(credential_cache_get(cache, &old, why), 0);
     ck_assert(credential_cache_refuse(cache, &old));
     ck_assert(credential_cache_refuse(cache, &old));
@@ -482,8 +529,7 @@ START_TEST(refused_credentials_are_replaced)
     credentials_fini(&old);
     credential_cache_free(cache);
 
-    ck_assert_int_eq(credential_cache_new(NULL, CREDENTIAL_CACHE_PAUSE, &cache),
-                     0);
+    ck_assert_int_eq(new_cache(NULL, CREDENTIAL_CACHE_PAUSE, &cache), 0);
     ck_assert_int_eq(credential_cache_get(cache, &old, why), 0);
     ck_assert(credential_cache_refuse(cache, &old));
     credentials_fini(&old);
@@ -505,7 +551,7 @@ START_TEST(failing_search_does_no_harm_while_they_are_good)
 
     begin();
     write_process(100);
-    ck_assert_int_eq(credential_cache_new(NULL, 0, &cache), 0);
+    ck_assert_int_eq(new_cache(NULL, 0, &cache), 0);
     check_cache(cache, "A1");
     write_file("broken", "");
     check_cache(cache, "A1");
@@ -532,7 +578,7 @@ START_TEST(threads_wait_for_one_search)
 
     begin();
     write_process(1000);
-    ck_assert_int_eq(credential_cache_new(NULL, 0, &cache), 0);
+    ck_assert_int_eq(new_cache(NULL, 0, &cache), 0);
     for (int i = 0; i < 8; i++)
         pthread_create(&threads[i], NULL, get_from_cache, cache);
     for (int i = 0; i < 8; i++)

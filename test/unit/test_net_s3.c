@@ -29,6 +29,7 @@ static void begin(void)
     setenv("PATH", "/usr/bin:/bin", 1);
     setenv("HOME", home, 1);
     setenv("AWS_CONFIG_FILE", "~/config", 1);
+    setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
 }
 
 static void end(void)
