@@ -80,6 +80,7 @@ static bool is_kernel_in_sync(struct fs *fs, struct node *node,
     pthread_mutex_lock(&fs->nodes.lock);
     if (node->content == 0) {
         node->content = content;
+        node->mtime = st->st_mtim;
         node->mark = mark;
         node->times_doubtful = mark > 0;
     }

@@ -259,6 +259,18 @@ bool open_file_check_known(struct fs *fs, struct node *node,
     return known;
 }
 
+bool open_file_is_kernel_mtime(struct fs *fs, struct node *node,
+                               const struct timespec *mtime)
+{
+    bool same;
+
+    pthread_mutex_lock(&fs->nodes.lock);
+    same = node->content != 0 && node->mtime.tv_sec == mtime->tv_sec &&
+           node->mtime.tv_nsec == mtime->tv_nsec;
+    pthread_mutex_unlock(&fs->nodes.lock);
+    return same;
+}
+
 static int stat_node(struct fs *fs, struct node *node, struct stat *st)
 {
     struct backing_place place;
@@ -304,6 +316,7 @@ bool open_file_note_content(struct fs *fs, struct node *node,
         mark = file_mark(version->file);
     pthread_mutex_lock(&fs->nodes.lock);
     node->content = content_hash(&st);
+    node->mtime = st.st_mtim;
     if (mark > 0) {
         node->mark = mark;
         node->times_doubtful = true;

@@ -108,6 +108,11 @@ bool open_file_cached(struct fs *fs, struct node *node,
 bool open_file_check_known(struct fs *fs, struct node *node,
                            const struct backing_place *place);
 
+/* Is this the time of modification that the kernel has for a file that it did
+   not write to since it looked it up, or since its last writer closed it? */
+bool open_file_is_kernel_mtime(struct fs *fs, struct node *node,
+                               const struct timespec *mtime);
+
 /*
  * Record that the kernel's cache of a file matches the file as it is stored
  * now.  If `version` is not NULL, this is done only if the stored file is the

@@ -140,6 +140,19 @@ static int set_pinned(struct fs *fs, struct node *node, struct open_file *open,
     return r;
 }
 
+/*
+ * Would this only undo the time of modification of a file that other programs
+ * have changed?  After a rename, a link or a chmod, the kernel sets the times
+ * that it keeps, and its time of modification is then too old.
+ */
+static bool is_undoing(struct fs *fs, struct node *node,
+                       const struct change *change)
+{
+    return fs->writeback &&
+           change->set == (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_CTIME) &&
+           open_file_is_kernel_mtime(fs, node, &change->st->st_mtim);
+}
+
 static int apply(struct fs *fs, struct node *node, const struct change *change)
 {
     struct backing_place place;
@@ -153,7 +166,8 @@ static int apply(struct fs *fs, struct node *node, const struct change *change)
     open = open_file_find(fs, node);
     newest = open_file_is_newest(open, &place);
     known = !open && open_file_check_known(fs, node, &place);
-    r = set_pinned(fs, node, open, &place, change);
+    if (newest || known || !is_undoing(fs, node, change))
+        r = set_pinned(fs, node, open, &place, change);
     if (r == 0 && (change->set & (SET_OWNER | FUSE_SET_ATTR_MODE)))
         backing_lock_file_adapt(fs->files, &place, node->id.kind);
     if (newest)

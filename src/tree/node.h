@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "backing/entry_kind.h"
 #include "base/list.h"
@@ -68,6 +69,9 @@ struct node {
     uint64_t content;       /* hash of the version, with VERSION_SAME_CONTENT,
                                of the last state that is known to agree with
                                the kernel's cache; or 0 */
+    struct timespec mtime;  /* the time of modification that the kernel keeps
+                               since it learned of such a state; set if
+                               `content` is */
     uint64_t mark;          /* frame_mark() of that state; 0: unknown */
     bool times_doubtful;    /* another state may have the same version, or that
                                state another one before long, so a lookup

@@ -356,6 +356,32 @@ def rename_changed_file(layout, look_at):
                   'content in ' + top)
 
 
+def stored_mtime(name):
+    os.makedirs('new', exist_ok=True)
+    with Mount('src', 'new') as mount:
+        return os.stat(mount / name).st_mtime_ns
+
+
+@layouts
+def changed_file_keeps_its_time_as_it_is_renamed(layout):
+    os.mkdir('second')
+    options = '-o', 'layout=' + layout
+    with Mount('src', 'mnt', *options) as mount:
+        with Mount('src', 'second', *options) as second:
+            write(second / 'a', DATA)
+            wait_for(lambda: time.time() - os.stat('src/a.b2frame').st_ctime >
+                     0.5, 'times that prove that the file has not changed')
+            check(read(mount / 'a') == DATA, 'content')
+            with open(second / 'a', 'ab') as file:
+                file.write(MORE)
+            changed = os.stat(second / 'a').st_mtime_ns
+            os.rename(mount / 'a', mount / 'b')
+            os.chmod(mount / 'b', 0o600)
+            check(stored_mtime('b') == changed, 'renamed')
+        os.utime(mount / 'b', ns=(12345, 67890))
+        check(stored_mtime('b') == 67890, 'a time that a program sets')
+
+
 @layouts
 def changed_file_is_renamed_after_reading(layout):
     rename_changed_file(layout, read)
@@ -436,6 +462,7 @@ main(frame_that_is_replaced,
      frame_that_is_open_is_not_changed_as_the_one_it_replaced,
      frame_is_closed_before_it_is_looked_up_anew,
      next_open_sees_what_another_mount_appends_to_an_open_file,
+     changed_file_keeps_its_time_as_it_is_renamed,
      changed_file_is_renamed_after_reading,
      changed_file_is_renamed_after_a_look,
      frame_that_takes_the_place_of_one_just_written_is_shown,
