@@ -172,15 +172,18 @@ int s3_site_map(const struct s3_site *site, const struct url *url,
         return r;
     path = make_path(mapped.path, is_virtual_host(site, bucket) ? NULL : bucket,
                      url->path);
-    if (path && strlen(path) <= URL_MAX) {
-        free(mapped.path);
-        mapped.path = path;
+    free(mapped.path);
+    mapped.path = path;
+    if (url->query)
+        mapped.query = strdup(url->query);
+    if (!path || (url->query && !mapped.query))
+        r = -ENOMEM;
+    else if (strlen(path) > URL_MAX)
+        r = -EINVAL;
+    if (r < 0)
+        url_fini(&mapped);
+    else
         *out = mapped;
-        return 0;
-    }
-    url_fini(&mapped);
-    r = path ? -EINVAL : -ENOMEM;
-    free(path);
     return r;
 }
 

@@ -45,7 +45,7 @@ void s3_site_free(struct s3_site *site);
  * which certificates do not allow.  For other servers it becomes the first part
  * of the path, or of the host where the endpoint says {bucket}.
  *
- *  url  with s3
+ *  url  with s3; its query is kept
  *  out  with http or https, to be freed with url_fini()
  *
  * Returns 0, -EINVAL if the URL is too long, or -ENOMEM.
@@ -62,7 +62,7 @@ struct s3_signed {
 /*
  * Sign a request without a body, at this moment.  This does not wait.
  *
- *  url  as s3_site_map() makes it, or with another query
+ *  url  as s3_site_map() makes it, or of the same server
  *  out  to be freed with s3_signed_fini()
  *  why  receives a text after an error
  *

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/list.h"
+#include "store/http_list.h"
 #include "store/http_remote.h"
 #include "store/store_backend.h"
 
@@ -361,6 +362,15 @@ static void http_expect(struct store *base, uint64_t unit)
     http_context_expect(&store->context, unit);
 }
 
+static int http_list_dir(struct store *base,
+                         int (*visit)(void *context, const char *name),
+                         void *context)
+{
+    struct http_store *store = (struct http_store *)base;
+
+    return http_list(store->context.net, &store->url, visit, context);
+}
+
 static void http_close(struct store *base)
 {
     struct http_store *store = (struct http_store *)base;
@@ -388,6 +398,7 @@ static const struct store_ops http_dir_ops = {
     .close = http_close,
     .stat = http_dir_stat,
     .expect = http_expect,
+    .list = http_list_dir,
 };
 
 static int new_store(const struct store_ops *ops, struct net *net,

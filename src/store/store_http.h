@@ -33,7 +33,8 @@
 int store_http_open(struct net *net, const struct url *url, struct store **out);
 
 /* Open the store of the objects below a URL, which has no query.  This makes no
-   request, so it succeeds even if there are none. */
+   request, so it succeeds even if there are none.  It can be listed if the URL
+   has s3. */
 int store_http_open_dir(struct net *net, const struct url *url,
                         struct store **out);
 

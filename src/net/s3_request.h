@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NET_S3_REQUEST_H
+#define NET_S3_REQUEST_H
+
+#include "net/net.h"
+#include "net/s3_reply.h"
+
+/*
+ * Get one page of the list of what lies directly below a URL: objects, and
+ * prefixes of the keys of others, which end with '/'.
+ *
+ *  url    with s3, as that of a directory; with or without '/' at its end
+ *  token  `next` of the page before; NULL: this is the first page
+ *  out    to be freed with s3_list_fini(); its keys and prefixes begin with the
+ *         key of the URL and a '/'
+ *
+ * Returns 0, or an error of struct net_request.
+ *
+ * Format: Amazon S3 API Reference, ListObjectsV2.
+ */
+int s3_request_list(struct net *net, const struct url *url, const char *token,
+                    struct s3_list *out);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "store/http_list.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/percent.h"
+#include "net/s3_request.h"
+
+/* A list that is being read. */
+struct listing {
+    const struct url *url;
+    char *prefix; /* of all keys */
+    int (*visit)(void *context, const char *name);
+    void *context;
+};
+
+/* Write the prefix of all keys, which ends with '/' unless it is empty.  NULL:
+   there is no memory. */
+static char *make_prefix(const struct url *url)
+{
+    const char *key = url->path + 1; /* behind the first '/' */
+    size_t len = strlen(key);
+    struct secret prefix = { 0 };
+
+    percent_decode(key, len, &prefix);
+    if (len > 0 && key[len - 1] != '/')
+        secret_add(&prefix, "/");
+    return secret_take(&prefix);
+}
+
+/* Visit a name, unless it is none of a directory.  A server may list what it was
+   not asked for. */
+static int visit(const struct listing *listing, char *key)
+{
+    size_t len = strlen(listing->prefix);
+    size_t end;
+
+    if (strncmp(key, listing->prefix, len) != 0)
+        return 0;
+    key += len;
+    end = strlen(key);
+    if (end > 0 && key[end - 1] == '/')
+        key[end - 1] = '\0';
+    if (key[0] == '\0' || strchr(key, '/'))
+        return 0;
+    return listing->visit(listing->context, key);
+}
+
+static int visit_page(const struct listing *listing, struct s3_list *page)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < page->nobjects; i++)
+        r = visit(listing, page->objects[i].key);
+    for (size_t i = 0; r == 0 && i < page->nprefixes; i++)
+        r = visit(listing, page->prefixes[i]);
+    return r;
+}
+
+static int visit_pages(const struct listing *listing, struct net *net)
+{
+    char *token = NULL;
+    struct s3_list page;
+    int r;
+
+    do {
+        r = s3_request_list(net, listing->url, token, &page);
+        free(token);
+        token = NULL;
+        if (r < 0)
+            return r;
+        r = visit_page(listing, &page);
+        token = page.next;
+        page.next = NULL;
+        s3_list_fini(&page);
+    } while (r == 0 && token);
+    free(token);
+    return r;
+}
+
+int http_list(struct net *net, const struct url *url,
+              int (*visit_)(void *context, const char *name), void *context)
+{
+    struct listing listing = {
+        .url = url,
+        .visit = visit_,
+        .context = context,
+    };
+    int r;
+
+    if (url->scheme != URL_S3)
+        return -ENOTSUP;
+    listing.prefix = make_prefix(url);
+    if (!listing.prefix)
+        return -ENOMEM;
+    r = visit_pages(&listing, net);
+    free(listing.prefix);
+    return r;
+}

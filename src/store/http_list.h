@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef STORE_HTTP_LIST_H
+#define STORE_HTTP_LIST_H
+
+#include "net/net.h"
+
+/*
+ * List the names directly below a URL, as store_list() does, one page after the
+ * other.  Names of which keys make no sense in a directory, such as "", are left
+ * out.
+ *
+ * Returns 0, the result of `visit`, -ENOTSUP if the URL is not one of s3, because
+ * web servers have no lists, or another error of struct net_request.
+ */
+int http_list(struct net *net, const struct url *url,
+              int (*visit)(void *context, const char *name), void *context);
+
+#endif
