@@ -89,9 +89,11 @@ struct codec {
                                 to be split always */
     bool uses_shape;         /* it suits only blocks of an array, because it
                                 uses their shape */
-    bool is_lossy;           /* decoding does not give back what was encoded */
-    bool has_meta;           /* it has a parameter, which users must give */
-    bool meta_is_signed;     /* that is a number from -128 to 127 */
+    bool codes_items; /* it encodes numbers, so no filter may go before it that
+                         rearranges their bytes */
+    bool is_lossy;    /* decoding does not give back what was encoded */
+    bool has_meta;    /* it has a parameter, which users must give */
+    bool meta_is_signed; /* that is a number from -128 to 127 */
 
     /* Levels to try when a program looks for the codec that suits some data.
        Unused elements are 0. */

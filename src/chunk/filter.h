@@ -42,6 +42,7 @@ struct filter {
     const char *name;
     bool is_lossy;       /* undoing it does not give back all that it drops */
     bool meta_is_signed; /* the parameter is a number from -128 to 127 */
+    bool keeps_items;    /* its output is made of items, too */
     bool uses_shape;     /* it suits only blocks of an array, because it uses
                             their shape */
 

@@ -250,6 +250,7 @@ static int ndmean_check(const struct filter_block *block, uint8_t meta)
 const struct filter filter_ndcell = {
     .id = FILTER_NDCELL,
     .name = "ndcell",
+    .keeps_items = true,
     .uses_shape = true,
     .check = ndcell_check,
     .refuse = ndcell_refuse,
@@ -262,6 +263,7 @@ const struct filter filter_ndmean = {
     .id = FILTER_NDMEAN,
     .name = "ndmean",
     .is_lossy = true,
+    .keeps_items = true,
     .uses_shape = true,
     .check = ndmean_check,
     .refuse = ndmean_refuse,

@@ -42,6 +42,12 @@ static int set_number(const char *value, bool automatic, uint64_t min,
     return 0;
 }
 
+static void clear_filters(struct chunk_params *params)
+{
+    memset(params->filters, 0, sizeof(params->filters));
+    memset(params->filters_meta, 0, sizeof(params->filters_meta));
+}
+
 /*
  * Split NAME or NAME:META, where META is a signed or unsigned byte.
  *
@@ -93,6 +99,8 @@ static int set_codec(struct chunk_params *params, const char *value)
     params->codec_meta = codec->has_meta ? (uint8_t)meta : 0;
     if (codec->must_split)
         params->split_mode = CHUNK_SPLIT_ALWAYS;
+    if (codec->codes_items)
+        clear_filters(params);
     return 0;
 }
 
@@ -132,8 +140,7 @@ static int parse_filters(struct chunk_params *params, char *text)
         if (n == CHUNK_NFILTERS || parse_filter(word, &ids[n], &metas[n]) < 0)
             return -EINVAL;
     }
-    memset(params->filters, 0, sizeof(params->filters));
-    memset(params->filters_meta, 0, sizeof(params->filters_meta));
+    clear_filters(params);
     memcpy(params->filters + CHUNK_NFILTERS - n, ids, n);
     memcpy(params->filters_meta + CHUNK_NFILTERS - n, metas, n);
     return 0;
@@ -145,8 +152,7 @@ static int set_filters(struct chunk_params *params, const char *value)
     int r;
 
     if (strcmp(value, "none") == 0) {
-        memset(params->filters, 0, sizeof(params->filters));
-        memset(params->filters_meta, 0, sizeof(params->filters_meta));
+        clear_filters(params);
         return 0;
     }
     text = strdup(value);

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # test: mount frames
 # test: mount corpus; suite corpus; timeout 900; args framefs corpus
+# test: mount plugins; suite corpus; timeout 900; args framefs plugins
 """The mount shows each frame with the content that its writer recorded.
 
-usage: mount_frames.py FRAMEFS [corpus]
+usage: mount_frames.py FRAMEFS [corpus|plugins]
 
-The script reads the frames of test/data, or with `corpus` all frames that lie
-beside the source tree.
+The script reads the frames of test/data, or with another argument
+all frames of that corpus, beside the source tree.
 """
 
 import concurrent.futures
@@ -136,7 +137,7 @@ def shown_path(top, mount, frame):
 
 def main():
     need_fuse()
-    if sys.argv[2:] == ['corpus']:
+    if corpus.WANTED:
         corpus.need_corpus()
         top = corpus.CORPUS
         items = corpus.corpus_items()

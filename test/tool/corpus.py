@@ -13,8 +13,14 @@ from harness import SKIP, SOURCE
 csv.field_size_limit(1 << 24)
 
 DATA = os.path.join(SOURCE, 'test', 'data')
+# A script reads a corpus if that is its last argument: `corpus`, or `plugins`,
+# whose frames have codecs and filters of arrays and of old versions.
+WANTED = sys.argv[-1] if sys.argv[-1] in ('corpus', 'plugins') else None
 CORPUS = os.environ.get('FRAMEFS_CORPUS') or os.path.join(
-    os.path.dirname(SOURCE), 'shared', 'corpus')
+    os.path.dirname(SOURCE), 'shared', WANTED or 'corpus')
+
+# Codecs that the build may lack, and lacks.
+LACKING = set(os.environ.get('FRAMEFS_LACKING', '').split())
 
 # One frame, as in test/data/frames/manifest.tsv; `path` is absolute.  For an
 # array, size and content are those of its chunks.
@@ -48,12 +54,19 @@ def arrays(path):
             if row['kind'] == 'fixed' and row['name'] in ('b2nd', 'caterva')}
 
 
+def error_of(text):
+    """Return the error of a frame, or none if it is ENOTSUP:CODEC, and the
+    build has that codec."""
+    error, _, codec = text.partition(':')
+    return error if not codec or codec in LACKING else ''
+
+
 def data_frames():
     """Return the frames of test/data."""
     top = os.path.join(DATA, 'frames')
     are_arrays = arrays(os.path.join(top, 'layers.tsv'))
     return [Frame(r['id'], os.path.join(top, r['path']), int(r['offset']),
-                  int(r['nbytes']), r['sha256'], r['name'], r['error'],
+                  int(r['nbytes']), r['sha256'], r['name'], error_of(r['error']),
                   windows(r['windows']), r['id'] in are_arrays)
             for r in table(os.path.join(top, 'manifest.tsv'))]
 
@@ -76,8 +89,8 @@ def corpus_frame(row):
     places = ';'.join(values[prefix + w] for w in
                       ('head', 'middle', 'tail', 'patch')
                       if prefix + w in values)
-    lacking = words & {'plugin codec', 'plugin filter'} and \
-        'bytedelta34' not in row['filters']
+    lacking = {row['codec'], values.get('codec')} & LACKING and \
+        'plugin codec' in words and not words & {'has=memcpy'}
     return Frame(row['id'], os.path.join(CORPUS, row['path']),
                  int(values.get('offset', 0)), nbytes, sha256, '',
                  'ENOTSUP' if lacking else '',
@@ -89,6 +102,8 @@ def old_frames():
     """Return the frames of old versions.  Arrays are left out, because their
     raw files do not hold their chunks."""
     top = os.path.join(CORPUS, 'old-versions')
+    if not os.path.exists(top):
+        return []
     result = []
     for name in sorted(os.listdir(top)):
         raw = os.path.join(top, name + '.raw')
@@ -130,7 +145,9 @@ def with_layers(frames, path):
     for row in table(path):
         rows.setdefault(row['id'], set()).add(
             (row['kind'], row['name'], int(row['nbytes']), row['sha256']))
-    return [Item(frame, rows.get(frame.id, set())) for frame in frames]
+    # The table of the plugins lacks metalayers of the older kind.
+    none = None if WANTED == 'plugins' else set()
+    return [Item(frame, rows.get(frame.id, none)) for frame in frames]
 
 
 def data_items():

@@ -144,6 +144,30 @@ def means_lose_digits():
     check_oracle('mean.b2nd', data)
 
 
+def zfp_loses_digits():
+    if 'zfp_acc' not in b2frame('create', '--help').stdout.decode():
+        return
+    values = [1.5 + i / 300 + (i % 50) ** 2 / 1000 for i in range(50 * 60)]
+    items = struct.pack('<3000d', *values)
+    array = ['--shape', '50,60', '--dtype', '<f8', '--chunks', '24,25',
+             '--blocks', '8,16']
+    for codec, most in [('zfp_acc:-3', 1e-3), ('zfp_prec:20', 1e-2),
+                        ('zfp_rate:40', 1e-2)]:
+        path = codec[:7] + '.b2nd'
+        b2frame('create', '--codec', codec, *array, '-', path, stdin=items)
+        data = b2frame('cat', path).stdout
+        read = struct.unpack('<3000d', data)
+        worst = max(abs(a - b) for a, b in zip(values, read))
+        check(0 < worst <= most, '%s: %g' % (codec, worst))
+        check(os.path.getsize(path) < len(items), codec + ': large')
+        check_oracle(path, data)
+    for words in [['--codec', 'zfp_acc:-3', '--filters', 'shuffle'],
+                  ['--codec', 'zfp_rate:101'],
+                  ['--codec', 'zfp_acc:-3', '--blocks', '3,16']]:
+        b2frame('create', *array, *words, '-', 'bad.b2nd', stdin=items,
+                status=1)
+
+
 def cells_without_a_shape_are_refused():
     items = bytes(range(200))
     array = ['--shape', '10,20', '--dtype', '|u1']
@@ -200,5 +224,5 @@ def wrong_arrays_are_refused():
 
 
 main(bytes_become_an_array, shapes_are_chosen, npy_files_become_arrays,
-     cells_are_written_with_shape, means_lose_digits,
+     cells_are_written_with_shape, means_lose_digits, zfp_loses_digits,
      cells_without_a_shape_are_refused, wrong_arrays_are_refused)

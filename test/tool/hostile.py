@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # test: b2frame bad; timeout 300
 # test: b2frame hostile; suite hostile; timeout 900; args b2frame corpus
+# test: b2frame hostile plugins; suite hostile; args b2frame plugins
 """Damaged and deceptive frames show an error or right content, and nothing
 else.
 
-usage: hostile.py B2FRAME [corpus]
+usage: hostile.py B2FRAME [corpus|plugins]
 
 The script tries the frames of test/data/bad, or with `corpus` all frames that
 lie beside the source tree.
@@ -81,6 +82,8 @@ def cases(top):
 def special_cases(directory):
     """Make frames that contain pipes, links and holes."""
     top = os.path.join(corpus.CORPUS, 'hostile')
+    if not os.path.exists(os.path.join(top, 'special.tsv')):
+        return []
     subprocess.run([os.path.join(top, 'make_special.sh'), directory],
                    check=True)
     base = corpus.table(os.path.join(top, 'bases', 'base.tsv'))[0]
@@ -187,7 +190,7 @@ def test_with_repair(case):
 
 def main():
     harness.limit_memory()
-    if sys.argv[2:] == ['corpus']:
+    if corpus.WANTED:
         corpus.need_corpus()
         with tempfile.TemporaryDirectory() as directory:
             harness.run_all(test_with_repair,

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # test: b2frame frames; timeout 300
 # test: b2frame corpus; suite corpus; timeout 900; args b2frame corpus
+# test: b2frame plugins; suite corpus; timeout 900; args b2frame plugins
 """Every frame has the content that its writer recorded.
 
-usage: read_frames.py B2FRAME [corpus]
+usage: read_frames.py B2FRAME [corpus|plugins]
 
-The script reads the frames of test/data, or with `corpus` all frames that lie
-beside the source tree.
+The script reads the frames of test/data, or with another argument
+all frames of that corpus, beside the source tree.
 """
 
 import hashlib
@@ -134,7 +135,7 @@ def test(item):
 
 def main():
     harness.limit_memory()
-    if sys.argv[2:] == ['corpus']:
+    if corpus.WANTED:
         corpus.need_corpus()
         items = corpus.corpus_items()
     else:

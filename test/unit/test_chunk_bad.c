@@ -280,7 +280,9 @@ END_TEST
 START_TEST(a_lacking_codec_matters_when_its_stream_is_met)
 {
     static const uint8_t formats[][3] = {
-        { 2, 0, 3 }, { 5, 0, 6 }, { 6, 33, 33 }, { 6, 200, 200 }, { 7, 1, 7 },
+        { 6, 38, 38 },
+        { 6, 200, 200 },
+        { 7, 1, 7 },
     };
     uint8_t data[sizeof(chunk_streams)];
     struct fault fault;
