@@ -193,6 +193,7 @@ def what_cannot_be_mounted_is_told():
             check(reason in said and said.count('\n') == 1, said)
 
 
+harness.need_remote()
 main(both_layouts_show,
      a_frame_on_a_server_of_s3_shows,
      it_shows_on_a_file,

@@ -142,6 +142,13 @@ def can_mount():
     return done.returncode == 0
 
 
+def need_remote():
+    """Exit as skipped if this build cannot read frames by URL."""
+    if os.environ.get('FRAMEFS_REMOTE_BUILT') == 'false':
+        print('built without libcurl')
+        sys.exit(SKIP)
+
+
 def need_mounts():
     """Skip the test where no tmpfs can be mounted."""
     if not can_mount():

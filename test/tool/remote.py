@@ -353,6 +353,7 @@ def https_needs_a_certificate_that_is_trusted():
             check(b2frame('cat', nginx.url + 'f') == CONTENT, 'other content')
 
 
+harness.need_remote()
 main(a_frame_is_read,
      a_contiguous_frame_opens_with_two_requests,
      a_sparse_frame_costs_a_request_for_each_chunk,

@@ -169,6 +169,7 @@ def damaged_frames_give_what_they_give_as_files():
              lambda path: path)
 
 
+harness.need_remote()
 harness.main(the_library_reads_them,
              the_library_reads_them_from_nginx,
              the_library_reads_them_from_s3,

@@ -226,6 +226,7 @@ def the_library_takes_the_options():
                 check(False, 'a wrong endpoint is taken')
 
 
+harness.need_remote()
 main(a_frame_is_read,
      a_sparse_frame_costs_a_request_for_each_chunk,
      keys_may_have_odd_characters,
