@@ -24,7 +24,7 @@ from mounted import (Mount, check, check_content, check_sound, corpus, harness,
                      need_fuse, oracle, read, workplace)
 
 NBYTES_MAX = 1 << 20
-LOSSY = ('trunc_prec', 'int_trunc')
+LOSSY = ('trunc_prec', 'int_trunc', 'ndmean')
 OLD_BYTEDELTA = 34
 LAYERS = ('user.b2frame.meta.', 'user.b2frame.vlmeta.', 'user.b2frame.usermeta')
 
