@@ -459,6 +459,8 @@ const struct net_options *net_get_options(const struct net *net)
 int net_submit(struct net *net, struct net_request *request)
 {
     struct net_transfer *transfer = calloc(1, sizeof(*transfer));
+    unsigned timeout =
+        request->timeout > 0 ? request->timeout : net->options.timeout;
     int r;
 
     if (!transfer)
@@ -471,7 +473,7 @@ int net_submit(struct net *net, struct net_request *request)
     }
     transfer->options = &net->options;
     transfer->until_ns =
-        clock_monotonic_ns() + (int64_t)net->options.timeout * 1000 * NS_PER_MS;
+        clock_monotonic_ns() + (int64_t)timeout * 1000 * NS_PER_MS;
     atomic_init(&transfer->cancelled, false);
     list_init(&transfer->node);
     pthread_mutex_lock(&net->lock);

@@ -129,6 +129,7 @@ struct net_request {
     size_t len;           /* never 0 for GET */
     uint8_t *buf;         /* room for `len` bytes */
     const char *if_match; /* ETag that the object must have; NULL: any */
+    unsigned timeout;     /* seconds; 0: as the options say */
 
     /* For requests that are not for a range of an object. */
     bool whole;               /* get all of an answer, which has up to `len`

@@ -89,6 +89,8 @@ static void take_reply(struct net_request *request)
     piece->error = request->error;
     if (piece->error == -ESTALE)
         remote->stale = true;
+    if (piece->error == -EIO)
+        http_remote_quiet_locked(context);
     if (piece->error == 0)
         piece->error = http_remote_note_locked(remote, &request->reply);
     if (piece->error == 0) {
@@ -193,6 +195,7 @@ static int fetch_first(struct http_remote *remote)
         r = -ENOMEM;
     }
     remote->first = false;
+    remote->first_error = r;
     pthread_cond_broadcast(&context->changed);
     pthread_mutex_unlock(&context->lock);
     return r;
@@ -202,16 +205,23 @@ static int fetch_first(struct http_remote *remote)
 int http_remote_know(struct http_remote *remote)
 {
     struct http_context *context = remote->context;
+    bool waited = false;
     bool known;
+    int r;
 
     pthread_mutex_lock(&context->lock);
-    while (!remote->known && remote->first)
+    while (!remote->known && remote->first) {
         pthread_cond_wait(&context->changed, &context->lock);
+        waited = true;
+    }
     known = remote->known;
-    if (!known)
+    r = known ? 0 : remote->first_error;
+    if (!known && !waited)
         remote->first = true;
     pthread_mutex_unlock(&context->lock);
-    return known ? 0 : fetch_first(remote);
+    /* A thread that has waited gets the error, because it has waited as long as
+       a request may take. */
+    return known || waited ? r : fetch_first(remote);
 }
 
 /* The end of the bytes to fetch from `off` on for a range and those behind it

@@ -10,8 +10,10 @@
 #include "store/http_remote_private.h"
 
 enum {
-    HEAD_LEN = 64 << 10 /* bytes at the start, and at the end, of an object that
-                           are fetched to open it */
+    HEAD_LEN = 64 << 10, /* bytes at the start, and at the end, of an object
+                            that are fetched to open it */
+    CHECK_PART = 4,      /* part of the time for a request, after which a
+                            question for changes ends */
 };
 
 void http_context_init(struct http_context *context, struct net *net)
@@ -199,17 +201,26 @@ int http_remote_load(struct http_remote *remote, bool tail)
     return r;
 }
 
+void http_remote_quiet_locked(struct http_context *context)
+{
+    unsigned timeout = net_get_options(context->net)->timeout;
+
+    context->quiet_ns =
+        clock_monotonic_ns() + (int64_t)timeout * CLOCK_SECOND_NS;
+}
+
 /* Is it time to ask for changes, and is no other thread doing so?  Returns 1 if
    this thread is to ask, 0, or -ESTALE. */
 static int begin_check(struct http_remote *remote)
 {
+    int64_t now = clock_monotonic_ns();
     int r = 0;
 
     pthread_mutex_lock(&remote->context->lock);
     if (remote->stale) {
         r = -ESTALE;
-    } else if (remote->known && !remote->checking &&
-               clock_monotonic_ns() >= remote->due_ns) {
+    } else if (remote->known && !remote->checking && now >= remote->due_ns &&
+               now >= remote->context->quiet_ns) {
         remote->checking = true;
         r = 1;
     }
@@ -217,7 +228,8 @@ static int begin_check(struct http_remote *remote)
     return r;
 }
 
-/* This asks for one byte, because a presigned URL does not allow HEAD. */
+/* This asks for one byte, because a presigned URL does not allow HEAD.  It does
+   not wait for long, because the program has yet to wait for bytes. */
 int http_remote_check(struct http_remote *remote)
 {
     uint8_t byte;
@@ -225,6 +237,9 @@ int http_remote_check(struct http_remote *remote)
         .url = &remote->url,
         .len = sizeof(byte),
         .buf = &byte,
+        .timeout =
+            (net_get_options(remote->context->net)->timeout + CHECK_PART - 1) /
+            CHECK_PART,
     };
     int r = begin_check(remote);
 
@@ -234,10 +249,12 @@ int http_remote_check(struct http_remote *remote)
     r = request.error;
     pthread_mutex_lock(&remote->context->lock);
     remote->checking = false;
-    if (r == 0)
+    if (r == 0) {
         r = http_remote_note_locked(remote, &request.reply);
-    else if (r != -ENOENT && r != -EACCES)
+    } else if (r != -ENOENT && r != -EACCES) {
+        http_remote_quiet_locked(remote->context);
         r = 0;
+    }
     if (r == 0)
         remote->due_ns = next_check_ns(remote);
     pthread_mutex_unlock(&remote->context->lock);

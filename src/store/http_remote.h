@@ -32,6 +32,8 @@ struct http_context {
     pthread_cond_t changed; /* a piece came, or the state of a remote */
     struct list pieces;     /* the one used longest ago first */
     size_t used;            /* bytes in all pieces */
+    int64_t quiet_ns;       /* do not ask for changes until then, because the
+                               server does not answer */
     size_t unit;            /* bytes that readers probably want together; 0:
                                not known, or too many for one request */
 };

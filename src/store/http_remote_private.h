@@ -31,6 +31,7 @@ struct http_remote {
 
     unsigned nrefs;
     bool known;
+    int first_error; /* of the last fetch of it, if it did not get known */
     bool first; /* the first piece is being fetched, by which it gets known */
     bool checking; /* a thread asks for changes */
     bool stale;
@@ -49,6 +50,9 @@ struct http_remote {
  */
 int http_remote_note_locked(struct http_remote *remote,
                             const struct net_reply *reply);
+
+/* The server has not answered a request in time. */
+void http_remote_quiet_locked(struct http_context *context);
 
 /* Wait until the state is known, or fetch the start of the object, by which it
    gets known. */

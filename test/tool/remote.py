@@ -15,6 +15,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 
 BUILD = os.path.abspath(sys.argv.pop(2))
 
@@ -172,6 +173,23 @@ def a_silent_server_ends_after_the_timeout():
                 check(opened.read(5 * CHUNK, 10) ==
                       CONTENT[5 * CHUNK:5 * CHUNK + 10], 'other content')
         server.kill()
+
+
+def a_dead_server_is_not_asked_for_changes_again_and_again():
+    """A read asks whether the frame has changed, too.  All together take hardly
+    longer than one request may."""
+    make('sparse')
+    dead = threading.Event()
+    hold = threading.Event()
+    with Web('.', lambda *_: Plan(hold=hold) if dead.is_set() else None) as web:
+        with Library(BUILD, 'timeout=2,revalidate=0') as library, \
+                library.open(web.url + 'f') as opened:
+            dead.set()
+            start = time.monotonic()
+            fails_with(errno.EIO, opened.read, 5 * CHUNK, 10)
+            took = time.monotonic() - start
+            check(took < 5.5, 'takes %.1f s' % took)
+            hold.set()
 
 
 def fails_with(error, call, *args):
@@ -362,6 +380,7 @@ main(a_frame_is_read,
      a_server_that_stays_bad_gives_an_error,
      refusals_have_their_errors,
      a_silent_server_ends_after_the_timeout,
+     a_dead_server_is_not_asked_for_changes_again_and_again,
      a_new_state_is_seen,
      a_state_that_changes_below_a_reader_is_not_mixed,
      a_missing_chunk_is_told,
