@@ -84,6 +84,43 @@ void open_file_put(struct fs *fs, struct open_file *open);
 /* Free an open file that nothing refers to any more, not even its node. */
 void open_file_free(struct open_file *open);
 
+/* Write out dirty data durably.  Errors as file_sync(), or that of lost
+   bytes. */
+int open_file_sync(struct fs *fs, struct open_file *open);
+
+/*
+ * Commit a file for a program that closes it, and return the error of this or
+ * an earlier commit.  In a mount that commits later, commit only if the disk
+ * may have too little space.  Errors as file_commit().
+ */
+int open_file_flush(struct fs *fs, struct open_file *open);
+
+/* Commit a node's file if it is open, unless files are committed later.  If
+   that fails, it is tried again, and a later call returns the error. */
+void open_file_commit_node(struct fs *fs, struct node *node);
+
+/* Record that a node has got another name, which the next sync must make
+   durable.  `node` may be NULL. */
+void open_file_note_name(struct fs *fs, struct node *node);
+
+/*
+ * Sync a node that is about to get another name, if it is open: programs write
+ * a file and then give it the name under which other programs look for it.
+ * `node` may be NULL.  Returns 0 or an error as open_file_sync().
+ */
+int open_file_sync_node(struct fs *fs, struct node *node);
+
+/* Record that the last name of a node is about to be removed, or was not
+   removed after all.  The node may be NULL.  See file_set_unlinked(). */
+void open_file_set_unlinked(struct fs *fs, struct node *node, bool unlinked);
+
+/* Give the stored file the time of open_file_set_mtime(), after the frame was
+   written, unless other programs have written to it since. */
+void open_file_apply_mtime(struct fs *fs, struct open_file *open,
+                           const struct open_version *version);
+
+/* What the kernel caches of a file: open_file_kernel.c. */
+
 /*
  * May the kernel go on using its cache of a file that was just opened?  If not,
  * the caller returns -ESTALE, and the kernel looks the file up again and gets a
@@ -121,43 +158,6 @@ bool open_file_is_kernel_mtime(struct fs *fs, struct node *node,
 bool open_file_note_content(struct fs *fs, struct node *node,
                             const struct open_version *version);
 
-/* Write out dirty data durably.  Errors as file_sync(), or that of lost
-   bytes. */
-int open_file_sync(struct fs *fs, struct open_file *open);
-
-/*
- * Commit a file for a program that closes it, and return the error of this or
- * an earlier commit.  In a mount that commits later, commit only if the disk
- * may have too little space.  Errors as file_commit().
- */
-int open_file_flush(struct fs *fs, struct open_file *open);
-
-/* Commit a node's file if it is open, unless files are committed later.  If
-   that fails, it is tried again, and a later call returns the error. */
-void open_file_commit_node(struct fs *fs, struct node *node);
-
-/* Record that a node has got another name, which the next sync must make
-   durable.  `node` may be NULL. */
-void open_file_note_name(struct fs *fs, struct node *node);
-
-/*
- * Sync a node that is about to get another name, if it is open: programs write
- * a file and then give it the name under which other programs look for it.
- * `node` may be NULL.  Returns 0 or an error as open_file_sync().
- */
-int open_file_sync_node(struct fs *fs, struct node *node);
-
-/* Record that the last name of a node is about to be removed, or was not
-   removed after all.  The node may be NULL.  See file_set_unlinked(). */
-void open_file_set_unlinked(struct fs *fs, struct node *node, bool unlinked);
-
-/* Give the stored file the time of open_file_set_mtime(), after the frame was
-   written, unless other programs have written to it since. */
-void open_file_apply_mtime(struct fs *fs, struct open_file *open,
-                           const struct open_version *version);
-
-/* The state that is open, and what is recorded about it: open_file_state.c. */
-
 /*
  * Is a state of a file the last one that is known to match the kernel's cache?
  * The caller holds the lock of the node table.
@@ -182,6 +182,8 @@ void open_file_mark_kernel_stale(struct fs *fs, struct node *node);
  * it, and it tries this only once.
  */
 bool open_file_was_kernel_stale(struct fs *fs);
+
+/* The state that is open, and what is recorded about it: open_file_state.c. */
 
 /* Make an anchor of the file.  Returns -ESTALE, and sets `out` to
    BACKING_ANCHOR_NONE, if there is none. */

@@ -1,36 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 
-#include "base/clock.h"
 #include "open/open_file.h"
 #include "tree/fs.h"
-
-/* The kernel looks up a file whose open was refused, and opens it again, within
-   this time. */
-static const int64_t KERNEL_STALE_NS = INT64_C(10) * 1000 * 1000 * 1000;
-
-bool open_file_is_content(const struct node *node, uint64_t content,
-                          uint64_t mark)
-{
-    if (node->mark == 0)
-        return node->content == content;
-    return node->mark == mark && (mark % 2 == 1 || node->content == content);
-}
-
-bool open_file_was_kernel_stale(struct fs *fs)
-{
-    long long last = atomic_load(&fs->kernel_stale_at);
-
-    return last > 0 && clock_monotonic_ns() - last <= KERNEL_STALE_NS;
-}
-
-void open_file_mark_kernel_stale(struct fs *fs, struct node *node)
-{
-    atomic_store(&fs->kernel_stale_at, clock_monotonic_ns());
-    pthread_mutex_lock(&fs->nodes.lock);
-    node->kernel_stale = true;
-    pthread_mutex_unlock(&fs->nodes.lock);
-}
 
 int open_file_anchor(struct open_file *open, struct backing_anchor *out)
 {
