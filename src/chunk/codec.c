@@ -19,11 +19,11 @@ static const struct {
     unsigned id;
     const char *name;
 } registered[] = {
-    { CODEC_SNAPPY, "snappy" },     { CODEC_LIZARD, "lizard" },
-    { CODEC_ZFP_ACC, "zfp_acc" },   { CODEC_ZFP_PREC, "zfp_prec" },
-    { CODEC_ZFP_RATE, "zfp_rate" }, { CODEC_OPENHTJ2K, "openhtj2k" },
-    { CODEC_GROK, "grok" },         { CODEC_OPENZL, "openzl" },
-    { CODEC_J2K, "j2k" },           { CODEC_HTJ2K, "htj2k" },
+    { CODEC_SNAPPY, "snappy" },       { CODEC_ZFP_ACC, "zfp_acc" },
+    { CODEC_ZFP_PREC, "zfp_prec" },   { CODEC_ZFP_RATE, "zfp_rate" },
+    { CODEC_OPENHTJ2K, "openhtj2k" }, { CODEC_GROK, "grok" },
+    { CODEC_OPENZL, "openzl" },       { CODEC_J2K, "j2k" },
+    { CODEC_HTJ2K, "htj2k" },
 };
 
 enum {
