@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,12 +17,12 @@
 #include "net/net_fetch.h"
 #include "net/net_judge.h"
 #include "net/net_pace.h"
+#include "net/net_report.h"
 #include "net/net_site.h"
 
 enum {
     NEW_TRIES = 3, /* of a server that has never answered: its name is probably
                       wrong */
-    LINE_MAX_LEN = URL_MAX + AWS_WHY_MAX + 512,
     NS_PER_MS = 1000 * 1000,
     SIGN_MS = 10, /* between looks whether a request can be signed */
     IDLE_MS = 60 * 1000,
@@ -66,41 +65,6 @@ static struct net_transfer *transfer_of(struct list *node)
     return list_entry(node, struct net_transfer, node);
 }
 
-/* Tell which request failed and why. */
-static void report(struct net *net, const struct net_transfer *transfer,
-                   const char *why)
-{
-    const struct net_request *request = transfer->request;
-    const struct net_headers *headers = &transfer->headers;
-    char *name = url_name(request->url);
-    char line[LINE_MAX_LEN];
-    int len;
-
-    if (!net->options.report || !name) {
-        free(name);
-        return;
-    }
-    len = snprintf(line, sizeof(line), "%s: ", name);
-    if (request->from_end)
-        len += snprintf(line + len, sizeof(line) - (size_t)len,
-                        "last %zu bytes", request->len);
-    else if (request->method == NET_GET)
-        len += snprintf(line + len, sizeof(line) - (size_t)len,
-                        "%zu bytes at %" PRIu64, request->len, request->off);
-    len += snprintf(line + len, sizeof(line) - (size_t)len,
-                    "%s%s, tries: %u, status: %u",
-                    request->method == NET_GET ? ": " : "", why,
-                    transfer->ntries, headers->status);
-    if (transfer->code[0] != '\0')
-        len += snprintf(line + len, sizeof(line) - (size_t)len, ", error: %s",
-                        transfer->code);
-    if (headers->id[0] != '\0')
-        snprintf(line + len, sizeof(line) - (size_t)len, ", request id: %s",
-                 headers->id);
-    net->options.report(line);
-    free(name);
-}
-
 /* End a transfer, which is in no list or can be removed from it. */
 static void finish(struct net *net, struct net_transfer *transfer, int error)
 {
@@ -119,7 +83,7 @@ static void fail(struct net *net, struct net_transfer *transfer,
                  const char *why)
 {
     net_counts_fail(&net->counts);
-    report(net, transfer, why);
+    net_report(&net->options, transfer, why);
     finish(net, transfer, -EIO);
 }
 
@@ -143,7 +107,7 @@ static void hold_back(struct net *net, struct net_transfer *transfer, int error,
         return;
     }
     if (why[0] != '\0')
-        report(net, transfer, why);
+        net_report(&net->options, transfer, why);
     finish(net, transfer, error);
 }
 
@@ -233,7 +197,7 @@ static void end_try(struct net *net, struct net_transfer *transfer,
        else is a mistake that the user should know of. */
     if (result.error == -EACCES && transfer->code[0] != '\0' &&
         strcmp(transfer->code, "AccessDenied") != 0)
-        report(net, transfer, "the server refuses the request");
+        net_report(&net->options, transfer, "the server refuses the request");
     if (result.error == -EIO) {
         fail(net, transfer, result.why);
         return;

@@ -149,16 +149,24 @@ static void parse_modified(struct net_headers *headers, struct text value)
     headers->modified = time > 0 ? time : 0;
 }
 
-/* The id goes to a log, so it may have only harmless characters. */
-static void parse_id(struct net_headers *headers, struct text value)
+/* Copy what goes to a log, so it may have only harmless characters. */
+static void copy_word(struct text value, char out[NET_ID_MAX])
 {
-    size_t len = value.len < sizeof(headers->id) - 1 ? value.len
-                                                     : sizeof(headers->id) - 1;
+    size_t len = value.len < NET_ID_MAX - 1 ? value.len : NET_ID_MAX - 1;
 
     for (size_t i = 0; i < len; i++)
-        headers->id[i] =
-            value.at[i] > ' ' && value.at[i] < 0x7f ? value.at[i] : '?';
-    headers->id[len] = '\0';
+        out[i] = value.at[i] > ' ' && value.at[i] < 0x7f ? value.at[i] : '?';
+    out[len] = '\0';
+}
+
+static void parse_id(struct net_headers *headers, struct text value)
+{
+    copy_word(value, headers->id);
+}
+
+static void parse_region(struct net_headers *headers, struct text value)
+{
+    copy_word(value, headers->region);
 }
 
 static void parse_encoding(struct net_headers *headers, struct text value)
@@ -172,10 +180,10 @@ struct header {
 };
 
 static const struct header known[] = {
-    { "content-encoding", parse_encoding }, { "content-length", parse_length },
-    { "content-range", parse_range },       { "etag", parse_etag },
-    { "last-modified", parse_modified },    { "x-amz-request-id", parse_id },
-    { "x-request-id", parse_id },
+    { "content-encoding", parse_encoding },  { "content-length", parse_length },
+    { "content-range", parse_range },        { "etag", parse_etag },
+    { "last-modified", parse_modified },     { "x-amz-request-id", parse_id },
+    { "x-amz-bucket-region", parse_region }, { "x-request-id", parse_id },
 };
 
 void net_headers_parse(struct net_headers *headers, const char *line,

@@ -17,7 +17,8 @@ struct net_headers {
     bool encoded;    /* the body is compressed */
     time_t modified; /* 0: unknown */
     char etag[NET_ETAG_MAX];
-    char id[NET_ID_MAX]; /* of the request, printable; "": none */
+    char id[NET_ID_MAX];     /* of the request, printable; "": none */
+    char region[NET_ID_MAX]; /* where a bucket of S3 is, likewise */
 };
 
 /* Parse one line of headers, with or without its line end.  A status line

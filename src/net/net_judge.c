@@ -63,11 +63,25 @@ static const char *get_redirect(struct net_transfer *transfer, struct url *out)
     return why;
 }
 
+/* Find out what a site says of an error. */
+static void parse_error(struct net_transfer *transfer)
+{
+    struct fault fault;
+    struct s3_error error;
+
+    if (transfer->error_len > 0 &&
+        s3_error_parse(transfer->error, transfer->error_len, &error, &fault) ==
+            0)
+        memcpy(transfer->code, error.code, sizeof(transfer->code));
+}
+
 static void judge_redirect(struct net_transfer *transfer,
                            struct net_result *out)
 {
     struct url to = { 0 };
     const char *why = "too many redirects";
+
+    parse_error(transfer);
 
     if (transfer->nredirects < REDIRECTS_MAX)
         why = get_redirect(transfer, &to);
@@ -82,18 +96,6 @@ static void judge_redirect(struct net_transfer *transfer,
     transfer->target = to;
     transfer->nredirects++;
     out->verdict = NET_FOLLOW;
-}
-
-/* Find out what a site says of an error. */
-static void parse_error(struct net_transfer *transfer)
-{
-    struct fault fault;
-    struct s3_error error;
-
-    if (transfer->error_len > 0 &&
-        s3_error_parse(transfer->error, transfer->error_len, &error, &fault) ==
-            0)
-        memcpy(transfer->code, error.code, sizeof(transfer->code));
 }
 
 static void judge_refusal(const struct net_transfer *transfer,

@@ -282,6 +282,27 @@ START_TEST(refusals_are_explained)
 }
 END_TEST
 
+START_TEST(wrong_region_is_explained)
+{
+    static const struct http_answer answers[] = {
+        { .text = "HTTP/1.1 301 Moved Permanently\r\nConnection: close\r\n"
+                  "x-amz-bucket-region: eu-west-1\r\n\r\n"
+                  "<Error><Code>PermanentRedirect</Code></Error>",
+          .close = 1 },
+    };
+    struct http_server *server = http_server_start(answers, 1);
+    struct net_options options = net_default_options;
+
+    begin();
+    set_key();
+    ck_assert_int_eq(get(server, &options), -EIO);
+    ck_assert_ptr_nonnull(strstr(reported, ", error: PermanentRedirect, "
+                                           "bucket's region: eu-west-1"));
+    http_server_stop(server);
+    end();
+}
+END_TEST
+
 START_TEST(signatures_do_not_go_to_another_server)
 {
     static const struct http_answer found[] = { { .text = FOUND } };
@@ -341,6 +362,7 @@ int main(void)
         without_credentials_nothing_is_sent,
         refused_credentials_are_replaced,
         refusals_are_explained,
+        wrong_region_is_explained,
         signatures_do_not_go_to_another_server,
         redirects_of_the_server_itself_are_signed_again,
         NULL,

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NET_NET_REPORT_H
+#define NET_NET_REPORT_H
+
+#include "net/net_transfer.h"
+
+/* Report which request has failed and why: its URL without the query, its
+   range, and what the last reply has told.  Does nothing if nobody is told. */
+void net_report(const struct net_options *options,
+                const struct net_transfer *transfer, const char *why);
+
+#endif
