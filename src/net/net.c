@@ -255,7 +255,9 @@ static void check_list(struct net *net, const struct list *list)
         if (cancelled)
             finish(net, transfer, -ECANCELED);
         else
-            fail(net, transfer, "no reply in time");
+            fail(net, transfer,
+                 transfer->ntries > 0 ? "no reply in time"
+                                      : "could not be sent in time");
     }
 }
 

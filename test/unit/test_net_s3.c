@@ -256,6 +256,23 @@ START_TEST(refused_credentials_are_replaced)
 }
 END_TEST
 
+START_TEST(credentials_that_take_too_long_are_not_waited_for)
+{
+    static const struct http_answer answers[] = { { .text = FOUND } };
+    struct http_server *server = http_server_start(answers, 1);
+    struct net_options options = net_default_options;
+
+    begin();
+    write_file("config", "[default]\ncredential_process = sleep 2\n");
+    options.timeout = 1;
+    ck_assert_int_eq(get(server, &options), -EIO);
+    ck_assert_uint_eq(http_server_nrequests(server), 0);
+    ck_assert_ptr_nonnull(strstr(reported, "could not be sent in time"));
+    http_server_stop(server);
+    end();
+}
+END_TEST
+
 static void check_refusal(const char *text, const char *line)
 {
     const struct http_answer answer = { .text = text, .close = 1 };
@@ -361,6 +378,7 @@ int main(void)
         anonymous_requests_are_not_signed,
         without_credentials_nothing_is_sent,
         refused_credentials_are_replaced,
+        credentials_that_take_too_long_are_not_waited_for,
         refusals_are_explained,
         wrong_region_is_explained,
         signatures_do_not_go_to_another_server,
