@@ -198,7 +198,7 @@ int framefs_open(struct framefs *fs, const char *path, int flags,
 {
     struct retry retry = RETRY_REPLACED;
     struct fault fault = FAULT_NONE;
-    struct framefs_frame *frame;
+    struct framefs_frame *frame = NULL;
     int r;
 
     if (flags & ~FRAMEFS_WRITE)
@@ -304,7 +304,7 @@ int framefs_create(struct framefs *fs, const char *path, const char *options,
 {
     struct creation creation = { .params = params_default };
     struct fault fault = FAULT_NONE;
-    struct framefs_frame *frame;
+    struct framefs_frame *frame = NULL;
     int r = set_options(options, &creation, set_creation);
 
     if (r < 0)
