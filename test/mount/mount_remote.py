@@ -13,7 +13,6 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 
 from mounted import (FRAMEFS, LAYOUTS, PATIENCE, Mount, b2frame, check, corpus,
                      error_of, harness, main, opened, read, wait_for, write)
@@ -113,10 +112,8 @@ def a_new_state_shows_when_it_is_opened_again():
 
 def a_stopped_server_gives_an_error_and_then_works_again():
     make('f', 'contiguous')
-    with subprocess.Popen([sys.executable, '-B', web.__file__, '.'],
-                          stdout=subprocess.PIPE) as server:
-        url = 'http://127.0.0.1:%d/f' % int(server.stdout.readline())
-        with Mount(url, 'mnt', '-o',
+    with web.process('.') as (server, url):
+        with Mount(url + 'f', 'mnt', '-o',
                    'timeout=1,revalidate=inf,readahead=0') as mount:
             with opened(mount / 'f', os.O_RDONLY) as fd:
                 server.send_signal(signal.SIGSTOP)
@@ -125,7 +122,6 @@ def a_stopped_server_gives_an_error_and_then_works_again():
                 server.send_signal(signal.SIGCONT)
                 check(os.pread(fd, 10, 15 * CHUNK) ==
                       CONTENT[15 * CHUNK:15 * CHUNK + 10], 'content')
-        server.kill()
 
 
 def faults_reach_no_program():

@@ -25,7 +25,7 @@ from nginx import Nginx
 from remote_library import Library
 from scene import (TOOL, b2frame, check, fails, frame, harness, layouts, main,
                    noise, write)
-from web import Plan, Web
+from web import Plan, Web, process as web_process
 
 # Chunks that do not compress, so that there are bytes enough to go wrong.
 CHUNK = 50000
@@ -160,19 +160,15 @@ def a_silent_server_ends_after_the_timeout():
     with Web('.') as web, environment('timeout=1'):
         web.forget(lambda *_: Plan(drip=True))
         check('no reply in time' in complains('cat', web.url + 'f'), 'drip')
-    with subprocess.Popen([sys.executable, '-B', os.path.join(
-            os.path.dirname(os.path.abspath(__file__)), 'web.py'), '.'],
-                          stdout=subprocess.PIPE) as server:
-        url = 'http://127.0.0.1:%d/f' % int(server.stdout.readline())
+    with web_process('.') as (server, url):
         with Library(BUILD, 'timeout=1,revalidate=inf') as library:
-            with library.open(url) as opened:
+            with library.open(url + 'f') as opened:
                 check(opened.read(0, 10) == CONTENT[:10], 'other content')
                 server.send_signal(signal.SIGSTOP)
                 fails_with(errno.EIO, opened.read, 5 * CHUNK, 10)
                 server.send_signal(signal.SIGCONT)
                 check(opened.read(5 * CHUNK, 10) ==
                       CONTENT[5 * CHUNK:5 * CHUNK + 10], 'other content')
-        server.kill()
 
 
 def a_dead_server_is_not_asked_for_changes_again_and_again():

@@ -15,6 +15,7 @@ import os
 import re
 import socket
 import struct
+import subprocess
 import sys
 import threading
 import urllib.parse
@@ -216,6 +217,18 @@ class Web:
             self.requests = []
             self.sent = 0
             self.plan = plan
+
+
+@contextlib.contextmanager
+def process(top):
+    """Serve a directory by a process, for a `with` statement, which gives the
+    process and its URL."""
+    with subprocess.Popen([sys.executable, '-B', os.path.abspath(__file__),
+                           top], stdout=subprocess.PIPE) as server:
+        try:
+            yield server, 'http://127.0.0.1:%d/' % int(server.stdout.readline())
+        finally:
+            server.kill()
 
 
 def main():
