@@ -103,6 +103,19 @@ int chunk_params_check(const struct chunk_params *params)
     return check_filters(params);
 }
 
+bool chunk_params_keep_items(const struct chunk_params *params)
+{
+    const struct codec *codec = codec_by_id(params->codec);
+    bool keep = !codec || !codec->is_lossy;
+
+    for (unsigned i = 0; i < CHUNK_NFILTERS; i++) {
+        const struct filter *filter = filter_by_id(params->filters[i]);
+
+        keep = keep && !(filter && filter->mixes_items);
+    }
+    return keep;
+}
+
 uint8_t chunk_params_typesize(const struct chunk_params *params)
 {
     return params->typesize <= UINT8_MAX ? (uint8_t)params->typesize : 1;

@@ -54,6 +54,10 @@ struct chunk_params {
  */
 int chunk_params_check(const struct chunk_params *params);
 
+/* Do items keep their values when others in their chunk are changed, although
+   all of the chunk is encoded again?  Not if the codec loses digits. */
+bool chunk_params_keep_items(const struct chunk_params *params);
+
 /* Does the codec or a filter use the shape of blocks? */
 bool chunk_params_use_shape(const struct chunk_params *params);
 

@@ -91,7 +91,8 @@ struct codec {
                                 uses their shape */
     bool codes_items; /* it encodes numbers, so no filter may go before it that
                          rearranges their bytes */
-    bool is_lossy;    /* decoding does not give back what was encoded */
+    bool is_lossy;    /* decoding does not give back what was encoded, nor does
+                         encoding that once more */
     bool has_meta;    /* it has a parameter, which users must give */
     bool meta_is_signed; /* that is a number from -128 to 127 */
 

@@ -41,6 +41,7 @@ struct filter {
     enum filter_id id;
     const char *name;
     bool is_lossy;       /* undoing it does not give back all that it drops */
+    bool mixes_items;    /* what it drops of an item depends on others */
     bool meta_is_signed; /* the parameter is a number from -128 to 127 */
     bool keeps_items;    /* its output is made of items, too */
     bool uses_shape;     /* it suits only blocks of an array, because it uses

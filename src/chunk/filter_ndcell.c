@@ -263,6 +263,7 @@ const struct filter filter_ndmean = {
     .id = FILTER_NDMEAN,
     .name = "ndmean",
     .is_lossy = true,
+    .mixes_items = true,
     .keeps_items = true,
     .uses_shape = true,
     .check = ndmean_check,

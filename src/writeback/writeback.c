@@ -40,6 +40,10 @@ int writeback_check(const struct file *file, const struct frame_info *info,
     if (chunk_params_check(&params) < 0)
         return fault_set(fault, -ENOTSUP, 0,
                          "chunks of this kind can be read, but not made");
+    if (info->nbytes > 0 && !chunk_params_keep_items(&params))
+        return fault_set(fault, -ENOTSUP, 0,
+                         "chunks that lose digits when they are made are not "
+                         "made again");
     if (info->vlblocks)
         return fault_set(fault, -ENOTSUP, 0,
                          "frames of blocks of variable size are not changed");
