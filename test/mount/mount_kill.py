@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# test: mount kill
+# test: mount kill; suite kill
 """A daemon that is killed leaves frames in the state of their last commit.
 
 usage: mount_kill.py FRAMEFS [TEST...]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# test: mount kill_calls; timeout 600; args framefs kill_at
+# test: mount kill_calls; suite kill; timeout 600; args framefs kill_at
 """A daemon that is killed between any two system calls leaves whole files.
 
 usage: mount_kill_calls.py FRAMEFS KILL_AT [TEST...]

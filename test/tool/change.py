@@ -145,6 +145,10 @@ def compact_removes_files_without_chunks():
                 directory='f')
 
 
+# Codecs of the first betas, which no program writes any more.
+ONLY_READ = ('lizard', 'snappy')
+
+
 def whole_frames():
     """Yield the readable frames of test/data, each with its description."""
     for row in corpus.data_frames():
@@ -175,7 +179,7 @@ def chunks_of_any_size_are_kept_apart():
 def old_frames_become_new_ones():
     found = 0
     for source, told in whole_frames():
-        if told['format'] == 'E':
+        if told['format'] == 'E' or told['codec'] in ONLY_READ:
             continue
         copy(source, 'old')
         content = b2frame('cat', 'old')
