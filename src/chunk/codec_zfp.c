@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zfp.h>
 
 #include "base/bytes.h"
+#include "base/late_library.h"
 #include "chunk/chunk_params.h"
 #include "chunk/codec_private.h"
 #include "chunk/filter.h"
@@ -25,6 +27,64 @@ enum {
     KEEP_MAX = 8 << 20,   /* larger buffers are freed after each use */
     INPUT_MAX = 128 << 20 /* limit on what libzfp may read of a stream */
 };
+
+static struct {
+    __typeof__(stream_close) *stream_close;
+    __typeof__(stream_open) *stream_open;
+    __typeof__(zfp_compress) *zfp_compress;
+    __typeof__(zfp_decompress) *zfp_decompress;
+    __typeof__(zfp_field_1d) *zfp_field_1d;
+    __typeof__(zfp_field_2d) *zfp_field_2d;
+    __typeof__(zfp_field_3d) *zfp_field_3d;
+    __typeof__(zfp_field_4d) *zfp_field_4d;
+    __typeof__(zfp_field_free) *zfp_field_free;
+    __typeof__(zfp_stream_close) *zfp_stream_close;
+    __typeof__(zfp_stream_maximum_size) *zfp_stream_maximum_size;
+    __typeof__(zfp_stream_open) *zfp_stream_open;
+    __typeof__(zfp_stream_rewind) *zfp_stream_rewind;
+    __typeof__(zfp_stream_set_accuracy) *zfp_stream_set_accuracy;
+    __typeof__(zfp_stream_set_bit_stream) *zfp_stream_set_bit_stream;
+    __typeof__(zfp_stream_set_precision) *zfp_stream_set_precision;
+    __typeof__(zfp_stream_set_rate) *zfp_stream_set_rate;
+    __typeof__(stream_word_bits) *stream_word_bits;
+} lib;
+
+static const struct late_function functions[] = {
+    LATE_FUNCTION(lib, stream_close),
+    LATE_FUNCTION(lib, stream_open),
+    LATE_FUNCTION(lib, zfp_compress),
+    LATE_FUNCTION(lib, zfp_decompress),
+    LATE_FUNCTION(lib, zfp_field_1d),
+    LATE_FUNCTION(lib, zfp_field_2d),
+    LATE_FUNCTION(lib, zfp_field_3d),
+    LATE_FUNCTION(lib, zfp_field_4d),
+    LATE_FUNCTION(lib, zfp_field_free),
+    LATE_FUNCTION(lib, zfp_stream_close),
+    LATE_FUNCTION(lib, zfp_stream_maximum_size),
+    LATE_FUNCTION(lib, zfp_stream_open),
+    LATE_FUNCTION(lib, zfp_stream_rewind),
+    LATE_FUNCTION(lib, zfp_stream_set_accuracy),
+    LATE_FUNCTION(lib, zfp_stream_set_bit_stream),
+    LATE_FUNCTION(lib, zfp_stream_set_precision),
+    LATE_FUNCTION(lib, zfp_stream_set_rate),
+    LATE_FUNCTION(lib, stream_word_bits),
+};
+
+static bool loaded;
+
+static void load(void)
+{
+    loaded = late_library_load(ZFP_SONAME, functions,
+                               sizeof(functions) / sizeof(functions[0]));
+}
+
+static bool has_library(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, load);
+    return loaded;
+}
 
 /* Memory that is kept from stream to stream. */
 struct buffer {
@@ -104,15 +164,16 @@ static void set_mode(const struct job *job)
 
     switch (job->id) {
     case CODEC_ZFP_ACC:
-        zfp_stream_set_accuracy(job->zfp, pow(10, (int8_t)job->meta));
+        lib.zfp_stream_set_accuracy(job->zfp, pow(10, (int8_t)job->meta));
         break;
     case CODEC_ZFP_PREC:
-        zfp_stream_set_precision(
+        lib.zfp_stream_set_precision(
             job->zfp, precision < PRECISION_MAX ? precision : PRECISION_MAX);
         break;
     default:
-        zfp_stream_set_rate(job->zfp, job->meta / 100.0 * 8 * job->items->size,
-                            type_of(job->items), ndim, 0);
+        lib.zfp_stream_set_rate(job->zfp,
+                                job->meta / 100.0 * 8 * job->items->size,
+                                type_of(job->items), ndim, 0);
         break;
     }
 }
@@ -125,33 +186,35 @@ static zfp_field *describe(const struct chunk_items *items, void *bytes)
 
     switch (items->block.ndim) {
     case 1:
-        return zfp_field_1d(bytes, type, n[0]);
+        return lib.zfp_field_1d(bytes, type, n[0]);
     case 2:
-        return zfp_field_2d(bytes, type, n[1], n[0]);
+        return lib.zfp_field_2d(bytes, type, n[1], n[0]);
     case 3:
-        return zfp_field_3d(bytes, type, n[2], n[1], n[0]);
+        return lib.zfp_field_3d(bytes, type, n[2], n[1], n[0]);
     default:
-        return zfp_field_4d(bytes, type, n[3], n[2], n[1], n[0]);
+        return lib.zfp_field_4d(bytes, type, n[3], n[2], n[1], n[0]);
     }
 }
 
 static void job_fini(struct job *job)
 {
     if (job->bits)
-        stream_close(job->bits);
+        lib.stream_close(job->bits);
     if (job->field)
-        zfp_field_free(job->field);
+        lib.zfp_field_free(job->field);
     if (job->zfp)
-        zfp_stream_close(job->zfp);
+        lib.zfp_stream_close(job->zfp);
 }
 
-/* Begin the work on a stream whose items are at `bytes`.  Returns 0 or
-   -ENOMEM; the caller calls job_fini() in any case. */
+/* Begin the work on a stream whose items are at `bytes`.  Returns 0, -ENOMEM or
+   -ENOTSUP; the caller calls job_fini() in any case. */
 static int job_init(struct job *job, const struct chunk_items *items,
                     uint8_t *bytes)
 {
+    if (!has_library())
+        return -ENOTSUP;
     job->items = items;
-    job->zfp = zfp_stream_open(NULL);
+    job->zfp = lib.zfp_stream_open(NULL);
     job->field = describe(items, bytes);
     if (!job->zfp || !job->field)
         return -ENOMEM;
@@ -162,11 +225,11 @@ static int job_init(struct job *job, const struct chunk_items *items,
 /* Let libzfp use `size` bytes for its stream. */
 static int job_set_stream(struct job *job, uint8_t *bytes, size_t size)
 {
-    job->bits = stream_open(bytes, size);
+    job->bits = lib.stream_open(bytes, size);
     if (!job->bits)
         return -ENOMEM;
-    zfp_stream_set_bit_stream(job->zfp, job->bits);
-    zfp_stream_rewind(job->zfp);
+    lib.zfp_stream_set_bit_stream(job->zfp, job->bits);
+    lib.zfp_stream_rewind(job->zfp);
     return 0;
 }
 
@@ -197,6 +260,8 @@ static const char *refuse(const struct codec_stream *stream)
 {
     const struct chunk_items *items = stream->items;
 
+    if (!has_library())
+        return "codec zfp needs libzfp, which is missing";
     if (items->block.ndim == 0)
         return "codec zfp needs the shape of blocks, which the frame lacks";
     if (items->block.ndim > NDIM_MAX)
@@ -205,7 +270,7 @@ static const char *refuse(const struct codec_stream *stream)
         return "codec zfp needs items of 4 or 8 bytes";
     if (!is_whole(stream, stream->dst_len))
         return "codec zfp needs blocks of another size";
-    if (htole16(1) != 1 && stream_word_bits != 8)
+    if (htole16(1) != 1 && *lib.stream_word_bits != 8)
         return "codec zfp is of another byte order here";
     return NULL;
 }
@@ -218,7 +283,7 @@ static const char *refuse(const struct codec_stream *stream)
 static int decode_input(struct job *job, const struct codec_stream *stream,
                         struct buffer *buffer)
 {
-    size_t size = zfp_stream_maximum_size(job->zfp, job->field);
+    size_t size = lib.zfp_stream_maximum_size(job->zfp, job->field);
     size_t words = (stream->src_len + WORD_LEN - 1) / WORD_LEN;
     size_t used;
     int r;
@@ -236,7 +301,7 @@ static int decode_input(struct job *job, const struct codec_stream *stream,
     r = job_set_stream(job, buffer->bytes, size);
     if (r < 0)
         return r;
-    used = zfp_decompress(job->zfp, job->field);
+    used = lib.zfp_decompress(job->zfp, job->field);
     return used == 0 || used > words * WORD_LEN ? -EBADMSG : 0;
 }
 
@@ -273,7 +338,7 @@ static int decode(enum codec_id id, const struct codec_stream *stream)
 static ssize_t encode_block(struct job *job, const struct codec_stream *stream,
                             struct buffer *buffer)
 {
-    size_t size = zfp_stream_maximum_size(job->zfp, job->field);
+    size_t size = lib.zfp_stream_maximum_size(job->zfp, job->field);
     size_t len;
     int r;
 
@@ -282,7 +347,7 @@ static ssize_t encode_block(struct job *job, const struct codec_stream *stream,
     r = job_set_stream(job, buffer->bytes, size);
     if (r < 0)
         return r;
-    len = zfp_compress(job->zfp, job->field);
+    len = lib.zfp_compress(job->zfp, job->field);
     if (len == 0)
         return 0;
     memset(buffer->bytes + len, 0, WORD_LEN);

@@ -29,8 +29,8 @@ static int parse(const char *text, struct url *out, const char **why)
     *why = refuse(out);
     r = *why ? -EINVAL : 0;
     if (r == 0 && !net_is_supported()) {
-        *why = "this build cannot read frames by URL, because it was made "
-               "without libcurl and libcrypto";
+        *why = "frames are not read by URL, because this build was made "
+               "without libcurl and libcrypto, or they are not installed";
         r = -EPROTONOSUPPORT;
     }
     if (r < 0)

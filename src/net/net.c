@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "net/net.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -19,6 +18,7 @@
 #include "net/net_pace.h"
 #include "net/net_report.h"
 #include "net/net_site.h"
+#include "net/sha256.h"
 
 enum {
     NEW_TRIES = 3, /* of a server that has never answered: its name is probably
@@ -57,7 +57,7 @@ struct net {
 
 bool net_is_supported(void)
 {
-    return true;
+    return curl_load() && sha256_load();
 }
 
 static struct net_transfer *transfer_of(struct list *node)
@@ -90,7 +90,7 @@ static void fail(struct net *net, struct net_transfer *transfer,
 /* Take a transfer that is running off its connection. */
 static void stop(struct net *net, struct net_transfer *transfer)
 {
-    curl_multi_remove_handle(net->multi, transfer->easy);
+    libcurl.curl_multi_remove_handle(net->multi, transfer->easy);
     net_transfer_end(transfer);
     list_remove(&transfer->node);
     net->nrunning--;
@@ -123,7 +123,7 @@ static void start(struct net *net, struct net_transfer *transfer)
         hold_back(net, transfer, r, why);
         return;
     }
-    if (curl_multi_add_handle(net->multi, transfer->easy) != CURLM_OK) {
+    if (libcurl.curl_multi_add_handle(net->multi, transfer->easy) != CURLM_OK) {
         net_transfer_end(transfer);
         finish(net, transfer, -ENOMEM);
         return;
@@ -211,14 +211,15 @@ static void take_messages(struct net *net)
     struct CURLMsg *message;
     int nleft;
 
-    while ((message = curl_multi_info_read(net->multi, &nleft))) {
+    while ((message = libcurl.curl_multi_info_read(net->multi, &nleft))) {
         CURLcode code = message->data.result;
         struct net_transfer *transfer;
         char *context;
 
         if (message->msg != CURLMSG_DONE)
             continue;
-        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &context);
+        libcurl.curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE,
+                                  &context);
         transfer = (struct net_transfer *)(void *)context;
         end_try(net, transfer, code);
     }
@@ -299,8 +300,8 @@ static void wait_for_work(struct net *net)
 {
     int64_t ns = next_time(net) - clock_monotonic_ns() + NS_PER_MS - 1;
 
-    curl_multi_poll(net->multi, NULL, 0, ns > 0 ? (int)(ns / NS_PER_MS) : 0,
-                    NULL);
+    libcurl.curl_multi_poll(net->multi, NULL, 0,
+                            ns > 0 ? (int)(ns / NS_PER_MS) : 0, NULL);
 }
 
 static bool can_start(const struct net *net)
@@ -321,7 +322,7 @@ static void *run_loop(void *arg)
         check_list(net, &net->running);
         while (can_start(net))
             start(net, transfer_of(net->queue.next));
-        curl_multi_perform(net->multi, &nrunning);
+        libcurl.curl_multi_perform(net->multi, &nrunning);
         take_messages(net);
         if (!can_start(net))
             wait_for_work(net);
@@ -346,7 +347,7 @@ static int start_loop(struct net *net)
 static void free_net(struct net *net)
 {
     if (net->multi)
-        curl_multi_cleanup(net->multi);
+        libcurl.curl_multi_cleanup(net->multi);
     net_site_fini(&net->site);
     pthread_mutex_destroy(&net->lock);
     free(net);
@@ -370,21 +371,24 @@ static void set_up(struct net *net, const struct net_options *options)
 /* libcurl counts these calls, and locks them itself. */
 static int start_curl(struct net *net)
 {
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+    if (libcurl.curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return -ENOMEM;
-    net->multi = curl_multi_init();
+    net->multi = libcurl.curl_multi_init();
     if (!net->multi)
         return -ENOMEM;
-    curl_multi_setopt(net->multi, CURLMOPT_MAXCONNECTS,
-                      (long)net->options.connections);
+    libcurl.curl_multi_setopt(net->multi, CURLMOPT_MAXCONNECTS,
+                              (long)net->options.connections);
     return 0;
 }
 
 int net_new(const struct net_options *options, struct net **out)
 {
-    struct net *net = calloc(1, sizeof(*net));
+    struct net *net;
     int r;
 
+    if (!net_is_supported())
+        return -EPROTONOSUPPORT;
+    net = calloc(1, sizeof(*net));
     if (!net)
         return -ENOMEM;
     set_up(net, options);
@@ -412,7 +416,7 @@ void net_put(struct net *net)
     pthread_mutex_lock(&net->lock);
     net->stopping = true;
     pthread_mutex_unlock(&net->lock);
-    curl_multi_wakeup(net->multi);
+    libcurl.curl_multi_wakeup(net->multi);
     pthread_join(net->thread, NULL);
     free_net(net);
 }
@@ -446,7 +450,7 @@ int net_submit(struct net *net, struct net_request *request)
     request->transfer = transfer;
     list_append(&net->incoming, &transfer->node);
     pthread_mutex_unlock(&net->lock);
-    curl_multi_wakeup(net->multi);
+    libcurl.curl_multi_wakeup(net->multi);
     return 0;
 }
 
@@ -456,7 +460,7 @@ void net_cancel(struct net *net, struct net_request *request)
     if (request->transfer)
         atomic_store(&request->transfer->cancelled, true);
     pthread_mutex_unlock(&net->lock);
-    curl_multi_wakeup(net->multi);
+    libcurl.curl_multi_wakeup(net->multi);
 }
 
 void net_get_stats(struct net *net, struct net_stats *out)

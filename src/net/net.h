@@ -73,11 +73,11 @@ extern const struct net_options net_default_options;
 int net_options_set(struct net_options *options, const char *name,
                     const char *value);
 
-/* Get one reference to a new loop.  Returns 0, -ENOMEM, or -EPROTONOSUPPORT if
-   this build has no support for remote frames. */
+/* Get one reference to a new loop.  Returns 0, -ENOMEM, or -EPROTONOSUPPORT
+   if net_is_supported() says no. */
 int net_new(const struct net_options *options, struct net **out);
 
-/* Can this build make requests? */
+/* Can this build make requests, and are the libraries there that it needs? */
 bool net_is_supported(void);
 
 /* Take one more reference; net_put() gives it back. */

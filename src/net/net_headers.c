@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "net/net_headers.h"
 
-#include <curl/curl.h>
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
+
+#include "net/curl.h"
 
 /* An object up to this size is taken whole from a server that knows no
    ranges. */
@@ -145,7 +146,7 @@ static void parse_modified(struct net_headers *headers, struct text value)
         return;
     memcpy(date, value.at, value.len);
     date[value.len] = '\0';
-    time = curl_getdate(date, NULL);
+    time = curl_load() ? libcurl.curl_getdate(date, NULL) : -1;
     headers->modified = time > 0 ? time : 0;
 }
 

@@ -52,7 +52,7 @@ static const char *get_redirect(struct net_transfer *transfer, struct url *out)
     const char *why = "redirect to nowhere";
     char *text = NULL;
 
-    curl_easy_getinfo(transfer->easy, CURLINFO_REDIRECT_URL, &text);
+    libcurl.curl_easy_getinfo(transfer->easy, CURLINFO_REDIRECT_URL, &text);
     text = text ? strdup(text) : NULL;
     if (!text)
         return why;
@@ -113,7 +113,7 @@ static void judge_status(const struct net_transfer *transfer,
 {
     curl_off_t seconds = 0;
 
-    curl_easy_getinfo(transfer->easy, CURLINFO_RETRY_AFTER, &seconds);
+    libcurl.curl_easy_getinfo(transfer->easy, CURLINFO_RETRY_AFTER, &seconds);
     if (seconds > 0 && seconds <= INT32_MAX)
         out->pause_ns = (int64_t)seconds * 1000000000;
     switch (transfer->headers.status) {
@@ -155,7 +155,7 @@ static void judge_code(CURLcode code, struct net_result *out)
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_ISSUER_ERROR:
-        finish(out, -EIO, curl_easy_strerror(code));
+        finish(out, -EIO, libcurl.curl_easy_strerror(code));
         return;
     case CURLE_OPERATION_TIMEDOUT:
         retry(out, NET_SLOW, "the server does not answer");
@@ -164,7 +164,7 @@ static void judge_code(CURLcode code, struct net_result *out)
         retry(out, NET_WRONG, "the reply is too short");
         return;
     default:
-        retry(out, NET_CONNECTION, curl_easy_strerror(code));
+        retry(out, NET_CONNECTION, libcurl.curl_easy_strerror(code));
         return;
     }
 }
@@ -223,8 +223,10 @@ void net_judge(struct net_transfer *transfer, CURLcode code,
     curl_off_t first = 0;
 
     *out = (struct net_result){ 0 };
-    curl_easy_getinfo(transfer->easy, CURLINFO_PRETRANSFER_TIME_T, &sent);
-    curl_easy_getinfo(transfer->easy, CURLINFO_STARTTRANSFER_TIME_T, &first);
+    libcurl.curl_easy_getinfo(transfer->easy, CURLINFO_PRETRANSFER_TIME_T,
+                              &sent);
+    libcurl.curl_easy_getinfo(transfer->easy, CURLINFO_STARTTRANSFER_TIME_T,
+                              &first);
     out->first_us = first > sent ? first - sent : 0;
     if (net_transfer_is_whole(transfer)) {
         judge_whole(transfer, code, out);

@@ -149,7 +149,7 @@ static curl_socket_t open_socket(void *context, curlsocktype purpose,
 
 static int append_line(struct net_transfer *transfer, const char *line)
 {
-    struct curl_slist *lines = curl_slist_append(transfer->lines, line);
+    struct curl_slist *lines = libcurl.curl_slist_append(transfer->lines, line);
 
     if (!lines)
         return -ENOMEM;
@@ -181,7 +181,8 @@ static int set_lines(struct net_transfer *transfer)
     for (size_t i = 0; r == 0 && i < transfer->signed_.lines.n; i++)
         r = append_line(transfer, transfer->signed_.lines.line[i]);
     if (r == 0)
-        curl_easy_setopt(transfer->easy, CURLOPT_HTTPHEADER, transfer->lines);
+        libcurl.curl_easy_setopt(transfer->easy, CURLOPT_HTTPHEADER,
+                                 transfer->lines);
     return r;
 }
 
@@ -202,16 +203,17 @@ static void set_method(struct net_transfer *transfer)
     case NET_GET:
         return;
     case NET_HEAD:
-        curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
+        libcurl.curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
         return;
     case NET_PUT:
-        curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
-        curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)0);
-        curl_easy_setopt(easy, CURLOPT_READFUNCTION, send_nothing);
+        libcurl.curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+        libcurl.curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)0);
+        libcurl.curl_easy_setopt(easy, CURLOPT_READFUNCTION, send_nothing);
         return;
     case NET_POST:
-        curl_easy_setopt(easy, CURLOPT_POST, 1L);
-        curl_easy_setopt(easy, CURLOPT_POSTFIELDS, transfer->request->body);
+        libcurl.curl_easy_setopt(easy, CURLOPT_POST, 1L);
+        libcurl.curl_easy_setopt(easy, CURLOPT_POSTFIELDS,
+                                 transfer->request->body);
         return;
     }
 }
@@ -228,7 +230,7 @@ static void set_range(struct net_transfer *transfer)
     else
         snprintf(range, sizeof(range), "%" PRIu64 "-%" PRIu64, request->off,
                  request->off + request->len - 1);
-    curl_easy_setopt(transfer->easy, CURLOPT_RANGE, range);
+    libcurl.curl_easy_setopt(transfer->easy, CURLOPT_RANGE, range);
 }
 
 static void set_limits(struct net_transfer *transfer)
@@ -237,14 +239,15 @@ static void set_limits(struct net_transfer *transfer)
     long stall = options->timeout > 2 ? options->timeout / 2 : 1;
     CURL *easy = transfer->easy;
 
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, stall);
-    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, stall);
-    curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, transfer->fresh ? 1L : 0L);
-    curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)BUFFER_LEN);
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    libcurl.curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, stall);
+    libcurl.curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    libcurl.curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, stall);
+    libcurl.curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT,
+                             transfer->fresh ? 1L : 0L);
+    libcurl.curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)BUFFER_LEN);
+    libcurl.curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     if (options->cacert[0] != '\0')
-        curl_easy_setopt(easy, CURLOPT_CAINFO, options->cacert);
+        libcurl.curl_easy_setopt(easy, CURLOPT_CAINFO, options->cacert);
 }
 
 static bool is_own_server(const struct net_transfer *transfer)
@@ -260,27 +263,30 @@ static void set_protocol(struct net_transfer *transfer)
     bool own =
         !transfer->site && !transfer->request->whole && is_own_server(transfer);
 
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
+    libcurl.curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    libcurl.curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
+                             (long)CURL_HTTP_VERSION_1_1);
+    libcurl.curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
     if (transfer->request->direct)
-        curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
-    curl_easy_setopt(easy, CURLOPT_USERAGENT, "framefs/" FRAMEFS_VERSION);
-    curl_easy_setopt(easy, CURLOPT_NETRC,
-                     (long)(own ? CURL_NETRC_OPTIONAL : CURL_NETRC_IGNORED));
+        libcurl.curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
+    libcurl.curl_easy_setopt(easy, CURLOPT_USERAGENT,
+                             "framefs/" FRAMEFS_VERSION);
+    libcurl.curl_easy_setopt(
+        easy, CURLOPT_NETRC,
+        (long)(own ? CURL_NETRC_OPTIONAL : CURL_NETRC_IGNORED));
 }
 
 static void set_callbacks(struct net_transfer *transfer)
 {
     CURL *easy = transfer->easy;
 
-    curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer);
-    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
-    curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
-    curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
-    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
-    curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, transfer);
+    libcurl.curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer);
+    libcurl.curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
+    libcurl.curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
+    libcurl.curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
+    libcurl.curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
+    libcurl.curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    libcurl.curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, transfer);
 }
 
 static int set_url(struct net_transfer *transfer)
@@ -289,7 +295,7 @@ static int set_url(struct net_transfer *transfer)
     CURLcode code = CURLE_OUT_OF_MEMORY;
 
     if (text)
-        code = curl_easy_setopt(transfer->easy, CURLOPT_URL, text);
+        code = libcurl.curl_easy_setopt(transfer->easy, CURLOPT_URL, text);
     free(text);
     return code == CURLE_OK ? 0 : -ENOMEM;
 }
@@ -319,7 +325,7 @@ int net_transfer_begin(struct net_transfer *transfer, char why[AWS_WHY_MAX])
     transfer->error_len = 0;
     transfer->code[0] = '\0';
     transfer->ntries++;
-    transfer->easy = curl_easy_init();
+    transfer->easy = libcurl.curl_easy_init();
     r = transfer->easy ? set_url(transfer) : -ENOMEM;
     if (r == 0)
         r = set_lines(transfer);
@@ -340,13 +346,13 @@ static void free_lines(struct net_transfer *transfer)
 {
     for (struct curl_slist *line = transfer->lines; line; line = line->next)
         explicit_bzero(line->data, strlen(line->data));
-    curl_slist_free_all(transfer->lines);
+    libcurl.curl_slist_free_all(transfer->lines);
     transfer->lines = NULL;
 }
 
 void net_transfer_end(struct net_transfer *transfer)
 {
-    curl_easy_cleanup(transfer->easy);
+    libcurl.curl_easy_cleanup(transfer->easy);
     transfer->easy = NULL;
     free_lines(transfer);
     s3_signed_fini(&transfer->signed_);

@@ -2,10 +2,10 @@
 #ifndef NET_NET_TRANSFER_H
 #define NET_NET_TRANSFER_H
 
-#include <curl/curl.h>
 #include <stdatomic.h>
 
 #include "base/list.h"
+#include "net/curl.h"
 #include "net/net_headers.h"
 #include "net/s3_site.h"
 

@@ -3,9 +3,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-#include <openssl/sha.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,11 +11,12 @@
 
 #include "net/percent.h"
 #include "net/secret.h"
+#include "net/sha256.h"
 
 #define ALGORITHM "AWS4-HMAC-SHA256"
 
 enum {
-    HASH_LEN = SHA256_DIGEST_LENGTH,
+    HASH_LEN = SHA256_LEN,
     NAMES_MAX = 4 /* headers that are made here, and Host */
 };
 
@@ -47,11 +45,11 @@ static void hex(const uint8_t bytes[HASH_LEN], char out[SIGV4_HASH_SIZE])
 int sigv4_hash(const void *bytes, size_t len, char out[SIGV4_HASH_SIZE])
 {
     uint8_t hash[HASH_LEN];
+    int r = sha256(bytes, len, hash);
 
-    if (!SHA256(bytes, len, hash))
-        return -ENOMEM;
-    hex(hash, out);
-    return 0;
+    if (r == 0)
+        hex(hash, out);
+    return r;
 }
 
 /* A line end in a value would begin another header. */
@@ -302,32 +300,21 @@ static void write_scope(const struct signing *signing, struct secret *out)
 /* Replace a key by the HMAC of a text with it. */
 static int derive(uint8_t key[HASH_LEN], const char *text)
 {
-    uint8_t hash[HASH_LEN];
-    unsigned len;
-
-    if (!HMAC(EVP_sha256(), key, HASH_LEN, (const uint8_t *)text, strlen(text),
-              hash, &len))
-        return -ENOMEM;
-    memcpy(key, hash, HASH_LEN);
-    explicit_bzero(hash, sizeof(hash));
-    return 0;
+    return sha256_hmac(key, HASH_LEN, text, key);
 }
 
 /* The first key is of any length. */
 static int derive_first(const struct signing *signing, uint8_t out[HASH_LEN])
 {
     struct secret key = { 0 };
-    const uint8_t *hash = NULL;
-    unsigned len;
+    int r = -ENOMEM;
 
     secret_add(&key, "AWS4");
     secret_add(&key, signing->key->secret);
-    if (!key.failed && key.len <= INT32_MAX)
-        hash = HMAC(EVP_sha256(), key.text, (int)key.len,
-                    (const uint8_t *)signing->day, strlen(signing->day), out,
-                    &len);
+    if (!key.failed)
+        r = sha256_hmac(key.text, key.len, signing->day, out);
     secret_fini(&key);
-    return hash ? 0 : -ENOMEM;
+    return r;
 }
 
 static int sign_text(const struct signing *signing, const char *text,

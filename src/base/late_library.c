@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/late_library.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "base/log.h"
+
+bool late_library_load(const char *soname,
+                       const struct late_function *functions, size_t n)
+{
+    void *library = dlopen(soname, RTLD_NOW | RTLD_LOCAL);
+
+    for (size_t i = 0; library && i < n; i++) {
+        void *function = dlsym(library, functions[i].name);
+
+        if (!function) {
+            dlclose(library);
+            library = NULL;
+        } else {
+            memcpy(functions[i].place, &function, sizeof(function));
+        }
+    }
+    if (!library)
+        log_error("cannot load %s: %s", soname, dlerror());
+    return library;
+}
