@@ -116,7 +116,7 @@ def a_stopped_server_gives_an_error_and_then_works_again():
         with Mount(url + 'f', 'mnt', '-o',
                    'timeout=1,revalidate=inf,readahead=0') as mount:
             with opened(mount / 'f', os.O_RDONLY) as fd:
-                server.send_signal(signal.SIGSTOP)
+                web.suspend(server)
                 check(error_of(os.pread, fd, 10, 15 * CHUNK) == errno.EIO,
                       'is read')
                 server.send_signal(signal.SIGCONT)

@@ -25,7 +25,7 @@ from nginx import Nginx
 from remote_library import Library
 from scene import (TOOL, b2frame, check, fails, frame, harness, layouts, main,
                    noise, write)
-from web import Plan, Web, process as web_process
+from web import Plan, Web, process as web_process, suspend
 
 # Chunks that do not compress, so that there are bytes enough to go wrong.
 CHUNK = 50000
@@ -164,7 +164,7 @@ def a_silent_server_ends_after_the_timeout():
         with Library(BUILD, 'timeout=1,revalidate=inf') as library:
             with library.open(url + 'f') as opened:
                 check(opened.read(0, 10) == CONTENT[:10], 'other content')
-                server.send_signal(signal.SIGSTOP)
+                suspend(server)
                 fails_with(errno.EIO, opened.read, 5 * CHUNK, 10)
                 server.send_signal(signal.SIGCONT)
                 check(opened.read(5 * CHUNK, 10) ==

@@ -13,6 +13,7 @@ import email.utils
 import http.server
 import os
 import re
+import signal
 import socket
 import struct
 import subprocess
@@ -229,6 +230,13 @@ def process(top):
             yield server, 'http://127.0.0.1:%d/' % int(server.stdout.readline())
         finally:
             server.kill()
+
+
+def suspend(server):
+    """Stop a process that serves, and wait until all of its threads have
+    stopped: until then one may still answer."""
+    server.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, server.pid, os.WSTOPPED)
 
 
 def main():
