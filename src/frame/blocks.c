@@ -47,8 +47,7 @@ int blocks_open_chunk(const struct blocks_source *source,
     int r;
 
     if (need <= head->len)
-        return chunk_open(head->header, head->bytes, head->items, out,
-                          fault);
+        return chunk_open(head->header, head->bytes, head->items, out, fault);
     more = malloc(need);
     if (!more)
         return fault_set(fault, -ENOMEM, 0, NULL);

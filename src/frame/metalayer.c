@@ -432,8 +432,8 @@ static int decode_layer(struct frame *frame, const struct metalayer *layer,
     r = frame_read_at(frame, layer->off, bytes, layer->len, fault);
     if (r < 0)
         goto out;
-    n = chunk_decode(&(struct stored_chunk){ bytes, layer->len, NULL }, dst, len,
-                     decoder, fault);
+    n = chunk_decode(&(struct stored_chunk){ bytes, layer->len, NULL }, dst,
+                     len, decoder, fault);
     if (n < 0)
         r = chunk_fault(frame, layer, (int)n, fault);
     else if ((size_t)n != len)

@@ -83,8 +83,8 @@ struct chunk_params frame_chunk_params(const struct frame_info *info);
 /* Parameters of a new frame. */
 struct frame_params {
     struct chunk_params chunks; /* defaults for its chunks */
-    uint32_t chunksize; /* 0: use that of the first chunk */
-    bool vlblocks;      /* blocks of its chunks may differ in size */
+    uint32_t chunksize;         /* 0: use that of the first chunk */
+    bool vlblocks;              /* blocks of its chunks may differ in size */
 };
 
 /*
