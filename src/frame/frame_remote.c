@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "frame/frame.h"
 #include "frame/frame_object.h"
 #include "store/store_http.h"
@@ -84,17 +85,21 @@ static int open_dir(struct net *net, const struct url *url, struct store **out)
 /*
  * Servers answer a directory's URL with an error, with a list of its files, or
  * with a redirect; S3 has no directories, and says that there is no such object,
- * or that access is denied.  So if this is no frame, look for an index below it; if there
- * is none, it is what it seemed to be.
+ * or that access is denied.  So if this is no frame, look for an index below it;
+ * if there is none, it is what it seemed to be.  A server that has not answered
+ * in time is not asked again.
  */
 static int open_either(struct net *net, const struct url *url,
                        struct store **out)
 {
+    int64_t until_ns =
+        clock_monotonic_ns() + net_get_options(net)->timeout * CLOCK_SECOND_NS;
     struct store *file = NULL;
     int r = store_http_open(net, url, &file);
+    bool late = r == -EIO && clock_monotonic_ns() >= until_ns;
 
-    if (r == -ENOMEM || url->query || (r == 0 && looks_like_frame(file)) ||
-        open_dir(net, url, out) < 0) {
+    if (r == -ENOMEM || late || url->query ||
+        (r == 0 && looks_like_frame(file)) || open_dir(net, url, out) < 0) {
         if (r == 0)
             *out = file;
         return r;

@@ -246,6 +246,10 @@ static void set_limits(struct net_transfer *transfer)
                              transfer->fresh ? 1L : 0L);
     libcurl.curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, (long)BUFFER_LEN);
     libcurl.curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075700
+    /* The loop must not wait for the thread that looks up a name. */
+    libcurl.curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+#endif
     if (options->cacert[0] != '\0')
         libcurl.curl_easy_setopt(easy, CURLOPT_CAINFO, options->cacert);
 }

@@ -171,6 +171,36 @@ def a_silent_server_ends_after_the_timeout():
                       CONTENT[5 * CHUNK:5 * CHUNK + 10], 'other content')
 
 
+def a_silent_server_is_not_asked_for_an_index_too():
+    make('contiguous')
+    with web_process('.') as (server, url), environment('timeout=2'):
+        suspend(server)
+        start = time.monotonic()
+        complains('info', url + 'f')
+        took = time.monotonic() - start
+        check(took < 3.5, 'takes %.1f s' % took)
+
+
+def a_silent_name_server_ends_after_the_timeout():
+    if os.geteuid() != 0:
+        raise harness.Skipped('only root can set a name server')
+    write('resolv.conf', b'nameserver 127.0.0.9\n'
+                         b'options timeout:30 attempts:2\n')
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent, \
+            environment('timeout=2,retries=0'):
+        silent.bind(('127.0.0.9', 53))
+        start = time.monotonic()
+        done = subprocess.run(
+            ['unshare', '-m', 'sh', '-c',
+             'mount --bind resolv.conf /etc/resolv.conf && exec "$@"', 'sh',
+             TOOL, 'info', 'http://none.example.org/f'],
+            capture_output=True, check=False, env=harness.environment(),
+            timeout=200)
+        took = time.monotonic() - start
+    check(done.returncode == 1, '%s' % done)
+    check(took < 15, 'takes %.1f s' % took)
+
+
 def a_dead_server_is_not_asked_for_changes_again_and_again():
     """A read asks whether the frame has changed, too.  All together take hardly
     longer than one request may."""
@@ -376,6 +406,8 @@ main(a_frame_is_read,
      a_server_that_stays_bad_gives_an_error,
      refusals_have_their_errors,
      a_silent_server_ends_after_the_timeout,
+     a_silent_server_is_not_asked_for_an_index_too,
+     a_silent_name_server_ends_after_the_timeout,
      a_dead_server_is_not_asked_for_changes_again_and_again,
      a_new_state_is_seen,
      a_state_that_changes_below_a_reader_is_not_mixed,
