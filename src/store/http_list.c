@@ -59,23 +59,34 @@ static int visit_page(const struct listing *listing, struct s3_list *page)
     return r;
 }
 
+/* Get the page that a token stands for, and then put that of the next page into
+   its place.  A list that leads back to the same page would never end. */
+static int visit_next(const struct listing *listing, struct net *net,
+                      char **token)
+{
+    struct s3_list page;
+    int r = s3_request_list(net, listing->url, *token, &page);
+
+    if (r < 0)
+        return r;
+    r = visit_page(listing, &page);
+    if (r == 0 && *token && page.next && strcmp(*token, page.next) == 0)
+        r = -EIO;
+    free(*token);
+    *token = page.next;
+    page.next = NULL;
+    s3_list_fini(&page);
+    return r;
+}
+
 static int visit_pages(const struct listing *listing, struct net *net)
 {
     char *token = NULL;
-    struct s3_list page;
     int r;
 
-    do {
-        r = s3_request_list(net, listing->url, token, &page);
-        free(token);
-        token = NULL;
-        if (r < 0)
-            return r;
-        r = visit_page(listing, &page);
-        token = page.next;
-        page.next = NULL;
-        s3_list_fini(&page);
-    } while (r == 0 && token);
+    do
+        r = visit_next(listing, net, &token);
+    while (r == 0 && token);
     free(token);
     return r;
 }

@@ -112,6 +112,19 @@ START_TEST(whole_bucket_is_listed)
 }
 END_TEST
 
+START_TEST(list_that_leads_back_to_itself_ends)
+{
+    static const struct http_answer answers[] = {
+        { PAGE(OBJECT("a") GO_ON("again")), 1 },
+    };
+    struct http_server *server = http_server_start(answers, 1);
+    struct names names = { .max = 100 };
+
+    ck_assert_int_eq(list(server, "s3://bucket", &names), -EIO);
+    http_server_stop(server);
+}
+END_TEST
+
 START_TEST(other_answers_are_errors)
 {
     static const struct http_answer answers[] = {
@@ -145,11 +158,9 @@ END_TEST
 int main(void)
 {
     const TTest *const tests[] = {
-        pages_are_listed,
-        names_that_are_none_are_left_out,
-        whole_bucket_is_listed,
-        other_answers_are_errors,
-        NULL,
+        pages_are_listed,         names_that_are_none_are_left_out,
+        whole_bucket_is_listed,   list_that_leads_back_to_itself_ends,
+        other_answers_are_errors, NULL,
     };
 
     return suite_run("s3_list", tests);
