@@ -28,8 +28,8 @@ struct credential_cache {
     struct credentials kept; /* `id` is NULL: none */
     bool refused;            /* a server does not take them */
     bool wanted;             /* others are, until the search has ended */
-    bool stopping;
-    bool started; /* there is a thread */
+    atomic_bool stopping;    /* changed with the lock held */
+    bool started;            /* there is a thread */
     pthread_t thread;
     time_t next;         /* no search before this, */
     time_t next_refusal; /* and none because of a refusal before this */
@@ -57,6 +57,7 @@ int credential_cache_new(const struct credential_options *options,
     cache->pause = pause;
     pthread_mutex_init(&cache->lock, NULL);
     pthread_cond_init(&cache->changed, NULL);
+    atomic_init(&cache->stopping, false);
     if (copy_options(options, cache) < 0) {
         credential_cache_free(cache);
         return -ENOMEM;
@@ -70,7 +71,7 @@ void credential_cache_free(struct credential_cache *cache)
     if (!cache)
         return;
     pthread_mutex_lock(&cache->lock);
-    cache->stopping = true;
+    atomic_store(&cache->stopping, true);
     pthread_cond_broadcast(&cache->changed);
     pthread_mutex_unlock(&cache->lock);
     if (cache->started)
@@ -88,7 +89,8 @@ static void search_locked(struct credential_cache *cache)
 {
     const struct credential_options options = { .profile = cache->profile,
                                                 .region = cache->region,
-                                                .fetcher = cache->fetcher };
+                                                .fetcher = cache->fetcher,
+                                                .cancel = &cache->stopping };
     struct credentials found;
     char why[AWS_WHY_MAX];
     int r;
@@ -114,7 +116,7 @@ static void *run(void *arg)
     struct credential_cache *cache = arg;
 
     pthread_mutex_lock(&cache->lock);
-    while (!cache->stopping) {
+    while (!atomic_load(&cache->stopping)) {
         if (cache->wanted)
             search_locked(cache);
         else

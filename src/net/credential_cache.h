@@ -24,7 +24,8 @@ enum {
 int credential_cache_new(const struct credential_options *options,
                          unsigned pause, struct credential_cache **out);
 
-/* Wait for the end of a search, wipe and free; accepts NULL. */
+/* End a search, wipe and free; accepts NULL.  A process that is being run is
+   killed; a request of the fetcher is waited for, so stop that first. */
 void credential_cache_free(struct credential_cache *cache);
 
 /*

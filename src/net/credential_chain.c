@@ -116,8 +116,8 @@ static int from_process(struct chain *chain)
 
     if (!command)
         return -ENODATA;
-    r = credential_process_run(command, CREDENTIAL_PROCESS_SECONDS, &text,
-                               &why);
+    r = credential_process_run(command, CREDENTIAL_PROCESS_SECONDS,
+                               chain->options->cancel, &text, &why);
     if (r < 0)
         return fail(chain, r, why);
     r = credentials_parse(text.text ? text.text : "", text.len, chain->out,

@@ -2,6 +2,8 @@
 #ifndef NET_CREDENTIAL_CHAIN_H
 #define NET_CREDENTIAL_CHAIN_H
 
+#include <stdatomic.h>
+
 #include "net/aws_settings.h"
 #include "net/credentials.h"
 #include "net/fetch.h"
@@ -11,6 +13,8 @@ struct credential_options {
     const char *profile;           /* that an option names; NULL: none */
     const char *region;            /* for requests to AWS */
     const struct fetcher *fetcher; /* that makes these */
+    const atomic_bool *cancel;     /* ends a search early when it becomes true;
+                                      NULL: nothing does */
 };
 
 /*
@@ -24,8 +28,8 @@ struct credential_options {
  *  why  receives a text after an error; it contains no secrets
  *
  * Returns 0, -EACCES if there are none, -ENOENT if there is no such profile,
- * -EBADMSG, -ENOTSUP if the profile wants something that is not supported, or
- * another negative errno.
+ * -EBADMSG, -ENOTSUP if the profile wants something that is not supported,
+ * -ECANCELED, or another negative errno.
  */
 int credential_chain_get(const struct credential_options *options,
                          struct credentials *out, char why[AWS_WHY_MAX]);

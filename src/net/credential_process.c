@@ -16,7 +16,14 @@
 
 enum {
     NS_PER_MS = 1000 * 1000,
-    WAIT_MS = 5, /* between looks at a process that has closed its output */
+    WAIT_MS = 5,    /* between looks at a process that has closed its output */
+    CANCEL_MS = 50, /* between looks whether a process is to be killed */
+};
+
+/* How long to wait for a process. */
+struct wait {
+    int64_t until_ns;
+    const atomic_bool *cancel; /* may be NULL */
 };
 
 /* Copy a word without its quotes.  Returns the place behind it, or NULL if a
@@ -139,19 +146,42 @@ static int left_ms(int64_t until_ns)
     return ms > 0 ? (int)ms : 0;
 }
 
+/* Is it time to give up?  Returns 0 or the error. */
+static int check_wait(const struct wait *wait)
+{
+    if (wait->cancel && atomic_load(wait->cancel))
+        return -ECANCELED;
+    return left_ms(wait->until_ns) > 0 ? 0 : -ETIMEDOUT;
+}
+
+/* Wait until there is output.  Returns 0 or an error. */
+static int await_output(int fd, const struct wait *wait)
+{
+    struct pollfd pollfd = { .fd = fd, .events = POLLIN };
+    int ready;
+    int r;
+
+    do {
+        r = check_wait(wait);
+        ready = r == 0 ? poll(&pollfd, 1, CANCEL_MS) : 0;
+    } while (r == 0 && (ready == 0 || (ready < 0 && errno == EINTR)));
+    if (ready < 0)
+        r = -errno;
+    return r;
+}
+
 /* Read to the end of the output. */
-static int read_output(int fd, int64_t until_ns, struct secret *out)
+static int read_output(int fd, const struct wait *wait, struct secret *out)
 {
     char buf[4096];
     int r = -EAGAIN;
 
     while (r == -EAGAIN) {
-        struct pollfd pollfd = { .fd = fd, .events = POLLIN };
-        int ready = poll(&pollfd, 1, left_ms(until_ns));
-        ssize_t n = ready > 0 ? read(fd, buf, sizeof(buf)) : -1;
+        int error = await_output(fd, wait);
+        ssize_t n = error == 0 ? read(fd, buf, sizeof(buf)) : -1;
 
-        if (ready == 0)
-            r = -ETIMEDOUT;
+        if (error < 0)
+            r = error;
         else if (n < 0 && errno != EINTR)
             r = -errno;
         else if (n == 0)
@@ -168,36 +198,32 @@ static int read_output(int fd, int64_t until_ns, struct secret *out)
 }
 
 /* Wait for the end of a process.  One that takes too long is killed. */
-static int await_end(pid_t pid, int64_t until_ns, int error)
+static int await_end(pid_t pid, const struct wait *wait, int error)
 {
-    bool killed = error < 0;
     int status;
     pid_t r;
 
-    if (killed)
+    if (error < 0)
         kill(pid, SIGKILL);
-    while ((r = waitpid(pid, &status, killed ? 0 : WNOHANG)) == 0 ||
+    while ((r = waitpid(pid, &status, error < 0 ? 0 : WNOHANG)) == 0 ||
            (r < 0 && errno == EINTR)) {
-        if (r == 0 && left_ms(until_ns) > 0) {
+        if (r < 0)
+            continue;
+        error = check_wait(wait);
+        if (error == 0)
             poll(NULL, 0, WAIT_MS);
-        } else if (r == 0) {
+        else
             kill(pid, SIGKILL);
-            killed = true;
-        }
     }
     if (error < 0)
         return error;
-    if (killed)
-        return -ETIMEDOUT;
     /* A program that ignores SIGCHLD never learns the status. */
     return r < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0) ? 0
                                                                     : -EACCES;
 }
 
-static int run(char **words, unsigned seconds, struct secret *out)
+static int run(char **words, const struct wait *wait, struct secret *out)
 {
-    int64_t until_ns =
-        clock_monotonic_ns() + (int64_t)seconds * 1000 * NS_PER_MS;
     pid_t pid;
     int fds[2];
     int r;
@@ -207,8 +233,8 @@ static int run(char **words, unsigned seconds, struct secret *out)
     r = spawn(words, fds[1], &pid);
     close(fds[1]);
     if (r == 0) {
-        r = read_output(fds[0], until_ns, out);
-        r = await_end(pid, until_ns, r);
+        r = read_output(fds[0], wait, out);
+        r = await_end(pid, wait, r);
     }
     close(fds[0]);
     return r;
@@ -222,6 +248,7 @@ static const char *describe(int error)
     case -EFBIG:
         return "credential_process prints too much";
     case -ETIMEDOUT:
+    case -ECANCELED:
         return "credential_process does not end";
     case -EACCES:
         return "credential_process has failed";
@@ -231,8 +258,13 @@ static const char *describe(int error)
 }
 
 int credential_process_run(const char *command, unsigned seconds,
-                           struct secret *out, const char **why)
+                           const atomic_bool *cancel, struct secret *out,
+                           const char **why)
 {
+    const struct wait wait = {
+        .until_ns = clock_monotonic_ns() + seconds * CLOCK_SECOND_NS,
+        .cancel = cancel,
+    };
     char **words;
     int r = credential_process_split(command, &words);
 
@@ -241,7 +273,7 @@ int credential_process_run(const char *command, unsigned seconds,
         if (r == 0) {
             r = -EINVAL;
         } else {
-            r = run(words, seconds, out);
+            r = run(words, &wait, out);
             /* Words may be secrets. */
             explicit_bzero(words[0], strlen(command) + 1);
         }

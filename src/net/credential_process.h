@@ -2,6 +2,8 @@
 #ifndef NET_CREDENTIAL_PROCESS_H
 #define NET_CREDENTIAL_PROCESS_H
 
+#include <stdatomic.h>
+
 #include "net/secret.h"
 
 enum {
@@ -15,15 +17,17 @@ enum {
  * as in a shell, but nothing is expanded.  The process gets the environment and
  * standard error of this one, no standard input, and none of its files.
  *
- *  out  receives the output
- *  why  receives a static text if the command was refused or failed
+ *  cancel  kills the process when it becomes true; NULL: nothing does
+ *  out     receives the output
+ *  why     receives a static text if the command was refused or failed
  *
  * Returns 0, -EINVAL if the command has no words or an open quote, -EFBIG if it
- * prints too much, -ETIMEDOUT, -EACCES if it fails, -ENOMEM, or another negative
- * errno if it cannot be started.
+ * prints too much, -ETIMEDOUT, -ECANCELED, -EACCES if it fails, -ENOMEM, or another
+ * negative errno if it cannot be started.
  */
 int credential_process_run(const char *command, unsigned seconds,
-                           struct secret *out, const char **why);
+                           const atomic_bool *cancel, struct secret *out,
+                           const char **why);
 
 /*
  * Split a command into words.

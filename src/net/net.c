@@ -348,7 +348,9 @@ static void free_net(struct net *net)
 {
     if (net->multi)
         libcurl.curl_multi_cleanup(net->multi);
+    net_fetch_stop(&net->fetcher);
     net_site_fini(&net->site);
+    net_fetch_fini(&net->fetcher);
     pthread_mutex_destroy(&net->lock);
     free(net);
 }

@@ -10,9 +10,48 @@ enum {
     ANSWER_MAX = 65536 /* bytes */
 };
 
+static struct net_fetcher *fetcher_of(const struct fetcher *fetcher)
+{
+    /* Drop the const: users of a fetcher see only its function. */
+    return (struct net_fetcher *)(uintptr_t)fetcher;
+}
+
+static void note_end(struct net_request *request)
+{
+    struct net_fetcher *fetcher = request->context;
+
+    pthread_mutex_lock(&fetcher->lock);
+    fetcher->running = false;
+    pthread_cond_broadcast(&fetcher->ended);
+    pthread_mutex_unlock(&fetcher->lock);
+}
+
+/* Make a request, as net_run(), that net_fetch_stop() can cancel. */
+static void run_request(struct net_fetcher *fetcher, struct net *net,
+                        struct net_request *request)
+{
+    int r;
+
+    request->done = note_end;
+    request->context = fetcher;
+    pthread_mutex_lock(&fetcher->lock);
+    r = fetcher->stopped ? -ECANCELED : net_submit(net, request);
+    if (r == 0) {
+        fetcher->running = true;
+        fetcher->net = net;
+        fetcher->request = request;
+        while (fetcher->running)
+            pthread_cond_wait(&fetcher->ended, &fetcher->lock);
+    } else {
+        request->error = r;
+    }
+    pthread_mutex_unlock(&fetcher->lock);
+}
+
 /* Answers have no ranges, so their length is not known before. */
-static int run(struct net *net, const struct fetch *fetch,
-               const struct url *url, struct secret *out)
+static int run(struct net_fetcher *fetcher, struct net *net,
+               const struct fetch *fetch, const struct url *url,
+               struct secret *out)
 {
     struct net_request request = {
         .method = fetch->put    ? NET_PUT
@@ -29,7 +68,7 @@ static int run(struct net *net, const struct fetch *fetch,
     request.buf = malloc(ANSWER_MAX);
     if (!request.buf)
         return -ENOMEM;
-    net_run(net, &request, 1);
+    run_request(fetcher, net, &request);
     if (request.error == 0)
         secret_add_bytes(out, request.buf, request.reply.len);
     explicit_bzero(request.buf, ANSWER_MAX);
@@ -42,8 +81,7 @@ static int run(struct net *net, const struct fetch *fetch,
 static int get(const struct fetcher *fetcher, const struct fetch *fetch,
                struct secret *out)
 {
-    const struct net_options *options =
-        ((const struct net_fetcher *)fetcher)->options;
+    const struct net_options *options = fetcher_of(fetcher)->options;
     struct net_options own = net_default_options;
     const char *why;
     struct net *net;
@@ -60,7 +98,7 @@ static int get(const struct fetcher *fetcher, const struct fetch *fetch,
         return r;
     r = url.scheme == URL_S3 ? -EINVAL : net_new(&own, &net);
     if (r == 0) {
-        r = run(net, fetch, &url, out);
+        r = run(fetcher_of(fetcher), net, fetch, &url, out);
         net_put(net);
     }
     url_fini(&url);
@@ -72,6 +110,25 @@ static int get(const struct fetcher *fetcher, const struct fetch *fetch,
 void net_fetch_init(struct net_fetcher *fetcher,
                     const struct net_options *options)
 {
-    fetcher->fetcher.get = get;
-    fetcher->options = options;
+    *fetcher = (struct net_fetcher){
+        .fetcher.get = get,
+        .options = options,
+    };
+    pthread_mutex_init(&fetcher->lock, NULL);
+    pthread_cond_init(&fetcher->ended, NULL);
+}
+
+void net_fetch_stop(struct net_fetcher *fetcher)
+{
+    pthread_mutex_lock(&fetcher->lock);
+    fetcher->stopped = true;
+    if (fetcher->running)
+        net_cancel(fetcher->net, fetcher->request);
+    pthread_mutex_unlock(&fetcher->lock);
+}
+
+void net_fetch_fini(struct net_fetcher *fetcher)
+{
+    pthread_cond_destroy(&fetcher->ended);
+    pthread_mutex_destroy(&fetcher->lock);
 }

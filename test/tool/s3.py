@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 BUILD = os.path.abspath(sys.argv.pop(2))
 
@@ -163,6 +164,17 @@ echo '"SecretAccessKey":"s"}'""")
         check(s3.used == ['A1', 'A1', 'A2'], 'used %s' % s3.used)
 
 
+def nobody_waits_for_a_credential_process_that_takes_its_time():
+    make('contiguous')
+    with S3('.') as s3:
+        os.environ['FRAMEFS_REMOTE'] = 'timeout=1'
+        write_process(b'exec sleep 100')
+        start = time.monotonic()
+        complains('info', s3.url + 'f')
+        took = time.monotonic() - start
+        check(took < 10, 'takes %.1f s' % took)
+
+
 def each_third(plan):
     return lambda request, number: plan if number % 3 == 2 else None
 
@@ -235,6 +247,7 @@ main(a_frame_is_read,
      a_profile_is_chosen,
      refusals_have_their_errors,
      credentials_that_expire_are_replaced,
+     nobody_waits_for_a_credential_process_that_takes_its_time,
      what_goes_wrong_is_tried_again,
      signatures_go_to_no_other_server,
      secrets_are_not_in_the_list_of_processes,

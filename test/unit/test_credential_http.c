@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "http_server.h"
 #include "net/credential_chain.h"
 #include "net/net_fetch.h"
@@ -54,6 +56,7 @@ static void begin(struct bench *bench, const struct http_answer *answers,
 
 static void end(struct bench *bench)
 {
+    net_fetch_fini(&bench->fetcher);
     http_server_stop(bench->server);
     suite_remove_dir(bench->home);
 }
@@ -252,6 +255,39 @@ START_TEST(metadata_service_is_asked)
 }
 END_TEST
 
+static void *stop_later(void *arg)
+{
+    struct bench *bench = arg;
+
+    http_server_await(bench->server, 1);
+    net_fetch_stop(&bench->fetcher);
+    return NULL;
+}
+
+/* Without that it takes 30 seconds. */
+START_TEST(request_to_a_silent_server_is_cancelled)
+{
+    static const struct http_answer silence = { NULL, 0 };
+    int64_t start = clock_monotonic_ns();
+    struct credentials found;
+    char why[AWS_WHY_MAX];
+    struct bench bench;
+    pthread_t thread;
+
+    begin(&bench, &silence, 1);
+    unsetenv("http_proxy");
+    write_file(&bench, "config",
+               "[default]\nrole_arn=a\nsource_profile=default\n"
+               "aws_access_key_id=BASE\naws_secret_access_key=b\n");
+    ck_assert_int_eq(pthread_create(&thread, NULL, stop_later, &bench), 0);
+    ck_assert_int_eq(get(&bench, &found, why), -ECANCELED);
+    ck_assert_int_eq(get(&bench, &found, why), -ECANCELED);
+    ck_assert_int_lt(clock_monotonic_ns() - start, 20 * CLOCK_SECOND_NS);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    end(&bench);
+}
+END_TEST
+
 START_TEST(answer_that_is_too_long_is_refused)
 {
     size_t len = 100000;
@@ -279,6 +315,7 @@ int main(void)
         token_of_an_identity_is_exchanged,
         server_of_a_container_is_asked,
         metadata_service_is_asked,
+        request_to_a_silent_server_is_cancelled,
         answer_that_is_too_long_is_refused,
         NULL,
     };

@@ -34,7 +34,8 @@ static const struct fetcher no_fetcher = { get_nothing };
 
 static struct credential_options options_of(const char *profile)
 {
-    return (struct credential_options){ profile, "us-east-1", &no_fetcher };
+    return (struct credential_options){ profile, "us-east-1", &no_fetcher,
+                                        NULL };
 }
 
 static int get_chain(const char *profile, struct credentials *out,
@@ -283,7 +284,7 @@ static int run(const char *command, unsigned seconds)
 {
     struct secret out;
     const char *why = NULL;
-    int r = credential_process_run(command, seconds, &out, &why);
+    int r = credential_process_run(command, seconds, NULL, &out, &why);
 
     ck_assert(r == 0 || why);
     secret_fini(&out);
@@ -304,6 +305,20 @@ START_TEST(process_that_misbehaves_is_stopped)
     ck_assert_int_eq(run("", 60), -EINVAL);
     ck_assert_int_eq(run("a 'b", 60), -EINVAL);
     ck_assert_int_eq(run("true", 60), 0);
+}
+END_TEST
+
+START_TEST(process_is_killed_when_it_is_cancelled)
+{
+    const atomic_bool cancel = true;
+    int64_t start = clock_monotonic_ns();
+    struct secret out;
+    const char *why;
+
+    ck_assert_int_eq(
+        credential_process_run("sleep 100", 60, &cancel, &out, &why),
+        -ECANCELED);
+    ck_assert_int_lt(clock_monotonic_ns() - start, 20 * 1000000000LL);
 }
 END_TEST
 
@@ -599,6 +614,7 @@ int main(void)
         process_gives_credentials,
         bad_output_of_a_process_is_refused,
         process_that_misbehaves_is_stopped,
+        process_is_killed_when_it_is_cancelled,
         process_inherits_no_files_and_signals,
         commands_are_split_into_words,
         answers_of_sts_are_parsed,
