@@ -16,11 +16,13 @@ import figures
 import inprocess
 import opens
 import reads
+import remotes
 import targets
 import writes
 from stock import MIB, Stock, has_btrfs, has_squashfuse
 
-MODULES = (reads, arrays, writes, opens, inprocess)
+LOCAL = (reads, arrays, writes, opens, inprocess)
+REMOTE = (remotes,)
 SKIP = 77
 NEEDED = 14  # times the size of the large file, for all files together
 
@@ -63,7 +65,7 @@ def bench(stock, args):
     results = figures.Results()
     if not args.json:
         figures.print_heading()
-    for module in MODULES:
+    for module in args.modules:
         for scene in wanted_scenes(module, stock, args):
             play(scene, args, results)
             scene.limits(results)
@@ -81,6 +83,8 @@ def parse_args():
         'a minimal FUSE server, and squashfuse and btrfs if they are there.')
     parser.add_argument('--quick', action='store_true',
                         help='less data and three rounds: figures are rough')
+    parser.add_argument('--remote', action='store_true',
+                        help='frames behind URLs, with nginx as the server')
     parser.add_argument('--json', action='store_true',
                         help='everything that was measured, as JSON')
     parser.add_argument('--list', action='store_true',
@@ -99,6 +103,7 @@ def parse_args():
                         help='only these: seq, random.cold.1, seq.*.hot, ...')
     args = parser.parse_args()
     args.size = (args.size or (128 if args.quick else 512)) * MIB
+    args.modules = REMOTE if args.remote else LOCAL
     args.rounds = args.rounds or (3 if args.quick else 5)
     return args
 
@@ -126,6 +131,9 @@ def main():
                           not os.path.exists('/dev/fuse')):
         print('needs root and /dev/fuse')
         sys.exit(SKIP)
+    if args.remote and not args.list and not remotes.is_possible(args.build):
+        print('needs nginx and libcurl')
+        sys.exit(SKIP)
     # Exit normally on SIGTERM, so that everything is unmounted.
     signal.signal(signal.SIGTERM, lambda *unused: sys.exit(1))
     args.place = args.place or choose_place(args.size)
@@ -134,7 +142,7 @@ def main():
         stock = Stock(os.path.abspath(args.build), os.path.realpath(top),
                       args.size)
         if args.list:
-            print('\n'.join(row for module in MODULES
+            print('\n'.join(row for module in args.modules
                             for scene in wanted_scenes(module, stock, args)
                             for row in scene.rows))
             return
@@ -142,7 +150,7 @@ def main():
         if not args.json:
             print_machine(machine)
         results = bench(stock, args)
-        verdicts = targets.judge(results, stock.costs)
+        verdicts = targets.judge(results, stock.costs, args.remote)
     if args.json:
         figures.print_json(machine, results, verdicts)
     else:

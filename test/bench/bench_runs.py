@@ -34,6 +34,11 @@ ROWS = {
     'encode.shuffle.5': ('lz4', 'zstd'),
     'kernel.shuffle': ('memcpy', 'loop'),
 }
+REMOTE = {
+    'remote.first.sparse.requests': ('framefs-lz4',),
+    'remote.random.8.requests': ('framefs-lz4',),
+    'remote.dd.contiguous': ('ceiling', 'framefs-lz4'),
+}
 LIMITED = ('seq.dd.cold', 'parallel.4', 'random.cold.2', 'fault.cold',
            'write.4k')
 
@@ -43,27 +48,42 @@ def check(what, message):
         sys.exit('bench_runs: ' + message)
 
 
-def main():
+def run(rows, *options):
+    """Return what the benchmark tells, or None if it cannot run."""
     done = subprocess.run(
         [sys.executable, BENCH, '--build', sys.argv[1], '--quick', '--json',
-         '--size', '16', '--rounds', '1', *ROWS],
+         '--size', '16', '--rounds', '1', *options, *rows],
         stdout=subprocess.PIPE, check=False)
     if done.returncode == SKIP:
-        sys.exit(SKIP)
+        return None
     check(done.returncode == 0, 'it ended with %d' % done.returncode)
-    told = json.loads(done.stdout)
+    return json.loads(done.stdout)
+
+
+def check_rows(told, rows):
     cells = {(record['row'], record['rival']): record
              for record in told['rows']}
-    check({row for row, _ in cells} == set(ROWS), 'other rows than asked for')
-    for row, rivals in ROWS.items():
+    check({row for row, _ in cells} == set(rows), 'other rows than asked for')
+    for row, rivals in rows.items():
         for rival in rivals:
             check((row, rival) in cells, '%s: no %s' % (row, rival))
             check(cells[row, rival]['median'] > 0, '%s: no figure' % row)
+    return cells
+
+
+def main():
+    told = run(ROWS)
+    if told is None:
+        sys.exit(SKIP)
+    cells = check_rows(told, ROWS)
     for row in LIMITED:
         check(cells[row, ROWS[row][-1]]['limit'] > 0, '%s: no limit' % row)
     verdicts = {target['verdict'] for target in told['targets']}
     check('not measured' in verdicts and len(verdicts) > 1,
           'verdicts without measurements, or none with')
+    told = run(REMOTE, '--remote')
+    if told is not None:
+        check_rows(told, REMOTE)
 
 
 if __name__ == '__main__':

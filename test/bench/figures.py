@@ -10,6 +10,8 @@ UNITS = {
     '/s': (lambda run: run.count / run.seconds, True),
     'x': (lambda run: run.count / run.seconds, True),
     'ms': (lambda run: run.seconds * 1e3, False),
+    'GETs': (lambda run: run.count, False),
+    'KB': (lambda run: run.count, False),
 }
 
 
@@ -57,7 +59,7 @@ class Cell:
         """Return half of the range of the rounds, as a fraction of the
         median."""
         rates = self.rates()
-        return (max(rates) - min(rates)) / 2 / self.median()
+        return (max(rates) - min(rates)) / 2 / max(self.median(), 1e-9)
 
     def cpu(self, who):
         """Return seconds of processor time for each byte or operation."""

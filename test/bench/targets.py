@@ -86,20 +86,44 @@ def judge_opens(judge):
                       cell.median() if cell else None)
 
 
-def judge_memory(judge):
+def judge_memory(judge, wanted):
     sizes = [cell.overhead() for cells in judge.results.rows.values()
              for cell in cells.values()]
     measured = [size for size in sizes if size is not None]
-    judge.at_most('memory of the daemon beside cache=: MiB', 32,
+    judge.at_most('memory of the daemon beside cache=: MiB', wanted,
                   max(measured) / MIB if measured else None)
 
 
-def judge(results, costs):
+def judge_remote(judge):
+    def figure(row, rival='framefs-lz4'):
+        cell = judge.results.cell(row, rival)
+        return cell.median() if cell else None
+
+    for layout in ('sparse', 'contiguous'):
+        row = 'remote.first.%s.requests' % layout
+        judge.at_most(row, 2 if layout == 'sparse' else 3, figure(row))
+        judge.beside('remote.dd.' + layout, 'framefs-lz4', 'ceiling', 0.85)
+    for nthreads in (1, 8, 32):
+        row = 'remote.random.%d' % nthreads
+        judge.beside(row, 'framefs-lz4', 'ceiling', 0.9)
+        judge.at_most(row + '.requests: for 100 reads', 102,
+                      figure(row + '.requests'))
+    row = 'remote.random.1.large'
+    judge.at_most(row + '.requests: for 100 reads', 200,
+                  figure(row + '.requests'))
+    judge.at_most(row + '.bytes: KB a read', 300, figure(row + '.bytes'))
+    judge_memory(judge, 64)
+
+
+def judge(results, costs, remote):
     """Return a list of targets, each with its measurement and verdict."""
     verdicts = Judge(results, costs)
+    if remote:
+        judge_remote(verdicts)
+        return verdicts.verdicts
     judge_reads(verdicts)
     judge_writes(verdicts)
     judge_kernels(verdicts)
     judge_opens(verdicts)
-    judge_memory(verdicts)
+    judge_memory(verdicts, 32)
     return verdicts.verdicts
