@@ -26,7 +26,7 @@ from harness import (LAYOUTS, Skipped, can_mount, check, inside, need_mounts,
 
 FRAMEFS = os.path.abspath(sys.argv[1])
 B2FRAME = os.path.join(os.path.dirname(FRAMEFS), 'b2frame')
-PATIENCE = 60 if harness.SANITIZED else 20  # seconds until a test gives up
+PATIENCE = 120  # seconds until a test gives up
 NOBODY = 65534
 # Errors of changes to read-only entries.  Only root gets EROFS every time,
 # because other users may have no right to the entry, either.

@@ -25,7 +25,7 @@ import harness
 from harness import check
 
 TOOL = sys.argv[1]
-TIMEOUT = 5         # seconds for any frame
+TIMEOUT = 60        # seconds for any frame
 WHOLE = 64 << 20    # bytes; the content of larger frames is not compared
 PIECE = 1 << 20     # bytes read from either end of larger frames
 MEMORY = 288 << 20  # bytes: the cache, and 32 MiB
