@@ -39,10 +39,15 @@ enum figure {
     FAILED,
     REQUESTS,
     RECEIVED,
+    USED,
     RETRIES,
     REQUESTS_FAILED,
     P50_US,
     P99_US,
+    DISK_HITS,
+    DISK_MISSES,
+    DISK_READ,
+    DISK_WRITTEN,
     ERRORS,
     NFIGURES
 };
@@ -68,10 +73,15 @@ static const char *const figure_paths[NFIGURES] = {
     [FAILED] = "/written/commits_failed",
     [REQUESTS] = "/remote/requests",
     [RECEIVED] = "/remote/received",
+    [USED] = "/remote/used",
     [RETRIES] = "/remote/retries",
     [REQUESTS_FAILED] = "/remote/failed",
     [P50_US] = "/remote/p50_us",
     [P99_US] = "/remote/p99_us",
+    [DISK_HITS] = "/netcache/hits",
+    [DISK_MISSES] = "/netcache/misses",
+    [DISK_READ] = "/netcache/read",
+    [DISK_WRITTEN] = "/netcache/written",
     [ERRORS] = "/errors",
 };
 
@@ -155,11 +165,22 @@ static void print_coded(uint64_t plain, const char *word, uint64_t packed)
 static void print_requests(const uint64_t *n)
 {
     printf("requests   %" PRIu64 ", ", n[REQUESTS]);
-    print_bytes("", n[RECEIVED], "");
+    print_bytes("", n[RECEIVED], ", ");
+    print_bytes("", n[USED], " of it used");
     printf(", %" PRIu64 " tried again, %" PRIu64 " failed\n", n[RETRIES],
            n[REQUESTS_FAILED]);
     printf("replies    begin after %.1f ms, 1 %% of them after %.1f ms\n",
            (double)n[P50_US] / 1000, (double)n[P99_US] / 1000);
+}
+
+static void print_netcache(const uint64_t *n)
+{
+    uint64_t asked = n[DISK_HITS] + n[DISK_MISSES];
+
+    printf("netcache   %" PRIu64 " of %" PRIu64 ", %.1f %%, ", n[DISK_HITS],
+           asked, percent(n[DISK_HITS], asked));
+    print_bytes("", n[DISK_READ], " read, ");
+    print_bytes("", n[DISK_WRITTEN], " written\n");
 }
 
 static void print_all(const struct figures *now)
@@ -189,6 +210,8 @@ static void print_all(const struct figures *now)
            n[FAILED]);
     if (n[REQUESTS] > 0)
         print_requests(n);
+    if (n[DISK_HITS] + n[DISK_MISSES] > 0)
+        print_netcache(n);
     printf("errors     %" PRIu64 "\n", n[ERRORS]);
 }
 

@@ -68,6 +68,12 @@ static inline void store_le32(uint8_t *bytes, uint32_t value)
     memcpy(bytes, &value, sizeof(value));
 }
 
+static inline void store_le64(uint8_t *bytes, uint64_t value)
+{
+    value = htole64(value);
+    memcpy(bytes, &value, sizeof(value));
+}
+
 static inline void store_be32(uint8_t *bytes, uint32_t value)
 {
     value = htobe32(value);

@@ -33,3 +33,14 @@ bool size_parse(const char *text, uint64_t *out)
     unit = suffix_unit(end);
     return errno == 0 && unit != 0 && size_mul(number, unit, out);
 }
+
+int size_parse_number(const char *text, unsigned min, unsigned max,
+                      unsigned *out)
+{
+    uint64_t number;
+
+    if (!size_parse(text, &number) || number < min || number > max)
+        return -EINVAL;
+    *out = (unsigned)number;
+    return 0;
+}

@@ -51,4 +51,8 @@ static inline bool size_within(uint64_t off, uint64_t len, uint64_t end)
  */
 bool size_parse(const char *text, uint64_t *out);
 
+/* Parse a number of that form from `min` to `max`.  Returns 0 or -EINVAL. */
+int size_parse_number(const char *text, unsigned min, unsigned max,
+                      unsigned *out);
+
 #endif

@@ -16,6 +16,7 @@
 #include "state/file_state.h"
 #include "state/params.h"
 #include "store/store.h"
+#include "store/store_http.h"
 
 /* The parts that all open files share: the cache, the worker threads, the idle
    decoders and encoders. */
@@ -87,6 +88,7 @@ struct file_stats {
     uint64_t commits;      /* number of commits that made a state of a frame */
     uint64_t commits_failed; /* number of commits that failed */
     struct net_stats net;    /* requests for frames behind URLs */
+    struct store_http_stats netcache;
 };
 
 /* Each figure is exact, but they may be of different moments. */

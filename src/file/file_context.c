@@ -113,6 +113,8 @@ void file_context_stats(struct file_context *context, struct file_stats *out)
     pthread_mutex_lock(&context->net_lock);
     net = context->net;
     pthread_mutex_unlock(&context->net_lock);
-    if (net)
+    if (net) {
         net_get_stats(net, &out->net);
+        store_http_get_stats(net, &out->netcache);
+    }
 }

@@ -82,6 +82,19 @@ static int open_dir(struct net *net, const struct url *url, struct store **out)
     return 0;
 }
 
+/* Is the index of a sparse frame kept on disk? */
+static bool has_kept_index(struct net *net, const struct url *url)
+{
+    struct url index;
+    bool kept;
+
+    if (url->query || url_join(url, FRAME_OBJECT_INDEX, &index) < 0)
+        return false;
+    kept = store_http_is_kept(net, &index);
+    url_fini(&index);
+    return kept;
+}
+
 /*
  * Servers answer a directory's URL with an error, with a list of its files, or
  * with a redirect; S3 has no directories, and says that there is no such object,
@@ -116,7 +129,7 @@ int frame_remote_open(struct net *net, const char *text, struct store **out,
 
     if (r < 0)
         return r;
-    if (ends_with_slash(&url))
+    if (ends_with_slash(&url) || has_kept_index(net, &url))
         r = open_dir(net, &url, out);
     else
         r = open_either(net, &url, out);

@@ -274,13 +274,6 @@ static int note(struct watch *watch, int r)
     return r > 0 ? 0 : r;
 }
 
-static uint64_t hash_bytes(uint64_t hash, const uint8_t *bytes, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        hash = hash_mix(hash, bytes[i]);
-    return hash;
-}
-
 /* Did framefs write the stamp?  Otherwise these bytes belong to the index, and
    may stay when another program overwrites a chunk. */
 static bool has_own_stamp(const struct mark *mark)
@@ -291,13 +284,13 @@ static bool has_own_stamp(const struct mark *mark)
 
 static uint64_t hash_mark(const struct watch *watch, const struct mark *mark)
 {
-    uint64_t hash = hash_bytes(mark->stamp_off, mark->header, mark->len);
+    uint64_t hash = hash_bytes(mark->header, mark->len, mark->stamp_off);
 
     if (!watch->object)
         hash =
             hash_mix(hash, store_version_hash(mark->file, VERSION_SAME_OBJECT));
     if (mark->stamp_off > 0)
-        hash = hash_bytes(hash, mark->stamp, FRAME_STAMP_LEN);
+        hash = hash_bytes(mark->stamp, FRAME_STAMP_LEN, hash);
     return has_own_stamp(mark) ? hash | 1 : (hash & ~UINT64_C(1)) | 2;
 }
 

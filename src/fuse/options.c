@@ -6,65 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/size.h"
-#include "chunk/chunk_lists.h"
 #include "state/params.h"
-
-const char options_usage[] =
-    "usage: framefs [-o OPTION,...] [-f] [-d] SOURCE MOUNTPOINT\n"
-    "       framefs --stats [--json] [--watch] MOUNTPOINT\n"
-    "       framefs --unmount MOUNTPOINT\n"
-    "\n"
-    "Show each Blosc2 frame under SOURCE as an ordinary file under MOUNTPOINT.\n"
-    "SOURCE is a directory, a store of python-blosc2, or one frame, which may be\n"
-    "a URL with http, https or s3.\n"
-    "\n"
-    "  -f         stay in the foreground, log to standard error\n"
-    "  -d         the same, and print every request\n"
-    "  --stats    print what a mount has done\n"
-    "  --json     the same as JSON, on one line\n"
-    "  --watch    the same every second, until it is unmounted\n"
-    "  --unmount  unmount, and wait until all is on disk\n"
-    "  --help     print this text\n"
-    "  --version  print the version\n"
-    "\n"
-    "Options for -o, SIZE with a suffix K, M, G or T if wanted:\n"
-    "  ro              mount read-only\n"
-    "  noatime         reading leaves the times of access in SOURCE alone\n"
-    "  offset=SIZE     the frame SOURCE starts at this byte of its file\n"
-    "  names=keep      frames show under their full names\n"
-    "  raw             arrays show their chunks in a row, not their items\n"
-    "  chunks          beside each frame, a directory of its chunks as files\n"
-    "  npy             arrays show as .npy files, read-only\n"
-    "  cache=SIZE      decoded data to keep in memory (256M)\n"
-    "  threads=N       threads that decode ahead (one for each CPU)\n"
-    "  readahead=SIZE  how far they decode ahead of a sequential reader\n"
-    "  commit=SECONDS  after which what was written is made durable (5)\n"
-    "  close=commit|later  when a file that is closed becomes its frame (commit)\n"
-    "  lock[=SECONDS]  take part in the locking of frames by *.b2lock files,\n"
-    "                  and wait so long for others (10)\n"
-    "  timeout=SECONDS  after which a request to a server fails (30)\n"
-    "  retries=N       tries after the first one (10)\n"
-    "  connections=N   requests at a time (32)\n"
-    "  cacert=FILE     certificates to trust, in place of the system's\n"
-    "  revalidate=SECONDS|inf  for which the state of a frame on a server\n"
-    "                  counts as known (1)\n"
-    "  endpoint=URL    server of S3, in place of AWS's\n"
-    "  region=NAME     its region\n"
-    "  profile=NAME    profile with the credentials for it\n"
-    "  anonymous       requests to it are not signed\n"
-    "  io_uring        have requests come by io_uring, where the kernel can\n"
-    "New files are frames so made:\n"
-    "  layout=contiguous|sparse  one file, or a directory of chunks\n"
-    "  codec=NAME      " CODEC_NAMES " (lz4)\n"
-    "  clevel=N        0 to 9 (5)\n"
-    "  filters=F[:META]+F...  up to six, or none (shuffle)\n"
-    "  typesize=auto|N  bytes per element (auto)\n"
-    "  chunksize=SIZE  decoded bytes in a chunk (1M)\n"
-    "  blocksize=SIZE|auto  decoded bytes in a block (auto)\n"
-    "and those of FUSE, such as allow_other.\n";
 
 /* Does libfuse support io_uring? */
 enum {
@@ -138,6 +84,8 @@ static const struct fuse_opt known[] = {
     OPTION("connections=", KEY_NAMED),
     OPTION("cacert=", KEY_NAMED),
     OPTION("revalidate=", KEY_NAMED),
+    OPTION("netcache=", KEY_NAMED),
+    OPTION("netcache_size=", KEY_NAMED),
     OPTION("endpoint=", KEY_NAMED),
     OPTION("region=", KEY_NAMED),
     OPTION("profile=", KEY_NAMED),
@@ -446,6 +394,29 @@ static int resolve_cacert(struct options *options)
     return r < 0 ? -EINVAL : 0;
 }
 
+/* Do the same with a directory, which may not exist yet.  The path of a symbolic
+   link stays, because such a directory is not used. */
+static int resolve_netcache(struct options *options)
+{
+    char *dir = options->file.net.netcache;
+    char *cwd = dir[0] != '\0' && dir[0] != '/' ? getcwd(NULL, 0) : NULL;
+    char path[NET_CACHE_MAX];
+    int n = 0;
+
+    if (dir[0] == '\0' || dir[0] == '/')
+        return 0;
+    if (cwd)
+        n = snprintf(path, sizeof(path), "%s/%s", cwd, dir);
+    free(cwd);
+    if (n <= 0 || (size_t)n >= sizeof(path)) {
+        log_error("netcache=%s: %s", dir,
+                  strerror(n <= 0 ? errno : ENAMETOOLONG));
+        return -EINVAL;
+    }
+    strcpy(dir, path);
+    return 0;
+}
+
 /*
  * Check the options that go with io_uring.
  *
@@ -492,7 +463,8 @@ int options_parse(int argc, char **argv, struct options *out)
         log_error("SOURCE and MOUNTPOINT are needed, see framefs --help");
         return -EINVAL;
     }
-    if (check_io_uring(out) < 0 || resolve_cacert(out) < 0)
+    if (check_io_uring(out) < 0 || resolve_cacert(out) < 0 ||
+        resolve_netcache(out) < 0)
         return -EINVAL;
     if (params_check(&out->fs.params) < 0) {
         log_error("codec, filters, typesize and blocksize of new files do not "

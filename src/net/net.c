@@ -18,6 +18,7 @@
 #include "net/net_pace.h"
 #include "net/net_report.h"
 #include "net/net_site.h"
+#include "net/net_slot.h"
 #include "net/sha256.h"
 
 enum {
@@ -39,6 +40,7 @@ struct net {
     struct net_counts counts;
     struct net_fetcher fetcher;
     struct net_site site;
+    struct net_slot slot;
 
     /* Guarded by `lock`, as is the member `transfer` of each request. */
     pthread_mutex_t lock;
@@ -351,6 +353,7 @@ static void free_net(struct net *net)
     net_fetch_stop(&net->fetcher);
     net_site_fini(&net->site);
     net_fetch_fini(&net->fetcher);
+    net_slot_fini(&net->slot);
     pthread_mutex_destroy(&net->lock);
     free(net);
 }
@@ -360,6 +363,7 @@ static void set_up(struct net *net, const struct net_options *options)
     net->options = *options;
     atomic_init(&net->nshared, 0);
     pthread_mutex_init(&net->lock, NULL);
+    net_slot_init(&net->slot);
     net_fetch_init(&net->fetcher, &net->options);
     net_site_init(&net->site, &net->fetcher.fetcher);
     list_init(&net->incoming);
@@ -438,7 +442,8 @@ int net_submit(struct net *net, struct net_request *request)
     if (!transfer)
         return -ENOMEM;
     transfer->request = request;
-    r = net_site_map(&net->site, &net->options, transfer);
+    r = net_site_map(&net->site, &net->options, request->url, &transfer->site,
+                     &transfer->mapped);
     if (r < 0) {
         net_transfer_free(transfer);
         return r;
@@ -463,6 +468,26 @@ void net_cancel(struct net *net, struct net_request *request)
         atomic_store(&request->transfer->cancelled, true);
     pthread_mutex_unlock(&net->lock);
     libcurl.curl_multi_wakeup(net->multi);
+}
+
+int net_map(struct net *net, const struct url *url, struct url *out)
+{
+    struct s3_site *site;
+    int r = net_site_map(&net->site, &net->options, url, &site, out);
+
+    return r < 0 || site ? r : url_copy(url, out);
+}
+
+struct net_extra *net_get_extra(
+    struct net *net,
+    struct net_extra *(*make)(const struct net_options *options))
+{
+    return net_slot_get(&net->slot, &net->options, make);
+}
+
+void net_count_used(struct net *net, uint64_t nbytes)
+{
+    net_counts_use(&net->counts, nbytes);
 }
 
 void net_get_stats(struct net *net, struct net_stats *out)

@@ -24,6 +24,7 @@ struct net;
 /* Bytes in the values of options, with their NULs. */
 enum {
     NET_CACERT_MAX = 1024,
+    NET_CACHE_MAX = 1024,
     NET_ENDPOINT_MAX = 1024,
     NET_NAME_MAX = 128,
 };
@@ -37,6 +38,9 @@ struct net_options {
                              known; NET_FOREVER */
     char cacert[NET_CACERT_MAX]; /* file with the certificates that are trusted;
                                     "": those of the system */
+    char netcache[NET_CACHE_MAX]; /* directory that keeps what was fetched, see
+                                     store/disk_cache.h; "": none */
+    uint64_t netcache_size;       /* bytes that it may have */
 
     /* For URLs with s3; "": as the environment and the files of AWS say, see
        net/aws_settings.h. */
@@ -57,14 +61,15 @@ struct net_options {
 #define NET_DEFAULT_OPTIONS                                               \
     {                                                                     \
         .timeout = 30, .retries = 10, .connections = 32, .revalidate = 1, \
+        .netcache_size = UINT64_C(10) << 30,                              \
     }
 extern const struct net_options net_default_options;
 
 /*
  * Set an option from text.
  *
- *  name   timeout, retries, connections, revalidate, cacert, endpoint, region,
- *         profile or anonymous
+ *  name   timeout, retries, connections, revalidate, cacert, netcache,
+ *         netcache_size, endpoint, region, profile or anonymous
  *  value  "" for anonymous
  *
  * Returns 0, -EINVAL if the value is not valid for the option, or -ENOENT if
@@ -90,6 +95,23 @@ void net_put(struct net *net);
 /* Get the options that the loop was made with. */
 const struct net_options *net_get_options(const struct net *net);
 
+/*
+ * Find out which URL is asked for one with s3; another URL is copied.  Returns
+ * 0, and then the caller releases `out`, or a negative errno.
+ */
+int net_map(struct net *net, const struct url *url, struct url *out);
+
+/* What a layer above keeps with a loop. */
+struct net_extra {
+    void (*free)(struct net_extra *extra); /* called when the loop has ended */
+};
+
+/* Get what `make` has returned for this loop, which may be NULL.  It is called
+   once. */
+struct net_extra *net_get_extra(
+    struct net *net,
+    struct net_extra *(*make)(const struct net_options *options));
+
 /* What to ask for. */
 enum net_method {
     NET_GET,  /* bytes */
@@ -111,6 +133,7 @@ struct net_reply {
     size_t len;              /* bytes that were stored: as many as were asked
                                 for, except at the end of the object */
     time_t modified;         /* Last-Modified; 0: unknown */
+    time_t date;             /* the server's clock; 0: unknown */
     char etag[NET_ETAG_MAX]; /* with its quotes; "": unknown */
     bool redirected;         /* another URL has answered */
 };
@@ -201,11 +224,15 @@ struct net_stats {
     uint64_t retries[NET_NCAUSES]; /* by enum net_cause */
     uint64_t failed;               /* requests that ended with -EIO */
     uint64_t received;             /* bytes of objects */
+    uint64_t used;                 /* of these, see net_count_used() */
     uint64_t running;              /* requests in flight at this moment */
     uint64_t p50_us; /* time from a request to the first byte of */
     uint64_t p99_us; /* its reply, in microseconds: percentiles,
                                       rounded up by at most a fifth */
 };
+
+/* Count bytes that were received and that somebody has read. */
+void net_count_used(struct net *net, uint64_t nbytes);
 
 /* Get the statistics. */
 void net_get_stats(struct net *net, struct net_stats *out);

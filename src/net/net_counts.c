@@ -40,6 +40,11 @@ void net_counts_receive(struct net_counts *counts, uint64_t nbytes,
     add(&counts->times[class], 1);
 }
 
+void net_counts_use(struct net_counts *counts, uint64_t nbytes)
+{
+    add(&counts->used, nbytes);
+}
+
 void net_counts_redirect(struct net_counts *counts)
 {
     add(&counts->redirects, 1);
@@ -84,6 +89,7 @@ void net_counts_get(struct net_counts *counts, struct net_stats *out)
         .redirects = get(&counts->redirects),
         .failed = get(&counts->failed),
         .received = get(&counts->received),
+        .used = get(&counts->used),
         .running = get(&counts->running),
         .p50_us = percentile(counts, 0.5),
         .p99_us = percentile(counts, 0.99),

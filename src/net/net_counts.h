@@ -20,6 +20,7 @@ struct net_counts {
     atomic_uint_fast64_t retries[NET_NCAUSES];
     atomic_uint_fast64_t failed;
     atomic_uint_fast64_t received;
+    atomic_uint_fast64_t used;
     atomic_uint_fast64_t running;
     atomic_uint_fast64_t times[NET_NTIMES]; /* number of replies */
 };
@@ -31,6 +32,9 @@ void net_counts_send(struct net_counts *counts, enum net_method method);
    microseconds, 0 if none came. */
 void net_counts_receive(struct net_counts *counts, uint64_t nbytes,
                         int64_t first_us);
+
+/* Count bytes of replies that somebody has read. */
+void net_counts_use(struct net_counts *counts, uint64_t nbytes);
 
 /* Count a redirect; a request that is to be tried again; one that failed. */
 void net_counts_redirect(struct net_counts *counts);

@@ -137,17 +137,27 @@ static void parse_etag(struct net_headers *headers, struct text value)
     headers->etag[value.len] = '\0';
 }
 
-static void parse_modified(struct net_headers *headers, struct text value)
+static time_t parse_time(struct text value)
 {
     char date[64];
     time_t time;
 
     if (value.len >= sizeof(date))
-        return;
+        return 0;
     memcpy(date, value.at, value.len);
     date[value.len] = '\0';
     time = curl_load() ? libcurl.curl_getdate(date, NULL) : -1;
-    headers->modified = time > 0 ? time : 0;
+    return time > 0 ? time : 0;
+}
+
+static void parse_modified(struct net_headers *headers, struct text value)
+{
+    headers->modified = parse_time(value);
+}
+
+static void parse_date(struct net_headers *headers, struct text value)
+{
+    headers->date = parse_time(value);
 }
 
 /* Copy what goes to a log, so it may have only harmless characters. */
@@ -181,10 +191,15 @@ struct header {
 };
 
 static const struct header known[] = {
-    { "content-encoding", parse_encoding },  { "content-length", parse_length },
-    { "content-range", parse_range },        { "etag", parse_etag },
-    { "last-modified", parse_modified },     { "x-amz-request-id", parse_id },
-    { "x-amz-bucket-region", parse_region }, { "x-request-id", parse_id },
+    { "content-encoding", parse_encoding },
+    { "content-length", parse_length },
+    { "content-range", parse_range },
+    { "date", parse_date },
+    { "etag", parse_etag },
+    { "last-modified", parse_modified },
+    { "x-amz-request-id", parse_id },
+    { "x-amz-bucket-region", parse_region },
+    { "x-request-id", parse_id },
 };
 
 void net_headers_parse(struct net_headers *headers, const char *line,

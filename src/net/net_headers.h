@@ -16,6 +16,7 @@ struct net_headers {
     uint64_t size;
     bool encoded;    /* the body is compressed */
     time_t modified; /* 0: unknown */
+    time_t date;     /* likewise */
     char etag[NET_ETAG_MAX];
     char id[NET_ID_MAX];     /* of the request, printable; "": none */
     char region[NET_ID_MAX]; /* where a bucket of S3 is, likewise */

@@ -210,6 +210,7 @@ static void fill_reply(const struct net_transfer *transfer)
         .off = transfer->span.off,
         .len = transfer->span.take,
         .modified = headers->modified,
+        .date = headers->date,
         .redirected = transfer->nredirects > 0,
     };
     memcpy(reply->etag, headers->etag, sizeof(reply->etag));

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "net/net.h"
+#include "net/sha256.h"
 
 /* A build without libcurl has no loop, so the other functions are never
    called. */
@@ -41,10 +42,41 @@ int net_submit(struct net *net, struct net_request *request)
     return -EPROTONOSUPPORT;
 }
 
+int net_map(struct net *net, const struct url *url, struct url *out)
+{
+    (void)net;
+    (void)url;
+    (void)out;
+    return -EPROTONOSUPPORT;
+}
+
+struct net_extra *net_get_extra(
+    struct net *net,
+    struct net_extra *(*make)(const struct net_options *options))
+{
+    (void)net;
+    (void)make;
+    return NULL;
+}
+
+int sha256(const void *bytes, size_t len, uint8_t out[SHA256_LEN])
+{
+    (void)bytes;
+    (void)len;
+    (void)out;
+    return -EPROTONOSUPPORT;
+}
+
 void net_cancel(struct net *net, struct net_request *request)
 {
     (void)net;
     (void)request;
+}
+
+void net_count_used(struct net *net, uint64_t nbytes)
+{
+    (void)net;
+    (void)nbytes;
 }
 
 void net_get_stats(struct net *net, struct net_stats *out)

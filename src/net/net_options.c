@@ -12,23 +12,16 @@ enum {
     CONNECTIONS_MAX = 1024,
 };
 
+/* Of the directory for what was fetched; a smaller one would hold too little of
+   a frame. */
+static const uint64_t netcache_min = UINT64_C(16) << 20;
+
 const struct net_options net_default_options = NET_DEFAULT_OPTIONS;
-
-static int set_number(const char *value, uint64_t min, uint64_t max,
-                      unsigned *out)
-{
-    uint64_t number;
-
-    if (!size_parse(value, &number) || number < min || number > max)
-        return -EINVAL;
-    *out = (unsigned)number;
-    return 0;
-}
 
 static int set_revalidate(const char *value, unsigned *out)
 {
     if (strcmp(value, "inf") != 0)
-        return set_number(value, 0, SECONDS_MAX, out);
+        return size_parse_number(value, 0, SECONDS_MAX, out);
     *out = NET_FOREVER;
     return 0;
 }
@@ -46,6 +39,16 @@ static int set_anonymous(const char *value, bool *out)
     if (value[0] != '\0')
         return -EINVAL;
     *out = true;
+    return 0;
+}
+
+static int set_size(const char *value, uint64_t min, uint64_t *out)
+{
+    uint64_t size;
+
+    if (!size_parse(value, &size) || size < min)
+        return -EINVAL;
+    *out = size;
     return 0;
 }
 
@@ -68,14 +71,19 @@ int net_options_set(struct net_options *options, const char *name,
                     const char *value)
 {
     if (strcmp(name, "timeout") == 0)
-        return set_number(value, 1, SECONDS_MAX, &options->timeout);
+        return size_parse_number(value, 1, SECONDS_MAX, &options->timeout);
     if (strcmp(name, "retries") == 0)
-        return set_number(value, 0, RETRIES_MAX, &options->retries);
+        return size_parse_number(value, 0, RETRIES_MAX, &options->retries);
     if (strcmp(name, "connections") == 0)
-        return set_number(value, 1, CONNECTIONS_MAX, &options->connections);
+        return size_parse_number(value, 1, CONNECTIONS_MAX,
+                                 &options->connections);
     if (strcmp(name, "revalidate") == 0)
         return set_revalidate(value, &options->revalidate);
     if (strcmp(name, "cacert") == 0)
         return set_text(value, options->cacert, sizeof(options->cacert));
+    if (strcmp(name, "netcache") == 0)
+        return set_text(value, options->netcache, sizeof(options->netcache));
+    if (strcmp(name, "netcache_size") == 0)
+        return set_size(value, netcache_min, &options->netcache_size);
     return set_s3(options, name, value);
 }

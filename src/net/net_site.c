@@ -50,13 +50,13 @@ static int get_site(struct net_site *site, const struct net_options *options,
 }
 
 int net_site_map(struct net_site *site, const struct net_options *options,
-                 struct net_transfer *transfer)
+                 const struct url *url, struct s3_site **from, struct url *out)
 {
-    const struct url *url = transfer->request->url;
     int r;
 
+    *from = NULL;
     if (url->scheme != URL_S3)
         return 0;
-    r = get_site(site, options, &transfer->site);
-    return r < 0 ? r : s3_site_map(transfer->site, url, &transfer->mapped);
+    r = get_site(site, options, from);
+    return r < 0 ? r : s3_site_map(*from, url, out);
 }

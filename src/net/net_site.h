@@ -20,12 +20,15 @@ void net_site_init(struct net_site *site, const struct fetcher *fetcher);
 void net_site_fini(struct net_site *site);
 
 /*
- * Find where the request of a transfer goes, if its URL has s3.
+ * Find where a request goes whose URL has s3.
+ *
+ *  from  receives the site; NULL, and `out` is left alone, if the URL has
+ *        another protocol
  *
  * Returns 0, or an error of s3_site_new(), which is reported, or of
  * s3_site_map().
  */
 int net_site_map(struct net_site *site, const struct net_options *options,
-                 struct net_transfer *transfer);
+                 const struct url *url, struct s3_site **from, struct url *out);
 
 #endif

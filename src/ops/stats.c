@@ -102,7 +102,9 @@ static int add_remote(struct json_object *top, const struct net_stats *net)
         return -ENOMEM;
     return add(object, "requests", net->gets + net->heads) |
            add(object, "running", net->running) |
+           add(object, "gets", net->gets) | add(object, "heads", net->heads) |
            add(object, "received", net->received) |
+           add(object, "used", net->used) |
            add(object, "redirects", net->redirects) |
            add(object, "retries", count_retries(net)) |
            add(object, "retries_busy", net->retries[NET_BUSY]) |
@@ -113,6 +115,20 @@ static int add_remote(struct json_object *top, const struct net_stats *net)
            add(object, "failed", net->failed) |
            add(object, "p50_us", net->p50_us) |
            add(object, "p99_us", net->p99_us);
+}
+
+static int add_netcache(struct json_object *top,
+                        const struct store_http_stats *stats)
+{
+    struct json_object *object = add_object(top, "netcache");
+
+    if (!object)
+        return -ENOMEM;
+    return add(object, "hits", stats->hits) |
+           add(object, "misses", stats->misses) |
+           add(object, "read", stats->read) |
+           add(object, "written", stats->written) |
+           add(object, "wrong", stats->wrong);
 }
 
 char *stats_text(struct fs *fs)
@@ -127,7 +143,8 @@ char *stats_text(struct fs *fs)
     file_context_stats(fs->files, &stats);
     r = add_cache(top, &stats) | add_read(top, &stats) |
         add_ahead(top, &stats) | add_written(top, &stats) |
-        add_remote(top, &stats.net) | add(top, "errors", fs->nodes.nfaults);
+        add_remote(top, &stats.net) | add_netcache(top, &stats.netcache) |
+        add(top, "errors", fs->nodes.nfaults);
     if (r == 0)
         text =
             strdup(json_object_to_json_string_ext(top, JSON_C_TO_STRING_PLAIN));

@@ -34,20 +34,10 @@ static int set_size(const char *value, uint64_t min, size_t *out)
     return 0;
 }
 
-static int set_number(const char *value, uint64_t min, uint64_t max,
-                      unsigned *out)
-{
-    uint64_t number;
-
-    if (!size_parse(value, &number) || number < min || number > max)
-        return -EINVAL;
-    *out = (unsigned)number;
-    return 0;
-}
-
 static int set_lock(const char *value, struct file_options *options)
 {
-    int r = set_number(value, 0, LOCK_TIMEOUT_MAX, &options->lock_timeout);
+    int r =
+        size_parse_number(value, 0, LOCK_TIMEOUT_MAX, &options->lock_timeout);
 
     if (r == 0)
         options->lock = true;
@@ -62,9 +52,9 @@ int file_options_set(struct file_options *options, const char *name,
     if (strcmp(name, "readahead") == 0)
         return set_size(value, 0, &options->readahead);
     if (strcmp(name, "threads") == 0)
-        return set_number(value, 1, THREADS_MAX, &options->nthreads);
+        return size_parse_number(value, 1, THREADS_MAX, &options->nthreads);
     if (strcmp(name, "commit") == 0)
-        return set_number(value, 0, COMMIT_MAX, &options->commit);
+        return size_parse_number(value, 0, COMMIT_MAX, &options->commit);
     if (strcmp(name, "lock") == 0)
         return set_lock(value, options);
     return net_options_set(&options->net, name, value);

@@ -72,7 +72,7 @@ static void evict_locked(struct http_context *context)
     }
 }
 
-static void release_locked(struct http_piece *piece)
+void http_piece_release_locked(struct http_piece *piece)
 {
     if (--piece->nusers == 0 && piece->error < 0)
         http_piece_free_locked(piece);
@@ -97,6 +97,7 @@ static void take_reply(struct net_request *request)
         context->used -= piece->len - request->reply.len;
         piece->off = request->reply.off;
         piece->len = request->reply.len;
+        piece->unkept = remote->cached.keyed;
     }
     piece->ready = true;
     pthread_cond_broadcast(&context->changed);
@@ -178,19 +179,23 @@ static size_t fetch_len(const struct http_context *context, size_t len)
 static int fetch_first(struct http_remote *remote)
 {
     struct http_context *context = remote->context;
-    struct http_piece *piece;
+    struct http_piece *piece = NULL;
+    bool found = http_cached_know(remote);
     int r;
 
     pthread_mutex_lock(&context->lock);
-    piece = http_piece_new_locked(remote, 0, fetch_len(context, 0));
+    if (!found)
+        piece = http_piece_new_locked(remote, 0, fetch_len(context, 0));
     pthread_mutex_unlock(&context->lock);
     if (piece)
         submit(piece);
     pthread_mutex_lock(&context->lock);
-    if (piece) {
+    if (found) {
+        r = 0;
+    } else if (piece) {
         await_locked(piece);
         r = piece->error;
-        release_locked(piece);
+        http_piece_release_locked(piece);
     } else {
         r = -ENOMEM;
     }
@@ -248,10 +253,29 @@ static struct http_piece *add_piece_locked(struct http_remote *remote,
     uint64_t wanted = near_end(ranges, nranges, off) - off;
     size_t len = fetch_len(remote->context,
                            wanted < PIECE_MAX ? (size_t)wanted : PIECE_MAX);
+    uint64_t end = remote->size - off < len ? remote->size : off + len;
+    uint64_t start = off;
 
-    if (len > remote->size - off)
-        len = (size_t)(remote->size - off);
-    return http_piece_new_locked(remote, off, cut_locked(remote, off, len));
+    end = off + cut_locked(remote, off, (size_t)(end - off));
+    http_cached_align_locked(remote, &start, &end);
+    return http_piece_new_locked(remote, start, (size_t)(end - start));
+}
+
+/* Make a piece for a byte that is in no other: of what the disk has, or to be
+   fetched.  The lock is dropped while the disk is read. */
+static struct http_piece *make_piece_locked(struct http_remote *remote,
+                                            const struct store_range *ranges,
+                                            size_t nranges, uint64_t off)
+{
+    struct http_context *context = remote->context;
+    struct http_piece *piece = NULL;
+
+    if (remote->cached.keyed) {
+        pthread_mutex_unlock(&context->lock);
+        piece = http_cached_piece(remote, off, near_end(ranges, nranges, off));
+        pthread_mutex_lock(&context->lock);
+    }
+    return piece ? piece : add_piece_locked(remote, ranges, nranges, off);
 }
 
 /* Begin to fetch all bytes of the ranges that are neither there nor coming, and
@@ -272,7 +296,7 @@ static int fetch_missing(struct http_remote *remote,
             struct http_piece *piece = find_locked(remote, off);
 
             if (!piece) {
-                piece = add_piece_locked(remote, ranges + i, nranges - i, off);
+                piece = make_piece_locked(remote, ranges + i, nranges - i, off);
                 if (piece)
                     list_append(batch, &piece->batch);
             }
@@ -281,9 +305,28 @@ static int fetch_missing(struct http_remote *remote,
         }
     }
     pthread_mutex_unlock(&context->lock);
-    list_for_each(node, batch)
-        submit(list_entry(node, struct http_piece, batch));
+    list_for_each(node, batch) {
+        struct http_piece *piece = list_entry(node, struct http_piece, batch);
+
+        if (!piece->ready)
+            submit(piece);
+    }
     return r;
+}
+
+/* Count the bytes that are read for the first time, and those beside them. */
+static void note_used_locked(struct http_piece *piece, size_t at, size_t len)
+{
+    const size_t nbits = 64;
+    uint64_t first = (uint64_t)at * nbits / piece->len;
+    uint64_t last = (uint64_t)(at + len - 1) * nbits / piece->len;
+    uint64_t bits = UINT64_MAX << first & UINT64_MAX >> (nbits - 1 - last);
+    int n = __builtin_popcountll(bits & ~piece->used);
+
+    piece->used |= bits;
+    if (n > 0 && !piece->from_disk)
+        net_count_used(piece->remote->context->net,
+                       (uint64_t)n * piece->len / nbits);
 }
 
 /* Wait for the piece with a byte, and copy what it has of a range.  Returns the
@@ -294,6 +337,7 @@ static ssize_t copy_some(struct http_remote *remote,
     struct http_context *context = remote->context;
     uint64_t off = range->off + done;
     struct http_piece *piece;
+    bool keep = false;
     ssize_t n = 0;
 
     pthread_mutex_lock(&context->lock);
@@ -302,12 +346,16 @@ static ssize_t copy_some(struct http_remote *remote,
         piece->nusers++;
         touch_locked(piece);
         await_locked(piece);
+        keep = piece->unkept;
+        piece->unkept = false;
     }
     pthread_mutex_unlock(&context->lock);
     if (!piece)
         return 0;
+    if (keep)
+        http_cached_keep(piece);
     if (piece->error < 0) {
-        n = piece->error;
+        n = piece->error == -EAGAIN ? 0 : piece->error;
     } else {
         size_t at = (size_t)(off - piece->off);
         size_t len = piece->len - at;
@@ -318,7 +366,9 @@ static ssize_t copy_some(struct http_remote *remote,
         n = (ssize_t)len;
     }
     pthread_mutex_lock(&context->lock);
-    release_locked(piece);
+    if (n > 0)
+        note_used_locked(piece, (size_t)(off - piece->off), (size_t)n);
+    http_piece_release_locked(piece);
     pthread_mutex_unlock(&context->lock);
     return n;
 }
@@ -332,7 +382,7 @@ static void release_batch(struct http_remote *remote, struct list *batch)
 
         list_remove(node);
         await_locked(piece);
-        release_locked(piece);
+        http_piece_release_locked(piece);
     }
     evict_locked(remote->context);
     pthread_mutex_unlock(&remote->context->lock);
@@ -394,5 +444,7 @@ int http_remote_read(struct http_remote *remote,
     for (size_t i = 0; i < nranges && r == 0; i++)
         r = copy_range(remote, &ranges[i]);
     release_batch(remote, &batch);
+    if (r == -ESTALE || r == -ENOENT)
+        http_cached_forget(remote);
     return r;
 }

@@ -18,7 +18,8 @@ enum {
 
 void http_context_init(struct http_context *context, struct net *net)
 {
-    *context = (struct http_context){ .net = net };
+    *context =
+        (struct http_context){ .net = net, .disk = http_cached_open(net) };
     pthread_mutex_init(&context->lock, NULL);
     pthread_cond_init(&context->changed, NULL);
     list_init(&context->pieces);
@@ -162,7 +163,22 @@ static int keep_head_locked(struct http_remote *remote, struct http_piece *head)
     return http_remote_note_locked(remote, reply);
 }
 
-int http_remote_load(struct http_remote *remote, bool tail)
+/* Bytes to fetch of the start or the end.  The disk keeps blocks, the last of
+   which may be short. */
+static size_t load_len(const struct http_context *context, bool tail)
+{
+    return tail && context->disk ? HEAD_LEN + DISK_BLOCK : HEAD_LEN;
+}
+
+static void keep_loaded(struct http_remote *remote, struct http_piece **pieces,
+                        size_t n)
+{
+    http_cached_begin(remote, &pieces[0]->request.reply);
+    for (size_t i = 0; i < n; i++)
+        http_cached_keep(pieces[i]);
+}
+
+int http_remote_load(struct http_remote *remote, bool tail, bool cached)
 {
     struct http_context *context = remote->context;
     size_t n = tail ? 2 : 1;
@@ -170,9 +186,11 @@ int http_remote_load(struct http_remote *remote, bool tail)
     struct http_piece *pieces[2] = { NULL, NULL };
     int r = 0;
 
+    if (cached && http_cached_load(remote))
+        return 0;
     pthread_mutex_lock(&context->lock);
     for (size_t i = 0; i < n; i++) {
-        pieces[i] = http_piece_new_locked(remote, 0, HEAD_LEN);
+        pieces[i] = http_piece_new_locked(remote, 0, load_len(context, i > 0));
         if (!pieces[i])
             r = -ENOMEM;
         else
@@ -185,7 +203,7 @@ int http_remote_load(struct http_remote *remote, bool tail)
         requests[i] = (struct net_request){
             .url = &remote->url,
             .from_end = i > 0,
-            .len = HEAD_LEN,
+            .len = load_len(context, i > 0),
             .buf = pieces[i]->bytes,
         };
     net_run(context->net, requests, n);
@@ -198,6 +216,8 @@ int http_remote_load(struct http_remote *remote, bool tail)
     if (tail)
         keep_tail_locked(remote, pieces[1]);
     pthread_mutex_unlock(&context->lock);
+    if (r == 0)
+        keep_loaded(remote, pieces, n);
     return r;
 }
 
@@ -258,6 +278,10 @@ int http_remote_check(struct http_remote *remote)
     if (r == 0)
         remote->due_ns = next_check_ns(remote);
     pthread_mutex_unlock(&remote->context->lock);
+    if (request.error == 0 && r == 0)
+        http_cached_confirm(remote);
+    else if (r < 0)
+        http_cached_forget(remote);
     return r;
 }
 
@@ -274,7 +298,8 @@ bool http_remote_is_stale(struct http_remote *remote)
 void http_remote_expire(struct http_remote *remote)
 {
     pthread_mutex_lock(&remote->context->lock);
-    if (net_get_options(remote->context->net)->revalidate != NET_FOREVER)
+    if (net_get_options(remote->context->net)->revalidate != NET_FOREVER ||
+        remote->cached.from_disk)
         remote->due_ns = 0;
     pthread_mutex_unlock(&remote->context->lock);
 }

@@ -18,6 +18,7 @@
  * wait for one request.
  */
 struct http_remote;
+struct http_disk;
 
 /*
  * What the remotes of one store share.
@@ -27,7 +28,8 @@ struct http_remote;
  * request, or while it copies bytes of a piece.
  */
 struct http_context {
-    struct net *net; /* constant; a reference */
+    struct net *net;        /* constant; a reference */
+    struct http_disk *disk; /* constant; NULL: nothing is kept on disk */
     pthread_mutex_t lock;
     pthread_cond_t changed; /* a piece came, or the state of a remote */
     struct list pieces;     /* the one used longest ago first */
@@ -65,8 +67,11 @@ void http_remote_put(struct http_remote *remote);
 /*
  * Fetch the start of an object, and its end if `tail`, in one round trip.  Both
  * stay in memory as long as the remote.  The caller has the only reference.
+ *
+ *  cached  if the disk has start and end of a state that still counts, the
+ *          server is not asked
  */
-int http_remote_load(struct http_remote *remote, bool tail);
+int http_remote_load(struct http_remote *remote, bool tail, bool cached);
 
 /* Get the state.  If it is not known, the start of the object is fetched.
    Returns 0 or an error of struct net_request. */
@@ -84,7 +89,8 @@ int http_remote_check(struct http_remote *remote);
 /* Was the object found to be in another state? */
 bool http_remote_is_stale(struct http_remote *remote);
 
-/* Make the next http_remote_check() ask the server. */
+/* Make the next http_remote_check() ask the server; with `revalidate=inf` only if
+   it was never asked. */
 void http_remote_expire(struct http_remote *remote);
 
 /* Read ranges, as store_object_read().  Returns -ESTALE if the object is in

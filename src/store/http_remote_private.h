@@ -2,6 +2,7 @@
 #ifndef STORE_HTTP_REMOTE_PRIVATE_H
 #define STORE_HTTP_REMOTE_PRIVATE_H
 
+#include "store/http_cached.h"
 #include "store/http_remote.h"
 
 /* What http_remote.c, which knows states, and http_piece.c, which knows bytes,
@@ -18,7 +19,10 @@ struct http_piece {
     unsigned nusers;
     bool ready;  /* the bytes, or an error, have come */
     bool pinned; /* stays as long as the remote */
-    int error;
+    bool unkept; /* the disk may keep it, and no thread has seen to that */
+    bool from_disk;
+    int error;     /* -EAGAIN: it must be looked for elsewhere */
+    uint64_t used; /* a bit for each 64th part of it that was read */
     struct net_request request;
     uint8_t bytes[];
 };
@@ -37,6 +41,8 @@ struct http_remote {
     bool stale;
     int64_t due_ns; /* when to ask for changes */
     struct list pieces;
+    struct http_cached cached; /* `key`, and `keyed` once it is true, are
+                                  constant */
 
     /* Constant once `known`. */
     uint64_t size;
@@ -62,6 +68,9 @@ int http_remote_know(struct http_remote *remote);
    memory. */
 struct http_piece *http_piece_new_locked(struct http_remote *remote,
                                          uint64_t off, size_t len);
+
+/* End the use of a piece. */
+void http_piece_release_locked(struct http_piece *piece);
 
 /* Free a piece that nobody uses. */
 void http_piece_free_locked(struct http_piece *piece);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/list.h"
+#include "store/http_cached.h"
 #include "store/http_list.h"
 #include "store/http_remote.h"
 #include "store/store_backend.h"
@@ -226,7 +227,9 @@ static void set_current(struct http_store *store, const char *name,
     http_remote_put(old);
 }
 
-static int load_newest(struct http_store *store, const char *name,
+/* Get the state that the server has; or one that is kept on disk and still
+   counts, if `cached`. */
+static int load_newest(struct http_store *store, const char *name, bool cached,
                        struct http_remote **out)
 {
     struct http_remote *remote;
@@ -234,7 +237,7 @@ static int load_newest(struct http_store *store, const char *name,
 
     if (r < 0)
         return r;
-    r = http_remote_load(remote, !store->store.ops->directory);
+    r = http_remote_load(remote, !store->store.ops->directory, cached);
     if (r < 0) {
         http_remote_put(remote);
         return r;
@@ -249,14 +252,17 @@ static int open_newest(struct http_store *store, const char *name,
                        struct http_remote **out)
 {
     struct http_remote *current = get_current(store, name);
-    int r = current ? http_remote_check(current) : -ESTALE;
+    int r;
 
+    if (!current)
+        return load_newest(store, name, true, out);
+    r = http_remote_check(current);
     if (r == 0) {
         *out = current;
         return 0;
     }
     http_remote_put(current);
-    return r == -ESTALE ? load_newest(store, name, out) : r;
+    return r == -ESTALE ? load_newest(store, name, false, out) : r;
 }
 
 static int add_chunk_locked(struct http_store *store, const char *name,
@@ -272,6 +278,7 @@ static int add_chunk_locked(struct http_store *store, const char *name,
         free(chunk);
         return r;
     }
+    http_cached_set_chunk(chunk->remote, name, store->current);
     strcpy(chunk->name, name);
     list_append(&store->chunks, &chunk->node);
     if (++store->nchunks > CHUNKS_MAX)
@@ -430,7 +437,7 @@ int store_http_open(struct net *net, const struct url *url, struct store **out)
 
     if (r < 0)
         return r;
-    r = load_newest(store, "", &remote);
+    r = load_newest(store, "", true, &remote);
     if (r < 0) {
         http_close(&store->store);
         return r;
@@ -449,4 +456,22 @@ int store_http_open_dir(struct net *net, const struct url *url,
     if (r == 0)
         *out = &store->store;
     return r;
+}
+
+bool store_http_is_kept(struct net *net, const struct url *url)
+{
+    struct http_context context;
+    struct http_remote *remote;
+    struct url copy;
+    bool kept = false;
+
+    if (url_copy(url, &copy) < 0)
+        return false;
+    http_context_init(&context, net);
+    if (http_remote_new(&context, &copy, &remote) == 0) {
+        kept = http_cached_load(remote);
+        http_remote_put(remote);
+    }
+    http_context_fini(&context);
+    return kept;
 }

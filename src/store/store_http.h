@@ -20,6 +20,9 @@
  * first bytes.  If one is missing, or is newer than the index, the server is
  * asked whether the index has changed.
  *
+ * Bytes that were fetched are kept on disk if net_options.netcache says where; see
+ * http_cached.h.
+ *
  * A server knows no owners, so all objects belong to the user of this process,
  * and everyone may read them.  Errors are those of struct net_request.
  */
@@ -37,5 +40,21 @@ int store_http_open(struct net *net, const struct url *url, struct store **out);
    has s3. */
 int store_http_open_dir(struct net *net, const struct url *url,
                         struct store **out);
+
+/* Has the disk a state of an object that still counts, so that no request is
+   needed to open it? */
+bool store_http_is_kept(struct net *net, const struct url *url);
+
+/* What the disk has done for a loop. */
+struct store_http_stats {
+    uint64_t hits;    /* reads of bytes that it had */
+    uint64_t misses;  /* and of those that it did not have */
+    uint64_t read;    /* bytes read from it */
+    uint64_t written; /* bytes written to it */
+    uint64_t wrong;   /* files that were removed because of their checksums */
+};
+
+/* Get the statistics, since the loop was made. */
+void store_http_get_stats(struct net *net, struct store_http_stats *out);
 
 #endif

@@ -150,6 +150,38 @@ def faults_reach_no_program():
         check('requests   %d, ' % figures['requests'] in said, said)
 
 
+def a_second_mount_needs_no_request():
+    options = ('-o', 'revalidate=inf,netcache=kept')
+    for layout in LAYOUTS:
+        name = 'kept-' + layout
+        make(name + '.b2frame', layout)
+        with Web('.') as server:
+            for turn in range(2):
+                server.forget()
+                with Mount(server.url + name + '.b2frame', 'mnt',
+                           *options) as mount:
+                    check(read(mount / name) == CONTENT, 'content')
+                    done = subprocess.run(
+                        [FRAMEFS, '--stats', '--json', mount.path], check=True,
+                        capture_output=True, timeout=PATIENCE)
+                    said = subprocess.run(
+                        [FRAMEFS, '--stats', mount.path], check=True,
+                        text=True, capture_output=True, timeout=PATIENCE)
+                figures = json.loads(done.stdout)
+                remote, kept = figures['remote'], figures['netcache']
+                check('\nnetcache ' in said.stdout, said.stdout)
+                if turn:
+                    check(not server.requests, 'asks %s' % server.requests)
+                    check(kept['hits'] and kept['read'] >= len(CONTENT) and
+                          not kept['misses'], '%s' % kept)
+                else:
+                    check(kept['misses'] and kept['written'] and
+                          remote['gets'] == remote['requests'] and
+                          remote['used'] <= remote['received'] and
+                          remote['used'] + kept['read'] >= len(CONTENT),
+                          '%s %s' % (remote, kept))
+
+
 def a_query_is_not_shown():
     make('f', 'contiguous')
     with Web('.') as server:
@@ -197,5 +229,6 @@ main(both_layouts_show,
      a_new_state_shows_when_it_is_opened_again,
      a_stopped_server_gives_an_error_and_then_works_again,
      faults_reach_no_program,
+     a_second_mount_needs_no_request,
      a_query_is_not_shown,
      what_cannot_be_mounted_is_told)
