@@ -45,7 +45,8 @@ struct s3_list {
  *
  *  out  to be freed with s3_list_fini()
  *
- * Keys with an encoded NUL are refused.
+ * A key with an encoded NUL becomes "", which is no key, so that whoever has put
+ * it there does not hide the others.
  */
 int s3_list_parse(const char *text, size_t len, struct s3_list *out,
                   struct fault *fault);

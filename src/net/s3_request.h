@@ -5,20 +5,27 @@
 #include "net/net.h"
 #include "net/s3_reply.h"
 
+/* What to list. */
+struct s3_list_wanted {
+    const struct url *url; /* with s3, as that of a directory; with or without
+                              '/' at its end */
+    const char *stem;      /* what all names begin with; NULL: list all */
+    const char *token;     /* `next` of the page before; NULL: this is the first
+                          page */
+};
+
 /*
  * Get one page of the list of what lies directly below a URL: objects, and
  * prefixes of the keys of others, which end with '/'.
  *
- *  url    with s3, as that of a directory; with or without '/' at its end
- *  token  `next` of the page before; NULL: this is the first page
- *  out    to be freed with s3_list_fini(); its keys and prefixes begin with the
- *         key of the URL and a '/'
+ *  out  to be freed with s3_list_fini(); its keys and prefixes begin with the
+ *       key of the URL and a '/'
  *
  * Returns 0, or an error of struct net_request.
  *
  * Format: Amazon S3 API Reference, ListObjectsV2.
  */
-int s3_request_list(struct net *net, const struct url *url, const char *token,
+int s3_request_list(struct net *net, const struct s3_list_wanted *wanted,
                     struct s3_list *out);
 
 #endif

@@ -49,6 +49,11 @@ bool url_is(const char *name)
     return find_scheme(name) < NSCHEMES;
 }
 
+bool url_has_list(const char *name)
+{
+    return find_scheme(name) == URL_S3;
+}
+
 static bool is_alnum(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||

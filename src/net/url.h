@@ -37,6 +37,10 @@ enum {
    written "./s3:...". */
 bool url_is(const char *name);
 
+/* Does the scheme of such a name have lists of objects, so that a URL can be that
+   of a directory? */
+bool url_has_list(const char *name);
+
 /*
  * Parse a URL: http://HOST[:PORT]/PATH[?QUERY], the same with https, or
  * s3://BUCKET[/KEY].

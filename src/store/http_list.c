@@ -64,8 +64,10 @@ static int visit_page(const struct listing *listing, struct s3_list *page)
 static int visit_next(const struct listing *listing, struct net *net,
                       char **token)
 {
+    const struct s3_list_wanted wanted = { .url = listing->url,
+                                           .token = *token };
     struct s3_list page;
-    int r = s3_request_list(net, listing->url, *token, &page);
+    int r = s3_request_list(net, &wanted, &page);
 
     if (r < 0)
         return r;

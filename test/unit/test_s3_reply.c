@@ -123,8 +123,6 @@ START_TEST(other_lists_are_refused)
         LIST("<IsTruncated>yes</IsTruncated>"),
         LIST("<IsTruncated>true</IsTruncated>"),
         LIST("<IsTruncated>true</IsTruncated><NextContinuationToken/>"),
-        LIST("<EncodingType>url</EncodingType>"
-             "<Contents><Key>a%00b</Key></Contents>"),
     };
 
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -132,6 +130,22 @@ START_TEST(other_lists_are_refused)
 
         ck_assert_msg(parse_list(texts[i], &list) == -EBADMSG, "%s", texts[i]);
     }
+}
+END_TEST
+
+START_TEST(key_with_a_nul_hides_no_others)
+{
+    struct s3_list list;
+
+    ck_assert_int_eq(parse_list(LIST("<EncodingType>url</EncodingType>"
+                                     "<Contents><Key>a%00b</Key></Contents>"
+                                     "<Contents><Key>c</Key></Contents>"),
+                                &list),
+                     0);
+    ck_assert_uint_eq(list.nobjects, 2);
+    ck_assert_str_eq(list.objects[0].key, "");
+    ck_assert_str_eq(list.objects[1].key, "c");
+    s3_list_fini(&list);
 }
 END_TEST
 
@@ -220,6 +234,7 @@ int main(void)
         list_without_encoding_is_taken_as_it_is,
         many_objects_are_listed,
         other_lists_are_refused,
+        key_with_a_nul_hides_no_others,
         error_is_parsed,
         long_error_is_cut,
         upload_is_parsed,
