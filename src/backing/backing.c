@@ -148,6 +148,7 @@ int backing_list_numbered(const struct backing_dir *dir, off_t off,
     if (off < 0 || (uint64_t)off >= NDOTS + nnames)
         return 0;
     out->type = DT_UNKNOWN;
+    out->unsure = false;
     out->ino = 0;
     out->next = off + 1;
     if (off < NDOTS)

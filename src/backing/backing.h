@@ -152,6 +152,7 @@ struct backing_opening {
     const char *bundle_path; /* if the directory is in a store, which is at the
                                 place: its path there; else "" */
     bool list;               /* backing_list_begin() will be called */
+    bool exact;              /* then backing_kind() must not guess */
 };
 
 /*
@@ -216,8 +217,10 @@ int backing_layers(const struct backing_dir *dir, struct store **out,
 /* One entry of a directory, which may not show. */
 struct backing_listed {
     unsigned char type; /* DT_ type; DT_UNKNOWN if it is not known */
-    ino_t ino;          /* number on the directory's device; 0: not known */
-    off_t next;         /* offset of the next entry */
+    bool unsure; /* whether it is a directory or a frame takes time to find out;
+                    backing_kind() guesses */
+    ino_t ino;   /* number on the directory's device; 0: not known */
+    off_t next;  /* offset of the next entry */
     char name[NAME_MAX + 1];
 };
 

@@ -18,6 +18,8 @@ struct backing_anchor {
     /* A descriptor that reads and writes a file which is passed through.  Of
        other entries only the implementation uses it. */
     int fd;
+    struct store_object *object; /* reads a file that is passed through, if that
+                                    has no descriptor; else NULL */
 };
 
 /* An anchor that keeps nothing open. */

@@ -39,6 +39,7 @@ struct backing_source_ops {
  *  single_frame_ops  the virtual directory that holds the frame SOURCE:
  *                    single_frame.h
  *  remote_frame_ops  a frame behind a URL: remote_frame.h
+ *  prefix_ops        what is below a prefix of a bucket: prefix.h
  *  folder_ops        folders of stores, and the frames in them: folder.h
  *  chunks_ops        the chunks of a frame: chunks.h
  *

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "backing/backing_ops.h"
+#include "backing/prefix.h"
 #include "backing/remote_frame.h"
 
 void backing_source_init(struct backing_source *source)
@@ -24,8 +25,26 @@ void backing_source_fini(struct backing_source *source)
     if (source->fd >= 0)
         close(source->fd);
     remote_frame_free(source->remote);
+    prefix_free(source->prefix);
     free(source->only);
     free(source->mounted);
+}
+
+void backing_rest(const struct backing_source *source)
+{
+    if (source->remote)
+        remote_frame_rest(source->remote);
+    if (source->prefix)
+        prefix_rest(source->prefix);
+}
+
+void backing_start(const struct backing_source *source,
+                   struct file_context *files)
+{
+    if (source->remote)
+        remote_frame_start(source->remote, files);
+    if (source->prefix)
+        prefix_start(source->prefix, files);
 }
 
 void backing_tidy_up(const struct backing_source *source)

@@ -14,6 +14,8 @@
 #include "backing/trash.h"
 
 struct backing_source_ops;
+struct file_context;
+struct prefix_tree;
 struct remote_frame;
 
 /* SOURCE: how its entries are to show, and the state that its directories
@@ -22,8 +24,10 @@ struct backing_source {
     /* Constant while mounted. */
     const struct backing_source_ops *ops; /* local_source_ops, or
                                              single_frame_source_ops if
-                                             `only`; others if `remote` */
-    int fd;      /* the directory that SOURCE is, or is in; -1 if `remote` */
+                                             `only`; others if `remote` or
+                                             `prefix` */
+    int fd;      /* the directory that SOURCE is, or is in; -1 if it is behind
+                    a URL */
     bool pinned; /* SOURCE, a frame, is mounted upon itself; `fd` is SOURCE,
                     because its name leads to the mount */
     bool writable;
@@ -35,6 +39,8 @@ struct backing_source {
     enum entry_kind only_kind;
     bool only_is_array;
     struct remote_frame *remote; /* that frame if it is behind a URL, else
+                                    NULL */
+    struct prefix_tree *prefix;  /* SOURCE if it is a tree behind a URL, else
                                     NULL */
     char *mounted; /* the entry that the mount hides, if it is in SOURCE; else
                       NULL */
@@ -52,6 +58,13 @@ void backing_source_init(struct backing_source *source);
 
 /* Close and free everything.  The directory for removed frames goes, too. */
 void backing_source_fini(struct backing_source *source);
+
+/* SOURCE behind a URL was opened: end the thread that carries requests, because
+   a daemon forks; and go on with what `files` has.  These do nothing for other
+   kinds of SOURCE. */
+void backing_rest(const struct backing_source *source);
+void backing_start(const struct backing_source *source,
+                   struct file_context *files);
 
 /* Remove the files that dead daemons have left behind, unless SOURCE is a
    frame. */

@@ -112,6 +112,7 @@ int local_list_next(struct backing_dir *dir, off_t off,
         private_dir_tidy_up(dir->fd, entry->d_name);
     list->off = entry->d_off;
     out->type = entry->d_type;
+    out->unsure = false;
     out->ino = entry->d_ino;
     out->next = entry->d_off;
     memcpy(out->name, entry->d_name, strlen(entry->d_name) + 1);

@@ -94,6 +94,11 @@ static void rest(struct remote_frame *remote)
     remote->store = NULL;
 }
 
+bool remote_frame_is_frame(const struct remote_frame *remote)
+{
+    return frame_remote_is_frame(remote->store);
+}
+
 void remote_frame_rest(struct remote_frame *remote)
 {
     rest(remote);

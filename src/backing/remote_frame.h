@@ -28,6 +28,10 @@ void remote_frame_rest(struct remote_frame *remote);
 void remote_frame_start(struct remote_frame *remote,
                         struct file_context *files);
 
+/* Does the frame that was just opened begin as one does, or is it something else?
+   This costs no request. */
+bool remote_frame_is_frame(const struct remote_frame *remote);
+
 /* Accepts NULL. */
 void remote_frame_free(struct remote_frame *remote);
 

@@ -50,6 +50,10 @@ unsigned file_store_flags(const struct file_context *context);
 int file_store_open(struct file_context *context, const char *name,
                     unsigned flags, struct store **out);
 
+/* Get a reference to what carries the requests of a context.  Its thread starts
+   when it is first needed.  Returns 0 or an error of net_new(). */
+int file_context_net(struct file_context *context, struct net **out);
+
 /* The frame that a file shows, and the part of it. */
 struct view_spec {
     uint64_t base; /* where the frame starts in its file; 0 for a sparse one */

@@ -49,13 +49,15 @@ int frame_remote_check(const char *text, const char **why)
     return r;
 }
 
-/* Does the object "" begin as a frame does?  This costs no request. */
-static bool looks_like_frame(struct store *store)
+bool frame_remote_is_frame(struct store *store)
 {
     uint8_t bytes[FRAME_MAGIC_LEN];
     struct store_object *object;
     bool looks;
 
+    /* The directory of a sparse frame was found by its index. */
+    if (store_is_directory(store))
+        return true;
     if (store_open(store, "", &object) < 0)
         return false;
     looks = store_object_read_at(object, 0, bytes, sizeof(bytes)) == 0 &&
@@ -112,7 +114,8 @@ static int open_either(struct net *net, const struct url *url,
     bool late = r == -EIO && clock_monotonic_ns() >= until_ns;
 
     if (r == -ENOMEM || late || url->query ||
-        (r == 0 && looks_like_frame(file)) || open_dir(net, url, out) < 0) {
+        (r == 0 && frame_remote_is_frame(file)) ||
+        open_dir(net, url, out) < 0) {
         if (r == 0)
             *out = file;
         return r;

@@ -27,4 +27,8 @@ int frame_remote_check(const char *text, const char **why);
 int frame_remote_open(struct net *net, const char *text, struct store **out,
                       const char **why);
 
+/* Does a store that this has opened have a frame, as far as the magic tells?
+   This costs no request. */
+bool frame_remote_is_frame(struct store *store);
+
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backing/prefix.h"
 #include "backing/remote_frame.h"
 #include "backing/source_open.h"
 #include "base/log.h"
@@ -215,6 +216,28 @@ static int open_frame(struct fs *fs, const struct paths *paths)
     return r < 0 ? r : show_frame(fs, paths);
 }
 
+/* If there is no frame behind a URL of S3, open the tree of what is below
+   it. */
+static int find_remote(struct fs *fs, const struct fs_options *options)
+{
+    struct backing_source *source = &fs->source;
+    int r = remote_frame_open(source, options->source, options->net);
+    int tree;
+
+    if ((r < 0 && r != -ENOENT && r != -EACCES) ||
+        (r == 0 && remote_frame_is_frame(source->remote)) ||
+        !url_has_list(options->source))
+        return r;
+    tree = prefix_open(source, options->source, options->net);
+    if (tree < 0)
+        return tree == -ENOENT ? r : tree;
+    remote_frame_free(source->remote);
+    free(source->only);
+    source->remote = NULL;
+    source->only = NULL;
+    return 0;
+}
+
 /* Check a URL, and find out what is there.  Its query is a secret, so `said` is
    the URL without it. */
 static int open_url(struct fs *fs, const struct fs_options *options,
@@ -229,7 +252,7 @@ static int open_url(struct fs *fs, const struct fs_options *options,
     paths->said = paths->source;
     r = frame_remote_check(options->source, &why);
     if (r == 0)
-        r = remote_frame_open(&fs->source, options->source, options->net);
+        r = find_remote(fs, options);
     if (r < 0)
         log_error("%s: %s", paths->said, why ? why : strerror(-r));
     return r;
@@ -242,24 +265,27 @@ static int open_source(struct fs *fs, const struct fs_options *options,
 
     if (r < 0)
         return r;
-    paths->kind = fs->source.only_kind;
+    paths->kind = fs->source.prefix ? ENTRY_DIRECTORY : fs->source.only_kind;
     r = resolve(options->mountpoint, &paths->mountpoint, &paths->mountpoint_st);
     if (r < 0) {
         log_error("%s: %s", options->mountpoint, strerror(-r));
         return r;
     }
+    if (fs->source.prefix) {
+        r = check_tree(fs, paths);
+        return r < 0 ? r : node_table_init(&fs->nodes, ENTRY_DIRECTORY, ".");
+    }
     r = check_offset(fs, paths);
     return r < 0 ? r : show_frame(fs, paths);
 }
 
-/* Open SOURCE, which is the URL of a frame, for reading only. */
+/* Open SOURCE, which is a URL, for reading only. */
 static int open_remote(struct fs *fs, const struct fs_options *options)
 {
     struct paths paths = { 0 };
     int r = open_source(fs, options, &paths);
 
-    if (fs->source.remote)
-        remote_frame_rest(fs->source.remote);
+    backing_rest(&fs->source);
     paths_fini(&paths);
     return r;
 }

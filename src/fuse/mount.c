@@ -14,7 +14,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "backing/remote_frame.h"
 #include "base/identity.h"
 #include "base/log.h"
 #include "base/pool.h"
@@ -309,8 +308,8 @@ static int serve(struct mount *mount, const struct options *options)
         backing_tidy_up(&mount->fs->source);
     if (r == 0)
         r = file_context_new(&options->file, &mount->fs->files);
-    if (r == 0 && mount->fs->source.remote)
-        remote_frame_start(mount->fs->source.remote, mount->fs->files);
+    if (r == 0)
+        backing_start(&mount->fs->source, mount->fs->files);
     if (r == 0)
         r = stats_signal_start(&mount->stats, mount->fs);
     if (r == 0)

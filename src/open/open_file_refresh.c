@@ -16,8 +16,8 @@ enum {
 };
 
 /*
- * Is the open state older than the file that was seen?  A file that is passed
- * through is always up to date.
+ * Is the open state older than the file that was seen?  The descriptor of a file
+ * that is passed through is always up to date.
  */
 static bool is_stale(const struct open_file *open, const struct stat *st,
                      bool writable)
@@ -26,7 +26,7 @@ static bool is_stale(const struct open_file *open, const struct stat *st,
 
     if (!current || (writable && !current->writable))
         return true;
-    return node_traits(open->node)->decoded &&
+    return (node_traits(open->node)->decoded || current->anchor.object) &&
            current->stamp !=
                store_version_hash(store_version_of(st), VERSION_SAME);
 }

@@ -51,6 +51,10 @@ static void ops_init(void *userdata, struct fuse_conn_info *conn)
     /* For set-user-ID bits see killpriv.h.  Written data must arrive in memory,
        not in a pipe. */
     conn->want &= ~(unsigned)(FUSE_CAP_HANDLE_KILLPRIV | FUSE_CAP_SPLICE_READ);
+    /* The kernel would look up entries that no program asks for, and each may
+       take a request to a server.  backing/prefix_ahead.c makes up for it. */
+    if (data->fs->source.prefix)
+        conn->want &= ~(unsigned)FUSE_CAP_READDIRPLUS;
     /* When an asynchronous O_DIRECT write completes, the kernel does not drop
        pages that were read meanwhile, as it does when it waits for the write.
        Programs would then read stale bytes. */

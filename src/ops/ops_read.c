@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/retry.h"
@@ -148,6 +149,36 @@ static void read_other(fuse_req_t req, int fd, size_t size, off_t off)
     fuse_reply_data(req, &buffer, FUSE_BUF_SPLICE_MOVE);
 }
 
+/*
+ * Read from a file that is passed through and has no descriptor, and reply.
+ * Returns 0, or -EAGAIN if there was no reply because the file has another
+ * state.
+ */
+static int read_object(fuse_req_t req, struct open_version *version,
+                       size_t size, uint64_t off)
+{
+    uint64_t end = (uint64_t)version->st.st_size;
+    char *buf;
+    int r;
+
+    if (off >= end)
+        size = 0;
+    else if (size > end - off)
+        size = (size_t)(end - off);
+    buf = malloc(size + 1);
+    r = buf ? store_object_read_at(version->anchor.object, off, buf, size)
+            : -ENOMEM;
+    if (r == 0)
+        fuse_reply_buf(req, buf, size);
+    else if (r != -ESTALE && r != -ENODATA)
+        request_fail(req, r);
+    free(buf);
+    if (r != -ESTALE && r != -ENODATA)
+        return 0;
+    version->stamp = 0; /* no longer that of the file */
+    return -EAGAIN;
+}
+
 static bool has_changed_shape(const struct handle *handle,
                               const struct open_version *version)
 {
@@ -176,7 +207,7 @@ static size_t readable(struct handle *handle, size_t size, off_t off)
 static int try_read(fuse_req_t req, const struct attempt *attempt, size_t size,
                     off_t off)
 {
-    const struct open_version *version = attempt->version;
+    struct open_version *version = attempt->version;
 
     if (has_changed_shape(attempt->handle, version))
         fuse_reply_err(req, ESTALE);
@@ -184,6 +215,8 @@ static int try_read(fuse_req_t req, const struct attempt *attempt, size_t size,
         fuse_reply_err(req, EIO);
     else if (version->file)
         return read_frame(req, attempt, size, (uint64_t)off);
+    else if (version->anchor.object)
+        return read_object(req, version, size, (uint64_t)off);
     else
         read_other(req, open_version_fd(version), size, off);
     return 0;
@@ -222,6 +255,10 @@ static off_t seek(const struct attempt *attempt, off_t off, int whence)
     bool worthless;
     int r;
 
+    if (version->anchor.object)
+        return off >= version->st.st_size ? -ENXIO
+               : whence == SEEK_DATA      ? off
+                                          : version->st.st_size;
     if (!version->file) {
         off = lseek(open_version_fd(version), off, whence);
         return off < 0 ? -errno : off;

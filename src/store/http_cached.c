@@ -288,8 +288,7 @@ void http_cached_confirm(struct http_remote *remote)
         disk_cache_put(context->disk->cache, &cached->state, &note, NULL, 0);
 }
 
-void http_cached_begin(struct http_remote *remote,
-                       const struct net_reply *reply)
+void http_cached_set(struct http_remote *remote, const struct net_reply *reply)
 {
     struct http_context *context = remote->context;
     struct http_cached *cached = &remote->cached;
@@ -299,6 +298,12 @@ void http_cached_begin(struct http_remote *remote,
     cached->keyed = make_key(remote, NULL, 0, &cached->state) &&
                     make_key(remote, remote->etag, remote->size, &cached->key);
     cached->settled = is_settled(net_get_options(context->net), reply);
+}
+
+void http_cached_begin(struct http_remote *remote,
+                       const struct net_reply *reply)
+{
+    http_cached_set(remote, reply);
     http_cached_confirm(remote);
 }
 

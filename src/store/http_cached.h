@@ -49,7 +49,8 @@ struct http_cached {
 bool http_cached_load(struct http_remote *remote);
 
 /* The server has told the state of a remote, which nobody else uses yet: give it
-   a key, and keep the state. */
+   a key; and keep the state, too. */
+void http_cached_set(struct http_remote *remote, const struct net_reply *reply);
 void http_cached_begin(struct http_remote *remote,
                        const struct net_reply *reply);
 

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "store/http_remote_private.h"
+#include "store/store_http.h"
 
 enum {
     HEAD_LEN = 64 << 10, /* bytes at the start, and at the end, of an object
@@ -77,13 +78,14 @@ void http_remote_put(struct http_remote *remote)
     free(remote);
 }
 
-static int64_t next_check_ns(const struct http_remote *remote)
+/* When to ask for changes, if the server was asked at `asked_ns`. */
+static int64_t next_check_ns(const struct http_remote *remote, int64_t asked_ns)
 {
     const struct net_options *options = net_get_options(remote->context->net);
 
     if (options->revalidate == NET_FOREVER)
         return INT64_MAX;
-    return clock_monotonic_ns() + (int64_t)options->revalidate * 1000000000;
+    return asked_ns + (int64_t)options->revalidate * CLOCK_SECOND_NS;
 }
 
 /* Is this a reply about the state that is known?  A server that sends no tags
@@ -106,7 +108,7 @@ int http_remote_note_locked(struct http_remote *remote,
     remote->size = reply->size;
     remote->modified = reply->modified;
     memcpy(remote->etag, reply->etag, sizeof(remote->etag));
-    remote->due_ns = next_check_ns(remote);
+    remote->due_ns = next_check_ns(remote, clock_monotonic_ns());
     remote->known = true;
     return 0;
 }
@@ -221,6 +223,31 @@ int http_remote_load(struct http_remote *remote, bool tail, bool cached)
     return r;
 }
 
+int http_remote_begin(struct http_remote *remote,
+                      const struct store_http_start *start)
+{
+    struct http_context *context = remote->context;
+    struct http_piece *piece;
+
+    pthread_mutex_lock(&context->lock);
+    piece = http_piece_new_locked(remote, 0, start->len);
+    if (piece) {
+        memcpy(piece->bytes, start->bytes, start->len);
+        pin_locked(piece);
+        piece->nusers = 0;
+        piece->ready = true;
+        piece->len = start->len;
+        context->used += start->len;
+        http_remote_note_locked(remote, start->reply);
+        remote->due_ns = next_check_ns(remote, start->known_ns);
+    }
+    pthread_mutex_unlock(&context->lock);
+    if (!piece)
+        return -ENOMEM;
+    http_cached_set(remote, start->reply);
+    return 0;
+}
+
 void http_remote_quiet_locked(struct http_context *context)
 {
     unsigned timeout = net_get_options(context->net)->timeout;
@@ -276,7 +303,7 @@ int http_remote_check(struct http_remote *remote)
         r = 0;
     }
     if (r == 0)
-        remote->due_ns = next_check_ns(remote);
+        remote->due_ns = next_check_ns(remote, clock_monotonic_ns());
     pthread_mutex_unlock(&remote->context->lock);
     if (request.error == 0 && r == 0)
         http_cached_confirm(remote);

@@ -19,6 +19,7 @@
  */
 struct http_remote;
 struct http_disk;
+struct store_http_start;
 
 /*
  * What the remotes of one store share.
@@ -72,6 +73,11 @@ void http_remote_put(struct http_remote *remote);
  *          server is not asked
  */
 int http_remote_load(struct http_remote *remote, bool tail, bool cached);
+
+/* Take over the start of an object, which the caller has fetched itself.  The
+   caller has the only reference.  Returns 0 or -ENOMEM. */
+int http_remote_begin(struct http_remote *remote,
+                      const struct store_http_start *start);
 
 /* Get the state.  If it is not known, the start of the object is fetched.
    Returns 0 or an error of struct net_request. */

@@ -447,6 +447,29 @@ int store_http_open(struct net *net, const struct url *url, struct store **out)
     return 0;
 }
 
+int store_http_open_start(struct net *net, const struct url *url,
+                          bool directory, const struct store_http_start *start,
+                          struct store **out)
+{
+    struct http_remote *remote = NULL;
+    struct http_store *store;
+    int r = new_store(directory ? &http_dir_ops : &http_ops, net, url, &store);
+
+    if (r < 0)
+        return r;
+    r = new_remote(store, start->name, &remote);
+    if (r == 0)
+        r = http_remote_begin(remote, start);
+    if (r == 0) {
+        set_current(store, start->name, remote);
+        *out = &store->store;
+    }
+    http_remote_put(remote);
+    if (r < 0)
+        http_close(&store->store);
+    return r;
+}
+
 int store_http_open_dir(struct net *net, const struct url *url,
                         struct store **out)
 {

@@ -57,4 +57,26 @@ struct store_http_stats {
 /* Get the statistics, since the loop was made. */
 void store_http_get_stats(struct net *net, struct store_http_stats *out);
 
+/* The start of an object, as a server has sent it. */
+struct store_http_start {
+    const char *name; /* of the object: "", or that of the index of a
+                         directory */
+    const struct net_reply *reply;
+    int64_t known_ns; /* clock_monotonic_ns() when the server told that this is
+                         the state of the object */
+    const uint8_t *bytes;
+    size_t len;
+};
+
+/*
+ * Open the store of one object, or of the objects below a URL, of which the
+ * caller has just got the start.  This makes no request.
+ *
+ *  directory  the URL is that of a directory; as for store_http_open_dir()
+ *  start      copied
+ */
+int store_http_open_start(struct net *net, const struct url *url,
+                          bool directory, const struct store_http_start *start,
+                          struct store **out);
+
 #endif

@@ -188,6 +188,8 @@ static void describe(struct dir *dir, enum entry_kind kind,
 
     if (kind == ENTRY_NONE)
         type = DT_DIR;
+    else if (listed->unsure)
+        type = DT_UNKNOWN;
     else if (!entry_traits[kind].plain)
         type = entry_traits[kind].folder ? DT_DIR : DT_REG;
     *out = (struct dir_entry){

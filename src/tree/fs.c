@@ -144,6 +144,7 @@ static int open_dir(struct fs *fs, struct node *node, bool list,
         .kind = node->id.kind,
         .bundle_path = bundle_path,
         .list = list,
+        .exact = fs->chunks,
     };
     struct backing_place place;
     int r = place_of_dir(fs, node, bundle_path, &place);

@@ -13,6 +13,7 @@ import re
 import time
 import urllib.parse
 
+from s3_keys import Keys
 from web import Handler, Web
 
 KEY = 'AKIDTEST'
@@ -84,7 +85,7 @@ def check_signature(method, target, headers, keys):
     return key
 
 
-class S3Handler(Handler):
+class S3Handler(Keys, Handler):
     """Checks requests before they are answered, and takes the bucket off."""
 
     def answer(self):
@@ -104,8 +105,11 @@ class S3Handler(Handler):
         super().answer()
 
     def serve(self, request, plan):
+        query = dict(urllib.parse.parse_qsl(request.query))
+        if query.get('list-type') == '2':
+            self.list_keys(query)
         # Keys are no paths: there are no directories.
-        if os.path.isfile(self.server.web.top + request.path):
+        elif os.path.isfile(self.server.web.top + request.path):
             super().serve(request, plan)
         else:
             self.tell(404, body=error('NoSuchKey'))
@@ -119,6 +123,8 @@ class S3(Web):
     anonymous  nothing may be signed
     used       the ids of the keys that signed requests, in order
     refused    errors of requests whose signature was wrong
+    page       the number of keys in one page of a list
+    more_keys  listed, too, although there are no such objects
     """
 
     handler = S3Handler
@@ -131,6 +137,8 @@ class S3(Web):
         self.anonymous = anonymous
         self.used = []
         self.refused = []
+        self.page = 1000
+        self.more_keys = []
         self.saved = {}
 
     def __enter__(self):
