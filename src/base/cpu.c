@@ -4,14 +4,14 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 static const struct {
     const char *name;
     unsigned bit;
 } cpu_names[] = {
-    { "sse2", CPU_SSE2 },
-    { "avx2", CPU_AVX2 },
-    { "avx512", CPU_AVX512 },
+    { "sse2", CPU_SSE2 }, { "avx2", CPU_AVX2 }, { "avx512", CPU_AVX512 },
+    { "neon", CPU_NEON }, { "vx", CPU_VX },
 };
 
 static unsigned detect(void)
@@ -26,6 +26,11 @@ static unsigned detect(void)
     if (__builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("gfni"))
         found |= CPU_AVX512;
+#elif defined(__aarch64__)
+    found |= CPU_NEON;
+#elif defined(__s390x__)
+    if (getauxval(AT_HWCAP) & HWCAP_S390_VXRS)
+        found |= CPU_VX;
 #endif
     return found;
 }

@@ -7,6 +7,8 @@ enum cpu_feature {
     CPU_SSE2 = 1 << 0,
     CPU_AVX2 = 1 << 1,
     CPU_AVX512 = 1 << 2, /* AVX-512 F, BW and VBMI, and also GFNI */
+    CPU_NEON = 1 << 3,   /* of arm64, which always has it */
+    CPU_VX = 1 << 4,     /* the vector facility of s390x, since z13 */
 };
 
 /*

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "chunk/shuffle.h"
 
-#ifdef __x86_64__
+#if defined(__x86_64__)
+#include "chunk/vector/shuffle_vector.h"
 #include "chunk/x86/kernels.h"
+#elif defined(__aarch64__) || defined(__s390x__)
+#include "chunk/vector/shuffle_vector.h"
 #endif
 
 const struct shuffle_ops *const shuffle_kernels[] = {
-#ifdef __x86_64__
-    &shuffle_avx512,   &shuffle_avx2, &shuffle_sse2,
+#if defined(__x86_64__)
+    &shuffle_avx512,   &shuffle_avx2, &shuffle_vector,
+#elif defined(__aarch64__) || defined(__s390x__)
+    &shuffle_vector,
 #endif
     &shuffle_portable, NULL,
 };

@@ -55,7 +55,8 @@ static blksize_t frame_blksize(const struct frame_info *info)
 {
     if (info->chunksize < BLKSIZE_MIN)
         return BLKSIZE_MIN;
-    return info->chunksize < BLKSIZE_MAX ? info->chunksize : BLKSIZE_MAX;
+    return info->chunksize < BLKSIZE_MAX ? (blksize_t)info->chunksize
+                                         : BLKSIZE_MAX;
 }
 
 void attr_show_frame(const struct fs *fs, const struct frame_info *info,

@@ -278,7 +278,8 @@ END_TEST
 START_TEST(selection_takes_no_more_than_the_cpu_has)
 {
     ck_assert_ptr_eq(shuffle_select(0), &shuffle_portable);
-    for (unsigned cpu = 0; cpu <= (CPU_SSE2 | CPU_AVX2 | CPU_AVX512); cpu++)
+    for (unsigned cpu = 0;
+         cpu <= (CPU_SSE2 | CPU_AVX2 | CPU_AVX512 | CPU_NEON | CPU_VX); cpu++)
         ck_assert_uint_eq(shuffle_select(cpu)->cpu & ~cpu, 0);
     ck_assert_ptr_eq(shuffle_select(~0u), shuffle_kernels[0]);
 }

@@ -53,7 +53,7 @@ MANY_PARAMETERS = [
           'shuffle_portable.c:bitunshuffle_tile',
           'x86/bitshuffle_avx512.c:planes_to_rows',
           'x86/bitshuffle_avx512.c:rows_to_planes',
-          'x86/columns.c:bitshuffle_run', 'x86/columns.c:bitunshuffle_run',
+          'vector/columns.c:bitshuffle_run', 'vector/columns.c:bitunshuffle_run',
           'x86/shuffle_avx2.c:shuffle_tile',
           'x86/shuffle_avx2.c:unshuffle_tile')],
     *[('src/ops/' + name, 'libfuse prescribes the parameters of its requests')

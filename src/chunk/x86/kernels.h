@@ -5,10 +5,9 @@
 #include <stdbool.h>
 
 #include "chunk/shuffle.h"
-#include "chunk/x86/columns.h"
+#include "chunk/vector/columns.h"
 
 /* Each is in the file of its name, compiled for its instruction set. */
-extern const struct shuffle_ops shuffle_sse2;
 extern const struct shuffle_ops shuffle_avx2;
 extern const struct shuffle_ops shuffle_avx512;
 

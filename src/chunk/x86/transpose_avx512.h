@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "chunk/x86/unroll.h"
+#include "chunk/vector/unroll.h"
 
 /*
  * Register operations for shuffle_avx512.c and bitshuffle_avx512.c.  All are

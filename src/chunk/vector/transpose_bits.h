@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef CHUNK_X86_TRANSPOSE_BITS_H
-#define CHUNK_X86_TRANSPOSE_BITS_H
+#ifndef CHUNK_VECTOR_TRANSPOSE_BITS_H
+#define CHUNK_VECTOR_TRANSPOSE_BITS_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include "chunk/x86/unroll.h"
+#include "chunk/vector/unroll.h"
 
 enum {
     NROWS = 8,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef CHUNK_X86_UNROLL_H
-#define CHUNK_X86_UNROLL_H
+#ifndef CHUNK_VECTOR_UNROLL_H
+#define CHUNK_VECTOR_UNROLL_H
 
 /* The compiler keeps an array of vectors in registers only if all functions
    that work on it are inlined and their loops unrolled. */

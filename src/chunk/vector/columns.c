@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "chunk/x86/columns.h"
+#include "chunk/vector/columns.h"
 
 #include "chunk/shuffle_portable.h"
 

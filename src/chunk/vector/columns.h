@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef CHUNK_X86_COLUMNS_H
-#define CHUNK_X86_COLUMNS_H
+#ifndef CHUNK_VECTOR_COLUMNS_H
+#define CHUNK_VECTOR_COLUMNS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <emmintrin.h>
+#include "chunk/vector/shuffle_vector.h"
+
 #include <string.h>
 
 #include "base/cpu.h"
 #include "chunk/shuffle_portable.h"
-#include "chunk/x86/columns.h"
-#include "chunk/x86/kernels.h"
-#include "chunk/x86/transpose_bits.h"
-#include "chunk/x86/unroll.h"
+#include "chunk/vector/columns.h"
+#include "chunk/vector/transpose_bits.h"
+#include "chunk/vector/unroll.h"
+#include "chunk/vector/vector16.h"
 
 /*
  * A tile is 128 bytes in eight registers: `width` bytes (2, 4 or 8) of each of
@@ -27,49 +28,18 @@ enum {
     WIDEST = COLUMNS
 };
 
-INLINE __m128i load(const uint8_t *bytes)
-{
-    return _mm_loadu_si128((const __m128i_u *)bytes);
-}
-
-INLINE __m128i load_half(const uint8_t *bytes)
-{
-    return _mm_loadl_epi64((const __m128i_u *)bytes);
-}
-
-INLINE void store(uint8_t *bytes, __m128i x)
-{
-    _mm_storeu_si128((__m128i_u *)bytes, x);
-}
-
-/* Interleave two registers in units of `unit` bytes. */
-INLINE void interleave(size_t unit, __m128i *a, __m128i *b)
-{
-    __m128i x = *a;
-    __m128i y = *b;
-
-    if (unit == 1) {
-        *a = _mm_unpacklo_epi8(x, y);
-        *b = _mm_unpackhi_epi8(x, y);
-    } else if (unit == 2) {
-        *a = _mm_unpacklo_epi16(x, y);
-        *b = _mm_unpackhi_epi16(x, y);
-    } else if (unit == 4) {
-        *a = _mm_unpacklo_epi32(x, y);
-        *b = _mm_unpackhi_epi32(x, y);
-    } else {
-        *a = _mm_unpacklo_epi64(x, y);
-        *b = _mm_unpackhi_epi64(x, y);
-    }
-}
-
 /* Interleave the registers whose numbers differ in the bit `step`. */
-INLINE void interleave_tile(size_t step, size_t unit, __m128i x[NREGS])
+INLINE void interleave_tile(size_t step, size_t unit, vector16 x[NREGS])
 {
     UNROLL
     for (size_t i = 0; i < NREGS; i++) {
-        if (!(i & step))
-            interleave(unit, &x[i], &x[i | step]);
+        if (!(i & step)) {
+            vector16 a = x[i];
+            vector16 b = x[i | step];
+
+            x[i] = interleave_low(unit, a, b);
+            x[i | step] = interleave_high(unit, a, b);
+        }
     }
 }
 
@@ -89,41 +59,30 @@ INLINE size_t first_item(size_t width, size_t i)
     return i / width * VECTOR + i % width * (VECTOR / width);
 }
 
-INLINE __m128i interleave_halves(__m128i x)
-{
-    return _mm_unpacklo_epi8(x, _mm_srli_si128(x, VECTOR / 2));
-}
-
 /* Load the items of one register: first bytes 0, then bytes 1, ... */
-INLINE __m128i load_items(size_t width, size_t typesize, const uint8_t *src)
+INLINE vector16 load_items(size_t width, size_t typesize, const uint8_t *src)
 {
-    __m128i x;
-
     if (width == 8)
-        return _mm_unpacklo_epi8(load_half(src), load_half(src + typesize));
-    x = load(src);
-    if (width == 4)
-        return interleave_halves(interleave_halves(x));
-    return _mm_packus_epi16(_mm_and_si128(x, _mm_set1_epi16(0xff)),
-                            _mm_srli_epi16(x, 8));
+        return interleave_low(1, load8(src), load8(src + typesize));
+    return planes_of(width, load16(src));
 }
 
 /* Store items; narrow ones leave rubbish, which the next store overwrites. */
-INLINE void store_items(size_t width, size_t typesize, __m128i x, uint8_t *dst)
+INLINE void store_items(size_t width, size_t typesize, vector16 x, uint8_t *dst)
 {
     if (typesize == width) {
-        store(dst, x);
+        store16(dst, x);
         return;
     }
-    _mm_storel_epi64((__m128i_u *)dst, x);
-    _mm_storel_epi64((__m128i_u *)(dst + typesize), _mm_unpackhi_epi64(x, x));
+    store8(dst, x);
+    store8(dst + typesize, interleave_high(8, x, x));
 }
 
 INLINE void shuffle_tile(size_t width, size_t typesize, const uint8_t *src,
                          size_t stride, uint8_t *dst)
 {
     size_t nitems = VECTOR / width;
-    __m128i x[NREGS];
+    vector16 x[NREGS];
 
     UNROLL
     for (size_t i = 0; i < NREGS; i++)
@@ -139,23 +98,23 @@ INLINE void shuffle_tile(size_t width, size_t typesize, const uint8_t *src,
         size_t plane = i % width;
 
         if (plane < typesize)
-            store(dst + plane * stride + i / width * VECTOR,
-                  x[reverse(width, i)]);
+            store16(dst + plane * stride + i / width * VECTOR,
+                    x[reverse(width, i)]);
     }
 }
 
 INLINE void unshuffle_tile(size_t width, size_t typesize, const uint8_t *src,
                            size_t stride, uint8_t *dst)
 {
-    __m128i x[NREGS];
+    vector16 x[NREGS];
 
     UNROLL
     for (size_t i = 0; i < NREGS; i++) {
         size_t plane = i % width;
 
-        x[i] = _mm_setzero_si128();
+        x[i] = (vector16){ 0 };
         if (plane < typesize)
-            x[i] = load(src + plane * stride + i / width * VECTOR);
+            x[i] = load16(src + plane * stride + i / width * VECTOR);
     }
     interleave_tile(1, 1, x);
     if (width >= 4)
@@ -182,7 +141,8 @@ INLINE size_t items_in_tiles(size_t width, size_t typesize, size_t len)
     return (len - behind) / typesize / nitems * nitems;
 }
 
-/* Shuffle items that are no wider than the tile. */
+/* Shuffle items that are no wider than the tile.  Callers pass a constant
+   typesize, so that the compiler keeps the tile in registers. */
 INLINE void shuffle_items(size_t width, size_t typesize, size_t len,
                           const uint8_t *src, uint8_t *dst)
 {
@@ -250,35 +210,67 @@ static const struct column_steps steps = {
 static void shuffle(size_t typesize, size_t len, const uint8_t *src,
                     uint8_t *dst)
 {
-    if (typesize == 1)
+    switch (typesize) {
+    case 1:
         memcpy(dst, src, len);
-    else if (typesize == 2)
+        break;
+    case 2:
         shuffle_items(2, 2, len, src, dst);
-    else if (typesize == 4)
+        break;
+    case 3:
+        shuffle_items(8, 3, len, src, dst);
+        break;
+    case 4:
         shuffle_items(4, 4, len, src, dst);
-    else if (typesize == 8)
+        break;
+    case 5:
+        shuffle_items(8, 5, len, src, dst);
+        break;
+    case 6:
+        shuffle_items(8, 6, len, src, dst);
+        break;
+    case 7:
+        shuffle_items(8, 7, len, src, dst);
+        break;
+    case 8:
         shuffle_items(8, 8, len, src, dst);
-    else if (typesize < 8)
-        shuffle_items(8, typesize, len, src, dst);
-    else
+        break;
+    default:
         columns_shuffle(&steps, typesize, len, src, dst);
+    }
 }
 
 static void unshuffle(size_t typesize, size_t len, const uint8_t *src,
                       uint8_t *dst)
 {
-    if (typesize == 1)
+    switch (typesize) {
+    case 1:
         memcpy(dst, src, len);
-    else if (typesize == 2)
+        break;
+    case 2:
         unshuffle_items(2, 2, len, src, dst);
-    else if (typesize == 4)
+        break;
+    case 3:
+        unshuffle_items(8, 3, len, src, dst);
+        break;
+    case 4:
         unshuffle_items(4, 4, len, src, dst);
-    else if (typesize == 8)
+        break;
+    case 5:
+        unshuffle_items(8, 5, len, src, dst);
+        break;
+    case 6:
+        unshuffle_items(8, 6, len, src, dst);
+        break;
+    case 7:
+        unshuffle_items(8, 7, len, src, dst);
+        break;
+    case 8:
         unshuffle_items(8, 8, len, src, dst);
-    else if (typesize < 8)
-        unshuffle_items(8, typesize, len, src, dst);
-    else
+        break;
+    default:
         columns_unshuffle(&steps, typesize, len, src, dst);
+    }
 }
 
 static void bitshuffle(size_t typesize, size_t len, const uint8_t *src,
@@ -293,44 +285,36 @@ static void bitunshuffle(size_t typesize, size_t len, const uint8_t *src,
     columns_bitunshuffle(&steps, typesize, len, src, dst);
 }
 
-/* Add to each byte all bytes before it. */
-INLINE __m128i add_up(__m128i x)
-{
-    x = _mm_add_epi8(x, _mm_slli_si128(x, 1));
-    x = _mm_add_epi8(x, _mm_slli_si128(x, 2));
-    x = _mm_add_epi8(x, _mm_slli_si128(x, 4));
-    return _mm_add_epi8(x, _mm_slli_si128(x, 8));
-}
-
-INLINE __m128i repeat_last(__m128i x)
-{
-    x = _mm_unpackhi_epi8(x, x);
-    x = _mm_shufflehi_epi16(x, 0xff);
-    return _mm_shuffle_epi32(x, 0xff);
-}
-
 static void prefix_sum(size_t len, uint8_t *bytes)
 {
-    __m128i sum = _mm_setzero_si128(); /* of all bytes so far, repeated */
+    vector16 sum = { 0 }; /* of all bytes so far, repeated */
     uint8_t total;
     size_t i;
 
     for (i = 0; i + VECTOR <= len; i += VECTOR) {
-        __m128i x = add_up(load(bytes + i));
+        vector16 x = add_up(load16(bytes + i));
 
-        store(bytes + i, _mm_add_epi8(x, sum));
-        sum = _mm_add_epi8(sum, repeat_last(x));
+        store16(bytes + i, x + sum);
+        sum += repeat_last(x);
     }
-    total = (uint8_t)_mm_cvtsi128_si32(sum);
+    total = sum[0];
     for (; i < len; i++) {
         total = (uint8_t)(total + bytes[i]);
         bytes[i] = total;
     }
 }
 
-const struct shuffle_ops shuffle_sse2 = {
+const struct shuffle_ops shuffle_vector = {
+#if defined(__x86_64__)
     .cpu = CPU_SSE2,
     .name = "sse2",
+#elif defined(__aarch64__)
+    .cpu = CPU_NEON,
+    .name = "neon",
+#else
+    .cpu = CPU_VX,
+    .name = "vx",
+#endif
     .shuffle = shuffle,
     .unshuffle = unshuffle,
     .bitshuffle = bitshuffle,
