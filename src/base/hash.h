@@ -29,22 +29,26 @@ static inline uint64_t hash_text(const char *text)
 static inline uint64_t hash_bytes(const uint8_t *bytes, size_t len,
                                   uint64_t seed)
 {
-    uint64_t lanes[4] = { seed, seed + 1, seed + 2, seed + 3 };
-    uint64_t words[4] = { 0 };
-    uint64_t hash = hash_mix(seed, len);
+    uint64_t a = seed;
+    uint64_t b = seed + 1;
+    uint64_t c = seed + 2;
+    uint64_t d = seed + 3;
+    uint64_t words[4];
 
-    for (; len >= sizeof(words); len -= sizeof(words)) {
+    /* Four hashes, because the processor works on them at the same time. */
+    for (size_t i = len / sizeof(words); i > 0; i--) {
         memcpy(words, bytes, sizeof(words));
         bytes += sizeof(words);
-        for (int i = 0; i < 4; i++)
-            lanes[i] = hash_mix(lanes[i], words[i]);
+        a = hash_mix(a, words[0]);
+        b = hash_mix(b, words[1]);
+        c = hash_mix(c, words[2]);
+        d = hash_mix(d, words[3]);
     }
     memset(words, 0, sizeof(words));
-    if (len > 0)
-        memcpy(words, bytes, len);
+    memcpy(words, bytes, len % sizeof(words));
     for (int i = 0; i < 4; i++)
-        hash = hash_mix(hash_mix(hash, lanes[i]), words[i]);
-    return hash;
+        a = hash_mix(a, words[i]);
+    return hash_mix(hash_mix(hash_mix(hash_mix(a, b), c), d), len);
 }
 
 #endif

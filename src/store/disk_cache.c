@@ -145,10 +145,16 @@ static void folder_name(unsigned folder, char name[NAME_LEN])
 
 static void file_name(const struct disk_key *key, char name[NAME_LEN])
 {
-    int n = snprintf(name, NAME_LEN, "%x/", folder_of(key));
+    static const char digits[] = "0123456789abcdef";
+    char *to = name;
 
-    for (size_t i = 0; i < DISK_KEY_LEN; i++)
-        n += snprintf(name + n, NAME_LEN - (size_t)n, "%02x", key->id[i]);
+    *to++ = digits[folder_of(key)];
+    *to++ = '/';
+    for (size_t i = 0; i < DISK_KEY_LEN; i++) {
+        *to++ = digits[key->id[i] >> 4];
+        *to++ = digits[key->id[i] & 15];
+    }
+    *to = '\0';
 }
 
 /* Sum up bytes of a key.  The seed keeps bytes at other places, and of other
