@@ -85,17 +85,30 @@ int source_open(const char *path, uint64_t frame_offset, unsigned flags,
     return 0;
 }
 
-int source_open_frame(const char *path, uint64_t frame_offset,
-                      struct frame **out)
+static int try_frame(const char *path, uint64_t frame_offset,
+                     struct frame **out, struct fault *fault)
 {
-    struct fault fault = FAULT_NONE;
     struct store *store;
     int r = source_open(path, frame_offset, 0, &store);
 
+    *fault = FAULT_NONE;
     if (r == 0) {
-        r = frame_open(store, frame_offset, out, &fault);
+        r = frame_open(store, frame_offset, out, fault);
         store_close(store);
     }
+    return r;
+}
+
+int source_open_frame(const char *path, uint64_t frame_offset,
+                      struct frame **out)
+{
+    struct retry retry = RETRY_REPLACED_REMOTE;
+    struct fault fault;
+    int r;
+
+    do
+        r = try_frame(path, frame_offset, out, &fault);
+    while (r == -ESTALE && remote_is(path) && retry_wait(&retry));
     if (r < 0)
         source_report(path, r, &fault);
     return r;

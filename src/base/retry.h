@@ -27,6 +27,10 @@ struct retry {
 #define RETRY_REPLACED \
     ((struct retry){ .tries_left = 99, .patience_ns = RETRY_FOREVER })
 
+/* The same for an object on a server, which takes its time for each try. */
+#define RETRY_REPLACED_REMOTE \
+    ((struct retry){ .tries_left = 5, .patience_ns = RETRY_FOREVER })
+
 /* The same, if each try waits in line behind those other programs. */
 #define RETRY_REPLACED_IN_LINE                       \
     ((struct retry){ .tries_left = RETRY_ANY_NUMBER, \

@@ -112,16 +112,19 @@ static int open_either(struct net *net, const struct url *url,
     struct store *file = NULL;
     int r = store_http_open(net, url, &file);
     bool late = r == -EIO && clock_monotonic_ns() >= until_ns;
+    int dir_error = -ENOENT;
 
-    if (r == -ENOMEM || late || url->query ||
-        (r == 0 && frame_remote_is_frame(file)) ||
-        open_dir(net, url, out) < 0) {
-        if (r == 0)
-            *out = file;
-        return r;
+    if (r != -ENOMEM && !late && !url->query &&
+        !(r == 0 && frame_remote_is_frame(file)))
+        dir_error = open_dir(net, url, out);
+    if (dir_error == 0) {
+        store_close(file);
+        return 0;
     }
-    store_close(file);
-    return 0;
+    if (r == 0)
+        *out = file;
+    return r == 0 || dir_error == -ENOENT || dir_error == -EACCES ? r
+                                                                  : dir_error;
 }
 
 int frame_remote_open(struct net *net, const char *text, struct store **out,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/list.h"
+#include "base/retry.h"
 #include "store/http_cached.h"
 #include "store/http_list.h"
 #include "store/http_remote.h"
@@ -341,24 +342,35 @@ static int http_open_object(struct store *base, const char *name,
     return 0;
 }
 
+static int stat_once(struct store *base, const char *name,
+                     struct store_stat *out)
+{
+    struct store_object *object;
+    int r = http_open_object(base, name, &object);
+
+    if (r < 0)
+        return r;
+    r = store_object_stat(object, out);
+    store_object_close(object);
+    return r;
+}
+
 /* Stat an object by its name; "" is the store itself, and stands for its
-   index. */
+   index.  An object that changes after it was opened is opened again. */
 static int http_dir_stat(struct store *base, const char *name,
                          struct store_stat *out)
 {
     struct http_store *store = (struct http_store *)base;
-    struct store_object *object;
+    struct retry retry = RETRY_REPLACED_REMOTE;
     char index[NAME_MAX_LEN];
     int r;
 
     pthread_mutex_lock(&store->lock);
     strcpy(index, store->name);
     pthread_mutex_unlock(&store->lock);
-    r = http_open_object(base, name[0] == '\0' ? index : name, &object);
-    if (r < 0)
-        return r;
-    r = store_object_stat(object, out);
-    store_object_close(object);
+    do
+        r = stat_once(base, name[0] == '\0' ? index : name, out);
+    while (r == -ESTALE && retry_wait(&retry));
     return r;
 }
 
