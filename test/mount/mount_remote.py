@@ -17,6 +17,7 @@ import subprocess
 from mounted import (FRAMEFS, LAYOUTS, PATIENCE, Mount, b2frame, check, corpus,
                      error_of, harness, main, opened, read, wait_for, write)
 from s3_server import S3
+import faults
 import web
 from web import Plan, Web
 
@@ -150,6 +151,40 @@ def faults_reach_no_program():
         check('requests   %d, ' % figures['requests'] in said, said)
 
 
+def read_again(path, offset, length):
+    """Read from a file, which is opened again when it has another state."""
+    data = b''
+    length = min(length, len(CONTENT) - offset)
+    for _ in range(20):
+        with opened(path, os.O_RDONLY) as fd:
+            try:
+                data += os.pread(fd, length - len(data), offset + len(data))
+            except OSError as failure:
+                check(failure.errno == errno.ESTALE, str(failure))
+        if len(data) == length:
+            break
+    return data
+
+
+def random_faults_give_no_wrong_byte():
+    chooser = random.Random(2)
+    for layout in LAYOUTS:
+        make('f-' + layout, layout)
+        plan = faults.Faults(random.Random(chooser.random()))
+        with Web('.') as server, \
+                Mount(server.url + 'f-' + layout, 'mnt', '-o',
+                      'timeout=6,retries=20,revalidate=0') as mount:
+            server.forget(plan)
+            path = mount / ('f-' + layout)
+            for _ in range(int(os.environ.get('FRAMEFS_FAULTS', '60'))):
+                start = chooser.randrange(len(CONTENT))
+                length = chooser.choice((1, 4096, 3 * CHUNK))
+                got = read_again(path, start, length)
+                check(got == CONTENT[start:start + length],
+                      'content at %d' % start)
+            print(layout, dict(plan.counts))
+
+
 def a_second_mount_needs_no_request():
     options = ('-o', 'revalidate=inf,netcache=kept')
     for layout in LAYOUTS:
@@ -229,6 +264,7 @@ main(both_layouts_show,
      a_new_state_shows_when_it_is_opened_again,
      a_stopped_server_gives_an_error_and_then_works_again,
      faults_reach_no_program,
+     random_faults_give_no_wrong_byte,
      a_second_mount_needs_no_request,
      a_query_is_not_shown,
      what_cannot_be_mounted_is_told)
