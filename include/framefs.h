@@ -3,8 +3,8 @@
 #define FRAMEFS_H
 
 /*
- * libframefs reads and writes Blosc2 frames as plain bytes.  The bytes of an
- * N-dimensional array are those of its chunks in a row.
+ * libframefs reads and writes Blosc2 frames as plain bytes, and regions of
+ * N-dimensional arrays.
  *
  *     struct framefs *fs;
  *     struct framefs_frame *frame;
@@ -113,7 +113,8 @@ struct framefs_frame;
 
 enum {
     FRAMEFS_READ = 0,
-    FRAMEFS_WRITE = 1 /* for reading and writing */
+    FRAMEFS_WRITE = 1, /* for reading and writing */
+    FRAMEFS_ARRAY = 2  /* see below */
 };
 
 /*
@@ -129,7 +130,11 @@ enum {
  *  flags   FRAMEFS_READ or FRAMEFS_WRITE.  Only one handle at a time, of all
  *          processes, can change a frame, from its first write until that is
  *          committed.  Any number of handles can read it meanwhile: each call
- *          sees the last commit, or a later one for some chunks
+ *          sees the last commit, or a later one for some chunks.  With
+ *          FRAMEFS_ARRAY, the bytes of an N-dimensional array are its items in
+ *          C order, as framefs(1) shows them, and the array keeps its size;
+ *          without, they are those of the chunks in a row.  For other frames
+ *          this makes no difference
  *  offset  offset in the file at which the frame starts, usually 0.  A frame
  *          at another offset cannot be opened for writing: -EROFS
  */
@@ -283,6 +288,96 @@ FRAMEFS_API int framefs_meta_set(struct framefs_frame *frame, const char *name,
    exist, or errors as framefs_meta_set(). */
 FRAMEFS_API int framefs_meta_remove(struct framefs_frame *frame,
                                     const char *name);
+
+/*
+ * Arrays.  The functions below need a frame that was opened with FRAMEFS_ARRAY
+ * and is an array, else they return -ENODATA.
+ */
+
+enum {
+    FRAMEFS_NDIM_MAX = 16
+};
+
+/* An array.  It is cut into chunks, and these into blocks, which are decoded one
+   at a time.  The last dimension varies fastest. */
+struct framefs_array {
+    uint32_t ndim;
+    uint32_t itemsize;                 /* bytes of an item */
+    uint64_t shape[FRAMEFS_NDIM_MAX];  /* items along each dimension */
+    uint32_t chunks[FRAMEFS_NDIM_MAX]; /* items of a chunk along it */
+    uint32_t blocks[FRAMEFS_NDIM_MAX]; /* items of a block along it */
+    const char *dtype; /* for framefs_array_create(): the type of an item, as
+                          NumPy prints it; NULL if unknown */
+};
+
+/* Get the shape of an array, without its dtype.  `size` is sizeof(*out), as for
+   framefs_info(). */
+FRAMEFS_API int framefs_array_info(struct framefs_frame *frame,
+                                   struct framefs_array *out, size_t size);
+
+/*
+ * Get the dtype of an array as NumPy prints it, such as "<f8"; "" if it is not
+ * known.
+ *
+ *  text, size  buffer for the text and a NUL; NULL and 0 to ask for its length
+ *
+ * Returns the length without the NUL, or -ERANGE if `size` is too small.
+ */
+FRAMEFS_API ssize_t framefs_array_dtype(struct framefs_frame *frame, char *text,
+                                        size_t size);
+
+/*
+ * Create an array of zeros, and open it with FRAMEFS_WRITE and FRAMEFS_ARRAY.
+ *
+ *  options  as for framefs_create(), but typesize counts for nothing; chunksize
+ *           and blocksize are those of extents that are chosen
+ *  array    extents of chunks and blocks that are 0 are chosen
+ *
+ * Errors as framefs_create(), and -EFBIG if there would be too many chunks.
+ */
+FRAMEFS_API int framefs_array_create(struct framefs *fs, const char *path,
+                                     const char *options,
+                                     const struct framefs_array *array,
+                                     struct framefs_frame **out);
+
+/* A rectangular region of an array, and the layout of a buffer for its items. */
+struct framefs_region {
+    const uint64_t *start;  /* first item along each dimension */
+    const uint64_t *count;  /* items along each dimension */
+    const int64_t *strides; /* bytes in the buffer from one item to the next
+                               along each dimension, which may be negative;
+                               NULL: the items are in C order */
+};
+
+/*
+ * Read or write a region of an array.  Only blocks that the region touches are
+ * decoded; if they are many, by several threads.
+ *
+ *  buf  where the first item of the region is in the buffer
+ *
+ * Returns 0, -ERANGE if the array does not have these items, or errors as
+ * framefs_pread() and framefs_pwrite().  After an error, some items may have
+ * been copied.
+ */
+FRAMEFS_API int framefs_array_read(struct framefs_frame *frame,
+                                   const struct framefs_region *region,
+                                   void *buf);
+FRAMEFS_API int framefs_array_write(struct framefs_frame *frame,
+                                    const struct framefs_region *region,
+                                    const void *buf);
+
+/*
+ * Change the shape of an array, and commit that with all written data, durably
+ * and in one step.  Chunks and blocks keep their extents, and items keep their
+ * places.  New items are zeros.
+ *
+ *  shape  one extent for each dimension
+ *
+ * Returns 0, -EINVAL if chunks of these extents cannot hold such an array,
+ * -EFBIG if there would be too many chunks, or errors as framefs_sync().
+ */
+FRAMEFS_API int framefs_array_resize(struct framefs_frame *frame,
+                                     const uint64_t *shape);
 
 #ifdef __cplusplus
 }

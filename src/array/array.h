@@ -52,6 +52,10 @@ int array_parse(const struct array_content *content,
 int array_encode(const struct layout_shape *shape, const char *dtype,
                  uint8_t **content, size_t *len);
 
+/* Change the extents of the array in the content of a metalayer, which
+   array_parse() has accepted. */
+void array_set_items(uint8_t *content, const uint64_t *items, unsigned ndim);
+
 /*
  * Read and parse the metalayer that makes a frame an array.
  *

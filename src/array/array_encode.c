@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "array/array.h"
+#include "base/bytes.h"
 #include "base/msgpack_write.h"
 
 enum {
@@ -60,4 +61,14 @@ int array_encode(const struct layout_shape *shape, const char *dtype,
     *content = writer.bytes;
     *len = writer.pos;
     return 0;
+}
+
+void array_set_items(uint8_t *content, const uint64_t *items, unsigned ndim)
+{
+    /* Before the first marker are parts, ndim, and the head of the list; and
+       the version, except in the oldest kind. */
+    uint8_t *at = content + (content[0] == ARRAY_PARTS_OLDEST ? 3 : 4);
+
+    for (unsigned i = 0; i < ndim; i++, at += 1 + sizeof(*items))
+        store_be64(at + 1, items[i]);
 }

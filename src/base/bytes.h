@@ -80,4 +80,10 @@ static inline void store_be32(uint8_t *bytes, uint32_t value)
     memcpy(bytes, &value, sizeof(value));
 }
 
+static inline void store_be64(uint8_t *bytes, uint64_t value)
+{
+    value = htobe64(value);
+    memcpy(bytes, &value, sizeof(value));
+}
+
 #endif

@@ -219,8 +219,16 @@ static int join_flusher(struct file *file, struct fault *fault)
 int file_open_writable(struct file_context *context, struct store *store,
                        struct file **out, struct fault *fault)
 {
+    return file_open_writable_view(context, context->view, store, out, fault);
+}
+
+int file_open_writable_view(struct file_context *context, enum file_view view,
+                            struct store *store, struct file **out,
+                            struct fault *fault)
+{
+    const struct view_spec spec = { .view = view };
     struct file *file;
-    int r = file_open(context, store, 0, &file, fault);
+    int r = file_open_view(context, &spec, store, &file, fault);
 
     if (r < 0)
         return r;
@@ -253,7 +261,10 @@ static int file_new_created(struct file_context *context,
                             struct fault *fault)
 {
     const struct frame_info *info = frame_writer_get_info(new->writer);
-    const struct view_spec spec = { .view = context->view };
+    bool in_row = context->view == FILE_VIEW_CHUNKS;
+    const struct view_spec spec = { .view = params->array && in_row
+                                                ? FILE_VIEW_ARRAY
+                                                : context->view };
     struct view view;
     int r = view_init(&view, &spec, new->frame, fault);
 

@@ -155,8 +155,15 @@ int file_view_size(struct frame *frame, const struct view_spec *spec,
 int file_open_writable(struct file_context *context, struct store *store,
                        struct file **out, struct fault *fault);
 
+/* The same, to show it in another form than the context says; the view is one
+   that can be written to. */
+int file_open_writable_view(struct file_context *context, enum file_view view,
+                            struct store *store, struct file **out,
+                            struct fault *fault);
+
 /*
- * Make an empty frame, or an array of zeros, and open it for changes.
+ * Make an empty frame, or an array of zeros, and open it for changes.  A new
+ * array is shown in C order, or as a .npy file if the context says so.
  *
  *  store  opened for writing: an empty file, or an empty directory for a sparse
  *         frame; the file takes a reference
@@ -481,24 +488,5 @@ int file_meta_set(struct file *file, const struct file_meta *meta,
 
 /* Remove a vlmetalayer.  Returns 0, -ENOENT, or as file_meta_set(). */
 int file_meta_remove(struct file *file, const char *name, struct fault *fault);
-
-/*
- * Insert, remove or reorder chunks.  Everything written is committed first, and
- * the change itself is committed when these functions return.
- *
- *  chunk_no  below the number of chunks, or equal to it for an insertion at the
- *            end
- *  order     for each place, the number of the chunk that moves there
- *
- * Returns 0, -EPERM if the file shows an array, -ERANGE if there is no such
- * chunk, -EINVAL if the sizes do not suit the frame's chunksize or `order` is
- * not a permutation; or as file_write().
- */
-int file_chunk_insert(struct file *file, uint64_t chunk_no, const void *bytes,
-                      size_t len, struct fault *fault);
-int file_chunk_delete(struct file *file, uint64_t chunk_no,
-                      struct fault *fault);
-int file_chunk_reorder(struct file *file, const uint64_t *order,
-                       uint64_t nchunks, struct fault *fault);
 
 #endif

@@ -35,14 +35,11 @@ static const struct chunk_edit *edit_of(const struct writeback_edit *edit)
    commit if another thread writes between the two. */
 static int enter(struct file *file, struct fault *fault)
 {
-    int r = 0;
+    for (;;) {
+        int r = writeback_commit(file, NULL, fault);
 
-    if (!view_is_in_row(file->constant.view))
-        r = fault_set(fault, -EPERM, 0, "the chunks of an array have a place");
-    while (r == 0) {
-        r = writeback_commit(file, NULL, fault);
         if (r < 0)
-            break;
+            return r;
         gate_lock_exclusive(file);
         if (!cache_has_uncommitted(file->constant.context->cache,
                                    &file->chunks) &&
@@ -50,12 +47,10 @@ static int enter(struct file *file, struct fault *fault)
             return 0;
         gate_unlock_exclusive(file);
     }
-    return r;
 }
 
-/* Commit an edit of chunks. */
-static int run_edit(struct file *file, const struct chunk_edit *what,
-                    struct fault *fault)
+int file_run_edit(struct file *file, const struct writeback_edit *edit,
+                  struct fault *fault)
 {
     int r = writeback_begin(file, fault);
 
@@ -63,11 +58,26 @@ static int run_edit(struct file *file, const struct chunk_edit *what,
         return r;
     r = enter(file, fault);
     if (r == 0) {
-        r = writeback_commit_exclusive(file, &what->edit, fault);
+        r = writeback_commit_exclusive(file, edit, fault);
         gate_unlock_exclusive(file);
     }
     writeback_end(file);
     return r;
+}
+
+/* Commit an edit of chunks, which an array does not allow. */
+static int run_edit(struct file *file, const struct chunk_edit *what,
+                    struct fault *fault)
+{
+    int r;
+
+    if (view_is_in_row(file->constant.view))
+        return file_run_edit(file, &what->edit, fault);
+    r = writeback_begin(file, fault);
+    if (r < 0)
+        return r;
+    writeback_end(file);
+    return fault_set(fault, -EPERM, 0, "the chunks of an array have a place");
 }
 
 static int run_delete(struct frame_writer *writer,

@@ -2,12 +2,19 @@
 #ifndef FILE_FILE_CHUNK_EDIT_H
 #define FILE_FILE_CHUNK_EDIT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/fault.h"
 #include "frame/frame.h"
 
 struct file;
+struct writeback_edit;
+
+/* Commit everything written, and then an edit that moves chunks, while no other
+   thread changes the file.  Errors as file_write(), or of the edit. */
+int file_run_edit(struct file *file, const struct writeback_edit *edit,
+                  struct fault *fault);
 
 /* Stored chunks of a frame, to be copied over existing chunks of a file. */
 struct file_chunk_copy {
@@ -26,5 +33,24 @@ struct file_chunk_copy {
  */
 int file_copy_chunks(struct file *file, const struct file_chunk_copy *copy,
                      uint64_t *done, struct fault *fault);
+
+/*
+ * Insert, remove or reorder chunks.  Everything written is committed first, and
+ * the change itself is committed when these functions return.
+ *
+ *  chunk_no  below the number of chunks, or equal to it for an insertion at the
+ *            end
+ *  order     for each place, the number of the chunk that moves there
+ *
+ * Returns 0, -EPERM if the file shows an array, -ERANGE if there is no such
+ * chunk, -EINVAL if the sizes do not suit the frame's chunksize or `order` is
+ * not a permutation; or as file_write().
+ */
+int file_chunk_insert(struct file *file, uint64_t chunk_no, const void *bytes,
+                      size_t len, struct fault *fault);
+int file_chunk_delete(struct file *file, uint64_t chunk_no,
+                      struct fault *fault);
+int file_chunk_reorder(struct file *file, const uint64_t *order,
+                       uint64_t nchunks, struct fault *fault);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "file/file.h"
+#include "file/file_write_private.h"
 #include "file/view.h"
 #include "state/file_private.h"
 #include "writeback/encode.h"
@@ -43,8 +44,8 @@ static ssize_t write_range(struct file *file, const struct cache_range *range,
     return n;
 }
 
-static ssize_t put_piece(struct file *file, const struct view_piece *piece,
-                         const uint8_t *src, struct fault *fault)
+ssize_t file_put_piece(struct file *file, const struct view_piece *piece,
+                       const uint8_t *src, struct fault *fault)
 {
     struct cache_range range = { .file = &file->chunks,
                                  .chunk_no = piece->chunk_no,
@@ -76,7 +77,7 @@ static int put_bytes(struct file *file, uint64_t off, const uint8_t *src,
 
         if (n == 0)
             n = piece.header ? put_header(&piece, src, fault)
-                             : put_piece(file, &piece, src, fault);
+                             : file_put_piece(file, &piece, src, fault);
         if (n < 0)
             return (int)n;
         off += (uint64_t)n;
@@ -123,9 +124,7 @@ static int check_end(const struct file *file, uint64_t off, uint64_t len,
     return off + len > max ? fault_set(fault, -EFBIG, 0, NULL) : 0;
 }
 
-/* If a write found no memory (-EAGAIN), report the error because of which
-   earlier bytes are not committed, or -ENOSPC. */
-static int explain(struct file *file, int error, struct fault *fault)
+int file_explain(struct file *file, int error, struct fault *fault)
 {
     int r;
 
@@ -159,7 +158,7 @@ static int write_pieces(struct file *file, uint64_t off,
         off += iov[i].iov_len;
     }
     gate_leave_writer(file, as);
-    return r < 0 ? explain(file, r, fault) : 0;
+    return r < 0 ? file_explain(file, r, fault) : 0;
 }
 
 static int accept_pieces(struct file *file, uint64_t off,
@@ -326,7 +325,7 @@ static int resize(struct file *file, uint64_t size, struct fault *fault)
                          "a frame whose chunks differ in size keeps its size");
     else if (size < file->states.nbytes)
         r = cut(file, size, fault);
-    return r < 0 ? explain(file, r, fault) : 0;
+    return r < 0 ? file_explain(file, r, fault) : 0;
 }
 
 int file_truncate(struct file *file, uint64_t size, struct fault *fault)
@@ -350,7 +349,7 @@ int file_extend(struct file *file, uint64_t size, struct fault *fault)
     if (r == 0 && size > file_size(file))
         r = grow(file, size, fault);
     if (r < 0)
-        r = explain(file, r, fault);
+        r = file_explain(file, r, fault);
     writeback_end(file);
     return r;
 }
@@ -440,7 +439,7 @@ static int zero(struct file *file, uint64_t off, uint64_t len,
     if (len > size - off)
         len = size - off;
     r = zero_range(file, off, off + len, fault);
-    return r < 0 ? explain(file, r, fault) : 0;
+    return r < 0 ? file_explain(file, r, fault) : 0;
 }
 
 int file_zero(struct file *file, uint64_t off, uint64_t len,

@@ -1,27 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/retry.h"
 #include "file/file.h"
 #include "frame/frame_remote.h"
 #include "lib/libframefs_private.h"
-#include "state/params.h"
 #include "store/store_local.h"
 
 enum {
     PIECE_LEN = 4 << 20 /* bytes that are read at a time */
-};
-
-struct framefs {
-    struct file_context *context;
 };
 
 /* The only state outside a handle: see framefs_error(). */
@@ -73,10 +65,9 @@ static int set_one(char *word, void *to,
     return r < 0 ? libframefs_refuse(word, r, NULL) : 0;
 }
 
-/* Set each option of a list NAME=VALUE,...; accepts NULL. */
-static int set_options(const char *options, void *to,
-                       int (*set)(void *to, const char *name,
-                                  const char *value))
+int libframefs_set_options(const char *options, void *to,
+                           int (*set)(void *to, const char *name,
+                                      const char *value))
 {
     char *text = strdup(options ? options : "");
     char *rest = text;
@@ -101,7 +92,7 @@ int framefs_new(const char *options, struct framefs **out)
 {
     struct file_options settings = file_default_options;
     struct framefs *fs;
-    int r = set_options(options, &settings, set_file_option);
+    int r = libframefs_set_options(options, &settings, set_file_option);
 
     if (r < 0)
         return r;
@@ -123,8 +114,8 @@ void framefs_free(struct framefs *fs)
     free(fs);
 }
 
-static int new_frame(struct framefs *fs, const char *path, int flags,
-                     struct framefs_frame **out)
+int libframefs_new_frame(struct framefs *fs, const char *path, int flags,
+                         struct framefs_frame **out)
 {
     size_t size = strlen(path) + 1;
     struct framefs_frame *frame = calloc(1, sizeof(*frame) + size);
@@ -139,8 +130,7 @@ static int new_frame(struct framefs *fs, const char *path, int flags,
     return 0;
 }
 
-/* Free a frame whose file is closed. */
-static void free_frame(struct framefs_frame *frame)
+void libframefs_free_frame(struct framefs_frame *frame)
 {
     pthread_rwlock_destroy(&frame->lock);
     free(frame);
@@ -152,17 +142,21 @@ static int open_file(const struct framefs_frame *frame, struct store *store,
 {
     struct file_context *context = frame->fs->context;
 
+    const struct view_spec spec = {
+        .base = frame->offset,
+        .view =
+            frame->flags & FRAMEFS_ARRAY ? FILE_VIEW_ARRAY : FILE_VIEW_CHUNKS,
+    };
+
     if (!(frame->flags & FRAMEFS_WRITE))
-        return file_open(context, store, frame->offset, out, fault);
+        return file_open_view(context, &spec, store, out, fault);
     if (frame->offset > 0)
         return fault_set(fault, -EROFS, frame->offset,
                          "a frame inside a file is not changed");
-    return file_open_writable(context, store, out, fault);
+    return file_open_writable_view(context, spec.view, store, out, fault);
 }
 
-/* Can a frame of this name be opened in this way?  A URL must be valid, and lead
-   to a frame that is only read. */
-static int check_name(const char *path, bool write)
+int libframefs_check_name(const char *path, bool write)
 {
     const char *why;
     int r;
@@ -178,9 +172,8 @@ static int check_name(const char *path, bool write)
     return 0;
 }
 
-/* Open the current file of a frame. */
-static int open_path(struct framefs_frame *frame, struct file **out,
-                     struct fault *fault)
+int libframefs_open_path(struct framefs_frame *frame, struct file **out,
+                         struct fault *fault)
 {
     unsigned mode = frame->flags & FRAMEFS_WRITE ? STORE_WRITE : 0;
     struct store *store;
@@ -201,21 +194,21 @@ int framefs_open(struct framefs *fs, const char *path, int flags,
     struct framefs_frame *frame = NULL;
     int r;
 
-    if (flags & ~FRAMEFS_WRITE)
+    if (flags & ~(FRAMEFS_WRITE | FRAMEFS_ARRAY))
         return libframefs_refuse(path, -EINVAL, "unknown flags");
-    r = check_name(path, flags & FRAMEFS_WRITE);
+    r = libframefs_check_name(path, flags & FRAMEFS_WRITE);
     if (r < 0)
         return r;
-    r = new_frame(fs, path, flags, &frame);
+    r = libframefs_new_frame(fs, path, flags, &frame);
     if (r < 0)
         return r;
     frame->offset = offset;
     /* Another program may replace the frame while it is being opened. */
     do
-        r = open_path(frame, &frame->file, &fault);
+        r = libframefs_open_path(frame, &frame->file, &fault);
     while (r == -ESTALE && retry_wait(&retry));
     if (r < 0) {
-        free_frame(frame);
+        libframefs_free_frame(frame);
         return libframefs_fail(path, r, &fault);
     }
     *out = frame;
@@ -231,7 +224,7 @@ static void reopen(struct framefs_frame *frame)
 
     pthread_rwlock_wrlock(&frame->lock);
     if (!file_is_newest(frame->file) &&
-        open_path(frame, &newest, &fault) == 0) {
+        libframefs_open_path(frame, &newest, &fault) == 0) {
         file_close(frame->file);
         frame->file = newest;
     }
@@ -249,82 +242,16 @@ struct file *libframefs_enter(struct framefs_frame *frame)
     return frame->file;
 }
 
+int libframefs_check_open(const struct framefs_frame *frame)
+{
+    return frame->lost ? libframefs_refuse(frame->path, -ESTALE,
+                                           "could not be opened again")
+                       : 0;
+}
+
 void libframefs_leave(struct framefs_frame *frame)
 {
     pthread_rwlock_unlock(&frame->lock);
-}
-
-/* Parameters of a new frame. */
-struct creation {
-    struct file_params params;
-    bool sparse;
-};
-
-static int set_creation(void *to, const char *name, const char *value)
-{
-    struct creation *creation = to;
-
-    if (strcmp(name, "layout") != 0)
-        return params_set(&creation->params, name, value);
-    return params_set_layout(value, &creation->sparse);
-}
-
-/* Make the store of a new frame.  A directory is created at once; a file is
-   created with the frame. */
-static int make_store(const char *path, bool sparse, unsigned flags,
-                      struct store **out)
-{
-    flags |= STORE_WRITE | STORE_FOLLOW;
-    if (!sparse)
-        return store_file_open(AT_FDCWD, path, flags | STORE_NEW, out);
-    if (mkdir(path, 0777) < 0)
-        return -errno;
-    return store_dir_open(AT_FDCWD, path, flags, out);
-}
-
-static int make_file(struct framefs *fs, const char *path,
-                     const struct creation *creation, struct file **out,
-                     struct fault *fault)
-{
-    struct store *store;
-    int r = make_store(path, creation->sparse, file_store_flags(fs->context),
-                       &store);
-
-    if (r < 0)
-        return fault_set(fault, r, 0, NULL);
-    r = file_create(fs->context, store, &creation->params, out, fault);
-    store_close(store);
-    if (r < 0 && creation->sparse)
-        rmdir(path);
-    return r;
-}
-
-int framefs_create(struct framefs *fs, const char *path, const char *options,
-                   struct framefs_frame **out)
-{
-    struct creation creation = { .params = params_default };
-    struct fault fault = FAULT_NONE;
-    struct framefs_frame *frame = NULL;
-    int r = set_options(options, &creation, set_creation);
-
-    if (r < 0)
-        return r;
-    if (params_check(&creation.params) < 0)
-        return libframefs_refuse(options, -EINVAL,
-                                 "options do not go together");
-    r = check_name(path, true);
-    if (r < 0)
-        return r;
-    r = new_frame(fs, path, FRAMEFS_WRITE, &frame);
-    if (r < 0)
-        return r;
-    r = make_file(fs, path, &creation, &frame->file, &fault);
-    if (r < 0) {
-        free_frame(frame);
-        return libframefs_fail(path, r, &fault);
-    }
-    *out = frame;
-    return 0;
 }
 
 int framefs_close(struct framefs_frame *frame)
@@ -347,7 +274,7 @@ int framefs_close(struct framefs_frame *frame)
         r = synced;
     if (r < 0)
         libframefs_fail(frame->path, r, &fault);
-    free_frame(frame);
+    libframefs_free_frame(frame);
     return r;
 }
 
@@ -425,6 +352,8 @@ ssize_t framefs_pread(struct framefs_frame *frame, void *buf, size_t len,
     size_t done = 0;
     ssize_t n = 1;
 
+    if (libframefs_check_open(frame) < 0)
+        return -ESTALE;
     while (reading.len > 0 && n > 0 && reading.error == 0) {
         n = read_piece(frame, &reading);
         if (n > 0) {
@@ -447,22 +376,27 @@ ssize_t framefs_pwrite(struct framefs_frame *frame, const void *buf, size_t len,
 
     if (len > SSIZE_MAX)
         return libframefs_refuse(frame->path, -EINVAL, NULL);
-    r = file_write(frame->file, off, buf, len, &fault);
+    if (libframefs_check_open(frame) < 0)
+        return -ESTALE;
+    r = file_write(libframefs_enter(frame), off, buf, len, &fault);
+    libframefs_leave(frame);
     return r < 0 ? libframefs_fail(frame->path, r, &fault) : (ssize_t)len;
 }
 
 int framefs_truncate(struct framefs_frame *frame, uint64_t size)
 {
     struct fault fault = FAULT_NONE;
-    int r = file_truncate(frame->file, size, &fault);
+    int r = file_truncate(libframefs_enter(frame), size, &fault);
 
+    libframefs_leave(frame);
     return r < 0 ? libframefs_fail(frame->path, r, &fault) : 0;
 }
 
 int framefs_sync(struct framefs_frame *frame)
 {
     struct fault fault = FAULT_NONE;
-    int r = file_sync(frame->file, &fault);
+    int r = file_sync(libframefs_enter(frame), &fault);
 
+    libframefs_leave(frame);
     return r < 0 ? libframefs_fail(frame->path, r, &fault) : 0;
 }

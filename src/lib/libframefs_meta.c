@@ -48,10 +48,9 @@ int framefs_info(struct framefs_frame *frame, struct framefs_info *out,
     return 0;
 }
 
-/* Copy bytes to a caller's buffer of `size` bytes.  A size of 0 only asks for
-   the length. */
-static ssize_t hand_out(const struct framefs_frame *frame, const void *bytes,
-                        size_t len, void *to, size_t size)
+ssize_t libframefs_hand_out(const struct framefs_frame *frame,
+                            const void *bytes, size_t len, void *to,
+                            size_t size)
 {
     if (size == 0)
         return (ssize_t)len;
@@ -77,7 +76,7 @@ ssize_t framefs_info_json(struct framefs_frame *frame, char *text, size_t size)
     } while (len == -ESTALE && retry_wait(&retry));
     if (len < 0)
         return libframefs_refuse(frame->path, (int)len, NULL);
-    len = hand_out(frame, info, strlen(info) + 1, text, size);
+    len = libframefs_hand_out(frame, info, strlen(info) + 1, text, size);
     free(info);
     return len < 0 ? len : len - 1;
 }
@@ -146,7 +145,7 @@ ssize_t framefs_meta_list(struct framefs_frame *frame, char *list, size_t size)
     while (r == -ESTALE && retry_wait(&retry));
     if (r < 0)
         return libframefs_fail(frame->path, (int)r, &fault);
-    r = hand_out(frame, names, len, list, size);
+    r = libframefs_hand_out(frame, names, len, list, size);
     free(names);
     return r;
 }
@@ -184,7 +183,7 @@ ssize_t framefs_meta_get(struct framefs_frame *frame, const char *name,
         return libframefs_refuse(frame->path, -ENODATA, "no such metalayer");
     if (len < 0)
         return libframefs_fail(frame->path, (int)len, &fault);
-    len = hand_out(frame, content, (size_t)len, buf, size);
+    len = libframefs_hand_out(frame, content, (size_t)len, buf, size);
     free(content);
     return len;
 }
@@ -208,8 +207,9 @@ int framefs_meta_set(struct framefs_frame *frame, const char *name,
 
     if (!bare || kind == METALAYER_USERMETA)
         return libframefs_refuse(name, -EINVAL, "not a name that can be set");
-    r = file_meta_set(frame->file, &(struct file_meta){ kind, bare, buf, len },
-                      &fault);
+    r = file_meta_set(libframefs_enter(frame),
+                      &(struct file_meta){ kind, bare, buf, len }, &fault);
+    libframefs_leave(frame);
     return r < 0 ? fail_change(frame, r, &fault) : 0;
 }
 
@@ -223,6 +223,7 @@ int framefs_meta_remove(struct framefs_frame *frame, const char *name)
     if (!bare || kind != METALAYER_VL)
         return libframefs_refuse(name, -EINVAL,
                                  "not a name that can be removed");
-    r = file_meta_remove(frame->file, bare, &fault);
+    r = file_meta_remove(libframefs_enter(frame), bare, &fault);
+    libframefs_leave(frame);
     return r < 0 ? fail_change(frame, r, &fault) : 0;
 }

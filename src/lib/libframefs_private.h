@@ -3,9 +3,15 @@
 #define LIB_LIBFRAMEFS_PRIVATE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "file/file.h"
 #include "framefs.h"
+
+/* The library of the caller. */
+struct framefs {
+    struct file_context *context;
+};
 
 /* An open frame of the caller. */
 struct framefs_frame {
@@ -16,11 +22,13 @@ struct framefs_frame {
 
     /*
      * Held for reading while a thread uses the file.  Held for writing while a
-     * thread reopens the file of a read-only frame, because the frame has
-     * changed.
+     * thread reopens the file, because another program has changed a read-only
+     * frame, or this one has resized an array.
      */
     pthread_rwlock_t lock;
     struct file *file;
+    atomic_bool lost; /* the file could not be opened again after the array was
+                         resized, so its view is wrong */
 
     struct file_reader reader;
     char path[]; /* to open it by, and for messages */
@@ -33,6 +41,9 @@ struct framefs_frame {
 struct file *libframefs_enter(struct framefs_frame *frame);
 void libframefs_leave(struct framefs_frame *frame);
 
+/* Can the file be used?  Returns 0 or -ESTALE. */
+int libframefs_check_open(const struct framefs_frame *frame);
+
 /*
  * Record why a call fails, for framefs_error(), and return the error.
  *
@@ -42,5 +53,29 @@ int libframefs_fail(const char *subject, int error, const struct fault *fault);
 
 /* The same, with a reason of our own, or NULL for the system's. */
 int libframefs_refuse(const char *subject, int error, const char *why);
+
+/* Set each option of a list NAME=VALUE,...; accepts NULL. */
+int libframefs_set_options(const char *options, void *to,
+                           int (*set)(void *to, const char *name,
+                                      const char *value));
+
+/* Make a frame that has no file yet, and free a frame whose file is closed. */
+int libframefs_new_frame(struct framefs *fs, const char *path, int flags,
+                         struct framefs_frame **out);
+void libframefs_free_frame(struct framefs_frame *frame);
+
+/* Can a frame of this name be opened in this way?  A URL must be valid, and lead
+   to a frame that is only read. */
+int libframefs_check_name(const char *path, bool write);
+
+/* Open the current file of a frame. */
+int libframefs_open_path(struct framefs_frame *frame, struct file **out,
+                         struct fault *fault);
+
+/* Copy bytes to a caller's buffer of `size` bytes.  A size of 0 only asks for
+   the length. */
+ssize_t libframefs_hand_out(const struct framefs_frame *frame,
+                            const void *bytes, size_t len, void *to,
+                            size_t size);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "file/file_chunk_edit.h"
 #include "open/handle.h"
 #include "open/open_file_lost.h"
 #include "ops/chunk_ioctl.h"

@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include "file/file.h"
+#include "file/file_chunk_edit.h"
 #include "fixture.h"
 #include "suite.h"
 #include "writeback/writeback.h"

@@ -3,6 +3,7 @@
 
 #include "array/npy.h"
 #include "base/bytes.h"
+#include "file/file_chunk_edit.h"
 #include "file_sample.h"
 #include "give_store.h"
 #include "layout_naive.h"

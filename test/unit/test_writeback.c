@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "file/file.h"
+#include "file/file_chunk_edit.h"
 #include "fixture.h"
 #include "give_store.h"
 #include "state/file_private.h"

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "file/file_region_private.h"
+#include "state/file_private.h"
+
+enum {
+    ALONE_MAX = 512 << 10, /* bytes of blocks that one thread reads alone */
+    TASK_UNITS = 4, /* units for each thread, so that all end about together */
+};
+
+/* A part of the blocks of one chunk; one thread reads it. */
+struct unit {
+    struct region_chunk chunk;
+    uint64_t first; /* number among the blocks of the chunk */
+    uint64_t end;
+};
+
+/*
+ * A read of a region by several threads.
+ *
+ * Locking.  `lock` is a leaf and guards all fields below it.
+ */
+struct job {
+    struct file *file;
+    const struct region_plan *plan;
+    uint8_t *memory;
+    uint64_t nparts; /* units of a chunk */
+    uint64_t nunits;
+    bool drop_behind;
+
+    pthread_mutex_t lock;
+    pthread_cond_t finished;
+    uint64_t next; /* unit that no thread has begun */
+    unsigned ntasks;
+    int error;
+    struct fault *fault;
+};
+
+struct job_task {
+    struct pool_task task;
+    struct job *job;
+    uint64_t left; /* the unit for which the task found no memory; else
+                      job.nunits */
+};
+
+/* One thread's work on a unit. */
+struct reader {
+    struct job *job;
+    enum cache_wait wait;
+    uint8_t *scratch; /* for a block; NULL: not needed yet */
+};
+
+static int need_scratch(struct reader *reader, struct fault *fault)
+{
+    if (!reader->scratch)
+        reader->scratch = malloc(reader->job->plan->block_nbytes);
+    return reader->scratch ? 0 : fault_set(fault, -ENOMEM, 0, NULL);
+}
+
+/* Fill the scratch with the items of a special chunk. */
+static void fill(struct reader *reader, const struct file_chunk *chunk,
+                 uint64_t off)
+{
+    uint32_t len = reader->job->plan->block_nbytes;
+    uint32_t done = 0;
+
+    while (done < len) {
+        size_t start = (off + done) % chunk->pattern_len;
+        size_t n = chunk->pattern_len - start;
+
+        if (n > len - done)
+            n = len - done;
+        memcpy(reader->scratch + done, chunk->pattern + start, n);
+        done += (uint32_t)n;
+    }
+}
+
+int region_pin(const struct region_at *at, uint32_t off, uint32_t len,
+               struct cache_pin *out, struct fault *fault)
+{
+    const struct view_piece piece = { .chunk_no = at->chunk_no,
+                                      .off = at->off + off,
+                                      .span = len };
+
+    return file_pin(at->file, &piece, at->wait, out, fault);
+}
+
+/* Copy a block to the scratch, because the cache does not keep it in one
+   piece. */
+static int assemble(struct reader *reader, const struct region_at *at,
+                    struct fault *fault)
+{
+    uint32_t len = reader->job->plan->block_nbytes;
+    struct cache *cache = at->file->constant.context->cache;
+    uint32_t done = 0;
+    int r = need_scratch(reader, fault);
+
+    while (done < len && r == 0) {
+        struct cache_pin pin;
+
+        r = region_pin(at, done, len - done, &pin, fault);
+        if (r < 0)
+            break;
+        if (pin.data) {
+            memcpy(reader->scratch + done, pin.data, pin.len);
+            done += pin.len;
+        } else {
+            fill(reader, pin.chunk, at->off);
+            done = len;
+        }
+        cache_unpin(cache, &pin, 1);
+    }
+    return r;
+}
+
+/* Return the number of blocks from the one with number `i` on that follow one
+   another in the chunk, up to `end`. */
+static uint32_t count_run(const struct region_plan *plan,
+                          const struct unit *unit, uint64_t i)
+{
+    uint32_t first = region_block_no(plan, &unit->chunk, i);
+    uint32_t n = 1;
+
+    while (i + n < unit->end &&
+           region_block_no(plan, &unit->chunk, i + n) == first + n)
+        n++;
+    return n;
+}
+
+/* Copy the items of blocks that are all in memory. */
+static void load_blocks(const struct reader *reader, const struct unit *unit,
+                        uint64_t i, uint32_t n, const uint8_t *blocks)
+{
+    const struct region_plan *plan = reader->job->plan;
+
+    for (uint32_t k = 0; k < n; k++) {
+        struct region_block part;
+
+        region_find_block(plan, &unit->chunk, i + k, &part);
+        region_load(&part, blocks, reader->job->memory);
+        blocks += plan->block_nbytes;
+    }
+}
+
+/* Read some of `n` blocks that follow one another.  Returns how many, or an
+   error. */
+static int read_some(struct reader *reader, const struct unit *unit, uint64_t i,
+                     uint32_t n, struct fault *fault)
+{
+    const struct region_plan *plan = reader->job->plan;
+    struct file *file = reader->job->file;
+    uint32_t block_no = region_block_no(plan, &unit->chunk, i);
+    struct region_at at = { file, unit->chunk.chunk_no,
+                            block_no * plan->block_nbytes, reader->wait };
+    struct cache_pin pin;
+    int r = region_pin(&at, 0, n * plan->block_nbytes, &pin, fault);
+
+    if (r < 0)
+        return r;
+    n = pin.len / plan->block_nbytes;
+    if (pin.data && n > 0)
+        load_blocks(reader, unit, i, n, pin.data);
+    cache_unpin(file->constant.context->cache, &pin, 1);
+    if (pin.data && n > 0)
+        return (int)n;
+    r = assemble(reader, &at, fault);
+    if (r < 0)
+        return r;
+    load_blocks(reader, unit, i, 1, reader->scratch);
+    return 1;
+}
+
+static int read_unit(struct reader *reader, const struct unit *unit,
+                     struct fault *fault)
+{
+    struct job *job = reader->job;
+    uint64_t i = unit->first;
+
+    *fault = FAULT_NONE;
+    while (i < unit->end) {
+        uint32_t n = count_run(job->plan, unit, i);
+
+        while (n > 0) {
+            int r = read_some(reader, unit, i, n, fault);
+
+            if (r < 0)
+                return r;
+            i += (uint32_t)r;
+            n -= (uint32_t)r;
+        }
+    }
+    if (job->drop_behind)
+        cache_drop_behind(job->file->constant.context->cache,
+                          &job->file->chunks, unit->chunk.chunk_no,
+                          unit->chunk.chunk_no + 1);
+    return 0;
+}
+
+static void find_unit(const struct job *job, uint64_t no, struct unit *out)
+{
+    uint64_t part = no % job->nparts;
+
+    region_find_chunk(job->plan, no / job->nparts, &out->chunk);
+    out->first = out->chunk.nblocks * part / job->nparts;
+    out->end = out->chunk.nblocks * (part + 1) / job->nparts;
+}
+
+/* Note the result of a unit, and take the next one.  Returns false if there is
+   none, or one has failed. */
+static bool take_unit(struct job *job, int error, const struct fault *fault,
+                      uint64_t *no)
+{
+    bool more;
+
+    pthread_mutex_lock(&job->lock);
+    if (error < 0 && job->error == 0) {
+        job->error = error;
+        *job->fault = *fault;
+    }
+    more = job->error == 0 && job->next < job->nunits;
+    if (more)
+        *no = job->next++;
+    pthread_mutex_unlock(&job->lock);
+    return more;
+}
+
+/* Read units until there are no more.  Returns the number of one for which
+   there was no memory, without waiting, or job.nunits. */
+static uint64_t work(struct job *job, enum cache_wait wait)
+{
+    struct reader reader = { .job = job, .wait = wait };
+    struct fault fault = FAULT_NONE;
+    uint64_t left = job->nunits;
+    struct unit unit;
+    uint64_t no;
+    int r = 0;
+
+    while (take_unit(job, r, &fault, &no)) {
+        find_unit(job, no, &unit);
+        r = read_unit(&reader, &unit, &fault);
+        if (r == -EAGAIN) {
+            left = no;
+            break;
+        }
+    }
+    free(reader.scratch);
+    return left;
+}
+
+static void end_tasks(struct job *job, unsigned n)
+{
+    pthread_mutex_lock(&job->lock);
+    job->ntasks -= n;
+    if (job->ntasks == 0)
+        pthread_cond_signal(&job->finished);
+    pthread_mutex_unlock(&job->lock);
+}
+
+static void run_task(struct pool_task *pool_task)
+{
+    struct job_task *task = (struct job_task *)(void *)pool_task;
+
+    task->left = work(task->job, CACHE_WAIT_DECODE);
+    end_tasks(task->job, 1);
+}
+
+/* Read the units that tasks have left. */
+static void read_left(struct job *job, const struct job_task *tasks,
+                      unsigned ntasks)
+{
+    struct reader reader = { .job = job, .wait = CACHE_WAIT_MEMORY };
+
+    for (unsigned i = 0; i < ntasks && job->error == 0; i++) {
+        struct unit unit;
+
+        if (tasks[i].left == job->nunits)
+            continue;
+        find_unit(job, tasks[i].left, &unit);
+        job->error = read_unit(&reader, &unit, job->fault);
+    }
+    free(reader.scratch);
+}
+
+/* Read in this thread and in the pool.  Tasks that have not started when this
+   thread is done are withdrawn. */
+static void read_together(struct job *job, struct job_task *tasks,
+                          unsigned ntasks)
+{
+    struct pool *pool = job->file->constant.context->pool;
+    struct list late;
+
+    list_init(&late);
+    job->ntasks = ntasks;
+    for (unsigned i = 0; i < ntasks; i++) {
+        tasks[i] = (struct job_task){ .task = { .run = run_task, .owner = job },
+                                      .job = job,
+                                      .left = job->nunits };
+        pool_submit(pool, &tasks[i].task);
+    }
+    work(job, CACHE_WAIT_MEMORY);
+    end_tasks(job, (unsigned)pool_withdraw(pool, job, &late));
+    pthread_mutex_lock(&job->lock);
+    while (job->ntasks > 0)
+        pthread_cond_wait(&job->finished, &job->lock);
+    pthread_mutex_unlock(&job->lock);
+    read_left(job, tasks, ntasks);
+}
+
+/* Cut the work into units.  Returns the number of tasks that help. */
+static unsigned cut_work(struct job *job)
+{
+    const struct region_plan *plan = job->plan;
+    const struct file_context *context = job->file->constant.context;
+    uint64_t wanted = (uint64_t)TASK_UNITS * context->nthreads;
+    struct region_chunk chunk;
+    uint64_t nbytes;
+
+    region_find_chunk(plan, plan->nchunks / 2, &chunk);
+    nbytes = chunk.nblocks * plan->block_nbytes;
+    job->drop_behind = context->cache_size / 2 / nbytes < plan->nchunks;
+    job->nparts = 1;
+    if (plan->nchunks < wanted && !job->drop_behind)
+        job->nparts = (wanted + plan->nchunks - 1) / plan->nchunks;
+    if (job->nparts > chunk.nblocks)
+        job->nparts = chunk.nblocks;
+    job->nunits = plan->nchunks * job->nparts;
+    if (ALONE_MAX / nbytes >= plan->nchunks)
+        return 0;
+    return job->nunits > context->nthreads ? context->nthreads
+                                           : (unsigned)job->nunits - 1;
+}
+
+static int read_plan(struct file *file, const struct region_plan *plan,
+                     uint8_t *memory, struct fault *fault)
+{
+    struct job job = {
+        .file = file, .plan = plan, .memory = memory, .fault = fault
+    };
+    unsigned ntasks = cut_work(&job);
+    struct job_task *tasks = NULL;
+
+    if (ntasks > 0) {
+        tasks = calloc(ntasks, sizeof(*tasks));
+        if (!tasks)
+            return fault_set(fault, -ENOMEM, 0, NULL);
+    }
+    pthread_mutex_init(&job.lock, NULL);
+    pthread_cond_init(&job.finished, NULL);
+    read_together(&job, tasks, ntasks);
+    pthread_cond_destroy(&job.finished);
+    pthread_mutex_destroy(&job.lock);
+    free(tasks);
+    return job.error;
+}
+
+static uint64_t count_bytes(const struct region_plan *plan)
+{
+    uint64_t nbytes = plan->itemsize;
+
+    for (unsigned i = 0; i < plan->ndim; i++)
+        nbytes *= plan->region.count[i];
+    return nbytes;
+}
+
+int region_plan_of(struct file *file, const struct region *region, bool padded,
+                   struct region_plan *out, struct fault *fault)
+{
+    if (!file->constant.array)
+        return fault_set(fault, -ENODATA, 0,
+                         "not an array, or not opened as one");
+    if (region_plan_init(out, file->constant.array, region, padded) < 0)
+        return fault_set(fault, -ERANGE, 0, "the array has no such items");
+    return 0;
+}
+
+int file_region_read(struct file *file, const struct region *region,
+                     uint8_t *memory, struct fault *fault)
+{
+    struct region_plan plan;
+    int r = region_plan_of(file, region, false, &plan, fault);
+
+    if (r < 0 || plan.nchunks == 0)
+        return r;
+    r = read_plan(file, &plan, memory, fault);
+    if (r == 0)
+        counter_add(&file->constant.context->counters.read, count_bytes(&plan));
+    return r;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "array/dtype.h"
+#include "lib/libframefs_private.h"
+#include "state/params.h"
+#include "store/store_local.h"
+
+enum {
+    AUTO_BLOCK = 64 << 10 /* bytes in a block of an array if no option sets
+                             them */
+};
+
+/* Parameters of a new frame. */
+struct creation {
+    struct file_params params;
+    bool sparse;
+};
+
+static int set_creation(void *to, const char *name, const char *value)
+{
+    struct creation *creation = to;
+
+    if (strcmp(name, "layout") != 0)
+        return params_set(&creation->params, name, value);
+    return params_set_layout(value, &creation->sparse);
+}
+
+/* Make the store of a new frame.  A directory is created at once; a file is
+   created with the frame. */
+static int make_store(const char *path, bool sparse, unsigned flags,
+                      struct store **out)
+{
+    flags |= STORE_WRITE | STORE_FOLLOW;
+    if (!sparse)
+        return store_file_open(AT_FDCWD, path, flags | STORE_NEW, out);
+    if (mkdir(path, 0777) < 0)
+        return -errno;
+    return store_dir_open(AT_FDCWD, path, flags, out);
+}
+
+static int make_file(struct framefs *fs, const char *path,
+                     const struct creation *creation, struct file **out,
+                     struct fault *fault)
+{
+    struct store *store;
+    int r = make_store(path, creation->sparse, file_store_flags(fs->context),
+                       &store);
+
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    r = file_create(fs->context, store, &creation->params, out, fault);
+    store_close(store);
+    if (r < 0 && creation->sparse)
+        rmdir(path);
+    return r;
+}
+
+/* Create a frame from checked parameters, and open it. */
+static int create(struct framefs *fs, const char *path, int flags,
+                  const struct creation *creation, struct framefs_frame **out)
+{
+    struct fault fault = FAULT_NONE;
+    struct framefs_frame *frame = NULL;
+    int r = libframefs_check_name(path, true);
+
+    if (r < 0)
+        return r;
+    r = libframefs_new_frame(fs, path, flags, &frame);
+    if (r < 0)
+        return r;
+    r = make_file(fs, path, creation, &frame->file, &fault);
+    if (r < 0) {
+        libframefs_free_frame(frame);
+        return libframefs_fail(path, r, &fault);
+    }
+    *out = frame;
+    return 0;
+}
+
+static int refuse_options(const char *options)
+{
+    return libframefs_refuse(options ? options : "options", -EINVAL,
+                             "options do not go together");
+}
+
+int framefs_create(struct framefs *fs, const char *path, const char *options,
+                   struct framefs_frame **out)
+{
+    struct creation creation = { .params = params_default };
+    int r = libframefs_set_options(options, &creation, set_creation);
+
+    if (r < 0)
+        return r;
+    if (params_check(&creation.params) < 0)
+        return refuse_options(options);
+    return create(fs, path, FRAMEFS_WRITE, &creation, out);
+}
+
+/* Take the extents that the caller has not left at 0. */
+static void take_given(const uint32_t *given, unsigned ndim, uint32_t *extents)
+{
+    for (unsigned i = 0; i < ndim; i++)
+        if (given[i] > 0)
+            extents[i] = given[i];
+}
+
+static void take_shape(const struct framefs_array *from,
+                       const struct file_params *params,
+                       struct layout_shape *out)
+{
+    uint32_t blocksize = params->chunk.blocksize;
+    uint64_t chunk[ARRAY_NDIM_MAX];
+
+    *out = (struct layout_shape){ .ndim = from->ndim };
+    for (unsigned i = 0; i < from->ndim; i++)
+        out->items[i] = from->shape[i];
+    layout_choose(out->items, out->ndim, from->itemsize, params->chunksize,
+                  out->chunk);
+    take_given(from->chunks, out->ndim, out->chunk);
+    for (unsigned i = 0; i < from->ndim; i++)
+        chunk[i] = out->chunk[i];
+    layout_choose(chunk, out->ndim, from->itemsize,
+                  blocksize > 0 ? blocksize : AUTO_BLOCK, out->block);
+    take_given(from->blocks, out->ndim, out->block);
+}
+
+static int check_array(const struct framefs_array *array)
+{
+    const char *dtype = array->dtype;
+    struct dtype parsed = { 0 };
+    bool fits = true;
+
+    if (array->ndim > ARRAY_NDIM_MAX || array->itemsize == 0 ||
+        array->itemsize > INT32_MAX)
+        return libframefs_refuse("array", -EINVAL, NULL);
+    if (dtype) {
+        fits = dtype_parse(dtype, &parsed) == 0 && parsed.ndim == 0 &&
+               parsed.itemsize == array->itemsize;
+        dtype_fini(&parsed);
+    }
+    return fits ? 0
+                : libframefs_refuse(dtype, -EINVAL,
+                                    "not a dtype of items of this size");
+}
+
+int framefs_array_create(struct framefs *fs, const char *path,
+                         const char *options, const struct framefs_array *array,
+                         struct framefs_frame **out)
+{
+    struct creation creation = { .params = params_default };
+    struct file_array shape = { .dtype = array->dtype };
+    int r = check_array(array);
+
+    if (r == 0)
+        r = libframefs_set_options(options, &creation, set_creation);
+    if (r < 0)
+        return r;
+    creation.params.chunk.typesize = array->itemsize;
+    take_shape(array, &creation.params, &shape.shape);
+    creation.params.array = &shape;
+    if (params_check(&creation.params) < 0)
+        return refuse_options(options);
+    return create(fs, path, FRAMEFS_WRITE | FRAMEFS_ARRAY, &creation, out);
+}
