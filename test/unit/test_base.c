@@ -158,7 +158,7 @@ START_TEST(cpu_features_can_only_be_narrowed)
     all = cpu_features();
     setenv("FRAMEFS_CPU", "portable", 1);
     ck_assert_uint_eq(cpu_features(), 0);
-    setenv("FRAMEFS_CPU", "sse2,avx2,avx512", 1);
+    setenv("FRAMEFS_CPU", "sse2,avx2,avx512,neon,vx", 1);
     ck_assert_uint_eq(cpu_features(), all);
     setenv("FRAMEFS_CPU", "sse2", 1);
     ck_assert_uint_eq(cpu_features(), all & CPU_SSE2);
