@@ -10,17 +10,25 @@
 #include "give_store.h"
 #include "suite.h"
 
+/* An item of frames, which have little-endian ones, in bytes. */
+#define ITEM(x) (x), 0, 0, 0
+
 /* Three chunk files of the worked example; 1 and 2 are swapped in the index. */
-static const int32_t sparse_items[3][2] = { { 1, 2 }, { 3, 4 }, { 7, 8 } };
+static const uint8_t sparse_items[3][8] = { { ITEM(1), ITEM(2) },
+                                            { ITEM(3), ITEM(4) },
+                                            { ITEM(7), ITEM(8) } };
 
 static const uint8_t nan_items[8] = { 0, 0, 0xc0, 0x7f, 0, 0, 0xc0, 0x7f };
 
-static const int32_t items[16] = { 1, 2,  3,  4,  5,  6,  7,  8,
-                                   9, 10, 11, 12, 13, 14, 15, 16 };
+static const uint8_t items[64] = {
+    ITEM(1),  ITEM(2),  ITEM(3),  ITEM(4),  ITEM(5),  ITEM(6),
+    ITEM(7),  ITEM(8),  ITEM(9),  ITEM(10), ITEM(11), ITEM(12),
+    ITEM(13), ITEM(14), ITEM(15), ITEM(16),
+};
 
 START_TEST(the_worked_example_is_read)
 {
-    const int32_t last = 5;
+    const uint8_t last[] = { ITEM(5) };
     struct frame *frame = open_bytes(frame_worked, sizeof(frame_worked));
 
     ck_assert_uint_eq(frame_get_info(frame)->nchunks, 5);
@@ -28,7 +36,7 @@ START_TEST(the_worked_example_is_read)
     check_chunk(frame, 1, (uint8_t[8]){ 0 }, 8);
     check_chunk(frame, 2, nan_items, 8);
     check_chunk(frame, 3, (uint8_t[8]){ 0 }, 8);
-    check_chunk(frame, 4, &last, 4);
+    check_chunk(frame, 4, last, 4);
     frame_close(frame);
 }
 END_TEST
