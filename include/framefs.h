@@ -379,6 +379,82 @@ FRAMEFS_API int framefs_array_write(struct framefs_frame *frame,
 FRAMEFS_API int framefs_array_resize(struct framefs_frame *frame,
                                      const uint64_t *shape);
 
+/*
+ * Chunks, by number, as of the last commit: the same in a contiguous frame and
+ * in a sparse one.  Each function that changes them commits the written data
+ * first, and then the change, durably.
+ *
+ * The number of a chunk is its place: it changes when chunks before it are
+ * inserted, deleted or reordered, and not when chunks are put or written to.
+ */
+
+enum {
+    FRAMEFS_CHUNK_DECODED = 0, /* the bytes of the frame that it holds; those of
+                                  an array include padding */
+    FRAMEFS_CHUNK_STORED = 1   /* a Blosc2 chunk, compressed, with its header */
+};
+
+/* A chunk. */
+struct framefs_chunk {
+    uint64_t off;    /* of its first byte, if chunks lie in a row */
+    uint32_t nbytes; /* decoded bytes */
+    uint32_t cbytes; /* stored bytes; 0: it is zeros or the like, which only the
+                        index of the frame tells */
+};
+
+/* Describe a chunk.  `size` is sizeof(*out), as for framefs_info().  Returns 0,
+   -ERANGE if there is no such chunk, or errors as framefs_pread(). */
+FRAMEFS_API int framefs_chunk_info(struct framefs_frame *frame,
+                                   uint64_t chunk_no, struct framefs_chunk *out,
+                                   size_t size);
+
+/*
+ * Read a whole chunk.
+ *
+ *  form       FRAMEFS_CHUNK_DECODED or FRAMEFS_CHUNK_STORED
+ *  buf, size  buffer for the chunk; NULL and 0 to ask for its length
+ *
+ * Returns its length, which is 0 for the stored form of a chunk without one;
+ * -ERANGE if `size` is too small or there is no such chunk; or errors as
+ * framefs_pread().
+ */
+FRAMEFS_API ssize_t framefs_chunk_get(struct framefs_frame *frame,
+                                      uint64_t chunk_no, int form, void *buf,
+                                      size_t size);
+
+/*
+ * Replace a chunk; or insert one before another, or at the end.  A stored chunk
+ * is checked by decoding it, and then stored as it is.
+ *
+ * Returns 0; -ERANGE if there is no such chunk; -EINVAL if the decoded size does
+ * not suit the frame: all chunks but the last have its chunksize, unless it is
+ * 0; -EBADMSG or -ENOTSUP if a stored chunk cannot be decoded; -EPERM when
+ * inserting in an array that was opened with FRAMEFS_ARRAY; or errors as
+ * framefs_sync().
+ */
+FRAMEFS_API int framefs_chunk_put(struct framefs_frame *frame,
+                                  uint64_t chunk_no, int form, const void *buf,
+                                  size_t len);
+FRAMEFS_API int framefs_chunk_insert(struct framefs_frame *frame,
+                                     uint64_t chunk_no, int form,
+                                     const void *buf, size_t len);
+
+/* Delete a chunk.  Errors as framefs_chunk_insert(). */
+FRAMEFS_API int framefs_chunk_delete(struct framefs_frame *frame,
+                                     uint64_t chunk_no);
+
+/*
+ * Change the order of all chunks.
+ *
+ *  order    for each place, the number of the chunk that moves there
+ *  nchunks  the number of chunks of the frame
+ *
+ * Errors as framefs_chunk_insert(), and -EINVAL if `order` is not a permutation
+ * of all chunks.
+ */
+FRAMEFS_API int framefs_chunk_reorder(struct framefs_frame *frame,
+                                      const uint64_t *order, uint64_t nchunks);
+
 #ifdef __cplusplus
 }
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/cpu.h"
 #include "base/size.h"
+#include "chunk/chunk.h"
 #include "chunk/chunk_encode.h"
 #include "chunk/chunk_format.h"
 #include "file/file.h"
@@ -18,8 +19,7 @@ struct chunk_edit {
     struct file *file;
     uint64_t chunk_no;
     uint64_t nchunks;
-    const void *bytes; /* content of a chunk to insert */
-    size_t len;
+    struct file_chunk_content content; /* of a chunk to put or insert */
     const uint64_t *order;
     struct frame *src; /* frame from which to copy stored chunks */
     uint64_t src_chunk_no;
@@ -100,21 +100,23 @@ static int run_reorder(struct frame_writer *writer,
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
-/* Encode the chunk to insert, and write it. */
-static int write_chunk(const struct chunk_edit *what,
-                       struct frame_writer *writer,
-                       struct frame_written *written, struct fault *fault)
+/* Encode a chunk, and write it. */
+static int write_decoded(const struct chunk_edit *what,
+                         struct frame_writer *writer,
+                         struct frame_written *written, struct fault *fault)
 {
-    size_t cap = what->len + CHUNK_OVERHEAD_MAX;
+    const struct file_chunk_content *content = &what->content;
+    size_t cap = content->len + CHUNK_OVERHEAD_MAX;
     uint8_t *chunk = malloc(cap);
     struct chunk_encoder *encoder = NULL;
     ssize_t len = chunk ? chunk_encoder_new(cpu_features(), &encoder) : -ENOMEM;
     int r;
 
     if (len == 0)
-        len = chunk_encode(encoder, &what->file->states.params,
-                           &(struct chunk_content){ what->bytes, what->len },
-                           chunk, cap);
+        len = chunk_encode(
+            encoder, &what->file->states.params,
+            &(struct chunk_content){ content->bytes, content->len }, chunk,
+            cap);
     if (len < 0)
         r = fault_set(fault, (int)len, 0, NULL);
     else
@@ -122,6 +124,75 @@ static int write_chunk(const struct chunk_edit *what,
     chunk_encoder_free(encoder);
     free(chunk);
     return r;
+}
+
+/* Check that a stored chunk can be decoded, and is as long as it says. */
+static int check_stored(const struct chunk_edit *what, struct fault *fault)
+{
+    const struct file_chunk_content *content = &what->content;
+    struct chunk_items items = chunk_params_items(&what->file->states.params);
+    const struct stored_chunk stored = { content->bytes, content->len, &items };
+    struct chunk_decoder *decoder = NULL;
+    struct chunk_header header;
+    uint8_t *decoded;
+    ssize_t n =
+        chunk_header_parse(content->bytes, content->len, &header, fault);
+
+    if (n < 0)
+        return (int)n;
+    if (header.cbytes != content->len)
+        return fault_set(fault, -EBADMSG, 0, "chunk has another length");
+    decoded = malloc((size_t)header.nbytes + 1);
+    n = decoded ? chunk_decoder_new(cpu_features(), &decoder) : -ENOMEM;
+    if (n < 0)
+        fault_set(fault, (int)n, 0, NULL);
+    else
+        n = chunk_decode(&stored, decoded, header.nbytes, decoder, fault);
+    chunk_decoder_free(decoder);
+    free(decoded);
+    return n < 0 ? (int)n : 0;
+}
+
+static int write_chunk(const struct chunk_edit *what,
+                       struct frame_writer *writer,
+                       struct frame_written *written, struct fault *fault)
+{
+    const struct file_chunk_content *content = &what->content;
+    int r;
+
+    if (!content->stored)
+        return write_decoded(what, writer, written, fault);
+    r = check_stored(what, fault);
+    return r < 0 ? r
+                 : frame_writer_write(writer, content->bytes, content->len,
+                                      written, fault);
+}
+
+/* Does a chunk of this size keep an array whole? */
+static bool suits_array(const struct file *file,
+                        const struct frame_written *written)
+{
+    return view_is_in_row(file->constant.view) ||
+           written->nbytes == file->states.chunksize;
+}
+
+static int run_put(struct frame_writer *writer,
+                   const struct writeback_edit *edit, struct fault *fault)
+{
+    const struct chunk_edit *what = edit_of(edit);
+    struct frame_written written;
+    int r = write_chunk(what, writer, &written, fault);
+
+    if (r < 0)
+        return r;
+    r = suits_array(what->file, &written)
+            ? frame_writer_put(writer, what->chunk_no, &written)
+            : -EINVAL;
+    if (r < 0) {
+        frame_writer_drop(writer, &written);
+        return fault_set(fault, r, 0, NULL);
+    }
+    return 0;
 }
 
 static int run_insert(struct frame_writer *writer,
@@ -141,19 +212,41 @@ static int run_insert(struct frame_writer *writer,
     return 0;
 }
 
-int file_chunk_insert(struct file *file, uint64_t chunk_no, const void *bytes,
-                      size_t len, struct fault *fault)
+/* Check the content of a chunk before anything is committed. */
+static int check_content(const struct file_chunk_content *content,
+                         struct fault *fault)
+{
+    return content->len == 0 || content->len > CHUNK_NBYTES_MAX
+               ? fault_set(fault, -EINVAL, 0, NULL)
+               : 0;
+}
+
+int file_chunk_put(struct file *file, uint64_t chunk_no,
+                   const struct file_chunk_content *content,
+                   struct fault *fault)
+{
+    const struct chunk_edit what = { .edit = { .run = run_put,
+                                               .moves_chunks = true },
+                                     .file = file,
+                                     .chunk_no = chunk_no,
+                                     .content = *content };
+    int r = check_content(content, fault);
+
+    return r < 0 ? r : file_run_edit(file, &what.edit, fault);
+}
+
+int file_chunk_insert(struct file *file, uint64_t chunk_no,
+                      const struct file_chunk_content *content,
+                      struct fault *fault)
 {
     const struct chunk_edit what = { .edit = { .run = run_insert,
                                                .moves_chunks = true },
                                      .file = file,
                                      .chunk_no = chunk_no,
-                                     .bytes = bytes,
-                                     .len = len };
+                                     .content = *content };
+    int r = check_content(content, fault);
 
-    if (len == 0 || len > CHUNK_NBYTES_MAX)
-        return fault_set(fault, -EINVAL, 0, NULL);
-    return run_edit(file, &what, fault);
+    return r < 0 ? r : run_edit(file, &what, fault);
 }
 
 int file_chunk_delete(struct file *file, uint64_t chunk_no, struct fault *fault)

@@ -2,6 +2,7 @@
 #ifndef FILE_FILE_CHUNK_EDIT_H
 #define FILE_FILE_CHUNK_EDIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,20 +35,34 @@ struct file_chunk_copy {
 int file_copy_chunks(struct file *file, const struct file_chunk_copy *copy,
                      uint64_t *done, struct fault *fault);
 
+/* The content of a chunk. */
+struct file_chunk_content {
+    const void *bytes;
+    size_t len;
+    bool stored; /* the bytes are a compressed chunk, as frames store it; they
+                    are checked */
+};
+
 /*
- * Insert, remove or reorder chunks.  Everything written is committed first, and
- * the change itself is committed when these functions return.
+ * Put a chunk in the place of another, insert, remove or reorder chunks.
+ * Everything written is committed first, and the change itself is committed when
+ * these functions return.
  *
  *  chunk_no  below the number of chunks, or equal to it for an insertion at the
  *            end
  *  order     for each place, the number of the chunk that moves there
  *
- * Returns 0, -EPERM if the file shows an array, -ERANGE if there is no such
- * chunk, -EINVAL if the sizes do not suit the frame's chunksize or `order` is
- * not a permutation; or as file_write().
+ * Returns 0; -EPERM if the file shows an array, whose chunks keep their places;
+ * -ERANGE if there is no such chunk; -EINVAL if the sizes do not suit the
+ * frame's chunksize or `order` is not a permutation; -EBADMSG or -ENOTSUP if a
+ * stored chunk cannot be decoded; or as file_write().
  */
-int file_chunk_insert(struct file *file, uint64_t chunk_no, const void *bytes,
-                      size_t len, struct fault *fault);
+int file_chunk_put(struct file *file, uint64_t chunk_no,
+                   const struct file_chunk_content *content,
+                   struct fault *fault);
+int file_chunk_insert(struct file *file, uint64_t chunk_no,
+                      const struct file_chunk_content *content,
+                      struct fault *fault);
 int file_chunk_delete(struct file *file, uint64_t chunk_no,
                       struct fault *fault);
 int file_chunk_reorder(struct file *file, const uint64_t *order,

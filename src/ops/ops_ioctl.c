@@ -23,6 +23,7 @@ static int insert(struct file *file, const struct chunk_ioctl_one *arg,
                   struct fault *fault)
 {
     uint64_t nbytes = arg->nbytes > 0 ? arg->nbytes : info_of(file).chunksize;
+    struct file_chunk_content content = { .len = (size_t)nbytes };
     uint8_t *zeros;
     int r;
 
@@ -31,7 +32,8 @@ static int insert(struct file *file, const struct chunk_ioctl_one *arg,
     zeros = calloc(1, (size_t)nbytes);
     if (!zeros)
         return -ENOMEM;
-    r = file_chunk_insert(file, arg->chunk_no, zeros, (size_t)nbytes, fault);
+    content.bytes = zeros;
+    r = file_chunk_insert(file, arg->chunk_no, &content, fault);
     free(zeros);
     return r;
 }

@@ -145,8 +145,11 @@ START_TEST(chunks_are_inserted_deleted_and_reordered)
     fixture_new(&fixture, false);
     fixture_write(&fixture, 0, 2 * CHUNKSIZE);
     memset(chunk, 'x', CHUNKSIZE);
-    ck_assert_int_eq(
-        file_chunk_insert(fixture.file, 1, chunk, CHUNKSIZE, &fault), 0);
+    ck_assert_int_eq(file_chunk_insert(fixture.file, 1,
+                                       &(struct file_chunk_content){
+                                           .bytes = chunk, .len = CHUNKSIZE },
+                                       &fault),
+                     0);
     memmove(fixture.model + 2 * CHUNKSIZE, fixture.model + CHUNKSIZE,
             CHUNKSIZE);
     memcpy(fixture.model + CHUNKSIZE, chunk, CHUNKSIZE);

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/retry.h"
+#include "file/file_chunk_edit.h"
+#include "lib/libframefs_private.h"
+
+/* What to read of a chunk. */
+struct reading {
+    uint64_t chunk_no;
+    int form;
+    void *buf;
+    size_t size;
+};
+
+static int read_info(struct frame *state, uint64_t chunk_no,
+                     struct framefs_chunk *out, struct fault *fault)
+{
+    struct frame_chunk *chunk;
+    int r = frame_chunk_open(state, chunk_no, &chunk, fault);
+
+    if (r < 0)
+        return r;
+    *out = (struct framefs_chunk){ .off = chunk->span.off,
+                                   .nbytes = chunk->span.nbytes,
+                                   .cbytes = chunk->cbytes };
+    frame_chunk_close(chunk);
+    return 0;
+}
+
+int framefs_chunk_info(struct framefs_frame *frame, uint64_t chunk_no,
+                       struct framefs_chunk *out, size_t size)
+{
+    struct retry retry = RETRY_REPLACED;
+    struct fault fault = FAULT_NONE;
+    struct framefs_chunk info;
+    int r;
+
+    if (size > sizeof(info))
+        return libframefs_refuse(frame->path, -EINVAL,
+                                 "this library is too old");
+    do {
+        struct file *file = libframefs_enter(frame);
+        struct frame *state = file_frame_get(file);
+
+        r = read_info(state, chunk_no, &info, &fault);
+        file_frame_put(file, state);
+        libframefs_leave(frame);
+    } while (r == -ESTALE && retry_wait(&retry));
+    if (r < 0)
+        return libframefs_fail(frame->path, r, &fault);
+    memcpy(out, &info, size);
+    return 0;
+}
+
+static ssize_t read_decoded(struct frame *state, const struct reading *reading,
+                            struct fault *fault)
+{
+    struct frame_span span;
+    int r = frame_span_of(state, reading->chunk_no, &span, fault);
+
+    if (r < 0 || reading->size == 0)
+        return r < 0 ? r : (ssize_t)span.nbytes;
+    if (reading->size < span.nbytes)
+        return fault_set(fault, -ERANGE, 0, "the buffer is too small");
+    r = frame_chunk_read(state, reading->chunk_no, reading->buf, span.nbytes,
+                         fault);
+    return r < 0 ? r : (ssize_t)span.nbytes;
+}
+
+static ssize_t read_bytes(struct store_object *bytes,
+                          const struct reading *reading, struct fault *fault)
+{
+    struct store_stat stat;
+    int r = store_object_stat(bytes, &stat);
+
+    if (r == 0 && reading->size > 0 && reading->size < stat.version.size)
+        return fault_set(fault, -ERANGE, 0, "the buffer is too small");
+    if (r == 0 && reading->size > 0)
+        r = store_object_read_at(bytes, 0, reading->buf,
+                                 (size_t)stat.version.size);
+    return r < 0 ? fault_set(fault, r, 0, NULL) : (ssize_t)stat.version.size;
+}
+
+static ssize_t read_stored(struct frame *state, const struct reading *reading,
+                           struct fault *fault)
+{
+    struct store_object *bytes;
+    ssize_t r = frame_chunk_bytes(state, reading->chunk_no, &bytes, fault);
+
+    if (r < 0 || !bytes)
+        return r;
+    r = read_bytes(bytes, reading, fault);
+    store_object_close(bytes);
+    return r;
+}
+
+static ssize_t try_read(struct framefs_frame *frame,
+                        const struct reading *reading, struct fault *fault)
+{
+    struct file *file = libframefs_enter(frame);
+    struct frame *state = file_frame_get(file);
+    ssize_t r = reading->form == FRAMEFS_CHUNK_STORED
+                    ? read_stored(state, reading, fault)
+                    : read_decoded(state, reading, fault);
+
+    file_frame_put(file, state);
+    libframefs_leave(frame);
+    return r;
+}
+
+static int check_form(const struct framefs_frame *frame, int form)
+{
+    if (form == FRAMEFS_CHUNK_DECODED || form == FRAMEFS_CHUNK_STORED)
+        return libframefs_check_open(frame);
+    return libframefs_refuse(frame->path, -EINVAL, "unknown form of a chunk");
+}
+
+ssize_t framefs_chunk_get(struct framefs_frame *frame, uint64_t chunk_no,
+                          int form, void *buf, size_t size)
+{
+    const struct reading reading = { chunk_no, form, buf, size };
+    struct retry retry = RETRY_REPLACED;
+    struct fault fault = FAULT_NONE;
+    ssize_t n = check_form(frame, form);
+
+    if (n < 0)
+        return n;
+    do
+        n = try_read(frame, &reading, &fault);
+    while (n == -ESTALE && retry_wait(&retry));
+    return n < 0 ? libframefs_fail(frame->path, (int)n, &fault) : n;
+}
+
+/* Put or insert a chunk. */
+static int change(struct framefs_frame *frame, uint64_t chunk_no,
+                  const struct file_chunk_content *content,
+                  int (*run)(struct file *file, uint64_t chunk_no,
+                             const struct file_chunk_content *content,
+                             struct fault *fault))
+{
+    struct fault fault = FAULT_NONE;
+    int r = run(libframefs_enter(frame), chunk_no, content, &fault);
+
+    libframefs_leave(frame);
+    return r < 0 ? libframefs_fail(frame->path, r, &fault) : 0;
+}
+
+int framefs_chunk_put(struct framefs_frame *frame, uint64_t chunk_no, int form,
+                      const void *buf, size_t len)
+{
+    const struct file_chunk_content content = { buf, len,
+                                                form == FRAMEFS_CHUNK_STORED };
+    int r = check_form(frame, form);
+
+    return r < 0 ? r : change(frame, chunk_no, &content, file_chunk_put);
+}
+
+int framefs_chunk_insert(struct framefs_frame *frame, uint64_t chunk_no,
+                         int form, const void *buf, size_t len)
+{
+    const struct file_chunk_content content = { buf, len,
+                                                form == FRAMEFS_CHUNK_STORED };
+    int r = check_form(frame, form);
+
+    return r < 0 ? r : change(frame, chunk_no, &content, file_chunk_insert);
+}
+
+int framefs_chunk_delete(struct framefs_frame *frame, uint64_t chunk_no)
+{
+    struct fault fault = FAULT_NONE;
+    int r = libframefs_check_open(frame);
+
+    if (r < 0)
+        return r;
+    r = file_chunk_delete(libframefs_enter(frame), chunk_no, &fault);
+    libframefs_leave(frame);
+    return r < 0 ? libframefs_fail(frame->path, r, &fault) : 0;
+}
+
+int framefs_chunk_reorder(struct framefs_frame *frame, const uint64_t *order,
+                          uint64_t nchunks)
+{
+    struct fault fault = FAULT_NONE;
+    int r = libframefs_check_open(frame);
+
+    if (r < 0)
+        return r;
+    r = file_chunk_reorder(libframefs_enter(frame), order, nchunks, &fault);
+    libframefs_leave(frame);
+    return r < 0 ? libframefs_fail(frame->path, r, &fault) : 0;
+}
