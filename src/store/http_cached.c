@@ -212,6 +212,7 @@ static int64_t time_left(const struct net_options *options,
 static void take_state_locked(struct http_remote *remote,
                               const struct disk_note *note, int64_t left)
 {
+    remote->nstale = remote->context->nstale;
     remote->size = note->size;
     remote->modified = (time_t)note->modified;
     memcpy(remote->etag, note->etag, sizeof(remote->etag));

@@ -88,7 +88,7 @@ static void take_reply(struct net_request *request)
     pthread_mutex_lock(&context->lock);
     piece->error = request->error;
     if (piece->error == -ESTALE)
-        remote->stale = true;
+        http_remote_set_stale_locked(remote);
     if (piece->error == -EIO)
         http_remote_quiet_locked(context);
     if (piece->error == 0)

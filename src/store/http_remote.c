@@ -98,13 +98,22 @@ static bool is_same_state(const struct http_remote *remote,
            (remote->etag[0] != '\0' || reply->modified == remote->modified);
 }
 
+void http_remote_set_stale_locked(struct http_remote *remote)
+{
+    if (!remote->stale)
+        remote->context->nstale++;
+    remote->stale = true;
+}
+
 int http_remote_note_locked(struct http_remote *remote,
                             const struct net_reply *reply)
 {
     if (remote->known) {
-        remote->stale |= !is_same_state(remote, reply);
+        if (!is_same_state(remote, reply))
+            http_remote_set_stale_locked(remote);
         return remote->stale ? -ESTALE : 0;
     }
+    remote->nstale = remote->context->nstale;
     remote->size = reply->size;
     remote->modified = reply->modified;
     memcpy(remote->etag, reply->etag, sizeof(remote->etag));
@@ -123,6 +132,7 @@ int http_remote_state(struct http_remote *remote, struct http_state *out)
         return r;
     id = hash_mix(hash_mix(id, remote->url.port), hash_text(remote->url.path));
     id = hash_mix(hash_mix(id, hash_text(etag)), remote->size);
+    id = hash_mix(id, remote->nstale);
     *out = (struct http_state){
         .size = remote->size,
         .modified = remote->modified,

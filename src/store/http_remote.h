@@ -35,6 +35,7 @@ struct http_context {
     pthread_cond_t changed; /* a piece came, or the state of a remote */
     struct list pieces;     /* the one used longest ago first */
     size_t used;            /* bytes in all pieces */
+    uint64_t nstale;        /* remotes that were found to be stale */
     int64_t quiet_ns;       /* do not ask for changes until then, because the
                                server does not answer */
     size_t unit;            /* bytes that readers probably want together; 0:
@@ -48,7 +49,9 @@ void http_context_expect(struct http_context *context, uint64_t unit);
 struct http_state {
     uint64_t size;
     time_t modified; /* 0: unknown */
-    uint64_t id;     /* hash of its URL and of all that the server has told */
+    uint64_t id;     /* hash of its URL and of all that the server has told; it
+                        is another one when a state comes back after another
+                        was seen, because older remotes stay stale */
 };
 
 /* Set up and release what remotes share.  `net` is constant. */

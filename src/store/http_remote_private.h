@@ -48,6 +48,7 @@ struct http_remote {
     uint64_t size;
     time_t modified;
     char etag[NET_ETAG_MAX];
+    uint64_t nstale; /* remotes of the context that had become stale before */
 };
 
 /*
@@ -56,6 +57,9 @@ struct http_remote {
  */
 int http_remote_note_locked(struct http_remote *remote,
                             const struct net_reply *reply);
+
+/* The server has another state. */
+void http_remote_set_stale_locked(struct http_remote *remote);
 
 /* The server has not answered a request in time. */
 void http_remote_quiet_locked(struct http_context *context);

@@ -151,7 +151,7 @@ def faults_reach_no_program():
         check('requests   %d, ' % figures['requests'] in said, said)
 
 
-def read_again(path, offset, length):
+def read_again(mount, path, offset, length):
     """Read from a file, which is opened again when it has another state."""
     data = b''
     length = min(length, len(CONTENT) - offset)
@@ -160,7 +160,8 @@ def read_again(path, offset, length):
             try:
                 data += os.pread(fd, length - len(data), offset + len(data))
             except OSError as failure:
-                check(failure.errno == errno.ESTALE, str(failure))
+                check(failure.errno == errno.ESTALE,
+                      '%s: %s' % (failure, mount.log()))
         if len(data) == length:
             break
     return data
@@ -179,7 +180,7 @@ def random_faults_give_no_wrong_byte():
             for _ in range(int(os.environ.get('FRAMEFS_FAULTS', '60'))):
                 start = chooser.randrange(len(CONTENT))
                 length = chooser.choice((1, 4096, 3 * CHUNK))
-                got = read_again(path, start, length)
+                got = read_again(mount, path, start, length)
                 check(got == CONTENT[start:start + length],
                       'content at %d' % start)
             print(layout, dict(plan.counts))
