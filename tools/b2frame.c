@@ -36,7 +36,8 @@ enum {
 
 static void print_usage(FILE *to)
 {
-    fprintf(to, "usage: b2frame [--lock] VERB [OPTION...] FRAME...\n"
+    fprintf(to, "usage: b2frame [--lock] VERB [-o OPTION,...] [OPTION...] "
+                "FRAME...\n"
                 "       b2frame VERB --help | --help | --version\n");
 }
 
@@ -50,6 +51,8 @@ static void print_help(void)
     printf("\nOptions:\n"
            "  --lock     lock frames against other programs, as with "
            "BLOSC_LOCKING=1\n"
+           "  -o OPTION,...  after the verb: for frames behind URLs, as for "
+           "framefs\n"
            "\nExample:\n"
            "  b2frame info measurements.b2frame\n");
 }
@@ -100,6 +103,8 @@ static int run(int argc, char **argv)
 {
     const struct verb *verb;
 
+    if (remote_take_options(&argc, argv) < 0)
+        return EXIT_USAGE;
     if (argc > 1 && strcmp(argv[1], "--lock") == 0) {
         lock_want();
         argv[1] = argv[0];

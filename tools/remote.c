@@ -8,6 +8,10 @@
 #include "base/log.h"
 #include "frame/frame_remote.h"
 
+enum {
+    GIVEN_MAX = 64
+};
+
 static const char variable[] = "FRAMEFS_REMOTE";
 
 /* An argument whose query was cut off, and its whole text. */
@@ -18,6 +22,10 @@ struct secret {
 };
 
 static struct secret *secrets;
+
+/* The lists of options that were given. */
+static const char *given[GIVEN_MAX];
+static size_t ngiven;
 
 bool remote_is(const char *arg)
 {
@@ -107,25 +115,80 @@ static int set_option(struct net_options *options, char *word)
     return net_options_set(options, word, value + 1);
 }
 
-/* Get the options for requests from the environment. */
-static int get_options(struct net_options *out)
+/* Set options from a list.  A mistake in it is reported, with the place where
+   the list stands. */
+static int set_options(struct net_options *options, const char *list,
+                       const char *place)
 {
-    const char *value = getenv(variable);
-    char *text = strdup(value ? value : "");
+    char *text = strdup(list);
     char *rest = text;
     char *word;
     int r = text ? 0 : -ENOMEM;
 
-    *out = net_default_options;
-    out->report = report;
     while (r == 0 && (word = strsep(&rest, ",")))
         if (word[0] != '\0')
-            r = set_option(out, word);
+            r = set_option(options, word);
     free(text);
     if (r == 0 || r == -ENOMEM)
         return r;
-    log_error("%s: not a list of options that make sense", variable);
+    log_error("%s: not a list of options that make sense", place);
     return -EINVAL;
+}
+
+/* Get the options for requests: from the environment, and then those that were
+   given. */
+static int get_options(struct net_options *out)
+{
+    const char *value = getenv(variable);
+    int r;
+
+    *out = net_default_options;
+    out->report = report;
+    r = set_options(out, value ? value : "", variable);
+    for (size_t i = 0; i < ngiven && r == 0; i++)
+        r = set_options(out, given[i], given[i]);
+    return r;
+}
+
+/* Keep a list of options, unless there is a mistake in it. */
+static int take_list(const char *list)
+{
+    struct net_options options = net_default_options;
+    int r = set_options(&options, list, list);
+
+    if (r < 0)
+        return r;
+    if (ngiven == GIVEN_MAX) {
+        log_error("-o: is given too often");
+        return -EINVAL;
+    }
+    given[ngiven++] = list;
+    return 0;
+}
+
+int remote_take_options(int *argc, char **argv)
+{
+    int to = 1;
+    int i = 1;
+    int r = 0;
+
+    for (; i < *argc && strcmp(argv[i], "--") != 0 && r == 0; i++) {
+        if (strncmp(argv[i], "-o", 2) != 0) {
+            argv[to++] = argv[i];
+        } else if (argv[i][2] != '\0') {
+            r = take_list(argv[i] + 2);
+        } else if (i + 1 < *argc) {
+            r = take_list(argv[++i]);
+        } else {
+            log_error("-o wants OPTION=VALUE");
+            r = -EINVAL;
+        }
+    }
+    while (i < *argc)
+        argv[to++] = argv[i++];
+    argv[to] = NULL;
+    *argc = to;
+    return r;
 }
 
 int remote_open(const char *arg, struct store **out)

@@ -8,6 +8,14 @@
 #include "verb.h"
 
 /*
+ * Take the options `-o OPTION,...` for requests out of the arguments, wherever
+ * they stand before `--`.  They come after those of FRAMEFS_REMOTE.
+ *
+ * Returns 0, or a negative errno, which was reported.
+ */
+int remote_take_options(int *argc, char **argv);
+
+/*
  * Check the arguments that are URLs, before a verb runs.  The query of a URL is
  * a secret: it is kept here, and cut off the argument, so that no message and
  * no list of processes shows it.

@@ -374,6 +374,20 @@ def urls_are_checked():
     check(b2frame('cat', './s3://bucket/f') == CONTENT, 'other content')
 
 
+def options_are_given_in_many_ways():
+    make('contiguous')
+    with Web('.') as web, environment('retries=5'):
+        web.forget(lambda *_: Plan(status=503))
+        for words in (('cat', '-o', 'retries=1', web.url + 'f'),
+                      ('cat', web.url + 'f', '-oretries=1'),
+                      ('-o', 'retries=3,timeout=20', '-o', 'retries=1', 'cat',
+                       web.url + 'f')):
+            check('tries: 2' in complains(*words), 'other options')
+        web.forget()
+        check(b2frame('cat', '-o', 'timeout=9,connections=2', web.url + 'f') ==
+              CONTENT, 'other content')
+
+
 def nobody_listens():
     with socket.socket() as taken:
         taken.bind(('127.0.0.1', 0))
@@ -419,5 +433,6 @@ main(a_frame_is_read,
      a_server_without_ranges_serves_small_frames_only,
      nothing_is_changed,
      urls_are_checked,
+     options_are_given_in_many_ways,
      nobody_listens,
      https_needs_a_certificate_that_is_trusted)

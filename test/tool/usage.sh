@@ -43,6 +43,9 @@ works() {
 }
 
 fails 2 '^usage: b2frame \[--lock\] VERB'
+fails 2 'timeout=no: not a list' cat -o timeout=no frame
+fails 2 'strange=1: not a list' -ostrange=1 cat frame
+fails 2 'wants OPTION' cat frame -o
 fails 2 '^usage: b2frame \[--lock\] VERB' --lock
 fails 2 "unknown verb 'frobnicate'" frobnicate
 fails 2 "unknown option '--frobnicate'" --frobnicate
