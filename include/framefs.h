@@ -100,6 +100,8 @@ struct framefs;
  *             cacert=FILE       certificates to trust in place of the system's
  *             revalidate=SECONDS|inf  time for which the state of a frame
  *                             counts as known (1)
+ *             ticket=newest     a ticket leads to the newest state of its frame
+ *                               (the one in which it was made)
  *
  * Returns 0, -EINVAL or -ENOMEM, or -EAGAIN if no more threads can be started.
  */

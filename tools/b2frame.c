@@ -27,6 +27,7 @@ static const struct verb *const verbs[] = {
     &verb_repair,
     &verb_map,
     &verb_estimate,
+    &verb_ticket,
 };
 /* clang-format on */
 

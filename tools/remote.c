@@ -191,15 +191,38 @@ int remote_take_options(int *argc, char **argv)
     return r;
 }
 
-int remote_open(const char *arg, struct store **out)
+static int get_net(struct net **out)
 {
     struct net_options options;
-    const char *why;
-    struct net *net;
     int r = get_options(&options);
 
-    if (r == 0)
-        r = net_new(&options, &net);
+    return r < 0 ? r : net_new(&options, out);
+}
+
+bool remote_has_query(const char *arg)
+{
+    return full_text(arg) != arg;
+}
+
+int remote_open_ticket(struct frame_ticket *ticket, struct store **out)
+{
+    struct net *net;
+    int r = get_net(&net);
+
+    if (r == 0) {
+        r = frame_ticket_open(net, ticket, out);
+        net_put(net);
+    }
+    frame_ticket_fini(ticket);
+    return r;
+}
+
+int remote_open(const char *arg, struct store **out)
+{
+    const char *why;
+    struct net *net;
+    int r = get_net(&net);
+
     if (r < 0)
         return r;
     r = frame_remote_open(net, full_text(arg), out, &why);

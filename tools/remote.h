@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "frame/frame_ticket.h"
 #include "store/store.h"
 #include "verb.h"
 
@@ -35,5 +36,12 @@ bool remote_refuse_change(const char *arg);
 /* Open the store of a frame that an argument names by its URL.  Returns 0 or a
    negative errno. */
 int remote_open(const char *arg, struct store **out);
+
+/* Open the store of the frame that a ticket leads to; takes over the ticket.
+   Returns 0 or a negative errno. */
+int remote_open_ticket(struct frame_ticket *ticket, struct store **out);
+
+/* Had the argument, which is a URL, a query? */
+bool remote_has_query(const char *arg);
 
 #endif

@@ -63,6 +63,24 @@ static int open_locked(const char *path, unsigned flags, struct store **out)
     return r;
 }
 
+/* If a file is a ticket, open the store of the frame that it leads to in its
+   place. */
+static int follow(unsigned flags, struct store **store)
+{
+    struct fault fault = FAULT_NONE;
+    struct frame_ticket ticket;
+    int r = frame_ticket_read(*store, &ticket, &fault);
+
+    /* If it cannot be read, it is opened as a frame, which tells why. */
+    if (r <= 0)
+        return 0;
+    store_close(*store);
+    if (!(flags & STORE_WRITE))
+        return remote_open_ticket(&ticket, store);
+    frame_ticket_fini(&ticket);
+    return -EROFS;
+}
+
 int source_open(const char *path, uint64_t frame_offset, unsigned flags,
                 struct store **out)
 {
@@ -75,6 +93,8 @@ int source_open(const char *path, uint64_t frame_offset, unsigned flags,
         r = open_locked(path, flags, &store);
     else
         r = store_path_open(path, flags, &store);
+    if (r == 0 && frame_offset == 0)
+        r = follow(flags, &store);
     if (r < 0)
         return r;
     if (store_is_directory(store) && frame_offset != 0) {

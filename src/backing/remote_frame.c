@@ -18,7 +18,8 @@ enum {
 };
 
 struct remote_frame {
-    char *url;                  /* constant */
+    char *url;                  /* constant; NULL: `ticket` says where it is */
+    struct frame_ticket ticket; /* constant */
     struct file_context *files; /* constant while mounted */
 
     /* A leaf, which guards: */
@@ -83,7 +84,10 @@ static int open_store(struct remote_frame *remote,
 
     if (r < 0)
         return r;
-    r = frame_remote_open(net, remote->url, &remote->store, &why);
+    if (remote->url)
+        r = frame_remote_open(net, remote->url, &remote->store, &why);
+    else
+        r = frame_ticket_open(net, &remote->ticket, &remote->store);
     net_put(net);
     return r;
 }
@@ -116,7 +120,24 @@ void remote_frame_free(struct remote_frame *remote)
     rest(remote);
     pthread_mutex_destroy(&remote->lock);
     free(remote->url);
+    frame_ticket_fini(&remote->ticket);
     free(remote);
+}
+
+/* Open the store with what carries the requests of the mount. */
+static int open_mounted(struct remote_frame *remote, struct store **out)
+{
+    struct net *net = NULL;
+    int r;
+
+    if (remote->url)
+        return file_store_open(remote->files, remote->url, 0, out);
+    r = file_context_net(remote->files, &net);
+    if (r < 0)
+        return r;
+    r = frame_ticket_open(net, &remote->ticket, out);
+    net_put(net);
+    return r;
 }
 
 static struct store *find_store(struct remote_frame *remote)
@@ -138,7 +159,7 @@ static int get_store(struct remote_frame *remote, struct store **out)
     int r;
 
     if (!store) {
-        r = file_store_open(remote->files, remote->url, 0, &store);
+        r = open_mounted(remote, &store);
         if (r < 0)
             return r;
         pthread_mutex_lock(&remote->lock);
@@ -259,24 +280,55 @@ static const struct backing_source_ops remote_source_ops = {
     .sync = sync_none,
 };
 
-int remote_frame_open(struct backing_source *source, const char *url,
-                      const struct net_options *options)
+/* Make SOURCE a frame that is yet to be opened. */
+static int make(struct backing_source *source, char *name,
+                struct remote_frame **out)
 {
     struct remote_frame *remote = calloc(1, sizeof(*remote));
-    int r;
 
+    source->only = name;
     if (!remote)
         return -ENOMEM;
     pthread_mutex_init(&remote->lock, NULL);
     source->remote = remote;
     source->ops = &remote_source_ops;
-    source->only = choose_name(url);
-    remote->url = strdup(url);
-    if (!source->only || !remote->url)
-        return -ENOMEM;
-    r = open_store(remote, options);
+    *out = remote;
+    return name ? 0 : -ENOMEM;
+}
+
+static int open_first(struct backing_source *source,
+                      const struct net_options *options)
+{
+    struct remote_frame *remote = source->remote;
+    int r = open_store(remote, options);
+
     if (r == 0)
         source->only_kind =
             store_is_directory(remote->store) ? ENTRY_SPARSE : ENTRY_FRAME;
     return r;
+}
+
+int remote_frame_open(struct backing_source *source, const char *url,
+                      const struct net_options *options)
+{
+    struct remote_frame *remote;
+    int r = make(source, choose_name(url), &remote);
+
+    if (r < 0)
+        return r;
+    remote->url = strdup(url);
+    return remote->url ? open_first(source, options) : -ENOMEM;
+}
+
+int remote_frame_open_ticket(struct backing_source *source, const char *path,
+                             const struct frame_ticket *ticket,
+                             const struct net_options *options)
+{
+    const char *slash = strrchr(path, '/');
+    struct remote_frame *remote;
+    int r = make(source, strdup(slash ? slash + 1 : path), &remote);
+
+    if (r == 0)
+        r = frame_ticket_copy(ticket, &remote->ticket);
+    return r < 0 ? r : open_first(source, options);
 }

@@ -4,6 +4,7 @@
 
 #include "backing/backing_source.h"
 #include "file/file.h"
+#include "frame/frame_ticket.h"
 
 /*
  * SOURCE as a frame behind a URL.  It shows like a local one, by the virtual
@@ -24,6 +25,12 @@ struct remote_frame;
  */
 int remote_frame_open(struct backing_source *source, const char *url,
                       const struct net_options *options);
+
+/* Do the same for the frame that a ticket leads to.  `path` is that of the
+   ticket, under whose name the frame shows.  Also returns -ESTALE. */
+int remote_frame_open_ticket(struct backing_source *source, const char *path,
+                             const struct frame_ticket *ticket,
+                             const struct net_options *options);
 void remote_frame_rest(struct remote_frame *remote);
 void remote_frame_start(struct remote_frame *remote,
                         struct file_context *files);

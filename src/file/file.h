@@ -45,7 +45,11 @@ unsigned file_store_flags(const struct file_context *context);
  *
  *  flags  STORE_WRITE or 0, for a local one; file_store_flags() are added
  *
- * Returns 0 or a negative errno.
+ * If the file is a ticket, this opens the frame that it leads to, see
+ * frame_ticket.h.
+ *
+ * Returns 0; -EREMCHG if that frame has changed since the ticket was made;
+ * -EROFS for a ticket with STORE_WRITE; or another negative errno.
  */
 int file_store_open(struct file_context *context, const char *name,
                     unsigned flags, struct store **out);

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+
 #include "file/file.h"
+#include "frame/frame_object.h"
 #include "frame/frame_remote.h"
+#include "frame/frame_ticket.h"
 #include "state/file_private.h"
 #include "store/store_local.h"
 
@@ -17,6 +21,55 @@ int file_context_net(struct file_context *context, struct net **out)
     return r;
 }
 
+/* Open the frame that a ticket leads to, and check that it is the one that is
+   meant. */
+static int open_ticket(struct file_context *context,
+                       const struct frame_ticket *ticket, struct store **out)
+{
+    struct store_stat stat;
+    struct store *store;
+    struct net *net = NULL;
+    int r = file_context_net(context, &net);
+
+    if (r < 0)
+        return r;
+    r = frame_ticket_open(net, ticket, &store);
+    net_put(net);
+    if (r < 0)
+        return r;
+    r = frame_object_stat(store, NULL, &stat);
+    if (r < 0) {
+        store_close(store);
+        return r == -ESTALE ? -EREMCHG : r;
+    }
+    *out = store;
+    return 0;
+}
+
+/* Open the store of a local frame, or of the one that a ticket leads to. */
+static int open_local(struct file_context *context, const char *name,
+                      unsigned flags, struct store **out)
+{
+    struct frame_ticket ticket;
+    struct fault fault = FAULT_NONE;
+    struct store *store;
+    int r = store_path_open(name, flags | file_store_flags(context), &store);
+
+    if (r < 0)
+        return r;
+    if (frame_ticket_read(store, &ticket, &fault) <= 0) {
+        *out = store; /* whoever opens the frame sees what is wrong with it */
+        return 0;
+    }
+    store_close(store);
+    if (flags & STORE_WRITE)
+        r = -EROFS;
+    else
+        r = open_ticket(context, &ticket, out);
+    frame_ticket_fini(&ticket);
+    return r;
+}
+
 int file_store_open(struct file_context *context, const char *name,
                     unsigned flags, struct store **out)
 {
@@ -25,7 +78,7 @@ int file_store_open(struct file_context *context, const char *name,
     int r;
 
     if (!url_is(name))
-        return store_path_open(name, flags | file_store_flags(context), out);
+        return open_local(context, name, flags, out);
     r = file_context_net(context, &net);
     if (r < 0)
         return r;

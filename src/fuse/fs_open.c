@@ -17,6 +17,7 @@
 #include "open/free_space.h"
 #include "open/open_file.h"
 #include "ops/remove.h"
+#include "store/store_local.h"
 #include "store/store_version.h"
 
 /* The paths of SOURCE and MOUNTPOINT, while they are opened. */
@@ -258,10 +259,26 @@ static int open_url(struct fs *fs, const struct fs_options *options,
     return r;
 }
 
-static int open_source(struct fs *fs, const struct fs_options *options,
-                       struct paths *paths)
+/* Open the frame that a ticket leads to. */
+static int open_origin(struct fs *fs, const struct fs_options *options,
+                       const struct frame_ticket *ticket, struct paths *paths)
 {
-    int r = open_url(fs, options, paths);
+    int r;
+
+    paths->said = options->source;
+    r = remote_frame_open_ticket(&fs->source, options->source, ticket,
+                                 options->net);
+    if (r < 0)
+        log_error("%s: %s", paths->said, strerror(-r));
+    return r;
+}
+
+/* Open SOURCE.  `ticket` leads to it, or is NULL. */
+static int open_source(struct fs *fs, const struct fs_options *options,
+                       const struct frame_ticket *ticket, struct paths *paths)
+{
+    int r = ticket ? open_origin(fs, options, ticket, paths)
+                   : open_url(fs, options, paths);
 
     if (r < 0)
         return r;
@@ -279,11 +296,13 @@ static int open_source(struct fs *fs, const struct fs_options *options,
     return r < 0 ? r : show_frame(fs, paths);
 }
 
-/* Open SOURCE, which is a URL, for reading only. */
-static int open_remote(struct fs *fs, const struct fs_options *options)
+/* Open SOURCE, which is a URL, or a frame that a ticket leads to, for reading
+   only. */
+static int open_remote(struct fs *fs, const struct fs_options *options,
+                       const struct frame_ticket *ticket)
 {
     struct paths paths = { 0 };
-    int r = open_source(fs, options, &paths);
+    int r = open_source(fs, options, ticket, &paths);
 
     backing_rest(&fs->source);
     paths_fini(&paths);
@@ -345,15 +364,42 @@ static int open_local(struct fs *fs, const struct fs_options *options)
     return r;
 }
 
+/* Is SOURCE a ticket?  Returns 1, 0, or an error, which was reported. */
+static int find_ticket(const struct fs_options *options,
+                       struct frame_ticket *out)
+{
+    struct fault fault = FAULT_NONE;
+    struct store *store;
+    char text[256];
+    int r;
+
+    /* What cannot be opened is reported later. */
+    if (url_is(options->source) || options->offset > 0 ||
+        store_path_open(options->source, STORE_NOATIME, &store) < 0)
+        return 0;
+    r = frame_ticket_read(store, out, &fault);
+    store_close(store);
+    if (r != -EBADMSG && r != -ENOTSUP)
+        return r > 0;
+    fault_format(&fault, r, text, sizeof(text));
+    log_error("%s: %s", options->source, text);
+    return r;
+}
+
 int fs_open(const struct fs_options *options, struct fs **out)
 {
+    struct frame_ticket ticket = { 0 };
     struct fs *fs = fs_new(options);
     int r;
 
     if (!fs)
         return -ENOMEM;
-    r = url_is(options->source) ? open_remote(fs, options)
-                                : open_local(fs, options);
+    r = find_ticket(options, &ticket);
+    if (url_is(options->source) || r > 0)
+        r = open_remote(fs, options, r > 0 ? &ticket : NULL);
+    else if (r == 0)
+        r = open_local(fs, options);
+    frame_ticket_fini(&ticket);
     if (r < 0) {
         fs_close(fs);
         return r;

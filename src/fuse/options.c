@@ -84,6 +84,7 @@ static const struct fuse_opt known[] = {
     OPTION("connections=", KEY_NAMED),
     OPTION("cacert=", KEY_NAMED),
     OPTION("revalidate=", KEY_NAMED),
+    OPTION("ticket=", KEY_NAMED),
     OPTION("netcache=", KEY_NAMED),
     OPTION("netcache_size=", KEY_NAMED),
     OPTION("endpoint=", KEY_NAMED),

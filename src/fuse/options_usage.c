@@ -43,6 +43,7 @@ const char options_usage[] =
     "                  counts as known (1)\n"
     "  netcache=DIR    keeps what was fetched, for later mounts\n"
     "  netcache_size=SIZE  that it may have (10G)\n"
+    "  ticket=same|newest  the state of the frame that a ticket leads to (same)\n"
     "  endpoint=URL    server of S3, in place of AWS's\n"
     "  region=NAME     its region\n"
     "  profile=NAME    profile with the credentials for it\n"

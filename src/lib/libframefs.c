@@ -207,6 +207,9 @@ int framefs_open(struct framefs *fs, const char *path, int flags,
     do
         r = libframefs_open_path(frame, &frame->file, &fault);
     while (r == -ESTALE && retry_wait(&retry));
+    if (r == -EREMCHG)
+        r = fault_set(&fault, -ESTALE, 0,
+                      "the frame has changed since the ticket was made");
     if (r < 0) {
         libframefs_free_frame(frame);
         return libframefs_fail(path, r, &fault);

@@ -36,6 +36,7 @@ struct net_options {
     unsigned connections; /* requests in flight */
     unsigned revalidate;  /* seconds for which the state of an object counts as
                              known; NET_FOREVER */
+    bool newest_tickets;  /* a ticket leads to the newest state of its frame */
     char cacert[NET_CACERT_MAX]; /* file with the certificates that are trusted;
                                     "": those of the system */
     char netcache[NET_CACHE_MAX]; /* directory that keeps what was fetched, see
@@ -69,7 +70,7 @@ extern const struct net_options net_default_options;
  * Set an option from text.
  *
  *  name   timeout, retries, connections, revalidate, cacert, netcache,
- *         netcache_size, endpoint, region, profile or anonymous
+ *         netcache_size, ticket, endpoint, region, profile or anonymous
  *  value  "" for anonymous
  *
  * Returns 0, -EINVAL if the value is not valid for the option, or -ENOENT if

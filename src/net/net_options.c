@@ -52,6 +52,12 @@ static int set_size(const char *value, uint64_t min, uint64_t *out)
     return 0;
 }
 
+static int set_ticket(const char *value, bool *out)
+{
+    *out = strcmp(value, "newest") == 0;
+    return *out || strcmp(value, "same") == 0 ? 0 : -EINVAL;
+}
+
 /* Set an option that is for URLs with s3. */
 static int set_s3(struct net_options *options, const char *name,
                   const char *value)
@@ -79,6 +85,8 @@ int net_options_set(struct net_options *options, const char *name,
                                  &options->connections);
     if (strcmp(name, "revalidate") == 0)
         return set_revalidate(value, &options->revalidate);
+    if (strcmp(name, "ticket") == 0)
+        return set_ticket(value, &options->newest_tickets);
     if (strcmp(name, "cacert") == 0)
         return set_text(value, options->cacert, sizeof(options->cacert));
     if (strcmp(name, "netcache") == 0)

@@ -133,15 +133,22 @@ static size_t take_body(char *bytes, size_t size, size_t n, void *context)
     return transfer->satisfied ? 0 : len;
 }
 
-/* A redirect must not lead to addresses that only this machine can reach, unless
-   the user has named them. */
+/* Did the user not name the server?  Those of S3 are named by the user's
+   settings. */
+static bool is_foreign(const struct net_transfer *transfer)
+{
+    return transfer->nredirects > 0 ||
+           (transfer->request->url->foreign && !transfer->site);
+}
+
+/* Only a user may name addresses that only this machine can reach. */
 static curl_socket_t open_socket(void *context, curlsocktype purpose,
                                  struct curl_sockaddr *address)
 {
     const struct net_transfer *transfer = context;
 
     (void)purpose;
-    if (transfer->nredirects > 0 && url_is_internal_address(&address->addr))
+    if (is_foreign(transfer) && url_is_internal_address(&address->addr))
         return CURL_SOCKET_BAD;
     return socket(address->family, address->socktype | SOCK_CLOEXEC,
                   address->protocol);
@@ -264,8 +271,8 @@ static bool is_own_server(const struct net_transfer *transfer)
 static void set_protocol(struct net_transfer *transfer)
 {
     CURL *easy = transfer->easy;
-    bool own =
-        !transfer->site && !transfer->request->whole && is_own_server(transfer);
+    bool own = !transfer->site && !transfer->request->whole &&
+               !transfer->request->url->foreign && is_own_server(transfer);
 
     libcurl.curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     libcurl.curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,

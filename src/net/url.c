@@ -282,6 +282,7 @@ int url_copy(const struct url *url, struct url *out)
         .port = url->port,
         .path = strdup(url->path),
         .query = url->query ? strdup(url->query) : NULL,
+        .foreign = url->foreign,
     };
 
     if (!copy.host || !copy.path || (url->query && !copy.query)) {
@@ -296,7 +297,9 @@ int url_join(const struct url *url, const char *name, struct url *out)
 {
     size_t len = strlen(url->path);
     const char *slash = url->path[len - 1] == '/' ? "" : "/";
-    struct url joined = { .scheme = url->scheme, .port = url->port };
+    struct url joined = { .scheme = url->scheme,
+                          .port = url->port,
+                          .foreign = url->foreign };
 
     if (len + strlen(name) + 1 > URL_MAX)
         return -EINVAL;

@@ -27,6 +27,9 @@ struct url {
     unsigned port; /* never 0; unused for s3 */
     char *path;    /* as it was given, still encoded; begins with '/' */
     char *query;   /* without its '?'; NULL: none */
+    bool foreign;  /* the user has not written it: a request for it, if it is
+                      not one with s3, gets no credentials, and goes to no
+                      internal address.  Copies and joined URLs are so, too */
 };
 
 enum {

@@ -474,3 +474,21 @@ void store_http_get_stats(struct net *net, struct store_http_stats *out)
         .wrong = stats.wrong,
     };
 }
+
+bool store_http_is_kept(struct net *net, const struct url *url)
+{
+    struct http_context context;
+    struct http_remote *remote;
+    struct url copy;
+    bool kept = false;
+
+    if (url_copy(url, &copy) < 0)
+        return false;
+    http_context_init(&context, net);
+    if (http_remote_new(&context, &copy, &remote) == 0) {
+        kept = http_cached_load(remote);
+        http_remote_put(remote);
+    }
+    http_context_fini(&context);
+    return kept;
+}

@@ -138,6 +138,7 @@ int http_remote_state(struct http_remote *remote, struct http_state *out)
         .modified = remote->modified,
         .id = hash_mix(id, (uint64_t)remote->modified),
     };
+    strcpy(out->etag, etag);
     return 0;
 }
 

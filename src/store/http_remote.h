@@ -52,6 +52,7 @@ struct http_state {
     uint64_t id;     /* hash of its URL and of all that the server has told; it
                         is another one when a state comes back after another
                         was seen, because older remotes stay stale */
+    char etag[NET_ETAG_MAX]; /* "": unknown */
 };
 
 /* Set up and release what remotes share.  `net` is constant. */

@@ -493,20 +493,21 @@ int store_http_open_dir(struct net *net, const struct url *url,
     return r;
 }
 
-bool store_http_is_kept(struct net *net, const struct url *url)
+int store_http_get_tag(struct store *store, struct store_http_tag *out)
 {
-    struct http_context context;
-    struct http_remote *remote;
-    struct url copy;
-    bool kept = false;
+    struct http_store *http = (struct http_store *)store;
+    struct http_remote *current = NULL;
+    struct http_state state;
+    int r = -ESTALE;
 
-    if (url_copy(url, &copy) < 0)
-        return false;
-    http_context_init(&context, net);
-    if (http_remote_new(&context, &copy, &remote) == 0) {
-        kept = http_cached_load(remote);
-        http_remote_put(remote);
-    }
-    http_context_fini(&context);
-    return kept;
+    if (store->ops == &http_ops || store->ops == &http_dir_ops)
+        current = get_current(http, http->name);
+    if (current)
+        r = http_remote_state(current, &state);
+    http_remote_put(current);
+    if (r < 0)
+        return r;
+    *out = (struct store_http_tag){ state.size, state.modified, "" };
+    strcpy(out->etag, state.etag);
+    return 0;
 }

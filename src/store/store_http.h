@@ -41,6 +41,17 @@ int store_http_open(struct net *net, const struct url *url, struct store **out);
 int store_http_open_dir(struct net *net, const struct url *url,
                         struct store **out);
 
+/* What a server tells of the state of an object. */
+struct store_http_tag {
+    uint64_t size;           /* bytes */
+    time_t modified;         /* 0: unknown */
+    char etag[NET_ETAG_MAX]; /* with its quotes; "": unknown */
+};
+
+/* Get the state of the object, or the index, that was opened last.  Returns 0,
+   or -ESTALE if none was, also of a store of another kind. */
+int store_http_get_tag(struct store *store, struct store_http_tag *out);
+
 /* Has the disk a state of an object that still counts, so that no request is
    needed to open it? */
 bool store_http_is_kept(struct net *net, const struct url *url);

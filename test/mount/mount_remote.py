@@ -70,6 +70,28 @@ def a_frame_on_a_server_of_s3_shows():
             check(not server.refused, 'is refused')
 
 
+def a_ticket_is_mounted():
+    make('f', 'sparse')
+    with S3('.') as server:
+        b2frame('ticket', server.url + 'f', 'run.ticket.b2frame')
+        with Mount('run.ticket.b2frame', 'mnt', '-o', 'chunks') as mount:
+            check(sorted(os.listdir(mount.path)) ==
+                  ['run.ticket', 'run.ticket.chunks'], 'names')
+            check(read(mount / 'run.ticket') == CONTENT, 'content')
+            check(error_of(os.unlink, mount / 'run.ticket') == errno.EROFS,
+                  'can be removed')
+        with Mount('run.ticket.b2frame', 'mnt', '-o', 'revalidate=0') as mount:
+            check(read(mount / 'run.ticket')[:9] == CONTENT[:9], 'content')
+            os.utime('f/chunks.b2frame', (10 ** 9, 10 ** 9))
+            wait_for(lambda: error_of(read, mount / 'run.ticket') ==
+                     errno.ESTALE, 'the change to be noticed')
+            check('has changed since' in mount.log(), mount.log())
+        check('has changed since' in refused('run.ticket.b2frame', 'mnt'),
+              'is mounted')
+        with Mount('run.ticket.b2frame', 'mnt', '-o', 'ticket=newest') as mount:
+            check(read(mount / 'run.ticket') == CONTENT, 'content')
+
+
 def it_shows_on_a_file():
     make('f', 'contiguous')
     write('file', b'below')
@@ -260,6 +282,7 @@ def what_cannot_be_mounted_is_told():
 harness.need_remote()
 main(both_layouts_show,
      a_frame_on_a_server_of_s3_shows,
+     a_ticket_is_mounted,
      it_shows_on_a_file,
      an_array_shows_as_npy,
      a_new_state_shows_when_it_is_opened_again,

@@ -88,7 +88,9 @@ def make(directory='.'):
 
 def all_verbs_are_here():
     listed = verbs()
-    check(set(listed) == {verb.split()[0] for verb in VERBS}, listed)
+    # ticket needs a server, see ticket.py.
+    check(set(listed) == {verb.split()[0] for verb in VERBS} | {'ticket'},
+          listed)
 
 
 def they_do_it():
