@@ -6,11 +6,13 @@
 usage: examples.py B2FRAME [TEST...]
 """
 
+import contextlib
 import os
 import re
 import subprocess
 
 import harness
+from s3_server import S3
 from scene import TOOL, check, frame, main, numbers, verbs, write
 
 PAGE = os.path.join(harness.SOURCE, 'tools', 'b2frame.1')
@@ -37,6 +39,8 @@ def prepare():
         frame(name, content, '--chunksize', str(CHUNK))
     subprocess.run('(head -c 4096 /dev/zero; cat run7.b2frame) >archive.bin',
                    shell=True, check=True)
+    os.mkdir('bucket')
+    frame('bucket/run7.b2frame', content, '--layout', 'sparse')
 
 
 def clear():
@@ -45,14 +49,22 @@ def clear():
 
 def run(command):
     """Run one example, with nothing left of earlier ones."""
+    if 's3://' in command and \
+            os.environ.get('FRAMEFS_REMOTE_BUILT') == 'false':
+        return
     prepare()
+    with S3('bucket') if 's3://' in command else contextlib.nullcontext():
+        execute(command)
+    clear()
+
+
+def execute(command):
     path = os.path.abspath('bin') + ':' + os.environ['PATH']
     done = subprocess.run(['sh', '-c', command], capture_output=True,
                           check=False, text=True,
                           env=dict(harness.environment(), PATH=path))
     check(done.returncode == 0, '%s: status %d, says: %s' %
           (command, done.returncode, done.stderr))
-    clear()
 
 
 def those_of_help():
