@@ -144,6 +144,7 @@ static int get_options(struct net_options *out)
 
     *out = net_default_options;
     out->report = report;
+    out->no_core = true;
     r = set_options(out, value ? value : "", variable);
     for (size_t i = 0; i < ngiven && r == 0; i++)
         r = set_options(out, given[i], given[i]);

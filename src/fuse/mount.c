@@ -345,6 +345,7 @@ int mount_run(struct options *options)
     int status;
 
     options->file.net.report = report_request;
+    options->file.net.no_core = !options->debug;
     options->fs.net = &options->file.net;
     log_setup(program, LOG_SINK_STDERR,
               options->debug ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/core_dump.h"
 #include "base/list.h"
 #include "net/net_counts.h"
 #include "net/net_fetch.h"
@@ -397,6 +398,8 @@ int net_new(const struct net_options *options, struct net **out)
     net = calloc(1, sizeof(*net));
     if (!net)
         return -ENOMEM;
+    if (options->no_core)
+        core_dump_forbid();
     set_up(net, options);
     r = start_curl(net);
     if (r == 0)

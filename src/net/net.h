@@ -50,6 +50,9 @@ struct net_options {
     char profile[NET_NAME_MAX];
     bool anonymous; /* requests are not signed */
 
+    bool no_core; /* this process must leave no core file, because it may have
+                     secrets once there is a loop */
+
     /* Called with one line for each request that has failed with -EIO, or with
        -EACCES for an unusual reason; mostly by the loop.  NULL: nobody is
        told. */

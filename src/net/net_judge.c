@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "net/s3_reply.h"
+#include "net/secret.h"
 
 enum {
     REDIRECTS_MAX = 5
@@ -59,7 +60,7 @@ static const char *get_redirect(struct net_transfer *transfer, struct url *out)
     text[strcspn(text, "#")] = '\0';
     if (url_parse(text, out, &why) < 0)
         why = "redirect to a URL that is not supported";
-    free(text);
+    secret_free(text);
     return why;
 }
 

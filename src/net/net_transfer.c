@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "net/secret.h"
 #include "net/url.h"
 
 enum {
@@ -307,7 +308,7 @@ static int set_url(struct net_transfer *transfer)
 
     if (text)
         code = libcurl.curl_easy_setopt(transfer->easy, CURLOPT_URL, text);
-    free(text);
+    secret_free(text);
     return code == CURLE_OK ? 0 : -ENOMEM;
 }
 

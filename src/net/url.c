@@ -270,6 +270,8 @@ void url_fini(struct url *url)
 {
     free(url->host);
     free(url->path);
+    if (url->query)
+        explicit_bzero(url->query, strlen(url->query));
     free(url->query);
     *url = (struct url){ 0 };
 }

@@ -10,13 +10,14 @@ import errno
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
 
 from mounted import (FRAMEFS, LAYOUTS, PATIENCE, Mount, b2frame, check, corpus,
                      error_of, harness, main, opened, read, wait_for, write)
-from s3_server import S3
+from s3_server import S3, SECRET
 import faults
 import web
 from web import Plan, Web
@@ -255,6 +256,30 @@ def a_query_is_not_shown():
               'is shown')
 
 
+def secrets_are_not_shown():
+    """Neither in the log, nor in the figures, nor in a core file."""
+    make('f', 'sparse')
+    with S3('.') as server:
+        with Mount(server.url + 'f', 'mnt', '-o', 'retries=0') as mount:
+            check(read(mount / 'f') == CONTENT, 'content')
+            server.forget(lambda *_: Plan(status=403))
+            with opened(mount / 'f', os.O_RDONLY) as fd:
+                os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+            shown = mount.log() + ''.join(
+                subprocess.run([FRAMEFS, '--stats', *json_, mount.path],
+                               check=True, text=True, capture_output=True,
+                               timeout=PATIENCE).stdout
+                for json_ in ((), ('--json',)))
+            check(SECRET not in shown and 'Signature' not in shown, shown)
+            resource.prlimit(mount.daemon.pid, resource.RLIMIT_CORE,
+                             (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            mount.daemon.send_signal(signal.SIGABRT)
+            done = os.waitid(os.P_PID, mount.daemon.pid,
+                             os.WEXITED | os.WNOWAIT)
+            check(done.si_code == os.CLD_KILLED, 'there is a core file')
+            mount.crash()
+
+
 def is_ours(pid, url):
     """Is this the process of a mount of ours?"""
     try:
@@ -291,4 +316,5 @@ main(both_layouts_show,
      random_faults_give_no_wrong_byte,
      a_second_mount_needs_no_request,
      a_query_is_not_shown,
+     secrets_are_not_shown,
      what_cannot_be_mounted_is_told)

@@ -8,6 +8,8 @@ usage: s3.py B2FRAME BUILD_ROOT [TEST...]
 
 import errno
 import os
+import resource
+import signal
 import subprocess
 import sys
 import threading
@@ -222,6 +224,37 @@ def secrets_are_not_in_the_list_of_processes():
     check(tool.returncode == 0, 'status %d' % tool.returncode)
 
 
+def crash(program):
+    """Abort a program.  Return whether the kernel has written a core file."""
+    program.send_signal(signal.SIGABRT)
+    done = os.waitid(os.P_PID, program.pid, os.WEXITED | os.WNOWAIT)
+    return done.si_code == os.CLD_DUMPED
+
+
+def secrets_are_in_no_core_file():
+    make('contiguous')
+    hold = threading.Event()
+    seen = threading.Event()
+
+    def wait(*_):
+        seen.set()
+        return Plan(hold=hold)
+
+    def allow_cores():
+        resource.setrlimit(resource.RLIMIT_CORE,
+                           (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
+
+    with subprocess.Popen(['sleep', '100'], preexec_fn=allow_cores) as other:
+        if not crash(other):
+            raise harness.Skipped('there are no core files')
+    with S3('.', wait) as s3:
+        with subprocess.Popen([TOOL, 'info', s3.url + 'f'],
+                              preexec_fn=allow_cores) as tool:
+            seen.wait()
+            check(not crash(tool), 'there is a core file')
+        hold.set()
+
+
 def the_library_takes_the_options():
     make('sparse')
     with S3('.') as s3:
@@ -251,4 +284,5 @@ main(a_frame_is_read,
      what_goes_wrong_is_tried_again,
      signatures_go_to_no_other_server,
      secrets_are_not_in_the_list_of_processes,
+     secrets_are_in_no_core_file,
      the_library_takes_the_options)

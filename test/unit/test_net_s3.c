@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,6 +196,105 @@ START_TEST(requests_are_signed)
 }
 END_TEST
 
+enum {
+    KEY_LEN = 40,
+    KEY_END = 20
+};
+
+/* A character of a secret key, which stands nowhere as a whole. */
+static char key_char(size_t i)
+{
+    return (char)('A' + (i * 7 + i / 26) % 26);
+}
+
+/* The end of the key counts, because free() may overwrite its start. */
+static bool is_key(const char *at)
+{
+    size_t i = 0;
+
+    while (i < KEY_END && at[i] == key_char(KEY_LEN - KEY_END + i))
+        i++;
+    return i == KEY_END;
+}
+
+/* Write a profile with the key, and leave no copy in memory. */
+static void write_profile(void)
+{
+    char text[256] = "[default]\naws_access_key_id=AKID\n"
+                     "aws_secret_access_key=";
+    size_t len = strlen(text);
+    char path[2 * SUITE_PATH_MAX];
+    int fd;
+
+    for (size_t i = 0; i < KEY_LEN; i++)
+        text[len++] = key_char(i);
+    text[len++] = '\n';
+    snprintf(path, sizeof(path), "%s/config", home);
+    fd = open(path, O_WRONLY | O_CREAT, 0600);
+    ck_assert_int_eq(write(fd, text, len), (ssize_t)len);
+    close(fd);
+    explicit_bzero(text, sizeof(text));
+}
+
+/* Count the places in a part of memory that have the key. */
+static size_t count_keys_in(int mem, uint64_t from, uint64_t to)
+{
+    static char bytes[1 << 20];
+    size_t count = 0;
+
+    while (to - from >= KEY_END) {
+        size_t len = to - from < sizeof(bytes) ? to - from : sizeof(bytes);
+        ssize_t n = pread(mem, bytes, len, (off_t)from);
+
+        if (n < KEY_END)
+            return count;
+        for (ssize_t i = 0; i + KEY_END <= n; i++)
+            count += is_key(bytes + i);
+        from += (uint64_t)n - KEY_END + 1;
+    }
+    return count;
+}
+
+/* Do so in all memory that can be written to.  Sanitizers have a huge map. */
+static size_t count_keys(void)
+{
+    const uint64_t huge = UINT64_C(1) << 30;
+    int mem = open("/proc/self/mem", O_RDONLY);
+    FILE *maps = fopen("/proc/self/maps", "r");
+    uint64_t from;
+    uint64_t to;
+    size_t count = 0;
+    char line[512];
+    char mode[5];
+
+    ck_assert_ptr_nonnull(maps);
+    ck_assert_int_ge(mem, 0);
+    while (fgets(line, sizeof(line), maps))
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s", &from, &to, mode) ==
+                3 &&
+            strncmp(mode, "rw", 2) == 0 && to - from < huge)
+            count += count_keys_in(mem, from, to);
+    fclose(maps);
+    close(mem);
+    return count;
+}
+
+START_TEST(key_is_wiped_when_the_loop_has_ended)
+{
+    static const struct http_answer answers[] = { { .text = FOUND } };
+    struct http_server *server = http_server_start(answers, 1);
+    struct net_options options = net_default_options;
+
+    begin();
+    write_profile();
+    ck_assert_int_eq(get(server, &options), 0);
+    ck_assert(http_server_has(server, 0, "Credential=AKID/"));
+    ck_assert_uint_eq(count_keys(), 0);
+    http_server_stop(server);
+    end();
+}
+END_TEST
+
 START_TEST(anonymous_requests_are_not_signed)
 {
     static const struct http_answer answers[] = { { .text = FOUND } };
@@ -375,6 +476,7 @@ int main(void)
         wrong_endpoint_is_refused,
         options_are_set,
         requests_are_signed,
+        key_is_wiped_when_the_loop_has_ended,
         anonymous_requests_are_not_signed,
         without_credentials_nothing_is_sent,
         refused_credentials_are_replaced,
