@@ -2,6 +2,7 @@
 #include "backing/prefix_list.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,9 +150,23 @@ static bool has_stem(const struct listing *listing)
            (unsigned char)listing->last[len] > '/';
 }
 
+/* A list would never end. */
+static int report_endless(struct net *net, const struct url *url)
+{
+    const struct net_options *options = net_get_options(net);
+    char *name = options->report ? url_name(url) : NULL;
+    char *line;
+
+    if (name && asprintf(&line, "%s: list of keys does not end", name) >= 0) {
+        options->report(line);
+        free(line);
+    }
+    free(name);
+    return -EIO;
+}
+
 /* Fetch the page that a token stands for, and put that of the next page into its
-   place.  Returns 1, or 0 after the last one, or an error.  A list that leads
-   back to the same page would never end. */
+   place.  Returns 1, or 0 after the last one, or an error. */
 static int fetch_page(struct listing *listing, struct net *net,
                       const struct prefix_wanted *wanted, char **token)
 {
@@ -167,7 +182,7 @@ static int fetch_page(struct listing *listing, struct net *net,
         return r;
     r = add_page(listing, &page);
     if (r == 0 && *token && page.next && strcmp(*token, page.next) == 0)
-        r = -EIO;
+        r = report_endless(net, wanted->url);
     listing->list->npages++;
     free(*token);
     *token = page.next;
@@ -190,7 +205,7 @@ static int fetch_pages(struct listing *listing, struct net *net,
         r = fetch_page(listing, net, wanted, &token);
         nempty = list->nentries > before ? 0 : nempty + 1;
         if (r > 0 && nempty == EMPTY_MAX)
-            r = -EIO;
+            r = report_endless(net, wanted->url);
     } while (r > 0 && list->npages != wanted->pages_max && !has_stem(listing));
     free(token);
     list->whole = r == 0 && list->stem[0] == '\0';

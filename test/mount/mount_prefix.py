@@ -320,6 +320,26 @@ def a_server_that_is_away_gives_an_error():
         check(read(mount / 'one') == DATA['one'], 'content')
 
 
+def a_list_without_end_is_refused():
+    make()
+    page = '<ListBucketResult><IsTruncated>true</IsTruncated>' \
+        '<NextContinuationToken>%s</NextContinuationToken></ListBucketResult>'
+
+    def other_pages(_, number):
+        return Plan(status=200, body=(page % number).encode())
+
+    def same_page(*_):
+        return Plan(status=200, body=(page % 'same').encode())
+
+    with mounted('runs', 'revalidate=0') as (server, mount):
+        for plan in other_pages, same_page:
+            server.forget(plan)
+            check(error_of(os.listdir, mount.path) == errno.EIO, 'is listed')
+            check(1 < len(server.requests) < 300, '%d requests' %
+                  len(server.requests))
+        check('does not end' in mount.log(), mount.log())
+
+
 def faults_reach_no_program():
     make()
     plans = [Plan(status=503), Plan(reset=True), Plan(cut=9)]
@@ -375,6 +395,7 @@ main(a_tree_shows_like_a_local_one,
      commits_of_others_show,
      a_file_that_is_open_shows_the_newest_state,
      a_server_that_is_away_gives_an_error,
+     a_list_without_end_is_refused,
      faults_reach_no_program,
      what_cannot_be_mounted_is_told,
      a_daemon_serves)
