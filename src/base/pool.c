@@ -3,8 +3,9 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
+
+#include "base/thread.h"
 
 /* Locking.  `lock` is a leaf; workers drop it while they run a task. */
 struct pool {
@@ -46,23 +47,15 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* Start the threads with all signals blocked; threads inherit this mask.
-   Signals then reach only those threads of the program that expect them. */
 static int start(struct pool *pool, unsigned nthreads)
 {
-    sigset_t all;
-    sigset_t old;
-    int error = 0;
+    int r = 0;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    while (pool->nthreads < nthreads && !error) {
-        error =
-            pthread_create(&pool->threads[pool->nthreads], NULL, work, pool);
-        pool->nthreads += !error;
+    while (pool->nthreads < nthreads && r == 0) {
+        r = thread_start(&pool->threads[pool->nthreads], work, pool);
+        pool->nthreads += r == 0;
     }
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return -error;
+    return r;
 }
 
 int pool_new(unsigned nthreads, struct pool **out)

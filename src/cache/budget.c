@@ -217,13 +217,24 @@ bool budget_evict_for_locked(struct cache *cache, size_t size)
     return cache->used + cache->reserved <= limit;
 }
 
+static void change_other_locked(struct cache *cache, size_t change)
+{
+    cache->other += change; /* which wraps if it is negative */
+    budget_evict_for_locked(cache, 0);
+}
+
 void cache_count_other(struct cache *cache, size_t *counted, size_t now)
 {
     pthread_mutex_lock(&cache->lock);
-    cache->other += now;
-    cache->other -= *counted;
+    change_other_locked(cache, now - *counted);
     *counted = now;
-    budget_evict_for_locked(cache, 0);
+    budget_unlock(cache);
+}
+
+void cache_change_other(struct cache *cache, ptrdiff_t change)
+{
+    pthread_mutex_lock(&cache->lock);
+    change_other_locked(cache, (size_t)change);
     budget_unlock(cache);
 }
 

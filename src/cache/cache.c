@@ -219,6 +219,33 @@ int cache_pin(struct cache *cache, const struct cache_range *range,
     return wait == CACHE_WAIT_MEMORY && r == -EAGAIN ? -ENOMEM : r;
 }
 
+static bool has_blocks(const struct cache_entry *entry,
+                       const struct cache_range *range)
+{
+    const struct cache_shape *shape = &entry->shape;
+    uint64_t end = (uint64_t)range->off + range->len;
+
+    if (end > shape->nbytes)
+        end = shape->nbytes;
+    for (uint64_t off = range->off; off < end && shape->nblocks > 0;
+         off += shape->blocksize)
+        if (entry->states[off / shape->blocksize] == BLOCK_MISSING)
+            return false;
+    return true;
+}
+
+bool cache_has(struct cache *cache, const struct cache_range *range)
+{
+    const struct cache_entry *entry;
+    bool has;
+
+    pthread_mutex_lock(&cache->lock);
+    entry = fill_find_locked(cache, range);
+    has = entry && entry->described && has_blocks(entry, range);
+    pthread_mutex_unlock(&cache->lock);
+    return has;
+}
+
 void cache_unpin(struct cache *cache, const struct cache_pin *pins,
                  size_t npins)
 {

@@ -205,6 +205,9 @@ struct cache_pin {
 int cache_pin(struct cache *cache, const struct cache_range *range,
               enum cache_wait wait, void *context, struct cache_pin *out);
 
+/* Are all blocks of a range in memory, or does a thread decode them? */
+bool cache_has(struct cache *cache, const struct cache_range *range);
+
 /* Release `npins` pins. */
 void cache_unpin(struct cache *cache, const struct cache_pin *pins,
                  size_t npins);
@@ -225,6 +228,9 @@ void cache_drop_behind(struct cache *cache, struct cache_file *file,
  *  counted  the bytes counted before; becomes `now`
  */
 void cache_count_other(struct cache *cache, size_t *counted, size_t now);
+
+/* Do the same for memory that somebody else counts. */
+void cache_change_other(struct cache *cache, ptrdiff_t change);
 
 /* Copy the statistics, and the current use of memory. */
 void cache_get_stats(struct cache *cache, struct cache_stats *out);

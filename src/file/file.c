@@ -122,7 +122,6 @@ struct whole {
     struct file_writeback writeback;
     struct frame_lock frame_lock;
     struct view view;
-    struct readahead ahead;
 };
 
 /* Make a file for a frame.  It takes over the frame and the view. */
@@ -133,6 +132,7 @@ static int file_new(struct file_context *context, struct frame *frame,
     struct whole *whole = calloc(1, sizeof(*whole));
     struct file_state *state = calloc(1, sizeof(*state));
     struct file *file;
+    int r;
 
     if (!whole || !state) {
         free(whole);
@@ -147,13 +147,17 @@ static int file_new(struct file_context *context, struct frame *frame,
     file_writeback_init(file, &whole->writeback, &whole->frame_lock);
     file->constant.context = context;
     file->constant.view = &whole->view;
-    file->constant.ahead = &whole->ahead;
     file->constant.array = view->array;
     whole->view = *view;
     file->states.nbytes = info->nbytes;
     gate_init(&file->gate, &file_writeback_gate_ops);
     cache_file_init(&file->chunks, &file_chunk_ops);
-    readahead_init(file->constant.ahead, context->readahead, info->chunksize);
+    r = readahead_new(file, context->readahead, info->chunksize);
+    if (r < 0) {
+        free(whole);
+        free(state);
+        return r;
+    }
     *out = file;
     return 0;
 }
@@ -245,7 +249,7 @@ int file_open_writable_view(struct file_context *context, enum file_view view,
     if (r == 0)
         r = join_flusher(file, fault);
     if (r < 0) {
-        readahead_fini(file);
+        readahead_free(file);
         file_free(file);
         return r;
     }
@@ -336,7 +340,7 @@ int file_create(struct file_context *context, struct store *store,
     if (r == 0)
         r = join_flusher(file, fault);
     if (r < 0) {
-        readahead_fini(file);
+        readahead_free(file);
         file_free(file);
         return r;
     }
@@ -350,7 +354,7 @@ static void release(struct file *file)
 {
     encode_ahead_end(file);
     encode_drop(file, 0, UINT64_MAX);
-    readahead_fini(file);
+    readahead_free(file);
     cache_file_drop(file->constant.context->cache, &file->chunks);
     file_free(file);
 }

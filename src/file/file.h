@@ -218,6 +218,8 @@ struct file_reader {
                             sequentially */
     uint64_t ahead_off;  /* end of the bytes that read-ahead was asked to
                             decode */
+    uint64_t fetch_off;  /* end of the bytes that read-ahead was asked to
+                            fetch */
     size_t window;       /* bytes to decode ahead; 0 while it looks random */
     unsigned streak;     /* number of reads in a row that continued the last */
     uint64_t behind_off; /* chunks that end before this offset have been

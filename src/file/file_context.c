@@ -5,6 +5,7 @@
 
 #include "file/file.h"
 #include "state/file_private.h"
+#include "store/store_http.h"
 #include "store/store_local.h"
 #include "writeback/flusher.h"
 
@@ -62,8 +63,10 @@ void file_context_free(struct file_context *context)
     flusher_free(context->flusher);
     pool_free(context->pool);
     codec_pool_fini(&context->codec_pool);
-    cache_free(context->cache);
+    if (context->net)
+        store_http_set_owner(context->net, NULL);
     net_put(context->net);
+    cache_free(context->cache);
     pthread_mutex_destroy(&context->net_lock);
     pthread_mutex_destroy(&context->lock_files_lock);
     pthread_mutex_destroy(&context->readers_lock);

@@ -6,7 +6,41 @@
 #include "frame/frame_remote.h"
 #include "frame/frame_ticket.h"
 #include "state/file_private.h"
+#include "store/store_http.h"
 #include "store/store_local.h"
+
+enum {
+    FETCHED_PART = 4, /* part of the cache for bytes that are fetched ahead */
+};
+
+/* Fetched bytes count as the cache's. */
+static void count_fetched(void *arg, ptrdiff_t change)
+{
+    struct file_context *context = arg;
+
+    cache_change_other(context->cache, change);
+}
+
+static int start_net(struct file_context *context)
+{
+    const struct store_http_owner owner = {
+        .limit = context->cache_size / FETCHED_PART,
+        .count = count_fetched,
+        .context = context,
+    };
+    struct net *net;
+    int r = net_new(&context->net_options, &net);
+
+    if (r < 0)
+        return r;
+    r = store_http_set_owner(net, &owner);
+    if (r < 0) {
+        net_put(net);
+        return r;
+    }
+    context->net = net;
+    return 0;
+}
 
 int file_context_net(struct file_context *context, struct net **out)
 {
@@ -14,7 +48,7 @@ int file_context_net(struct file_context *context, struct net **out)
 
     pthread_mutex_lock(&context->net_lock);
     if (!context->net)
-        r = net_new(&context->net_options, &context->net);
+        r = start_net(context);
     if (r == 0)
         *out = net_get(context->net);
     pthread_mutex_unlock(&context->net_lock);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "file/readahead.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
+#include "file/fetch_ahead.h"
 #include "file/file.h"
 #include "file/file_chunk.h"
 #include "file/view.h"
@@ -20,17 +22,47 @@ enum {
 /* A range of bytes to decode ahead. */
 struct readahead_task {
     struct pool_task task;
+    struct store_waiter waiter; /* for its stored bytes */
+    struct readahead *ahead;    /* a reference */
     struct file *file;
     uint64_t off;
     uint64_t end;
 };
 
-void readahead_init(struct readahead *ahead, size_t limit, size_t least)
+int readahead_new(struct file *file, size_t limit, size_t least)
 {
+    struct readahead *ahead = calloc(1, sizeof(*ahead));
+
+    if (!ahead)
+        return -ENOMEM;
+    file->constant.ahead = ahead;
     ahead->limit = limit;
     ahead->least = least;
+    ahead->fetches = fetch_ahead_window(file) > 0;
+    ahead->nrefs = 1;
     pthread_mutex_init(&ahead->lock, NULL);
     pthread_cond_init(&ahead->finished, NULL);
+    return 0;
+}
+
+static void put(struct readahead *ahead)
+{
+    bool last;
+
+    pthread_mutex_lock(&ahead->lock);
+    last = --ahead->nrefs == 0;
+    pthread_mutex_unlock(&ahead->lock);
+    if (!last)
+        return;
+    pthread_cond_destroy(&ahead->finished);
+    pthread_mutex_destroy(&ahead->lock);
+    free(ahead);
+}
+
+static void free_task(struct readahead_task *task)
+{
+    put(task->ahead);
+    free(task);
 }
 
 /* Withdraw the tasks that have not started. */
@@ -45,26 +77,26 @@ static void withdraw(struct file *file)
     list_for_each_safe(node, &late) {
         struct pool_task *task = list_entry(node, struct pool_task, node);
 
-        free((struct readahead_task *)(void *)task);
+        free_task((struct readahead_task *)(void *)task);
     }
     pthread_mutex_lock(&file->constant.ahead->lock);
     file->constant.ahead->ntasks -= n;
     pthread_mutex_unlock(&file->constant.ahead->lock);
 }
 
-void readahead_fini(struct file *file)
+void readahead_free(struct file *file)
 {
     struct readahead *ahead = file->constant.ahead;
 
-    withdraw(file);
     pthread_mutex_lock(&ahead->lock);
     ahead->stopping = true;
+    pthread_mutex_unlock(&ahead->lock);
+    withdraw(file);
+    pthread_mutex_lock(&ahead->lock);
     while (ahead->ntasks > 0)
         pthread_cond_wait(&ahead->finished, &ahead->lock);
     pthread_mutex_unlock(&ahead->lock);
-
-    pthread_cond_destroy(&ahead->finished);
-    pthread_mutex_destroy(&ahead->lock);
+    put(ahead);
 }
 
 /* Update a reader after a read.  Returns true if this read has made it
@@ -177,15 +209,6 @@ static bool is_too_late(struct readahead *ahead, uint64_t off)
     return late;
 }
 
-static void count_tasks(struct readahead *ahead, int change)
-{
-    pthread_mutex_lock(&ahead->lock);
-    ahead->ntasks += (size_t)change;
-    if (ahead->ntasks == 0)
-        pthread_cond_signal(&ahead->finished);
-    pthread_mutex_unlock(&ahead->lock);
-}
-
 /* Bring the blocks of a piece into the cache. */
 static int decode_piece(struct file *file, struct view_piece *piece)
 {
@@ -202,6 +225,17 @@ static int decode_piece(struct file *file, struct view_piece *piece)
         cache_unpin(file->constant.context->cache, &pin, 1);
     }
     return 0;
+}
+
+static void end_task(struct readahead_task *task)
+{
+    struct readahead *ahead = task->ahead;
+
+    pthread_mutex_lock(&ahead->lock);
+    if (--ahead->ntasks == 0)
+        pthread_cond_signal(&ahead->finished);
+    pthread_mutex_unlock(&ahead->lock);
+    free_task(task);
 }
 
 /* Errors are ignored, because the reader gets them when it comes to these
@@ -224,24 +258,94 @@ static void run_task(struct pool_task *pool_task)
             break;
         task->off += piece.row;
     }
-    free(task);
-    count_tasks(file->constant.ahead, -1);
+    end_task(task);
+}
+
+/* Put a task into the pool, once its bytes are there.  If they cannot be had,
+   or if there is no memory for them, the reader has to ask for them. */
+static void take_task(struct store_waiter *waiter)
+{
+    struct readahead_task *task =
+        list_entry(waiter, struct readahead_task, waiter);
+    struct readahead *ahead = task->ahead;
+    bool wanted;
+
+    pthread_mutex_lock(&ahead->lock);
+    wanted = !ahead->stopping && !waiter->failed;
+    ahead->ntasks += wanted;
+    pthread_mutex_unlock(&ahead->lock);
+    if (wanted)
+        pool_submit(task->file->constant.context->pool, &task->task);
+    else
+        free_task(task);
 }
 
 static void submit(struct file *file, uint64_t off, uint64_t end)
 {
+    struct readahead *ahead = file->constant.ahead;
     struct readahead_task *task = malloc(sizeof(*task));
 
     if (!task)
         return;
+    *task =
+        (struct readahead_task){ .task = { .run = run_task, .owner = ahead },
+                                 .ahead = ahead,
+                                 .file = file,
+                                 .off = off,
+                                 .end = end };
+    pthread_mutex_lock(&ahead->lock);
+    ahead->nrefs++;
+    pthread_mutex_unlock(&ahead->lock);
+    store_waiter_begin(&task->waiter, take_task);
+    if (ahead->fetches && fetch_ahead(file, off, end, &task->waiter) < end)
+        atomic_store(&task->waiter.failed, true);
+    store_waiter_asked(&task->waiter);
+}
 
-    *task = (struct readahead_task){ .task = { .run = run_task,
-                                               .owner = file->constant.ahead },
-                                     .file = file,
-                                     .off = off,
-                                     .end = end };
-    count_tasks(file->constant.ahead, 1);
-    pool_submit(file->constant.context->pool, &task->task);
+/* Choose the bytes to fetch next, behind those that are decoded. */
+static void plan_fetch_locked(struct file *file, struct file_reader *reader,
+                              uint64_t window, uint64_t *from, uint64_t *to)
+{
+    uint64_t size = file_size(file);
+
+    *from = *to = 0;
+    if (reader->streak < STREAK_MIN)
+        return;
+    if (reader->fetch_off < reader->ahead_off)
+        reader->fetch_off = reader->ahead_off;
+    if (reader->fetch_off + STEP > reader->next_off + window)
+        return;
+    *from = reader->fetch_off;
+    *to = reader->next_off + window;
+    if (*to > size)
+        *to = size;
+    if (*to < *from)
+        *to = *from;
+    reader->fetch_off = *to;
+}
+
+/* Fetch ahead of a reader.  If there is no memory, the reader tries again as it
+   goes on. */
+static void fetch(struct file *file, struct file_reader *reader)
+{
+    pthread_mutex_t *lock = &file->constant.context->readers_lock;
+    uint64_t window = fetch_ahead_window(file);
+    uint64_t done;
+    uint64_t from;
+    uint64_t to;
+
+    pthread_mutex_lock(lock);
+    plan_fetch_locked(file, reader, window, &from, &to);
+    pthread_mutex_unlock(lock);
+    if (from == to)
+        return;
+    done = fetch_ahead(file, from, to, NULL);
+    if (done >= to)
+        return;
+    pthread_mutex_lock(lock);
+    if (reader->fetch_off == to)
+        reader->fetch_off = done;
+    pthread_mutex_unlock(lock);
 }
 
 void readahead_follow(struct file *file, struct file_reader *reader,
@@ -277,4 +381,6 @@ void readahead_follow(struct file *file, struct file_reader *reader,
         submit(file, from, next);
         from = next;
     }
+    if (ahead->fetches)
+        fetch(file, reader);
 }

@@ -271,6 +271,20 @@ struct frame_chunk {
 int frame_chunk_open(struct frame *frame, uint64_t chunk_no,
                      struct frame_chunk **out, struct fault *fault);
 
+/* Return how many decoded bytes a sequential reader should fetch ahead; 0: none,
+   because the store is near. */
+uint64_t frame_ahead(const struct frame *frame);
+
+/*
+ * Begin to fetch the stored bytes of chunks `first` to `first` + `n` - 1, as
+ * store_object_prefetch().  This waits for no chunk, but may read the index.
+ *
+ * Returns false if not all is asked for: there is no memory for it at this
+ * moment, or an error that a reader of the chunks will get, too.
+ */
+bool frame_prefetch(struct frame *frame, uint64_t first, uint64_t n,
+                    struct store_waiter *waiter);
+
 /* Accepts NULL. */
 void frame_chunk_close(struct frame_chunk *chunk);
 

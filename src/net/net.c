@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +12,10 @@
 #include "base/clock.h"
 #include "base/core_dump.h"
 #include "base/list.h"
-#include "net/net_counts.h"
-#include "net/net_fetch.h"
+#include "base/thread.h"
 #include "net/net_judge.h"
-#include "net/net_pace.h"
+#include "net/net_private.h"
 #include "net/net_report.h"
-#include "net/net_site.h"
-#include "net/net_slot.h"
 #include "net/sha256.h"
 
 enum {
@@ -28,34 +24,6 @@ enum {
     NS_PER_MS = 1000 * 1000,
     SIGN_MS = 10, /* between looks whether a request can be signed */
     IDLE_MS = 60 * 1000,
-};
-
-/* Locking.  `lock` is a leaf; the loop drops it before it calls `done`. */
-struct net {
-    /* Constant once net_new() returns. */
-    struct net_options options;
-    CURLM *multi; /* only the loop uses it, except for curl_multi_wakeup() */
-    pthread_t thread;
-
-    atomic_uint nshared; /* references besides the first one */
-    struct net_counts counts;
-    struct net_fetcher fetcher;
-    struct net_site site;
-    struct net_slot slot;
-
-    /* Guarded by `lock`, as is the member `transfer` of each request. */
-    pthread_mutex_t lock;
-    struct list incoming; /* transfers that the loop has not seen */
-    bool stopping;
-
-    /* Used by the loop only. */
-    struct list queue;   /* to be sent as soon as the pace allows */
-    struct list delayed; /* to be tried again at their time */
-    struct list running;
-    unsigned nrunning;
-    struct net_pace pace;
-    unsigned seed;
-    bool answered; /* a reply has come, so there is a server */
 };
 
 bool net_is_supported(void)
@@ -86,7 +54,8 @@ static void fail(struct net *net, struct net_transfer *transfer,
                  const char *why)
 {
     net_counts_fail(&net->counts);
-    net_report(&net->options, transfer, why);
+    if (transfer->wanted)
+        net_report(&net->options, transfer, why);
     finish(net, transfer, -EIO);
 }
 
@@ -106,7 +75,7 @@ static void hold_back(struct net *net, struct net_transfer *transfer, int error,
 {
     if (error == -EAGAIN) {
         transfer->next_ns = clock_monotonic_ns() + (int64_t)SIGN_MS * NS_PER_MS;
-        list_append(&net->delayed, &transfer->node);
+        list_append(&net->lists[DELAYED], &transfer->node);
         return;
     }
     if (why[0] != '\0')
@@ -131,7 +100,7 @@ static void start(struct net *net, struct net_transfer *transfer)
         finish(net, transfer, -ENOMEM);
         return;
     }
-    list_append(&net->running, &transfer->node);
+    list_append(&net->lists[RUNNING], &transfer->node);
     net->nrunning++;
     net_counts_send(&net->counts, transfer->request->method);
     net_counts_running(&net->counts, net->nrunning);
@@ -167,7 +136,7 @@ static void try_again(struct net *net, struct net_transfer *transfer,
     transfer->next_ns = now + pause;
     url_fini(&transfer->target);
     transfer->nredirects = 0;
-    list_append(&net->delayed, &transfer->node);
+    list_append(&net->lists[DELAYED], &transfer->node);
 }
 
 static void end_try(struct net *net, struct net_transfer *transfer,
@@ -178,6 +147,9 @@ static void end_try(struct net *net, struct net_transfer *transfer,
     net_judge(transfer, code, &result);
     stop(net, transfer);
     net_counts_receive(&net->counts, transfer->nstored, result.first_us);
+    if (result.first_us > 0)
+        net_gauge_note(&net->gauge, transfer->nstored, result.first_us,
+                       result.body_us);
     if (transfer->headers.status > 0)
         net->answered = true;
     switch (result.verdict) {
@@ -196,11 +168,8 @@ static void end_try(struct net *net, struct net_transfer *transfer,
     case NET_FINISH:
         break;
     }
-    /* A server that may not tell whether an object exists denies access; all
-       else is a mistake that the user should know of. */
-    if (result.error == -EACCES && transfer->code[0] != '\0' &&
-        strcmp(transfer->code, "AccessDenied") != 0)
-        net_report(&net->options, transfer, "the server refuses the request");
+    if (result.error == -EACCES)
+        net_report_refusal(&net->options, transfer);
     if (result.error == -EIO) {
         fail(net, transfer, result.why);
         return;
@@ -228,16 +197,21 @@ static void take_messages(struct net *net)
     }
 }
 
-/* Move the transfers that other threads have submitted into the queue. */
+static void enqueue(struct net *net, struct net_transfer *transfer)
+{
+    list_remove(&transfer->node);
+    list_append(&net->lists[transfer->wanted ? QUEUED : AHEAD],
+                &transfer->node);
+}
+
+/* Move the transfers that other threads have submitted into the queues. */
 static bool take_incoming(struct net *net)
 {
     bool stopping;
 
     pthread_mutex_lock(&net->lock);
-    list_for_each_safe(node, &net->incoming) {
-        list_remove(node);
-        list_append(&net->queue, node);
-    }
+    list_for_each_safe(node, &net->incoming)
+        enqueue(net, transfer_of(node));
     stopping = net->stopping;
     pthread_mutex_unlock(&net->lock);
     return !stopping;
@@ -254,7 +228,7 @@ static void check_list(struct net *net, const struct list *list)
 
         if (!cancelled && transfer->until_ns > now)
             continue;
-        if (list == &net->running)
+        if (list == &net->lists[RUNNING])
             stop(net, transfer);
         if (cancelled)
             finish(net, transfer, -ECANCELED);
@@ -265,16 +239,17 @@ static void check_list(struct net *net, const struct list *list)
     }
 }
 
-static void queue_delayed(struct net *net)
+/* Queue what is to be tried again now, and what somebody waits for now. */
+static void queue_all(struct net *net)
 {
     int64_t now = clock_monotonic_ns();
 
-    list_for_each_safe(node, &net->delayed) {
-        if (transfer_of(node)->next_ns > now)
-            continue;
-        list_remove(node);
-        list_append(&net->queue, node);
-    }
+    list_for_each_safe(node, &net->lists[DELAYED])
+        if (transfer_of(node)->next_ns <= now)
+            enqueue(net, transfer_of(node));
+    list_for_each_safe(node, &net->lists[AHEAD])
+        if (transfer_of(node)->wanted)
+            enqueue(net, transfer_of(node));
 }
 
 static int64_t earlier(int64_t a, int64_t b)
@@ -287,14 +262,11 @@ static int64_t next_time(const struct net *net)
 {
     int64_t next = clock_monotonic_ns() + (int64_t)IDLE_MS * NS_PER_MS;
 
-    list_for_each(node, &net->delayed) {
+    list_for_each(node, &net->lists[DELAYED])
         next = earlier(next, transfer_of(node)->next_ns);
-        next = earlier(next, transfer_of(node)->until_ns);
-    }
-    list_for_each(node, &net->queue)
-        next = earlier(next, transfer_of(node)->until_ns);
-    list_for_each(node, &net->running)
-        next = earlier(next, transfer_of(node)->until_ns);
+    for (int i = 0; i < NLISTS; i++)
+        list_for_each(node, &net->lists[i])
+            next = earlier(next, transfer_of(node)->until_ns);
     return next;
 }
 
@@ -307,44 +279,46 @@ static void wait_for_work(struct net *net)
                             ns > 0 ? (int)(ns / NS_PER_MS) : 0, NULL);
 }
 
-static bool can_start(const struct net *net)
+/* The transfer to send next, or NULL. */
+static struct net_transfer *next_to_start(const struct net *net)
 {
-    return !list_empty(&net->queue) &&
-           net->nrunning < net_pace_window(&net->pace);
+    if (net->nrunning >= net_pace_window(&net->pace))
+        return NULL;
+    if (!list_empty(&net->lists[QUEUED]))
+        return transfer_of(net->lists[QUEUED].next);
+    return list_empty(&net->lists[AHEAD]) ? NULL
+                                          : transfer_of(net->lists[AHEAD].next);
+}
+
+static void cancel_all(struct net *net)
+{
+    for (int i = 0; i < NLISTS; i++)
+        list_for_each_safe(node, &net->lists[i]) {
+            if (i == RUNNING)
+                stop(net, transfer_of(node));
+            finish(net, transfer_of(node), -ECANCELED);
+        }
 }
 
 static void *run_loop(void *arg)
 {
     struct net *net = arg;
+    struct net_transfer *next;
     int nrunning;
 
     while (take_incoming(net)) {
-        queue_delayed(net);
-        check_list(net, &net->queue);
-        check_list(net, &net->delayed);
-        check_list(net, &net->running);
-        while (can_start(net))
-            start(net, transfer_of(net->queue.next));
+        queue_all(net);
+        for (int i = 0; i < NLISTS; i++)
+            check_list(net, &net->lists[i]);
+        while ((next = next_to_start(net)))
+            start(net, next);
         libcurl.curl_multi_perform(net->multi, &nrunning);
         take_messages(net);
-        if (!can_start(net))
+        if (!next_to_start(net))
             wait_for_work(net);
     }
+    cancel_all(net);
     return NULL;
-}
-
-/* Start the loop with all signals blocked, as in base/pool.c. */
-static int start_loop(struct net *net)
-{
-    sigset_t all;
-    sigset_t old;
-    int error;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    error = pthread_create(&net->thread, NULL, run_loop, net);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return -error;
 }
 
 static void free_net(struct net *net)
@@ -368,9 +342,8 @@ static void set_up(struct net *net, const struct net_options *options)
     net_fetch_init(&net->fetcher, &net->options);
     net_site_init(&net->site, &net->fetcher.fetcher);
     list_init(&net->incoming);
-    list_init(&net->queue);
-    list_init(&net->delayed);
-    list_init(&net->running);
+    for (int i = 0; i < NLISTS; i++)
+        list_init(&net->lists[i]);
     net_pace_init(&net->pace, options->connections);
     net->seed = (unsigned)(clock_monotonic_ns() ^ getpid());
 }
@@ -403,19 +376,13 @@ int net_new(const struct net_options *options, struct net **out)
     set_up(net, options);
     r = start_curl(net);
     if (r == 0)
-        r = start_loop(net);
+        r = thread_start(&net->thread, run_loop, net);
     if (r < 0) {
         free_net(net);
         return r;
     }
     *out = net;
     return 0;
-}
-
-struct net *net_get(struct net *net)
-{
-    atomic_fetch_add(&net->nshared, 1);
-    return net;
 }
 
 void net_put(struct net *net)
@@ -428,72 +395,4 @@ void net_put(struct net *net)
     libcurl.curl_multi_wakeup(net->multi);
     pthread_join(net->thread, NULL);
     free_net(net);
-}
-
-const struct net_options *net_get_options(const struct net *net)
-{
-    return &net->options;
-}
-
-int net_submit(struct net *net, struct net_request *request)
-{
-    struct net_transfer *transfer = calloc(1, sizeof(*transfer));
-    unsigned timeout =
-        request->timeout > 0 ? request->timeout : net->options.timeout;
-    int r;
-
-    if (!transfer)
-        return -ENOMEM;
-    transfer->request = request;
-    r = net_site_map(&net->site, &net->options, request->url, &transfer->site,
-                     &transfer->mapped);
-    if (r < 0) {
-        net_transfer_free(transfer);
-        return r;
-    }
-    transfer->options = &net->options;
-    transfer->until_ns =
-        clock_monotonic_ns() + (int64_t)timeout * 1000 * NS_PER_MS;
-    atomic_init(&transfer->cancelled, false);
-    list_init(&transfer->node);
-    pthread_mutex_lock(&net->lock);
-    request->transfer = transfer;
-    list_append(&net->incoming, &transfer->node);
-    pthread_mutex_unlock(&net->lock);
-    libcurl.curl_multi_wakeup(net->multi);
-    return 0;
-}
-
-void net_cancel(struct net *net, struct net_request *request)
-{
-    pthread_mutex_lock(&net->lock);
-    if (request->transfer)
-        atomic_store(&request->transfer->cancelled, true);
-    pthread_mutex_unlock(&net->lock);
-    libcurl.curl_multi_wakeup(net->multi);
-}
-
-int net_map(struct net *net, const struct url *url, struct url *out)
-{
-    struct s3_site *site;
-    int r = net_site_map(&net->site, &net->options, url, &site, out);
-
-    return r < 0 || site ? r : url_copy(url, out);
-}
-
-struct net_extra *net_get_extra(
-    struct net *net,
-    struct net_extra *(*make)(const struct net_options *options))
-{
-    return net_slot_get(&net->slot, &net->options, make);
-}
-
-void net_count_used(struct net *net, uint64_t nbytes)
-{
-    net_counts_use(&net->counts, nbytes);
-}
-
-void net_get_stats(struct net *net, struct net_stats *out)
-{
-    net_counts_get(&net->counts, out);
 }

@@ -92,8 +92,8 @@ bool net_is_supported(void);
 /* Take one more reference; net_put() gives it back. */
 struct net *net_get(struct net *net);
 
-/* Drop a reference; accepts NULL.  No request may be in flight when the last
-   one is dropped.  Callbacks must not drop the last one. */
+/* Drop a reference; accepts NULL.  With the last one, requests that are still in
+   flight end with -ECANCELED.  Callbacks must not drop the last one. */
 void net_put(struct net *net);
 
 /* Get the options that the loop was made with. */
@@ -157,6 +157,7 @@ struct net_request {
     uint8_t *buf;         /* room for `len` bytes */
     const char *if_match; /* ETag that the object must have; NULL: any */
     unsigned timeout;     /* seconds; 0: as the options say */
+    bool ahead;           /* nobody waits for it yet, see net_want() */
 
     /* For requests that are not for a range of an object. */
     bool whole;               /* get all of an answer, which has up to `len`
@@ -203,6 +204,13 @@ int net_submit(struct net *net, struct net_request *request);
 void net_cancel(struct net *net, struct net_request *request);
 
 /*
+ * Somebody waits for a request now that was made ahead.  Until then it is sent
+ * after all others, and nobody is told if it fails.  The caller sees to it that
+ * `request` still exists.
+ */
+void net_want(struct net *net, struct net_request *request);
+
+/*
  * Make requests at the same time, and wait until all are done.  Uses their
  * `done` and `context`.  The result of each is in its `error`.  Must not be
  * called by a callback.
@@ -237,6 +245,17 @@ struct net_stats {
 
 /* Count bytes that were received and that somebody has read. */
 void net_count_used(struct net *net, uint64_t nbytes);
+/* How fast the servers of a loop are. */
+struct net_speed {
+    uint64_t rtt_us; /* time to the first byte of a reply, without the time that
+                        requests waited for others; 0: unknown */
+    uint64_t single; /* bytes that one reply brings in a second; 0: unknown */
+    uint64_t all;    /* the same of all replies together */
+};
+
+/* Get the speed as it was lately, at its best; all zero until there were some
+   replies. */
+void net_get_speed(struct net *net, struct net_speed *out);
 
 /* Get the statistics. */
 void net_get_stats(struct net *net, struct net_stats *out);

@@ -217,19 +217,34 @@ static void fill_reply(const struct net_transfer *transfer)
     memcpy(reply->etag, headers->etag, sizeof(reply->etag));
 }
 
+/* Measure a try, without the time for a new connection.  The time at which
+   libcurl says that it has sent the request is too late if the loop was late. */
+static void measure(CURL *easy, struct net_result *out)
+{
+    curl_off_t connected = 0;
+    curl_off_t secured = 0;
+    curl_off_t first = 0;
+    curl_off_t total = 0;
+    long nconnects = 0;
+
+    libcurl.curl_easy_getinfo(easy, CURLINFO_NUM_CONNECTS, &nconnects);
+    libcurl.curl_easy_getinfo(easy, CURLINFO_CONNECT_TIME_T, &connected);
+    libcurl.curl_easy_getinfo(easy, CURLINFO_APPCONNECT_TIME_T, &secured);
+    libcurl.curl_easy_getinfo(easy, CURLINFO_STARTTRANSFER_TIME_T, &first);
+    libcurl.curl_easy_getinfo(easy, CURLINFO_TOTAL_TIME_T, &total);
+    out->body_us = total > first ? total - first : 0;
+    if (nconnects > 0)
+        first -= secured > connected ? secured : connected;
+    out->first_us = first > 0 ? first : 0;
+}
+
 void net_judge(struct net_transfer *transfer, CURLcode code,
                struct net_result *out)
 {
     unsigned status = transfer->headers.status;
-    curl_off_t sent = 0;
-    curl_off_t first = 0;
 
     *out = (struct net_result){ 0 };
-    libcurl.curl_easy_getinfo(transfer->easy, CURLINFO_PRETRANSFER_TIME_T,
-                              &sent);
-    libcurl.curl_easy_getinfo(transfer->easy, CURLINFO_STARTTRANSFER_TIME_T,
-                              &first);
-    out->first_us = first > sent ? first - sent : 0;
+    measure(transfer->easy, out);
     if (net_transfer_is_whole(transfer)) {
         judge_whole(transfer, code, out);
     } else if (net_transfer_has_object(status)) {

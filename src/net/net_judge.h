@@ -20,6 +20,7 @@ struct net_result {
     int64_t pause_ns;     /* at least so long, because the server asks for it */
     const char *why;      /* static text, for -EIO */
     int64_t first_us; /* time to the first byte of the reply; 0: none came */
+    int64_t body_us;  /* time from there to the end */
 };
 
 /* Judge a try that has ended, and fill in the reply of the request. */

@@ -79,6 +79,18 @@ void net_count_used(struct net *net, uint64_t nbytes)
     (void)nbytes;
 }
 
+void net_want(struct net *net, struct net_request *request)
+{
+    (void)net;
+    (void)request;
+}
+
+void net_get_speed(struct net *net, struct net_speed *out)
+{
+    (void)net;
+    *out = (struct net_speed){ 0 };
+}
+
 void net_get_stats(struct net *net, struct net_stats *out)
 {
     (void)net;

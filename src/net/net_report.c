@@ -64,3 +64,11 @@ void net_report(const struct net_options *options,
     options->report(line);
     free(name);
 }
+
+void net_report_refusal(const struct net_options *options,
+                        const struct net_transfer *transfer)
+{
+    if (transfer->code[0] != '\0' &&
+        strcmp(transfer->code, "AccessDenied") != 0)
+        net_report(options, transfer, "the server refuses the request");
+}

@@ -9,4 +9,10 @@
 void net_report(const struct net_options *options,
                 const struct net_transfer *transfer, const char *why);
 
+/* Report that the server refuses access for an unusual reason, if it does: one
+   that may not tell whether an object exists says AccessDenied; all else is a
+   mistake that the user should know of. */
+void net_report_refusal(const struct net_options *options,
+                        const struct net_transfer *transfer);
+
 #endif

@@ -20,6 +20,7 @@ struct net_transfer {
     struct net_request *request;
     const struct net_options *options;
     atomic_bool cancelled;
+    atomic_bool wanted; /* somebody waits for it */
 
     struct s3_site *site; /* that signs; NULL: the URL is not one of s3 */
     struct url mapped;    /* the URL at the site; of zeros without one */

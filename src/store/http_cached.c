@@ -20,57 +20,6 @@ enum {
     STATE_SECONDS = 10, /* between two writes of the same state */
 };
 
-struct http_disk {
-    struct net_extra extra;
-    struct disk_cache *cache;
-    atomic_uint_fast64_t hits;
-    atomic_uint_fast64_t misses;
-};
-
-static void free_disk(struct net_extra *extra)
-{
-    struct http_disk *disk = (struct http_disk *)extra;
-
-    disk_cache_close(disk->cache);
-    free(disk);
-}
-
-static void report(const struct net_options *options, int error)
-{
-    char line[NET_CACHE_MAX + 128];
-
-    snprintf(line, sizeof(line), "netcache=%s: %s; nothing is kept",
-             options->netcache, strerror(-error));
-    if (options->report)
-        options->report(line);
-}
-
-static struct net_extra *make_disk(const struct net_options *options)
-{
-    struct http_disk *disk;
-    int r;
-
-    if (options->netcache[0] == '\0')
-        return NULL;
-    disk = calloc(1, sizeof(*disk));
-    if (!disk)
-        return NULL;
-    r = disk_cache_open(options->netcache, options->netcache_size,
-                        &disk->cache);
-    if (r < 0) {
-        report(options, r);
-        free(disk);
-        return NULL;
-    }
-    disk->extra.free = free_disk;
-    return &disk->extra;
-}
-
-struct http_disk *http_cached_open(struct net *net)
-{
-    return (struct http_disk *)net_get_extra(net, make_disk);
-}
-
 static bool hash_secret(struct secret *text, struct disk_key *out)
 {
     bool done = !text->failed && sha256(text->text, text->len, out->id) == 0;
@@ -161,8 +110,8 @@ struct run {
     uint64_t off;
 };
 
-/* Find a file that has the byte at `off` of an object in the state of `note`.
-   It begins there, or at most DISK_FILE_MAX before. */
+/* Find a file that has the byte at `off` of an object in the state of `note`;
+   NULL: in any.  It begins there, or at most DISK_FILE_MAX before. */
 static bool find_run(struct http_disk *disk, const struct disk_key *base,
                      const struct disk_note *note, uint64_t off,
                      struct run *out)
@@ -177,8 +126,8 @@ static bool find_run(struct http_disk *disk, const struct disk_key *base,
         if (disk_cache_find(disk->cache, &key, &out->file) < 0)
             continue;
         if (off - out->off < out->file.len &&
-            out->file.note.size == note->size &&
-            strcmp(out->file.note.etag, note->etag) == 0)
+            (!note || (out->file.note.size == note->size &&
+                       strcmp(out->file.note.etag, note->etag) == 0)))
             return true;
         disk_file_close(&out->file);
     }
@@ -230,22 +179,23 @@ bool http_cached_load(struct http_remote *remote)
     struct disk_file file;
     int64_t left;
 
-    if (!context->disk || !make_key(remote, NULL, 0, &cached.state) ||
-        disk_cache_find(context->disk->cache, &cached.state, &file) < 0)
+    if (!context->memory->disk || !make_key(remote, NULL, 0, &cached.state) ||
+        disk_cache_find(context->memory->disk->cache, &cached.state, &file) < 0)
         return false;
     disk_file_close(&file);
     left = time_left(net_get_options(context->net), &file.note);
     if (left == 0 || file.note.size == 0 || !is_strong(file.note.etag) ||
         !make_key(remote, file.note.etag, file.note.size, &cached.key) ||
-        !has_byte(context->disk, &cached.key, &file.note, 0) ||
-        !has_byte(context->disk, &cached.key, &file.note, file.note.size - 1))
+        !has_byte(context->memory->disk, &cached.key, &file.note, 0) ||
+        !has_byte(context->memory->disk, &cached.key, &file.note,
+                  file.note.size - 1))
         return false;
     cached.settled = file.note.settled;
     cached.written = file.note.checked;
-    pthread_mutex_lock(&context->lock);
+    pthread_mutex_lock(&context->memory->lock);
     remote->cached = cached;
     take_state_locked(remote, &file.note, left);
-    pthread_mutex_unlock(&context->lock);
+    http_memory_unlock(context->memory);
     return true;
 }
 
@@ -279,14 +229,15 @@ void http_cached_confirm(struct http_remote *remote)
 
     if (!cached->keyed)
         return;
-    pthread_mutex_lock(&context->lock);
+    pthread_mutex_lock(&context->memory->lock);
     old = note.checked - cached->written >= STATE_SECONDS;
     if (old)
         cached->written = note.checked;
     cached->from_disk = false;
-    pthread_mutex_unlock(&context->lock);
+    http_memory_unlock(context->memory);
     if (old)
-        disk_cache_put(context->disk->cache, &cached->state, &note, NULL, 0);
+        disk_cache_put(context->memory->disk->cache, &cached->state, &note,
+                       NULL, 0);
 }
 
 void http_cached_set(struct http_remote *remote, const struct net_reply *reply)
@@ -294,7 +245,7 @@ void http_cached_set(struct http_remote *remote, const struct net_reply *reply)
     struct http_context *context = remote->context;
     struct http_cached *cached = &remote->cached;
 
-    if (!context->disk || !is_strong(remote->etag))
+    if (!context->memory->disk || !is_strong(remote->etag))
         return;
     cached->keyed = make_key(remote, NULL, 0, &cached->state) &&
                     make_key(remote, remote->etag, remote->size, &cached->key);
@@ -315,11 +266,11 @@ void http_cached_set_chunk(struct http_remote *chunk, const char *name,
     struct http_cached cached = { 0 };
     struct secret text = { 0 };
 
-    if (!context->disk || !index)
+    if (!context->memory->disk || !index)
         return;
-    pthread_mutex_lock(&context->lock);
+    pthread_mutex_lock(&context->memory->lock);
     cached = index->cached;
-    pthread_mutex_unlock(&context->lock);
+    http_memory_unlock(context->memory);
     if (!cached.keyed || !cached.settled)
         return;
     secret_add_bytes(&text, cached.key.id, DISK_KEY_LEN);
@@ -338,15 +289,15 @@ bool http_cached_know(struct http_remote *remote)
 
     if (!remote->cached.keyed)
         return false;
-    if (disk_cache_find(context->disk->cache, &remote->cached.state, &file) <
-        0) {
-        atomic_fetch_add(&context->disk->misses, 1);
+    if (disk_cache_find(context->memory->disk->cache, &remote->cached.state,
+                        &file) < 0) {
+        atomic_fetch_add(&context->memory->disk->misses, 1);
         return false;
     }
     disk_file_close(&file);
-    pthread_mutex_lock(&context->lock);
+    pthread_mutex_lock(&context->memory->lock);
     take_state_locked(remote, &file.note, INT64_MAX);
-    pthread_mutex_unlock(&context->lock);
+    http_memory_unlock(context->memory);
     return true;
 }
 
@@ -355,13 +306,19 @@ void http_cached_forget(struct http_remote *remote)
     struct http_context *context = remote->context;
     struct http_cached cached;
 
-    if (!context->disk)
+    if (!context->memory->disk)
         return;
-    pthread_mutex_lock(&context->lock);
+    pthread_mutex_lock(&context->memory->lock);
     cached = remote->cached;
-    pthread_mutex_unlock(&context->lock);
+    http_memory_unlock(context->memory);
     if (cached.keyed)
-        disk_cache_remove(context->disk->cache, &cached.state);
+        disk_cache_remove(context->memory->disk->cache, &cached.state);
+}
+
+bool http_cached_has(struct http_remote *remote, uint64_t off)
+{
+    return has_byte(remote->context->memory->disk, &remote->cached.key, NULL,
+                    off);
 }
 
 static uint64_t round_down(uint64_t off)
@@ -396,28 +353,29 @@ static struct http_piece *read_run(struct http_remote *remote,
     size_t len = (size_t)(end - off);
     int r;
 
-    pthread_mutex_lock(&context->lock);
+    pthread_mutex_lock(&context->memory->lock);
     piece = http_piece_new_locked(remote, off, len);
-    pthread_mutex_unlock(&context->lock);
+    if (piece)
+        piece->from_disk = true;
+    http_memory_unlock(context->memory);
     if (!piece)
         return NULL;
-    piece->from_disk = true;
-    r = disk_file_read(context->disk->cache, &run->file,
+    r = disk_file_read(context->memory->disk->cache, &run->file,
                        (size_t)(off - run->off), len, piece->bytes);
-    pthread_mutex_lock(&context->lock);
+    pthread_mutex_lock(&context->memory->lock);
     piece->ready = true;
     piece->error = r < 0 ? -EAGAIN : 0;
     pthread_cond_broadcast(&context->changed);
     if (r < 0)
         http_piece_release_locked(piece);
-    pthread_mutex_unlock(&context->lock);
+    http_memory_unlock(context->memory);
     return r < 0 ? NULL : piece;
 }
 
 struct http_piece *http_cached_piece(struct http_remote *remote, uint64_t off,
                                      uint64_t end)
 {
-    struct http_disk *disk = remote->context->disk;
+    struct http_disk *disk = remote->context->memory->disk;
     const struct disk_note note = note_of(remote);
     struct http_piece *piece = NULL;
     struct run run;
@@ -451,7 +409,7 @@ void http_cached_keep(const struct http_piece *piece)
         struct disk_key key;
 
         key_at(&remote->cached.key, off, &key);
-        disk_cache_put(remote->context->disk->cache, &key, &note,
+        disk_cache_put(remote->context->memory->disk->cache, &key, &note,
                        piece->bytes + (off - piece->off), len);
         off += len;
     }
@@ -459,7 +417,8 @@ void http_cached_keep(const struct http_piece *piece)
 
 void store_http_get_stats(struct net *net, struct store_http_stats *out)
 {
-    struct http_disk *disk = http_cached_open(net);
+    const struct http_memory *memory = http_memory_of(net);
+    struct http_disk *disk = memory ? memory->disk : NULL;
     struct disk_stats stats;
 
     *out = (struct store_http_stats){ 0 };
@@ -477,18 +436,22 @@ void store_http_get_stats(struct net *net, struct store_http_stats *out)
 
 bool store_http_is_kept(struct net *net, const struct url *url)
 {
-    struct http_context context;
+    struct http_context *context;
     struct http_remote *remote;
     struct url copy;
     bool kept = false;
 
     if (url_copy(url, &copy) < 0)
         return false;
-    http_context_init(&context, net);
-    if (http_remote_new(&context, &copy, &remote) == 0) {
+    context = http_context_new(net);
+    if (!context) {
+        url_fini(&copy);
+        return false;
+    }
+    if (http_remote_new(context, &copy, &remote) == 0) {
         kept = http_cached_load(remote);
         http_remote_put(remote);
     }
-    http_context_fini(&context);
+    http_context_put(context);
     return kept;
 }

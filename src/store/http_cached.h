@@ -2,7 +2,7 @@
 #ifndef STORE_HTTP_CACHED_H
 #define STORE_HTTP_CACHED_H
 
-#include "store/disk_cache.h"
+#include "store/http_disk.h"
 #include "store/http_remote.h"
 
 /*
@@ -21,14 +21,8 @@
  * The state of a remote is kept, too, and counts for as long as the option
  * `revalidate` says.
  *
- * Only functions that end in `_locked` are called with http_context.lock.
+ * Only functions that end in `_locked` are called with http_memory.lock.
  */
-
-/* The cache of a loop and its counters. */
-struct http_disk;
-
-/* Get the cache of a loop, or NULL.  It exists as long as the loop. */
-struct http_disk *http_cached_open(struct net *net);
 
 /* What a remote needs for the cache; of zeros: its bytes are not kept. */
 struct http_cached {
@@ -68,6 +62,10 @@ bool http_cached_know(struct http_remote *remote);
 
 /* The remote is not in the state that the cache says. */
 void http_cached_forget(struct http_remote *remote);
+
+/* Does the cache probably have the byte at `off`?  The state need not be known,
+   if the remote is that of a chunk object. */
+bool http_cached_has(struct http_remote *remote, uint64_t off);
 
 struct http_piece;
 

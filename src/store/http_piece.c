@@ -3,40 +3,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/size.h"
 #include "store/http_remote_private.h"
 
 enum {
-    PIECE_MIN = 64 << 10, /* fewer bytes take hardly less time */
-    PIECE_MAX = 2 << 20,  /* more bytes are fetched by several requests */
-    UNIT_MAX = 1 << 20,   /* larger units are not fetched whole */
-    GAP_MAX = 64 << 10,   /* bytes between two ranges that are read over */
-    KEPT_MAX = 16 << 20, /* bytes in all pieces; more only if they are in use */
+    PIECE_MIN = 64 << 10,     /* fewer bytes take hardly less time */
+    PIECE_MAX = 2 << 20,      /* more bytes are fetched by several requests */
+    READ_OVER_MIN = 64 << 10, /* bytes that may be fetched without need, to */
+    READ_OVER_MAX = 1 << 20,  /* save a request */
+    US_PER_S = 1000000,
 };
-
-void http_piece_free_locked(struct http_piece *piece)
-{
-    piece->remote->context->used -= piece->len;
-    list_remove(&piece->node);
-    list_remove(&piece->mine);
-    free(piece);
-}
 
 static struct http_piece *piece_of(struct list *node)
 {
     return list_entry(node, struct http_piece, mine);
 }
 
-static void touch_locked(struct http_piece *piece)
-{
-    if (piece->pinned)
-        return;
-    list_remove(&piece->node);
-    list_append(&piece->remote->context->pieces, &piece->node);
-}
-
-/* Find a piece that has, or will have, this byte. */
-static struct http_piece *find_locked(struct http_remote *remote, uint64_t off)
+struct http_piece *http_piece_find_locked(struct http_remote *remote,
+                                          uint64_t off)
 {
     list_for_each(node, &remote->pieces) {
         struct http_piece *piece = piece_of(node);
@@ -48,8 +33,8 @@ static struct http_piece *find_locked(struct http_remote *remote, uint64_t off)
     return NULL;
 }
 
-/* Cut a run of bytes before the next piece that is there. */
-static size_t cut_locked(struct http_remote *remote, uint64_t off, size_t len)
+size_t http_piece_cut_locked(struct http_remote *remote, uint64_t off,
+                             size_t len)
 {
     list_for_each(node, &remote->pieces) {
         const struct http_piece *piece = piece_of(node);
@@ -60,22 +45,55 @@ static size_t cut_locked(struct http_remote *remote, uint64_t off, size_t len)
     return len;
 }
 
-static void evict_locked(struct http_context *context)
+void http_piece_release_locked(struct http_piece *piece)
 {
-    list_for_each_safe(node, &context->pieces) {
-        struct http_piece *piece = list_entry(node, struct http_piece, node);
+    if (--piece->nusers == 0 && piece->ready && piece->error < 0)
+        http_piece_free_locked(piece);
+}
 
-        if (context->used <= KEPT_MAX)
-            return;
-        if (piece->nusers == 0)
-            http_piece_free_locked(piece);
+/* A piece that came makes the state of its remote known. */
+static void fill_locked(struct http_piece *piece)
+{
+    const struct net_request *request = &piece->request;
+    struct http_remote *remote = piece->remote;
+
+    piece->error = request->error;
+    if (piece->error == -ESTALE)
+        http_remote_set_stale_locked(remote);
+    if (piece->error == -EIO)
+        http_remote_quiet_locked(remote->context);
+    if (piece->error == 0)
+        piece->error = http_remote_note_locked(remote, &request->reply);
+    if (piece->error == 0) {
+        http_piece_fill_locked(piece, request->reply.off, request->reply.len);
+        piece->unkept = remote->cached.keyed;
+    }
+    if (piece->first) {
+        remote->first = false;
+        remote->first_error = piece->error;
+    }
+    piece->ready = true;
+    piece->ready_ns = clock_monotonic_ns();
+}
+
+/* Take all waiters off a piece. */
+static void take_waits_locked(struct http_piece *piece, struct list *out)
+{
+    list_init(out);
+    list_for_each_safe(node, &piece->waits) {
+        list_remove(node);
+        list_append(out, node);
     }
 }
 
-void http_piece_release_locked(struct http_piece *piece)
+static void wake_waiters(struct list *waits, int error)
 {
-    if (--piece->nusers == 0 && piece->error < 0)
-        http_piece_free_locked(piece);
+    list_for_each_safe(node, waits) {
+        struct http_wait *wait = list_entry(node, struct http_wait, node);
+
+        store_waiter_done(wait->waiter, error);
+        free(wait);
+    }
 }
 
 /* Called by the loop of net. */
@@ -83,69 +101,51 @@ static void take_reply(struct net_request *request)
 {
     struct http_piece *piece = request->context;
     struct http_remote *remote = piece->remote;
-    struct http_context *context = remote->context;
+    struct http_memory *memory = remote->context->memory;
+    struct list waits;
+    int error;
+    bool last;
 
-    pthread_mutex_lock(&context->lock);
-    piece->error = request->error;
-    if (piece->error == -ESTALE)
-        http_remote_set_stale_locked(remote);
-    if (piece->error == -EIO)
-        http_remote_quiet_locked(context);
-    if (piece->error == 0)
-        piece->error = http_remote_note_locked(remote, &request->reply);
-    if (piece->error == 0) {
-        context->used -= piece->len - request->reply.len;
-        piece->off = request->reply.off;
-        piece->len = request->reply.len;
-        piece->unkept = remote->cached.keyed;
-    }
-    piece->ready = true;
-    pthread_cond_broadcast(&context->changed);
-    pthread_mutex_unlock(&context->lock);
+    pthread_mutex_lock(&memory->lock);
+    fill_locked(piece);
+    error = piece->error;
+    take_waits_locked(piece, &waits);
+    pthread_cond_broadcast(&remote->context->changed);
+    if (piece->nusers == 0 && piece->error < 0)
+        http_piece_free_locked(piece);
+    remote->nrunning--;
+    last = http_remote_put_locked(remote);
+    http_memory_unlock(memory);
+    wake_waiters(&waits, error);
+    if (last)
+        http_remote_free(remote);
 }
 
-/* Make a piece, used by the caller, who submits it. */
-struct http_piece *http_piece_new_locked(struct http_remote *remote,
-                                         uint64_t off, size_t len)
-{
-    struct http_context *context = remote->context;
-    struct http_piece *piece = malloc(sizeof(*piece) + len);
-
-    if (!piece)
-        return NULL;
-    *piece = (struct http_piece){
-        .remote = remote,
-        .off = off,
-        .len = len,
-        .nusers = 1,
-    };
-    list_init(&piece->batch);
-    list_append(&remote->pieces, &piece->mine);
-    list_append(&context->pieces, &piece->node);
-    context->used += len;
-    evict_locked(context);
-    return piece;
-}
-
-static void submit(struct http_piece *piece)
+void http_piece_start_locked(struct http_piece *piece, bool ahead)
 {
     struct http_remote *remote = piece->remote;
-    struct net_request *request = &piece->request;
-    int r;
 
-    *request = (struct net_request){
+    remote->nrefs++;
+    remote->nrunning++;
+    piece->request = (struct net_request){
         .url = &remote->url,
         .off = piece->off,
         .len = piece->len,
         .buf = piece->bytes,
         .if_match = remote->known ? remote->etag : NULL,
+        .ahead = ahead,
         .done = take_reply,
         .context = piece,
     };
-    r = net_submit(remote->context->net, request);
+}
+
+void http_piece_submit(struct http_piece *piece)
+{
+    int r = net_submit(piece->remote->context->net, &piece->request);
+
     if (r < 0) {
-        request->error = r;
-        take_reply(request);
+        piece->request.error = r;
+        take_reply(&piece->request);
     }
 }
 
@@ -154,55 +154,86 @@ static void await_locked(const struct http_piece *piece)
     struct http_context *context = piece->remote->context;
 
     while (!piece->ready)
-        pthread_cond_wait(&context->changed, &context->lock);
+        pthread_cond_wait(&context->changed, &context->memory->lock);
+}
+
+void http_context_expect(struct http_context *context, uint64_t unit)
+{
+    pthread_mutex_lock(&context->memory->lock);
+    context->unit = unit;
+    http_memory_unlock(context->memory);
+}
+
+/* How many bytes come in the time that one more request takes? */
+static size_t worth_reading(const struct http_context *context, size_t unknown)
+{
+    struct net_speed speed;
+    double bytes;
+
+    net_get_speed(context->net, &speed);
+    bytes = (double)speed.rtt_us * (double)speed.single / US_PER_S;
+    if (bytes == 0)
+        return unknown;
+    if (bytes < READ_OVER_MIN)
+        return READ_OVER_MIN;
+    return bytes < READ_OVER_MAX ? (size_t)bytes : READ_OVER_MAX;
 }
 
 /* Units differ in size, so fetch somewhat more than the usual one. */
-void http_context_expect(struct http_context *context, uint64_t unit)
+size_t http_piece_usual_len(const struct http_context *context)
 {
-    pthread_mutex_lock(&context->lock);
-    context->unit = unit <= UNIT_MAX ? (size_t)(unit + unit / 4) : 0;
-    pthread_mutex_unlock(&context->lock);
+    if (context->unit > worth_reading(context, READ_OVER_MAX))
+        return PIECE_MIN;
+    return (size_t)(context->unit + context->unit / 4);
 }
 
 /* Bytes to fetch for somebody who wants `len` of them. */
 static size_t fetch_len(const struct http_context *context, size_t len)
 {
-    if (len < context->unit)
-        len = context->unit;
+    size_t usual = http_piece_usual_len(context);
+
+    if (len < usual)
+        len = usual;
     if (len < PIECE_MIN)
         len = PIECE_MIN;
     return len < PIECE_MAX ? len : PIECE_MAX;
 }
 
-/* Fetch the start of an object whose state is not known. */
+/* The thread that was to fetch the first piece has no need, or cannot. */
+void http_piece_skip_first_locked(struct http_remote *remote, int error)
+{
+    remote->first = false;
+    remote->first_error = error;
+    pthread_cond_broadcast(&remote->context->changed);
+}
+
+/* Fetch the start of an object whose state is not known.  This thread has said
+   that it does. */
 static int fetch_first(struct http_remote *remote)
 {
     struct http_context *context = remote->context;
     struct http_piece *piece = NULL;
     bool found = http_cached_know(remote);
-    int r;
+    int r = found ? 0 : -ENOMEM;
 
-    pthread_mutex_lock(&context->lock);
+    pthread_mutex_lock(&context->memory->lock);
     if (!found)
         piece = http_piece_new_locked(remote, 0, fetch_len(context, 0));
-    pthread_mutex_unlock(&context->lock);
-    if (piece)
-        submit(piece);
-    pthread_mutex_lock(&context->lock);
-    if (found) {
-        r = 0;
-    } else if (piece) {
-        await_locked(piece);
-        r = piece->error;
-        http_piece_release_locked(piece);
+    if (piece) {
+        piece->first = true;
+        http_piece_start_locked(piece, false);
     } else {
-        r = -ENOMEM;
+        http_piece_skip_first_locked(remote, r);
     }
-    remote->first = false;
-    remote->first_error = r;
-    pthread_cond_broadcast(&context->changed);
-    pthread_mutex_unlock(&context->lock);
+    http_memory_unlock(context->memory);
+    if (!piece)
+        return r;
+    http_piece_submit(piece);
+    pthread_mutex_lock(&context->memory->lock);
+    await_locked(piece);
+    r = piece->error;
+    http_piece_release_locked(piece);
+    http_memory_unlock(context->memory);
     return r;
 }
 
@@ -214,16 +245,16 @@ int http_remote_know(struct http_remote *remote)
     bool known;
     int r;
 
-    pthread_mutex_lock(&context->lock);
+    pthread_mutex_lock(&context->memory->lock);
     while (!remote->known && remote->first) {
-        pthread_cond_wait(&context->changed, &context->lock);
+        pthread_cond_wait(&context->changed, &context->memory->lock);
         waited = true;
     }
     known = remote->known;
     r = known ? 0 : remote->first_error;
     if (!known && !waited)
         remote->first = true;
-    pthread_mutex_unlock(&context->lock);
+    http_memory_unlock(context->memory);
     /* A thread that has waited gets the error, because it has waited as long as
        a request may take. */
     return known || waited ? r : fetch_first(remote);
@@ -231,13 +262,15 @@ int http_remote_know(struct http_remote *remote)
 
 /* The end of the bytes to fetch from `off` on for a range and those behind it
    that are near. */
-static uint64_t near_end(const struct store_range *ranges, size_t nranges,
+static uint64_t near_end(const struct http_context *context,
+                         const struct store_range *ranges, size_t nranges,
                          uint64_t off)
 {
+    size_t gap = worth_reading(context, READ_OVER_MIN);
     uint64_t end = ranges[0].off + ranges[0].len;
 
     for (size_t i = 1; i < nranges && end - off < PIECE_MAX; i++) {
-        if (ranges[i].off < off || ranges[i].off > end + GAP_MAX)
+        if (ranges[i].off < off || ranges[i].off > end + gap)
             break;
         if (ranges[i].off + ranges[i].len > end)
             end = ranges[i].off + ranges[i].len;
@@ -250,15 +283,19 @@ static struct http_piece *add_piece_locked(struct http_remote *remote,
                                            const struct store_range *ranges,
                                            size_t nranges, uint64_t off)
 {
-    uint64_t wanted = near_end(ranges, nranges, off) - off;
+    uint64_t wanted = near_end(remote->context, ranges, nranges, off) - off;
     size_t len = fetch_len(remote->context,
                            wanted < PIECE_MAX ? (size_t)wanted : PIECE_MAX);
     uint64_t end = remote->size - off < len ? remote->size : off + len;
     uint64_t start = off;
+    struct http_piece *piece;
 
-    end = off + cut_locked(remote, off, (size_t)(end - off));
+    end = off + http_piece_cut_locked(remote, off, (size_t)(end - off));
     http_cached_align_locked(remote, &start, &end);
-    return http_piece_new_locked(remote, start, (size_t)(end - start));
+    piece = http_piece_new_locked(remote, start, (size_t)(end - start));
+    if (piece)
+        http_piece_start_locked(piece, false);
+    return piece;
 }
 
 /* Make a piece for a byte that is in no other: of what the disk has, or to be
@@ -271,9 +308,10 @@ static struct http_piece *make_piece_locked(struct http_remote *remote,
     struct http_piece *piece = NULL;
 
     if (remote->cached.keyed) {
-        pthread_mutex_unlock(&context->lock);
-        piece = http_cached_piece(remote, off, near_end(ranges, nranges, off));
-        pthread_mutex_lock(&context->lock);
+        http_memory_unlock(context->memory);
+        piece = http_cached_piece(remote, off,
+                                  near_end(context, ranges, nranges, off));
+        pthread_mutex_lock(&context->memory->lock);
     }
     return piece ? piece : add_piece_locked(remote, ranges, nranges, off);
 }
@@ -287,13 +325,13 @@ static int fetch_missing(struct http_remote *remote,
     struct http_context *context = remote->context;
     int r = 0;
 
-    pthread_mutex_lock(&context->lock);
+    pthread_mutex_lock(&context->memory->lock);
     for (size_t i = 0; i < nranges && r == 0; i++) {
         uint64_t end = ranges[i].off + ranges[i].len;
         uint64_t off = ranges[i].off;
 
         while (off < end && r == 0) {
-            struct http_piece *piece = find_locked(remote, off);
+            struct http_piece *piece = http_piece_find_locked(remote, off);
 
             if (!piece) {
                 piece = make_piece_locked(remote, ranges + i, nranges - i, off);
@@ -304,12 +342,12 @@ static int fetch_missing(struct http_remote *remote,
             off = piece ? piece->off + piece->len : end;
         }
     }
-    pthread_mutex_unlock(&context->lock);
+    http_memory_unlock(context->memory);
     list_for_each(node, batch) {
         struct http_piece *piece = list_entry(node, struct http_piece, batch);
 
-        if (!piece->ready)
-            submit(piece);
+        if (!piece->from_disk)
+            http_piece_submit(piece);
     }
     return r;
 }
@@ -329,31 +367,42 @@ static void note_used_locked(struct http_piece *piece, size_t at, size_t len)
                        (uint64_t)n * piece->len / nbits);
 }
 
+/* Find the piece with a byte, and wait for it.  NULL: there is none. */
+static struct http_piece *use_piece(struct http_remote *remote, uint64_t off)
+{
+    struct http_context *context = remote->context;
+    struct http_piece *piece;
+    bool keep = false;
+
+    pthread_mutex_lock(&context->memory->lock);
+    piece = http_piece_find_locked(remote, off);
+    if (piece) {
+        piece->nusers++;
+        http_piece_touch_locked(piece);
+        if (!piece->ready && piece->request.ahead)
+            net_want(context->net, &piece->request);
+        await_locked(piece);
+        keep = piece->unkept;
+        piece->unkept = false;
+    }
+    http_memory_unlock(context->memory);
+    if (keep)
+        http_cached_keep(piece);
+    return piece;
+}
+
 /* Wait for the piece with a byte, and copy what it has of a range.  Returns the
    number of bytes, 0 if there is no such piece any more, or an error. */
 static ssize_t copy_some(struct http_remote *remote,
                          const struct store_range *range, size_t done)
 {
-    struct http_context *context = remote->context;
+    struct http_memory *memory = remote->context->memory;
     uint64_t off = range->off + done;
-    struct http_piece *piece;
-    bool keep = false;
-    ssize_t n = 0;
+    struct http_piece *piece = use_piece(remote, off);
+    ssize_t n;
 
-    pthread_mutex_lock(&context->lock);
-    piece = find_locked(remote, off);
-    if (piece) {
-        piece->nusers++;
-        touch_locked(piece);
-        await_locked(piece);
-        keep = piece->unkept;
-        piece->unkept = false;
-    }
-    pthread_mutex_unlock(&context->lock);
     if (!piece)
         return 0;
-    if (keep)
-        http_cached_keep(piece);
     if (piece->error < 0) {
         n = piece->error == -EAGAIN ? 0 : piece->error;
     } else {
@@ -365,18 +414,20 @@ static ssize_t copy_some(struct http_remote *remote,
         memcpy(range->buf + done, piece->bytes + at, len);
         n = (ssize_t)len;
     }
-    pthread_mutex_lock(&context->lock);
+    pthread_mutex_lock(&memory->lock);
     if (n > 0)
         note_used_locked(piece, (size_t)(off - piece->off), (size_t)n);
     http_piece_release_locked(piece);
-    pthread_mutex_unlock(&context->lock);
+    http_memory_unlock(memory);
     return n;
 }
 
 /* End the use of the pieces that this thread has fetched. */
 static void release_batch(struct http_remote *remote, struct list *batch)
 {
-    pthread_mutex_lock(&remote->context->lock);
+    struct http_memory *memory = remote->context->memory;
+
+    pthread_mutex_lock(&memory->lock);
     list_for_each_safe(node, batch) {
         struct http_piece *piece = list_entry(node, struct http_piece, batch);
 
@@ -384,8 +435,8 @@ static void release_batch(struct http_remote *remote, struct list *batch)
         await_locked(piece);
         http_piece_release_locked(piece);
     }
-    evict_locked(remote->context);
-    pthread_mutex_unlock(&remote->context->lock);
+    http_memory_evict_locked(memory);
+    http_memory_unlock(memory);
 }
 
 static int copy_range(struct http_remote *remote,
@@ -444,7 +495,5 @@ int http_remote_read(struct http_remote *remote,
     for (size_t i = 0; i < nranges && r == 0; i++)
         r = copy_range(remote, &ranges[i]);
     release_batch(remote, &batch);
-    if (r == -ESTALE || r == -ENOENT)
-        http_cached_forget(remote);
     return r;
 }

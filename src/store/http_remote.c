@@ -17,19 +17,34 @@ enum {
                             question for changes ends */
 };
 
-void http_context_init(struct http_context *context, struct net *net)
+struct http_context *http_context_new(struct net *net)
 {
-    *context =
-        (struct http_context){ .net = net, .disk = http_cached_open(net) };
-    pthread_mutex_init(&context->lock, NULL);
+    struct http_context *context = calloc(1, sizeof(*context));
+    struct http_memory *memory = http_memory_of(net);
+
+    if (!context || !memory) {
+        free(context);
+        return NULL;
+    }
+    context->net = net;
+    context->memory = memory;
+    context->nrefs = 1;
     pthread_cond_init(&context->changed, NULL);
-    list_init(&context->pieces);
+    return context;
 }
 
-void http_context_fini(struct http_context *context)
+void http_context_put(struct http_context *context)
 {
+    struct http_memory *memory = context->memory;
+    bool last;
+
+    pthread_mutex_lock(&memory->lock);
+    last = --context->nrefs == 0;
+    http_memory_unlock(memory);
+    if (!last)
+        return;
     pthread_cond_destroy(&context->changed);
-    pthread_mutex_destroy(&context->lock);
+    free(context);
 }
 
 int http_remote_new(struct http_context *context, struct url *url,
@@ -41,6 +56,9 @@ int http_remote_new(struct http_context *context, struct url *url,
         url_fini(url);
         return -ENOMEM;
     }
+    pthread_mutex_lock(&context->memory->lock);
+    context->nrefs++;
+    http_memory_unlock(context->memory);
     remote->context = context;
     remote->url = *url;
     remote->nrefs = 1;
@@ -52,30 +70,57 @@ int http_remote_new(struct http_context *context, struct url *url,
 
 struct http_remote *http_remote_get(struct http_remote *remote)
 {
-    pthread_mutex_lock(&remote->context->lock);
+    pthread_mutex_lock(&remote->context->memory->lock);
     remote->nrefs++;
-    pthread_mutex_unlock(&remote->context->lock);
+    http_memory_unlock(remote->context->memory);
     return remote;
+}
+
+/* If only pieces on their way are left, nobody wants them any more. */
+static void cancel_pieces_locked(struct http_remote *remote)
+{
+    list_for_each(node, &remote->pieces) {
+        struct http_piece *piece = list_entry(node, struct http_piece, mine);
+
+        if (!piece->ready)
+            net_cancel(remote->context->net, &piece->request);
+    }
 }
 
 /* A thread that fetches or reads a piece has a reference, so no piece is in use
    when the last one is dropped. */
+bool http_remote_put_locked(struct http_remote *remote)
+{
+    if (--remote->nrefs > 0) {
+        if (remote->nrefs == remote->nrunning)
+            cancel_pieces_locked(remote);
+        return false;
+    }
+    list_for_each_safe(node, &remote->pieces)
+        http_piece_free_locked(list_entry(node, struct http_piece, mine));
+    return true;
+}
+
+void http_remote_free(struct http_remote *remote)
+{
+    http_context_put(remote->context);
+    url_fini(&remote->url);
+    free(remote);
+}
+
 void http_remote_put(struct http_remote *remote)
 {
+    struct http_memory *memory;
     bool last;
 
     if (!remote)
         return;
-    pthread_mutex_lock(&remote->context->lock);
-    last = --remote->nrefs == 0;
+    memory = remote->context->memory;
+    pthread_mutex_lock(&memory->lock);
+    last = http_remote_put_locked(remote);
+    http_memory_unlock(memory);
     if (last)
-        list_for_each_safe(node, &remote->pieces)
-            http_piece_free_locked(list_entry(node, struct http_piece, mine));
-    pthread_mutex_unlock(&remote->context->lock);
-    if (!last)
-        return;
-    url_fini(&remote->url);
-    free(remote);
+        http_remote_free(remote);
 }
 
 /* When to ask for changes, if the server was asked at `asked_ns`. */
@@ -145,8 +190,7 @@ int http_remote_state(struct http_remote *remote, struct http_state *out)
 static void pin_locked(struct http_piece *piece)
 {
     list_remove(&piece->node);
-    piece->remote->context->used -= piece->len;
-    piece->len = 0; /* until something has come */
+    http_piece_fill_locked(piece, 0, 0); /* until something has come */
     piece->pinned = true;
 }
 
@@ -159,9 +203,7 @@ static void keep_tail_locked(struct http_remote *remote,
     tail->ready = true;
     if (tail->request.error < 0 || !is_same_state(remote, reply))
         return;
-    tail->off = reply->off;
-    tail->len = reply->len;
-    remote->context->used += tail->len;
+    http_piece_fill_locked(tail, reply->off, reply->len);
 }
 
 static int keep_head_locked(struct http_remote *remote, struct http_piece *head)
@@ -171,8 +213,7 @@ static int keep_head_locked(struct http_remote *remote, struct http_piece *head)
     head->ready = true;
     if (head->request.error < 0)
         return head->request.error;
-    head->len = reply->len;
-    remote->context->used += head->len;
+    http_piece_fill_locked(head, reply->off, reply->len);
     return http_remote_note_locked(remote, reply);
 }
 
@@ -180,7 +221,7 @@ static int keep_head_locked(struct http_remote *remote, struct http_piece *head)
    which may be short. */
 static size_t load_len(const struct http_context *context, bool tail)
 {
-    return tail && context->disk ? HEAD_LEN + DISK_BLOCK : HEAD_LEN;
+    return tail && context->memory->disk ? HEAD_LEN + DISK_BLOCK : HEAD_LEN;
 }
 
 static void keep_loaded(struct http_remote *remote, struct http_piece **pieces,
@@ -201,7 +242,7 @@ int http_remote_load(struct http_remote *remote, bool tail, bool cached)
 
     if (cached && http_cached_load(remote))
         return 0;
-    pthread_mutex_lock(&context->lock);
+    pthread_mutex_lock(&context->memory->lock);
     for (size_t i = 0; i < n; i++) {
         pieces[i] = http_piece_new_locked(remote, 0, load_len(context, i > 0));
         if (!pieces[i])
@@ -209,7 +250,7 @@ int http_remote_load(struct http_remote *remote, bool tail, bool cached)
         else
             pin_locked(pieces[i]);
     }
-    pthread_mutex_unlock(&context->lock);
+    http_memory_unlock(context->memory);
     if (r < 0)
         return r;
     for (size_t i = 0; i < n; i++)
@@ -220,7 +261,7 @@ int http_remote_load(struct http_remote *remote, bool tail, bool cached)
             .buf = pieces[i]->bytes,
         };
     net_run(context->net, requests, n);
-    pthread_mutex_lock(&context->lock);
+    pthread_mutex_lock(&context->memory->lock);
     for (size_t i = 0; i < n; i++) {
         pieces[i]->request = requests[i];
         pieces[i]->nusers = 0;
@@ -228,7 +269,7 @@ int http_remote_load(struct http_remote *remote, bool tail, bool cached)
     r = keep_head_locked(remote, pieces[0]);
     if (tail)
         keep_tail_locked(remote, pieces[1]);
-    pthread_mutex_unlock(&context->lock);
+    http_memory_unlock(context->memory);
     if (r == 0)
         keep_loaded(remote, pieces, n);
     return r;
@@ -237,22 +278,21 @@ int http_remote_load(struct http_remote *remote, bool tail, bool cached)
 int http_remote_begin(struct http_remote *remote,
                       const struct store_http_start *start)
 {
-    struct http_context *context = remote->context;
+    struct http_memory *memory = remote->context->memory;
     struct http_piece *piece;
 
-    pthread_mutex_lock(&context->lock);
+    pthread_mutex_lock(&memory->lock);
     piece = http_piece_new_locked(remote, 0, start->len);
     if (piece) {
         memcpy(piece->bytes, start->bytes, start->len);
         pin_locked(piece);
+        http_piece_fill_locked(piece, 0, start->len);
         piece->nusers = 0;
         piece->ready = true;
-        piece->len = start->len;
-        context->used += start->len;
         http_remote_note_locked(remote, start->reply);
         remote->due_ns = next_check_ns(remote, start->known_ns);
     }
-    pthread_mutex_unlock(&context->lock);
+    http_memory_unlock(memory);
     if (!piece)
         return -ENOMEM;
     http_cached_set(remote, start->reply);
@@ -274,7 +314,7 @@ static int begin_check(struct http_remote *remote)
     int64_t now = clock_monotonic_ns();
     int r = 0;
 
-    pthread_mutex_lock(&remote->context->lock);
+    pthread_mutex_lock(&remote->context->memory->lock);
     if (remote->stale) {
         r = -ESTALE;
     } else if (remote->known && !remote->checking && now >= remote->due_ns &&
@@ -282,7 +322,7 @@ static int begin_check(struct http_remote *remote)
         remote->checking = true;
         r = 1;
     }
-    pthread_mutex_unlock(&remote->context->lock);
+    http_memory_unlock(remote->context->memory);
     return r;
 }
 
@@ -305,7 +345,7 @@ int http_remote_check(struct http_remote *remote)
         return r;
     net_run(remote->context->net, &request, 1);
     r = request.error;
-    pthread_mutex_lock(&remote->context->lock);
+    pthread_mutex_lock(&remote->context->memory->lock);
     remote->checking = false;
     if (r == 0) {
         r = http_remote_note_locked(remote, &request.reply);
@@ -315,7 +355,7 @@ int http_remote_check(struct http_remote *remote)
     }
     if (r == 0)
         remote->due_ns = next_check_ns(remote, clock_monotonic_ns());
-    pthread_mutex_unlock(&remote->context->lock);
+    http_memory_unlock(remote->context->memory);
     if (request.error == 0 && r == 0)
         http_cached_confirm(remote);
     else if (r < 0)
@@ -327,17 +367,17 @@ bool http_remote_is_stale(struct http_remote *remote)
 {
     bool stale;
 
-    pthread_mutex_lock(&remote->context->lock);
+    pthread_mutex_lock(&remote->context->memory->lock);
     stale = remote->stale;
-    pthread_mutex_unlock(&remote->context->lock);
+    http_memory_unlock(remote->context->memory);
     return stale;
 }
 
 void http_remote_expire(struct http_remote *remote)
 {
-    pthread_mutex_lock(&remote->context->lock);
+    pthread_mutex_lock(&remote->context->memory->lock);
     if (net_get_options(remote->context->net)->revalidate != NET_FOREVER ||
         remote->cached.from_disk)
         remote->due_ns = 0;
-    pthread_mutex_unlock(&remote->context->lock);
+    http_memory_unlock(remote->context->memory);
 }

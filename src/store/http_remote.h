@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "base/list.h"
 #include "net/net.h"
 #include "store/store.h"
 
@@ -21,25 +20,19 @@ struct http_remote;
 struct http_disk;
 struct store_http_start;
 
-/*
- * What the remotes of one store share.
- *
- * Locking.  `lock` is a leaf.  It guards the other members and all that remotes
- * and pieces have, unless they say otherwise.  No thread holds it during a
- * request, or while it copies bytes of a piece.
- */
+struct http_memory;
+
+/* What the remotes of one store share.  http_memory.lock guards what is not
+   constant. */
 struct http_context {
-    struct net *net;        /* constant; a reference */
-    struct http_disk *disk; /* constant; NULL: nothing is kept on disk */
-    pthread_mutex_t lock;
-    pthread_cond_t changed; /* a piece came, or the state of a remote */
-    struct list pieces;     /* the one used longest ago first */
-    size_t used;            /* bytes in all pieces */
-    uint64_t nstale;        /* remotes that were found to be stale */
-    int64_t quiet_ns;       /* do not ask for changes until then, because the
-                               server does not answer */
-    size_t unit;            /* bytes that readers probably want together; 0:
-                               not known, or too many for one request */
+    struct net *net;            /* constant; the store has the reference */
+    struct http_memory *memory; /* constant */
+    unsigned nrefs;             /* of the store and of remotes */
+    pthread_cond_t changed;     /* a piece came, or the state of a remote */
+    uint64_t nstale;            /* remotes that were found to be stale */
+    int64_t quiet_ns;           /* do not ask for changes until then, because
+                                   the server does not answer */
+    uint64_t unit; /* bytes that readers probably want together; 0: unknown */
 };
 
 /* Readers will want units of about so many bytes, each from its start. */
@@ -55,9 +48,12 @@ struct http_state {
     char etag[NET_ETAG_MAX]; /* "": unknown */
 };
 
-/* Set up and release what remotes share.  `net` is constant. */
-void http_context_init(struct http_context *context, struct net *net);
-void http_context_fini(struct http_context *context);
+/* Make what remotes share; NULL: there is no memory.  `net` outlives all
+   remotes, but for what it ends itself. */
+struct http_context *http_context_new(struct net *net);
+
+/* Drop the reference of the store. */
+void http_context_put(struct http_context *context);
 
 /* Get the first reference to a remote whose state is not known yet.  It takes
    over `url`, even if it fails.  Returns 0 or -ENOMEM. */
@@ -107,5 +103,12 @@ void http_remote_expire(struct http_remote *remote);
    another state by now. */
 int http_remote_read(struct http_remote *remote,
                      const struct store_range *ranges, size_t nranges);
+
+/* Begin to fetch bytes, as store_object_prefetch(); `len` is not 0. */
+bool http_remote_prefetch(struct http_remote *remote, uint64_t off,
+                          uint64_t len, struct store_waiter *waiter);
+
+/* As store_ahead(). */
+uint64_t http_context_ahead(struct http_context *context);
 
 #endif

@@ -3,28 +3,17 @@
 #define STORE_HTTP_REMOTE_PRIVATE_H
 
 #include "store/http_cached.h"
-#include "store/http_remote.h"
+#include "store/http_memory.h"
+#include "store/store_backend.h"
 
-/* What http_remote.c, which knows states, and http_piece.c, which knows bytes,
-   share.  http_context.lock guards all that is not constant. */
+/* What http_remote.c, which knows states, and those share that know bytes:
+   http_memory.c, http_piece.c and http_prefetch.c.  http_memory.lock guards all
+   that is not constant. */
 
-/* A run of bytes of a remote. */
-struct http_piece {
-    struct list node;  /* in http_context.pieces, if it is not pinned */
-    struct list mine;  /* in http_remote.pieces */
-    struct list batch; /* pieces that one thread fetches */
-    struct http_remote *remote;
-    uint64_t off;
-    size_t len; /* that are wanted, and then that have come */
-    unsigned nusers;
-    bool ready;  /* the bytes, or an error, have come */
-    bool pinned; /* stays as long as the remote */
-    bool unkept; /* the disk may keep it, and no thread has seen to that */
-    bool from_disk;
-    int error;     /* -EAGAIN: it must be looked for elsewhere */
-    uint64_t used; /* a bit for each 64th part of it that was read */
-    struct net_request request;
-    uint8_t bytes[];
+/* A waiter for a piece. */
+struct http_wait {
+    struct list node; /* in http_piece.waits */
+    struct store_waiter *waiter;
 };
 
 /* One object in one state. */
@@ -33,7 +22,8 @@ struct http_remote {
     struct http_context *context;
     struct url url;
 
-    unsigned nrefs;
+    unsigned nrefs;    /* with those of pieces that are on their way, */
+    unsigned nrunning; /* and the number of those */
     bool known;
     int first_error; /* of the last fetch of it, if it did not get known */
     bool first; /* the first piece is being fetched, by which it gets known */
@@ -68,15 +58,31 @@ void http_remote_quiet_locked(struct http_context *context);
    gets known. */
 int http_remote_know(struct http_remote *remote);
 
-/* Make a piece that the caller uses, and fills or has filled.  NULL: there is no
-   memory. */
-struct http_piece *http_piece_new_locked(struct http_remote *remote,
-                                         uint64_t off, size_t len);
+/* Drop a reference.  Returns true if it was the last one; the caller frees the
+   remote when it has dropped the lock. */
+bool http_remote_put_locked(struct http_remote *remote);
+void http_remote_free(struct http_remote *remote);
 
-/* End the use of a piece. */
+/* Find a piece that has, or will have, this byte. */
+struct http_piece *http_piece_find_locked(struct http_remote *remote,
+                                          uint64_t off);
+
+/* Cut a run of bytes before the next piece that is there. */
+size_t http_piece_cut_locked(struct http_remote *remote, uint64_t off,
+                             size_t len);
+
+/* Prepare the request for a piece, which http_piece_submit() sends once the lock
+   is dropped.  `ahead`: nobody waits for it. */
+void http_piece_start_locked(struct http_piece *piece, bool ahead);
+void http_piece_submit(struct http_piece *piece);
+
+/* Take note that the first piece of a remote does not come by a request. */
+void http_piece_skip_first_locked(struct http_remote *remote, int error);
+
+/* Drop the use of a piece. */
 void http_piece_release_locked(struct http_piece *piece);
 
-/* Free a piece that nobody uses. */
-void http_piece_free_locked(struct http_piece *piece);
+/* Bytes to fetch at the start of an object of unknown size. */
+size_t http_piece_usual_len(const struct http_context *context);
 
 #endif

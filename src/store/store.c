@@ -79,6 +79,44 @@ int store_object_read_at(struct store_object *object, uint64_t off, void *buf,
     return store_object_read(object, &range, 1);
 }
 
+void store_waiter_begin(struct store_waiter *waiter,
+                        void (*ready)(struct store_waiter *waiter))
+{
+    waiter->ready = ready;
+    atomic_init(&waiter->npending, 1);
+    atomic_init(&waiter->failed, false);
+}
+
+void store_waiter_asked(struct store_waiter *waiter)
+{
+    store_waiter_done(waiter, 0);
+}
+
+void store_waiter_add(struct store_waiter *waiter)
+{
+    atomic_fetch_add(&waiter->npending, 1);
+}
+
+void store_waiter_done(struct store_waiter *waiter, int error)
+{
+    if (error < 0)
+        atomic_store(&waiter->failed, true);
+    if (atomic_fetch_sub(&waiter->npending, 1) == 1)
+        waiter->ready(waiter);
+}
+
+bool store_object_prefetch(struct store_object *object, uint64_t off,
+                           uint64_t len, struct store_waiter *waiter)
+{
+    return !object->ops->prefetch ||
+           object->ops->prefetch(object, off, len, waiter);
+}
+
+uint64_t store_ahead(struct store *store)
+{
+    return store->ops->ahead ? store->ops->ahead(store) : 0;
+}
+
 void store_expect(struct store *store, uint64_t unit)
 {
     if (store->ops->expect)

@@ -2,6 +2,7 @@
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -117,6 +118,39 @@ int store_object_read(struct store_object *object,
 /* Read one range. */
 int store_object_read_at(struct store_object *object, uint64_t off, void *buf,
                          size_t len);
+
+/* Waits for bytes without a thread.  The caller owns it until `ready` runs. */
+struct store_waiter {
+    /* Called once, when all that was asked for is in memory, or cannot be had.
+       Any thread may call it.  It must not block, and may free the waiter. */
+    void (*ready)(struct store_waiter *waiter);
+    atomic_size_t npending;
+    atomic_bool failed; /* some of the bytes cannot be had at this moment */
+};
+
+/* Begin to wait.  From then on the caller asks for bytes, and says at the end
+   that this was all. */
+void store_waiter_begin(struct store_waiter *waiter,
+                        void (*ready)(struct store_waiter *waiter));
+void store_waiter_asked(struct store_waiter *waiter);
+
+/*
+ * Begin to fetch bytes that a caller will read soon.  They stay in memory for a
+ * while.  This costs no thread, and does not wait.  It does nothing if
+ * store_ahead() is 0.
+ *
+ *  off, len  cut at the end of the object; if its size is not known yet, at a
+ *            length that is usual
+ *  waiter    waits for these bytes; NULL: nobody waits
+ *
+ * Returns false if there is no memory for it at this moment.
+ */
+bool store_object_prefetch(struct store_object *object, uint64_t off,
+                           uint64_t len, struct store_waiter *waiter);
+
+/* Return how many bytes should be on their way for a sequential reader; 0: it
+   need not fetch anything ahead. */
+uint64_t store_ahead(struct store *store);
 
 /*
  * Tell the store that callers will read units of about so many bytes, each from

@@ -38,6 +38,7 @@ struct store_ops {
                 int (*visit)(void *context, const char *name), void *context);
 
     void (*expect)(struct store *store, uint64_t unit); /* NULL: no need */
+    uint64_t (*ahead)(struct store *store);             /* likewise */
 
     /* NULL if the kind is not local.  The struct of such a store begins with
        struct store_local_head. */
@@ -59,6 +60,8 @@ struct store_object_ops {
     int (*stat)(struct store_object *object, struct store_stat *out);
     int (*read)(struct store_object *object, const struct store_range *ranges,
                 size_t nranges);
+    bool (*prefetch)(struct store_object *object, uint64_t off, uint64_t len,
+                     struct store_waiter *waiter); /* NULL: no need */
     void (*close)(struct store_object *object);
 
     /* NULL if the object is read-only. */
@@ -77,5 +80,10 @@ struct store_object {
     const struct store_object_ops *ops;
     atomic_uint nshared;
 };
+
+/* Let a waiter wait for one thing more; and for one thing less, which has come,
+   or cannot be had because of an error. */
+void store_waiter_add(struct store_waiter *waiter);
+void store_waiter_done(struct store_waiter *waiter, int error);
 
 #endif

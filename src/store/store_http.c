@@ -29,12 +29,12 @@ struct chunk {
     struct http_remote *remote; /* a reference */
 };
 
-/* Locking.  `lock` is held over no request.  http_context.lock may be taken
+/* Locking.  `lock` is held over no request.  http_memory.lock may be taken
    while it is held. */
 struct http_store {
     struct store store;
-    struct http_context context;
-    struct url url; /* constant */
+    struct http_context *context; /* constant; a reference */
+    struct url url;               /* constant */
 
     pthread_mutex_t lock;
     struct http_remote *current; /* newest state of "" or of the index; NULL:
@@ -171,6 +171,14 @@ static int http_read(struct store_object *store_object,
     return r;
 }
 
+static bool http_prefetch(struct store_object *store_object, uint64_t off,
+                          uint64_t len, struct store_waiter *waiter)
+{
+    struct http_object *object = (struct http_object *)store_object;
+
+    return http_remote_prefetch(object->remote, off, len, waiter);
+}
+
 static void http_object_close(struct store_object *store_object)
 {
     struct http_object *object = (struct http_object *)store_object;
@@ -183,6 +191,7 @@ static void http_object_close(struct store_object *store_object)
 static const struct store_object_ops http_object_ops = {
     .stat = http_stat,
     .read = http_read,
+    .prefetch = http_prefetch,
     .close = http_object_close,
 };
 
@@ -197,7 +206,7 @@ static int new_remote(struct http_store *store, const char *name,
         r = url_join(&store->url, name, &url);
     else
         r = url_copy(&store->url, &url);
-    return r < 0 ? r : http_remote_new(&store->context, &url, out);
+    return r < 0 ? r : http_remote_new(store->context, &url, out);
 }
 
 static struct http_remote *get_current(struct http_store *store,
@@ -378,7 +387,12 @@ static void http_expect(struct store *base, uint64_t unit)
 {
     struct http_store *store = (struct http_store *)base;
 
-    http_context_expect(&store->context, unit);
+    http_context_expect(store->context, unit);
+}
+
+static uint64_t http_ahead(struct store *base)
+{
+    return http_context_ahead(((struct http_store *)base)->context);
 }
 
 static int http_list_dir(struct store *base,
@@ -387,17 +401,17 @@ static int http_list_dir(struct store *base,
 {
     struct http_store *store = (struct http_store *)base;
 
-    return http_list(store->context.net, &store->url, visit, context);
+    return http_list(store->context->net, &store->url, visit, context);
 }
 
 static void http_close(struct store *base)
 {
     struct http_store *store = (struct http_store *)base;
-    struct net *net = store->context.net;
+    struct net *net = store->context->net;
 
     http_remote_put(store->current);
     free_chunks_locked(store);
-    http_context_fini(&store->context);
+    http_context_put(store->context);
     pthread_mutex_destroy(&store->lock);
     url_fini(&store->url);
     free(store);
@@ -409,6 +423,7 @@ static const struct store_ops http_ops = {
     .open = http_open_object,
     .close = http_close,
     .expect = http_expect,
+    .ahead = http_ahead,
 };
 
 static const struct store_ops http_dir_ops = {
@@ -417,6 +432,7 @@ static const struct store_ops http_dir_ops = {
     .close = http_close,
     .stat = http_dir_stat,
     .expect = http_expect,
+    .ahead = http_ahead,
     .list = http_list_dir,
 };
 
@@ -429,12 +445,17 @@ static int new_store(const struct store_ops *ops, struct net *net,
     if (!store)
         return -ENOMEM;
     r = url_copy(url, &store->url);
+    if (r == 0) {
+        store->context = http_context_new(net);
+        r = store->context ? 0 : -ENOMEM;
+    }
     if (r < 0) {
+        url_fini(&store->url);
         free(store);
         return r;
     }
+    net_get(net);
     store_init(&store->store, ops);
-    http_context_init(&store->context, net_get(net));
     pthread_mutex_init(&store->lock, NULL);
     list_init(&store->chunks);
     *out = store;

@@ -27,6 +27,20 @@
  * and everyone may read them.  Errors are those of struct net_request.
  */
 
+/* Whoever pays for the memory of stores that share a loop. */
+struct store_http_owner {
+    size_t limit; /* bytes of objects in memory, and on their way, beyond which
+                     nothing is fetched ahead */
+    /* Told of each change in the number of those bytes, by any thread, with a
+       lock held that is a leaf but for this. */
+    void (*count)(void *context, ptrdiff_t change);
+    void *context;
+};
+
+/* Set the owner, or none, which ends all calls of `count`.  Returns 0 or
+   -ENOMEM. */
+int store_http_set_owner(struct net *net, const struct store_http_owner *owner);
+
 /*
  * Open the store of one object.  Its start and its end are fetched at once.
  *

@@ -2,11 +2,11 @@
 #include "writeback/flusher.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "state/file_private.h"
 #include "writeback/encode.h"
 #include "writeback/file_writeback.h"
@@ -285,23 +285,16 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* Start one more thread unless there are NTHREADS_MAX.  It blocks all signals,
-   because other threads handle them. */
+/* Start one more thread unless there are NTHREADS_MAX. */
 static int start_locked(struct flusher *flusher)
 {
-    sigset_t all;
-    sigset_t old;
-    int error;
+    int r;
 
     if (flusher->nthreads == NTHREADS_MAX)
         return 0;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    error = pthread_create(&flusher->threads[flusher->nthreads], NULL, work,
-                           flusher);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    flusher->nthreads += error == 0;
-    return -error;
+    r = thread_start(&flusher->threads[flusher->nthreads], work, flusher);
+    flusher->nthreads += r == 0;
+    return r;
 }
 
 /* Find or make the domain of a file system, and take a reference to it. */

@@ -14,13 +14,14 @@ import resource
 import shutil
 import signal
 import subprocess
+import threading
 
 from mounted import (FRAMEFS, LAYOUTS, PATIENCE, Mount, b2frame, check, corpus,
                      error_of, harness, main, opened, read, wait_for, write)
 from s3_server import S3, SECRET
 import faults
 import web
-from web import Plan, Web
+from web import Plan, WELL, Web
 
 CHUNK = 50000
 CONTENT = random.Random(1).randbytes(20 * CHUNK)
@@ -289,6 +290,35 @@ def is_ours(pid, url):
         return False
 
 
+def a_sequential_reader_has_many_requests_on_their_way():
+    nparallel = 7
+    content = random.Random(2).randbytes(24 << 20)
+    for layout in LAYOUTS:
+        write('raw', content)
+        b2frame('create', '--layout', layout, '--chunksize', '1M', 'raw',
+                layout + '.b2frame')
+        together = threading.Event()
+        waiting = []
+
+        def plan(request, _):
+            # The first reads do not look sequential.
+            start = int((request.range or '0').split('-')[0] or 0)
+            name = request.path[-14:]
+            if start >> 20 >= 6 or \
+                    name.endswith('.chunk') and name > '00000006.chunk':
+                waiting.append(request)
+                if len(waiting) >= nparallel:
+                    together.set()
+                together.wait(PATIENCE / 4)
+                waiting.remove(request)
+            return WELL
+
+        with Web('.', plan) as server:
+            with Mount(server.url + layout + '.b2frame', 'mnt') as mount:
+                check(read(mount / layout) == content, 'content')
+        check(together.is_set(), 'one after another')
+
+
 def what_cannot_be_mounted_is_told():
     make('s', 'sparse')
     write('rubbish', b'no frame')
@@ -315,6 +345,7 @@ main(both_layouts_show,
      faults_reach_no_program,
      random_faults_give_no_wrong_byte,
      a_second_mount_needs_no_request,
+     a_sequential_reader_has_many_requests_on_their_way,
      a_query_is_not_shown,
      secrets_are_not_shown,
      what_cannot_be_mounted_is_told)

@@ -25,6 +25,7 @@ http {
     scgi_temp_path scgi;
     server {
         listen 127.0.0.1:%d %s;
+        absolute_redirect off;
         root %s;
         %s
     }

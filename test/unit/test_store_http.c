@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -259,6 +260,118 @@ START_TEST(nothing_there_is_told)
 }
 END_TEST
 
+/* A waiter for which a thread of the test waits. */
+struct waiting {
+    struct store_waiter waiter;
+    sem_t ready;
+};
+
+static void wake(struct store_waiter *waiter)
+{
+    sem_post(&((struct waiting *)(void *)waiter)->ready);
+}
+
+static void fetch_ahead(struct waiting *waiting, struct store_object *object)
+{
+    sem_init(&waiting->ready, 0, 0);
+    store_waiter_begin(&waiting->waiter, wake);
+    ck_assert(store_object_prefetch(object, 0, UINT64_MAX, &waiting->waiter));
+    store_waiter_asked(&waiting->waiter);
+}
+
+START_TEST(bytes_fetched_ahead_are_not_asked_for_again)
+{
+    static const struct http_answer answers[] = { WHOLE("a") };
+    struct store_object *object;
+    struct waiting waiting;
+    struct store *store;
+    struct bench bench;
+    char buf[SIZE];
+
+    begin(&bench, answers, 1, NET_FOREVER);
+    store = open_dir(&bench);
+    ck_assert_uint_gt(store_ahead(store), 0);
+    object = open_object(store, "00000001.chunk");
+    fetch_ahead(&waiting, object);
+    sem_wait(&waiting.ready);
+    ck_assert(!waiting.waiter.failed);
+    ck_assert_uint_eq(http_server_nrequests(bench.server), 1);
+    fetch_ahead(&waiting, object);
+    sem_wait(&waiting.ready);
+    ck_assert_int_eq(store_object_read_at(object, 0, buf, SIZE), 0);
+    ck_assert_mem_eq(buf, "0123456789", SIZE);
+    ck_assert_uint_eq(http_server_nrequests(bench.server), 1);
+    store_object_close(object);
+    store_close(store);
+    end(&bench);
+}
+END_TEST
+
+START_TEST(waiter_learns_that_bytes_cannot_be_had)
+{
+    static const struct http_answer answers[] = { MISSING };
+    struct store_object *object;
+    struct waiting waiting;
+    struct store *store;
+    struct bench bench;
+    char byte;
+
+    begin(&bench, answers, 1, NET_FOREVER);
+    store = open_dir(&bench);
+    object = open_object(store, "00000001.chunk");
+    fetch_ahead(&waiting, object);
+    sem_wait(&waiting.ready);
+    ck_assert(waiting.waiter.failed);
+    ck_assert_int_eq(store_object_read_at(object, 0, &byte, 1), -ENOENT);
+    store_object_close(object);
+    store_close(store);
+    end(&bench);
+}
+END_TEST
+
+START_TEST(store_closes_while_bytes_are_on_their_way)
+{
+    static const struct http_answer answers[] = { { NULL, 0 } };
+    struct store_object *object;
+    struct waiting waiting;
+    struct store *store;
+    struct bench bench;
+
+    begin(&bench, answers, 1, NET_FOREVER);
+    store = open_dir(&bench);
+    object = open_object(store, "00000001.chunk");
+    fetch_ahead(&waiting, object);
+    http_server_await(bench.server, 1);
+    store_object_close(object);
+    store_close(store);
+    sem_wait(&waiting.ready);
+    ck_assert(waiting.waiter.failed);
+    end(&bench);
+}
+END_TEST
+
+START_TEST(nothing_is_fetched_ahead_beyond_the_limit)
+{
+    static const struct http_answer answers[] = { WHOLE("a") };
+    static const struct store_http_owner owner = { .limit = SIZE };
+    struct store_object *object;
+    struct store *store;
+    struct bench bench;
+    char byte;
+
+    begin(&bench, answers, 1, NET_FOREVER);
+    ck_assert_int_eq(store_http_set_owner(bench.net, &owner), 0);
+    store = open_dir(&bench);
+    object = open_object(store, "00000001.chunk");
+    ck_assert(!store_object_prefetch(object, 0, UINT64_MAX, NULL));
+    ck_assert_int_eq(store_object_read_at(object, 0, &byte, 1), 0);
+    ck_assert_uint_eq(http_server_nrequests(bench.server), 1);
+    store_object_close(object);
+    store_close(store);
+    end(&bench);
+}
+END_TEST
+
 int main(void)
 {
     const TTest *const tests[] = {
@@ -268,6 +381,10 @@ int main(void)
         chunk_object_opens_without_a_request,
         missing_chunk_makes_the_index_be_asked_for,
         nothing_there_is_told,
+        bytes_fetched_ahead_are_not_asked_for_again,
+        waiter_learns_that_bytes_cannot_be_had,
+        store_closes_while_bytes_are_on_their_way,
+        nothing_is_fetched_ahead_beyond_the_limit,
         NULL,
     };
 

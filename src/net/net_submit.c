@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "net/net_private.h"
+#include "net/net_transfer.h"
+
+enum {
+    NS_PER_MS = 1000 * 1000,
+};
+
+struct net *net_get(struct net *net)
+{
+    atomic_fetch_add(&net->nshared, 1);
+    return net;
+}
+
+const struct net_options *net_get_options(const struct net *net)
+{
+    return &net->options;
+}
+
+int net_submit(struct net *net, struct net_request *request)
+{
+    struct net_transfer *transfer = calloc(1, sizeof(*transfer));
+    unsigned timeout =
+        request->timeout > 0 ? request->timeout : net->options.timeout;
+    int r;
+
+    if (!transfer)
+        return -ENOMEM;
+    transfer->request = request;
+    r = net_site_map(&net->site, &net->options, request->url, &transfer->site,
+                     &transfer->mapped);
+    if (r < 0) {
+        net_transfer_free(transfer);
+        return r;
+    }
+    transfer->options = &net->options;
+    transfer->until_ns =
+        clock_monotonic_ns() + (int64_t)timeout * 1000 * NS_PER_MS;
+    atomic_init(&transfer->cancelled, false);
+    atomic_init(&transfer->wanted, !request->ahead);
+    list_init(&transfer->node);
+    pthread_mutex_lock(&net->lock);
+    request->transfer = transfer;
+    list_append(&net->incoming, &transfer->node);
+    pthread_mutex_unlock(&net->lock);
+    libcurl.curl_multi_wakeup(net->multi);
+    return 0;
+}
+
+void net_cancel(struct net *net, struct net_request *request)
+{
+    pthread_mutex_lock(&net->lock);
+    if (request->transfer)
+        atomic_store(&request->transfer->cancelled, true);
+    pthread_mutex_unlock(&net->lock);
+    libcurl.curl_multi_wakeup(net->multi);
+}
+
+void net_want(struct net *net, struct net_request *request)
+{
+    pthread_mutex_lock(&net->lock);
+    if (request->transfer)
+        atomic_store(&request->transfer->wanted, true);
+    pthread_mutex_unlock(&net->lock);
+    libcurl.curl_multi_wakeup(net->multi);
+}
+
+int net_map(struct net *net, const struct url *url, struct url *out)
+{
+    struct s3_site *site;
+    int r = net_site_map(&net->site, &net->options, url, &site, out);
+
+    return r < 0 || site ? r : url_copy(url, out);
+}
+
+struct net_extra *net_get_extra(
+    struct net *net,
+    struct net_extra *(*make)(const struct net_options *options))
+{
+    return net_slot_get(&net->slot, &net->options, make);
+}
+
+void net_count_used(struct net *net, uint64_t nbytes)
+{
+    net_counts_use(&net->counts, nbytes);
+}
+
+void net_get_speed(struct net *net, struct net_speed *out)
+{
+    net_gauge_get(&net->gauge, out);
+}
+
+void net_get_stats(struct net *net, struct net_stats *out)
+{
+    net_counts_get(&net->counts, out);
+}
