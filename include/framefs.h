@@ -144,6 +144,19 @@ FRAMEFS_API int framefs_open(struct framefs *fs, const char *path, int flags,
                              uint64_t offset, struct framefs_frame **out);
 
 /*
+ * Open a contiguous frame that is in memory, for reading.
+ *
+ *  buf, len  the frame, which must stay there unchanged until
+ *            framefs_close(); bytes behind it are ignored
+ *  flags     FRAMEFS_READ, or FRAMEFS_ARRAY, too; -EROFS with FRAMEFS_WRITE
+ *
+ * Messages call it "memory".
+ */
+FRAMEFS_API int framefs_open_memory(struct framefs *fs, const void *buf,
+                                    size_t len, int flags,
+                                    struct framefs_frame **out);
+
+/*
  * Create an empty frame, and open it for writing.
  *
  *  path     must not exist: -EEXIST

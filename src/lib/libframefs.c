@@ -177,7 +177,9 @@ int libframefs_open_path(struct framefs_frame *frame, struct file **out,
 {
     unsigned mode = frame->flags & FRAMEFS_WRITE ? STORE_WRITE : 0;
     struct store *store;
-    int r = file_store_open(frame->fs->context, frame->path, mode, &store);
+    int r = frame->bytes ? store_mem_open(frame->bytes, frame->len, &store)
+                         : file_store_open(frame->fs->context, frame->path,
+                                           mode, &store);
 
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
@@ -186,11 +188,51 @@ int libframefs_open_path(struct framefs_frame *frame, struct file **out,
     return r;
 }
 
-int framefs_open(struct framefs *fs, const char *path, int flags,
-                 uint64_t offset, struct framefs_frame **out)
+/* Open the file of a new frame.  After an error, the frame is gone. */
+static int open_new(struct framefs_frame *frame, struct framefs_frame **out)
 {
     struct retry retry = RETRY_REPLACED;
     struct fault fault = FAULT_NONE;
+    int r;
+
+    /* Another program may replace the frame while it is being opened. */
+    do
+        r = libframefs_open_path(frame, &frame->file, &fault);
+    while (r == -ESTALE && retry_wait(&retry));
+    if (r == -EREMCHG)
+        r = fault_set(&fault, -ESTALE, 0,
+                      "the frame has changed since the ticket was made");
+    if (r < 0) {
+        libframefs_fail(frame->path, r, &fault);
+        libframefs_free_frame(frame);
+        return r;
+    }
+    *out = frame;
+    return 0;
+}
+
+int framefs_open_memory(struct framefs *fs, const void *buf, size_t len,
+                        int flags, struct framefs_frame **out)
+{
+    struct framefs_frame *frame = NULL;
+    int r;
+
+    if (flags & FRAMEFS_WRITE)
+        return libframefs_refuse("memory", -EROFS,
+                                 "a frame in memory can only be read");
+    if (flags & ~FRAMEFS_ARRAY)
+        return libframefs_refuse("memory", -EINVAL, "unknown flags");
+    r = libframefs_new_frame(fs, "memory", flags, &frame);
+    if (r < 0)
+        return r;
+    frame->bytes = buf;
+    frame->len = len;
+    return open_new(frame, out);
+}
+
+int framefs_open(struct framefs *fs, const char *path, int flags,
+                 uint64_t offset, struct framefs_frame **out)
+{
     struct framefs_frame *frame = NULL;
     int r;
 
@@ -203,19 +245,7 @@ int framefs_open(struct framefs *fs, const char *path, int flags,
     if (r < 0)
         return r;
     frame->offset = offset;
-    /* Another program may replace the frame while it is being opened. */
-    do
-        r = libframefs_open_path(frame, &frame->file, &fault);
-    while (r == -ESTALE && retry_wait(&retry));
-    if (r == -EREMCHG)
-        r = fault_set(&fault, -ESTALE, 0,
-                      "the frame has changed since the ticket was made");
-    if (r < 0) {
-        libframefs_free_frame(frame);
-        return libframefs_fail(path, r, &fault);
-    }
-    *out = frame;
-    return 0;
+    return open_new(frame, out);
 }
 
 /* Open the newest state, if possible.  Otherwise keep the older one, which can

@@ -19,6 +19,9 @@ struct framefs_frame {
     struct framefs *fs;
     int flags;
     uint64_t offset;
+    const uint8_t *bytes; /* of a frame in memory, which are the caller's; NULL:
+                             the frame is at `path` */
+    size_t len;
 
     /*
      * Held for reading while a thread uses the file.  Held for writing while a

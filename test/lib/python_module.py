@@ -269,6 +269,16 @@ def buffers():
         check(numpy.add(array, 1).sum() == 160)
 
 
+def frames_in_memory():
+    with open('index.b2nd', 'rb') as file:
+        data = file.read()
+    array = framefs.frombuffer(data)
+    check(array.shape == (5, 12) and array[3, 3] == 39)
+    check(pickle.loads(pickle.dumps(array))[3, 3] == 39)
+    raises(framefs.DamagedError, framefs.frombuffer, data[:-1])
+    raises(OSError, array.__setitem__, 0, 0)
+
+
 def dask_reads_it():
     import dask.array
     model = numpy.arange(10000.).reshape(100, 100)
@@ -316,7 +326,8 @@ def main():
         os.chdir(top)
         for test in (doctests, arrays_index, frames_without_an_array,
                      attributes_and_chunks, errors_are_clear,
-                     dtypes_may_be_rubbish, buffers, dask_reads_it,
+                     dtypes_may_be_rubbish, buffers, frames_in_memory,
+                     dask_reads_it,
                      zarr_copies_it, xarray_labels_it, random_regions):
             if test in needs and not importlib.util.find_spec(needs[test]):
                 print('skipped:', test.__name__)

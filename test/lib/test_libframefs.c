@@ -117,6 +117,42 @@ START_TEST(long_reads_and_writes_come_whole)
 }
 END_TEST
 
+START_TEST(a_frame_in_memory_is_read)
+{
+    struct framefs_frame *frame;
+    char text[8] = "";
+    uint8_t bytes[4096];
+    size_t len;
+    FILE *file;
+
+    setup();
+    frame = create("a", "chunksize=64K,typesize=1");
+    ck_assert_int_eq(framefs_pwrite(frame, "memory", 6, 300000), 6);
+    framefs_close(frame);
+    file = fopen("a", "rb");
+    ck_assert_ptr_nonnull(file);
+    len = fread(bytes, 1, sizeof(bytes), file);
+    ck_assert_uint_lt(len, sizeof(bytes));
+    fclose(file);
+    ck_assert_int_eq(unlink("a"), 0);
+
+    for (int flags = 0; flags <= FRAMEFS_ARRAY; flags += FRAMEFS_ARRAY) {
+        ck_assert_int_eq(framefs_open_memory(fs, bytes, len, flags, &frame), 0);
+        ck_assert_uint_eq(framefs_size(frame), 300006);
+        ck_assert_int_eq(framefs_pread(frame, text, 8, 300000), 6);
+        ck_assert_str_eq(text, "memory");
+        ck_assert_int_eq(framefs_pwrite(frame, "x", 1, 0), -EROFS);
+        framefs_close(frame);
+    }
+    for (size_t cut = 0; cut < len; cut++)
+        ck_assert_int_lt(framefs_open_memory(fs, bytes, cut, 0, &frame), 0);
+    ck_assert_error("memory: ");
+    ck_assert_int_eq(framefs_open_memory(fs, bytes, len, FRAMEFS_WRITE, &frame),
+                     -EROFS);
+    teardown();
+}
+END_TEST
+
 START_TEST(errors_say_what_is_wrong)
 {
     struct framefs_frame *frame;
@@ -344,6 +380,7 @@ int main(void)
     const TTest *const tests[] = {
         what_is_written_is_read,
         long_reads_and_writes_come_whole,
+        a_frame_in_memory_is_read,
         errors_say_what_is_wrong,
         a_frame_opened_to_be_read_is_not_written,
         closing_tells_what_another_program_made_us_lose,

@@ -17,6 +17,12 @@ array([7, 6, 5, 4], dtype=int32)
 66
 >>> array.close()
 
+So is a frame that is in memory:
+
+>>> import pathlib
+>>> framefs.frombuffer(pathlib.Path('t.b2nd').read_bytes())[2, 1:]
+array([ 9, 10, 11], dtype=int32)
+
 A frame that is no array is one of bytes, or of the items that the caller says:
 
 >>> with framefs.create('t.b2frame') as frame:
@@ -30,13 +36,14 @@ array([   0, 1799,    7,    0], dtype=uint16)
 import os
 from typing import Any, Optional, Sequence, Union
 
-from ._array import Array, Attrs, ChunkList
+from ._array import Array, Attrs, ChunkList, MemoryArray
 from ._lib import (BusyError, DamagedError, Error, StaleError,
                    UnsupportedError, raw)
 from . import _array
 
 __all__ = ['Array', 'Attrs', 'BusyError', 'ChunkList', 'DamagedError', 'Error',
-           'StaleError', 'UnsupportedError', 'create', 'open', 'version']
+           'StaleError', 'UnsupportedError', 'create', 'frombuffer', 'open',
+           'version']
 
 Path = Union[str, 'os.PathLike[str]']
 
@@ -78,3 +85,13 @@ def create(path: Path, shape: Union[int, Sequence[int], None] = None,
     """
     _array.create(os.fsencode(path), shape, dtype, (chunks, blocks), options)
     return Array(path, 'r+', dtype=None if shape is not None else dtype)
+
+
+def frombuffer(data: Any, *, dtype: Any = None) -> Array:
+    """Open a contiguous frame that is in memory, for reading.
+
+    data     bytes, or anything else with the buffer protocol, which must not
+             change until the frame is closed
+    dtype    as for open()
+    """
+    return MemoryArray(data, dtype=dtype)

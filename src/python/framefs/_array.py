@@ -88,20 +88,27 @@ class Array:
             raise ValueError("mode is 'r' or 'r+', not %r" % (mode,))
         self._frame: Optional[ctypes.c_void_p] = None
         self._again = (path, mode, dtype, options, offset)
-        self.path = os.fspath(path)
+        self.path = self._name(path)
         self.mode = mode
         self._handle = (_lib.Handle(options) if options
                         else _lib.shared_handle())
         self._pid = os.getpid()
         flags = _lib.ARRAY | (_lib.WRITE if mode == 'r+' else _lib.READ)
-        out = ctypes.c_void_p()
-        call('open', self._handle.value, os.fsencode(path), flags, offset, out)
-        self._frame = out
+        self._frame = self._start(path, flags, offset)
         try:
             self._find_type(dtype)
         except BaseException:
             self.close()
             raise
+
+    @staticmethod
+    def _name(path: Any) -> Any:
+        return os.fspath(path)
+
+    def _start(self, path: Any, flags: int, offset: int) -> ctypes.c_void_p:
+        out = ctypes.c_void_p()
+        call('open', self._handle.value, os.fsencode(path), flags, offset, out)
+        return out
 
     def _find_type(self, dtype: Any) -> None:
         described = self._describe()
@@ -361,6 +368,24 @@ class Array:
             raise TypeError('a frame that is open for writing stays in its '
                             'process')
         return _open_again, self._again
+
+
+class MemoryArray(Array):
+    """A frame in memory, as framefs.frombuffer() returns it."""
+
+    @staticmethod
+    def _name(path: Any) -> Any:
+        return 'memory'
+
+    def _start(self, path: Any, flags: int, offset: int) -> ctypes.c_void_p:
+        self._bytes = numpy.frombuffer(path, 'u1')  # keeps the buffer in place
+        out = ctypes.c_void_p()
+        call('open_memory', self._handle.value, _address(self._bytes),
+             self._bytes.size, flags, out)
+        return out
+
+    def __reduce__(self) -> Tuple[Callable[..., Any], Tuple[Any, ...]]:
+        return MemoryArray, (self._bytes.tobytes(), 'r')
 
 
 def _open_again(path: Any, mode: str, dtype: Any, options: Optional[str],

@@ -71,6 +71,8 @@ _FUNCTIONS = {
     'new': (c_int, c_char_p, POINTER(c_void_p)),
     'free': (None, c_void_p),
     'open': (c_int, c_void_p, c_char_p, c_int, c_uint64, POINTER(c_void_p)),
+    'open_memory': (c_int, c_void_p, c_void_p, c_size_t, c_int,
+                    POINTER(c_void_p)),
     'create': (c_int, c_void_p, c_char_p, c_char_p, POINTER(c_void_p)),
     'close': (c_int, c_void_p),
     'size': (c_uint64, c_void_p),
