@@ -130,9 +130,11 @@ static int run_codec(struct job *job, uint32_t len, uint8_t *dst,
                             chunk->header.codec);
 
     const struct codec_stream stream = {
+        .codec = chunk->codec,
         .context = codec_get_context(job->decoder->codec_state, chunk->codec),
         .dict = chunk->dict,
         .items = &chunk->items,
+        .typesize = chunk->header.typesize,
         .meta = chunk->header.codec_meta,
         .src = in->bytes + in->pos,
         .src_len = len,

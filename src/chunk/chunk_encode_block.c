@@ -117,9 +117,11 @@ static ssize_t run_codec(const struct chunk_draft *draft, const uint8_t *src,
                          size_t len, uint8_t *dst, size_t cap)
 {
     const struct codec_stream stream = {
+        .codec = draft->codec,
         .context = codec_get_context(draft->encoder->codecs, draft->codec),
         .dict = draft->dict,
         .items = &draft->items,
+        .typesize = (uint8_t)draft->typesize,
         .meta = draft->params->codec_meta,
         .level = draft->params->clevel,
         .src = src,

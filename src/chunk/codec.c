@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "chunk/codec_private.h"
+#include "chunk/plugin.h"
 
 #define CODEC_ADDRESS(name) &codec_##name
 static const struct codec *const codecs[] = { CODEC_LIST(CODEC_ADDRESS) };
@@ -35,15 +37,21 @@ const struct codec *codec_by_id(unsigned id)
     for (size_t i = 0; i < NCODECS; i++)
         if (codecs[i]->id == id)
             return codecs[i];
-    return NULL;
+    return plugin_codec(id);
 }
 
 const struct codec *codec_by_name(const char *name)
 {
+    const struct codec *plugin;
+    unsigned id;
+
     for (size_t i = 0; i < NCODECS; i++)
         if (codecs[i]->encode && strcmp(codecs[i]->name, name) == 0)
             return codecs[i];
-    return NULL;
+    plugin = size_parse_number(name, 0, CODEC_NIDS - 1, &id) == 0
+                 ? plugin_codec(id)
+                 : NULL;
+    return plugin && plugin->encode ? plugin : NULL;
 }
 
 const char *codec_name(unsigned id)

@@ -59,13 +59,16 @@ struct codec_state {
 struct codec_dict;
 
 struct chunk_params;
+struct codec;
 
 /* A stream to decode or to encode. */
 struct codec_stream {
+    const struct codec *codec;
     struct codec_context *context;   /* that codec's, of this thread */
     const struct codec_dict *dict;   /* NULL: none */
     const struct chunk_items *items; /* NULL only for a codec that does not
                                         use the shape of blocks */
+    uint8_t typesize;                /* of the chunk header */
     uint8_t meta;                    /* parameter of the codec */
     int level;                       /* to encode: 1 (fastest) to
                                       CODEC_LEVEL_MAX (smallest) */
@@ -156,11 +159,12 @@ struct codec {
                            struct codec_dict **out);
 };
 
-/* Return the codec of a number, or NULL if this build lacks it. */
+/* Return the codec of a number, or NULL if this build lacks it and there is no
+   plug-in for it. */
 const struct codec *codec_by_id(unsigned id);
 
-/* Return the codec of a name such as "lz4hc", or NULL if this build lacks it or
-   can only decode it. */
+/* Return the codec of a name such as "lz4hc", or of the number of a plug-in such
+   as "200"; or NULL if there is none or it can only decode. */
 const struct codec *codec_by_name(const char *name);
 
 /*

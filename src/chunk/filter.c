@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "chunk/filters.h"
+#include "chunk/plugin.h"
 
 #define FILTER_ADDRESS(name) &filter_##name
 static const struct filter *const filters[] = { FILTER_LIST(FILTER_ADDRESS) };
@@ -20,16 +22,21 @@ const struct filter *filter_by_id(unsigned id)
         if (filters[i]->id == id)
             return filters[i];
     }
-    return NULL;
+    return plugin_filter(id);
 }
 
 const struct filter *filter_by_name(const char *name)
 {
+    const struct filter *plugin;
+    unsigned id;
+
     for (size_t i = 0; i < NFILTERS; i++) {
         if (filters[i]->apply && strcmp(filters[i]->name, name) == 0)
             return filters[i];
     }
-    return NULL;
+    plugin = size_parse_number(name, 0, UINT8_MAX, &id) == 0 ? plugin_filter(id)
+                                                             : NULL;
+    return plugin && plugin->apply ? plugin : NULL;
 }
 
 const char *filter_name(unsigned id)
@@ -156,11 +163,11 @@ void filter_pipeline_undo(const struct filter_pipeline *pipeline,
         const struct filter *filter = pipeline->filters[i];
 
         if (filter->undo_in_place)
-            filter->undo_in_place(block, pipeline->meta[i], here);
+            filter->undo_in_place(filter, block, pipeline->meta[i], here);
         if (filter->undo) {
             uint8_t *there = here == dst ? scratch : dst;
 
-            filter->undo(block, pipeline->meta[i], here, there);
+            filter->undo(filter, block, pipeline->meta[i], here, there);
             here = there;
         }
     }
@@ -172,9 +179,10 @@ const uint8_t *filter_pipeline_apply(const struct filter_pipeline *pipeline,
                                      const uint8_t *src, uint8_t *a, uint8_t *b)
 {
     for (unsigned i = 0; i < pipeline->nfilters; i++) {
+        const struct filter *filter = pipeline->filters[i];
         uint8_t *dst = src == a ? b : a;
 
-        pipeline->filters[i]->apply(block, pipeline->meta[i], src, dst);
+        filter->apply(filter, block, pipeline->meta[i], src, dst);
         src = dst;
     }
     return src;

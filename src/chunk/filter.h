@@ -58,25 +58,27 @@ struct filter {
      * Filter block->len bytes from `src` to `dst`, which do not overlap.  NULL
      * for a filter that can only be undone.
      */
-    void (*apply)(const struct filter_block *block, uint8_t meta,
-                  const uint8_t *src, uint8_t *dst);
+    void (*apply)(const struct filter *self, const struct filter_block *block,
+                  uint8_t meta, const uint8_t *src, uint8_t *dst);
 
     /*
      * Undo the filter, from `src` to `dst` or in place.  At most one of the two
      * is set; neither is if there is nothing to undo.
      */
-    void (*undo)(const struct filter_block *block, uint8_t meta,
-                 const uint8_t *src, uint8_t *dst);
-    void (*undo_in_place)(const struct filter_block *block, uint8_t meta,
+    void (*undo)(const struct filter *self, const struct filter_block *block,
+                 uint8_t meta, const uint8_t *src, uint8_t *dst);
+    void (*undo_in_place)(const struct filter *self,
+                          const struct filter_block *block, uint8_t meta,
                           uint8_t *bytes);
 };
 
-/* Return the filter of a number, or NULL if this build lacks it. */
+/* Return the filter of a number, or NULL if this build lacks it and there is no
+   plug-in for it. */
 const struct filter *filter_by_id(unsigned id);
 
 /*
- * Return the filter of a name such as "bitshuffle", or NULL if this build lacks
- * it or can only undo it.
+ * Return the filter of a name such as "bitshuffle", or of the number of a
+ * plug-in; or NULL if there is none or it can only undo.
  */
 const struct filter *filter_by_name(const char *name);
 

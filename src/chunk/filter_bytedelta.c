@@ -11,7 +11,8 @@ static size_t nchannels(const struct filter_block *block, uint8_t meta)
     return block->items->size ? block->items->size : block->typesize;
 }
 
-static void bytedelta_apply(const struct filter_block *block, uint8_t meta,
+static void bytedelta_apply(const struct filter *self __attribute__((unused)),
+                            const struct filter_block *block, uint8_t meta,
                             const uint8_t *src, uint8_t *dst)
 {
     size_t n = nchannels(block, meta);
@@ -24,7 +25,8 @@ static void bytedelta_apply(const struct filter_block *block, uint8_t meta,
     }
 }
 
-static void bytedelta_undo(const struct filter_block *block, uint8_t meta,
+static void bytedelta_undo(const struct filter *self __attribute__((unused)),
+                           const struct filter_block *block, uint8_t meta,
                            uint8_t *bytes)
 {
     size_t n = nchannels(block, meta);
@@ -38,7 +40,9 @@ static void bytedelta_undo(const struct filter_block *block, uint8_t meta,
  * The first version of the filter started again from zero in the rest of each
  * channel that does not fill a vector of 16 bytes.
  */
-static void bytedelta_old_undo(const struct filter_block *block, uint8_t meta,
+static void bytedelta_old_undo(const struct filter *self
+                               __attribute__((unused)),
+                               const struct filter_block *block, uint8_t meta,
                                uint8_t *bytes)
 {
     size_t n = nchannels(block, meta);

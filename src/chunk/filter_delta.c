@@ -20,7 +20,8 @@ static size_t whole_words(const struct filter_block *block)
     return block->len - block->len % word_size(block->typesize);
 }
 
-static void delta_apply(const struct filter_block *block, uint8_t meta,
+static void delta_apply(const struct filter *self __attribute__((unused)),
+                        const struct filter_block *block, uint8_t meta,
                         const uint8_t *src, uint8_t *dst)
 {
     size_t len = whole_words(block);
@@ -61,7 +62,8 @@ static void running_xor(size_t word, size_t len, uint8_t *bytes)
         bytes[i] ^= bytes[i - word];
 }
 
-static void delta_undo(const struct filter_block *block, uint8_t meta,
+static void delta_undo(const struct filter *self __attribute__((unused)),
+                       const struct filter_block *block, uint8_t meta,
                        uint8_t *bytes)
 {
     size_t len = whole_words(block);

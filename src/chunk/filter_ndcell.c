@@ -91,7 +91,8 @@ static bool next_cell(struct walk *walk)
     return false;
 }
 
-static void cells_apply(const struct filter_block *block, uint8_t meta,
+static void cells_apply(const struct filter *self __attribute__((unused)),
+                        const struct filter_block *block, uint8_t meta,
                         const uint8_t *src, uint8_t *dst)
 {
     size_t size = block->items->size;
@@ -107,7 +108,8 @@ static void cells_apply(const struct filter_block *block, uint8_t meta,
     } while (next_cell(&walk));
 }
 
-static void cells_undo(const struct filter_block *block, uint8_t meta,
+static void cells_undo(const struct filter *self __attribute__((unused)),
+                       const struct filter_block *block, uint8_t meta,
                        const uint8_t *src, uint8_t *dst)
 {
     size_t size = block->items->size;
@@ -159,13 +161,14 @@ static void average_doubles(uint8_t *bytes, size_t n)
         memcpy(bytes + 8 * i, &bits, sizeof(bits));
 }
 
-static void ndmean_apply(const struct filter_block *block, uint8_t meta,
+static void ndmean_apply(const struct filter *self __attribute__((unused)),
+                         const struct filter_block *block, uint8_t meta,
                          const uint8_t *src, uint8_t *dst)
 {
     size_t size = block->items->size;
     struct walk walk = walk_begin(&block->items->block, meta);
 
-    cells_apply(block, meta, src, dst);
+    cells_apply(self, block, meta, src, dst);
     do {
         size_t n = cell_nitems(&walk);
 

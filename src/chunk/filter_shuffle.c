@@ -9,13 +9,15 @@ static size_t group_size(const struct filter_block *block, uint8_t meta)
     return meta ? meta : block->typesize;
 }
 
-static void shuffle_apply(const struct filter_block *block, uint8_t meta,
+static void shuffle_apply(const struct filter *self __attribute__((unused)),
+                          const struct filter_block *block, uint8_t meta,
                           const uint8_t *src, uint8_t *dst)
 {
     block->shuffle->shuffle(group_size(block, meta), block->len, src, dst);
 }
 
-static void shuffle_undo(const struct filter_block *block, uint8_t meta,
+static void shuffle_undo(const struct filter *self __attribute__((unused)),
+                         const struct filter_block *block, uint8_t meta,
                          const uint8_t *src, uint8_t *dst)
 {
     block->shuffle->unshuffle(group_size(block, meta), block->len, src, dst);
@@ -33,7 +35,8 @@ static bool is_left_alone(const struct filter_block *block)
            block->len / block->typesize % 8 != 0;
 }
 
-static void bitshuffle_apply(const struct filter_block *block, uint8_t meta,
+static void bitshuffle_apply(const struct filter *self __attribute__((unused)),
+                             const struct filter_block *block, uint8_t meta,
                              const uint8_t *src, uint8_t *dst)
 {
     (void)meta;
@@ -43,7 +46,8 @@ static void bitshuffle_apply(const struct filter_block *block, uint8_t meta,
         block->shuffle->bitshuffle(block->typesize, block->len, src, dst);
 }
 
-static void bitshuffle_undo(const struct filter_block *block, uint8_t meta,
+static void bitshuffle_undo(const struct filter *self __attribute__((unused)),
+                            const struct filter_block *block, uint8_t meta,
                             const uint8_t *src, uint8_t *dst)
 {
     (void)meta;

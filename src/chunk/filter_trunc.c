@@ -77,7 +77,8 @@ static void clear_bits(const struct filter_block *block, int nbits,
     memcpy(dst + whole, src + whole, block->len - whole);
 }
 
-static void trunc_prec_apply(const struct filter_block *block, uint8_t meta,
+static void trunc_prec_apply(const struct filter *self __attribute__((unused)),
+                             const struct filter_block *block, uint8_t meta,
                              const uint8_t *src, uint8_t *dst)
 {
     int nbits = bits_cleared(meta, mantissa_bits(block->typesize));
@@ -85,7 +86,8 @@ static void trunc_prec_apply(const struct filter_block *block, uint8_t meta,
     clear_bits(block, nbits, src, dst);
 }
 
-static void int_trunc_apply(const struct filter_block *block, uint8_t meta,
+static void int_trunc_apply(const struct filter *self __attribute__((unused)),
+                            const struct filter_block *block, uint8_t meta,
                             const uint8_t *src, uint8_t *dst)
 {
     int nbits = bits_cleared(meta, integer_bits(block->typesize));

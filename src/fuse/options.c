@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/size.h"
+#include "chunk/plugin.h"
 #include "state/params.h"
 
 /* Does libfuse support io_uring? */
@@ -39,6 +40,7 @@ enum key {
     KEY_CHUNKS,
     KEY_LAYOUT,
     KEY_CLOSE,
+    KEY_PLUGINS,
     KEY_LOCK,
     KEY_NAMED,
     KEY_ANONYMOUS,
@@ -85,6 +87,7 @@ static const struct fuse_opt known[] = {
     OPTION("cacert=", KEY_NAMED),
     OPTION("revalidate=", KEY_NAMED),
     OPTION("ticket=", KEY_NAMED),
+    OPTION("plugins=", KEY_PLUGINS),
     OPTION("netcache=", KEY_NAMED),
     OPTION("netcache_size=", KEY_NAMED),
     OPTION("endpoint=", KEY_NAMED),
@@ -151,6 +154,15 @@ static int set_close(struct options *options, const char *option)
         return 0;
     log_error("%s: close takes commit or later", option);
     return -EINVAL;
+}
+
+static int set_plugins(const char *option)
+{
+    int r = plugin_set_dir(value_of(option));
+
+    if (r < 0)
+        log_error("%s: %s", option, strerror(-r));
+    return r;
 }
 
 /* Set an option of struct file_options, or a parameter of new frames. */
@@ -250,6 +262,8 @@ static int set_known(struct options *options, enum key key, const char *option)
         return set_names(options, option);
     case KEY_LAYOUT:
         return set_layout(options, option);
+    case KEY_PLUGINS:
+        return set_plugins(option);
     case KEY_CLOSE:
         return set_close(options, option);
     case KEY_NAMED:

@@ -51,7 +51,8 @@ static size_t apply(const struct example *example, const uint8_t *src,
     const struct filter_block block = block_of(example);
 
     ck_assert_int_eq(check(example), 0);
-    filter_by_id(example->id)->apply(&block, example->meta, src, dst);
+    filter_by_id(example->id)
+        ->apply(filter_by_id(example->id), &block, example->meta, src, dst);
     return block.len;
 }
 
@@ -61,7 +62,8 @@ static void undo(const struct example *example, const uint8_t *src,
     const struct filter_block block = block_of(example);
 
     ck_assert_ptr_null(refuse(example));
-    filter_by_id(example->id)->undo(&block, example->meta, src, dst);
+    filter_by_id(example->id)
+        ->undo(filter_by_id(example->id), &block, example->meta, src, dst);
 }
 
 /* Items of one byte, numbered in C order; `order` is how they are stored. */
