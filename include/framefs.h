@@ -128,7 +128,9 @@ enum {
  *          only (-EROFS).  If it ends with '/', it is a directory; if it has a
  *          query (?...), it is not.  The query is a secret and never part of
  *          framefs_error().  A build without libcurl or libcrypto refuses URLs:
- *          -EPROTONOSUPPORT
+ *          -EPROTONOSUPPORT.
+ *          A ticket, see b2frame(1), opens the frame that it leads to, also for
+ *          reading only; -ESTALE if that has changed since
  *  flags   FRAMEFS_READ or FRAMEFS_WRITE.  Only one handle at a time, of all
  *          processes, can change a frame, from its first write until that is
  *          committed.  Any number of handles can read it meanwhile: each call
