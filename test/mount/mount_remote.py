@@ -15,10 +15,11 @@ import shutil
 import signal
 import subprocess
 import threading
+import time
 
 from mounted import (FRAMEFS, LAYOUTS, PATIENCE, Mount, b2frame, check, corpus,
                      error_of, harness, main, opened, read, wait_for, write)
-from s3_server import S3, SECRET
+from s3_server import KEY, S3, SECRET
 import faults
 import web
 from web import Plan, WELL, Web
@@ -147,6 +148,43 @@ def a_stopped_server_gives_an_error_and_then_works_again():
                 server.send_signal(signal.SIGCONT)
                 check(os.pread(fd, 10, 15 * CHUNK) ==
                       CONTENT[15 * CHUNK:15 * CHUNK + 10], 'content')
+
+
+def a_mount_ends_in_time():
+    """Though the server is silent and programs read, or nobody can sign because
+    a credential_process takes its time."""
+    make('f', 'contiguous')
+    with web.process('.') as (server, url):
+        with Mount(url + 'f', 'mnt', '-o', 'timeout=3') as mount:
+            web.suspend(server)
+            with subprocess.Popen(['cat', mount / 'f'],
+                                  stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL):
+                ends_in_time(mount)
+    with S3('.') as server:
+        write('say', b"test -e began || echo '{\"Version\":1,"
+              b"\"AccessKeyId\":\"%s\",\"SecretAccessKey\":\"%s\"}'\n"
+              b'test ! -e began || { >slow; exec sleep 100; }\n'
+              % (KEY.encode(), SECRET.encode()))
+        write('config', b'[default]\ncredential_process = sh say\n')
+        os.environ['AWS_CONFIG_FILE'] = os.path.abspath('config')
+        del os.environ['AWS_ACCESS_KEY_ID']
+        del os.environ['AWS_SECRET_ACCESS_KEY']
+        with Mount(server.url + 'f', 'mnt', '-o', 'timeout=3') as mount:
+            write('began', b'')
+            server.forget(lambda *_: Plan(status=403))
+            with subprocess.Popen(['cat', mount / 'f'],
+                                  stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL):
+                wait_for(lambda: os.path.exists('slow'), 'the process')
+                ends_in_time(mount)
+
+
+def ends_in_time(mount):
+    begin = time.monotonic()
+    status = mount.stop(signal.SIGTERM)
+    took = time.monotonic() - begin
+    check(status == 0 and took < 15, 'status %d, %.1f s' % (status, took))
 
 
 def faults_reach_no_program():
@@ -342,6 +380,7 @@ main(both_layouts_show,
      an_array_shows_as_npy,
      a_new_state_shows_when_it_is_opened_again,
      a_stopped_server_gives_an_error_and_then_works_again,
+     a_mount_ends_in_time,
      faults_reach_no_program,
      random_faults_give_no_wrong_byte,
      a_second_mount_needs_no_request,

@@ -12,7 +12,6 @@ import resource
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 BUILD = os.path.abspath(sys.argv.pop(2))
@@ -21,9 +20,9 @@ BUILD = os.path.abspath(sys.argv.pop(2))
 # pylint: disable=wrong-import-position
 from remote_library import Library
 from s3_server import KEY, S3, SECRET, error
-from scene import (TOOL, b2frame, check, frame, harness, layouts, main, noise,
-                   write)
-from web import Plan, Web
+from scene import (TOOL, b2frame, check, frame, harness, layouts,
+                   line_in_list_of_processes, main, noise, write)
+from web import Held, Plan, Web
 
 CHUNK = 50000
 CONTENT = noise(10 * CHUNK)
@@ -207,21 +206,10 @@ def signatures_go_to_no_other_server():
 
 def secrets_are_not_in_the_list_of_processes():
     make('contiguous')
-    hold = threading.Event()
-    seen = threading.Event()
-
-    def wait(*_):
-        seen.set()
-        return Plan(hold=hold)
-
-    with S3('.', wait) as s3:
-        with subprocess.Popen([TOOL, 'info', s3.url + 'f'],
-                              stdout=subprocess.DEVNULL) as tool:
-            seen.wait()
-            line = harness.read('/proc/%d/cmdline' % tool.pid)
-            hold.set()
+    held = Held()
+    with S3('.', held) as s3:
+        line = line_in_list_of_processes(s3.url + 'f', held)
     check(SECRET.encode() not in line and KEY.encode() not in line, '%s' % line)
-    check(tool.returncode == 0, 'status %d' % tool.returncode)
 
 
 def crash(program):
@@ -233,12 +221,7 @@ def crash(program):
 
 def secrets_are_in_no_core_file():
     make('contiguous')
-    hold = threading.Event()
-    seen = threading.Event()
-
-    def wait(*_):
-        seen.set()
-        return Plan(hold=hold)
+    held = Held()
 
     def allow_cores():
         resource.setrlimit(resource.RLIMIT_CORE,
@@ -247,12 +230,12 @@ def secrets_are_in_no_core_file():
     with subprocess.Popen(['sleep', '100'], preexec_fn=allow_cores) as other:
         if not crash(other):
             raise harness.Skipped('there are no core files')
-    with S3('.', wait) as s3:
+    with S3('.', held) as s3:
         with subprocess.Popen([TOOL, 'info', s3.url + 'f'],
                               preexec_fn=allow_cores) as tool:
-            seen.wait()
+            held.seen.wait()
             check(not crash(tool), 'there is a core file')
-        hold.set()
+        held.go.set()
 
 
 def the_library_takes_the_options():

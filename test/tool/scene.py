@@ -81,6 +81,18 @@ def check_frame(path, content):
         check(not complaints, 'the oracle: %s' % complaints)
 
 
+def line_in_list_of_processes(url, held):
+    """Read a frame, and return how the process is listed meanwhile, while the
+    server holds its requests by a web.Held."""
+    with subprocess.Popen([TOOL, 'info', url], stdout=subprocess.DEVNULL,
+                          env=harness.environment()) as tool:
+        held.seen.wait()
+        line = read('/proc/%d/cmdline' % tool.pid)
+        held.go.set()
+    check(tool.returncode == 0, 'status %d' % tool.returncode)
+    return line
+
+
 def copy(source, path):
     if os.path.isdir(source):
         shutil.copytree(source, path)

@@ -48,6 +48,22 @@ class Plan:
 WELL = Plan()
 
 
+class Held:
+    """A plan that lets all requests wait.
+
+    seen  an event: a request has come
+    go    an event that ends the wait
+    """
+
+    def __init__(self):
+        self.seen = threading.Event()
+        self.go = threading.Event()
+
+    def __call__(self, request, number):
+        self.seen.set()
+        return Plan(hold=self.go)
+
+
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = 'HTTP/1.1'
     wbufsize = -1  # headers and body in one write
