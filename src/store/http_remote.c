@@ -373,11 +373,11 @@ bool http_remote_is_stale(struct http_remote *remote)
     return stale;
 }
 
-void http_remote_expire(struct http_remote *remote)
+void http_remote_expire(struct http_remote *remote, bool wrong)
 {
     pthread_mutex_lock(&remote->context->memory->lock);
     if (net_get_options(remote->context->net)->revalidate != NET_FOREVER ||
-        remote->cached.from_disk)
+        (wrong && remote->cached.from_disk))
         remote->due_ns = 0;
     http_memory_unlock(remote->context->memory);
 }

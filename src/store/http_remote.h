@@ -95,9 +95,9 @@ int http_remote_check(struct http_remote *remote);
 /* Was the object found to be in another state? */
 bool http_remote_is_stale(struct http_remote *remote);
 
-/* Make the next http_remote_check() ask the server; with `revalidate=inf` only if
-   it was never asked. */
-void http_remote_expire(struct http_remote *remote);
+/* Make the next http_remote_check() ask the server.  With `revalidate=inf` it
+   does so only if the state is `wrong` and comes from the disk. */
+void http_remote_expire(struct http_remote *remote, bool wrong);
 
 /* Read ranges, as store_object_read().  Returns -ESTALE if the object is in
    another state by now. */

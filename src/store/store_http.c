@@ -102,12 +102,13 @@ static void forget_chunk(struct http_object *object)
     pthread_mutex_unlock(&store->lock);
 }
 
-/* The index may have changed: ask when its state is needed next. */
-static void expire_index(struct http_store *store)
+/* The index may have changed: ask when its state is needed next.  It must have
+   changed if it names a chunk that is missing. */
+static void expire_index(struct http_store *store, bool missing)
 {
     pthread_mutex_lock(&store->lock);
     if (store->current)
-        http_remote_expire(store->current);
+        http_remote_expire(store->current, missing);
     pthread_mutex_unlock(&store->lock);
 }
 
@@ -141,7 +142,7 @@ static int http_stat(struct store_object *store_object, struct store_stat *out)
         r = http_remote_state(object->remote, &state);
     if (object->chunk &&
         (r == -ENOENT || (r == 0 && is_news(object->store, state.modified))))
-        expire_index(object->store);
+        expire_index(object->store, r < 0);
     if (r < 0)
         return r;
     *out = (struct store_stat){
@@ -166,7 +167,7 @@ static int http_read(struct store_object *store_object,
 
     if (object->chunk && (r == -ESTALE || r == -ENOENT)) {
         forget_chunk(object);
-        expire_index(object->store);
+        expire_index(object->store, true);
     }
     return r;
 }
