@@ -57,10 +57,9 @@ static bool add(struct files *files, const char *name, const struct stat *st)
     return true;
 }
 
-static bool is_abandoned(const char *name, const struct stat *st, time_t now)
+static bool is_temporary(const char *name)
 {
-    return strncmp(name, DISK_TEMPORARY, strlen(DISK_TEMPORARY)) == 0 &&
-           now - st->st_mtime > ABANDONED;
+    return strncmp(name, DISK_TEMPORARY, strlen(DISK_TEMPORARY)) == 0;
 }
 
 static void list_files(DIR *dir, struct files *files)
@@ -73,10 +72,12 @@ static void list_files(DIR *dir, struct files *files)
         if (fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
             !S_ISREG(st.st_mode))
             continue;
-        if (is_abandoned(entry->d_name, &st, now))
-            unlinkat(dirfd(dir), entry->d_name, 0);
-        else if (!add(files, entry->d_name, &st))
+        if (is_temporary(entry->d_name)) {
+            if (now - st.st_mtime > ABANDONED)
+                unlinkat(dirfd(dir), entry->d_name, 0);
+        } else if (!add(files, entry->d_name, &st)) {
             return;
+        }
     }
 }
 

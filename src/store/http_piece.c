@@ -157,13 +157,6 @@ static void await_locked(const struct http_piece *piece)
         pthread_cond_wait(&context->changed, &context->memory->lock);
 }
 
-void http_context_expect(struct http_context *context, uint64_t unit)
-{
-    pthread_mutex_lock(&context->memory->lock);
-    context->unit = unit;
-    http_memory_unlock(context->memory);
-}
-
 /* How many bytes come in the time that one more request takes? */
 static size_t worth_reading(const struct http_context *context, size_t unknown)
 {
@@ -495,5 +488,7 @@ int http_remote_read(struct http_remote *remote,
     for (size_t i = 0; i < nranges && r == 0; i++)
         r = copy_range(remote, &ranges[i]);
     release_batch(remote, &batch);
+    if (r == -ESTALE || r == -ENOENT)
+        http_cached_forget(remote);
     return r;
 }

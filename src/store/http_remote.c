@@ -47,6 +47,13 @@ void http_context_put(struct http_context *context)
     free(context);
 }
 
+void http_context_expect(struct http_context *context, uint64_t unit)
+{
+    pthread_mutex_lock(&context->memory->lock);
+    context->unit = unit;
+    http_memory_unlock(context->memory);
+}
+
 int http_remote_new(struct http_context *context, struct url *url,
                     struct http_remote **out)
 {
