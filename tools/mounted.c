@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "framefs-ioctl.h"
 #include "input.h"
 #include "interrupt.h"
-#include "ops/chunk_ioctl.h"
 
 enum {
     PIECE_SIZE = 1 << 20 /* bytes to append at a time */
@@ -200,7 +200,7 @@ static int check_size(const struct mounted *mounted, uint64_t chunk_no,
 static int change_one(const struct mounted *mounted, unsigned long request,
                       uint64_t chunk_no, uint64_t nbytes)
 {
-    struct chunk_ioctl_one one = { .chunk_no = chunk_no, .nbytes = nbytes };
+    struct framefs_ioctl_chunk one = { .chunk_no = chunk_no, .nbytes = nbytes };
 
     if (ioctl(mounted->fd, request, &one) < 0)
         return errno == ERANGE ? report_missing(mounted, chunk_no)
@@ -217,14 +217,14 @@ static int insert_bytes(const struct mounted *mounted, uint64_t chunk_no,
         return report_missing(mounted, chunk_no);
     r = check_size(mounted, chunk_no, len, chunk_no == mounted->nchunks);
     if (r == 0)
-        r = change_one(mounted, CHUNK_IOCTL_INSERT, chunk_no, len);
+        r = change_one(mounted, FRAMEFS_IOCTL_INSERT, chunk_no, len);
     if (r < 0)
         return r;
     r = write_at(mounted, bytes, len, chunk_no * mounted->chunksize);
     if (r == 0)
         r = sync_all(mounted);
     if (r < 0)
-        change_one(mounted, CHUNK_IOCTL_DELETE, chunk_no, 0);
+        change_one(mounted, FRAMEFS_IOCTL_DELETE, chunk_no, 0);
     return r;
 }
 
@@ -276,7 +276,7 @@ int mounted_update(struct mounted *mounted, uint64_t chunk_no,
 
 int mounted_delete(struct mounted *mounted, uint64_t chunk_no)
 {
-    return change_one(mounted, CHUNK_IOCTL_DELETE, chunk_no, 0);
+    return change_one(mounted, FRAMEFS_IOCTL_DELETE, chunk_no, 0);
 }
 
 /* Find the range from the first chunk that moves to the last. */
@@ -294,7 +294,7 @@ static void find_moved(const uint64_t *order, uint64_t nchunks, uint64_t *first,
 static int send_order(const struct mounted *mounted, const uint64_t *order,
                       uint64_t first, uint64_t end)
 {
-    struct chunk_ioctl_order *request = calloc(1, sizeof(*request));
+    struct framefs_ioctl_order *request = calloc(1, sizeof(*request));
     int r = 0;
 
     if (!request)
@@ -303,7 +303,7 @@ static int send_order(const struct mounted *mounted, const uint64_t *order,
     request->nchunks = end - first;
     for (uint64_t i = first; i < end; i++)
         request->order[i - first] = (uint32_t)(order[i] - first);
-    if (ioctl(mounted->fd, CHUNK_IOCTL_REORDER, request) < 0)
+    if (ioctl(mounted->fd, FRAMEFS_IOCTL_REORDER, request) < 0)
         r = -errno;
     free(request);
     return r;
@@ -316,10 +316,10 @@ int mounted_reorder(struct mounted *mounted, const uint64_t *order)
     int r;
 
     find_moved(order, mounted->nchunks, &first, &end);
-    if (end - first > CHUNK_IOCTL_ORDER_MAX) {
+    if (end - first > FRAMEFS_IOCTL_ORDER_MAX) {
         log_error("%s: chunks %" PRIu64 " to %" PRIu64
                   " change places, of a mounted frame at most %d do at once",
-                  mounted->path, first, end - 1, CHUNK_IOCTL_ORDER_MAX);
+                  mounted->path, first, end - 1, FRAMEFS_IOCTL_ORDER_MAX);
         return -E2BIG;
     }
     if (first == end)

@@ -48,7 +48,7 @@ int mounted_delete(struct mounted *mounted, uint64_t chunk_no);
  * Change the order of the chunks.
  *
  *  order  for each place, the number of the chunk that moves there; -E2BIG if
- *         there are more than CHUNK_IOCTL_ORDER_MAX from the first chunk that
+ *         there are more than FRAMEFS_IOCTL_ORDER_MAX from the first chunk that
  *         moves to the last, because a single ioctl() moves them
  *
  * Returns -EINVAL, without reporting it, if that is not a permutation, or if a

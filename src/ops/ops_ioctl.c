@@ -5,9 +5,9 @@
 
 #include "base/size.h"
 #include "file/file_chunk_edit.h"
+#include "framefs-ioctl.h"
 #include "open/handle.h"
 #include "open/open_file_lost.h"
-#include "ops/chunk_ioctl.h"
 #include "ops/ops_private.h"
 
 static struct frame_info info_of(struct file *file)
@@ -19,7 +19,7 @@ static struct frame_info info_of(struct file *file)
     return info;
 }
 
-static int insert(struct file *file, const struct chunk_ioctl_one *arg,
+static int insert(struct file *file, const struct framefs_ioctl_chunk *arg,
                   struct fault *fault)
 {
     uint64_t nbytes = arg->nbytes > 0 ? arg->nbytes : info_of(file).chunksize;
@@ -39,7 +39,7 @@ static int insert(struct file *file, const struct chunk_ioctl_one *arg,
 }
 
 /* Turn an order of some chunks into an order of all chunks. */
-static int spread(const struct chunk_ioctl_order *arg, uint64_t nchunks,
+static int spread(const struct framefs_ioctl_order *arg, uint64_t nchunks,
                   uint64_t *order)
 {
     for (uint64_t i = 0; i < nchunks; i++)
@@ -52,7 +52,7 @@ static int spread(const struct chunk_ioctl_order *arg, uint64_t nchunks,
     return 0;
 }
 
-static int reorder(struct file *file, const struct chunk_ioctl_order *arg,
+static int reorder(struct file *file, const struct framefs_ioctl_order *arg,
                    struct fault *fault)
 {
     uint64_t nchunks;
@@ -62,7 +62,7 @@ static int reorder(struct file *file, const struct chunk_ioctl_order *arg,
     if (r < 0)
         return r;
     nchunks = info_of(file).nchunks;
-    if (arg->nchunks > CHUNK_IOCTL_ORDER_MAX ||
+    if (arg->nchunks > FRAMEFS_IOCTL_ORDER_MAX ||
         !size_within(arg->first, arg->nchunks, nchunks))
         return -ERANGE;
     order = calloc((size_t)nchunks, sizeof(order[0]));
@@ -84,12 +84,12 @@ static void invalidate(fuse_req_t req, fuse_ino_t ino)
 static int run(struct file *file, unsigned cmd, const void *arg,
                struct fault *fault)
 {
-    struct chunk_ioctl_one one;
+    struct framefs_ioctl_chunk one;
 
-    if (cmd == CHUNK_IOCTL_REORDER)
+    if (cmd == FRAMEFS_IOCTL_REORDER)
         return reorder(file, arg, fault);
     memcpy(&one, arg, sizeof(one));
-    if (cmd == CHUNK_IOCTL_INSERT)
+    if (cmd == FRAMEFS_IOCTL_INSERT)
         return insert(file, &one, fault);
     return file_chunk_delete(file, one.chunk_no, fault);
 }
@@ -98,8 +98,8 @@ static int check(const struct handle *handle,
                  const struct open_version *version, unsigned cmd, size_t len)
 {
     if (!version->file ||
-        (cmd != CHUNK_IOCTL_INSERT && cmd != CHUNK_IOCTL_DELETE &&
-         cmd != CHUNK_IOCTL_REORDER))
+        (cmd != FRAMEFS_IOCTL_INSERT && cmd != FRAMEFS_IOCTL_DELETE &&
+         cmd != FRAMEFS_IOCTL_REORDER))
         return -ENOTTY;
     if (!handle->writes)
         return -EBADF;
@@ -112,7 +112,7 @@ void ops_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd,
                size_t out_len __attribute__((unused)))
 {
     struct handle *handle = handle_of(fi);
-    struct chunk_ioctl_one reply = { 0 };
+    struct framefs_ioctl_chunk reply = { 0 };
     struct fault fault = FAULT_NONE;
     struct open_version *version;
     int r;
@@ -140,5 +140,5 @@ void ops_ioctl(fuse_req_t req, fuse_ino_t ino, unsigned cmd,
         request_fail_change(req, r);
     else
         fuse_reply_ioctl(req, 0, &reply,
-                         cmd == CHUNK_IOCTL_REORDER ? 0 : sizeof(reply));
+                         cmd == FRAMEFS_IOCTL_REORDER ? 0 : sizeof(reply));
 }

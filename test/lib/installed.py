@@ -79,6 +79,9 @@ def main():
         check_page(root)
         check_soname(root)
 
+        run(*COMPILER, '-Wall', '-Wextra', '-Werror', '-fsyntax-only', '-x', 'c',
+            find(root, 'framefs-ioctl.h'))
+        find(root, 'framefs-ioctl.3')
         program = os.path.join(root, 'example')
         flags = [] if SANITIZE == 'none' else ['-fsanitize=' + SANITIZE]
         run(*COMPILER, *flags, '-Wall', '-Wextra', '-Werror', '-o', program,

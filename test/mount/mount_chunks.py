@@ -22,7 +22,7 @@ ORDER_MAX = 4000
 
 def request(number, size, directions):
     """Return a request number, as _IOC() does.  Format:
-    src/ops/chunk_ioctl.h."""
+    include/framefs-ioctl.h."""
     return directions << 30 | size << 16 | 0xb2 << 8 | number
 
 
