@@ -3,13 +3,14 @@
 
 #include "edit.h"
 #include "mounted.h"
+#include "remote.h"
 
 int change_mounted(const char *path,
                    int (*change)(struct mounted *mounted, const void *arg),
                    const void *arg)
 {
     struct mounted mounted;
-    int r = mounted_open(path, &mounted);
+    int r = remote_is(path) ? 0 : mounted_open(path, &mounted);
 
     if (r < 0)
         return r;

@@ -75,6 +75,8 @@ static int take_arg(const struct verb *verb, char *arg)
         log_error("%s: %s", arg, why ? why : strerror(-r));
         return r;
     }
+    if (verb->changes && remote_refuse_change(arg))
+        return -EROFS;
     if (verb->urls)
         return 0;
     log_error("%s: %s takes no URL", arg, verb->name);
@@ -94,9 +96,9 @@ int remote_take_args(const struct verb *verb, int argc, char **argv)
 
 bool remote_refuse_change(const char *arg)
 {
-    if (!remote_is(arg))
+    if (!remote_is(arg) || strncmp(arg, "s3:", 3) == 0)
         return false;
-    log_error("%s: frames behind URLs can only be read", arg);
+    log_error("%s: frames on web servers can only be read", arg);
     return true;
 }
 
@@ -218,7 +220,15 @@ int remote_open_ticket(struct frame_ticket *ticket, struct store **out)
     return r;
 }
 
-int remote_open(const char *arg, struct store **out)
+/* Why frames behind the URL that was opened last are not changed. */
+static const char *refusal;
+
+const char *remote_refusal(void)
+{
+    return refusal;
+}
+
+int remote_open(const char *arg, bool to_change, struct store **out)
 {
     const char *why;
     struct net *net;
@@ -228,5 +238,10 @@ int remote_open(const char *arg, struct store **out)
         return r;
     r = frame_remote_open(net, full_text(arg), out, &why);
     net_put(net);
+    if (r < 0 || !to_change)
+        return r;
+    r = frame_remote_allow_changes(*out, &refusal);
+    if (r < 0)
+        store_close(*out);
     return r;
 }

@@ -30,12 +30,14 @@ int remote_take_args(const struct verb *verb, int argc, char **argv);
 bool remote_is(const char *arg);
 
 /* If an argument that names a frame to be changed, or a file to be made, is a
-   URL, report that this is not possible.  Returns whether it is one. */
+   URL that allows no changes, report that.  Returns whether it is one. */
 bool remote_refuse_change(const char *arg);
 
 /* Open the store of a frame that an argument names by its URL.  Returns 0 or a
-   negative errno. */
-int remote_open(const char *arg, struct store **out);
+   negative errno; -EROFS if it cannot be changed, and then remote_refusal()
+   says why. */
+int remote_open(const char *arg, bool to_change, struct store **out);
+const char *remote_refusal(void);
 
 /* Open the store of the frame that a ticket leads to; takes over the ticket.
    Returns 0 or a negative errno. */

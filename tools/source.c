@@ -88,7 +88,7 @@ int source_open(const char *path, uint64_t frame_offset, unsigned flags,
     int r;
 
     if (remote_is(path))
-        r = remote_open(path, &store);
+        r = remote_open(path, flags & STORE_WRITE, &store);
     else if (lock_is_wanted())
         r = open_locked(path, flags, &store);
     else
@@ -196,5 +196,6 @@ void source_report(const char *path, int error, const struct fault *fault)
     if (error == -EINTR)
         return;
     fault_format(fault, error, text, sizeof(text));
-    log_error("%s: %s", path, text);
+    log_error("%s: %s", path,
+              error == -EROFS && remote_refusal() ? remote_refusal() : text);
 }

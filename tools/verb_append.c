@@ -120,4 +120,6 @@ const struct verb verb_append = {
             "Example:\n"
             "  sensor | b2frame append log.b2frame -\n",
     .run = run,
+    .urls = true,
+    .changes = true,
 };

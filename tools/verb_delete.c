@@ -53,4 +53,6 @@ const struct verb verb_delete = {
             "Example:\n"
             "  b2frame delete run7.b2frame 0\n",
     .run = run,
+    .urls = true,
+    .changes = true,
 };

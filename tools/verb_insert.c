@@ -50,4 +50,6 @@ const struct verb verb_insert = {
         "Example:\n"
         "  b2frame insert run7.b2frame 0 header.raw\n",
     .run = run,
+    .urls = true,
+    .changes = true,
 };

@@ -127,4 +127,6 @@ const struct verb verb_reorder = {
         "Example:\n"
         "  b2frame reorder run7.b2frame 1-9,0\n",
     .run = run,
+    .urls = true,
+    .changes = true,
 };

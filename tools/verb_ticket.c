@@ -155,7 +155,7 @@ static int read_origin(const struct job *job, struct frame_ticket *ticket,
                        struct index *index)
 {
     struct store *store;
-    int r = remote_open(job->url, &store);
+    int r = remote_open(job->url, false, &store);
 
     if (r == 0 && !store_is_directory(store)) {
         log_error("%s: a ticket is for a sparse frame, and this is none",

@@ -125,4 +125,6 @@ const struct verb verb_truncate = {
         "Example:\n"
         "  b2frame truncate --size 1G run7.b2frame\n",
     .run = run,
+    .urls = true,
+    .changes = true,
 };

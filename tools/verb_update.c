@@ -48,4 +48,6 @@ const struct verb verb_update = {
         "Example:\n"
         "  b2frame update run7.b2frame 7 corrected.raw\n",
     .run = run,
+    .urls = true,
+    .changes = true,
 };

@@ -142,3 +142,17 @@ int frame_remote_open(struct net *net, const char *text, struct store **out,
     url_fini(&url);
     return r;
 }
+
+int frame_remote_allow_changes(struct store *store, const char **why)
+{
+    int r = store_s3_allow_changes(store, false);
+
+    if (r < 0)
+        *why =
+            store_is_directory(store)
+                ? "frames on web servers can only be read"
+                : "a contiguous frame behind a URL can only be read; b2frame "
+                  "convert --layout sparse makes one on s3 that can be "
+                  "changed";
+    return r;
+}

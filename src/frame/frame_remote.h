@@ -31,4 +31,8 @@ int frame_remote_open(struct net *net, const char *text, struct store **out,
    This costs no request. */
 bool frame_remote_is_frame(struct store *store);
 
+/* Allow changes to a frame that was just opened: a sparse one on a server of
+   S3.  Returns 0, or -EROFS with `why`. */
+int frame_remote_allow_changes(struct store *store, const char **why);
+
 #endif

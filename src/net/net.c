@@ -46,6 +46,7 @@ static void finish(struct net *net, struct net_transfer *transfer, int error)
     request->transfer = NULL;
     pthread_mutex_unlock(&net->lock);
     request->error = error;
+    request->ntries = transfer->ntries;
     net_transfer_free(transfer);
     request->done(request);
 }

@@ -53,6 +53,12 @@ struct net_options {
     bool no_core; /* this process must leave no core file, because it may have
                      secrets once there is a loop */
 
+    /* For changes on servers of S3. */
+    unsigned grace;     /* seconds before an object that nothing refers to is
+                           deleted */
+    bool single_writer; /* nobody else changes the frames, so a server need not
+                           check conditions */
+
     /* Called with one line for each request that has failed with -EIO, or with
        -EACCES for an unusual reason; mostly by the loop.  NULL: nobody is
        told. */
@@ -65,7 +71,7 @@ struct net_options {
 #define NET_DEFAULT_OPTIONS                                               \
     {                                                                     \
         .timeout = 30, .retries = 10, .connections = 32, .revalidate = 1, \
-        .netcache_size = UINT64_C(10) << 30,                              \
+        .netcache_size = UINT64_C(10) << 30, .grace = 86400,              \
     }
 extern const struct net_options net_default_options;
 
@@ -73,8 +79,9 @@ extern const struct net_options net_default_options;
  * Set an option from text.
  *
  *  name   timeout, retries, connections, revalidate, cacert, netcache,
- *         netcache_size, ticket, endpoint, region, profile or anonymous
- *  value  "" for anonymous
+ *         netcache_size, ticket, endpoint, region, profile, anonymous, grace or
+ *         single_writer
+ *  value  "" for anonymous and single_writer
  *
  * Returns 0, -EINVAL if the value is not valid for the option, or -ENOENT if
  * there is no such option.
@@ -95,6 +102,19 @@ struct net *net_get(struct net *net);
 /* Drop a reference; accepts NULL.  With the last one, requests that are still in
    flight end with -ECANCELED.  Callbacks must not drop the last one. */
 void net_put(struct net *net);
+
+/* How a server treats the conditions of a PUT. */
+enum net_conditions {
+    NET_CONDITIONS_UNKNOWN,
+    NET_CONDITIONS_IGNORED,
+    NET_CONDITIONS_QUOTED, /* If-Match has the ETag as the server sends it */
+    NET_CONDITIONS_BARE,   /* or without its quotes */
+};
+
+/* Get or set what is known of the server that has a bucket of S3. */
+enum net_conditions net_get_conditions(struct net *net, const char *bucket);
+void net_set_conditions(struct net *net, const char *bucket,
+                        enum net_conditions conditions);
 
 /* Get the options that the loop was made with. */
 const struct net_options *net_get_options(const struct net *net);
@@ -118,17 +138,20 @@ struct net_extra *net_get_extra(
 
 /* What to ask for. */
 enum net_method {
-    NET_GET,  /* bytes */
-    NET_HEAD, /* only size, tag and time */
-    NET_PUT,  /* send nothing; for `whole` */
-    NET_POST, /* send `body`; for `whole` */
+    NET_GET,    /* bytes */
+    NET_HEAD,   /* only size, tag and time */
+    NET_PUT,    /* send `body`; for `whole` */
+    NET_POST,   /* likewise */
+    NET_DELETE, /* for `whole` */
 };
 
-/* The longest tag and request id that are kept, with the NUL. */
+/* The longest tag and request id that are kept, with the NUL; and the header
+   that gives an object an id when it is PUT, and shows it later. */
 enum {
     NET_ETAG_MAX = 128,
     NET_ID_MAX = 64
 };
+#define NET_PUT_ID "x-amz-meta-framefs-commit"
 
 /* What a server has told about an object. */
 struct net_reply {
@@ -139,6 +162,7 @@ struct net_reply {
     time_t modified;         /* Last-Modified; 0: unknown */
     time_t date;             /* the server's clock; 0: unknown */
     char etag[NET_ETAG_MAX]; /* with its quotes; "": unknown */
+    char put_id[NET_ID_MAX]; /* of the object, see NET_PUT_ID; "": none */
     bool redirected;         /* another URL has answered */
 };
 
@@ -162,9 +186,12 @@ struct net_request {
     /* For requests that are not for a range of an object. */
     bool whole;               /* get all of an answer, which has up to `len`
                                  bytes, in any reply with a status of 2xx; `off`
-                                 and `if_match` are ignored */
+                                 and `if_match` are ignored.  Without `buf` the
+                                 answer is dropped */
     bool direct;              /* ask no proxy */
-    const char *body;         /* of NET_POST */
+    const void *body;         /* of NET_PUT and NET_POST; it may be sent several
+                                 times */
+    size_t body_len;          /* bytes */
     const char *const *lines; /* headers, "Name: value"; ends in NULL.  They may
                                  be secrets */
 
@@ -179,13 +206,19 @@ struct net_request {
      *  0           `reply` is set
      *  -ENOENT     there is no such object
      *  -EACCES     the server refuses it
-     *  -ESTALE     the object has another ETag
-     *  -ENOTSUP    the server sends whole objects, not ranges
+     *  -ESTALE     the object has another ETag, or a condition among `lines`
+     *              does not hold.  An earlier try may have changed the object
+     *              itself, see `ntries`
+     *  -ENOSPC     the server is full
+     *  -EDQUOT     a quota is used up
+     *  -ENOTSUP    the server sends whole objects, not ranges, or does not know
+     *              what it is asked for
      *  -ECANCELED  see net_cancel()
      *  -ENOMEM
-     *  -EIO        anything else, after all tries
+     *  -EIO        anything else, after all tries.  A change may have been made
      */
     int error;
+    unsigned ntries; /* requests that were sent */
     struct net_reply reply;
 
     struct net_transfer *transfer; /* used by the loop */
@@ -232,6 +265,7 @@ struct net_stats {
     uint64_t gets;                 /* requests that were sent, with those that
                                       were tried again */
     uint64_t heads;                /* likewise */
+    uint64_t puts;                 /* likewise, those that change something */
     uint64_t redirects;            /* replies that named another URL */
     uint64_t retries[NET_NCAUSES]; /* by enum net_cause */
     uint64_t failed;               /* requests that ended with -EIO */

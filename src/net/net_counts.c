@@ -13,7 +13,19 @@ static uint64_t get(const atomic_uint_fast64_t *counter)
 
 void net_counts_send(struct net_counts *counts, enum net_method method)
 {
-    add(method == NET_HEAD ? &counts->heads : &counts->gets, 1);
+    switch (method) {
+    case NET_GET:
+        add(&counts->gets, 1);
+        return;
+    case NET_HEAD:
+        add(&counts->heads, 1);
+        return;
+    case NET_PUT:
+    case NET_POST:
+    case NET_DELETE:
+        add(&counts->puts, 1);
+        return;
+    }
 }
 
 /* The longest time in microseconds that belongs to a class. */
@@ -86,6 +98,7 @@ void net_counts_get(struct net_counts *counts, struct net_stats *out)
     *out = (struct net_stats){
         .gets = get(&counts->gets),
         .heads = get(&counts->heads),
+        .puts = get(&counts->puts),
         .redirects = get(&counts->redirects),
         .failed = get(&counts->failed),
         .received = get(&counts->received),

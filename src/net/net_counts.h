@@ -16,6 +16,7 @@ enum {
 struct net_counts {
     atomic_uint_fast64_t gets;
     atomic_uint_fast64_t heads;
+    atomic_uint_fast64_t puts;
     atomic_uint_fast64_t redirects;
     atomic_uint_fast64_t retries[NET_NCAUSES];
     atomic_uint_fast64_t failed;

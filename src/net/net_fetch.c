@@ -61,6 +61,7 @@ static int run(struct net_fetcher *fetcher, struct net *net,
         .whole = true,
         .direct = fetch->near,
         .body = fetch->body,
+        .body_len = fetch->body ? strlen(fetch->body) : 0,
         .lines = fetch->lines,
         .len = ANSWER_MAX,
     };

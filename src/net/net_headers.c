@@ -180,6 +180,11 @@ static void parse_region(struct net_headers *headers, struct text value)
     copy_word(value, headers->region);
 }
 
+static void parse_put_id(struct net_headers *headers, struct text value)
+{
+    copy_word(value, headers->put_id);
+}
+
 static void parse_encoding(struct net_headers *headers, struct text value)
 {
     headers->encoded = !(take_word(&value, "identity") && value.len == 0);
@@ -200,6 +205,7 @@ static const struct header known[] = {
     { "x-amz-request-id", parse_id },
     { "x-amz-bucket-region", parse_region },
     { "x-request-id", parse_id },
+    { NET_PUT_ID, parse_put_id },
 };
 
 void net_headers_parse(struct net_headers *headers, const char *line,

@@ -20,6 +20,7 @@ struct net_headers {
     char etag[NET_ETAG_MAX];
     char id[NET_ID_MAX];     /* of the request, printable; "": none */
     char region[NET_ID_MAX]; /* where a bucket of S3 is, likewise */
+    char put_id[NET_ID_MAX]; /* see NET_PUT_ID, likewise */
 };
 
 /* Parse one line of headers, with or without its line end.  A status line

@@ -117,6 +117,10 @@ static void judge_status(const struct net_transfer *transfer,
     libcurl.curl_easy_getinfo(transfer->easy, CURLINFO_RETRY_AFTER, &seconds);
     if (seconds > 0 && seconds <= INT32_MAX)
         out->pause_ns = (int64_t)seconds * 1000000000;
+    if (strcmp(transfer->code, "QuotaExceeded") == 0) {
+        finish(out, -EDQUOT, NULL);
+        return;
+    }
     switch (transfer->headers.status) {
     case 404:
     case 410:
@@ -127,8 +131,15 @@ static void judge_status(const struct net_transfer *transfer,
     case 407:
         judge_refusal(transfer, out);
         return;
+    case 409: /* another request changes the object at this moment */
     case 412:
         finish(out, -ESTALE, NULL);
+        return;
+    case 501: /* of an unknown condition, too */
+        finish(out, -ENOTSUP, NULL);
+        return;
+    case 507:
+        finish(out, -ENOSPC, NULL);
         return;
     case 429:
     case 503:
@@ -215,6 +226,7 @@ static void fill_reply(const struct net_transfer *transfer)
         .redirected = transfer->nredirects > 0,
     };
     memcpy(reply->etag, headers->etag, sizeof(reply->etag));
+    memcpy(reply->put_id, headers->put_id, sizeof(reply->put_id));
 }
 
 /* Measure a try, without the time for a new connection.  The time at which

@@ -35,6 +35,21 @@ const struct net_options *net_get_options(const struct net *net)
     return &net_default_options;
 }
 
+enum net_conditions net_get_conditions(struct net *net, const char *bucket)
+{
+    (void)net;
+    (void)bucket;
+    return NET_CONDITIONS_IGNORED;
+}
+
+void net_set_conditions(struct net *net, const char *bucket,
+                        enum net_conditions conditions)
+{
+    (void)net;
+    (void)bucket;
+    (void)conditions;
+}
+
 int net_submit(struct net *net, struct net_request *request)
 {
     (void)net;

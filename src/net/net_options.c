@@ -8,6 +8,7 @@
 
 enum {
     SECONDS_MAX = 86400,
+    GRACE_MAX = 365 * 86400,
     RETRIES_MAX = 1000,
     CONNECTIONS_MAX = 1024,
 };
@@ -34,7 +35,7 @@ static int set_text(const char *value, char *out, size_t size)
     return 0;
 }
 
-static int set_anonymous(const char *value, bool *out)
+static int set_flag(const char *value, bool *out)
 {
     if (value[0] != '\0')
         return -EINVAL;
@@ -69,7 +70,11 @@ static int set_s3(struct net_options *options, const char *name,
     if (strcmp(name, "profile") == 0)
         return set_text(value, options->profile, sizeof(options->profile));
     if (strcmp(name, "anonymous") == 0)
-        return set_anonymous(value, &options->anonymous);
+        return set_flag(value, &options->anonymous);
+    if (strcmp(name, "grace") == 0)
+        return size_parse_number(value, 0, GRACE_MAX, &options->grace);
+    if (strcmp(name, "single_writer") == 0)
+        return set_flag(value, &options->single_writer);
     return -ENOENT;
 }
 

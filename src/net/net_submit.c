@@ -21,6 +21,17 @@ const struct net_options *net_get_options(const struct net *net)
     return &net->options;
 }
 
+enum net_conditions net_get_conditions(struct net *net, const char *bucket)
+{
+    return net_site_get_conditions(&net->site, bucket);
+}
+
+void net_set_conditions(struct net *net, const char *bucket,
+                        enum net_conditions conditions)
+{
+    net_site_set_conditions(&net->site, bucket, conditions);
+}
+
 int net_submit(struct net *net, struct net_request *request)
 {
     struct net_transfer *transfer = calloc(1, sizeof(*transfer));
@@ -33,6 +44,8 @@ int net_submit(struct net *net, struct net_request *request)
     transfer->request = request;
     r = net_site_map(&net->site, &net->options, request->url, &transfer->site,
                      &transfer->mapped);
+    if (r == 0)
+        r = net_transfer_hash(transfer);
     if (r < 0) {
         net_transfer_free(transfer);
         return r;

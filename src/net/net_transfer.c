@@ -91,6 +91,8 @@ static size_t store_whole(struct net_transfer *transfer, const char *bytes,
     const struct net_request *request = transfer->request;
 
     transfer->nseen += len;
+    if (!request->buf)
+        return transfer->nseen <= ERROR_BODY_MAX ? len : 0;
     if (len > request->len - transfer->nstored) {
         transfer->wrong = -EFBIG;
         return 0;
@@ -182,7 +184,10 @@ static int set_lines(struct net_transfer *transfer)
     const char *const *lines = transfer->request->lines;
     int r = 0;
 
-    if (!transfer->request->whole && tag && tag[0] == '"')
+    /* Send a body at once, and not only when the server has asked for it. */
+    if (transfer->request->body_len > 0)
+        r = append_line(transfer, "Expect:");
+    if (r == 0 && !transfer->request->whole && tag && tag[0] == '"')
         r = add_line(transfer, "If-Match: %s", tag);
     for (size_t i = 0; r == 0 && lines && lines[i]; i++)
         r = append_line(transfer, lines[i]);
@@ -194,20 +199,26 @@ static int set_lines(struct net_transfer *transfer)
     return r;
 }
 
-static size_t send_nothing(char *bytes, size_t size, size_t n, void *context)
+static size_t send_body(char *bytes, size_t size, size_t n, void *context)
 {
-    (void)bytes;
-    (void)size;
-    (void)n;
-    (void)context;
-    return 0;
+    struct net_transfer *transfer = context;
+    const struct net_request *request = transfer->request;
+    size_t len = request->body_len - transfer->nsent;
+
+    if (len > size * n)
+        len = size * n;
+    if (len > 0)
+        memcpy(bytes, (const char *)request->body + transfer->nsent, len);
+    transfer->nsent += len;
+    return len;
 }
 
 static void set_method(struct net_transfer *transfer)
 {
+    const struct net_request *request = transfer->request;
     CURL *easy = transfer->easy;
 
-    switch (transfer->request->method) {
+    switch (request->method) {
     case NET_GET:
         return;
     case NET_HEAD:
@@ -215,13 +226,20 @@ static void set_method(struct net_transfer *transfer)
         return;
     case NET_PUT:
         libcurl.curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
-        libcurl.curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE, (curl_off_t)0);
-        libcurl.curl_easy_setopt(easy, CURLOPT_READFUNCTION, send_nothing);
+        libcurl.curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE,
+                                 (curl_off_t)request->body_len);
+        libcurl.curl_easy_setopt(easy, CURLOPT_READFUNCTION, send_body);
+        libcurl.curl_easy_setopt(easy, CURLOPT_READDATA, transfer);
         return;
     case NET_POST:
         libcurl.curl_easy_setopt(easy, CURLOPT_POST, 1L);
+        libcurl.curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
+                                 (curl_off_t)request->body_len);
         libcurl.curl_easy_setopt(easy, CURLOPT_POSTFIELDS,
-                                 transfer->request->body);
+                                 request->body ? request->body : "");
+        return;
+    case NET_DELETE:
+        libcurl.curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, "DELETE");
         return;
     }
 }
@@ -312,14 +330,39 @@ static int set_url(struct net_transfer *transfer)
     return code == CURLE_OK ? 0 : -ENOMEM;
 }
 
+static const char *method_name(enum net_method method)
+{
+    static const char *const names[] = {
+        [NET_GET] = "GET",   [NET_HEAD] = "HEAD",     [NET_PUT] = "PUT",
+        [NET_POST] = "POST", [NET_DELETE] = "DELETE",
+    };
+
+    return names[method];
+}
+
 static int sign(struct net_transfer *transfer, char why[AWS_WHY_MAX])
 {
+    const struct s3_unsigned request = {
+        .method = method_name(transfer->request->method),
+        .url = net_transfer_url(transfer),
+        .payload = transfer->payload,
+        .lines = transfer->request->lines,
+    };
+
     why[0] = '\0';
     if (!transfer->site)
         return 0;
-    return s3_site_sign(transfer->site,
-                        transfer->request->method == NET_HEAD ? "HEAD" : "GET",
-                        net_transfer_url(transfer), &transfer->signed_, why);
+    return s3_site_sign(transfer->site, &request, &transfer->signed_, why);
+}
+
+int net_transfer_hash(struct net_transfer *transfer)
+{
+    const struct net_request *request = transfer->request;
+
+    if (!transfer->site)
+        return 0;
+    return sigv4_hash(request->body ? request->body : "", request->body_len,
+                      transfer->payload);
 }
 
 int net_transfer_begin(struct net_transfer *transfer, char why[AWS_WHY_MAX])
@@ -332,6 +375,7 @@ int net_transfer_begin(struct net_transfer *transfer, char why[AWS_WHY_MAX])
     transfer->found = false;
     transfer->satisfied = false;
     transfer->wrong = 0;
+    transfer->nsent = 0;
     transfer->nseen = 0;
     transfer->nstored = 0;
     transfer->error_len = 0;

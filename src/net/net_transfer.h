@@ -25,6 +25,7 @@ struct net_transfer {
     struct s3_site *site; /* that signs; NULL: the URL is not one of s3 */
     struct url mapped;    /* the URL at the site; of zeros without one */
     bool renewed;         /* it was signed again with other credentials */
+    char payload[SIGV4_HASH_SIZE]; /* hash of the body, if there is a site */
 
     int64_t until_ns; /* deadline, by the monotonic clock */
     int64_t next_ns;  /* when the next try may begin */
@@ -41,6 +42,7 @@ struct net_transfer {
     struct net_headers headers;
     struct net_span span; /* once `found` */
     bool found;
+    size_t nsent;   /* bytes of the body of the request */
     uint64_t nseen; /* bytes of the body */
     size_t nstored;
     int wrong; /* error of net_headers_find(), or 0 */
@@ -60,6 +62,9 @@ struct net_transfer {
  * try.
  */
 int net_transfer_begin(struct net_transfer *transfer, char why[AWS_WHY_MAX]);
+
+/* Hash the body of the request, for its signatures.  Returns 0 or -ENOMEM. */
+int net_transfer_hash(struct net_transfer *transfer);
 
 /* Free what belongs to this try.  The caller has removed the handle from the
    multi handle. */

@@ -24,6 +24,14 @@ static char *list_query(const struct s3_list_wanted *wanted)
     if (wanted->stem)
         percent_encode(wanted->stem, strlen(wanted->stem), PERCENT_KEEP_NONE,
                        &query);
+    if (wanted->after) {
+        secret_add(&query, "&start-after=");
+        percent_recode(key, len, PERCENT_KEEP_NONE, &query);
+        if (len > 0 && key[len - 1] != '/')
+            secret_add(&query, "%2F");
+        percent_encode(wanted->after, strlen(wanted->after), PERCENT_KEEP_NONE,
+                       &query);
+    }
     if (wanted->token) {
         secret_add(&query, "&continuation-token=");
         percent_encode(wanted->token, strlen(wanted->token), PERCENT_KEEP_NONE,

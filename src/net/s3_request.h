@@ -10,6 +10,8 @@ struct s3_list_wanted {
     const struct url *url; /* with s3, as that of a directory; with or without
                               '/' at its end */
     const char *stem;      /* what all names begin with; NULL: list all */
+    const char *after;     /* a name: list only those that are greater; NULL:
+                              list all */
     const char *token;     /* `next` of the page before; NULL: this is the first
                           page */
 };

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "net/credential_cache.h"
@@ -187,8 +188,62 @@ int s3_site_map(const struct s3_site *site, const struct url *url,
     return r;
 }
 
-static int sign(const struct s3_site *site, const char *method,
-                const struct url *url, struct s3_signed *out)
+/* The headers of a request that must be signed. */
+struct headers {
+    struct sigv4_header list[SIGV4_HEADERS_MAX];
+    size_t n;
+    char *copy[SIGV4_HEADERS_MAX]; /* their lines, cut at the colon */
+};
+
+static void headers_fini(struct headers *headers)
+{
+    for (size_t i = 0; i < headers->n; i++)
+        free(headers->copy[i]);
+}
+
+static int headers_add(struct headers *headers, const char *line)
+{
+    char *copy;
+    char *colon;
+
+    if (strncasecmp(line, "x-amz-", strlen("x-amz-")) != 0)
+        return 0;
+    if (headers->n == SIGV4_HEADERS_MAX)
+        return -EINVAL;
+    copy = strdup(line);
+    if (!copy)
+        return -ENOMEM;
+    headers->copy[headers->n] = copy;
+    colon = strchr(copy, ':');
+    if (colon)
+        *colon++ = '\0';
+    headers->list[headers->n++] = (struct sigv4_header){
+        .name = copy,
+        .value = colon ? colon + strspn(colon, " ") : "",
+    };
+    return 0;
+}
+
+/* Sign the request with some of its headers. */
+static int sign_with(struct sigv4_request *request, const char *const *lines,
+                     const struct sigv4_key *key,
+                     const struct sigv4_scope *scope, struct sigv4_lines *out)
+{
+    struct headers headers = { .n = 0 };
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && lines && lines[i]; i++)
+        r = headers_add(&headers, lines[i]);
+    request->headers = headers.list;
+    request->nheaders = headers.n;
+    if (r == 0)
+        r = sigv4_sign(request, key, scope, out);
+    headers_fini(&headers);
+    return r;
+}
+
+static int sign(const struct s3_site *site, const struct s3_unsigned *from,
+                struct s3_signed *out)
 {
     const struct sigv4_key key = { .id = out->used.id,
                                    .secret = out->used.secret,
@@ -196,24 +251,23 @@ static int sign(const struct s3_site *site, const char *method,
     const struct sigv4_scope scope = { .region = site->settings.region,
                                        .service = "s3",
                                        .time = time(NULL) };
-    struct sigv4_request request = { .method = method,
-                                     .path = url->path,
-                                     .query = url->query,
-                                     .payload = SIGV4_EMPTY };
-    char *host = url_host(url); /* as libcurl sends it */
+    struct sigv4_request request = { .method = from->method,
+                                     .path = from->url->path,
+                                     .query = from->url->query,
+                                     .payload = from->payload };
+    char *host = url_host(from->url); /* as libcurl sends it */
     int r;
 
     if (!host)
         return -ENOMEM;
     request.host = host;
-    r = sigv4_sign(&request, &key, &scope, &out->lines);
+    r = sign_with(&request, from->lines, &key, &scope, &out->lines);
     free(host);
     return r;
 }
 
-int s3_site_sign(struct s3_site *site, const char *method,
-                 const struct url *url, struct s3_signed *out,
-                 char why[AWS_WHY_MAX])
+int s3_site_sign(struct s3_site *site, const struct s3_unsigned *request,
+                 struct s3_signed *out, char why[AWS_WHY_MAX])
 {
     struct s3_signed made = { 0 };
     int r;
@@ -224,7 +278,7 @@ int s3_site_sign(struct s3_site *site, const char *method,
     r = credential_cache_poll(site->cache, &made.used, why);
     if (r < 0)
         return r;
-    r = sign(site, method, url, &made);
+    r = sign(site, request, &made);
     if (r < 0) {
         snprintf(why, AWS_WHY_MAX, "%s", strerror(-r));
         s3_signed_fini(&made);

@@ -59,19 +59,27 @@ struct s3_signed {
     struct credentials used;  /* of zeros if anonymous */
 };
 
+/* A request to be signed. */
+struct s3_unsigned {
+    const char *method;
+    const struct url
+        *url;            /* as s3_site_map() makes it, or of the same server */
+    const char *payload; /* hash of the body, see struct sigv4_request */
+    const char *const *lines; /* headers, "Name: value", of which those of AWS
+                                 are signed; ends in NULL; or NULL */
+};
+
 /*
- * Sign a request without a body, at this moment.  This does not wait.
+ * Sign a request at this moment.  This does not wait.
  *
- *  url  as s3_site_map() makes it, or of the same server
  *  out  to be freed with s3_signed_fini()
  *  why  receives a text after an error
  *
  * Returns 0, -EAGAIN if credentials are being looked for, or an error of
  * credential_chain_get().
  */
-int s3_site_sign(struct s3_site *site, const char *method,
-                 const struct url *url, struct s3_signed *out,
-                 char why[AWS_WHY_MAX]);
+int s3_site_sign(struct s3_site *site, const struct s3_unsigned *request,
+                 struct s3_signed *out, char why[AWS_WHY_MAX]);
 
 /* Wipe and free. */
 void s3_signed_fini(struct s3_signed *signed_);

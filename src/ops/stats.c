@@ -100,7 +100,7 @@ static int add_remote(struct json_object *top, const struct net_stats *net)
 
     if (!object)
         return -ENOMEM;
-    return add(object, "requests", net->gets + net->heads) |
+    return add(object, "requests", net->gets + net->heads + net->puts) |
            add(object, "running", net->running) |
            add(object, "gets", net->gets) | add(object, "heads", net->heads) |
            add(object, "received", net->received) |

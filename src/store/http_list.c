@@ -11,7 +11,8 @@
 /* A list that is being read. */
 struct listing {
     const struct url *url;
-    char *prefix; /* of all keys */
+    char *prefix;      /* of all keys */
+    const char *after; /* name; NULL: list all */
     int (*visit)(void *context, const char *name);
     void *context;
 };
@@ -65,6 +66,7 @@ static int visit_next(const struct listing *listing, struct net *net,
                       char **token)
 {
     const struct s3_list_wanted wanted = { .url = listing->url,
+                                           .after = listing->after,
                                            .token = *token };
     struct s3_list page;
     int r = s3_request_list(net, &wanted, &page);
@@ -93,11 +95,12 @@ static int visit_pages(const struct listing *listing, struct net *net)
     return r;
 }
 
-int http_list(struct net *net, const struct url *url,
+int http_list(struct net *net, const struct url *url, const char *after,
               int (*visit_)(void *context, const char *name), void *context)
 {
     struct listing listing = {
         .url = url,
+        .after = after,
         .visit = visit_,
         .context = context,
     };

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "net/s3_put.h"
 #include "store/http_remote_private.h"
 #include "store/store_http.h"
 
@@ -169,6 +170,7 @@ int http_remote_note_locked(struct http_remote *remote,
     remote->size = reply->size;
     remote->modified = reply->modified;
     memcpy(remote->etag, reply->etag, sizeof(remote->etag));
+    memcpy(remote->put_id, reply->put_id, sizeof(remote->put_id));
     remote->due_ns = next_check_ns(remote, clock_monotonic_ns());
     remote->known = true;
     return 0;
@@ -188,10 +190,40 @@ int http_remote_state(struct http_remote *remote, struct http_state *out)
     *out = (struct http_state){
         .size = remote->size,
         .modified = remote->modified,
+        .time = { .tv_sec = remote->modified },
         .id = hash_mix(id, (uint64_t)remote->modified),
     };
     strcpy(out->etag, etag);
+    if (remote->put_id[0] != '\0')
+        http_state_set_put(out, &remote->url, remote->put_id);
     return 0;
+}
+
+void http_state_set_put(struct http_state *state, const struct url *url,
+                        const char *put_id)
+{
+    uint64_t id = hash_mix(hash_text(url->host), hash_text(url->path));
+    int64_t ns = s3_put_id_time(put_id);
+
+    state->id = hash_mix(id, hash_text(put_id));
+    if (ns > 0)
+        state->time = (struct timespec){ .tv_sec = ns / CLOCK_SECOND_NS,
+                                         .tv_nsec = ns % CLOCK_SECOND_NS };
+}
+
+uint64_t http_remote_known_size(struct http_remote *remote)
+{
+    uint64_t size;
+
+    pthread_mutex_lock(&remote->context->memory->lock);
+    size = remote->known ? remote->size : 0;
+    pthread_mutex_unlock(&remote->context->memory->lock);
+    return size;
+}
+
+const char *http_remote_etag(const struct http_remote *remote)
+{
+    return remote->etag;
 }
 
 static void pin_locked(struct http_piece *piece)

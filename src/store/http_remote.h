@@ -41,12 +41,21 @@ void http_context_expect(struct http_context *context, uint64_t unit);
 /* What is known about an object. */
 struct http_state {
     uint64_t size;
-    time_t modified; /* 0: unknown */
-    uint64_t id;     /* hash of its URL and of all that the server has told; it
-                        is another one when a state comes back after another
-                        was seen, because older remotes stay stale */
+    time_t modified;      /* by the server's clock; 0: unknown */
+    struct timespec time; /* as programs see it: that of the PUT by the clock of
+                             its program, if framefs has put the object, else
+                             `modified` */
+    uint64_t id; /* hash of its URL, and of the id of its PUT, or else of all
+                    that the server has told; then it is another one when a
+                    state comes back after another was seen, because older
+                    remotes stay stale */
     char etag[NET_ETAG_MAX]; /* "": unknown */
 };
+
+/* Set the time and the id of an object that is, or will be, put to a URL with
+   this id. */
+void http_state_set_put(struct http_state *state, const struct url *url,
+                        const char *put_id);
 
 /* Make what remotes share; NULL: there is no memory.  `net` outlives all
    remotes, but for what it ends itself. */
@@ -78,6 +87,12 @@ int http_remote_load(struct http_remote *remote, bool tail, bool cached);
    caller has the only reference.  Returns 0 or -ENOMEM. */
 int http_remote_begin(struct http_remote *remote,
                       const struct store_http_start *start);
+
+/* Get the size of the object, 0 if it is not known. */
+uint64_t http_remote_known_size(struct http_remote *remote);
+
+/* Get the ETag of an object whose state is known. */
+const char *http_remote_etag(const struct http_remote *remote);
 
 /* Get the state.  If it is not known, the start of the object is fetched.
    Returns 0 or an error of struct net_request. */

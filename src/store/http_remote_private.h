@@ -39,6 +39,7 @@ struct http_remote {
     time_t modified;
     char etag[NET_ETAG_MAX];
     uint64_t nstale; /* remotes of the context that had become stale before */
+    char put_id[NET_ID_MAX];
 };
 
 /*

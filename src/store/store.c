@@ -28,6 +28,11 @@ bool store_is_directory(const struct store *store)
     return store->ops->directory;
 }
 
+bool store_names_once(const struct store *store)
+{
+    return store->ops->names_once;
+}
+
 int store_stat(struct store *store, const char *name, struct store_stat *out)
 {
     struct store_object *object;
@@ -212,4 +217,22 @@ int store_list(struct store *store,
     if (!store->ops->list)
         return -ENOTSUP;
     return store->ops->list(store, visit, context);
+}
+
+int store_list_after(struct store *store, const char *after,
+                     int (*visit)(void *context, const char *name),
+                     void *context)
+{
+    if (!store->ops->list_after)
+        return -ENOTSUP;
+    return store->ops->list_after(store, after, visit, context);
+}
+
+uint64_t store_known_size(struct store *store, const char *name)
+{
+    struct store_stat stat;
+
+    if (store->ops->known_size)
+        return store->ops->known_size(store, name);
+    return store_stat(store, name, &stat) == 0 ? stat.version.size : 0;
 }

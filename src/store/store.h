@@ -204,12 +204,23 @@ int store_draft(struct store *store, const char *name,
                 struct store_object **out);
 
 /*
+ * Must a name of a directory never be given to two objects, one after the other?
+ * In such a store several programs may work on one frame: store_create() gives
+ * names to objects only when they are synced, which returns -EEXIST if the name
+ * is taken; store_publish() returns -ESTALE, and changes nothing, unless the
+ * draft replaces the object that was the newest when store_draft() was called;
+ * and store_remove() lets some time pass before it deletes an object.
+ */
+bool store_names_once(const struct store *store);
+
+/*
  * Can the object "" be replaced?  Returns 0, or
  *  -EMLINK  it has other names, which would keep the old content
  *  -ESTALE  it is no longer where it was, and its new place cannot be found
  *  -EBUSY   something is mounted on it
- * or an error from the system.  Always 0 for a directory, and for a store whose
- * objects have one name each.
+ * or an error from the system.  Always 0 for a local directory, and for a store
+ * whose objects have one name each.  Of a store with store_names_once() this
+ * finds out whether it can be changed: -EROFS if not.
  */
 int store_check_place(struct store *store);
 
@@ -254,5 +265,15 @@ int store_sync_name(struct store *store);
  */
 int store_list(struct store *store,
                int (*visit)(void *context, const char *name), void *context);
+
+/* List those names of a store with store_names_once() that are greater than a
+   name, in the order of their bytes. */
+int store_list_after(struct store *store, const char *after,
+                     int (*visit)(void *context, const char *name),
+                     void *context);
+
+/* Get the size of an object, 0 if it cannot be told.  Where to ask takes time,
+   only sizes that are known already are told. */
+uint64_t store_known_size(struct store *store, const char *name);
 
 #endif

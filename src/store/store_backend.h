@@ -12,7 +12,8 @@ struct store_local_object_ops;
 
 /* The operations of each kind of store; store.c is common to all kinds. */
 struct store_ops {
-    bool directory; /* the answer of store_is_directory() */
+    bool directory;  /* the answer of store_is_directory() */
+    bool names_once; /* the answer of store_names_once() */
     int (*open)(struct store *store, const char *name,
                 struct store_object **out);
     void (*close)(struct store *store);
@@ -33,9 +34,15 @@ struct store_ops {
     int (*sync)(struct store *store); /* NULL: it has no names */
     int (*sync_name)(struct store *store);
 
-    /* NULL if the store cannot be listed. */
+    /* NULL if the store cannot be listed.  The second is for names_once. */
     int (*list)(struct store *store,
                 int (*visit)(void *context, const char *name), void *context);
+    int (*list_after)(struct store *store, const char *after,
+                      int (*visit)(void *context, const char *name),
+                      void *context);
+
+    uint64_t (*known_size)(struct store *store,
+                           const char *name); /* NULL: stat the object */
 
     void (*expect)(struct store *store, uint64_t unit); /* NULL: no need */
     uint64_t (*ahead)(struct store *store);             /* likewise */

@@ -11,11 +11,9 @@
 #include "base/retry.h"
 #include "store/http_cached.h"
 #include "store/http_list.h"
-#include "store/http_remote.h"
-#include "store/store_backend.h"
+#include "store/store_http_private.h"
 
 enum {
-    NAME_MAX_LEN = 32, /* of an object, with its NUL */
     CHUNKS_MAX = 1024, /* chunk objects that are remembered */
 };
 
@@ -25,32 +23,8 @@ static const char chunk_suffix[] = ".chunk";
    reads of different moments get bytes of one state. */
 struct chunk {
     struct list node;
-    char name[NAME_MAX_LEN];
+    char name[HTTP_NAME_MAX];
     struct http_remote *remote; /* a reference */
-};
-
-/* Locking.  `lock` is held over no request.  http_memory.lock may be taken
-   while it is held. */
-struct http_store {
-    struct store store;
-    struct http_context *context; /* constant; a reference */
-    struct url url;               /* constant */
-
-    pthread_mutex_t lock;
-    struct http_remote *current; /* newest state of "" or of the index; NULL:
-                                    none was opened */
-    char name[NAME_MAX_LEN];     /* of that object */
-    time_t newest;               /* newest chunk object that was seen */
-    struct list chunks;          /* the one used longest ago first */
-    size_t nchunks;
-};
-
-struct http_object {
-    struct store_object object;
-    struct http_store *store;   /* a reference */
-    struct http_remote *remote; /* a reference */
-    char name[NAME_MAX_LEN];
-    bool chunk;
 };
 
 static bool is_chunk(const char *name)
@@ -132,7 +106,23 @@ static bool is_news(struct http_store *store, time_t modified)
     return news;
 }
 
-static int http_stat(struct store_object *store_object, struct store_stat *out)
+struct store_stat http_store_stat(const struct http_store *store,
+                                  const struct http_state *state)
+{
+    return (struct store_stat){
+        .version = { .ino = state->id,
+                     .size = state->size,
+                     .mtime = state->time,
+                     .ctime = state->time,
+                     .settled = true },
+        .allocated = state->size,
+        .uid = getuid(),
+        .gid = getgid(),
+        .mode = store->writable ? 0644 : 0444,
+    };
+}
+
+int http_object_stat(struct store_object *store_object, struct store_stat *out)
 {
     struct http_object *object = (struct http_object *)store_object;
     struct http_state state;
@@ -145,21 +135,11 @@ static int http_stat(struct store_object *store_object, struct store_stat *out)
         expire_index(object->store, r < 0);
     if (r < 0)
         return r;
-    *out = (struct store_stat){
-        .version = { .ino = state.id,
-                     .size = state.size,
-                     .mtime = { .tv_sec = state.modified },
-                     .ctime = { .tv_sec = state.modified },
-                     .settled = true },
-        .allocated = state.size,
-        .uid = getuid(),
-        .gid = getgid(),
-        .mode = 0444,
-    };
+    *out = http_store_stat(object->store, &state);
     return 0;
 }
 
-static int http_read(struct store_object *store_object,
+int http_object_read(struct store_object *store_object,
                      const struct store_range *ranges, size_t nranges)
 {
     struct http_object *object = (struct http_object *)store_object;
@@ -180,7 +160,7 @@ static bool http_prefetch(struct store_object *store_object, uint64_t off,
     return http_remote_prefetch(object->remote, off, len, waiter);
 }
 
-static void http_object_close(struct store_object *store_object)
+void http_object_close(struct store_object *store_object)
 {
     struct http_object *object = (struct http_object *)store_object;
 
@@ -190,14 +170,13 @@ static void http_object_close(struct store_object *store_object)
 }
 
 static const struct store_object_ops http_object_ops = {
-    .stat = http_stat,
-    .read = http_read,
+    .stat = http_object_stat,
+    .read = http_object_read,
     .prefetch = http_prefetch,
     .close = http_object_close,
 };
 
-/* Make a remote of an object of the store. */
-static int new_remote(struct http_store *store, const char *name,
+int http_store_remote(struct http_store *store, const char *name,
                       struct http_remote **out)
 {
     struct url url;
@@ -210,7 +189,7 @@ static int new_remote(struct http_store *store, const char *name,
     return r < 0 ? r : http_remote_new(store->context, &url, out);
 }
 
-static struct http_remote *get_current(struct http_store *store,
+struct http_remote *http_store_current(struct http_store *store,
                                        const char *name)
 {
     struct http_remote *current = NULL;
@@ -222,9 +201,8 @@ static struct http_remote *get_current(struct http_store *store,
     return current;
 }
 
-/* Make this the newest state.  Chunk objects may be others now. */
-static void set_current(struct http_store *store, const char *name,
-                        struct http_remote *remote)
+void http_store_set_current(struct http_store *store, const char *name,
+                            struct http_remote *remote)
 {
     struct http_remote *old;
 
@@ -238,13 +216,11 @@ static void set_current(struct http_store *store, const char *name,
     http_remote_put(old);
 }
 
-/* Get the state that the server has; or one that is kept on disk and still
-   counts, if `cached`. */
-static int load_newest(struct http_store *store, const char *name, bool cached,
-                       struct http_remote **out)
+int http_store_load(struct http_store *store, const char *name, bool cached,
+                    struct http_remote **out)
 {
     struct http_remote *remote;
-    int r = new_remote(store, name, &remote);
+    int r = http_store_remote(store, name, &remote);
 
     if (r < 0)
         return r;
@@ -253,7 +229,7 @@ static int load_newest(struct http_store *store, const char *name, bool cached,
         http_remote_put(remote);
         return r;
     }
-    set_current(store, name, remote);
+    http_store_set_current(store, name, remote);
     *out = remote;
     return 0;
 }
@@ -262,18 +238,18 @@ static int load_newest(struct http_store *store, const char *name, bool cached,
 static int open_newest(struct http_store *store, const char *name,
                        struct http_remote **out)
 {
-    struct http_remote *current = get_current(store, name);
+    struct http_remote *current = http_store_current(store, name);
     int r;
 
     if (!current)
-        return load_newest(store, name, true, out);
+        return http_store_load(store, name, !store->writable, out);
     r = http_remote_check(current);
     if (r == 0) {
         *out = current;
         return 0;
     }
     http_remote_put(current);
-    return r == -ESTALE ? load_newest(store, name, false, out) : r;
+    return r == -ESTALE ? http_store_load(store, name, false, out) : r;
 }
 
 static int add_chunk_locked(struct http_store *store, const char *name,
@@ -284,7 +260,7 @@ static int add_chunk_locked(struct http_store *store, const char *name,
 
     if (!chunk)
         return -ENOMEM;
-    r = new_remote(store, name, &chunk->remote);
+    r = http_store_remote(store, name, &chunk->remote);
     if (r < 0) {
         free(chunk);
         return r;
@@ -318,22 +294,23 @@ static int open_chunk(struct http_store *store, const char *name,
     return r;
 }
 
-static bool is_name(const struct http_store *store, const char *name)
+bool http_store_is_name(const struct http_store *store, const char *name)
 {
     if (!store->store.ops->directory)
         return name[0] == '\0';
-    return name[0] != '\0' && !strchr(name, '/') && strlen(name) < NAME_MAX_LEN;
+    return name[0] != '\0' && !strchr(name, '/') &&
+           strlen(name) < HTTP_NAME_MAX;
 }
 
-static int http_open_object(struct store *base, const char *name,
-                            struct store_object **out)
+int http_open_object(struct store *base, const char *name,
+                     struct store_object **out)
 {
     struct http_store *store = (struct http_store *)base;
     struct http_object *object;
     bool chunk = base->ops->directory && is_chunk(name);
     int r;
 
-    if (!is_name(store, name))
+    if (!http_store_is_name(store, name))
         return -ENOENT;
     object = calloc(1, sizeof(*object));
     if (!object)
@@ -367,12 +344,11 @@ static int stat_once(struct store *base, const char *name,
 
 /* Stat an object by its name; "" is the store itself, and stands for its
    index.  An object that changes after it was opened is opened again. */
-static int http_dir_stat(struct store *base, const char *name,
-                         struct store_stat *out)
+int http_dir_stat(struct store *base, const char *name, struct store_stat *out)
 {
     struct http_store *store = (struct http_store *)base;
     struct retry retry = RETRY_REPLACED_REMOTE;
-    char index[NAME_MAX_LEN];
+    char index[HTTP_NAME_MAX];
     int r;
 
     pthread_mutex_lock(&store->lock);
@@ -384,32 +360,38 @@ static int http_dir_stat(struct store *base, const char *name,
     return r;
 }
 
-static void http_expect(struct store *base, uint64_t unit)
+void http_expect(struct store *base, uint64_t unit)
 {
     struct http_store *store = (struct http_store *)base;
 
     http_context_expect(store->context, unit);
 }
 
-static uint64_t http_ahead(struct store *base)
+uint64_t http_ahead(struct store *base)
 {
     return http_context_ahead(((struct http_store *)base)->context);
 }
 
-static int http_list_dir(struct store *base,
-                         int (*visit)(void *context, const char *name),
-                         void *context)
+uint64_t http_known_size(struct store *base, const char *name)
 {
     struct http_store *store = (struct http_store *)base;
+    struct chunk *chunk;
+    uint64_t size = 0;
 
-    return http_list(store->context->net, &store->url, visit, context);
+    pthread_mutex_lock(&store->lock);
+    chunk = find_chunk_locked(store, name);
+    if (chunk)
+        size = http_remote_known_size(chunk->remote);
+    pthread_mutex_unlock(&store->lock);
+    return size;
 }
 
-static void http_close(struct store *base)
+void http_close(struct store *base)
 {
     struct http_store *store = (struct http_store *)base;
     struct net *net = store->context->net;
 
+    s3_write_fini(store);
     http_remote_put(store->current);
     free_chunks_locked(store);
     http_context_put(store->context);
@@ -417,119 +399,4 @@ static void http_close(struct store *base)
     url_fini(&store->url);
     free(store);
     net_put(net);
-}
-
-static const struct store_ops http_ops = {
-    .directory = false,
-    .open = http_open_object,
-    .close = http_close,
-    .expect = http_expect,
-    .ahead = http_ahead,
-};
-
-static const struct store_ops http_dir_ops = {
-    .directory = true,
-    .open = http_open_object,
-    .close = http_close,
-    .stat = http_dir_stat,
-    .expect = http_expect,
-    .ahead = http_ahead,
-    .list = http_list_dir,
-};
-
-static int new_store(const struct store_ops *ops, struct net *net,
-                     const struct url *url, struct http_store **out)
-{
-    struct http_store *store = calloc(1, sizeof(*store));
-    int r;
-
-    if (!store)
-        return -ENOMEM;
-    r = url_copy(url, &store->url);
-    if (r == 0) {
-        store->context = http_context_new(net);
-        r = store->context ? 0 : -ENOMEM;
-    }
-    if (r < 0) {
-        url_fini(&store->url);
-        free(store);
-        return r;
-    }
-    net_get(net);
-    store_init(&store->store, ops);
-    pthread_mutex_init(&store->lock, NULL);
-    list_init(&store->chunks);
-    *out = store;
-    return 0;
-}
-
-int store_http_open(struct net *net, const struct url *url, struct store **out)
-{
-    struct http_remote *remote;
-    struct http_store *store;
-    int r = new_store(&http_ops, net, url, &store);
-
-    if (r < 0)
-        return r;
-    r = load_newest(store, "", true, &remote);
-    if (r < 0) {
-        http_close(&store->store);
-        return r;
-    }
-    http_remote_put(remote);
-    *out = &store->store;
-    return 0;
-}
-
-int store_http_open_start(struct net *net, const struct url *url,
-                          bool directory, const struct store_http_start *start,
-                          struct store **out)
-{
-    struct http_remote *remote = NULL;
-    struct http_store *store;
-    int r = new_store(directory ? &http_dir_ops : &http_ops, net, url, &store);
-
-    if (r < 0)
-        return r;
-    r = new_remote(store, start->name, &remote);
-    if (r == 0)
-        r = http_remote_begin(remote, start);
-    if (r == 0) {
-        set_current(store, start->name, remote);
-        *out = &store->store;
-    }
-    http_remote_put(remote);
-    if (r < 0)
-        http_close(&store->store);
-    return r;
-}
-
-int store_http_open_dir(struct net *net, const struct url *url,
-                        struct store **out)
-{
-    struct http_store *store;
-    int r = new_store(&http_dir_ops, net, url, &store);
-
-    if (r == 0)
-        *out = &store->store;
-    return r;
-}
-
-int store_http_get_tag(struct store *store, struct store_http_tag *out)
-{
-    struct http_store *http = (struct http_store *)store;
-    struct http_remote *current = NULL;
-    struct http_state state;
-    int r = -ESTALE;
-
-    if (store->ops == &http_ops || store->ops == &http_dir_ops)
-        current = get_current(http, http->name);
-    if (current)
-        r = http_remote_state(current, &state);
-    http_remote_put(current);
-    if (r < 0)
-        return r;
-    *out = (struct store_http_tag){ state.size, state.modified, "" };
-    strcpy(out->etag, state.etag);
-    return 0;
 }

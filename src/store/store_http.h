@@ -7,7 +7,7 @@
 
 /*
  * Stores of objects on a web server, or on a server of S3, whose objects are
- * read in the same way.  They can only be read.
+ * read in the same way.  Directories on a server of S3 can be changed.
  *
  * A store shows one state of its object "", or of the object of a directory that
  * was opened last, the index.  Once the server is found to have another state,
@@ -103,5 +103,16 @@ struct store_http_start {
 int store_http_open_start(struct net *net, const struct url *url,
                           bool directory, const struct store_http_start *start,
                           struct store **out);
+
+/*
+ * Allow changes, before other threads use the store.  See store_names_once()
+ * for how they work.  Each object is kept in memory until it is synced or
+ * published, and then put as a whole.
+ *
+ *  replace  store_publish() of an index that was not opened may replace one
+ *
+ * Returns 0, or -EROFS if it is not a directory on a server of S3.
+ */
+int store_s3_allow_changes(struct store *store, bool replace);
 
 #endif

@@ -2,14 +2,18 @@
 #include "writer/frame_alloc.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "frame/frame.h"
 #include "frame/frame_object.h"
+#include "frame/frame_source.h"
 #include "writer/frame_alloc_private.h"
 
 /* If a file was not written to for longer than this, no program is adding to
@@ -112,6 +116,34 @@ int frame_alloc_reserve(struct frame_alloc *alloc, uint64_t end)
         alloc->used_end = end;
     pthread_mutex_unlock(&alloc->lock);
     return r;
+}
+
+/* Note the highest id in a list of files.  Names that sort behind those of all
+   ids are others. */
+static int note_id(void *context, const char *name)
+{
+    uint64_t *end = context;
+    char same[FRAME_SOURCE_NAME_LEN];
+    uint32_t id;
+
+    if (sscanf(name, "%8" SCNx32, &id) != 1)
+        return 0;
+    frame_source_name(id, same);
+    if (strcmp(name, same) == 0 && id >= *end)
+        *end = (uint64_t)id + 1;
+    return 0;
+}
+
+int frame_alloc_reserve_ids(struct frame_alloc *alloc)
+{
+    char name[FRAME_SOURCE_NAME_LEN] = "";
+    uint64_t end = frame_alloc_end(alloc);
+    int r;
+
+    if (end > 0)
+        frame_source_name(end - 1, name);
+    r = store_list_after(alloc->store, name, note_id, &end);
+    return r < 0 ? r : frame_alloc_reserve(alloc, end);
 }
 
 uint64_t frame_alloc_reserved(struct frame_alloc *alloc)

@@ -57,6 +57,11 @@ int frame_alloc_reserve(struct frame_alloc *alloc, uint64_t end);
  */
 void frame_alloc_trim(struct frame_alloc *alloc, uint64_t end);
 
+/* Reserve the ids of all chunk files in the store, and all below them, because
+   names of the store must not be used twice.  Returns 0 or an error of the
+   store. */
+int frame_alloc_reserve_ids(struct frame_alloc *alloc);
+
 /* The end of the reserved space. */
 uint64_t frame_alloc_reserved(struct frame_alloc *alloc);
 

@@ -155,6 +155,8 @@ static void reclaim_files(struct frame_alloc *alloc,
         frame_source_name(extent->off + i, name);
         store_remove(alloc->store, name);
     }
+    if (store_names_once(alloc->store))
+        return;
     pthread_mutex_lock(&alloc->lock);
     extent_map_free(&alloc->map, extent->off, extent->len);
     pthread_mutex_unlock(&alloc->lock);

@@ -9,16 +9,9 @@
 static uint64_t file_size(struct store *store, uint64_t id)
 {
     char name[FRAME_SOURCE_NAME_LEN];
-    struct store_object *file;
-    struct store_stat stat = { 0 };
 
     frame_source_name(id, name);
-    if (store_open(store, name, &file) < 0)
-        return 0;
-    if (store_object_stat(file, &stat) < 0)
-        stat.version.size = 0;
-    store_object_close(file);
-    return stat.version.size;
+    return store_known_size(store, name);
 }
 
 /*
@@ -135,6 +128,14 @@ int frame_commit_sparse(struct frame_writer *writer, bool durable,
 
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
+    /* The draft replaces the newest state that the store knows, so make sure
+       that this is the one that the writer has begun with. */
+    if (store_names_once(writer->store))
+        r = frame_writer_check(writer);
+    if (r < 0) {
+        store_discard(writer->store, draft);
+        return fault_set(fault, r, 0, NULL);
+    }
     r = frame_commit_init(&commit, writer, writer->alloc, draft);
     commit.durable = durable;
     if (r < 0)

@@ -125,8 +125,10 @@ int frame_writer_open(struct frame *frame, struct frame_writer **out,
 static int begin_new(struct frame_writer *writer, struct fault *fault)
 {
     struct frame_info *info = &writer->info;
-    int r = 0;
+    int r = frame_writer_check_store(writer->store, fault);
 
+    if (r < 0)
+        return r;
     info->header_len = (uint32_t)frame_encode_header_len(&writer->fixed);
     writer->name_unsynced = true;
     writer->stamp = 1;
@@ -136,6 +138,8 @@ static int begin_new(struct frame_writer *writer, struct fault *fault)
         r = frame_alloc_new(writer->store, writer->draft, &writer->alloc);
     if (r == 0 && !info->sparse)
         r = frame_alloc_reserve(writer->alloc, info->header_len);
+    else if (r == 0 && store_names_once(writer->store))
+        r = frame_alloc_reserve_ids(writer->alloc);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     return 0;

@@ -73,7 +73,9 @@ static int make_alloc(struct frame_writer *writer, struct frame *frame,
     r = sparse ? frame_extents_take(writer, extents, fault)
                : take_file(writer, extents, fault);
     if (r == 0 && sparse)
-        r = store_list(writer->store, remove_orphan, writer);
+        r = store_names_once(writer->store)
+                ? frame_alloc_reserve_ids(writer->alloc)
+                : store_list(writer->store, remove_orphan, writer);
     if (r == 0) {
         frame_alloc_trust_end(writer->alloc, &writer->stat);
         frame->generation = generation_get(writer->generation);
@@ -174,12 +176,29 @@ static int load_header(struct frame_writer *writer, struct frame *frame,
     return r < 0 ? r : layers_read(frame, &writer->fixed, &writer->vl, fault);
 }
 
+int frame_writer_check_store(struct store *store, struct fault *fault)
+{
+    int r = store_names_once(store) ? store_check_place(store) : 0;
+
+    if (r == 0)
+        return 0;
+    return fault_set(fault, r, 0,
+                     r == -EROFS
+                         ? "the server does not keep two writers apart, "
+                           "so frames on it are changed only with the "
+                           "option single_writer"
+                         : NULL);
+}
+
 int frame_load(struct frame_writer *writer, struct frame *frame,
                struct fault *fault)
 {
     struct frame_info *info = &writer->info;
     int r;
 
+    r = frame_writer_check_store(writer->store, fault);
+    if (r < 0)
+        return r;
     writer->variable = frame->walk;
     writer->rewrite = info->format != FRAME_FORMAT_E;
     r = frame_writer_check_size(frame, fault);

@@ -87,19 +87,33 @@ static int write_file(const struct site *site, uint64_t id,
     return r;
 }
 
+/* Allocate the id of a new file. */
+static int next_id(const struct site *site, bool taken, uint64_t *out)
+{
+    int r = 0;
+
+    if (taken && store_names_once(site->writer->store))
+        r = frame_alloc_reserve_ids(site->alloc);
+    if (r == 0)
+        r = frame_alloc_alloc(site->alloc, 0, 1, out);
+    return r == 0 && *out > UINT32_MAX ? -EFBIG : r;
+}
+
 /* If another program has a file under an id, that file stays, and the id
    remains in use. */
 static int store_file(const struct site *site, const uint8_t *bytes, size_t len,
                       int64_t *entry)
 {
+    bool taken = false;
     uint64_t id;
     int r;
 
     do {
-        r = frame_alloc_alloc(site->alloc, 0, 1, &id);
+        r = next_id(site, taken, &id);
         if (r == 0)
             r = write_file(site, id, bytes, len);
-    } while (r == -EEXIST);
+        taken = r == -EEXIST;
+    } while (taken);
     if (r == 0)
         *entry = (int64_t)id;
     return r;

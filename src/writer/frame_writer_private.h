@@ -71,6 +71,10 @@ struct frame_writer {
     bool name_unsynced; /* nor the name of the file, or of the directory */
 };
 
+/* If several programs may change frames in the store: does it keep them apart?
+   Returns 0, -EROFS or an error of the store. */
+int frame_writer_check_store(struct store *store, struct fault *fault);
+
 /* Read the contents of the frame, and find out which space is free.  The caller
    has set the store and the info of `writer`. */
 int frame_load(struct frame_writer *writer, struct frame *frame,

@@ -13,6 +13,7 @@ import re
 import time
 import urllib.parse
 
+from s3_bucket import Bucket, Changes, ID
 from s3_keys import Keys
 from web import Handler, Web
 
@@ -85,8 +86,15 @@ def check_signature(method, target, headers, keys):
     return key
 
 
-class S3Handler(Keys, Handler):
+class S3Handler(Changes, Keys, Handler):
     """Checks requests before they are answered, and takes the bucket off."""
+
+    body = b''
+    hash_is_wrong = False
+
+    def state_of(self, path):
+        put_id = self.server.web.bucket.ids.get(path)
+        return [(ID, put_id)] if put_id else []
 
     def answer(self):
         web = self.server.web
@@ -106,7 +114,9 @@ class S3Handler(Keys, Handler):
 
     def serve(self, request, plan):
         query = dict(urllib.parse.parse_qsl(request.query))
-        if query.get('list-type') == '2':
+        if self.command not in ('GET', 'HEAD'):
+            self.change(request, plan)
+        elif query.get('list-type') == '2':
             self.list_keys(query)
         # Keys are no paths: there are no directories.
         elif os.path.isfile(self.server.web.top + request.path):
@@ -139,6 +149,7 @@ class S3(Web):
         self.refused = []
         self.page = 1000
         self.more_keys = []
+        self.bucket = Bucket()
         self.saved = {}
 
     def __enter__(self):

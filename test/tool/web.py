@@ -30,7 +30,7 @@ class Plan:
 
     def __init__(self, status=None, headers=(), cut=None, reset=False,
                  shift=0, longer=0, etag=None, hold=None, drip=False,
-                 location=None, whole=False, body=b'no'):
+                 location=None, whole=False, body=b'no', lost=False):
         self.status = status      # answer with this status
         self.headers = headers    # more headers, as pairs
         self.body = body          # of that answer
@@ -43,6 +43,7 @@ class Plan:
         self.drip = drip          # send one byte and then no more, until the end
         self.location = location  # redirect to this URL
         self.whole = whole        # ignore the range
+        self.lost = lost          # carry out a PUT, and reset the connection
 
 
 WELL = Plan()
@@ -130,11 +131,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
         except OSError:
             self.tell(404, body=b'none')
 
+    def state_of(self, _path):
+        """More headers that tell the state of an object."""
+        return []
+
     def serve_file(self, file, request, plan):
         stat = os.fstat(file.fileno())
         etag = plan.etag or '"%x-%x"' % (stat.st_mtime_ns, stat.st_size)
         state = [('ETag', etag), ('Last-Modified',
                   email.utils.formatdate(stat.st_mtime, usegmt=True))]
+        state += self.state_of(file.name)
         wanted = request.headers.get('If-Match')
         if wanted and wanted != etag:
             self.tell(412, state)

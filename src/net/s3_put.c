@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "net/s3_put.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+enum {
+    CONFLICT_TRIES = 3, /* while the server says that there is a conflict, but
+                           has the object that is expected */
+    LINE_LEN = 256,     /* bytes of a header, with a NUL */
+};
+
+int s3_put_id(char id[NET_ID_MAX])
+{
+    struct timespec now;
+    uint64_t random;
+
+    if (getrandom(&random, sizeof(random), 0) < 0)
+        return -errno;
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(id, NET_ID_MAX, "%016" PRIx64 "%016" PRIx64,
+             (uint64_t)now.tv_sec * CLOCK_SECOND_NS + (uint64_t)now.tv_nsec,
+             random);
+    return 0;
+}
+
+int64_t s3_put_id_time(const char *id)
+{
+    char digits[16 + 1] = "";
+    uint64_t ns;
+
+    if (strlen(id) != 2 * 16 || strspn(id, "0123456789abcdef") != 2 * 16)
+        return 0;
+    memcpy(digits, id, 16);
+    ns = strtoull(digits, NULL, 16);
+    return ns <= INT64_MAX ? (int64_t)ns : 0;
+}
+
+/* Write the header that makes a PUT conditional.  Returns false if there is
+   none. */
+static bool write_condition(const struct s3_put *put, char line[LINE_LEN])
+{
+    const char *etag = put->expected;
+    int len;
+
+    if (!etag || put->conditions == NET_CONDITIONS_IGNORED)
+        return false;
+    if (etag[0] == '\0') {
+        strcpy(line, "If-None-Match: *");
+        return true;
+    }
+    len = (int)strlen(etag);
+    if (put->conditions == NET_CONDITIONS_BARE && len >= 2 && etag[0] == '"') {
+        etag++;
+        len -= 2;
+    }
+    snprintf(line, LINE_LEN, "If-Match: %.*s", len, etag);
+    return true;
+}
+
+static int try_put(struct net *net, const struct s3_put *put,
+                   struct s3_found *found, unsigned *ntries)
+{
+    char id[LINE_LEN];
+    char condition[LINE_LEN];
+    const char *lines[] = { id, NULL, NULL };
+    struct net_request request = {
+        .method = NET_PUT,
+        .url = put->url,
+        .whole = true,
+        .body = put->body,
+        .body_len = put->len,
+        .lines = lines,
+    };
+
+    snprintf(id, sizeof(id), NET_PUT_ID ": %s", put->id);
+    if (write_condition(put, condition))
+        lines[1] = condition;
+    net_run(net, &request, 1);
+    *ntries = request.ntries;
+    if (request.error < 0)
+        return request.error;
+    memcpy(found->etag, request.reply.etag, sizeof(found->etag));
+    snprintf(found->id, sizeof(found->id), "%s", put->id);
+    found->modified = request.reply.date;
+    return 0;
+}
+
+int s3_find(struct net *net, const struct url *url, struct s3_found *out)
+{
+    struct net_request request = { .method = NET_HEAD, .url = url };
+
+    net_run(net, &request, 1);
+    if (request.error < 0)
+        return request.error;
+    memcpy(out->etag, request.reply.etag, sizeof(out->etag));
+    memcpy(out->id, request.reply.put_id, sizeof(out->id));
+    out->modified = request.reply.modified;
+    return 0;
+}
+
+/* Must there be no object? */
+static bool must_be_new(const struct s3_put *put)
+{
+    return put->expected && put->expected[0] == '\0';
+}
+
+/*
+ * Find out what has come of a PUT that has failed.  Returns 0 if it has
+ * succeeded after all, -EAGAIN if it may be tried again, or its error.
+ */
+static int ask(struct net *net, const struct s3_put *put, int error,
+               struct s3_found *found)
+{
+    int r;
+
+    *found = (struct s3_found){ 0 };
+    r = s3_find(net, put->url, found);
+    if (r == 0 && strcmp(found->id, put->id) == 0)
+        return 0;
+    if (r < 0 && r != -ENOENT)
+        return error == -ESTALE ? r : error;
+    if (error != -ESTALE)
+        return error;
+    if (must_be_new(put))
+        return r == -ENOENT ? -EAGAIN : -EEXIST;
+    return put->expected && strcmp(found->etag, put->expected) == 0 ? -EAGAIN
+                                                                    : -ESTALE;
+}
+
+int s3_put(struct net *net, const struct s3_put *put, struct s3_found *found)
+{
+    int r = -EAGAIN;
+
+    for (int i = 0; i < CONFLICT_TRIES && r == -EAGAIN; i++) {
+        unsigned ntries;
+
+        *found = (struct s3_found){ 0 };
+        r = try_put(net, put, found, &ntries);
+        if (r == 0 && found->etag[0] == '\0')
+            r = s3_find(net, put->url, found);
+        else if (r == -ESTALE && must_be_new(put) && ntries == 1)
+            r = -EEXIST;
+        else if (r == -ESTALE || r == -EIO)
+            r = ask(net, put, r, found);
+    }
+    return r == -EAGAIN ? -ESTALE : r;
+}
+
+int s3_delete(struct net *net, const struct url *url)
+{
+    struct net_request request = {
+        .method = NET_DELETE,
+        .url = url,
+        .whole = true,
+    };
+
+    net_run(net, &request, 1);
+    return request.error == -ENOENT ? 0 : request.error;
+}

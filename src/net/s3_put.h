@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef NET_S3_PUT_H
+#define NET_S3_PUT_H
+
+#include "net/net.h"
+
+/* Changing objects on servers of S3.  These functions wait for the server. */
+
+/* Make an id for a PUT, which no other has, and which begins with the time.
+   Returns 0 or a negative errno. */
+int s3_put_id(char id[NET_ID_MAX]);
+
+/* Get the time in the id of a PUT: nanoseconds since 1970, or 0 if the id has
+   none. */
+int64_t s3_put_id_time(const char *id);
+
+/* An object to be put. */
+struct s3_put {
+    const struct url *url;
+    const void *body;
+    size_t len;
+    const char *id; /* from s3_put_id() */
+    enum net_conditions conditions;
+
+    /* What the server must have: an object with this ETag; "": none; NULL:
+       anything.  Ignored with NET_CONDITIONS_IGNORED. */
+    const char *expected;
+};
+
+/* What the server has after a PUT. */
+struct s3_found {
+    char etag[NET_ETAG_MAX];
+    char id[NET_ID_MAX]; /* of the PUT that has made the object; "": unknown */
+    time_t modified;     /* 0: unknown */
+};
+
+/*
+ * Put an object.  If a reply is lost, or looks as if another program were in
+ * the way, the server is asked whose object it has.
+ *
+ *  found  receives what the server has, after success and after -ESTALE; of
+ *         zeros if there is no such object
+ *
+ * Returns 0; -EEXIST if there is an object and must be none; -ESTALE if there
+ * is another one than expected; -EIO, and then the object may appear later; or
+ * another error of struct net_request.
+ */
+int s3_put(struct net *net, const struct s3_put *put, struct s3_found *found);
+
+/* Ask what the server has.  Returns 0, -ENOENT or another error of struct
+   net_request. */
+int s3_find(struct net *net, const struct url *url, struct s3_found *out);
+
+/* Delete an object.  Returns 0, even if there is none, or an error of struct
+   net_request. */
+int s3_delete(struct net *net, const struct url *url);
+
+#endif

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The part of the server of S3 for tests that changes objects.
+
+Objects are files below the directory that is served, so a key is a path.
+"""
+
+import contextlib
+import hashlib
+import os
+import re
+import threading
+import urllib.parse
+import uuid
+from xml.sax.saxutils import escape
+
+ID = 'x-amz-meta-framefs-commit'
+
+
+class Bucket:
+    """What a server has besides the files.
+
+    conditions  'quoted', 'bare' or 'any': the spelling of an ETag that If-Match
+                must have; 'ignored'; or 'unknown': those requests are refused
+    """
+
+    def __init__(self):
+        self.lock = threading.RLock()
+        self.ids = {}      # of the PUT of each path
+        self.uploads = {}  # parts of each multipart upload
+        self.conditions = 'any'
+
+
+def etag(stat):
+    return '"%x-%x"' % (stat.st_mtime_ns, stat.st_size)
+
+
+class Changes:
+    """The part of a request handler that changes objects."""
+
+    def do_PUT(self):
+        self.take_body()
+
+    def do_POST(self):
+        self.take_body()
+
+    def do_DELETE(self):
+        self.take_body()
+
+    def take_body(self):
+        self.body = self.rfile.read(int(self.headers.get('Content-Length', 0)))
+        wanted = self.headers.get('X-Amz-Content-Sha256')
+        self.hash_is_wrong = wanted not in (
+            None, 'UNSIGNED-PAYLOAD', hashlib.sha256(self.body).hexdigest())
+        self.answer()
+
+    def refuse(self, status, code):
+        self.tell(status, body=b'<?xml version="1.0"?>\n<Error><Code>%s</Code>'
+                  b'<Message>no</Message></Error>' % code.encode())
+
+    def check_condition(self, path):
+        """Check the condition of a PUT.  Return the reply if it fails."""
+        how = self.server.web.bucket.conditions
+        match = self.headers.get('If-Match')
+        none = self.headers.get('If-None-Match')
+        if how == 'ignored' or (match is None and none is None):
+            return None
+        if how == 'unknown':
+            return 501, 'NotImplemented'
+        there = os.path.isfile(path)
+        if none is not None:
+            return (412, 'PreconditionFailed') if there else None
+        if not there:
+            return 404, 'NoSuchKey'
+        tag = etag(os.stat(path))
+        spellings = {'quoted': [tag], 'bare': [tag.strip('"')],
+                     'any': [tag, tag.strip('"')]}[how]
+        return None if match in spellings else (412, 'PreconditionFailed')
+
+    def store(self, path, body, put_id):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        draft = path + '.' + uuid.uuid4().hex
+        with open(draft, 'wb') as file:
+            file.write(body)
+        os.replace(draft, path)
+        self.server.web.bucket.ids[path] = put_id
+
+    def put(self, path):
+        """Carry out a PUT.  Return status, headers and the code of an error."""
+        bucket = self.server.web.bucket
+        with bucket.lock:
+            failed = self.check_condition(path)
+            if failed:
+                return failed[0], [], failed[1]
+            self.store(path, self.body, self.headers.get(ID))
+            return 200, [('ETag', etag(os.stat(path)))], None
+
+    def put_part(self, query):
+        parts = self.server.web.bucket.uploads.get(query['uploadId'])
+        if parts is None:
+            return 404, [], 'NoSuchUpload'
+        parts[int(query['partNumber'])] = self.body
+        tag = '"%s"' % hashlib.md5(self.body).hexdigest()
+        return 200, [('ETag', tag)], None
+
+    def complete(self, path, query):
+        bucket = self.server.web.bucket
+        parts = bucket.uploads.get(query['uploadId'])
+        if parts is None:
+            return self.refuse(404, 'NoSuchUpload')
+        with bucket.lock:
+            failed = self.check_condition(path)
+            if failed:
+                return self.refuse(*failed)
+            numbers = [int(n) for n in re.findall(
+                rb'<PartNumber>(\d+)</PartNumber>', self.body)]
+            self.store(path, b''.join(parts[n] for n in numbers),
+                       parts.get('id'))
+            del bucket.uploads[query['uploadId']]
+            tag = etag(os.stat(path))
+        return self.tell(200, body=b'<CompleteMultipartUploadResult><ETag>%s'
+                         b'</ETag></CompleteMultipartUploadResult>'
+                         % escape(tag).encode())
+
+    def change(self, request, plan):
+        """Carry out a request that changes something."""
+        bucket = self.server.web.bucket
+        path = self.server.web.top + request.path
+        query = dict(urllib.parse.parse_qsl(request.query,
+                                            keep_blank_values=True))
+        if self.hash_is_wrong:
+            self.refuse(400, 'XAmzContentSHA256Mismatch')
+        elif self.command == 'PUT':
+            status, headers, code = (self.put_part(query) if query
+                                     else self.put(path))
+            if plan.lost:
+                self.reset()
+            elif code:
+                self.refuse(status, code)
+            else:
+                self.tell(status, headers)
+        elif self.command == 'DELETE':
+            if 'uploadId' in query:
+                bucket.uploads.pop(query['uploadId'], None)
+            else:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(path)
+            self.tell(204)
+        elif 'uploads' in query:
+            upload = uuid.uuid4().hex
+            bucket.uploads[upload] = {'id': self.headers.get(ID)}
+            self.tell(200, body=b'<InitiateMultipartUploadResult><UploadId>%s'
+                      b'</UploadId></InitiateMultipartUploadResult>'
+                      % upload.encode())
+        else:
+            self.complete(path, query)

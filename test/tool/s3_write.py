@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# test: s3 write; timeout 180; args b2frame
+"""b2frame changes frames on a server of S3.
+
+usage: s3_write.py B2FRAME [TEST...]
+"""
+
+import contextlib
+import os
+import shutil
+
+from s3_server import S3, error
+from scene import (b2frame, check, check_frame, fails, frame, harness, info,
+                   main, noise, read, write)
+from web import Plan
+
+CHUNK = 5000
+NCHUNKS = 8
+CONTENT = noise(NCHUNKS * CHUNK)
+NEW = noise(CHUNK, 1)
+
+
+def make(path='f', layout='sparse'):
+    return frame(path, CONTENT, '--layout', layout, '--chunksize', str(CHUNK))
+
+
+def replaced(content, chunk_no, new):
+    return (content[:chunk_no * CHUNK] + new +
+            content[(chunk_no + 1) * CHUNK:])
+
+
+def options(*words):
+    os.environ['FRAMEFS_REMOTE'] = ','.join(words)
+
+
+@contextlib.contextmanager
+def bucket(**how):
+    """Serve a frame, for a `with` statement, which gives the server and the
+    URL of the frame."""
+    make()
+    with S3('.', **how) as s3:
+        yield s3, s3.url + 'f'
+        check(not s3.refused, 'refused: %s' % s3.refused)
+
+
+def changes(s3):
+    """The requests that have changed something, without those of the probe."""
+    return [(request.method, os.path.basename(request.path))
+            for request in s3.requests if request.method not in ('GET', 'HEAD')
+            and '.framefs-probe' not in request.path]
+
+
+def update(url, chunk_no, new=NEW, **how):
+    b2frame('update', url, str(chunk_no), '-', stdin=new, **how)
+
+
+def chunk_name(number):
+    return '%08X.chunk' % number
+
+
+def verbs_do_as_they_do_on_files():
+    with bucket() as (_, url):
+        shutil.copytree('f', 'local')
+        for words in (['append', None, '-'], ['insert', None, '2', '-'],
+                      ['update', None, '3', '-'], ['delete', None, '4'],
+                      ['truncate', '--size', str(11 * CHUNK + 7), None],
+                      ['truncate', '--size', str(6 * CHUNK + 99), None],
+                      ['meta', 'set', None, 'note', '-'],
+                      ['meta', 'set', None, 'rest', '-'],
+                      ['meta', 'rm', None, 'rest']):
+            for path in url, 'local':
+                b2frame(*(word or path for word in words), stdin=NEW)
+        check(b2frame('cat', url) == read_frame('local'), 'other content')
+        for key in 'nbytes', 'nchunks':
+            check(info(url)[key] == info('local')[key], key)
+        check(b2frame('meta', 'get', url, 'note') == NEW, 'other metalayer')
+        b2frame('verify', url)
+        check_frame('f', read_frame('local'))
+
+
+def read_frame(path):
+    return b2frame('cat', path)
+
+
+def an_update_costs_two_puts():
+    with bucket() as (s3, url):
+        update(url, 3)
+        check(changes(s3) == [('PUT', chunk_name(NCHUNKS)),
+                              ('PUT', 'chunks.b2frame')],
+              '%s' % changes(s3))
+        check(s3.requests[-1].headers['If-Match'], 'no condition')
+        check(not any('probe' in name for name in os.listdir('f')),
+              'the probe is there')
+        check_frame('f', replaced(CONTENT, 3, NEW))
+
+
+def ids_are_used_once():
+    """Nothing is deleted, and ids of left objects are not used."""
+    with bucket() as (s3, url):
+        s3.page = 2
+        b2frame('delete', url, '7')
+        for number in 20, 9, 11:
+            write('f/' + chunk_name(number), b'left')
+        write('f/FFFFFFFF.other', b'left')
+        update(url, 0)
+        check(changes(s3)[-2] == ('PUT', chunk_name(21)), '%s' % changes(s3))
+        update(url, 0)
+        check(changes(s3)[-2] == ('PUT', chunk_name(22)), '%s' % changes(s3))
+        check(not any(method == 'DELETE' for method, _ in changes(s3)),
+              'something was deleted')
+        check(read('f/' + chunk_name(20)) == b'left', 'a file is overwritten')
+        check_frame('f', replaced(CONTENT[:7 * CHUNK], 0, NEW))
+
+
+def a_name_that_is_taken_is_not_overwritten():
+    with bucket() as (s3, url):
+        def take(request, _number):
+            path = request.path[1:]
+            if (request.method == 'PUT' and path.endswith('.chunk') and
+                    int(path[2:10], 16) < NCHUNKS + 3):
+                write(path, b'of another writer')
+        s3.forget(take)
+        update(url, 3)
+        for number in range(NCHUNKS, NCHUNKS + 3):
+            check(read('f/' + chunk_name(number)) == b'of another writer',
+                  'is overwritten')
+        check_frame('f', replaced(CONTENT, 3, NEW))
+
+
+def a_lost_reply_is_no_conflict():
+    """The reply to each PUT in turn is lost, that of the probe too."""
+    with bucket() as (s3, url):
+        content = CONTENT
+        for lost in range(8):
+            seen = []
+
+            def lose(request, _number):
+                if request.method != 'PUT':
+                    return None
+                seen.append(request)
+                return Plan(lost=len(seen) == lost + 1)
+            s3.forget(lose)
+            new = noise(CHUNK, lost)
+            update(url, lost, new)
+            content = replaced(content, lost, new)
+            check_frame('f', content)
+
+
+def a_server_that_is_busy_is_asked_again():
+    with bucket() as (s3, url):
+        s3.forget(lambda _, number: Plan(status=503) if number % 3 == 1
+                  else Plan(reset=True) if number % 7 == 2 else None)
+        update(url, 3)
+        s3.forget()
+        check_frame('f', replaced(CONTENT, 3, NEW))
+
+
+def a_server_that_is_full_says_so():
+    with bucket() as (s3, url):
+        for status, code, said in ((507, 'Full', 'No space left'),
+                                   (403, 'QuotaExceeded', 'quota exceeded'),
+                                   (403, 'AccessDenied', 'Permission denied')):
+            s3.forget(lambda request, _number, reply=(status, code): Plan(
+                status=reply[0], body=error(reply[1]))
+                if request.method == 'PUT' and 'probe' not in request.path
+                else None)
+            check(said in b2frame('update', url, '3', '-', stdin=NEW, status=1),
+                  code)
+        s3.forget()
+        check_frame('f', CONTENT)
+
+
+def etags_are_spelled_as_the_server_wants():
+    for conditions in 'quoted', 'bare':
+        with bucket() as (s3, url):
+            s3.bucket.conditions = conditions
+            update(url, 3)
+            match = s3.requests[-1].headers['If-Match']
+            check((match[0] == '"') == (conditions == 'quoted'), match)
+            check_frame('f', replaced(CONTENT, 3, NEW))
+        shutil.rmtree('f')
+
+
+def a_server_without_conditions_has_one_writer():
+    for conditions in 'ignored', 'unknown':
+        with bucket() as (s3, url):
+            s3.bucket.conditions = conditions
+            fails('single_writer', 'update', url, '3', '-', stdin=NEW)
+            check(not changes(s3), '%s' % changes(s3))
+            options('single_writer')
+            update(url, 3)
+            check_frame('f', replaced(CONTENT, 3, NEW))
+            options()
+        shutil.rmtree('f')
+
+
+def garbage_goes_when_its_time_has_come():
+    with bucket() as (_, url):
+        options('grace=0')
+        update(url, 3)
+        check(not os.path.exists('f/' + chunk_name(3)), 'garbage')
+        check(len(os.listdir('f')) == NCHUNKS + 1, '%s' % os.listdir('f'))
+        check_frame('f', replaced(CONTENT, 3, NEW))
+
+
+def what_cannot_be_changed_is_refused():
+    make('whole', 'contiguous')
+    with bucket() as (s3, url):
+        fails('--layout sparse', 'update', s3.url + 'whole', '3', '-',
+              stdin=NEW)
+        fails('web servers', 'update', 'http://127.0.0.1:1/f/', '3', '-')
+        for words in ('compact', url), ('repair', url, 'out'):
+            fails('takes no URL', *words)
+        check(not changes(s3), '%s' % changes(s3))
+
+
+harness.need_remote()
+main(verbs_do_as_they_do_on_files,
+     an_update_costs_two_puts,
+     ids_are_used_once,
+     a_name_that_is_taken_is_not_overwritten,
+     a_lost_reply_is_no_conflict,
+     a_server_that_is_busy_is_asked_again,
+     a_server_that_is_full_says_so,
+     etags_are_spelled_as_the_server_wants,
+     a_server_without_conditions_has_one_writer,
+     garbage_goes_when_its_time_has_come,
+     what_cannot_be_changed_is_refused)
