@@ -52,6 +52,13 @@ struct reader {
     size_t token_pos; /* of the instruction that is being decoded */
 };
 
+/*
+ * Functions below that are marked so have a constant side of cells, and for most
+ * cells also a constant size, once they are inlined.  Copies then become single
+ * moves.
+ */
+#define INLINE static inline __attribute__((always_inline))
+
 /* The place of a cell in the matrix.  At an edge it may be cut. */
 struct cell {
     uint8_t *dst;
@@ -86,8 +93,8 @@ static const uint8_t *read_reference(struct reader *in, size_t len)
     return in->bytes + in->token_pos - distance;
 }
 
-/* Copy a row of a whole cell.  The compiler knows both lengths. */
-static void copy_row(uint8_t *dst, const uint8_t *src, size_t side)
+/* Copy a row of a whole cell. */
+INLINE void copy_row(uint8_t *dst, const uint8_t *src, size_t side)
 {
     if (side == 4)
         memcpy(dst, src, 4);
@@ -96,15 +103,13 @@ static void copy_row(uint8_t *dst, const uint8_t *src, size_t side)
 }
 
 /* Fill a cell with bytes that lie row by row, as wide as the cell is. */
-static int put_bytes(const struct reader *in, const struct cell *cell,
-                     const uint8_t *src)
+INLINE int put_bytes(size_t side, const struct cell *cell, const uint8_t *src)
 {
     if (!src)
         return -EBADMSG;
-    if (cell->ncols == in->format->side) {
+    if (cell->ncols == side) {
         for (size_t i = 0; i < cell->nrows; i++)
-            copy_row(cell->dst + i * cell->pitch, src + i * cell->ncols,
-                     cell->ncols);
+            copy_row(cell->dst + i * cell->pitch, src + i * side, side);
         return 0;
     }
     for (size_t i = 0; i < cell->nrows; i++)
@@ -112,7 +117,7 @@ static int put_bytes(const struct reader *in, const struct cell *cell,
     return 0;
 }
 
-static int put_value(const struct cell *cell, const uint8_t *value)
+INLINE int put_value(const struct cell *cell, const uint8_t *value)
 {
     if (!value)
         return -EBADMSG;
@@ -122,10 +127,10 @@ static int put_value(const struct cell *cell, const uint8_t *value)
 }
 
 /* Read a reference to some rows of `whole`, which is a cell that is not cut. */
-static int read_rows(struct reader *in, const struct ndlz_pattern *pattern,
-                     uint8_t *whole, unsigned *filled)
+INLINE int read_rows(struct reader *in, size_t side,
+                     const struct ndlz_pattern *pattern, uint8_t *whole,
+                     unsigned *filled)
 {
-    size_t side = in->format->side;
     const uint8_t *src = read_reference(in, pattern->nrows * side);
 
     if (!src)
@@ -138,10 +143,9 @@ static int read_rows(struct reader *in, const struct ndlz_pattern *pattern,
 }
 
 /* Read the rows that no reference has filled. */
-static int read_literal_rows(struct reader *in, uint8_t *whole, unsigned filled)
+INLINE int read_literal_rows(struct reader *in, size_t side, uint8_t *whole,
+                             unsigned filled)
 {
-    size_t side = in->format->side;
-
     for (size_t i = 0; i < side; i++) {
         const uint8_t *src;
 
@@ -171,7 +175,7 @@ static const struct ndlz_pattern *find_pattern(const struct ndlz_format *format,
 }
 
 /* Read an instruction that builds a cell of rows. */
-static int decode_rows(struct reader *in, uint8_t token,
+INLINE int decode_rows(struct reader *in, size_t side, uint8_t token,
                        const struct cell *cell)
 {
     const struct ndlz_format *format = in->format;
@@ -181,22 +185,22 @@ static int decode_rows(struct reader *in, uint8_t token,
     int r = -EBADMSG;
 
     if (pattern) {
-        r = read_rows(in, pattern, whole, &filled);
-    } else if (format->side == 4 && token >= NDLZ_PAIRS && token < NDLZ_VALUE) {
+        r = read_rows(in, side, pattern, whole, &filled);
+    } else if (side == 4 && token >= NDLZ_PAIRS && token < NDLZ_VALUE) {
         uint8_t row = (uint8_t)(1 + (token - NDLZ_PAIRS) / NDLZ_PAIRS_STEP);
         const struct ndlz_pattern first = { 2, { 0, row } };
         const struct ndlz_pattern second = ndlz_other_pair(row);
 
-        r = read_rows(in, &first, whole, &filled);
+        r = read_rows(in, side, &first, whole, &filled);
         if (r == 0)
-            r = read_rows(in, &second, whole, &filled);
+            r = read_rows(in, side, &second, whole, &filled);
     }
     if (r == 0)
-        r = read_literal_rows(in, whole, filled);
-    return r < 0 ? r : put_bytes(in, cell, whole);
+        r = read_literal_rows(in, side, whole, filled);
+    return r < 0 ? r : put_bytes(side, cell, whole);
 }
 
-static int decode_cell(struct reader *in, const struct cell *cell)
+INLINE int decode_cell(struct reader *in, size_t side, const struct cell *cell)
 {
     size_t len = cell->nrows * cell->ncols;
     const uint8_t *token;
@@ -207,33 +211,40 @@ static int decode_cell(struct reader *in, const struct cell *cell)
         return -EBADMSG;
     switch (*token) {
     case NDLZ_LITERAL:
-        return put_bytes(in, cell, read_bytes(in, len));
+        return put_bytes(side, cell, read_bytes(in, len));
     case NDLZ_VALUE:
         return put_value(cell, read_bytes(in, 1));
     case NDLZ_CELL:
-        return put_bytes(in, cell, read_reference(in, len));
+        return put_bytes(side, cell, read_reference(in, len));
     default:
-        return decode_rows(in, *token, cell);
+        return decode_rows(in, side, *token, cell);
     }
 }
 
-/* Decode all cells of a matrix. */
-static int decode_cells(struct reader *in, size_t nrows, size_t ncols,
-                        uint8_t *dst)
+/* Decode a cell at the end of a row or column, which may be cut. */
+static int decode_last(struct reader *in, const struct cell *cell)
 {
-    size_t side = in->format->side;
+    return in->format->side == 4 ? decode_cell(in, 4, cell)
+                                 : decode_cell(in, 8, cell);
+}
+
+/* Decode all cells of a matrix. */
+INLINE int decode_cells(struct reader *in, size_t side, size_t nrows,
+                        size_t ncols, uint8_t *dst)
+{
     int r = 0;
 
     for (size_t row = 0; row < nrows && r == 0; row += side) {
         for (size_t col = 0; col < ncols && r == 0; col += side) {
-            const struct cell cell = {
-                .dst = dst + row * ncols + col,
-                .pitch = ncols,
-                .nrows = nrows - row < side ? nrows - row : side,
-                .ncols = ncols - col < side ? ncols - col : side,
-            };
+            struct cell cell = { dst + row * ncols + col, ncols, side, side };
 
-            r = decode_cell(in, &cell);
+            if (nrows - row >= side && ncols - col >= side) {
+                r = decode_cell(in, side, &cell);
+                continue;
+            }
+            cell.nrows = nrows - row < side ? nrows - row : side;
+            cell.ncols = ncols - col < side ? ncols - col : side;
+            r = decode_last(in, &cell);
         }
     }
     return r;
@@ -263,7 +274,9 @@ static int decode(const struct codec_stream *stream)
     if (nrows == 0 || nrows > INT32_MAX || ncols == 0 || ncols > INT32_MAX ||
         nrows * ncols != stream->dst_len)
         return -EBADMSG;
-    return decode_cells(&in, (size_t)nrows, (size_t)ncols, stream->dst);
+    if (in.format->side == 4)
+        return decode_cells(&in, 4, (size_t)nrows, (size_t)ncols, stream->dst);
+    return decode_cells(&in, 8, (size_t)nrows, (size_t)ncols, stream->dst);
 }
 
 /* Each stream has to be a matrix of bytes, as wide and as high as a block. */
