@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <errno.h>
 #include <framefs.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,6 +172,49 @@ START_TEST(an_array_that_grows_has_zeros_where_it_was_cut)
 }
 END_TEST
 
+/* The array has 4 MiB in 64 chunks, as much as the cache.  The last row of chunks
+   stays zeros. */
+START_TEST(large_regions_are_read_by_several_threads)
+{
+    enum {
+        N = 1024
+    };
+    const struct framefs_array array = { .ndim = 2,
+                                         .itemsize = 4,
+                                         .shape = { N, N },
+                                         .chunks = { 128, 128 },
+                                         .blocks = { 32, 64 } };
+    const uint64_t start[2] = { 1, 0 };
+    const uint64_t count[2] = { N - 130, N };
+    const uint64_t whole[2] = { N, N };
+    struct framefs_region region = { start, count, NULL };
+    uint32_t *items = malloc((size_t)4 * N * N);
+    uint32_t nwrong = 0;
+
+    setup();
+    ck_assert_ptr_nonnull(items);
+    ck_assert_done(framefs_array_create(fs, "a", NULL, &array, &frame));
+    for (uint32_t i = 0; i < N * N; i++)
+        items[i] = i * i;
+    ck_assert_done(framefs_array_write(frame, &region, items));
+    reopen(FRAMEFS_READ);
+    region.start = (const uint64_t[]){ 0, 0 };
+    region.count = whole;
+    for (unsigned k = 0; k < 3; k++) {
+        memset(items, 1, (size_t)4 * N * N);
+        ck_assert_done(framefs_array_read(frame, &region, items));
+        for (uint32_t i = 0; i < N * N; i++) {
+            bool written = i / N >= 1 && i / N < N - 129;
+
+            nwrong += items[i] != (written ? (i - N) * (i - N) : 0);
+        }
+        ck_assert_uint_eq(nwrong, 0);
+    }
+    free(items);
+    teardown();
+}
+END_TEST
+
 START_TEST(an_array_tells_its_shape)
 {
     struct framefs_array array;
@@ -255,6 +299,7 @@ int main(void)
     const TTest *const tests[] = {
         regions_are_read_as_written,
         an_array_that_grows_has_zeros_where_it_was_cut,
+        large_regions_are_read_by_several_threads,
         an_array_tells_its_shape,
         extents_that_are_not_given_are_chosen,
         wrong_regions_and_arrays_are_refused,
