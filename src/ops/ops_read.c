@@ -149,6 +149,22 @@ static void read_other(fuse_req_t req, int fd, size_t size, off_t off)
     fuse_reply_data(req, &buffer, FUSE_BUF_SPLICE_MOVE);
 }
 
+/* Read what there is of a range of an object.  Returns the number of bytes, or an
+   error of the store. */
+static ssize_t read_range(struct store_object *object, uint64_t off, char *buf,
+                          size_t size)
+{
+    struct store_stat stat;
+    int r = store_object_stat(object, &stat);
+
+    if (r < 0 || off >= stat.version.size)
+        return r;
+    if (size > stat.version.size - off)
+        size = (size_t)(stat.version.size - off);
+    r = store_object_read_at(object, off, buf, size);
+    return r < 0 ? r : (ssize_t)size;
+}
+
 /*
  * Read from a file that is passed through and has no descriptor, and reply.
  * Returns 0, or -EAGAIN if there was no reply because the file has another
@@ -157,23 +173,16 @@ static void read_other(fuse_req_t req, int fd, size_t size, off_t off)
 static int read_object(fuse_req_t req, struct open_version *version,
                        size_t size, uint64_t off)
 {
-    uint64_t end = (uint64_t)version->st.st_size;
-    char *buf;
-    int r;
+    char *buf = malloc(size);
+    ssize_t n =
+        buf ? read_range(version->anchor.object, off, buf, size) : -ENOMEM;
 
-    if (off >= end)
-        size = 0;
-    else if (size > end - off)
-        size = (size_t)(end - off);
-    buf = malloc(size + 1);
-    r = buf ? store_object_read_at(version->anchor.object, off, buf, size)
-            : -ENOMEM;
-    if (r == 0)
-        fuse_reply_buf(req, buf, size);
-    else if (r != -ESTALE && r != -ENODATA)
-        request_fail(req, r);
+    if (n >= 0)
+        fuse_reply_buf(req, buf, (size_t)n);
+    else if (n != -ESTALE)
+        request_fail(req, (int)n);
     free(buf);
-    if (r != -ESTALE && r != -ENODATA)
+    if (n != -ESTALE)
         return 0;
     version->stamp = 0; /* no longer that of the file */
     return -EAGAIN;

@@ -295,6 +295,24 @@ def a_file_that_is_open_shows_the_newest_state():
                      'the new content')
 
 
+def what_is_known_to_have_changed_is_asked_for_again():
+    """Although all that the server has told counts for a minute."""
+    old, new = (os.urandom(1000000) for _ in range(2))
+    os.mkdir('top')
+    write('top/one.b2frame', frame(old, 50000))
+    write('top/plain', old)
+    with mounted('', 'revalidate=60', 'readahead=0') as (_, mount):
+        with open(mount / 'one', 'rb', buffering=0) as one, \
+                open(mount / 'plain', 'rb', buffering=0) as plain:
+            for file in one, plain:
+                check(os.pread(file.fileno(), 99, 0) == old[:99], 'content')
+            replace('top/one.b2frame', frame(new, 50000))
+            replace('top/plain', new)
+            for file in one, plain:
+                check(os.pread(file.fileno(), 99, 800000) ==
+                      new[800000:800099], 'newer content')
+
+
 def a_server_that_is_away_gives_an_error():
     make()
 
@@ -394,6 +412,7 @@ main(a_tree_shows_like_a_local_one,
      names_mislead_nobody,
      commits_of_others_show,
      a_file_that_is_open_shows_the_newest_state,
+     what_is_known_to_have_changed_is_asked_for_again,
      a_server_that_is_away_gives_an_error,
      a_list_without_end_is_refused,
      faults_reach_no_program,
