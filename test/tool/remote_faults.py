@@ -5,7 +5,7 @@
 
 usage: remote_faults.py B2FRAME BUILD_ROOT [TEST...]
 
-FRAMEFS_FAULTS is the number of random reads of each case (150), and
+FRAMEFS_FAULTS is the number of random reads of each case (60), and
 FRAMEFS_SEED that of the random numbers.
 """
 
@@ -29,7 +29,7 @@ from s3_server import S3
 from scene import TOOL, check, frame, harness, layouts, main
 from web import Web, process as web_process, suspend
 
-COUNT = int(os.environ.get('FRAMEFS_FAULTS', '150'))
+COUNT = int(os.environ.get('FRAMEFS_FAULTS', '60'))
 SEED = int(os.environ.get('FRAMEFS_SEED', '1'))
 CHUNK = 30000
 SIZE = 20 * CHUNK + 11
