@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "dress.h"
 #include "interrupt.h"
+#include "remote.h"
 #include "source.h"
 #include "store/store_local.h"
 #include "writer/frame_dir.h"
@@ -29,6 +30,7 @@ struct output {
     bool sparse;
     bool force;
     bool to_stdout;
+    bool remote;
     mode_t umask; /* the user's */
     int dir;      /* the directory that the frame is made in */
     int lock;     /* on a sparse frame until it is published; or -1 */
@@ -39,8 +41,14 @@ struct output {
 
 static int report(const struct output *output, int error)
 {
-    if (error == -EEXIST)
+    if (error == -EEXIST && !output->force)
         log_error("%s: exists already, and --force is not given", output->path);
+    else if (error == -EEXIST)
+        log_error("%s: is no sparse frame, so is not replaced", output->path);
+    else if (error == -ENOTDIR && remote_is(output->path))
+        log_error("%s: a contiguous frame is not made on a server; see "
+                  "--layout sparse",
+                  output->path);
     else if (error == -ENOTEMPTY)
         log_error("%s: is neither a file nor a frame, so is not replaced",
                   output->path);
@@ -152,6 +160,24 @@ static int open_draft_dir(struct output *output)
     return r;
 }
 
+/* A frame on a server has its name once it is committed. */
+static int open_remote(struct output *output)
+{
+    output->remote = true;
+    return output->sparse
+               ? remote_create(output->path, output->force, &output->store)
+               : -ENOTDIR;
+}
+
+static int open_local(struct output *output)
+{
+    int r = output->to_stdout ? find_scratch(output) : find_place(output);
+
+    if (r == 0)
+        r = output->sparse ? open_draft_dir(output) : open_draft_file(output);
+    return r;
+}
+
 int output_open(const char *path, bool sparse, bool force, struct output **out)
 {
     struct output *output = calloc(1, sizeof(*output));
@@ -170,9 +196,7 @@ int output_open(const char *path, bool sparse, bool force, struct output **out)
         .dir = -1,
         .lock = -1,
     };
-    r = output->to_stdout ? find_scratch(output) : find_place(output);
-    if (r == 0)
-        r = output->sparse ? open_draft_dir(output) : open_draft_file(output);
+    r = remote_is(path) ? open_remote(output) : open_local(output);
     if (r < 0) {
         report(output, r);
         output_close(output);
@@ -351,6 +375,8 @@ int output_publish(struct output *output, const struct stat *like)
 {
     int r = interrupt_seen() ? -EINTR : 0;
 
+    if (output->remote)
+        return 0;
     if (r == 0 && output->to_stdout) {
         r = copy_out(output);
         return r < 0 ? report(output, r) : 0;

@@ -245,3 +245,15 @@ int remote_open(const char *arg, bool to_change, struct store **out)
         store_close(*out);
     return r;
 }
+
+int remote_create(const char *arg, bool replace, struct store **out)
+{
+    struct net *net;
+    int r = get_net(&net);
+
+    if (r < 0)
+        return r;
+    r = frame_remote_create(net, full_text(arg), replace, out, &refusal);
+    net_put(net);
+    return r;
+}

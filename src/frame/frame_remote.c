@@ -156,3 +156,59 @@ int frame_remote_allow_changes(struct store *store, const char **why)
                   "changed";
     return r;
 }
+
+/* Take the store of the frame that is there, if it is to be replaced. */
+static int take_old(struct store *old, bool replace, struct store **out)
+{
+    if (!replace || !store_is_directory(old)) {
+        store_close(old);
+        return -EEXIST;
+    }
+    *out = old;
+    return 0;
+}
+
+static int open_new(struct net *net, const char *text, struct store **out,
+                    const char **why)
+{
+    struct url url;
+    int r = parse(text, &url, why);
+
+    if (r < 0)
+        return r;
+    if (url.query) {
+        *why = "the URL of a sparse frame cannot have a query";
+        r = -EINVAL;
+    } else if (url.scheme != URL_S3) {
+        *why = "frames on web servers can only be read";
+        r = -EROFS;
+    } else {
+        r = store_http_open_dir(net, &url, out);
+    }
+    url_fini(&url);
+    return r;
+}
+
+int frame_remote_create(struct net *net, const char *text, bool replace,
+                        struct store **out, const char **why)
+{
+    struct store *old;
+    struct store *store;
+    int r = open_new(net, text, &store, why);
+
+    if (r < 0)
+        return r;
+    r = frame_remote_open(net, text, &old, why);
+    if (r == 0) {
+        store_close(store);
+        r = take_old(old, replace, &store);
+    } else if (r == -ENOENT) {
+        r = 0;
+    } else {
+        store_close(store);
+    }
+    if (r < 0)
+        return r;
+    *out = store;
+    return store_s3_allow_changes(store, false);
+}

@@ -31,6 +31,17 @@ int frame_remote_open(struct net *net, const char *text, struct store **out,
    This costs no request. */
 bool frame_remote_is_frame(struct store *store);
 
+/*
+ * Open the store of a sparse frame that is to be made on a server of S3.  The
+ * frame is there once it is committed.
+ *
+ *  replace  another sparse frame may be there
+ *
+ * Returns as frame_remote_open(); -EROFS if the URL has not s3; or -EEXIST.
+ */
+int frame_remote_create(struct net *net, const char *text, bool replace,
+                        struct store **out, const char **why);
+
 /* Allow changes to a frame that was just opened: a sparse one on a server of
    S3.  Returns 0, or -EROFS with `why`. */
 int frame_remote_allow_changes(struct store *store, const char **why);

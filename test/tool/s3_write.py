@@ -204,6 +204,25 @@ def garbage_goes_when_its_time_has_come():
         check_frame('f', replaced(CONTENT, 3, NEW))
 
 
+def frames_are_converted_to_the_server():
+    make('whole', 'contiguous')
+    with bucket() as (s3, url):
+        new = s3.url + 'dir/new'
+        b2frame('convert', '--layout', 'sparse', 'whole', new)
+        check_frame('dir/new', CONTENT)
+        check(changes(s3)[-1] == ('PUT', 'chunks.b2frame') and
+              s3.requests[-1].headers['If-None-Match'] == '*',
+              '%s' % changes(s3)[-1:])
+        fails('--force', 'convert', '--layout', 'sparse', 'whole', new)
+        update(new, 1)
+        b2frame('convert', '--force', '--codec', 'zstd', url, new)
+        check_frame('dir/new', CONTENT)
+        check(s3.requests[-1].headers['If-Match'], 'no condition')
+        fails('--layout sparse', 'convert', 'whole', s3.url + 'other')
+        fails('no sparse frame', 'convert', '--force', url, s3.url + 'whole')
+        check(not os.path.exists('other'), 'is there')
+
+
 def what_cannot_be_changed_is_refused():
     make('whole', 'contiguous')
     with bucket() as (s3, url):
@@ -226,4 +245,5 @@ main(verbs_do_as_they_do_on_files,
      etags_are_spelled_as_the_server_wants,
      a_server_without_conditions_has_one_writer,
      garbage_goes_when_its_time_has_come,
+     frames_are_converted_to_the_server,
      what_cannot_be_changed_is_refused)
