@@ -161,7 +161,8 @@ FRAMEFS_API int framefs_open_memory(struct framefs *fs, const void *buf,
 /*
  * Create an empty frame, and open it for writing.
  *
- *  path     must not exist: -EEXIST
+ *  path     must not exist: -EEXIST.  NULL: make a contiguous frame in memory,
+ *           which framefs_memory_get() copies, and framefs_close() drops
  *  options  NULL, or options in the form of framefs(1)'s -o, separated by
  *           commas:
  *             layout=contiguous|sparse  one file, or a directory (contiguous)
@@ -177,6 +178,18 @@ FRAMEFS_API int framefs_open_memory(struct framefs *fs, const void *buf,
  */
 FRAMEFS_API int framefs_create(struct framefs *fs, const char *path,
                                const char *options, struct framefs_frame **out);
+
+/*
+ * Commit all written data, and copy the bytes of a frame that is in memory: a
+ * whole contiguous frame, as a file would have it.
+ *
+ *  buf, size  buffer for the bytes; NULL and 0 to ask for their number
+ *
+ * Returns their number, -ERANGE if `size` is too small, -EINVAL if the frame is
+ * not in memory, or errors as framefs_sync().
+ */
+FRAMEFS_API ssize_t framefs_memory_get(struct framefs_frame *frame, void *buf,
+                                       size_t size);
 
 /*
  * Commit the written data, durably, and close the frame.  Accepts NULL.

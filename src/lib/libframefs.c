@@ -133,6 +133,8 @@ int libframefs_new_frame(struct framefs *fs, const char *path, int flags,
 void libframefs_free_frame(struct framefs_frame *frame)
 {
     pthread_rwlock_destroy(&frame->lock);
+    if (frame->memory)
+        store_close(frame->memory);
     free(frame);
 }
 
@@ -177,10 +179,12 @@ int libframefs_open_path(struct framefs_frame *frame, struct file **out,
 {
     unsigned mode = frame->flags & FRAMEFS_WRITE ? STORE_WRITE : 0;
     struct store *store;
-    int r = frame->bytes ? store_mem_open(frame->bytes, frame->len, &store)
-                         : file_store_open(frame->fs->context, frame->path,
-                                           mode, &store);
+    int r = 0;
 
+    if (frame->memory)
+        store = store_get(frame->memory);
+    else
+        r = file_store_open(frame->fs->context, frame->path, mode, &store);
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
     r = open_file(frame, store, out, fault);
@@ -225,8 +229,11 @@ int framefs_open_memory(struct framefs *fs, const void *buf, size_t len,
     r = libframefs_new_frame(fs, "memory", flags, &frame);
     if (r < 0)
         return r;
-    frame->bytes = buf;
-    frame->len = len;
+    r = store_mem_open(buf, len, &frame->memory);
+    if (r < 0) {
+        libframefs_free_frame(frame);
+        return libframefs_refuse("memory", r, NULL);
+    }
     return open_new(frame, out);
 }
 

@@ -43,40 +43,58 @@ static int make_store(const char *path, bool sparse, unsigned flags,
     return store_dir_open(AT_FDCWD, path, flags, out);
 }
 
-static int make_file(struct framefs *fs, const char *path,
-                     const struct creation *creation, struct file **out,
-                     struct fault *fault)
+/* Make a frame in memory. */
+static int make_memory(struct framefs_frame *frame,
+                       const struct creation *creation, struct fault *fault)
 {
+    int r;
+
+    if (creation->sparse)
+        return fault_set(fault, -EINVAL, 0, "a sparse frame is a directory");
+    r = store_buffer_new(&frame->memory);
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    return file_create(frame->fs->context, frame->memory, &creation->params,
+                       &frame->file, fault);
+}
+
+static int make_file(struct framefs_frame *frame,
+                     const struct creation *creation, struct fault *fault)
+{
+    struct file_context *context = frame->fs->context;
     struct store *store;
-    int r = make_store(path, creation->sparse, file_store_flags(fs->context),
+    int r = make_store(frame->path, creation->sparse, file_store_flags(context),
                        &store);
 
     if (r < 0)
         return fault_set(fault, r, 0, NULL);
-    r = file_create(fs->context, store, &creation->params, out, fault);
+    r = file_create(context, store, &creation->params, &frame->file, fault);
     store_close(store);
     if (r < 0 && creation->sparse)
-        rmdir(path);
+        rmdir(frame->path);
     return r;
 }
 
-/* Create a frame from checked parameters, and open it. */
+/* Create a frame from checked parameters, and open it.  `path` is NULL for one
+   in memory. */
 static int create(struct framefs *fs, const char *path, int flags,
                   const struct creation *creation, struct framefs_frame **out)
 {
     struct fault fault = FAULT_NONE;
     struct framefs_frame *frame = NULL;
-    int r = libframefs_check_name(path, true);
+    int r = path ? libframefs_check_name(path, true) : 0;
 
     if (r < 0)
         return r;
-    r = libframefs_new_frame(fs, path, flags, &frame);
+    r = libframefs_new_frame(fs, path ? path : "memory", flags, &frame);
     if (r < 0)
         return r;
-    r = make_file(fs, path, creation, &frame->file, &fault);
+    r = path ? make_file(frame, creation, &fault)
+             : make_memory(frame, creation, &fault);
     if (r < 0) {
+        libframefs_fail(frame->path, r, &fault);
         libframefs_free_frame(frame);
-        return libframefs_fail(path, r, &fault);
+        return r;
     }
     *out = frame;
     return 0;
@@ -166,4 +184,44 @@ int framefs_array_create(struct framefs *fs, const char *path,
     if (params_check(&creation.params) < 0)
         return refuse_options(options);
     return create(fs, path, FRAMEFS_WRITE | FRAMEFS_ARRAY, &creation, out);
+}
+
+/* Copy the bytes of a frame in memory, to which nothing is left to commit. */
+static ssize_t copy_memory(const struct framefs_frame *frame, void *buf,
+                           size_t size)
+{
+    struct store_object *object;
+    struct store_stat stat;
+    int r = store_open(frame->memory, "", &object);
+
+    if (r < 0)
+        return libframefs_refuse(frame->path, r, NULL);
+    r = store_object_stat(object, &stat);
+    if (r == 0 && size > 0 && size < stat.version.size)
+        r = -ERANGE;
+    if (r == 0 && size > 0)
+        r = store_object_read_at(object, 0, buf, (size_t)stat.version.size);
+    store_object_close(object);
+    return r < 0 ? libframefs_refuse(frame->path, r, NULL)
+                 : (ssize_t)stat.version.size;
+}
+
+ssize_t framefs_memory_get(struct framefs_frame *frame, void *buf, size_t size)
+{
+    struct fault fault = FAULT_NONE;
+    ssize_t n;
+
+    if (!frame->memory)
+        return libframefs_refuse(frame->path, -EINVAL,
+                                 "the frame is not in memory");
+    /* No thread writes, and after the sync nothing is left to be committed in
+       the background, so the bytes belong together. */
+    pthread_rwlock_wrlock(&frame->lock);
+    n = file_sync(frame->file, &fault);
+    if (n < 0)
+        libframefs_fail(frame->path, (int)n, &fault);
+    else
+        n = copy_memory(frame, buf, size);
+    pthread_rwlock_unlock(&frame->lock);
+    return n;
 }

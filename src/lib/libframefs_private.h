@@ -19,9 +19,7 @@ struct framefs_frame {
     struct framefs *fs;
     int flags;
     uint64_t offset;
-    const uint8_t *bytes; /* of a frame in memory, which are the caller's; NULL:
-                             the frame is at `path` */
-    size_t len;
+    struct store *memory; /* of a frame in memory; NULL: it is at `path` */
 
     /*
      * Held for reading while a thread uses the file.  Held for writing while a

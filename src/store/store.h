@@ -66,6 +66,10 @@ struct store_mem_file {
 int store_mem_open_dir(const struct store_mem_file *files, size_t nfiles,
                        struct store **out);
 
+/* Make a store that can be changed, for one object "" in memory, which does not
+   exist until a draft is published.  Returns 0 or -ENOMEM. */
+int store_buffer_new(struct store **out);
+
 /*
  * Open a store of one object "", which is a range of another object and can
  * only be read.  store_object_stat() returns the whole object's values, except

@@ -153,6 +153,48 @@ START_TEST(a_frame_in_memory_is_read)
 }
 END_TEST
 
+START_TEST(a_frame_is_made_in_memory)
+{
+    size_t len = 3 << 20;
+    uint32_t *words = calloc(1, len);
+    uint32_t *back = malloc(len);
+    struct framefs_frame *frame;
+    struct framefs_frame *copy;
+    uint8_t *bytes;
+    ssize_t n;
+
+    setup();
+    ck_assert(words && back);
+    frame = create(NULL, "codec=zstd,typesize=4,chunksize=256K");
+    for (uint32_t round = 1; round < 4; round++) {
+        for (uint32_t i = 0; i < len / 4; i++)
+            words[i] = i * i % (i / 1000 + round);
+        ck_assert_int_eq(framefs_pwrite(frame, words, len, 0), (ssize_t)len);
+        ck_assert_int_eq(framefs_meta_set(frame, "vlmeta.x", "y", 1), 0);
+        n = framefs_memory_get(frame, NULL, 0);
+        ck_assert_msg(n > 0, "%s", framefs_error());
+        bytes = malloc((size_t)n);
+        ck_assert_int_eq(framefs_memory_get(frame, bytes, (size_t)n - 1),
+                         -ERANGE);
+        ck_assert_int_eq(framefs_memory_get(frame, bytes, (size_t)n), n);
+        ck_assert_int_eq(framefs_open_memory(fs, bytes, (size_t)n, 0, &copy),
+                         0);
+        ck_assert_int_eq(framefs_pread(copy, back, len, 0), (ssize_t)len);
+        ck_assert(memcmp(words, back, len) == 0);
+        ck_assert_int_eq(framefs_pread(frame, back, len, 0), (ssize_t)len);
+        ck_assert(memcmp(words, back, len) == 0);
+        framefs_close(copy);
+        free(bytes);
+    }
+    framefs_close(frame);
+    ck_assert_int_eq(framefs_create(fs, NULL, "layout=sparse", &frame),
+                     -EINVAL);
+    free(words);
+    free(back);
+    teardown();
+}
+END_TEST
+
 START_TEST(errors_say_what_is_wrong)
 {
     struct framefs_frame *frame;
@@ -381,6 +423,7 @@ int main(void)
         what_is_written_is_read,
         long_reads_and_writes_come_whole,
         a_frame_in_memory_is_read,
+        a_frame_is_made_in_memory,
         errors_say_what_is_wrong,
         a_frame_opened_to_be_read_is_not_written,
         closing_tells_what_another_program_made_us_lose,

@@ -215,6 +215,26 @@ START_TEST(large_regions_are_read_by_several_threads)
 }
 END_TEST
 
+START_TEST(an_array_in_memory_is_resized)
+{
+    const struct framefs_array array = { .ndim = 3,
+                                         .itemsize = 4,
+                                         .shape = { 20, 17, 13 },
+                                         .chunks = { 7, 8, 9 },
+                                         .blocks = { 3, 5, 4 } };
+
+    setup();
+    memcpy(shape, array.shape, sizeof(shape));
+    ck_assert_done(framefs_array_create(fs, NULL, NULL, &array, &frame));
+    fill((uint64_t[]){ 1, 2, 3 }, (uint64_t[]){ 11, 10, 8 }, 1000);
+    resize(25, 12, 20);
+    fill((uint64_t[]){ 20, 0, 0 }, (uint64_t[]){ 5, 12, 20 }, 1);
+    ck_assert_model();
+    ck_assert_int_gt(framefs_memory_get(frame, NULL, 0), 0);
+    teardown();
+}
+END_TEST
+
 START_TEST(an_array_tells_its_shape)
 {
     struct framefs_array array;
@@ -300,6 +320,7 @@ int main(void)
         regions_are_read_as_written,
         an_array_that_grows_has_zeros_where_it_was_cut,
         large_regions_are_read_by_several_threads,
+        an_array_in_memory_is_resized,
         an_array_tells_its_shape,
         extents_that_are_not_given_are_chosen,
         wrong_regions_and_arrays_are_refused,
