@@ -28,6 +28,7 @@ static const struct verb *const verbs[] = {
     &verb_map,
     &verb_estimate,
     &verb_ticket,
+    &verb_gc,
 };
 /* clang-format on */
 

@@ -194,11 +194,22 @@ int remote_take_options(int *argc, char **argv)
     return r;
 }
 
+static bool ask_always;
+
+void remote_ask_always(void)
+{
+    ask_always = true;
+}
+
 static int get_net(struct net **out)
 {
     struct net_options options;
     int r = get_options(&options);
 
+    if (ask_always) {
+        options.netcache[0] = '\0';
+        options.revalidate = 0;
+    }
     return r < 0 ? r : net_new(&options, out);
 }
 

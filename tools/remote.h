@@ -39,6 +39,10 @@ bool remote_refuse_change(const char *arg);
 int remote_open(const char *arg, bool to_change, struct store **out);
 const char *remote_refusal(void);
 
+/* From now on, believe nothing that was known before this process, and ask the
+   server each time. */
+void remote_ask_always(void);
+
 /* Open the store of a sparse frame that is to be made.  `replace`: another one
    may be there.  Returns 0; -EEXIST; or a negative errno as remote_open(). */
 int remote_create(const char *arg, bool replace, struct store **out);

@@ -43,6 +43,7 @@ extern const struct verb verb_repair;
 extern const struct verb verb_map;
 extern const struct verb verb_estimate;
 extern const struct verb verb_ticket;
+extern const struct verb verb_gc;
 
 /* Print the help of a verb on standard output, and exit with success. */
 _Noreturn void verb_help(const struct verb *verb);

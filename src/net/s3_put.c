@@ -103,6 +103,7 @@ int s3_find(struct net *net, const struct url *url, struct s3_found *out)
     memcpy(out->etag, request.reply.etag, sizeof(out->etag));
     memcpy(out->id, request.reply.put_id, sizeof(out->id));
     out->modified = request.reply.modified;
+    out->date = request.reply.date;
     return 0;
 }
 

@@ -32,6 +32,7 @@ struct s3_found {
     char etag[NET_ETAG_MAX];
     char id[NET_ID_MAX]; /* of the PUT that has made the object; "": unknown */
     time_t modified;     /* 0: unknown */
+    time_t date;         /* of the reply of s3_find(), likewise */
 };
 
 /*

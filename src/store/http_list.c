@@ -13,6 +13,7 @@ struct listing {
     const struct url *url;
     char *prefix;      /* of all keys */
     const char *after; /* name; NULL: list all */
+    time_t before;     /* list only objects from then or earlier; 0: list all */
     int (*visit)(void *context, const char *name);
     void *context;
 };
@@ -49,13 +50,22 @@ static int visit(const struct listing *listing, char *key)
     return listing->visit(listing->context, key);
 }
 
+static bool is_old(const struct listing *listing,
+                   const struct s3_object *object)
+{
+    return listing->before == 0 ||
+           (object->modified > 0 && object->modified <= listing->before);
+}
+
 static int visit_page(const struct listing *listing, struct s3_list *page)
 {
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < page->nobjects; i++)
-        r = visit(listing, page->objects[i].key);
-    for (size_t i = 0; r == 0 && i < page->nprefixes; i++)
+        if (is_old(listing, &page->objects[i]))
+            r = visit(listing, page->objects[i].key);
+    for (size_t i = 0; r == 0 && listing->before == 0 && i < page->nprefixes;
+         i++)
         r = visit(listing, page->prefixes[i]);
     return r;
 }
@@ -95,6 +105,20 @@ static int visit_pages(const struct listing *listing, struct net *net)
     return r;
 }
 
+static int list(struct listing *listing, struct net *net)
+{
+    int r;
+
+    if (listing->url->scheme != URL_S3)
+        return -ENOTSUP;
+    listing->prefix = make_prefix(listing->url);
+    if (!listing->prefix)
+        return -ENOMEM;
+    r = visit_pages(listing, net);
+    free(listing->prefix);
+    return r;
+}
+
 int http_list(struct net *net, const struct url *url, const char *after,
               int (*visit_)(void *context, const char *name), void *context)
 {
@@ -104,14 +128,19 @@ int http_list(struct net *net, const struct url *url, const char *after,
         .visit = visit_,
         .context = context,
     };
-    int r;
 
-    if (url->scheme != URL_S3)
-        return -ENOTSUP;
-    listing.prefix = make_prefix(url);
-    if (!listing.prefix)
-        return -ENOMEM;
-    r = visit_pages(&listing, net);
-    free(listing.prefix);
-    return r;
+    return list(&listing, net);
+}
+
+int http_list_old(struct net *net, const struct url *url, time_t before,
+                  int (*visit_)(void *context, const char *name), void *context)
+{
+    struct listing listing = {
+        .url = url,
+        .before = before,
+        .visit = visit_,
+        .context = context,
+    };
+
+    return list(&listing, net);
 }

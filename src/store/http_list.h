@@ -15,4 +15,8 @@
 int http_list(struct net *net, const struct url *url, const char *after,
               int (*visit)(void *context, const char *name), void *context);
 
+/* List only the names of objects that were put at `before` or earlier. */
+int http_list_old(struct net *net, const struct url *url, time_t before,
+                  int (*visit)(void *context, const char *name), void *context);
+
 #endif

@@ -115,4 +115,15 @@ int store_http_open_start(struct net *net, const struct url *url,
  */
 int store_s3_allow_changes(struct store *store, bool replace);
 
+/* List the names of objects that were put more than net_options.grace seconds
+   ago, by the server's clock.  An index must have been opened.  As
+   store_list(). */
+int store_s3_list_old(struct store *store,
+                      int (*visit)(void *context, const char *name),
+                      void *context);
+
+/* Delete objects at once, which nobody may need any more.  Returns 0 or an error
+   of struct net_request, and then some may have been deleted. */
+int store_s3_delete(struct store *store, char *const *names, size_t n);
+
 #endif

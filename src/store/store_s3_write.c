@@ -10,7 +10,7 @@
 #include "store/store_http_private.h"
 
 enum {
-    DELETES_MAX = 32 /* requests at a time */
+    DELETES_MAX = 256 /* objects at a time */
 };
 
 /* An object that is being made. */
@@ -75,28 +75,17 @@ static size_t take_garbage(struct http_store *store, size_t max,
     return n;
 }
 
-/* Delete objects, at the same time.  If that fails, they stay as garbage. */
+/* Delete objects.  If that fails, they stay as garbage. */
 static void delete_garbage(struct http_store *store, struct garbage **garbage,
                            size_t n)
 {
-    struct net_request requests[DELETES_MAX];
-    struct url urls[DELETES_MAX];
-    size_t nrequests = 0;
+    char *names[DELETES_MAX];
 
-    for (size_t i = 0; i < n; i++) {
-        if (url_join(&store->url, garbage[i]->name, &urls[nrequests]) == 0) {
-            requests[nrequests] = (struct net_request){
-                .method = NET_DELETE,
-                .url = &urls[nrequests],
-                .whole = true,
-            };
-            nrequests++;
-        }
+    for (size_t i = 0; i < n; i++)
+        names[i] = garbage[i]->name;
+    store_s3_delete(&store->store, names, n);
+    for (size_t i = 0; i < n; i++)
         free(garbage[i]);
-    }
-    net_run(store->context->net, requests, nrequests);
-    for (size_t i = 0; i < nrequests; i++)
-        url_fini(&urls[i]);
 }
 
 /* Delete what nothing has referred to for long enough. */

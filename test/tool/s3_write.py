@@ -204,6 +204,46 @@ def garbage_goes_when_its_time_has_come():
         check_frame('f', replaced(CONTENT, 3, NEW))
 
 
+def garbage_is_collected():
+    with bucket() as (s3, url):
+        update(url, 3)
+        write('f/' + chunk_name(50), b'left')
+        write('f/note.txt', b'no chunk')
+        check(not b2frame('gc', url), 'young objects are deleted')
+        garbage = '%s\n%s\n' % (chunk_name(3), chunk_name(50))
+        said = b2frame('gc', '--dry-run', '-o', 'grace=0', url).decode()
+        check(said == garbage, said)
+        check(os.path.exists('f/' + chunk_name(3)), 'a dry run deletes')
+        s3.page = 3
+        said = b2frame('gc', '-o', 'grace=0', url).decode()
+        check(said == garbage, said)
+        check(sorted(os.listdir('f')) == sorted(
+            [chunk_name(n) for n in range(NCHUNKS + 1) if n != 3] +
+            ['chunks.b2frame', 'note.txt']), '%s' % os.listdir('f'))
+        os.unlink('f/note.txt')
+        check_frame('f', replaced(CONTENT, 3, NEW))
+        fails('is no URL', 'gc', 'f')
+
+
+def chunks_of_a_newer_index_are_not_collected():
+    """Another program commits while objects are listed."""
+    with bucket() as (s3, url):
+        shutil.copytree('f', 'newer')
+        b2frame('update', 'newer', '3', '-', stdin=NEW)
+        before = set(os.listdir('f'))
+
+        def commit(request, _number):
+            if 'list-type' in request.query:
+                for name in os.listdir('newer'):
+                    write('f/' + name, read('newer/' + name))
+        s3.forget(commit)
+        b2frame('gc', '-o', 'grace=0', url)
+        s3.forget()
+        check(before - set(os.listdir('f')) <= {chunk_name(3)}, 'deleted')
+        check(b2frame('cat', url) == replaced(CONTENT, 3, NEW), 'content')
+        b2frame('verify', url)
+
+
 def frames_are_converted_to_the_server():
     make('whole', 'contiguous')
     with bucket() as (s3, url):
@@ -245,5 +285,7 @@ main(verbs_do_as_they_do_on_files,
      etags_are_spelled_as_the_server_wants,
      a_server_without_conditions_has_one_writer,
      garbage_goes_when_its_time_has_come,
+     garbage_is_collected,
+     chunks_of_a_newer_index_are_not_collected,
      frames_are_converted_to_the_server,
      what_cannot_be_changed_is_refused)
