@@ -9,10 +9,11 @@ usage: s3_write.py B2FRAME [TEST...]
 import contextlib
 import os
 import shutil
+import subprocess
 
 from s3_server import S3, error
-from scene import (b2frame, check, check_frame, fails, frame, harness, info,
-                   main, noise, read, write)
+from scene import (TOOL, b2frame, check, check_frame, fails, frame, harness,
+                   info, main, noise, read, write)
 from web import Plan
 
 CHUNK = 5000
@@ -204,6 +205,61 @@ def garbage_goes_when_its_time_has_come():
         check_frame('f', replaced(CONTENT, 3, NEW))
 
 
+def of_two_writers_one_wins():
+    """Another program replaces the index just before this one does."""
+    with bucket() as (s3, url):
+        begun = []
+
+        def race(request, _number):
+            if (request.method == 'PUT' and
+                    request.path == '/f/chunks.b2frame' and not begun):
+                begun.append(request)
+                update(url, 5, NEW[::-1])
+        s3.forget(race)
+        b2frame('update', url, '3', '-', stdin=NEW, status=1)
+        check(begun, 'no race')
+        check_frame('f', replaced(CONTENT, 5, NEW[::-1]))
+
+
+def a_writer_that_is_killed_leaves_one_state():
+    """It is killed at each PUT in turn, before and after the server has carried
+    it out."""
+    with bucket() as (s3, url):
+        content = CONTENT
+        for case in range(14):
+            new = noise(CHUNK, case)
+            seen = []
+            tool = subprocess.Popen([TOOL, 'update', url, '2', '-'],
+                                    stdin=subprocess.PIPE,
+                                    env=harness.environment())
+
+            def kill(request, _number, case=case, seen=seen, tool=tool):
+                if request.method != 'PUT':
+                    return None
+                seen.append(request.path)
+                if len(seen) != case // 2 + 1:
+                    return None
+                tool.kill()
+                tool.wait()
+                return Plan(lost=True) if case % 2 else Plan(reset=True)
+            s3.forget(kill)
+            with tool.stdin:
+                tool.stdin.write(new)
+            tool.wait()
+            s3.forget()
+            done = (tool.returncode == 0 or
+                    (case % 2 and seen[-1].endswith('chunks.b2frame')))
+            if done:
+                content = replaced(content, 2, new)
+            check(b2frame('cat', url) == content, 'case %d' % case)
+            b2frame('verify', url)
+        check(tool.returncode == 0 and content != CONTENT, 'never done')
+        for name in os.listdir('f'):
+            if 'probe' in name:
+                os.unlink('f/' + name)
+        check_frame('f', content)
+
+
 def garbage_is_collected():
     with bucket() as (s3, url):
         update(url, 3)
@@ -285,6 +341,8 @@ main(verbs_do_as_they_do_on_files,
      etags_are_spelled_as_the_server_wants,
      a_server_without_conditions_has_one_writer,
      garbage_goes_when_its_time_has_come,
+     of_two_writers_one_wins,
+     a_writer_that_is_killed_leaves_one_state,
      garbage_is_collected,
      chunks_of_a_newer_index_are_not_collected,
      frames_are_converted_to_the_server,
