@@ -372,6 +372,9 @@ FRAMEFS_API int framefs_array_create(struct framefs *fs, const char *path,
 
 /* A rectangular region of an array, and the layout of a buffer for its items. */
 struct framefs_region {
+    uint32_t ndim;          /* of the array, and */
+    uint32_t itemsize;      /* bytes of its items, as the caller knows them:
+                               another program may replace the frame */
     const uint64_t *start;  /* first item along each dimension */
     const uint64_t *count;  /* items along each dimension */
     const int64_t *strides; /* bytes in the buffer from one item to the next
@@ -385,8 +388,8 @@ struct framefs_region {
  *
  *  buf  where the first item of the region is in the buffer
  *
- * Returns 0, -ERANGE if the array does not have these items, or errors as
- * framefs_pread() and framefs_pwrite().  After an error, some items may have
+ * Returns 0, -ERANGE if the array does not have these items, or has another
+ * number of dimensions or items of another size, or errors as framefs_pread() and framefs_pwrite().  After an error, some items may have
  * been copied.
  */
 FRAMEFS_API int framefs_array_read(struct framefs_frame *frame,

@@ -69,6 +69,10 @@ static int take_region(struct file *file, const struct framefs_region *from,
     unsigned ndim = array ? array->shape.ndim : 0;
 
     *out = (struct region){ .start = { 0 } };
+    if (array &&
+        (from->ndim != ndim || from->itemsize != array->layout.itemsize))
+        return fault_set(fault, -ERANGE, 0,
+                         "the array has other dimensions or items");
     for (unsigned i = 0; i < ndim; i++) {
         out->start[i] = from->start[i];
         out->count[i] = from->count[i];

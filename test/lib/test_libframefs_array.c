@@ -69,7 +69,7 @@ static void reopen(int flags)
 static void fill(const uint64_t start[3], const uint64_t count[3],
                  uint32_t first)
 {
-    const struct framefs_region region = { start, count, NULL };
+    const struct framefs_region region = { 3, 4, start, count, NULL };
     uint32_t *items = calloc(NITEMS_MAX, sizeof(items[0]));
     uint32_t n = 0;
 
@@ -91,7 +91,7 @@ static void ck_assert_model(void)
     const uint64_t start[3] = { 0 };
     const int64_t strides[3] = { 4, (int64_t)(4 * shape[0]),
                                  -(int64_t)(4 * shape[0] * shape[1]) };
-    const struct framefs_region region = { start, shape, strides };
+    const struct framefs_region region = { 3, 4, start, shape, strides };
     uint32_t *items = calloc(NITEMS_MAX, sizeof(items[0]));
     uint64_t step = shape[0] * shape[1];
 
@@ -187,7 +187,7 @@ START_TEST(large_regions_are_read_by_several_threads)
     const uint64_t start[2] = { 1, 0 };
     const uint64_t count[2] = { N - 130, N };
     const uint64_t whole[2] = { N, N };
-    struct framefs_region region = { start, count, NULL };
+    struct framefs_region region = { 2, 4, start, count, NULL };
     uint32_t *items = malloc((size_t)4 * N * N);
     uint32_t nwrong = 0;
 
@@ -277,7 +277,7 @@ END_TEST
 
 START_TEST(wrong_regions_and_arrays_are_refused)
 {
-    struct framefs_region region = { (uint64_t[]){ 0, 16, 0 },
+    struct framefs_region region = { 3, 4, (uint64_t[]){ 0, 16, 0 },
                                      (uint64_t[]){ 1, 2, 1 }, NULL };
     struct framefs_array array = { .ndim = 17, .itemsize = 1 };
     struct framefs_frame *other;
@@ -287,6 +287,14 @@ START_TEST(wrong_regions_and_arrays_are_refused)
     create(20, 17, 13, NULL);
     ck_assert_int_eq(framefs_array_read(frame, &region, items), -ERANGE);
     ck_assert_int_eq(framefs_array_write(frame, &region, items), -ERANGE);
+    region.count = (uint64_t[]){ 1, 1, 1 };
+    region.ndim = 2;
+    ck_assert_int_eq(framefs_array_read(frame, &region, items), -ERANGE);
+    region.ndim = 3;
+    region.itemsize = 2;
+    ck_assert_int_eq(framefs_array_read(frame, &region, items), -ERANGE);
+    region.itemsize = 4;
+    region.count = (uint64_t[]){ 1, 2, 1 };
     region.start = (uint64_t[]){ 0, UINT64_MAX, 0 };
     ck_assert_int_eq(framefs_array_read(frame, &region, items), -ERANGE);
     ck_assert_int_eq(

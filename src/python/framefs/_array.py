@@ -301,7 +301,8 @@ class Array:
             self._transfer_bytes(what, start[0] * self.itemsize, memory)
             return
         n = max(memory.ndim, 1)
-        region = _lib.Region((ctypes.c_uint64 * n)(*start),
+        region = _lib.Region(memory.ndim, self.itemsize,
+                             (ctypes.c_uint64 * n)(*start),
                              (ctypes.c_uint64 * n)(*memory.shape),
                              (ctypes.c_int64 * n)(*memory.strides))
         call('array_' + what, self._open, region, _address(memory))

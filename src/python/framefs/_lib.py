@@ -54,7 +54,8 @@ class Array(ctypes.Structure):
 
 class Region(ctypes.Structure):
     """struct framefs_region"""
-    _fields_ = [('start', POINTER(c_uint64)), ('count', POINTER(c_uint64)),
+    _fields_ = [('ndim', c_uint32), ('itemsize', c_uint32),
+                ('start', POINTER(c_uint64)), ('count', POINTER(c_uint64)),
                 ('strides', POINTER(c_int64))]
 
 
