@@ -97,26 +97,23 @@ void region_load(const struct region_block *part, const uint8_t *block,
 void region_store(const struct region_block *part, const uint8_t *memory,
                   uint8_t *block);
 
-/*
- * Call a function for each run of items that follow one another in the block.
- *
- *  run  gets the offset in the block and the length of the run, both in bytes,
- *       and the offset of its first item in memory; and `item_stride`, the bytes
- *       in memory from one item to the next
- *
- * Returns 0, or the first value that is not 0 that `run` returns.
- */
+/* Items that follow one another in the block.  Offsets and the stride are in
+   bytes. */
 struct region_run {
-    uint32_t off;
-    uint32_t nitems;
-    int64_t mem_off;
-    int64_t item_stride;
+    uint32_t off;        /* in the block */
+    uint32_t nitems;     /* at least 1 */
+    int64_t mem_off;     /* of the first item in memory */
+    int64_t item_stride; /* in memory, from one item to the next */
 };
+
+/* Call a function for each run of a part.  Returns 0, or the first value that is
+   not 0 that `run` returns. */
 int region_each_run(const struct region_block *part,
                     int (*run)(void *context, const struct region_run *run),
                     void *context);
 
-/* Copy `n` items of `size` bytes each. */
+/* Items to be copied: `n` of `size` bytes each, with their distances in
+   bytes. */
 struct region_items {
     const uint8_t *from;
     int64_t from_stride;
@@ -125,6 +122,8 @@ struct region_items {
     uint64_t n;
     uint32_t size;
 };
+
+/* Copy them.  The two sides do not overlap. */
 void region_copy_items(const struct region_items *items);
 
 #endif
