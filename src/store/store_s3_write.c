@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "net/s3_probe.h"
 #include "net/s3_put.h"
+#include "store/http_cached.h"
 #include "store/store_http_private.h"
 
 enum {
@@ -409,6 +410,7 @@ static int become_current(struct s3_object *object,
         http_remote_put(remote);
         return r;
     }
+    http_cached_confirm(remote); /* the disk may have an older state */
     http_store_set_current(object->http.store, object->http.name, remote);
     object->http.remote = remote;
     object->done = true;

@@ -60,6 +60,15 @@ def chunk_name(number):
     return '%08X.chunk' % number
 
 
+def own_changes_are_seen_though_the_disk_has_an_older_state():
+    with bucket() as (_, url):
+        options('netcache=cache', 'revalidate=inf')
+        check(b2frame('cat', url) == CONTENT, 'other content')
+        update(url, 3)
+        for _ in range(2):
+            check(b2frame('cat', url) == replaced(CONTENT, 3, NEW), 'is old')
+
+
 def verbs_do_as_they_do_on_files():
     with bucket() as (_, url):
         shutil.copytree('f', 'local')
@@ -331,7 +340,8 @@ def what_cannot_be_changed_is_refused():
 
 
 harness.need_remote()
-main(verbs_do_as_they_do_on_files,
+main(own_changes_are_seen_though_the_disk_has_an_older_state,
+     verbs_do_as_they_do_on_files,
      an_update_costs_two_puts,
      ids_are_used_once,
      a_name_that_is_taken_is_not_overwritten,
