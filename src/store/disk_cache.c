@@ -334,25 +334,26 @@ static void account(struct disk_cache *cache, unsigned folder, size_t len)
     pthread_mutex_unlock(&cache->lock);
 }
 
-static bool is_disk_full(struct disk_cache *cache)
+/* Would too little of the disk be free with so many bytes more? */
+static bool is_disk_full(struct disk_cache *cache, size_t len)
 {
     struct statvfs st;
 
     return fstatvfs(cache->dirfd, &st) < 0 ||
-           st.f_bavail < st.f_blocks / FREE_PART;
+           st.f_bavail < st.f_blocks / FREE_PART + len / st.f_frsize + 1;
 }
 
 /* Is there space for a file?  If the disk is nearly full, the oldest files of
    the folder go first. */
-static bool make_space(struct disk_cache *cache, unsigned folder)
+static bool make_space(struct disk_cache *cache, unsigned folder, size_t len)
 {
-    if (!is_disk_full(cache))
+    if (!is_disk_full(cache, len))
         return true;
     pthread_mutex_lock(&cache->lock);
     if (!cache->folders[folder].busy)
         trim_locked(cache, folder, 0);
     pthread_mutex_unlock(&cache->lock);
-    return !is_disk_full(cache);
+    return !is_disk_full(cache, len);
 }
 
 /* Make a file under a temporary name in a folder, which may have to be made
@@ -398,7 +399,7 @@ void disk_cache_put(struct disk_cache *cache, const struct disk_key *key,
     bool written;
     int fd;
 
-    if (!make_space(cache, folder))
+    if (!make_space(cache, folder, HEADER_LEN + len))
         return;
     write_header(key, note, bytes, len, header);
     fd = create(cache, folder, temporary);
