@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "net/secret.h"
+
 enum {
     EARLY = 300, /* seconds before they expire, others are looked for */
     SPARE = 10,  /* seconds for which they should be good */
@@ -123,6 +125,7 @@ static void *run(void *arg)
             pthread_cond_wait(&cache->changed, &cache->lock);
     }
     pthread_mutex_unlock(&cache->lock);
+    secret_wipe_stack();
     return NULL;
 }
 

@@ -16,6 +16,7 @@
 #include "net/net_judge.h"
 #include "net/net_private.h"
 #include "net/net_report.h"
+#include "net/secret.h"
 #include "net/sha256.h"
 
 enum {
@@ -319,6 +320,7 @@ static void *run_loop(void *arg)
             wait_for_work(net);
     }
     cancel_all(net);
+    secret_wipe_stack();
     return NULL;
 }
 

@@ -245,7 +245,8 @@ void net_want(struct net *net, struct net_request *request);
 
 /*
  * Make requests at the same time, and wait until all are done.  Uses their
- * `done` and `context`.  The result of each is in its `error`.  Must not be
+ * `done` and `context`.  The result of each is in its `error`.  If the program
+ * that this thread serves is told to end (base/killed.h), they are cancelled.  Must not be
  * called by a callback.
  */
 void net_run(struct net *net, struct net_request *requests, size_t n);

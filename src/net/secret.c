@@ -80,3 +80,13 @@ void secret_free(char *text)
         explicit_bzero(text, strlen(text));
     free(text);
 }
+
+__attribute__((noinline)) void secret_wipe_stack(void)
+{
+    enum {
+        LEN = 256 << 10 /* more than anything in this layer uses */
+    };
+    char bytes[LEN];
+
+    explicit_bzero(bytes, sizeof(bytes));
+}

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "base/identity.h"
+#include "base/killed.h"
 #include "ops/ops.h"
 
 int request_error(int r)
@@ -51,6 +52,7 @@ struct fs *request_fs(fuse_req_t req)
        finish. */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     identity_serve(context->pid, context->uid, context->gid, context->umask);
+    killed_serve(context->pid);
     return data->fs;
 }
 

@@ -4,16 +4,9 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/killed.h"
 #include "base/size.h"
 #include "store/http_remote_private.h"
-
-enum {
-    PIECE_MIN = 64 << 10,     /* fewer bytes take hardly less time */
-    PIECE_MAX = 2 << 20,      /* more bytes are fetched by several requests */
-    READ_OVER_MIN = 64 << 10, /* bytes that may be fetched without need, to */
-    READ_OVER_MAX = 1 << 20,  /* save a request */
-    US_PER_S = 1000000,
-};
 
 static struct http_piece *piece_of(struct list *node)
 {
@@ -47,7 +40,11 @@ size_t http_piece_cut_locked(struct http_remote *remote, uint64_t off,
 
 void http_piece_release_locked(struct http_piece *piece)
 {
-    if (--piece->nusers == 0 && piece->ready && piece->error < 0)
+    if (--piece->nusers > 0)
+        return;
+    if (!piece->ready && !piece->request.ahead)
+        net_cancel(piece->remote->context->net, &piece->request);
+    if (piece->ready && piece->error < 0)
         http_piece_free_locked(piece);
 }
 
@@ -149,51 +146,18 @@ void http_piece_submit(struct http_piece *piece)
     }
 }
 
-static void await_locked(const struct http_piece *piece)
+int http_piece_await_locked(const struct http_piece *piece)
 {
     struct http_context *context = piece->remote->context;
+    int r = 0;
 
-    while (!piece->ready)
-        pthread_cond_wait(&context->changed, &context->memory->lock);
-}
-
-/* How many bytes come in the time that one more request takes? */
-static size_t worth_reading(const struct http_context *context, size_t unknown)
-{
-    struct net_speed speed;
-    double bytes;
-
-    net_get_speed(context->net, &speed);
-    bytes = (double)speed.rtt_us * (double)speed.single / US_PER_S;
-    if (bytes == 0)
-        return unknown;
-    if (bytes < READ_OVER_MIN)
-        return READ_OVER_MIN;
-    return bytes < READ_OVER_MAX ? (size_t)bytes : READ_OVER_MAX;
-}
-
-/* Units differ in size, so fetch somewhat more than the usual one. */
-size_t http_piece_usual_len(const struct http_context *context)
-{
-    if (context->unit > worth_reading(context, READ_OVER_MAX))
-        return PIECE_MIN;
-    return (size_t)(context->unit + context->unit / 4);
-}
-
-/* Bytes to fetch for somebody who wants `len` of them. */
-static size_t fetch_len(const struct http_context *context, size_t len)
-{
-    size_t usual = http_piece_usual_len(context);
-
-    if (len < usual)
-        len = usual;
-    if (len < PIECE_MIN)
-        len = PIECE_MIN;
-    return len < PIECE_MAX ? len : PIECE_MAX;
+    while (!piece->ready && r == 0)
+        r = killed_wait(&context->changed, &context->memory->lock);
+    return piece->ready ? 0 : r;
 }
 
 /* The thread that was to fetch the first piece has no need, or cannot. */
-void http_piece_skip_first_locked(struct http_remote *remote, int error)
+static void skip_first_locked(struct http_remote *remote, int error)
 {
     remote->first = false;
     remote->first_error = error;
@@ -211,20 +175,21 @@ static int fetch_first(struct http_remote *remote)
 
     pthread_mutex_lock(&context->memory->lock);
     if (!found)
-        piece = http_piece_new_locked(remote, 0, fetch_len(context, 0));
+        piece = http_piece_new_locked(remote, 0, http_piece_len(context, 0));
     if (piece) {
         piece->first = true;
         http_piece_start_locked(piece, false);
     } else {
-        http_piece_skip_first_locked(remote, r);
+        skip_first_locked(remote, r);
     }
     http_memory_unlock(context->memory);
     if (!piece)
         return r;
     http_piece_submit(piece);
     pthread_mutex_lock(&context->memory->lock);
-    await_locked(piece);
-    r = piece->error;
+    r = http_piece_await_locked(piece);
+    if (r == 0)
+        r = piece->error;
     http_piece_release_locked(piece);
     http_memory_unlock(context->memory);
     return r;
@@ -236,15 +201,18 @@ int http_remote_know(struct http_remote *remote)
     struct http_context *context = remote->context;
     bool waited = false;
     bool known;
-    int r;
+    int r = 0;
 
     pthread_mutex_lock(&context->memory->lock);
-    while (!remote->known && remote->first) {
-        pthread_cond_wait(&context->changed, &context->memory->lock);
+    while (!remote->known && remote->first && r == 0) {
+        r = killed_wait(&context->changed, &context->memory->lock);
         waited = true;
     }
     known = remote->known;
-    r = known ? 0 : remote->first_error;
+    if (r == 0 || known)
+        r = known ? 0 : remote->first_error;
+    if (waited && !known && r == -ECANCELED)
+        waited = false; /* the thread that was to fetch it has given up */
     if (!known && !waited)
         remote->first = true;
     http_memory_unlock(context->memory);
@@ -259,10 +227,10 @@ static uint64_t near_end(const struct http_context *context,
                          const struct store_range *ranges, size_t nranges,
                          uint64_t off)
 {
-    size_t gap = worth_reading(context, READ_OVER_MIN);
+    size_t gap = http_piece_gap(context);
     uint64_t end = ranges[0].off + ranges[0].len;
 
-    for (size_t i = 1; i < nranges && end - off < PIECE_MAX; i++) {
+    for (size_t i = 1; i < nranges && end - off < HTTP_PIECE_MAX; i++) {
         if (ranges[i].off < off || ranges[i].off > end + gap)
             break;
         if (ranges[i].off + ranges[i].len > end)
@@ -277,8 +245,9 @@ static struct http_piece *add_piece_locked(struct http_remote *remote,
                                            size_t nranges, uint64_t off)
 {
     uint64_t wanted = near_end(remote->context, ranges, nranges, off) - off;
-    size_t len = fetch_len(remote->context,
-                           wanted < PIECE_MAX ? (size_t)wanted : PIECE_MAX);
+    size_t len = http_piece_len(remote->context, wanted < HTTP_PIECE_MAX
+                                                     ? (size_t)wanted
+                                                     : HTTP_PIECE_MAX);
     uint64_t end = remote->size - off < len ? remote->size : off + len;
     uint64_t start = off;
     struct http_piece *piece;
@@ -360,12 +329,15 @@ static void note_used_locked(struct http_piece *piece, size_t at, size_t len)
                        (uint64_t)n * piece->len / nbits);
 }
 
-/* Find the piece with a byte, and wait for it.  NULL: there is none. */
-static struct http_piece *use_piece(struct http_remote *remote, uint64_t off)
+/* Find the piece with a byte, and wait for it.  Returns 0, and NULL if there is
+   none; or -EINTR. */
+static int use_piece(struct http_remote *remote, uint64_t off,
+                     struct http_piece **out)
 {
     struct http_context *context = remote->context;
     struct http_piece *piece;
     bool keep = false;
+    int r = 0;
 
     pthread_mutex_lock(&context->memory->lock);
     piece = http_piece_find_locked(remote, off);
@@ -374,14 +346,19 @@ static struct http_piece *use_piece(struct http_remote *remote, uint64_t off)
         http_piece_touch_locked(piece);
         if (!piece->ready && piece->request.ahead)
             net_want(context->net, &piece->request);
-        await_locked(piece);
+        r = http_piece_await_locked(piece);
+    }
+    if (piece && r == 0) {
         keep = piece->unkept;
         piece->unkept = false;
+    } else if (piece) {
+        http_piece_release_locked(piece);
     }
     http_memory_unlock(context->memory);
     if (keep)
         http_cached_keep(piece);
-    return piece;
+    *out = piece;
+    return r;
 }
 
 /* Wait for the piece with a byte, and copy what it has of a range.  Returns the
@@ -391,13 +368,16 @@ static ssize_t copy_some(struct http_remote *remote,
 {
     struct http_memory *memory = remote->context->memory;
     uint64_t off = range->off + done;
-    struct http_piece *piece = use_piece(remote, off);
-    ssize_t n;
+    struct http_piece *piece;
+    ssize_t n = use_piece(remote, off, &piece);
 
-    if (!piece)
-        return 0;
+    if (n < 0 || !piece)
+        return n;
     if (piece->error < 0) {
-        n = piece->error == -EAGAIN ? 0 : piece->error;
+        /* If its reader was killed, it is asked for again. */
+        n = piece->error == -EAGAIN || piece->error == -ECANCELED
+                ? 0
+                : piece->error;
     } else {
         size_t at = (size_t)(off - piece->off);
         size_t len = piece->len - at;
@@ -425,7 +405,6 @@ static void release_batch(struct http_remote *remote, struct list *batch)
         struct http_piece *piece = list_entry(node, struct http_piece, batch);
 
         list_remove(node);
-        await_locked(piece);
         http_piece_release_locked(piece);
     }
     http_memory_evict_locked(memory);

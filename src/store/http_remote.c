@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/killed.h"
 #include "net/s3_put.h"
 #include "store/http_remote_private.h"
 #include "store/store_http.h"
@@ -30,7 +31,7 @@ struct http_context *http_context_new(struct net *net)
     context->net = net;
     context->memory = memory;
     context->nrefs = 1;
-    pthread_cond_init(&context->changed, NULL);
+    killed_cond_init(&context->changed);
     return context;
 }
 
@@ -250,6 +251,8 @@ static int keep_head_locked(struct http_remote *remote, struct http_piece *head)
     const struct net_reply *reply = &head->request.reply;
 
     head->ready = true;
+    if (head->request.error == -ECANCELED)
+        return -EINTR;
     if (head->request.error < 0)
         return head->request.error;
     http_piece_fill_locked(head, reply->off, reply->len);
@@ -388,6 +391,8 @@ int http_remote_check(struct http_remote *remote)
     remote->checking = false;
     if (r == 0) {
         r = http_remote_note_locked(remote, &request.reply);
+    } else if (r == -ECANCELED) {
+        r = -EINTR;
     } else if (r != -ENOENT && r != -EACCES) {
         http_remote_quiet_locked(remote->context);
         r = 0;
@@ -397,7 +402,7 @@ int http_remote_check(struct http_remote *remote)
     http_memory_unlock(remote->context->memory);
     if (request.error == 0 && r == 0)
         http_cached_confirm(remote);
-    else if (r < 0)
+    else if (r < 0 && r != -EINTR)
         http_cached_forget(remote);
     return r;
 }

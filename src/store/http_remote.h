@@ -102,7 +102,8 @@ int http_remote_state(struct http_remote *remote, struct http_state *out);
  * Ask the server whether the object is still in this state, if the last answer
  * is too old.
  *
- * Returns 0; -ESTALE if it is not; -ENOENT or -EACCES.  If the server cannot be
+ * Returns 0; -ESTALE if it is not; -ENOENT or -EACCES; -EINTR, see
+ * base/killed.h.  If the server cannot be
  * reached, the state counts as current.
  */
 int http_remote_check(struct http_remote *remote);

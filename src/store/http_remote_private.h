@@ -7,7 +7,7 @@
 #include "store/store_backend.h"
 
 /* What http_remote.c, which knows states, and those share that know bytes:
-   http_memory.c, http_piece.c and http_prefetch.c.  http_memory.lock guards all
+   http_memory.c, http_piece.c, http_prefetch.c and http_sizes.c.  http_memory.lock guards all
    that is not constant. */
 
 /* A waiter for a piece. */
@@ -77,13 +77,22 @@ size_t http_piece_cut_locked(struct http_remote *remote, uint64_t off,
 void http_piece_start_locked(struct http_piece *piece, bool ahead);
 void http_piece_submit(struct http_piece *piece);
 
-/* Take note that the first piece of a remote does not come by a request. */
-void http_piece_skip_first_locked(struct http_remote *remote, int error);
-
 /* Drop the use of a piece. */
 void http_piece_release_locked(struct http_piece *piece);
 
-/* Bytes to fetch at the start of an object of unknown size. */
-size_t http_piece_usual_len(const struct http_context *context);
+/* Wait until a piece is ready.  Returns 0 or -EINTR, see base/killed.h. */
+int http_piece_await_locked(const struct http_piece *piece);
+
+/* More bytes are fetched by several requests. */
+enum {
+    HTTP_PIECE_MAX = 2 << 20
+};
+
+/* Bytes between two ranges that are read over, because one more request takes
+   longer. */
+size_t http_piece_gap(const struct http_context *context);
+
+/* Bytes to fetch for somebody who wants `len` of them. */
+size_t http_piece_len(const struct http_context *context, size_t len);
 
 #endif

@@ -31,6 +31,7 @@ void fault_log_free(struct fault_log *log)
 bool report_is_fault(int error)
 {
     switch (error) {
+    case -EINTR: /* the program is gone */
     case -ENOMEM:
     case -EMFILE:
     case -ENFILE:

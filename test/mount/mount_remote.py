@@ -357,6 +357,34 @@ def a_sequential_reader_has_many_requests_on_their_way():
         check(together.is_set(), 'one after another')
 
 
+def a_program_that_is_to_end_does_not_wait_for_a_server():
+    make('f', 'sparse')
+    silent = threading.Event()
+    came = threading.Event()
+
+    def plan(request, _):
+        if not request.path.endswith('00000009.chunk'):
+            return WELL
+        came.set()
+        return Plan(hold=silent)
+
+    with Web('.', plan) as server, Mount(server.url + 'f', 'mnt', '-o',
+                                         'timeout=600') as mount:
+        with subprocess.Popen(
+                ['dd', 'if=' + mount / 'f', 'of=/dev/null', 'iflag=direct',
+                 'bs=%d' % CHUNK, 'skip=9', 'count=1'],
+                stderr=subprocess.DEVNULL) as dd:
+            check(came.wait(PATIENCE), 'reads nothing')
+            dd.send_signal(signal.SIGINT)
+            try:
+                dd.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                check(False, 'waits')
+            finally:
+                silent.set()
+        check(read(mount / 'f') == CONTENT, 'content')
+
+
 def what_cannot_be_mounted_is_told():
     make('s', 'sparse')
     write('rubbish', b'no frame')
@@ -385,6 +413,7 @@ main(both_layouts_show,
      random_faults_give_no_wrong_byte,
      a_second_mount_needs_no_request,
      a_sequential_reader_has_many_requests_on_their_way,
+     a_program_that_is_to_end_does_not_wait_for_a_server,
      a_query_is_not_shown,
      secrets_are_not_shown,
      what_cannot_be_mounted_is_told)
