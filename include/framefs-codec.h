@@ -100,9 +100,9 @@ struct framefs_filter {
 };
 
 /* What a plug-in defines: one of these. */
-__attribute__((visibility("default"))) extern const struct framefs_codec
-    framefs_codec;
-__attribute__((visibility("default"))) extern const struct framefs_filter
-    framefs_filter;
+__attribute__((
+    visibility("default"))) extern const struct framefs_codec framefs_codec;
+__attribute__((
+    visibility("default"))) extern const struct framefs_filter framefs_filter;
 
 #endif

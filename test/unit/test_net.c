@@ -390,7 +390,9 @@ START_TEST(request_ends_at_its_deadline)
 
     begin(&bench, &silence, 1, "timeout=1");
     ck_assert_int_eq(get(&bench), -EIO);
-    ck_assert_ptr_nonnull(strstr(last_line, "no reply in time"));
+    /* Whether the loop or libcurl notices it first depends on the machine. */
+    ck_assert(strstr(last_line, "no reply in time") ||
+              strstr(last_line, "the server does not answer"));
     end(&bench);
 }
 END_TEST

@@ -5,9 +5,9 @@
 #include "base/cpu.h"
 #include "chunk/shuffle_portable.h"
 #include "chunk/vector/columns.h"
-#include "chunk/x86/kernels.h"
 #include "chunk/vector/transpose_bits.h"
 #include "chunk/vector/unroll.h"
+#include "chunk/x86/kernels.h"
 
 /*
  * A tile is 256 bytes in eight registers: `width` bytes (2, 4 or 8) of each of
