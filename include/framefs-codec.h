@@ -8,10 +8,10 @@
 /*
  * Codecs and filters of your own for framefs, b2frame and libframefs.
  *
- * A plug-in is a shared object with one codec, or one filter.  Its number, 32 to
- * 255, is the one that chunks name; numbers from 160 on are free for users.  It
- * is the regular file codec-NUMBER.so, or filter-NUMBER.so, in the directory of
- * plug-ins, such as codec-200.so.  It defines one of
+ * A plug-in is a shared object with one codec, or one filter.  Its number, 32
+ * to 255, is the one that chunks name; numbers from 160 on are free for users.
+ * It is the regular file codec-NUMBER.so, or filter-NUMBER.so, in the directory
+ * of plug-ins, such as codec-200.so.  It defines one of
  *
  *     const struct framefs_codec framefs_codec = { ... };
  *     const struct framefs_filter framefs_filter = { ... };
@@ -99,7 +99,7 @@ struct framefs_filter {
                   const uint8_t *src, uint8_t *dst);
 };
 
-/* What a plug-in defines: one of these. */
+/* A plug-in defines one of these. */
 __attribute__((
     visibility("default"))) extern const struct framefs_codec framefs_codec;
 __attribute__((

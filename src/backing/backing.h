@@ -14,7 +14,7 @@
 #include "store/store.h"
 
 /*
- * What lies under the names of the mounted tree, one name at a time.
+ * The things under the names of the mounted tree, one name at a time.
  *
  * Each place and each open directory belongs to an implementation, see
  * backing_ops.h.  The functions here call it.  If it has no such function, they
@@ -120,8 +120,8 @@ int backing_store(const struct backing_place *place, enum entry_kind kind,
 void backing_view(const struct backing_place *place, enum entry_kind kind,
                   struct view_spec *out);
 
-/* Get the size of such an entry in bytes.  Returns 0; -ESTALE if another program
-   has changed the frame, and then `fault` means nothing; or an error as
+/* Get the size of such an entry in bytes.  Returns 0; -ESTALE if another
+   program has changed the frame, and then `fault` means nothing; or an error as
    file_view_size(). */
 int backing_view_size(const struct backing_place *place, enum entry_kind kind,
                       uint64_t *size, struct fault *fault);

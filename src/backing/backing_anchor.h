@@ -43,8 +43,8 @@ int backing_dir_anchor(const struct backing_dir *dir,
 /* Close an anchor.  Accepts one that keeps nothing open. */
 void backing_anchor_close(struct backing_anchor *anchor);
 
-/* Make another anchor of the same entry.  Called with mutexes held, so this does
-   nothing that may block.  Returns -ESTALE if `anchor` keeps nothing open. */
+/* Make another anchor of the same entry.  Does not block, because it is called
+   with mutexes held.  Returns -ESTALE if `anchor` keeps nothing open. */
 int backing_anchor_dup(const struct backing_anchor *anchor,
                        struct backing_anchor *out);
 
@@ -71,8 +71,8 @@ int backing_anchor_sync(const struct backing_anchor *anchor);
 void backing_anchor_remove(const struct backing_anchor *anchor,
                            const struct stat *st);
 
-/* What an implementation does with its anchors.  Each function does the work of
-   the one above that has its name. */
+/* Functions of an implementation for its anchors.  Each function does the work
+   of the one above that has its name. */
 struct backing_anchor_ops {
     void (*close)(struct backing_anchor *anchor);
     int (*dup)(const struct backing_anchor *anchor, struct backing_anchor *out);

@@ -154,8 +154,8 @@ int backing_rename(const struct backing_move *move,
 /* Exchange two entries. */
 int backing_exchange(const struct backing_move *move);
 
-/* What an implementation does with the entries of its directories.  Each
-   function does the work of the one above that has its name. */
+/* Functions of an implementation that change the entries of its directories.
+   Each function does the work of the one above that has its name. */
 struct backing_change_ops {
     int (*check_name)(const struct backing_dir *dir, const char *name,
                       enum entry_kind kind, mode_t mode);

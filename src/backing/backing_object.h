@@ -54,7 +54,7 @@ int backing_setxattr(const struct backing_object *object, const char *name,
                      const void *value, size_t size, int flags);
 int backing_removexattr(const struct backing_object *object, const char *name);
 
-/* What an implementation does with an open file or directory.  Each function
+/* Functions of an implementation for an open file or directory.  Each function
    does the work of the one above that has its name. */
 struct backing_object_ops {
     void (*unpin)(struct backing_object *object);

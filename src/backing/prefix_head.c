@@ -15,7 +15,7 @@ enum {
     SLOT_LEN = 512       /* bytes that a slot and a head take up besides */
 };
 
-/* What is known of one object. */
+/* The known state of one object. */
 struct slot {
     struct list bucket;
     struct list used;

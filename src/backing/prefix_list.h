@@ -23,7 +23,7 @@ struct prefix_entry {
 const char *prefix_entry_etag(const struct prefix_entry *entry);
 
 /*
- * What was below a prefix at some moment.  Constant.
+ * The entries below a prefix at some moment.  Constant.
  *
  * Only keys that make a name are entries.  An object with the name of a prefix
  * is none.

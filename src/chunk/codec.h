@@ -42,8 +42,8 @@ enum {
 };
 
 /*
- * What a codec keeps from one stream to the next.  The codec makes each of the
- * two when it first needs it, and frees it in its fini().
+ * The memory that a codec keeps from one stream to the next.  The codec makes
+ * each of the two when it first needs it, and frees it in its fini().
  */
 struct codec_context {
     void *decoder;
@@ -163,8 +163,8 @@ struct codec {
    plug-in for it. */
 const struct codec *codec_by_id(unsigned id);
 
-/* Return the codec of a name such as "lz4hc", or of the number of a plug-in such
-   as "200"; or NULL if there is none or it can only decode. */
+/* Return the codec of a name such as "lz4hc", or of the number of a plug-in
+   such as "200"; or NULL if there is none or it can only decode. */
 const struct codec *codec_by_name(const char *name);
 
 /*

@@ -34,7 +34,7 @@ struct ndlz_pattern {
     uint8_t rows[NDLZ_PATTERN_MAX];
 };
 
-/* What depends on the side of a cell. */
+/* The values that depend on the side of a cell. */
 struct ndlz_format {
     uint8_t side;
     uint8_t first_token; /* the token of the first pattern */

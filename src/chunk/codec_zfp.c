@@ -141,7 +141,7 @@ static void fini(struct codec_context *context)
     free_work(context->encoder);
 }
 
-/* What libzfp is told of a stream. */
+/* The description of a stream for libzfp. */
 struct job {
     zfp_stream *zfp;
     zfp_field *field;

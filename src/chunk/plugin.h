@@ -6,8 +6,8 @@
 #include "chunk/filter.h"
 
 /*
- * Codecs and filters of others, from shared objects.  See framefs-codec.h, which
- * is what their authors read.
+ * Codecs and filters of others, from shared objects.  See framefs-codec.h,
+ * which is what their authors read.
  *
  * Each is looked for once, by its number.  The directory is that of
  * plugin_set_dir(), else the one that the environment names in FRAMEFS_PLUGINS,
@@ -16,10 +16,10 @@
  */
 
 /*
- * Set the directory.  Nobody may have asked for a plug-in yet.
+ * Set the directory.  No plug-in may have been asked for yet.
  *
- * Returns 0; -ENOENT; -EPERM if others than root and this user could change what
- * is in it; or another negative errno.
+ * Returns 0; -ENOENT; -EPERM if others than root and this user could change
+ * what is in it; or another negative errno.
  */
 int plugin_set_dir(const char *dir);
 

@@ -3,8 +3,9 @@
 #define CHUNK_PLUGIN_FILE_H
 
 /*
- * Shared objects that only root or the user of this process can change.  What
- * was checked is what is loaded, whatever happens to its name meanwhile.
+ * Shared objects that only root or the user of this process can change.  The
+ * file that was checked is the one that is loaded, whatever happens to its
+ * name.
  */
 
 /*

@@ -40,8 +40,8 @@ void file_context_free(struct file_context *context);
 unsigned file_store_flags(const struct file_context *context);
 
 /*
- * Open the store of a frame that a user named: a file, the directory of a sparse
- * frame, or a URL, which frame_remote_check() accepts.
+ * Open the store of a frame that a user named: a file, the directory of a
+ * sparse frame, or a URL, which frame_remote_check() accepts.
  *
  *  flags  STORE_WRITE or 0, for a local one; file_store_flags() are added
  *
@@ -102,7 +102,7 @@ struct file_stats {
 /* Each figure is exact, but they may be of different moments. */
 void file_context_stats(struct file_context *context, struct file_stats *out);
 
-/* What the header of a frame alone says. */
+/* Values that the header of a frame alone gives. */
 struct file_peek {
     struct frame_info info;
     uint64_t size; /* bytes of the file that shows the frame */

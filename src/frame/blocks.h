@@ -23,7 +23,7 @@ struct blocks_source {
     const uint8_t *bytes; /* the whole chunk if it is in memory, else NULL */
 };
 
-/* What is known of a chunk before it is open. */
+/* The facts about a chunk before it is open. */
 struct blocks_head {
     const struct chunk_header *header;
     const struct chunk_items *items; /* see chunk_open() */

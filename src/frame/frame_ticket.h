@@ -8,19 +8,20 @@
 #include "store/store_http.h"
 
 /*
- * A ticket: the index of a sparse frame in a file of its own, with a vlmetalayer
- * that says where the frame is, and in which state it was.  Whoever gets the
- * file can read the frame.
+ * A ticket: the index of a sparse frame in a file of its own, with a
+ * vlmetalayer that says where the frame is, and in which state it was.  Whoever
+ * gets the file can read the frame.
  *
  * Whoever has written a ticket is not trusted: a URL of S3 leads to the server
- * that the user has configured, and a server of another URL gets no credentials.
+ * that the user has configured, and a server of another URL gets no
+ * credentials.
  *
  * The vlmetalayer is a map in MessagePack: url, etag, size and modified, the
  * latter two of the index, in bytes and in seconds since 1970.
  */
 #define FRAME_TICKET_LAYER "framefs.origin"
 
-/* What a ticket says. */
+/* The content of a ticket. */
 struct frame_ticket {
     char *url;
     struct store_http_tag tag; /* of the index when the ticket was made */

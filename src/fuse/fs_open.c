@@ -373,7 +373,7 @@ static int find_ticket(const struct fs_options *options,
     char text[256];
     int r;
 
-    /* What cannot be opened is reported later. */
+    /* A source that cannot be opened is reported later. */
     if (url_is(options->source) || options->offset > 0 ||
         store_path_open(options->source, STORE_NOATIME, &store) < 0)
         return 0;

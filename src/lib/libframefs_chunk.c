@@ -7,7 +7,7 @@
 #include "file/file_chunk_edit.h"
 #include "lib/libframefs_private.h"
 
-/* What to read of a chunk. */
+/* The part of a chunk to read. */
 struct reading {
     uint64_t chunk_no;
     int form;

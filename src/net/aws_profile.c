@@ -98,7 +98,7 @@ static bool is_profile(const struct reader *reader, struct span section)
     return equals(section, "default") && strcmp(reader->name, "default") == 0;
 }
 
-/* Read [NAME].  What follows it is a comment. */
+/* Read [NAME].  The rest of the line is a comment. */
 static int read_section(struct reader *reader, struct span line,
                         struct aws_profile *profile)
 {

@@ -19,8 +19,8 @@ struct fetch {
                                  asked once, and not through a proxy */
 };
 
-/* What makes such requests.  net.h has one; code below it gets it passed
-   down. */
+/* The object that makes such requests.  net.h has one; code below it gets it
+   passed down. */
 struct fetcher {
     /* Returns 0, -EINVAL if the URL is not valid, or an error of struct
        net_request. */

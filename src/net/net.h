@@ -99,8 +99,8 @@ bool net_is_supported(void);
 /* Take one more reference; net_put() gives it back. */
 struct net *net_get(struct net *net);
 
-/* Drop a reference; accepts NULL.  With the last one, requests that are still in
-   flight end with -ECANCELED.  Callbacks must not drop the last one. */
+/* Drop a reference; accepts NULL.  With the last one, requests that are still
+   in flight end with -ECANCELED.  Callbacks must not drop the last one. */
 void net_put(struct net *net);
 
 /* How a server treats the conditions of a PUT. */
@@ -125,7 +125,7 @@ const struct net_options *net_get_options(const struct net *net);
  */
 int net_map(struct net *net, const struct url *url, struct url *out);
 
-/* What a layer above keeps with a loop. */
+/* Memory that a layer above keeps with a loop. */
 struct net_extra {
     void (*free)(struct net_extra *extra); /* called when the loop has ended */
 };
@@ -136,7 +136,7 @@ struct net_extra *net_get_extra(
     struct net *net,
     struct net_extra *(*make)(const struct net_options *options));
 
-/* What to ask for. */
+/* The kind of a request. */
 enum net_method {
     NET_GET,    /* bytes */
     NET_HEAD,   /* only size, tag and time */
@@ -153,7 +153,7 @@ enum {
 };
 #define NET_PUT_ID "x-amz-meta-framefs-commit"
 
-/* What a server has told about an object. */
+/* The answer of a server about an object. */
 struct net_reply {
     uint64_t size;           /* bytes in the object */
     uint64_t off;            /* of the first byte that was stored */
@@ -246,8 +246,8 @@ void net_want(struct net *net, struct net_request *request);
 /*
  * Make requests at the same time, and wait until all are done.  Uses their
  * `done` and `context`.  The result of each is in its `error`.  If the program
- * that this thread serves is told to end (base/killed.h), they are cancelled.  Must not be
- * called by a callback.
+ * that this thread serves is told to end (base/killed.h), they are cancelled.
+ * Must not be called by a callback.
  */
 void net_run(struct net *net, struct net_request *requests, size_t n);
 

@@ -4,7 +4,7 @@
 
 #include "net/net.h"
 
-/* What the headers of a reply say. */
+/* The content of the headers of a reply. */
 struct net_headers {
     unsigned status; /* 0: no reply yet */
     bool has_length;

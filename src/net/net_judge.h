@@ -4,7 +4,7 @@
 
 #include "net/net_transfer.h"
 
-/* What to do after a try. */
+/* The next step after a try. */
 enum net_verdict {
     NET_FINISH,
     NET_RETRY,

@@ -6,16 +6,16 @@
 
 #include "net/net_transfer.h"
 
-/* What is known of a bucket. */
+/* The facts about a bucket. */
 struct net_bucket {
     struct net_bucket *next;
     enum net_conditions conditions;
     char name[];
 };
 
-/* The site of a loop, for URLs with s3.  It is made when the first request needs
-   it, and stays as long as the loop.  `lock` is held over reading the files of
-   profiles. */
+/* The site of a loop, for URLs with s3.  It is made when the first request
+   needs it, and stays as long as the loop.  `lock` is held over reading the
+   files of profiles. */
 struct net_site {
     const struct fetcher *fetcher; /* constant */
     pthread_mutex_t lock;

@@ -129,8 +129,8 @@ static void read_object(struct answer *answer, struct s3_object *out)
         xml_fail(xml, "object in XML has no key");
 }
 
-/* Make room for one more element, of zeros.  There is always room for a power of
-   two of them. */
+/* Make room for one more element, of zeros.  There is always room for a power
+   of two of them. */
 static void *grow(struct answer *answer, void *array, size_t n, size_t size)
 {
     char *grown = array;
@@ -199,7 +199,7 @@ static void decode_keys(struct answer *answer, struct s3_list *list)
         decode(answer, &list->prefixes[i]);
 }
 
-/* What a list says of itself. */
+/* Values that a list gives of itself. */
 struct list_flags {
     bool truncated;
     bool encoded;

@@ -45,8 +45,8 @@ struct s3_list {
  *
  *  out  to be freed with s3_list_fini()
  *
- * A key with an encoded NUL becomes "", which is no key, so that whoever has put
- * it there does not hide the others.
+ * A key with an encoded NUL becomes "", which is no key, so that whoever has
+ * put it there does not hide the others.
  */
 int s3_list_parse(const char *text, size_t len, struct s3_list *out,
                   struct fault *fault);
@@ -70,7 +70,7 @@ int s3_error_parse(const char *text, size_t len, struct s3_error *out,
 int s3_upload_parse(const char *text, size_t len, char **out,
                     struct fault *fault);
 
-/* What came of a multipart upload. */
+/* The result of a multipart upload. */
 struct s3_complete {
     char etag[S3_ETAG_MAX];
     struct s3_error error; /* if its code is not "", the upload has failed,

@@ -16,7 +16,7 @@
  */
 struct s3_site;
 
-/* What the user has said of a server. */
+/* The settings of the user for a server. */
 struct s3_options {
     struct aws_options aws;
     bool anonymous;                /* requests are not signed */
@@ -84,8 +84,8 @@ int s3_site_sign(struct s3_site *site, const struct s3_unsigned *request,
 /* Wipe and free. */
 void s3_signed_fini(struct s3_signed *signed_);
 
-/* Note that the server has refused a request.  Returns whether it makes sense to
-   sign it again. */
+/* Note that the server has refused a request.  Returns whether it makes sense
+   to sign it again. */
 bool s3_site_refuse(struct s3_site *site, const struct s3_signed *signed_);
 
 #endif

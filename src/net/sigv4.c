@@ -20,7 +20,7 @@ enum {
     NAMES_MAX = 4 /* headers that are made here, and Host */
 };
 
-/* What is being signed. */
+/* The request that is being signed. */
 struct signing {
     const struct sigv4_request *request;
     const struct sigv4_key *key;

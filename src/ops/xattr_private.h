@@ -11,7 +11,7 @@
 /* How the names of attributes that a frame holds begin. */
 #define XATTR_OURS "user.b2frame."
 
-/* What holds an attribute. */
+/* The holder of an attribute. */
 enum xattr_holder {
     XATTR_HOLDER_NONE,    /* nothing can */
     XATTR_HOLDER_FRAME,   /* the frame, as a metalayer */

@@ -37,7 +37,7 @@ struct disk_key {
     uint8_t id[DISK_KEY_LEN];
 };
 
-/* What a file tells about the object that its bytes belong to. */
+/* Facts about the object that the bytes of a file belong to. */
 struct disk_note {
     uint64_t size;    /* of the object */
     int64_t modified; /* seconds since 1970; 0: unknown */
@@ -87,8 +87,8 @@ void disk_file_close(struct disk_file *file);
 int disk_file_read(struct disk_cache *cache, const struct disk_file *file,
                    size_t off, size_t len, uint8_t *buf);
 
-/* Keep bytes, at most DISK_FILE_MAX, in place of those that the key had; or only
-   a note, if `len` is 0. */
+/* Keep bytes, at most DISK_FILE_MAX, in place of those that the key had; or
+   only a note, if `len` is 0. */
 void disk_cache_put(struct disk_cache *cache, const struct disk_key *key,
                     const struct disk_note *note, const uint8_t *bytes,
                     size_t len);

@@ -18,7 +18,8 @@
  *
  * Locking.  `lock` guards the pieces and all that http_context and http_remote
  * have, unless they say otherwise.  While it is held, no lock is taken but that
- * of net and that of the owner.  No thread holds it during a request, or while it copies bytes.
+ * of net and that of the owner.  No thread holds it during a request, or while
+ * it copies bytes.
  */
 struct http_memory {
     struct net_extra extra;
@@ -68,8 +69,8 @@ bool http_memory_has_room_locked(struct http_memory *memory, size_t len);
 /* Free pieces that were read, if there are too many. */
 void http_memory_evict_locked(struct http_memory *memory);
 
-/* Make a piece that the caller uses, and fills or has filled.  NULL: there is no
-   memory. */
+/* Make a piece that the caller uses, and fills or has filled.  NULL: there is
+   no memory. */
 struct http_piece *http_piece_new_locked(struct http_remote *remote,
                                          uint64_t off, size_t len);
 
@@ -79,7 +80,7 @@ void http_piece_free_locked(struct http_piece *piece);
 /* A thread reads a piece. */
 void http_piece_touch_locked(struct http_piece *piece);
 
-/* Nobody has read a piece yet. */
+/* No piece has been read yet. */
 void http_piece_want_locked(struct http_piece *piece);
 
 /* Note how many bytes of a piece have come. */

@@ -48,7 +48,7 @@ static bool wait_locked(struct http_piece *piece, struct store_waiter *waiter)
     return true;
 }
 
-/* Make a piece, unless there is no room.  Nobody uses it yet. */
+/* Make a piece, unless there is no room.  It has no user yet. */
 static struct http_piece *add_piece_locked(struct http_remote *remote,
                                            uint64_t off, uint64_t end,
                                            struct list *batch)

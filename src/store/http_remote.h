@@ -22,8 +22,8 @@ struct store_http_start;
 
 struct http_memory;
 
-/* What the remotes of one store share.  http_memory.lock guards what is not
-   constant. */
+/* The context that the remotes of one store share.  http_memory.lock guards
+   what is not constant. */
 struct http_context {
     struct net *net;            /* constant; the store has the reference */
     struct http_memory *memory; /* constant */
@@ -38,7 +38,7 @@ struct http_context {
 /* Readers will want units of about so many bytes, each from its start. */
 void http_context_expect(struct http_context *context, uint64_t unit);
 
-/* What is known about an object. */
+/* The known state of an object. */
 struct http_state {
     uint64_t size;
     time_t modified;      /* by the server's clock; 0: unknown */

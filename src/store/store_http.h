@@ -9,19 +9,19 @@
  * Stores of objects on a web server, or on a server of S3, whose objects are
  * read in the same way.  Directories on a server of S3 can be changed.
  *
- * A store shows one state of its object "", or of the object of a directory that
- * was opened last, the index.  Once the server is found to have another state,
- * store_object_stat() and reads return -ESTALE, and the next store_open() opens
- * the new state.  The server is asked for changes when its last answer is older
- * than net_options.revalidate seconds.
+ * A store shows one state of its object "", or of the object of a directory
+ * that was opened last, the index.  Once the server is found to have another
+ * state, store_object_stat() and reads return -ESTALE, and the next
+ * store_open() opens the new state.  The server is asked for changes when its
+ * last answer is older than net_options.revalidate seconds.
  *
  * Objects of a directory whose names end with ".chunk" do not change while the
  * index has one state.  To open one costs no request; its size comes with its
  * first bytes.  If one is missing, or is newer than the index, the server is
  * asked whether the index has changed.
  *
- * Bytes that were fetched are kept on disk if net_options.netcache says where; see
- * http_cached.h.
+ * Bytes that were fetched are kept on disk if net_options.netcache says where;
+ * see http_cached.h.
  *
  * A server knows no owners, so all objects belong to the user of this process,
  * and everyone may read them.  Errors are those of struct net_request.
@@ -55,7 +55,7 @@ int store_http_open(struct net *net, const struct url *url, struct store **out);
 int store_http_open_dir(struct net *net, const struct url *url,
                         struct store **out);
 
-/* What a server tells of the state of an object. */
+/* The answer of a server about the state of an object. */
 struct store_http_tag {
     uint64_t size;           /* bytes */
     time_t modified;         /* 0: unknown */
@@ -70,7 +70,7 @@ int store_http_get_tag(struct store *store, struct store_http_tag *out);
    needed to open it? */
 bool store_http_is_kept(struct net *net, const struct url *url);
 
-/* What the disk has done for a loop. */
+/* The work of the disk for a loop. */
 struct store_http_stats {
     uint64_t hits;    /* reads of bytes that it had */
     uint64_t misses;  /* and of those that it did not have */
@@ -122,8 +122,8 @@ int store_s3_list_old(struct store *store,
                       int (*visit)(void *context, const char *name),
                       void *context);
 
-/* Delete objects at once, which nobody may need any more.  Returns 0 or an error
-   of struct net_request, and then some may have been deleted. */
+/* Delete objects at once, which nobody may need any more.  Returns 0 or an
+   error of struct net_request, and then some may have been deleted. */
 int store_s3_delete(struct store *store, char *const *names, size_t n);
 
 #endif

@@ -7,16 +7,16 @@
 #include "store/store_backend.h"
 #include "store/store_http.h"
 
-/* What store_http_open.c, store_http.c, which reads, and store_s3_write.c, which
-   changes objects on servers of S3, share. */
+/* What store_http_open.c, store_http.c, which reads, and store_s3_write.c,
+   which changes objects on servers of S3, share. */
 
 enum {
     HTTP_NAME_MAX = 32, /* of an object, with its NUL */
     S3_DOUBTS_MAX = 4,
 };
 
-/* A store.  Locking.  `lock` is held over no request.  http_memory.lock may be taken
-   while it is held. */
+/* A store.  Locking.  `lock` is held over no request.  http_memory.lock may be
+   taken while it is held. */
 struct http_store {
     struct store store;
     struct http_context *context; /* constant; a reference */
@@ -52,7 +52,7 @@ int http_object_read(struct store_object *object,
                      const struct store_range *ranges, size_t nranges);
 void http_object_close(struct store_object *object);
 
-/* What store_object_stat() returns for a state. */
+/* The result of store_object_stat() for a state. */
 struct store_stat http_store_stat(const struct http_store *store,
                                   const struct http_state *state);
 
@@ -63,7 +63,7 @@ bool http_store_is_name(const struct http_store *store, const char *name);
 int http_store_remote(struct http_store *store, const char *name,
                       struct http_remote **out);
 
-/* Get a reference to the newest known state of an index; NULL: there is none. */
+/* Get a reference to the newest known state of an index, or NULL. */
 struct http_remote *http_store_current(struct http_store *store,
                                        const char *name);
 

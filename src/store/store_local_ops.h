@@ -25,8 +25,8 @@ struct store_local_ops {
     int (*lock_in_use_alone)(struct store *store);
 };
 
-/* What an object does for it.  The object of another kind of store has these
-   too if its bytes come from a local one. */
+/* The functions of an object for it.  The object of another kind of store has
+   these too if its bytes come from a local one. */
 struct store_local_object_ops {
     int (*check)(struct store_object *object, int how);
     uint64_t (*access_list)(struct store_object *object); /* NULL: none */
