@@ -46,10 +46,11 @@ static bool is_cached(struct fs *fs, const struct open_file *open,
                       const struct open_version *version, uint64_t mark)
 {
     const struct node *node = open->node;
-    bool looked_up_only = open->new_size > 0 && version->file;
+    bool looked_up_only;
     bool cached;
 
     pthread_mutex_lock(&fs->nodes.lock);
+    looked_up_only = open->new_size > 0 && version->file;
     /* Programs hold it open already, besides a thread that closes it. */
     cached = open->nrefs > 1 + (unsigned)open->closing.busy;
     if (!cached && !node->kernel_stale && !node->unread)
