@@ -181,10 +181,12 @@ def a_mount_ends_in_time():
 
 
 def ends_in_time(mount):
+    """Neither does the daemon wait for a server, nor as long as a program that
+    finds credentials may take, 60 s."""
     begin = time.monotonic()
     status = mount.stop(signal.SIGTERM)
     took = time.monotonic() - begin
-    check(status == 0 and took < 15, 'status %d, %.1f s' % (status, took))
+    check(status == 0 and took < 45, 'status %d, %.1f s' % (status, took))
 
 
 def faults_reach_no_program():

@@ -11,6 +11,7 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 
 SKIP = 77  # exit status of a test that cannot run here
@@ -108,6 +109,17 @@ def run_all(test, items):
     print('%d of %d failed, peak memory %d MiB' %
           (failures, len(items), peak_memory() >> 20))
     sys.exit(failures > 0)
+
+
+def takes_less(seconds, call, *args):
+    """Call a function, which takes less time than that at least once in three
+    tries: a busy machine may be slower at any moment."""
+    for _ in range(3):
+        start = time.monotonic()
+        call(*args)
+        if time.monotonic() - start < seconds:
+            return
+    raise Failure('takes %.1f s or longer' % seconds)
 
 
 @contextlib.contextmanager
