@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "net/percent.h"
 #include "net/s3_request.h"
 
 enum {
@@ -27,20 +26,6 @@ struct listing {
 const char *prefix_entry_etag(const struct prefix_entry *entry)
 {
     return entry->name + strlen(entry->name) + 1;
-}
-
-/* Write the prefix of all keys, which ends with '/' unless it is empty.  NULL:
-   there is no memory. */
-static char *make_prefix(const struct url *url)
-{
-    const char *key = url->path + 1; /* behind the first '/' */
-    size_t len = strlen(key);
-    struct secret prefix = { 0 };
-
-    percent_decode(key, len, &prefix);
-    if (len > 0 && key[len - 1] != '/')
-        secret_add(&prefix, "/");
-    return secret_take(&prefix);
 }
 
 static void hide(struct prefix_list *list, const char *key)
@@ -247,7 +232,7 @@ static void sort(struct prefix_list *list)
 int prefix_list_fetch(struct net *net, const struct prefix_wanted *wanted,
                       struct prefix_list **out)
 {
-    struct listing listing = { .prefix = make_prefix(wanted->url) };
+    struct listing listing = { .prefix = s3_key_prefix(wanted->url) };
     struct prefix_list *list = calloc(1, sizeof(*list));
     int r = -ENOMEM;
 

@@ -10,6 +10,18 @@
 #include "net/percent.h"
 #include "net/xml.h"
 
+char *s3_key_prefix(const struct url *url)
+{
+    const char *key = url->path + 1; /* behind the first '/' */
+    size_t len = strlen(key);
+    struct secret prefix = { 0 };
+
+    percent_decode(key, len, &prefix);
+    if (len > 0 && key[len - 1] != '/')
+        secret_add(&prefix, "/");
+    return secret_take(&prefix);
+}
+
 /* Write the query of a list.  The caller frees it; NULL: there is no memory. */
 static char *list_query(const struct s3_list_wanted *wanted)
 {

@@ -16,6 +16,10 @@ struct s3_list_wanted {
                           page */
 };
 
+/* Write the prefix of all keys below a URL with s3; it ends with '/' unless it is
+   empty.  The caller frees it; NULL: there is no memory. */
+char *s3_key_prefix(const struct url *url);
+
 /*
  * Get one page of the list of what lies directly below a URL: objects, and
  * prefixes of the keys of others, which end with '/'.

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/percent.h"
 #include "net/s3_request.h"
 
 /* A list that is being read. */
@@ -17,20 +16,6 @@ struct listing {
     int (*visit)(void *context, const char *name);
     void *context;
 };
-
-/* Write the prefix of all keys, which ends with '/' unless it is empty.  NULL:
-   there is no memory. */
-static char *make_prefix(const struct url *url)
-{
-    const char *key = url->path + 1; /* behind the first '/' */
-    size_t len = strlen(key);
-    struct secret prefix = { 0 };
-
-    percent_decode(key, len, &prefix);
-    if (len > 0 && key[len - 1] != '/')
-        secret_add(&prefix, "/");
-    return secret_take(&prefix);
-}
 
 /* Visit a name, unless it is none of a directory.  A server may list what it was
    not asked for. */
@@ -111,7 +96,7 @@ static int list(struct listing *listing, struct net *net)
 
     if (listing->url->scheme != URL_S3)
         return -ENOTSUP;
-    listing->prefix = make_prefix(listing->url);
+    listing->prefix = s3_key_prefix(listing->url);
     if (!listing->prefix)
         return -ENOMEM;
     r = visit_pages(listing, net);
