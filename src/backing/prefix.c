@@ -7,10 +7,7 @@
 #include <sys/random.h>
 
 #include "backing/prefix_private.h"
-
-enum {
-    STATFS_BLOCK = 4096
-};
+#include "backing/remote_frame.h"
 
 void prefix_rest(struct prefix_tree *tree)
 {
@@ -58,29 +55,10 @@ static int find(struct backing_source *source, const char *dir,
     return 0;
 }
 
-/* A server does not tell how much space it has. */
-static int statfs_none(const struct backing_source *source
-                       __attribute__((unused)),
-                       struct statvfs *out)
-{
-    *out = (struct statvfs){
-        .f_bsize = STATFS_BLOCK,
-        .f_frsize = STATFS_BLOCK,
-        .f_namemax = NAME_MAX,
-    };
-    return 0;
-}
-
-static int sync_none(const struct backing_source *source
-                     __attribute__((unused)))
-{
-    return 0;
-}
-
 static const struct backing_source_ops prefix_source_ops = {
     .find = find,
-    .statfs = statfs_none,
-    .sync = sync_none,
+    .statfs = remote_statfs,
+    .sync = remote_sync,
 };
 
 static struct prefix_tree *new_tree(const struct net_options *options)

@@ -46,4 +46,9 @@ void remote_frame_free(struct remote_frame *remote);
 void remote_frame_place(const struct backing_source *source,
                         struct backing_place *out);
 
+/* Functions of struct backing_source_ops for any SOURCE behind a URL: a server
+   does not tell how much space it has, and there is nothing to sync. */
+int remote_statfs(const struct backing_source *source, struct statvfs *out);
+int remote_sync(const struct backing_source *source);
+
 #endif
