@@ -14,7 +14,8 @@
 #include "show_stats.h"
 
 enum {
-    EXIT_USAGE = 2
+    EXIT_USAGE = 2,
+    LARGE_BUFFER = 4 << 20, /* in bytes; larger than those of usual chunks */
 };
 
 /* Open /dev/null for each standard stream that is closed.  The numbers of these
@@ -58,6 +59,11 @@ int main(int argc, char **argv)
     /* Limit the number of heaps: with one for each thread, threads that come
        and go would leave about 5 MiB allocated beyond the cache's limit. */
     mallopt(M_ARENA_MAX, 2);
+    /* Large buffers go back to the kernel when they are freed, and no more than
+       this is kept at the top of a heap.  Left alone, both limits grow with
+       the buffers that are freed, up to 32 and 64 MiB. */
+    mallopt(M_MMAP_THRESHOLD, LARGE_BUFFER);
+    mallopt(M_TRIM_THRESHOLD, LARGE_BUFFER);
     open_standard_streams();
     log_setup("framefs", LOG_SINK_STDERR, LOG_LEVEL_WARNING);
     r = hide_queries(argc, argv);

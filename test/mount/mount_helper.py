@@ -94,14 +94,13 @@ FILL = '''
 mount -t framefs src mnt && head -c 3M /dev/urandom >mnt/b && sync -f mnt &&
 daemon=$(pgrep -x framefs) && kill -STOP $daemon &&
 { sh -c "while grep -q $PWD/mnt /proc/self/mounts; do :; done
-         test -e ended && echo too early; kill -CONT $daemon" & } &&
+         sleep 0.2; test -e ended && echo too early; kill -CONT $daemon" & } &&
 '''
 
 
 def umount_waits():
     make()
-    said = inside(FILL + 'umount mnt; echo $? >ended; pgrep -x framefs; wait; '
-                  'cat ended')
+    said = inside(FILL + 'umount mnt; echo $? >ended; wait; cat ended')
     check(said == '0\n', said)
 
 
