@@ -124,16 +124,18 @@ enum {
  *
  *  path    a file, or the directory of a sparse frame; links are followed.
  *          Or a URL of either on a web server, http://HOST[:PORT]/PATH or the
- *          same with https, or on a server of S3, s3://BUCKET/KEY, for reading
- *          only (-EROFS).  If it ends with '/', it is a directory; if it has a
- *          query (?...), it is not.  The query is a secret and never part of
- *          framefs_error().  A build without libcurl or libcrypto refuses URLs:
- *          -EPROTONOSUPPORT.
- *          A ticket, see b2frame(1), opens the frame that it leads to, also for
+ *          same with https, or on a server of S3, s3://BUCKET/KEY.  Of these,
+ *          only a sparse frame on a server of S3 can be opened for writing;
+ *          others give -EROFS.  If it ends with '/', it is a directory; if it
+ *          has a query (?...), it is not.  The query is a secret and never part
+ *          of framefs_error().  A build without libcurl or libcrypto refuses
+ *          URLs: -EPROTONOSUPPORT.
+ *          A ticket, see b2frame(1), opens the frame that it leads to, for
  *          reading only; -ESTALE if that has changed since
  *  flags   FRAMEFS_READ or FRAMEFS_WRITE.  Only one handle at a time, of all
- *          processes, can change a frame, from its first write until that is
- *          committed.  Any number of handles can read it meanwhile: each call
+ *          processes, can change a local frame, from its first write until that
+ *          is committed.  A frame on a server is not locked: if another handle
+ *          has committed meanwhile, a commit fails with -ESTALE.  Any number of handles can read it meanwhile: each call
  *          sees the last commit, or a later one for some chunks.  With
  *          FRAMEFS_ARRAY, the bytes of an N-dimensional array are its items in
  *          C order, as framefs(1) shows them, and the array keeps its size;
@@ -161,8 +163,10 @@ FRAMEFS_API int framefs_open_memory(struct framefs *fs, const void *buf,
 /*
  * Create an empty frame, and open it for writing.
  *
- *  path     must not exist: -EEXIST.  NULL: make a contiguous frame in memory,
- *           which framefs_memory_get() copies, and framefs_close() drops
+ *  path     must not exist: -EEXIST.  A URL of S3, see framefs_open(): make a
+ *           sparse frame, whatever `layout` says; other URLs give -EROFS.  NULL:
+ *           make a contiguous frame in memory, which framefs_memory_get()
+ *           copies, and framefs_close() drops
  *  options  NULL, or options in the form of framefs(1)'s -o, separated by
  *           commas:
  *             layout=contiguous|sparse  one file, or a directory (contiguous)

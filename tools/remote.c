@@ -247,13 +247,10 @@ int remote_open(const char *arg, bool to_change, struct store **out)
 
     if (r < 0)
         return r;
-    r = frame_remote_open(net, full_text(arg), out, &why);
+    r = to_change
+            ? frame_remote_open_to_change(net, full_text(arg), out, &refusal)
+            : frame_remote_open(net, full_text(arg), out, &why);
     net_put(net);
-    if (r < 0 || !to_change)
-        return r;
-    r = frame_remote_allow_changes(*out, &refusal);
-    if (r < 0)
-        store_close(*out);
     return r;
 }
 

@@ -9,12 +9,15 @@
 
 #include "backing/backing_ops.h"
 #include "backing/single_frame.h"
+#include "base/clock.h"
 #include "frame/frame_object.h"
 #include "frame/frame_remote.h"
+#include "store/store_local.h"
 
 enum {
     STAT_BLOCK = 512,
-    STATFS_BLOCK = 4096
+    STATFS_BLOCK = 4096,
+    FRAME_INO = 2 /* of a sparse frame */
 };
 
 struct remote_frame {
@@ -103,6 +106,11 @@ bool remote_frame_is_frame(const struct remote_frame *remote)
     return frame_remote_is_frame(remote->store);
 }
 
+bool remote_frame_can_change(const struct remote_frame *remote)
+{
+    return remote->url && store_names_once(remote->store);
+}
+
 void remote_frame_rest(struct remote_frame *remote)
 {
     rest(remote);
@@ -125,19 +133,22 @@ void remote_frame_free(struct remote_frame *remote)
 }
 
 /* Open the store with what carries the requests of the mount. */
-static int open_mounted(struct remote_frame *remote, struct store **out)
+static int open_mounted(const struct backing_source *source, struct store **out,
+                        struct fault *fault)
 {
+    const struct remote_frame *remote = source->remote;
     struct net *net = NULL;
     int r;
 
     if (remote->url)
-        return file_store_open(remote->files, remote->url, 0, out);
+        return file_store_open(remote->files, remote->url,
+                               source->writable ? STORE_WRITE : 0, out, fault);
     r = file_context_net(remote->files, &net);
-    if (r < 0)
-        return r;
-    r = frame_ticket_open(net, &remote->ticket, out);
-    net_put(net);
-    return r;
+    if (r == 0) {
+        r = frame_ticket_open(net, &remote->ticket, out);
+        net_put(net);
+    }
+    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
 }
 
 static struct store *find_store(struct remote_frame *remote)
@@ -153,13 +164,15 @@ static struct store *find_store(struct remote_frame *remote)
 
 /* Get the store of the frame, which all share.  Two threads may both open one;
    the first wins. */
-static int get_store(struct remote_frame *remote, struct store **out)
+static int get_store(const struct backing_source *source, struct store **out,
+                     struct fault *fault)
 {
+    struct remote_frame *remote = source->remote;
     struct store *store = find_store(remote);
     int r;
 
     if (!store) {
-        r = open_mounted(remote, &store);
+        r = open_mounted(source, &store, fault);
         if (r < 0)
             return r;
         pthread_mutex_lock(&remote->lock);
@@ -206,22 +219,34 @@ static void show(const struct store_stat *stat, struct stat *out)
     };
 }
 
+/* A sparse frame stays the same file after a commit.  The identity of its index
+   shows in the nanoseconds of a time, because other layers compare times to
+   find out whether the frame has changed. */
+static void show_commit(struct stat *out)
+{
+    out->st_ctim.tv_nsec = (long)(out->st_ino % CLOCK_SECOND_NS);
+    out->st_ino = FRAME_INO;
+}
+
 static int stat_frame(const struct backing_place *place,
                       enum entry_kind kind __attribute__((unused)),
                       struct stat *out)
 {
-    const struct backing_source *source = place->holder;
+    struct fault fault = FAULT_NONE;
     struct store_stat stat;
     struct store *store;
-    int r = get_store(source->remote, &store);
+    int r = get_store(place->holder, &store, &fault);
 
     if (r < 0)
         return r;
     r = frame_object_stat(store, NULL, &stat);
     store_close(store);
-    if (r == 0)
-        show(&stat, out);
-    return r;
+    if (r < 0)
+        return r;
+    show(&stat, out);
+    if (place->made_up_ino)
+        show_commit(out);
+    return 0;
 }
 
 static int store_of(const struct backing_place *place,
@@ -229,10 +254,7 @@ static int store_of(const struct backing_place *place,
                     unsigned flags __attribute__((unused)), struct store **out,
                     struct fault *fault)
 {
-    const struct backing_source *source = place->holder;
-    int r = get_store(source->remote, out);
-
-    return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+    return get_store(place->holder, out, fault);
 }
 
 static const struct backing_ops remote_frame_ops = {
@@ -241,6 +263,7 @@ static const struct backing_ops remote_frame_ops = {
     .stat = stat_frame,
     .frame_kind = frame_kind,
     .store = store_of,
+    .pin = remote_pin,
 };
 
 void remote_frame_place(const struct backing_source *source,
@@ -249,6 +272,7 @@ void remote_frame_place(const struct backing_source *source,
     /* Drop the const: the holder of a place is changed by those who own it. */
     *out = (struct backing_place){
         .ops = &remote_frame_ops,
+        .made_up_ino = entry_traits[source->only_kind].sparse,
         .dirfd = -1,
         .holder = (void *)(uintptr_t)source,
     };
@@ -264,6 +288,13 @@ int remote_statfs(const struct backing_source *source __attribute__((unused)),
         .f_namemax = NAME_MAX,
     };
     return 0;
+}
+
+int remote_pin(const struct backing_place *place __attribute__((unused)),
+               enum entry_kind kind __attribute__((unused)),
+               struct backing_object *out __attribute__((unused)))
+{
+    return -ENOTSUP;
 }
 
 int remote_sync(const struct backing_source *source __attribute__((unused)))

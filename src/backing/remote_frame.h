@@ -8,10 +8,11 @@
 
 /*
  * SOURCE as a frame behind a URL.  It shows like a local one, by the virtual
- * directory of single_frame.h or on a file, and is never changed.  It belongs to
- * the daemon's user, and everyone may read it who may use the mount.
+ * directory of single_frame.h or on a file.  It belongs to the daemon's user,
+ * and everyone may read it who may use the mount.
  */
 struct remote_frame;
+struct backing_object;
 
 /*
  * Open the frame behind a URL as SOURCE, to find out what it is.  The thread
@@ -39,6 +40,10 @@ void remote_frame_start(struct remote_frame *remote,
    This costs no request. */
 bool remote_frame_is_frame(const struct remote_frame *remote);
 
+/* Can the frame that was just opened be changed?  This costs no request, so the
+   server may still refuse. */
+bool remote_frame_can_change(const struct remote_frame *remote);
+
 /* Accepts NULL. */
 void remote_frame_free(struct remote_frame *remote);
 
@@ -50,5 +55,9 @@ void remote_frame_place(const struct backing_source *source,
    does not tell how much space it has, and there is nothing to sync. */
 int remote_statfs(const struct backing_source *source, struct statvfs *out);
 int remote_sync(const struct backing_source *source);
+
+/* Refuse to change attributes, which servers do not keep: -ENOTSUP. */
+int remote_pin(const struct backing_place *place, enum entry_kind kind,
+               struct backing_object *out);
 
 #endif

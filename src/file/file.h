@@ -43,16 +43,17 @@ unsigned file_store_flags(const struct file_context *context);
  * Open the store of a frame that a user named: a file, the directory of a
  * sparse frame, or a URL, which frame_remote_check() accepts.
  *
- *  flags  STORE_WRITE or 0, for a local one; file_store_flags() are added
+ *  flags  STORE_WRITE or 0; file_store_flags() are added for a local one
  *
  * If the file is a ticket, this opens the frame that it leads to, see
  * frame_ticket.h.
  *
  * Returns 0; -EREMCHG if that frame has changed since the ticket was made;
- * -EROFS for a ticket with STORE_WRITE; or another negative errno.
+ * -EROFS with STORE_WRITE for a ticket, and for a frame behind a URL that
+ * frame_remote_open_to_change() refuses; or another negative errno.
  */
 int file_store_open(struct file_context *context, const char *name,
-                    unsigned flags, struct store **out);
+                    unsigned flags, struct store **out, struct fault *fault);
 
 /* Get a reference to what carries the requests of a context.  Its thread starts
    when it is first needed.  Returns 0 or an error of net_new(). */

@@ -104,19 +104,27 @@ static int open_local(struct file_context *context, const char *name,
     return r;
 }
 
-int file_store_open(struct file_context *context, const char *name,
-                    unsigned flags, struct store **out)
+static int open_remote(struct file_context *context, const char *url,
+                       bool to_change, struct store **out, const char **why)
 {
     struct net *net = NULL;
-    const char *why;
-    int r;
+    int r = file_context_net(context, &net);
 
-    if (!url_is(name))
-        return open_local(context, name, flags, out);
-    r = file_context_net(context, &net);
     if (r < 0)
         return r;
-    r = frame_remote_open(net, name, out, &why);
+    r = to_change ? frame_remote_open_to_change(net, url, out, why)
+                  : frame_remote_open(net, url, out, why);
     net_put(net);
     return r;
+}
+
+int file_store_open(struct file_context *context, const char *name,
+                    unsigned flags, struct store **out, struct fault *fault)
+{
+    const char *why = NULL;
+    int r = url_is(name)
+                ? open_remote(context, name, flags & STORE_WRITE, out, &why)
+                : open_local(context, name, flags, out);
+
+    return r < 0 ? fault_set(fault, r, 0, why) : 0;
 }

@@ -9,6 +9,8 @@
 #include "frame/frame_object.h"
 #include "store/store_http.h"
 
+static const char only_read[] = "frames on web servers can only be read";
+
 static bool ends_with_slash(const struct url *url)
 {
     return url->path[strlen(url->path) - 1] == '/';
@@ -143,18 +145,28 @@ int frame_remote_open(struct net *net, const char *text, struct store **out,
     return r;
 }
 
-int frame_remote_allow_changes(struct store *store, const char **why)
+int frame_remote_open_to_change(struct net *net, const char *text,
+                                struct store **out, const char **why)
 {
-    int r = store_s3_allow_changes(store, false);
+    struct store *store;
+    int r;
 
+    if (!url_has_list(text)) {
+        *why = only_read;
+        return -EROFS;
+    }
+    r = frame_remote_open(net, text, &store, why);
     if (r < 0)
-        *why =
-            store_is_directory(store)
-                ? "frames on web servers can only be read"
-                : "a contiguous frame behind a URL can only be read; b2frame "
-                  "convert --layout sparse makes one on s3 that can be "
-                  "changed";
-    return r;
+        return r;
+    r = store_s3_allow_changes(store, false);
+    if (r < 0) {
+        *why = "a contiguous frame behind a URL can only be read; b2frame "
+               "convert --layout sparse makes one on s3 that can be changed";
+        store_close(store);
+        return r;
+    }
+    *out = store;
+    return 0;
 }
 
 /* Take the store of the frame that is there, if it is to be replaced. */
@@ -180,7 +192,7 @@ static int open_new(struct net *net, const char *text, struct store **out,
         *why = "the URL of a sparse frame cannot have a query";
         r = -EINVAL;
     } else if (url.scheme != URL_S3) {
-        *why = "frames on web servers can only be read";
+        *why = only_read;
         r = -EROFS;
     } else {
         r = store_http_open_dir(net, &url, out);

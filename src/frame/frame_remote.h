@@ -42,8 +42,9 @@ bool frame_remote_is_frame(struct store *store);
 int frame_remote_create(struct net *net, const char *text, bool replace,
                         struct store **out, const char **why);
 
-/* Allow changes to a frame that was just opened: a sparse one on a server of
-   S3.  Returns 0, or -EROFS with `why`. */
-int frame_remote_allow_changes(struct store *store, const char **why);
+/* Open the store of a frame that is to be changed: a sparse one on a server of
+   S3.  Returns as frame_remote_open(), or -EROFS with `why`. */
+int frame_remote_open_to_change(struct net *net, const char *text,
+                                struct store **out, const char **why);
 
 #endif

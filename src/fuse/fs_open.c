@@ -296,14 +296,17 @@ static int open_source(struct fs *fs, const struct fs_options *options,
     return r < 0 ? r : show_frame(fs, paths);
 }
 
-/* Open SOURCE, which is a URL, or a frame that a ticket leads to, for reading
-   only. */
+/* Open SOURCE, which is a URL, or a frame that a ticket leads to.  Programs on
+   other hosts may change it at any time. */
 static int open_remote(struct fs *fs, const struct fs_options *options,
                        const struct frame_ticket *ticket)
 {
     struct paths paths = { 0 };
     int r = open_source(fs, options, ticket, &paths);
 
+    fs->source.writable = r == 0 && !options->read_only && fs->source.remote &&
+                          remote_frame_can_change(fs->source.remote);
+    fs->shared = fs->source.writable;
     backing_rest(&fs->source);
     paths_fini(&paths);
     return r;
@@ -407,9 +410,10 @@ int fs_open(const struct fs_options *options, struct fs **out)
     /* If the root is a file, the kernel never looks it up, and so would never
        learn that other programs have changed it.  If frames are shared by
        locks, a frame must be locked when a program writes, not when the kernel
-       writes back its pages. */
-    fs->shared = options->shared;
-    fs->writeback = fs->source.writable && !options->shared &&
+       writes back its pages.  Whole pages would also bring back older bytes of
+       a chunk that another host has changed. */
+    fs->shared = fs->shared || options->shared;
+    fs->writeback = fs->source.writable && !fs->shared &&
                     !entry_traits[fs->nodes.root.id.kind].frame;
     *out = fs;
     return 0;

@@ -43,7 +43,7 @@ enum key {
     KEY_PLUGINS,
     KEY_LOCK,
     KEY_NAMED,
-    KEY_ANONYMOUS,
+    KEY_NET_FLAG,
     KEY_MAX_READ,
     KEY_IO_URING,
     KEY_ALLOW_OTHER,
@@ -87,13 +87,15 @@ static const struct fuse_opt known[] = {
     OPTION("cacert=", KEY_NAMED),
     OPTION("revalidate=", KEY_NAMED),
     OPTION("ticket=", KEY_NAMED),
+    OPTION("grace=", KEY_NAMED),
+    OPTION("single_writer", KEY_NET_FLAG),
     OPTION("plugins=", KEY_PLUGINS),
     OPTION("netcache=", KEY_NAMED),
     OPTION("netcache_size=", KEY_NAMED),
     OPTION("endpoint=", KEY_NAMED),
     OPTION("region=", KEY_NAMED),
     OPTION("profile=", KEY_NAMED),
-    OPTION("anonymous", KEY_ANONYMOUS),
+    OPTION("anonymous", KEY_NET_FLAG),
     OPTION("layout=", KEY_LAYOUT),
     OPTION("codec=", KEY_NAMED),
     OPTION("clevel=", KEY_NAMED),
@@ -241,9 +243,6 @@ static void set_flag(struct options *options, enum key key)
     case KEY_LOCK:
         options->file.lock = true;
         break;
-    case KEY_ANONYMOUS:
-        options->file.net.anonymous = true;
-        break;
     case KEY_IO_URING:
         options->io_uring = true;
         break;
@@ -268,6 +267,8 @@ static int set_known(struct options *options, enum key key, const char *option)
         return set_close(options, option);
     case KEY_NAMED:
         return set_named(options, option);
+    case KEY_NET_FLAG:
+        return net_options_set(&options->file.net, option, "");
     case KEY_MAX_READ:
         return set_max_read(options, option);
     default:

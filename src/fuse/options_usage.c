@@ -49,6 +49,8 @@ const char options_usage[] =
     "  region=NAME     its region\n"
     "  profile=NAME    profile with the credentials for it\n"
     "  anonymous       requests to it are not signed\n"
+    "  grace=SECONDS   before chunks on it that no frame uses go (86400)\n"
+    "  single_writer   nobody else changes frames on it\n"
     "  io_uring        have requests come by io_uring, where the kernel can\n"
     "New files are frames so made:\n"
     "  layout=contiguous|sparse  one file, or a directory of chunks\n"

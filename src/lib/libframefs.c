@@ -158,20 +158,12 @@ static int open_file(const struct framefs_frame *frame, struct store *store,
     return file_open_writable_view(context, spec.view, store, out, fault);
 }
 
-int libframefs_check_name(const char *path, bool write)
+int libframefs_check_name(const char *path)
 {
     const char *why;
-    int r;
+    int r = url_is(path) ? frame_remote_check(path, &why) : 0;
 
-    if (!url_is(path))
-        return 0;
-    r = frame_remote_check(path, &why);
-    if (r < 0)
-        return libframefs_refuse(path, r, why);
-    if (write)
-        return libframefs_refuse(path, -EROFS,
-                                 "a frame behind a URL can only be read");
-    return 0;
+    return r < 0 ? libframefs_refuse(path, r, why) : 0;
 }
 
 int libframefs_open_path(struct framefs_frame *frame, struct file **out,
@@ -184,9 +176,10 @@ int libframefs_open_path(struct framefs_frame *frame, struct file **out,
     if (frame->memory)
         store = store_get(frame->memory);
     else
-        r = file_store_open(frame->fs->context, frame->path, mode, &store);
+        r = file_store_open(frame->fs->context, frame->path, mode, &store,
+                            fault);
     if (r < 0)
-        return fault_set(fault, r, 0, NULL);
+        return r;
     r = open_file(frame, store, out, fault);
     store_close(store);
     return r;
@@ -245,7 +238,7 @@ int framefs_open(struct framefs *fs, const char *path, int flags,
 
     if (flags & ~(FRAMEFS_WRITE | FRAMEFS_ARRAY))
         return libframefs_refuse(path, -EINVAL, "unknown flags");
-    r = libframefs_check_name(path, flags & FRAMEFS_WRITE);
+    r = libframefs_check_name(path);
     if (r < 0)
         return r;
     r = libframefs_new_frame(fs, path, flags, &frame);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "array/dtype.h"
+#include "frame/frame_remote.h"
 #include "lib/libframefs_private.h"
 #include "state/params.h"
 #include "store/store_local.h"
@@ -43,6 +44,20 @@ static int make_store(const char *path, bool sparse, unsigned flags,
     return store_dir_open(AT_FDCWD, path, flags, out);
 }
 
+/* Make the store of a new frame on a server, which is sparse. */
+static int make_remote_store(struct file_context *context, const char *url,
+                             struct store **out, const char **why)
+{
+    struct net *net = NULL;
+    int r = file_context_net(context, &net);
+
+    if (r == 0) {
+        r = frame_remote_create(net, url, false, out, why);
+        net_put(net);
+    }
+    return r;
+}
+
 /* Make a frame in memory. */
 static int make_memory(struct framefs_frame *frame,
                        const struct creation *creation, struct fault *fault)
@@ -62,15 +77,20 @@ static int make_file(struct framefs_frame *frame,
                      const struct creation *creation, struct fault *fault)
 {
     struct file_context *context = frame->fs->context;
+    const char *why = NULL;
     struct store *store;
-    int r = make_store(frame->path, creation->sparse, file_store_flags(context),
-                       &store);
+    int r;
 
+    if (url_is(frame->path))
+        r = make_remote_store(context, frame->path, &store, &why);
+    else
+        r = make_store(frame->path, creation->sparse, file_store_flags(context),
+                       &store);
     if (r < 0)
-        return fault_set(fault, r, 0, NULL);
+        return fault_set(fault, r, 0, why);
     r = file_create(context, store, &creation->params, &frame->file, fault);
     store_close(store);
-    if (r < 0 && creation->sparse)
+    if (r < 0 && creation->sparse && !url_is(frame->path))
         rmdir(frame->path);
     return r;
 }
@@ -82,7 +102,7 @@ static int create(struct framefs *fs, const char *path, int flags,
 {
     struct fault fault = FAULT_NONE;
     struct framefs_frame *frame = NULL;
-    int r = path ? libframefs_check_name(path, true) : 0;
+    int r = path ? libframefs_check_name(path) : 0;
 
     if (r < 0)
         return r;

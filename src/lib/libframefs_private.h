@@ -65,9 +65,8 @@ int libframefs_new_frame(struct framefs *fs, const char *path, int flags,
                          struct framefs_frame **out);
 void libframefs_free_frame(struct framefs_frame *frame);
 
-/* Can a frame of this name be opened in this way?  A URL must be valid, and lead
-   to a frame that is only read. */
-int libframefs_check_name(const char *path, bool write);
+/* Can there be a frame of this name?  A URL must be valid. */
+int libframefs_check_name(const char *path);
 
 /* Open the current file of a frame. */
 int libframefs_open_path(struct framefs_frame *frame, struct file **out,

@@ -31,7 +31,8 @@ struct fs {
     bool chunks;      /* show a directory of its chunks beside each frame */
     bool writeback;   /* the kernel caches written data for a while, and ignores
                          other sizes of the file than its own */
-    bool shared;      /* lock frames against other programs */
+    bool shared;      /* programs elsewhere may change frames at any time, and
+                         are locked out, or served by the same server */
     bool close_later; /* commit written data some time after close() */
     bool sparse;      /* new frames are sparse */
     struct file_params params;    /* parameters of new frames */

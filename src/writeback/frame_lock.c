@@ -68,18 +68,22 @@ static int count_up(struct file *file, struct fault *fault)
     return r;
 }
 
-/*
- * Make sure that the newest state is the stored one, now that no other process
- * may change the frame.  A frame without a lock file is not reopened, because
- * the kernel keeps the pages that it has cached for a program that opened the
- * file before.
- */
+/* May the frame be reopened below a program that has opened the file before?
+   Otherwise the kernel keeps the pages that it has cached for that program. */
+static bool may_reopen(const struct file *file)
+{
+    return file->frame_lock->lock_file ||
+           store_names_once(file->constant.store);
+}
+
+/* Make sure that the newest state is the stored one, now that no other process
+   may change the frame, unless its store lets several do so. */
 static int take_over(struct file *file, struct fault *fault)
 {
     int r = is_changed(file, fault);
 
     if (r > 0)
-        r = file->frame_lock->lock_file
+        r = may_reopen(file)
                 ? reopen(file, true, fault)
                 : fault_set(fault, -ESTALE, 0,
                             "another program has changed the frame");

@@ -17,9 +17,12 @@ class Library:
         self.lib.framefs_error.restype = ctypes.c_char_p
         self.lib.framefs_size.restype = ctypes.c_uint64
         self.lib.framefs_pread.restype = ctypes.c_ssize_t
-        self.lib.framefs_pread.argtypes = (ctypes.c_void_p, ctypes.c_void_p,
-                                           ctypes.c_size_t, ctypes.c_uint64)
-        for name in ('free', 'close', 'size'):
+        self.lib.framefs_pwrite.restype = ctypes.c_ssize_t
+        for name in ('pread', 'pwrite'):
+            getattr(self.lib, 'framefs_' + name).argtypes = (
+                ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t,
+                ctypes.c_uint64)
+        for name in ('free', 'close', 'size', 'sync'):
             getattr(self.lib, 'framefs_' + name).argtypes = (ctypes.c_void_p,)
         self.handle = ctypes.c_void_p()
         self.check(self.lib.framefs_new(options.encode(),
@@ -37,19 +40,26 @@ class Library:
         return result
 
     def open(self, name, offset=0, flags=0):
-        return LibraryFrame(self, name, offset, flags)
+        handle = ctypes.c_void_p()
+        self.check(self.lib.framefs_open(
+            self.handle, name.encode(), flags, ctypes.c_uint64(offset),
+            ctypes.byref(handle)))
+        return LibraryFrame(self, handle)
+
+    def create(self, name, options=''):
+        handle = ctypes.c_void_p()
+        self.check(self.lib.framefs_create(
+            self.handle, name.encode(), options.encode(), ctypes.byref(handle)))
+        return LibraryFrame(self, handle)
 
 
 class LibraryFrame:
     """An open frame, for a `with` statement."""
 
-    def __init__(self, library, name, offset, flags):
+    def __init__(self, library, handle):
         self.library = library
         self.lib = library.lib
-        self.handle = ctypes.c_void_p()
-        library.check(self.lib.framefs_open(
-            library.handle, name.encode(), flags, ctypes.c_uint64(offset),
-            ctypes.byref(self.handle)))
+        self.handle = handle
 
     def __enter__(self):
         return self
@@ -67,3 +77,10 @@ class LibraryFrame:
         got = self.library.check(self.lib.framefs_pread(self.handle, buf,
                                                         length, offset))
         return buf.raw[:got]
+
+    def write(self, data, offset=0):
+        self.library.check(self.lib.framefs_pwrite(self.handle, data, len(data),
+                                                   offset))
+
+    def sync(self):
+        self.library.check(self.lib.framefs_sync(self.handle))

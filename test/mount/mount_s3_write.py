@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# test: mount s3 write; timeout 300
+"""A frame on a server of S3 is changed through a mount.
+
+usage: mount_s3_write.py FRAMEFS [TEST...]
+"""
+
+import contextlib
+import errno
+import os
+import random
+import subprocess
+import time
+
+from mounted import (FRAMEFS, PATIENCE, Mount, b2frame, check, error_of,
+                     harness, main, opened, oracle, read, wait_for, write)
+from s3_server import S3
+from web import Plan
+
+CHUNK = 50000
+NCHUNKS = 20
+CONTENT = random.Random(1).randbytes(NCHUNKS * CHUNK)
+
+
+def make(path='f', layout='sparse'):
+    write('raw', CONTENT)
+    b2frame('create', '--layout', layout, '--chunksize', str(CHUNK), 'raw',
+            path)
+
+
+@contextlib.contextmanager
+def mounted(*options, path='mnt', server=None):
+    """Mount a frame on a server, for a `with` statement, which gives server and
+    mount."""
+    if server:
+        with Mount(server.url + 'f', path, *(
+                word for option in options for word in ('-o', option))) as mount:
+            yield server, mount
+        return
+    make()
+    with S3('.') as server:
+        with mounted(*options, path=path, server=server) as both:
+            yield both
+        check(not server.refused, 'refused: %s' % server.refused)
+
+
+def changes(server):
+    """The requests that have changed something, without those of the probe."""
+    return [(request.method, os.path.basename(request.path))
+            for request in server.requests
+            if request.method not in ('GET', 'HEAD')
+            and '.framefs-probe' not in request.path]
+
+
+def patched(content, offset, data):
+    return content[:offset] + data + content[offset + len(data):]
+
+
+def put(fd, data, offset):
+    check(os.pwrite(fd, data, offset) == len(data), 'written in part')
+
+
+def check_frame(content, path='f'):
+    b2frame('verify', path)
+    check(b2frame('cat', path) == content, 'stored content')
+    if oracle.is_here():
+        said = oracle.complaints({os.path.abspath(path): content})
+        check(not said, said)
+
+
+def an_overwrite_costs_two_puts():
+    with mounted() as (server, mount):
+        content = patched(CONTENT, 7 * CHUNK + 100, b'x' * 4096)
+        with opened(mount / 'f', os.O_RDWR) as fd:
+            put(fd, b'y', 0)
+            os.fsync(fd)
+            server.forget()
+            put(fd, b'x' * 4096, 7 * CHUNK + 100)
+            os.fsync(fd)
+            check(changes(server) == [('PUT', '%08X.chunk' % (NCHUNKS + 1)),
+                                      ('PUT', 'chunks.b2frame')],
+                  '%s' % changes(server))
+        content = patched(content, 0, b'y')
+        check(read(mount / 'f') == content, 'content')
+        check(os.stat(mount / 'f').st_mode & 0o777 == 0o644, 'mode')
+    check_frame(content)
+
+
+def files_grow_shrink_and_have_holes():
+    content = CONTENT
+    with mounted() as (_, mount):
+        path = mount / 'f'
+        with open(path, 'ab') as file:
+            file.write(b'more' * 30000)
+        content += b'more' * 30000
+        check(read(path) == content, 'appended')
+        os.truncate(path, 3 * CHUNK + 7)
+        content = content[:3 * CHUNK + 7]
+        check(read(path) == content, 'cut')
+        os.truncate(path, 9 * CHUNK + 7)
+        content = content.ljust(9 * CHUNK + 7, b'\0')
+        check(read(path) == content, 'extended')
+        with opened(path, os.O_RDWR) as fd:
+            put(fd, b'behind', 12 * CHUNK)
+            content = content.ljust(12 * CHUNK, b'\0') + b'behind'
+            subprocess.run(['fallocate', '-p', '-o', '0', '-l',
+                            str(2 * CHUNK), path], check=True)
+            content = patched(content, 0, b'\0' * 2 * CHUNK)
+            os.fsync(fd)
+        check(read(path) == content, 'holes')
+        write(path, b'new')
+        check(read(path) == b'new', 'replaced')
+        write(path, content)
+    check_frame(content)
+
+
+def what_is_written_shows_on_other_hosts():
+    with mounted() as (server, mount):
+        write(mount / 'f', CONTENT[::-1])
+        check(b2frame('cat', server.url + 'f') == CONTENT[::-1], 'content')
+        write('chunk', b'z' * CHUNK)
+        b2frame('update', server.url + 'f', '3', 'chunk')
+        content = patched(CONTENT[::-1], 3 * CHUNK, b'z' * CHUNK)
+        wait_for(lambda: read(mount / 'f') == content, 'the new state')
+        with opened(mount / 'f', os.O_RDWR) as fd:
+            put(fd, b'on top', 3 * CHUNK)
+            os.fsync(fd)
+        content = patched(content, 3 * CHUNK, b'on top')
+        check(read(mount / 'f') == content, 'content')
+    check_frame(content)
+
+
+def what_cannot_be_changed_is_refused():
+    make('whole', 'contiguous')
+    with mounted('grace=0') as (server, mount):
+        for call in ((os.chmod, mount / 'f', 0o600), (os.utime, mount / 'f'),
+                     (os.setxattr, mount / 'f', 'user.x', b'y')):
+            check(error_of(*call) == errno.ENOTSUP, '%s' % (call,))
+        for call in ((os.unlink, mount / 'f'), (os.mkdir, mount / 'd'),
+                     (os.rename, mount / 'f', mount / 'g'),
+                     (write, mount / 'new', b'x')):
+            check(error_of(*call) in (errno.EROFS, errno.EPERM, errno.EACCES),
+                  '%s: %d' % (call, error_of(*call)))
+    for options in ('ro',), ():
+        name = 'f' if options else 'whole'
+        with S3('.') as server, Mount(
+                server.url + name, 'mnt', '-o', 'timeout=9', *(
+                    word for option in options for word in ('-o', option))
+                ) as mount:
+            check(error_of(write, mount / name, b'x') == errno.EROFS,
+                  'is written')
+
+
+def a_server_without_conditions_has_one_writer():
+    for conditions in 'ignored', 'unknown':
+        make()
+        with S3('.') as server:
+            server.bucket.conditions = conditions
+            with mounted(server=server) as (_, mount):
+                with opened(mount / 'f', os.O_RDWR) as fd:
+                    check(error_of(os.pwrite, fd, b'x', 0) == errno.EROFS,
+                          'is written')
+                check('single_writer' in mount.log(), mount.log())
+            check(not changes(server), '%s' % changes(server))
+            with mounted('single_writer', server=server) as (_, mount):
+                with opened(mount / 'f', os.O_RDWR) as fd:
+                    put(fd, b'x', 0)
+        check_frame(patched(CONTENT, 0, b'x'))
+        subprocess.run(['rm', '-r', 'f'], check=True)
+
+
+def errors_reach_fsync_and_close():
+    with mounted('timeout=2', 'retries=0') as (server, mount):
+        path = mount / 'f'
+        fd = os.open(path, os.O_RDWR)
+        put(fd, b'x', 0)
+        os.fsync(fd)
+        server.forget(lambda request, _: Plan(status=500)
+                      if request.method == 'PUT' else None)
+        put(fd, b'lost?', 5)
+        check(error_of(os.fsync, fd) == errno.EIO, 'fsync')
+        check(os.pread(fd, 5, 5) == b'lost?', 'is gone')
+        check(error_of(os.close, fd) == errno.EIO, 'close')
+        server.forget()
+    check_frame(patched(patched(CONTENT, 0, b'x'), 5, b'lost?'))
+
+
+def an_end_without_a_server_tells_what_is_lost():
+    make()
+    with S3('.') as server:
+        with Mount(server.url + 'f', 'mnt', '-o', 'timeout=2,retries=1,'
+                   'commit=600') as mount:
+            fd = os.open(mount / 'f', os.O_RDWR)
+            put(fd, b'x', 0)
+            os.fsync(fd)
+            server.forget(lambda request, _: Plan(reset=True)
+                          if request.method == 'PUT' else None)
+            put(fd, b'lost', 3 * CHUNK)
+            server.forget(lambda *_: Plan(reset=True))
+            check(error_of(os.fsync, fd) == errno.EIO, 'fsync')
+            check(error_of(os.close, fd) == errno.EIO, 'close')
+            begin = time.monotonic()
+            done = subprocess.run([FRAMEFS, '--unmount', mount.path],
+                                  check=False, text=True, capture_output=True,
+                                  timeout=PATIENCE)
+            check(done.returncode != 0, 'ends well: ' + done.stderr)
+            mount.daemon.wait(PATIENCE)
+            check(time.monotonic() - begin < 30, 'takes long')
+            check('lost' in mount.log(), mount.log())
+            mount.daemon = None
+    check_frame(patched(CONTENT, 0, b'x'))
+
+
+harness.need_remote()
+main(an_overwrite_costs_two_puts,
+     files_grow_shrink_and_have_holes,
+     what_is_written_shows_on_other_hosts,
+     what_cannot_be_changed_is_refused,
+     a_server_without_conditions_has_one_writer,
+     errors_reach_fsync_and_close,
+     an_end_without_a_server_tells_what_is_lost)
