@@ -250,22 +250,45 @@ void open_file_note_name(struct fs *fs, struct node *node)
     open_file_put(fs, open);
 }
 
-int open_file_sync_node(struct fs *fs, struct node *node)
+/* Commit a state unless that has been done, but leave it to others to make it
+   durable. */
+static int commit_dirty(struct fs *fs, struct open_file *open,
+                        struct open_version *version)
+{
+    if (!version->writable || !version->file || file_is_clean(version->file))
+        return 0;
+    return save_frame(fs, open, version, file_commit);
+}
+
+/* Save a node by `save` if it is open. */
+static int save_node(struct fs *fs, struct node *node,
+                     int (*save)(struct fs *fs, struct open_file *open,
+                                 struct open_version *version))
 {
     struct open_file *open = node ? open_file_find(fs, node) : NULL;
     struct open_version *version = open ? open_file_version(open) : NULL;
     int r = 0;
 
     /* A file that is just being opened has no state yet, and nothing to
-       sync. */
+       save. */
     if (version)
-        r = open_file_check_lost(fs, open, sync_state(fs, open, version));
+        r = open_file_check_lost(fs, open, save(fs, open, version));
     /* A commit that rewrites a frame makes it another file. */
     if (version && version->writable && r == 0)
         open_file_note_content(fs, node, version);
     open_version_put(version);
     open_file_put(fs, open);
     return r;
+}
+
+int open_file_sync_node(struct fs *fs, struct node *node)
+{
+    return save_node(fs, node, sync_state);
+}
+
+int open_file_save_node(struct fs *fs, struct node *node)
+{
+    return save_node(fs, node, commit_dirty);
 }
 
 void open_file_set_unlinked(struct fs *fs, struct node *node, bool unlinked)

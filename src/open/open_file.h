@@ -104,11 +104,19 @@ void open_file_commit_node(struct fs *fs, struct node *node);
 void open_file_note_name(struct fs *fs, struct node *node);
 
 /*
- * Sync a node that is about to get another name, if it is open: programs write
- * a file and then give it the name under which other programs look for it.
- * `node` may be NULL.  Returns 0 or an error as open_file_sync().
+ * Sync a node that is about to take the place of another one, if it is open:
+ * programs write a file and then give it the name under which other programs
+ * look for it.  `node` may be NULL.  Returns 0 or an error as open_file_sync().
  */
 int open_file_sync_node(struct fs *fs, struct node *node);
+
+/*
+ * Likewise commit a node that is about to get a name which no file has.  A
+ * crash leaves the file under the old name or the new one, in this state or an
+ * older one; so nothing is lost if neither is durable.  Returns 0 or an error
+ * as file_commit(), or that of lost bytes.
+ */
+int open_file_save_node(struct fs *fs, struct node *node);
 
 /* Record that the last name of a node is about to be removed, or was not
    removed after all.  The node may be NULL.  See file_set_unlinked(). */

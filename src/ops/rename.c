@@ -159,7 +159,8 @@ static int replace_or_move(struct move *move)
                           move->target);
 
     if (r == 0)
-        r = open_file_sync_node(move->fs, move->from.node);
+        r = is_there(to) ? open_file_sync_node(move->fs, move->from.node)
+                         : open_file_save_node(move->fs, move->from.node);
     if (r < 0)
         return r;
     node_begin_rename(nodes, move->from.node, move->to.node);

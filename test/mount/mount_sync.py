@@ -16,8 +16,8 @@ import signal
 import subprocess
 import sys
 
-from mounted import (PATIENCE, Mount, check, frame, harness, main, need_fuse,
-                     need_mounts, sh, write, write_sparse)
+from mounted import (PATIENCE, Mount, check, check_frames, frame, harness,
+                     main, need_fuse, need_mounts, sh, write, write_sparse)
 
 DATA = bytes(range(256)) * 100
 
@@ -117,6 +117,24 @@ def fsync_where_nothing_is_stored_is_no_error():
                 fsync(mount / path)
 
 
+def a_rename_syncs_only_what_replaces_another_file():
+    os.mkdir('src')
+    with Mount('src', 'mnt') as mount:
+        with open(mount / 'a', 'wb', buffering=0) as a, \
+                open(mount / 'b', 'wb', buffering=0) as b:
+            for file in (a, b):
+                file.write(DATA)
+                # A close commits, but nothing is synced while a file is open.
+                os.close(os.dup(file.fileno()))
+            with traced(mount) as synced:
+                os.rename(mount / 'a', mount / 'c')
+            check(not synced, 'synced: %s' % synced)
+            with traced(mount) as synced:
+                os.rename(mount / 'b', mount / 'c')
+            check('src/b.b2frame' in synced, 'synced: %s' % synced)
+    check_frames({'src/c.b2frame': DATA})
+
+
 def file_systems_below_are_synced_in_the_end():
     """The daemon syncs SOURCE, and each file system below it that was written
     to."""
@@ -152,4 +170,5 @@ main(fsync_of_anything_syncs_what_is_stored,
      fsync_through_a_reading_handle_syncs_what_others_wrote,
      fsync_of_what_was_removed_succeeds,
      fsync_where_nothing_is_stored_is_no_error,
+     a_rename_syncs_only_what_replaces_another_file,
      file_systems_below_are_synced_in_the_end)
