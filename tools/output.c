@@ -101,18 +101,23 @@ static int check_old(const struct output *output)
     return S_ISREG(old.st_mode) ? 0 : -ENOTEMPTY;
 }
 
-/* Open the directory in which a frame for standard output is made. */
+/* Open the directory for a frame that never gets a name. */
 static int find_scratch(struct output *output)
 {
     const char *dir = getenv("TMPDIR");
 
+    output->dir = open(dir ? dir : "/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return output->dir < 0 ? -errno : 0;
+}
+
+static int find_stdout(struct output *output)
+{
     if (output->sparse)
         return -EISDIR;
     if (isatty(STDOUT_FILENO))
         return -ENOTTY;
     output->path = "standard output";
-    output->dir = open(dir ? dir : "/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return output->dir < 0 ? -errno : 0;
+    return find_scratch(output);
 }
 
 /* Open the directory of the frame, and check that the frame may be made there.
@@ -171,39 +176,67 @@ static int open_remote(struct output *output)
 
 static int open_local(struct output *output)
 {
-    int r = output->to_stdout ? find_scratch(output) : find_place(output);
+    int r = output->to_stdout ? find_stdout(output) : find_place(output);
 
     if (r == 0)
         r = output->sparse ? open_draft_dir(output) : open_draft_file(output);
     return r;
 }
 
-int output_open(const char *path, bool sparse, bool force, struct output **out)
+static struct output *new_output(const char *path)
 {
     struct output *output = calloc(1, sizeof(*output));
-    int r;
 
     if (!output) {
         log_error("%s: %s", path, strerror(ENOMEM));
-        return -ENOMEM;
+        return NULL;
     }
     *output = (struct output){
         .path = path,
-        .sparse = sparse,
-        .force = force,
-        .to_stdout = strcmp(path, "-") == 0,
         .umask = umask(077),
         .dir = -1,
         .lock = -1,
     };
-    r = remote_is(path) ? open_remote(output) : open_local(output);
-    if (r < 0) {
-        report(output, r);
+    return output;
+}
+
+/* Report an error of opening, and close the output then. */
+static int finish_open(struct output *output, int error, struct output **out)
+{
+    if (error < 0) {
+        report(output, error);
         output_close(output);
-        return r;
+        return error;
     }
     *out = output;
     return 0;
+}
+
+int output_open(const char *path, bool sparse, bool force, struct output **out)
+{
+    struct output *output = new_output(path);
+
+    if (!output)
+        return -ENOMEM;
+    output->sparse = sparse;
+    output->force = force;
+    output->to_stdout = strcmp(path, "-") == 0;
+    return finish_open(
+        output, remote_is(path) ? open_remote(output) : open_local(output),
+        out);
+}
+
+int output_open_scratch(struct output **out)
+{
+    struct output *output = new_output("temporary frame");
+    int r;
+
+    if (!output)
+        return -ENOMEM;
+    r = find_scratch(output);
+    if (r == 0)
+        r = open_draft_file(output);
+    return finish_open(output, r, out);
 }
 
 void output_close(struct output *output)

@@ -5,13 +5,13 @@
 
 #include "args.h"
 #include "base/log.h"
+#include "copy.h"
 #include "file/file.h"
 #include "frame/array_meta.h"
 #include "frame_feed.h"
 #include "frame_options.h"
 #include "interrupt.h"
 #include "output.h"
-#include "progress.h"
 #include "remote.h"
 #include "source.h"
 #include "state/params.h"
@@ -96,68 +96,6 @@ static int plan(const struct frame_options *frame_options,
     return r;
 }
 
-/* Copy one chunk as it is; `size` receives its decoded size. */
-static int copy_chunk(const struct convert *convert,
-                      struct frame_writer *writer, uint64_t chunk_no,
-                      uint32_t *size)
-{
-    struct fault fault = FAULT_NONE;
-    struct frame_written written;
-    int r = interrupt_seen() ? -EINTR : 0;
-
-    if (r == 0)
-        r = frame_writer_copy(writer, convert->frame, chunk_no, &written,
-                              &fault);
-    if (r == 0) {
-        r = frame_writer_insert(writer, chunk_no, &written);
-        *size = written.nbytes;
-    }
-    if (r == -EBADMSG || r == -ENOTSUP)
-        source_report(convert->path, r, &fault);
-    else if (r < 0)
-        report_out(convert, r, &fault);
-    return r;
-}
-
-/* Copy chunks from `chunk_no` on, as many as can be copied at once.  `n`
-   receives their number, and `size` their decoded size. */
-static int copy_some(const struct convert *convert, struct frame_writer *writer,
-                     uint64_t chunk_no, uint64_t *n, uint64_t *size)
-{
-    uint32_t chunk_size = 0;
-    int r = frame_writer_append_run(writer, convert->frame, chunk_no, n);
-
-    if (r < 0)
-        return report_out(convert, r, &FAULT_NONE);
-    *size = *n * frame_get_info(convert->frame)->chunksize;
-    if (*n > 0)
-        return 0;
-    r = copy_chunk(convert, writer, chunk_no, &chunk_size);
-    *n = 1;
-    *size = chunk_size;
-    return r;
-}
-
-static int copy_chunks(const struct convert *convert,
-                       struct frame_writer *writer)
-{
-    const struct frame_info *info = frame_get_info(convert->frame);
-    struct progress progress;
-    uint64_t done = 0;
-    int r = 0;
-
-    progress_start(&progress);
-    for (uint64_t i = 0, n = 0; i < info->nchunks && r == 0; i += n) {
-        uint64_t size = 0;
-
-        r = copy_some(convert, writer, i, &n, &size);
-        done += size;
-        progress_update(&progress, done, info->nbytes);
-    }
-    progress_clear(&progress);
-    return r;
-}
-
 static int commit(const struct convert *convert, struct frame_writer *writer)
 {
     struct fault fault = FAULT_NONE;
@@ -195,25 +133,14 @@ static int encode_frame(struct convert *convert, struct store *store)
     return r;
 }
 
-/* Make the frame by copying all chunks. */
-static int copy_frame(const struct convert *convert, struct store *store)
-{
-    struct fault fault = FAULT_NONE;
-    struct frame_writer *writer;
-    int r = frame_writer_new_like(store, convert->frame, NULL, &writer, &fault);
-
-    if (r < 0)
-        return report_out(convert, r, &fault);
-    r = copy_chunks(convert, writer);
-    if (r == 0)
-        r = commit(convert, writer);
-    frame_writer_close(writer);
-    return r;
-}
-
 static int write_out(struct convert *convert)
 {
     bool remote = remote_is(convert->path);
+    const struct copy copy = {
+        .frame = convert->frame,
+        .path = convert->path,
+        .out = convert->out,
+    };
     struct output *output;
     struct stat like;
     int r = remote ? 0 : source_stat(convert->path, &like);
@@ -224,7 +151,7 @@ static int write_out(struct convert *convert)
     if (r < 0)
         return r;
     r = convert->encode ? encode_frame(convert, output_store(output))
-                        : copy_frame(convert, output_store(output));
+                        : copy_frame(&copy, output_store(output));
     if (r == 0)
         r = output_publish(output, remote ? NULL : &like);
     output_close(output);

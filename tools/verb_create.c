@@ -3,11 +3,13 @@
 
 #include "args.h"
 #include "base/log.h"
+#include "copy.h"
 #include "frame_options.h"
 #include "input.h"
 #include "interrupt.h"
 #include "new_array.h"
 #include "output.h"
+#include "remote.h"
 #include "source.h"
 #include "state/params.h"
 #include "verb.h"
@@ -59,6 +61,44 @@ static int write_frame(struct create *create, struct feed *feed,
     return r;
 }
 
+/* Copy the frame in a store, which was just made. */
+static int copy_array(const struct create *create, struct store *from,
+                      struct store *to)
+{
+    struct copy copy = { .path = create->path, .out = create->path };
+    struct fault fault = FAULT_NONE;
+    int r = frame_open(from, 0, &copy.frame, &fault);
+
+    if (r < 0) {
+        source_report(create->path, r, &fault);
+        return r;
+    }
+    r = copy_frame(&copy, to);
+    frame_close(copy.frame);
+    return r;
+}
+
+/* Write an array.  A frame on a server has its name from the first commit on, so
+   make the array here first. */
+static int write_array(const struct create *create, struct input *input,
+                       struct store *store)
+{
+    struct output *scratch;
+    int r;
+
+    if (!remote_is(create->path))
+        return new_array_write(&create->params, input, store, create->path);
+    r = output_open_scratch(&scratch);
+    if (r < 0)
+        return r;
+    r = new_array_write(&create->params, input, output_store(scratch),
+                        create->path);
+    if (r == 0)
+        r = copy_array(create, output_store(scratch), store);
+    output_close(scratch);
+    return r;
+}
+
 static int create_output(struct create *create, struct input *input)
 {
     struct output *output;
@@ -67,8 +107,7 @@ static int create_output(struct create *create, struct input *input)
     if (r < 0)
         return r;
     if (create->params.array)
-        r = new_array_write(&create->params, input, output_store(output),
-                            create->path);
+        r = write_array(create, input, output_store(output));
     else
         r = write_frame(create, &input->feed, output_store(output));
     if (r == 0)
@@ -140,6 +179,8 @@ static int run(const struct verb *verb, int argc, char **argv)
     create.input = args[0];
     create.path = args[1];
     create.force = frame_options.force;
+    if (remote_refuse_change(create.path))
+        return EXIT_FAILURE;
 
     interrupt_catch();
     r = create_frame(&create);
@@ -162,4 +203,5 @@ const struct verb verb_create = {
             "  b2frame create --codec zstd --typesize 8 run7.f64 "
             "run7.f64.b2frame\n",
     .run = run,
+    .urls = true,
 };

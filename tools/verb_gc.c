@@ -64,12 +64,23 @@ static int compare(const void *a, const void *b)
     return one->id < two->id ? -1 : one->id > two->id;
 }
 
+/* Open the store of the frame.  If nothing is there, a program may have begun to
+   make a frame; this opens the store of that, and then `whole` is false. */
+static int open_store(const struct job *job, struct store **out, bool *whole)
+{
+    int r = remote_open(job->url, true, out);
+
+    *whole = r != -ENOENT;
+    return *whole ? r : remote_create(job->url, false, out);
+}
+
 /* List old chunk objects.  The index is read after that, so it has all of them
    that were committed. */
 static int list_old(struct job *job)
 {
     struct store *store;
-    int r = remote_open(job->url, true, &store);
+    bool whole;
+    int r = open_store(job, &store, &whole);
 
     if (r < 0)
         return report(job, r, &FAULT_NONE);
@@ -131,26 +142,33 @@ static int delete_unused(const struct job *job, struct store *store)
     return r < 0 ? report(job, r, &FAULT_NONE) : 0;
 }
 
-static int collect(struct job *job)
+static int mark_frame(struct job *job, struct store *store)
 {
     struct fault fault = FAULT_NONE;
     struct frame *frame;
-    struct store *store;
-    int r = list_old(job);
+    int r = frame_open(store, 0, &frame, &fault);
 
-    if (r < 0 || job->n == 0)
-        return r;
-    r = remote_open(job->url, true, &store);
-    if (r < 0)
-        return report(job, r, &fault);
-    r = frame_open(store, 0, &frame, &fault);
     if (r == 0) {
         r = mark_all_used(job, frame, &fault);
         frame_close(frame);
     }
+    return r < 0 ? report(job, r, &fault) : 0;
+}
+
+static int collect(struct job *job)
+{
+    struct store *store;
+    bool whole;
+    int r = list_old(job);
+
+    if (r < 0 || job->n == 0)
+        return r;
+    r = open_store(job, &store, &whole);
     if (r < 0)
-        report(job, r, &fault);
-    else
+        return report(job, r, &FAULT_NONE);
+    if (whole)
+        r = mark_frame(job, store);
+    if (r == 0)
         r = delete_unused(job, store);
     store_close(store);
     return r;

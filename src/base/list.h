@@ -48,6 +48,12 @@ static inline void list_append(struct list *head, struct list *node)
     head->prev = node;
 }
 
+/* Add `node`, which is in no list, at the start of `head`. */
+static inline void list_prepend(struct list *head, struct list *node)
+{
+    list_append(head->next, node);
+}
+
 /* Remove `node` from its list; does nothing if it is in no list. */
 static inline void list_remove(struct list *node)
 {

@@ -36,6 +36,7 @@ struct s3_list {
     size_t nobjects;
     char **prefixes; /* common ones, of keys that the delimiter hides */
     size_t nprefixes;
+    time_t date; /* of the reply, set by s3_request_list(); 0: unknown */
     char *next; /* token that continues the list; NULL: this is the last page */
 };
 

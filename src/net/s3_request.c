@@ -84,6 +84,8 @@ static int get_list(struct net *net, const struct url *url, uint8_t *buf,
     if (request.error < 0)
         return request.error;
     r = s3_list_parse((const char *)buf, request.reply.len, out, &fault);
+    if (r == 0)
+        out->date = request.reply.date;
     if (r != -EBADMSG)
         return r;
     report(net, url, &fault);

@@ -12,7 +12,8 @@ struct listing {
     const struct url *url;
     char *prefix;      /* of all keys */
     const char *after; /* name; NULL: list all */
-    time_t before;     /* list only objects from then or earlier; 0: list all */
+    bool old;          /* list only objects that are at least `age` old, */
+    time_t age;        /* in seconds */
     int (*visit)(void *context, const char *name);
     void *context;
 };
@@ -35,22 +36,21 @@ static int visit(const struct listing *listing, char *key)
     return listing->visit(listing->context, key);
 }
 
-static bool is_old(const struct listing *listing,
-                   const struct s3_object *object)
+static bool is_wanted(const struct listing *listing, time_t now,
+                      const struct s3_object *object)
 {
-    return listing->before == 0 ||
-           (object->modified > 0 && object->modified <= listing->before);
+    return !listing->old ||
+           (object->modified > 0 && object->modified <= now - listing->age);
 }
 
 static int visit_page(const struct listing *listing, struct s3_list *page)
 {
-    int r = 0;
+    int r = listing->old && page->date == 0 ? -EIO : 0;
 
     for (size_t i = 0; r == 0 && i < page->nobjects; i++)
-        if (is_old(listing, &page->objects[i]))
+        if (is_wanted(listing, page->date, &page->objects[i]))
             r = visit(listing, page->objects[i].key);
-    for (size_t i = 0; r == 0 && listing->before == 0 && i < page->nprefixes;
-         i++)
+    for (size_t i = 0; r == 0 && !listing->old && i < page->nprefixes; i++)
         r = visit(listing, page->prefixes[i]);
     return r;
 }
@@ -117,12 +117,13 @@ int http_list(struct net *net, const struct url *url, const char *after,
     return list(&listing, net);
 }
 
-int http_list_old(struct net *net, const struct url *url, time_t before,
+int http_list_old(struct net *net, const struct url *url, unsigned seconds,
                   int (*visit_)(void *context, const char *name), void *context)
 {
     struct listing listing = {
         .url = url,
-        .before = before,
+        .old = true,
+        .age = seconds,
         .visit = visit_,
         .context = context,
     };

@@ -15,8 +15,9 @@
 int http_list(struct net *net, const struct url *url, const char *after,
               int (*visit)(void *context, const char *name), void *context);
 
-/* List only the names of objects that were put at `before` or earlier. */
-int http_list_old(struct net *net, const struct url *url, time_t before,
+/* List only the names of objects that were put more than some seconds ago, by
+   the server's clock.  Returns also -EIO if the server does not tell the time. */
+int http_list_old(struct net *net, const struct url *url, unsigned seconds,
                   int (*visit)(void *context, const char *name), void *context);
 
 #endif

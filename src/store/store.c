@@ -33,6 +33,11 @@ bool store_names_once(const struct store *store)
     return store->ops->names_once;
 }
 
+unsigned store_nwriters(const struct store *store)
+{
+    return store->ops->nwriters ? store->ops->nwriters(store) : 1;
+}
+
 int store_stat(struct store *store, const char *name, struct store_stat *out)
 {
     struct store_object *object;
@@ -197,6 +202,12 @@ int store_remove(struct store *store, const char *name)
     if (!store->ops->remove)
         return -EROFS;
     return store->ops->remove(store, name);
+}
+
+int store_remove_unused(struct store *store, const char *name)
+{
+    return store->ops->remove_unused ? store->ops->remove_unused(store, name)
+                                     : store_remove(store, name);
 }
 
 int store_sync(struct store *store)

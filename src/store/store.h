@@ -217,6 +217,10 @@ int store_draft(struct store *store, const char *name,
  */
 bool store_names_once(const struct store *store);
 
+/* Return how many threads should sync objects at a time: 1, unless most of the
+   time is spent waiting for a server. */
+unsigned store_nwriters(const struct store *store);
+
 /*
  * Can the object "" be replaced?  Returns 0, or
  *  -EMLINK  it has other names, which would keep the old content
@@ -250,6 +254,10 @@ void store_discard(struct store *store, struct store_object *draft);
 /* Remove an object of a directory.  References to it remain good.  A draft that
    a process is still writing is kept. */
 int store_remove(struct store *store, const char *name);
+
+/* Remove an object that this program has created, and to which nothing has ever
+   referred.  A store with store_names_once() need not let time pass. */
+int store_remove_unused(struct store *store, const char *name);
 
 /* Wait until the names in a directory are durable.  Does nothing for a file, and
    for a store whose names are durable at once. */

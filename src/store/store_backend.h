@@ -31,7 +31,9 @@ struct store_ops {
                    struct store_object *draft);
     void (*discard)(struct store *store, struct store_object *draft);
     int (*remove)(struct store *store, const char *name);
-    int (*sync)(struct store *store); /* NULL: it has no names */
+    int (*remove_unused)(struct store *store,
+                         const char *name); /* NULL: as remove() */
+    int (*sync)(struct store *store);       /* NULL: it has no names */
     int (*sync_name)(struct store *store);
 
     /* NULL if the store cannot be listed.  The second is for names_once. */
@@ -40,6 +42,8 @@ struct store_ops {
     int (*list_after)(struct store *store, const char *after,
                       int (*visit)(void *context, const char *name),
                       void *context);
+
+    unsigned (*nwriters)(const struct store *store); /* NULL: 1 */
 
     uint64_t (*known_size)(struct store *store,
                            const char *name); /* NULL: stat the object */

@@ -116,8 +116,7 @@ int store_http_open_start(struct net *net, const struct url *url,
 int store_s3_allow_changes(struct store *store, bool replace);
 
 /* List the names of objects that were put more than net_options.grace seconds
-   ago, by the server's clock.  An index must have been opened.  As
-   store_list(). */
+   ago, by the server's clock.  As store_list(). */
 int store_s3_list_old(struct store *store,
                       int (*visit)(void *context, const char *name),
                       void *context);

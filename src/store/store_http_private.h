@@ -98,6 +98,8 @@ int s3_publish(struct store *base, const char *name,
                struct store_object *draft);
 void s3_discard(struct store *base, struct store_object *draft);
 int s3_remove(struct store *base, const char *name);
+int s3_remove_unused(struct store *base, const char *name);
+unsigned s3_nwriters(const struct store *base);
 int s3_sync_name(struct store *base);
 
 #endif

@@ -10,39 +10,17 @@ enum {
     DELETES_MAX = 32 /* requests at a time */
 };
 
-/* Get the time of the server.  The index is there, so ask for that. */
-static int server_time(struct http_store *store, time_t *out)
-{
-    char name[HTTP_NAME_MAX];
-    struct s3_found found = { 0 };
-    struct url url;
-    int r;
-
-    pthread_mutex_lock(&store->lock);
-    strcpy(name, store->name);
-    pthread_mutex_unlock(&store->lock);
-    r = url_join(&store->url, name, &url);
-    if (r < 0)
-        return r;
-    r = s3_find(store->context->net, &url, &found);
-    url_fini(&url);
-    *out = found.date;
-    return r == 0 && found.date == 0 ? -EIO : r;
-}
-
 int store_s3_list_old(struct store *base,
                       int (*visit)(void *context, const char *name),
                       void *context)
 {
     struct http_store *store = (struct http_store *)base;
-    time_t now;
-    int r = store_names_once(base) ? server_time(store, &now) : -ENOTSUP;
 
-    if (r < 0)
-        return r;
+    if (!store_names_once(base))
+        return -ENOTSUP;
     return http_list_old(store->context->net, &store->url,
-                         now - net_get_options(store->context->net)->grace,
-                         visit, context);
+                         net_get_options(store->context->net)->grace, visit,
+                         context);
 }
 
 /* Delete up to DELETES_MAX objects. */

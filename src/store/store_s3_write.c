@@ -77,26 +77,29 @@ static size_t take_garbage(struct http_store *store, size_t max,
 }
 
 /* Delete objects.  If that fails, they stay as garbage. */
-static void delete_garbage(struct http_store *store, struct garbage **garbage,
-                           size_t n)
+static int delete_garbage(struct http_store *store, struct garbage **garbage,
+                          size_t n)
 {
     char *names[DELETES_MAX];
+    int r;
 
     for (size_t i = 0; i < n; i++)
         names[i] = garbage[i]->name;
-    store_s3_delete(&store->store, names, n);
+    r = store_s3_delete(&store->store, names, n);
     for (size_t i = 0; i < n; i++)
         free(garbage[i]);
+    return r;
 }
 
-/* Delete what nothing has referred to for long enough. */
+/* Delete what nothing has referred to for long enough, until that fails. */
 static void sweep(struct http_store *store)
 {
     struct garbage *garbage[DELETES_MAX];
     size_t n;
+    int r = 0;
 
-    while ((n = take_garbage(store, DELETES_MAX, garbage)) > 0)
-        delete_garbage(store, garbage, n);
+    while (r == 0 && (n = take_garbage(store, DELETES_MAX, garbage)) > 0)
+        r = delete_garbage(store, garbage, n);
 }
 
 void s3_write_fini(struct http_store *store)
@@ -108,11 +111,11 @@ void s3_write_fini(struct http_store *store)
     }
 }
 
-/* If there is no memory to note it, the object stays. */
-int s3_remove(struct store *base, const char *name)
+/* Note an object that may be deleted after some seconds.  If there is no memory
+   for that, the object stays. */
+static int note_garbage(struct http_store *store, const char *name,
+                        int64_t seconds)
 {
-    struct http_store *store = store_of(base);
-    int64_t grace = net_get_options(store->context->net)->grace;
     struct garbage *garbage;
 
     if (!store->writable)
@@ -123,11 +126,34 @@ int s3_remove(struct store *base, const char *name)
     if (!garbage)
         return -ENOMEM;
     strcpy(garbage->name, name);
-    garbage->due_ns = clock_monotonic_ns() + grace * CLOCK_SECOND_NS;
+    garbage->due_ns = clock_monotonic_ns() + seconds * CLOCK_SECOND_NS;
     pthread_mutex_lock(&store->lock);
-    list_append(&store->garbage, &garbage->node);
+    if (seconds > 0)
+        list_append(&store->garbage, &garbage->node);
+    else
+        list_prepend(&store->garbage, &garbage->node);
     pthread_mutex_unlock(&store->lock);
     return 0;
+}
+
+int s3_remove(struct store *base, const char *name)
+{
+    struct http_store *store = store_of(base);
+
+    return note_garbage(store, name,
+                        net_get_options(store->context->net)->grace);
+}
+
+int s3_remove_unused(struct store *base, const char *name)
+{
+    return note_garbage(store_of(base), name, 0);
+}
+
+unsigned s3_nwriters(const struct store *base)
+{
+    const struct http_store *store = (const struct http_store *)base;
+
+    return net_get_options(store->context->net)->connections;
 }
 
 int s3_check_place(struct store *base)

@@ -11,7 +11,9 @@
 /*
  * Append chunks to a frame.  Many threads encode them, but they are added in
  * the order in which they were put, so the same bytes make the same frame
- * however many threads there are.
+ * however many threads there are.  On a server, many threads write them too
+ * (see frame_writer_nwriters()), and only the names of their objects may be
+ * others each time.
  *
  * One thread uses a parallel append, and the frame writer to which it adds.
  */
@@ -20,9 +22,9 @@ struct parallel_append;
 /*
  * Begin to append chunks to a frame, whose writer remains the caller's.
  *
- *  params     parameters for encoding the chunks
+ *  params     parameters for encoding the chunks; NULL: they are only copied
  *  chunksize  bytes in the largest chunk.  The buffers are for as many chunks
- *             as keep all CPUs busy, but take no more than 128 MiB, or as much
+ *             as keep all CPUs and connections busy, but take no more than 128 MiB, or as much
  *             as one chunk needs (twice its size) if that is more
  *
  * Returns 0, -ENOMEM or another negative errno.
@@ -51,6 +53,14 @@ void parallel_append_put(struct parallel_append *append, size_t len);
 
 /* Put a chunk of `len` zeros, whatever the buffer holds. */
 void parallel_append_put_zeros(struct parallel_append *append, size_t len);
+
+/*
+ * Put a copy of a chunk of another frame, as frame_writer_copy().  The caller
+ * keeps `from` open until the append is finished or freed.  Returns 0 or an
+ * error as parallel_append_get_buffer(), also of frame_writer_copy().
+ */
+int parallel_append_copy(struct parallel_append *append, struct frame *from,
+                         uint64_t chunk_no, struct fault *fault);
 
 /* Add all chunks that were put.  Returns 0 or an error as
    parallel_append_get_buffer(). */

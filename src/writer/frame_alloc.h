@@ -109,6 +109,10 @@ void frame_alloc_quarantine(struct frame_alloc *alloc, uint64_t off,
  */
 void frame_alloc_reclaim(struct frame_alloc *alloc, bool all);
 
+/* From now on, frame_alloc_reclaim() deletes chunk files at once, because no
+   state of the frame has ever named them. */
+void frame_alloc_set_unused(struct frame_alloc *alloc);
+
 /* Is there anything to reclaim? */
 bool frame_alloc_has_freed(struct frame_alloc *alloc, bool all);
 

@@ -146,8 +146,25 @@ static void reclaim_bytes(struct frame_alloc *alloc, struct extent extent)
     }
 }
 
-static void reclaim_files(struct frame_alloc *alloc,
+/*
+ * Delete files that nothing has referred to.  The one with the highest id
+ * stays: it keeps other programs from using these ids, one of which the server
+ * might otherwise delete if a request comes late.
+ */
+static void delete_unused(struct frame_alloc *alloc,
                           const struct extent *extent)
+{
+    uint64_t last = frame_alloc_end(alloc) - 1;
+    char name[FRAME_SOURCE_NAME_LEN];
+
+    for (uint64_t i = 0; i < extent->len; i++) {
+        frame_source_name(extent->off + i, name);
+        if (extent->off + i < last)
+            store_remove_unused(alloc->store, name);
+    }
+}
+
+static void remove_files(struct frame_alloc *alloc, const struct extent *extent)
 {
     char name[FRAME_SOURCE_NAME_LEN];
 
@@ -155,6 +172,15 @@ static void reclaim_files(struct frame_alloc *alloc,
         frame_source_name(extent->off + i, name);
         store_remove(alloc->store, name);
     }
+}
+
+static void reclaim_files(struct frame_alloc *alloc,
+                          const struct extent *extent, bool unused)
+{
+    if (unused)
+        delete_unused(alloc, extent);
+    else
+        remove_files(alloc, extent);
     if (store_names_once(alloc->store))
         return;
     pthread_mutex_lock(&alloc->lock);
@@ -184,15 +210,24 @@ static void cut_file(struct frame_alloc *alloc)
     pthread_mutex_unlock(&alloc->lock);
 }
 
+void frame_alloc_set_unused(struct frame_alloc *alloc)
+{
+    pthread_mutex_lock(&alloc->lock);
+    alloc->unused = true;
+    pthread_mutex_unlock(&alloc->lock);
+}
+
 void frame_alloc_reclaim(struct frame_alloc *alloc, bool all)
 {
     struct extent_list freed;
     bool shortened;
+    bool unused;
 
     end_quarantines(alloc, all);
     pthread_mutex_lock(&alloc->lock);
     freed = alloc->freed;
     shortened = alloc->shortened;
+    unused = alloc->unused;
     alloc->freed = (struct extent_list){ 0 };
     pthread_mutex_unlock(&alloc->lock);
 
@@ -202,7 +237,7 @@ void frame_alloc_reclaim(struct frame_alloc *alloc, bool all)
         if (alloc->object)
             reclaim_bytes(alloc, freed.extents[i - 1]);
         else
-            reclaim_files(alloc, &freed.extents[i - 1]);
+            reclaim_files(alloc, &freed.extents[i - 1], unused);
     }
     if (alloc->object && (freed.n > 0 || shortened))
         cut_file(alloc);

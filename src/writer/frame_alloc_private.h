@@ -35,6 +35,7 @@ struct frame_alloc {
         quarantine;           /* these extents count as allocated in `map` */
     struct extent_list freed; /* not given back to the store yet: bytes are free
                                  in `map`, chunk files are not */
+    bool unused;              /* see frame_alloc_set_unused() */
     uint64_t used_end; /* end of the bytes that this process has used, or that
                           no program uses any more */
 };

@@ -98,6 +98,7 @@ static int publish_index(struct frame_commit *commit, struct fault *fault)
         return fault_set(fault, r, 0, NULL);
     state = frame_commit_watch_state(commit, header);
     watch_expect(frame_alloc_watch(commit->alloc), &state, &commit->stat);
+    writer->unnamed = false;
     r = store_publish(writer->store, FRAME_OBJECT_INDEX, commit->object);
     if (r == 0 && commit->durable)
         r = frame_commit_sync_sparse(writer, commit->object);

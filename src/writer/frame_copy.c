@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/cpu.h"
 #include "chunk/chunk_format.h"
 #include "frame/frame_source.h"
 #include "writer/frame_writer_private.h"
@@ -12,6 +13,8 @@ static ssize_t encode(struct frame_writer *writer, const uint8_t *src,
                       size_t len, uint8_t *dst, size_t cap)
 {
     struct chunk_params params = frame_chunk_params(&writer->info);
+    struct chunk_encoder *encoder;
+    ssize_t r;
 
     if (chunk_params_check(&params) < 0)
         params = (struct chunk_params){
@@ -19,8 +22,13 @@ static ssize_t encode(struct frame_writer *writer, const uint8_t *src,
             .clevel = 5,
             .split_mode = CHUNK_SPLIT_FORWARD,
         };
-    return chunk_encode(writer->encoder, &params,
-                        &(struct chunk_content){ src, len }, dst, cap);
+    r = chunk_encoder_new(cpu_features(), &encoder);
+    if (r < 0)
+        return r;
+    r = chunk_encode(encoder, &params, &(struct chunk_content){ src, len }, dst,
+                     cap);
+    chunk_encoder_free(encoder);
+    return r;
 }
 
 static int write_bytes(struct frame_writer *writer, const uint8_t *src,

@@ -131,6 +131,7 @@ static int begin_new(struct frame_writer *writer, struct fault *fault)
         return r;
     info->header_len = (uint32_t)frame_encode_header_len(&writer->fixed);
     writer->name_unsynced = true;
+    writer->unnamed = true;
     writer->stamp = 1;
     if (!info->sparse)
         r = store_draft(writer->store, "", &writer->draft);
@@ -209,10 +210,16 @@ int frame_writer_set_params(struct frame_writer *writer,
 }
 
 /* Drop chunks that were put but not committed; unless a failed commit may have
-   made them part of the frame. */
+   made them part of the frame.  Local files of a frame without a name are its
+   maker's. */
 static void drop_unsynced(struct frame_writer *writer)
 {
-    if (writer->draft || !writer->header_known)
+    bool unused = writer->alloc && writer->info.sparse && writer->unnamed &&
+                  store_names_once(writer->store);
+
+    if (unused)
+        frame_alloc_set_unused(writer->alloc);
+    else if (writer->draft || !writer->header_known)
         return;
     for (size_t i = 0; i < writer->unsynced.n; i++)
         frame_alloc_free(writer->alloc, writer->unsynced.extents[i].off,

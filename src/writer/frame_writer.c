@@ -15,6 +15,11 @@ const struct frame_info *frame_writer_get_info(
     return &writer->info;
 }
 
+unsigned frame_writer_nwriters(const struct frame_writer *writer)
+{
+    return writer->info.sparse ? store_nwriters(writer->store) : 1;
+}
+
 bool frame_writer_is_variable(const struct frame_writer *writer)
 {
     return writer->variable;

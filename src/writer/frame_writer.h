@@ -30,8 +30,9 @@
  * before, even after a crash in the middle of a write.
  *
  * One thread at a time may use a writer.  Any number of threads may call
- * frame_writer_write() and frame_writer_drop() beside it, but not beside a
- * commit that leaves a frame without chunks.  A frame must not have more than
+ * frame_writer_write(), frame_writer_write_zeros(), frame_writer_copy() and
+ * frame_writer_drop() beside it, but not beside a commit that leaves a frame
+ * without chunks.  A frame must not have more than
  * one writer at a time.
  *
  * A writer takes 4 bytes of memory for each chunk stored in the file of a
@@ -159,6 +160,10 @@ const struct frame_info *frame_writer_get_info(
 
 /* May chunks differ in size? */
 bool frame_writer_is_variable(const struct frame_writer *writer);
+
+/* Return how many threads should write chunks at a time: 1, unless most of the
+   time is spent waiting for a server. */
+unsigned frame_writer_nwriters(const struct frame_writer *writer);
 
 /* Bytes of memory that the writer takes up for its records of chunks and of
    free space. */

@@ -68,6 +68,8 @@ struct frame_writer {
     bool unsynced_lost; /* chunks in `unsynced` may not have reached the disk */
     bool not_durable;   /* the last commit may not have either: see
                            frame_writer_sync() */
+    bool unnamed; /* no commit of this new frame was tried, so nothing refers
+                     to its chunks */
     bool name_unsynced; /* nor the name of the file, or of the directory */
 };
 

@@ -337,13 +337,14 @@ def nothing_is_changed():
     make('contiguous')
     write('in', b'abcd')
     url = 'http://127.0.0.1:1/f'
-    for words in (('create', 'in', url), ('compact', url),
+    for words in (('compact', url),
                   ('repair', url, 'out'), ('estimate', url)):
         fails('%s takes no URL' % words[0], *words)
     for words in (('append', url, 'in'), ('delete', url, '0'),
                   ('reorder', url, '0'), ('truncate', '--size', '1', url),
                   ('meta', 'set', url, 'name', 'in'),
-                  ('meta', 'rm', url, 'name'), ('convert', 'f', url)):
+                  ('meta', 'rm', url, 'name'), ('convert', 'f', url),
+                  ('create', 'in', url)):
         fails('can only be read', *words)
     with Library(BUILD) as library:
         for flags in 0, 1:

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "copy.h"
+
+#include <errno.h>
+
+#include "interrupt.h"
+#include "progress.h"
+#include "source.h"
+#include "state/params.h"
+#include "writeback/parallel_append.h"
+
+enum {
+    RUN_MIN = 16 /* special chunks in a row */
+};
+
+static int report(const struct copy *copy, int error, const struct fault *fault)
+{
+    source_report(copy->out, error, fault);
+    return error;
+}
+
+static int report_copy(const struct copy *copy, int error,
+                       const struct fault *fault)
+{
+    if (error != -EBADMSG && error != -ENOTSUP)
+        return report(copy, error, fault);
+    source_report(copy->path, error, fault);
+    return error;
+}
+
+/* The chunks that are being copied. */
+struct copying {
+    const struct copy *copy;
+    struct frame_writer *writer;
+    struct parallel_append *append;
+    uint64_t nspecial; /* special ones that were copied last */
+};
+
+/* Copy chunks from `chunk_no` on: a single one, or a run of special ones if many
+   were special already, because a run is added behind all others.  `n` receives
+   their number. */
+static int copy_some(struct copying *copying, uint64_t chunk_no, uint64_t *n)
+{
+    const struct copy *copy = copying->copy;
+    struct fault fault = FAULT_NONE;
+    struct frame_entry entry;
+    int r = interrupt_seen() ? -EINTR : 0;
+
+    *n = 0;
+    if (r == 0)
+        r = frame_get_entry(copy->frame, chunk_no, &entry, &fault);
+    copying->nspecial = r == 0 && entry.special ? copying->nspecial + 1 : 0;
+    if (copying->nspecial >= RUN_MIN) {
+        r = parallel_append_finish(copying->append, &fault);
+        if (r == 0)
+            r = frame_writer_append_run(copying->writer, copy->frame, chunk_no,
+                                        n);
+    }
+    if (r == 0 && *n == 0) {
+        r = parallel_append_copy(copying->append, copy->frame, chunk_no,
+                                 &fault);
+        *n = 1;
+    }
+    return r < 0 ? report_copy(copy, r, &fault) : 0;
+}
+
+static int copy_all(struct copying *copying)
+{
+    const struct frame_info *info = frame_get_info(copying->copy->frame);
+    struct fault fault = FAULT_NONE;
+    struct progress progress;
+    int r = 0;
+
+    progress_start(&progress);
+    for (uint64_t i = 0, n = 0; i < info->nchunks && r == 0; i += n) {
+        uint64_t done = i * (info->nbytes / info->nchunks);
+
+        r = copy_some(copying, i, &n);
+        progress_update(&progress, done, info->nbytes);
+    }
+    progress_clear(&progress);
+    if (r < 0)
+        return r;
+    r = parallel_append_finish(copying->append, &fault);
+    return r < 0 ? report_copy(copying->copy, r, &fault) : 0;
+}
+
+static int copy_chunks(const struct copy *copy, struct frame_writer *writer)
+{
+    uint32_t chunksize = frame_get_info(copy->frame)->chunksize;
+    struct copying copying = { .copy = copy, .writer = writer };
+    int r = parallel_append_new(
+        writer, NULL, chunksize > 0 ? chunksize : params_default.chunksize,
+        &copying.append);
+
+    if (r < 0)
+        return report(copy, r, &FAULT_NONE);
+    r = copy_all(&copying);
+    parallel_append_free(copying.append);
+    return r;
+}
+
+static int commit(const struct copy *copy, struct frame_writer *writer)
+{
+    struct fault fault = FAULT_NONE;
+    struct frame *frame;
+    int r = frame_writer_commit(writer, &frame, &fault);
+
+    if (r < 0)
+        return report(copy, r, &fault);
+    frame_close(frame);
+    return 0;
+}
+
+int copy_frame(const struct copy *copy, struct store *store)
+{
+    struct fault fault = FAULT_NONE;
+    struct frame_writer *writer;
+    int r = frame_writer_new_like(store, copy->frame, NULL, &writer, &fault);
+
+    if (r < 0)
+        return report(copy, r, &fault);
+    r = copy_chunks(copy, writer);
+    if (r == 0)
+        r = commit(copy, writer);
+    frame_writer_close(writer);
+    return r;
+}
