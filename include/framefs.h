@@ -492,6 +492,51 @@ FRAMEFS_API int framefs_chunk_delete(struct framefs_frame *frame,
 FRAMEFS_API int framefs_chunk_reorder(struct framefs_frame *frame,
                                       const uint64_t *order, uint64_t nchunks);
 
+/*
+ * Chunks, by a key: a number that stays with a chunk when its place or content
+ * changes, and that no later chunk of the frame gets when it is deleted.  So a
+ * frame can be used as a small store of keys and values.
+ *
+ * A frame has no keys until a program asks for one, with framefs_chunk_key() or
+ * framefs_key_append() on a frame that is open for writing; then all its chunks
+ * have one.  They are kept in the vlmetalayer "framefs.keys", 16 bytes for each
+ * chunk, which each commit writes; framefs-format(7) describes it.  A frame with
+ * keys has at most 1048576 chunks: -EFBIG.  Whoever removes the vlmetalayer
+ * removes the keys.
+ *
+ * libframefs, framefs(1) and b2frame(1) carry keys along.  If another program
+ * changes the frame, a chunk that it has stored as it was keeps its key, in
+ * whatever place; if the number of chunks is the same, the others are taken for
+ * chunks that were changed in their places; chunks of which neither is true
+ * have lost their keys.
+ *
+ * Where no chunk has the key, these functions return -ENOENT; else they return
+ * what the functions above do.  If the vlmetalayer is damaged, they return
+ * -EBADMSG; it can be removed.
+ */
+
+/* Get the key of a chunk.  It is above 0.  If the chunk has none and the frame is
+   open for writing, make keys for all chunks, and commit them. */
+FRAMEFS_API int framefs_chunk_key(struct framefs_frame *frame,
+                                  uint64_t chunk_no, uint64_t *key);
+
+/* Find the number of the chunk with a key. */
+FRAMEFS_API int framefs_key_find(struct framefs_frame *frame, uint64_t key,
+                                 uint64_t *chunk_no);
+
+/* Read, replace or delete the chunk with a key, in one step.  See
+   framefs_chunk_get(), framefs_chunk_put() and framefs_chunk_delete(). */
+FRAMEFS_API ssize_t framefs_key_get(struct framefs_frame *frame, uint64_t key,
+                                    int form, void *buf, size_t size);
+FRAMEFS_API int framefs_key_put(struct framefs_frame *frame, uint64_t key,
+                                int form, const void *buf, size_t len);
+FRAMEFS_API int framefs_key_delete(struct framefs_frame *frame, uint64_t key);
+
+/* Insert a chunk at the end, and get its key.  Errors as
+   framefs_chunk_insert(). */
+FRAMEFS_API int framefs_key_append(struct framefs_frame *frame, int form,
+                                   const void *buf, size_t len, uint64_t *key);
+
 #ifdef __cplusplus
 }
 #endif

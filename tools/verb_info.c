@@ -14,6 +14,7 @@
 #include "chunk/filter.h"
 #include "file/info.h"
 #include "frame/frame.h"
+#include "frame/frame_keys.h"
 #include "frame/metalayer.h"
 #include "source.h"
 #include "verb.h"
@@ -220,7 +221,7 @@ static void print_layers(struct frame *frame)
     metalayer_list_free(&list);
 }
 
-/* Print the row of a chunk in the table, after its number. */
+/* Print the row of a chunk in the table, after its number and key. */
 static void print_chunk(const struct frame_chunk *chunk)
 {
     const struct chunk_header *header;
@@ -242,15 +243,27 @@ static void print_chunk(const struct frame_chunk *chunk)
 static void print_chunks(struct frame *frame)
 {
     const struct frame_info *info = frame_get_info(frame);
+    const struct frame_keys *keys;
     struct frame_chunk *chunk;
     struct fault fault = FAULT_NONE;
-    int r;
+    int r = frame_get_keys(frame, &keys, &fault);
 
-    printf("\n%10s %14s %10s %10s %10s  %s\n", "chunk",
-           info->sparse ? "file" : "offset", "nbytes", "cbytes", "blocksize",
-           "kind, codec, filters");
+    if (r < 0) {
+        print_label("keys");
+        print_fault(r, &fault);
+        keys = NULL;
+    }
+    printf("\n%10s ", "chunk");
+    if (keys)
+        printf("%10s ", "key");
+    printf("%14s %10s %10s %10s  %s\n", info->sparse ? "file" : "offset",
+           "nbytes", "cbytes", "blocksize", "kind, codec, filters");
     for (uint64_t i = 0; i < info->nchunks; i++) {
         printf("%10" PRIu64 " ", i);
+        if (keys && keys->keys[i] > 0)
+            printf("%10" PRIu64 " ", keys->keys[i]);
+        else if (keys)
+            printf("%10s ", "-");
         r = frame_chunk_open(frame, i, &chunk, &fault);
         if (r < 0) {
             print_fault(r, &fault);

@@ -20,6 +20,9 @@ struct chunk_edit {
     uint64_t chunk_no;
     uint64_t nchunks;
     struct file_chunk_content content; /* of a chunk to put or insert */
+    uint64_t key;                      /* of the chunk; 0: it has this number */
+    uint64_t *new_key; /* receives the key of the chunk, which is made if there
+                          is none; NULL: it is not asked for */
     const uint64_t *order;
     struct frame *src; /* frame from which to copy stored chunks */
     uint64_t src_chunk_no;
@@ -80,13 +83,46 @@ static int run_edit(struct file *file, const struct chunk_edit *what,
     return fault_set(fault, -EPERM, 0, "the chunks of an array have a place");
 }
 
+/* Find the number of the chunk to be edited. */
+static int find_chunk(const struct chunk_edit *what,
+                      const struct frame_writer *writer, uint64_t *chunk_no,
+                      struct fault *fault)
+{
+    const struct frame_keys *keys = frame_writer_get_keys(writer);
+
+    *chunk_no = what->chunk_no;
+    if (what->key == 0 ||
+        (keys && frame_keys_find(keys, what->key, chunk_no) == 0))
+        return 0;
+    return fault_set(fault, -ENOENT, 0, "no chunk has this key");
+}
+
 static int run_delete(struct frame_writer *writer,
                       const struct writeback_edit *edit, struct fault *fault)
 {
     const struct chunk_edit *what = edit_of(edit);
-    int r = frame_writer_delete(writer, what->chunk_no, 1);
+    uint64_t chunk_no;
+    int r = find_chunk(what, writer, &chunk_no, fault);
 
+    if (r < 0)
+        return r;
+    r = frame_writer_delete(writer, chunk_no, 1);
     return r < 0 ? fault_set(fault, r, 0, NULL) : 0;
+}
+
+/* Make keys if the frame has none. */
+static int run_key(struct frame_writer *writer,
+                   const struct writeback_edit *edit, struct fault *fault)
+{
+    const struct chunk_edit *what = edit_of(edit);
+    int r;
+
+    if (what->chunk_no >= frame_writer_get_info(writer)->nchunks)
+        return fault_set(fault, -ERANGE, 0, NULL);
+    r = frame_writer_add_keys(writer, what->file->states.newest->frame, fault);
+    if (r == 0)
+        *what->new_key = frame_writer_get_keys(writer)->keys[what->chunk_no];
+    return r;
 }
 
 static int run_reorder(struct frame_writer *writer,
@@ -181,12 +217,15 @@ static int run_put(struct frame_writer *writer,
 {
     const struct chunk_edit *what = edit_of(edit);
     struct frame_written written;
-    int r = write_chunk(what, writer, &written, fault);
+    uint64_t chunk_no;
+    int r = find_chunk(what, writer, &chunk_no, fault);
 
+    if (r == 0)
+        r = write_chunk(what, writer, &written, fault);
     if (r < 0)
         return r;
     r = suits_array(what->file, &written)
-            ? frame_writer_put(writer, what->chunk_no, &written)
+            ? frame_writer_put(writer, chunk_no, &written)
             : -EINVAL;
     if (r < 0) {
         frame_writer_drop(writer, &written);
@@ -199,16 +238,26 @@ static int run_insert(struct frame_writer *writer,
                       const struct writeback_edit *edit, struct fault *fault)
 {
     const struct chunk_edit *what = edit_of(edit);
+    uint64_t nchunks = frame_writer_get_info(writer)->nchunks;
+    uint64_t chunk_no =
+        what->chunk_no == FILE_CHUNK_END ? nchunks : what->chunk_no;
     struct frame_written written;
-    int r = write_chunk(what, writer, &written, fault);
+    int r = 0;
 
+    if (what->new_key)
+        r = frame_writer_add_keys(writer, what->file->states.newest->frame,
+                                  fault);
+    if (r == 0)
+        r = write_chunk(what, writer, &written, fault);
     if (r < 0)
         return r;
-    r = frame_writer_insert(writer, what->chunk_no, &written);
+    r = frame_writer_insert(writer, chunk_no, &written);
     if (r < 0) {
         frame_writer_drop(writer, &written);
         return fault_set(fault, r, 0, NULL);
     }
+    if (what->new_key)
+        *what->new_key = frame_writer_get_keys(writer)->keys[chunk_no];
     return 0;
 }
 
@@ -221,18 +270,30 @@ static int check_content(const struct file_chunk_content *content,
                : 0;
 }
 
+static int put(struct file *file, struct chunk_edit *what,
+               const struct file_chunk_content *content, struct fault *fault)
+{
+    int r = check_content(content, fault);
+
+    what->edit =
+        (struct writeback_edit){ .run = run_put, .moves_chunks = true };
+    what->file = file;
+    what->content = *content;
+    return r < 0 ? r : file_run_edit(file, &what->edit, fault);
+}
+
 int file_chunk_put(struct file *file, uint64_t chunk_no,
                    const struct file_chunk_content *content,
                    struct fault *fault)
 {
-    const struct chunk_edit what = { .edit = { .run = run_put,
-                                               .moves_chunks = true },
-                                     .file = file,
-                                     .chunk_no = chunk_no,
-                                     .content = *content };
-    int r = check_content(content, fault);
+    return put(file, &(struct chunk_edit){ .chunk_no = chunk_no }, content,
+               fault);
+}
 
-    return r < 0 ? r : file_run_edit(file, &what.edit, fault);
+int file_key_put(struct file *file, uint64_t key,
+                 const struct file_chunk_content *content, struct fault *fault)
+{
+    return put(file, &(struct chunk_edit){ .key = key }, content, fault);
 }
 
 int file_chunk_insert(struct file *file, uint64_t chunk_no,
@@ -247,6 +308,41 @@ int file_chunk_insert(struct file *file, uint64_t chunk_no,
     int r = check_content(content, fault);
 
     return r < 0 ? r : run_edit(file, &what, fault);
+}
+
+int file_key_append(struct file *file, const struct file_chunk_content *content,
+                    uint64_t *key, struct fault *fault)
+{
+    const struct chunk_edit what = { .edit = { .run = run_insert,
+                                               .moves_chunks = true },
+                                     .file = file,
+                                     .chunk_no = FILE_CHUNK_END,
+                                     .new_key = key,
+                                     .content = *content };
+    int r = check_content(content, fault);
+
+    return r < 0 ? r : run_edit(file, &what, fault);
+}
+
+int file_key_make(struct file *file, uint64_t chunk_no, uint64_t *key,
+                  struct fault *fault)
+{
+    const struct chunk_edit what = { .edit = { .run = run_key },
+                                     .file = file,
+                                     .chunk_no = chunk_no,
+                                     .new_key = key };
+
+    return file_run_edit(file, &what.edit, fault);
+}
+
+int file_key_delete(struct file *file, uint64_t key, struct fault *fault)
+{
+    const struct chunk_edit what = { .edit = { .run = run_delete,
+                                               .moves_chunks = true },
+                                     .file = file,
+                                     .key = key };
+
+    return run_edit(file, &what, fault);
 }
 
 int file_chunk_delete(struct file *file, uint64_t chunk_no, struct fault *fault)

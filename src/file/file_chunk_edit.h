@@ -35,6 +35,9 @@ struct file_chunk_copy {
 int file_copy_chunks(struct file *file, const struct file_chunk_copy *copy,
                      uint64_t *done, struct fault *fault);
 
+/* The number that the next chunk at the end of a frame will have. */
+#define FILE_CHUNK_END UINT64_MAX
+
 /* The content of a chunk. */
 struct file_chunk_content {
     const void *bytes;
@@ -48,8 +51,8 @@ struct file_chunk_content {
  * Everything written is committed first, and the change itself is committed when
  * these functions return.
  *
- *  chunk_no  below the number of chunks, or equal to it for an insertion at the
- *            end
+ *  chunk_no  below the number of chunks, or equal to it or FILE_CHUNK_END for an
+ *            insertion at the end
  *  order     for each place, the number of the chunk that moves there
  *
  * Returns 0; -EPERM if the file shows an array, whose chunks keep their places;
@@ -67,5 +70,20 @@ int file_chunk_delete(struct file *file, uint64_t chunk_no,
                       struct fault *fault);
 int file_chunk_reorder(struct file *file, const uint64_t *order,
                        uint64_t nchunks, struct fault *fault);
+
+/*
+ * The same, by the lasting key of a chunk above 0, see frame/frame_keys.h;
+ * -ENOENT if no chunk has it.  A chunk that is appended gets one.
+ */
+int file_key_put(struct file *file, uint64_t key,
+                 const struct file_chunk_content *content, struct fault *fault);
+int file_key_append(struct file *file, const struct file_chunk_content *content,
+                    uint64_t *key, struct fault *fault);
+int file_key_delete(struct file *file, uint64_t key, struct fault *fault);
+
+/* Get the key of a chunk, and make keys for all chunks if the frame has none.
+   Errors as above, and of frame_writer_add_keys(). */
+int file_key_make(struct file *file, uint64_t chunk_no, uint64_t *key,
+                  struct fault *fault);
 
 #endif

@@ -12,6 +12,7 @@
 #include "chunk/codec.h"
 #include "chunk/filter.h"
 #include "frame/frame.h"
+#include "frame/frame_keys.h"
 #include "frame/metalayer.h"
 
 enum {
@@ -346,7 +347,13 @@ static int write_object(struct json_object *object, size_t cut, FILE *out)
     return 0;
 }
 
-static int write_chunk(struct frame *frame, uint64_t chunk_no, FILE *out)
+/*
+ * Write one chunk.
+ *
+ *  key  0: it has none
+ */
+static int write_chunk(struct frame *frame, uint64_t chunk_no, uint64_t key,
+                       FILE *out)
 {
     struct json_object *object = json_object_new_object();
     struct frame_chunk *chunk = NULL;
@@ -358,6 +365,7 @@ static int write_chunk(struct frame *frame, uint64_t chunk_no, FILE *out)
 
     r = frame_chunk_open(frame, chunk_no, &chunk, &fault);
     r = add_number(object, "number", chunk_no) |
+        (key > 0 ? add_number(object, "key", key) : 0) |
         (r < 0 ? add_error(object, r, &fault)
                : add_chunk(object, chunk, frame_get_info(frame)->sparse));
     frame_chunk_close(chunk);
@@ -370,13 +378,17 @@ static int write_chunk(struct frame *frame, uint64_t chunk_no, FILE *out)
 static int write_chunks(struct frame *frame, FILE *out)
 {
     uint64_t nchunks = frame_get_info(frame)->nchunks;
+    const struct frame_keys *keys;
+    struct fault ignored;
     int r = 0;
 
+    if (frame_get_keys(frame, &keys, &ignored) < 0)
+        keys = NULL;
     fputs(",\"chunks\":[", out);
     for (uint64_t i = 0; i < nchunks && r == 0 && !ferror(out); i++) {
         if (i > 0)
             fputs(",\n", out);
-        r = write_chunk(frame, i, out);
+        r = write_chunk(frame, i, keys ? keys->keys[i] : 0, out);
     }
     fputs("]}", out);
     return r;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/retry.h"
 #include "frame/array_meta.h"
 #include "frame/frame_object.h"
@@ -217,15 +218,21 @@ static int find_stamp(struct frame *frame, const struct ends *ends,
     const struct frame_info *info = &frame->info;
     uint64_t end = info->frame_len - frame->trailer_len;
     size_t behind = frame->trailer_len + FRAME_STAMP_LEN;
+    int r = 0;
 
     if (info->nbytes == 0 || frame_index_off(info) + FRAME_STAMP_LEN > end)
         return 0;
     frame->stamp_off = end - FRAME_STAMP_LEN;
     if (behind > ends->end_len)
-        return frame_read_at(frame, frame->base + frame->stamp_off,
-                             frame->stamp, FRAME_STAMP_LEN, fault);
-    memcpy(frame->stamp, ends->end + ends->end_len - behind, FRAME_STAMP_LEN);
-    return 0;
+        r = frame_read_at(frame, frame->base + frame->stamp_off, frame->stamp,
+                          FRAME_STAMP_LEN, fault);
+    else
+        memcpy(frame->stamp, ends->end + ends->end_len - behind,
+               FRAME_STAMP_LEN);
+    if (r == 0 &&
+        memcmp(frame->stamp, FRAME_STAMP_MAGIC, FRAME_STAMP_MAGIC_LEN) == 0)
+        frame->stamp_number = load_le64(frame->stamp + FRAME_STAMP_MAGIC_LEN);
+    return r;
 }
 
 /* Read the bytes behind the chunks.  Once the stamp is known, the watch can
@@ -363,6 +370,9 @@ void frame_close(struct frame *frame)
         return;
     frame_walk_free(frame->walk);
     index_close(frame->index);
+    if (frame->keys)
+        frame_keys_fini(frame->keys);
+    free(frame->keys);
     watch_free(frame->watch);
     store_object_close(frame->object);
     store_close(frame->store);

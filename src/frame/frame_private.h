@@ -4,6 +4,7 @@
 
 #include "frame/frame.h"
 #include "frame/frame_header.h"
+#include "frame/frame_keys.h"
 #include "frame/frame_walk.h"
 #include "frame/generation.h"
 #include "frame/index.h"
@@ -30,9 +31,16 @@ struct frame {
     uint64_t stamp_off; /* 0: none */
     uint8_t stamp[FRAME_STAMP_LEN];
 
+    /* The number in the stamp of framefs; 0: there is none.  This process may
+       have written it itself. */
+    uint64_t stamp_number;
+
     /* NULL until the frame is changed; the writer sets it once, while other
        threads may read the frame. */
     struct generation *_Atomic generation;
+
+    /* NULL until they are asked for; see frame_get_keys(). */
+    struct frame_keys *_Atomic keys;
 };
 
 /* Record a fault at an offset of the frame's file, or index file, and return

@@ -5,11 +5,13 @@
 
 #include "base/retry.h"
 #include "file/file_chunk_edit.h"
+#include "frame/frame_keys.h"
 #include "lib/libframefs_private.h"
 
 /* The part of a chunk to read. */
 struct reading {
     uint64_t chunk_no;
+    uint64_t key; /* of the chunk; 0: it has this number */
     int form;
     void *buf;
     size_t size;
@@ -97,14 +99,41 @@ static ssize_t read_stored(struct frame *state, const struct reading *reading,
     return r;
 }
 
+/* Find the number of the chunk with a key. */
+static int find_key(struct frame *state, uint64_t key, uint64_t *chunk_no,
+                    struct fault *fault)
+{
+    const struct frame_keys *keys;
+    int r = frame_get_keys(state, &keys, fault);
+
+    if (r < 0)
+        return r;
+    if (keys && frame_keys_find(keys, key, chunk_no) == 0)
+        return 0;
+    return fault_set(fault, -ENOENT, 0, "no chunk has this key");
+}
+
+static ssize_t read_chunk(struct frame *state, const struct reading *wanted,
+                          struct fault *fault)
+{
+    struct reading reading = *wanted;
+    int r = reading.key > 0
+                ? find_key(state, reading.key, &reading.chunk_no, fault)
+                : 0;
+
+    if (r < 0)
+        return r;
+    return reading.form == FRAMEFS_CHUNK_STORED
+               ? read_stored(state, &reading, fault)
+               : read_decoded(state, &reading, fault);
+}
+
 static ssize_t try_read(struct framefs_frame *frame,
                         const struct reading *reading, struct fault *fault)
 {
     struct file *file = libframefs_enter(frame);
     struct frame *state = file_frame_get(file);
-    ssize_t r = reading->form == FRAMEFS_CHUNK_STORED
-                    ? read_stored(state, reading, fault)
-                    : read_decoded(state, reading, fault);
+    ssize_t r = read_chunk(state, reading, fault);
 
     file_frame_put(file, state);
     libframefs_leave(frame);
@@ -118,20 +147,170 @@ static int check_form(const struct framefs_frame *frame, int form)
     return libframefs_refuse(frame->path, -EINVAL, "unknown form of a chunk");
 }
 
-ssize_t framefs_chunk_get(struct framefs_frame *frame, uint64_t chunk_no,
-                          int form, void *buf, size_t size)
+static int check_key(const struct framefs_frame *frame, uint64_t key)
 {
-    const struct reading reading = { chunk_no, form, buf, size };
+    if (key > 0)
+        return libframefs_check_open(frame);
+    return libframefs_refuse(frame->path, -ENOENT, "no chunk has the key 0");
+}
+
+static ssize_t get(struct framefs_frame *frame, const struct reading *reading)
+{
     struct retry retry = RETRY_REPLACED;
     struct fault fault = FAULT_NONE;
-    ssize_t n = check_form(frame, form);
+    ssize_t n = check_form(frame, reading->form);
 
     if (n < 0)
         return n;
     do
-        n = try_read(frame, &reading, &fault);
+        n = try_read(frame, reading, &fault);
     while (n == -ESTALE && retry_wait(&retry));
     return n < 0 ? libframefs_fail(frame->path, (int)n, &fault) : n;
+}
+
+ssize_t framefs_chunk_get(struct framefs_frame *frame, uint64_t chunk_no,
+                          int form, void *buf, size_t size)
+{
+    const struct reading reading = { chunk_no, 0, form, buf, size };
+
+    return get(frame, &reading);
+}
+
+ssize_t framefs_key_get(struct framefs_frame *frame, uint64_t key, int form,
+                        void *buf, size_t size)
+{
+    const struct reading reading = { 0, key, form, buf, size };
+    int r = check_key(frame, key);
+
+    return r < 0 ? r : get(frame, &reading);
+}
+
+/* Find the number of the chunk with a key, as of the last commit. */
+static int look_up(struct framefs_frame *frame, uint64_t key,
+                   uint64_t *chunk_no, struct fault *fault)
+{
+    struct retry retry = RETRY_REPLACED;
+    int r;
+
+    do {
+        struct file *file = libframefs_enter(frame);
+        struct frame *state = file_frame_get(file);
+
+        r = find_key(state, key, chunk_no, fault);
+        file_frame_put(file, state);
+        libframefs_leave(frame);
+    } while (r == -ESTALE && retry_wait(&retry));
+    return r;
+}
+
+int framefs_key_find(struct framefs_frame *frame, uint64_t key,
+                     uint64_t *chunk_no)
+{
+    struct fault fault = FAULT_NONE;
+    uint64_t found;
+    int r = check_key(frame, key);
+
+    if (r < 0)
+        return r;
+    r = look_up(frame, key, &found, &fault);
+    if (r < 0)
+        return libframefs_fail(frame->path, r, &fault);
+    *chunk_no = found;
+    return 0;
+}
+
+/* Get the key that a chunk has, or 0. */
+static int known_key(struct framefs_frame *frame, uint64_t chunk_no,
+                     uint64_t *key, struct fault *fault)
+{
+    struct retry retry = RETRY_REPLACED;
+    int r;
+
+    do {
+        struct file *file = libframefs_enter(frame);
+        struct frame *state = file_frame_get(file);
+        const struct frame_keys *keys = NULL;
+
+        *key = 0;
+        r = chunk_no < frame_get_info(state)->nchunks
+                ? frame_get_keys(state, &keys, fault)
+                : fault_set(fault, -ERANGE, 0, NULL);
+        if (r == 0 && keys)
+            *key = keys->keys[chunk_no];
+        file_frame_put(file, state);
+        libframefs_leave(frame);
+    } while (r == -ESTALE && retry_wait(&retry));
+    return r;
+}
+
+int framefs_chunk_key(struct framefs_frame *frame, uint64_t chunk_no,
+                      uint64_t *key)
+{
+    struct fault fault = FAULT_NONE;
+    uint64_t found = 0;
+    int r = libframefs_check_open(frame);
+
+    if (r < 0)
+        return r;
+    r = known_key(frame, chunk_no, &found, &fault);
+    if (r == 0 && found == 0 && !(frame->flags & FRAMEFS_WRITE))
+        r = fault_set(&fault, -ENOENT, 0, "the chunk has no key");
+    if (r == 0 && found == 0) {
+        r = file_key_make(libframefs_enter(frame), chunk_no, &found, &fault);
+        libframefs_leave(frame);
+    }
+    if (r < 0)
+        return libframefs_fail(frame->path, r, &fault);
+    *key = found;
+    return 0;
+}
+
+int framefs_key_put(struct framefs_frame *frame, uint64_t key, int form,
+                    const void *buf, size_t len)
+{
+    const struct file_chunk_content content = { buf, len,
+                                                form == FRAMEFS_CHUNK_STORED };
+    struct fault fault = FAULT_NONE;
+    int r = check_form(frame, form);
+
+    if (r == 0)
+        r = check_key(frame, key);
+    if (r < 0)
+        return r;
+    r = file_key_put(libframefs_enter(frame), key, &content, &fault);
+    libframefs_leave(frame);
+    return r < 0 ? libframefs_fail(frame->path, r, &fault) : 0;
+}
+
+int framefs_key_append(struct framefs_frame *frame, int form, const void *buf,
+                       size_t len, uint64_t *key)
+{
+    const struct file_chunk_content content = { buf, len,
+                                                form == FRAMEFS_CHUNK_STORED };
+    struct fault fault = FAULT_NONE;
+    uint64_t made;
+    int r = check_form(frame, form);
+
+    if (r < 0)
+        return r;
+    r = file_key_append(libframefs_enter(frame), &content, &made, &fault);
+    libframefs_leave(frame);
+    if (r < 0)
+        return libframefs_fail(frame->path, r, &fault);
+    *key = made;
+    return 0;
+}
+
+int framefs_key_delete(struct framefs_frame *frame, uint64_t key)
+{
+    struct fault fault = FAULT_NONE;
+    int r = check_key(frame, key);
+
+    if (r < 0)
+        return r;
+    r = file_key_delete(libframefs_enter(frame), key, &fault);
+    libframefs_leave(frame);
+    return r < 0 ? libframefs_fail(frame->path, r, &fault) : 0;
 }
 
 /* Put or insert a chunk. */

@@ -353,16 +353,28 @@ int frame_writer_begin(struct frame_writer *writer, struct frame **out,
                                : commit_new(writer, out, fault);
 }
 
+/* The keys of an empty frame lie in its first bytes, so the choice depends on
+   them. */
+static int commit(struct frame_writer *writer, bool durable, struct frame **out,
+                  struct fault *fault)
+{
+    int r = writer->info.nchunks == 0 ? frame_writer_write_keys(writer) : 0;
+
+    if (r < 0)
+        return fault_set(fault, r, 0, NULL);
+    return commit_change(writer, must_rewrite(writer), durable, out, fault);
+}
+
 int frame_writer_commit(struct frame_writer *writer, struct frame **out,
                         struct fault *fault)
 {
-    return commit_change(writer, must_rewrite(writer), true, out, fault);
+    return commit(writer, true, out, fault);
 }
 
 int frame_writer_commit_nosync(struct frame_writer *writer, struct frame **out,
                                struct fault *fault)
 {
-    return commit_change(writer, must_rewrite(writer), false, out, fault);
+    return commit(writer, false, out, fault);
 }
 
 /* Sync the last commit of a sparse frame. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "frame/frame_object.h"
 #include "frame/frame_source.h"
 #include "store/store_local.h"
@@ -29,10 +29,8 @@ void frame_commit_fini(struct frame_commit *commit)
 /* Make a stamp that no earlier state of the frame had. */
 static void make_stamp(struct frame_writer *writer, uint8_t *dst)
 {
-    uint64_t number = htole64(writer->stamp++);
-
     memcpy(dst, FRAME_STAMP_MAGIC, FRAME_STAMP_MAGIC_LEN);
-    memcpy(dst + FRAME_STAMP_MAGIC_LEN, &number, sizeof(number));
+    store_le64(dst + FRAME_STAMP_MAGIC_LEN, writer->stamp++);
 }
 
 /* Encode the index, add the stamp, and leave bytes for the trailer. */
@@ -53,8 +51,10 @@ static int encode_index(struct frame_commit *commit)
 int frame_commit_encode(struct frame_commit *commit)
 {
     const struct frame_writer *writer = commit->writer;
-    int r = 0;
+    int r = frame_writer_write_keys(commit->writer);
 
+    if (r < 0)
+        return r;
     commit->trailer_len = (size_t)frame_encode_trailer_len(&writer->vl);
     if (commit->info.nchunks > 0)
         r = encode_index(commit);
@@ -95,6 +95,10 @@ int frame_commit_make_frame(struct frame_commit *commit, struct fault *fault)
     frame->object_name = commit->info.sparse ? FRAME_OBJECT_INDEX : "";
     frame->info = commit->info;
     frame->trailer_len = (uint32_t)commit->trailer_len;
+    if (commit->info.nchunks > 0)
+        frame->stamp_number =
+            load_le64(commit->tail + commit->index_len - FRAME_STAMP_LEN +
+                      FRAME_STAMP_MAGIC_LEN);
     frame->generation = generation_get(commit->generation);
     r = open_index(commit, &frame->index, fault);
     if (r == 0)

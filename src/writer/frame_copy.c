@@ -130,6 +130,7 @@ static int copy_special(struct frame_writer *writer,
     *out = (struct frame_written){
         .entry = frame_special_entry(kind),
         .nbytes = nbytes,
+        .check = frame_keys_check_special(kind),
         .epoch = writer->epoch,
     };
     return 0;

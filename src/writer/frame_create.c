@@ -164,6 +164,8 @@ static int begin(struct frame_writer *writer, const struct frame_params *params,
         return fault_set(fault, r, 0, NULL);
     if (like)
         r = layers_read(like, &writer->fixed, &writer->vl, fault);
+    if (like && params && layers_find(&writer->vl, FRAME_KEYS_LAYER))
+        frame_writer_remove_vlmetalayer(writer, FRAME_KEYS_LAYER);
     return r < 0 ? r : begin_new(writer, fault);
 }
 
@@ -242,6 +244,7 @@ void frame_writer_close(struct frame_writer *writer)
     generation_put(writer->generation);
     layers_free(&writer->fixed);
     layers_free(&writer->vl);
+    frame_keys_fini(&writer->keys);
     free(writer->replaced.bytes);
     chunk_table_free(writer->chunks);
     chunk_encoder_free(writer->encoder);

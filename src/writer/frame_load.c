@@ -214,6 +214,8 @@ int frame_load(struct frame_writer *writer, struct frame *frame,
         r = load_durably(frame, fault);
     if (r == 0)
         r = load_chunks(writer, frame, fault);
+    if (r == 0)
+        r = frame_writer_load_keys(writer, frame, fault);
     if (r == 0 && writer->short_headers)
         r = convert_all_headers(writer, frame, fault);
     if (r == 0 && writer->variable)

@@ -161,6 +161,7 @@ static int write_stored(const struct site *site, const struct encoded *chunk,
     struct frame_written written = {
         .nbytes = chunk->nbytes,
         .cbytes = (uint32_t)chunk->len,
+        .check = frame_keys_check(chunk->bytes, chunk->len),
         .epoch = site->epoch,
     };
     int r = store_chunk(site, chunk->bytes, chunk->len, &written.entry);
@@ -224,6 +225,7 @@ static int write_chunk(const struct site *site,
     *out = (struct frame_written){
         .entry = frame_special_entry(header->kind),
         .nbytes = header->nbytes,
+        .check = frame_keys_check_special(header->kind),
         .epoch = site->epoch,
     };
     return 0;

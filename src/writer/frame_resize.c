@@ -26,6 +26,7 @@ int frame_writer_write_zeros(struct frame_writer *writer, uint32_t nbytes,
     *out = (struct frame_written){
         .entry = frame_special_entry(CHUNK_ZEROS),
         .nbytes = nbytes,
+        .check = frame_keys_check_special(CHUNK_ZEROS),
         .epoch = writer->epoch,
     };
     return 0;
@@ -74,6 +75,8 @@ int frame_writer_put_zeros(struct frame_writer *writer, uint64_t first,
         r = frame_writer_replace(writer, first, n - 1, &zeros, n - 1);
         if (r < 0)
             return fault_set(fault, r, 0, NULL);
+        frame_writer_put_keys(writer, first, n - 1,
+                              frame_keys_check_special(CHUNK_ZEROS));
         first += n - 1;
         n = 1;
     }
@@ -90,9 +93,13 @@ int frame_writer_append_special(struct frame_writer *writer,
     int r = frame_writer_check_count(writer, info->nchunks + n);
 
     if (r == 0)
+        r = frame_writer_reserve_keys(writer, n);
+    if (r == 0)
         r = chunk_table_append(writer->chunks, &chunk, n);
     if (r < 0)
         return r;
+    frame_writer_splice_keys(writer, info->nchunks, 0, n,
+                             frame_keys_check_special(kind));
     info->nchunks += n;
     info->nbytes += n * info->chunksize;
     return 0;

@@ -42,6 +42,7 @@ size_t frame_writer_footprint(const struct frame_writer *writer)
 {
     return chunk_table_footprint(writer->chunks) +
            frame_alloc_footprint(writer->alloc) +
+           (size_t)writer->keys.capacity * 2 * sizeof(*writer->keys.keys) +
            (writer->pending_free.capacity + writer->unsynced.capacity) *
                sizeof(writer->pending_free.extents[0]);
 }
@@ -186,6 +187,7 @@ int frame_writer_put(struct frame_writer *writer, uint64_t chunk_no,
         return r;
     defer_free(writer, &old);
     add_unsynced(writer, written, &chunk);
+    frame_writer_put_keys(writer, chunk_no, 1, written->check);
     info->nbytes += written->nbytes - old_nbytes;
     return 0;
 }
@@ -220,6 +222,8 @@ int frame_writer_insert(struct frame_writer *writer, uint64_t chunk_no,
     if (extent_list_reserve(&writer->unsynced, 1) < 0)
         return -ENOMEM;
     r = frame_writer_check_count(writer, info->nchunks + 1);
+    if (r == 0)
+        r = frame_writer_reserve_keys(writer, 1);
     if (r < 0)
         return r;
     chunk = make_chunk(writer, written);
@@ -229,6 +233,7 @@ int frame_writer_insert(struct frame_writer *writer, uint64_t chunk_no,
     if (r < 0)
         return r;
     add_unsynced(writer, written, &chunk);
+    frame_writer_splice_keys(writer, chunk_no, 0, 1, written->check);
     if (info->chunksize == 0 && !writer->variable)
         info->chunksize = written->nbytes;
     info->nchunks++;
@@ -264,6 +269,7 @@ int frame_writer_delete(struct frame_writer *writer, uint64_t first, uint64_t n)
     r = frame_writer_replace(writer, first, n, NULL, 0);
     if (r < 0)
         return r;
+    frame_writer_splice_keys(writer, first, n, 0, 0);
     info->nchunks -= n;
     info->nbytes -= nbytes;
     return 0;
@@ -320,6 +326,8 @@ int frame_writer_reorder(struct frame_writer *writer, const uint64_t *order)
     r = chunk_table_load_all(writer->chunks);
     if (r == 0)
         r = permute(writer, order, chunks);
+    if (r == 0)
+        r = frame_writer_reorder_keys(writer, order);
     if (r < 0) {
         chunk_table_free(chunks);
         return r;

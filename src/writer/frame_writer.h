@@ -4,6 +4,7 @@
 
 #include "chunk/chunk_params.h"
 #include "frame/frame.h"
+#include "frame/frame_keys.h"
 
 /*
  * Changing a frame.
@@ -129,7 +130,9 @@ int frame_writer_set_params(struct frame_writer *writer,
  * Begin a new frame with the metalayers of another one.
  *
  *  params  NULL: use those of the other frame, even if this build cannot encode
- *          chunks with them, because the caller may copy its chunks
+ *          chunks with them, because the caller may copy its chunks.  Else
+ *          the new frame does not get the keys of the chunks, because these
+ *          are others
  *
  * Errors as frame_writer_new() and frame_writer_open().
  */
@@ -174,6 +177,7 @@ struct frame_written {
     int64_t entry;
     uint32_t nbytes;
     uint32_t cbytes;
+    uint64_t check; /* see frame_keys.h */
     uint64_t epoch; /* valid until the frame is rewritten */
 };
 
@@ -251,6 +255,21 @@ int frame_writer_insert(struct frame_writer *writer, uint64_t chunk_no,
 /* Remove `n` chunks. */
 int frame_writer_delete(struct frame_writer *writer, uint64_t first,
                         uint64_t n);
+
+/*
+ * Keys of chunks, see frame_keys.h.
+ *
+ * frame_writer_add_keys() makes keys if the frame has none.  `frame` is its
+ * state, from which the writer must not differ.  Errors as frame_keys_make(),
+ * and -E2BIG if there are too many metalayers.
+ *
+ * frame_writer_get_keys() returns NULL if there are none.  They are valid until
+ * the next change.
+ */
+int frame_writer_add_keys(struct frame_writer *writer, struct frame *frame,
+                          struct fault *fault);
+const struct frame_keys *frame_writer_get_keys(
+    const struct frame_writer *writer);
 
 /*
  * Change the order of the chunks.

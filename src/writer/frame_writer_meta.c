@@ -118,8 +118,9 @@ int frame_writer_set_metalayer(struct frame_writer *writer, const char *name,
 }
 
 /* Encode the content as a chunk.  Format: frame.md, 7 "Trailer". */
-static ssize_t encode_layer(struct frame_writer *writer, const void *content,
-                            size_t len, uint8_t **out)
+ssize_t frame_writer_encode_layer(struct frame_writer *writer,
+                                  const void *content, size_t len,
+                                  uint8_t **out)
 {
     static const struct chunk_params params = {
         .typesize = 1,
@@ -155,9 +156,10 @@ int frame_writer_set_vlmetalayer(struct frame_writer *writer, const char *name,
     r = check_layers_fit(&writer->vl, old, len);
     if (r < 0)
         return r;
-    n = encode_layer(writer, content, len, &bytes);
+    n = frame_writer_encode_layer(writer, content, len, &bytes);
     if (n < 0)
         return (int)n;
+    frame_writer_drop_keys(writer, name);
     keep_layer(writer, &writer->vl, name);
     r = layers_set(&writer->vl, name, bytes, (uint32_t)n);
     if (r < 0)
@@ -172,6 +174,7 @@ int frame_writer_remove_vlmetalayer(struct frame_writer *writer,
 
     if (!layer)
         return -ENODATA;
+    frame_writer_drop_keys(writer, name);
     keep_layer(writer, &writer->vl, name);
     layers_remove(&writer->vl, layer);
     return 0;

@@ -42,6 +42,8 @@ struct frame_writer {
     struct layer replaced;   /* its content before that edit; bytes NULL: it did
                                 not exist */
     bool header_was_changed; /* value of header_changed before that edit */
+    struct frame_keys keys;  /* of the chunks, if has_keys is set */
+    bool has_keys;
     struct chunk_table *chunks; /* info.nchunks chunks; in memory whole if they
                                    may differ in size */
 
@@ -128,5 +130,42 @@ int frame_writer_new_table(const struct frame_writer *writer,
 
 /* May the frame have `n` chunks?  Returns 0 or -EFBIG. */
 int frame_writer_check_count(const struct frame_writer *writer, uint64_t n);
+
+/* Prepare a compressed vlmetalayer.  Returns its size, -ENOMEM or -E2BIG; the
+   caller frees `out`. */
+ssize_t frame_writer_encode_layer(struct frame_writer *writer,
+                                  const void *content, size_t len,
+                                  uint8_t **out);
+
+/*
+ * Keys of chunks.  The functions below do nothing if the frame has none.
+ *
+ * Read the keys of the frame, when it is opened for changes.  Keys that are
+ * damaged stay as they are, and nobody can use them.
+ */
+int frame_writer_load_keys(struct frame_writer *writer, struct frame *frame,
+                           struct fault *fault);
+
+/* Make space for the keys of `n` more chunks.  Returns 0, -EFBIG or -ENOMEM. */
+int frame_writer_reserve_keys(struct frame_writer *writer, uint64_t n);
+
+/* Record that chunks were replaced by others, which get new keys, or by
+   `nadded` equal ones in their places, which keep the keys.  The caller has
+   reserved space. */
+void frame_writer_splice_keys(struct frame_writer *writer, uint64_t first,
+                              uint64_t nremoved, uint64_t nadded,
+                              uint64_t check);
+void frame_writer_put_keys(struct frame_writer *writer, uint64_t first,
+                           uint64_t n, uint64_t check);
+
+/* Put the keys in a new order, which is valid.  Returns 0 or -ENOMEM. */
+int frame_writer_reorder_keys(struct frame_writer *writer,
+                              const uint64_t *order);
+
+/* Make the vlmetalayer for the next state of the frame. */
+int frame_writer_write_keys(struct frame_writer *writer);
+
+/* Forget the keys, because their vlmetalayer is edited. */
+void frame_writer_drop_keys(struct frame_writer *writer, const char *layer);
 
 #endif

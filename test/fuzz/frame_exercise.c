@@ -7,6 +7,7 @@
 
 #include "base/cpu.h"
 #include "frame/frame.h"
+#include "frame/frame_keys.h"
 #include "frame/metalayer.h"
 
 enum {
@@ -135,6 +136,22 @@ static void try_chunks(struct frame *frame)
     frame_next(frame, 0, false, &found, &fault);
 }
 
+/* A key leads to its chunk. */
+static void try_keys(struct frame *frame)
+{
+    const struct frame_keys *keys;
+    struct fault fault = FAULT_NONE;
+    uint64_t chunk_no;
+
+    if (frame_get_keys(frame, &keys, &fault) < 0 || !keys)
+        return;
+    insist(keys->n == frame_get_info(frame)->nchunks);
+    for (uint64_t i = 0; i < keys->n && i < CHUNKS_MAX; i++)
+        if (keys->keys[i] > 0)
+            insist(frame_keys_find(keys, keys->keys[i], &chunk_no) == 0 &&
+                   chunk_no == i);
+}
+
 static void try_metalayers(struct frame *frame)
 {
     struct fault fault = FAULT_NONE;
@@ -185,6 +202,7 @@ void frame_exercise(struct store *store)
     insist(r == 0 && info.nbytes == frame_get_info(frame)->nbytes);
     try_chunks(frame);
     try_metalayers(frame);
+    try_keys(frame);
     frame_check(frame, note, &nfaults);
     frame_close(frame);
 }

@@ -230,6 +230,23 @@ def attributes_and_chunks():
         raises(framefs.DamagedError, chunks.put, 0, b'\2' * 40, True)
         raises(IndexError, chunks.__getitem__, 2)
         check(frame.info['nchunks'] == 2, frame.info)
+        by_key = frame.chunk_map
+        check(list(by_key) == [] and 1 not in by_key)
+        keys = [by_key.of(0), by_key.of(-1), by_key.append(b'k' * 4096)]
+        check(list(by_key) == keys and len(by_key) == 3)
+        chunks.reorder([2, 0, 1])
+        check([by_key.number(key) for key in keys] == [1, 2, 0])
+        by_key[keys[0]] = b'y' * 4096
+        check(chunks[1] == b'y' * 4096 == by_key[keys[0]])
+        check(by_key.stored(keys[0]) == chunks.stored(1))
+        del by_key[keys[1]]
+        check(dict(by_key) == {keys[2]: b'k' * 4096, keys[0]: b'y' * 4096})
+        for gone in (keys[1], 0, -1, 2**64, 'a'):
+            check(gone not in by_key)
+            raises(KeyError, by_key.__getitem__, gone)
+            raises(KeyError, by_key.put, gone, b'z' * 4096)
+            raises(KeyError, by_key.__delitem__, gone)
+        raises(IndexError, by_key.of, 2)
 
 
 def errors_are_clear():

@@ -8,6 +8,7 @@ usage: change.py B2FRAME [TEST...]
 
 import os
 import signal
+import struct
 
 import corpus
 import harness
@@ -83,6 +84,37 @@ def update_replaces_a_chunk(layout):
     b2frame('update', 'f', '0', '-', stdin=bytes(SIZE))
     check_frame('f', bytes(SIZE) + chunks(7) + b'end')
     check(info('f', '--chunks')['chunks'][0]['kind'] == 'zeros', 'kind')
+
+
+@layouts
+def keys_stay_with_their_chunks(layout):
+    """The vlmetalayer has no checks, so the keys are those of the places."""
+    keys = [7, 3, 9]
+    make(chunks(0, 1, 2), layout)
+    b2frame('meta', 'set', 'f', 'framefs.keys', '-',
+            stdin=struct.pack('<10Q', 1, 0, 20, 3, *keys, 0, 0, 0))
+
+    def shown(path='f'):
+        return [chunk.get('key')
+                for chunk in info(path, '--chunks')['chunks']]
+    check(shown() == keys, shown())
+    b2frame('reorder', 'f', '2,0,1')
+    b2frame('delete', 'f', '1')
+    b2frame('insert', 'f', '1', '-', stdin=chunks(5))
+    b2frame('update', 'f', '0', '-', stdin=chunks(6))
+    b2frame('append', 'f', '-', stdin=chunks(8))
+    b2frame('compact', 'f')
+    check(shown() == [9, 20, 3, 21], shown())
+    table = b2frame('info', '--chunks', 'f').decode()
+    check(table.split('key')[-1].split('\n')[2].split()[:2] == ['1', '20'],
+          table)
+    b2frame('convert', '--force', '--layout', 'sparse', 'f', 'g')
+    check(shown('g') == [9, 20, 3, 21], shown('g'))
+    b2frame('convert', '--force', '--codec', 'zlib', 'f', 'g')
+    check(shown('g') == [None] * 4, shown('g'))
+    b2frame('truncate', '--size', '0', 'f')
+    b2frame('append', 'f', '-', stdin=chunks(8))
+    check(shown() == [22], shown())
 
 
 @layouts
@@ -316,6 +348,7 @@ main(append_goes_on_behind_the_last_byte,
      append_lets_holes_be_holes,
      insert_moves_what_follows,
      update_replaces_a_chunk,
+     keys_stay_with_their_chunks,
      delete_closes_the_gap,
      reorder_takes_numbers_and_runs,
      truncate_cuts_and_grows,

@@ -31,18 +31,27 @@ A frame that is no array is one of bytes, or of the items that the caller says:
 >>> with framefs.open('t.b2frame', dtype='<u2') as frame:
 ...     frame[:]
 array([   0, 1799,    7,    0], dtype=uint16)
+
+A frame can be a small store: its chunks have keys that stay with them.
+
+>>> with framefs.create('store.b2frame', options='chunksize=1K') as frame:
+...     first = frame.chunk_map.append(b'a' * 1024)
+...     second = frame.chunk_map.append(b'b' * 1024)
+...     del frame.chunk_map[first]
+...     frame.chunk_map[second][:3], frame.chunk_map.number(second)
+(b'bbb', 0)
 """
 
 import os
 from typing import Any, Optional, Sequence, Union
 
-from ._array import Array, Attrs, ChunkList, MemoryArray
+from ._array import Array, Attrs, ChunkList, ChunkMap, MemoryArray
 from ._lib import (BusyError, DamagedError, Error, StaleError,
                    UnsupportedError, raw)
 from . import _array
 
-__all__ = ['Array', 'Attrs', 'BusyError', 'ChunkList', 'DamagedError', 'Error',
-           'StaleError', 'UnsupportedError', 'create', 'frombuffer', 'open',
+__all__ = ['Array', 'Attrs', 'BusyError', 'ChunkList', 'ChunkMap',
+           'DamagedError', 'Error', 'StaleError', 'UnsupportedError', 'create', 'frombuffer', 'open',
            'version']
 
 Path = Union[str, 'os.PathLike[str]']

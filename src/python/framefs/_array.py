@@ -195,6 +195,11 @@ class Array:
         """The chunks, as of the last commit."""
         return ChunkList(self)
 
+    @property
+    def chunk_map(self) -> 'ChunkMap':
+        """The chunks by their keys, as of the last commit."""
+        return ChunkMap(self)
+
     def __repr__(self) -> str:
         if self._frame is None:
             return '<closed framefs.Array %r>' % self.path
@@ -456,11 +461,7 @@ class ChunkList(SequenceABC):  # type: ignore[type-arg]
 
     def _get(self, number: int, form: int) -> bytes:
         at = self._number(number, len(self))
-        size = call('chunk_get', self._frame._open, at, form, None, 0)
-        buffer = ctypes.create_string_buffer(max(size, 1))
-        size = call('chunk_get', self._frame._open, at, form, buffer,
-                    len(buffer))
-        return buffer.raw[:size]
+        return _lib.get_bytes('chunk_get', self._frame._open, at, form)
 
     def stored(self, number: int) -> bytes:
         """Return a chunk as it is stored, compressed, with its header; b'' if
@@ -495,3 +496,92 @@ class ChunkList(SequenceABC):  # type: ignore[type-arg]
         numbers = [self._number(number, len(self)) for number in order]
         call('chunk_reorder', self._frame._open,
              (ctypes.c_uint64 * max(len(numbers), 1))(*numbers), len(numbers))
+
+
+class ChunkMap(MutableMapping):  # type: ignore[type-arg]
+    """The chunks of a frame, decoded, by keys that stay with them: a key is a
+    number that no later chunk of the frame gets.  A frame has keys as soon as
+    one was asked for with of() or append().  Each change is committed at
+    once."""
+
+    def __init__(self, frame: Array) -> None:
+        self._frame = frame
+
+    @staticmethod
+    def _checked(key: Any) -> int:
+        if not isinstance(key, int) or not 0 < key < 2**64:
+            raise KeyError(key)
+        return key
+
+    def _call(self, name: str, key: Any, *arguments: Any) -> None:
+        try:
+            call(name, self._frame._open, self._checked(key), *arguments)
+        except FileNotFoundError:
+            raise KeyError(key) from None
+
+    def _get(self, key: Any, form: int) -> bytes:
+        try:
+            return _lib.get_bytes('key_get', self._frame._open,
+                                  self._checked(key), form)
+        except FileNotFoundError:
+            raise KeyError(key) from None
+
+    def __getitem__(self, key: int) -> bytes:
+        return self._get(key, _lib.DECODED)
+
+    def stored(self, key: int) -> bytes:
+        """Return a chunk as ChunkList.stored() does."""
+        return self._get(key, _lib.STORED)
+
+    def __setitem__(self, key: int, data: bytes) -> None:
+        self.put(key, data)
+
+    def put(self, key: int, data: bytes, stored: bool = False) -> None:
+        """Replace the chunk with a key, which must exist."""
+        self._call('key_put', key, int(stored), bytes(data), len(data))
+
+    def append(self, data: bytes, stored: bool = False) -> int:
+        """Insert a chunk at the end, and return its key."""
+        key = ctypes.c_uint64()
+        call('key_append', self._frame._open, int(stored), bytes(data),
+             len(data), ctypes.byref(key))
+        return key.value
+
+    def __delitem__(self, key: int) -> None:
+        self._call('key_delete', key)
+
+    def of(self, number: int) -> int:
+        """Return the key of the chunk with a number."""
+        chunks = ChunkList(self._frame)
+        key = ctypes.c_uint64()
+        try:
+            call('chunk_key', self._frame._open,
+                 chunks._number(number, len(chunks)), ctypes.byref(key))
+        except FileNotFoundError:
+            raise KeyError(number) from None
+        return key.value
+
+    def number(self, key: int) -> int:
+        """Return the number of the chunk with a key."""
+        found = ctypes.c_uint64()
+        self._call('key_find', key, ctypes.byref(found))
+        return found.value
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            self.number(key)  # type: ignore[arg-type]
+        except KeyError:
+            return False
+        return True
+
+    def __iter__(self) -> Iterator[int]:
+        if 'framefs.keys' not in self._frame.attrs:
+            return
+        for number in range(len(ChunkList(self._frame))):
+            try:
+                yield self.of(number)
+            except (KeyError, IndexError):
+                continue  # it has none yet, or is gone
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
