@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/size.h"
@@ -89,7 +88,7 @@ static const struct fuse_opt known[] = {
     OPTION("ticket=", KEY_NAMED),
     OPTION("grace=", KEY_NAMED),
     OPTION("single_writer", KEY_NET_FLAG),
-    OPTION("plugins=", KEY_PLUGINS),
+    OPTION("plugins=", FUSE_OPT_KEY_DISCARD), /* see find_plugins() */
     OPTION("netcache=", KEY_NAMED),
     OPTION("netcache_size=", KEY_NAMED),
     OPTION("endpoint=", KEY_NAMED),
@@ -261,8 +260,6 @@ static int set_known(struct options *options, enum key key, const char *option)
         return set_names(options, option);
     case KEY_LAYOUT:
         return set_layout(options, option);
-    case KEY_PLUGINS:
-        return set_plugins(option);
     case KEY_CLOSE:
         return set_close(options, option);
     case KEY_NAMED:
@@ -389,50 +386,6 @@ static int take_stats(struct options *options)
     return take_mountpoint(options, "--stats");
 }
 
-/* The daemon works in another directory than the user. */
-static int resolve_cacert(struct options *options)
-{
-    char *cacert = options->file.net.cacert;
-    char *path = cacert[0] != '\0' ? realpath(cacert, NULL) : NULL;
-    int r = 0;
-
-    if (cacert[0] == '\0')
-        return 0;
-    if (!path)
-        r = -errno;
-    else if (strlen(path) >= NET_CACERT_MAX)
-        r = -ENAMETOOLONG;
-    else
-        strcpy(cacert, path);
-    if (r < 0)
-        log_error("cacert=%s: %s", cacert, strerror(-r));
-    free(path);
-    return r < 0 ? -EINVAL : 0;
-}
-
-/* Do the same with a directory, which may not exist yet.  The path of a symbolic
-   link stays, because such a directory is not used. */
-static int resolve_netcache(struct options *options)
-{
-    char *dir = options->file.net.netcache;
-    char *cwd = dir[0] != '\0' && dir[0] != '/' ? getcwd(NULL, 0) : NULL;
-    char path[NET_CACHE_MAX];
-    int n = 0;
-
-    if (dir[0] == '\0' || dir[0] == '/')
-        return 0;
-    if (cwd)
-        n = snprintf(path, sizeof(path), "%s/%s", cwd, dir);
-    free(cwd);
-    if (n <= 0 || (size_t)n >= sizeof(path)) {
-        log_error("netcache=%s: %s", dir,
-                  strerror(n <= 0 ? errno : ENAMETOOLONG));
-        return -EINVAL;
-    }
-    strcpy(dir, path);
-    return 0;
-}
-
 /*
  * Check the options that go with io_uring.
  *
@@ -458,6 +411,26 @@ static int check_io_uring(const struct options *options)
     return 0;
 }
 
+static int take_plugins(void *data __attribute__((unused)), const char *arg,
+                        int key, struct fuse_args *args __attribute__((unused)))
+{
+    return key != KEY_PLUGINS ? 1 : set_plugins(arg) < 0 ? -1 : 0;
+}
+
+/* Set the directory of plug-ins before other options name what is in it. */
+static int find_plugins(int argc, char **argv)
+{
+    static const struct fuse_opt option[] = {
+        OPTION("plugins=", KEY_PLUGINS),
+        FUSE_OPT_END,
+    };
+    struct fuse_args args = FUSE_ARGS_INIT(argc, argv);
+    int r = fuse_opt_parse(&args, NULL, option, take_plugins);
+
+    fuse_opt_free_args(&args);
+    return r < 0 ? -EINVAL : 0;
+}
+
 int options_parse(int argc, char **argv, struct options *out)
 {
     *out = (struct options){
@@ -466,6 +439,8 @@ int options_parse(int argc, char **argv, struct options *out)
         .args = FUSE_ARGS_INIT(argc, argv),
     };
     out->file.view = FILE_VIEW_ARRAY;
+    if (find_plugins(argc, argv) < 0)
+        return -EINVAL;
     if (fuse_opt_parse(&out->args, out, known, take_argument) < 0)
         return -EINVAL;
     if (out->help || out->version)
@@ -479,8 +454,7 @@ int options_parse(int argc, char **argv, struct options *out)
         log_error("SOURCE and MOUNTPOINT are needed, see framefs --help");
         return -EINVAL;
     }
-    if (check_io_uring(out) < 0 || resolve_cacert(out) < 0 ||
-        resolve_netcache(out) < 0)
+    if (check_io_uring(out) < 0 || options_resolve_paths(out) < 0)
         return -EINVAL;
     if (params_check(&out->fs.params) < 0) {
         log_error("codec, filters, typesize and blocksize of new files do not "

@@ -38,6 +38,10 @@ extern const char options_usage[];
  */
 int options_parse(int argc, char **argv, struct options *out);
 
+/* Make the paths in options absolute, because the daemon works in another
+   directory than the user.  Returns 0, or -EINVAL after a line in the log. */
+int options_resolve_paths(struct options *options);
+
 /* Accepts a zeroed struct. */
 void options_fini(struct options *options);
 

@@ -71,13 +71,16 @@ def frames_are_written_and_read():
         check(info['codec'] == 'runs', 'codec %s' % info['codec'])
         os.mkdir('src')
         os.rename('x.b2frame', 'src/x.b2frame')
-        with Mount('src', 'mnt', '-o', 'plugins=' + path, '-o',
-                   'codec=200,filters=201:4') as mount:
-            check(read(mount / 'x') == DATA, 'content in a mount')
-            write(mount / 'y', DATA)
-        check(b2frame(path, 'cat', 'src/y.b2frame')[1] == DATA, 'what is written')
-        check(os.path.getsize('src/y.b2frame') < len(DATA) // 20,
-              'what is written is not encoded')
+        for name, options in (
+                ('y', 'plugins=%s,codec=200,filters=201:4'),
+                ('z', 'codec=200,filters=201:4,plugins=%s')):
+            with Mount('src', 'mnt', '-o', options % path) as mount:
+                check(read(mount / 'x') == DATA, 'content in a mount')
+                write(mount / name, DATA)
+            stored = 'src/%s.b2frame' % name
+            check(b2frame(path, 'cat', stored)[1] == DATA, 'what is written')
+            check(os.path.getsize(stored) < len(DATA) // 20,
+                  'what is written is not encoded')
 
 
 def without_the_plugin_its_number_is_named():
