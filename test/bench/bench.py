@@ -61,6 +61,16 @@ def wanted_scenes(module, stock, args):
             if any(is_wanted(row, args.rows) for row in scene.rows)]
 
 
+def check_rows(stock, args):
+    """Exit if a ROW names none."""
+    rows = [row for module in args.modules
+            for scene in module.scenes(stock, args.quick)
+            for row in scene.rows]
+    for pattern in args.rows:
+        if not any(is_wanted(row, [pattern]) for row in rows):
+            sys.exit('bench: there is no row %s; --list prints all' % pattern)
+
+
 def bench(stock, args):
     results = figures.Results()
     if not args.json:
@@ -141,6 +151,7 @@ def main():
                                      dir=args.place) as top:
         stock = Stock(os.path.abspath(args.build), os.path.realpath(top),
                       args.size)
+        check_rows(stock, args)
         if args.list:
             print('\n'.join(row for module in args.modules
                             for scene in wanted_scenes(module, stock, args)
@@ -150,6 +161,9 @@ def main():
         if not args.json:
             print_machine(machine)
         results = bench(stock, args)
+        if not results.rows:
+            sys.exit('bench: nothing is measured: there is no rival %s' %
+                     ' or '.join(args.rival or ['here']))
         verdicts = targets.judge(results, stock.costs, args.remote)
     if args.json:
         figures.print_json(machine, results, verdicts)

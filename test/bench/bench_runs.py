@@ -71,7 +71,17 @@ def check_rows(told, rows):
     return cells
 
 
+def check_unknown_rows():
+    """A row that does not exist is an error, even beside one that does."""
+    done = subprocess.run([sys.executable, BENCH, '--build', sys.argv[1],
+                           '--list', 'seq', 'seq.d'], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False)
+    check(done.returncode == 1 and b'no row seq.d' in done.stderr,
+          'a row that does not exist is measured')
+
+
 def main():
+    check_unknown_rows()
     told = run(ROWS)
     if told is None:
         sys.exit(SKIP)
