@@ -71,6 +71,12 @@ void verb_help(const struct verb *verb)
     exit(EXIT_SUCCESS);
 }
 
+void verb_version(void)
+{
+    printf("b2frame %s\n", FRAMEFS_VERSION);
+    exit(EXIT_SUCCESS);
+}
+
 void verb_usage(const struct verb *verb)
 {
     print_synopsis(verb, stderr);
@@ -88,14 +94,12 @@ static const struct verb *find_verb(const char *name)
 /* Handle an option that comes before the verb. */
 static int run_option(const char *option)
 {
-    if (strcmp(option, "--help") == 0) {
+    if (strcmp(option, "--help") == 0 || strcmp(option, "-h") == 0) {
         print_help();
         return EXIT_SUCCESS;
     }
-    if (strcmp(option, "--version") == 0) {
-        printf("b2frame %s\n", FRAMEFS_VERSION);
-        return EXIT_SUCCESS;
-    }
+    if (strcmp(option, "--version") == 0 || strcmp(option, "-V") == 0)
+        verb_version();
     log_error("unknown option '%s'", option);
     print_usage(stderr);
     return EXIT_USAGE;

@@ -7,6 +7,7 @@
 #include "progress.h"
 #include "source.h"
 #include "state/params.h"
+#include "threads.h"
 #include "writeback/parallel_append.h"
 
 enum {
@@ -89,9 +90,11 @@ static int copy_chunks(const struct copy *copy, struct frame_writer *writer)
 {
     uint32_t chunksize = frame_get_info(copy->frame)->chunksize;
     struct copying copying = { .copy = copy, .writer = writer };
-    int r = parallel_append_new(
-        writer, NULL, chunksize > 0 ? chunksize : params_default.chunksize,
-        &copying.append);
+    const struct parallel_size size = {
+        .chunksize = chunksize > 0 ? chunksize : params_default.chunksize,
+        .nthreads = threads_get(),
+    };
+    int r = parallel_append_new(writer, NULL, &size, &copying.append);
 
     if (r < 0)
         return report(copy, r, &FAULT_NONE);

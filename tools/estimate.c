@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/sysinfo.h>
 #include <time.h>
 
 #include "base/cpu.h"
@@ -13,6 +12,7 @@
 #include "chunk/chunk_encode.h"
 #include "chunk/codec.h"
 #include "state/params.h"
+#include "threads.h"
 
 /* Decoding is repeated until it has taken this long in total, because a single
    run may be too short to time. */
@@ -293,7 +293,7 @@ int estimate_run(const struct estimate_sample *sample,
                  struct estimate_trial *trials, int ntrials,
                  const struct estimate_listener *listener)
 {
-    unsigned nworkers = (unsigned)get_nprocs();
+    unsigned nworkers = threads_count();
     struct worker *workers = calloc(nworkers, sizeof(*workers));
     struct work work = {
         .sample = sample,

@@ -8,6 +8,7 @@
 #include "chunk/chunk_typesize.h"
 #include "progress.h"
 #include "source.h"
+#include "threads.h"
 #include "writeback/parallel_append.h"
 
 static int report(const char *path, int error)
@@ -108,7 +109,9 @@ int feed_chunks(struct feed *feed, const char *path,
                 uint32_t chunksize)
 {
     struct parallel_append *append;
-    int r = parallel_append_new(writer, params, chunksize, &append);
+    int r = parallel_append_new(
+        writer, params, &(struct parallel_size){ chunksize, threads_get() },
+        &append);
 
     if (r < 0)
         return report(path, r);

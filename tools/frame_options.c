@@ -4,6 +4,7 @@
 #include <getopt.h>
 
 #include "base/log.h"
+#include "state/option_words.h"
 #include "state/params.h"
 
 /* In the order of the FRAME_OPTIONS_ enumerators. */
@@ -34,8 +35,9 @@ bool frame_options_take(const struct verb *verb, int option,
         return true;
     }
     if (set(option, optarg, &params, &sparse) < 0) {
-        log_error("--%s %s: not a value that makes sense",
-                  names[option - FRAME_OPTIONS_LAYOUT], optarg);
+        const char *name = names[option - FRAME_OPTIONS_LAYOUT];
+
+        log_error("--%s %s: wants %s", name, optarg, option_values(name));
         verb_usage(verb);
     }
     options->values[option - FRAME_OPTIONS_LAYOUT] = optarg;
@@ -51,6 +53,23 @@ static bool has_params(const struct frame_options *options)
     return false;
 }
 
+/* Do the parameters go together, with one of the usual typesizes if it is still
+   to be chosen? */
+static bool suits_a_typesize(const struct file_params *params)
+{
+    static const uint32_t usual[] = { 1, 2, 4, 8, 16 };
+    struct file_params tried = *params;
+
+    if (params->chunk.typesize != 0)
+        return params_check(params) == 0;
+    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
+        tried.chunk.typesize = usual[i];
+        if (params_check(&tried) == 0)
+            return true;
+    }
+    return false;
+}
+
 bool frame_options_apply(const struct frame_options *options,
                          struct file_params *params, bool *sparse)
 {
@@ -61,5 +80,5 @@ bool frame_options_apply(const struct frame_options *options,
             set(i, value, params, sparse);
     }
     return !has_params(options) || params_await_shape(params) ||
-           params_check(params) == 0;
+           suits_a_typesize(params);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/exit_usage.h"
 #include "base/log.h"
 #include "fuse/mount.h"
 #include "fuse/unmount.h"
@@ -14,7 +15,6 @@
 #include "show_stats.h"
 
 enum {
-    EXIT_USAGE = 2,
     LARGE_BUFFER = 4 << 20, /* in bytes; larger than those of usual chunks */
 };
 

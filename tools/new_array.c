@@ -14,6 +14,7 @@
 #include "numbers.h"
 #include "progress.h"
 #include "source.h"
+#include "threads.h"
 
 enum {
     PIECE = 4 << 20,          /* bytes copied at a time */
@@ -333,6 +334,7 @@ int new_array_write(const struct file_params *params, struct input *input,
     options.view = FILE_VIEW_ARRAY;
     options.commit = 0;
     options.cache_size = cache_size(params);
+    options.nthreads = threads_get();
     r = file_context_new(&options, &context);
     if (r < 0) {
         log_error("cannot start: %s", strerror(-r));

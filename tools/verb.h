@@ -4,10 +4,7 @@
 
 #include <stdbool.h>
 
-/* Exit status for wrong usage, besides EXIT_SUCCESS and EXIT_FAILURE. */
-enum {
-    EXIT_USAGE = 2
-};
+#include "base/exit_usage.h"
 
 /* A verb of b2frame. */
 struct verb {
@@ -47,6 +44,9 @@ extern const struct verb verb_gc;
 
 /* Print the help of a verb on standard output, and exit with success. */
 _Noreturn void verb_help(const struct verb *verb);
+
+/* Print the version on standard output, and exit with success. */
+_Noreturn void verb_version(void);
 
 /* Print the synopsis of a verb on standard error, and exit with EXIT_USAGE.
    The error itself has been reported before. */

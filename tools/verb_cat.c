@@ -11,7 +11,15 @@
 #include "file/file.h"
 #include "progress.h"
 #include "source.h"
+#include "threads.h"
 #include "verb.h"
+
+enum {
+    OPTION_OFFSET = 0x300,
+    OPTION_LENGTH,
+    OPTION_RAW,
+    OPTION_NPY,
+};
 
 /* Bytes to ask for at a time: enough for a large write, and few enough to leave
    most of the cache to chunks that are decoded ahead. */
@@ -143,13 +151,12 @@ static int cat_frame(struct file_context *context, const struct cat *cat)
 static int run(const struct verb *verb, int argc, char **argv)
 {
     static const struct option options[] = {
-        { "offset", required_argument, NULL, 'o' },
-        { "length", required_argument, NULL, 'l' },
-        { "raw", no_argument, NULL, 'r' },
-        { "npy", no_argument, NULL, 'n' },
+        { "offset", required_argument, NULL, OPTION_OFFSET },
+        { "length", required_argument, NULL, OPTION_LENGTH },
+        { "raw", no_argument, NULL, OPTION_RAW },
+        { "npy", no_argument, NULL, OPTION_NPY },
         { "frame-offset", required_argument, NULL, ARGS_FRAME_OFFSET },
-        { "help", no_argument, NULL, ARGS_HELP },
-        { NULL, 0, NULL, 0 },
+        ARGS_ROWS,
     };
     struct file_options file_options = file_default_options;
     struct cat cat = { .len = UINT64_MAX };
@@ -158,26 +165,28 @@ static int run(const struct verb *verb, int argc, char **argv)
     int r;
 
     file_options.view = FILE_VIEW_ARRAY;
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
+    while ((option = args_next(verb, argc, argv, options)) != -1)
         switch (option) {
-        case 'o':
+        case OPTION_OFFSET:
             cat.off = args_size(verb, optarg);
             break;
-        case 'l':
+        case OPTION_LENGTH:
             cat.len = args_size(verb, optarg);
             break;
-        case 'r':
+        case OPTION_RAW:
             file_options.view = FILE_VIEW_CHUNKS;
             break;
-        case 'n':
+        case OPTION_NPY:
             file_options.view = FILE_VIEW_NPY;
             break;
-        default:
-            args_common(verb, option, &cat.frame_offset);
+        case ARGS_FRAME_OFFSET:
+            cat.frame_offset = args_size(verb, optarg);
+            break;
         }
     cat.path = args_frame(verb, argc, argv);
 
     file_options.cache_size = cache_size;
+    file_options.nthreads = threads_get();
     r = file_context_new(&file_options, &context);
     if (r < 0) {
         log_error("cannot start: %s", strerror(-r));
@@ -200,7 +209,8 @@ const struct verb verb_cat = {
         "  --raw             of an array its chunks, not its items in C "
         "order\n"
         "  --npy             of an array a .npy file\n" ARGS_COMMON_HELP "\n"
-        "N is a number of bytes; 4K, 4M, 4G and 4T are units of 1024.\n"
+        "N is a number of bytes; 4K, 4M, 4G and 4T are units of 1024, 4KB and so on "
+        "of 1000.\n"
         "At a damaged chunk everything before it is written, and the exit "
         "status is 1.\n\n"
         "Example:\n"

@@ -14,7 +14,9 @@
 #include "output.h"
 #include "remote.h"
 #include "source.h"
+#include "state/option_words.h"
 #include "state/params.h"
+#include "threads.h"
 #include "verb.h"
 
 struct convert {
@@ -65,6 +67,7 @@ static int plan(const struct frame_options *frame_options,
     const struct frame_info *info = frame_get_info(convert->frame);
     struct file_params old = { .chunk = frame_chunk_params(info),
                                .chunksize = info->chunksize };
+    char clash[OPTION_CLASH_LEN];
     int r = 0;
 
     convert->params = old;
@@ -75,16 +78,15 @@ static int plan(const struct frame_options *frame_options,
         return r;
     if (!frame_options_apply(frame_options, &convert->params,
                              &convert->sparse)) {
-        log_error("%s: its codec, filters, typesize and blocksize do not go "
-                  "with these options",
-                  convert->path);
+        option_clash(&convert->params, clash);
+        log_error("%s: %s", convert->path, clash);
         return -EINVAL;
     }
     convert->encode = convert->params.chunksize != old.chunksize ||
                       !are_alike(&convert->params.chunk, &old.chunk);
     if (convert->encode && params_await_shape(&convert->params)) {
-        log_error("%s: a codec or filter of these options is for arrays only",
-                  convert->path);
+        option_clash(&convert->params, clash);
+        log_error("%s: %s", convert->path, clash);
         return -EINVAL;
     }
     if (convert->params.chunksize != old.chunksize ||
@@ -177,9 +179,12 @@ static int open_file(struct file_context *context, struct convert *convert)
 static int convert_frame(const struct frame_options *frame_options,
                          struct convert *convert)
 {
+    struct file_options options = file_default_options;
     struct file_context *context;
-    int r = file_context_new(&file_default_options, &context);
+    int r;
 
+    options.nthreads = threads_get();
+    r = file_context_new(&options, &context);
     if (r < 0) {
         log_error("cannot start: %s", strerror(-r));
         return r;
@@ -202,8 +207,7 @@ static int run(const struct verb *verb, int argc, char **argv)
     static const struct option options[] = {
         FRAME_OPTIONS_ROWS,
         { "frame-offset", required_argument, NULL, ARGS_FRAME_OFFSET },
-        { "help", no_argument, NULL, ARGS_HELP },
-        { NULL, 0, NULL, 0 },
+        ARGS_ROWS,
     };
     static const char *const names[] = { "FRAME", "OUT" };
     struct frame_options frame_options = { 0 };
@@ -212,9 +216,11 @@ static int run(const struct verb *verb, int argc, char **argv)
     int option;
     int r;
 
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
-        if (!frame_options_take(verb, option, &frame_options))
-            args_common(verb, option, &convert.frame_offset);
+    while ((option = args_next(verb, argc, argv, options)) != -1)
+        if (option == ARGS_FRAME_OFFSET)
+            convert.frame_offset = args_size(verb, optarg);
+        else
+            frame_options_take(verb, option, &frame_options);
     args = args_take(verb, argc, argv, 2, names);
     convert.path = args[0];
     convert.out = args[1];

@@ -11,6 +11,7 @@
 #include "output.h"
 #include "remote.h"
 #include "source.h"
+#include "state/option_words.h"
 #include "state/params.h"
 #include "verb.h"
 
@@ -120,16 +121,12 @@ static int create_output(struct create *create, struct input *input)
 static int check(const struct create *create)
 {
     int r = params_check(&create->params);
+    char clash[OPTION_CLASH_LEN];
 
     if (r == 0)
         return 0;
-    if (params_await_shape(&create->params))
-        log_error("%s: a codec or filter of these options is for arrays only",
-                  create->path);
-    else
-        log_error("%s: codec and filters do not go with the array's items and "
-                  "blocks",
-                  create->path);
+    option_clash(&create->params, clash);
+    log_error("%s: %s", create->path, clash);
     return r;
 }
 
@@ -157,8 +154,7 @@ static int run(const struct verb *verb, int argc, char **argv)
     static const struct option options[] = {
         FRAME_OPTIONS_ROWS,
         NEW_ARRAY_OPTIONS,
-        { "help", no_argument, NULL, ARGS_HELP },
-        { NULL, 0, NULL, 0 },
+        ARGS_ROWS,
     };
     static const char *const names[] = { "INPUT", "FRAME" };
     struct frame_options frame_options = { 0 };
@@ -167,12 +163,14 @@ static int run(const struct verb *verb, int argc, char **argv)
     int option;
     int r;
 
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
-        if (!frame_options_take(verb, option, &frame_options) &&
-            !new_array_take(option, &create.new_array))
-            args_help(verb, option);
+    while ((option = args_next(verb, argc, argv, options)) != -1)
+        if (!new_array_take(option, &create.new_array))
+            frame_options_take(verb, option, &frame_options);
     if (!frame_options_apply(&frame_options, &create.params, &create.sparse)) {
-        log_error("codec, filters, typesize and blocksize do not go together");
+        char clash[OPTION_CLASH_LEN];
+
+        option_clash(&create.params, clash);
+        log_error("%s", clash);
         verb_usage(verb);
     }
     args = args_take(verb, argc, argv, 2, names);

@@ -258,20 +258,6 @@ static int estimate_input(struct estimate_job *job)
     return r;
 }
 
-/* Parse the argument of an option that is a number from 1 to `max`.  Exits if
-   it is anything else. */
-static uint64_t take_number(const struct verb *verb, const char *text,
-                            uint64_t max)
-{
-    uint64_t number = args_size(verb, text);
-
-    if (number < 1 || number > max) {
-        log_error("'%s' is out of range", text);
-        verb_usage(verb);
-    }
-    return number;
-}
-
 static int run(const struct verb *verb, int argc, char **argv)
 {
     static const struct option options[] = {
@@ -279,21 +265,20 @@ static int run(const struct verb *verb, int argc, char **argv)
         { "typesize", required_argument, NULL, OPTION_TYPESIZE },
         { "all", no_argument, NULL, OPTION_ALL },
         { "json", no_argument, NULL, OPTION_JSON },
-        { "help", no_argument, NULL, ARGS_HELP },
-        { NULL, 0, NULL, 0 },
+        ARGS_ROWS,
     };
     static const char *const names[] = { "INPUT" };
     struct estimate_job job = { .sample_len = SAMPLE_DEFAULT };
     int option;
     int r;
 
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
+    while ((option = args_next(verb, argc, argv, options)) != -1)
         switch (option) {
         case OPTION_SAMPLE:
-            job.sample_len = take_number(verb, optarg, SAMPLE_MAX);
+            job.sample_len = args_within(verb, optarg, 1, SAMPLE_MAX);
             break;
         case OPTION_TYPESIZE:
-            job.typesize = (uint32_t)take_number(verb, optarg, TYPESIZE_MAX);
+            job.typesize = (uint32_t)args_within(verb, optarg, 1, TYPESIZE_MAX);
             break;
         case OPTION_ALL:
             job.all = true;
@@ -301,8 +286,6 @@ static int run(const struct verb *verb, int argc, char **argv)
         case OPTION_JSON:
             job.json = true;
             break;
-        default:
-            args_help(verb, option);
         }
     job.path = args_take(verb, argc, argv, 1, names)[0];
 

@@ -178,19 +178,14 @@ static int run(const struct verb *verb, int argc, char **argv)
 {
     static const struct option options[] = {
         { "dry-run", no_argument, NULL, OPTION_DRY_RUN },
-        { "help", no_argument, NULL, ARGS_HELP },
-        { NULL, 0, NULL, 0 },
+        ARGS_ROWS,
     };
     static const char *const names[] = { "URL" };
     struct job job = { .dry_run = false };
-    int option;
     int r;
 
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (option != OPTION_DRY_RUN)
-            args_help(verb, option);
+    while (args_next(verb, argc, argv, options) != -1)
         job.dry_run = true;
-    }
     job.url = args_take(verb, argc, argv, 1, names)[0];
     if (!remote_is(job.url)) {
         log_error("%s: is no URL", job.url);

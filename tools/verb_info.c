@@ -19,6 +19,11 @@
 #include "source.h"
 #include "verb.h"
 
+enum {
+    OPTION_JSON = 0x300,
+    OPTION_CHUNKS,
+};
+
 struct info {
     const char *path;
     uint64_t frame_offset;
@@ -314,25 +319,25 @@ static int info_frame(const struct info *info)
 static int run(const struct verb *verb, int argc, char **argv)
 {
     static const struct option options[] = {
-        { "json", no_argument, NULL, 'j' },
-        { "chunks", no_argument, NULL, 'c' },
+        { "json", no_argument, NULL, OPTION_JSON },
+        { "chunks", no_argument, NULL, OPTION_CHUNKS },
         { "frame-offset", required_argument, NULL, ARGS_FRAME_OFFSET },
-        { "help", no_argument, NULL, ARGS_HELP },
-        { NULL, 0, NULL, 0 },
+        ARGS_ROWS,
     };
     struct info info = { 0 };
     int option;
 
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
+    while ((option = args_next(verb, argc, argv, options)) != -1)
         switch (option) {
-        case 'j':
+        case OPTION_JSON:
             info.json = true;
             break;
-        case 'c':
+        case OPTION_CHUNKS:
             info.chunks = true;
             break;
-        default:
-            args_common(verb, option, &info.frame_offset);
+        case ARGS_FRAME_OFFSET:
+            info.frame_offset = args_size(verb, optarg);
+            break;
         }
     info.path = args_frame(verb, argc, argv);
 

@@ -164,15 +164,14 @@ static int run(const struct verb *verb, int argc, char **argv)
         { "svg", required_argument, NULL, OPTION_SVG },
         { "force", no_argument, NULL, OPTION_FORCE },
         { "frame-offset", required_argument, NULL, ARGS_FRAME_OFFSET },
-        { "help", no_argument, NULL, ARGS_HELP },
-        { NULL, 0, NULL, 0 },
+        ARGS_ROWS,
     };
     struct map_job job = { 0 };
     struct frame *frame;
     int option;
     int r;
 
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
+    while ((option = args_next(verb, argc, argv, options)) != -1)
         switch (option) {
         case OPTION_SVG:
             job.svg = optarg;
@@ -180,8 +179,9 @@ static int run(const struct verb *verb, int argc, char **argv)
         case OPTION_FORCE:
             job.force = true;
             break;
-        default:
-            args_common(verb, option, &job.frame_offset);
+        case ARGS_FRAME_OFFSET:
+            job.frame_offset = args_size(verb, optarg);
+            break;
         }
     job.path = args_frame(verb, argc, argv);
     text_escape(job.path, TEXT_PLAIN_PRINTABLE, job.name, sizeof(job.name));

@@ -275,14 +275,11 @@ static void take_options(const struct verb *verb, int argc, char **argv,
         { "json", no_argument, NULL, OPTION_JSON },
         { "fixed", no_argument, NULL, OPTION_FIXED },
         { "frame-offset", required_argument, NULL, OPTION_OFFSET },
-        { "help", no_argument, NULL, ARGS_HELP },
-        { NULL, 0, NULL, 0 },
+        ARGS_ROWS,
     };
     int option;
 
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (option == ARGS_HELP || option == '?')
-            args_help(verb, option);
+    while ((option = args_next(verb, argc, argv, options)) != -1) {
         if (option == OPTION_OFFSET)
             meta->frame_offset = args_size(verb, optarg);
         meta->options |= (unsigned)option;

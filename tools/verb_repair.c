@@ -290,15 +290,14 @@ static int run(const struct verb *verb, int argc, char **argv)
         { "in-place", no_argument, NULL, OPTION_IN_PLACE },
         { "force", no_argument, NULL, OPTION_FORCE },
         { "frame-offset", required_argument, NULL, ARGS_FRAME_OFFSET },
-        { "help", no_argument, NULL, ARGS_HELP },
-        { NULL, 0, NULL, 0 },
+        ARGS_ROWS,
     };
     struct repair_job job = { 0 };
     struct store *store;
     int option;
     int r;
 
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
+    while ((option = args_next(verb, argc, argv, options)) != -1)
         switch (option) {
         case OPTION_IN_PLACE:
             job.in_place = true;
@@ -306,8 +305,9 @@ static int run(const struct verb *verb, int argc, char **argv)
         case OPTION_FORCE:
             job.force = true;
             break;
-        default:
-            args_common(verb, option, &job.frame_offset);
+        case ARGS_FRAME_OFFSET:
+            job.frame_offset = args_size(verb, optarg);
+            break;
         }
     take_paths(verb, argc, argv, &job);
 

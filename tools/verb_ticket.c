@@ -222,20 +222,15 @@ static int run(const struct verb *verb, int argc, char **argv)
 {
     static const struct option options[] = {
         { "force", no_argument, NULL, OPTION_FORCE },
-        { "help", no_argument, NULL, ARGS_HELP },
-        { NULL, 0, NULL, 0 },
+        ARGS_ROWS,
     };
     static const char *const names[] = { "URL", "OUT" };
     struct job job = { .force = false };
     char **args;
-    int option;
     int r;
 
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (option != OPTION_FORCE)
-            args_help(verb, option);
+    while (args_next(verb, argc, argv, options) != -1)
         job.force = true;
-    }
     args = args_take(verb, argc, argv, 2, names);
     job.url = args[0];
     job.out = args[1];

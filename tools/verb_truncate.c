@@ -87,21 +87,21 @@ static int truncate_frame(const char *path, uint64_t size)
     return r;
 }
 
+enum {
+    OPTION_SIZE = 0x300
+};
+
 static int run(const struct verb *verb, int argc, char **argv)
 {
     static const struct option options[] = {
-        { "size", required_argument, NULL, 's' },
-        { "help", no_argument, NULL, ARGS_HELP },
-        { NULL, 0, NULL, 0 },
+        { "size", required_argument, NULL, OPTION_SIZE },
+        ARGS_ROWS,
     };
     const char *path;
     uint64_t size = 0;
     bool has_size = false;
-    int option;
 
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (option != 's')
-            args_help(verb, option);
+    while (args_next(verb, argc, argv, options) != -1) {
         size = args_size(verb, optarg);
         has_size = true;
     }

@@ -12,7 +12,13 @@
 #include "file/verify.h"
 #include "progress.h"
 #include "source.h"
+#include "threads.h"
 #include "verb.h"
+
+enum {
+    OPTION_JSON = 0x300,
+    OPTION_QUIET,
+};
 
 struct verify {
     uint64_t frame_offset;
@@ -124,7 +130,7 @@ static int verify_store(struct verify *verify, struct store *store)
         return report_open(verify, r, &fault);
     verify->nbytes = frame_get_info(frame)->nbytes;
     progress_start(&verify->progress);
-    r = verify_frame(frame, 0, &listener);
+    r = verify_frame(frame, threads_get(), &listener);
     progress_clear(&verify->progress);
     if (r < 0)
         source_report(verify->path, r, &fault);
@@ -203,25 +209,25 @@ static bool verify_all(struct verify *verify, char **paths, int npaths)
 static int run(const struct verb *verb, int argc, char **argv)
 {
     static const struct option options[] = {
-        { "json", no_argument, NULL, 'j' },
-        { "quiet", no_argument, NULL, 'q' },
+        { "json", no_argument, NULL, OPTION_JSON },
+        { "quiet", no_argument, NULL, OPTION_QUIET },
         { "frame-offset", required_argument, NULL, ARGS_FRAME_OFFSET },
-        { "help", no_argument, NULL, ARGS_HELP },
-        { NULL, 0, NULL, 0 },
+        ARGS_ROWS,
     };
     struct verify verify = { 0 };
     int option;
 
-    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1)
+    while ((option = args_next(verb, argc, argv, options)) != -1)
         switch (option) {
-        case 'j':
+        case OPTION_JSON:
             verify.json = true;
             break;
-        case 'q':
+        case OPTION_QUIET:
             verify.quiet = true;
             break;
-        default:
-            args_common(verb, option, &verify.frame_offset);
+        case ARGS_FRAME_OFFSET:
+            verify.frame_offset = args_size(verb, optarg);
+            break;
         }
     args_frames(verb, argc);
 

@@ -5,19 +5,28 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Bytes in the unit that a suffix names; 0 if it is not a known suffix. */
 static uint64_t suffix_unit(const char *suffix)
 {
-    static const char letters[] = "KMGT";
+    static const char letters[] = "KMGTP";
     const char *letter;
+    uint64_t step = 1024;
+    uint64_t unit = 1;
 
     if (suffix[0] == '\0')
         return 1;
     letter = strchr(letters, toupper((unsigned char)suffix[0]));
-    if (!letter || suffix[1] != '\0')
+    if (!letter)
         return 0;
-    return UINT64_C(1024) << 10 * (letter - letters);
+    if (strcasecmp(suffix + 1, "B") == 0)
+        step = 1000;
+    else if (suffix[1] != '\0' && strcasecmp(suffix + 1, "iB") != 0)
+        return 0;
+    for (const char *at = letters; at <= letter; at++)
+        unit *= step;
+    return unit;
 }
 
 bool size_parse(const char *text, uint64_t *out)

@@ -44,7 +44,8 @@ static inline bool size_within(uint64_t off, uint64_t len, uint64_t end)
 
 /*
  * Parse a size as a user types it: a decimal number of bytes, optionally with a
- * suffix K, M, G or T, in either case, for units of 1024.
+ * suffix, in either case: K, M, G, T or P, or one of these with iB, for powers
+ * of 1024; or one of these with B, for powers of 1000.
  *
  * Returns false, and leaves `out` alone, if the text is not a size or the size
  * does not fit 64 bits.

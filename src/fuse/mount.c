@@ -14,6 +14,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/exit_usage.h"
 #include "base/identity.h"
 #include "base/log.h"
 #include "base/pool.h"
@@ -31,8 +32,6 @@
 #include "ops/remove.h"
 
 enum {
-    EXIT_USAGE = 2,
-
     /* A request may wait for the disk, for cache space or for another program's
        lock.  It then occupies a thread, and other requests must not wait for
        it.  Each thread has a buffer for the largest request, so only few idle

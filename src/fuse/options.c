@@ -2,6 +2,7 @@
 #include "fuse/options.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include "base/log.h"
 #include "base/size.h"
 #include "chunk/plugin.h"
+#include "state/option_words.h"
 #include "state/params.h"
 
 /* Does libfuse support io_uring? */
@@ -60,8 +62,10 @@ static const struct fuse_opt known[] = {
     OPTION("debug", KEY_DEBUG),
     OPTION("-h", KEY_HELP),
     OPTION("--help", KEY_HELP),
+    OPTION("-h", KEY_HELP),
     OPTION("-V", KEY_VERSION),
     OPTION("--version", KEY_VERSION),
+    OPTION("-V", KEY_VERSION),
     OPTION("--stats", KEY_STATS),
     OPTION("--json", KEY_JSON),
     OPTION("--watch", KEY_WATCH),
@@ -121,7 +125,8 @@ static int parse_size(const char *option, uint64_t min, uint64_t max,
     uint64_t value;
 
     if (!size_parse(value_of(option), &value) || value < min || value > max) {
-        log_error("%s: not a size that makes sense", option);
+        log_error("%s: wants a size from %" PRIu64 " to %" PRIu64, option, min,
+                  max);
         return -EINVAL;
     }
     *out = value;
@@ -178,7 +183,7 @@ static int set_named(struct options *options, const char *option)
     if (r == -ENOENT)
         r = params_set(&options->fs.params, name, value_of(option));
     if (r < 0)
-        log_error("%s: not a value that makes sense", option);
+        log_error("%s: wants %s", option, option_values(name));
     return r;
 }
 
@@ -433,6 +438,8 @@ static int find_plugins(int argc, char **argv)
 
 int options_parse(int argc, char **argv, struct options *out)
 {
+    char clash[OPTION_CLASH_LEN];
+
     *out = (struct options){
         .file = file_default_options,
         .fs.params = params_default,
@@ -457,8 +464,8 @@ int options_parse(int argc, char **argv, struct options *out)
     if (check_io_uring(out) < 0 || options_resolve_paths(out) < 0)
         return -EINVAL;
     if (params_check(&out->fs.params) < 0) {
-        log_error("codec, filters, typesize and blocksize of new files do not "
-                  "go together");
+        option_clash(&out->fs.params, clash);
+        log_error("new files: %s", clash);
         return -EINVAL;
     }
     return add_defaults(out);

@@ -10,6 +10,7 @@
 #include "file/file.h"
 #include "frame/frame_remote.h"
 #include "lib/libframefs_private.h"
+#include "state/option_words.h"
 #include "store/store_local.h"
 
 enum {
@@ -17,7 +18,7 @@ enum {
 };
 
 /* The only state outside a handle: see framefs_error(). */
-static _Thread_local char message[512];
+static _Thread_local char message[1024];
 
 const char *framefs_version(void)
 {
@@ -47,6 +48,17 @@ int libframefs_fail(const char *subject, int error, const struct fault *fault)
     return libframefs_refuse(subject, error, text);
 }
 
+/* Refuse the value of an option, given as NAME=VALUE. */
+static int refuse_value(const char *word)
+{
+    char name[32] = "";
+    char why[512];
+
+    snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
+    snprintf(why, sizeof(why), "wants %s", option_values(name));
+    return libframefs_refuse(word, -EINVAL, why);
+}
+
 static int set_one(char *word, void *to,
                    int (*set)(void *to, const char *name, const char *value))
 {
@@ -61,7 +73,7 @@ static int set_one(char *word, void *to,
     if (r == -ENOENT)
         return libframefs_refuse(word, -EINVAL, "unknown option");
     if (r == -EINVAL)
-        return libframefs_refuse(word, r, "not a value that makes sense");
+        return refuse_value(word);
     return r < 0 ? libframefs_refuse(word, r, NULL) : 0;
 }
 

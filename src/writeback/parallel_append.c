@@ -176,11 +176,13 @@ static int make_jobs(struct parallel_append *append, bool has_content)
 }
 
 int parallel_append_new(struct frame_writer *writer,
-                        const struct chunk_params *params, size_t chunksize,
+                        const struct chunk_params *params,
+                        const struct parallel_size *size,
                         struct parallel_append **out)
 {
     struct parallel_append *append = calloc(1, sizeof(*append));
-    unsigned nthreads = (unsigned)get_nprocs();
+    unsigned nthreads =
+        size->nthreads ? size->nthreads : (unsigned)get_nprocs();
     unsigned nwriters = frame_writer_nwriters(writer);
     int r;
 
@@ -194,8 +196,8 @@ int parallel_append_new(struct frame_writer *writer,
         nthreads = nwriters;
     if (params)
         append->params = *params;
-    append->chunksize = chunksize;
-    append->njobs = count_jobs(chunksize, nthreads);
+    append->chunksize = size->chunksize;
+    append->njobs = count_jobs(size->chunksize, nthreads);
     append->jobs = calloc(append->njobs, sizeof(*append->jobs));
     append->idle = calloc(append->njobs, sizeof(*append->idle));
     r = append->jobs && append->idle ? make_jobs(append, params) : -ENOMEM;

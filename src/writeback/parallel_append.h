@@ -19,18 +19,25 @@
  */
 struct parallel_append;
 
+/* How much is appended at a time. */
+struct parallel_size {
+    size_t chunksize;  /* bytes in the largest chunk */
+    unsigned nthreads; /* that encode; 0: one for each CPU */
+};
+
 /*
  * Begin to append chunks to a frame, whose writer remains the caller's.
  *
- *  params     parameters for encoding the chunks; NULL: they are only copied
- *  chunksize  bytes in the largest chunk.  The buffers are for as many chunks
- *             as keep all CPUs and connections busy, but take no more than 128 MiB, or as much
- *             as one chunk needs (twice its size) if that is more
+ *  params  parameters for encoding the chunks; NULL: they are only copied
+ *  size    the buffers are for as many chunks as keep all threads and
+ *          connections busy, but take no more than 128 MiB, or as much as one
+ *          chunk needs (twice its size) if that is more
  *
  * Returns 0, -ENOMEM or another negative errno.
  */
 int parallel_append_new(struct frame_writer *writer,
-                        const struct chunk_params *params, size_t chunksize,
+                        const struct chunk_params *params,
+                        const struct parallel_size *size,
                         struct parallel_append **out);
 
 /* End without finishing: free the struct, and drop chunks that are not added

@@ -202,7 +202,7 @@ START_TEST(errors_say_what_is_wrong)
 
     setup();
     ck_assert_int_eq(framefs_new("cache=lots", &other), -EINVAL);
-    ck_assert_error("cache=lots: not a value");
+    ck_assert_error("cache=lots: wants a size of at least 1");
     ck_assert_int_eq(framefs_new("cash=1M", &other), -EINVAL);
     ck_assert_error("cash=1M: unknown option");
     ck_assert_int_eq(framefs_new("cache", &other), -EINVAL);

@@ -396,7 +396,7 @@ def what_cannot_be_mounted_is_told():
                 ((server.url + 'rubbish',), 'no Blosc2 frame'),
                 (('http://h:x/',), 'no valid port'),
                 (('-o', 'offset=10', server.url + 's'), 'offset='),
-                (('-o', 'timeout=0', server.url + 's'), 'makes sense'),
+                (('-o', 'timeout=0', server.url + 's'), 'from 1 to 86400'),
                 (('-o', 'cacert=none', server.url + 's'), 'No such file')):
             said = refused(*words, 'mnt')
             check(reason in said and said.count('\n') == 1, said)

@@ -183,7 +183,7 @@ def wrong_usage_is_explained():
     misuse('convert', 'a', 'b', 'c')
     misuse('convert', '--layout', 'round', 'a', 'b')
     misuse('convert', '--codec', 'rar', 'a', 'b')
-    fails('do not go with', 'convert', '--filters', 'trunc_prec:99', 'a', 'b')
+    fails('trunc_prec wants', 'convert', '--filters', 'trunc_prec:99', 'a', 'b')
     misuse('convert', '--frobnicate', 'a', 'b')
     check_names('a')
 

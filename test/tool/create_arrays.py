@@ -189,7 +189,7 @@ def cells_without_a_shape_are_refused():
     b2frame('create', '-', 'plain.b2frame', stdin=items)
     done = b2frame('convert', '--codec', 'ndlz:4', 'plain.b2frame',
                    'bad.b2nd', status=1)
-    check(b'for arrays only' in done.stderr, 'convert says ' +
+    check(b'wants an array' in done.stderr, 'convert says ' +
           done.stderr.decode())
 
 

@@ -113,6 +113,19 @@ def too_few_words_and_odd_options_are_misuse():
         check_names('f', 'in')
 
 
+def all_have_the_common_options():
+    make()
+    for verb in {verb.split()[0]: verb for verb in VERBS}:
+        check(b2frame(verb, '-h') == b2frame(verb, '--help'), verb)
+        check(b2frame(verb, '-V') == b2frame('--version'), verb)
+        for number in ('0', '1025', 'x', '-1'):
+            misuse(verb, '--threads', number)
+        misuse(verb, '--help=x')
+        misuse(verb, '--threads')
+    line = words('cat')
+    check(b2frame(*line, '--threads', '1') == b2frame(*line), 'cat')
+
+
 def what_cannot_be_read_is_named_on_one_line():
     make()
     os.mkdir('directory')
@@ -211,6 +224,7 @@ def an_interrupt_changes_nothing():
 main(all_verbs_are_here,
      they_do_it,
      too_few_words_and_odd_options_are_misuse,
+     all_have_the_common_options,
      what_cannot_be_read_is_named_on_one_line,
      hostile_frames_are_refused_on_one_line,
      a_full_standard_output_is_told,

@@ -54,7 +54,7 @@ END_TEST
 START_TEST(a_typed_size_has_at_most_one_suffix)
 {
     const char *const bad[] = {
-        "",    "K",    "-1",   " 1",        "1KB",
+        "",    "K",    "-1",   " 1",        "1KBB",
         "1 K", "0x10", "1.5M", "16777216T", "18446744073709551616"
     };
     uint64_t out = 7;
@@ -66,6 +66,12 @@ START_TEST(a_typed_size_has_at_most_one_suffix)
     ck_assert_uint_eq(out, UINT64_MAX);
     ck_assert(size_parse("3k", &out));
     ck_assert_uint_eq(out, 3072);
+    ck_assert(size_parse("3KiB", &out));
+    ck_assert_uint_eq(out, 3 << 10);
+    ck_assert(size_parse("3kb", &out));
+    ck_assert_uint_eq(out, 3000);
+    ck_assert(size_parse("2MB", &out));
+    ck_assert_uint_eq(out, 2000000);
     ck_assert(size_parse("2T", &out));
     ck_assert_uint_eq(out, UINT64_C(2) << 40);
 }
