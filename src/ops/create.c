@@ -15,6 +15,7 @@ struct making {
     struct backing_entry entry; /* where it is stored, under which name */
     struct backing_draft draft;
     struct file *file; /* the new frame, open; or NULL */
+    bool filled;       /* the frame was made */
 };
 
 /* Open the directory for a new entry, and check that the entry would show. */
@@ -73,6 +74,7 @@ static int make_frame(struct making *making)
         return r;
     r = file_create(fs->files, store, &fs->params, &making->file, &fault);
     store_close(store);
+    making->filled = r == 0;
     return r;
 }
 
@@ -88,11 +90,48 @@ static int furnish(struct making *making)
 
 static void unmake(struct making *making)
 {
-    bool filled = making->file != NULL;
-
     file_close(making->file);
     making->file = NULL;
-    backing_discard(&making->draft, filled);
+    backing_discard(&making->draft, making->filled);
+}
+
+/* Open a new frame that is not known to the kernel yet.  Nobody has to read the
+   frame then to find out what it holds. */
+static int adopt(struct making *making, const struct backing_place *place,
+                 const struct node_id *id, struct open_file **out)
+{
+    struct fs *fs = making->fs;
+    struct node *node;
+    int r = node_get(&fs->nodes, making->create->parent, making->entry.name, id,
+                     &node);
+
+    if (r < 0)
+        return r;
+    r = open_file_adopt(fs, node, place, making->file, out);
+    if (r == 0)
+        making->file = NULL;
+    node_forget(&fs->nodes, node, 1);
+    return r;
+}
+
+/* Open the new file, if it is to stay open and is not yet.  Another program may
+   have replaced it since it was adopted. */
+static int open_made(const struct making *making, struct node *node,
+                     struct open_file **open, struct open_file *made)
+{
+    int r = 0;
+
+    if (made && made->node != node) {
+        open_file_put(making->fs, made);
+        made = NULL;
+    }
+    if (open && !made)
+        r = open_file_get(making->fs, node, true, &made);
+    if (r == 0 && open)
+        *open = made;
+    else
+        open_file_put(making->fs, made);
+    return r;
 }
 
 /* Make the new entry known to the kernel, and open it or close it again. */
@@ -112,26 +151,22 @@ static int enter(struct making *making, struct open_file **open,
         return r;
     id = node_id_of(st, entry->kind);
     node_made(&fs->nodes, making->create->parent, entry->name, &id);
-    r = lookup_entry(fs,
-                     &(struct found_entry){ making->create->parent, &entry->dir,
-                                            entry->name, entry->kind },
-                     out, st);
-    if (r < 0)
-        return r;
     if (making->file)
-        r = open_file_adopt(fs, *out, &place, making->file, &made);
-    else if (open)
-        r = open_file_get(fs, *out, true, &made);
+        r = adopt(making, &place, &id, &made);
+    if (r == 0)
+        r = lookup_entry(fs,
+                         &(struct found_entry){ making->create->parent,
+                                                &entry->dir, entry->name,
+                                                entry->kind },
+                         out, st);
     if (r < 0) {
-        node_forget(&fs->nodes, *out, 1);
+        open_file_put(fs, made);
         return r;
     }
-    making->file = NULL;
-    if (open)
-        *open = made;
-    else
-        open_file_put(fs, made);
-    return 0;
+    r = open_made(making, *out, open, made);
+    if (r < 0)
+        node_forget(&fs->nodes, *out, 1);
+    return r;
 }
 
 int create_entry(struct fs *fs, const struct create *create,
