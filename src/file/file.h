@@ -225,6 +225,9 @@ struct file_reader {
     unsigned streak;     /* number of reads in a row that continued the last */
     uint64_t behind_off; /* chunks that end before this offset have been
                             released */
+    uint64_t own_bytes;  /* read since all sequential readers together had */
+    uint64_t all_bytes;  /* read this many */
+    uint64_t nstreams;   /* readers that share the cache; 0: not yet known */
 };
 
 /* Bytes of a file that a caller wants to read. */

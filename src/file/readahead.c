@@ -17,6 +17,8 @@ enum {
                          reads */
     LATE_WINDOWS = 8, /* how far the pool may be behind a reader; a task that is
                          farther behind belongs to another reader */
+    STREAMS_BYTES = 1 << 20, /* bytes that a reader reads until it counts the
+                                others again */
 };
 
 /* A range of bytes to decode ahead. */
@@ -127,13 +129,58 @@ static size_t task_size(const struct readahead *ahead)
     return ahead->limit < STEP ? ahead->limit : STEP;
 }
 
+/* Count the readers that share the cache: while this one reads some bytes, all
+   sequential readers together read as many times that as there are readers.  A
+   slow reader counts many, and a fast one few; so the bytes that wait for a
+   reader match what it reads. */
+static void count_streams_locked(struct file_context *context,
+                                 struct file_reader *reader, size_t len)
+{
+    if (reader->streak < STREAK_MIN || len == 0)
+        return;
+    if (reader->own_bytes == 0)
+        reader->all_bytes = context->streamed;
+    context->streamed += len;
+    reader->own_bytes += len;
+    if (reader->own_bytes < STREAMS_BYTES)
+        return;
+    reader->nstreams =
+        (context->streamed - reader->all_bytes + reader->own_bytes - 1) /
+        reader->own_bytes;
+    context->nstreams = reader->nstreams;
+    reader->own_bytes = 0;
+}
+
+/*
+ * The longest window of a reader.  Bytes that were decoded ahead and evicted
+ * are decoded twice; so what all readers need fits in the cache, with the chunks
+ * that they are in and those that are about to be released.
+ */
+static size_t window_max_locked(const struct file *file,
+                                const struct file_reader *reader, size_t len)
+{
+    const struct file_context *context = file->constant.context;
+    const struct readahead *ahead = file->constant.ahead;
+    uint64_t nstreams =
+        reader->nstreams > 0 ? reader->nstreams : context->nstreams;
+    uint64_t used = 2 * (uint64_t)ahead->least + SLACK_READS * (uint64_t)len;
+    uint64_t room = context->cache_size - context->cache_size / 4;
+
+    if (nstreams <= 1)
+        return ahead->limit;
+    room /= nstreams;
+    room = room > used ? room - used : 0;
+    return room < ahead->limit ? (size_t)room : ahead->limit;
+}
+
 /* Choose the bytes to decode next.  There are none while half a window is still
    ahead of the reader. */
 static void plan_locked(const struct file *file, struct file_reader *reader,
-                        uint64_t *from, uint64_t *to)
+                        size_t len, uint64_t *from, uint64_t *to)
 {
     uint64_t size = file_size(file);
     size_t step = task_size(file->constant.ahead);
+    size_t max = window_max_locked(file, reader, len);
 
     *from = *to = 0;
     if (reader->streak < STREAK_MIN)
@@ -142,14 +189,16 @@ static void plan_locked(const struct file *file, struct file_reader *reader,
         reader->window = file->constant.ahead->least > step
                              ? file->constant.ahead->least
                              : step;
-    if (reader->window > file->constant.ahead->limit)
-        reader->window = file->constant.ahead->limit;
+    if (reader->window > max)
+        reader->window = max;
     if (reader->ahead_off < reader->next_off)
         reader->ahead_off = reader->next_off;
     if (reader->ahead_off - reader->next_off >= reader->window / 2)
         return;
 
-    *from = reader->ahead_off;
+    *from = *to = reader->ahead_off;
+    if (max < step)
+        return;
     *to = reader->next_off + reader->window;
     *to = *to >= size ? size : *to - *to % step;
     if (*to > *from) {
@@ -364,8 +413,9 @@ void readahead_follow(struct file *file, struct file_reader *reader,
 
     pthread_mutex_lock(&file->constant.context->readers_lock);
     begun = note_read_locked(reader, off, len);
+    count_streams_locked(file->constant.context, reader, len);
     plan_behind_locked(file, reader, len, &behind, &done);
-    plan_locked(file, reader, &from, &to);
+    plan_locked(file, reader, len, &from, &to);
     pthread_mutex_unlock(&file->constant.context->readers_lock);
 
     if (begun &&

@@ -34,6 +34,10 @@ struct file_context {
     /* A leaf.  Guards every struct file_reader, because a reader may go on from
        one file to another. */
     pthread_mutex_t readers_lock;
+    uint64_t streamed; /* bytes that sequential readers have read; guarded by
+                          `readers_lock` */
+    uint64_t nstreams; /* how many there are, by the last of them that counted;
+                          likewise */
 
     bool lock;             /* file_options.lock */
     unsigned lock_timeout; /* likewise */

@@ -147,6 +147,33 @@ START_TEST(a_scan_of_a_larger_file_drives_out_nothing)
 }
 END_TEST
 
+START_TEST(many_readers_get_as_much_as_fits_in_the_cache)
+{
+    enum {
+        NREADERS = 8,
+        LEN = 128 * 1024,
+        PART = 6 << 20, /* read by each */
+        STEP = 2 << 20  /* from the start of one to that of the next */
+    };
+    struct sample sample;
+    struct file_reader readers[NREADERS] = { 0 };
+    struct file_reader *first = &readers[0];
+
+    sample_open_store(&sample, open_store("total-24mib"), 20 << 20, 5 << 20);
+    for (uint64_t off = 0; off < PART; off += LEN) {
+        for (uint64_t i = 0; i < NREADERS; i++)
+            read_piece(&sample, &readers[i], i * STEP + off, LEN);
+    }
+    for (int i = 0; i < NREADERS; i++)
+        ck_assert_uint_le(readers[i].ahead_off, readers[i].next_off);
+    /* One of them goes on alone. */
+    for (uint64_t off = PART; off < 2 * PART; off += LEN)
+        read_piece(&sample, first, off, LEN);
+    ck_assert_uint_gt(first->ahead_off, first->next_off);
+    sample_close(&sample);
+}
+END_TEST
+
 START_TEST(a_file_can_be_closed_while_it_is_decoded_ahead)
 {
     struct sample sample;
@@ -172,6 +199,7 @@ int main(void)
         nothing_is_decoded_ahead_of_a_random_reader,
         a_file_that_the_cache_holds_stays_in_it,
         a_scan_of_a_larger_file_drives_out_nothing,
+        many_readers_get_as_much_as_fits_in_the_cache,
         a_file_can_be_closed_while_it_is_decoded_ahead,
         NULL,
     };
