@@ -44,11 +44,8 @@ static int report(const struct output *output, int error)
     if (error == -EEXIST && !output->force)
         log_error("%s: exists already, and --force is not given", output->path);
     else if (error == -EEXIST)
-        log_error("%s: is no sparse frame, so is not replaced", output->path);
-    else if (error == -ENOTDIR && remote_is(output->path))
-        log_error("%s: a contiguous frame is not made on a server; see "
-                  "--layout sparse",
-                  output->path);
+        log_error("%s: is no %s frame, so is not replaced", output->path,
+                  output->sparse ? "sparse" : "contiguous");
     else if (error == -ENOTEMPTY)
         log_error("%s: is neither a file nor a frame, so is not replaced",
                   output->path);
@@ -169,9 +166,8 @@ static int open_draft_dir(struct output *output)
 static int open_remote(struct output *output)
 {
     output->remote = true;
-    return output->sparse
-               ? remote_create(output->path, output->force, &output->store)
-               : -ENOTDIR;
+    return remote_create(output->path, output->sparse, output->force,
+                         &output->store);
 }
 
 static int open_local(struct output *output)

@@ -254,14 +254,18 @@ int remote_open(const char *arg, bool to_change, struct store **out)
     return r;
 }
 
-int remote_create(const char *arg, bool replace, struct store **out)
+int remote_create(const char *arg, bool sparse, bool replace,
+                  struct store **out)
 {
     struct net *net;
     int r = get_net(&net);
 
     if (r < 0)
         return r;
-    r = frame_remote_create(net, full_text(arg), replace, out, &refusal);
+    r = sparse
+            ? frame_remote_create(net, full_text(arg), replace, out, &refusal)
+            : frame_remote_create_whole(net, full_text(arg), replace, out,
+                                        &refusal);
     net_put(net);
     return r;
 }

@@ -43,9 +43,11 @@ const char *remote_refusal(void);
    server each time. */
 void remote_ask_always(void);
 
-/* Open the store of a sparse frame that is to be made.  `replace`: another one
-   may be there.  Returns 0; -EEXIST; or a negative errno as remote_open(). */
-int remote_create(const char *arg, bool replace, struct store **out);
+/* Open the store of a frame that is to be made, and has its name once it is
+   committed.  `replace`: another one of the same layout may be there.  Returns 0;
+   -EEXIST; or a negative errno as remote_open(). */
+int remote_create(const char *arg, bool sparse, bool replace,
+                  struct store **out);
 
 /* Open the store of the frame that a ticket leads to; takes over the ticket.
    Returns 0 or a negative errno. */

@@ -71,7 +71,7 @@ static int open_store(const struct job *job, struct store **out, bool *whole)
     int r = remote_open(job->url, true, out);
 
     *whole = r != -ENOENT;
-    return *whole ? r : remote_create(job->url, false, out);
+    return *whole ? r : remote_create(job->url, true, false, out);
 }
 
 /* List old chunk objects.  The index is read after that, so it has all of them

@@ -169,58 +169,83 @@ int frame_remote_open_to_change(struct net *net, const char *text,
     return 0;
 }
 
-/* Take the store of the frame that is there, if it is to be replaced. */
-static int take_old(struct store *old, bool replace, struct store **out)
+/* Parse the URL of a frame that is to be made. */
+static int parse_new(const char *text, struct url *out, const char **why)
 {
-    if (!replace || !store_is_directory(old)) {
-        store_close(old);
-        return -EEXIST;
-    }
-    *out = old;
-    return 0;
-}
-
-static int open_new(struct net *net, const char *text, struct store **out,
-                    const char **why)
-{
-    struct url url;
-    int r = parse(text, &url, why);
+    int r = parse(text, out, why);
 
     if (r < 0)
         return r;
-    if (url.query) {
-        *why = "the URL of a sparse frame cannot have a query";
+    if (out->query) {
+        *why = "the URL of a frame to be made cannot have a query";
         r = -EINVAL;
-    } else if (url.scheme != URL_S3) {
+    } else if (out->scheme != URL_S3) {
         *why = only_read;
         r = -EROFS;
-    } else {
-        r = store_http_open_dir(net, &url, out);
     }
-    url_fini(&url);
+    if (r < 0)
+        url_fini(out);
     return r;
+}
+
+/*
+ * Open the store of the frame that is there now.  Returns 0, with NULL if there
+ * is none; -EEXIST if it must not be replaced, or has the other layout.
+ */
+static int open_old(struct net *net, const char *text, bool replace,
+                    bool sparse, struct store **out)
+{
+    const char *why;
+    int r = frame_remote_open(net, text, out, &why);
+
+    if (r == -ENOENT) {
+        *out = NULL;
+        return 0;
+    }
+    if (r < 0 || (replace && store_is_directory(*out) == sparse))
+        return r;
+    store_close(*out);
+    return -EEXIST;
 }
 
 int frame_remote_create(struct net *net, const char *text, bool replace,
                         struct store **out, const char **why)
 {
-    struct store *old;
-    struct store *store;
-    int r = open_new(net, text, &store, why);
+    struct store *store = NULL;
+    struct url url;
+    int r = parse_new(text, &url, why);
 
     if (r < 0)
         return r;
-    r = frame_remote_open(net, text, &old, why);
-    if (r == 0) {
-        store_close(store);
-        r = take_old(old, replace, &store);
-    } else if (r == -ENOENT) {
-        r = 0;
-    } else {
-        store_close(store);
-    }
+    r = open_old(net, text, replace, true, &store);
+    if (r == 0 && !store)
+        r = store_http_open_dir(net, &url, &store);
+    url_fini(&url);
     if (r < 0)
         return r;
     *out = store;
     return store_s3_allow_changes(store, false);
+}
+
+int frame_remote_create_whole(struct net *net, const char *text, bool replace,
+                              struct store **out, const char **why)
+{
+    struct store *old = NULL;
+    struct url url;
+    int r = parse_new(text, &url, why);
+
+    if (r < 0)
+        return r;
+    if (ends_with_slash(&url)) {
+        *why = "the URL of a contiguous frame does not end with a slash";
+        r = -EROFS;
+    } else {
+        r = open_old(net, text, replace, false, &old);
+    }
+    if (r == 0) {
+        store_close(old);
+        r = store_s3_new_object(net, &url, replace, out);
+    }
+    url_fini(&url);
+    return r;
 }

@@ -42,6 +42,12 @@ bool frame_remote_is_frame(struct store *store);
 int frame_remote_create(struct net *net, const char *text, bool replace,
                         struct store **out, const char **why);
 
+/* Open the store of a contiguous frame that is to be made on a server of S3, in
+   one piece: the first commit must be the last.  `replace` and errors as above,
+   for contiguous frames. */
+int frame_remote_create_whole(struct net *net, const char *text, bool replace,
+                              struct store **out, const char **why);
+
 /* Open the store of a frame that is to be changed: a sparse one on a server of
    S3.  Returns as frame_remote_open(), or -EROFS with `why`. */
 int frame_remote_open_to_change(struct net *net, const char *text,

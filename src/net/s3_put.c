@@ -14,7 +14,6 @@
 enum {
     CONFLICT_TRIES = 3, /* while the server says that there is a conflict, but
                            has the object that is expected */
-    LINE_LEN = 256,     /* bytes of a header, with a NUL */
 };
 
 int s3_put_id(char id[NET_ID_MAX])
@@ -43,33 +42,32 @@ int64_t s3_put_id_time(const char *id)
     return ns <= INT64_MAX ? (int64_t)ns : 0;
 }
 
-/* Write the header that makes a PUT conditional.  Returns false if there is
-   none. */
-static bool write_condition(const struct s3_put *put, char line[LINE_LEN])
+bool s3_put_condition(enum net_conditions conditions, const char *expected,
+                      char line[S3_CONDITION_LEN])
 {
-    const char *etag = put->expected;
+    const char *etag = expected;
     int len;
 
-    if (!etag || put->conditions == NET_CONDITIONS_IGNORED)
+    if (!etag || conditions == NET_CONDITIONS_IGNORED)
         return false;
     if (etag[0] == '\0') {
         strcpy(line, "If-None-Match: *");
         return true;
     }
     len = (int)strlen(etag);
-    if (put->conditions == NET_CONDITIONS_BARE && len >= 2 && etag[0] == '"') {
+    if (conditions == NET_CONDITIONS_BARE && len >= 2 && etag[0] == '"') {
         etag++;
         len -= 2;
     }
-    snprintf(line, LINE_LEN, "If-Match: %.*s", len, etag);
+    snprintf(line, S3_CONDITION_LEN, "If-Match: %.*s", len, etag);
     return true;
 }
 
 static int try_put(struct net *net, const struct s3_put *put,
                    struct s3_found *found, unsigned *ntries)
 {
-    char id[LINE_LEN];
-    char condition[LINE_LEN];
+    char id[sizeof(NET_PUT_ID) + 2 + NET_ID_MAX];
+    char condition[S3_CONDITION_LEN];
     const char *lines[] = { id, NULL, NULL };
     struct net_request request = {
         .method = NET_PUT,
@@ -81,7 +79,7 @@ static int try_put(struct net *net, const struct s3_put *put,
     };
 
     snprintf(id, sizeof(id), NET_PUT_ID ": %s", put->id);
-    if (write_condition(put, condition))
+    if (s3_put_condition(put->conditions, put->expected, condition))
         lines[1] = condition;
     net_run(net, &request, 1);
     *ntries = request.ntries;

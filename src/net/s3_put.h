@@ -10,6 +10,15 @@
    Returns 0 or a negative errno. */
 int s3_put_id(char id[NET_ID_MAX]);
 
+enum {
+    S3_CONDITION_LEN = 256, /* bytes of a header, with a NUL */
+};
+
+/* Write the header that makes a change conditional; `expected` as in struct
+   s3_put.  Returns false if there is none. */
+bool s3_put_condition(enum net_conditions conditions, const char *expected,
+                      char line[S3_CONDITION_LEN]);
+
 /* Get the time in the id of a PUT: nanoseconds since 1970, or 0 if the id has
    none. */
 int64_t s3_put_id_time(const char *id);

@@ -115,6 +115,19 @@ int store_http_open_start(struct net *net, const struct url *url,
  */
 int store_s3_allow_changes(struct store *store, bool replace);
 
+/*
+ * Open a store for one object "" that is to be made on a server of S3: a draft
+ * that is written from start to end, but for its first 8 MiB, which may be
+ * written at any time.  The rest is sent in parts while it is written.
+ *
+ *  url      copied
+ *  replace  store_publish() may replace the object that is there now
+ *
+ * Returns 0, -EEXIST, -ENOMEM or an error of struct net_request.
+ */
+int store_s3_new_object(struct net *net, const struct url *url, bool replace,
+                        struct store **out);
+
 /* List the names of objects that were put more than net_options.grace seconds
    ago, by the server's clock.  As store_list(). */
 int store_s3_list_old(struct store *store,

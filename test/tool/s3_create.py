@@ -13,7 +13,7 @@ import threading
 
 from s3_server import S3, error
 from scene import (TOOL, b2frame, check, check_frame, fails, frame, harness,
-                   info, main, noise, write)
+                   info, main, noise, read, write)
 from web import Plan
 
 CHUNK = 5000
@@ -149,6 +149,132 @@ def what_a_killed_program_put_is_garbage():
         check_frame('f', CONTENT)
 
 
+# Contiguous frames: the first part has 8 MiB.
+LARGE = noise(30 << 20)
+MIB = ('--chunksize', '1M', '--codec', 'zstd', '--clevel', '1')
+
+
+def uploads(s3, method='PUT'):
+    return [request for request in s3.requests if request.method == method and
+            'uploadId' in request.query]
+
+
+def a_contiguous_frame_is_made():
+    with S3('.') as s3:
+        url = s3.url + 'dir/f'
+        create(url, *OPTIONS)
+        check_frame('dir/f', CONTENT)
+        check(s3.requests[-1].headers['If-None-Match'] == '*' and
+              not uploads(s3), 'a small frame is put at once')
+        fails('--force', 'create', *OPTIONS, '-', url, stdin=CONTENT)
+        create(url, *MIB, '--force', content=LARGE)
+        check_frame('dir/f', LARGE)
+        check(len(uploads(s3)) == 4 and not s3.bucket.uploads, 'no parts')
+        check(s3.requests[-1].headers['If-Match'], 'no condition')
+        frame('local', LARGE, *MIB)
+        check(read('local') == read('dir/f'), 'differs from a local one')
+        b2frame('convert', 'local', s3.url + 'copy')
+        check(read('local') == read('copy'), 'the copy differs')
+        b2frame('convert', '--layout', 'sparse', url, s3.url + 'sparse')
+        check_frame('sparse', LARGE)
+        b2frame('convert', '--layout', 'contiguous', s3.url + 'sparse',
+                s3.url + 'back')
+        check_frame('back', LARGE)
+        fails('no contiguous frame', 'convert', '--force', url,
+              s3.url + 'sparse')
+        fails('slash', 'create', '-', s3.url + 'new/', stdin=CONTENT)
+        create(s3.url + 'empty', content=b'')
+        check_frame('empty', b'')
+        create(s3.url + 'array', '--shape', '100,250', '--dtype', '<f8')
+        check(b2frame('cat', s3.url + 'array') == CONTENT, 'array')
+
+
+def parts_are_sent_at_the_same_time():
+    with S3('.') as s3:
+        together = threading.Event()
+        seen = []
+
+        def hold(request, _number):
+            if request.method != 'PUT' or 'uploadId' not in request.query:
+                return None
+            seen.append(request)
+            if len(seen) == 3:
+                together.set()
+            return Plan(hold=together)
+        s3.forget(hold)
+        create(s3.url + 'f', *MIB, content=LARGE)
+        check_frame('f', LARGE)
+
+
+def a_lost_reply_does_no_harm_to_an_upload():
+    with S3('.') as s3:
+        for lost in range(6):
+            seen = []
+
+            def lose(request, _number, lost=lost, seen=seen):
+                if 'upload' not in request.query:
+                    return None
+                seen.append(request)
+                return Plan(lost=len(seen) == lost + 1)
+            s3.forget(lose)
+            create(s3.url + 'f%d' % lost, *MIB, content=LARGE)
+            check(read('f%d' % lost) == read('f0'), 'another frame')
+        check_frame('f0', LARGE)
+
+
+def an_upload_replaces_nothing():
+    """Another program makes a frame while this one sends its parts.  The server
+    need not look at conditions when parts are put together."""
+    for heeds in True, False:
+        for force in (), ('--force',):
+            with S3('.') as s3:
+                write('f', b'older')
+
+                def race(request, _number, heeds=heeds, s3=s3):
+                    if 'partNumber=2' in request.query:
+                        write('f', b'of another program')
+                    if request.method == 'POST' and not heeds:
+                        s3.bucket.conditions = 'ignored'
+                if not force:
+                    os.unlink('f')
+                s3.forget(race)
+                create(s3.url + 'f', *MIB, *force, content=LARGE, status=1)
+                check(read('f') == b'of another program', 'is replaced')
+                check(not s3.bucket.uploads, 'the parts stay')
+            os.unlink('f')
+
+
+def an_upload_is_aborted():
+    """By a signal, and by an error of the input or of the server."""
+    with S3('.') as s3:
+        many = threading.Event()
+
+        def note(request, _number):
+            if 'partNumber=2' in request.query:
+                many.set()
+        s3.forget(note)
+        with subprocess.Popen([TOOL, 'create', *MIB, '-', s3.url + 'f'],
+                              stdin=subprocess.PIPE,
+                              env=harness.environment()) as tool:
+            tool.stdin.write(LARGE)
+            tool.stdin.flush()
+            check(many.wait(60), 'nothing is sent')
+            check(s3.bucket.uploads, 'no upload')
+            tool.send_signal(signal.SIGINT)
+            tool.wait()
+        check(tool.returncode == -signal.SIGINT, '%d' % tool.returncode)
+        check(not s3.bucket.uploads, 'the parts stay')
+        for wrong in 'partNumber=3', 'uploadId=':
+            s3.forget(lambda request, _number, wrong=wrong: Plan(
+                status=403, body=error('QuotaExceeded'))
+                if wrong in request.query and
+                request.method != 'DELETE' else None)
+            said = create(s3.url + 'f', *MIB, content=LARGE, status=1)
+            check('quota' in said, said)
+            check(not s3.bucket.uploads, 'the parts stay')
+        check(not os.path.exists('f'), 'is there')
+
+
 def an_error_ends_all():
     """The server refuses one chunk, or the index."""
     for bad in '0000000C.chunk', 'chunks.b2frame':
@@ -172,4 +298,9 @@ main(a_sparse_frame_is_made,
      objects_are_put_at_the_same_time,
      an_interrupted_program_deletes_what_it_put,
      what_a_killed_program_put_is_garbage,
+     a_contiguous_frame_is_made,
+     parts_are_sent_at_the_same_time,
+     a_lost_reply_does_no_harm_to_an_upload,
+     an_upload_replaces_nothing,
+     an_upload_is_aborted,
      an_error_ends_all)

@@ -323,9 +323,7 @@ def frames_are_converted_to_the_server():
         b2frame('convert', '--force', '--codec', 'zstd', url, new)
         check_frame('dir/new', CONTENT)
         check(s3.requests[-1].headers['If-Match'], 'no condition')
-        fails('--layout sparse', 'convert', 'whole', s3.url + 'other')
         fails('no sparse frame', 'convert', '--force', url, s3.url + 'whole')
-        check(not os.path.exists('other'), 'is there')
 
 
 def what_cannot_be_changed_is_refused():
