@@ -11,6 +11,7 @@
 enum {
     ARGS_HELP = 'h',
     ARGS_VERSION = 'V',
+    ARGS_RECURSIVE = 'r', /* its row is not in ARGS_ROWS */
     ARGS_FRAME_OFFSET = 0x100,
     ARGS_THREADS
 };
@@ -29,6 +30,7 @@ enum {
     "  --threads N       threads that encode and decode chunks\n" \
     "  --help, -h        print this text\n"                       \
     "  --version, -V     print the version\n"
+#define ARGS_RECURSIVE_HELP "  --recursive, -r   all frames below a directory\n"
 #define ARGS_COMMON_HELP \
     "  --frame-offset N  the frame starts at byte N of the file\n" ARGS_HELP_HELP
 

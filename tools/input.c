@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "chunk/chunk_format.h"
+#include "confine.h"
 #include "interrupt.h"
 
 enum {
@@ -203,12 +204,12 @@ int input_open(const char *path, struct input *out)
     struct input input = {
         .feed = { .read = read_or_skip, .sample = sample },
         .name = standard ? "standard input" : path,
-        .fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC),
+        .fd = standard ? STDIN_FILENO : confine_open(path, S_IFREG),
     };
     off_t off;
 
     if (input.fd < 0)
-        return report(&input, -errno);
+        return report(&input, input.fd);
     if (fstat(input.fd, &input.stat) < 0) {
         int r = report(&input, -errno);
 

@@ -21,9 +21,10 @@ static void note(int number)
     alarm(AGAIN_SECONDS);
 }
 
+static const int numbers[] = { SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGTERM };
+
 void interrupt_catch(void)
 {
-    static const int numbers[] = { SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGTERM };
     const struct sigaction action = { .sa_handler = note };
     struct sigaction old;
 
@@ -32,6 +33,18 @@ void interrupt_catch(void)
         if (old.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
     }
+}
+
+void interrupt_uncatch(void)
+{
+    struct sigaction old;
+
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        sigaction(numbers[i], NULL, &old);
+        if (old.sa_handler == note)
+            signal(numbers[i], SIG_DFL);
+    }
+    interrupt_die();
 }
 
 bool interrupt_seen(void)

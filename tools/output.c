@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "confine.h"
 #include "dress.h"
 #include "interrupt.h"
 #include "remote.h"
@@ -57,31 +58,24 @@ static int report(const struct output *output, int error)
 /* Split a path into directory and name, and open the directory. */
 static int split_path(struct output *output, const char *path)
 {
-    char parent[PATH_MAX];
+    char trimmed[PATH_MAX];
     size_t len = strlen(path);
-    char *slash;
+    const char *name;
 
     while (len > 1 && path[len - 1] == '/')
         len--;
-    if (len >= sizeof(parent))
+    if (len >= sizeof(trimmed))
         return -ENAMETOOLONG;
-    memcpy(parent, path, len);
-    parent[len] = '\0';
-    slash = strrchr(parent, '/');
-    if (snprintf(output->name, sizeof(output->name), "%s",
-                 slash ? slash + 1 : parent) > NAME_MAX)
+    memcpy(trimmed, path, len);
+    trimmed[len] = '\0';
+    output->dir = confine_open_parent(trimmed, &name);
+    if (output->dir < 0)
+        return output->dir;
+    if (snprintf(output->name, sizeof(output->name), "%s", name) > NAME_MAX)
         return -ENAMETOOLONG;
-    if (output->name[0] == '\0' || strcmp(output->name, ".") == 0 ||
-        strcmp(output->name, "..") == 0)
+    if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
         return -EISDIR;
-    if (!slash)
-        strcpy(parent, ".");
-    else if (slash == parent)
-        slash[1] = '\0';
-    else
-        *slash = '\0';
-    output->dir = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return output->dir < 0 ? -errno : 0;
+    return 0;
 }
 
 /* Check whether something has the name, and whether it may be replaced. */
@@ -119,14 +113,17 @@ static int find_stdout(struct output *output)
 
 /* Open the directory of the frame, and check that the frame may be made there.
    With --force, a symbolic link stays, and the file or frame that it leads to
-   is replaced. */
+   is replaced; but no link is followed in a tree, which its reader has tidied
+   up already. */
 static int find_place(struct output *output)
 {
-    char *real = output->force ? realpath(output->path, NULL) : NULL;
+    bool in_tree = confine_has(output->path);
+    char *real =
+        output->force && !in_tree ? realpath(output->path, NULL) : NULL;
     int r = split_path(output, real ? real : output->path);
 
     free(real);
-    if (r == 0)
+    if (r == 0 && !in_tree)
         private_dir_tidy_up_all(output->dir, ".");
     return r == 0 ? check_old(output) : r;
 }

@@ -8,6 +8,7 @@
 #include "array/array.h"
 #include "base/log.h"
 #include "base/retry.h"
+#include "confine.h"
 #include "frame/frame_object.h"
 #include "frame/metalayer.h"
 #include "lock.h"
@@ -25,7 +26,7 @@ static bool is_there(const char *path, struct store *store)
     bool same;
 
     if (frame_object_stat(store, NULL, &ours) < 0 ||
-        store_path_open(path, 0, &other) < 0)
+        confine_store_open(path, 0, &other) < 0)
         return true; /* reading the frame will report the error */
     same = frame_object_stat(other, NULL, &theirs) == 0 &&
            store_version_compare(ours.version, theirs.version) >=
@@ -37,7 +38,7 @@ static bool is_there(const char *path, struct store *store)
 static int try_locked(const char *path, unsigned flags, struct store **out)
 {
     struct store *store;
-    int r = store_path_open(path, flags | STORE_LOCK, &store);
+    int r = confine_store_open(path, flags | STORE_LOCK, &store);
 
     if (r < 0)
         return r;
@@ -92,7 +93,7 @@ int source_open(const char *path, uint64_t frame_offset, unsigned flags,
     else if (lock_is_wanted())
         r = open_locked(path, flags, &store);
     else
-        r = store_path_open(path, flags, &store);
+        r = confine_store_open(path, flags, &store);
     if (r == 0 && frame_offset == 0)
         r = follow(flags, &store);
     if (r < 0)
@@ -169,9 +170,9 @@ static int stat_index(void *context, const char *name)
 
 int source_stat(const char *path, struct stat *out)
 {
-    int dir = open(path, O_PATH | O_CLOEXEC);
+    int dir = confine_open_path(path);
     struct index_look look = { .dir = dir, .stat = out };
-    int r = dir < 0 ? -errno : 0;
+    int r = dir < 0 ? dir : 0;
 
     if (r == 0 && fstat(dir, out) < 0)
         r = -errno;

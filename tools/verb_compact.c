@@ -3,12 +3,16 @@
 
 #include "args.h"
 #include "edit.h"
+#include "jobs.h"
+#include "tree.h"
 #include "verb.h"
 
-static int compact(const char *frame)
+static int compact(void *context __attribute__((unused)),
+                   const struct tree_entry *file,
+                   uint64_t counts[JOBS_NCOUNTS] __attribute__((unused)))
 {
     struct edit edit;
-    int r = edit_open(frame, &edit);
+    int r = edit_open(file->path, &edit);
 
     if (r < 0)
         return r;
@@ -19,18 +23,34 @@ static int compact(const char *frame)
 
 static int run(const struct verb *verb, int argc, char **argv)
 {
-    static const char *const names[] = { "FRAME" };
-    char **args = args_only(verb, argc, argv, 1, names);
+    static const struct option options[] = {
+        { "recursive", no_argument, NULL, ARGS_RECURSIVE },
+        ARGS_ROWS,
+    };
+    struct tree frames = { 0 };
+    const struct jobs jobs = { .files = &frames, .run = compact };
+    bool recursive = false;
+    long nfailed;
 
-    return compact(args[0]) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    while (args_next(verb, argc, argv, options) != -1)
+        recursive = true;
+    args_frames(verb, argc);
+
+    nfailed =
+        tree_find_frames(argv + optind, argc - optind, recursive, &frames);
+    if (nfailed == 0)
+        nfailed = jobs_run(&jobs);
+    nfailed += frames.nfailed;
+    tree_free(&frames);
+    return nfailed != 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 const struct verb verb_compact = {
     .name = "compact",
-    .args = "FRAME",
+    .args = "[-r] FRAME...",
     .summary = "Rewrite a frame without dead space",
     .help =
-        "Options:\n" ARGS_HELP_HELP "\n"
+        "Options:\n" ARGS_RECURSIVE_HELP ARGS_HELP_HELP "\n"
         "Its chunks are copied as they are, in order.  A sparse frame loses "
         "the files\n"
         "that no chunk refers to.\n\n"

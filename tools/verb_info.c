@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include "amount.h"
 #include "args.h"
 #include "array/array.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "chunk/chunk_params.h"
 #include "chunk/codec.h"
@@ -16,7 +18,10 @@
 #include "frame/frame.h"
 #include "frame/frame_keys.h"
 #include "frame/metalayer.h"
+#include "jobs.h"
+#include "path_json.h"
 #include "source.h"
+#include "tree.h"
 #include "verb.h"
 
 enum {
@@ -26,9 +31,12 @@ enum {
 
 struct info {
     const char *path;
+    bool table; /* one row for each frame */
     uint64_t frame_offset;
     bool json;
     bool chunks;
+    uint64_t nbytes; /* of all frames */
+    uint64_t stored;
 };
 
 /* Print the label at the start of a line. */
@@ -300,20 +308,107 @@ static int print_json(struct frame *frame, const struct info *info)
     return r;
 }
 
-/* Open the frame and print its description.  Errors are reported. */
-static int info_frame(const struct info *info)
-{
-    struct frame *frame;
-    int r = source_open_frame(info->path, info->frame_offset, &frame);
+/* The sums of all frames of a table. */
+enum {
+    COUNT_NBYTES,
+    COUNT_STORED,
+};
 
+static void print_path(const char *path)
+{
+    char text[TEXT_ESCAPED_SIZE(PATH_MAX)];
+
+    text_escape(path, TEXT_PLAIN_PRINTABLE, text, sizeof(text));
+    puts(text);
+}
+
+static void print_sums(uint64_t nbytes, uint64_t stored)
+{
+    printf("%14" PRIu64 " %14" PRIu64 " %7.2f  ", nbytes, stored,
+           (double)nbytes / (double)(stored > 0 ? stored : 1));
+}
+
+static void print_row(struct frame *frame, const struct info *info)
+{
+    const struct frame_info *frame_info = frame_get_info(frame);
+
+    print_sums(frame_info->nbytes, stored_size(frame_info));
+    printf("%9" PRIu64 "  %-7s %u  ", frame_info->nchunks,
+           codec_name(frame_info->codec), frame_info->clevel);
+    print_path(info->path);
+}
+
+/* Print the description as an element of an array. */
+static int print_element(struct frame *frame, const struct info *info)
+{
+    int r;
+
+    fputs("{", stdout);
+    path_json_print(info->path);
+    fputs(", \"info\": ", stdout);
+    r = print_json(frame, info);
+    fputs("}", stdout);
+    return r;
+}
+
+/* Open the frame and print its description.  Errors are reported. */
+static int info_frame(void *context, const struct tree_entry *file,
+                      uint64_t counts[JOBS_NCOUNTS])
+{
+    struct info *info = context;
+    struct frame *frame;
+    int r;
+
+    info->path = file->path;
+    r = source_open_frame(info->path, info->frame_offset, &frame);
     if (r < 0)
         return r;
-    if (info->json)
+    counts[COUNT_NBYTES] = frame_get_info(frame)->nbytes;
+    counts[COUNT_STORED] = stored_size(frame_get_info(frame));
+    if (info->table && info->json)
+        r = print_element(frame, info);
+    else if (info->json)
         r = print_json(frame, info);
+    else if (info->table)
+        print_row(frame, info);
     else
         print_text(frame, info);
     frame_close(frame);
     return r;
+}
+
+static void add_counts(void *context, const uint64_t counts[JOBS_NCOUNTS])
+{
+    struct info *info = context;
+
+    info->nbytes += counts[COUNT_NBYTES];
+    info->stored += counts[COUNT_STORED];
+}
+
+/* Describe all frames.  Returns the number of those that could not be. */
+static long info_all(struct info *info, const struct tree *frames)
+{
+    const struct jobs jobs = {
+        .files = frames,
+        .run = info_frame,
+        .done = add_counts,
+        .context = info,
+        .separator = info->json ? "," : NULL,
+    };
+    long nfailed;
+
+    if (info->table)
+        puts(info->json ? "["
+                        : "        nbytes         stored   ratio     chunks  "
+                          "codec, level  frame");
+    nfailed = jobs_run(&jobs);
+    if (info->table && info->json) {
+        puts("]");
+    } else if (info->table) {
+        print_sums(info->nbytes, info->stored);
+        printf("%9s  %-9s  %zu frames\n", "", "", frames->n);
+    }
+    return nfailed + frames->nfailed;
 }
 
 static int run(const struct verb *verb, int argc, char **argv)
@@ -321,10 +416,14 @@ static int run(const struct verb *verb, int argc, char **argv)
     static const struct option options[] = {
         { "json", no_argument, NULL, OPTION_JSON },
         { "chunks", no_argument, NULL, OPTION_CHUNKS },
+        { "recursive", no_argument, NULL, ARGS_RECURSIVE },
         { "frame-offset", required_argument, NULL, ARGS_FRAME_OFFSET },
         ARGS_ROWS,
     };
     struct info info = { 0 };
+    struct tree frames = { 0 };
+    bool recursive = false;
+    long nfailed;
     int option;
 
     while ((option = args_next(verb, argc, argv, options)) != -1)
@@ -335,24 +434,39 @@ static int run(const struct verb *verb, int argc, char **argv)
         case OPTION_CHUNKS:
             info.chunks = true;
             break;
+        case ARGS_RECURSIVE:
+            recursive = true;
+            break;
         case ARGS_FRAME_OFFSET:
             info.frame_offset = args_size(verb, optarg);
             break;
         }
-    info.path = args_frame(verb, argc, argv);
+    args_frames(verb, argc);
+    if (info.chunks && !info.json && (recursive || argc - optind > 1)) {
+        log_error("--chunks describes one frame, or many with --json");
+        verb_usage(verb);
+    }
 
-    return info_frame(&info) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+    info.table = recursive || argc - optind > 1;
+    nfailed =
+        tree_find_frames(argv + optind, argc - optind, recursive, &frames);
+    if (nfailed == 0)
+        nfailed = info_all(&info, &frames);
+    tree_free(&frames);
+    return nfailed != 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
 const struct verb verb_info = {
     .name = "info",
-    .args = "[--json] [--chunks] [--frame-offset N] FRAME",
+    .args = "[-r] [--json] [--chunks] [--frame-offset N] FRAME...",
     .summary = "Show geometry, codec, sizes and metalayers",
     .help =
         "Options:\n"
         "  --json            print a JSON object\n"
-        "  --chunks          print a table of the chunks too\n" ARGS_COMMON_HELP
-        "\n"
+        "  --chunks          print a table of the chunks too\n" ARGS_RECURSIVE_HELP
+            ARGS_COMMON_HELP "\n"
+        "Several frames, or a tree of them, become one table, or one JSON "
+        "array.\n\n"
         "Example:\n"
         "  b2frame info --chunks run7.b2frame\n",
     .run = run,

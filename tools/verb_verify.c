@@ -10,9 +10,12 @@
 #include "args.h"
 #include "base/text.h"
 #include "file/verify.h"
+#include "jobs.h"
+#include "path_json.h"
 #include "progress.h"
 #include "source.h"
 #include "threads.h"
+#include "tree.h"
 #include "verb.h"
 
 enum {
@@ -157,53 +160,46 @@ static bool verify_path(struct verify *verify, const char *path)
     return r == 0 && verify->nfaults == 0;
 }
 
-/* Print a path as a member of a JSON object.  A path that is not UTF-8 is
-   escaped, because JSON requires UTF-8. */
-static void print_path_json(const char *path)
-{
-    char text[TEXT_ESCAPED_SIZE(PATH_MAX)];
-
-    if (text_is_utf8(path)) {
-        printf("\"frame\": ");
-        print_json(json_object_new_string(path));
-        return;
-    }
-    text_escape(path, TEXT_PLAIN_ASCII, text, sizeof(text));
-    printf("\"frame\": ");
-    print_json(json_object_new_string(text));
-    printf(", \"escaped\": true");
-}
-
 /* Verify one frame and print the result as an element of a JSON array. */
 static bool verify_path_json(struct verify *verify, const char *path)
 {
     bool good;
 
     printf("  {");
-    print_path_json(path);
+    path_json_print(path);
     printf(", \"faults\": [");
     good = verify_path(verify, path);
     printf("], \"ok\": %s}", good ? "true" : "false");
     return good;
 }
 
-/* Verify all frames.  Returns whether all of them are good. */
-static bool verify_all(struct verify *verify, char **paths, int npaths)
+static int verify_one(void *context, const struct tree_entry *file,
+                      uint64_t counts[JOBS_NCOUNTS] __attribute__((unused)))
 {
-    bool all_good = true;
+    struct verify *verify = context;
+    bool good = verify->json ? verify_path_json(verify, file->path)
+                             : verify_path(verify, file->path);
 
-    if (!verify->json) {
-        for (int i = 0; i < npaths; i++)
-            all_good &= verify_path(verify, paths[i]);
-        return all_good;
-    }
-    printf("[\n");
-    for (int i = 0; i < npaths; i++) {
-        all_good &= verify_path_json(verify, paths[i]);
-        printf(i < npaths - 1 ? ",\n" : "\n");
-    }
-    printf("]\n");
-    return all_good;
+    return good ? 0 : -EBADMSG;
+}
+
+/* Verify all frames.  Returns whether all of them are good. */
+static bool verify_all(struct verify *verify, const struct tree *frames)
+{
+    const struct jobs jobs = {
+        .files = frames,
+        .run = verify_one,
+        .context = verify,
+        .separator = verify->json ? ",\n" : NULL,
+    };
+    long nfailed;
+
+    if (verify->json)
+        printf("[\n");
+    nfailed = jobs_run(&jobs);
+    if (verify->json)
+        printf("\n]\n");
+    return nfailed == 0 && frames->nfailed == 0;
 }
 
 static int run(const struct verb *verb, int argc, char **argv)
@@ -211,11 +207,16 @@ static int run(const struct verb *verb, int argc, char **argv)
     static const struct option options[] = {
         { "json", no_argument, NULL, OPTION_JSON },
         { "quiet", no_argument, NULL, OPTION_QUIET },
+        { "recursive", no_argument, NULL, ARGS_RECURSIVE },
         { "frame-offset", required_argument, NULL, ARGS_FRAME_OFFSET },
         ARGS_ROWS,
     };
     struct verify verify = { 0 };
+    struct tree frames = { 0 };
+    bool recursive = false;
+    bool good;
     int option;
+    int r;
 
     while ((option = args_next(verb, argc, argv, options)) != -1)
         switch (option) {
@@ -225,28 +226,34 @@ static int run(const struct verb *verb, int argc, char **argv)
         case OPTION_QUIET:
             verify.quiet = true;
             break;
+        case ARGS_RECURSIVE:
+            recursive = true;
+            break;
         case ARGS_FRAME_OFFSET:
             verify.frame_offset = args_size(verb, optarg);
             break;
         }
     args_frames(verb, argc);
 
-    return verify_all(&verify, argv + optind, argc - optind) ? EXIT_SUCCESS
-                                                             : EXIT_FAILURE;
+    r = tree_find_frames(argv + optind, argc - optind, recursive, &frames);
+    good = r == 0 && verify_all(&verify, &frames);
+    tree_free(&frames);
+    return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 const struct verb verb_verify = {
     .name = "verify",
-    .args = "[--json] [--quiet] [--frame-offset N] FRAME...",
+    .args = "[-r] [--json] [--quiet] [--frame-offset N] FRAME...",
     .summary = "Check every structure and decode every chunk",
     .help = "Options:\n"
             "  --json            print the result as JSON\n"
-            "  --quiet           print only faults\n" ARGS_COMMON_HELP "\n"
+            "  --quiet           print only faults\n" ARGS_RECURSIVE_HELP
+                ARGS_COMMON_HELP "\n"
             "Each fault is one line with its chunk and its offset in the "
             "file.\n"
             "The exit status is 1 if there are any.\n\n"
             "Example:\n"
-            "  b2frame verify --quiet *.b2frame\n",
+            "  b2frame verify --quiet -r .\n",
     .run = run,
     .urls = true,
 };
