@@ -134,8 +134,9 @@ enum {
  *          reading only; -ESTALE if that has changed since
  *  flags   FRAMEFS_READ or FRAMEFS_WRITE.  Only one handle at a time, of all
  *          processes, can change a local frame, from its first write until that
- *          is committed.  A frame on a server is not locked: if another handle
- *          has committed meanwhile, a commit fails with -ESTALE.  Any number of handles can read it meanwhile: each call
+ *          is committed.  A frame on a server is not locked: commits to different
+ *          chunks are merged; of two to the same chunk, or if one changes the
+ *          number of chunks, the later one fails with -ESTALE.  Any number of handles can read it meanwhile: each call
  *          sees the last commit, or a later one for some chunks.  With
  *          FRAMEFS_ARRAY, the bytes of an N-dimensional array are its items in
  *          C order, as framefs(1) shows them, and the array keeps its size;

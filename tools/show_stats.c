@@ -37,6 +37,8 @@ enum figure {
     ENCODED_TO,
     COMMITS,
     FAILED,
+    CONFLICTS,
+    MERGES,
     REQUESTS,
     RECEIVED,
     USED,
@@ -71,6 +73,8 @@ static const char *const figure_paths[NFIGURES] = {
     [ENCODED_TO] = "/written/encoded_to",
     [COMMITS] = "/written/commits",
     [FAILED] = "/written/commits_failed",
+    [CONFLICTS] = "/written/conflicts",
+    [MERGES] = "/written/merges",
     [REQUESTS] = "/remote/requests",
     [RECEIVED] = "/remote/received",
     [USED] = "/remote/used",
@@ -208,6 +212,9 @@ static void print_all(const struct figures *now)
     print_coded(n[ENCODED], " to ", n[ENCODED_TO]);
     printf("commits    %" PRIu64 ", %" PRIu64 " failed\n", n[COMMITS],
            n[FAILED]);
+    if (n[CONFLICTS] > 0)
+        printf("conflicts  %" PRIu64 ", %" PRIu64 " merged\n", n[CONFLICTS],
+               n[MERGES]);
     if (n[REQUESTS] > 0)
         print_requests(n);
     if (n[DISK_HITS] + n[DISK_MISSES] > 0)

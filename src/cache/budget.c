@@ -248,7 +248,7 @@ bool budget_charge_locked(struct cache *cache, struct cache_request *request,
     size_t own = size < request->reserved ? size : request->reserved;
     size_t more = size - own;
 
-    if (more > 0 && ((cache->serving != cache->tickets && !request->urgent) ||
+    if (more > 0 && ((!list_empty(&cache->line) && !request->urgent) ||
                      !budget_fits_at_all(cache, request) ||
                      !budget_evict_for_locked(cache, more))) {
         request->refused = true;
@@ -270,7 +270,7 @@ void budget_uncharge_locked(struct cache *cache, struct cache_request *request,
 
 void budget_wake_locked(struct cache *cache)
 {
-    if (cache->serving != cache->tickets || cache->nurgent > 0)
+    if (!list_empty(&cache->line) || cache->nurgent > 0)
         pthread_cond_broadcast(&cache->released);
 }
 

@@ -58,8 +58,8 @@ struct cache {
     size_t encode_max; /* the most that encoding one of these takes */
     size_t reserved;   /* bytes set aside for requests that had to wait */
     size_t borrowed;   /* bytes that one request uses beyond the capacity */
-    uint64_t tickets;  /* number handed out to requests that wait */
-    uint64_t serving;  /* the ticket whose turn it is */
+    struct list line;  /* requests that wait for memory, the first served
+                          first */
     uint32_t nurgent;  /* urgent requests that wait for memory */
     uint32_t nunpin_waiters; /* threads that wait for a buffer to be unpinned */
     uint32_t
@@ -140,8 +140,9 @@ void budget_uncharge_locked(struct cache *cache, struct cache_request *request,
  * it takes.  The caller holds no memory, so threads that hold some can go on
  * and release it.
  *
- * Returns 0, -ENOTSUP if the cache can never hold so much, or -EAGAIN if
- * uncommitted bytes are in the way and flushes fail.
+ * Returns 0, -ENOTSUP if the cache can never hold so much, -EAGAIN if
+ * uncommitted bytes are in the way and flushes fail, or -EINTR as
+ * cache_write().
  */
 int budget_reserve_locked(struct cache *cache, struct cache_request *request);
 

@@ -38,6 +38,7 @@ int cache_new(size_t capacity, struct cache **out)
     cache->table_size = nbuckets * sizeof(*cache->buckets);
     cache->used = cache->table_size;
     list_init(&cache->idle);
+    list_init(&cache->line);
     list_init(&cache->bare);
     pthread_mutex_init(&cache->lock, NULL);
     pthread_cond_init(&cache->filled, NULL);

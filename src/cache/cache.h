@@ -112,6 +112,7 @@ struct cache_file {
     atomic_size_t nuncommitted; /* entries in `uncommitted`; likewise */
     uint64_t nunsaved; /* bytes written to uncommitted entries, for each at most
                           as many as it has */
+    unsigned nyielding; /* threads for which throttled writers give way */
 };
 
 /* Statistics since the start. */
@@ -268,6 +269,7 @@ size_t cache_least(const struct cache_shape *shape);
  *
  * The caller holds no pin.  Returns the number of bytes written, or
  *  -EAGAIN  uncommitted chunks leave no memory, because flushes fail
+ *  -EINTR   throttled writers are to give way; nothing was written
  *  -ENOTSUP the capacity is too small to keep the chunk while it is encoded, or
  *           to decode it
  *  -ENOMEM  from the system
@@ -276,6 +278,11 @@ size_t cache_least(const struct cache_shape *shape);
  */
 ssize_t cache_write(struct cache *cache, const struct cache_range *range,
                     void *context, const uint8_t *src);
+
+/* Let writers of a file that are throttled give way, because a flush waits for
+   them; and no longer. */
+void cache_yield(struct cache *cache, struct cache_file *file);
+void cache_end_yield(struct cache *cache, struct cache_file *file);
 
 /* Invalidate chunks `first` to `end` - 1 of a file, including bytes written to
    them. */

@@ -219,7 +219,9 @@ static int await_locked(struct cache *cache, struct cache_request *request,
     if (!request->throttled || domain->nfailed - nfailed >= tries)
         return error;
     budget_release_locked(cache, request);
-    uncommitted_throttle_locked(cache, domain);
+    if (request->range->file->nyielding > 0)
+        return -EINTR;
+    uncommitted_throttle_locked(cache, request->range->file);
     return 0;
 }
 

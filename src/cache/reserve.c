@@ -41,28 +41,39 @@ static bool is_throttled(const struct cache *cache,
            cache->capacity - cache->table_size;
 }
 
+/* Is the request of a writer that is to give way? */
+static bool yields(const struct cache_request *request)
+{
+    return request->writing && request->range->file->nyielding > 0;
+}
+
 /*
  * Wait until it is a request's turn and its memory is free.  Uncommitted bytes
  * may be in the way, except for a request that commits wait for.
  *
- * Returns 0, or -EAGAIN if the uncommitted bytes do not come down, because
- * flushes fail.
+ *  place  of the request in the line; alone if it does not line up
+ *
+ * Returns 0; -EAGAIN if the uncommitted bytes do not come down, because flushes
+ * fail; or -EINTR if the writer is to give way.
  */
 static int await_memory_locked(struct cache *cache,
-                               struct cache_request *request, uint64_t ticket)
+                               struct cache_request *request,
+                               const struct list *place)
 {
     uint64_t nfailed = cache->nfailed;
 
     for (;;) {
         if (request->encoded)
             request->need = uncommitted_keep_locked(request->encoded);
-        if (request->urgent || ticket == cache->serving) {
+        if (request->urgent || cache->line.next == place) {
             if (evict_for_all_locked(cache, request))
                 return 0;
             if (!request->urgent && is_throttled(cache, request) &&
                 cache->nfailed - nfailed >= CACHE_FAILURES_MAX)
                 return -EAGAIN;
         }
+        if (yields(request))
+            return -EINTR;
         if (!request->urgent && cache->uncommitted > 0)
             uncommitted_request_flush_locked(cache);
         pthread_cond_wait(&cache->released, &cache->lock);
@@ -71,7 +82,7 @@ static int await_memory_locked(struct cache *cache,
 
 int budget_reserve_locked(struct cache *cache, struct cache_request *request)
 {
-    uint64_t ticket = 0;
+    struct list place;
     int r;
 
     budget_release_locked(cache, request);
@@ -80,15 +91,14 @@ int budget_reserve_locked(struct cache *cache, struct cache_request *request)
     if (!budget_fits_at_all(cache, request))
         return -ENOTSUP;
 
-    if (request->urgent) {
+    list_init(&place);
+    if (request->urgent)
         cache->nurgent++;
-        r = await_memory_locked(cache, request, 0);
-        cache->nurgent--;
-    } else {
-        ticket = cache->tickets++;
-        r = await_memory_locked(cache, request, ticket);
-        cache->serving++;
-    }
+    else
+        list_append(&cache->line, &place);
+    r = await_memory_locked(cache, request, &place);
+    list_remove(&place);
+    cache->nurgent -= request->urgent;
     if (r == 0) {
         cache->reserved += request->need;
         request->reserved = request->need;

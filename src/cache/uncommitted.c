@@ -101,8 +101,7 @@ size_t cache_least(const struct cache_shape *shape)
 static bool needs_flush(const struct cache *cache,
                         const struct cache_domain *domain)
 {
-    bool is_waited_for =
-        cache->nthrottled > 0 || cache->serving != cache->tickets;
+    bool is_waited_for = cache->nthrottled > 0 || !list_empty(&cache->line);
 
     return (domain->nuncommitted > 1 &&
             domain->uncommitted >
@@ -317,18 +316,35 @@ void uncommitted_redirty_locked(struct cache *cache, struct cache_entry *entry)
 }
 
 void uncommitted_throttle_locked(struct cache *cache,
-                                 struct cache_domain *domain)
+                                 const struct cache_file *file)
 {
+    struct cache_domain *domain = uncommitted_domain(cache, file);
     uint64_t nflushes = cache->nflushes;
     size_t uncommitted = cache->uncommitted;
 
     cache->nthrottled++;
     domain->nthrottled++;
     uncommitted_request_flush_locked(cache);
-    while (cache->nflushes == nflushes && cache->uncommitted >= uncommitted)
+    while (cache->nflushes == nflushes && cache->uncommitted >= uncommitted &&
+           file->nyielding == 0)
         pthread_cond_wait(&cache->released, &cache->lock);
     cache->nthrottled--;
     domain->nthrottled--;
+}
+
+void cache_yield(struct cache *cache, struct cache_file *file)
+{
+    pthread_mutex_lock(&cache->lock);
+    file->nyielding++;
+    pthread_cond_broadcast(&cache->released);
+    pthread_mutex_unlock(&cache->lock);
+}
+
+void cache_end_yield(struct cache *cache, struct cache_file *file)
+{
+    pthread_mutex_lock(&cache->lock);
+    file->nyielding--;
+    pthread_mutex_unlock(&cache->lock);
 }
 
 enum cache_pressure cache_pressure(struct cache *cache,

@@ -65,10 +65,10 @@ void uncommitted_release_locked(struct cache *cache, struct cache_entry *entry);
 void uncommitted_set_unsaved_locked(struct cache_entry *entry,
                                     uint32_t nunsaved);
 
-/* Throttle a writer to a file of a domain: wait until less is uncommitted, or a
-   flush has ended. */
+/* Throttle a writer to a file: wait until less is uncommitted, a flush has ended,
+   or writers of this file are to give way. */
 void uncommitted_throttle_locked(struct cache *cache,
-                                 struct cache_domain *domain);
+                                 const struct cache_file *file);
 
 /* Return the domain of a file. */
 struct cache_domain *uncommitted_domain(struct cache *cache,

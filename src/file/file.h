@@ -96,7 +96,10 @@ struct file_stats {
     uint64_t encoded_to;   /* compressed size of `encoded` */
     uint64_t commits;      /* number of commits that made a state of a frame */
     uint64_t commits_failed; /* number of commits that failed */
-    struct net_stats net;    /* requests for frames behind URLs */
+    uint64_t conflicts;   /* number of tries of commits that another program had
+                           overtaken; of these: */
+    uint64_t merges;      /* merged with its commit, and tried again */
+    struct net_stats net; /* requests for frames behind URLs */
     struct store_http_stats netcache;
 };
 

@@ -112,6 +112,8 @@ void file_context_stats(struct file_context *context, struct file_stats *out)
         .encoded_to = counter_get(&counters->encoded_to),
         .commits = counter_get(&counters->commits),
         .commits_failed = counter_get(&counters->failed),
+        .conflicts = counter_get(&counters->conflicts),
+        .merges = counter_get(&counters->merges),
     };
     pthread_mutex_lock(&context->net_lock);
     net = context->net;

@@ -34,8 +34,11 @@ static ssize_t write_range(struct file *file, const struct cache_range *range,
                            struct fault *fault)
 {
     struct file_fill fill = { .file = file, .fault = fault };
-    ssize_t n = cache_write(file->constant.context->cache, range, &fill, src);
+    ssize_t n;
 
+    while ((n = cache_write(file->constant.context->cache, range, &fill,
+                            src)) == -EINTR)
+        gate_yield(file);
     if (n == -ENOTSUP && !fault->what)
         fault_set_limit(fault, "chunk is too large to be written", nbytes,
                         "a cache", file->constant.context->cache_size);

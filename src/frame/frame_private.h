@@ -53,7 +53,8 @@ int frame_fault(const struct frame *frame, int error, uint64_t off,
  * -ESTALE if the stored state is no longer the newest one that this process
  * knows, because the bytes may then belong to another state.  While this
  * process changes the frame, its older states stay readable, except where the
- * start of the frame has been overwritten.
+ * start of the frame has been overwritten.  If its store has
+ * store_names_once(), others may have committed meanwhile.
  */
 int frame_check_kept(const struct frame *frame, int r, struct fault *fault);
 

@@ -41,6 +41,10 @@ int frame_check_kept(const struct frame *frame, int r, struct fault *fault)
     if (generation && generation_is_overwritten(generation))
         return frame_fault(frame, -ESTALE, frame->base + frame->info.header_len,
                            "the frame was emptied meanwhile", fault);
+    /* While this process changes the frame, a commit finds out whether others
+       have changed it, too; until then all that was read stays true. */
+    if (r == 0 && generation && store_names_once(frame->store))
+        return 0;
     stored = check_stored(frame);
     if (stored == -ESTALE)
         return frame_fault(frame, -ESTALE, frame->base,

@@ -109,7 +109,7 @@ static int check_cache(const struct fs *fs, const struct options *options)
     const struct file_params *params = &options->fs.params;
     size_t least = file_least_cache(&params->chunk, params->chunksize, 0);
 
-    if (!fs->source.writable || entry_traits[fs->nodes.root.id.kind].frame ||
+    if (!fs->source.writable || fs->source.only ||
         least <= options->file.cache_size)
         return 0;
     log_error("chunksize=%" PRIu32 " takes a cache of %zu bytes to write new "

@@ -82,7 +82,9 @@ static int add_written(struct json_object *top, const struct file_stats *stats)
            add(object, "encoded", stats->encoded) |
            add(object, "encoded_to", stats->encoded_to) |
            add(object, "commits", stats->commits) |
-           add(object, "commits_failed", stats->commits_failed);
+           add(object, "commits_failed", stats->commits_failed) |
+           add(object, "conflicts", stats->conflicts) |
+           add(object, "merges", stats->merges);
 }
 
 static uint64_t count_retries(const struct net_stats *net)

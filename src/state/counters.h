@@ -23,6 +23,9 @@ struct counters {
     atomic_uint_fast64_t encoded_to;
     atomic_uint_fast64_t commits; /* number that made a new state of a frame */
     atomic_uint_fast64_t failed;  /* number that failed */
+    atomic_uint_fast64_t conflicts; /* number of tries that another program had
+                                       overtaken */
+    atomic_uint_fast64_t merges;    /* of these, merged with its commit */
 };
 
 /* Add to a counter.  Any number of threads may do so at a time. */

@@ -62,20 +62,64 @@ void gate_leave_writer(struct file *file, enum gate_writer as)
     pthread_mutex_unlock(&gate->lock);
 }
 
-void gate_lock_exclusive(struct file *file)
+/* Are threads in that exclude an exclusive writer?  Those that have yielded
+   exclude only one that does not merge. */
+static bool is_excluded_locked(const struct gate *gate, bool merges)
+{
+    unsigned nwriters = gate->nwriters + gate->extending;
+
+    return gate->exclusive || gate->committing || gate->nencoders > 0 ||
+           nwriters > (merges ? gate->nyielded : 0);
+}
+
+static void lock_exclusive(struct file *file, bool merges)
 {
     struct gate *gate = &file->gate;
 
     pthread_mutex_lock(&gate->lock);
     gate->nexclusive++;
+    gate->nmerges += merges;
     pthread_mutex_unlock(&gate->lock);
     gate->ops->withdraw_encoders(file);
     pthread_mutex_lock(&gate->lock);
-    while (gate->exclusive || gate->committing || gate->extending ||
-           gate->nwriters > 0 || gate->nencoders > 0)
+    while (is_excluded_locked(gate, merges))
         pthread_cond_wait(&gate->changed, &gate->lock);
     gate->nexclusive--;
     gate->exclusive = true;
+    pthread_mutex_unlock(&gate->lock);
+}
+
+void gate_lock_exclusive(struct file *file)
+{
+    lock_exclusive(file, false);
+}
+
+void gate_lock_merge(struct file *file)
+{
+    lock_exclusive(file, true);
+}
+
+void gate_unlock_merge(struct file *file)
+{
+    struct gate *gate = &file->gate;
+
+    pthread_mutex_lock(&gate->lock);
+    gate->exclusive = false;
+    gate->nmerges--;
+    pthread_cond_broadcast(&gate->changed);
+    pthread_mutex_unlock(&gate->lock);
+}
+
+void gate_yield(struct file *file)
+{
+    struct gate *gate = &file->gate;
+
+    pthread_mutex_lock(&gate->lock);
+    gate->nyielded++;
+    pthread_cond_broadcast(&gate->changed);
+    while (gate->nmerges > 0)
+        pthread_cond_wait(&gate->changed, &gate->lock);
+    gate->nyielded--;
     pthread_mutex_unlock(&gate->lock);
 }
 

@@ -61,6 +61,8 @@ struct gate {
                           see recover.h */
     unsigned nwriters;
     bool extending;
+    unsigned nyielded;   /* writers and extenders that give way to a merge */
+    unsigned nmerges;    /* exclusive writers that merge, or wait for that */
     unsigned nexclusive; /* exclusive writers that wait */
     bool exclusive;
     bool committing;
@@ -122,6 +124,17 @@ void gate_unlock_exclusive(struct file *file);
 /* The same for an exclusive writer that does not commit.  Returns 0; or
    gate_failure(), and then the file is not locked. */
 int gate_lock_exclusive_or_fail(struct file *file, struct fault *fault);
+
+/*
+ * Do the same as gate_lock_exclusive() for a thread that changes no size, and to whom writers
+ * give way that wait for memory, because they wait for a commit that has to be
+ * merged first.
+ */
+void gate_lock_merge(struct file *file);
+void gate_unlock_merge(struct file *file);
+
+/* Give way to merges, in the middle of writing. */
+void gate_yield(struct file *file);
 
 /*
  * Wait until this thread can be the committer, and leave again.

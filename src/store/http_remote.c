@@ -417,6 +417,14 @@ bool http_remote_is_stale(struct http_remote *remote)
     return stale;
 }
 
+void http_remote_set_stale(struct http_remote *remote)
+{
+    pthread_mutex_lock(&remote->context->memory->lock);
+    http_remote_set_stale_locked(remote);
+    http_memory_unlock(remote->context->memory);
+    http_cached_forget(remote);
+}
+
 void http_remote_expire(struct http_remote *remote, bool wrong)
 {
     pthread_mutex_lock(&remote->context->memory->lock);

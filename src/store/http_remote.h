@@ -111,6 +111,9 @@ int http_remote_check(struct http_remote *remote);
 /* Was the object found to be in another state? */
 bool http_remote_is_stale(struct http_remote *remote);
 
+/* Record that the object was found to be in another state. */
+void http_remote_set_stale(struct http_remote *remote);
+
 /* Make the next http_remote_check() ask the server.  With `revalidate=inf` it
    does so only if the state is `wrong` and comes from the disk. */
 void http_remote_expire(struct http_remote *remote, bool wrong);

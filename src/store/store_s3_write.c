@@ -445,6 +445,17 @@ static int become_current(struct s3_object *object,
     return 0;
 }
 
+/* The server has another state than the newest that is known. */
+static void forget_current(const struct s3_object *object)
+{
+    struct http_remote *current =
+        http_store_current(object->http.store, object->http.name);
+
+    if (current)
+        http_remote_set_stale(current);
+    http_remote_put(current);
+}
+
 int s3_publish(struct store *base, const char *name, struct store_object *draft)
 {
     struct s3_object *object = (struct s3_object *)draft;
@@ -454,6 +465,8 @@ int s3_publish(struct store *base, const char *name, struct store_object *draft)
     if (strcmp(name, object->http.name) != 0)
         return -EINVAL;
     r = put_draft(object, &found);
+    if (r == -ESTALE)
+        forget_current(object);
     if (r < 0)
         return r;
     r = become_current(object, &found);

@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "writeback/encode.h"
 #include "writeback/file_writeback.h"
+#include "writeback/merge.h"
 #include "writeback/recover.h"
 
 enum {
@@ -426,7 +427,7 @@ int commit_run(struct commit *commit, const struct writeback_edit *edit,
 {
     int r = run(commit, edit, fault);
 
-    if (r == -ESTALE) {
+    if (r == -ESTALE && !merge_is_possible(commit->file)) {
         invalidate(commit->file);
         gate_failure(commit->file, fault);
     }

@@ -68,7 +68,7 @@ int commit_run_writes(struct commit *commit, struct fault *fault);
  *
  * Returns as commit_run_writes(), or the error of the edit.  After -ESTALE, all
  * uncommitted bytes are dropped, and no thread encodes until the committer
- * leaves.
+ * leaves; unless merge_is_possible().
  */
 int commit_run(struct commit *commit, const struct writeback_edit *edit,
                struct fault *fault);

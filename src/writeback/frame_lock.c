@@ -5,8 +5,10 @@
 
 #include "store/store_local.h"
 #include "writeback/commit.h"
+#include "writeback/file_writeback.h"
 #include "writeback/lease.h"
 #include "writeback/lock_file.h"
+#include "writeback/merge.h"
 #include "writeback/recover.h"
 
 /* Reopen the frame as other programs have left it, unless they have put another
@@ -16,7 +18,12 @@ static int reopen(struct file *file, bool to_change, struct fault *fault)
     int r;
 
     gate_lock_exclusive(file);
-    r = recover_reopen(file, to_change, fault);
+    /* Much of what the file knows may still be true. */
+    r = merge_is_possible(file) ? merge_newest(file, fault) : 1;
+    if (r > 0 && !file->frame_lock->lock_file && file->constant.array)
+        r = -ESTALE; /* its shape may be another one */
+    if (r > 0)
+        r = recover_reopen(file, to_change, fault);
     if (r == 0 && frame_get_stat(file->states.newest->frame)->removed)
         r = fault_set(fault, -ESTALE, 0,
                       "another program has replaced the frame");
@@ -187,10 +194,27 @@ void frame_lock_unshare(struct file *file)
         lock_file_unlock_shared(file->frame_lock->lock_file);
 }
 
+/* Do the same for a frame whose store lets several processes change it. */
+static int catch_up_unlocked(struct file *file, struct fault *fault)
+{
+    int r = 0;
+
+    if (!gate_begin_locking(file))
+        return lock_file_refuse(fault);
+    if (!gate_has_frame_lock(file))
+        r = is_changed(file, fault);
+    if (r > 0)
+        r = reopen(file, file->writeback->writer != NULL, fault);
+    gate_end_locking(file, gate_has_frame_lock(file), false);
+    return r;
+}
+
 int frame_lock_catch_up(struct file *file, struct fault *fault)
 {
     int r;
 
+    if (merge_is_possible(file))
+        return catch_up_unlocked(file, fault);
     if (frame_lock_is_current(file))
         return 0;
     r = frame_lock_share(file, fault);

@@ -129,10 +129,8 @@ static int load_chunks(struct frame_writer *writer, struct frame *frame,
     return r;
 }
 
-/* Continue with the number in the frame's stamp.  A frame without one starts at
-   a random number, so that no earlier stamp returns by chance. */
-static int load_stamp(struct frame_writer *writer, const struct frame *frame,
-                      struct fault *fault)
+int frame_load_stamp(struct frame_writer *writer, const struct frame *frame,
+                     struct fault *fault)
 {
     if (frame->stamp_off > 0 &&
         memcmp(frame->stamp, FRAME_STAMP_MAGIC, FRAME_STAMP_MAGIC_LEN) == 0)
@@ -172,7 +170,7 @@ static int load_header(struct frame_writer *writer, struct frame *frame,
     if (r == 0)
         r = store_object_stat(frame->object, &writer->stat);
     if (r == 0)
-        r = load_stamp(writer, frame, fault);
+        r = frame_load_stamp(writer, frame, fault);
     return r < 0 ? r : layers_read(frame, &writer->fixed, &writer->vl, fault);
 }
 

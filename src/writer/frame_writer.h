@@ -153,6 +153,36 @@ int frame_writer_new_like(struct store *store, struct frame *like,
 int frame_writer_reopen(struct frame_writer **writer, struct frame *frame,
                         struct fault *fault);
 
+/* What frame_writer_rebase() has to know, and to tell. */
+struct frame_rebase {
+    /* Has the caller changed a chunk that it has not put yet? */
+    bool (*has_changed)(void *context, uint64_t chunk_no);
+
+    /* Called for each chunk that the other program has changed.  Returns 0 or
+       an error. */
+    int (*note_theirs)(void *context, uint64_t chunk_no);
+
+    void *context;
+};
+
+/*
+ * After another program has committed to a frame whose store has
+ * store_names_once(): apply the uncommitted changes to its state.  That is
+ * possible if neither writer has changed the number of chunks or the metalayers
+ * in the header, nor both the same chunk.  No other thread uses the writer.
+ *
+ *  base    the frame that the writer was opened for, or that its last commit
+ *          returned, or `newest` of the last call
+ *  newest  the newest state, just opened
+ *
+ * Returns 0; 1 with a fault if it is not possible; -ESTALE if `newest` is no
+ * longer that; -ENOMEM or an error of the store.  Unless this returns 0, nothing
+ * has changed.
+ */
+int frame_writer_rebase(struct frame_writer *writer, struct frame *base,
+                        struct frame *newest, const struct frame_rebase *how,
+                        struct fault *fault);
+
 /* Drops uncommitted changes.  Accepts NULL. */
 void frame_writer_close(struct frame_writer *writer);
 

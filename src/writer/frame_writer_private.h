@@ -84,6 +84,11 @@ int frame_writer_check_store(struct store *store, struct fault *fault);
 int frame_load(struct frame_writer *writer, struct frame *frame,
                struct fault *fault);
 
+/* Continue with the number in the frame's stamp.  A frame without one starts at
+   a random number, so that no earlier stamp returns by chance. */
+int frame_load_stamp(struct frame_writer *writer, const struct frame *frame,
+                     struct fault *fault);
+
 /* The offset of a stored chunk in the file; for a sparse frame, the number of
    its chunk file. */
 static inline uint64_t frame_writer_off(const struct frame_writer *writer,

@@ -3,14 +3,19 @@
 # test: mount s3 write; timeout 300
 """A frame on a server of S3 is changed through a mount.
 
+The mounts lie outside the directory that is served, because the server would
+otherwise list them.
+
 usage: mount_s3_write.py FRAMEFS [TEST...]
 """
 
 import contextlib
 import errno
+import json
 import os
 import random
 import subprocess
+import threading
 import time
 
 from mounted import (FRAMEFS, PATIENCE, Mount, b2frame, check, error_of,
@@ -23,7 +28,8 @@ NCHUNKS = 20
 CONTENT = random.Random(1).randbytes(NCHUNKS * CHUNK)
 
 
-def make(path='f', layout='sparse'):
+def make(path='top/f', layout='sparse'):
+    os.makedirs('top', exist_ok=True)
     write('raw', CONTENT)
     b2frame('create', '--layout', layout, '--chunksize', str(CHUNK), 'raw',
             path)
@@ -39,7 +45,7 @@ def mounted(*options, path='mnt', server=None):
             yield server, mount
         return
     make()
-    with S3('.') as server:
+    with S3('top') as server:
         with mounted(*options, path=path, server=server) as both:
             yield both
         check(not server.refused, 'refused: %s' % server.refused)
@@ -61,7 +67,7 @@ def put(fd, data, offset):
     check(os.pwrite(fd, data, offset) == len(data), 'written in part')
 
 
-def check_frame(content, path='f'):
+def check_frame(content, path='top/f'):
     b2frame('verify', path)
     check(b2frame('cat', path) == content, 'stored content')
     if oracle.is_here():
@@ -131,8 +137,112 @@ def what_is_written_shows_on_other_hosts():
     check_frame(content)
 
 
+@contextlib.contextmanager
+def two_mounts(*options):
+    """Mount a frame twice, for a `with` statement, which gives the server and
+    both mounts."""
+    os.makedirs('mnt2', exist_ok=True)
+    with mounted(*options) as (server, first):
+        with mounted(*options, path='mnt2', server=server) as (_, second):
+            yield server, first, second
+
+
+def figures(mount):
+    done = subprocess.run([FRAMEFS, '--stats', '--json', mount.path],
+                          check=True, capture_output=True, timeout=PATIENCE)
+    return json.loads(done.stdout)['written']
+
+
+def commits_to_other_chunks_are_merged():
+    content = CONTENT
+    chooser = random.Random(3)
+    with two_mounts() as (_, *mounts):
+        fds = [os.open(mount / 'f', os.O_RDWR) for mount in mounts]
+        check(os.pread(fds[1], 3, 0) == CONTENT[:3], 'content')
+        for _ in range(10):
+            for side, fd in enumerate(fds):
+                offset = (chooser.randrange(NCHUNKS // 2) * 2 + side) * CHUNK \
+                    + chooser.randrange(CHUNK - 9)
+                data = chooser.randbytes(9)
+                put(fd, data, offset)
+                content = patched(content, offset, data)
+            for fd in fds[::-1]:
+                os.fsync(fd)
+        for fd in fds:
+            os.close(fd)
+        merges = [figures(mount)['merges'] for mount in mounts]
+        check(sum(merges) > 5, '%s' % merges)
+        for mount in mounts:
+            check(figures(mount)['commits_failed'] == 0, 'a commit failed')
+            wait_for(lambda mount=mount: read(mount / 'f') == content,
+                     'the content')
+    check_frame(content)
+
+
+def commits_are_merged_though_memory_is_short():
+    """Writers wait for memory, and so for commits that have to be merged."""
+    rounds = 3
+    content = CONTENT
+
+    def fill(mount, side, failures):
+        try:
+            with opened(mount / 'f', os.O_RDWR) as fd:
+                for turn in range(rounds):
+                    for number in range(side, NCHUNKS, 2):
+                        put(fd, bytes([turn + 1]) + CONTENT[:CHUNK - 1],
+                            number * CHUNK)
+                os.fsync(fd)
+        except OSError as failure:
+            failures.append(failure)
+
+    with two_mounts('cache=400k') as (_, *mounts):
+        failures = []
+        threads = [threading.Thread(target=fill, args=(mount, side, failures))
+                   for side, mount in enumerate(mounts)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        check(not failures, '%s' % failures)
+        content = (bytes([rounds]) + CONTENT[:CHUNK - 1]) * NCHUNKS
+    check_frame(content)
+
+
+def of_two_commits_to_a_chunk_one_wins():
+    with two_mounts('commit=600') as (_, *mounts):
+        fds = [os.open(mount / 'f', os.O_RDWR) for mount in mounts]
+        put(fds[0], b'first', 3 * CHUNK)
+        put(fds[1], b'second', 3 * CHUNK + 100)
+        put(fds[1], b'also lost', 9 * CHUNK)
+        os.fsync(fds[0])
+        check(error_of(os.fsync, fds[1]) == errno.ESTALE, 'no conflict')
+        error_of(os.close, fds[1])
+        wait_for(lambda: 'f: bytes %d to %d cannot be written and are lost' %
+                 (3 * CHUNK, 10 * CHUNK) in mounts[1].log(), 'the message')
+        os.close(fds[0])
+        content = patched(CONTENT, 3 * CHUNK, b'first')
+        wait_for(lambda: read(mounts[1] / 'f') == content, 'the new state')
+        with opened(mounts[1] / 'f', os.O_RDWR) as fd:
+            put(fd, b'again', 4 * CHUNK)
+            os.fsync(fd)
+        content = patched(content, 4 * CHUNK, b'again')
+    check_frame(content)
+
+
+def a_change_of_size_is_not_merged():
+    with two_mounts('commit=600') as (_, *mounts):
+        with opened(mounts[1] / 'f', os.O_RDWR) as fd:
+            put(fd, b'lost', 3 * CHUNK)
+            os.truncate(mounts[0] / 'f', 15 * CHUNK)
+            os.sync()
+            check(error_of(os.fsync, fd) == errno.ESTALE, 'no conflict')
+        content = CONTENT[:15 * CHUNK]
+        wait_for(lambda: read(mounts[1] / 'f') == content, 'the new state')
+    check_frame(content)
+
+
 def what_cannot_be_changed_is_refused():
-    make('whole', 'contiguous')
+    make('top/whole', 'contiguous')
     with mounted('grace=0') as (server, mount):
         for call in ((os.chmod, mount / 'f', 0o600), (os.utime, mount / 'f'),
                      (os.setxattr, mount / 'f', 'user.x', b'y')):
@@ -144,7 +254,7 @@ def what_cannot_be_changed_is_refused():
                   '%s: %d' % (call, error_of(*call)))
     for options in ('ro',), ():
         name = 'f' if options else 'whole'
-        with S3('.') as server, Mount(
+        with S3('top') as server, Mount(
                 server.url + name, 'mnt', '-o', 'timeout=9', *(
                     word for option in options for word in ('-o', option))
                 ) as mount:
@@ -155,7 +265,7 @@ def what_cannot_be_changed_is_refused():
 def a_server_without_conditions_has_one_writer():
     for conditions in 'ignored', 'unknown':
         make()
-        with S3('.') as server:
+        with S3('top') as server:
             server.bucket.conditions = conditions
             with mounted(server=server) as (_, mount):
                 with opened(mount / 'f', os.O_RDWR) as fd:
@@ -167,7 +277,7 @@ def a_server_without_conditions_has_one_writer():
                 with opened(mount / 'f', os.O_RDWR) as fd:
                     put(fd, b'x', 0)
         check_frame(patched(CONTENT, 0, b'x'))
-        subprocess.run(['rm', '-r', 'f'], check=True)
+        subprocess.run(['rm', '-r', 'top/f'], check=True)
 
 
 def errors_reach_fsync_and_close():
@@ -188,7 +298,7 @@ def errors_reach_fsync_and_close():
 
 def an_end_without_a_server_tells_what_is_lost():
     make()
-    with S3('.') as server:
+    with S3('top') as server:
         with Mount(server.url + 'f', 'mnt', '-o', 'timeout=2,retries=1,'
                    'commit=600') as mount:
             fd = os.open(mount / 'f', os.O_RDWR)
@@ -216,6 +326,10 @@ harness.need_remote()
 main(an_overwrite_costs_two_puts,
      files_grow_shrink_and_have_holes,
      what_is_written_shows_on_other_hosts,
+     commits_to_other_chunks_are_merged,
+     commits_are_merged_though_memory_is_short,
+     of_two_commits_to_a_chunk_one_wins,
+     a_change_of_size_is_not_merged,
      what_cannot_be_changed_is_refused,
      a_server_without_conditions_has_one_writer,
      errors_reach_fsync_and_close,

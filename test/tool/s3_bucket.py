@@ -8,6 +8,8 @@ import contextlib
 import hashlib
 import os
 import re
+import shutil
+import tempfile
 import threading
 import urllib.parse
 import uuid
@@ -78,10 +80,12 @@ class Changes:
 
     def store(self, path, body, put_id):
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        draft = path + '.' + uuid.uuid4().hex
-        with open(draft, 'wb') as file:
+        # A draft is no object, so it must not be listed.
+        number, draft = tempfile.mkstemp()
+        os.fchmod(number, 0o644)
+        with open(number, 'wb') as file:
             file.write(body)
-        os.replace(draft, path)
+        shutil.move(draft, path)
         self.server.web.bucket.ids[path] = put_id
 
     def put(self, path):
