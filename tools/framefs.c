@@ -10,6 +10,7 @@
 #include "base/exit_usage.h"
 #include "base/log.h"
 #include "fuse/mount.h"
+#include "fuse/remount.h"
 #include "fuse/unmount.h"
 #include "net/url.h"
 #include "show_stats.h"
@@ -77,6 +78,8 @@ int main(int argc, char **argv)
         puts("framefs " FRAMEFS_VERSION);
     else if (options.stats)
         status = show_stats(options.fs.mountpoint, options.json, options.watch);
+    else if (options.remount)
+        status = remount_run(options.fs.mountpoint, options.flags);
     else if (options.unmount)
         status = unmount_run(options.fs.mountpoint);
     else

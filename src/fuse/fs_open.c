@@ -343,6 +343,7 @@ static struct fs *fs_new(const struct fs_options *options)
     fs->sparse = options->sparse;
     fs->close_later = options->close_later;
     fs->params = options->params;
+    fs->shown = options->shown;
     fs->source.base = options->offset;
     return fs;
 }

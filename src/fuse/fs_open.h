@@ -19,7 +19,8 @@ struct fs_options {
                                   it */
     bool sparse;               /* layout of new frames */
     struct file_params params; /* and their parameters */
-    uint64_t offset;           /* byte at which the frame SOURCE starts */
+    struct fs_shown shown;
+    uint64_t offset;               /* byte at which the frame SOURCE starts */
     const struct net_options *net; /* if SOURCE is a URL */
 };
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/size.h"
 #include "chunk/plugin.h"
+#include "fuse/options_mount.h"
 #include "state/option_words.h"
 #include "state/params.h"
 
@@ -298,10 +299,12 @@ static int take_argument(void *data, const char *arg, int key,
                          struct fuse_args *args __attribute__((unused)))
 {
     struct options *options = data;
-    int r;
+    int r = options_note_flag(options, arg);
 
+    if (r != 0)
+        return r < 0 ? -1 : 0;
     if (key == FUSE_OPT_KEY_OPT && arg[0] != '-')
-        return 1;
+        return options_take_other(options, arg);
     if (key == FUSE_OPT_KEY_OPT) {
         log_error("%s: unknown option", arg);
         return -1;
@@ -443,6 +446,7 @@ int options_parse(int argc, char **argv, struct options *out)
     *out = (struct options){
         .file = file_default_options,
         .fs.params = params_default,
+        .fs.shown = fs_shown_default,
         .args = FUSE_ARGS_INIT(argc, argv),
     };
     out->file.view = FILE_VIEW_ARRAY;
@@ -456,6 +460,8 @@ int options_parse(int argc, char **argv, struct options *out)
         return take_stats(out);
     if (out->unmount)
         return take_mountpoint(out, "--unmount");
+    if (out->remount && out->fs.mountpoint)
+        return 0;
     out->fs.shared = out->file.lock;
     if (!out->fs.mountpoint) {
         log_error("SOURCE and MOUNTPOINT are needed, see framefs --help");

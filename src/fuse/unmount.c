@@ -2,16 +2,15 @@
 #include "fuse/unmount.h"
 
 #include <errno.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "fuse/helper.h"
 #include "fuse/lock_holder.h"
 #include "fuse/mount_lock.h"
 #include "fuse/mount_table.h"
@@ -68,20 +67,8 @@ static int look_for_daemon(struct daemon *daemon)
 static int call_fusermount(char *path)
 {
     char *const args[] = { "fusermount3", "-u", "--", path, NULL };
-    extern char **environ;
-    int status;
-    pid_t pid;
-    int error = posix_spawnp(&pid, args[0], NULL, NULL, args, environ);
 
-    if (error) {
-        log_error("%s: %s", args[0], strerror(error));
-        return -error;
-    }
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR)
-            return -errno;
-    /* fusermount3 has reported the error itself. */
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -EIO;
+    return helper_run(args);
 }
 
 static int unmount(char *path)

@@ -3,9 +3,39 @@
 
 #include "open/lookup.h"
 
-double attr_timeout(const struct fs *fs)
+/* How long the kernel may cache a name, in seconds, if the user does not say. */
+static const double timeout_default = 1;
+
+/* How long it may cache attributes: 0 if frames are shared by locks, because
+   other programs may change them at any time. */
+static double attr_timeout(const struct fs *fs)
 {
-    return fs->shared ? 0 : ENTRY_TIMEOUT;
+    if (fs->shared)
+        return 0;
+    return fs->shown.attr_timeout < 0 ? timeout_default
+                                      : fs->shown.attr_timeout;
+}
+
+/* Attributes as the user wants them to appear. */
+static struct stat shown_attr(const struct fs *fs, const struct stat *st)
+{
+    struct stat shown = *st;
+
+    if (fs->shown.uid >= 0)
+        shown.st_uid = (uid_t)fs->shown.uid;
+    if (fs->shown.gid >= 0)
+        shown.st_gid = (gid_t)fs->shown.gid;
+    if (fs->shown.umask >= 0)
+        shown.st_mode = (st->st_mode & S_IFMT) |
+                        (0777 & ~(mode_t)(unsigned)fs->shown.umask);
+    return shown;
+}
+
+void reply_attr(const struct fs *fs, fuse_req_t req, const struct stat *st)
+{
+    struct stat shown = shown_attr(fs, st);
+
+    fuse_reply_attr(req, &shown, attr_timeout(fs));
 }
 
 struct fuse_entry_param entry_param(const struct fs *fs,
@@ -14,9 +44,10 @@ struct fuse_entry_param entry_param(const struct fs *fs,
 {
     return (struct fuse_entry_param){
         .ino = (uintptr_t)node,
-        .attr = *st,
+        .attr = shown_attr(fs, st),
         .attr_timeout = attr_timeout(fs),
-        .entry_timeout = ENTRY_TIMEOUT,
+        .entry_timeout = fs->shown.entry_timeout < 0 ? timeout_default
+                                                     : fs->shown.entry_timeout,
     };
 }
 

@@ -6,12 +6,8 @@
 
 #include "tree/dir.h"
 
-/* How long the kernel may cache a name, in seconds. */
-#define ENTRY_TIMEOUT 1.0
-
-/* How long it may cache attributes: 0 if frames are shared by locks, because
-   other programs may change them at any time. */
-double attr_timeout(const struct fs *fs);
+/* Reply with the attributes of a file. */
+void reply_attr(const struct fs *fs, fuse_req_t req, const struct stat *st);
 
 /* The reply to a lookup of an entry. */
 struct fuse_entry_param entry_param(const struct fs *fs,

@@ -38,6 +38,9 @@ static void ops_init(void *userdata, struct fuse_conn_info *conn)
        file. */
     if (identity_has_umask())
         wanted |= FUSE_CAP_DONT_MASK | FUSE_CAP_POSIX_ACL;
+    /* The modes that the user wants to appear are not to be overruled. */
+    if (data->fs->shown.umask >= 0)
+        wanted &= ~(unsigned)FUSE_CAP_POSIX_ACL;
 
     if (data->fs->writeback)
         wanted |= FUSE_CAP_WRITEBACK_CACHE;
@@ -114,7 +117,7 @@ static void reply_late(struct pool_task *task)
     struct late_reply *late = list_entry(task, struct late_reply, task);
     struct fs *fs = request_fs(late->req);
 
-    fuse_reply_attr(late->req, &late->st, attr_timeout(fs));
+    reply_attr(fs, late->req, &late->st);
     free(late);
     kernel_end(fs);
 }
@@ -152,7 +155,7 @@ static void ops_getattr(fuse_req_t req, fuse_ino_t ino,
     if (r < 0)
         request_fail(req, r);
     else if (!is_deferred(req, node, &st))
-        fuse_reply_attr(req, &st, attr_timeout(fs));
+        reply_attr(fs, req, &st);
 }
 
 static void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
@@ -180,7 +183,7 @@ static void ops_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr,
     if (r < 0)
         request_fail_change(req, r);
     else
-        fuse_reply_attr(req, &st, attr_timeout(fs));
+        reply_attr(fs, req, &st);
 }
 
 static void ops_readlink(fuse_req_t req, fuse_ino_t ino)

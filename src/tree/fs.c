@@ -9,6 +9,14 @@
 #include "tree/dir.h"
 #include "tree/report.h"
 
+const struct fs_shown fs_shown_default = {
+    .uid = -1,
+    .gid = -1,
+    .umask = -1,
+    .attr_timeout = -1,
+    .entry_timeout = -1,
+};
+
 /* Make an anchor of an open file or directory. */
 static int anchor_of(struct fs *fs, const struct node *node,
                      struct backing_anchor *out)

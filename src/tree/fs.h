@@ -22,6 +22,18 @@ struct deferred_close;
 struct free_space;
 struct open_file;
 
+/* What the kernel is told of files in place of what is stored; negative members
+   change nothing. */
+struct fs_shown {
+    int64_t uid; /* owner and group of all files */
+    int64_t gid;
+    int umask;            /* all modes are 0777 without these bits */
+    double attr_timeout;  /* seconds for which the kernel may keep attributes */
+    double entry_timeout; /* and names */
+};
+
+extern const struct fs_shown fs_shown_default;
+
 /* The mounted tree. */
 struct fs {
     /* Constant while mounted. */
@@ -35,6 +47,7 @@ struct fs {
                          are locked out, or served by the same server */
     bool close_later; /* commit written data some time after close() */
     bool sparse;      /* new frames are sparse */
+    struct fs_shown shown;
     struct file_params params;    /* parameters of new frames */
     struct file_context *files;   /* owned by this struct */
     struct fuse_session *session; /* for notifications to the kernel */

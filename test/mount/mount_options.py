@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# test: mount options; timeout 60
+"""Options that mount(8) and other file systems of FUSE have.
+
+usage: mount_options.py FRAMEFS [TEST...]
+"""
+
+import errno
+import os
+import stat
+
+from mounted import (FRAMEFS, Mount, check, error_of, frame, harness, main,
+                     need_fuse, need_root, read, write)
+
+MEANINGLESS = ('defaults,auto,noauto,nofail,_netdev,user,user=me,nouser,users,'
+               'owner,group,nodiratime,strictatime,lazytime,nosymfollow,'
+               'iversion,comment=ours,x-systemd.automount,x-ours=1')
+
+
+def flags():
+    """Return the flags of the mount."""
+    with open('/proc/self/mounts', encoding='utf-8') as mounts:
+        for line in mounts:
+            words = line.split()
+            if words[1] == os.path.realpath('mnt'):
+                return words[3].split(',')
+    return []
+
+
+def remount(options):
+    """Call framefs as mount(8) has its helper do for -o remount."""
+    return harness.run(FRAMEFS, os.path.realpath('src'),
+                       os.path.realpath('mnt'), '-o',
+                       options + ',remount,user_id=0,group_id=0')
+
+
+def options_that_mean_nothing_are_ignored():
+    os.mkdir('src')
+    for option in MEANINGLESS.split(','):
+        with Mount('src', 'mnt', '-o', option):
+            pass
+    done = harness.run(FRAMEFS, '-o', 'nodiratim', 'src', 'mnt')
+    check(done.returncode != 0, 'unknown options are ignored, too')
+
+
+def a_remount_changes_flags():
+    need_root('a remount')
+    os.mkdir('src')
+    with Mount('src', 'mnt') as mount:
+        write(mount / 'a', b'before')
+        check(remount('rw,nosuid,ro').returncode == 0, 'remount,ro')
+        check('ro' in flags(), 'flags: %s' % flags())
+        check(error_of(write, mount / 'a', b'') == errno.EROFS, 'writable')
+        check(read(mount / 'a') == b'before', 'content')
+        check(remount('ro,rw,noexec').returncode == 0, 'remount,rw')
+        check({'rw', 'noexec'} <= set(flags()), 'flags: %s' % flags())
+        with open(mount / 'a', 'wb'):
+            check(remount('ro').returncode != 0, 'read-only with a writer')
+        write(mount / 'a', b'after')
+    check(b'not mounted' in remount('ro').stderr, 'no mount')
+
+
+def owners_and_modes_appear_as_wanted():
+    os.mkdir('src')
+    os.mkdir('src/dir')
+    write('src/a.b2frame', frame(b'bytes', 10))
+    write('src/plain.txt', b'text')
+    stored = os.stat('src/a.b2frame')
+    with Mount('src', 'mnt', '-o', 'uid=12345,gid=23456,umask=027') as mount:
+        write(mount / 'new', b'new')
+        with open(mount / 'a', 'rb') as file:
+            seen = [os.fstat(file.fileno())]
+        seen += [os.stat(mount / name) for name in ('new', 'plain.txt', 'dir')]
+        seen += [entry.stat() for entry in os.scandir('mnt')]
+        for st in seen:
+            check((st.st_uid, st.st_gid) == (12345, 23456),
+                  'owner: %d:%d' % (st.st_uid, st.st_gid))
+            check(stat.S_IMODE(st.st_mode) == 0o750, 'mode: %o' % st.st_mode)
+        check(stat.S_ISDIR(os.stat(mount / 'dir').st_mode), 'type')
+    now = os.stat('src/a.b2frame')
+    check((now.st_uid, now.st_mode) == (stored.st_uid, stored.st_mode),
+          'what is stored has changed')
+
+
+def the_kernel_keeps_what_it_knows_as_long_as_wanted():
+    os.mkdir('src')
+    write('src/plain.txt', b'1')
+    with Mount('src', 'mnt', '-o', 'attr_timeout=1000,entry_timeout=1000'
+               ) as mount:
+        check(os.stat(mount / 'plain.txt').st_size == 1, 'size')
+        os.unlink('src/plain.txt')
+        check(os.stat(mount / 'plain.txt').st_size == 1, 'asked again')
+    with Mount('src', 'mnt', '-o', 'attr_timeout=0,entry_timeout=0') as mount:
+        write('src/plain.txt', b'22')
+        check(os.stat(mount / 'plain.txt').st_size == 2, 'size')
+        os.unlink('src/plain.txt')
+        check(error_of(os.stat, mount / 'plain.txt') == errno.ENOENT, 'kept')
+
+
+def wrong_values_are_refused():
+    os.mkdir('src')
+    for option in ('uid=', 'uid=-1', 'uid=me', 'gid=4294967296', 'umask=',
+                   'umask=8', 'umask=01000', 'umask=-1', 'attr_timeout=',
+                   'attr_timeout=nan', 'attr_timeout=-1', 'entry_timeout=1e300',
+                   'entry_timeout=1s'):
+        done = harness.run(FRAMEFS, '-o', option, 'src', 'mnt')
+        check(done.returncode == 2 and option.encode() in done.stderr,
+              '%s: %d %s' % (option, done.returncode, done.stderr))
+
+
+need_fuse()
+main(options_that_mean_nothing_are_ignored,
+     a_remount_changes_flags,
+     owners_and_modes_appear_as_wanted,
+     the_kernel_keeps_what_it_knows_as_long_as_wanted,
+     wrong_values_are_refused)
