@@ -27,6 +27,7 @@ int file_context_new(const struct file_options *options,
     pthread_mutex_init(&context->readers_lock, NULL);
     pthread_mutex_init(&context->lock_files_lock, NULL);
     pthread_mutex_init(&context->net_lock, NULL);
+    pthread_mutex_init(&context->senders_lock, NULL);
     context->net_options = options->net;
     list_init(&context->lock_files);
     context->lock = options->lock;
@@ -62,12 +63,14 @@ void file_context_free(struct file_context *context)
 
     flusher_free(context->flusher);
     pool_free(context->pool);
+    pool_free(context->senders);
     codec_pool_fini(&context->codec_pool);
     if (context->net)
         store_http_set_owner(context->net, NULL);
     net_put(context->net);
     cache_free(context->cache);
     pthread_mutex_destroy(&context->net_lock);
+    pthread_mutex_destroy(&context->senders_lock);
     pthread_mutex_destroy(&context->lock_files_lock);
     pthread_mutex_destroy(&context->readers_lock);
     free(context);

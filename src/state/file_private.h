@@ -25,6 +25,12 @@ struct file_context {
     size_t cache_size; /* file_options.cache_size */
     struct pool *pool;
     unsigned nthreads; /* in `pool` */
+
+    /* Guards the creation of `senders`, whose threads wait for servers. */
+    pthread_mutex_t senders_lock;
+    struct pool *senders; /* NULL: none were needed yet */
+    unsigned nsenders;
+
     struct codec_pool codec_pool;
     struct flusher *flusher;
     size_t readahead; /* file_options.readahead, cut to a part of the cache */

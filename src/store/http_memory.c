@@ -96,6 +96,13 @@ void http_memory_evict_locked(struct http_memory *memory)
                       INT64_MAX);
 }
 
+void http_memory_count(struct http_memory *memory, ptrdiff_t change)
+{
+    pthread_mutex_lock(&memory->lock);
+    memory->used += (size_t)change;
+    http_memory_unlock(memory);
+}
+
 bool http_memory_has_room_locked(struct http_memory *memory, size_t len)
 {
     size_t limit = memory->owner.limit;

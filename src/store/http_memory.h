@@ -29,7 +29,7 @@ struct http_memory {
                            first */
     struct list wanted; /* pieces fetched ahead that were not read yet, in the
                            same order */
-    size_t used;        /* bytes in all pieces */
+    size_t used;        /* bytes in all pieces, and in objects to be sent */
     size_t counted;     /* of these, bytes that `owner` knows of */
     struct store_http_owner owner;
 };
@@ -61,6 +61,9 @@ struct http_memory *http_memory_of(struct net *net);
 
 /* Drop the lock, and tell the owner how much is used now. */
 void http_memory_unlock(struct http_memory *memory);
+
+/* Count bytes of objects that are to be sent, or no longer. */
+void http_memory_count(struct http_memory *memory, ptrdiff_t change);
 
 /* Is there room for so many more bytes that nobody waits for yet?  Frees pieces
    that nobody will probably read. */

@@ -8,6 +8,7 @@
 #include "net/s3_probe.h"
 #include "net/s3_put.h"
 #include "store/http_cached.h"
+#include "store/http_memory.h"
 #include "store/store_http_private.h"
 
 enum {
@@ -206,9 +207,18 @@ static int s3_read(struct store_object *store_object,
     return 0;
 }
 
+static void free_bytes(struct s3_object *object)
+{
+    http_memory_count(object->http.store->context->memory,
+                      -(ptrdiff_t)object->capacity);
+    free(object->bytes);
+    object->bytes = NULL;
+    object->capacity = 0;
+}
+
 static void s3_close(struct store_object *store_object)
 {
-    free(((struct s3_object *)store_object)->bytes);
+    free_bytes((struct s3_object *)store_object);
     http_object_close(store_object);
 }
 
@@ -223,6 +233,8 @@ static int grow(struct s3_object *object, size_t len)
     bytes = realloc(object->bytes, capacity);
     if (!bytes)
         return -ENOMEM;
+    http_memory_count(object->http.store->context->memory,
+                      (ptrdiff_t)(capacity - object->capacity));
     object->bytes = bytes;
     object->capacity = capacity;
     return 0;
@@ -440,8 +452,7 @@ static int become_current(struct s3_object *object,
     http_store_set_current(object->http.store, object->http.name, remote);
     object->http.remote = remote;
     object->done = true;
-    free(object->bytes);
-    object->bytes = NULL;
+    free_bytes(object);
     return 0;
 }
 

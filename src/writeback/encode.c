@@ -259,7 +259,7 @@ static void run_task(struct pool_task *pool_task)
    the pool may be blocked on a disk that hangs. */
 static void run_job(struct job *job, struct job_task *tasks, unsigned ntasks)
 {
-    struct pool *pool = job->file->constant.context->pool;
+    struct pool *pool = job->file->writeback->pool;
     struct list late;
 
     list_init(&late);
@@ -281,11 +281,38 @@ static void run_job(struct job *job, struct job_task *tasks, unsigned ntasks)
     pthread_mutex_destroy(&job->lock);
 }
 
+/* Make the pool of threads that wait for servers, if there is none. */
+static int make_senders(struct file_context *context, unsigned n)
+{
+    int r = 0;
+
+    pthread_mutex_lock(&context->senders_lock);
+    if (!context->senders)
+        r = pool_new(n, &context->senders);
+    if (r == 0 && context->nsenders == 0)
+        context->nsenders = n;
+    pthread_mutex_unlock(&context->senders_lock);
+    return r;
+}
+
+void encode_choose_pool(struct file *file)
+{
+    struct file_context *context = file->constant.context;
+    unsigned n = frame_writer_nwriters(file->writeback->writer);
+
+    file->writeback->pool = context->pool;
+    file->writeback->nencoders = context->nthreads;
+    if (n > context->nthreads && make_senders(context, n) == 0) {
+        file->writeback->pool = context->senders;
+        file->writeback->nencoders = context->nsenders;
+    }
+}
+
 int encode_dirty(struct file *file, uint64_t nbytes, struct fault *fault)
 {
     size_t n =
         cache_tag_writeback(file->constant.context->cache, &file->chunks);
-    unsigned ntasks = file->constant.context->nthreads;
+    unsigned ntasks = file->writeback->nencoders;
     struct job job = { .file = file, .nbytes = nbytes, .fault = fault };
     struct job_task *tasks;
 

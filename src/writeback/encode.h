@@ -10,6 +10,11 @@
  * while it waits replaces its older encoding.
  */
 
+/* Choose the pool that encodes chunks of a file and writes them: one with as
+   many threads as requests may be in flight, if they wait for a server.  The
+   writer is open, and changes have not begun. */
+void encode_choose_pool(struct file *file);
+
 /*
  * Encode a chunk in writeback.  If that fails, release it, so that it is dirty
  * again.

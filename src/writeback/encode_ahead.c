@@ -42,7 +42,7 @@ static void run_task(struct pool_task *pool_task)
 /* Enter as one more encoder if there is work for it.  Returns false if not. */
 static bool begin(struct file *file)
 {
-    unsigned max = file->constant.context->nthreads;
+    unsigned max = file->writeback->nencoders;
 
     if (file->writeback->no_space > 0)
         return false;
@@ -65,7 +65,7 @@ void encode_ahead(struct file *file)
     *task = (struct ahead_task){ .task = { .run = run_task,
                                            .owner = &file->writeback->encoded },
                                  .file = file };
-    pool_submit(file->constant.context->pool, &task->task);
+    pool_submit(file->writeback->pool, &task->task);
     /* A thread that waits for encoders may have withdrawn them just before this
        task was submitted. */
     if (!gate_may_encode(file))
@@ -77,8 +77,8 @@ void encode_ahead_withdraw(struct file *file)
     struct list late;
 
     list_init(&late);
-    pool_withdraw(file->constant.context->pool, &file->writeback->encoded,
-                  &late);
+    if (file->writeback->pool)
+        pool_withdraw(file->writeback->pool, &file->writeback->encoded, &late);
     list_for_each_safe(node, &late) {
         struct pool_task *task = list_entry(node, struct pool_task, node);
 

@@ -28,6 +28,7 @@ void file_writeback_begin_new(struct file *file, struct frame_writer *writer,
 
     frame_writer_set_quarantine(writer, file->constant.context->quarantine_ns);
     file->writeback->writer = writer;
+    encode_choose_pool(file);
     file->writeback->undecided = params->chunk.typesize == 0;
     file->writeback->not_durable = !params->array;
     file->states.params = params->chunk;

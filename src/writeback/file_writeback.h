@@ -31,6 +31,10 @@ struct file_writeback {
     int error;          /* error of a commit, not yet reported to a caller */
     struct fault fault; /* describes `error` */
 
+    /* Set before changes begin. */
+    struct pool *pool;  /* whose threads encode chunks and write them, */
+    unsigned nencoders; /* and how many may do so at a time */
+
     /* Changed by the committer. */
     struct frame_writer *writer;
     size_t index_size;     /* bytes of memory that the writer takes, as counted

@@ -8,6 +8,7 @@
 #include "state/chunk_shape.h"
 #include "store/store_local.h"
 #include "writeback/commit.h"
+#include "writeback/encode.h"
 #include "writeback/file_writeback.h"
 #include "writeback/frame_lock.h"
 #include "writeback/recover.h"
@@ -60,6 +61,7 @@ static int begin_frame(struct file *file, struct fault *fault)
 
     if (r < 0)
         return r;
+    encode_choose_pool(file);
     frame_writer_set_quarantine(file->writeback->writer,
                                 file->constant.context->quarantine_ns);
     file->states.params = frame_chunk_params(info);

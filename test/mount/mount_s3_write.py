@@ -121,6 +121,28 @@ def files_grow_shrink_and_have_holes():
     check_frame(content)
 
 
+def chunks_are_sent_many_at_a_time():
+    nparallel = 9
+    together = threading.Event()
+    waiting = []
+
+    def plan(request, _):
+        if request.method == 'PUT' and request.path.endswith('.chunk'):
+            waiting.append(request)
+            if len(waiting) >= nparallel:
+                together.set()
+            together.wait(PATIENCE / 4)
+        return None
+
+    with mounted('threads=1', 'connections=16') as (server, mount):
+        server.forget(plan)
+        with opened(mount / 'f', os.O_RDWR) as fd:
+            put(fd, CONTENT[::-1], 0)
+            check(together.wait(PATIENCE / 4), 'one after another')
+            os.fsync(fd)
+    check_frame(CONTENT[::-1])
+
+
 def what_is_written_shows_on_other_hosts():
     with mounted() as (server, mount):
         write(mount / 'f', CONTENT[::-1])
@@ -325,6 +347,7 @@ def an_end_without_a_server_tells_what_is_lost():
 harness.need_remote()
 main(an_overwrite_costs_two_puts,
      files_grow_shrink_and_have_holes,
+     chunks_are_sent_many_at_a_time,
      what_is_written_shows_on_other_hosts,
      commits_to_other_chunks_are_merged,
      commits_are_merged_though_memory_is_short,
